@@ -1,0 +1,30 @@
+"""Differentially private decision forests that people can see, trust and use."""
+
+from dpforest.domain import Domain, DomainError, Feature, PrivacyLeakWarning
+from dpforest.models.baselines import (
+    JagannathanForestClassifier,
+    RandomForestExponentialClassifier,
+    RandomForestLaplaceClassifier,
+)
+from dpforest.models.majority_label import MajorityLabelForestClassifier
+from dpforest.models.random_decision import RandomDecisionForestClassifier
+from dpforest.tables import load_dataset, make_synthetic, read_csv
+from dpforest.trees.forest import ReleasedForest
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Domain",
+    "DomainError",
+    "Feature",
+    "JagannathanForestClassifier",
+    "MajorityLabelForestClassifier",
+    "PrivacyLeakWarning",
+    "RandomDecisionForestClassifier",
+    "RandomForestExponentialClassifier",
+    "RandomForestLaplaceClassifier",
+    "ReleasedForest",
+    "load_dataset",
+    "make_synthetic",
+    "read_csv",
+]

@@ -1,0 +1,25 @@
+"""Every limit and default in one place."""
+
+from typing import Final
+
+# Public grid on which numeric features are read: codes are uint16.
+GRID: Final = 65_536
+MISSING_STRIP: Final = GRID // 11  # codes below a numeric range, for "missing" as its own value
+
+MIN_CLASSES: Final = 2
+MAX_CLASSES: Final = 50
+MAX_CATEGORIES: Final = 1_000
+MAX_FEATURES: Final = 16_383  # 14 bits in a packed node
+
+MAX_DEPTH: Final = 15
+MAX_TREES: Final = 1_000
+LEAF_CAP: Final = 4_096  # public cap on leaves of one multiway tree
+
+EPSILON_MIN: Final = 1e-4
+EPSILON_MAX: Final = 1e4
+
+BLOCK_ROWS: Final = 65_536  # rows encoded and routed at a time
+MAX_UPLOAD_MB: Final = 200
+
+MIN_ROWS: Final = 2
+MANY_DISTINCT: Final = 0.9  # a text column with this share of different values names rows rather than describes them

@@ -1,0 +1,228 @@
+"""What the forests with data-independent structure share: one path from a table to a forest with a certificate."""
+
+import warnings
+from fractions import Fraction
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from dpforest.domain import Domain, DomainError, PrivacyLeakWarning
+from dpforest.limits import EPSILON_MAX, EPSILON_MIN, MAX_DEPTH, MAX_TREES
+from dpforest.models.fitting import fit_forest, preview
+from dpforest.models.plan import Plan
+from dpforest.privacy.certificate import Certificate
+from dpforest.privacy.ledger import NEIGHBOURS, Ledger
+from dpforest.trees.forest import Forest, ReleasedForest
+
+MODES = ("certified", "as_published")
+
+
+class RandomStructureClassifier(ClassifierMixin, BaseEstimator):
+    """Base of the forests whose structure does not look at data. Not for use by itself."""
+
+    # What every forest takes; a subclass names them in its own constructor.
+    epsilon: float | None
+    n_estimators: int
+    neighbours: str
+    mode: str
+    domain: Domain | None
+    structure_seed: int
+    random_state: int | None
+    n_jobs: int | None
+
+    def _plan(self, domain: Domain, n_rows: int) -> Plan:
+        """Turn parameters into a plan. `n_rows` may be used under replace-one or as published only."""
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any) -> "RandomStructureClassifier":
+        """Count the rows in the leaves and release what the mechanism lets through.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (n, n_features)
+        y : array of shape (n,)
+            Labels of any kind; 2 to 50 classes.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range, or the table does not fit the domain.
+        """
+        self._check_parameters()
+        X, y = self._check_table(X, y)
+        domain = self._public_domain(X, y)
+        codes = domain.encode_labels(y)
+        plan = self._plan(domain, len(codes))
+        self.forest_ = fit_forest(
+            plan,
+            domain,
+            X,
+            codes,
+            epsilon=_as_fraction(self.epsilon),
+            certified=self.mode == "certified",
+            structure_seed=int(self.structure_seed),
+            random_state=self.random_state,
+            row_ids=_row_ids(X),
+            n_jobs=effective_n_jobs(self.n_jobs or 1),
+            about={"estimator": type(self).__name__, "structure_seed": int(self.structure_seed)},
+        )
+        self.domain_ = domain
+        self.classes_ = np.asarray(domain.classes)
+        self.certificate_: Certificate = self.forest_.certificate
+        self.ledger_: Ledger = self.forest_.ledger
+        return self
+
+    @property
+    def released_(self) -> ReleasedForest:
+        """The forest as it may leave the house. AttributeError for non-private twins and as-published fits."""
+        check_is_fitted(self, "forest_")
+        if not isinstance(self.forest_, ReleasedForest):
+            raise AttributeError("released_: this forest is for the curator only; " + self.certificate_.reasons[0])
+        return self.forest_
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predicted label of each row, shape (n,)."""
+        return self._forest().predict(self._check_rows(X), n_jobs=effective_n_jobs(self.n_jobs or 1))
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Share of the trees' votes, or of the leaves' counts, for each class: shape (n, n_classes)."""
+        return self._forest().class_shares(self._check_rows(X), n_jobs=effective_n_jobs(self.n_jobs or 1))
+
+    def apply(self, X: Any) -> np.ndarray:
+        """Leaf of each row in each tree, numbered over the forest: int32 (n, n_estimators)."""
+        return self._forest().apply(self._check_rows(X), n_jobs=effective_n_jobs(self.n_jobs or 1))
+
+    def preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
+        """Certificate and ledger that a release would carry, from public knowledge alone.
+
+        Parameters
+        ----------
+        domain : Domain
+        n_rows : int
+            Used only where it is public (replace-one) or where a paper uses it (as published).
+        """
+        self._check_parameters()
+        return preview(
+            self._plan(domain, n_rows),
+            domain,
+            epsilon=_as_fraction(self.epsilon),
+            certified=self.mode == "certified",
+            random_state=self.random_state,
+        )
+
+    def _forest(self) -> Forest:
+        check_is_fitted(self, "forest_")
+        return self.forest_
+
+    def _check_parameters(self) -> None:
+        if self.epsilon is not None:
+            if isinstance(self.epsilon, bool) or not isinstance(self.epsilon, (Real, Fraction)):
+                raise ValueError(f"epsilon={self.epsilon!r} is not a number; use a number above 0, or None for no privacy")
+            if not EPSILON_MIN <= self.epsilon <= EPSILON_MAX:
+                raise ValueError(
+                    f"epsilon={self.epsilon} is out of range; use {EPSILON_MIN} to {EPSILON_MAX}, or None for no privacy"
+                )
+        _check_count("n_estimators", self.n_estimators, 1, MAX_TREES)
+        _check_count("structure_seed", self.structure_seed, 0, 2**63 - 1)
+        if self.random_state is not None:
+            _check_count("random_state", self.random_state, 0, 2**63 - 1)
+        _check_choice("neighbours", self.neighbours, NEIGHBOURS)
+        _check_choice("mode", self.mode, MODES)
+
+    def _check_table(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        X = self._check_rows(X, reset=True)
+        y = column_or_1d(y, warn=True)
+        if len(y) != len(X):
+            raise ValueError(f"Found input variables with inconsistent numbers of samples: {[len(X), len(y)]}")
+        if self.domain is None or not self.domain.classes:
+            check_classification_targets(y)
+        return X, y
+
+    def _check_rows(self, X: Any, *, reset: bool = False) -> Any:
+        """A table as it is (its domain reads it), or an array with checked shape and numbers."""
+        if hasattr(X, "iloc") and (self.domain is not None or not reset and hasattr(self, "domain_")):
+            if reset:
+                validate_data(self, X, skip_check_array=True, reset=True)
+            return X
+        if hasattr(X, "iloc") and not all(_is_numeric(dtype) for dtype in X.dtypes):
+            validate_data(self, X, skip_check_array=True, reset=reset)
+            return X
+        has_texts = getattr(X, "dtype", None) == object and self.domain is not None
+        dtype = None if has_texts else "numeric"
+        checked = validate_data(self, X, reset=reset, dtype=dtype, ensure_all_finite="allow-nan")
+        return X if hasattr(X, "iloc") else checked
+
+    def _public_domain(self, X: Any, y: np.ndarray) -> Domain:
+        """The domain given, completed and marked as leaking where something had to be read from the data."""
+        domain = self.domain
+        if domain is None:
+            domain = Domain.infer(X, y)
+        elif not domain.classes:
+            read = Domain.infer(np.zeros((len(y), 1)), y)
+            domain = Domain(domain.features, read.classes, domain.label)
+        if not hasattr(X, "iloc") and X.shape[1] != domain.n_features:
+            raise DomainError(f"X has {X.shape[1]} columns, but the domain describes {domain.n_features} features.")
+        leaks = domain.leaks()
+        if leaks and self.epsilon is not None:
+            more = f" (and {len(leaks) - 1} more)" if len(leaks) > 1 else ""
+            warnings.warn(
+                f"{leaks[0]}{more} This leaks about single rows, so the forest is not certified; pass domain=... with "
+                "bounds, categories and classes that are public.",
+                PrivacyLeakWarning,
+                stacklevel=3,
+            )
+        return domain
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+def _row_ids(X: Any) -> np.ndarray:
+    """What names a row in a demo: the index of a table if it is whole numbers, else its place."""
+    index = getattr(X, "index", None)
+    if index is not None and getattr(index, "dtype", None) is not None and index.dtype.kind in "iu":
+        return index.to_numpy().astype(np.int64)
+    return np.arange(len(X), dtype=np.int64)
+
+
+def _as_fraction(epsilon: float | None) -> Fraction | None:
+    """The budget as the number that was typed: 0.1 is 1/10."""
+    return None if epsilon is None else Fraction(str(epsilon))
+
+
+def _is_numeric(dtype: Any) -> bool:
+    return getattr(dtype, "kind", "O") in "biuf"
+
+
+def _check_count(name: str, value: Any, low: int, high: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, Integral) or not low <= value <= high:
+        raise ValueError(f"{name}={value!r} is not a whole number from {low} to {high}")
+
+
+def _check_choice(name: str, value: Any, choices: tuple) -> None:
+    if value not in choices:
+        raise ValueError(f"{name}={value!r} is not known; choose one of {', '.join(map(repr, choices))}")
+
+
+def check_depth(value: Any) -> int:
+    """A depth given as a number."""
+    _check_count("max_depth", value, 0, MAX_DEPTH)
+    return int(value)
+
+
+check_choice = _check_choice
+check_count = _check_count

@@ -1,0 +1,170 @@
+"""The random forests that the papers compare with, as thin configurations of the two engines."""
+
+import numpy as np
+
+from dpforest.domain import Domain
+from dpforest.models.base import RandomStructureClassifier, check_choice, check_count, check_depth
+from dpforest.models.plan import Plan
+from dpforest.theory import jagannathan_depth
+
+
+class JagannathanForestClassifier(RandomStructureClassifier):
+    """JPW: ten random trees on all rows, Laplace noise on every leaf's counts, class shares averaged.
+
+    Parameters
+    ----------
+    epsilon : float or None, default=1.0
+    n_estimators : int, default=10
+    max_depth : int or None, default=None
+        None: half the number of features and, where `n_bound` is given, at most log_b(n_bound) - 1, with b the mean
+        number of values of a feature.
+    n_bound : int or None, default=None
+        Public bound on the number of rows, for the depth rule.
+    max_leaves, neighbours, mode, domain, structure_seed, random_state, n_jobs
+        As in `MajorityLabelForestClassifier`.
+
+    References
+    ----------
+    G. Jagannathan, K. Pillaipakkamnatt, R. Wright, "A practical differentially private random decision tree
+    classifier" (2012), with the settings of Fletcher and Islam's comparison; how the budget is divided is our choice:
+    epsilon / n_estimators a tree.
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float | None = 1.0,
+        n_estimators: int = 10,
+        max_depth: int | None = None,
+        n_bound: int | None = None,
+        max_leaves: int = 4096,
+        neighbours: str = "add-remove",
+        mode: str = "certified",
+        domain: Domain | None = None,
+        structure_seed: int = 0,
+        random_state: int | None = None,
+        n_jobs: int | None = None,
+    ):
+        self.epsilon = epsilon
+        self.n_estimators = n_estimators
+        self.max_depth = max_depth
+        self.n_bound = n_bound
+        self.max_leaves = max_leaves
+        self.neighbours = neighbours
+        self.mode = mode
+        self.domain = domain
+        self.structure_seed = structure_seed
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _plan(self, domain: Domain, n_rows: int) -> Plan:
+        if self.n_bound is not None:
+            check_count("n_bound", self.n_bound, 1, 2**31)
+            if n_rows > self.n_bound:
+                raise ValueError(
+                    f"the table has more rows than n_bound={self.n_bound:,}, which the privacy guarantee rests on; "
+                    "give a public bound that is certain to hold"
+                )
+        mean_codes = np.mean([f.n_codes if f.kind == "categorical" else 2 for f in domain.features])
+        depth = jagannathan_depth(domain.n_features, float(mean_codes), self.n_bound)
+        return Plan(
+            n_trees=self.n_estimators,
+            depth=depth if self.max_depth is None else check_depth(self.max_depth),
+            mechanism="continuous-laplace" if self.mode == "as_published" else "discrete-laplace",
+            partition="shared",
+            neighbours=self.neighbours,
+            voting="threshold",
+            max_leaves=self.max_leaves,
+        )
+
+
+class _EvenForest(RandomStructureClassifier):
+    """The two random forests of Nock and Henecka's comparison differ in the leaf only."""
+
+    max_depth: int
+    n_quantiles: int
+    budget: str
+
+    def __init__(
+        self,
+        *,
+        epsilon: float | None = 1.0,
+        n_estimators: int = 21,
+        max_depth: int = 6,
+        n_quantiles: int = 10,
+        budget: str = "fair",
+        neighbours: str = "add-remove",
+        mode: str = "certified",
+        domain: Domain | None = None,
+        structure_seed: int = 0,
+        random_state: int | None = None,
+        n_jobs: int | None = None,
+    ):
+        self.epsilon = epsilon
+        self.n_estimators = n_estimators
+        self.max_depth = max_depth
+        self.n_quantiles = n_quantiles
+        self.budget = budget
+        self.neighbours = neighbours
+        self.mode = mode
+        self.domain = domain
+        self.structure_seed = structure_seed
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _even_plan(self, mechanism: str) -> Plan:
+        check_choice("budget", self.budget, ("fair", "paper"))
+        check_count("n_quantiles", self.n_quantiles, 2, 1000)
+        depth = check_depth(self.max_depth)
+        return Plan(
+            n_trees=self.n_estimators,
+            depth=depth,
+            mechanism=mechanism,
+            partition="shared",
+            neighbours=self.neighbours,
+            categorical="ordered",
+            thresholds="quantised",
+            n_quantiles=self.n_quantiles,
+            leaf_shares=2**depth if self.budget == "paper" else 1,
+        )
+
+
+class RandomForestLaplaceClassifier(_EvenForest):
+    """RF-L: random tests, Laplace noise on every leaf's counts, the larger count wins, majority of 21 trees.
+
+    Parameters
+    ----------
+    epsilon : float or None, default=1.0
+    n_estimators : int, default=21
+    max_depth : int, default=6
+    n_quantiles : int, default=10
+        Thresholds are equally spaced cuts of the public range into this many parts.
+    budget : {"fair", "paper"}, default="fair"
+        "paper" divides a tree's budget evenly among its leaves although they are disjoint: a handicap of 2^depth.
+    neighbours, mode, domain, structure_seed, random_state, n_jobs
+        As in `MajorityLabelForestClassifier`.
+
+    References
+    ----------
+    R. Nock, W. Henecka, "Boosted and differentially private ensembles of decision trees" (2020), experiments.
+    """
+
+    def _plan(self, domain: Domain, n_rows: int) -> Plan:
+        return self._even_plan("continuous-laplace" if self.mode == "as_published" else "discrete-laplace")
+
+
+class RandomForestExponentialClassifier(_EvenForest):
+    """RF-E: random tests, each leaf's label drawn by the exponential mechanism on its counts, majority of 21 trees.
+
+    Parameters
+    ----------
+    epsilon, n_estimators, max_depth, n_quantiles, budget, neighbours, mode, domain, structure_seed, random_state, n_jobs
+        As in `RandomForestLaplaceClassifier`.
+
+    References
+    ----------
+    R. Nock, W. Henecka, "Boosted and differentially private ensembles of decision trees" (2020), experiments.
+    """
+
+    def _plan(self, domain: Domain, n_rows: int) -> Plan:
+        return self._even_plan("exponential")

@@ -1,0 +1,149 @@
+"""From a plan and a table to a forest: grow, share out, count, then through the door."""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpforest.domain import Domain
+from dpforest.models.plan import Plan, true_labels
+from dpforest.privacy import release
+from dpforest.privacy.certificate import Certificate, certify
+from dpforest.privacy.ledger import Ledger
+from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
+from dpforest.trees.forest import CuratorForest, Forest, ReleasedForest
+from dpforest.trees.layout import Trees
+from dpforest.trees.routing import count_rows
+
+
+def fit_forest(
+    plan: Plan,
+    domain: Domain,
+    X: Any,
+    y: np.ndarray,
+    *,
+    epsilon: Fraction | None,
+    certified: bool,
+    structure_seed: int,
+    random_state: int | None,
+    row_ids: np.ndarray,
+    n_jobs: int,
+    about: dict[str, Any],
+) -> Forest:
+    """Fit one forest. Counts and the rows' trees live in here only and are gone when it returns.
+
+    Parameters
+    ----------
+    y : int32 array of shape (n,)
+        Class indices.
+    epsilon : Fraction or None
+    certified : bool
+        False draws as the paper does, in floating point, and gives a forest for the curator.
+    row_ids : int64 array of shape (n,)
+        What names a row in a demo, so that leaving one out moves no other.
+    """
+    trees = plan.grow(domain, structure_seed)
+    source = source_for(random_state)
+    tree_of_row = rows_to_trees(plan, row_ids, source)
+    counts = count_rows(trees, domain, X, y, n_classes=domain.n_classes, tree_of_row=tree_of_row, n_jobs=n_jobs)
+
+    is_release = epsilon is not None and certified
+    ledger = Ledger(epsilon if is_release else None, plan.neighbours)
+    if is_release:
+        values = _release(plan, counts, epsilon, ledger, source)
+    elif epsilon is None:
+        ledger.charge("exact counts of every leaf", "none", 1, None, 1, "sequential")
+        values = counts if plan.releases_counts else true_labels(counts, structure_seed)
+    else:
+        ledger.charge("every leaf, as published", plan.mechanism, 1, None, 1, "sequential")
+        values = _publish(plan, counts, epsilon, _demo(source))
+    certificate = _certificate(plan, domain, ledger, source, epsilon=epsilon, certified=certified)
+    kind = ReleasedForest if is_release else CuratorForest
+    labels, noisy_counts = (None, values) if plan.releases_counts else (values, None)
+    return kind(
+        trees, domain, labels, noisy_counts, plan.voting, plan.negative_rule, structure_seed, certificate, ledger, about
+    )
+
+
+def preview(
+    plan: Plan, domain: Domain, *, epsilon: Fraction | None, certified: bool, random_state: int | None
+) -> tuple[Certificate, Ledger]:
+    """Certificate and ledger of a release, from public knowledge: those of an empty table."""
+    source = source_for(random_state)
+    is_release = epsilon is not None and certified
+    ledger = Ledger(epsilon if is_release else None, plan.neighbours)
+    if is_release:
+        trees: Trees = plan.grow(domain, 0)
+        _release(plan, np.zeros((trees.n_leaves, domain.n_classes), np.int64), epsilon, ledger, DemoSource(0))
+    return _certificate(plan, domain, ledger, source, epsilon=epsilon, certified=certified), ledger
+
+
+def rows_to_trees(plan: Plan, row_ids: np.ndarray, source: SecretSource | DemoSource) -> np.ndarray | None:
+    """The tree of each row, int32 (n,), -1 for a row left out; None where every row is in every tree."""
+    if plan.partition == "shared":
+        return None
+    if plan.partition == "blocks":
+        from dpforest.privacy import published
+
+        return published.deal_blocks(len(row_ids), plan.n_trees, _demo(source).seed)
+    return release.assign_rows(row_ids, plan.n_trees, source)
+
+
+def _release(plan: Plan, counts: np.ndarray, epsilon: Fraction, ledger: Ledger, source) -> np.ndarray:
+    how = {
+        "epsilon": epsilon / plan.leaf_shares,
+        "n_trees": plan.n_trees,
+        "partition": plan.partition,
+        "neighbours": plan.neighbours,
+        "ledger": ledger,
+        "source": source,
+    }
+    if plan.releases_counts:
+        values = release.release_counts(counts, **how)
+    else:
+        values = release.release_labels(counts, mechanism=plan.mechanism, **how)
+    ledger.close()
+    return values
+
+
+def _publish(plan: Plan, counts: np.ndarray, epsilon: Fraction, source: DemoSource) -> np.ndarray:
+    """What the paper's own mechanism gives, in floating point."""
+    from dpforest.privacy import simulators
+
+    each = plan.leaf_epsilon(epsilon)
+    if plan.releases_counts:
+        return simulators.simulate_laplace(counts, float(1 / each), source.seed)
+    rate = each / 2 if plan.mechanism == "exponential" else each
+    return simulators.simulate_labels(counts, plan.mechanism, float(rate), source.seed)
+
+
+def _demo(source: SecretSource | DemoSource) -> DemoSource:
+    """Published mechanisms are simulated; without a seed they get a fresh one that nobody keeps."""
+    return source if isinstance(source, DemoSource) else DemoSource(int(source.words(1)[0]))
+
+
+def _certificate(
+    plan: Plan, domain: Domain, ledger: Ledger, source, *, epsilon: Fraction | None, certified: bool
+) -> Certificate:
+    reasons = [*domain.leaks(), *source.reasons()] if epsilon is not None else []
+    loss = None
+    if epsilon is not None and not certified:
+        from dpforest.privacy import published
+
+        loss, why = published.true_loss_and_reasons(plan, domain.n_classes, float(epsilon))
+        reasons = [*why, *reasons]
+    return certify(
+        ledger,
+        mechanism=f"{plan.mechanism} on {plan.n_trees} trees of depth {plan.depth}, rows {_PARTITIONS[plan.partition]}",
+        assumptions=domain.assumptions(),
+        reasons=reasons,
+        true_epsilon=loss,
+        nominal_epsilon=epsilon,
+    )
+
+
+_PARTITIONS = {
+    "independent": "shared out among the trees by independent draws",
+    "shared": "all in every tree",
+    "blocks": "shared out among the trees in equal blocks",
+}

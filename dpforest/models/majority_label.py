@@ -1,0 +1,118 @@
+"""Random forest whose leaves publish one label each (Fletcher and Islam)."""
+
+from dpforest.domain import Domain
+from dpforest.models.base import RandomStructureClassifier, check_choice, check_depth
+from dpforest.models.plan import PUBLISHED, Plan
+from dpforest.theory import fletcher_islam_depth
+
+CERTIFIED_MECHANISMS = ("permute-and-flip", "exponential", "global-01")
+PUBLISHED_MECHANISMS = ("smooth-sensitivity", "smooth-sensitivity-clamped")
+
+
+class MajorityLabelForestClassifier(RandomStructureClassifier):
+    """Random trees whose leaves publish nothing but a label, drawn so that the most frequent class is likely.
+
+    Parameters
+    ----------
+    epsilon : float or None, default=1.0
+        Privacy budget of the whole forest. None gives the non-private twin: true majority labels, all rows in all trees.
+    n_estimators : int, default=100
+        Trees; to be chosen without looking at the table.
+    max_depth : int or {"published", "theorem", "half", "full"}, default="published"
+        Tests on a path, or a rule that computes it from the public schema (`dpforest.theory.fletcher_islam_depth`).
+    leaf_mechanism : str or None, default=None
+        "permute-and-flip" (None, certified), "exponential", "global-01"; as published "smooth-sensitivity" (None) and
+        "smooth-sensitivity-clamped", which are not differentially private at the stated epsilon.
+    partition : {"independent", "shared", "blocks"} or None, default=None
+        Each row in one tree by its own draw (None, certified), every row in every tree with epsilon / n_estimators
+        each, or equal blocks of a shuffle with the rest dropped (None as published; breaks add-remove privacy).
+    categorical : {"multiway", "one-vs-rest", "ordered"}, default="multiway"
+    max_leaves : int, default=4096
+        Public cap on the leaves of a tree with multiway tests.
+    neighbours : {"add-remove", "replace-one"}, default="add-remove"
+    mode : {"certified", "as_published"}, default="certified"
+    domain : Domain or None, default=None
+        Public schema. None reads it from the data, warns, and is not certified.
+    structure_seed : int, default=0
+        Public seed of the trees' structure.
+    random_state : int or None, default=None
+        None draws labels and each row's tree from the operating system's entropy. An integer makes a demo.
+    n_jobs : int or None, default=None
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    forest_ : ReleasedForest or CuratorForest
+    released_ : ReleasedForest
+    certificate_ : Certificate
+    ledger_ : Ledger
+    domain_ : Domain
+
+    References
+    ----------
+    S. Fletcher, M. Z. Islam, "Differentially private random decision forests using smooth sensitivity" (2017) and the
+    author's addendum (2021). R. McKenna, D. Sheldon, "Permute-and-flip" (2020).
+
+    Examples
+    --------
+    >>> from dpforest import MajorityLabelForestClassifier, load_dataset
+    >>> data = load_dataset("nursery")
+    >>> forest = MajorityLabelForestClassifier(domain=data.domain, random_state=0).fit(data.X, data.y)
+    >>> bool(forest.score(data.X, data.y) > 0.6)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float | None = 1.0,
+        n_estimators: int = 100,
+        max_depth: int | str = "published",
+        leaf_mechanism: str | None = None,
+        partition: str | None = None,
+        categorical: str = "multiway",
+        max_leaves: int = 4096,
+        neighbours: str = "add-remove",
+        mode: str = "certified",
+        domain: Domain | None = None,
+        structure_seed: int = 0,
+        random_state: int | None = None,
+        n_jobs: int | None = None,
+    ):
+        self.epsilon = epsilon
+        self.n_estimators = n_estimators
+        self.max_depth = max_depth
+        self.leaf_mechanism = leaf_mechanism
+        self.partition = partition
+        self.categorical = categorical
+        self.max_leaves = max_leaves
+        self.neighbours = neighbours
+        self.mode = mode
+        self.domain = domain
+        self.structure_seed = structure_seed
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _plan(self, domain: Domain, n_rows: int) -> Plan:
+        check_choice("leaf_mechanism", self.leaf_mechanism, (None, *CERTIFIED_MECHANISMS, *PUBLISHED_MECHANISMS))
+        check_choice("partition", self.partition, (None, "independent", "shared", "blocks"))
+        published = self.mode == "as_published"
+        mechanism = self.leaf_mechanism or ("smooth-sensitivity" if published else "permute-and-flip")
+        partition = self.partition or ("blocks" if published else "independent")
+        if not published and (mechanism in PUBLISHED or partition == "blocks"):
+            wrong = f"leaf_mechanism={mechanism!r}" if mechanism in PUBLISHED else "partition='blocks'"
+            raise ValueError(f"{wrong} does not keep its privacy promise; use it with mode='as_published' only")
+        if isinstance(self.max_depth, str):
+            numeric = sum(f.kind == "numeric" for f in domain.features)
+            depth = fletcher_islam_depth(numeric, domain.n_features - numeric, self.max_depth)
+        else:
+            depth = check_depth(self.max_depth)
+        return Plan(
+            n_trees=self.n_estimators,
+            depth=depth,
+            mechanism=mechanism,
+            partition="shared" if self.epsilon is None else partition,
+            neighbours=self.neighbours,
+            categorical=self.categorical,
+            max_leaves=self.max_leaves,
+        )

@@ -1,0 +1,80 @@
+"""A forest as it stands before it has seen a row: every choice that its release and its simulation share."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from dpforest.domain import Domain
+from dpforest.trees.layout import Trees
+from dpforest.trees.random_trees import Categorical, Thresholds, grow_random_trees
+from dpforest.voting import NegativeRule, Voting
+
+Partition = Literal["independent", "shared", "blocks"]
+
+COUNTS = ("discrete-laplace", "continuous-laplace")  # mechanisms that release counts; the others release labels
+PUBLISHED = ("smooth-sensitivity", "smooth-sensitivity-clamped", "continuous-laplace")  # kept out of every release
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A forest with data-independent structure, without its budget.
+
+    Parameters
+    ----------
+    n_trees, depth : int
+    mechanism : str
+        What a leaf releases and how: see `dpforest.privacy.mechanisms` and `dpforest.privacy.published`.
+    partition : {"independent", "shared", "blocks"}
+        Each row in one tree by its own draw, in every tree, or in one tree by equal blocks of a shuffle.
+    neighbours : {"add-remove", "replace-one"}
+    leaf_shares : int
+        Parts that a tree's budget is cut into: 1, as leaves are disjoint, or the number of leaves where a paper says so.
+    """
+
+    n_trees: int
+    depth: int
+    mechanism: str
+    partition: Partition
+    neighbours: str
+    voting: Voting = "majority"
+    negative_rule: NegativeRule = "clamp"
+    categorical: Categorical = "multiway"
+    thresholds: Thresholds = "node"
+    n_quantiles: int = 10
+    max_leaves: int = 4096
+    leaf_shares: int = 1
+
+    @property
+    def releases_counts(self) -> bool:
+        return self.mechanism in COUNTS
+
+    def grow(self, domain: Domain, seed: int) -> Trees:
+        """The structure: from a public seed and the public domain alone."""
+        return grow_random_trees(
+            domain,
+            n_trees=self.n_trees,
+            depth=self.depth,
+            seed=seed,
+            categorical=self.categorical,
+            thresholds=self.thresholds,
+            n_quantiles=self.n_quantiles,
+            max_leaves=self.max_leaves,
+        )
+
+    def leaf_epsilon(self, epsilon: Fraction) -> Fraction:
+        """Budget of one leaf: the forest's, divided among trees that share rows and among leaves where that is asked."""
+        trees = self.n_trees if self.partition == "shared" else 1
+        return epsilon / (trees * self.leaf_shares)
+
+
+def true_labels(counts: np.ndarray, seed: int) -> np.ndarray:
+    """Most frequent class of each leaf, uint8 (n_leaves,): the non-private twin's. An empty leaf draws from the seed."""
+    from dpforest.voting import uniform
+
+    labels = counts.argmax(axis=1).astype(np.uint8)
+    empty = counts.sum(axis=1) == 0
+    draws = uniform(seed, np.flatnonzero(empty).astype(np.uint64))
+    labels[empty] = (draws * counts.shape[1]).astype(np.uint8)
+    return labels

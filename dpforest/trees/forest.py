@@ -1,0 +1,205 @@
+"""What a fit leaves behind: a forest that predicts, either released or for the curator's eyes only."""
+
+import base64
+import json
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dpforest import voting
+from dpforest.domain import Domain
+from dpforest.limits import GRID
+from dpforest.privacy.certificate import Certificate
+from dpforest.privacy.ledger import Ledger
+from dpforest.trees import routing
+from dpforest.trees.layout import Trees
+
+FORMAT = "dpforest released forest"
+FORMAT_VERSION = 1
+
+
+class ForestFormatError(ValueError):
+    """A file that is not a released forest, or one that was damaged."""
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """A fitted forest with data-independent structure: trees, what each leaf says, and how trees are combined.
+
+    Parameters
+    ----------
+    trees : Trees
+    domain : Domain
+        Public schema, with the classes in the order of the columns below.
+    labels : uint8 array of shape (n_leaves,), or None
+        One class index a leaf. Either this or `noisy_counts` is given.
+    noisy_counts : int64 or float64 array of shape (n_leaves, n_classes), or None
+        Counts after noise. Shares and votes follow from them without touching data again.
+    voting : {"majority", "threshold", "probabilistic"}
+    negative_rule : {"clamp", "paper"}
+    seed : int
+        Public; shares of silent leaves and coins of probabilistic averaging come from it.
+    """
+
+    trees: Trees
+    domain: Domain
+    labels: np.ndarray | None
+    noisy_counts: np.ndarray | None
+    voting: voting.Voting
+    negative_rule: voting.NegativeRule
+    seed: int
+    certificate: Certificate
+    ledger: Ledger
+    about: dict[str, Any] = field(default_factory=dict)
+
+    def leaf_shares(self) -> np.ndarray:
+        """Class shares that each leaf holds, float64 (n_leaves, n_classes); 0 and 1 where it holds a label."""
+        if self.noisy_counts is None:
+            return np.eye(self.domain.n_classes)[self.labels]
+        return voting.leaf_shares(self.noisy_counts, self.negative_rule, self.seed)
+
+    def leaf_labels(self) -> np.ndarray:
+        """Class that each leaf votes for, uint8 (n_leaves,)."""
+        return self.labels if self.labels is not None else voting.leaf_votes(self.leaf_shares())
+
+    def class_shares(self, X, *, n_jobs: int = 1) -> np.ndarray:
+        """Share of each class for each row, float64 (n, n_classes): of the votes, or mean over the leaves."""
+        if self.voting == "majority":
+            votes = routing.votes_of_rows(
+                self.trees, self.domain, X, self.leaf_labels(), n_classes=self.domain.n_classes, n_jobs=n_jobs
+            )
+            return votes / self.trees.n_trees
+        total = routing.shares_of_rows(self.trees, self.domain, X, self.leaf_shares(), n_jobs=n_jobs)
+        return total / self.trees.n_trees
+
+    def predict_index(self, X, *, n_jobs: int = 1) -> np.ndarray:
+        """Index in ``domain.classes`` predicted for each row, int64 (n,)."""
+        coin = voting.coins(routing.encoded(self.domain, X), self.seed) if self.voting == "probabilistic" else None
+        return voting.decide(self.class_shares(X, n_jobs=n_jobs), self.voting, coin)
+
+    def predict(self, X, *, n_jobs: int = 1) -> np.ndarray:
+        """Label predicted for each row of a table or array (n, n_features)."""
+        return np.asarray(self.domain.classes)[self.predict_index(X, n_jobs=n_jobs)]
+
+    def apply(self, X, *, n_jobs: int = 1) -> np.ndarray:
+        """Leaf of each row in each tree, numbered over the forest: int32 (n, n_trees)."""
+        return routing.leaves_of_rows(self.trees, self.domain, X, n_jobs=n_jobs).T
+
+
+class CuratorForest(Forest):
+    """A forest that must stay with whoever holds the data: a non-private twin or a paper's mechanism as published.
+
+    It predicts and can be drawn; it has no export, and it refuses to be mistaken for a release.
+    """
+
+
+class ReleasedForest(Forest):
+    """A forest made only of what came through the door, with its ledger closed. Can be saved, sent and published.
+
+    Raises
+    ------
+    ValueError
+        If the ledger is still open, or there is no budget behind it.
+    """
+
+    _ARRAYS: ClassVar = {"kind": "u1", "feature": "<i4", "threshold": "<i4", "first_child": "<i4", "tree_start": "<i8"}
+
+    def __post_init__(self) -> None:
+        if not self.ledger.closed or self.ledger.epsilon is None:
+            raise ValueError("a forest is released only with a closed ledger; this one is still the curator's")
+        if self.noisy_counts is not None and self.noisy_counts.dtype != np.int64:
+            raise ValueError("released counts are whole numbers; these were not drawn by an exact sampler")
+
+    def to_json(self) -> str:
+        """The forest as JSON text, as ``docs/FORMAT.md`` describes. Equal forests give equal text."""
+        values = {"labels": _packed(self.labels, "u1")} if self.noisy_counts is None else {}
+        if self.noisy_counts is not None:
+            values = {"noisy_counts": _packed(self.noisy_counts, "<i8")}
+        return json.dumps(
+            {
+                "format": FORMAT,
+                "version": FORMAT_VERSION,
+                "about": self.about,
+                "certificate": self.certificate.to_dict(),
+                "ledger": self.ledger.to_dict(),
+                "domain": self.domain.to_dict(),
+                "voting": self.voting,
+                "negative_rule": self.negative_rule,
+                "seed": self.seed,
+                "depth": self.trees.depth,
+                "trees": {name: _packed(getattr(self.trees, name), kind) for name, kind in self._ARRAYS.items()},
+                **values,
+            },
+            indent=1,
+        )
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> "ReleasedForest":
+        """Read what `to_json` wrote.
+
+        Raises
+        ------
+        ForestFormatError
+            If the text is not a released forest, was cut short, or its parts do not fit together.
+        """
+        try:
+            content = json.loads(text)
+        except ValueError:
+            raise ForestFormatError("This is not a released forest: the file is not JSON.") from None
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
+            raise ForestFormatError("This is JSON, but not a released forest of dpforest.")
+        if content.get("version") != FORMAT_VERSION:
+            raise ForestFormatError(
+                f"This forest has format version {content.get('version')}; this dpforest reads version "
+                f"{FORMAT_VERSION}. Use the dpforest that wrote it."
+            )
+        try:
+            return cls._from_content(content)
+        except ForestFormatError:
+            raise
+        except Exception as error:
+            raise ForestFormatError(f"This released forest is damaged: {error}.") from None
+
+    @classmethod
+    def _from_content(cls, content: dict[str, Any]) -> "ReleasedForest":
+        arrays = {name: _unpacked(content["trees"][name], kind) for name, kind in cls._ARRAYS.items()}
+        trees = Trees(**arrays, depth=int(content["depth"]))
+        domain = Domain.from_dict(content["domain"])
+        trees.check(np.array([f.n_codes if f.kind == "categorical" else GRID for f in domain.features]))
+        labels = _unpacked(content["labels"], "u1") if "labels" in content else None
+        counts = _unpacked(content["noisy_counts"], "<i8") if "noisy_counts" in content else None
+        if (labels is None) == (counts is None):
+            raise ForestFormatError("This released forest is damaged: it needs labels or noisy counts, one of them.")
+        if labels is not None and (labels.shape != (trees.n_leaves,) or labels.max() >= domain.n_classes):
+            raise ForestFormatError("This released forest is damaged: its labels do not fit its leaves and classes.")
+        if counts is not None and counts.shape != (trees.n_leaves, domain.n_classes):
+            raise ForestFormatError("This released forest is damaged: its counts do not fit its leaves and classes.")
+        if content["voting"] not in ("majority", "threshold", "probabilistic"):
+            raise ForestFormatError(f"This released forest is damaged: voting {content['voting']!r} is not known.")
+        if content["negative_rule"] not in ("clamp", "paper"):
+            raise ForestFormatError("This released forest is damaged: its rule for negative counts is not known.")
+        return cls(
+            trees,
+            domain,
+            labels,
+            counts,
+            content["voting"],
+            content["negative_rule"],
+            int(content["seed"]),
+            Certificate.from_dict(content["certificate"]),
+            Ledger.from_dict(content["ledger"]),
+            dict(content["about"]),
+        )
+
+
+def _packed(array: np.ndarray, dtype: str) -> dict[str, Any]:
+    data = np.ascontiguousarray(array, dtype=dtype)
+    return {"dtype": dtype, "shape": list(data.shape), "base64": base64.b64encode(data.tobytes()).decode("ascii")}
+
+
+def _unpacked(entry: dict[str, Any], dtype: str) -> np.ndarray:
+    if entry["dtype"] != dtype:
+        raise ForestFormatError(f"This released forest is damaged: an array should have the type {dtype}.")
+    data = np.frombuffer(base64.b64decode(entry["base64"], validate=True), dtype=dtype)
+    return data.reshape(entry["shape"]).astype(np.dtype(dtype).newbyteorder("="))

@@ -1,0 +1,176 @@
+"""One flat layout for every forest: arrays over nodes in level order, trees one after another."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+NUMERIC, ONE_VS_REST, MULTIWAY, LEAF = 0, 1, 2, 3
+NO_THRESHOLD = 65_535  # no uint16 code is larger, so `code > NO_THRESHOLD` never holds
+
+
+@dataclass(frozen=True, eq=False)
+class Trees:
+    """Trees as flat arrays; nothing in them comes from rows.
+
+    A node tests the integer code x of one feature (see `Domain.encode`):
+
+    ============= ============================ ==================================
+    kind          test                         child taken
+    ============= ============================ ==================================
+    NUMERIC       ``x > threshold``            ``first_child + (x > threshold)``
+    ONE_VS_REST   ``x == threshold``           ``first_child + (x == threshold)``
+    MULTIWAY      one child per code           ``first_child + x``
+    LEAF          none                         stays
+    ============= ============================ ==================================
+
+    Parameters
+    ----------
+    kind : uint8 array of shape (n_nodes,)
+    feature : int32 array of shape (n_nodes,)
+        Index into ``domain.features``; -1 in leaves.
+    threshold : int32 array of shape (n_nodes,)
+        Code compared with; -1 where the kind needs none.
+    first_child : int32 array of shape (n_nodes,)
+        Index over the whole forest; a leaf points to itself.
+    tree_start : int64 array of shape (n_trees + 1,)
+        Node range of each tree. Nodes of a tree are in level order, children of a node side by side.
+    depth : int
+        Number of tests on the longest path that the layout allows.
+
+    Notes
+    -----
+    Leaves are numbered over the whole forest in node order: `leaf_nodes`, `leaf_start`.
+    """
+
+    kind: np.ndarray
+    feature: np.ndarray
+    threshold: np.ndarray
+    first_child: np.ndarray
+    tree_start: np.ndarray
+    depth: int
+
+    @property
+    def n_trees(self) -> int:
+        return len(self.tree_start) - 1
+
+    @property
+    def n_nodes(self) -> int:
+        return int(self.tree_start[-1])
+
+    @property
+    def n_leaves(self) -> int:
+        return int(self.leaf_start[-1])
+
+    @cached_property
+    def leaf_nodes(self) -> np.ndarray:
+        """Node index of each leaf, int64 (n_leaves,)."""
+        return np.flatnonzero(self.kind == LEAF)
+
+    @cached_property
+    def leaf_start(self) -> np.ndarray:
+        """Leaf range of each tree, int64 (n_trees + 1,)."""
+        return np.searchsorted(self.leaf_nodes, self.tree_start)
+
+    @cached_property
+    def leaf_of_node(self) -> np.ndarray:
+        """Leaf number of each node, int32 (n_nodes,); -1 for inner nodes."""
+        leaf = np.full(self.n_nodes, -1, np.int32)
+        leaf[self.leaf_nodes] = np.arange(len(self.leaf_nodes), dtype=np.int32)
+        return leaf
+
+    @cached_property
+    def is_complete(self) -> bool:
+        """Every tree is binary with all leaves at `depth`: children sit at 2i + 1 and 2i + 2."""
+        size = 2 ** (self.depth + 1) - 1
+        if self.depth < 1 or np.any(np.diff(self.tree_start) != size):
+            return False
+        local = np.arange(self.n_nodes, dtype=np.int64) % size
+        base = np.repeat(self.tree_start[:-1], size)
+        inner = local < size // 2
+        wanted = np.where(inner, base + 2 * local + 1, base + local)
+        return bool(np.array_equal(wanted, self.first_child) and np.array_equal(inner, self.kind != LEAF))
+
+    @cached_property
+    def parent(self) -> np.ndarray:
+        """Parent of each node, int32 (n_nodes,); a root is its own parent."""
+        n_children = self.n_children
+        inner = np.flatnonzero(n_children)
+        parent = np.arange(self.n_nodes, dtype=np.int32)
+        children = np.repeat(self.first_child[inner] - np.cumsum(n_children[inner]) + n_children[inner], n_children[inner])
+        parent[children + np.arange(len(children))] = np.repeat(inner, n_children[inner])
+        return parent
+
+    @cached_property
+    def n_children(self) -> np.ndarray:
+        """Number of children of each node, int64 (n_nodes,).
+
+        Children are side by side in level order, so those of a node end where the next inner node's begin.
+        """
+        inner = np.flatnonzero(self.kind != LEAF)
+        first = self.first_child[inner].astype(np.int64)
+        tree_end = self.tree_start[np.searchsorted(self.tree_start, inner, side="right")]
+        following = np.append(first[1:], self.n_nodes)
+        n_children = np.zeros(self.n_nodes, np.int64)
+        n_children[inner] = np.minimum(following, tree_end) - first
+        return n_children
+
+    @cached_property
+    def level(self) -> np.ndarray:
+        """Number of tests above each node, uint8 (n_nodes,)."""
+        level = np.zeros(self.n_nodes, np.uint8)
+        parent = self.parent
+        for _ in range(self.depth + 1):  # one more than allowed, so that `check` sees it
+            level = np.where(parent == np.arange(self.n_nodes), 0, level[parent] + 1).astype(np.uint8)
+        return level
+
+    def select(self, tree: int) -> "Trees":
+        """One tree as a forest of its own."""
+        a, b = int(self.tree_start[tree]), int(self.tree_start[tree + 1])
+        return Trees(
+            self.kind[a:b],
+            self.feature[a:b],
+            self.threshold[a:b],
+            self.first_child[a:b] - a,
+            np.array([0, b - a], np.int64),
+            self.depth,
+        )
+
+    def check(self, n_codes: np.ndarray) -> None:
+        """Raise ValueError unless the arrays describe trees over features with these numbers of codes.
+
+        Parameters
+        ----------
+        n_codes : int array of shape (n_features,)
+            Number of codes of each feature: 65,536 for numeric ones.
+
+        Notes
+        -----
+        This is what stands between a JSON from elsewhere and the kernels, which do not check bounds.
+        """
+        n = self.n_nodes
+        arrays = (self.kind, self.feature, self.threshold, self.first_child)
+        ok = self.n_trees >= 1 and self.tree_start[0] == 0 and bool(np.all(np.diff(self.tree_start) >= 1))
+        ok = ok and all(len(a) == n for a in arrays) and bool(np.all(self.kind <= LEAF))
+        if not ok:
+            raise ValueError("the trees' arrays do not fit together")
+        inner = self.kind != LEAF
+        if np.any((self.feature[inner] < 0) | (self.feature[inner] >= len(n_codes))):
+            raise ValueError("a test names a feature that the domain does not have")
+        binary = (self.kind == NUMERIC) | (self.kind == ONE_VS_REST)
+        if np.any((self.threshold[binary] < 0) | (self.threshold[binary] > NO_THRESHOLD)):
+            raise ValueError("a threshold lies outside the codes 0..65,535")
+        width = np.where(inner, 2, 0)
+        multi = self.kind == MULTIWAY
+        width[multi] = n_codes[self.feature[multi]]
+        nodes = np.arange(n)
+        end = self.tree_start[np.searchsorted(self.tree_start, nodes, side="right")]
+        child = self.first_child.astype(np.int64)
+        if np.any(child[~inner] != nodes[~inner]):
+            raise ValueError("a leaf must point to itself")
+        if np.any((child[inner] <= nodes[inner]) | (child[inner] + width[inner] > end[inner])):
+            raise ValueError("a child lies outside its tree")
+        if not np.array_equal(self.n_children, width):
+            raise ValueError("the children of a node are not side by side in level order")
+        if int(self.level.max(initial=0)) > self.depth:
+            raise ValueError("a path is longer than the stated depth")

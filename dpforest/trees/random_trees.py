@@ -1,0 +1,164 @@
+"""Trees whose structure does not look at data: a public seed, a public domain, and nothing else."""
+
+from typing import Literal
+
+import numpy as np
+from numba import njit
+
+from dpforest.domain import Domain
+from dpforest.limits import GRID
+from dpforest.trees.layout import LEAF, MULTIWAY, NUMERIC, ONE_VS_REST, Trees
+
+Categorical = Literal["multiway", "one-vs-rest", "ordered"]
+Thresholds = Literal["node", "domain", "quantised"]
+
+_HOW_CATEGORICAL = {"multiway": 0, "one-vs-rest": 1, "ordered": 2}
+_HOW_THRESHOLD = {"node": 0, "domain": 1, "quantised": 2}
+
+
+def grow_random_trees(
+    domain: Domain,
+    *,
+    n_trees: int,
+    depth: int,
+    seed: int,
+    categorical: Categorical = "multiway",
+    thresholds: Thresholds = "node",
+    n_quantiles: int = 10,
+    max_leaves: int = 4096,
+) -> Trees:
+    """Draw a forest from a seed and a public domain alone.
+
+    Each inner node draws a feature uniformly. A multiway feature is used once on a path; all others may come again
+    (papers: Bojarski et al., section 2; Fletcher & Islam, Algorithm 1).
+
+    Parameters
+    ----------
+    domain : Domain
+        Public schema; read here: kinds, numbers of codes, the strip kept for missing values.
+    n_trees, depth : int
+        Trees, and tests on a path. All leaves of a forest without multiway tests are at `depth`.
+    seed : int
+        Public. The draw of a node depends on (seed, tree, place in the tree) only, so the first k trees of a larger
+        forest and the first d levels of a deeper one are the same.
+    categorical : {"multiway", "one-vs-rest", "ordered"}
+        One child per category, "is it this one?", or a threshold on the public order of the categories.
+    thresholds : {"node", "domain", "quantised"}
+        Uniform on the range that is left at the node (Fletcher & Islam), on the whole public range (Bojarski et al.),
+        or one of `n_quantiles` - 1 equally spaced cuts of it (Nock & Henecka).
+    max_leaves : int
+        Public cap on the leaves of a tree with multiway tests. Nodes are split in level order while the cap allows.
+
+    Returns
+    -------
+    Trees
+    """
+    features = domain.features
+    is_categorical = np.array([f.kind == "categorical" for f in features])
+    n_codes = np.array([f.n_codes if f.kind == "categorical" else GRID for f in features], np.int64)
+    first_code = np.array([0 if f.kind == "categorical" else f.first_code for f in features], np.int64)
+    multiway = is_categorical & (n_codes > 1) & (categorical == "multiway")
+    room = max_leaves if multiway.any() else 2**depth
+    how = np.array([_HOW_CATEGORICAL[categorical], _HOW_THRESHOLD[thresholds], n_quantiles], np.int64)
+
+    size = 2 * room - 1
+    kind = np.empty(size, np.uint8)
+    feature, threshold, first_child, parent = (np.empty(size, np.int32) for _ in range(4))
+    parts, sizes = [], []
+    for tree in range(n_trees):
+        arrays = (kind, feature, threshold, first_child, parent)
+        n = _grow_one(seed, tree, depth, room, is_categorical, multiway, n_codes, first_code, how, *arrays)
+        offset = sum(sizes)
+        parts.append((kind[:n].copy(), feature[:n].copy(), threshold[:n].copy(), first_child[:n] + np.int32(offset)))
+        sizes.append(n)
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    return Trees(*columns, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), depth)
+
+
+@njit(nogil=True, cache=True)
+def _uniform(seed, tree, node, draw, n):
+    """Integer below n from (seed, tree, node, draw): splitmix64's finaliser, twice."""
+    z = np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15)
+    z += np.uint64(tree) * np.uint64(0xD1342543DE82EF95) + np.uint64(node) * np.uint64(0xBF58476D1CE4E5B9)
+    z += np.uint64(draw) * np.uint64(0x94D049BB133111EB)
+    for _ in range(2):
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        z = (z ^ (z >> np.uint64(31))) + np.uint64(0x9E3779B97F4A7C15)
+    return np.int64((z >> np.uint64(32)) * np.uint64(n) >> np.uint64(32))
+
+
+@njit(nogil=True, cache=True)
+def _grow_one(
+    seed, tree, depth, room, is_categorical, multiway, n_codes, first_code, how,
+    kind, feature, threshold, first_child, parent,
+):  # fmt: skip
+    """Grow one tree breadth-first into the scratch arrays; return its number of nodes."""
+    m = len(n_codes)
+    n_multiway = multiway.sum()
+    parent[0] = -1
+    n_nodes, n_leaves, level_end, level = 1, 1, 1, 0
+    node = 0
+    while node < n_nodes:
+        if node == level_end:
+            level += 1
+            level_end = n_nodes
+        kind[node], feature[node], threshold[node], first_child[node] = LEAF, -1, -1, node
+        # A multiway feature leaves the pool of its path.
+        used = 0
+        above = parent[node]
+        while above >= 0:
+            used += kind[above] == MULTIWAY
+            above = parent[above]
+        if level < depth and (n_multiway < m or used < n_multiway):
+            draw = 0
+            while True:
+                f = _uniform(seed, tree, node, draw, m)
+                draw += 1
+                taken = False
+                if multiway[f]:
+                    above = parent[node]
+                    while above >= 0:
+                        taken |= feature[above] == f
+                        above = parent[above]
+                if not taken:
+                    break
+            width = n_codes[f] if multiway[f] else 2
+            if n_leaves - 1 + width <= room:
+                feature[node] = f
+                first_child[node] = n_nodes
+                if multiway[f]:
+                    kind[node] = MULTIWAY
+                elif is_categorical[f] and how[0] == 1:
+                    kind[node] = ONE_VS_REST
+                    threshold[node] = _uniform(seed, tree, node, draw, n_codes[f])
+                else:
+                    kind[node] = NUMERIC
+                    low, high = np.int64(0), n_codes[f] - 1
+                    if how[1] == 0:
+                        low, high = _range_at(node, f, low, high, parent, feature, threshold, first_child)
+                    if how[1] == 2 and not is_categorical[f]:
+                        # Cut k of n_quantiles equal parts of the known range; the strip for missing values stays left.
+                        k = 1 + _uniform(seed, tree, node, draw, how[2] - 1)
+                        threshold[node] = first_code[f] + (n_codes[f] - first_code[f]) * k // how[2] - 1
+                    else:
+                        threshold[node] = low + _uniform(seed, tree, node, draw, max(high - low, 1))
+                parent[n_nodes : n_nodes + width] = node
+                n_nodes += width
+                n_leaves += width - 1
+        node += 1
+    return n_nodes
+
+
+@njit(nogil=True, cache=True)
+def _range_at(node, f, low, high, parent, feature, threshold, first_child):
+    """Codes of feature f that can still reach a node."""
+    child, above = node, parent[node]
+    while above >= 0:
+        if feature[above] == f:
+            if child == first_child[above]:
+                high = min(high, np.int64(threshold[above]))
+            else:
+                low = max(low, np.int64(threshold[above]) + 1)
+        child, above = above, parent[above]
+    return low, high

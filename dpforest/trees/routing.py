@@ -1,0 +1,133 @@
+"""Rows to leaves: packs trees for the kernels, walks over blocks of rows, and shares them among threads."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from dpforest.domain import Domain
+from dpforest.limits import BLOCK_ROWS
+from dpforest.trees import kernels
+from dpforest.trees.layout import LEAF, MULTIWAY, ONE_VS_REST, Trees
+
+_MAX_COLUMNS = 2**15  # bits of a feature in a packed node
+
+
+def pack(trees: Trees, n_features: int) -> tuple:
+    """What the kernels read: one word a node, and the extra columns of one-vs-rest tests.
+
+    A one-vs-rest test ``x[f] == v`` becomes ``extra > 0`` on a column made for the pair (f, v), so that the kernels
+    know one binary test only. Leaves of incomplete trees point to themselves with a test that never holds.
+    """
+    feature = np.maximum(trees.feature, 0).astype(np.int64)
+    threshold = np.where(trees.threshold < 0, 0, trees.threshold).astype(np.int64)
+    ovr = np.flatnonzero(trees.kind == ONE_VS_REST)
+    pairs, which = np.unique(np.stack([feature[ovr], threshold[ovr]]), axis=1, return_inverse=True)
+    feature[ovr] = n_features + which.ravel()
+    threshold[ovr] = 0
+    if n_features + pairs.shape[1] > _MAX_COLUMNS:
+        raise ValueError(
+            f"the trees test {pairs.shape[1]:,} different categories of {n_features:,} features, more than "
+            f"{_MAX_COLUMNS:,} together; use categorical='multiway' or 'ordered', or fewer columns"
+        )
+    leaf = trees.kind == LEAF
+    feature[leaf], threshold[leaf] = 0, 0xFFFF
+    word = feature << 16 | threshold
+    word[trees.kind == MULTIWAY] |= 1 << 31
+    complete = trees.is_complete and trees.depth >= 2
+    return (
+        word.astype(np.uint32),
+        trees.first_child.astype(np.int32),
+        trees.leaf_of_node,
+        trees.tree_start.astype(np.int64),
+        trees.leaf_start.astype(np.int64),
+        pairs[0].astype(np.int64),
+        pairs[1].astype(np.uint16),
+        int(trees.depth),
+        bool(complete),
+    )
+
+
+def blocks(domain: Domain, X, *, n_jobs: int = 1) -> Iterator[tuple[slice, Callable[[], np.ndarray]]]:
+    """Slices of rows with a function that encodes them; two blocks a thread at least, `BLOCK_ROWS` rows at most."""
+    n = len(X)
+    size = min(BLOCK_ROWS, max(1, -(-n // (2 * n_jobs)))) if n_jobs > 1 else BLOCK_ROWS
+    rows = X.iloc if hasattr(X, "iloc") else X
+    for start in range(0, n, size):
+        part = slice(start, min(start + size, n))
+        yield part, lambda part=part: encoded(domain, rows[part])
+
+
+def encoded(domain: Domain, X) -> np.ndarray:
+    """Codes of X; codes pass through as they are, so that a caller can encode once and route often."""
+    return X if isinstance(X, np.ndarray) and X.dtype == np.uint16 else domain.encode(X)
+
+
+def for_each_block(domain: Domain, X, work: Callable[[slice, np.ndarray], None], n_jobs: int = 1) -> None:
+    """Call work(rows, codes) for each block, in `n_jobs` threads (kernels release the interpreter)."""
+    if n_jobs == 1:
+        for part, codes in blocks(domain, X):
+            work(part, codes())
+        return
+    with ThreadPoolExecutor(n_jobs) as pool:
+        for future in [pool.submit(lambda p=p, c=c: work(p, c())) for p, c in blocks(domain, X, n_jobs=n_jobs)]:
+            future.result()
+
+
+def count_rows(trees: Trees, domain: Domain, X, y, *, n_classes: int, tree_of_row=None, n_jobs: int = 1) -> np.ndarray:
+    """Rows of each class in each leaf. Curator only: nothing here is private until a mechanism has seen it.
+
+    Parameters
+    ----------
+    X : array or DataFrame of shape (n, n_features)
+        Raw values, or their uint16 codes.
+    y : int32 array of shape (n,)
+    tree_of_row : int32 array of shape (n,) or None
+        The one tree that a row belongs to; None counts every row in every tree.
+
+    Returns
+    -------
+    int64 array of shape (n_leaves, n_classes)
+    """
+    packed = pack(trees, len(domain.features))
+    counts: list[np.ndarray] = []
+    free: list[np.ndarray] = []
+
+    def work(rows: slice, codes: np.ndarray) -> None:
+        try:
+            own = free.pop()
+        except IndexError:
+            own = np.zeros((trees.n_leaves, n_classes), np.int64)
+            counts.append(own)
+        if tree_of_row is None:
+            kernels.count_all(codes, y[rows], packed, own)
+        else:
+            kernels.count_assigned(codes, y[rows], tree_of_row[rows], packed, own)
+        free.append(own)
+
+    for_each_block(domain, X, work, n_jobs)
+    return sum(counts[1:], counts[0]) if counts else np.zeros((trees.n_leaves, n_classes), np.int64)
+
+
+def leaves_of_rows(trees: Trees, domain: Domain, X, *, n_jobs: int = 1) -> np.ndarray:
+    """Leaf number of each row in each tree, int32 (n_trees, n)."""
+    packed = pack(trees, len(domain.features))
+    leaves = np.empty((trees.n_trees, len(X)), np.int32)
+    for_each_block(domain, X, lambda rows, codes: kernels.find_leaves(codes, packed, leaves[:, rows]), n_jobs)
+    return leaves
+
+
+def votes_of_rows(trees: Trees, domain: Domain, X, labels: np.ndarray, *, n_classes: int, n_jobs: int = 1) -> np.ndarray:
+    """Number of trees voting for each class, int32 (n, n_classes)."""
+    packed = pack(trees, len(domain.features))
+    votes = np.zeros((len(X), n_classes), np.int32)
+    for_each_block(domain, X, lambda rows, codes: kernels.count_votes(codes, packed, labels, votes[rows]), n_jobs)
+    return votes
+
+
+def shares_of_rows(trees: Trees, domain: Domain, X, shares: np.ndarray, *, n_jobs: int = 1) -> np.ndarray:
+    """Sum over trees of the class shares of a row's leaves, float64 (n, n_classes)."""
+    packed = pack(trees, len(domain.features))
+    total = np.zeros((len(X), shares.shape[1]))
+    for_each_block(domain, X, lambda rows, codes: kernels.add_shares(codes, packed, shares, total[rows]), n_jobs)
+    return total

@@ -1,0 +1,79 @@
+"""From released leaves to predictions: majority voting, threshold averaging, probabilistic averaging.
+
+All of it is post-processing: nothing here sees rows that were used for fitting.
+"""
+
+from typing import Literal
+
+import numpy as np
+
+Voting = Literal["majority", "threshold", "probabilistic"]
+NegativeRule = Literal["clamp", "paper"]
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+def leaf_shares(counts: np.ndarray, negative_rule: NegativeRule, seed: int) -> np.ndarray:
+    """Share of each class in each leaf, from counts that may be noisy (Bojarski et al., Algorithm 2, step 3).
+
+    Parameters
+    ----------
+    counts : array of shape (n_leaves, n_classes)
+    negative_rule : {"clamp", "paper"}
+        Negative counts become 0, or any negative count discards the leaf as the paper does.
+    seed : int
+        Public. A leaf that says nothing (discarded, or all zero) gets shares drawn uniformly once and for all.
+
+    Returns
+    -------
+    float64 array of shape (n_leaves, n_classes), rows sum to 1
+    """
+    known = np.maximum(counts, 0).astype(float)
+    silent = known.sum(axis=1) == 0
+    if negative_rule == "paper":
+        silent |= (counts < 0).any(axis=1)
+    u = uniform(seed, np.arange(counts.size, dtype=np.uint64)).reshape(counts.shape)
+    known[silent] = -np.log1p(-u[silent])  # exponentials: shares uniform on the simplex, U[0, 1] for two classes
+    return known / known.sum(axis=1, keepdims=True)
+
+
+def leaf_votes(shares: np.ndarray) -> np.ndarray:
+    """Class that each leaf votes for, uint8 (n_leaves,); a tie goes to the class listed first."""
+    return shares.argmax(axis=1).astype(np.uint8)
+
+
+def decide(shares: np.ndarray, voting: Voting, coin: np.ndarray | None = None) -> np.ndarray:
+    """Predicted class index of each row, int64 (n,).
+
+    Parameters
+    ----------
+    shares : array of shape (n, n_classes)
+        Share of the trees' votes ("majority") or mean share in the leaves ("threshold", "probabilistic").
+    coin : float array of shape (n,), optional
+        One number in [0, 1) a row, for "probabilistic": the class is drawn with its share as probability.
+    """
+    if voting != "probabilistic":
+        return shares.argmax(axis=1)
+    return np.minimum((np.cumsum(shares, axis=1) <= coin[:, None]).sum(axis=1), shares.shape[1] - 1)
+
+
+def coins(codes: np.ndarray, seed: int) -> np.ndarray:
+    """One number in [0, 1) a row from what the row says, so that equal rows and subsets get the same answer."""
+    weights = _mix(np.arange(1, codes.shape[1] + 1, dtype=np.uint64) * _ODD)
+    with np.errstate(over="ignore"):
+        return uniform(seed, codes.astype(np.uint64) @ weights)
+
+
+def uniform(seed: int, keys: np.ndarray) -> np.ndarray:
+    """Numbers in [0, 1) from a public seed and uint64 keys, the same wherever and whenever they are asked for."""
+    with np.errstate(over="ignore"):
+        start = _mix(np.array([seed % 2**64], np.uint64))
+        return (_mix(keys * _ODD + start) >> np.uint64(11)) * 2.0**-53
+
+
+def _mix(z: np.ndarray) -> np.ndarray:
+    """Finaliser of splitmix64 (Steele, Lea and Flood 2014)."""
+    with np.errstate(over="ignore"):
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return z ^ (z >> np.uint64(31))

@@ -1,0 +1,35 @@
+"""Shared tables: small, made from fixed seeds."""
+
+import numpy as np
+import pytest
+
+from dpforest.domain import Domain, Feature
+
+
+def public_domain(*kinds: int | None, n_classes: int = 2) -> Domain:
+    """A documented domain: None makes a numeric feature on [0, 1], a number makes that many categories."""
+    features = tuple(
+        Feature(f"f{i}", "numeric", 0.0, 1.0, source="documented", source_note="made up")
+        if kind is None
+        else Feature(
+            f"f{i}", "categorical", categories=tuple(f"c{j}" for j in range(kind)), source="documented", source_note="made up"
+        )
+        for i, kind in enumerate(kinds)
+    )
+    return Domain(features, tuple(range(n_classes)), "y", "documented", "made up")
+
+
+def random_codes(domain: Domain, n: int, seed: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    columns = [rng.integers(0, f.n_codes if f.kind == "categorical" else 65_536, n) for f in domain.features]
+    return np.stack(columns, axis=1).astype(np.uint16)
+
+
+@pytest.fixture
+def mixed() -> Domain:
+    return public_domain(None, 3, None, 7, 2, n_classes=3)
+
+
+@pytest.fixture
+def numeric() -> Domain:
+    return public_domain(*[None] * 5)

@@ -1,0 +1,122 @@
+"""Structure from seed and domain alone: shape, prefixes, ranges, caps, and the law of the draws."""
+
+import numpy as np
+import pytest
+from conftest import public_domain
+from scipy import stats
+
+from dpforest.domain import Domain, Feature
+from dpforest.trees.layout import LEAF, MULTIWAY, NUMERIC, ONE_VS_REST
+from dpforest.trees.random_trees import grow_random_trees
+
+FALSE_ALARM = 1e-6
+GOLDEN_FEATURES = [0, 1, 0, -1, -1, -1]
+GOLDEN_THRESHOLDS = [50724, -1, 55812, -1, -1, -1]
+
+
+def paths(trees, tree):
+    """Every path of one tree as a list of (node, child) pairs."""
+    one = trees.select(tree)
+    for leaf in one.leaf_nodes:
+        path, child = [], int(leaf)
+        while one.parent[child] != child:
+            path.append((int(one.parent[child]), child))
+            child = int(one.parent[child])
+        yield one, path[::-1]
+
+
+@pytest.mark.parametrize("categorical", ["multiway", "one-vs-rest", "ordered"])
+def test_first_trees_and_first_levels_do_not_depend_on_the_rest(mixed, categorical):
+    small = grow_random_trees(mixed, n_trees=2, depth=2, seed=5, categorical=categorical, max_leaves=20)
+    large = grow_random_trees(mixed, n_trees=5, depth=6, seed=5, categorical=categorical, max_leaves=20)
+    for t in range(2):
+        a, b = small.select(t), large.select(t)
+        top = np.flatnonzero(a.level < 2)
+        for name in ("kind", "feature", "threshold", "first_child"):
+            assert np.array_equal(getattr(a, name)[top], getattr(b, name)[top]), name
+
+
+def test_another_seed_gives_another_structure(mixed):
+    a, b = (grow_random_trees(mixed, n_trees=3, depth=4, seed=s) for s in (1, 2))
+    assert not np.array_equal(a.feature[:10], b.feature[:10]) or not np.array_equal(a.threshold[:10], b.threshold[:10])
+
+
+def test_structure_is_the_same_on_every_machine(mixed):
+    """A released forest names its seed; these values must not change between versions."""
+    trees = grow_random_trees(mixed, n_trees=2, depth=2, seed=7)
+    assert trees.feature[:6].tolist() == GOLDEN_FEATURES
+    assert trees.threshold[:6].tolist() == GOLDEN_THRESHOLDS
+
+
+def test_a_multiway_feature_is_used_once_on_a_path(mixed):
+    trees = grow_random_trees(mixed, n_trees=6, depth=5, seed=0)
+    for t in range(6):
+        for one, path in paths(trees, t):
+            used = [one.feature[node] for node, _ in path if one.kind[node] == MULTIWAY]
+            assert len(used) == len(set(used))
+
+
+def test_thresholds_stay_in_the_range_left_on_the_path():
+    trees = grow_random_trees(public_domain(None), n_trees=20, depth=6, seed=0)
+    for t in range(20):
+        for one, path in paths(trees, t):
+            low, high = 0, 65_535
+            for node, child in path:
+                assert low <= one.threshold[node] <= max(low, high - 1)  # a range of one code is split all the same
+                if child == one.first_child[node]:
+                    high = one.threshold[node]
+                else:
+                    low = one.threshold[node] + 1
+
+
+def test_a_table_of_categories_only_ends_when_they_are_used_up():
+    trees = grow_random_trees(public_domain(2, 3), n_trees=5, depth=9, seed=0)
+    assert trees.n_leaves == 5 * 6
+    assert trees.level.max() == 2
+
+
+def test_no_tree_has_more_leaves_than_the_cap(mixed):
+    for cap in (1, 2, 5, 64):
+        trees = grow_random_trees(mixed, n_trees=8, depth=9, seed=1, max_leaves=cap)
+        assert np.diff(trees.leaf_start).max() <= cap
+
+
+def test_one_vs_rest_and_ordered_trees_are_complete(mixed):
+    for categorical in ("one-vs-rest", "ordered"):
+        trees = grow_random_trees(mixed, n_trees=3, depth=4, seed=0, categorical=categorical)
+        assert trees.is_complete
+        assert (np.diff(trees.leaf_start) == 16).all()
+
+
+def test_quantised_thresholds_are_equally_spaced_cuts():
+    trees = grow_random_trees(public_domain(None), n_trees=50, depth=3, seed=0, thresholds="quantised", n_quantiles=4)
+    assert set(trees.threshold[trees.kind != LEAF]) == {16_383, 32_767, 49_151}
+
+
+def test_a_feature_of_one_category_splits_nothing_off(mixed):
+    lonely = Feature("only", "categorical", categories=("x",), source="documented", source_note="made up")
+    domain = Domain((lonely, *mixed.features), mixed.classes, "y", "documented", "made up")
+    grow_random_trees(domain, n_trees=5, depth=4, seed=0).check(np.array([1, 65_536, 3, 65_536, 7, 2]))
+
+
+def test_depth_zero_is_a_single_leaf(mixed):
+    trees = grow_random_trees(mixed, n_trees=3, depth=0, seed=0)
+    assert trees.n_leaves == trees.n_nodes == 3
+
+
+def test_features_and_thresholds_are_uniform():
+    """Chi-square and Kolmogorov-Smirnov against the uniform law; false alarm below 1e-6 for each."""
+    trees = grow_random_trees(public_domain(*[None] * 7), n_trees=4000, depth=1, seed=11, thresholds="domain")
+    roots = trees.tree_start[:-1]
+    assert stats.chisquare(np.bincount(trees.feature[roots], minlength=7)).pvalue > FALSE_ALARM
+    assert stats.kstest(trees.threshold[roots] / 65_535, "uniform").pvalue > FALSE_ALARM
+
+
+def test_kinds_follow_the_choice(mixed):
+    kinds = {c: set(grow_random_trees(mixed, n_trees=9, depth=4, seed=0, categorical=c).kind) for c in
+             ("multiway", "one-vs-rest", "ordered")}  # fmt: skip
+    assert kinds == {
+        "multiway": {NUMERIC, MULTIWAY, LEAF},
+        "one-vs-rest": {NUMERIC, ONE_VS_REST, LEAF},
+        "ordered": {NUMERIC, LEAF},
+    }

@@ -1,0 +1,79 @@
+"""Kernels against their naive twins, on every shape of tree and every awkward number of rows."""
+
+import numpy as np
+import pytest
+from conftest import public_domain, random_codes
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpforest.trees import reference, routing
+from dpforest.trees.random_trees import grow_random_trees
+
+KINDS = st.lists(st.one_of(st.none(), st.integers(1, 9)), min_size=1, max_size=6)
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(
+    kinds=KINDS,
+    depth=st.integers(0, 7),
+    n=st.sampled_from([0, 1, 3, 40]),
+    categorical=st.sampled_from(["multiway", "one-vs-rest", "ordered"]),
+    n_classes=st.sampled_from([2, 3]),
+)
+def test_kernels_agree_with_their_twins(kinds, depth, n, categorical, n_classes):
+    domain = public_domain(*kinds, n_classes=n_classes)
+    trees = grow_random_trees(domain, n_trees=3, depth=depth, seed=depth, categorical=categorical, max_leaves=60)
+    codes = random_codes(domain, n, seed=n)
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, n_classes, n).astype(np.int32)
+    own = rng.integers(0, 3, n).astype(np.int32)
+    labels = rng.integers(0, n_classes, trees.n_leaves).astype(np.uint8)
+    shares = rng.random((trees.n_leaves, n_classes))
+
+    leaves = routing.leaves_of_rows(trees, domain, codes)
+    assert np.array_equal(leaves, reference.leaves_of_rows(trees, codes))
+    for assigned in (None, own):
+        fast = routing.count_rows(trees, domain, codes, y, n_classes=n_classes, tree_of_row=assigned)
+        slow = reference.count_rows(trees, codes, y, n_classes=n_classes, tree_of_row=assigned)
+        assert np.array_equal(fast, slow)
+    votes = routing.votes_of_rows(trees, domain, codes, labels, n_classes=n_classes)
+    assert np.array_equal(votes, reference.votes_of_rows(trees, codes, labels, n_classes=n_classes))
+    total = routing.shares_of_rows(trees, domain, codes, shares)
+    np.testing.assert_allclose(total, reference.shares_of_rows(trees, codes, shares), rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [255, 256, 257, 700])
+def test_rows_at_the_edges_of_a_block(numeric, n):
+    trees = grow_random_trees(numeric, n_trees=2, depth=6, seed=0)
+    codes = random_codes(numeric, n, seed=n)
+    assert np.array_equal(routing.leaves_of_rows(trees, numeric, codes), reference.leaves_of_rows(trees, codes))
+
+
+def test_extreme_codes_meet_extreme_thresholds(numeric):
+    trees = grow_random_trees(numeric, n_trees=20, depth=3, seed=0)
+    trees.threshold[trees.kind == 0] = np.random.default_rng(0).choice([0, 1, 65_533, 65_534], (trees.kind == 0).sum())
+    codes = np.random.default_rng(1).choice(np.array([0, 1, 2, 65_534, 65_535], np.uint16), (64, 5))
+    assert np.array_equal(routing.leaves_of_rows(trees, numeric, codes), reference.leaves_of_rows(trees, codes))
+
+
+def test_threads_count_the_same(mixed):
+    trees = grow_random_trees(mixed, n_trees=5, depth=5, seed=0)
+    codes = random_codes(mixed, 5_000, seed=0)
+    y = np.random.default_rng(0).integers(0, 3, 5_000).astype(np.int32)
+    one, two = (routing.count_rows(trees, mixed, codes, y, n_classes=3, n_jobs=j) for j in (1, 2))
+    assert np.array_equal(one, two)
+    assert one.sum() == 5 * 5_000
+
+
+def test_raw_values_and_their_codes_take_the_same_way(numeric):
+    trees = grow_random_trees(numeric, n_trees=4, depth=6, seed=0)
+    X = np.random.default_rng(0).random((300, 5))
+    raw, codes = (routing.leaves_of_rows(trees, numeric, table) for table in (X, numeric.encode(X)))
+    assert np.array_equal(raw, codes)
+
+
+def test_too_many_categories_for_a_packed_node_is_said():
+    domain = public_domain(*[1000] * 40)
+    trees = grow_random_trees(domain, n_trees=40, depth=12, seed=0, categorical="one-vs-rest")
+    with pytest.raises(ValueError, match="different categories"):
+        routing.pack(trees, 40)
