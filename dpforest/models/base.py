@@ -57,18 +57,16 @@ class RandomStructureClassifier(ClassifierMixin, BaseEstimator):
         ValueError
             If a parameter is out of range, or the table does not fit the domain.
         """
-        self._check_parameters()
         X, y = self._check_table(X, y)
         domain = self._public_domain(X, y)
         codes = domain.encode_labels(y)
-        plan = self._plan(domain, len(codes))
+        plan = self.plan(domain, len(codes))
         self.forest_ = fit_forest(
             plan,
             domain,
             X,
             codes,
             epsilon=_as_fraction(self.epsilon),
-            certified=self.mode == "certified",
             structure_seed=int(self.structure_seed),
             random_state=self.random_state,
             row_ids=_row_ids(X),
@@ -101,6 +99,11 @@ class RandomStructureClassifier(ClassifierMixin, BaseEstimator):
         """Leaf of each row in each tree, numbered over the forest: int32 (n, n_estimators)."""
         return self._forest().apply(self._check_rows(X), n_jobs=effective_n_jobs(self.n_jobs or 1))
 
+    def plan(self, domain: Domain, n_rows: int) -> Plan:
+        """Every choice that a fit will make, from parameters and public knowledge; `n_rows` as in `preview`."""
+        self._check_parameters()
+        return self._plan(domain, n_rows)
+
     def preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
         """Certificate and ledger that a release would carry, from public knowledge alone.
 
@@ -110,12 +113,10 @@ class RandomStructureClassifier(ClassifierMixin, BaseEstimator):
         n_rows : int
             Used only where it is public (replace-one) or where a paper uses it (as published).
         """
-        self._check_parameters()
         return preview(
-            self._plan(domain, n_rows),
+            self.plan(domain, n_rows),
             domain,
             epsilon=_as_fraction(self.epsilon),
-            certified=self.mode == "certified",
             random_state=self.random_state,
         )
 

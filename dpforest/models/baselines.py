@@ -75,6 +75,7 @@ class JagannathanForestClassifier(RandomStructureClassifier):
             neighbours=self.neighbours,
             voting="threshold",
             max_leaves=self.max_leaves,
+            as_published=self.mode == "as_published",
         )
 
 
@@ -126,6 +127,7 @@ class _EvenForest(RandomStructureClassifier):
             thresholds="quantised",
             n_quantiles=self.n_quantiles,
             leaf_shares=2**depth if self.budget == "paper" else 1,
+            as_published=self.mode == "as_published",
         )
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from dpforest.domain import Domain
 from dpforest.models.plan import Plan, true_labels
-from dpforest.privacy import release
+from dpforest.privacy import release, simulators
 from dpforest.privacy.certificate import Certificate, certify
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
@@ -23,7 +23,6 @@ def fit_forest(
     y: np.ndarray,
     *,
     epsilon: Fraction | None,
-    certified: bool,
     structure_seed: int,
     random_state: int | None,
     row_ids: np.ndarray,
@@ -37,17 +36,15 @@ def fit_forest(
     y : int32 array of shape (n,)
         Class indices.
     epsilon : Fraction or None
-    certified : bool
-        False draws as the paper does, in floating point, and gives a forest for the curator.
     row_ids : int64 array of shape (n,)
         What names a row in a demo, so that leaving one out moves no other.
     """
     trees = plan.grow(domain, structure_seed)
     source = source_for(random_state)
     tree_of_row = rows_to_trees(plan, row_ids, source)
-    counts = count_rows(trees, domain, X, y, n_classes=domain.n_classes, tree_of_row=tree_of_row, n_jobs=n_jobs)
+    counts = count_kept_rows(trees, domain, X, y, tree_of_row, n_jobs=n_jobs)
 
-    is_release = epsilon is not None and certified
+    is_release = epsilon is not None and not plan.as_published
     ledger = Ledger(epsilon if is_release else None, plan.neighbours)
     if is_release:
         values = _release(plan, counts, epsilon, ledger, source)
@@ -56,8 +53,8 @@ def fit_forest(
         values = counts if plan.releases_counts else true_labels(counts, structure_seed)
     else:
         ledger.charge("every leaf, as published", plan.mechanism, 1, None, 1, "sequential")
-        values = _publish(plan, counts, epsilon, _demo(source))
-    certificate = _certificate(plan, domain, ledger, source, epsilon=epsilon, certified=certified)
+        values = simulate_values(plan, counts, epsilon, _demo(source).seed)
+    certificate = _certificate(plan, domain, ledger, source, epsilon)
     kind = ReleasedForest if is_release else CuratorForest
     labels, noisy_counts = (None, values) if plan.releases_counts else (values, None)
     return kind(
@@ -66,16 +63,16 @@ def fit_forest(
 
 
 def preview(
-    plan: Plan, domain: Domain, *, epsilon: Fraction | None, certified: bool, random_state: int | None
+    plan: Plan, domain: Domain, *, epsilon: Fraction | None, random_state: int | None
 ) -> tuple[Certificate, Ledger]:
     """Certificate and ledger of a release, from public knowledge: those of an empty table."""
     source = source_for(random_state)
-    is_release = epsilon is not None and certified
+    is_release = epsilon is not None and not plan.as_published
     ledger = Ledger(epsilon if is_release else None, plan.neighbours)
     if is_release:
         trees: Trees = plan.grow(domain, 0)
         _release(plan, np.zeros((trees.n_leaves, domain.n_classes), np.int64), epsilon, ledger, DemoSource(0))
-    return _certificate(plan, domain, ledger, source, epsilon=epsilon, certified=certified), ledger
+    return _certificate(plan, domain, ledger, source, epsilon), ledger
 
 
 def rows_to_trees(plan: Plan, row_ids: np.ndarray, source: SecretSource | DemoSource) -> np.ndarray | None:
@@ -87,6 +84,16 @@ def rows_to_trees(plan: Plan, row_ids: np.ndarray, source: SecretSource | DemoSo
 
         return published.deal_blocks(len(row_ids), plan.n_trees, _demo(source).seed)
     return release.assign_rows(row_ids, plan.n_trees, source)
+
+
+def count_kept_rows(
+    trees: Trees, domain: Domain, X: Any, y: np.ndarray, tree_of_row: np.ndarray | None, *, n_jobs: int
+) -> np.ndarray:
+    """`count_rows`, without the rows that a partition leaves out (tree -1). Curator only."""
+    if tree_of_row is not None and tree_of_row.min(initial=0) < 0:
+        kept = np.flatnonzero(tree_of_row >= 0)
+        X, y, tree_of_row = X.iloc[kept] if hasattr(X, "iloc") else X[kept], y[kept], tree_of_row[kept]
+    return count_rows(trees, domain, X, y, n_classes=domain.n_classes, tree_of_row=tree_of_row, n_jobs=n_jobs)
 
 
 def _release(plan: Plan, counts: np.ndarray, epsilon: Fraction, ledger: Ledger, source) -> np.ndarray:
@@ -106,15 +113,17 @@ def _release(plan: Plan, counts: np.ndarray, epsilon: Fraction, ledger: Ledger, 
     return values
 
 
-def _publish(plan: Plan, counts: np.ndarray, epsilon: Fraction, source: DemoSource) -> np.ndarray:
-    """What the paper's own mechanism gives, in floating point."""
-    from dpforest.privacy import simulators
+def simulate_values(plan: Plan, counts: np.ndarray, epsilon: Fraction, seed: int) -> np.ndarray:
+    """What a release from these counts may look like: labels (n_leaves,) or counts (n_leaves, n_classes).
 
-    each = plan.leaf_epsilon(epsilon)
-    if plan.releases_counts:
-        return simulators.simulate_laplace(counts, float(1 / each), source.seed)
-    rate = each / 2 if plan.mechanism == "exponential" else each
-    return simulators.simulate_labels(counts, plan.mechanism, float(rate), source.seed)
+    Drawn in floating point from a seed. For the published mechanisms this is all there is; for the certified ones it
+    is a picture of the release, whose own noise comes from exact samplers.
+    """
+    if plan.mechanism == "discrete-laplace":
+        return simulators.simulate_noisy_counts(counts, 1 / plan.leaf_rate(epsilon), seed)
+    if plan.mechanism == "continuous-laplace":
+        return simulators.simulate_laplace(counts, 1 / plan.leaf_rate(epsilon), seed)
+    return simulators.simulate_labels(counts, plan.mechanism, plan.leaf_rate(epsilon), seed)
 
 
 def _demo(source: SecretSource | DemoSource) -> DemoSource:
@@ -122,12 +131,10 @@ def _demo(source: SecretSource | DemoSource) -> DemoSource:
     return source if isinstance(source, DemoSource) else DemoSource(int(source.words(1)[0]))
 
 
-def _certificate(
-    plan: Plan, domain: Domain, ledger: Ledger, source, *, epsilon: Fraction | None, certified: bool
-) -> Certificate:
+def _certificate(plan: Plan, domain: Domain, ledger: Ledger, source, epsilon: Fraction | None) -> Certificate:
     reasons = [*domain.leaks(), *source.reasons()] if epsilon is not None else []
     loss = None
-    if epsilon is not None and not certified:
+    if epsilon is not None and plan.as_published:
         from dpforest.privacy import published
 
         loss, why = published.true_loss_and_reasons(plan, domain.n_classes, float(epsilon))

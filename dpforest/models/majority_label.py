@@ -115,4 +115,5 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
             neighbours=self.neighbours,
             categorical=self.categorical,
             max_leaves=self.max_leaves,
+            as_published=published,
         )

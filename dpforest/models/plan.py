@@ -7,9 +7,10 @@ from typing import Literal
 import numpy as np
 
 from dpforest.domain import Domain
+from dpforest.privacy.release import rate_for
 from dpforest.trees.layout import Trees
 from dpforest.trees.random_trees import Categorical, Thresholds, grow_random_trees
-from dpforest.voting import NegativeRule, Voting
+from dpforest.voting import NegativeRule, Voting, uniform
 
 Partition = Literal["independent", "shared", "blocks"]
 
@@ -31,6 +32,8 @@ class Plan:
     neighbours : {"add-remove", "replace-one"}
     leaf_shares : int
         Parts that a tree's budget is cut into: 1, as leaves are disjoint, or the number of leaves where a paper says so.
+    as_published : bool
+        Rates as in the paper, drawn in floating point; never a release.
     """
 
     n_trees: int
@@ -45,6 +48,7 @@ class Plan:
     n_quantiles: int = 10
     max_leaves: int = 4096
     leaf_shares: int = 1
+    as_published: bool = False
 
     @property
     def releases_counts(self) -> bool:
@@ -63,16 +67,24 @@ class Plan:
             max_leaves=self.max_leaves,
         )
 
-    def leaf_epsilon(self, epsilon: Fraction) -> Fraction:
-        """Budget of one leaf: the forest's, divided among trees that share rows and among leaves where that is asked."""
-        trees = self.n_trees if self.partition == "shared" else 1
-        return epsilon / (trees * self.leaf_shares)
+    def leaf_rate(self, epsilon: Fraction) -> float:
+        """Rate of the mechanism at a leaf: of a certified one as `rate_for` says, of a published one as its paper does.
+
+        The papers give a leaf epsilon, divided among trees that share rows and among leaves where a paper does so;
+        the exponential mechanisms take half of that, whatever the neighbour relation.
+        """
+        epsilon = epsilon / self.leaf_shares
+        if self.as_published:
+            trees = self.n_trees if self.partition == "shared" else 1
+            return float(epsilon / trees / (2 if self.mechanism in ("exponential", "global-01") else 1))
+        rate = rate_for(
+            self.mechanism, epsilon, n_trees=self.n_trees, partition=self.partition, neighbours=self.neighbours
+        )
+        return float(rate)
 
 
 def true_labels(counts: np.ndarray, seed: int) -> np.ndarray:
     """Most frequent class of each leaf, uint8 (n_leaves,): the non-private twin's. An empty leaf draws from the seed."""
-    from dpforest.voting import uniform
-
     labels = counts.argmax(axis=1).astype(np.uint8)
     empty = counts.sum(axis=1) == 0
     draws = uniform(seed, np.flatnonzero(empty).astype(np.uint64))

@@ -110,4 +110,5 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
             categorical=self.categorical,
             thresholds="domain",
             max_leaves=self.max_leaves,
+            as_published=published,
         )

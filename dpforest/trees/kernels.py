@@ -217,3 +217,20 @@ def add_shares(codes, packed, shares, total):
             for r in range(rows):
                 for c in range(total.shape[1]):
                     total[start + r, c] += own[_P(leaf[r]), c]
+
+
+@njit(nogil=True, cache=True)
+def count_votes_at(leaves, labels, votes):
+    """As `count_votes`, for rows whose leaves (n_trees, n) are known."""
+    for t in range(leaves.shape[0]):
+        for i in range(leaves.shape[1]):
+            votes[i, labels[_P(leaves[t, i])]] += 1
+
+
+@njit(nogil=True, cache=True)
+def add_shares_at(leaves, shares, total):
+    """As `add_shares`, for rows whose leaves (n_trees, n) are known."""
+    for t in range(leaves.shape[0]):
+        for i in range(leaves.shape[1]):
+            for c in range(total.shape[1]):
+                total[i, c] += shares[_P(leaves[t, i]), c]

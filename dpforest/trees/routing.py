@@ -131,3 +131,17 @@ def shares_of_rows(trees: Trees, domain: Domain, X, shares: np.ndarray, *, n_job
     total = np.zeros((len(X), shares.shape[1]))
     for_each_block(domain, X, lambda rows, codes: kernels.add_shares(codes, packed, shares, total[rows]), n_jobs)
     return total
+
+
+def votes_at_leaves(leaves: np.ndarray, labels: np.ndarray, n_classes: int) -> np.ndarray:
+    """`votes_of_rows` for rows whose leaves (n_trees, n) are known."""
+    votes = np.zeros((leaves.shape[1], n_classes), np.int32)
+    kernels.count_votes_at(leaves, labels, votes)
+    return votes
+
+
+def shares_at_leaves(leaves: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """`shares_of_rows` for rows whose leaves (n_trees, n) are known."""
+    total = np.zeros((leaves.shape[1], shares.shape[1]))
+    kernels.add_shares_at(leaves, shares, total)
+    return total

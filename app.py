@@ -1,0 +1,56 @@
+"""Explore: pick a table and a forest, move ε, and see what it costs and what it buys."""
+
+import streamlit as st
+
+from dpforest.domain import DomainError
+from ui import budget_tab, curve_panel, data_tab, headline, leaves_tab, release, sidebar, simulate, tables, tree_tab
+from ui.page import open_page, sorry
+
+open_page("Explore")
+simulate.warm_up()
+
+choice = sidebar.choose()
+if choice is None:
+    st.stop()
+table, settings = choice.table, choice.settings
+headline.header(choice)
+
+try:
+    certificate, ledger = simulate.promise(tables.fingerprint(table.domain), settings, len(table.frame), table.domain)
+    forest = simulate.simulation(table, settings)
+except (DomainError, ValueError) as problem:
+    sorry(problem)
+    data_tab.show(choice)
+    st.stop()
+
+release.button(choice, certificate)
+sidebar.share(choice)
+if not settings.certified:
+    headline.broken_promise(certificate)
+
+# A first curve at once ...
+progress = st.container()
+for _ in simulate.refined(forest, simulate.FIRST, progress):
+    pass
+figures = headline.Figures(choice, certificate, forest.curve())
+panel = curve_panel.Panel(choice, forest.curve())
+more = st.container()
+
+tree, leaves, budget, data = st.tabs(["Tree", "Leaves", "Budget", "Data"], key="tab", bind=sidebar.LINKED)
+if tree.open:
+    with tree:
+        tree_tab.show(choice, forest.view(settings.epsilon))
+if leaves.open:
+    with leaves:
+        leaves_tab.show(choice, forest.view(settings.epsilon))
+if budget.open:
+    with budget:
+        budget_tab.show(choice, certificate, ledger)
+if data.open:
+    with data:
+        data_tab.show(choice)
+
+# ... refined while somebody looks, until a control moves.
+for _ in simulate.refined(forest, simulate.LAST, more):
+    figures.refine(forest.curve())
+    panel.refine(forest.curve())

@@ -1,0 +1,55 @@
+"""What is kept of a run: every sample, and the figures that follow from them with their goals."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from statistics import median
+from typing import Any
+
+# Comparisons that a goal may ask for.
+AT_LEAST, AT_MOST = ">=", "<="
+
+
+@dataclass
+class Results:
+    """Samples by name, in the order in which they were taken, and figures."""
+
+    samples: dict[str, list[float]] = field(default_factory=dict)
+    figures: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, name: str, value: float) -> None:
+        self.samples.setdefault(name, []).append(value)
+
+    def median(self, name: str) -> float:
+        return median(self.samples[name])
+
+    def figure(self, item: str, what: str, value: float, unit: str, goal: tuple[str, float] | None, detail: str) -> None:
+        """A number with its goal; without one it is there for information."""
+        met = None if goal is None else value >= goal[1] if goal[0] == AT_LEAST else value <= goal[1]
+        goal_text = "" if goal is None else f"{goal[0]} {goal[1]:g} {unit}"
+        self.figures.append(
+            {"item": item, "what": what, "value": value, "unit": unit, "goal": goal_text, "met": met, "detail": detail}
+        )
+        mark = {None: " ", True: "+", False: "-"}[met]
+        print(f"  {mark} {what}: {value:.3g} {unit}  ({detail})", flush=True)
+
+    def ratio(self, item: str, what: str, slow: str, fast: str, least: float) -> None:
+        """Median of one over the median of the other, with the ratios of the single rounds as their range."""
+        value = self.median(slow) / self.median(fast)
+        rounds = sorted(a / b for a, b in zip(self.samples[slow], self.samples[fast], strict=True))
+        detail = f"{seconds(self.median(slow))} against {seconds(self.median(fast))}, rounds {rounds[0]:.1f}–{rounds[-1]:.1f}"
+        self.figure(item, what, value, "x", (AT_LEAST, least), detail)
+
+    def as_dict(self) -> dict[str, Any]:
+        medians = {name: median(values) for name, values in self.samples.items()}
+        return {**asdict(self), "medians": medians}
+
+
+def interleave(results: Results, runs: dict[str, Callable[[], float]], rounds: int) -> None:
+    """Take one sample of each run in turn, `rounds` times, so that a slow minute of the machine hits all alike."""
+    for _ in range(rounds):
+        for name, run in runs.items():
+            results.add(name, run())
+
+
+def seconds(value: float) -> str:
+    return f"{value:.2f} s" if value >= 1 else f"{value * 1e3:.1f} ms"

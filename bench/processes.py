@@ -1,0 +1,66 @@
+"""Processes that the benchmark talks to: workers that stay alive, so that runs of all contenders can interleave."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+PEER_PYTHON = HERE / ".venv-diffprivlib" / "bin" / "python"
+ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
+
+
+def make_peers() -> None:
+    """Create the peers' environment where there is none."""
+    if not PEER_PYTHON.exists():
+        print("making bench/.venv-diffprivlib ...", flush=True)
+        subprocess.run([HERE / "peers.sh"], check=True, env={**os.environ, "PYTHON": sys.executable})
+
+
+def python_of(who: str) -> str:
+    return str(PEER_PYTHON) if who == "diffprivlib" else sys.executable
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Ours, with one thread for libraries that would take more, and dpforest on the path."""
+    return {**os.environ, **ONE_THREAD, "PYTHONPATH": str(ROOT), **more}
+
+
+def ask(python: str, code: str, **env: str) -> Any:
+    """What a short program prints, read as JSON."""
+    done = subprocess.run([python, "-c", code], check=True, capture_output=True, text=True, env=environment(**env))
+    return json.loads(done.stdout)
+
+
+class Worker:
+    """A process running `worker.py`; use it in a `with` block."""
+
+    def __init__(self, python: str, X: Path, y: Path) -> None:
+        self._process = subprocess.Popen(
+            [python, str(HERE / "worker.py")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment(),
+        )
+        self("load", X=str(X), y=str(y))
+
+    def __call__(self, do: str, **command: Any) -> dict[str, Any]:
+        assert self._process.stdin and self._process.stdout
+        self._process.stdin.write(json.dumps({"do": do, **command}) + "\n")
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"the worker ended during {do} {command}; its message is above")
+        return json.loads(line)
+
+    def __enter__(self) -> "Worker":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._process.stdin
+        self._process.stdin.close()
+        self._process.wait()

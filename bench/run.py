@@ -1,0 +1,110 @@
+"""Measure dpforest and its peers in one run: `python bench/run.py [--quick]`.
+
+Writes bench/results.json (every sample) and bench/RESULTS.md (a table). A full run takes about ten minutes on two cores
+and wants the machine for itself; a quick one takes two. Never part of the tests.
+"""
+
+import argparse
+import json
+import os
+import platform
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+from measure import Results
+from processes import HERE, ONE_THREAD, ROOT, ask, make_peers, python_of
+from suites import FULL, QUICK, SUITES, Effort
+
+LIBRARIES = ("numpy", "numba", "scipy", "sklearn", "pandas", "diffprivlib")
+
+
+def main() -> None:
+    arguments = _arguments()
+    os.environ.update(ONE_THREAD)
+    sys.path.insert(0, str(ROOT))
+    make_peers()
+    effort = QUICK if arguments.quick else FULL
+    results, start, load = Results(), time.perf_counter(), os.getloadavg()[0]
+    with tempfile.TemporaryDirectory() as folder:
+        for name in arguments.only or SUITES:
+            print(name, flush=True)
+            SUITES[name](results, Path(folder), effort)
+    about = {**_about(arguments.quick, effort), "minutes": (time.perf_counter() - start) / 60, "load_before": load}
+    content = {**about, **results.as_dict()}
+    arguments.out.with_suffix(".json").write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+    table = HERE / "RESULTS.md" if arguments.out.name == "results.json" else arguments.out.with_suffix(".md")
+    table.write_text(markdown(content))
+    print(f"wrote {arguments.out} and {table}")
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="fewer rows and rounds; not what the goals are stated for")
+    parser.add_argument("--only", nargs="+", choices=SUITES, help="some of the suites")
+    parser.add_argument("--out", type=Path, default=HERE / "results.json", help="where the samples go")
+    return parser.parse_args()
+
+
+def _about(quick: bool, effort: Effort) -> dict:
+    versions = (
+        "import json, importlib, platform\n"
+        "found = {'python': platform.python_version()}\n"
+        f"for name in {LIBRARIES}:\n"
+        "    try: found[name] = importlib.import_module(name).__version__\n"
+        "    except ImportError: pass\n"
+        "print(json.dumps(found))"
+    )
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "quick": quick,
+        "effort": vars(effort),
+        "machine": {"cpu": _cpu(), "cores": os.cpu_count(), "system": platform.platform()},
+        "versions": {who: ask(python_of(who), versions) for who in ("dpforest", "diffprivlib")},
+    }
+
+
+def _cpu() -> str:
+    with open("/proc/cpuinfo") as file:
+        return next((line.split(":")[1].strip() for line in file if line.startswith("model name")), platform.machine())
+
+
+def markdown(content: dict) -> str:
+    """The figures as a table, goals beside them."""
+    machine, ours, peer = content["machine"], content["versions"]["dpforest"], content["versions"]["diffprivlib"]
+    lines = [
+        "# How fast it is",
+        "",
+        "Made by `python bench/run.py" + (" --quick" if content["quick"] else "") + "`; every sample is in `results.json`.",
+        "",
+        f"{content['date'][:10]}, {machine['cores']} cores of {machine['cpu']}, Python {ours['python']}, numpy {ours['numpy']}, "
+        f"numba {ours['numba']}, scikit-learn {ours['sklearn']}; diffprivlib {peer['diffprivlib']} with scikit-learn "
+        f"{peer['sklearn']} in an environment of its own. Load before the run: {content['load_before']:.1f}.",
+        "",
+        "100 trees of depth 10, 14 numeric features in float64, integer labels, bounds and classes given to all, ε = 1, one "
+        "thread unless said. Medians; runs of all contenders interleave. Fits are complete: trees, counts, exact noise, "
+        "certificate (compiled code warm; compile time and exact noise are stated apart below; “demo” takes its noise from "
+        "a seed).",
+        "",
+        "- *labels*: `MajorityLabelForestClassifier`, each row in one tree, as diffprivlib's `RandomForestClassifier` does; "
+        "*labels shared*: every row in every tree",
+        "- *counts*: `RandomDecisionForestClassifier`, every row in every tree, as `ExtraTreesClassifier(max_features=1)` does",
+        "",
+    ]
+    if content["quick"]:
+        lines += ["**A quick run: fewer rows and rounds than the goals are stated for.**", ""]
+    item = None
+    for figure in content["figures"]:
+        if figure["item"] != item:
+            item = figure["item"]
+            lines += ["", f"## {item}", "", "| what | median | goal | | from |", "|---|--:|--:|---|---|"]
+        met = {None: "", True: "met", False: "**missed**"}[figure["met"]]
+        value = f"{figure['value']:,.3g}" if figure["value"] < 1000 else f"{figure['value']:,.0f}"
+        lines.append(f"| {figure['what']} | {value} {figure['unit']} | {figure['goal']} | {met} | {figure['detail']} |")
+    return "\n".join(lines).replace("\n\n\n", "\n\n") + "\n"
+
+
+if __name__ == "__main__":
+    main()

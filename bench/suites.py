@@ -1,0 +1,215 @@
+"""The eight measurements. Each takes the results, a folder with tables, and how much to do."""
+
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+from contenders import DEPTH, EPSILON, TREES, public_domain
+from measure import AT_LEAST, AT_MOST, Results, interleave, seconds
+from processes import ROOT, Worker, ask, python_of
+
+OURS = ("labels", "labels demo", "labels shared", "counts")
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How many rows and rounds. The goals are stated for `full`."""
+
+    routing_rows: int
+    small: int
+    large: int
+    rounds: int
+    slow_rounds: int  # of fits on the large table, where ExtraTrees takes half a minute
+
+
+FULL = Effort(routing_rows=100_000, small=30_000, large=1_000_000, rounds=9, slow_rounds=5)
+QUICK = Effort(routing_rows=100_000, small=30_000, large=200_000, rounds=3, slow_rounds=2)
+
+
+def write_table(folder: Path, n: int) -> tuple[Path, Path]:
+    """A synthetic table of n rows and 14 features, float64, integer labels; made once a folder."""
+    from sklearn.datasets import make_classification
+
+    X_path, y_path = folder / f"X{n}.npy", folder / f"y{n}.npy"
+    if not X_path.exists():
+        X, y = make_classification(n, n_features=14, n_informative=8, random_state=0)
+        np.save(X_path, X)
+        np.save(y_path, y)
+    return X_path, y_path
+
+
+def routing(results: Results, folder: Path, effort: Effort) -> None:
+    """Node steps a second on one core, on codes: what is left of a fit or a prediction at many trees."""
+    from dpforest.trees.random_trees import grow_random_trees
+    from dpforest.trees.routing import count_rows, leaves_of_rows, votes_of_rows
+
+    n = effort.routing_rows
+    X, y = (np.load(path) for path in write_table(folder, n))
+    domain = public_domain((X.min(axis=0), X.max(axis=0)))
+    codes, y = domain.encode(X), domain.encode_labels(y)
+    trees = grow_random_trees(domain, n_trees=TREES, depth=DEPTH, seed=0)
+    labels = np.random.default_rng(0).integers(0, 2, trees.n_leaves).astype(np.uint8)
+    work = {
+        "leaves": lambda: leaves_of_rows(trees, domain, codes),
+        "votes": lambda: votes_of_rows(trees, domain, codes, labels, n_classes=2),
+        "counts": lambda: count_rows(trees, domain, codes, y, n_classes=2),
+    }
+    for run in work.values():
+        run()
+    interleave(results, {f"routing {what} n={n}": lambda run=run: timed(run) for what, run in work.items()}, effort.rounds)
+    for what in work:
+        took = results.median(f"routing {what} n={n}")
+        rate = n * TREES * DEPTH / took / 1e6
+        detail = f"{n:,} rows, {TREES} trees of depth {DEPTH}: {seconds(took)}"
+        results.figure("1 routing", f"routing, {what}", rate, "million steps/s", (AT_LEAST, 600), detail)
+
+
+def against_peers(results: Results, folder: Path, effort: Effort) -> None:
+    """Fit with release, and prediction, beside both peers, on both tables."""
+    for n in (effort.small, effort.large):
+        rounds = effort.rounds if n == effort.small else effort.slow_rounds
+        with ExitStack() as stack:
+            tables = write_table(folder, n)
+            workers = {who: stack.enter_context(Worker(python_of(who), *tables)) for who in ("diffprivlib", "ExtraTrees")}
+            ours = stack.enter_context(Worker(python_of("labels"), *tables))
+            workers |= {who: ours for who in OURS}
+            for who, worker in workers.items():
+                worker("warm", who=who)
+            for do in ("fit", "predict"):
+                interleave(results, {f"{do} {who} n={n}": asks(w, do, who) for who, w in workers.items()}, rounds)
+        _compare(results, n, with_extra_trees=n == effort.large)
+
+
+def _compare(results: Results, n: int, *, with_extra_trees: bool) -> None:
+    def ratio(item: str, do: str, peer: str, us: str, least: float) -> None:
+        what = f"{do}, {us}, against {peer}, {n:,} rows"
+        results.ratio(item, what, f"{do} {peer} n={n}", f"{do} {us} n={n}", least)
+
+    ratio("2 rows shared out", "fit", "diffprivlib", "labels", 20)
+    ratio("2 rows shared out", "fit", "diffprivlib", "labels demo", 20)
+    if with_extra_trees:
+        ratio("3 every row in every tree", "fit", "ExtraTrees", "counts", 10)
+        ratio("3 every row in every tree", "fit", "ExtraTrees", "labels shared", 10)
+    for us in ("labels", "counts"):
+        ratio("4 prediction", "predict", "diffprivlib", us, 3)
+        ratio("4 prediction", "predict", "ExtraTrees", us, 3)
+
+
+def threads(results: Results, folder: Path, effort: Effort) -> None:
+    """Two threads against one, on the large table."""
+    n = effort.large
+    with Worker(python_of("labels"), *write_table(folder, n)) as worker:
+        for who in ("labels", "labels shared"):
+            for jobs in (1, 2):
+                worker("warm", who=who, n_jobs=jobs)
+            for do in ("fit", "predict"):
+                runs = {f"{do} {who} n={n} n_jobs={jobs}": asks(worker, do, who, n_jobs=jobs) for jobs in (1, 2)}
+                interleave(results, runs, effort.slow_rounds)
+    for do, who, least in (("fit", "labels shared", 1.7), ("predict", "labels shared", 1.7), ("fit", "labels", 0)):
+        one, two = (f"{do} {who} n={n} n_jobs={jobs}" for jobs in (1, 2))
+        results.ratio("5 two threads", f"{do}, {who}, 2 threads against 1, {n:,} rows", one, two, least)
+
+
+def memory(results: Results, folder: Path, effort: Effort) -> None:
+    """How far a fresh, warm process grows above the loaded table, at its peak."""
+    n = effort.large
+    for who in ("labels", "labels shared", "counts", "diffprivlib", "ExtraTrees"):
+        with Worker(python_of(who), *write_table(folder, n)) as worker:
+            worker("warm", who=who)
+            for do in ("fit", "predict"):
+                extra = worker(do, who=who, memory=True)["extra_mb"]
+                results.add(f"extra MB {do} {who} n={n}", extra)
+                goal = (AT_MOST, 40) if who in OURS else None
+                results.figure("6 memory", f"{do}, {who}, {n:,} rows", extra, "MB", goal, "above the loaded table, at peak")
+
+
+def exact_noise(results: Results, folder: Path, effort: Effort) -> None:
+    """The exact samplers alone: 100 trees of 4,096 leaves, two classes."""
+    from dpforest.trees.random_trees import grow_random_trees
+    from dpforest.trees.routing import count_rows
+
+    X, y = (np.load(path) for path in write_table(folder, effort.small))
+    domain = public_domain((X.min(axis=0), X.max(axis=0)))
+    trees = grow_random_trees(domain, n_trees=TREES, depth=12, seed=0)
+    counts = count_rows(trees, domain, X, domain.encode_labels(y), n_classes=2)
+    runs = {}
+    for epsilon in (Fraction(1, 10), Fraction(1, 7), Fraction(1)):
+        for partition in ("independent", "shared"):
+            for mechanism in ("permute-and-flip", "discrete-laplace"):
+                runs[f"noise {mechanism}, {partition}, ε={epsilon}"] = _release(counts, mechanism, partition, epsilon)
+    for run in runs.values():
+        run()
+    interleave(results, runs, effort.rounds)
+    for name in runs:
+        results.figure("7 exact noise", name.removeprefix("noise "), results.median(name), "s", (AT_MOST, 0.5), "100 x 4,096 x 2")
+
+
+def _release(counts: np.ndarray, mechanism: str, partition: str, epsilon: Fraction) -> Callable[[], float]:
+    from dpforest.privacy import release
+    from dpforest.privacy.ledger import Ledger
+    from dpforest.privacy.randomness import SecretSource
+
+    def run() -> float:
+        how = {"epsilon": epsilon, "n_trees": TREES, "partition": partition, "neighbours": "add-remove"}
+        how |= {"ledger": Ledger(epsilon, "add-remove"), "source": SecretSource()}
+        if mechanism == "discrete-laplace":
+            return timed(lambda: release.release_counts(counts, **how))
+        return timed(lambda: release.release_labels(counts, mechanism=mechanism, **how))
+
+    return run
+
+
+def compile_time(results: Results, folder: Path, effort: Effort) -> None:
+    """Import, first fit and first prediction in a new process: with an empty cache of compiled code, and with a full one."""
+    program = f"""
+import json, sys, time
+sys.path.insert(0, {str(ROOT / "bench")!r})
+start = time.perf_counter()
+import numpy as np, dpforest
+from contenders import CONTENDERS
+imported = time.perf_counter()
+X, y = np.load({str(write_table(folder, effort.small)[0])!r}), np.load({str(write_table(folder, effort.small)[1])!r})
+bounds = X.min(axis=0), X.max(axis=0)
+ready = time.perf_counter()
+model = CONTENDERS["labels"](bounds, 1).fit(X, y)
+fitted = time.perf_counter()
+model.predict(X)
+print(json.dumps([imported - start, fitted - ready, time.perf_counter() - fitted]))
+"""
+    for _ in range(max(1, effort.slow_rounds // 2)):
+        with tempfile.TemporaryDirectory() as cache:
+            for state in ("cold", "warm"):
+                took = ask(python_of("labels"), program, NUMBA_CACHE_DIR=cache)
+                for what, value in zip(("import", "first fit", "first prediction"), took, strict=True):
+                    results.add(f"{state} {what}", value)
+    for state in ("cold", "warm"):
+        parts = [f"{state} {what}" for what in ("import", "first fit", "first prediction")]
+        detail = ", ".join(f"{part.removeprefix(state + ' ')} {seconds(results.median(part))}" for part in parts)
+        total = sum(results.median(part) for part in parts)
+        results.figure("8 compile time", f"{state} start", total, "s", None, detail)
+
+
+def asks(worker: Worker, do: str, who: str, n_jobs: int = 1) -> Callable[[], float]:
+    return lambda: worker(do, who=who, n_jobs=n_jobs)["seconds"]
+
+
+def timed(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+SUITES = {
+    "routing": routing,
+    "peers": against_peers,
+    "threads": threads,
+    "memory": memory,
+    "noise": exact_noise,
+    "compile": compile_time,
+}

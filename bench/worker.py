@@ -1,0 +1,84 @@
+"""One contender in a process of its own: takes commands on stdin, one JSON object a line, and answers on stdout.
+
+Runs in our environment and in the peers', so it needs nothing but numpy, scikit-learn and what it measures.
+
+{"do": "load", "X": "X.npy", "y": "y.npy"}          -> {"loaded": true}
+{"do": "fit", "who": "labels", "n_jobs": 1}          -> {"seconds": 0.07}
+{"do": "predict", "who": "labels", "memory": true}   -> {"seconds": 0.64, "extra_mb": 31.5}
+"""
+
+import ctypes
+import gc
+import json
+import sys
+import time
+import warnings
+
+import numpy as np
+from contenders import CONTENDERS
+
+
+class Worker:
+    def __init__(self):
+        self.fitted = {}
+
+    def load(self, X, y):
+        self.X, self.y = np.load(X), np.load(y)
+        self.bounds = self.X.min(axis=0), self.X.max(axis=0)
+        return {"loaded": True}
+
+    def warm(self, who, n_jobs=1):
+        """Compile, or whatever a first call does, on a few rows."""
+        model = CONTENDERS[who](self.bounds, n_jobs).fit(self.X[:2000], self.y[:2000])
+        model.predict(self.X[:2000])
+        return {"warm": True}
+
+    def fit(self, who, n_jobs=1, memory=False):
+        model = CONTENDERS[who](self.bounds, n_jobs)
+        answer = measured(lambda: model.fit(self.X, self.y), memory)
+        self.fitted[who, n_jobs] = model
+        return answer
+
+    def predict(self, who, n_jobs=1, memory=False):
+        model = self.fitted[who, n_jobs]
+        answer = measured(lambda: model.predict(self.X), memory)
+        answer["accuracy"] = float(np.mean(model.predict(self.X[:20_000]) == self.y[:20_000]))
+        return answer
+
+
+def measured(work, memory):
+    """Wall time and, on request, how far the process grew above what it held before (Linux)."""
+    if memory:
+        before = forget_peak()
+    start = time.perf_counter()
+    result = work()
+    seconds = time.perf_counter() - start
+    del result
+    return {"seconds": seconds, "extra_mb": round(memory_mb("VmHWM") - before, 2)} if memory else {"seconds": seconds}
+
+
+def forget_peak():
+    """Give free memory back, start a new peak from here, and return where that is in MB."""
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")
+    return memory_mb("VmRSS")
+
+
+def memory_mb(field):
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith(field)) * 1024 / 1e6
+
+
+def main():
+    warnings.simplefilter("ignore")
+    worker = Worker()
+    for line in sys.stdin:
+        command = json.loads(line)
+        answer = getattr(worker, command.pop("do"))(**command)
+        print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,204 @@
+"""One column of a CSV file, as text, to numbers or categories, with a suggestion of what it is."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dpforest.limits import MANY_DISTINCT, MAX_CATEGORIES
+
+# Read as missing everywhere, and, in a column of numbers, also these.
+MISSING_TEXTS = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "<NA>")
+MISSING_NUMBERS = ("-", "--", ".", "None", "none", "Na", "na", "missing", "unknown", "#DIV/0!", "#VALUE!", "#REF!")
+
+_DECIMAL_COMMA = r"^[+-]?(\d+|\d{1,3}([. ' \x{2019}\x{a0}\x{202f}]\d{3})+)?(,\d+)?([eE][+-]?\d+)?$"
+_GROUPS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?$"
+_POINT_NUMBER = r"^[+-]?\d+(\.\d+)?$"
+_PLAIN_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?(?i:inf|infinity)$"
+_WHOLE = r"^[+-]?\d+$"
+_LEADING_ZERO = r"^[+-]?0\d"
+_TIME = r"([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[AaPp][Mm])?(Z|[+-]\d{2}:?\d{2})?)?"
+_MONTH = r"(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_DATES = (
+    rf"^\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}{_TIME}$",
+    rf"^\d{{1,2}}[-/.]\d{{1,2}}[-/.](\d{{4}}|\d{{2}}){_TIME}$",
+    rf"^\d{{1,2}}[- ]{_MONTH}[- ,]+\d{{2,4}}{_TIME}$",
+    rf"^{_MONTH} \d{{1,2}},? \d{{4}}{_TIME}$",
+    r"^\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?$",
+)
+_COMPACT_DATE = r"^(19|20)\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])$"
+_ID_NAME = re.compile(r"(^|[ _.-])(id|ids|uuid|guid|identifier|index|key|rowid|row|nr|ssn)$", re.I)
+_ID_CAMEL = re.compile(r"[a-z](Id|ID|Key|Index|Uuid)$")
+
+
+@dataclass(frozen=True)
+class Column:
+    """What a column seems to be.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"numeric", "categorical", "date", "id", "constant", "empty"}
+        The last four are suggested to be left out.
+    reason : str
+        One sentence.
+    n_missing, n_distinct : int
+    """
+
+    name: str
+    kind: str
+    reason: str
+    n_missing: int
+    n_distinct: int
+
+    @property
+    def use(self) -> bool:
+        """Whether the column is suggested as an attribute."""
+        return self.kind in ("numeric", "categorical")
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A column as read: its cells, and what had to be understood to read them."""
+
+    values: pd.Series
+    missing: tuple[str, ...]
+    decimal_comma: bool = False
+    grouped: bool = False
+    trimmed: bool = False
+
+
+def read_cells(raw: pa.ChunkedArray, comma_decimals: bool) -> Cells:
+    """Text cells as int64 or float64 if every one that is not missing is a number, else as text.
+
+    Numbers with leading zeros or more than 15 digits stay text: they are codes, and would not survive.
+    `comma_decimals` says how to read 1,234 where it could be either.
+    """
+    trimmed = pc.utf8_trim_whitespace(raw)
+    was_trimmed = not trimmed.equals(raw)
+    cells, missing = _without(trimmed, MISSING_TEXTS)
+    found = _numbers(cells, comma_decimals)
+    if found is None:
+        fewer, more = _without(cells, MISSING_NUMBERS)
+        if more and fewer.null_count < len(fewer):
+            found = _numbers(fewer, comma_decimals)
+            missing = missing + more if found else missing
+    numbers, decimal_comma, grouped = found or (cells, False, False)
+    return Cells(numbers.to_pandas(), missing, decimal_comma, grouped, was_trimmed)
+
+
+def _without(cells: pa.ChunkedArray, tokens: tuple[str, ...]) -> tuple[pa.ChunkedArray, tuple[str, ...]]:
+    """(cells with the tokens made null, the tokens that occurred)."""
+    found = pc.is_in(cells, value_set=pa.array(tokens, cells.type))
+    if not pc.any(found).as_py():
+        return cells, ()
+    seen = pc.unique(cells.filter(found)).to_pylist()
+    return pc.if_else(found, pa.scalar(None, cells.type), cells), tuple(token for token in tokens if token in seen)
+
+
+def _numbers(cells: pa.ChunkedArray, comma_decimals: bool) -> tuple[pa.ChunkedArray, bool, bool] | None:
+    """(numbers, whether decimal commas were read, whether grouping commas were), or None if these are not numbers."""
+    if cells.null_count == len(cells):
+        return None
+    numbers = _cast(cells)
+    if numbers is not None:
+        return numbers, False, False
+    if not _any(cells, r"\d,\d"):
+        return None
+    grouped = _all(cells, f"{_GROUPS}|{_POINT_NUMBER}")
+    decimal = _all(cells, _DECIMAL_COMMA)
+    if grouped and not (decimal and comma_decimals):
+        numbers = _cast(pc.replace_substring(cells, ",", ""))
+        return None if numbers is None else (numbers, False, True)
+    if decimal:
+        plain = pc.replace_substring_regex(cells, r"[. ' \x{2019}\x{a0}\x{202f}]", "")
+        numbers = _cast(pc.replace_substring(plain, ",", "."))
+        return None if numbers is None else (numbers, True, False)
+    return None
+
+
+def _all(cells: pa.ChunkedArray, pattern: str) -> bool:
+    return bool(pc.all(pc.match_substring_regex(cells, pattern)).as_py())
+
+
+def _cast(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Cells as int64 or float64, or None if they are not all numbers, or are codes that would not survive."""
+    few = cells.slice(0, 50).drop_null() or cells.drop_null().slice(0, 50)  # a cast that fails is slow, so look first
+    if not _all(few, _PLAIN_NUMBER):
+        return None
+    try:
+        if _all(few, _WHOLE):
+            return _cast_whole(cells)
+    except pa.ArrowInvalid:
+        pass
+    try:
+        numbers = cells.cast(pa.float64())
+    except pa.ArrowInvalid:
+        return None
+    return None if _all(cells, _WHOLE) or _any(cells, _LEADING_ZERO) else numbers
+
+
+def _cast_whole(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    whole = cells.cast(pa.int64())
+    ends = pc.min_max(whole).as_py()
+    return None if max(-ends["min"], ends["max"]) >= 10**15 or _any(cells, _LEADING_ZERO) else whole
+
+
+def _any(cells: pa.ChunkedArray, pattern: str) -> bool:
+    return bool(pc.any(pc.match_substring_regex(cells, pattern)).as_py())
+
+
+def suggest(name: str, values: pd.Series) -> Column:
+    """What a column seems to be, and why."""
+    known = values.dropna()
+    n_missing, n_known = len(values) - len(known), len(known)
+    if not n_known:
+        return Column(name, "empty", "Every cell is missing; leave it out.", n_missing, 0)
+    n_distinct = int(known.nunique())
+
+    def say(kind: str, reason: str) -> Column:
+        return Column(name, kind, reason, n_missing, n_distinct)
+
+    if n_distinct == 1 and not n_missing:
+        return say("constant", f"Every cell is {str(known.iloc[0])[:40]!r}; leave it out.")
+    numeric = known.dtype.kind in "if"
+    whole = numeric and is_whole(known)
+    if _is_date(known, numeric, whole):
+        return say("date", "Dates or times; leave it out, or replace it by a number such as a year.")
+    looks_like_id = bool(_ID_NAME.search(name) or _ID_CAMEL.search(name))
+    if not numeric:
+        if n_known > 20 and (n_distinct > MANY_DISTINCT * n_known or (looks_like_id and n_distinct > n_known // 20)):
+            return say("id", f"{n_distinct:,} different texts in {n_known:,} rows; leave it out.")
+        if n_distinct > MAX_CATEGORIES:
+            limit = f"more than {MAX_CATEGORIES:,}"
+            return say("id", f"{n_distinct:,} different texts, {limit}; leave it out or group its values.")
+        return say("categorical", f"{n_distinct:,} different text{'s' * (n_distinct != 1)}.")
+    if whole and n_distinct == n_known:
+        counts_rows = n_known > 20 and known.max() - known.min() == n_known - 1
+        if looks_like_id or counts_rows:
+            return say("id", "A different whole number in every row, like a row number; leave it out.")
+    if looks_like_id and whole and n_distinct > max(20, n_known // 20):
+        return say("id", "Named like an identifier; if people have several rows each, their ε adds up.")
+    return say("numeric", "Whole numbers." if whole else "Numbers.")
+
+
+def is_whole(values: pd.Series) -> bool:
+    """Whether every number is a whole one."""
+    x = values.to_numpy()
+    return x.dtype.kind == "i" or bool((x == np.floor(x)).all())
+
+
+def _is_date(known: pd.Series, numeric: bool, whole: bool) -> bool:
+    patterns: tuple[str, ...] = _DATES
+    if numeric:
+        if not whole or not 1.9e7 <= known.min() <= known.max() < 2.1e7:
+            return False
+        known, patterns = known.astype("int64").astype("str"), (_COMPACT_DATE,)
+    cells = pa.chunked_array([pa.array(known.unique(), pa.string())])
+    few = cells.slice(0, 20)
+    return any(_all(few, pattern) and _all(cells, pattern) for pattern in patterns)

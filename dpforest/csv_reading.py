@@ -1,0 +1,238 @@
+"""Read the CSV files people really have, say what was understood, and suggest a label and a schema."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+from dpforest import csv_text
+from dpforest.csv_columns import Column, is_whole, read_cells, suggest
+from dpforest.csv_text import DELIMITERS, TableError
+from dpforest.domain import Domain
+from dpforest.features import counted
+from dpforest.limits import MAX_CLASSES, MAX_UPLOAD_MB, MIN_CLASSES, MIN_ROWS
+
+_LABEL_NAME = re.compile(r"^(class|label|target|outcome|y|response|diagnosis|result|type|category|species)$", re.I)
+
+
+@dataclass(frozen=True)
+class CsvTable:
+    """A CSV file as read: every row is kept.
+
+    Attributes
+    ----------
+    name : str
+    table : DataFrame
+        int64, float64 or str columns; missing cells are NaN.
+    n_rows : int
+    delimiter, encoding, decimal : str
+    notes : tuple of str
+        What was understood, one plain sentence each.
+    columns : tuple of Column
+        What each column seems to be.
+    """
+
+    name: str
+    table: pd.DataFrame
+    n_rows: int
+    delimiter: str
+    encoding: str
+    decimal: str
+    notes: tuple[str, ...]
+    columns: tuple[Column, ...]
+
+    def column(self, name: str) -> Column:
+        """The column of this name."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise TableError(f"There is no column {name!r}; choose one of {', '.join(c.name for c in self.columns[:10])}.")
+
+
+def read_csv(source: Any, *, name: str = "") -> CsvTable:
+    """Read a CSV file: delimiter, encoding, decimal commas, missing cells and kinds of columns are found out.
+
+    Parameters
+    ----------
+    source : bytes, path or binary file
+    name : str, optional
+        What to call the table; by default the file's name.
+
+    Raises
+    ------
+    TableError
+        If this is not a table: empty, one row, not text, ragged rows, columns of one name, too large.
+
+    Examples
+    --------
+    >>> csv = read_csv(b"size;city;ill\\n1,5;Bonn;yes\\n2,5;?;no\\n")
+    >>> csv.table["size"].tolist(), csv.notes[0]
+    ([1.5, 2.5], 'Semicolons between columns, UTF-8, 2 rows and 3 columns.')
+    """
+    data, found_name = _bytes(source)
+    text, encoding = csv_text.decode(data)
+    if not text.strip():
+        raise TableError("The file is empty; choose one with a line of column names and rows below it.")
+    mark, text = csv_text.delimiter(text)
+    names, notes = csv_text.header(text, mark)
+    csv_text.check_quotes(text, mark)
+    raw = _split(text, mark, len(names))
+    if raw.num_rows < MIN_ROWS:
+        what = "no rows" if not raw.num_rows else "one row"
+        raise TableError(f"The file has {what} below its header; give at least {MIN_ROWS} rows.")
+    read = {column: read_cells(raw.column(j), mark == ";") for j, column in enumerate(names)}
+    table = pd.DataFrame({column: cells.values for column, cells in read.items()})
+    decimal_commas = [column for column, cells in read.items() if cells.decimal_comma]
+    columns = tuple(suggest(column, table[column]) for column in names)
+    first = (
+        f"{DELIMITERS.get(mark, repr(mark)).capitalize()} between columns, {encoding}, "
+        f"{len(table):,} rows and {len(names):,} columns."
+    )
+    return CsvTable(
+        name or found_name,
+        table,
+        len(table),
+        mark,
+        encoding,
+        "," if decimal_commas else ".",
+        (first, *notes, *_breaks(text, len(table)), *_notes(read)),
+        columns,
+    )
+
+
+def _bytes(source: Any) -> tuple[bytes, str]:
+    limit = MAX_UPLOAD_MB * 2**20
+    too_large = f"The file is larger than {MAX_UPLOAD_MB:,} MB; take a random sample of its rows."
+    if isinstance(source, (str, PathLike)):
+        path = Path(source)
+        try:
+            if path.stat().st_size > limit:
+                raise TableError(too_large)
+            return path.read_bytes(), path.name
+        except OSError as error:
+            raise TableError(f"{path} cannot be read ({error.strerror}); check the path.") from None
+    data = source if isinstance(source, (bytes, bytearray, memoryview)) else source.read(limit + 1)
+    if isinstance(data, str):
+        data = data.encode()
+    if len(data) > limit:
+        raise TableError(too_large)
+    return bytes(data), str(getattr(source, "name", ""))
+
+
+def _split(text: str, mark: str, n_columns: int) -> pa.Table:
+    """The rows below the header, every cell as text."""
+    data = text.encode()
+    places = [str(j) for j in range(n_columns)]
+    try:
+        raw = pa_csv.read_csv(
+            pa.BufferReader(data),
+            read_options=pa_csv.ReadOptions(
+                column_names=places, block_size=len(data) + 1
+            ),  # a row never meets a border
+            parse_options=pa_csv.ParseOptions(delimiter=mark, newlines_in_values=True),
+            convert_options=pa_csv.ConvertOptions(
+                column_types=dict.fromkeys(places, pa.string()), strings_can_be_null=False
+            ),
+        )
+    except pa.ArrowInvalid:
+        raise csv_text.explain(text, mark, n_columns) from None
+    return raw.slice(1)
+
+
+def _breaks(text: str, n_rows: int) -> list[str]:
+    n = text.strip("\r\n").count("\n") - n_rows
+    return [f"{counted(n, 'line break')} inside quoted cells or before empty lines."] if n > 0 else []
+
+
+def _notes(read: dict[str, Any]) -> list[str]:
+    notes = []
+    for what, attribute in (
+        ("Decimal commas", "decimal_comma"),
+        ("Commas between thousands", "grouped"),
+        ("Spaces around cells removed", "trimmed"),
+    ):
+        found = [column for column, cells in read.items() if getattr(cells, attribute)]
+        if found:
+            notes.append(f"{what} in {_some(found)}.")
+    tokens: dict[str, list[str]] = {}
+    for column, cells in read.items():
+        for token in cells.missing:
+            tokens.setdefault(token, []).append(column)
+    for token, found in tokens.items():
+        shown = f"{token!r} is" if token else "Empty cells are"
+        notes.append(f"{shown} read as missing in {_some(found)}.")
+    return notes
+
+
+def _some(names: Sequence[str], most: int = 4) -> str:
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more columns"
+
+
+def label_candidates(csv: CsvTable) -> list[str]:
+    """Columns that could be the label, best first: 2 to 50 values, whole or text, and none missing.
+
+    First those of a telling name, then the last column, the first, and the others from the right.
+    """
+    usable = [
+        column
+        for column in csv.columns
+        if (column.use and not column.n_missing and MIN_CLASSES <= column.n_distinct <= MAX_CLASSES)
+        and (column.kind == "categorical" or is_whole(csv.table[column.name]))
+    ]
+    place = {column.name: j for j, column in enumerate(csv.columns)}
+    last = len(csv.columns) - 1
+
+    def rank(column: Column) -> tuple[bool, bool, bool, bool, int]:
+        j = place[column.name]
+        return column.n_distinct == csv.n_rows, not _LABEL_NAME.match(column.name), j != last, j != 0, -j
+
+    return [column.name for column in sorted(usable, key=rank)]
+
+
+def suggest_label(csv: CsvTable) -> str | None:
+    """The likeliest label, or None if no column has 2 to 50 values."""
+    return next(iter(label_candidates(csv)), None)
+
+
+def suggest_domain(csv: CsvTable, label: str, features: Sequence[str] | None = None) -> Domain:
+    """A schema read from the data (every part of it is a leak until it is confirmed).
+
+    Parameters
+    ----------
+    csv : CsvTable
+    label : str
+    features : sequence of str, optional
+        Attributes to use; by default all but the label, ids, dates, constant and empty columns.
+
+    Raises
+    ------
+    TableError
+        If the label is missing in some rows or has not 2 to 50 classes, or no attribute is left.
+    DomainError
+        If an attribute cannot be used, for example for having more than 1,000 categories.
+    """
+    chosen = csv.column(label)
+    if chosen.n_missing:
+        raise TableError(
+            f"The label {label!r} is missing in {chosen.n_missing:,} of {counted(csv.n_rows, 'row')}; "
+            "choose another label, or leave these rows out of the file."
+        )
+    if not MIN_CLASSES <= chosen.n_distinct <= MAX_CLASSES:
+        found = "only one class" if chosen.n_distinct == 1 else f"{chosen.n_distinct:,} different values"
+        raise TableError(f"The label {label!r} has {found}; choose one with {MIN_CLASSES} to {MAX_CLASSES} classes.")
+    if features is None:
+        features = [column.name for column in csv.columns if column.use and column.name != label]
+    else:
+        features = [csv.column(name).name for name in features if name != label]
+    if not features:
+        raise TableError("No attribute is left to predict from; choose at least one column besides the label.")
+    return Domain.infer(csv.table[list(features)], csv.table[label], label)

@@ -1,0 +1,169 @@
+"""The bytes of a CSV file to text: encoding, delimiter and header, each found out and said."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from collections.abc import Iterator
+
+from dpforest.features import counted
+
+DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+_SAMPLE_ROWS = 200
+_SAMPLE_CHARACTERS = 1 << 17
+_CONTROL = bytes(set(range(32)) - {9, 10, 11, 12, 13})
+_NOT_CSV = {
+    b"PK\x03\x04": "an Excel or ZIP file; open it and save the table as CSV",
+    b"\xd0\xcf\x11\xe0": "an old Excel file; open it and save the table as CSV",
+    b"\x1f\x8b": "a gzip archive; unpack it first",
+    b"PAR1": "a Parquet file; save the table as CSV",
+    b"%PDF": "a PDF; save the table as CSV",
+}
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8-sig", "UTF-8 with byte order mark"),
+    (codecs.BOM_UTF32_LE, "utf-32", "UTF-32"),  # before UTF-16, whose mark it begins with
+    (codecs.BOM_UTF16_LE, "utf-16", "UTF-16"),
+    (codecs.BOM_UTF16_BE, "utf-16", "UTF-16"),
+)
+
+
+class TableError(ValueError):
+    """A file or a choice of columns that cannot be used; the message says what is wrong and what to do."""
+
+
+def decode(data: bytes) -> tuple[str, str]:
+    """(text, name of the encoding) of a file.
+
+    A byte order mark is believed; without one UTF-8 is tried, then UTF-16 by its zero bytes, then Latin-1 (as Windows
+    extends it, which is what spreadsheets write).
+    """
+    for start, what in _NOT_CSV.items():
+        if data.startswith(start):
+            raise TableError(f"This is {what}.")
+    for bom, codec, name in _BOMS:
+        if data.startswith(bom):
+            return _decode(data, codec), name
+    zeros = data.count(0)
+    if zeros:
+        for first, codec in ((1, "utf-16-le"), (0, "utf-16-be")):
+            if data[first::2].count(0) == zeros and zeros > len(data) // 4:
+                return _decode(data, codec), "UTF-16"
+    if zeros or len(data) - len(data.translate(None, _CONTROL)) > len(data) // 1000:
+        raise TableError("This is not a text file; save the table as CSV and try again.")
+    try:
+        return data.decode("utf-8"), "UTF-8"
+    except UnicodeDecodeError:
+        try:
+            return data.decode("cp1252"), "Latin-1"
+        except UnicodeDecodeError:
+            return data.decode("latin-1"), "Latin-1"
+
+
+def _decode(data: bytes, codec: str) -> str:
+    try:
+        return data.decode(codec)
+    except UnicodeDecodeError:
+        raise TableError(f"The file says it is {codec[:6].upper()} but cannot be read so; save it as UTF-8.") from None
+
+
+def delimiter(text: str) -> tuple[str, str]:
+    """(delimiter, text without a first line ``sep=;``).
+
+    The delimiter is the one by which most rows have as many cells as the header, and among those the most cells.
+    """
+    told = re.match(r'"?sep=(.)"?\r?\n', text)
+    if told:
+        return told[1], text[told.end() :]
+    scores = {mark: _score(text, mark) for mark in DELIMITERS}
+    best = max(DELIMITERS, key=lambda mark: scores[mark])
+    if scores[best] == (0.0, 0):
+        raise TableError(
+            "Only one column was found; put commas, semicolons, tabs or bars between the columns, "
+            "and give at least one column besides the label."
+        )
+    return best, text
+
+
+def _score(text: str, mark: str) -> tuple[float, int]:
+    """(share of sampled rows with as many cells as the header, cells of the header); (0, 0) for a single column."""
+    sizes = []
+    try:
+        for _, cells in records(text[:_SAMPLE_CHARACTERS], mark):
+            sizes.append(len(cells))
+            if len(sizes) == _SAMPLE_ROWS:
+                break
+        else:
+            if len(text) > _SAMPLE_CHARACTERS and len(sizes) > 2:
+                sizes.pop()  # cut off in its middle
+    except csv.Error:
+        return 0.0, 0
+    if not sizes or sizes[0] == 1:
+        return 0.0, 0
+    rows = sizes[1:]
+    return (sum(size == sizes[0] for size in rows) / len(rows) if rows else 1.0), sizes[0]
+
+
+def records(text: str, mark: str, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
+    """(line number of its end, cells) of each record that is not an empty line."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=strict)
+    for cells in reader:
+        if cells:
+            yield reader.line_num, cells
+
+
+def header(text: str, mark: str) -> tuple[list[str], list[str]]:
+    """(names, notes). A column without a name is called by its place; two columns of one name are an error."""
+    try:
+        _, names = next(records(text, mark))
+    except csv.Error:
+        raise TableError("The first line cannot be split into column names; check its quotes.") from None
+    names = [" ".join(name.split()) for name in names]
+    notes = []
+    unnamed = [place for place, name in enumerate(names, start=1) if not name]
+    for place in unnamed:
+        names[place - 1] = f"column {place}"
+    if unnamed:
+        places = ", ".join(str(place) for place in unnamed[:5]) + (" and others" if len(unnamed) > 5 else "")
+        notes.append(f"No name above column {places}: called by {'its' if len(unnamed) == 1 else 'their'} place.")
+    if len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        hint = " (does the file lack a line of column names?)" if _is_number(twice) else ""
+        raise TableError(f"Two columns are called {twice!r}; rename one{hint}.")
+    if any(_is_number(name) and not name.isdigit() for name in names):
+        notes.append("The first line was read as column names although it looks like values.")
+    return names, notes
+
+
+def _is_number(name: str) -> bool:
+    return re.fullmatch(r"[+-]?\d+([.,]\d+)?", name) is not None
+
+
+def explain(text: str, mark: str, n_columns: int) -> TableError:
+    """Why a file cannot be split into rows of `n_columns` cells: the line, and what is wrong there."""
+    try:
+        for line, cells in records(text, mark):
+            if len(cells) != n_columns:
+                return TableError(
+                    f"Line {line:,} has {counted(len(cells), 'cell')}, but the header has {n_columns:,}; "
+                    "correct the line, or put cells that contain the delimiter in quotes."
+                )
+    except csv.Error as error:
+        return TableError(f"The file cannot be split into cells ({error}); check its quotes.")
+    return TableError("The file cannot be split into rows and cells; check its quotes and delimiters.")
+
+
+def check_quotes(text: str, mark: str) -> None:
+    """Raise if a quoted cell is never closed: it would silently swallow the rows below it."""
+    if text.count('"') % 2 == 0:
+        return
+    line = 0
+    try:
+        for end, _ in records(text, mark, strict=True):
+            line = end
+    except csv.Error as error:
+        if "unexpected end" in str(error):
+            raise TableError(
+                f'A quote (") is opened after line {line:,} and never closed; close or remove it.'
+            ) from None

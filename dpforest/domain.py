@@ -1,0 +1,262 @@
+"""The public schema of a table: every attribute's domain, the classes, and where all of this is written."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpforest import encoding
+from dpforest.features import SOURCES, DomainError, Feature, PrivacyLeakWarning, text
+from dpforest.inference import infer_classes, infer_features
+from dpforest.limits import MAX_CLASSES, MAX_FEATURES, MIN_CLASSES
+
+__all__ = ["Domain", "DomainError", "Feature", "PrivacyLeakWarning"]
+
+
+@dataclass(frozen=True)
+class Domain:
+    """What everybody may know of a table before seeing a row of it.
+
+    Parameters
+    ----------
+    features : tuple of Feature
+    classes : tuple
+        The labels as the user writes them (text or numbers), matched by their text. Empty for a table without labels.
+    label : str
+        Name of the label column.
+    classes_source : {"documented", "asserted", "data"}
+    classes_note : str
+        As `Feature.source_note`.
+
+    Raises
+    ------
+    DomainError
+        If these do not make a schema.
+
+    Examples
+    --------
+    >>> age = Feature("age", "numeric", low=0, high=90, source="documented", source_note="the questionnaire")
+    >>> city = Feature("city", "categorical", categories=("Bonn", "Ulm"), source="data")
+    >>> domain = Domain((age, city), (0, 1), "ill", "asserted", "ill is yes or no")
+    >>> domain.encode(pd.DataFrame({"city": ["Ulm", "Bonn"], "age": [45, 200]}))
+    array([[32768,     1],
+           [65535,     0]], dtype=uint16)
+    >>> domain.leaks()
+    ["The categories of 'city' were read from the data."]
+    """
+
+    features: tuple[Feature, ...]
+    classes: tuple[Any, ...] = ()
+    label: str = ""
+    classes_source: str = "data"
+    classes_note: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "features", tuple(self.features))
+        object.__setattr__(self, "classes", tuple(_plain(label) for label in self.classes))
+        if not self.features:
+            raise DomainError("The table has no attributes besides the label; give at least one.")
+        if len(self.features) > MAX_FEATURES:
+            raise DomainError(
+                f"The table has {len(self.features):,} attributes, more than {MAX_FEATURES:,}; leave some out."
+            )
+        names = self.names
+        if len(set(names)) < len(names):
+            raise DomainError(f"Two attributes are called {_first_twice(names)!r}; rename one.")
+        if self.label in names:
+            raise DomainError(f"{self.label!r} is the label, so it cannot be an attribute as well; leave it out.")
+        if self.classes_source not in SOURCES:
+            raise DomainError(
+                f"classes_source={self.classes_source!r} is not known; choose one of {', '.join(SOURCES)}."
+            )
+        if self.classes:
+            self._check_classes()
+
+    def _check_classes(self) -> None:
+        if not MIN_CLASSES <= len(self.classes) <= MAX_CLASSES:
+            raise DomainError(
+                f"The label has {len(self.classes):,} class{'es' * (len(self.classes) != 1)}, but a classifier needs "
+                f"between {MIN_CLASSES} and {MAX_CLASSES}; choose another label."
+            )
+        texts = [text(label) for label in self.classes]
+        if len(set(texts)) < len(texts):
+            raise DomainError(f"The class {_first_twice(texts)!r} is listed twice; remove one.")
+        if self.classes_source != "data" and not self.classes_note.strip():
+            raise DomainError(f"The classes are called {self.classes_source}, so say where they are written.")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(feature.name for feature in self.features)
+
+    @property
+    def n_features(self) -> int:
+        return len(self.features)
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes)
+
+    @cached_property
+    def _grid(self) -> encoding.Grid:
+        return encoding.grid(self.features)
+
+    def encode(self, X: Any) -> np.ndarray:
+        """Read a table, or a block of its rows, as codes.
+
+        Each row is read by itself, so the codes of a block are the block of the codes.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (n, m)
+            A DataFrame is read by column name (further columns are ignored), an array by position.
+
+        Returns
+        -------
+        ndarray of uint16, shape (n, m), C order
+
+        Raises
+        ------
+        DomainError
+            If a column is absent, contains infinity, or contains what its feature refuses.
+        """
+        return encoding.encode(self.features, self._grid, X)
+
+    def encode_labels(self, y: Any) -> np.ndarray:
+        """Index in `classes` of each label, int32 (n,).
+
+        Raises
+        ------
+        DomainError
+            If a label is missing or not one of the classes.
+        """
+        return encoding.encode_labels(self.classes, y, self.label)
+
+    def report(self, X: Any) -> pd.DataFrame:
+        """How well a table fits: cells that are clipped, unlisted or missing, a row for each feature. Curator only."""
+        return encoding.report(self.features, X)
+
+    def leaks(self) -> list[str]:
+        """A sentence for each part of the schema that was read from the data; empty if all of it is public."""
+        what = {"numeric": "bounds", "categorical": "categories"}
+        found = [
+            f"The {what[feature.kind]} of {feature.name!r} were read from the data{_because(feature.source_note)}."
+            for feature in self.features
+            if feature.source == "data"
+        ]
+        if self.classes and self.classes_source == "data":
+            name = f" of {self.label!r}" if self.label else ""
+            found.append(f"The classes{name} were read from the data{_because(self.classes_note)}.")
+        return found
+
+    def assumptions(self) -> list[str]:
+        """A sentence for each source that the public schema rests on."""
+        groups: dict[tuple[str, str], list[str]] = {}
+        for feature in self.features:
+            groups.setdefault((feature.source, feature.source_note), []).append(repr(feature.name))
+        if self.classes:
+            groups.setdefault((self.classes_source, self.classes_note), []).append("the classes")
+        return [
+            f"The domain of {_some(names)} is {_origin(source, note)}."
+            for (source, note), names in groups.items()
+            if source != "data"
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-safe dictionary, exact both ways."""
+        return {
+            "features": [feature.to_dict() for feature in self.features],
+            "classes": list(self.classes),
+            "label": self.label,
+            "classes_source": self.classes_source,
+            "classes_note": self.classes_note,
+        }
+
+    @classmethod
+    def from_dict(cls, entry: dict[str, Any]) -> Domain:
+        return cls(**{**entry, "features": tuple(Feature.from_dict(feature) for feature in entry["features"])})
+
+    @classmethod
+    def from_catalogue(cls, entry: dict[str, Any]) -> Domain:
+        """The domain of one entry of ``data/catalogue.json`` (its attributes and label values)."""
+        classes_source, classes_note = _source(entry.get("label_source", "documented"), entry.get("label_note"), entry)
+        return cls(
+            tuple(_catalogued(attribute, entry) for attribute in entry["attributes"]),
+            tuple(entry["label_values"]),
+            entry["label"],
+            classes_source,
+            classes_note,
+        )
+
+    @classmethod
+    def infer(cls, X: Any, y: Any = None, label: str = "") -> Domain:
+        """Read bounds, categories and classes from the data: every part of the schema is marked as a leak.
+
+        Missing cells that are seen get a code of their own; a column that is constant gets a range around its value.
+
+        Raises
+        ------
+        DomainError
+            If a column holds dates, infinity or too many categories, or there are fewer than 2 or more than 50 classes.
+        """
+        classes = () if y is None else infer_classes(y, label)
+        return cls(infer_features(X, leave_out=label), classes, label)
+
+
+def _plain(label: Any) -> Any:
+    """A label as JSON knows it: text, bool, int or float."""
+    if isinstance(label, np.generic):
+        label = label.item()
+    if isinstance(label, float) and label.is_integer():
+        return int(label)
+    if isinstance(label, (str, int)) or (isinstance(label, float) and math.isfinite(label)):
+        return label
+    raise DomainError(f"The class {label!r} is neither a text nor a finite number; choose another label.")
+
+
+def _first_twice(names: Sequence[str]) -> str:
+    seen: set[str] = set()
+    return next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+
+
+def _because(note: str) -> str:
+    return f": {note}" if note else ""
+
+
+def _some(names: Sequence[str], most: int = 6) -> str:
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
+
+
+def _origin(source: str, note: str) -> str:
+    return f"documented: {note.rstrip('.')}" if source == "documented" else f"asserted by you: “{note}”"
+
+
+def _source(word: str, note: str | None, entry: dict[str, Any]) -> tuple[str, str]:
+    """A catalogue's word for a source as one of ours, with its note; half a documented range is still a leak."""
+    if word in ("documented", "physical"):
+        return "documented", note or entry.get("documentation") or f"{entry['title']}, {entry['uci_url']}"
+    return "data", note or ("highest value" if word == "documented-low" else "")
+
+
+def _catalogued(attribute: dict[str, Any], entry: dict[str, Any]) -> Feature:
+    source, note = _source(attribute["domain_source"], attribute.get("domain_note"), entry)
+    low, high = attribute.get("low"), attribute.get("high")
+    if low is not None and low == high:
+        high = low + 1  # a constant attribute; its one value is the lower bound
+    return Feature(
+        attribute["name"],
+        attribute["kind"],
+        low,
+        high,
+        bool(attribute.get("integer")),
+        tuple(attribute.get("categories", ())),
+        source,
+        note,
+        missing="own" if attribute.get("missing") else "refuse",
+    )

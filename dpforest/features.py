@@ -1,0 +1,197 @@
+"""One attribute of a table as everybody may know it: its bounds or its categories, and where they are written."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from dpforest.limits import GRID, MAX_CATEGORIES, MISSING_STRIP
+
+KINDS = ("numeric", "categorical")
+SOURCES = ("documented", "asserted", "data")
+MISSING = ("own", "value", "refuse")
+OTHER = "(missing or other)"
+
+
+class DomainError(ValueError):
+    """A table or a schema that does not fit; the message says what is wrong and what to do."""
+
+
+class PrivacyLeakWarning(UserWarning):
+    """Something public (bounds, categories, classes) was read from private data."""
+
+
+def text(value: object) -> str:
+    """The text by which a value is matched with a category or a class: 1, 1.0 and "1" are the same.
+
+    >>> text(1), text(1.0), text("1"), text(0.5), text(True)
+    ('1', '1', '1', '0.5', 'True')
+    """
+    if isinstance(value, (bool, np.bool_)):
+        return str(bool(value))
+    if isinstance(value, (float, np.floating)) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def counted(n: int, noun: str) -> str:
+    """1 row, 2,000 rows."""
+    return f"{n:,} {noun}{'s' * (n != 1)}"
+
+
+@dataclass(frozen=True)
+class Feature:
+    """The public domain of one attribute.
+
+    A numeric attribute is read on a grid of 65,536 codes between `low` and `high`; values outside are clipped.
+    A categorical attribute is read as the index of its value in `categories`.
+
+    Parameters
+    ----------
+    name : str
+    kind : {"numeric", "categorical"}
+    low, high : float
+        Bounds of a numeric attribute, finite, ``low < high``.
+    integer : bool
+        Whether only whole numbers occur (for showing thresholds).
+    categories : tuple of str
+        Values of a categorical attribute. Numbers are matched by their text (1.0 and 1 both match "1").
+    source : {"documented", "asserted", "data"}
+        Where bounds or categories come from. "data" is a leak: the forest is not certified.
+    source_note : str
+        Documented: where it is written. Asserted: the words that the user typed. Data: what was read.
+    missing : {"own", "value", "refuse"}
+        Missing cells get a code of their own, are replaced by the public `missing_value`, or are an error.
+    missing_value : float or str, optional
+        Public replacement, for ``missing="value"``.
+
+    Raises
+    ------
+    DomainError
+        If these do not make an attribute.
+
+    Examples
+    --------
+    >>> age = Feature("age", "numeric", low=0, high=90, source="documented", source_note="the questionnaire")
+    >>> age.code(45), age.threshold_value(age.code(45) - 1)
+    (32768, 45.0)
+    """
+
+    name: str
+    kind: str
+    low: float | None = None
+    high: float | None = None
+    integer: bool = False
+    categories: tuple[str, ...] = ()
+    source: str = "data"
+    source_note: str = ""
+    missing: str = "refuse"
+    missing_value: float | str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise DomainError("Every attribute needs a name that is a text.")
+        for value, allowed, what in (
+            (self.kind, KINDS, "kind"),
+            (self.source, SOURCES, "source"),
+            (self.missing, MISSING, "missing"),
+        ):
+            if value not in allowed:
+                raise DomainError(
+                    f"{what}={value!r} of {self.name!r} is not known; choose one of {', '.join(allowed)}."
+                )
+        if self.source != "data" and not self.source_note.strip():
+            raise DomainError(f"The domain of {self.name!r} is called {self.source}, so say where that is written.")
+        if self.kind == "numeric":
+            self._check_bounds()
+        else:
+            self._check_categories()
+
+    def _check_bounds(self) -> None:
+        if self.categories:
+            raise DomainError(f"{self.name!r} is numeric, so it takes bounds and no categories.")
+        low, high = (self._number(value, what) for value, what in ((self.low, "lower"), (self.high, "upper")))
+        if not low < high:
+            raise DomainError(
+                f"The lower bound of {self.name!r} must be below its upper bound, not {low:g} and {high:g}."
+            )
+        if not math.isfinite(high - low):
+            raise DomainError(f"The bounds of {self.name!r} are too far apart to compute with; choose closer ones.")
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
+        if self.missing == "value":
+            object.__setattr__(self, "missing_value", self._number(self.missing_value, "missing_value"))
+
+    def _number(self, value: Any, what: str) -> float:
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = math.nan
+        if not math.isfinite(number):
+            bound = what if what == "missing_value" else f"{what} bound"
+            raise DomainError(f"The {bound} of {self.name!r} must be a finite number, not {value!r}.")
+        return number
+
+    def _check_categories(self) -> None:
+        if self.low is not None or self.high is not None:
+            raise DomainError(f"{self.name!r} is categorical, so it takes categories and no bounds.")
+        categories = tuple(text(category) for category in self.categories)
+        object.__setattr__(self, "categories", categories)
+        if not categories:
+            raise DomainError(f"{self.name!r} has no categories; list the values it can take.")
+        if len(categories) > MAX_CATEGORIES:
+            raise DomainError(
+                f"{self.name!r} has {len(categories):,} categories, more than {MAX_CATEGORIES:,}; "
+                "leave it out or group its values."
+            )
+        if len(set(categories)) < len(categories):
+            twice = next(c for i, c in enumerate(categories) if c in categories[:i])
+            raise DomainError(f"{self.name!r} lists the category {twice!r} twice; remove one.")
+        if self.missing == "value":
+            object.__setattr__(self, "missing_value", text(self.missing_value))
+            if self.missing_value not in categories:
+                raise DomainError(
+                    f"missing_value={self.missing_value!r} of {self.name!r} is not one of its categories."
+                )
+
+    @property
+    def n_codes(self) -> int:
+        """Number of codes: 65,536, or one for each category and one for "missing or other"."""
+        return GRID if self.kind == "numeric" else len(self.categories) + (self.missing == "own")
+
+    @property
+    def first_code(self) -> int:
+        """First code S of a known value; codes below it are the public strip that means "missing"."""
+        return MISSING_STRIP if self.kind == "numeric" and self.missing == "own" else 0
+
+    @property
+    def code_labels(self) -> tuple[str, ...]:
+        """What each code of a categorical attribute means, in order."""
+        return (*self.categories, OTHER) if self.missing == "own" else self.categories
+
+    def code(self, value: Any) -> int:
+        """The code of one known value: S + floor((x - low) / (high - low) * (65,536 - S)), or an index."""
+        if self.kind == "categorical":
+            return self.categories.index(text(value))
+        assert self.low is not None and self.high is not None
+        span = GRID - self.first_code
+        position = (float(value) - self.low) / (self.high - self.low) * span
+        return self.first_code + math.floor(min(max(position, 0.0), span - 1.0))
+
+    def threshold_value(self, t: int) -> float:
+        """The x of which the test ``code > t`` says "x is at least", -inf where it asks "is x known?"."""
+        assert self.low is not None and self.high is not None
+        if t < self.first_code:
+            return -math.inf
+        return self.low + (t + 1 - self.first_code) / (GRID - self.first_code) * (self.high - self.low)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-safe dictionary, exact both ways."""
+        return {**asdict(self), "categories": list(self.categories)}
+
+    @classmethod
+    def from_dict(cls, entry: dict[str, Any]) -> Feature:
+        return cls(**{**entry, "categories": tuple(entry.get("categories", ()))})

@@ -1,0 +1,102 @@
+"""Read a schema from the data. Everything found here is a leak and is marked as one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpforest.encoding import factorize, numbers
+from dpforest.features import DomainError, Feature, counted, text
+from dpforest.limits import BLOCK_ROWS, MAX_CATEGORIES, MAX_CLASSES, MIN_CLASSES
+
+
+def infer_features(X: Any, leave_out: str = "") -> tuple[Feature, ...]:
+    """One feature for each column; columns of an array are called x0, x1, ...
+
+    Booleans, texts and categoricals become categorical; a column of an array of objects is numeric if all of it is.
+    """
+    if isinstance(X, pd.DataFrame):
+        return tuple(_infer(str(name), column) for name, column in X.items() if str(name) != leave_out)
+    X = np.asarray(X)
+    if X.ndim != 2:
+        raise DomainError(
+            f"A table has rows and columns, but this array has {X.ndim} dimensions; reshape it to (rows, columns)."
+        )
+    if X.dtype.kind in "fiu":
+        lows, highs, whole, missing = _ranges(X)
+        return tuple(_numeric(f"x{j}", lows[j], highs[j], bool(whole[j]), bool(missing[j])) for j in range(X.shape[1]))
+    return tuple(_infer(f"x{j}", pd.Series(X[:, j]).infer_objects()) for j in range(X.shape[1]))
+
+
+def infer_classes(y: Any, label: str = "") -> tuple[Any, ...]:
+    """The distinct labels in order: numbers by size, then texts by alphabet."""
+    codes, values = factorize(y if isinstance(y, (pd.Series, np.ndarray)) else np.asarray(y))
+    if (n := int((codes == -1).sum())) > 0:
+        name = repr(label) if label else "The label"
+        raise DomainError(f"{name} is missing in {counted(n, 'row')}; leave these rows out or choose another label.")
+    seen = [value for value, used in zip(values, np.bincount(codes, minlength=len(values)), strict=True) if used]
+    if not MIN_CLASSES <= len(seen) <= MAX_CLASSES:
+        name = f"the label {label!r}" if label else "the label"
+        found = "one class" if len(seen) == 1 else f"{len(seen):,} classes"
+        raise DomainError(
+            f"There is {found} in {name}, but a classifier needs between {MIN_CLASSES} and {MAX_CLASSES}; "
+            "choose another label."
+        )
+    return tuple(sorted(seen, key=lambda value: (isinstance(value, str), value)))
+
+
+def _infer(name: str, column: pd.Series) -> Feature:
+    dtype = column.dtype
+    if pd.api.types.is_bool_dtype(dtype) and not isinstance(dtype, pd.CategoricalDtype):
+        return _categorical(name, ["False", "True"], bool(column.isna().any()))
+    if pd.api.types.is_numeric_dtype(dtype) or dtype.kind in "Mm":  # dates are refused by numbers()
+        x = numbers(Feature(name, "numeric", 0, 1), column)
+        low, high, whole, missing = (value[0] for value in _ranges(x[:, None]))
+        return _numeric(name, low, high, bool(whole), bool(missing))
+    codes, values = factorize(column)
+    categories = sorted({text(value) for value in values}) if not isinstance(dtype, pd.CategoricalDtype) else values
+    return _categorical(name, [text(value) for value in categories], bool((codes == -1).any()))
+
+
+def _ranges(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Per column: lowest and highest value, whether all are whole, whether some are missing."""
+    m = X.shape[1]
+    low, high = np.full(m, np.inf), np.full(m, -np.inf)
+    whole, missing = np.ones(m, dtype=bool), np.zeros(m, dtype=bool)
+    for block in _blocks(X):
+        low = np.fmin(low, np.fmin.reduce(block, axis=0))
+        high = np.fmax(high, np.fmax.reduce(block, axis=0))
+        if X.dtype.kind == "f":
+            absent = np.isnan(block)
+            missing |= absent.any(axis=0)
+            whole &= ((np.floor(block) == block) | absent).all(axis=0)
+    return low, high, whole, missing
+
+
+def _blocks(X: np.ndarray) -> Iterator[np.ndarray]:
+    for start in range(0, len(X), BLOCK_ROWS):
+        yield X[start : start + BLOCK_ROWS]
+
+
+def _numeric(name: str, low: float, high: float, whole: bool, missing: bool) -> Feature:
+    low, high = float(low), float(high)
+    if np.isnan(low) or low > high:  # not one known cell
+        low, high, whole = 0.0, 1.0, False
+    if not np.isfinite([low, high]).all():
+        raise DomainError(f"{name!r} contains infinity; replace it by a number or leave the cell empty.")
+    if low == high:  # a constant column; half the value where adding 1 would be lost to rounding
+        low, high = (low, low + 1) if abs(low) < 2**52 else sorted((low, low / 2))
+    return Feature(name, "numeric", low, high, whole, missing="own" if missing else "refuse")
+
+
+def _categorical(name: str, categories: list[str], missing: bool) -> Feature:
+    if len(categories) > MAX_CATEGORIES:
+        raise DomainError(
+            f"{name!r} has {len(categories):,} different values, more than {MAX_CATEGORIES:,}; "
+            "leave it out or group its values."
+        )
+    policy = "own" if missing or not categories else "refuse"
+    return Feature(name, "categorical", categories=tuple(categories) or ("(none)",), missing=policy)

@@ -1,0 +1,10 @@
+"""Results to plotly figures. Nothing here computes, and nothing in the engine imports it."""
+
+from dpforest.plotting.budget import budget_picture
+from dpforest.plotting.curve import accuracy_curve
+from dpforest.plotting.focus import focus_tree
+from dpforest.plotting.leaves import flip_histogram, votes
+from dpforest.plotting.overview import tree_overview
+from dpforest.plotting.style import CONFIG
+
+__all__ = ["CONFIG", "accuracy_curve", "budget_picture", "flip_histogram", "focus_tree", "tree_overview", "votes"]

@@ -1,0 +1,68 @@
+"""Where the budget went: width is cost; side by side adds up, on top of each other does not."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import plotly.graph_objects as go
+
+from dpforest.plotting.style import PRIVATE, QUIET, escape, figure
+
+MOST_PARTS = 120
+MOST_LAYERS = 8
+
+
+def budget_picture(ledger) -> go.Figure:
+    """The ledger as blocks on the line from 0 to ε.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        With a budget; entries in parallel are layers of the same width, entries in sequence stand in a row.
+    """
+    total = float(ledger.epsilon)
+    fig = figure(150, hovermode="closest", margin={"l": 8, "r": 12, "t": 8, "b": 8})
+    start = Fraction(0)
+    for entry in ledger.entries:
+        if entry.epsilon is None:
+            continue
+        _entry(fig, entry, float(start), float(entry.epsilon))
+        start += entry.epsilon
+    if start < ledger.epsilon:
+        left = total - float(start)
+        fig.add_shape(
+            type="rect", x0=float(start), x1=total, y0=0, y1=1, line={"color": QUIET, "width": 1, "dash": "dot"}
+        )
+        fig.add_annotation(x=float(start) + left / 2, y=0.5, text=f"{left:.3g}<br>not spent", showarrow=False)
+    fig.update_yaxes(visible=False, range=[-0.05, 1.05], fixedrange=True)
+    ticks = [0.0, total / 4, total / 2, 3 * total / 4, total]
+    fig.update_xaxes(
+        range=[-total * 0.01, total * 1.01], tickvals=ticks, ticktext=[f"{t:.3g}" for t in ticks], title="ε spent",
+        showgrid=False, zeroline=False, fixedrange=True,
+    )  # fmt: skip
+    return fig
+
+
+def _entry(fig: go.Figure, entry, x0: float, width: float) -> None:
+    in_turn = entry.composition == "sequential"
+    n = min(entry.times, MOST_PARTS if in_turn else MOST_LAYERS)
+    part, layer = (width / n, 1.0) if in_turn else (width, 1.0 / n)
+    gap_x, gap_y = (part * 0.12, 0.0) if in_turn else (0.0, layer * 0.16)
+    text = (
+        f"{escape(entry.what, 70)}<br>{escape(entry.mechanism)}<br>"
+        f"{entry.times:,} × ε {entry.epsilon_each}{' × 2 rows that differ' if entry.rows == 2 else ''}, "
+        + ("one after the other: they add up" if in_turn else "side by side: a row meets only one")
+        + f"<br>together ε {entry.epsilon}"
+    )
+    shown = range(n)
+    fig.add_bar(
+        x=[part - gap_x] * n,
+        base=[x0 + i * part + gap_x / 2 if in_turn else x0 for i in shown],
+        y=[0.5 if in_turn else (i + 0.5) * layer for i in shown],
+        width=layer - gap_y,
+        orientation="h",
+        marker={"color": PRIVATE, "opacity": 0.85, "line": {"width": 0}},
+        text=[text] * n,
+        textposition="none",
+        hovertemplate="%{text}<extra></extra>",
+    )

@@ -1,0 +1,89 @@
+"""Accuracy against ε, with its spread over simulated releases, between the floor and the ceiling."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+
+from dpforest.plotting.style import NON_PRIVATE, PRIVATE, QUIET, escape, figure, percent
+
+
+def accuracy_curve(
+    curve, epsilon: float, *, floor_label: object = "", measure: str = "accuracy", certified: bool = True
+) -> go.Figure:
+    """Accuracy of simulated releases at each ε.
+
+    Parameters
+    ----------
+    curve : Curve
+        Of `tradeoff.Simulation.curve`.
+    epsilon : float
+        Where "you are here" stands.
+    floor_label : object
+        The class that the floor always predicts.
+    measure : {"accuracy", "balanced"}
+    certified : bool
+        Blue is kept for ε that hold.
+    """
+    values, ceiling, floor = series(curve, measure)
+    mean, spread = values.mean(axis=0), spread_over(values)
+    eps = np.asarray(curve.epsilons, float)
+    colour = PRIVATE if certified else QUIET
+    fig = figure(340, hovermode="x", margin={"l": 8, "r": 12, "t": 8, "b": 8})
+    band = {"line": {"width": 0}, "hoverinfo": "skip", "mode": "lines", "x": eps}
+    fig.add_scatter(y=mean + spread, **band)
+    fig.add_scatter(y=mean - spread, fill="tonexty", fillcolor=_faint(colour), **band)
+    text = [f"ε = {e:g}: {percent(m)} ± {100 * s:.1f}" for e, m, s in zip(eps, mean, spread, strict=True)]
+    fig.add_scatter(
+        x=eps, y=mean, mode="lines+markers", line={"color": colour, "width": 2.5}, marker={"size": 5},
+        text=text, hovertemplate="%{text}<extra></extra>",
+    )  # fmt: skip
+    best = float(np.mean(ceiling))
+    _level(fig, best, NON_PRIVATE, "dash", f"without privacy {percent(best)}: the ceiling", "bottom")
+    _level(fig, floor, QUIET, "dot", f"always “{escape(floor_label, 18)}” {percent(floor)}: the floor", "top")
+    here = float(np.interp(np.log(epsilon), np.log(eps), mean))
+    fig.add_vline(x=epsilon, line={"color": QUIET, "width": 1, "dash": "dot"})
+    fig.add_scatter(
+        x=[epsilon], y=[here], mode="markers", hoverinfo="skip",
+        marker={"size": 14, "color": colour, "line": {"color": "white", "width": 2.5}},
+    )  # fmt: skip
+    right = np.log(epsilon) < np.log(eps).mean()
+    fig.add_annotation(
+        x=np.log10(epsilon), y=here, text=f"<b>you are here</b><br>{percent(here)}", showarrow=False,
+        xanchor="left" if right else "right", yanchor="top", xshift=10 if right else -10, yshift=-6,
+        align="left" if right else "right",
+    )  # fmt: skip
+    low, high = min(floor, float((mean - spread).min()), here), max(best, float((mean + spread).max()), floor)
+    pad = max(high - low, 0.02) * 0.12
+    fig.update_yaxes(range=[low - 1.6 * pad, min(high + 1.6 * pad, 1.06)], tickformat=".0%", title=None, zeroline=False)
+    marks = [e for e in (0.001, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 100) if eps.min() <= e <= eps.max()]
+    fig.update_xaxes(
+        type="log", tickvals=marks, ticktext=[f"{m:g}" for m in marks], showgrid=False, zeroline=False,
+        range=np.log10([eps.min() * 0.92, eps.max() * 1.09]).tolist(),
+        title="← more private &nbsp;&nbsp; ε &nbsp;&nbsp; more accurate →",
+    )  # fmt: skip
+    return fig
+
+
+def series(curve, measure: str) -> tuple[np.ndarray, np.ndarray, float]:
+    """(repeats, ε) values, (repeats,) ceiling and floor of one measure."""
+    if measure == "balanced":
+        return np.asarray(curve.balanced), np.asarray(curve.ceiling_balanced), float(curve.floor_balanced)
+    return np.asarray(curve.accuracy), np.asarray(curve.ceiling), float(curve.floor)
+
+
+def spread_over(values: np.ndarray) -> np.ndarray:
+    """Standard deviation over repeats; 0 where there is one only."""
+    return values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1:])
+
+
+def _level(fig: go.Figure, y: float, colour: str, dash: str, text: str, anchor: str) -> None:
+    fig.add_hline(y=y, line={"color": colour, "width": 2, "dash": dash})
+    fig.add_annotation(
+        x=0, xref="paper", y=y, text=text, showarrow=False, xanchor="left", yanchor=anchor, xshift=4,
+        yshift=2 if anchor == "bottom" else -2,
+    )  # fmt: skip
+
+
+def _faint(colour: str) -> str:
+    return f"rgba({int(colour[1:3], 16)},{int(colour[3:5], 16)},{int(colour[5:], 16)},0.18)"

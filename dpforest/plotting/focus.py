@@ -1,0 +1,126 @@
+"""A part of a tree that can be read: at most six levels, question by question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from dpforest.domain import Domain
+from dpforest.plotting.geometry import Drawn, focus_nodes
+from dpforest.plotting.overview import describe
+from dpforest.plotting.style import EMPTY, FLIP_SCALE, FOLLOWED, QUIET, escape, figure, flip_percent, highest_flip
+from dpforest.plotting.words import answer, explanation, question
+from dpforest.trees.layout import LEAF, Trees
+from dpforest.views import NodeTable
+
+MOST_LEVELS = 6
+LINE = 24  # pixels a node needs
+
+
+def focus_tree(
+    nodes: NodeTable, domain: Domain, *, root: int = 0, levels: int = 5, path: Sequence[int] = ()
+) -> go.Figure:
+    """Node-link drawing from `root` downwards, read from left to right.
+
+    Parameters
+    ----------
+    nodes : NodeTable
+        Of a single tree.
+    domain : Domain
+    root : int
+    levels : int
+        Fewer are drawn where branches are many.
+    path : sequence of int
+        Nodes of a record that is followed.
+    """
+    tree = nodes.trees
+    drawn = focus_nodes(tree, root, min(levels, MOST_LEVELS), nodes.counts.sum(axis=1))
+    followed = set(path)
+    deepest = max(drawn.level.values())
+    n_lines = max(drawn.height.values()) + 1 + bool(drawn.left_out)
+    fig = figure(int(LINE * n_lines) + 24, hovermode="closest", hoverdistance=30, margin={"l": 4, "r": 4, "t": 4, "b": 4})
+    for on_path, colour, width in ((False, QUIET, 1), (True, FOLLOWED, 3)):
+        x, y = _links(tree, drawn, followed if on_path else None)
+        fig.add_scatter(x=x, y=y, mode="lines", line={"color": colour, "width": width}, hoverinfo="skip")
+    for parent, n_more in drawn.left_out.items():
+        line = 2 * drawn.height[parent] - min(drawn.height[c] for c in drawn.nodes if tree.parent[c] == parent and c != parent)
+        fig.add_annotation(
+            x=drawn.level[parent] + 1, y=line, text=f"… {n_more} more values, fewer records each", showarrow=False,
+            xanchor="left", yanchor="middle", xshift=-6, font={"size": 11},
+        )  # fmt: skip
+    _nodes(fig, nodes, domain, drawn, followed)
+    fig.update_xaxes(visible=False, range=[-0.12, deepest + 1.05], fixedrange=True)
+    fig.update_yaxes(visible=False, range=[n_lines - 0.3, -0.7], fixedrange=True)
+    return fig
+
+
+def _links(tree: Trees, drawn: Drawn, followed: set[int] | None) -> tuple[list, list]:
+    """Lines from parents to children: down at the parent, then across, so that a parent's text stays free."""
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for node in drawn.nodes[1:]:
+        parent = int(tree.parent[node])
+        if followed is not None and not {node, parent} <= followed:
+            continue
+        x += [drawn.level[parent], drawn.level[parent], drawn.level[node], None]
+        y += [drawn.height[parent], drawn.height[node], drawn.height[node], None]
+    if followed is None:
+        for parent in drawn.left_out:
+            children = [drawn.height[c] for c in drawn.nodes if tree.parent[c] == parent and c != parent]
+            last = 2 * drawn.height[parent] - min(children)
+            x += [drawn.level[parent], drawn.level[parent], drawn.level[parent] + 0.9, None]
+            y += [drawn.height[parent], last, last, None]
+    return x, y
+
+
+def _nodes(fig: go.Figure, table: NodeTable, domain: Domain, drawn: Drawn, followed: set[int]) -> None:
+    nodes, flip = np.array(drawn.nodes), table.flip
+    n_rows = table.counts[nodes].sum(axis=1)
+    share = np.sqrt(n_rows / max(int(n_rows.max()), 1))
+    empty = ~np.isfinite(flip[nodes])
+    texts = [_text(table, domain, node, drawn) for node in drawn.nodes]
+    hover = [_hover(table, domain, node) for node in drawn.nodes]
+    fig.add_scatter(
+        x=[drawn.level[n] for n in drawn.nodes], y=[drawn.height[n] for n in drawn.nodes], mode="markers",
+        customdata=drawn.nodes, text=hover, hovertemplate="%{text}<extra></extra>",
+        marker={
+            "size": 7 + 9 * share, "color": np.where(empty, 0, flip[nodes]), "cmin": 0,
+            "cmax": highest_flip(domain.n_classes), "colorscale": FLIP_SCALE,
+            "line": {"color": [FOLLOWED if n in followed else QUIET for n in drawn.nodes], "width": 1.5},
+            "opacity": np.where(empty, 0.0, 1.0),
+        },
+        selected={"marker": {"opacity": 1}}, unselected={"marker": {"opacity": 1}},
+    )  # fmt: skip
+    if empty.any():  # grey squares, so that "no data" is told apart by shape as well
+        fig.add_scatter(
+            x=[drawn.level[int(n)] for n in nodes[empty]], y=[drawn.height[int(n)] for n in nodes[empty]], mode="markers",
+            customdata=nodes[empty], text=[h for h, e in zip(hover, empty, strict=True) if e],
+            hovertemplate="%{text}<extra></extra>",
+            marker={"size": 8, "symbol": "square", "color": EMPTY, "line": {"color": QUIET, "width": 1}},
+            selected={"marker": {"opacity": 1}}, unselected={"marker": {"opacity": 1}},
+        )  # fmt: skip
+    for node, text in zip(drawn.nodes, texts, strict=True):
+        fig.add_annotation(
+            x=drawn.level[node], y=drawn.height[node], text=text, showarrow=False, xanchor="left", yanchor="middle",
+            xshift=11, align="left", font={"size": 11.5},
+        )  # fmt: skip
+
+
+def _text(table: NodeTable, domain: Domain, node: int, drawn: Drawn) -> str:
+    tree, flip = table.trees, float(table.flip[node])
+    came = answer(tree, domain, node, 14)
+    start = f"<b>{came}</b>&nbsp; " if came else ""
+    if tree.kind[node] != LEAF:
+        ends = drawn.level[node] == max(drawn.level.values())
+        return f"{start}{question(tree, domain, node, 16)}{' ▸' if ends else ''}"
+    label = escape(domain.classes[table.label[node]], 14)
+    return f"{start}→ {label} <i>({'no data' if not np.isfinite(flip) else f'flips {flip_percent(flip)}'})</i>"
+
+
+def _hover(table: NodeTable, domain: Domain, node: int) -> str:
+    tree, text = table.trees, describe(table, domain, node)
+    if tree.kind[node] == LEAF:
+        return text
+    return text.replace(question(tree, domain, node, 40), explanation(tree, domain, node)) + "<br>click to start here"

@@ -1,0 +1,101 @@
+"""Where the nodes of one tree stand when it is drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpforest.trees.layout import LEAF, Trees
+
+
+@dataclass(frozen=True)
+class Span:
+    """The leaves below each node, when leaves are numbered from one side of the drawing to the other.
+
+    Parameters
+    ----------
+    start, stop : int arrays of shape (n_nodes,)
+    node_at : int array of shape (n_levels, n_leaves)
+        The node that a level shows over each leaf; -1 where the branch has ended above.
+    """
+
+    start: np.ndarray
+    stop: np.ndarray
+    node_at: np.ndarray
+
+
+def spans(tree: Trees) -> Span:
+    """Spans of a single tree (`Trees.select`)."""
+    n, level, parent = tree.n_nodes, tree.level, tree.parent
+    below = (tree.kind == LEAF).astype(np.int64)
+    rows = [np.flatnonzero(level == depth) for depth in range(int(level.max(initial=0)) + 1)]
+    for nodes in rows[:0:-1]:
+        np.add.at(below, parent[nodes], below[nodes])
+    start = np.zeros(n, np.int64)
+    for nodes in rows[1:]:
+        before = np.zeros(n, np.int64)
+        before[nodes] = np.cumsum(below[nodes]) - below[nodes]
+        start[nodes] = start[parent[nodes]] + before[nodes] - before[tree.first_child[parent[nodes]]]
+    node_at = np.full((len(rows), int(below[0])), -1, np.int64)
+    for depth, nodes in enumerate(rows):
+        wide = np.repeat(nodes, below[nodes])
+        first = np.repeat(np.cumsum(below[nodes]) - below[nodes], below[nodes])
+        node_at[depth, start[wide] + np.arange(len(wide)) - first] = wide
+    return Span(start, start + below, node_at)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Nodes of a focus drawing in drawing order: level below the root chosen, height on the page, branches left out."""
+
+    nodes: list[int]
+    level: dict[int, int]
+    height: dict[int, float]
+    left_out: dict[int, int]
+
+
+def focus_nodes(
+    tree: Trees, root: int, levels: int, rank: np.ndarray, *, most_rows: int = 36, most_children: int = 12
+) -> Drawn:
+    """At most `levels` levels below and including `root`, fewer if they would need more than `most_rows` lines.
+
+    Parameters
+    ----------
+    rank : array of shape (n_nodes,)
+        Of many children of one node those with the highest rank are drawn.
+    """
+    for depth in range(levels, 1, -1):
+        drawn = _place(tree, root, depth, rank, most_children)
+        if len({y for n, y in drawn.height.items() if drawn.level[n] == depth - 1 or tree.kind[n] == LEAF}) <= most_rows:
+            break
+    return drawn
+
+
+def _place(tree: Trees, root: int, levels: int, rank: np.ndarray, most_children: int) -> Drawn:
+    nodes: list[int] = []
+    level, height, left_out = {root: 0}, {}, {}
+    line = 0
+
+    def visit(node: int) -> float:
+        nonlocal line
+        nodes.append(node)
+        if tree.kind[node] == LEAF or level[node] == levels - 1:
+            height[node] = float(line)
+            line += 1
+            return height[node]
+        children = np.arange(tree.first_child[node], tree.first_child[node] + tree.n_children[node])
+        if len(children) > most_children:
+            left_out[node] = len(children) - most_children + 1
+            children = np.sort(children[np.argsort(-rank[children], kind="stable")[: most_children - 1]])
+        for child in children:
+            level[int(child)] = level[node] + 1
+        lines = [visit(int(child)) for child in children]
+        if node in left_out:
+            lines.append(float(line))
+            line += 1
+        height[node] = (lines[0] + lines[-1]) / 2
+        return height[node]
+
+    visit(root)
+    return Drawn(nodes, level, height, left_out)

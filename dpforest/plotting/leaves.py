@@ -1,0 +1,102 @@
+"""How reliable the leaves' labels are: the histogram of flip rates, and how the trees vote on one record."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.colors import sample_colorscale
+
+from dpforest.plotting.style import EMPTY, FLIP_SCALE, FOLLOWED, QUIET, escape, figure, flip_percent, highest_flip, percent
+
+N_BINS = 25
+
+
+def flip_histogram(flip: np.ndarray, n_rows: np.ndarray, n_classes: int) -> go.Figure:
+    """Share of records by the flip rate of their leaf.
+
+    Parameters
+    ----------
+    flip : array of shape (n_leaves,)
+        NaN where no record is.
+    n_rows : array of shape (n_leaves,)
+        Records in each leaf: a leaf counts as often as it has records.
+    """
+    top = highest_flip(n_classes)
+    known = np.isfinite(flip)
+    weight, edges = np.histogram(np.minimum(flip[known], top), N_BINS, (0, top), weights=n_rows[known].astype(float))
+    share = weight / max(float(n_rows.sum()), 1.0)
+    middle = (edges[:-1] + edges[1:]) / 2
+    n_leaves, _ = np.histogram(np.minimum(flip[known], top), N_BINS, (0, top))
+    text = [
+        f"{percent(s)} of records sit in {n:,} leaves<br>whose label flips in {percent(a, 0)} to {percent(b, 0)} of releases"
+        for s, n, a, b in zip(share, n_leaves, edges, edges[1:], strict=False)
+    ]
+    fig = figure(280, bargap=0.06, hovermode="closest")
+    fig.add_bar(
+        x=middle, y=share, width=top / N_BINS * 0.94, text=text, textposition="none", hovertemplate="%{text}<extra></extra>",
+        marker={"color": sample_colorscale(FLIP_SCALE, list(middle / top)), "line": {"color": QUIET, "width": 0.5}},
+    )  # fmt: skip
+    mean = float(np.average(flip[known], weights=n_rows[known])) if n_rows[known].sum() else 0.0
+    fig.add_vline(x=mean, line={"color": QUIET, "width": 1.5, "dash": "dot"})
+    fig.add_annotation(
+        x=mean, y=1, yref="paper", text=f"mean {flip_percent(mean)}", showarrow=False, yanchor="top",
+        xanchor="left" if mean < 0.6 * top else "right", xshift=6 if mean < 0.6 * top else -6,
+    )  # fmt: skip
+    fig.update_xaxes(
+        title="rate at which the leaf's label flips", tickformat=".0%", range=[0, top], zeroline=False, showgrid=False
+    )
+    fig.update_yaxes(title="share of records", tickformat=".0%", rangemode="tozero", zeroline=False)
+    return fig
+
+
+def votes(labels: np.ndarray, flip: np.ndarray, classes: tuple, *, tree: int, truth: int | None = None) -> go.Figure:
+    """One square a tree: which class it votes for on one record, paler the less sure its leaf is.
+
+    Parameters
+    ----------
+    labels : int array of shape (n_trees,)
+        Class index each tree votes for.
+    flip : array of shape (n_trees,)
+        Flip rate of the leaf that the record falls into, NaN where it is empty.
+    tree : int
+        The tree that is drawn beside; outlined.
+    """
+    order = np.argsort(-np.bincount(labels, minlength=len(classes)), kind="stable")
+    row_of = {int(c): i for i, c in enumerate(order)}
+    shown = [int(c) for c in order if (labels == c).any()]
+    wide = 25
+    fig = figure(100, hovermode="closest", hoverdistance=20, margin={"l": 8, "r": 8, "t": 4, "b": 4})
+    x, y, text, tree_of = [], [], [], []
+    line, names, at = 0, [], []
+    for c in shown:
+        trees = np.flatnonzero(labels == c)
+        n_lines = -(-len(trees) // wide)
+        names.append(f"<b>{escape(classes[c], 16)}</b><br>{len(trees)} of {len(labels)}{' ✓' if c == truth else ''}")
+        at.append(line + (n_lines - 1) / 2)
+        for i, t in enumerate(trees):
+            x.append(i % wide)
+            y.append(line + i // wide)
+            tree_of.append(int(t))
+            rate = "no data: pure noise" if not np.isfinite(flip[t]) else f"its leaf flips in {flip_percent(flip[t])}"
+            text.append(f"tree {t + 1} votes for {escape(classes[c], 40)}<br>{rate}<br>click to see its path")
+        line += n_lines + 0.6
+    known = np.isfinite(flip[tree_of])
+    top = highest_flip(len(classes))
+    fig.add_scatter(
+        x=x, y=y, mode="markers", customdata=tree_of, text=text, hovertemplate="%{text}<extra></extra>",
+        marker={
+            "symbol": "square", "size": 12, "cmin": 0, "cmax": top,
+            "color": [
+                sample_colorscale(FLIP_SCALE, [min(float(flip[t]) / top, 1.0)])[0] if k else EMPTY
+                for t, k in zip(tree_of, known, strict=True)
+            ],
+            "line": {"color": [FOLLOWED if t == tree else QUIET for t in tree_of], "width": [3 if t == tree else 0.5 for t in tree_of]},
+        },
+        selected={"marker": {"opacity": 1}}, unselected={"marker": {"opacity": 1}},
+    )  # fmt: skip
+    fig.update_layout(height=int(18 * (line + 0.4)) + 24)
+    fig.update_xaxes(visible=False, range=[-0.8, wide - 0.2], fixedrange=True)
+    fig.update_yaxes(
+        range=[line - 0.2, -0.9], tickvals=at, ticktext=names, showgrid=False, zeroline=False, fixedrange=True
+    )
+    return fig

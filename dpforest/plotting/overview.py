@@ -1,0 +1,139 @@
+"""A whole tree at a glance: a row for each level, coloured by the rate at which labels flip."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from dpforest.domain import Domain
+from dpforest.plotting.geometry import Span, spans
+from dpforest.plotting.style import (
+    EMPTY,
+    FLIP_SCALE,
+    FOLLOWED,
+    QUIET,
+    escape,
+    figure,
+    flip_bar,
+    flip_percent,
+    highest_flip,
+)
+from dpforest.plotting.words import answer, question
+from dpforest.trees.layout import LEAF, Trees
+from dpforest.views import NodeTable
+
+MOST_COLUMNS = 768
+CLICK_COLUMNS = 48
+
+
+def tree_overview(nodes: NodeTable, domain: Domain, *, root: int = 0, path: Sequence[int] = ()) -> go.Figure:
+    """Icicle of one tree as a heatmap: it stays fast at any depth.
+
+    Parameters
+    ----------
+    nodes : NodeTable
+        Of a single tree, from `ForestView.nodes`.
+    domain : Domain
+    root : int
+        Node that the focus drawing starts at; outlined.
+    path : sequence of int
+        Nodes of a record that is followed.
+    """
+    tree, flip = nodes.trees, nodes.flip
+    where = spans(tree)
+    n_levels, n_leaves = where.node_at.shape
+    cut = np.unique(np.linspace(0, n_leaves, min(n_leaves, MOST_COLUMNS) + 1).astype(np.int64))
+    mean, highest, state = _columns(where, flip, cut)
+    x = (cut[:-1] + cut[1:]) / 2
+    top = highest_flip(domain.n_classes)
+    fig = figure(24 * n_levels + 62, hovermode="closest", hoverdistance=60, margin={"l": 8, "r": 8, "t": 38, "b": 4})
+    levels = list(range(n_levels))
+    fig.add_heatmap(
+        x=x, y=levels, z=np.where(state == 1, 1.0, np.nan), colorscale=[[0, EMPTY], [1, EMPTY]],
+        showscale=False, hoverinfo="skip", ygap=2,
+    )  # fmt: skip
+    bar = flip_bar(domain.n_classes, orientation="h", x=1, xanchor="right", y=1.0, yanchor="bottom", lenmode="pixels", len=190)
+    bar["title"]["side"] = "top"
+    fig.add_heatmap(
+        x=x, y=levels, z=mean, zmin=0, zmax=top, colorscale=FLIP_SCALE, colorbar=bar, hoverinfo="skip", ygap=2,
+    )  # fmt: skip
+    _outline(fig, where, tree, root)
+    if len(path):
+        centre = [(where.start[node] + where.stop[node]) / 2 for node in path]
+        fig.add_scatter(
+            x=centre, y=levels[: len(path)], mode="lines+markers", hoverinfo="skip",
+            line={"color": FOLLOWED, "width": 3}, marker={"size": 8, "color": FOLLOWED, "line": {"color": "white", "width": 1}},
+        )  # fmt: skip
+    _click_layer(fig, where, nodes, domain)
+    fig.update_xaxes(visible=False, range=[0, n_leaves], fixedrange=True)
+    fig.update_yaxes(
+        range=[n_levels - 0.5, -0.5], tickvals=levels, ticktext=["root", *(f"{d}" for d in levels[1:])],
+        showgrid=False, zeroline=False, fixedrange=True, title=None,
+    )  # fmt: skip
+    return fig
+
+
+def _columns(where: Span, flip: np.ndarray, cut: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(mean flip, highest flip, state) of each level and column; state 0 no node, 1 nodes without data, 2 with data."""
+    known = np.append(np.isfinite(flip), False)
+    value = np.append(np.where(known[:-1], flip, 0.0), 0.0)
+    at = where.node_at
+    first = cut[:-1]
+    n_known = np.add.reduceat(known[at].astype(np.int64), first, axis=1)
+    total = np.add.reduceat(value[at], first, axis=1)
+    highest = np.maximum.reduceat(np.where(known[at], value[at], -1.0), first, axis=1)
+    n_nodes = np.add.reduceat((at >= 0).astype(np.int64), first, axis=1)
+    mean = np.where(n_known > 0, total / np.maximum(n_known, 1), np.nan)
+    return mean, highest, np.where(n_known > 0, 2, np.where(n_nodes > 0, 1, 0))
+
+
+def _outline(fig: go.Figure, where: Span, tree: Trees, root: int) -> None:
+    if root:
+        fig.add_shape(
+            type="rect", x0=where.start[root], x1=where.stop[root], y0=int(tree.level[root]) - 0.5,
+            y1=len(where.node_at) - 0.5, line={"color": QUIET, "width": 2},
+        )  # fmt: skip
+
+
+def _click_layer(fig: go.Figure, where: Span, table: NodeTable, domain: Domain) -> None:
+    """Invisible markers that hover and report clicks, which a heatmap does not."""
+    n_levels, n_leaves = where.node_at.shape
+    cell = max(n_leaves / CLICK_COLUMNS, 1.0)
+    centres = np.minimum(np.arange(cell / 2, n_leaves, cell), n_leaves - 0.5)
+    x, y, nodes = [], [], []
+    for level in range(n_levels):
+        for centre in centres:
+            node = int(where.node_at[level, int(centre)])
+            if node >= 0:
+                x.append(float(centre))
+                y.append(level)
+                nodes.append(node)
+    names = {node: describe(table, domain, node) for node in set(nodes)}
+    fig.add_scatter(
+        x=x, y=y, mode="markers", customdata=nodes, text=[names[node] for node in nodes],
+        hovertemplate="%{text}<extra></extra>", marker={"size": 14, "opacity": 0, "color": QUIET},
+        selected={"marker": {"opacity": 0}}, unselected={"marker": {"opacity": 0}},
+    )  # fmt: skip
+
+
+def describe(table: NodeTable, domain: Domain, node: int) -> str:
+    """A node in a few lines, for a hover label."""
+    tree, flip, is_leaf = table.trees, float(table.flip[node]), table.trees.kind[node] == LEAF
+    n_rows = int(table.counts[node].sum())
+    came = answer(tree, domain, node, 40)
+    lines = [
+        f"level {int(tree.level[node])}, " + (f"reached by “{came}”" if came else "the root"),
+        f"leaf, votes for {escape(domain.classes[table.label[node]], 60)}" if is_leaf
+        else f"asks: {question(tree, domain, node, 40)}",
+        f"{n_rows:,} record{'s' * (n_rows != 1)} here",
+    ]  # fmt: skip
+    if not np.isfinite(flip):
+        lines.append("no data: label is pure noise" if is_leaf else "no data below: labels are pure noise")
+    elif is_leaf:
+        lines.append(f"its label flips in {flip_percent(flip)} of releases")
+    else:
+        worst = flip_percent(float(table.worst_flip[node]))
+        lines.append(f"labels below flip in {flip_percent(flip)} of releases,<br>mean over records; the worst leaf {worst}")
+    return "<br>".join(lines)

@@ -1,0 +1,96 @@
+"""What all figures share: colours, fixed scales, safe texts."""
+
+from __future__ import annotations
+
+from html import escape as _escape
+
+import numpy as np
+import plotly.graph_objects as go
+
+# Okabe and Ito's colours, which colour-blind readers can tell apart. Two of them carry meaning throughout.
+PRIVATE = "#0072B2"
+NON_PRIVATE = "#E69F00"
+NOT_HELD = "#D55E00"  # only for a claim of privacy that does not hold
+FOLLOWED = "#CC79A7"  # the record that is followed through the trees
+QUIET = "#8A929C"  # readable on a light and on a dark page
+EMPTY = "#B4B9C0"  # leaves without data
+FLIP_SCALE = "Cividis"
+
+CONFIG = {"displaylogo": False, "displayModeBar": False, "scrollZoom": False}
+
+
+def escape(value: object, most: int = 0) -> str:
+    """Text from data as plotly may show it: its markup made harmless, cut to `most` characters.
+
+    >>> escape("<b>a</b>"), escape("a long name", 6)
+    ('&lt;b&gt;a&lt;/b&gt;', 'a lon…')
+    """
+    text = str(value)
+    if most and len(text) > most:
+        text = text[: most - 1] + "…"
+    return _escape(text, quote=False)
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """A share as people read it.
+
+    >>> percent(0.8236), percent(float("nan"))
+    ('82.4 %', '–')
+    """
+    return "–" if not np.isfinite(share) else f"{100 * share:.{digits}f} %"
+
+
+def flip_percent(share: float) -> str:
+    """A flip rate, honest about the very small and silent about no data.
+
+    >>> flip_percent(0.031), flip_percent(0.00004), flip_percent(0.0)
+    ('3.1 %', 'under 0.1 %', '0 %')
+    """
+    if 0 < share < 0.001:
+        return "under 0.1 %"
+    return "0 %" if share == 0 else percent(share)
+
+
+def number(value: float) -> str:
+    """A number with at most four digits that matter and thousands set apart.
+
+    >>> number(1234567), number(0.00012345), number(12.5)
+    ('1,234,567', '0.0001234', '12.5')
+    """
+    if float(value).is_integer() and abs(value) < 1e15:
+        return f"{int(value):,}"
+    return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
+
+
+def highest_flip(n_classes: int) -> float:
+    """Upper end of the flip scale, the same at every ε: what pure noise flips, 1 - 1/K."""
+    return 1 - 1 / n_classes
+
+
+def figure(height: int, **layout) -> go.Figure:
+    """An empty figure with the margins, hover labels and stillness that all figures share."""
+    settings = {
+        "height": height,
+        "margin": {"l": 8, "r": 8, "t": 12, "b": 8},
+        "dragmode": False,
+        "showlegend": False,
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "hoverlabel": {"align": "left", "namelength": -1},
+    }
+    return go.Figure(layout={**settings, **layout})
+
+
+def flip_bar(n_classes: int, **settings) -> dict:
+    """Colour bar of the flip rate."""
+    top = highest_flip(n_classes)
+    ticks = [0, top / 2, top]
+    bar = {
+        "title": {"text": "label flips", "side": "top"},
+        "tickvals": ticks,
+        "ticktext": [percent(t, 0) for t in ticks],
+        "thickness": 10,
+        "outlinewidth": 0,
+        "len": 1.0,
+    }
+    return {**bar, **settings}

@@ -1,0 +1,72 @@
+"""A tree's tests in words, with names and values from data made harmless for plotly."""
+
+from __future__ import annotations
+
+import math
+
+from dpforest.domain import Domain
+from dpforest.plotting.style import escape, number
+from dpforest.trees.layout import LEAF, MULTIWAY, NUMERIC, ONE_VS_REST, Trees
+
+
+def question(trees: Trees, domain: Domain, node: int, most: int = 22) -> str:
+    """What a node asks of a record; empty for a leaf."""
+    kind = trees.kind[node]
+    if kind == LEAF:
+        return ""
+    feature, t = domain.features[trees.feature[node]], int(trees.threshold[node])
+    name = escape(feature.name, most)
+    if kind == MULTIWAY:
+        return f"{name}?"
+    if kind == ONE_VS_REST:
+        return f"{name} = {escape(feature.code_labels[t], most)}?"
+    if feature.kind == "categorical":  # an ordered test of codes: the categories listed after the threshold
+        after = feature.code_labels[t + 1 :]
+        if not after:
+            return f"{name}: none listed?"
+        return f"{name} = {escape(after[0], most)}?" if len(after) == 1 else f"{name} among last {len(after)}?"
+    value = feature.threshold_value(t)
+    if value == -math.inf:
+        return f"{name} known?"
+    return f"{name} ≥ {number(math.ceil(value) if feature.integer else value)}?"
+
+
+def answer(trees: Trees, domain: Domain, node: int, most: int = 22) -> str:
+    """Which answer to the parent's question leads to a node; empty for the root of a tree."""
+    parent = int(trees.parent[node])
+    if parent == node:
+        return ""
+    which = node - int(trees.first_child[parent])
+    feature = domain.features[trees.feature[parent]]
+    if trees.kind[parent] == MULTIWAY:
+        return escape(feature.code_labels[which], most)
+    if which:
+        return "yes"
+    asks_value = trees.kind[parent] == NUMERIC and feature.kind == "numeric" and feature.missing == "own"
+    return "no or missing" if asks_value and trees.threshold[parent] >= feature.first_code else "no"
+
+
+def explanation(trees: Trees, domain: Domain, node: int) -> str:
+    """The question in full, for a hover label: which categories go where."""
+    if trees.kind[node] != NUMERIC or domain.features[trees.feature[node]].kind == "numeric":
+        return question(trees, domain, node, 60)
+    feature, t = domain.features[trees.feature[node]], int(trees.threshold[node])
+    after = ", ".join(feature.code_labels[t + 1 :])
+    return f"{escape(feature.name, 60)} is one of {escape(after, 120)}?"
+
+
+def ancestors(trees: Trees, node: int) -> list[int]:
+    """Nodes from the root of the tree down to `node`."""
+    path = [node]
+    while (parent := int(trees.parent[path[-1]])) != path[-1]:
+        path.append(parent)
+    return path[::-1]
+
+
+def path_text(trees: Trees, domain: Domain, node: int) -> str:
+    """All the answers from the root to a node, in plain text for a table."""
+    steps = ancestors(trees, node)
+    return " · ".join(
+        f"{question(trees, domain, parent)} {answer(trees, domain, child)}"
+        for parent, child in zip(steps, steps[1:], strict=False)
+    )

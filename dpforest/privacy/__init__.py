@@ -1,0 +1,39 @@
+"""The door: everything that is derived from rows leaves through here, and is paid for in a ledger.
+
+``release`` draws and charges, ``ledger`` adds up, ``certificate`` says what is promised. ``laws``, ``noisy_counts`` and
+``mechanisms`` know the exact law of every release; ``samplers`` draw from it in integers, ``simulators`` quickly in
+floats. ``published`` and ``true_loss`` hold what was published and does not hold.
+"""
+
+from dpforest.privacy.certificate import Certificate, certify
+from dpforest.privacy.ledger import ADD_REMOVE, NEIGHBOURS, REPLACE_ONE, BudgetError, Entry, Ledger
+from dpforest.privacy.mechanisms import flip_by_gap, flip_floor, flip_probability, law, privacy_loss
+from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
+from dpforest.privacy.rationals import positive_fraction, round_down, round_up
+from dpforest.privacy.release import assign_rows, rate_for, release_counts, release_labels
+
+__all__ = [
+    "ADD_REMOVE",
+    "NEIGHBOURS",
+    "REPLACE_ONE",
+    "BudgetError",
+    "Certificate",
+    "DemoSource",
+    "Entry",
+    "Ledger",
+    "SecretSource",
+    "assign_rows",
+    "certify",
+    "flip_by_gap",
+    "flip_floor",
+    "flip_probability",
+    "law",
+    "positive_fraction",
+    "privacy_loss",
+    "rate_for",
+    "release_counts",
+    "release_labels",
+    "round_down",
+    "round_up",
+    "source_for",
+]

@@ -1,0 +1,170 @@
+"""The certificate: what a forest promises about privacy, on what conditions, or why it promises nothing."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final
+
+from dpforest.privacy.ledger import ADD_REMOVE, Ledger, rows_changed
+
+STANDING_ASSUMPTIONS: Final = (
+    "The unit of privacy is one row: if one person has several rows, ε is multiplied by their number.",
+    "The settings (ε, depth, trees, features, bounds) were not chosen by looking at this table.",
+    "This is one release: releases from tables with the same people add up.",
+)
+REPLACE_ASSUMPTION: Final = "The number of rows, counted before any row was left out, is public."
+NO_PRIVACY: Final = "There is no privacy here: the exact counts of the table were used."
+NOT_CLOSED: Final = "The ledger is not closed, so what was spent is not known in full."
+
+_MEANING: Final = {
+    "add-remove": "two tables that differ by one row that is present in only one of them",
+    "replace-one": "two tables of the same size that differ in the content of one row",
+}
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What a fitted forest promises.
+
+    Attributes
+    ----------
+    certified : bool
+        True exactly when there is no reason against it.
+    epsilon : Fraction or None
+        The nominal ε; None without privacy.
+    neighbours : {"add-remove", "replace-one"}
+    mechanism : str
+    true_epsilon : float
+        The loss that is proved: at most ε when certified (less where a mechanism costs less than it may), otherwise
+        the loss that is known to be reachable, often infinity.
+    assumptions : tuple of str
+        What the promise rests on. The standing ones come first.
+    reasons : tuple of str
+        Why it is not certified, one plain sentence each.
+    delta : float
+        0 for pure privacy, the only kind here so far.
+    kind : {"pure"}
+    """
+
+    certified: bool
+    epsilon: Fraction | None
+    neighbours: str
+    mechanism: str
+    true_epsilon: float
+    assumptions: tuple[str, ...] = STANDING_ASSUMPTIONS
+    reasons: tuple[str, ...] = ()
+    delta: float = 0
+    kind: str = "pure"
+
+    def __post_init__(self) -> None:
+        rows_changed(self.neighbours)
+        if self.kind != "pure" or self.delta != 0:
+            raise ValueError("Only pure ε (delta = 0) is implemented.")
+        if self.certified == bool(self.reasons):
+            raise ValueError("A certificate is certified exactly when there is no reason against it.")
+        if self.assumptions[: len(STANDING_ASSUMPTIONS)] != STANDING_ASSUMPTIONS:
+            raise ValueError("A certificate always states the standing assumptions first.")
+        if self.certified and (self.epsilon is None or not 0 < self.true_epsilon <= float(self.epsilon)):
+            raise ValueError("A certified forest has a budget and loses at most that.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-safe; ε as an exact fraction in text, an infinite loss as "infinity"."""
+        return {
+            "certified": self.certified,
+            "kind": self.kind,
+            "epsilon": None if self.epsilon is None else str(self.epsilon),
+            "delta": self.delta,
+            "true_epsilon": "infinity" if math.isinf(self.true_epsilon) else self.true_epsilon,
+            "neighbours": self.neighbours,
+            "mechanism": self.mechanism,
+            "assumptions": list(self.assumptions),
+            "reasons": list(self.reasons),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Certificate":
+        """The inverse of `to_dict`; the same checks apply."""
+        return cls(
+            certified=bool(data["certified"]),
+            epsilon=None if data["epsilon"] is None else Fraction(data["epsilon"]),
+            neighbours=data["neighbours"],
+            mechanism=data["mechanism"],
+            true_epsilon=math.inf if data["true_epsilon"] == "infinity" else float(data["true_epsilon"]),
+            assumptions=tuple(data["assumptions"]),
+            reasons=tuple(data["reasons"]),
+            delta=data["delta"],
+            kind=data["kind"],
+        )
+
+    def __str__(self) -> str:
+        if self.certified:
+            lines = [f"CERTIFIED: pure differential privacy with ε = {_number(self.true_epsilon)}, δ = 0."]
+        else:
+            lines = ["NOT CERTIFIED."]
+            if self.epsilon is not None:
+                known = "unbounded" if math.isinf(self.true_epsilon) else _number(self.true_epsilon)
+                lines.append(f"Nominal ε = {_number(float(self.epsilon))}; true privacy loss: {known}.")
+            lines += [f"  Why: {reason}" for reason in self.reasons]
+        lines.append(f"Mechanism: {self.mechanism}.")
+        lines.append(f"Compared are {_MEANING[self.neighbours]} ({self.neighbours}).")
+        lines.append("It rests on this:" if self.certified else "Even without these reasons it would rest on this:")
+        lines += [f"  - {assumption}" for assumption in self.assumptions]
+        return "\n".join(lines)
+
+
+def certify(
+    ledger: Ledger,
+    *,
+    mechanism: str,
+    assumptions: Iterable[str] = (),
+    reasons: Iterable[str] = (),
+    true_epsilon: float | None = None,
+    nominal_epsilon: Fraction | None = None,
+) -> Certificate:
+    """Write the certificate of a fitted forest.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        Closed, or the certificate says no.
+    mechanism : str
+        In words, for the reader.
+    assumptions : iterable of str
+        Beyond the standing ones: where each bound comes from, and the like.
+    reasons : iterable of str
+        Everything that speaks against it: `Domain.leaks()`, ``source.reasons()``, `published.reasons`, ...
+    true_epsilon : float, optional
+        The known loss of something that is not certified; infinity when not given.
+    nominal_epsilon : Fraction, optional
+        The ε that a mechanism as published claims; it has a ledger without a budget.
+
+    Returns
+    -------
+    Certificate
+    """
+    against = list(dict.fromkeys(reasons))
+    if ledger.epsilon is None and not against:
+        against.append(NO_PRIVACY)
+    if ledger.epsilon is not None and not ledger.closed:
+        against.append(NOT_CLOSED)
+    standing = STANDING_ASSUMPTIONS + (() if ledger.neighbours == ADD_REMOVE else (REPLACE_ASSUMPTION,))
+    extra = [a for a in dict.fromkeys(assumptions) if a not in standing]
+    certified = not against
+    if certified:
+        loss = float(ledger.spent)
+    else:
+        loss = math.inf if true_epsilon is None else float(true_epsilon)
+    return Certificate(
+        certified=certified,
+        epsilon=ledger.epsilon if nominal_epsilon is None else nominal_epsilon,
+        neighbours=ledger.neighbours,
+        mechanism=mechanism,
+        true_epsilon=loss,
+        assumptions=standing + tuple(extra),
+        reasons=tuple(against),
+    )
+
+
+def _number(x: float) -> str:
+    return f"{x:.6g}"

@@ -1,0 +1,97 @@
+"""The exact law of the label that a leaf releases, in closed form and in logarithms, vectorised over leaves.
+
+Certified (κ is what one row added or removed costs; `release.rate_for` says which κ an ε buys):
+
+- permute-and-flip on counts (McKenna & Sheldon 2020; papers/02 section 2.6),
+- exponential mechanism on counts (addendum of 2021; papers/02 section 2.6),
+- exponential mechanism on the 0/1 score "is a top label" (papers/02 section 2.5, the ablation of figure 4).
+
+Published in 2017 and not private at all (see `published.py`): smooth sensitivity inside the exponential mechanism.
+"""
+
+from typing import Final
+
+import numpy as np
+
+CERTIFIED: Final = ("permute-and-flip", "exponential", "global-01")
+PUBLISHED: Final = ("smooth-sensitivity", "smooth-sensitivity-clamped")
+CLAMP: Final = 50.0  # the exponent's cap in the author's code
+
+
+def law(mechanism: str, counts: np.ndarray, rate: float) -> np.ndarray:
+    """Probability of each label.
+
+    Parameters
+    ----------
+    mechanism : str
+        One of ``CERTIFIED`` or ``PUBLISHED``.
+    counts : int array (L, K)
+        Rows of each class in each leaf.
+    rate : float
+        κ for the certified mechanisms; for the published ones the ε that each tree is given.
+
+    Returns
+    -------
+    float array (L, K)
+        Rows sum to 1.
+
+    Examples
+    --------
+    >>> law("permute-and-flip", [[5, 3, 0]], 0.5).round(6)
+    array([[0.785084, 0.178907, 0.03601 ]])
+    """
+    return np.exp(log_law(mechanism, counts, rate))
+
+
+def log_law(mechanism: str, counts: np.ndarray, rate: float) -> np.ndarray:
+    """Logarithm of `law`: what a privacy loss must be computed from, as probabilities underflow."""
+    counts = np.atleast_2d(np.asarray(counts))
+    gaps = (counts.max(axis=1, keepdims=True) - counts).astype(float)
+    if mechanism == "permute-and-flip":
+        return _permute_and_flip(-rate * gaps)
+    if mechanism == "exponential":
+        return _softmax(-rate * gaps)
+    top = gaps == 0
+    if mechanism == "global-01":
+        return _softmax(np.where(top, 0.0, -rate))
+    if mechanism in PUBLISHED:
+        tied = top.sum(axis=1) > 1
+        lead = np.where(tied, 0.0, np.where(top, np.inf, gaps).min(axis=1, initial=np.inf))
+        a = published_exponent(lead, rate, clamped=mechanism == "smooth-sensitivity-clamped")
+        return _softmax(np.where(top, 0.0, -a[:, None]))
+    raise ValueError(f"No law of a label is known for {mechanism!r}.")
+
+
+def published_exponent(gap: np.ndarray, epsilon: float, *, clamped: bool) -> np.ndarray:
+    """a_j = (ε/2) exp(jε), the published exponent of a top label with lead j (papers/02 section 2.5).
+
+    The author's code caps it at 50. (It also treats S* < 1e-10 as 50, which the cap does by itself for ε > 1e-8.)
+    """
+    with np.errstate(over="ignore"):
+        a = 0.5 * epsilon * np.exp(np.asarray(gap, float) * epsilon)
+    return np.minimum(a, CLAMP) if clamped else a
+
+
+def _softmax(scores: np.ndarray) -> np.ndarray:
+    """Of scores whose largest is 0."""
+    return scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+
+
+def _permute_and_flip(log_p: np.ndarray) -> np.ndarray:
+    """P(c) = p_c ∫_0^1 Π_{i≠c} (1 - p_i t) dt (papers/02 section 2.6).
+
+    **Proof that it costs κ per row** (papers/02 section 3.5). Permute-and-flip draws like argmax n_i + E_i with E_i
+    exponential of rate κ. Add a row of class c. A label r ≠ c can only lose by that; if r wins before with noise E_r,
+    it wins after with E_r + 1, where the density is exp(-κ) times as large: P_after(r) >= exp(-κ) P_before(r). For
+    r = c exchange before and after. With two classes no mechanism of this cost errs less.
+
+    The integrand is a polynomial of degree K - 1, so Gauss-Legendre with ceil(K/2) nodes is exact, and all its terms
+    are positive, so nothing cancels (expanding the polynomial would lose all digits from about 40 classes on).
+    """
+    p = np.exp(log_p)
+    nodes, weights = np.polynomial.legendre.leggauss((p.shape[1] + 1) // 2)
+    integral = np.zeros_like(p)
+    for t, w in zip((nodes + 1) / 2, weights / 2, strict=True):
+        factors = 1 - p * t
+        integral += w * factors.prod(axis=1, keepdims=True) / factors
+    return log_p + np.log(integral)

@@ -1,0 +1,138 @@
+"""What a mechanism does to a leaf: the law of its label, how often it flips, how much privacy it loses.
+
+One door for all mechanisms, by name. ``rate`` is κ, what one row added or removed costs in one tree
+(`release.rate_for`); for noisy counts κ = 1/scale; for the published mechanisms it is the ε that each tree is given.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from dpforest.privacy import laws
+from dpforest.privacy.laws import CERTIFIED, PUBLISHED
+from dpforest.privacy.ledger import rows_changed
+from dpforest.privacy.noisy_counts import noisy_argmax_law
+
+NOISY_COUNTS: Final = "discrete-laplace"
+MECHANISMS: Final = (*CERTIFIED, NOISY_COUNTS, *PUBLISHED)
+_FAR: Final = 100_000  # "far below the two contenders": rows that the other classes are behind
+
+
+def law(mechanism: str, counts: np.ndarray, rate: float, *, negative: str = "clamp") -> np.ndarray:
+    """Probability of each label of each leaf.
+
+    Parameters
+    ----------
+    mechanism : str
+        One of ``MECHANISMS``.
+    counts : int array (L, K)
+    rate : float
+    negative : {"clamp", "paper"}
+        For noisy counts only.
+
+    Returns
+    -------
+    float array (L, K)
+    """
+    if mechanism == NOISY_COUNTS:
+        return noisy_argmax_law(counts, 1.0 / rate, negative)
+    return laws.law(mechanism, counts, rate)
+
+
+def flip_probability(
+    mechanism: str, counts: np.ndarray, rate: float, *, negative: str = "clamp", ties_count: bool = False
+) -> np.ndarray:
+    """Probability that the released label is not a true top label.
+
+    Parameters
+    ----------
+    mechanism, counts, rate, negative
+        As for `law`.
+    ties_count : bool
+        Count every label but the first top one, as figure 8 of the paper does (papers/02 section 2.7).
+
+    Returns
+    -------
+    float array (L,)
+        nan for an empty leaf: it has no true label.
+    """
+    counts = np.atleast_2d(np.asarray(counts))
+    top = counts == counts.max(axis=1, keepdims=True)
+    if ties_count:
+        top &= top.cumsum(axis=1) == 1
+    # Summing the wrong labels keeps the digits of a small probability; 1 - P(right) would lose them.
+    flips = np.where(top, 0.0, law(mechanism, counts, rate, negative=negative)).sum(axis=1)
+    return np.where(counts.any(axis=1), flips, np.nan)
+
+
+def flip_by_gap(
+    mechanism: str, gap: np.ndarray, n_classes: int, rate: float, *, others: int = 0, negative: str = "clamp"
+) -> np.ndarray:
+    """Flip probability of a leaf whose top label leads all others by ``gap``: the worst leaf with that lead.
+
+    Parameters
+    ----------
+    gap : int array (G,)
+        At least 0; at 0 all classes are tied and nothing can flip.
+    others : int
+        Count of every other class. It matters for noisy counts only.
+
+    Returns
+    -------
+    float array (G,)
+        For noisy counts the top label is taken to be the last class, which loses ties: again the worst.
+    """
+    gap = np.atleast_1d(np.asarray(gap, np.int64))
+    counts = np.full((len(gap), n_classes), others, np.int64)
+    counts[:, -1] += gap
+    wrong = law(mechanism, counts, rate, negative=negative)[:, :-1].sum(axis=1)
+    return np.where(gap == 0, 0.0, wrong)
+
+
+def flip_floor(gap: np.ndarray, epsilon: float, n_classes: int = 2) -> np.ndarray:
+    """The least flip probability of any ε-DP rule that treats classes alike, leaf (gap, 0, ..., 0), add-remove.
+
+    From the empty leaf, where each label has probability 1/K, ``gap`` rows lead there, and each may change a
+    probability by a factor exp(ε) only: exp(-gap ε) (K-1)/K (papers/02 section 3.1). Permute-and-flip attains it for
+    two classes.
+    """
+    return np.exp(-epsilon * np.asarray(gap, float)) * (n_classes - 1) / n_classes
+
+
+def privacy_loss(
+    mechanism: str, gap: np.ndarray, n_classes: int, rate: float, neighbours: str = "add-remove"
+) -> np.ndarray:
+    """Worst log-ratio at a leaf with two contenders ``gap`` rows apart, the other classes far below.
+
+    Parameters
+    ----------
+    gap : int array (G,)
+        At least 0.
+    neighbours : {"add-remove", "replace-one"}
+        Add-remove: one more row of the leading class. Replace-one: the larger of a row that changes from the second to
+        the leading class, and two such leaves of which one loses a row and the other gains one.
+
+    Returns
+    -------
+    float array (G,)
+        Of what is released: labels, or the noisy counts themselves (constant). Infinite where it exceeds any float.
+    """
+    gap = np.atleast_1d(np.asarray(gap, np.int64))
+    if mechanism == NOISY_COUNTS:
+        return np.full(len(gap), float(rate) * rows_changed(neighbours))
+    counts = np.zeros((len(gap), n_classes), np.int64)
+    counts[:, 0], counts[:, 1] = _FAR + gap, _FAR
+    more, swapped = counts.copy(), counts.copy()
+    more[:, 0] += 1
+    swapped[:, 0] += 1
+    swapped[:, 1] -= 1
+    loss = _worst(mechanism, counts, more, rate)
+    if rows_changed(neighbours) == 1:
+        return loss
+    return np.maximum(_worst(mechanism, counts, swapped, rate), 2 * loss)
+
+
+def _worst(mechanism: str, before: np.ndarray, after: np.ndarray, rate: float) -> np.ndarray:
+    with np.errstate(invalid="ignore"):
+        ratio = np.abs(laws.log_law(mechanism, before, rate) - laws.log_law(mechanism, after, rate)).max(axis=1)
+    return np.where(np.isnan(ratio), np.inf, ratio)

@@ -1,0 +1,100 @@
+"""What was published and does not hold: why, and at what true price. For reproduction, never for a release.
+
+- Smooth sensitivity inside the exponential mechanism (Fletcher & Islam 2017, papers/02 section 3): the loss grows
+  without bound; with the cap of 50 in the author's code it is finite and far above ε.
+- Equal blocks of rows, one a tree (papers/02 section 3.6): one row more changes every block.
+- Continuous Laplace noise in floats (papers/01 section 2.4): which floats can come out depends on the count.
+"""
+
+import math
+from fractions import Fraction
+from typing import Final, Protocol
+
+import numpy as np
+
+from dpforest.privacy.ledger import ADD_REMOVE
+from dpforest.privacy.true_loss import CONTINUOUS, true_loss
+
+REPRODUCTION: Final = (
+    "This is a reproduction of a paper: the noise is drawn in floating point and no budget is charged for it."
+)
+
+
+class Choices(Protocol):
+    """The choices of a forest that decide what it loses."""
+
+    mechanism: str
+    partition: str
+    neighbours: str
+    n_trees: int
+
+    def leaf_rate(self, epsilon: Fraction) -> float:
+        """The rate of the mechanism at a leaf of one tree."""
+
+
+def true_loss_and_reasons(choices: Choices, n_classes: int, epsilon: float) -> tuple[float, tuple[str, ...]]:
+    """What a forest as published loses at worst when it claims ε, and why it is not certified."""
+    rate = float(choices.leaf_rate(Fraction(epsilon)))
+    loss = true_loss(
+        choices.mechanism,
+        rate,
+        n_classes=n_classes,
+        neighbours=choices.neighbours,
+        partition=choices.partition,
+        n_trees=choices.n_trees,
+    )
+    return loss, reasons(
+        choices.mechanism,
+        loss,
+        partition=choices.partition,
+        n_trees=choices.n_trees,
+        neighbours=choices.neighbours,
+        epsilon=epsilon,
+    )
+
+
+def reasons(
+    mechanism: str, loss: float, *, partition: str, n_trees: int, neighbours: str, epsilon: float
+) -> tuple[str, ...]:
+    """Why a forest as published is not certified, one plain sentence each; the last one always holds."""
+    out = []
+    if mechanism == "smooth-sensitivity":
+        out.append(
+            "The labels are drawn by the exponential mechanism scaled by a smooth sensitivity, as published in 2017 "
+            "and withdrawn in 2021: the privacy loss grows without bound with the lead of the top label."
+        )
+    if mechanism == "smooth-sensitivity-clamped":
+        out.append(
+            "The labels are drawn by the exponential mechanism scaled by a smooth sensitivity, with the exponent "
+            "capped at 50 as in the author's code: the privacy loss is bounded, but not by ε."
+        )
+    if mechanism == CONTINUOUS:
+        out.append(
+            "The counts get continuous Laplace noise computed in floating point: which numbers can come out depends "
+            "on the true count, so the noise does not hide it."
+        )
+    if partition == "blocks":
+        out.append(
+            "The rows are shuffled and dealt out in equal blocks, one a tree: one row more or less changes the size "
+            f"of every block, which costs up to {n_trees} times as much as in one tree."
+            if neighbours == ADD_REMOVE and n_trees > 1
+            else "The rows are shuffled and dealt out in equal blocks and the rest is dropped: for reproduction only."
+        )
+    if epsilon * (1 + 1e-9) < loss < math.inf:
+        out.append(f"The true privacy loss is {loss:.3g}, not ε = {epsilon:g}.")
+    return (*out, REPRODUCTION)
+
+
+def deal_blocks(n: int, n_trees: int, seed: int) -> np.ndarray:
+    """Shuffle the rows, give each tree floor(n / n_trees) of them, drop the rest (the author's code).
+
+    Returns
+    -------
+    int32 array (n,)
+        The tree of each row, -1 for a dropped one.
+    """
+    size = n // n_trees
+    out = np.full(n, -1, np.int32)
+    kept = np.random.default_rng(seed).permutation(n)[: size * n_trees]
+    out[kept] = np.arange(size * n_trees) // max(size, 1)
+    return out

@@ -1,0 +1,115 @@
+"""Where the noise comes from: the operating system for a release, a seed for a demonstration.
+
+Neither is ever derived from the seed of the structure. A release takes fresh bytes at every call and keeps none, so
+nothing on a fitted object, in a pickle or in a forked process can replay its noise. A demonstration draws by key, never
+by position: what row 7 gets depends on the seed and on 7 alone.
+"""
+
+import os
+from typing import Final, NoReturn
+
+import numpy as np
+from numba import njit
+
+# Streams keep apart the draws that one seed is used for.
+ASSIGNMENT: Final = 1
+LABELS: Final = 2
+COUNTS: Final = 3
+
+_GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1: Final = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2: Final = np.uint64(0x94D049BB133111EB)
+_S30, _S27, _S31 = np.uint64(30), np.uint64(27), np.uint64(31)
+_ONE: Final = np.uint64(1)
+
+
+class SecretSource:
+    """Fresh entropy of the operating system, for releases.
+
+    It has no state at all: every call asks the system, so two processes after a fork never share a draw. It refuses to
+    be pickled or copied, so that no fitted object can carry one along unnoticed.
+    """
+
+    __slots__ = ()
+
+    def words(self, n: int) -> np.ndarray:
+        """n fresh words, uint64 (n,)."""
+        return np.frombuffer(bytearray(os.urandom(8 * n)), np.uint64)
+
+    def reasons(self) -> tuple[str, ...]:
+        """Nothing speaks against a certificate."""
+        return ()
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError("The secret source of a release cannot be copied or stored.")
+
+    def __copy__(self) -> NoReturn:
+        self.__reduce_ex__(None)
+
+    def __deepcopy__(self, memo: object) -> NoReturn:
+        self.__reduce_ex__(None)
+
+
+class DemoSource:
+    """Draws keyed by (seed, stream, key): fast, reproducible, and no protection against whoever knows the seed.
+
+    Parameters
+    ----------
+    seed : int
+        At least 0, below 2**64.
+    """
+
+    __slots__ = ("seed",)
+
+    def __init__(self, seed: int) -> None:
+        if not 0 <= int(seed) < 2**64:
+            raise ValueError(f"A seed must lie between 0 and 2**64 - 1, not {seed!r}.")
+        self.seed = int(seed)
+
+    def words(self, keys: np.ndarray, stream: int) -> np.ndarray:
+        """One word for every key (integers, any shape), uint64 of the same shape."""
+        keys = np.asarray(keys).astype(np.uint64)
+        with np.errstate(over="ignore"):  # wrapping is what a hash is made of; the warning only comes without the JIT
+            return _keyed(stream_state(self.seed, stream), keys.reshape(keys.size)).reshape(keys.shape)
+
+    def reasons(self) -> tuple[str, ...]:
+        """Why a forest from this source is not certified."""
+        return (
+            "The noise comes from a seed (random_state), so that a demonstration can be repeated: whoever knows or "
+            "guesses the seed can take the noise away.",
+        )
+
+
+def source_for(random_state: int | None) -> SecretSource | DemoSource:
+    """None: the operating system's entropy, for a release. An integer: a reproducible demonstration."""
+    return SecretSource() if random_state is None else DemoSource(random_state)
+
+
+def stream_state(seed: int, stream: int) -> np.uint64:
+    """Where the draws of one stream of one seed start: two rounds of the mixer keep streams and near seeds apart."""
+    with np.errstate(over="ignore"):
+        # From compiled code a word comes back as a Python int, which would go in again as int64.
+        a, b = np.uint64(mix(np.uint64(seed) + _GOLDEN)), np.uint64(mix(np.uint64(stream) * _MIX_1 + _GOLDEN))
+        return np.uint64(mix(a ^ b))
+
+
+@njit(nogil=True, cache=True)
+def mix(z):
+    """The output function of SplitMix64 (Steele, Lea & Flood 2014): a permutation of the 64-bit words."""
+    z = (z ^ (z >> _S30)) * _MIX_1
+    z = (z ^ (z >> _S27)) * _MIX_2
+    return z ^ (z >> _S31)
+
+
+@njit(nogil=True, cache=True)
+def word_at(state, key):
+    """Draw number `key` (uint64) of the stream that starts at `state`: SplitMix64 jumped to its key-th output."""
+    return mix(state + (key + _ONE) * _GOLDEN)
+
+
+@njit(nogil=True, cache=True)
+def _keyed(state, keys):
+    out = np.empty(keys.size, np.uint64)
+    for i in range(keys.size):
+        out[i] = word_at(state, keys[i])
+    return out

@@ -1,0 +1,174 @@
+"""The releases: what leaves the curator. Each charges the ledger first and then draws.
+
+One rate serves all mechanisms: ``rate = epsilon / (rows changed) / (n_trees if every row is in every tree)``, where
+rows changed is 1 under add-remove and 2 under replace-one. Adding or removing one row changes one count of one leaf of
+each tree that it is in, which costs at most ``rate`` per tree (proofs at the laws in `mechanisms.py`); a replacement
+is two such changes.
+
+- ``partition="independent"``: every row was drawn into one tree (`assign_rows`), whatever the number of rows. Given the
+  draws of the others, an extra row touches one leaf of one tree, for each value of its own draw; averaging over that
+  draw cannot raise the worst ratio. So all leaves of all trees are parallel (papers/02 section 3.6).
+- ``partition="shared"``: every row is in every tree; leaves of one tree are parallel, trees are sequential.
+- ``partition="blocks"``: an extra row moves the borders of all blocks, so nothing is parallel. Refused.
+"""
+
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+
+from dpforest.limits import BLOCK_ROWS
+from dpforest.privacy import samplers, simulators
+from dpforest.privacy.ledger import BudgetError, Ledger, rows_changed
+from dpforest.privacy.randomness import ASSIGNMENT, DemoSource, SecretSource
+from dpforest.privacy.rationals import positive_fraction, round_down, round_up
+
+LABEL_MECHANISMS: Final = ("permute-and-flip", "exponential", "global-01")
+PARTITIONS: Final = ("independent", "shared")
+BLOCKS_REFUSED: Final = (
+    "Splitting the rows into equal blocks cannot be certified: one row more or less changes the size of every block, "
+    "so the trees are not disjoint parts of the table (loss up to ε times the number of trees). Draw a tree for each "
+    'row instead: partition="independent".'
+)
+
+
+def rate_for(mechanism: str, epsilon: Fraction, *, n_trees: int, partition: str, neighbours: str) -> Fraction:
+    """The rate κ of a mechanism: what one row added or removed costs in one tree, exact.
+
+    ``global-01`` takes ε/2 where the others take ε or ε/2: it is the ablation of papers/02 figure 4, exp(ε u / 2), so
+    that it costs only ε/2 under add-remove; the ledger is charged just that. (Under replace-one a row that moves to
+    another leaf costs that twice, so ε/2 is also the most that may be taken there.)
+    """
+    if partition == "blocks":
+        raise BudgetError(BLOCKS_REFUSED)
+    if partition not in PARTITIONS:
+        raise ValueError(f"partition must be one of {PARTITIONS}, not {partition!r}.")
+    rows = 2 if mechanism == "global-01" else rows_changed(neighbours)
+    return positive_fraction(epsilon) / rows / (n_trees if partition == "shared" else 1)
+
+
+def assign_rows(rows: int | np.ndarray, n_trees: int, source: SecretSource | DemoSource) -> np.ndarray:
+    """Draw a tree for every row, independently of all other rows and of their number.
+
+    Parameters
+    ----------
+    rows : int or integer array (n,)
+        The number of rows, or their ids. A demonstration draws by id (0..n-1 for a number), so that leaving one row
+        out moves no other; a release has no use for ids.
+    n_trees : int
+    source : SecretSource or DemoSource
+
+    Returns
+    -------
+    int32 array (n,)
+    """
+    ids = None if isinstance(rows, int | np.integer) else np.asarray(rows)
+    n = int(rows) if ids is None else len(ids)
+    if isinstance(source, SecretSource):
+        return samplers.draw_uniform(n, n_trees, source)
+    out = np.empty(n, np.int32)
+    for start in range(0, n, BLOCK_ROWS):  # in blocks for the memory
+        stop = min(start + BLOCK_ROWS, n)
+        keys = np.arange(start, stop) if ids is None else ids[start:stop]
+        high = source.words(keys, ASSIGNMENT) >> np.uint64(32)
+        out[start:stop] = high * np.uint64(n_trees) >> np.uint64(32)
+    return out
+
+
+def release_labels(
+    counts: np.ndarray,
+    *,
+    mechanism: str,
+    epsilon: Fraction,
+    n_trees: int,
+    partition: str,
+    neighbours: str,
+    ledger: Ledger,
+    source: SecretSource | DemoSource,
+    what: str = "label of each leaf",
+) -> np.ndarray:
+    """One label for every leaf of the forest, empty or not.
+
+    Parameters
+    ----------
+    counts : int array (L, K)
+        Rows of each class in each leaf, all trees one after another.
+    mechanism : {"permute-and-flip", "exponential", "global-01"}
+    epsilon : Fraction
+        What this release may cost in all.
+    n_trees : int
+    partition : {"independent", "shared"}
+    neighbours : {"add-remove", "replace-one"}
+    ledger : Ledger
+    source : SecretSource or DemoSource
+        Exact samplers on fresh entropy, or fast simulators on a seed.
+    what : str
+        For the ledger.
+
+    Returns
+    -------
+    uint8 array (L,)
+
+    Raises
+    ------
+    BudgetError
+        Where the budget does not cover it, or nothing could (blocks, mechanisms that are not private).
+    """
+    if mechanism not in LABEL_MECHANISMS:
+        raise BudgetError(f"{mechanism!r} has no proof of privacy; certified are {', '.join(LABEL_MECHANISMS)}.")
+    rate = _charge(mechanism, counts, epsilon, n_trees, partition, neighbours, ledger, what)
+    if isinstance(source, DemoSource):
+        return simulators.simulate_labels(counts, mechanism, float(rate), source.seed)
+    rate = round_down(rate)
+    if mechanism == "permute-and-flip":
+        return samplers.draw_permute_and_flip(counts, rate, source)
+    return samplers.draw_exponential(counts, rate, source, top_only=mechanism == "global-01")
+
+
+def release_counts(
+    counts: np.ndarray,
+    *,
+    epsilon: Fraction,
+    n_trees: int,
+    partition: str,
+    neighbours: str,
+    ledger: Ledger,
+    source: SecretSource | DemoSource,
+    what: str = "class counts of each leaf",
+) -> np.ndarray:
+    """Every class count of every leaf plus discrete Laplace noise, clamped nowhere.
+
+    The scale is 1/κ (see `rate_for`): n_trees/ε where every row is in every tree, 1/ε where rows are shared out, twice
+    that under replace-one. Parameters as for `release_labels`.
+
+    Returns
+    -------
+    int64 array (L, K)
+        May be negative.
+    """
+    rate = _charge("discrete-laplace", counts, epsilon, n_trees, partition, neighbours, ledger, what)
+    if isinstance(source, DemoSource):
+        return simulators.simulate_noisy_counts(counts, float(1 / rate), source.seed)
+    return samplers.draw_noisy_counts(counts, round_up(1 / rate), source)
+
+
+def _charge(
+    mechanism: str,
+    counts: np.ndarray,
+    epsilon: Fraction,
+    n_trees: int,
+    partition: str,
+    neighbours: str,
+    ledger: Ledger,
+    what: str,
+) -> Fraction:
+    if ledger.neighbours != neighbours:
+        raise ValueError(f"The ledger is kept for {ledger.neighbours}, not for {neighbours}.")
+    if ledger.epsilon is None:
+        raise BudgetError("A ledger without a budget cannot pay for a private release.")
+    rate = rate_for(mechanism, epsilon, n_trees=n_trees, partition=partition, neighbours=neighbours)
+    if partition == "shared":
+        ledger.charge(f"{what}, tree by tree", mechanism, 1, rate, n_trees, "sequential")
+    else:
+        ledger.charge(f"{what}, rows shared out among the trees", mechanism, 1, rate, max(len(counts), 1), "parallel")
+    return rate

@@ -1,0 +1,250 @@
+"""Exact samplers for a release: integers in, integers out, nothing rounded.
+
+Every probability is the exact rational or exponential it claims to be (Canonne, Kamath & Steinke 2020, arXiv
+2004.00010, algorithms 1 and 2). Rates are rationals below 2**32 over below 2**32 (`rationals.py`).
+
+Randomness is a *tape* of 16-bit lanes. A kernel walks the tape row by row; where the tape ends inside a row, that row
+is not committed but replayed, lane for lane, on a tape that starts with the same lanes. So the result is what one
+endless tape would give, and no row is ever drawn afresh because its first draw took long (which would bias it).
+
+Conventions of the small functions: they take the tape and the place ``at`` on it, and return their draw and the new
+place. A place at the end of the tape means that the draw is void; every loop stops there.
+
+No overflow, all in int64. In the series for exp the run length k is kept below 2**15 (a longer run, of probability
+below 1/32767!, voids the draw and ends in an error). Then den * k < 2**32 * 2**15 = 2**47, numerators are at most their
+denominators, and a numerator below its denominator, shifted by 16 bits, stays below 2**63. Counts are below 2**31 and
+rates below 2**32, so gap * num < 2**63. A tape has fewer than 2**22 lanes and each round of a loop takes one, so the
+geometric part v of the noise is below 2**22 and num * v below 2**54.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+from numba import njit
+
+from dpforest.limits import MAX_CLASSES
+from dpforest.privacy.randomness import SecretSource
+
+LANES: Final = 2**15  # fresh lanes a call: short calls, and the tape stays in the fast cache
+MAX_LANES: Final = 2**21
+MAX_COUNT: Final = 2**31
+MAX_RUN: Final = 2**15
+
+_L = np.int64
+
+
+@njit(nogil=True, cache=True)
+def bernoulli(tape, at, p, q):
+    """True with probability p/q, 0 <= p <= q < 2**47: compares a uniform number with it, 16 binary digits at a time."""
+    while at < tape.size:
+        p = p << 16
+        digit = p // q
+        lane = _L(tape[at])
+        at += 1
+        if lane != digit:
+            return lane < digit, at
+        p -= digit * q
+    return False, at
+
+
+@njit(nogil=True, cache=True)
+def uniform(tape, at, n):
+    """Uniform on 0..n-1, 1 <= n < 2**32: from one lane by Lemire's multiplication (2019), or from two by rejection."""
+    if n <= 65_536:
+        while at < tape.size:
+            x = _L(tape[at]) * n
+            at += 1
+            low = x & 0xFFFF
+            if low >= n or low >= 65_536 % n:  # all but 65,536 % n values of the low half are fair; division is rare
+                return x >> 16, at
+        return 0, at
+    limit = (1 << 32) - (1 << 32) % n
+    while at + 1 < tape.size:
+        x = (_L(tape[at]) << 16) | _L(tape[at + 1])
+        at += 2
+        if x < limit:
+            return x % n, at
+    return 0, tape.size
+
+
+@njit(nogil=True, cache=True)
+def _bernoulli_exp_unit(tape, at, a, b):
+    """True with probability exp(-a/b), 0 <= a <= b < 2**32: von Neumann's series, true when the run length is odd."""
+    k = 1 if a < b else 2  # at a = b the first trial cannot fail
+    while at < tape.size and k < MAX_RUN:
+        more, at = bernoulli(tape, at, a, b * k)
+        if not more:
+            return (k & 1) == 1, at
+        k += 1
+    return False, tape.size
+
+
+@njit(nogil=True, cache=True)
+def bernoulli_exp(tape, at, a, b):
+    """True with probability exp(-a/b), 0 <= a < 2**63, 1 <= b < 2**32: exp(-1) as often as it goes, then the rest."""
+    if a == 0:
+        return True, at
+    whole = a // b
+    for _ in range(whole):
+        hit, at = _bernoulli_exp_unit(tape, at, 1, 1)
+        if not hit:
+            return False, at
+    return _bernoulli_exp_unit(tape, at, a - whole * b, b)
+
+
+@njit(nogil=True, cache=True)
+def discrete_laplace(tape, at, num, den):
+    """An integer z with probability proportional to exp(-|z| den/num): scale num/den, both below 2**32.
+
+    |z| = (u + num * v) // den with u uniform, kept with probability exp(-u/num), and v geometric. A negative zero is
+    drawn again, otherwise 0 would count twice.
+    """
+    while at < tape.size:
+        u, at = uniform(tape, at, num)
+        kept, at = bernoulli_exp(tape, at, u, num)
+        if not kept:
+            continue
+        v = 0
+        while at < tape.size:
+            more, at = _bernoulli_exp_unit(tape, at, 1, 1)
+            if not more:
+                break
+            v += 1
+        z = (u + num * v) // den
+        sign, at = uniform(tape, at, 2)
+        if sign == 0:
+            return z, at
+        if z > 0:
+            return -z, at
+    return 0, at
+
+
+@njit(nogil=True, cache=True)
+def _assign_kernel(tape, row, n_trees, out):
+    """Fill out[row:] with uniform draws; return how many rows are done and how many lanes they took."""
+    at = 0
+    while row < out.size:
+        tree, end = uniform(tape, at, n_trees)
+        if end == tape.size:
+            break
+        out[row] = tree
+        row, at = row + 1, end
+    return row, at
+
+
+@njit(nogil=True, cache=True)
+def _permute_and_flip_kernel(tape, row, counts, num, den, order, out):
+    """Visit the classes of each row in random order, accept class c with probability exp(-rate (top - n_c))."""
+    at = 0
+    n, k = counts.shape
+    while row < n:
+        top = counts[row].max()
+        for c in range(k):
+            order[c] = c
+        left, end, label = k, at, 0
+        while left > 0 and end < tape.size:
+            i, end = uniform(tape, end, left)
+            label = order[i]
+            left -= 1
+            order[i] = order[left]
+            accepted, end = bernoulli_exp(tape, end, (top - counts[row, label]) * num, den)
+            if accepted:
+                break
+        if end >= tape.size:
+            break
+        out[row] = label
+        row, at = row + 1, end
+    return row, at
+
+
+@njit(nogil=True, cache=True)
+def _exponential_kernel(tape, row, counts, num, den, cap, out):
+    """Draw a class, accept it with probability exp(-rate min(top - n_c, cap)), else draw again (with replacement).
+
+    Without a cap this is the exponential mechanism on counts; with cap 1 it is the one on the 0/1 score.
+    """
+    at = 0
+    n, k = counts.shape
+    while row < n:
+        top = counts[row].max()
+        end, label = at, 0
+        while end < tape.size:
+            label, end = uniform(tape, end, k)
+            accepted, end = bernoulli_exp(tape, end, min(top - counts[row, label], cap) * num, den)
+            if accepted:
+                break
+        if end >= tape.size:
+            break
+        out[row] = label
+        row, at = row + 1, end
+    return row, at
+
+
+@njit(nogil=True, cache=True)
+def _discrete_laplace_kernel(tape, row, counts, num, den, out):
+    """out = counts + noise, one cell (of the flat array) a row."""
+    at = 0
+    while row < counts.size:
+        z, end = discrete_laplace(tape, at, num, den)
+        if end >= tape.size:
+            break
+        out[row] = counts[row] + z
+        row, at = row + 1, end
+    return row, at
+
+
+def draw_uniform(n: int, n_trees: int, source: SecretSource) -> np.ndarray:
+    """n independent uniform draws from 0..n_trees-1, int32 (n,)."""
+    if not 1 <= n_trees < 2**16:
+        raise ValueError(f"n_trees must lie between 1 and 65,535, not {n_trees}.")
+    out = np.empty(n, np.int32)
+    _run(_assign_kernel, n, source, n_trees, out)
+    return out
+
+
+def draw_permute_and_flip(counts: np.ndarray, rate: Fraction, source: SecretSource) -> np.ndarray:
+    """One label a row of counts (L, K), by permute-and-flip; uint8 (L,)."""
+    counts, num, den = _checked(counts, rate)
+    out, order = np.empty(len(counts), np.uint8), np.empty(counts.shape[1], np.int64)
+    _run(_permute_and_flip_kernel, len(counts), source, counts, num, den, order, out)
+    return out
+
+
+def draw_exponential(counts: np.ndarray, rate: Fraction, source: SecretSource, *, top_only: bool = False) -> np.ndarray:
+    """One label a row, by the exponential mechanism on counts or on "is it a top label?"; uint8 (L,)."""
+    counts, num, den = _checked(counts, rate)
+    out = np.empty(len(counts), np.uint8)
+    _run(_exponential_kernel, len(counts), source, counts, num, den, 1 if top_only else MAX_COUNT, out)
+    return out
+
+
+def draw_noisy_counts(counts: np.ndarray, scale: Fraction, source: SecretSource) -> np.ndarray:
+    """counts plus independent discrete Laplace noise of this scale, int64 of the same shape."""
+    counts, num, den = _checked(counts, scale)
+    out = np.empty(counts.size, np.int64)
+    _run(_discrete_laplace_kernel, counts.size, source, counts.reshape(counts.size), num, den, out)
+    return out.reshape(counts.shape)
+
+
+def _checked(counts: np.ndarray, ratio: Fraction) -> tuple[np.ndarray, int, int]:
+    counts = np.asarray(counts)
+    if counts.dtype.kind not in "iu" or counts.ndim != 2 or not 1 <= counts.shape[1] <= MAX_CLASSES:
+        raise ValueError(f"counts must be whole numbers of shape (leaves, classes), at most {MAX_CLASSES} classes.")
+    if counts.size and (counts.min() < 0 or counts.max() >= MAX_COUNT):
+        raise ValueError("counts must lie between 0 and 2**31 - 1.")
+    if not (0 <= ratio.numerator < 2**32 and ratio.denominator < 2**32):
+        raise ValueError(f"{ratio} is not a rational of 32-bit numbers.")
+    return np.ascontiguousarray(counts, np.int64), ratio.numerator, ratio.denominator
+
+
+def _run(kernel: Callable, n: int, source: SecretSource, *arguments: object) -> None:
+    """Feed a kernel tapes until all n rows are done."""
+    row, tape = 0, np.empty(0, np.uint16)
+    while row < n:
+        if tape.size > MAX_LANES:  # one row ate two million lanes: with honest randomness less likely than 2**-10000
+            raise RuntimeError("The operating system's source of randomness is broken.")
+        tape = np.concatenate((tape, source.words(LANES // 4).view(np.uint16)))
+        row, at = kernel(tape, row, *arguments)
+        tape = tape[at:]

@@ -1,0 +1,157 @@
+"""Fast simulations of the releases, by floats and from a seed: what a release would look like, never a release.
+
+Draws are keyed by (seed, number of the leaf or cell): changing one leaf's counts changes no other leaf's draw.
+"""
+
+from typing import Final
+
+import numpy as np
+from numba import njit
+
+from dpforest.privacy.laws import CLAMP
+from dpforest.privacy.randomness import COUNTS, LABELS, stream_state, word_at
+
+_MODES: Final = {
+    "permute-and-flip": 0,
+    "exponential": 1,
+    "global-01": 2,
+    "smooth-sensitivity": 3,
+    "smooth-sensitivity-clamped": 4,
+}
+_S11, _S32 = np.uint64(11), np.uint64(32)
+_U = np.uint64
+_LOW: Final = np.uint64(0xFFFFFFFF)
+_UNIT: Final = 2.0**-53
+
+
+def simulate_labels(counts: np.ndarray, mechanism: str, rate: float, seed: int) -> np.ndarray:
+    """One label a leaf, as the mechanism would draw it.
+
+    Parameters
+    ----------
+    counts : int array (L, K)
+    mechanism : str
+        A certified mechanism or a published one.
+    rate : float
+        κ for the certified ones; for the published ones the ε that each tree is given.
+    seed : int
+
+    Returns
+    -------
+    uint8 array (L,)
+    """
+    counts = np.ascontiguousarray(counts, np.int64)
+    out = np.empty(len(counts), np.uint8)
+    with np.errstate(over="ignore"):
+        kernel = _two_classes if counts.shape[1] == 2 else _many_classes
+        kernel(counts, _MODES[mechanism], float(rate), stream_state(seed, LABELS), out)
+    return out
+
+
+def simulate_noisy_counts(counts: np.ndarray, scale: float, seed: int) -> np.ndarray:
+    """counts plus discrete Laplace noise of this scale, int64 of the same shape."""
+    counts = np.ascontiguousarray(counts, np.int64)
+    out = np.empty(counts.size, np.int64)
+    with np.errstate(over="ignore"):
+        _discrete(counts.reshape(counts.size), float(scale), stream_state(seed, COUNTS), out)
+    return out.reshape(counts.shape)
+
+
+def simulate_laplace(counts: np.ndarray, scale: float, seed: int) -> np.ndarray:
+    """counts plus continuous Laplace noise of this scale (papers/01 algorithm 2), float64 of the same shape."""
+    counts = np.ascontiguousarray(counts, np.int64)
+    out = np.empty(counts.size, np.float64)
+    with np.errstate(over="ignore"):
+        _continuous(counts.reshape(counts.size), float(scale), stream_state(seed, COUNTS), out)
+    return out.reshape(counts.shape)
+
+
+@njit(nogil=True, cache=True)
+def _unit(word):
+    """A uniform number of (0, 1)."""
+    return (np.float64(word >> _S11) + 0.5) * _UNIT
+
+
+@njit(nogil=True, cache=True)
+def exponent(mode, rate, gap):
+    """ln(weight of a top label / weight of another) of the mechanisms that only see who is on top; gap 0 is a tie."""
+    if mode == 2:
+        return rate
+    a = 0.5 * rate * np.exp(min(rate * gap, 700.0))
+    return min(a, CLAMP) if mode == 4 else a
+
+
+@njit(nogil=True, cache=True)
+def _two_classes(counts, mode, rate, state, out):
+    for leaf in range(counts.shape[0]):
+        lead = counts[leaf, 1] - counts[leaf, 0]
+        top, gap = (1, lead) if lead > 0 else (0, -lead)
+        if gap == 0:
+            flip = 0.5
+        elif mode == 0:
+            flip = 0.5 * np.exp(-rate * gap)
+        elif mode == 1:
+            flip = 1.0 / (1.0 + np.exp(min(rate * gap, 700.0)))
+        else:
+            flip = 1.0 / (1.0 + np.exp(min(exponent(mode, rate, gap), 700.0)))
+        out[leaf] = top ^ (_unit(word_at(state, _U(leaf))) < flip)
+
+
+@njit(nogil=True, cache=True)
+def _many_classes(counts, mode, rate, state, out):
+    n, k = counts.shape
+    for leaf in range(n):
+        word = word_at(state, _U(leaf))
+        first = counts[leaf].max()
+        if first == 0:  # every mechanism is uniform on an empty leaf
+            out[leaf] = ((word & _LOW) * _U(k)) >> _S32
+        elif mode <= 1:  # largest noisy count: exponential noise is permute-and-flip, Gumbel the exponential mechanism
+            best, label = -np.inf, 0
+            for c in range(k):
+                noise = -np.log(_unit(word_at(word, _U(c))))
+                if mode == 1:
+                    noise = -np.log(noise)
+                if rate * (counts[leaf, c] - first) + noise > best:
+                    best, label = rate * (counts[leaf, c] - first) + noise, c
+            out[leaf] = label
+        else:
+            tied, second = 0, -1
+            for c in range(k):
+                if counts[leaf, c] == first:
+                    tied += 1
+                elif counts[leaf, c] > second:
+                    second = counts[leaf, c]
+            gap = first - second if tied == 1 else 0
+            other = (k - tied) * np.exp(-exponent(mode, rate, gap))
+            among_top = _unit(word) * (tied + other) < tied
+            pick = ((word_at(word, _U(0)) & _LOW) * _U(tied if among_top else k - tied)) >> _S32
+            label, seen = 0, -1
+            for c in range(k):
+                if (counts[leaf, c] == first) == among_top:
+                    seen += 1
+                    if seen == np.int64(pick):
+                        label = c
+            out[leaf] = label
+
+
+@njit(nogil=True, cache=True)
+def _discrete(counts, scale, state, out):
+    """By inversion: 0 with its own probability, otherwise a sign and 1 + a geometric number."""
+    q = np.exp(-1.0 / scale)
+    zero = -np.expm1(-1.0 / scale) / (1.0 + q)
+    for i in range(counts.size):
+        word = word_at(state, _U(i))
+        u = _unit(word)
+        if u < zero:
+            out[i] = counts[i]
+        else:
+            size = 1 + np.int64(-scale * np.log((1.0 - u) / (1.0 - zero)))
+            out[i] = counts[i] + (size if word & _U(1) else -size)
+
+
+@njit(nogil=True, cache=True)
+def _continuous(counts, scale, state, out):
+    for i in range(counts.size):
+        word = word_at(state, _U(i))
+        size = -scale * np.log(_unit(word))
+        out[i] = counts[i] + (size if word & _U(1) else -size)

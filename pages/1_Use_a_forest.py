@@ -1,0 +1,16 @@
+"""Use a released forest: load its JSON, read its certificate, predict a new CSV."""
+
+import streamlit as st
+
+from ui import predict
+from ui.page import open_page
+
+open_page("Use a released forest")
+st.markdown("#### Use a released forest", anchors=False)
+st.markdown("A released forest is a JSON file. It holds nothing private: anybody may load it, read what it promises and predict with it.")
+
+forest = predict.choose_forest()
+if forest is None:
+    st.stop()
+predict.describe(forest)
+predict.predict_csv(forest)

@@ -1,0 +1,442 @@
+"""The public schema: what a cell becomes, what is refused, and what is called a leak."""
+
+import json
+import math
+import pickle
+import tracemalloc
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+
+from dpforest.domain import Domain, DomainError, Feature
+from dpforest.limits import GRID, MAX_CATEGORIES, MISSING_STRIP
+
+AGE = Feature("age", "numeric", low=0, high=100, source="documented", source_note="the questionnaire")
+CITY = Feature("city", "categorical", categories=("Bonn", "Ulm", "Köln"), source="asserted", source_note="our offices")
+
+
+def domain(*features, **kwargs):
+    return Domain(features, **kwargs)
+
+
+def naive(feature, value):
+    """The contract's formula, one cell at a time."""
+    if value is None or value != value:
+        return {"own": 0}.get(
+            feature.missing, feature.code(feature.missing_value) if feature.missing == "value" else -1
+        )
+    span = GRID - feature.first_code
+    return feature.first_code + min(
+        max(math.floor((value - feature.low) / (feature.high - feature.low) * span), 0), span - 1
+    )
+
+
+class TestNumericCodes:
+    @pytest.mark.parametrize(
+        ("value", "code"), [(0, 0), (50, 32768), (99.999, 65535), (100, 65535), (1e9, 65535), (-1, 0), (25, 16384)]
+    )
+    def test_golden(self, value, code):
+        assert domain(AGE).encode(np.array([[value]], dtype=float))[0, 0] == code == AGE.code(value)
+
+    @pytest.mark.parametrize(("value", "code"), [(np.nan, 0), (0, 5957), (-3, 5957), (50, 5957 + 29789), (100, 65535)])
+    def test_missing_has_a_strip_of_its_own_below_the_range(self, value, code):
+        assert MISSING_STRIP == 5957
+        assert domain(replace(AGE, missing="own")).encode(np.array([[value]]))[0, 0] == code
+
+    def test_missing_replaced_by_a_public_value(self):
+        feature = replace(AGE, missing="value", missing_value=50)
+        assert domain(feature).encode(np.array([[np.nan], [50.0]])).ravel().tolist() == [32768, 32768]
+
+    @pytest.mark.parametrize("missing", ["own", "value", "refuse"])
+    @pytest.mark.parametrize(("low", "high"), [(0, 1), (-7.3, 1e6), (1e-300, 2e-300), (17, 90)])
+    def test_agrees_with_the_formula(self, missing, low, high):
+        feature = Feature("x", "numeric", low, high, missing=missing, missing_value=low if missing == "value" else None)
+        rng = np.random.default_rng(1)
+        x = rng.uniform(low - 0.2 * (high - low), high + 0.2 * (high - low), 300)
+        x[:3] = low, high, np.nextafter(high, low)
+        if missing != "refuse":
+            x[10:20] = np.nan
+        assert domain(feature).encode(x[:, None]).ravel().tolist() == [naive(feature, v) for v in x.tolist()]
+
+    @pytest.mark.parametrize("missing", ["refuse", "own"])
+    def test_a_threshold_means_what_it_shows(self, missing):
+        """code > t says the same as x >= threshold_value(t)."""
+        feature = Feature("x", "numeric", -3.0, 11.5, missing=missing)
+        rng = np.random.default_rng(2)
+        for t in [feature.first_code, 20_000, 40_001, GRID - 2, *rng.integers(feature.first_code, GRID - 1, 50)]:
+            at = feature.threshold_value(int(t))
+            step = (feature.high - feature.low) / GRID
+            x = np.array([at - step / 3, at + step / 3])
+            assert (domain(feature).encode(x[:, None]).ravel() > t).tolist() == [False, True]
+
+    def test_a_threshold_in_the_strip_asks_whether_the_value_is_known(self):
+        feature = replace(AGE, missing="own")
+        codes = domain(feature).encode(np.array([[np.nan], [-5.0], [0.0], [100.0]])).ravel()
+        for t in (0, 1000, feature.first_code - 1):
+            assert feature.threshold_value(t) == -math.inf
+            assert (codes > t).tolist() == [False, True, True, True]
+
+    def test_layouts_and_dtypes_agree(self):
+        rng = np.random.default_rng(3)
+        X = rng.integers(-5, 110, (257, 4)).astype(float)
+        schema = domain(*(replace(AGE, name=f"x{j}") for j in range(4)))
+        expected = schema.encode(X)
+        assert expected.dtype == np.uint16
+        assert expected.flags.c_contiguous
+        readonly = X.copy()
+        readonly.flags.writeable = False
+        wide = np.empty((257, 8))
+        wide[:, ::2] = X
+        frame = pd.DataFrame(X, columns=schema.names)
+        for same in (
+            np.asfortranarray(X),
+            readonly,
+            wide[:, ::2],
+            X[::-1][::-1],
+            X.astype(np.float32),
+            X.astype(np.float16),
+            X.astype(np.int64),
+            X.astype(np.int8),
+            X.astype(">f8"),
+            X.astype(object),
+            X.astype(int).astype(str),
+            X.tolist(),
+            frame,
+            frame.astype("Int64"),
+            frame.astype("Float64"),
+            frame.astype("int64").astype("category"),
+            frame.astype(object),
+            frame[list(schema.names)[::-1]],
+            frame.assign(further="column"),
+        ):
+            np.testing.assert_array_equal(schema.encode(same), expected)
+
+    def test_a_block_is_encoded_without_a_copy_of_it(self):
+        X = np.random.default_rng(4).normal(size=(2048, 14))
+        schema = Domain.infer(X)
+        schema.encode(X)
+        tracemalloc.start()
+        schema.encode(X)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 1.5 * X.size * 2  # bytes: the codes, and little else
+
+    def test_row_by_row_and_whole_agree(self):
+        X = np.random.default_rng(5).normal(size=(50, 3))
+        schema = Domain.infer(X)
+        np.testing.assert_array_equal(np.vstack([schema.encode(row[None]) for row in X]), schema.encode(X))
+
+
+class TestCategoricalCodes:
+    def test_index_of_the_category(self):
+        assert domain(CITY).encode(pd.DataFrame({"city": ["Köln", "Bonn", "Ulm"]})).ravel().tolist() == [2, 0, 1]
+
+    def test_missing_and_unlisted_share_a_code(self):
+        feature = replace(CITY, missing="own")
+        X = pd.DataFrame({"city": ["Köln", None, "Paris", "Bonn"]})
+        assert domain(feature).encode(X).ravel().tolist() == [2, 3, 3, 0]
+        assert feature.n_codes == 4
+        assert feature.code_labels[3] == "(missing or other)"
+
+    def test_missing_and_unlisted_become_the_public_value(self):
+        feature = replace(CITY, missing="value", missing_value="Ulm")
+        X = pd.DataFrame({"city": ["Köln", None, "Paris", "Bonn"]})
+        assert domain(feature).encode(X).ravel().tolist() == [2, 1, 1, 0]
+        assert feature.n_codes == 3
+
+    @pytest.mark.parametrize(
+        "column",
+        [
+            [1, 2, 1],
+            [1.0, 2.0, 1.0],
+            ["1", "2", "1"],
+            np.array([1, 2, 1], dtype=np.uint8),
+            pd.array([1, 2, 1], dtype="Int64"),
+            pd.Categorical([1, 2, 1]),
+            pd.Categorical(["1", "2", "1"], categories=["2", "1", "unused"]),
+            pd.Series(["1", "2", "1"], dtype="string"),
+            pd.Series(["1", "2", "1"], dtype=object),
+        ],
+    )
+    def test_numbers_are_matched_by_their_text(self, column):
+        schema = domain(Feature("n", "categorical", categories=("2", "1")))
+        assert schema.encode(pd.DataFrame({"n": column})).ravel().tolist() == [1, 0, 1]
+
+    def test_booleans(self):
+        schema = domain(Feature("b", "categorical", categories=("False", "True"), missing="own"))
+        X = pd.DataFrame({"b": pd.array([True, None, False], dtype="boolean")})
+        assert schema.encode(X).ravel().tolist() == [1, 2, 0]
+        assert schema.encode(np.array([[True], [False]])).ravel().tolist() == [1, 0]
+
+    def test_missing_in_every_disguise(self):
+        schema = domain(Feature("c", "categorical", categories=("1",), missing="own"))
+        for hole in (None, np.nan, pd.NA):
+            assert schema.encode(pd.DataFrame({"c": pd.Series([1, hole], dtype=object)})).ravel().tolist() == [0, 1]
+
+    def test_mixed_arrays_go_by_position(self):
+        schema = domain(AGE, Feature("n", "categorical", categories=("0", "7")))
+        assert schema.encode(np.array([[50.0, 7.0], [0.0, 0.0]])).tolist() == [[32768, 1], [0, 0]]
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("X", "message"),
+        [
+            (pd.DataFrame({"age": [1.0, np.inf]}), "'age' contains infinity (1 cell)"),
+            (np.array([[1.0], [-np.inf]]), "contains infinity"),
+            (pd.DataFrame({"age": [1.0, None, None]}), "'age' has 2 missing cells"),
+            (pd.DataFrame({"age": ["1", "old"]}), "has 1 cell without a number, the first with 'old'"),
+            (pd.DataFrame({"age": pd.to_datetime(["2020-01-01"])}), "holds dates"),
+            (pd.DataFrame({"age": [1 + 2j]}), "complex"),
+            (pd.DataFrame({"height": [1.0]}), "no column 'age'"),
+            (pd.DataFrame([[1.0, 2.0]], columns=["age", "age"]), "more than one column 'age'"),
+            (np.zeros((3, 2)), "2 columns, but the domain has 1"),
+            (np.zeros(3), "1 dimensions"),
+            (csr_array((3, 1)), "sparse"),
+        ],
+    )
+    def test_one_clear_sentence(self, X, message):
+        with pytest.raises(DomainError) as error:
+            domain(AGE).encode(X)
+        assert message in str(error.value)
+        assert str(error.value).endswith(".")
+        assert "\n" not in str(error.value)
+
+    def test_an_unlisted_value_is_refused_unless_other_is_allowed(self):
+        with pytest.raises(DomainError, match=r"does not list \('Paris'\)"):
+            domain(CITY).encode(pd.DataFrame({"city": ["Bonn", "Paris", "Paris"]}))
+        with pytest.raises(DomainError, match="1 missing cell,"):
+            domain(CITY).encode(pd.DataFrame({"city": ["Bonn", None]}))
+
+    def test_all_is_well_with_no_rows(self):
+        assert domain(AGE, CITY).encode(pd.DataFrame({"age": [], "city": []})).shape == (0, 2)
+
+
+class TestLabels:
+    @pytest.mark.parametrize(
+        ("classes", "y"),
+        [
+            ((-7, 0, 300), np.array([0, -7, 300, 0])),
+            ((-100, 99), np.array([99, -100, 99], dtype=np.int8)),
+            ((-128, 127), np.array([127, -128, 127], dtype=np.int8)),
+            ((0, 255), np.array([255, 0, 255], dtype=np.uint8)),
+            ((0, 10**18), np.array([10**18, 0])),
+            ((0, 2**64 - 1), np.array([2**64 - 1, 0], dtype=np.uint64)),
+            ((0, 1), np.array([1.0, 0.0])),
+            ((0.5, 1.5), np.array([1.5, 0.5])),
+            (("no", "yes"), np.array(["yes", "no"])),
+            (("no", "yes"), ["yes", "no", "no"]),
+            (("no", "yes"), pd.Series(["yes", "no"], dtype="category")),
+            (("1", "2"), pd.Series([2, 1, 1])),
+            ((1, 2), pd.Series(["2", "1"])),
+            ((0, 1), pd.Series([1, 0], dtype="Int64")),
+            ((False, True), np.array([True, False])),
+            (("b", "a"), pd.Series(["a", "b"], index=[7, 7])),
+        ],
+    )
+    def test_index_of_the_class(self, classes, y):
+        codes = domain(AGE, classes=classes).encode_labels(y)
+        assert codes.dtype == np.int32
+        by_text = {str(c): i for i, c in enumerate(domain(AGE, classes=classes).classes)}
+        expected = [by_text[str(int(v)) if isinstance(v, (float, np.floating)) and v == int(v) else str(v)] for v in y]
+        assert codes.tolist() == expected
+
+    @pytest.mark.parametrize("y", [np.array([0, 1, 5]), np.array([0.0, 0.25]), ["0", "maybe"], np.array([-1, 0])])
+    def test_a_label_that_is_no_class(self, y):
+        with pytest.raises(
+            DomainError, match="'ill' has the value '(5|0.25|maybe|-1)', which is not one of the classes"
+        ):
+            domain(AGE, classes=(0, 1), label="ill").encode_labels(y)
+
+    @pytest.mark.parametrize("y", [[0.0, np.nan, np.nan], pd.Series(["0", None, None]), pd.array([0, None, None])])
+    def test_missing_labels_are_counted(self, y):
+        with pytest.raises(DomainError, match="'ill' is missing in 2 rows"):
+            domain(AGE, classes=(0, 1), label="ill").encode_labels(y)
+
+    def test_no_labels(self):
+        assert domain(AGE, classes=(0, 1)).encode_labels(np.array([], dtype=int)).tolist() == []
+
+
+class TestSchema:
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"low": 5, "high": 5}, "must be below"),
+            ({"low": 0, "high": math.inf}, "upper bound of 'age' must be a finite number"),
+            ({"low": None}, "lower bound of 'age' must be a finite number"),
+            ({"low": -1.7e308, "high": 1.7e308}, "too far apart"),
+            ({"categories": ("a",)}, "takes bounds and no categories"),
+            ({"missing": "value"}, "missing_value of 'age' must be a finite number, not None"),
+            ({"missing": "drop"}, "choose one of own, value, refuse"),
+            ({"kind": "ordinal"}, "choose one of numeric, categorical"),
+            ({"source_note": " "}, "say where that is written"),
+            ({"source": "asserted", "source_note": ""}, "say where that is written"),
+            ({"name": ""}, "needs a name"),
+        ],
+    )
+    def test_numeric_feature(self, change, message):
+        with pytest.raises(DomainError, match=message):
+            replace(AGE, **change)
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"categories": ()}, "no categories"),
+            ({"categories": ("a", "b", "a")}, "'a' twice"),
+            ({"categories": (1, 1.0)}, "'1' twice"),
+            ({"categories": tuple(map(str, range(MAX_CATEGORIES + 1)))}, "1,001 categories, more than 1,000"),
+            ({"low": 0}, "takes categories and no bounds"),
+            ({"missing": "value", "missing_value": "Paris"}, "is not one of its categories"),
+        ],
+    )
+    def test_categorical_feature(self, change, message):
+        with pytest.raises(DomainError, match=message):
+            replace(CITY, **change)
+
+    @pytest.mark.parametrize(
+        ("features", "kwargs", "message"),
+        [
+            ((), {}, "no attributes"),
+            ((AGE, AGE), {}, "Two attributes are called 'age'"),
+            ((AGE,), {"classes": (1,)}, "1 class, but"),
+            ((AGE,), {"classes": tuple(range(51))}, "51 classes"),
+            ((AGE,), {"classes": (1, "1")}, "'1' is listed twice"),
+            ((AGE,), {"classes": (0, None)}, "neither a text nor a finite number"),
+            ((AGE,), {"classes": (0, 1), "label": "age"}, "cannot be an attribute as well"),
+            ((AGE,), {"classes": (0, 1), "classes_source": "asserted"}, "say where they are written"),
+            ((AGE,), {"classes_source": "rumour"}, "choose one of documented, asserted, data"),
+        ],
+    )
+    def test_domain(self, features, kwargs, message):
+        with pytest.raises(DomainError, match=message):
+            Domain(features, **kwargs)
+
+    def test_what_was_read_from_the_data_is_a_leak(self):
+        schema = Domain(
+            (replace(AGE, source="data"), replace(CITY, source="data", source_note="the values that occur"))
+        )
+        assert schema.leaks() == [
+            "The bounds of 'age' were read from the data: the questionnaire.",
+            "The categories of 'city' were read from the data: the values that occur.",
+        ]
+        assert Domain((AGE, CITY), (0, 1), "ill").leaks() == ["The classes of 'ill' were read from the data."]
+        assert Domain((AGE, CITY), (0, 1), "ill", "asserted", "yes or no").leaks() == []
+
+    def test_assumptions_are_grouped_by_source(self):
+        many = [replace(AGE, name=f"q{j}") for j in range(60)]
+        schema = Domain((*many, CITY, replace(AGE, name="z", source="data")), (0, 1), "ill", "asserted", "our offices")
+        assert schema.assumptions() == [
+            "The domain of 'q0', 'q1', 'q2', 'q3', 'q4', 'q5' and 54 more is documented: the questionnaire.",
+            "The domain of 'city', the classes is asserted by you: “our offices”.",
+        ]
+
+    def test_json_and_pickle_are_exact(self):
+        schema = Domain(
+            (replace(AGE, low=0.1, high=1 / 3, missing="value", missing_value=0.2), replace(CITY, missing="own")),
+            (False, True),
+            "ill",
+        )
+        schema.encode(np.array([[0.2, 0.0]], dtype=object))  # whatever is cached meanwhile
+        assert Domain.from_dict(json.loads(json.dumps(schema.to_dict()))) == schema
+        assert pickle.loads(pickle.dumps(schema)) == schema
+
+    def test_a_catalogue_entry_half_documented_is_a_leak(self):
+        entry = {
+            "title": "T",
+            "uci_url": "u",
+            "label": "y",
+            "label_values": ["a", "b"],
+            "attributes": [
+                {"name": "d", "kind": "numeric", "low": 0, "high": 9, "domain_source": "documented", "integer": True},
+                {"name": "h", "kind": "numeric", "low": 0, "high": 9, "domain_source": "documented-low"},
+                {"name": "p", "kind": "numeric", "low": 4, "high": 4, "domain_source": "physical", "missing": 3},
+                {"name": "x", "kind": "categorical", "categories": ["1"], "domain_source": "data-derived"},
+            ],
+        }
+        schema = Domain.from_catalogue(entry)
+        assert [f.source for f in schema.features] == ["documented", "data", "documented", "data"]
+        assert len(schema.leaks()) == 2
+        assert schema.features[2].missing == "own"
+        assert schema.features[2].low < schema.features[2].high
+
+    def test_report_counts_what_does_not_fit(self):
+        X = pd.DataFrame({"age": [-1, 0, 100, 101, 150, None], "city": ["Bonn", "Rom", None, None, "Ulm", "Ulm"]})
+        report = domain(replace(AGE, missing="own"), CITY).report(X)
+        assert report.loc["age"].to_dict() == {"clipped": 3, "unlisted": 0, "missing": 1}
+        assert report.loc["city"].to_dict() == {"clipped": 0, "unlisted": 1, "missing": 2}
+
+
+class TestInfer:
+    def test_kinds_bounds_and_missing(self):
+        X = pd.DataFrame(
+            {
+                "n": [3, 1, 2],
+                "f": [0.5, None, 2.5],
+                "c": ["b", "a", None],
+                "b": [True, False, True],
+                "k": pd.Categorical(["x", "x", "x"], categories=["y", "x"]),
+                "empty": [None, None, None],
+            }
+        )
+        n, f, c, b, k, empty = Domain.infer(X).features
+        assert (n.kind, n.low, n.high, n.integer, n.missing) == ("numeric", 1, 3, True, "refuse")
+        assert (f.low, f.high, f.integer, f.missing) == (0.5, 2.5, False, "own")
+        assert (c.categories, c.missing) == (("a", "b"), "own")
+        assert b.categories == ("False", "True")
+        assert k.categories == ("y", "x")
+        assert empty.missing == "own"
+        schema = Domain.infer(X)
+        assert len(schema.leaks()) == 6
+        assert (schema.encode(X) < [g.n_codes for g in schema.features]).all()
+
+    @pytest.mark.parametrize("constant", [0.0, 7.0, -2.5, 1e300, -1e300])
+    def test_a_constant_column_works(self, constant):
+        X = np.full((4, 1), constant)
+        assert len(set(Domain.infer(X).encode(X).ravel())) == 1
+
+    def test_arrays(self):
+        X = np.array([[1, 2.5], [np.nan, 7.5]])
+        schema = Domain.infer(X, [1, 0])
+        assert schema.names == ("x0", "x1")
+        assert schema.classes == (0, 1)
+        assert [f.missing for f in schema.features] == ["own", "refuse"]
+        assert [f.kind for f in Domain.infer(np.array([[1, "a"], [2, "b"]], dtype=object)).features] == [
+            "numeric",
+            "categorical",
+        ]
+
+    def test_the_label_is_no_attribute(self):
+        X = pd.DataFrame({"a": [1, 2], "y": ["p", "q"]})
+        schema = Domain.infer(X, X["y"], "y")
+        assert schema.names == ("a",)
+        assert schema.classes == ("p", "q")
+
+    @pytest.mark.parametrize(
+        ("y", "classes"),
+        [
+            ([3, -1, 3], (-1, 3)),
+            (["b", "a", "b"], ("a", "b")),
+            ([1.0, 0.0, 1.0], (0, 1)),
+            ([True, False, True], (False, True)),
+        ],
+    )
+    def test_classes_in_order(self, y, classes):
+        assert Domain.infer(np.zeros((3, 1)), np.array(y)).classes == classes
+
+    @pytest.mark.parametrize(
+        ("X", "y", "message"),
+        [
+            (pd.DataFrame({"a": pd.to_datetime(["2020-01-01", "2021-01-01"])}), None, "holds dates"),
+            (pd.DataFrame({"a": [1.0, np.inf]}), None, "contains infinity"),
+            (pd.DataFrame({"a": [f"u{i}" for i in range(10_000)]}), None, "10,000 different values, more than 1,000"),
+            (np.zeros((3, 1)), [1, 1, 1], "one class in the label"),
+            (np.zeros((60, 1)), list(range(60)), "60 classes"),
+            (np.zeros((2, 1)), [1, None], "missing in 1 row;"),
+        ],
+    )
+    def test_refusals(self, X, y, message):
+        with pytest.raises(DomainError, match=message):
+            Domain.infer(X, y)

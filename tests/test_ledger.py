@@ -1,0 +1,177 @@
+"""The ledger adds up exactly, never exceeds its budget, and every release charges just what it costs."""
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpforest.privacy import BudgetError, DemoSource, Ledger, SecretSource, release_counts, release_labels
+from dpforest.privacy.rationals import LIMIT, positive_fraction, round_down, round_up
+from dpforest.privacy.release import LABEL_MECHANISMS, rate_for
+
+COUNTS = np.array([[3, 1], [0, 0], [2, 7], [0, 4]])
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("partition", ["independent", "shared"])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1, 7), Fraction(3)])
+@pytest.mark.parametrize("mechanism", [*LABEL_MECHANISMS, "discrete-laplace"])
+def test_every_release_spends_the_budget_exactly(mechanism, epsilon, partition, neighbours):
+    for source in (SecretSource(), DemoSource(1)):
+        ledger = Ledger(epsilon, neighbours)
+        how = {"epsilon": epsilon, "n_trees": 2, "partition": partition, "neighbours": neighbours}
+        if mechanism == "discrete-laplace":
+            out = release_counts(COUNTS, **how, ledger=ledger, source=source)
+            assert out.shape == COUNTS.shape and out.dtype == np.int64
+        else:
+            out = release_labels(COUNTS, mechanism=mechanism, **how, ledger=ledger, source=source)
+            assert out.shape == (4,) and out.dtype == np.uint8 and out.max() < 2
+        ledger.close()
+        # The ablation keeps the paper's exp(eps u / 2), which under add-remove costs half of what it may.
+        half = mechanism == "global-01" and neighbours == "add-remove"
+        assert ledger.spent == (epsilon / 2 if half else epsilon)
+
+
+def test_scales_of_noisy_counts():
+    scale = {
+        (partition, neighbours): 1
+        / rate_for("discrete-laplace", Fraction(1, 2), n_trees=10, partition=partition, neighbours=neighbours)
+        for partition in ("independent", "shared")
+        for neighbours in ("add-remove", "replace-one")
+    }
+    assert scale == {
+        ("independent", "add-remove"): 2,
+        ("independent", "replace-one"): 4,
+        ("shared", "add-remove"): 20,
+        ("shared", "replace-one"): 40,
+    }
+
+
+def test_blocks_and_mechanisms_without_proof_are_refused():
+    how = {"epsilon": 1, "n_trees": 2, "source": DemoSource(0)}
+    for neighbours in ("add-remove", "replace-one"):
+        ledger = Ledger(1, neighbours)
+        with pytest.raises(BudgetError, match="equal blocks cannot be certified"):
+            release_counts(COUNTS, partition="blocks", neighbours=neighbours, ledger=ledger, **how)
+        for mechanism in ("smooth-sensitivity", "smooth-sensitivity-clamped", "continuous-laplace"):
+            with pytest.raises(BudgetError, match="no proof of privacy"):
+                release_labels(
+                    COUNTS, mechanism=mechanism, partition="shared", neighbours=neighbours, ledger=ledger, **how
+                )
+        with pytest.raises(ValueError, match="partition must be"):
+            release_counts(COUNTS, partition="bagging", neighbours=neighbours, ledger=ledger, **how)
+        assert ledger.spent == 0
+    with pytest.raises(ValueError, match="kept for add-remove"):
+        release_counts(COUNTS, partition="shared", neighbours="replace-one", ledger=Ledger(1), **how)
+    with pytest.raises(BudgetError, match="without a budget"):
+        release_counts(COUNTS, partition="shared", neighbours="add-remove", ledger=Ledger(None), **how)
+
+
+def test_nothing_is_drawn_when_the_budget_is_short():
+    class Untouchable(SecretSource):
+        def words(self, n):
+            raise AssertionError("drew before paying")
+
+    with pytest.raises(BudgetError, match="only 1/2 of the budget of 1/2 is left"):
+        release_counts(
+            COUNTS, epsilon=Fraction(51, 100), n_trees=2, partition="shared", neighbours="add-remove",
+            ledger=Ledger("0.5"), source=Untouchable(),
+        )  # fmt: skip
+
+
+def test_parallel_counts_once_and_sequential_adds_up_in_exact_fractions():
+    ledger = Ledger(1)
+    ledger.charge("leaves", "m", 1, Fraction(1, 3), 4096, "parallel")
+    for _ in range(2):
+        ledger.charge("tree", "m", 1, Fraction(1, 30), 10, "sequential")
+    assert ledger.spent == 1  # 1/3 + 10/30 + 10/30: as floats this is 1.0000000000000002
+    with pytest.raises(BudgetError):
+        ledger.charge("one more", "m", 1, Fraction(1, 10**30), 1, "parallel")
+    assert len(ledger.entries) == 3
+
+
+def test_replacing_a_row_costs_two_changes():
+    ledger = Ledger(1, "replace-one")
+    ledger.charge("leaves", "m", 1, Fraction(1, 2), 8, "parallel")
+    assert ledger.spent == 1
+    assert "every entry counts twice" in str(ledger)
+
+
+def test_closing():
+    ledger = Ledger("0.1")
+    with pytest.raises(BudgetError, match="Nothing was charged"):
+        ledger.close()
+    ledger.charge("x", "m", 1, "0.1", 1, "parallel")
+    ledger.close()
+    with pytest.raises(BudgetError, match="closed"):
+        ledger.charge("x", "m", 1, "1e-9", 1, "parallel")
+    assert ledger.closed and "Spent 1/10 of 1/10 (add-remove, closed)" in str(ledger)
+
+
+def test_ledger_without_a_budget_records_but_never_closes():
+    ledger = Ledger(None)
+    ledger.charge("counts", "none", 1, None, 1, "sequential")
+    assert ledger.spent == 0 and ledger.entries[0].epsilon is None and "no privacy guarantee" in str(ledger)
+    with pytest.raises(BudgetError, match="never closes"):
+        ledger.close()
+    with pytest.raises(BudgetError, match="no privacy guarantee"):
+        Ledger(1).charge("counts", "none", 1, None, 1, "sequential")
+
+
+def test_json_trip_is_exact_and_forged_books_are_refused():
+    ledger = Ledger(Fraction(1, 7), "replace-one")
+    ledger.charge("labels, tree by tree", "permute-and-flip", 1, Fraction(1, 1400), 100, "sequential")
+    ledger.close()
+    text = json.dumps(ledger.to_dict())
+    assert Ledger.from_dict(json.loads(text)) == ledger and str(Ledger.from_dict(json.loads(text))) == str(ledger)
+    open_twin = Ledger(None)
+    open_twin.charge("counts", "none", 1, None, 1, "sequential")
+    assert Ledger.from_dict(json.loads(json.dumps(open_twin.to_dict()))) == open_twin
+    forged = json.loads(text)
+    forged["epsilon"] = "1/8"
+    with pytest.raises(BudgetError):
+        Ledger.from_dict(forged)
+
+
+@pytest.mark.parametrize("bad", [0, -1, float("nan"), float("inf"), "abc", True, None, [1]])
+def test_what_is_no_budget(bad):
+    with pytest.raises(ValueError, match="must be"):
+        positive_fraction(bad)
+
+
+def test_bad_charges():
+    with pytest.raises(ValueError, match="neighbours must be"):
+        Ledger(1, "swap")
+    with pytest.raises(ValueError, match="composition must be"):
+        Ledger(1).charge("x", "m", 1, "0.1", 1, "advanced")
+    with pytest.raises(ValueError, match="times must be"):
+        Ledger(1).charge("x", "m", 1, "0.1", 0, "parallel")
+
+
+def test_rates_are_rounded_down_and_scales_up():
+    assert round_down(0.1) == Fraction(1, 10) < Fraction(0.1)  # the binary number is above 1/10
+    assert round_down(np.float64(0.3)) == Fraction(3, 10) and round_down(np.int64(2)) == 2
+    assert round_up(Fraction(2, 3)) == Fraction(2, 3)
+    third, large = Fraction(10**20 + 1, 3 * 10**20), Fraction(LIMIT) - Fraction(1, 10**9)
+    for x in (third, large, Fraction(np.pi), Fraction(10**12 + 7, 10**11), Fraction(1, 10**6 + 3) / 17):
+        low, high = round_down(x), round_up(x)
+        assert low <= x <= high
+        for bound in (low, high):
+            assert 0 < bound.numerator <= LIMIT and 0 < bound.denominator <= LIMIT
+            assert abs(bound / x - 1) < Fraction(1, 10**8)
+    assert round_down(10**15) == LIMIT and round_up(Fraction(1, 10**15)) == Fraction(1, LIMIT)
+    assert round_down(Fraction(1, 2**33)) == 0
+    with pytest.raises(ValueError, match="too small"):
+        round_up(2**33)
+
+
+def test_rounding_finds_the_nearest_fraction():
+    """Against the obvious search, with a small limit."""
+    from dpforest.privacy import rationals
+
+    for numerator in range(1, 60):
+        x = Fraction(numerator * 101 + 1, 60 * 101)
+        below, above = rationals._neighbours(x, 9)
+        grid = [Fraction(a, b) for b in range(1, 10) for a in range(b + 1)]
+        assert below == max(f for f in grid if f <= x) and above == min(f for f in grid if f >= x)

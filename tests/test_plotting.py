@@ -1,0 +1,165 @@
+"""Figures are checked by what they hold, on trees small enough to count by hand."""
+
+import json
+from fractions import Fraction
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from dpforest import plotting
+from dpforest.domain import Domain, Feature
+from dpforest.plotting import geometry, style, words
+from dpforest.plotting.overview import MOST_COLUMNS
+from dpforest.privacy.ledger import Ledger
+from dpforest.trees.layout import LEAF, MULTIWAY, NUMERIC, Trees
+from dpforest.trees.random_trees import grow_random_trees
+from dpforest.views import NodeTable
+
+DOMAIN = Domain(
+    (
+        Feature("<b>age</b>", "numeric", low=0, high=100, integer=True, missing="own"),
+        Feature("city", "categorical", categories=("Bonn", "<i>Ulm</i>", "Kiel")),
+    ),
+    ("no", "<u>yes</u>"),
+)
+
+
+@pytest.fixture
+def tree() -> Trees:
+    """A root on age, a leaf on its left, on its right a node on city with three leaves."""
+    return Trees(
+        kind=np.array([NUMERIC, LEAF, MULTIWAY, LEAF, LEAF, LEAF], np.uint8),
+        feature=np.array([0, -1, 1, -1, -1, -1], np.int32),
+        threshold=np.array([35_745, -1, -1, -1, -1, -1], np.int32),
+        first_child=np.array([1, 1, 3, 3, 4, 5], np.int32),
+        tree_start=np.array([0, 6]),
+        depth=2,
+    )
+
+
+
+def table(trees: Trees, n_rows=None, flip=None) -> NodeTable:
+    n = trees.n_nodes
+    n_rows = np.ones(n, int) if n_rows is None else np.asarray(n_rows)
+    flip = np.linspace(0, 0.5, n) if flip is None else np.asarray(flip)
+    counts = np.stack([n_rows, np.zeros(n, int)], axis=1)
+    return NodeTable(trees, counts, flip, flip, np.where(trees.kind == LEAF, 1, -1))
+
+
+@pytest.fixture
+def nodes(tree) -> NodeTable:
+    return table(tree, [100, 60, 40, 30, 10, 0], [0.1, 0.05, 0.175, 0.2, 0.1, np.nan])
+
+
+def curve(repeats: int = 3) -> SimpleNamespace:
+    rng = np.random.default_rng(0)
+    values = np.linspace(0.6, 0.8, 5) + rng.normal(0, 0.01, (repeats, 5))
+    return SimpleNamespace(
+        epsilons=np.array([0.01, 0.1, 1, 3, 10]), accuracy=values, balanced=values - 0.1, ceiling=np.full(repeats, 0.85),
+        ceiling_balanced=np.full(repeats, 0.8), floor=0.55, floor_balanced=0.5,
+    )  # fmt: skip
+
+
+def all_text(figure) -> str:
+    return json.dumps(json.loads(figure.to_json()), ensure_ascii=False)
+
+
+def test_spans_number_the_leaves_from_one_side(tree):
+    where = geometry.spans(tree)
+    assert where.start.tolist() == [0, 0, 1, 1, 2, 3]
+    assert where.stop.tolist() == [4, 1, 4, 2, 3, 4]
+    assert where.node_at.tolist() == [[0, 0, 0, 0], [1, 2, 2, 2], [-1, 3, 4, 5]]
+
+
+@pytest.mark.parametrize("categorical", ["multiway", "ordered", "one-vs-rest"])
+def test_spans_of_grown_trees_cover_every_leaf_once(categorical):
+    trees = grow_random_trees(DOMAIN, n_trees=2, depth=6, seed=1, categorical=categorical)
+    for t in range(2):
+        one = trees.select(t)
+        where = geometry.spans(one)
+        assert np.array_equal(np.sort(where.start[one.leaf_nodes]), np.arange(one.n_leaves))
+        assert np.array_equal(where.stop - where.start == 1, np.isin(np.arange(one.n_nodes), one.leaf_nodes) | (where.stop - where.start == 1))
+        assert where.stop[0] - where.start[0] == one.n_leaves
+
+
+def test_questions_and_answers_are_in_words_and_harmless(tree):
+    assert words.question(tree, DOMAIN, 0) == "&lt;b&gt;age&lt;/b&gt; ≥ 50?"
+    assert words.answer(tree, DOMAIN, 1) == "no or missing"
+    assert words.question(tree, DOMAIN, 2) == "city?"
+    assert words.answer(tree, DOMAIN, 4) == "&lt;i&gt;Ulm&lt;/i&gt;"
+    assert words.answer(tree, DOMAIN, 0) == ""
+    assert words.ancestors(tree, 4) == [0, 2, 4]
+
+
+def test_overview_holds_flips_on_a_fixed_scale_and_clicks(nodes):
+    figure = plotting.tree_overview(nodes, DOMAIN, root=2, path=[0, 2, 4])
+    heat = [trace for trace in figure.data if trace.type == "heatmap"][-1]
+    assert (heat.zmin, heat.zmax) == (0, 0.5)
+    z = np.array(heat.z, float)
+    np.testing.assert_allclose(z[0], 0.1)
+    np.testing.assert_allclose(z[2], [np.nan, 0.2, 0.1, np.nan])
+    empty = np.array(figure.data[0].z, float)
+    assert np.isfinite(empty[2]).tolist() == [False, False, False, True]
+    clicks = figure.data[-1]
+    assert set(clicks.customdata) == {0, 1, 2, 3, 4, 5}
+    assert clicks.hoverinfo != "skip" and clicks.marker.opacity == 0
+    assert "pure noise" in clicks.text[list(clicks.customdata).index(5)]
+    assert figure.layout.shapes[0].x0 == 1
+
+
+def test_overview_of_a_deep_tree_stays_small():
+    trees = grow_random_trees(DOMAIN, n_trees=1, depth=14, seed=0, categorical="ordered")
+    figure = plotting.tree_overview(table(trees), DOMAIN)
+    assert len(figure.data[1].x) <= MOST_COLUMNS
+    assert len(all_text(figure)) < 600_000
+
+
+def test_focus_draws_what_fits_and_names_what_it_leaves_out(nodes):
+    figure = plotting.focus_tree(nodes, DOMAIN, path=[0, 2, 4])
+    text = all_text(figure)
+    assert "flips 20.0 %" in text and "no data" in text
+    assert "<b>age</b>" not in text and "<i>Ulm</i>" not in text and "<u>yes</u>" not in text
+    many = Domain((Feature("word", "categorical", categories=tuple(f"w{i}" for i in range(200))),), (0, 1))
+    wide = grow_random_trees(many, n_trees=1, depth=1, seed=0, categorical="multiway")
+    figure = plotting.focus_tree(table(wide, np.arange(wide.n_nodes)[::-1]), many)
+    assert "… 189 more values" in all_text(figure)
+
+
+def test_focus_has_at_most_six_levels():
+    trees = grow_random_trees(DOMAIN, n_trees=1, depth=12, seed=0, categorical="ordered")
+    drawn = geometry.focus_nodes(trees, 0, 6, np.ones(trees.n_nodes))
+    assert max(drawn.level.values()) == 5 and len(drawn.nodes) == 63
+
+
+def test_curve_marks_where_you_are():
+    figure = plotting.accuracy_curve(curve(), 1.0, floor_label="<u>yes</u>")
+    here = figure.data[-1]
+    assert list(here.x) == [1.0]
+    np.testing.assert_allclose(here.y, curve().accuracy[:, 2].mean())
+    text = all_text(figure)
+    assert "you are here" in text and "the ceiling" in text and "<u>" not in text
+    assert style.PRIVATE in text and style.NOT_HELD not in text
+    assert style.PRIVATE not in all_text(plotting.accuracy_curve(curve(1), 1.0, certified=False))
+
+
+def test_histogram_weighs_leaves_by_records():
+    figure = plotting.flip_histogram(np.array([0.01, 0.49, np.nan]), np.array([90, 10, 0]), 2)
+    shares = np.array(figure.data[0].y)
+    assert shares[0] == 0.9 and shares[-1] == 0.1 and shares.sum() == 1
+
+
+def test_votes_count_every_tree():
+    figure = plotting.votes(np.array([0, 1, 1]), np.array([0.1, np.nan, 0.2]), DOMAIN.classes, tree=1, truth=1)
+    assert sorted(figure.data[0].customdata) == [0, 1, 2]
+    assert "2 of 3 ✓" in figure.layout.yaxis.ticktext[0] and "<u>" not in all_text(figure)
+
+
+def test_budget_is_as_wide_as_it_costs():
+    ledger = Ledger(Fraction(1), "add-remove")
+    ledger.charge("labels", "permute-and-flip", 1, Fraction(1, 2), 40, "parallel")
+    ledger.charge("counts", "discrete-laplace", 1, Fraction(1, 20), 5, "sequential")
+    side_by_side, in_turn = plotting.budget_picture(ledger).data[:2]
+    assert max(side_by_side.x) == 0.5
+    assert len(in_turn.x) == 5 and in_turn.base[0] > 0.5
+    assert "not spent" in all_text(plotting.budget_picture(ledger))

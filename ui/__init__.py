@@ -1,0 +1,1 @@
+"""What the pages share. The only code beside the pages that imports streamlit."""

@@ -1,0 +1,94 @@
+"""The chart of accuracy against ε, and what to read from it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpforest import plotting
+from dpforest.plotting.curve import series, spread_over
+from dpforest.plotting.style import percent
+from dpforest.tradeoff import Curve
+from ui.headline import is_skewed
+from ui.page import titled
+from ui.sidebar import LINKED, Choice
+
+MEASURES = {"accuracy": "accuracy", "balanced accuracy": "balanced"}
+
+
+class Panel:
+    """Drawn once, then refined in place."""
+
+    def __init__(self, choice: Choice, curve: Curve) -> None:
+        self._choice = choice
+        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+            with st.container(width="content"):
+                titled(
+                    "Accuracy against ε",
+                    "Curator only",
+                    help="Measured on records held out. The band is one standard deviation to either side, over simulated "
+                    "releases: two in three fall inside.",
+                )
+            shown = "accuracy"
+            if is_skewed(curve):
+                shown = st.segmented_control(
+                    "Measure", list(MEASURES), default="accuracy", required=True, key="measure", bind=LINKED,
+                    label_visibility="collapsed",
+                )  # fmt: skip
+        self._measure = MEASURES.get(shown, "accuracy")
+        self._chart = st.plotly_chart(self._figure(curve), config=plotting.CONFIG, alt=self._alt(curve))
+        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+            self._insight = st.caption(insight(curve, self._measure), width="content")
+            st.download_button(
+                "Curve as CSV", lambda: table(curve).to_csv(index=False), "CURATOR_ONLY_curve.csv", "text/csv",
+                on_click="ignore", type="tertiary",
+            )  # fmt: skip
+
+    def refine(self, curve: Curve) -> None:
+        """The same chart, surer."""
+        self._chart.plotly_chart(self._figure(curve), config=plotting.CONFIG, alt=self._alt(curve))
+        self._insight.caption(insight(curve, self._measure), width="content")
+
+    def _figure(self, curve: Curve):
+        settings, classes = self._choice.settings, self._choice.table.domain.classes
+        return plotting.accuracy_curve(
+            curve, settings.epsilon, floor_label=classes[curve.floor_class], measure=self._measure,
+            certified=settings.certified,
+        )  # fmt: skip
+
+    def _alt(self, curve: Curve) -> str:
+        values, ceiling, floor = series(curve, self._measure)
+        mean = values.mean(axis=0)
+        return (
+            f"Accuracy rises from {percent(mean[0])} at ε = {curve.epsilons[0]:g} to {percent(mean[-1])} at ε = "
+            f"{curve.epsilons[-1]:g}, between a floor of {percent(floor)} and a ceiling of {percent(float(ceiling.mean()))}."
+        )
+
+
+def insight(curve: Curve, measure: str) -> str:
+    """The one thing to take away: from which ε on privacy costs less than a point."""
+    values, ceiling, floor = series(curve, measure)
+    mean, best = values.mean(axis=0), float(ceiling.mean())
+    near = np.flatnonzero(np.minimum.accumulate((mean >= best - 0.01)[::-1])[::-1])
+    if len(near):
+        return f"From ε = {curve.epsilons[near[0]]:g} on, privacy costs less than one point of accuracy here."
+    worst = "and below the floor: always naming one class does better" if mean[-1] < floor else ""
+    return f"Even at ε = {curve.epsilons[-1]:g} it stays {100 * (best - mean[-1]):.1f} points below the ceiling{', ' + worst if worst else ''}."
+
+
+def table(curve: Curve) -> pd.DataFrame:
+    """One row for each ε. Curator only."""
+    return pd.DataFrame(
+        {
+            "epsilon": curve.epsilons,
+            "accuracy": curve.accuracy.mean(axis=0),
+            "accuracy_sd_over_releases": spread_over(curve.accuracy),
+            "balanced_accuracy": curve.balanced.mean(axis=0),
+            "balanced_accuracy_sd_over_releases": spread_over(curve.balanced),
+            "rows_in_flipped_leaves": curve.flips.mean(axis=0),
+            "ceiling": curve.ceiling.mean(),
+            "floor": curve.floor,
+            "simulated_releases": len(curve.accuracy),
+        }
+    )

@@ -1,0 +1,105 @@
+"""Leaves: how often their labels flip, and the exact table behind it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpforest import plotting
+from dpforest.plotting.style import flip_percent, percent
+from dpforest.plotting.words import path_text
+from dpforest.views import ForestView
+from ui.page import titled
+from ui.sidebar import Choice
+from ui.tree_tab import choose_tree
+
+SHOWN = 1_000
+N_DRAWS = 200
+NO_DATA = "no data: label is pure noise"
+
+
+def show(choice: Choice, view: ForestView) -> None:
+    """The Leaves tab."""
+    n_rows, flip = view.n_rows, view.flip
+    full = n_rows > 0
+    titled(
+        "How often labels flip",
+        "Curator only",
+        help="A label flips when the leaf publishes a class that is not its most frequent one. Leaves count by their "
+        "records, because a leaf with many records matters to many people.",
+    )
+    st.plotly_chart(
+        plotting.flip_histogram(flip, n_rows, view.domain.n_classes),
+        config=plotting.CONFIG,
+        alt="Histogram of the flip rate of leaves, weighted by the records in them.",
+    )
+    mean = float(np.average(flip[full], weights=n_rows[full])) if full.any() else 0.0
+    st.markdown(
+        f"At ε = {choice.settings.epsilon:g} an average record sits in a leaf whose label flips in **{flip_percent(mean)}** of "
+        f"releases. {percent(float((~full).mean()), 0)} of the {len(full):,} leaves are empty: they publish a label as well, "
+        "since a missing one would say that nobody is there."
+    )
+    titled("Leaf by leaf", "Curator only")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        scope = st.segmented_control(
+            "Leaves of", ["the whole forest", "one tree"], default="the whole forest", required=True, key="scope",
+            persist_state="session",
+        )  # fmt: skip
+        tree = choose_tree(view) if scope == "one tree" else None
+    leaves = _leaves(view, tree)
+    shown = leaves[np.argsort(-np.nan_to_num(flip[leaves] * n_rows[leaves], nan=-1.0), kind="stable")[:SHOWN]]
+    st.dataframe(
+        leaf_table(view, shown),
+        hide_index=True,
+        height=380,
+        column_config={
+            "flips (closed form)": st.column_config.NumberColumn(format="percent"),
+            "flips (simulated)": st.column_config.NumberColumn(format="percent", help=f"Share of {N_DRAWS} redraws."),
+            "gap": st.column_config.NumberColumn(help="Lead of the most frequent class over the next."),
+            "path": st.column_config.TextColumn(width="large"),
+        },
+        alt="Leaves with their counts, gap, true and released label, and flip rate.",
+    )
+    st.caption(
+        f"{len(shown):,} of {len(leaves):,} leaves, those first whose flips matter to most records. "
+        f"“flips (simulated)” comes from {N_DRAWS} redraws and should lie near the closed form."
+    )
+    st.download_button(
+        "Download these leaves (stays with the curator)",
+        data=lambda: leaf_table(view, leaves).to_csv(index=False),
+        file_name="CURATOR_ONLY_leaves.csv",
+        mime="text/csv",
+        on_click="ignore",
+    )
+
+
+def _leaves(view: ForestView, tree: int | None) -> np.ndarray:
+    if tree is None:
+        return np.arange(view.trees.n_leaves)
+    return np.arange(view.trees.leaf_start[tree], view.trees.leaf_start[tree + 1])
+
+
+def leaf_table(view: ForestView, leaves: np.ndarray) -> pd.DataFrame:
+    """The exact figures of some leaves. Curator only."""
+    trees, classes = view.trees, np.array([str(c) for c in view.domain.classes], dtype=object)
+    tree_of = np.searchsorted(trees.leaf_start, leaves, side="right") - 1
+    true = view.true_labels[leaves]
+    table = pd.DataFrame({"tree": tree_of + 1, "leaf": leaves - trees.leaf_start[tree_of] + 1, "records": view.n_rows[leaves]})
+    for k, name in enumerate(classes):
+        table[f"count of {name}"] = view.counts[leaves, k]
+    table["gap"] = view.gap[leaves]
+    table["true label"] = np.where(true < 0, NO_DATA, classes[true])
+    table["released label"] = classes[view.labels[leaves]]
+    table["flips (closed form)"] = view.flip[leaves]
+    simulated = view.simulated_flip(leaves, N_DRAWS)
+    table["flips (simulated)"] = np.where(view.n_rows[leaves] > 0, simulated, np.nan)
+    if len(np.unique(tree_of)) == 1 and len(leaves):
+        one = trees.select(int(tree_of[0]))
+        nodes = one.leaf_nodes[leaves - trees.leaf_start[tree_of[0]]]
+        table["path"] = [_plain(path_text(one, view.domain, int(node))) for node in nodes]
+    return table
+
+
+def _plain(text: str) -> str:
+    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")

@@ -1,0 +1,214 @@
+"""The sidebar of Explore: every control with its sentence, its state in the URL, checked again in Python."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from dpforest.csv_reading import label_candidates
+from dpforest.domain import DomainError
+from dpforest.limits import MAX_DEPTH, MAX_UPLOAD_MB
+from dpforest.tables import TableError
+from ui import tables
+from ui.forests import EPSILONS, FORESTS, MODES, NEIGHBOURS, TREES, Settings, as_code
+from ui.page import sorry
+from ui.tables import Table
+from ui.wording import plain
+
+LINKED = "query-params"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the sidebar says."""
+
+    table: Table
+    settings: Settings
+
+
+def choose() -> Choice | None:
+    """Draw the controls. None where there is no table to look at yet; the reason is on the page."""
+    with st.sidebar:
+        name = _select("Data", tables.names(), "data", "A table that comes with the app, or your own.")
+    table = _upload() if name == tables.UPLOAD else _bundled(name)
+    if table is None:
+        return None
+    with st.sidebar:
+        settings = _forest(table)
+    return Choice(table, settings)
+
+
+def _select(title: str, options: list[str], key: str, help: str, names: dict[str, str] | None = None) -> str:
+    """A select box in the URL; what is not an option counts as the first one."""
+    _known(key, options)
+    value = st.selectbox(title, options, key=key, bind=LINKED, help=help)
+    return value if value in options else options[0]
+
+
+def _known(key: str, options: Any) -> None:
+    """Forget a value that the present options no longer have."""
+    if key in st.session_state and st.session_state[key] not in options:
+        del st.session_state[key]
+
+
+def _follow(key: str, default: Any) -> None:
+    """A control that nobody has moved follows its default when that changes."""
+    before = st.session_state.get(f"default_{key}")
+    if before is not None and before != default and st.session_state.get(key) == before:
+        st.session_state[key] = default
+    st.session_state[f"default_{key}"] = default
+
+
+def _bundled(name: str) -> Table:
+    data = tables.bundled(name)
+    with st.sidebar:
+        st.caption(f"{plain(data.title, 90)}. [Source]({data.url})" if data.url else f"{plain(data.title, 90)}.")
+        choices = tables.label_choices(data)
+        label = _select("Label", choices, "label", "The column that the forest learns to predict.")
+    return tables.bundled_table(data, label)
+
+
+def _upload() -> Table | None:
+    with st.sidebar:
+        file = st.file_uploader(
+            "CSV file",
+            type=["csv", "tsv", "txt", "data"],
+            max_upload_size=MAX_UPLOAD_MB,
+            key=f"file_{st.session_state.get('cleared', 0)}",
+            help="It stays in the memory of this computer and goes nowhere else.",
+        )
+        st.caption("Read in memory only; gone when you clear it or close the page.")
+    if file is None:
+        st.info(
+            "Attach a CSV file in the sidebar to explore it. A link never carries a file: if you followed one, attach "
+            "the same file again and the settings of the link apply to it.",
+            icon="📎",
+        )
+        return None
+    try:
+        digest = tables.digest_of(file)
+        csv = tables.uploaded(digest, file.getvalue(), file.name)
+        candidates = label_candidates(csv)
+        if not candidates:
+            raise TableError(
+                "No column has between 2 and 50 different values and none missing, so there is nothing to predict; "
+                "add a column with classes."
+            )
+        with st.sidebar:
+            label = st.selectbox(
+                "Label", candidates, key=f"label_{digest[:8]}", help="The column that the forest learns to predict."
+            )
+        return tables.uploaded_table(digest, csv, label)
+    except (TableError, DomainError) as problem:
+        sorry(problem)
+        return None
+
+
+def _forest(table: Table) -> Settings:
+    kind = _select("Forest", list(FORESTS), "forest", "All grow trees at random and ask the data about leaves only.")
+    forest = FORESTS[kind]
+    st.caption(forest.sentence)
+    mode = st.radio(
+        "Mode",
+        list(MODES),
+        key="mode",
+        bind=LINKED,
+        horizontal=True,
+        help="Certified: the guarantee is proved and checked. As published: the paper's own mechanism, with its true loss.",
+    )
+    mode = MODES.get(mode, "certified")
+    epsilon = _epsilon()
+    _follow("depth", default := forest.default_depth(table.domain))
+    depth = st.slider(
+        "Depth",
+        1,
+        MAX_DEPTH,
+        default,
+        key="depth",
+        bind=LINKED,
+        help=f"Questions on a path. Deeper trees see more and leave fewer records in a leaf. The paper's rule gives {default} here.",
+    )
+    _follow("trees", forest.trees)
+    trees = st.select_slider(
+        "Trees",
+        TREES,
+        forest.trees,
+        key="trees",
+        bind=LINKED,
+        help=f"More trees vote, and either share the rows or share ε. The paper takes {forest.trees}.",
+    )
+    neighbours = st.radio(
+        "What must be hard to notice",
+        list(NEIGHBOURS),
+        key="neighbours",
+        bind=LINKED,
+        help="ε bounds how much the release can change with one row more or less (add-remove), or with one row "
+        "exchanged for another (replace-one; the number of rows is then public).",
+    )
+    chosen = tuple((option.parameter, _option(option, mode)) for option in forest.options)
+    return Settings(
+        kind,
+        mode,
+        min(EPSILONS, key=lambda e: abs(e - float(epsilon))),
+        min(max(int(depth), 1), MAX_DEPTH),
+        trees if trees in TREES else forest.trees,
+        NEIGHBOURS.get(neighbours, "add-remove"),
+        chosen,
+    )
+
+
+def _epsilon() -> float:
+    epsilon = st.select_slider(
+        "Privacy budget ε",
+        EPSILONS,
+        1.0,
+        format_func=lambda e: f"{e:g}",
+        key="eps",
+        bind=LINKED,
+        help="How much the release may reveal about any one row: odds of a guess rise by a factor of e^ε at most.",
+    )
+    with st.container(horizontal=True, horizontal_alignment="distribute"):
+        st.caption("← more private", width="content")
+        st.caption("more accurate →", width="content")
+    return epsilon
+
+
+def _option(option, mode: str) -> Any:
+    choices = option.choices[mode]
+    return choices[_select(option.title, list(choices), option.key, option.sentence)]
+
+
+def share(choice: Choice) -> None:
+    """Link and code, to be copied; and the way out."""
+    link = f"{(st.context.url or '').split('?')[0]}?{urlencode(st.query_params.to_dict())}".rstrip("?")
+    table, settings = choice.table, choice.settings
+    with st.sidebar, st.container(horizontal=True, gap="small"):
+        with st.popover("Copy link"):
+            st.caption("Anyone who opens this link sees the same settings." + (
+                " It does not carry your file or its columns." if table.uploaded else ""))  # fmt: skip
+            st.code(link, language=None, wrap_lines=True)
+        with st.popover("As code"):
+            st.caption("The same release in a notebook.")
+            name = None if table.uploaded else table.key
+            st.code(as_code(settings, name, table.label, table.domain), language="python", wrap_lines=True)
+        st.button("Clear my data", on_click=clear, help="Forget uploads, edits and what was released in this session.")
+
+
+def clear() -> None:
+    """Empty the session: uploads, their caches, edited domains, releases."""
+    tables.uploaded.clear()
+    tables.own_split.clear()
+    from ui import simulate
+
+    simulate.own_simulation.clear()
+    simulate.promise.clear()
+    times = st.session_state.get("cleared", 0) + 1
+    for key in list(st.session_state):
+        if key not in ("data", "forest", "mode", "eps", "depth", "trees", "neighbours"):
+            del st.session_state[key]
+    st.session_state["cleared"] = times
+    if st.session_state.get("data") == tables.UPLOAD:
+        st.session_state["data"] = tables.names()[0]

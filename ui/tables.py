@@ -1,0 +1,146 @@
+"""Where the rows come from: a bundled table or an uploaded CSV, and the public domain it is read against."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+
+import pandas as pd
+import streamlit as st
+
+from dpforest.domain import Domain, Feature
+from dpforest.features import text
+from dpforest.limits import MAX_CLASSES, MIN_CLASSES
+from dpforest.tables import SYNTHETIC, CsvTable, Dataset, list_datasets, load_dataset, read_csv, suggest_domain
+from dpforest.tradeoff import Split, split_table
+
+UPLOAD = "upload a CSV"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows, their label and the domain they are read against.
+
+    Parameters
+    ----------
+    key : str
+        Name of a bundled table, or the SHA-256 of the uploaded bytes: what caches are keyed by.
+    csv : CsvTable or None
+        For an upload: what the reader understood.
+    """
+
+    key: str
+    title: str
+    frame: pd.DataFrame
+    label: str
+    domain: Domain
+    attribution: str = ""
+    url: str = ""
+    csv: CsvTable | None = None
+
+    @property
+    def uploaded(self) -> bool:
+        return self.csv is not None
+
+    @property
+    def schema_key(self) -> str:
+        """What an edited domain belongs to."""
+        return f"{self.key}|{self.label}"
+
+    @property
+    def is_public(self) -> bool:
+        """Whether looking at this table costs nobody anything: bundled, or declared so."""
+        return not self.uploaded or self.key in st.session_state.get("declared_public", set())
+
+    def columns(self) -> pd.DataFrame:
+        """The attributes that the domain reads."""
+        return self.frame[list(self.domain.names)]
+
+
+def names() -> list[str]:
+    """Everything that can be chosen as data."""
+    return [*list_datasets(), *SYNTHETIC, UPLOAD]
+
+
+@st.cache_resource(max_entries=6, show_spinner=False)
+def bundled(name: str) -> Dataset:
+    """A bundled table, shared by all sessions."""
+    return load_dataset(name)
+
+
+@st.cache_resource(scope="session", max_entries=2, show_spinner=False)
+def uploaded(digest: str, _data: bytes, name: str) -> CsvTable:
+    """An uploaded table, for this session only. The bytes are named by their digest, never hashed by sampling."""
+    return read_csv(_data, name=name)
+
+
+def digest_of(upload) -> str:
+    """SHA-256 of an upload, once a file."""
+    known = st.session_state.setdefault("digests", {})
+    if upload.file_id not in known:
+        known[upload.file_id] = hashlib.sha256(upload.getvalue()).hexdigest()
+    return known[upload.file_id]
+
+
+def label_choices(data: Dataset) -> list[str]:
+    """The label of a bundled table, and its other attributes that could be one."""
+    return [data.label] + [
+        f.name
+        for f in data.domain.features
+        if f.kind == "categorical" and f.missing == "refuse" and MIN_CLASSES <= len(f.categories) <= MAX_CLASSES
+    ]
+
+
+def bundled_table(data: Dataset, label: str) -> Table:
+    """A bundled table with the label that was chosen."""
+    domain = data.domain if label == data.label else _relabelled(data.domain, label)
+    table = Table(data.name, data.title, data.table, label, domain, data.attribution, data.url)
+    return replace(table, domain=_edited(table))
+
+
+def uploaded_table(digest: str, csv: CsvTable, label: str) -> Table:
+    """An uploaded table; its domain is read from the data until somebody confirms it."""
+    schemas = st.session_state.setdefault("schemas", {})
+    key = f"{digest}|{label}"
+    if key not in schemas:
+        schemas[key] = suggest_domain(csv, label)
+    return Table(digest, csv.name, csv.table, label, schemas[key], csv=csv)
+
+
+def _edited(table: Table) -> Domain:
+    return st.session_state.get("schemas", {}).get(table.schema_key, table.domain)
+
+
+def edit(table: Table, domain: Domain) -> None:
+    """Keep an edited domain for this session."""
+    st.session_state.setdefault("schemas", {})[table.schema_key] = domain
+
+
+def _relabelled(domain: Domain, label: str) -> Domain:
+    """The same schema with another attribute as label."""
+    new = next(f for f in domain.features if f.name == label)
+    old = Feature(
+        domain.label, "categorical", categories=tuple(text(c) for c in domain.classes),
+        source=domain.classes_source, source_note=domain.classes_note,
+    )  # fmt: skip
+    features = (*(f for f in domain.features if f.name != label), old)
+    return Domain(features, new.categories, label, new.source, new.source_note)
+
+
+def fingerprint(domain: Domain) -> str:
+    """Digest of a public schema."""
+    return hashlib.sha256(json.dumps(domain.to_dict()).encode()).hexdigest()
+
+
+def _split(key: tuple, _table: Table) -> Split:
+    return split_table(_table.domain, _table.columns(), _table.frame[_table.label])
+
+
+_shared_split = st.cache_resource(max_entries=6, show_spinner=False)(_split)
+own_split = st.cache_resource(scope="session", max_entries=2, show_spinner=False)(_split)
+
+
+def split(table: Table) -> Split:
+    """Codes of the rows to learn from and of those to test on."""
+    return (own_split if table.uploaded else _shared_split)((table.schema_key, fingerprint(table.domain)), table)

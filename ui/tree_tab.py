@@ -1,0 +1,163 @@
+"""One tree: overview, the part that can be read, and one record on its way through."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from dpforest import plotting
+from dpforest.plotting.style import flip_percent, percent
+from dpforest.plotting.words import ancestors, answer, question
+from dpforest.trees.layout import LEAF
+from dpforest.trees.routing import leaves_of_rows
+from dpforest.views import ForestView, NodeTable
+from ui.page import titled
+from ui.sidebar import Choice
+from ui.tables import split
+from ui.wording import plain, plural
+
+
+def show(choice: Choice, view: ForestView) -> None:
+    """The Tree tab."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        tree = choose_tree(view)
+        follow = st.toggle("Follow one record", key="follow", persist_state="session")
+        row = _choose_row(choice) if follow else None
+    nodes = view.nodes(tree)
+    path = _followed(choice, view, tree, row) if row is not None else []
+    root = _root(choice, tree, nodes)
+    titled(
+        f"Tree {tree + 1} of {view.trees.n_trees}: {plural(view.trees.select(tree).n_leaves, 'leaf')}".replace("leafs", "leaves"),
+        "Curator only",
+        help="One row for each level of the tree, the root on top. Colour is the rate at which the label of a leaf "
+        "flips away from the most frequent class; above the leaves it is the mean over the records below.",
+    )
+    st.plotly_chart(
+        plotting.tree_overview(nodes, view.domain, root=root, path=path),
+        key="overview",
+        on_select=lambda: _clicked("overview", choice, tree),
+        selection_mode="points",
+        config=plotting.CONFIG,
+        alt=f"Overview of tree {tree + 1}: a row for each level, coloured by the rate at which labels flip.",
+    )
+    st.caption("Grey: no data, the label is pure noise. Click anywhere to read the tree from there.")
+    _breadcrumb(choice, view, tree, nodes, root)
+    levels = st.session_state.get("levels", 5)
+    with st.container(key="focus"):
+        st.plotly_chart(
+            plotting.focus_tree(nodes, view.domain, root=root, levels=levels, path=path),
+            key="focus_chart",
+            on_select=lambda: _clicked("focus_chart", choice, tree),
+            selection_mode="points",
+            config=plotting.CONFIG,
+            alt=f"Questions of tree {tree + 1} from the node chosen, with the label and flip rate of each leaf.",
+        )
+    st.segmented_control(
+        "Levels shown", [3, 4, 5, 6], default=5, required=True, key="levels", persist_state="session",
+        help="The drawing stops earlier where branches are many.",
+    )  # fmt: skip
+
+
+def choose_tree(view: ForestView) -> int:
+    """Index of the tree to look at, the same in every tab."""
+    n_trees = view.trees.n_trees
+    if st.session_state.get("tree", 1) > n_trees:
+        st.session_state["tree"] = 1
+    number = st.number_input("Tree", 1, n_trees, key="tree", persist_state="session", width=130)
+    return min(max(int(number), 1), n_trees) - 1
+
+
+def _choose_row(choice: Choice) -> int:
+    n = len(split(choice.table).y_test)
+    if st.session_state.get("row", 1) > n:
+        st.session_state["row"] = 1
+    row = st.number_input(
+        "Record held out", 1, n, key="row", persist_state="session", width=150,
+        help="A record that the simulated release has not seen, by its number.",
+    )  # fmt: skip
+    return min(max(int(row), 1), n) - 1
+
+
+def _followed(choice: Choice, view: ForestView, tree: int, row: int) -> list[int]:
+    """Show the record, its votes and the verdict; give its path in this tree."""
+    parts = split(choice.table)
+    codes, truth = parts.X_test[row], int(parts.y_test[row])
+    leaves = leaves_of_rows(view.trees, view.domain, codes[None])[:, 0]
+    labels, flip = view.labels[leaves], view.flip[leaves]
+    share = np.bincount(labels, minlength=view.domain.n_classes) / len(labels)
+    winner, classes = int(share.argmax()), view.domain.classes
+    titled(f"Record {row + 1} in {plural(view.trees.n_trees, 'tree')}", "Curator only")
+    verdict = "which is right" if winner == truth else f"but it is {plain(classes[truth])}"
+    sure = flip[np.isfinite(flip)]
+    st.markdown(
+        f"{percent(share[winner], 0)} of the trees vote for **{plain(classes[winner])}**, {verdict}. "
+        + (f"Its leaves flip in {flip_percent(float(sure.mean()))} of releases on average." if len(sure) else "")
+    )
+    with st.expander("What the record says"):
+        st.markdown(" · ".join(f"{plain(f.name)} **{plain(_value(f, c))}**" for f, c in zip(view.domain.features, codes, strict=True)))
+    st.plotly_chart(
+        plotting.votes(labels, flip, classes, tree=tree, truth=truth),
+        key="votes",
+        on_select=_voted,
+        selection_mode="points",
+        config=plotting.CONFIG,
+        alt="One square for each tree, grouped by the class it votes for, coloured by the flip rate of the leaf.",
+    )
+    return view.path(tree, codes)
+
+
+def _value(feature, code: int) -> str:
+    if feature.kind == "categorical":
+        return feature.code_labels[code]
+    if code < feature.first_code:
+        return "missing"
+    low = feature.threshold_value(int(code) - 1) if code > feature.first_code else feature.low
+    return f"{round(low) if feature.integer else low:.6g}"
+
+
+def _points(key: str) -> list:
+    """Where a chart was clicked: the customdata of the points chosen."""
+    points = st.session_state[key].selection.points
+    return [int(np.ravel(point["customdata"])[0]) for point in points if "customdata" in point]
+
+
+def _clicked(key: str, choice: Choice, tree: int) -> None:
+    if nodes := _points(key):
+        st.session_state["focus"] = (_structure(choice, tree), nodes[0])
+
+
+def _voted() -> None:
+    if trees := _points("votes"):
+        st.session_state["tree"] = trees[0] + 1
+
+
+def _structure(choice: Choice, tree: int) -> tuple:
+    """What a node number belongs to: structure depends on the settings, not on ε."""
+    return choice.table.schema_key, choice.settings.without_epsilon(), tree
+
+
+def _root(choice: Choice, tree: int, nodes: NodeTable) -> int:
+    """Node the focus drawing starts at; a leaf that was clicked is shown below its parent."""
+    structure, node = st.session_state.get("focus", (None, 0))
+    if structure != _structure(choice, tree) or not 0 <= node < nodes.trees.n_nodes:
+        return 0
+    return int(nodes.trees.parent[node]) if nodes.trees.kind[node] == LEAF else node
+
+
+def _breadcrumb(choice: Choice, view: ForestView, tree: int, nodes: NodeTable, root: int) -> None:
+    """The questions and answers that lead to where the drawing starts; each leads back up."""
+    titled("Questions from here on" if root else "Questions from the root", "Curator only")
+    steps = ancestors(nodes.trees, root)
+    if len(steps) == 1:
+        return
+    with st.container(horizontal=True, gap="small"):
+        for node, child in zip(steps, steps[1:], strict=False):
+            text = f"{question(nodes.trees, view.domain, node)} {answer(nodes.trees, view.domain, child)}"
+            st.button(
+                f"{'root: ' if node == 0 else ''}{plain(_unescaped(text), 50)} ›", key=f"up_{node}", type="tertiary",
+                on_click=lambda node=node: st.session_state.update(focus=(_structure(choice, tree), node)),
+            )  # fmt: skip
+
+
+def _unescaped(text: str) -> str:
+    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
