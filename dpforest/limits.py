@@ -13,7 +13,8 @@ MAX_FEATURES: Final = 16_383  # 14 bits in a packed node
 
 MAX_DEPTH: Final = 15
 MAX_TREES: Final = 1_000
-LEAF_CAP: Final = 4_096  # public cap on leaves of one multiway tree
+LEAF_CAP: Final = 4_096  # default of the public cap on leaves of one multiway tree
+MAX_LEAVES: Final = 2**20
 
 EPSILON_MIN: Final = 1e-4
 EPSILON_MAX: Final = 1e4

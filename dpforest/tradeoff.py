@@ -144,7 +144,7 @@ class Simulation:
         leaves = routing.leaves_of_rows(trees, self.domain, self.split.X_test, n_jobs=self.n_jobs)
 
         # Only leaves that hold somebody or are asked for make a difference to the figures.
-        used = counts.any(axis=1)
+        used = np.array(counts.any(axis=1))
         used[leaves] = True
         leaves = (np.cumsum(used, dtype=np.int32) - 1)[leaves]
         counts, twin = counts[used], twin[used]
@@ -210,7 +210,9 @@ class Simulation:
             shares = routing.shares_at_leaves(leaves, voting.leaf_shares(values, plan.negative_rule, seed))
         coin = voting.coins(self.split.X_test, seed) if plan.voting == "probabilistic" else None
         right = voting.decide(shares / plan.n_trees, plan.voting, coin) == y
-        per_class = np.bincount(y, weights=right, minlength=n_classes) / np.maximum(np.bincount(y, minlength=n_classes), 1)
+        per_class = np.bincount(y, weights=right, minlength=n_classes) / np.maximum(
+            np.bincount(y, minlength=n_classes), 1
+        )
         return float(right.mean()), float(per_class[np.bincount(y, minlength=n_classes) > 0].mean())
 
 

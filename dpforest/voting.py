@@ -3,17 +3,15 @@
 All of it is post-processing: nothing here sees rows that were used for fitting.
 """
 
-from typing import Literal
-
 import numpy as np
 
-Voting = Literal["majority", "threshold", "probabilistic"]
-NegativeRule = Literal["clamp", "paper"]
+VOTING = ("majority", "threshold", "probabilistic")
+NEGATIVE_RULES = ("clamp", "paper")
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
-def leaf_shares(counts: np.ndarray, negative_rule: NegativeRule, seed: int) -> np.ndarray:
+def leaf_shares(counts: np.ndarray, negative_rule: str, seed: int) -> np.ndarray:
     """Share of each class in each leaf, from counts that may be noisy (Bojarski et al., Algorithm 2, step 3).
 
     Parameters
@@ -42,7 +40,7 @@ def leaf_votes(shares: np.ndarray) -> np.ndarray:
     return shares.argmax(axis=1).astype(np.uint8)
 
 
-def decide(shares: np.ndarray, voting: Voting, coin: np.ndarray | None = None) -> np.ndarray:
+def decide(shares: np.ndarray, voting: str, coin: np.ndarray | None = None) -> np.ndarray:
     """Predicted class index of each row, int64 (n,).
 
     Parameters
@@ -52,7 +50,7 @@ def decide(shares: np.ndarray, voting: Voting, coin: np.ndarray | None = None) -
     coin : float array of shape (n,), optional
         One number in [0, 1) a row, for "probabilistic": the class is drawn with its share as probability.
     """
-    if voting != "probabilistic":
+    if voting != "probabilistic" or coin is None:
         return shares.argmax(axis=1)
     return np.minimum((np.cumsum(shares, axis=1) <= coin[:, None]).sum(axis=1), shares.shape[1] - 1)
 
@@ -67,7 +65,7 @@ def coins(codes: np.ndarray, seed: int) -> np.ndarray:
 def uniform(seed: int, keys: np.ndarray) -> np.ndarray:
     """Numbers in [0, 1) from a public seed and uint64 keys, the same wherever and whenever they are asked for."""
     with np.errstate(over="ignore"):
-        start = _mix(np.array([seed % 2**64], np.uint64))
+        start = _mix(np.array([seed % 2**64], np.uint64) + _ODD)  # _mix(0) is 0
         return (_mix(keys * _ODD + start) >> np.uint64(11)) * 2.0**-53
 
 

@@ -1,5 +1,10 @@
 """Shared tables: small, made from fixed seeds."""
 
+import os
+
+# scikit-learn's check of array API inputs is skipped without it; scipy reads it when it is imported.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
 import numpy as np
 import pytest
 
@@ -12,7 +17,11 @@ def public_domain(*kinds: int | None, n_classes: int = 2) -> Domain:
         Feature(f"f{i}", "numeric", 0.0, 1.0, source="documented", source_note="made up")
         if kind is None
         else Feature(
-            f"f{i}", "categorical", categories=tuple(f"c{j}" for j in range(kind)), source="documented", source_note="made up"
+            f"f{i}",
+            "categorical",
+            categories=tuple(f"c{j}" for j in range(kind)),
+            source="documented",
+            source_note="made up",
         )
         for i, kind in enumerate(kinds)
     )

@@ -105,13 +105,15 @@ def test_overview_holds_flips_on_a_fixed_scale_and_clicks(nodes):
     assert set(clicks.customdata) == {0, 1, 2, 3, 4, 5}
     assert clicks.hoverinfo != "skip" and clicks.marker.opacity == 0
     assert "pure noise" in clicks.text[list(clicks.customdata).index(5)]
-    assert figure.layout.shapes[0].x0 == 1
+    assert figure.layout.shapes[0].x0 == 0.25
+    wide = plotting.tree_overview(nodes, DOMAIN, by_records=True)
+    np.testing.assert_allclose(wide.data[1].x, [0, 0.6, 0.9, 1.0, 1.0][: len(wide.data[1].x)])
 
 
 def test_overview_of_a_deep_tree_stays_small():
     trees = grow_random_trees(DOMAIN, n_trees=1, depth=14, seed=0, categorical="ordered")
     figure = plotting.tree_overview(table(trees), DOMAIN)
-    assert len(figure.data[1].x) <= MOST_COLUMNS
+    assert len(figure.data[1].x) <= MOST_COLUMNS + 1
     assert len(all_text(figure)) < 600_000
 
 

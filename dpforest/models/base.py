@@ -2,7 +2,7 @@
 
 import warnings
 from fractions import Fraction
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from dpforest.checks import check_choice, check_count
 from dpforest.domain import Domain, DomainError, PrivacyLeakWarning
-from dpforest.limits import EPSILON_MAX, EPSILON_MIN, MAX_DEPTH, MAX_TREES
+from dpforest.limits import EPSILON_MAX, EPSILON_MIN, MAX_TREES
 from dpforest.models.fitting import fit_forest, preview
 from dpforest.models.plan import Plan
 from dpforest.privacy.certificate import Certificate
@@ -126,18 +127,18 @@ class RandomStructureClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         if self.epsilon is not None:
-            if isinstance(self.epsilon, bool) or not isinstance(self.epsilon, (Real, Fraction)):
-                raise ValueError(f"epsilon={self.epsilon!r} is not a number; use a number above 0, or None for no privacy")
-            if not EPSILON_MIN <= self.epsilon <= EPSILON_MAX:
+            is_number = isinstance(self.epsilon, Real) and not isinstance(self.epsilon, bool)
+            if not is_number or not EPSILON_MIN <= self.epsilon <= EPSILON_MAX:
                 raise ValueError(
-                    f"epsilon={self.epsilon} is out of range; use {EPSILON_MIN} to {EPSILON_MAX}, or None for no privacy"
+                    f"epsilon={self.epsilon!r} is not a number from {EPSILON_MIN} to {EPSILON_MAX:,.0f}; use one, or "
+                    "None for no privacy"
                 )
-        _check_count("n_estimators", self.n_estimators, 1, MAX_TREES)
-        _check_count("structure_seed", self.structure_seed, 0, 2**63 - 1)
+        check_count("n_estimators", self.n_estimators, 1, MAX_TREES)
+        check_count("structure_seed", self.structure_seed, 0, 2**63 - 1)
         if self.random_state is not None:
-            _check_count("random_state", self.random_state, 0, 2**63 - 1)
-        _check_choice("neighbours", self.neighbours, NEIGHBOURS)
-        _check_choice("mode", self.mode, MODES)
+            check_count("random_state", self.random_state, 0, 2**63 - 1)
+        check_choice("neighbours", self.neighbours, NEIGHBOURS)
+        check_choice("mode", self.mode, MODES)
 
     def _check_table(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         if y is None:
@@ -159,7 +160,7 @@ class RandomStructureClassifier(ClassifierMixin, BaseEstimator):
         if hasattr(X, "iloc") and not all(_is_numeric(dtype) for dtype in X.dtypes):
             validate_data(self, X, skip_check_array=True, reset=reset)
             return X
-        has_texts = getattr(X, "dtype", None) == object and self.domain is not None
+        has_texts = getattr(X, "dtype", None) == np.dtype(object) and self.domain is not None
         dtype = None if has_texts else "numeric"
         checked = validate_data(self, X, reset=reset, dtype=dtype, ensure_all_finite="allow-nan")
         return X if hasattr(X, "iloc") else checked
@@ -207,23 +208,3 @@ def _as_fraction(epsilon: float | None) -> Fraction | None:
 
 def _is_numeric(dtype: Any) -> bool:
     return getattr(dtype, "kind", "O") in "biuf"
-
-
-def _check_count(name: str, value: Any, low: int, high: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, Integral) or not low <= value <= high:
-        raise ValueError(f"{name}={value!r} is not a whole number from {low} to {high}")
-
-
-def _check_choice(name: str, value: Any, choices: tuple) -> None:
-    if value not in choices:
-        raise ValueError(f"{name}={value!r} is not known; choose one of {', '.join(map(repr, choices))}")
-
-
-def check_depth(value: Any) -> int:
-    """A depth given as a number."""
-    _check_count("max_depth", value, 0, MAX_DEPTH)
-    return int(value)
-
-
-check_choice = _check_choice
-check_count = _check_count

@@ -2,8 +2,10 @@
 
 import numpy as np
 
+from dpforest.checks import check_choice, check_count
 from dpforest.domain import Domain
-from dpforest.models.base import RandomStructureClassifier, check_choice, check_count, check_depth
+from dpforest.limits import LEAF_CAP, MAX_DEPTH
+from dpforest.models.base import RandomStructureClassifier
 from dpforest.models.plan import Plan
 from dpforest.theory import jagannathan_depth
 
@@ -37,7 +39,7 @@ class JagannathanForestClassifier(RandomStructureClassifier):
         n_estimators: int = 10,
         max_depth: int | None = None,
         n_bound: int | None = None,
-        max_leaves: int = 4096,
+        max_leaves: int = LEAF_CAP,
         neighbours: str = "add-remove",
         mode: str = "certified",
         domain: Domain | None = None,
@@ -69,7 +71,7 @@ class JagannathanForestClassifier(RandomStructureClassifier):
         depth = jagannathan_depth(domain.n_features, float(mean_codes), self.n_bound)
         return Plan(
             n_trees=self.n_estimators,
-            depth=depth if self.max_depth is None else check_depth(self.max_depth),
+            depth=depth if self.max_depth is None else self.max_depth,
             mechanism="continuous-laplace" if self.mode == "as_published" else "discrete-laplace",
             partition="shared",
             neighbours=self.neighbours,
@@ -115,18 +117,17 @@ class _EvenForest(RandomStructureClassifier):
 
     def _even_plan(self, mechanism: str) -> Plan:
         check_choice("budget", self.budget, ("fair", "paper"))
-        check_count("n_quantiles", self.n_quantiles, 2, 1000)
-        depth = check_depth(self.max_depth)
+        check_count("max_depth", self.max_depth, 0, MAX_DEPTH)
         return Plan(
             n_trees=self.n_estimators,
-            depth=depth,
+            depth=self.max_depth,
             mechanism=mechanism,
             partition="shared",
             neighbours=self.neighbours,
             categorical="ordered",
             thresholds="quantised",
             n_quantiles=self.n_quantiles,
-            leaf_shares=2**depth if self.budget == "paper" else 1,
+            leaf_shares=2**self.max_depth if self.budget == "paper" else 1,
             as_published=self.mode == "as_published",
         )
 
@@ -160,7 +161,8 @@ class RandomForestExponentialClassifier(_EvenForest):
 
     Parameters
     ----------
-    epsilon, n_estimators, max_depth, n_quantiles, budget, neighbours, mode, domain, structure_seed, random_state, n_jobs
+    epsilon, n_estimators, max_depth, n_quantiles, budget
+    neighbours, mode, domain, structure_seed, random_state, n_jobs
         As in `RandomForestLaplaceClassifier`.
 
     References

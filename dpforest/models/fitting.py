@@ -7,7 +7,7 @@ import numpy as np
 
 from dpforest.domain import Domain
 from dpforest.models.plan import Plan, true_labels
-from dpforest.privacy import release, simulators
+from dpforest.privacy import published, release, simulators
 from dpforest.privacy.certificate import Certificate, certify
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
@@ -46,7 +46,7 @@ def fit_forest(
 
     is_release = epsilon is not None and not plan.as_published
     ledger = Ledger(epsilon if is_release else None, plan.neighbours)
-    if is_release:
+    if epsilon is not None and is_release:
         values = _release(plan, counts, epsilon, ledger, source)
     elif epsilon is None:
         ledger.charge("exact counts of every leaf", "none", 1, None, 1, "sequential")
@@ -69,8 +69,8 @@ def preview(
     source = source_for(random_state)
     is_release = epsilon is not None and not plan.as_published
     ledger = Ledger(epsilon if is_release else None, plan.neighbours)
-    if is_release:
-        trees: Trees = plan.grow(domain, 0)
+    if epsilon is not None and is_release:
+        trees = plan.grow(domain, 0)
         _release(plan, np.zeros((trees.n_leaves, domain.n_classes), np.int64), epsilon, ledger, DemoSource(0))
     return _certificate(plan, domain, ledger, source, epsilon), ledger
 
@@ -80,8 +80,6 @@ def rows_to_trees(plan: Plan, row_ids: np.ndarray, source: SecretSource | DemoSo
     if plan.partition == "shared":
         return None
     if plan.partition == "blocks":
-        from dpforest.privacy import published
-
         return published.deal_blocks(len(row_ids), plan.n_trees, _demo(source).seed)
     return release.assign_rows(row_ids, plan.n_trees, source)
 
@@ -135,8 +133,6 @@ def _certificate(plan: Plan, domain: Domain, ledger: Ledger, source, epsilon: Fr
     reasons = [*domain.leaks(), *source.reasons()] if epsilon is not None else []
     loss = None
     if epsilon is not None and plan.as_published:
-        from dpforest.privacy import published
-
         loss, why = published.true_loss_and_reasons(plan, domain.n_classes, float(epsilon))
         reasons = [*why, *reasons]
     return certify(

@@ -1,7 +1,9 @@
 """Random forest whose leaves publish one label each (Fletcher and Islam)."""
 
+from dpforest.checks import check_choice
 from dpforest.domain import Domain
-from dpforest.models.base import RandomStructureClassifier, check_choice, check_depth
+from dpforest.limits import LEAF_CAP
+from dpforest.models.base import RandomStructureClassifier
 from dpforest.models.plan import PUBLISHED, Plan
 from dpforest.theory import fletcher_islam_depth
 
@@ -15,7 +17,8 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
     Parameters
     ----------
     epsilon : float or None, default=1.0
-        Privacy budget of the whole forest. None gives the non-private twin: true majority labels, all rows in all trees.
+        Privacy budget of the whole forest. None gives the non-private twin: true majority labels, all rows in all
+        trees.
     n_estimators : int, default=100
         Trees; to be chosen without looking at the table.
     max_depth : int or {"published", "theorem", "half", "full"}, default="published"
@@ -71,7 +74,7 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
         leaf_mechanism: str | None = None,
         partition: str | None = None,
         categorical: str = "multiway",
-        max_leaves: int = 4096,
+        max_leaves: int = LEAF_CAP,
         neighbours: str = "add-remove",
         mode: str = "certified",
         domain: Domain | None = None,
@@ -95,7 +98,6 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
 
     def _plan(self, domain: Domain, n_rows: int) -> Plan:
         check_choice("leaf_mechanism", self.leaf_mechanism, (None, *CERTIFIED_MECHANISMS, *PUBLISHED_MECHANISMS))
-        check_choice("partition", self.partition, (None, "independent", "shared", "blocks"))
         published = self.mode == "as_published"
         mechanism = self.leaf_mechanism or ("smooth-sensitivity" if published else "permute-and-flip")
         partition = self.partition or ("blocks" if published else "independent")
@@ -106,7 +108,7 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
             numeric = sum(f.kind == "numeric" for f in domain.features)
             depth = fletcher_islam_depth(numeric, domain.n_features - numeric, self.max_depth)
         else:
-            depth = check_depth(self.max_depth)
+            depth = self.max_depth
         return Plan(
             n_trees=self.n_estimators,
             depth=depth,

@@ -2,17 +2,16 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
 
 import numpy as np
 
+from dpforest.checks import check_choice, check_count
 from dpforest.domain import Domain
+from dpforest.limits import LEAF_CAP, MAX_DEPTH, MAX_LEAVES
 from dpforest.privacy.release import rate_for
 from dpforest.trees.layout import Trees
-from dpforest.trees.random_trees import Categorical, Thresholds, grow_random_trees
-from dpforest.voting import NegativeRule, Voting, uniform
-
-Partition = Literal["independent", "shared", "blocks"]
+from dpforest.trees.random_trees import CATEGORICAL, grow_random_trees
+from dpforest.voting import NEGATIVE_RULES, VOTING, uniform
 
 COUNTS = ("discrete-laplace", "continuous-laplace")  # mechanisms that release counts; the others release labels
 PUBLISHED = ("smooth-sensitivity", "smooth-sensitivity-clamped", "continuous-laplace")  # kept out of every release
@@ -31,7 +30,7 @@ class Plan:
         Each row in one tree by its own draw, in every tree, or in one tree by equal blocks of a shuffle.
     neighbours : {"add-remove", "replace-one"}
     leaf_shares : int
-        Parts that a tree's budget is cut into: 1, as leaves are disjoint, or the number of leaves where a paper says so.
+        Parts that a tree's budget is cut into: 1, as leaves are disjoint, or their number where a paper says so.
     as_published : bool
         Rates as in the paper, drawn in floating point; never a release.
     """
@@ -39,16 +38,25 @@ class Plan:
     n_trees: int
     depth: int
     mechanism: str
-    partition: Partition
+    partition: str
     neighbours: str
-    voting: Voting = "majority"
-    negative_rule: NegativeRule = "clamp"
-    categorical: Categorical = "multiway"
-    thresholds: Thresholds = "node"
+    voting: str = "majority"
+    negative_rule: str = "clamp"
+    categorical: str = "multiway"
+    thresholds: str = "node"
     n_quantiles: int = 10
-    max_leaves: int = 4096
+    max_leaves: int = LEAF_CAP
     leaf_shares: int = 1
     as_published: bool = False
+
+    def __post_init__(self) -> None:
+        check_choice("partition", self.partition, ("independent", "shared", "blocks"))
+        check_choice("voting", self.voting, VOTING)
+        check_choice("negative_rule", self.negative_rule, NEGATIVE_RULES)
+        check_choice("categorical", self.categorical, CATEGORICAL)
+        check_count("max_depth", self.depth, 0, MAX_DEPTH)
+        check_count("n_quantiles", self.n_quantiles, 2, 1_000)
+        check_count("max_leaves", self.max_leaves, 1, MAX_LEAVES)
 
     @property
     def releases_counts(self) -> bool:
@@ -84,7 +92,7 @@ class Plan:
 
 
 def true_labels(counts: np.ndarray, seed: int) -> np.ndarray:
-    """Most frequent class of each leaf, uint8 (n_leaves,): the non-private twin's. An empty leaf draws from the seed."""
+    """Most frequent class of each leaf, uint8 (n_leaves,): the non-private twin. An empty leaf draws from the seed."""
     labels = counts.argmax(axis=1).astype(np.uint8)
     empty = counts.sum(axis=1) == 0
     draws = uniform(seed, np.flatnonzero(empty).astype(np.uint64))

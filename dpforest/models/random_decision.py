@@ -1,7 +1,9 @@
 """Random decision trees with noisy counts (Bojarski, Choromanska, Choromanski and LeCun)."""
 
+from dpforest.checks import check_choice
 from dpforest.domain import Domain
-from dpforest.models.base import RandomStructureClassifier, check_choice, check_depth
+from dpforest.limits import LEAF_CAP
+from dpforest.models.base import RandomStructureClassifier
 from dpforest.models.plan import Plan
 
 
@@ -71,7 +73,7 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
         negative_rule: str | None = None,
         partition: str = "shared",
         categorical: str = "ordered",
-        max_leaves: int = 4096,
+        max_leaves: int = LEAF_CAP,
         neighbours: str = "add-remove",
         mode: str = "certified",
         domain: Domain | None = None,
@@ -95,13 +97,11 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
         self.n_jobs = n_jobs
 
     def _plan(self, domain: Domain, n_rows: int) -> Plan:
-        check_choice("voting", self.voting, ("threshold", "majority", "probabilistic"))
-        check_choice("negative_rule", self.negative_rule, (None, "clamp", "paper"))
         check_choice("partition", self.partition, ("shared", "independent"))
         published = self.mode == "as_published"
         return Plan(
             n_trees=self.n_estimators,
-            depth=check_depth(self.max_depth),
+            depth=self.max_depth,
             mechanism="continuous-laplace" if published else "discrete-laplace",
             partition="shared" if self.epsilon is None else self.partition,
             neighbours=self.neighbours,

@@ -39,8 +39,8 @@ def accuracy_curve(
         text=text, hovertemplate="%{text}<extra></extra>",
     )  # fmt: skip
     best = float(np.mean(ceiling))
-    _level(fig, best, NON_PRIVATE, "dash", f"without privacy {percent(best)}: the ceiling", "bottom")
-    _level(fig, floor, QUIET, "dot", f"always “{escape(floor_label, 18)}” {percent(floor)}: the floor", "top")
+    _level(fig, best, NON_PRIVATE, "dash", f"without privacy {percent(best)}: the ceiling", "bottom", 0)
+    _level(fig, floor, QUIET, "dot", f"always “{escape(floor_label, 18)}” {percent(floor)}: the floor", "top", 1)
     here = float(np.interp(np.log(epsilon), np.log(eps), mean))
     fig.add_vline(x=epsilon, line={"color": QUIET, "width": 1, "dash": "dot"})
     fig.add_scatter(
@@ -77,11 +77,12 @@ def spread_over(values: np.ndarray) -> np.ndarray:
     return values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1:])
 
 
-def _level(fig: go.Figure, y: float, colour: str, dash: str, text: str, anchor: str) -> None:
+def _level(fig: go.Figure, y: float, colour: str, dash: str, text: str, anchor: str, side: int) -> None:
+    """A line across; the ceiling is named at the left and the floor at the right, where the curve is far."""
     fig.add_hline(y=y, line={"color": colour, "width": 2, "dash": dash})
     fig.add_annotation(
-        x=0, xref="paper", y=y, text=text, showarrow=False, xanchor="left", yanchor=anchor, xshift=4,
-        yshift=2 if anchor == "bottom" else -2,
+        x=side, xref="paper", y=y, text=text, showarrow=False, xanchor="right" if side else "left", yanchor=anchor,
+        xshift=-4 if side else 4, yshift=2 if anchor == "bottom" else -2,
     )  # fmt: skip
 
 

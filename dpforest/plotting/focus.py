@@ -39,20 +39,18 @@ def focus_tree(
     drawn = focus_nodes(tree, root, min(levels, MOST_LEVELS), nodes.counts.sum(axis=1))
     followed = set(path)
     deepest = max(drawn.level.values())
-    n_lines = max(drawn.height.values()) + 1 + bool(drawn.left_out)
-    fig = figure(int(LINE * n_lines) + 24, hovermode="closest", hoverdistance=30, margin={"l": 4, "r": 4, "t": 4, "b": 4})
+    fig = figure(LINE * drawn.n_lines + 30, hovermode="closest", hoverdistance=30, margin={"l": 4, "r": 4, "t": 4, "b": 4})
     for on_path, colour, width in ((False, QUIET, 1), (True, FOLLOWED, 3)):
         x, y = _links(tree, drawn, followed if on_path else None)
         fig.add_scatter(x=x, y=y, mode="lines", line={"color": colour, "width": width}, hoverinfo="skip")
-    for parent, n_more in drawn.left_out.items():
-        line = 2 * drawn.height[parent] - min(drawn.height[c] for c in drawn.nodes if tree.parent[c] == parent and c != parent)
+    for parent, (n_more, line) in drawn.left_out.items():
         fig.add_annotation(
-            x=drawn.level[parent] + 1, y=line, text=f"… {n_more} more values, fewer records each", showarrow=False,
+            x=drawn.level[parent] + 1, y=line, text=f"… {n_more} more values", showarrow=False,
             xanchor="left", yanchor="middle", xshift=-6, font={"size": 11},
         )  # fmt: skip
     _nodes(fig, nodes, domain, drawn, followed)
     fig.update_xaxes(visible=False, range=[-0.12, deepest + 1.05], fixedrange=True)
-    fig.update_yaxes(visible=False, range=[n_lines - 0.3, -0.7], fixedrange=True)
+    fig.update_yaxes(visible=False, range=[drawn.n_lines - 0.4, -0.8], fixedrange=True)
     return fig
 
 
@@ -67,16 +65,14 @@ def _links(tree: Trees, drawn: Drawn, followed: set[int] | None) -> tuple[list, 
         x += [drawn.level[parent], drawn.level[parent], drawn.level[node], None]
         y += [drawn.height[parent], drawn.height[node], drawn.height[node], None]
     if followed is None:
-        for parent in drawn.left_out:
-            children = [drawn.height[c] for c in drawn.nodes if tree.parent[c] == parent and c != parent]
-            last = 2 * drawn.height[parent] - min(children)
+        for parent, (_, line) in drawn.left_out.items():
             x += [drawn.level[parent], drawn.level[parent], drawn.level[parent] + 0.9, None]
-            y += [drawn.height[parent], last, last, None]
+            y += [drawn.height[parent], line, line, None]
     return x, y
 
 
 def _nodes(fig: go.Figure, table: NodeTable, domain: Domain, drawn: Drawn, followed: set[int]) -> None:
-    nodes, flip = np.array(drawn.nodes), table.flip
+    tree, nodes, flip = table.trees, np.array(drawn.nodes), table.flip
     n_rows = table.counts[nodes].sum(axis=1)
     share = np.sqrt(n_rows / max(int(n_rows.max()), 1))
     empty = ~np.isfinite(flip[nodes])
@@ -101,11 +97,29 @@ def _nodes(fig: go.Figure, table: NodeTable, domain: Domain, drawn: Drawn, follo
             marker={"size": 8, "symbol": "square", "color": EMPTY, "line": {"color": QUIET, "width": 1}},
             selected={"marker": {"opacity": 1}}, unselected={"marker": {"opacity": 1}},
         )  # fmt: skip
+    lines = _lines_beside(tree, drawn)
     for node, text in zip(drawn.nodes, texts, strict=True):
+        anchor = _free_side(lines.get(node, []), drawn.height[node])
         fig.add_annotation(
-            x=drawn.level[node], y=drawn.height[node], text=text, showarrow=False, xanchor="left", yanchor="middle",
+            x=drawn.level[node], y=drawn.height[node], text=text, showarrow=False, xanchor="left", yanchor=anchor,
             xshift=11, align="left", font={"size": 11.5},
         )  # fmt: skip
+
+
+def _lines_beside(tree: Trees, drawn: Drawn) -> dict[int, list[float]]:
+    """Heights at which lines leave each node for its children."""
+    lines = {parent: [float(line)] for parent, (_, line) in drawn.left_out.items()}
+    for node in drawn.nodes[1:]:
+        lines.setdefault(int(tree.parent[node]), []).append(drawn.height[node])
+    return lines
+
+
+def _free_side(lines: list[float], height: float) -> str:
+    """Where a text beside a node crosses no line: at its height, above or below."""
+    for anchor, low, high in (("middle", -0.35, 0.35), ("bottom", -0.75, -0.05), ("top", 0.05, 0.75)):
+        if not any(low < line - height < high for line in lines):
+            return anchor
+    return "bottom"
 
 
 def _text(table: NodeTable, domain: Domain, node: int, drawn: Drawn) -> str:
@@ -114,7 +128,7 @@ def _text(table: NodeTable, domain: Domain, node: int, drawn: Drawn) -> str:
     start = f"<b>{came}</b>&nbsp; " if came else ""
     if tree.kind[node] != LEAF:
         ends = drawn.level[node] == max(drawn.level.values())
-        return f"{start}{question(tree, domain, node, 16)}{' ▸' if ends else ''}"
+        return f"{start}{question(tree, domain, node, 16)}{' ›' if ends else ''}"
     label = escape(domain.classes[table.label[node]], 14)
     return f"{start}→ {label} <i>({'no data' if not np.isfinite(flip) else f'flips {flip_percent(flip)}'})</i>"
 

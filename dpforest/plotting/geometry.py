@@ -47,34 +47,47 @@ def spans(tree: Trees) -> Span:
 
 @dataclass(frozen=True)
 class Drawn:
-    """Nodes of a focus drawing in drawing order: level below the root chosen, height on the page, branches left out."""
+    """Nodes of a focus drawing in drawing order.
+
+    Parameters
+    ----------
+    level, height : dict
+        Level below the root chosen and line on the page, by node.
+    left_out : dict
+        For a node with too many children: the number left out and the line that says so.
+    n_lines : int
+    """
 
     nodes: list[int]
     level: dict[int, int]
     height: dict[int, float]
-    left_out: dict[int, int]
+    left_out: dict[int, tuple[int, int]]
+    n_lines: int
 
 
-def focus_nodes(
-    tree: Trees, root: int, levels: int, rank: np.ndarray, *, most_rows: int = 36, most_children: int = 12
-) -> Drawn:
-    """At most `levels` levels below and including `root`, fewer if they would need more than `most_rows` lines.
+def focus_nodes(tree: Trees, root: int, levels: int, rank: np.ndarray, *, most_rows: int = 36) -> Drawn:
+    """At most `levels` levels below and including `root`: fewer children, then fewer levels, until they fit.
 
     Parameters
     ----------
     rank : array of shape (n_nodes,)
         Of many children of one node those with the highest rank are drawn.
+    most_rows : int
+        Lines that the drawing may take.
     """
     for depth in range(levels, 1, -1):
-        drawn = _place(tree, root, depth, rank, most_children)
-        if len({y for n, y in drawn.height.items() if drawn.level[n] == depth - 1 or tree.kind[n] == LEAF}) <= most_rows:
-            break
+        for most_children in (12, 6, 4):
+            drawn = _place(tree, root, depth, rank, most_children)
+            if drawn.n_lines <= most_rows:
+                return drawn
     return drawn
 
 
 def _place(tree: Trees, root: int, levels: int, rank: np.ndarray, most_children: int) -> Drawn:
     nodes: list[int] = []
-    level, height, left_out = {root: 0}, {}, {}
+    level: dict[int, int] = {root: 0}
+    height: dict[int, float] = {}
+    left_out: dict[int, tuple[int, int]] = {}
     line = 0
 
     def visit(node: int) -> float:
@@ -85,17 +98,20 @@ def _place(tree: Trees, root: int, levels: int, rank: np.ndarray, most_children:
             line += 1
             return height[node]
         children = np.arange(tree.first_child[node], tree.first_child[node] + tree.n_children[node])
+        n_more = 0
         if len(children) > most_children:
-            left_out[node] = len(children) - most_children + 1
-            children = np.sort(children[np.argsort(-rank[children], kind="stable")[: most_children - 1]])
+            n_kept = min(most_children - 1, max(int((rank[children] > 0).sum()), 2))
+            n_more = len(children) - n_kept
+            children = np.sort(children[np.argsort(-rank[children], kind="stable")[:n_kept]])
         for child in children:
             level[int(child)] = level[node] + 1
         lines = [visit(int(child)) for child in children]
-        if node in left_out:
+        if n_more:
+            left_out[node] = n_more, line
             lines.append(float(line))
             line += 1
         height[node] = (lines[0] + lines[-1]) / 2
         return height[node]
 
     visit(root)
-    return Drawn(nodes, level, height, left_out)
+    return Drawn(nodes, level, height, left_out, line)

@@ -6,7 +6,17 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.colors import sample_colorscale
 
-from dpforest.plotting.style import EMPTY, FLIP_SCALE, FOLLOWED, QUIET, escape, figure, flip_percent, highest_flip, percent
+from dpforest.plotting.style import (
+    EMPTY,
+    FLIP_SCALE,
+    FOLLOWED,
+    QUIET,
+    escape,
+    figure,
+    flip_percent,
+    highest_flip,
+    percent,
+)
 
 N_BINS = 25
 

@@ -28,7 +28,9 @@ MOST_COLUMNS = 768
 CLICK_COLUMNS = 48
 
 
-def tree_overview(nodes: NodeTable, domain: Domain, *, root: int = 0, path: Sequence[int] = ()) -> go.Figure:
+def tree_overview(
+    nodes: NodeTable, domain: Domain, *, root: int = 0, path: Sequence[int] = (), by_records: bool = False
+) -> go.Figure:
     """Icicle of one tree as a heatmap: it stays fast at any depth.
 
     Parameters
@@ -40,34 +42,36 @@ def tree_overview(nodes: NodeTable, domain: Domain, *, root: int = 0, path: Sequ
         Node that the focus drawing starts at; outlined.
     path : sequence of int
         Nodes of a record that is followed.
+    by_records : bool
+        A leaf is as wide as it has records, instead of all alike. Leaves without data are then too thin to see.
     """
     tree, flip = nodes.trees, nodes.flip
     where = spans(tree)
-    n_levels, n_leaves = where.node_at.shape
-    cut = np.unique(np.linspace(0, n_leaves, min(n_leaves, MOST_COLUMNS) + 1).astype(np.int64))
-    mean, highest, state = _columns(where, flip, cut)
-    x = (cut[:-1] + cut[1:]) / 2
+    n_levels = len(where.node_at)
+    place = _places(nodes, where, by_records)
+    group = np.minimum((place[:-1] * MOST_COLUMNS).astype(np.int64), MOST_COLUMNS - 1)
+    first = np.unique(group, return_index=True)[1]
+    mean, state = _columns(where, flip, first)
+    x = np.append(place[first], 1.0)
     top = highest_flip(domain.n_classes)
-    fig = figure(24 * n_levels + 62, hovermode="closest", hoverdistance=60, margin={"l": 8, "r": 8, "t": 38, "b": 4})
+    fig = figure(max(24 * n_levels, 96) + 16, hovermode="closest", hoverdistance=60, margin={"l": 8, "r": 8, "t": 8, "b": 8})
     levels = list(range(n_levels))
     fig.add_heatmap(
         x=x, y=levels, z=np.where(state == 1, 1.0, np.nan), colorscale=[[0, EMPTY], [1, EMPTY]],
         showscale=False, hoverinfo="skip", ygap=2,
     )  # fmt: skip
-    bar = flip_bar(domain.n_classes, orientation="h", x=1, xanchor="right", y=1.0, yanchor="bottom", lenmode="pixels", len=190)
-    bar["title"]["side"] = "top"
     fig.add_heatmap(
-        x=x, y=levels, z=mean, zmin=0, zmax=top, colorscale=FLIP_SCALE, colorbar=bar, hoverinfo="skip", ygap=2,
+        x=x, y=levels, z=mean, zmin=0, zmax=top, colorscale=FLIP_SCALE, colorbar=flip_bar(domain.n_classes), hoverinfo="skip", ygap=2,
     )  # fmt: skip
-    _outline(fig, where, tree, root)
+    _outline(fig, where, place, tree, root)
     if len(path):
-        centre = [(where.start[node] + where.stop[node]) / 2 for node in path]
+        centre = [(place[where.start[node]] + place[where.stop[node]]) / 2 for node in path]
         fig.add_scatter(
             x=centre, y=levels[: len(path)], mode="lines+markers", hoverinfo="skip",
             line={"color": FOLLOWED, "width": 3}, marker={"size": 8, "color": FOLLOWED, "line": {"color": "white", "width": 1}},
         )  # fmt: skip
-    _click_layer(fig, where, nodes, domain)
-    fig.update_xaxes(visible=False, range=[0, n_leaves], fixedrange=True)
+    _click_layer(fig, where, place, nodes, domain)
+    fig.update_xaxes(visible=False, range=[0, 1], fixedrange=True)
     fig.update_yaxes(
         range=[n_levels - 0.5, -0.5], tickvals=levels, ticktext=["root", *(f"{d}" for d in levels[1:])],
         showgrid=False, zeroline=False, fixedrange=True, title=None,
@@ -75,45 +79,51 @@ def tree_overview(nodes: NodeTable, domain: Domain, *, root: int = 0, path: Sequ
     return fig
 
 
-def _columns(where: Span, flip: np.ndarray, cut: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(mean flip, highest flip, state) of each level and column; state 0 no node, 1 nodes without data, 2 with data."""
+def _places(nodes: NodeTable, where: Span, by_records: bool) -> np.ndarray:
+    """Borders of the leaves on the way across the drawing, from 0 to 1, in drawing order."""
+    weight = np.ones(where.node_at.shape[1])
+    if by_records:
+        leaves = nodes.trees.leaf_nodes
+        weight[where.start[leaves]] = nodes.counts[leaves].sum(axis=1)
+        if not weight.any():
+            weight[:] = 1
+    border = np.append(0.0, np.cumsum(weight))
+    return border / border[-1]
+
+
+def _columns(where: Span, flip: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(mean flip, state) of each level and group of leaves; state 0 no node, 1 nodes without data, 2 with data."""
     known = np.append(np.isfinite(flip), False)
     value = np.append(np.where(known[:-1], flip, 0.0), 0.0)
     at = where.node_at
-    first = cut[:-1]
     n_known = np.add.reduceat(known[at].astype(np.int64), first, axis=1)
     total = np.add.reduceat(value[at], first, axis=1)
-    highest = np.maximum.reduceat(np.where(known[at], value[at], -1.0), first, axis=1)
     n_nodes = np.add.reduceat((at >= 0).astype(np.int64), first, axis=1)
     mean = np.where(n_known > 0, total / np.maximum(n_known, 1), np.nan)
-    return mean, highest, np.where(n_known > 0, 2, np.where(n_nodes > 0, 1, 0))
+    return mean, np.where(n_known > 0, 2, np.where(n_nodes > 0, 1, 0))
 
 
-def _outline(fig: go.Figure, where: Span, tree: Trees, root: int) -> None:
+def _outline(fig: go.Figure, where: Span, place: np.ndarray, tree: Trees, root: int) -> None:
     if root:
         fig.add_shape(
-            type="rect", x0=where.start[root], x1=where.stop[root], y0=int(tree.level[root]) - 0.5,
+            type="rect", x0=place[where.start[root]], x1=place[where.stop[root]], y0=int(tree.level[root]) - 0.5,
             y1=len(where.node_at) - 0.5, line={"color": QUIET, "width": 2},
         )  # fmt: skip
 
 
-def _click_layer(fig: go.Figure, where: Span, table: NodeTable, domain: Domain) -> None:
+def _click_layer(fig: go.Figure, where: Span, place: np.ndarray, table: NodeTable, domain: Domain) -> None:
     """Invisible markers that hover and report clicks, which a heatmap does not."""
-    n_levels, n_leaves = where.node_at.shape
-    cell = max(n_leaves / CLICK_COLUMNS, 1.0)
-    centres = np.minimum(np.arange(cell / 2, n_leaves, cell), n_leaves - 0.5)
-    x, y, nodes = [], [], []
-    for level in range(n_levels):
-        for centre in centres:
-            node = int(where.node_at[level, int(centre)])
-            if node >= 0:
-                x.append(float(centre))
-                y.append(level)
-                nodes.append(node)
-    names = {node: describe(table, domain, node) for node in set(nodes)}
+    n_leaves = where.node_at.shape[1]
+    n_columns = min(max(n_leaves, 8), CLICK_COLUMNS)
+    centres = (np.arange(n_columns) + 0.5) / n_columns
+    below = np.clip(np.searchsorted(place, centres, side="right") - 1, 0, n_leaves - 1)
+    level, column = np.nonzero(where.node_at[:, below] >= 0)
+    nodes = where.node_at[level, below[column]]
+    names = {int(node): describe(table, domain, int(node)) for node in set(nodes.tolist())}
     fig.add_scatter(
-        x=x, y=y, mode="markers", customdata=nodes, text=[names[node] for node in nodes],
-        hovertemplate="%{text}<extra></extra>", marker={"size": 14, "opacity": 0, "color": QUIET},
+        x=centres[column].tolist(), y=level.tolist(), mode="markers", customdata=nodes.tolist(),
+        text=[names[int(node)] for node in nodes], hovertemplate="%{text}<extra></extra>",
+        marker={"size": 14, "opacity": 0, "color": QUIET},
         selected={"marker": {"opacity": 0}}, unselected={"marker": {"opacity": 0}},
     )  # fmt: skip
 

@@ -81,16 +81,16 @@ def figure(height: int, **layout) -> go.Figure:
     return go.Figure(layout={**settings, **layout})
 
 
-def flip_bar(n_classes: int, **settings) -> dict:
-    """Colour bar of the flip rate."""
+def flip_bar(n_classes: int) -> dict:
+    """Colour bar of the flip rate, beside the figure."""
     top = highest_flip(n_classes)
     ticks = [0, top / 2, top]
-    bar = {
-        "title": {"text": "label flips", "side": "top"},
+    return {
         "tickvals": ticks,
         "ticktext": [percent(t, 0) for t in ticks],
         "thickness": 10,
         "outlinewidth": 0,
         "len": 1.0,
+        "xpad": 6,
+        "ypad": 2,
     }
-    return {**bar, **settings}

@@ -89,7 +89,8 @@ def thrown_away(counts: np.ndarray, scale: float) -> np.ndarray:
     """Probability that the paper's rule throws a leaf's counts away (discrete noise), float array (L,)."""
     counts = np.atleast_2d(np.asarray(counts, float))
     q = np.exp(-1.0 / scale)
-    return 1 - (1 - q ** (counts + 1) / (1 + q)).prod(axis=1) + discrete_laplace_pmf(counts, scale).prod(axis=1)
+    any_negative = -np.expm1(np.log1p(-(q ** (counts + 1)) / (1 + q)).sum(axis=1))  # keeps the digits of a tiny one
+    return any_negative + discrete_laplace_pmf(counts, scale).prod(axis=1)
 
 
 def _check(negative: str) -> None:
@@ -150,11 +151,11 @@ def _sum_over_winner(counts, powers, reach, paper, out):
             for c in range(k):
                 out[leaf, c] += peak * powers[abs(x - n[c])] * before[c] * after[c + 1]
         if paper:
-            none_negative, all_zero = 1.0, 1.0
+            any_negative, all_zero = 0.0, 1.0
             for c in range(k):
-                none_negative *= 1.0 - powers[n[c] + 1] / (1.0 + q)
+                any_negative += (1.0 - any_negative) * powers[n[c] + 1] / (1.0 + q)
                 all_zero *= peak * powers[n[c]]
-            fair = 1.0 - none_negative + all_zero
+            fair = any_negative + all_zero
         else:
             fair = 1.0
             for c in range(k):

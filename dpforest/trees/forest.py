@@ -46,8 +46,8 @@ class Forest:
     domain: Domain
     labels: np.ndarray | None
     noisy_counts: np.ndarray | None
-    voting: voting.Voting
-    negative_rule: voting.NegativeRule
+    voting: str
+    negative_rule: str
     seed: int
     certificate: Certificate
     ledger: Ledger
@@ -113,8 +113,9 @@ class ReleasedForest(Forest):
 
     def to_json(self) -> str:
         """The forest as JSON text, as ``docs/FORMAT.md`` describes. Equal forests give equal text."""
-        values = {"labels": _packed(self.labels, "u1")} if self.noisy_counts is None else {}
-        if self.noisy_counts is not None:
+        if self.labels is not None:
+            values = {"labels": _packed(self.labels, "u1")}
+        elif self.noisy_counts is not None:
             values = {"noisy_counts": _packed(self.noisy_counts, "<i8")}
         return json.dumps(
             {
@@ -175,9 +176,9 @@ class ReleasedForest(Forest):
             raise ForestFormatError("This released forest is damaged: its labels do not fit its leaves and classes.")
         if counts is not None and counts.shape != (trees.n_leaves, domain.n_classes):
             raise ForestFormatError("This released forest is damaged: its counts do not fit its leaves and classes.")
-        if content["voting"] not in ("majority", "threshold", "probabilistic"):
+        if content["voting"] not in voting.VOTING:
             raise ForestFormatError(f"This released forest is damaged: voting {content['voting']!r} is not known.")
-        if content["negative_rule"] not in ("clamp", "paper"):
+        if content["negative_rule"] not in voting.NEGATIVE_RULES:
             raise ForestFormatError("This released forest is damaged: its rule for negative counts is not known.")
         return cls(
             trees,

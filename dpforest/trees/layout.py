@@ -97,7 +97,9 @@ class Trees:
         n_children = self.n_children
         inner = np.flatnonzero(n_children)
         parent = np.arange(self.n_nodes, dtype=np.int32)
-        children = np.repeat(self.first_child[inner] - np.cumsum(n_children[inner]) + n_children[inner], n_children[inner])
+        children = np.repeat(
+            self.first_child[inner] - np.cumsum(n_children[inner]) + n_children[inner], n_children[inner]
+        )
         parent[children + np.arange(len(children))] = np.repeat(inner, n_children[inner])
         return parent
 

@@ -1,7 +1,5 @@
 """Trees whose structure does not look at data: a public seed, a public domain, and nothing else."""
 
-from typing import Literal
-
 import numpy as np
 from numba import njit
 
@@ -9,10 +7,8 @@ from dpforest.domain import Domain
 from dpforest.limits import GRID
 from dpforest.trees.layout import LEAF, MULTIWAY, NUMERIC, ONE_VS_REST, Trees
 
-Categorical = Literal["multiway", "one-vs-rest", "ordered"]
-Thresholds = Literal["node", "domain", "quantised"]
-
-_HOW_CATEGORICAL = {"multiway": 0, "one-vs-rest": 1, "ordered": 2}
+CATEGORICAL = ("multiway", "one-vs-rest", "ordered")
+_HOW_CATEGORICAL = {how: number for number, how in enumerate(CATEGORICAL)}
 _HOW_THRESHOLD = {"node": 0, "domain": 1, "quantised": 2}
 
 
@@ -22,8 +18,8 @@ def grow_random_trees(
     n_trees: int,
     depth: int,
     seed: int,
-    categorical: Categorical = "multiway",
-    thresholds: Thresholds = "node",
+    categorical: str = "multiway",
+    thresholds: str = "node",
     n_quantiles: int = 10,
     max_leaves: int = 4096,
 ) -> Trees:
@@ -64,15 +60,17 @@ def grow_random_trees(
     size = 2 * room - 1
     kind = np.empty(size, np.uint8)
     feature, threshold, first_child, parent = (np.empty(size, np.int32) for _ in range(4))
-    parts, sizes = [], []
+    parts: list[tuple[np.ndarray, ...]] = []
+    starts = [0]
     for tree in range(n_trees):
         arrays = (kind, feature, threshold, first_child, parent)
         n = _grow_one(seed, tree, depth, room, is_categorical, multiway, n_codes, first_code, how, *arrays)
-        offset = sum(sizes)
-        parts.append((kind[:n].copy(), feature[:n].copy(), threshold[:n].copy(), first_child[:n] + np.int32(offset)))
-        sizes.append(n)
-    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    return Trees(*columns, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), depth)
+        parts.append(
+            (kind[:n].copy(), feature[:n].copy(), threshold[:n].copy(), first_child[:n] + np.int32(starts[-1]))
+        )
+        starts.append(starts[-1] + n)
+    joined = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return Trees(*joined, tree_start=np.array(starts, np.int64), depth=depth)
 
 
 @njit(nogil=True, cache=True)

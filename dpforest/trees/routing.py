@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -55,7 +57,11 @@ def blocks(domain: Domain, X, *, n_jobs: int = 1) -> Iterator[tuple[slice, Calla
     rows = X.iloc if hasattr(X, "iloc") else X
     for start in range(0, n, size):
         part = slice(start, min(start + size, n))
-        yield part, lambda part=part: encoded(domain, rows[part])
+        yield part, partial(_encode_part, domain, rows, part)
+
+
+def _encode_part(domain: Domain, rows: Any, part: slice) -> np.ndarray:
+    return encoded(domain, rows[part])
 
 
 def encoded(domain: Domain, X) -> np.ndarray:
@@ -70,7 +76,11 @@ def for_each_block(domain: Domain, X, work: Callable[[slice, np.ndarray], None],
             work(part, codes())
         return
     with ThreadPoolExecutor(n_jobs) as pool:
-        for future in [pool.submit(lambda p=p, c=c: work(p, c())) for p, c in blocks(domain, X, n_jobs=n_jobs)]:
+
+        def encode_and_work(part: slice, codes: Callable[[], np.ndarray]) -> None:
+            work(part, codes())
+
+        for future in [pool.submit(encode_and_work, *block) for block in blocks(domain, X, n_jobs=n_jobs)]:
             future.result()
 
 
@@ -117,7 +127,9 @@ def leaves_of_rows(trees: Trees, domain: Domain, X, *, n_jobs: int = 1) -> np.nd
     return leaves
 
 
-def votes_of_rows(trees: Trees, domain: Domain, X, labels: np.ndarray, *, n_classes: int, n_jobs: int = 1) -> np.ndarray:
+def votes_of_rows(
+    trees: Trees, domain: Domain, X, labels: np.ndarray, *, n_classes: int, n_jobs: int = 1
+) -> np.ndarray:
     """Number of trees voting for each class, int32 (n, n_classes)."""
     packed = pack(trees, len(domain.features))
     votes = np.zeros((len(X), n_classes), np.int32)

@@ -1,0 +1,182 @@
+"""What was published and does not hold: its true price against the spec's tables and against enumeration."""
+
+import itertools
+import math
+from fractions import Fraction
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from dpforest.privacy.laws import log_law
+from dpforest.privacy.published import REPRODUCTION, deal_blocks, true_loss_and_reasons
+from dpforest.privacy.true_loss import (
+    delta_lower_bound,
+    first_violation,
+    smooth_sensitivity,
+    smooth_sensitivity_published,
+    true_loss,
+)
+
+CLAMPED = "smooth-sensitivity-clamped"
+EPSILONS = (0.01, 0.05, 0.1, 0.2, 0.5, 1, 2, 3, 5, 10)
+
+
+def test_true_loss_with_the_cap_add_remove():
+    """papers/02 section 3.4."""
+    expected = [0.497, 2.44, 4.72, 8.93, 14.6, 22.7, 42.6, 29.4, 49.3, 49.3]
+    np.testing.assert_allclose([true_loss(CLAMPED, e) for e in EPSILONS], expected, rtol=4e-3)
+
+
+def test_true_loss_with_the_cap_replace_one():
+    """papers/02 section 3.4, within one leaf. At ε = 5 and 10 it says 49.3, but (N+1, N) -> (N, N+1) costs 50."""
+    found = [true_loss(CLAMPED, e, neighbours="replace-one", one_leaf=True) for e in EPSILONS]
+    np.testing.assert_allclose(found, [0.990, 4.75, 8.99, 16.2, 27.5, 40.0, 49.3, 49.3, 50, 50], rtol=3e-3)
+    swap = log_law(CLAMPED, [(7, 6), (6, 7)], 5.0)
+    assert abs(swap[0, 0] - swap[1, 0]) == pytest.approx(50)
+
+
+def test_a_row_that_changes_leaf_costs_two_changes():
+    for epsilon in EPSILONS:
+        both = true_loss(CLAMPED, epsilon, neighbours="replace-one")
+        assert both == max(
+            2 * true_loss(CLAMPED, epsilon), true_loss(CLAMPED, epsilon, neighbours="replace-one", one_leaf=True)
+        )
+
+
+@pytest.mark.parametrize("n_classes, most", [(2, 12), (3, 8), (4, 8)])
+@pytest.mark.parametrize("epsilon", [1.0, 2.0, 5.0])
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+def test_true_loss_and_delta_against_enumeration(neighbours, epsilon, n_classes, most):
+    """All leaves with counts up to `most`, which the exponent reaches its cap within."""
+    leaves = list(itertools.product(range(most + 1), repeat=n_classes))
+    leaves = np.array([leaf for leaf in leaves if leaf[0] == max(leaf)])
+    worst, delta = 0.0, 0.0
+    for i, j in itertools.product(range(n_classes), [None] if neighbours == "add-remove" else range(n_classes)):
+        if i == j:
+            continue
+        moved = leaves.copy()
+        moved[:, i] += 1
+        if j is not None:
+            moved[:, j] -= 1
+        possible = moved.min(axis=1) >= 0
+        p, q = log_law(CLAMPED, leaves[possible], epsilon), log_law(CLAMPED, moved[possible], epsilon)
+        worst = max(worst, np.abs(p - q).max())
+        for a, b in ((p, q), (q, p)):
+            delta = max(delta, np.maximum(0, np.exp(a) - np.exp(epsilon + b)).sum(axis=1).max())
+    one_leaf = {"n_classes": n_classes, "neighbours": neighbours}
+    assert true_loss(CLAMPED, epsilon, one_leaf=True, **one_leaf) == pytest.approx(worst, rel=1e-9)
+    assert delta_lower_bound(CLAMPED, epsilon, **one_leaf) == pytest.approx(delta, rel=1e-9)
+
+
+def test_tiny_epsilon_is_near_its_limit():
+    for epsilon in (1e-4, 1e-6):
+        assert true_loss(CLAMPED, epsilon) == pytest.approx(50 * -math.expm1(-epsilon), rel=1e-3)
+
+
+def test_without_the_cap_the_loss_is_infinite():
+    for neighbours in ("add-remove", "replace-one"):
+        assert true_loss("smooth-sensitivity", 0.01, neighbours=neighbours) == math.inf
+    assert true_loss("continuous-laplace", 1) == math.inf
+    with pytest.raises(ValueError, match="No true loss"):
+        true_loss("magic", 1)
+
+
+def test_partitions():
+    assert true_loss("permute-and-flip", 0.7, partition="blocks", n_trees=100) == pytest.approx(70)
+    assert true_loss("permute-and-flip", 0.7, partition="blocks", n_trees=1) == 0.7
+    assert true_loss("permute-and-flip", 0.35, partition="blocks", n_trees=100, neighbours="replace-one") == 0.7
+    assert true_loss("discrete-laplace", 0.01, partition="shared", n_trees=100) == pytest.approx(1)
+    assert true_loss(
+        "discrete-laplace", 0.01, partition="shared", n_trees=100, neighbours="replace-one"
+    ) == pytest.approx(2)
+    shared = true_loss(CLAMPED, 0.01, partition="shared", n_trees=100)
+    assert shared == pytest.approx(100 * true_loss(CLAMPED, 0.01))
+
+
+def test_delta_lower_bounds():
+    """papers/02 section 3.3."""
+    epsilons = (0.01, 0.05, 0.1, 0.2, 0.5, 1, 2, 3, 5, 10)
+
+    def bounds(times=1, **how):
+        return [delta_lower_bound("smooth-sensitivity", e, target=times * e, **how) for e in epsilons]
+
+    two = [0.0010, 0.0051, 0.0105, 0.0216, 0.0613, 0.138, 0.495, 0.5, 0.5, 0.5]
+    np.testing.assert_allclose(bounds(), two, atol=6e-4)
+    twice = [0.0004, 0.0022, 0.0046, 0.0102, 0.0276, 0.025, 0.466, 0.5, 0.5, 0.5]
+    np.testing.assert_allclose(bounds(times=2), twice, atol=6e-4)
+    ten = [0.0038, 0.019, 0.039, 0.080, 0.207, 0.201, 0.757, 0.736, 0.624, 0.513]
+    np.testing.assert_allclose(bounds(n_classes=10, contenders=2), ten, atol=6e-4)
+    assert all(a >= b for a, b in zip(bounds(n_classes=10), bounds(n_classes=10, contenders=2), strict=True))
+    replaced = dict(zip(epsilons, bounds(neighbours="replace-one"), strict=True))
+    for epsilon, expected in {0.01: 0.003, 0.1: 0.031, 0.5: 0.171, 1: 0.434, 2: 0.995, 3: 1, 10: 1}.items():
+        assert replaced[epsilon] == pytest.approx(expected, abs=6e-4)
+    with pytest.raises(ValueError, match="not a published mechanism"):
+        delta_lower_bound("permute-and-flip", 1)
+
+
+def test_first_violation():
+    """papers/02 section 3.3."""
+    assert [first_violation(e) for e in EPSILONS] == [554, 79, 32, 13, 3, 1, 0, 0, 0, 0]
+    assert [first_violation(e, 10) for e in EPSILONS] == [570, 82, 34, 14, 4, 1, 0, 0, 0, 0]
+
+
+def test_smooth_sensitivity_as_published():
+    """papers/02 section 4.2 (the paper's table 2)."""
+    table = {
+        0: (1, 1, 1),
+        1: (0.99005, 0.90484, 0.36788),
+        5: (0.95123, 0.60653, 0.00674),
+        10: (0.90484, 0.36788, 4.54e-5),
+        50: (0.60653, 0.00674, 1.93e-22),
+        100: (0.36788, 4.54e-5, 3.72e-44),
+        500: (0.00674, 1.93e-22, 7.12e-218),
+    }
+    for j, row in table.items():
+        np.testing.assert_allclose([smooth_sensitivity_published(j, e) for e in (0.01, 0.1, 1)], row, rtol=2e-3)
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+def test_smooth_sensitivity_by_brute_force(neighbours):
+    """max over leaves y of exp(-ε distance) times the most that one row changes the 0/1 scores at y; two classes."""
+    moves = [(1, 0), (-1, 0), (0, 1), (0, -1)] if neighbours == "add-remove" else [(1, -1), (-1, 1)]
+
+    def scores(y):
+        return [n == max(y) for n in y]
+
+    for j in range(8):
+        reached, best = {(20 + j, 20): 0}, 0.0
+        for distance in range(10):
+            for y in [y for y, d in reached.items() if d == distance]:
+                around = [(y[0] + a, y[1] + b) for a, b in moves]
+                best = max(best, math.exp(-0.3 * distance) * any(scores(z) != scores(y) for z in around))
+                for z in around:
+                    reached.setdefault(z, distance + 1)
+        assert smooth_sensitivity(j, 0.3, neighbours) == pytest.approx(best)
+
+
+def test_deal_blocks():
+    trees = deal_blocks(103, 10, seed=4)
+    assert trees.dtype == np.int32 and np.bincount(trees + 1).tolist() == [3] + [10] * 10
+    assert (trees != deal_blocks(103, 10, seed=5)).any() and (np.diff(trees[trees >= 0]) < 0).any()
+    assert set(deal_blocks(3, 10, seed=0)) == {-1} and len(deal_blocks(0, 3, seed=0)) == 0
+
+
+def test_reasons():
+    def judge(mechanism, partition="independent", neighbours="add-remove", n_trees=10, epsilon=1.0, share=1):
+        choices = SimpleNamespace(
+            mechanism=mechanism, partition=partition, neighbours=neighbours, n_trees=n_trees,
+            leaf_rate=lambda e: float(Fraction(e) / share),
+        )  # fmt: skip
+        return true_loss_and_reasons(choices, 2, epsilon)
+
+    loss, why = judge("smooth-sensitivity")
+    assert loss == math.inf and "without bound" in why[0] and why[-1] == REPRODUCTION
+    loss, why = judge(CLAMPED)
+    assert loss == pytest.approx(22.7, abs=0.05) and "True privacy loss".lower() in why[1].lower() and "22.7" in why[1]
+    loss, why = judge("permute-and-flip", partition="blocks")
+    assert loss == pytest.approx(10) and "up to 10 times" in why[0] and "is 10, not ε = 1" in why[1]
+    loss, why = judge("continuous-laplace", partition="shared", share=10)
+    assert loss == math.inf and "floating point" in why[0]
+    loss, why = judge("exponential", partition="shared", share=20)
+    assert loss == pytest.approx(0.5) and why == (REPRODUCTION,)

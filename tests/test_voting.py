@@ -1,0 +1,145 @@
+"""From noisy leaves to votes: what a silent leaf says, what becomes of negative counts, ties and coins.
+
+Statistical tests have fixed seeds; over seeds each would raise a false alarm with probability at most `FALSE_ALARM`.
+"""
+
+import numpy as np
+import pytest
+from conftest import public_domain, random_codes
+from scipy import stats
+
+from dpforest import voting
+from dpforest.privacy.simulators import simulate_laplace, simulate_noisy_counts
+
+FALSE_ALARM = 1e-6
+RULES = ("clamp", "paper")
+
+
+def test_shares_are_the_counts_divided_by_their_sum():
+    counts = np.array([[3, 1], [0, 4], [5, 5]])
+    for rule in RULES:
+        assert np.array_equal(voting.leaf_shares(counts, rule, 0), [[0.75, 0.25], [0, 1], [0.5, 0.5]])
+
+
+def test_clamp_takes_negatives_as_nobody_and_paper_discards_the_leaf():
+    counts = np.array([[100, -1], [-2, 7], [6, 2]])
+    clamped, paper = (voting.leaf_shares(counts, rule, 0) for rule in RULES)
+    assert np.array_equal(clamped, [[1, 0], [0, 1], [0.75, 0.25]])
+    assert np.array_equal(paper[2], [0.75, 0.25])
+    assert ((paper[:2] > 0) & (paper[:2] < 1)).all()  # drawn, whatever was counted
+    with_other_counts = voting.leaf_shares(np.array([[1, -1], [-900, 3], [6, 2]]), "paper", 0)
+    assert np.array_equal(paper, with_other_counts)
+
+
+def test_with_more_classes_one_negative_discards_all_of_them():
+    counts = np.array([[8, -1, 4]])
+    assert voting.leaf_shares(counts, "clamp", 3).tolist() == [[8 / 12, 0, 4 / 12]]
+    assert np.array_equal(voting.leaf_shares(counts, "paper", 3), voting.leaf_shares(np.zeros((1, 3), int), "paper", 3))
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_silent_leaves_are_uniform_on_the_simplex(rule, n_classes):
+    """Each share has the law Beta(1, classes - 1), and the first vote is fair: 2 classes give U[0, 1]."""
+    shares = voting.leaf_shares(np.zeros((20_000, n_classes), int), rule, seed=n_classes)
+    assert np.allclose(shares.sum(axis=1), 1)
+    for c in range(n_classes):
+        assert stats.kstest(shares[:, c], "beta", args=(1, n_classes - 1)).pvalue > FALSE_ALARM / n_classes
+    votes = np.bincount(voting.leaf_votes(shares), minlength=n_classes)
+    assert stats.chisquare(votes).pvalue > FALSE_ALARM
+
+
+def test_a_silent_leaf_keeps_its_share_whatever_the_others_hold():
+    few, many = np.zeros((5, 2), int), np.zeros((50, 2), int)
+    many[5:] = [7, 3]
+    a, b = (voting.leaf_shares(counts, "clamp", 9) for counts in (few, many))
+    assert np.array_equal(a, b[:5])
+    assert not np.array_equal(a, voting.leaf_shares(few, "clamp", 10))
+
+
+def test_an_empty_leaf_under_the_papers_rule_is_uniform_after_noise():
+    """Bojarski and others: two noises, both positive in a quarter of all cases, give U[0, 1]; so does the discard."""
+    noisy = simulate_laplace(np.zeros((20_000, 2), int), 11.0, seed=1)
+    theta = voting.leaf_shares(noisy, "paper", 2)[:, 0]
+    assert stats.kstest(theta, "uniform").pvalue > FALSE_ALARM
+
+
+def test_an_empty_leaf_that_is_clamped_is_certain_half_of_the_time():
+    noisy = simulate_laplace(np.zeros((20_000, 2), int), 11.0, seed=1)
+    theta = voting.leaf_shares(noisy, "clamp", 2)[:, 0]
+    certain = (theta == 0) | (theta == 1)
+    assert stats.binomtest(int(certain.sum()), len(theta), 0.5).pvalue > FALSE_ALARM
+    assert stats.kstest(theta[~certain], "uniform").pvalue > FALSE_ALARM
+    assert stats.binomtest(int((theta > 0.5).sum()), len(theta), 0.5).pvalue > FALSE_ALARM  # the vote stays fair
+
+
+def test_the_papers_rule_discards_half_of_the_large_pure_leaves():
+    counts = np.tile([1000, 0], (20_000, 1))
+    noisy = simulate_noisy_counts(counts, 20.0, seed=4)
+    q = np.exp(-1 / 20)
+    wrong = {rule: int((voting.leaf_votes(voting.leaf_shares(noisy, rule, 5)) == 1).sum()) for rule in RULES}
+    assert wrong["clamp"] == 0
+    # Discarded when the second count is negative, q / (1 + q); then the vote is a fair draw.
+    assert stats.binomtest(wrong["paper"], len(counts), q / (1 + q) / 2).pvalue > FALSE_ALARM
+
+
+def test_ties_go_to_the_class_listed_first():
+    assert voting.leaf_votes(np.array([[0.5, 0.5], [0.2, 0.8], [0.4, 0.6]])).tolist() == [0, 1, 1]
+    assert voting.leaf_votes(np.array([[0.2, 0.4, 0.4], [1 / 3, 1 / 3, 1 / 3]])).tolist() == [1, 0]
+    shares = np.array([[3, 3], [2, 4], [4, 2]]) / 6
+    for rule in ("majority", "threshold"):
+        assert voting.decide(shares, rule).tolist() == [0, 1, 0]
+
+
+def test_a_coin_lands_on_each_class_with_its_share():
+    shares = np.array([0.1, 0.6, 0.0, 0.3])
+    codes = random_codes(public_domain(None, None), 30_000, seed=0)
+    drawn = voting.decide(np.tile(shares, (len(codes), 1)), "probabilistic", voting.coins(codes, seed=8))
+    frequencies = np.bincount(drawn, minlength=4)
+    assert frequencies[2] == 0
+    assert stats.chisquare(frequencies[[0, 1, 3]], len(codes) * shares[[0, 1, 3]]).pvalue > FALSE_ALARM
+
+
+def test_the_coin_is_compared_with_the_cumulated_shares():
+    shares = np.tile([0.25, 0.25, 0.5], (6, 1))
+    coin = np.array([0.0, 0.2499, 0.25, 0.4999, 0.5, 1 - 2**-53])
+    assert voting.decide(shares, "probabilistic", coin).tolist() == [0, 0, 1, 1, 2, 2]
+
+
+def test_a_share_of_one_is_certain_even_with_the_last_coin():
+    shares = np.array([[1.0, 0.0], [0.0, 1.0]])
+    for coin in (0.0, 0.5, 1 - 2**-53):
+        assert voting.decide(shares, "probabilistic", np.full(2, coin)).tolist() == [0, 1]
+
+
+def test_coins_are_uniform_and_belong_to_what_a_row_says():
+    codes = random_codes(public_domain(None, 5, None), 20_000, seed=1)
+    coins = voting.coins(codes, seed=3)
+    assert stats.kstest(coins, "uniform").pvalue > FALSE_ALARM
+    some = np.random.default_rng(0).permutation(len(codes))[:500]
+    assert np.array_equal(voting.coins(codes[some], seed=3), coins[some])
+    assert np.array_equal(voting.coins(np.concatenate([codes[:1]] * 3), seed=3), np.repeat(coins[:1], 3))
+
+
+def test_another_seed_or_column_order_tosses_again():
+    codes = random_codes(public_domain(None, None), 2_000, seed=2)
+    coins = voting.coins(codes, seed=3)
+    for other in (voting.coins(codes, seed=4), voting.coins(np.ascontiguousarray(codes[:, ::-1]), seed=3)):
+        correlation = np.corrcoef(coins, other)[0, 1]
+        # Uncorrelated: |r| sqrt(n) is standard normal, beyond 4.9 with probability 1e-6.
+        assert abs(correlation) * np.sqrt(len(codes)) < 4.9
+
+
+def test_neighbouring_rows_get_unrelated_coins():
+    codes = np.stack([np.arange(5_000), np.zeros(5_000)], axis=1).astype(np.uint16)
+    steps = np.diff(voting.coins(codes, seed=0))
+    # Differences of independent uniform numbers have a triangular law on [-1, 1].
+    assert stats.kstest(steps[::2], "triang", args=(0.5, -1, 2)).pvalue > FALSE_ALARM
+
+
+def test_seeds_next_to_each_other_give_unrelated_numbers():
+    numbers = np.stack([voting.uniform(seed, np.arange(4, dtype=np.uint64)) for seed in range(5_000)])
+    assert ((numbers >= 0) & (numbers < 1)).all()
+    for column in numbers.T:
+        assert stats.kstest(column, "uniform").pvalue > FALSE_ALARM / 4
+    assert np.abs(np.corrcoef(numbers, rowvar=False) - np.eye(4)).max() * np.sqrt(5_000) < 5.3  # six pairs, 1e-6 in all
