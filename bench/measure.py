@@ -9,6 +9,21 @@ from typing import Any
 AT_LEAST, AT_MOST = ">=", "<="
 
 
+@dataclass(frozen=True)
+class Effort:
+    """How many rows and rounds. The goals are stated for `full`."""
+
+    routing_rows: int
+    small: int
+    large: int
+    rounds: int
+    slow_rounds: int  # of fits on the large table, where ExtraTrees takes half a minute
+
+
+FULL = Effort(routing_rows=100_000, small=30_000, large=1_000_000, rounds=9, slow_rounds=5)
+QUICK = Effort(routing_rows=100_000, small=30_000, large=200_000, rounds=3, slow_rounds=2)
+
+
 @dataclass
 class Results:
     """Samples by name, in the order in which they were taken, and figures."""
@@ -22,7 +37,9 @@ class Results:
     def median(self, name: str) -> float:
         return median(self.samples[name])
 
-    def figure(self, item: str, what: str, value: float, unit: str, goal: tuple[str, float] | None, detail: str) -> None:
+    def figure(
+        self, item: str, what: str, value: float, unit: str, goal: tuple[str, float] | None, detail: str
+    ) -> None:
         """A number with its goal; without one it is there for information."""
         met = None if goal is None else value >= goal[1] if goal[0] == AT_LEAST else value <= goal[1]
         goal_text = "" if goal is None else f"{goal[0]} {goal[1]:g} {unit}"
@@ -32,12 +49,13 @@ class Results:
         mark = {None: " ", True: "+", False: "-"}[met]
         print(f"  {mark} {what}: {value:.3g} {unit}  ({detail})", flush=True)
 
-    def ratio(self, item: str, what: str, slow: str, fast: str, least: float) -> None:
+    def ratio(self, item: str, what: str, slow: str, fast: str, least: float | None) -> None:
         """Median of one over the median of the other, with the ratios of the single rounds as their range."""
         value = self.median(slow) / self.median(fast)
         rounds = sorted(a / b for a, b in zip(self.samples[slow], self.samples[fast], strict=True))
-        detail = f"{seconds(self.median(slow))} against {seconds(self.median(fast))}, rounds {rounds[0]:.1f}–{rounds[-1]:.1f}"
-        self.figure(item, what, value, "x", (AT_LEAST, least), detail)
+        detail = f"{seconds(self.median(slow))} against {seconds(self.median(fast))}"
+        detail += f", rounds {rounds[0]:.1f}–{rounds[-1]:.1f}"
+        self.figure(item, what, value, "x", None if least is None else (AT_LEAST, least), detail)
 
     def as_dict(self) -> dict[str, Any]:
         medians = {name: median(values) for name, values in self.samples.items()}

@@ -14,10 +14,12 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from measure import Results
+from app_latency import app_latency
+from measure import FULL, QUICK, Effort, Results
 from processes import HERE, ONE_THREAD, ROOT, ask, make_peers, python_of
-from suites import FULL, QUICK, SUITES, Effort
+from suites import SUITES
 
+ALL = {**SUITES, "app": app_latency}
 LIBRARIES = ("numpy", "numba", "scipy", "sklearn", "pandas", "diffprivlib")
 
 
@@ -29,22 +31,22 @@ def main() -> None:
     effort = QUICK if arguments.quick else FULL
     results, start, load = Results(), time.perf_counter(), os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as folder:
-        for name in arguments.only or SUITES:
+        for name in arguments.only or ALL:
             print(name, flush=True)
-            SUITES[name](results, Path(folder), effort)
+            ALL[name](results, Path(folder), effort)
     about = {**_about(arguments.quick, effort), "minutes": (time.perf_counter() - start) / 60, "load_before": load}
     content = {**about, **results.as_dict()}
-    arguments.out.with_suffix(".json").write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
-    table = HERE / "RESULTS.md" if arguments.out.name == "results.json" else arguments.out.with_suffix(".md")
-    table.write_text(markdown(content))
-    print(f"wrote {arguments.out} and {table}")
+    if arguments.out or not arguments.only:
+        out = arguments.out or HERE
+        (out / "results.json").write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+        (out / "RESULTS.md").write_text(markdown(content))
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer rows and rounds; not what the goals are stated for")
-    parser.add_argument("--only", nargs="+", choices=SUITES, help="some of the suites")
-    parser.add_argument("--out", type=Path, default=HERE / "results.json", help="where the samples go")
+    parser.add_argument("--only", nargs="+", choices=ALL, help="some of the suites; written down only with --out")
+    parser.add_argument("--out", type=Path, help="folder for results.json and RESULTS.md; bench/ if all suites run")
     return parser.parse_args()
 
 
@@ -73,29 +75,7 @@ def _cpu() -> str:
 
 def markdown(content: dict) -> str:
     """The figures as a table, goals beside them."""
-    machine, ours, peer = content["machine"], content["versions"]["dpforest"], content["versions"]["diffprivlib"]
-    lines = [
-        "# How fast it is",
-        "",
-        "Made by `python bench/run.py" + (" --quick" if content["quick"] else "") + "`; every sample is in `results.json`.",
-        "",
-        f"{content['date'][:10]}, {machine['cores']} cores of {machine['cpu']}, Python {ours['python']}, numpy {ours['numpy']}, "
-        f"numba {ours['numba']}, scikit-learn {ours['sklearn']}; diffprivlib {peer['diffprivlib']} with scikit-learn "
-        f"{peer['sklearn']} in an environment of its own. Load before the run: {content['load_before']:.1f}.",
-        "",
-        "100 trees of depth 10, 14 numeric features in float64, integer labels, bounds and classes given to all, ε = 1, one "
-        "thread unless said. Medians; runs of all contenders interleave. Fits are complete: trees, counts, exact noise, "
-        "certificate (compiled code warm; compile time and exact noise are stated apart below; “demo” takes its noise from "
-        "a seed).",
-        "",
-        "- *labels*: `MajorityLabelForestClassifier`, each row in one tree, as diffprivlib's `RandomForestClassifier` does; "
-        "*labels shared*: every row in every tree",
-        "- *counts*: `RandomDecisionForestClassifier`, every row in every tree, as `ExtraTreesClassifier(max_features=1)` does",
-        "",
-    ]
-    if content["quick"]:
-        lines += ["**A quick run: fewer rows and rounds than the goals are stated for.**", ""]
-    item = None
+    lines, item = [_HEAD.format(command=_command(content["quick"]), about=_machine(content))], None
     for figure in content["figures"]:
         if figure["item"] != item:
             item = figure["item"]
@@ -103,7 +83,42 @@ def markdown(content: dict) -> str:
         met = {None: "", True: "met", False: "**missed**"}[figure["met"]]
         value = f"{figure['value']:,.3g}" if figure["value"] < 1000 else f"{figure['value']:,.0f}"
         lines.append(f"| {figure['what']} | {value} {figure['unit']} | {figure['goal']} | {met} | {figure['detail']} |")
-    return "\n".join(lines).replace("\n\n\n", "\n\n") + "\n"
+    return "\n".join(lines) + "\n"
+
+
+_HEAD = """\
+# How fast it is
+
+Made by {command}; every sample is in `results.json`.
+
+{about}
+
+100 trees of depth 10, 14 numeric features in float64, integer labels, bounds and classes given to all, ε = 1, one
+thread unless said. Medians; the runs of all contenders interleave. A fit is complete: trees, counts, exact noise,
+certificate. Compiled code is warm; compile time and exact noise are stated apart below. "demo" takes its noise from a
+seed.
+
+- *labels*: `MajorityLabelForestClassifier`, each row in one tree, as in diffprivlib's `RandomForestClassifier`
+- *labels shared*: the same, every row in every tree
+- *counts*: `RandomDecisionForestClassifier`, every row in every tree, as in `ExtraTreesClassifier(max_features=1)`"""
+
+
+def _command(quick: bool) -> str:
+    return (
+        "`python bench/run.py --quick` (**fewer rows and rounds than the goals are stated for**)"
+        if quick
+        else ("`python bench/run.py`")
+    )
+
+
+def _machine(content: dict) -> str:
+    machine, ours, peer = content["machine"], content["versions"]["dpforest"], content["versions"]["diffprivlib"]
+    return (
+        f"{content['date'][:10]}, {machine['cores']} cores of {machine['cpu']}, load before the run "
+        f"{content['load_before']:.1f}. Python {ours['python']}, numpy {ours['numpy']}, numba {ours['numba']}, "
+        f"scikit-learn {ours['sklearn']}; diffprivlib {peer['diffprivlib']} with scikit-learn {peer['sklearn']} in an "
+        "environment of its own."
+    )
 
 
 if __name__ == "__main__":

@@ -4,32 +4,16 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from statistics import median
 
 import numpy as np
-from contenders import DEPTH, EPSILON, TREES, public_domain
-from measure import AT_LEAST, AT_MOST, Results, interleave, seconds
+from contenders import DEPTH, TREES, public_domain
+from measure import AT_LEAST, AT_MOST, Effort, Results, interleave, seconds
 from processes import ROOT, Worker, ask, python_of
 
+PEERS = ("diffprivlib", "ExtraTrees")
 OURS = ("labels", "labels demo", "labels shared", "counts")
-
-
-@dataclass(frozen=True)
-class Effort:
-    """How many rows and rounds. The goals are stated for `full`."""
-
-    routing_rows: int
-    small: int
-    large: int
-    rounds: int
-    slow_rounds: int  # of fits on the large table, where ExtraTrees takes half a minute
-
-
-FULL = Effort(routing_rows=100_000, small=30_000, large=1_000_000, rounds=9, slow_rounds=5)
-QUICK = Effort(routing_rows=100_000, small=30_000, large=200_000, rounds=3, slow_rounds=2)
 
 
 def write_table(folder: Path, n: int) -> tuple[Path, Path]:
@@ -62,7 +46,8 @@ def routing(results: Results, folder: Path, effort: Effort) -> None:
     }
     for run in work.values():
         run()
-    interleave(results, {f"routing {what} n={n}": lambda run=run: timed(run) for what, run in work.items()}, effort.rounds)
+    runs = {f"routing {what} n={n}": lambda run=run: timed(run) for what, run in work.items()}
+    interleave(results, runs, effort.rounds)
     for what in work:
         took = results.median(f"routing {what} n={n}")
         rate = n * TREES * DEPTH / took / 1e6
@@ -76,9 +61,8 @@ def against_peers(results: Results, folder: Path, effort: Effort) -> None:
         rounds = effort.rounds if n == effort.small else effort.slow_rounds
         with ExitStack() as stack:
             tables = write_table(folder, n)
-            workers = {who: stack.enter_context(Worker(python_of(who), *tables)) for who in ("diffprivlib", "ExtraTrees")}
-            ours = stack.enter_context(Worker(python_of("labels"), *tables))
-            workers |= {who: ours for who in OURS}
+            processes = {who: stack.enter_context(Worker(python_of(who), *tables)) for who in (*PEERS, "labels")}
+            workers = {who: processes.get(who, processes["labels"]) for who in (*PEERS, *OURS)}
             for who, worker in workers.items():
                 worker("warm", who=who)
             for do in ("fit", "predict"):
@@ -111,7 +95,7 @@ def threads(results: Results, folder: Path, effort: Effort) -> None:
             for do in ("fit", "predict"):
                 runs = {f"{do} {who} n={n} n_jobs={jobs}": asks(worker, do, who, n_jobs=jobs) for jobs in (1, 2)}
                 interleave(results, runs, effort.slow_rounds)
-    for do, who, least in (("fit", "labels shared", 1.7), ("predict", "labels shared", 1.7), ("fit", "labels", 0)):
+    for do, who, least in (("fit", "labels shared", 1.7), ("predict", "labels shared", 1.7), ("fit", "labels", None)):
         one, two = (f"{do} {who} n={n} n_jobs={jobs}" for jobs in (1, 2))
         results.ratio("5 two threads", f"{do}, {who}, 2 threads against 1, {n:,} rows", one, two, least)
 
@@ -119,14 +103,15 @@ def threads(results: Results, folder: Path, effort: Effort) -> None:
 def memory(results: Results, folder: Path, effort: Effort) -> None:
     """How far a fresh, warm process grows above the loaded table, at its peak."""
     n = effort.large
-    for who in ("labels", "labels shared", "counts", "diffprivlib", "ExtraTrees"):
+    for who in ("labels", "labels shared", "counts", *PEERS):
         with Worker(python_of(who), *write_table(folder, n)) as worker:
             worker("warm", who=who)
             for do in ("fit", "predict"):
                 extra = worker(do, who=who, memory=True)["extra_mb"]
                 results.add(f"extra MB {do} {who} n={n}", extra)
                 goal = (AT_MOST, 40) if who in OURS else None
-                results.figure("6 memory", f"{do}, {who}, {n:,} rows", extra, "MB", goal, "above the loaded table, at peak")
+                what, detail = f"{do}, {who}, {n:,} rows", "at peak, above the loaded table"
+                results.figure("6 memory", what, extra, "MB", goal, detail)
 
 
 def exact_noise(results: Results, folder: Path, effort: Effort) -> None:
@@ -147,7 +132,8 @@ def exact_noise(results: Results, folder: Path, effort: Effort) -> None:
         run()
     interleave(results, runs, effort.rounds)
     for name in runs:
-        results.figure("7 exact noise", name.removeprefix("noise "), results.median(name), "s", (AT_MOST, 0.5), "100 x 4,096 x 2")
+        what, detail = name.removeprefix("noise "), "100 trees, 4,096 leaves, 2 classes"
+        results.figure("7 exact noise", what, results.median(name), "s", (AT_MOST, 0.5), detail)
 
 
 def _release(counts: np.ndarray, mechanism: str, partition: str, epsilon: Fraction) -> Callable[[], float]:
@@ -166,7 +152,7 @@ def _release(counts: np.ndarray, mechanism: str, partition: str, epsilon: Fracti
 
 
 def compile_time(results: Results, folder: Path, effort: Effort) -> None:
-    """Import, first fit and first prediction in a new process: with an empty cache of compiled code, and with a full one."""
+    """Import, first fit and first prediction in a new process: compiled code not cached, then cached."""
     program = f"""
 import json, sys, time
 sys.path.insert(0, {str(ROOT / "bench")!r})

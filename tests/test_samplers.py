@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numba.core import types
 from numba.core.dispatcher import Dispatcher
-from scipy.stats import chi2
+from scipy.stats import chi2, kstest
 
 from dpforest.privacy import SecretSource, law, samplers
 from dpforest.privacy.noisy_counts import discrete_laplace_pmf, noisy_argmax_law
@@ -129,40 +129,261 @@ def test_the_float_check_has_teeth():
 
 # ---------------------------------------------------------------- exactly, by going through all lanes
 
-LANES = np.arange(65_536, dtype=np.uint16).reshape(-1, 1) if JIT else np.arange(0, 65_536, 97, np.uint16).reshape(-1, 1)
+ALL_LANES = range(65_536) if JIT else range(0, 65_536, 17)
 
 
-@pytest.mark.parametrize("p, q", [(1, 3), (0, 5), (5, 5), (1, 2), (12_345, 65_536), (2**47 - 2, 2**47 - 1), (1, 2**47 - 1)])
-def test_bernoulli_on_every_lane(p, q):
-    """Of the 2**16 first lanes, floor(2**16 p/q) say yes, at most one is undecided and asks for the next one."""
-    for lane in LANES:
-        hit, at = samplers.bernoulli(np.append(lane, np.uint16(0)), 0, p, q)
-        exact = 65_536 * p
-        if int(lane[0]) * q + q <= exact:
-            assert hit and at == 1
-        elif int(lane[0]) * q >= exact:
-            assert not hit  # undecided only by the letter: the remainder 0 says no at the next lane
+@pytest.mark.parametrize("p, q", [(1, 3), (0, 5), (5, 5), (12_345, 65_536), (2**47 - 2, 2**47 - 1), (1, 2**47 - 1)])
+def test_bernoulli_decides_by_the_binary_digits_of_its_probability(p, q):
+    digit = 65_536 * p // q
+    tape = np.zeros(3, np.uint16)
+    for lane in ALL_LANES:
+        tape[0] = lane
+        hit, at = samplers.bernoulli(tape, 0, p, q)
+        if lane == digit:
+            assert at > 1  # undecided: it looks at the next 16 digits
         else:
-            assert at == 2
+            assert at == 1 and hit == (lane < digit)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 7, 100, 1000, 40_000, 65_535, 65_536])
-def test_uniform_on_every_lane(n):
-    """Every value gets exactly floor(2**16 / n) of the lanes; the others are refused."""
-    if not JIT:
-        n = min(n, 100)
-    lanes = np.arange(65_536, dtype=np.uint16) if JIT or n < 4 else None
-    if lanes is None:
-        pytest.skip("slow without the compiler")
-    got = [samplers.uniform(np.array([lane, 0], np.uint16)[: 1 + (lane < 0)], 0, n) for lane in lanes[:0]]
-    tape = np.append(lanes, np.uint16(0))
-    at, values = 0, []
-    while at < 65_536:
-        value, at = samplers.uniform(tape, at, n)
-        if at <= 65_536:
-            values.append(value)
-    assert not got
-    assert (np.bincount(values, minlength=n)[:n] == 65_536 // n).sum() >= n - 1
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 1000, 40_000, 65_535, 65_536])
+def test_uniform_gives_every_value_the_same_number_of_lanes(n):
+    tape = np.zeros(3, np.uint16)
+    hits = np.zeros(n, int)
+    for lane in range(65_536):
+        tape[0] = lane
+        value, at = samplers.uniform(tape, 0, n)
+        if at == 1:
+            hits[value] += 1
+    assert (hits == 65_536 // n).all()
+
+
+def test_uniform_from_two_lanes_refuses_the_unfair_end():
+    n = 2**32 - 2
+    for low, refused in ((0xFFFD, False), (0xFFFE, True), (0xFFFF, True)):
+        tape = np.array([0xFFFF, low, 0, 7, 0], np.uint16)
+        value, at = samplers.uniform(tape, 0, n)
+        assert (value, at) == ((7, 4) if refused else (2**32 - 3, 2))
 
 
 # ---------------------------------------------------------------- by chi-square, fixed words
+
+
+@pytest.mark.parametrize(
+    "a, b", [(0, 3), (1, 10), (1, 1), (7, 2), (AWKWARD.numerator, AWKWARD.denominator), (3, 2**32 - 1)]
+)
+def test_bernoulli_exp(a, b):
+    tape = FixedWords().words(DRAWS).view(np.uint16)
+    at, hits = 0, 0
+    for _ in range(DRAWS // 20):
+        hit, at = samplers.bernoulli_exp(tape, at, a, b)
+        hits += hit
+    n = DRAWS // 20
+    expected = np.exp(-a / b)
+    assert p_value(np.array([hits, n - hits]), [expected, 1 - expected]) > 1e-3
+
+
+@pytest.mark.parametrize("n_trees", [1, 2, 100, 65_535])
+def test_draw_uniform(n_trees):
+    trees = draw_uniform(DRAWS, n_trees, FixedWords())
+    assert trees.dtype == np.int32
+    cells = min(n_trees, 100)
+    observed = np.bincount(trees.astype(np.int64) * cells // n_trees, minlength=cells)
+    weights = np.bincount(np.arange(n_trees) * cells // n_trees)
+    assert p_value(observed, weights / n_trees) > 1e-3
+
+
+LEAVES = [(5, 3, 0), (0, 0), (10, 9), (2, 2, 1), (7, 5, 5, 1), (400, 380), (1, *[0] * 49)]
+
+
+@pytest.mark.parametrize("rate", [TENTH, Fraction(1, 7), Fraction(3, 2), AWKWARD], ids=str)
+@pytest.mark.parametrize("leaf", LEAVES, ids=str)
+def test_labels_follow_their_law(leaf, rate):
+    counts = np.tile(leaf, (DRAWS, 1))
+    for mechanism, labels in (
+        ("permute-and-flip", draw_permute_and_flip(counts, rate, FixedWords())),
+        ("exponential", draw_exponential(counts, rate, FixedWords())),
+        ("global-01", draw_exponential(counts, rate, FixedWords(), top_only=True)),
+    ):
+        assert labels.dtype == np.uint8
+        assert label_p_value(labels, law(mechanism, [leaf], float(rate))[0]) > 1e-4, mechanism
+
+
+def test_rate_zero_is_a_fair_draw():
+    counts = np.tile((90, 3, 0), (DRAWS, 1))
+    for labels in (
+        draw_permute_and_flip(counts, Fraction(0), FixedWords()),
+        draw_exponential(counts, Fraction(0), FixedWords()),
+    ):
+        assert label_p_value(labels, [1 / 3] * 3) > 1e-3
+
+
+@pytest.mark.parametrize(
+    "scale",
+    [Fraction(10), Fraction(7), Fraction(2, 3), Fraction(100_000, 1), Fraction(4_294_967_291, 429_496_731)],
+    ids=str,
+)
+def test_noise_follows_the_discrete_laplace_law(scale):
+    counts = np.full((DRAWS // 2, 2), 17)
+    noise = draw_noisy_counts(counts, scale, FixedWords()) - 17
+    assert noise_p_value(noise.ravel(), float(scale)) > 1e-3
+    assert abs(noise.mean()) < 5 * np.sqrt(2 / DRAWS) * float(scale)
+
+
+def test_labels_read_from_noisy_counts_follow_their_law():
+    counts = np.tile((6, 4, 5), (DRAWS, 1))
+    noisy = draw_noisy_counts(counts, Fraction(3), FixedWords())
+    clamped = np.maximum(noisy, 0)
+    fair = ~clamped.any(axis=1)
+    labels = np.where(fair, np.arange(DRAWS) % 3, clamped.argmax(axis=1))
+    assert label_p_value(labels, noisy_argmax_law([(6, 4, 5)], 3)[0]) > 1e-3
+
+
+# ---------------------------------------------------------------- tape, limits, bad input
+
+
+def test_results_do_not_depend_on_where_the_tape_ends(monkeypatch):
+    """A row that a tape cuts is replayed, not redrawn: tiny tapes give what one long tape gives."""
+    rng = np.random.default_rng(1)
+    counts = rng.integers(0, 30, (120, 3))
+
+    class OneStream(SecretSource):
+        """The same lanes, however they are asked for."""
+
+        __slots__ = ("_place",)
+        _all = np.random.default_rng(3).integers(0, 2**64, 200_000, np.uint64)
+
+        def __init__(self):
+            self._place = 0
+
+        def words(self, n):
+            self._place += n
+            return self._all[self._place - n : self._place].copy()
+
+    def draw():
+        return [
+            draw_uniform(300, 77, OneStream()),
+            draw_permute_and_flip(counts, TENTH, OneStream()),
+            draw_exponential(counts, TENTH, OneStream()),
+            draw_exponential(counts, TENTH, OneStream(), top_only=True),
+            draw_noisy_counts(counts, Fraction(1_000_000, 999_983), OneStream()),
+            draw_noisy_counts(counts, Fraction(4_294_967_291, 7), OneStream()),
+        ]
+
+    long = draw()
+    for lanes in (4, 8, 20):
+        monkeypatch.setattr(samplers, "LANES", lanes)
+        for a, b in zip(long, draw(), strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_nothing_overflows_at_the_limits():
+    """Without the compiler numpy warns of overflows, and warnings are errors here."""
+    counts = np.tile((0, 2**31 - 1, 0), (200, 1))
+    largest, near_one = Fraction(2**32 - 1), Fraction(2**32 - 1, 2**32 - 2)
+    for rate in (largest, near_one, 1 / largest, TENTH):
+        flat = rate * 2**31 < 1
+        for labels in (draw_permute_and_flip(counts, rate, FixedWords()), draw_exponential(counts, rate, FixedWords())):
+            assert flat or (labels == 1).all()
+    noise = draw_noisy_counts(counts, largest, FixedWords()) - counts
+    assert (np.abs(noise) < 2**38).all() and np.abs(noise).mean() == pytest.approx(2**32, rel=0.3)
+    assert (draw_noisy_counts(counts, 1 / largest, FixedWords()) == counts).all()
+
+
+def test_a_broken_source_is_an_error_and_not_a_silent_answer(monkeypatch):
+    monkeypatch.setattr(samplers, "MAX_LANES", 2**16)
+    with pytest.raises(RuntimeError, match="source of randomness is broken"):
+        draw_uniform(1, 3, StuckWords(0))  # lane 0 is refused for ever
+
+
+@pytest.mark.parametrize(
+    "counts, message",
+    [
+        ([[1.0, 2.0]], "whole numbers"),
+        ([1, 2], "whole numbers"),
+        ([[-1, 2]], "between 0 and"),
+        ([[0, 2**31]], "between 0 and"),
+        (np.zeros((2, 51), int), "at most 50 classes"),
+    ],
+)
+def test_bad_counts(counts, message):
+    for draw in (draw_permute_and_flip, draw_exponential, draw_noisy_counts):
+        with pytest.raises(ValueError, match=message):
+            draw(np.array(counts), TENTH, FixedWords())
+
+
+def test_bad_rates_and_trees():
+    with pytest.raises(ValueError, match="32-bit"):
+        draw_permute_and_flip(np.array([[1, 2]]), Fraction(1, 2**32), FixedWords())
+    for n_trees in (0, 2**16):
+        with pytest.raises(ValueError, match="n_trees"):
+            draw_uniform(3, n_trees, FixedWords())
+
+
+def test_the_systems_entropy():
+    leaf = (4, 2, 0)
+    counts = np.tile(leaf, (DRAWS, 1))
+    for rate in (TENTH, Fraction(1, 7)):
+        found = [label_p_value(draw_uniform(DRAWS, 7, SecretSource()), [1 / 7] * 7)]
+        for labels, mechanism in (
+            (draw_permute_and_flip(counts, rate, SecretSource()), "permute-and-flip"),
+            (draw_exponential(counts, rate, SecretSource()), "exponential"),
+            (draw_exponential(counts, rate, SecretSource(), top_only=True), "global-01"),
+        ):
+            found.append(label_p_value(labels, law(mechanism, [leaf], float(rate))[0]))
+        noisy = draw_noisy_counts(counts[:, :2], 1 / rate, SecretSource()) - counts[:, :2]
+        found += [noise_p_value(noisy[:, 0], float(1 / rate)), noise_p_value(noisy[:, 1], float(1 / rate))]
+        assert min(found) > 1e-8
+
+
+# ---------------------------------------------------------------- simulators
+
+
+@pytest.mark.parametrize(
+    "mechanism", ["permute-and-flip", "exponential", "global-01", "smooth-sensitivity", "smooth-sensitivity-clamped"]
+)
+@pytest.mark.parametrize("leaf", [(5, 3, 0), (0, 0), (3, 4), (9, 8), (2, 2, 1), (0, 0, 0), (7, 5, 5, 1)], ids=str)
+def test_simulated_labels_follow_their_law(leaf, mechanism):
+    labels = simulate_labels(np.tile(leaf, (DRAWS, 1)), mechanism, 0.6, seed=3)
+    assert labels.dtype == np.uint8
+    assert label_p_value(labels, law(mechanism, [leaf], 0.6)[0]) > 1e-4
+
+
+@pytest.mark.parametrize("scale", [0.4, 3, 250.0])
+def test_simulated_counts_follow_their_laws(scale):
+    counts = np.full((DRAWS // 2, 2), 17)
+    noise = simulate_noisy_counts(counts, scale, seed=5) - 17
+    assert noise.dtype == np.int64 and noise_p_value(noise.ravel(), scale) > 1e-3
+    smooth = simulate_laplace(counts, scale, seed=5) - 17
+    assert kstest(smooth.ravel(), "laplace", args=(0, scale)).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize(
+    "simulate",
+    [
+        *[
+            lambda c, seed, m=m: simulate_labels(c, m, 0.3, seed)
+            for m in ("permute-and-flip", "exponential", "global-01", "smooth-sensitivity")
+        ],
+        lambda c, seed: simulate_noisy_counts(c, 2.0, seed),
+        lambda c, seed: simulate_laplace(c, 2.0, seed),
+    ],
+)
+def test_one_leafs_counts_move_no_other_leafs_draw(simulate, n_classes):
+    counts = np.random.default_rng(0).integers(0, 8, (400, n_classes))
+    counts[::3] = 0
+    everyone = simulate(counts, 7)
+    changed = counts.copy()
+    changed[123] = 1000 * np.arange(n_classes)
+    others = np.arange(400) != 123
+    np.testing.assert_array_equal(simulate(changed, 7)[others], everyone[others])
+    np.testing.assert_array_equal(simulate(counts[:50], 7), everyone[:50])  # more leaves move none either
+    assert (simulate(counts, 8) != everyone).any()
+
+
+def test_simulators_at_the_limits():
+    counts = np.array([[0, 2**31 - 1], [2**31 - 1, 0], [0, 0]])
+    for mechanism in ("permute-and-flip", "exponential", "smooth-sensitivity", "smooth-sensitivity-clamped"):
+        for rate in (1e-9, 1.0, 1e4):
+            labels = simulate_labels(counts, mechanism, rate, seed=2**64 - 1)
+            assert rate < 1 or labels[:2].tolist() == [1, 0]

@@ -8,7 +8,7 @@ import streamlit as st
 from dpforest import plotting
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
-from ui.page import titled
+from ui.page import chart, titled
 from ui.release import released_here
 from ui.sidebar import Choice
 from ui.wording import epsilon_text
@@ -23,16 +23,12 @@ def show(choice: Choice, certificate: Certificate, ledger: Ledger) -> None:
             help="Width is cost. Blocks side by side add up, because each asks the same rows again. Blocks on top of "
             "each other do not, because each row is asked by one of them only.",
         )
-        st.plotly_chart(
-            plotting.budget_picture(ledger),
-            config=plotting.CONFIG,
-            alt="The charges of the ledger as blocks on the line from 0 to ε.",
-        )
+        chart(plotting.budget_picture(ledger), "The charges of the ledger as blocks on the line from 0 to ε.")
         st.markdown(" ".join(_sentence(entry) for entry in ledger.entries))
         st.dataframe(ledger_table(ledger), hide_index=True, alt="The ledger: every access to the data and its cost.")
         st.caption(f"Spent {ledger.spent} of {ledger.epsilon}, as exact fractions. A release never spends more.")
     else:
-        st.info("No budget is drawn on: what has no guarantee cannot be paid for with ε.", icon="🧾")
+        st.info("No budget is drawn on: what has no guarantee cannot be paid for with ε.", icon=":material/receipt_long:")
     titled("The certificate a release would carry", "Simulated")
     st.code(str(certificate), language=None, wrap_lines=True)
     released_here()

@@ -11,7 +11,7 @@ from dpforest.plotting.curve import series, spread_over
 from dpforest.plotting.style import percent
 from dpforest.tradeoff import Curve
 from ui.headline import is_skewed
-from ui.page import titled
+from ui.page import chart, titled
 from ui.sidebar import LINKED, Choice
 
 MEASURES = {"accuracy": "accuracy", "balanced accuracy": "balanced"}
@@ -37,7 +37,7 @@ class Panel:
                     label_visibility="collapsed",
                 )  # fmt: skip
         self._measure = MEASURES.get(shown, "accuracy")
-        self._chart = st.plotly_chart(self._figure(curve), config=plotting.CONFIG, alt=self._alt(curve))
+        self._chart = chart(self._figure(curve), self._alt(curve))
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             self._insight = st.caption(insight(curve, self._measure), width="content")
             st.download_button(
@@ -47,7 +47,7 @@ class Panel:
 
     def refine(self, curve: Curve) -> None:
         """The same chart, surer."""
-        self._chart.plotly_chart(self._figure(curve), config=plotting.CONFIG, alt=self._alt(curve))
+        chart(self._figure(curve), self._alt(curve), self._chart)
         self._insight.caption(insight(curve, self._measure), width="content")
 
     def _figure(self, curve: Curve):

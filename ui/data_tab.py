@@ -26,7 +26,7 @@ def show(choice: Choice) -> None:
     _leaks(table)
     titled(
         "What everybody may know",
-        "Simulated",
+        "Curator only" if table.domain.leaks() else None,
         help="The forest is built from this alone, so all of it becomes public. Bounds that are too wide cost a little "
         "accuracy; bounds that were read from the rows tell something about the rows.",
     )
@@ -51,14 +51,14 @@ def show(choice: Choice) -> None:
 def _leaks(table: Table) -> None:
     leaks = table.domain.leaks()
     if not leaks:
-        st.success("Nothing here was read from the rows, so a release of this forest can be certified.", icon="✅")
+        st.success("Nothing here was read from the rows, so a release of this forest can be certified.", icon=":material/check:")
         return
     st.info(
         f"**{plural(len(leaks), 'entry').replace('entrys', 'entries')} below {'was' if len(leaks) == 1 else 'were'} read from "
         "the rows.** The lowest value in a column may be one person's, and publishing it tells on them. Correct each to "
         "what is known without looking (an age lies between 0 and 120) and write in the last column where that is known "
         "from. What you write goes into the certificate as *asserted by you*.",
-        icon="🔎",
+        icon=":material/search:",
     )
 
 
@@ -115,7 +115,8 @@ def _editor(table: Table) -> pd.DataFrame:
         disabled=["attribute", "state"],
         column_config=config,
         key=f"editor_{tables.fingerprint(table.domain)[:12]}",
-        height=min(38 * (len(rows) + 1), 460),
+        height=min(36 * (len(rows) + 1), 460),
+        placeholder="",
         alt="The public domain: a row for each attribute with its bounds or values and where they are known from.",
     )
 

@@ -186,42 +186,28 @@ class Settings:
         return (self.kind, self.mode, self.depth, self.trees, self.neighbours, self.options)
 
 
-def as_code(settings: Settings, dataset: str | None, label: str, domain: Domain) -> str:
+def as_code(settings: Settings, dataset: str | None, label: str) -> str:
     """The Python that releases the same forest in a notebook.
 
     Parameters
     ----------
     dataset : str or None
-        Name of a bundled table; None for an upload.
+        Name of a bundled table as it comes; None for an upload, an edited domain or another label.
     """
     name = FORESTS[settings.kind].estimator.__name__
-    arguments = ", ".join(f"{key}={value!r}" for key, value in settings.parameters().items())
+    arguments = [f"    {key}={value!r}," for key, value in settings.parameters().items()]
     if dataset:
-        lines = [
-            f"from dpforest import {name}, load_dataset",
-            "",
-            f"data = load_dataset({dataset!r})",
-            "X, y, domain = data.X, data.y, data.domain",
-        ]
+        lines = [f"from dpforest import {name}, load_dataset", "", f"data = load_dataset({dataset!r})"]
+        X, y, domain = "data.X", "data.y", "data.domain"
     else:
         lines = [
             "import json",
-            "import pandas as pd",
             f"from dpforest import Domain, {name}, read_csv",
             "",
             'table = read_csv("your.csv").table',
-            f"X, y = table.drop(columns={label!r}), table[{label!r}]",
-            'domain = Domain.from_dict(json.load(open("domain.json")))  # download it from the Data tab',
+            'domain = Domain.from_dict(json.load(open("domain.json")))  # from the Data tab',
         ]
-    return "\n".join(
-        [
-            *lines,
-            "",
-            f"forest = {name}(",
-            f"    {arguments},",
-            "    domain=domain,",
-            ").fit(X, y)",
-            "print(forest.certificate_)",
-            *(["open('forest.json', 'w').write(forest.released_.to_json())"] if settings.certified else []),
-        ]
-    )
+        X, y, domain = "table", f"table[{label!r}]", "domain"
+    end = ['open("forest.json", "w").write(forest.released_.to_json())'] if settings.certified else []
+    fit = [f"forest = {name}(", *arguments, f"    domain={domain},", f").fit({X}, {y})", "print(forest.certificate_)"]
+    return "\n".join([*lines, "", *fit, *end])

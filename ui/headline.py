@@ -28,7 +28,8 @@ def header(choice: Choice) -> None:
     ]
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"):
         st.markdown(f"**{title}** · {' · '.join(facts)}", width="content")
-        badge("Simulated", f" at ε = {settings.epsilon:g}, {settings.neighbours}")
+        held = "" if settings.certified else " claimed"
+        badge("Simulated", f" at ε = {settings.epsilon:g}{held}, {settings.neighbours}")
 
 
 def is_skewed(curve: Curve) -> bool:

@@ -10,7 +10,7 @@ from dpforest import plotting
 from dpforest.plotting.style import flip_percent, percent
 from dpforest.plotting.words import path_text
 from dpforest.views import ForestView
-from ui.page import titled
+from ui.page import chart, titled
 from ui.sidebar import Choice
 from ui.tree_tab import choose_tree
 
@@ -29,10 +29,9 @@ def show(choice: Choice, view: ForestView) -> None:
         help="A label flips when the leaf publishes a class that is not its most frequent one. Leaves count by their "
         "records, because a leaf with many records matters to many people.",
     )
-    st.plotly_chart(
+    chart(
         plotting.flip_histogram(flip, n_rows, view.domain.n_classes),
-        config=plotting.CONFIG,
-        alt="Histogram of the flip rate of leaves, weighted by the records in them.",
+        "Histogram of the flip rate of leaves, weighted by the records in them.",
     )
     mean = float(np.average(flip[full], weights=n_rows[full])) if full.any() else 0.0
     st.markdown(

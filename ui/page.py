@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
+import plotly.graph_objects as go
 import streamlit as st
+
+from dpforest.plotting import CONFIG
 
 Badge = Literal["Released", "Simulated", "Curator only", "Not certified"]
 
@@ -17,15 +20,19 @@ _BADGES: dict[str, tuple[Literal["blue", "gray", "orange", "red"], str]] = {
 
 # Constants only: nothing from data ever gets into HTML.
 _STYLE = """<style>
-.st-key-headline h3 {font-size: 1.85rem; padding: 0; line-height: 1.25; font-variant-numeric: tabular-nums}
-.st-key-headline [data-testid=stVerticalBlock] {gap: 0.15rem}
-.st-key-focus > div {overflow-x: auto}
-.st-key-focus [data-testid=stPlotlyChart] {min-width: 820px}
+.st-key-headline h3 {font-size: 1.85rem; padding: 0; line-height: 1.3; font-variant-numeric: tabular-nums}
+.st-key-headline [data-testid=stMarkdownContainer] {margin-bottom: 0}
+.st-key-headline [data-testid=stVerticalBlock] {gap: 0.35rem}
+@media (max-width: 900px) {
+  .st-key-focus {overflow-x: auto}
+  .st-key-focus [data-testid=stElementContainer] {min-width: 820px}
+}
 @media (max-width: 640px) {
-  .st-key-headline > [data-testid=stHorizontalBlock] {display: grid; grid-template-columns: 1fr 1fr; gap: 0.6rem}
-  .st-key-headline > [data-testid=stHorizontalBlock] > div {min-width: 0; width: auto}
+  .st-key-headline [data-testid=stHorizontalBlock] {display: grid; grid-template-columns: 1fr 1fr; gap: 0.6rem}
+  .st-key-headline [data-testid=stColumn] {width: auto; min-width: 0}
+  .st-key-headline [data-testid=stColumn] [data-testid=stVerticalBlock] {padding: 0.6rem}
+  .st-key-headline [data-testid=stColumn] > [data-testid=stVerticalBlock] {padding: 0}
   .st-key-headline h3 {font-size: 1.35rem}
-  .st-key-headline [data-testid=stLayoutWrapper] > div {padding: 0.6rem}
 }
 </style>"""
 
@@ -35,7 +42,7 @@ def open_page(title: str) -> None:
     st.set_page_config(page_title=f"{title} · dpforest", page_icon="🌲", layout="wide")
     st.html(_STYLE)
     with st.sidebar:
-        st.markdown("### 🌲 dpforest", anchors=False)
+        st.markdown("### dpforest", anchors=False)
         st.page_link("app.py", label="Explore")
         st.page_link("pages/1_Use_a_forest.py", label="Use a released forest")
 
@@ -46,13 +53,20 @@ def badge(kind: Badge, detail: str = "") -> None:
     st.badge(f"{kind}{detail}", color=colour, help=meaning)
 
 
-def titled(title: str, kind: Badge, help: str | None = None) -> None:
+def titled(title: str, kind: Badge | None, help: str | None = None) -> None:
     """Title of a figure beside its badge."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"##### {title}", width="content", anchors=False, help=help)
-        badge(kind)
+        if kind:
+            badge(kind)
+
+
+def chart(figure: go.Figure, alt: str, place=st, **settings):
+    """A plotly figure whose texts can be read on a light and on a dark page."""
+    figure.update_layout(font_color="#E7ECF0" if st.context.theme.type == "dark" else "#1B2229")
+    return place.plotly_chart(figure, config=CONFIG, alt=alt, **settings)
 
 
 def sorry(sentence: object) -> None:
     """Something a person can mend, in one sentence. Not red: red is for broken claims of privacy."""
-    st.warning(str(sentence).replace("$", "\\$"), icon="✋")
+    st.warning(str(sentence).replace("$", "\\$"), icon=":material/info:")

@@ -60,7 +60,8 @@ def button(choice: Choice, certificate: Certificate) -> None:
             st.caption("No release: as published, this forest does not have the privacy it claims.")
         else:
             if st.button("Release this forest", type="primary", width="stretch", disabled=not certificate.certified):
-                _dialog(choice, certificate)
+                st.session_state["just_released"] = None
+                _dialog(choice)
             if not certificate.certified:
                 st.caption(_why_not(certificate))
         for people in sorted({r.people for r in releases()}):
@@ -81,23 +82,30 @@ def _why_not(certificate: Certificate) -> str:
     )
 
 
-@st.dialog("Release this forest", width="large")
-def _dialog(choice: Choice, certificate: Certificate) -> None:
+@st.dialog("Release this forest", width="large", on_dismiss="rerun")
+def _dialog(choice: Choice) -> None:
+    made = st.session_state.get("just_released")
+    if made is None:
+        _ask(choice)
+        return
+    badge("Released")
+    st.code(made.certificate, language=None, wrap_lines=True)
+    _download(made, "in_dialog")
+    st.caption("Kept for this session in the Budget tab, and ready on the page “Use a released forest”.")
+
+
+def _ask(choice: Choice) -> None:
+    """What it costs, whom it concerns, and the button."""
     table, settings = choice.table, choice.settings
     st.markdown(
-        f"Draws exact noise once, on all {plural(len(table.frame), 'row')} of **{plain(table.title.split(',')[0])}**. It costs "
-        f"**ε = {epsilon_text(settings.epsilon)}** ({settings.neighbours}), which cannot be taken back."
+        f"This draws exact noise once, on all {plural(len(table.frame), 'row')} of **{plain(table.title.split(',')[0])}**. It "
+        f"costs **ε = {epsilon_text(settings.epsilon)}** ({settings.neighbours}), which cannot be taken back."
     )
     if not table.is_public:
-        st.info(LOOKED + " If this table is public anyway, say so in the Data tab.", icon="👁️")
+        st.info(LOOKED + " If this table is public anyway, say so in the Data tab.", icon=":material/visibility:")
     people = _people(choice)
-    if st.button("Release", type="primary", key="release_now"):
+    if st.button(f"Release for ε = {epsilon_text(settings.epsilon)}", type="primary", key="release_now"):
         _release(choice, people)
-    made = st.session_state.get("last_release")
-    if made is not None and made.certificate and st.session_state.get("release_open"):
-        badge("Released")
-        st.code(made.certificate, language=None, wrap_lines=True)
-        _download(made, "in_dialog")
 
 
 def _people(choice: Choice) -> int:
@@ -133,7 +141,8 @@ def _release(choice: Choice, people: int) -> None:
         len(releases()) + 1,
     )  # fmt: skip
     releases().append(made)
-    st.session_state["last_release"], st.session_state["release_open"] = made, True
+    st.session_state["just_released"] = made
+    st.rerun(scope="fragment")
 
 
 def _download(release: Release, place: str) -> None:

@@ -85,7 +85,7 @@ def _upload() -> Table | None:
         st.info(
             "Attach a CSV file in the sidebar to explore it. A link never carries a file: if you followed one, attach "
             "the same file again and the settings of the link apply to it.",
-            icon="📎",
+            icon=":material/attach_file:",
         )
         return None
     try:
@@ -140,15 +140,16 @@ def _forest(table: Table) -> Settings:
         bind=LINKED,
         help=f"More trees vote, and either share the rows or share ε. The paper takes {forest.trees}.",
     )
-    neighbours = st.radio(
-        "What must be hard to notice",
-        list(NEIGHBOURS),
-        key="neighbours",
-        bind=LINKED,
-        help="ε bounds how much the release can change with one row more or less (add-remove), or with one row "
-        "exchanged for another (replace-one; the number of rows is then public).",
-    )
-    chosen = tuple((option.parameter, _option(option, mode)) for option in forest.options)
+    with st.expander("Fine settings"):
+        neighbours = st.radio(
+            "What must be hard to notice",
+            list(NEIGHBOURS),
+            key="neighbours",
+            bind=LINKED,
+            help="ε bounds how much the release can change with one row more or less (add-remove), or with one row "
+            "exchanged for another (replace-one; the number of rows is then public).",
+        )
+        chosen = tuple((option.parameter, _option(option, mode)) for option in forest.options)
     return Settings(
         kind,
         mode,
@@ -192,8 +193,8 @@ def share(choice: Choice) -> None:
             st.code(link, language=None, wrap_lines=True)
         with st.popover("As code"):
             st.caption("The same release in a notebook.")
-            name = None if table.uploaded else table.key
-            st.code(as_code(settings, name, table.label, table.domain), language="python", wrap_lines=True)
+            as_it_comes = not table.uploaded and table.domain == tables.bundled(table.key).domain
+            st.code(as_code(settings, table.key if as_it_comes else None, table.label), language="python")
         st.button("Clear my data", on_click=clear, help="Forget uploads, edits and what was released in this session.")
 
 

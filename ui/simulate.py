@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ from ui.forests import EPSILONS, FORESTS, MODES, Settings
 from ui.tables import Table, fingerprint, split
 
 FIRST, LAST = 2, 20
+N_JOBS = min(os.cpu_count() or 1, 4)
 
 
 class Shared:
@@ -53,7 +55,7 @@ class Shared:
 
 
 def _make(key: tuple, _table: Table, _settings: Settings) -> Shared:
-    return Shared(Simulation(_settings.estimator(_table.domain), _table.domain, split(_table), epsilons=EPSILONS))
+    return Shared(Simulation(_settings.estimator(_table.domain), _table.domain, split(_table), epsilons=EPSILONS, n_jobs=N_JOBS))
 
 
 _for_all = st.cache_resource(max_entries=8, show_spinner=False)(_make)

@@ -11,10 +11,13 @@ from dpforest.plotting.words import ancestors, answer, question
 from dpforest.trees.layout import LEAF
 from dpforest.trees.routing import leaves_of_rows
 from dpforest.views import ForestView, NodeTable
-from ui.page import titled
+from ui.page import chart, titled
 from ui.sidebar import Choice
 from ui.tables import split
 from ui.wording import plain, plural
+
+
+WIDTHS = ("as wide as its records", "all leaves alike")
 
 
 def show(choice: Choice, view: ForestView) -> None:
@@ -26,36 +29,45 @@ def show(choice: Choice, view: ForestView) -> None:
     nodes = view.nodes(tree)
     path = _followed(choice, view, tree, row) if row is not None else []
     root = _root(choice, tree, nodes)
+    by_records = st.session_state.get("width", WIDTHS[0]) == WIDTHS[0]
     titled(
         f"Tree {tree + 1} of {view.trees.n_trees}: {plural(view.trees.select(tree).n_leaves, 'leaf')}".replace("leafs", "leaves"),
         "Curator only",
         help="One row for each level of the tree, the root on top. Colour is the rate at which the label of a leaf "
         "flips away from the most frequent class; above the leaves it is the mean over the records below.",
     )
-    st.plotly_chart(
-        plotting.tree_overview(nodes, view.domain, root=root, path=path),
+    chart(
+        plotting.tree_overview(nodes, view.domain, root=root, path=path, by_records=by_records),
+        f"Overview of tree {tree + 1}: a row for each level, coloured by the rate at which labels flip.",
         key="overview",
         on_select=lambda: _clicked("overview", choice, tree),
         selection_mode="points",
-        config=plotting.CONFIG,
-        alt=f"Overview of tree {tree + 1}: a row for each level, coloured by the rate at which labels flip.",
     )
-    st.caption("Grey: no data, the label is pure noise. Click anywhere to read the tree from there.")
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.caption(
+            "Colour: rate at which labels flip; grey: no data, the label is pure noise. Click anywhere to read the tree "
+            "from there.", width="content",
+        )  # fmt: skip
+        st.segmented_control(
+            "Width of a leaf", WIDTHS, default=WIDTHS[0], required=True, key="width", persist_state="session",
+            label_visibility="collapsed",
+        )  # fmt: skip
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        with st.container(width="content"):
+            titled("Questions from here on" if root else "Questions from the root", "Curator only")
+        levels = st.segmented_control(
+            "Levels shown", [3, 4, 5, 6], default=5, required=True, key="levels", persist_state="session",
+            format_func=lambda n: f"{n} levels", label_visibility="collapsed",
+        )  # fmt: skip
     _breadcrumb(choice, view, tree, nodes, root)
-    levels = st.session_state.get("levels", 5)
     with st.container(key="focus"):
-        st.plotly_chart(
+        chart(
             plotting.focus_tree(nodes, view.domain, root=root, levels=levels, path=path),
+            f"Questions of tree {tree + 1} from the node chosen, with the label and flip rate of each leaf.",
             key="focus_chart",
             on_select=lambda: _clicked("focus_chart", choice, tree),
             selection_mode="points",
-            config=plotting.CONFIG,
-            alt=f"Questions of tree {tree + 1} from the node chosen, with the label and flip rate of each leaf.",
         )
-    st.segmented_control(
-        "Levels shown", [3, 4, 5, 6], default=5, required=True, key="levels", persist_state="session",
-        help="The drawing stops earlier where branches are many.",
-    )  # fmt: skip
 
 
 def choose_tree(view: ForestView) -> int:
@@ -95,13 +107,13 @@ def _followed(choice: Choice, view: ForestView, tree: int, row: int) -> list[int
     )
     with st.expander("What the record says"):
         st.markdown(" · ".join(f"{plain(f.name)} **{plain(_value(f, c))}**" for f, c in zip(view.domain.features, codes, strict=True)))
-    st.plotly_chart(
+    chart(
         plotting.votes(labels, flip, classes, tree=tree, truth=truth),
+        "One square for each tree, grouped by the class it votes for, coloured by the flip rate of the leaf.",
         key="votes",
+        width=620,
         on_select=_voted,
         selection_mode="points",
-        config=plotting.CONFIG,
-        alt="One square for each tree, grouped by the class it votes for, coloured by the flip rate of the leaf.",
     )
     return view.path(tree, codes)
 
@@ -146,7 +158,6 @@ def _root(choice: Choice, tree: int, nodes: NodeTable) -> int:
 
 def _breadcrumb(choice: Choice, view: ForestView, tree: int, nodes: NodeTable, root: int) -> None:
     """The questions and answers that lead to where the drawing starts; each leads back up."""
-    titled("Questions from here on" if root else "Questions from the root", "Curator only")
     steps = ancestors(nodes.trees, root)
     if len(steps) == 1:
         return

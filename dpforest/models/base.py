@@ -118,6 +118,7 @@ class RandomStructureClassifier(ClassifierMixin, BaseEstimator):
             self.plan(domain, n_rows),
             domain,
             epsilon=_as_fraction(self.epsilon),
+            structure_seed=int(self.structure_seed),
             random_state=self.random_state,
         )
 

@@ -63,14 +63,14 @@ def fit_forest(
 
 
 def preview(
-    plan: Plan, domain: Domain, *, epsilon: Fraction | None, random_state: int | None
+    plan: Plan, domain: Domain, *, epsilon: Fraction | None, structure_seed: int, random_state: int | None
 ) -> tuple[Certificate, Ledger]:
     """Certificate and ledger of a release, from public knowledge: those of an empty table."""
     source = source_for(random_state)
     is_release = epsilon is not None and not plan.as_published
     ledger = Ledger(epsilon if is_release else None, plan.neighbours)
     if epsilon is not None and is_release:
-        trees = plan.grow(domain, 0)
+        trees = plan.grow(domain, structure_seed)
         _release(plan, np.zeros((trees.n_leaves, domain.n_classes), np.int64), epsilon, ledger, DemoSource(0))
     return _certificate(plan, domain, ledger, source, epsilon), ledger
 

@@ -55,7 +55,7 @@ def flip_histogram(flip: np.ndarray, n_rows: np.ndarray, n_classes: int) -> go.F
     fig.update_xaxes(
         title="rate at which the leaf's label flips", tickformat=".0%", range=[0, top], zeroline=False, showgrid=False
     )
-    fig.update_yaxes(title="share of records", tickformat=".0%", rangemode="tozero", zeroline=False)
+    fig.update_yaxes(title="share of records", tickformat=".0%", range=[0, 1.18 * max(float(share.max()), 0.01)], zeroline=False)
     return fig
 
 

@@ -103,7 +103,7 @@ class Certificate:
         else:
             lines = ["NOT CERTIFIED."]
             if self.epsilon is not None:
-                known = "unbounded" if math.isinf(self.true_epsilon) else _number(self.true_epsilon)
+                known = "no finite bound" if math.isinf(self.true_epsilon) else _number(self.true_epsilon)
                 lines.append(f"Nominal ε = {_number(float(self.epsilon))}; true privacy loss: {known}.")
             lines += [f"  Why: {reason}" for reason in self.reasons]
         lines.append(f"Mechanism: {self.mechanism}.")

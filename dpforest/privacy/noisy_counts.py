@@ -17,6 +17,7 @@ import numpy as np
 from numba import njit
 
 NEGATIVE_RULES: Final = ("clamp", "paper")
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
 
 def discrete_laplace_pmf(z: np.ndarray, scale: float) -> np.ndarray:
@@ -38,7 +39,7 @@ def noisy_argmax_law(counts: np.ndarray, scale: float, negative: str = "clamp") 
     Returns
     -------
     float array (L, K)
-        Two classes in closed form; more by summation over the winner's count, exact to rounding.
+        Two classes in closed form; more by summation over the winner's count, to about 1e-10.
 
     Notes
     -----
@@ -55,15 +56,13 @@ def noisy_argmax_law(counts: np.ndarray, scale: float, negative: str = "clamp") 
     _check(negative)
     if k == 2:
         return _two_classes(counts, 1.0 / scale, negative)
-    out = np.empty((n, k))
-    reach = int(np.ceil(45 * scale)) + 2  # what is left out is below exp(-45) of what is kept
-    powers = np.exp(-np.arange(counts.max(initial=0) + reach + 2) / scale)
+    out = np.zeros((n, k))
     filled = counts.any(axis=1)
-    _sum_over_winner(counts[filled], powers, reach, negative == "paper", part := np.empty((int(filled.sum()), k)))
+    _sum_over_winner(counts[filled], float(scale), negative == "paper", _NODES, _WEIGHTS, part := out[filled])
     out[filled] = part
     if not filled.all():
-        empty = np.empty((1, k))
-        _sum_over_winner(np.zeros((1, k), np.int64), powers, reach, negative == "paper", empty)
+        empty = np.zeros((1, k))
+        _sum_over_winner(np.zeros((1, k), np.int64), float(scale), negative == "paper", _NODES, _WEIGHTS, empty)
         out[~filled] = empty
     return out
 
@@ -123,42 +122,76 @@ def _two_classes(counts: np.ndarray, rate: float, negative: str) -> np.ndarray:
 
 
 @njit(nogil=True, cache=True)
-def _at_most(d, powers, q):
-    """P(Z <= d)."""
-    return 1.0 - powers[d + 1] / (1.0 + q) if d >= 0 else powers[-d] / (1.0 + q)
+def _sum_over_winner(counts, scale, paper, nodes, weights, out):
+    """P(c) = Σ_{x>=1} P(N_c = x) Π_{i<c} P(N_i < x) Π_{i>c} P(N_i <= x) + P(fair draw)/K, all N_i >= 0 under `paper`.
+
+    Between two counts the terms are one smooth function of x. There the sum goes piece by piece, at most half a scale
+    wide, by a rule of 8 nodes that sums polynomials of degree 7 over equidistant points exactly: the Gauss-Legendre
+    rule for their integral, and a correction in 1/m². Short pieces are summed term by term.
+    """
+    n_leaves, k = counts.shape
+    q = np.exp(-1.0 / scale)
+    peak = -np.expm1(-1.0 / scale) / (1.0 + q)
+    widest = max(2 * len(nodes), int(scale / 2))
+    reach = int(35 * scale) + 2  # what is left out is below exp(-35) of what is kept
+    work = np.empty((3, k + 1))
+    for leaf in range(n_leaves):
+        n = counts[leaf]
+        borders = np.sort(n)
+        start = 1
+        for s in range(k + 1):
+            stop = borders[s] if s < k else borders[k - 1] + reach
+            while start <= stop:
+                m = min(widest, stop - start + 1)
+                if m <= 2 * len(nodes):
+                    for x in range(start, start + m):
+                        _add_terms(float(x), 1.0, start, n, scale, q, peak, paper, work, out[leaf])
+                else:
+                    h = 1.0 / (m * m)
+                    # Means of x², x⁴, x⁶ over the m points in (-1, 1), turned into means of Legendre polynomials.
+                    x2, x4, x6 = (1 - h) / 3, (3 - 10 * h + 7 * h * h) / 15, (3 - 21 * h + 49 * h**2 - 31 * h**3) / 21
+                    m2, m4 = (3 * x2 - 1) / 2, (35 * x4 - 30 * x2 + 3) / 8
+                    m6 = (231 * x6 - 315 * x4 + 105 * x2 - 5) / 16
+                    for i in range(len(nodes)):
+                        t = nodes[i] ** 2
+                        p2, p4 = (3 * t - 1) / 2, (35 * t * t - 30 * t + 3) / 8
+                        p6 = (231 * t**3 - 315 * t * t + 105 * t - 5) / 16
+                        weight = m * weights[i] / 2 * (1 + 5 * m2 * p2 + 9 * m4 * p4 + 13 * m6 * p6)
+                        x = start + (m - 1) / 2 + nodes[i] * m / 2
+                        _add_terms(x, weight, start, n, scale, q, peak, paper, work, out[leaf])
+                start += m
+        any_negative, all_zero, none_positive = 0.0, 1.0, 1.0
+        for c in range(k):
+            low = np.exp(-n[c] / scale)
+            any_negative += (1.0 - any_negative) * low * q / (1.0 + q)
+            all_zero *= peak * low
+            none_positive *= low / (1.0 + q)
+        for c in range(k):
+            out[leaf, c] += (any_negative + all_zero if paper else none_positive) / k
 
 
 @njit(nogil=True, cache=True)
-def _sum_over_winner(counts, powers, reach, paper, out):
-    """P(c) = Σ_{x>=1} P(N_c = x) Π_{i<c} P(N_i < x) Π_{i>c} P(N_i <= x) + P(fair draw)/K, all N_i >= 0 under `paper`.
+def _add_terms(x, weight, start, n, scale, q, peak, paper, work, out):
+    """Add weight times the term of every class at x, which lies in a piece that begins at `start`.
 
-    powers[d] = q^d.
+    A piece lies on one side of every count. On both sides P(N = x), P(N < x) and P(N <= x) follow from one power.
     """
-    q, k = powers[1], counts.shape[1]
-    peak = (1.0 - q) / (1.0 + q)
-    before, after = np.empty(k + 1), np.empty(k + 1)
-    for leaf in range(counts.shape[0]):
-        n = counts[leaf]
-        out[leaf, :] = 0.0
-        for x in range(1, n.max() + reach):
-            before[0], after[k] = 1.0, 1.0
-            for i in range(k):
-                j = k - 1 - i
-                floor_i = powers[n[i] + 1] / (1.0 + q) if paper else 0.0
-                floor_j = powers[n[j] + 1] / (1.0 + q) if paper else 0.0
-                before[i + 1] = before[i] * (_at_most(x - 1 - n[i], powers, q) - floor_i)
-                after[j] = after[j + 1] * (_at_most(x - n[j], powers, q) - floor_j)
-            for c in range(k):
-                out[leaf, c] += peak * powers[abs(x - n[c])] * before[c] * after[c + 1]
-        if paper:
-            any_negative, all_zero = 0.0, 1.0
-            for c in range(k):
-                any_negative += (1.0 - any_negative) * powers[n[c] + 1] / (1.0 + q)
-                all_zero *= peak * powers[n[c]]
-            fair = any_negative + all_zero
+    k = len(n)
+    equal, less, at_most = work[0], work[1], work[2]
+    for i in range(k):
+        floor = np.exp(-n[i] / scale) * q / (1.0 + q) if paper else 0.0  # P(N < 0)
+        if start > n[i]:
+            power = np.exp((n[i] - x) / scale)
+            less[i], at_most[i] = 1.0 - power / (1.0 + q) - floor, 1.0 - power * q / (1.0 + q) - floor
         else:
-            fair = 1.0
-            for c in range(k):
-                fair *= powers[n[c]] / (1.0 + q)
-        for c in range(k):
-            out[leaf, c] += fair / k
+            power = np.exp((x - n[i]) / scale)
+            less[i], at_most[i] = power * q / (1.0 + q) - floor, power / (1.0 + q) - floor
+        equal[i] = peak * power
+    after = 1.0
+    for i in range(k - 1, -1, -1):
+        equal[i] *= after
+        after *= at_most[i]
+    before = weight
+    for i in range(k):
+        out[i] += equal[i] * before
+        before *= less[i]

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpforest import voting
 from dpforest.domain import Domain
-from dpforest.limits import GRID
+from dpforest.limits import GRID, MAX_DEPTH
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
 from dpforest.trees import routing
@@ -66,15 +66,14 @@ class Forest:
     def class_shares(self, X, *, n_jobs: int = 1) -> np.ndarray:
         """Share of each class for each row, float64 (n, n_classes): of the votes, or mean over the leaves."""
         if self.voting == "majority":
-            votes = routing.votes_of_rows(
-                self.trees, self.domain, X, self.leaf_labels(), n_classes=self.domain.n_classes, n_jobs=n_jobs
-            )
-            return votes / self.trees.n_trees
+            return self._votes(X, n_jobs) / self.trees.n_trees
         total = routing.shares_of_rows(self.trees, self.domain, X, self.leaf_shares(), n_jobs=n_jobs)
         return total / self.trees.n_trees
 
     def predict_index(self, X, *, n_jobs: int = 1) -> np.ndarray:
         """Index in ``domain.classes`` predicted for each row, int64 (n,)."""
+        if self.voting == "majority":
+            return voting.decide(self._votes(X, n_jobs), self.voting)
         coin = voting.coins(routing.encoded(self.domain, X), self.seed) if self.voting == "probabilistic" else None
         return voting.decide(self.class_shares(X, n_jobs=n_jobs), self.voting, coin)
 
@@ -82,11 +81,16 @@ class Forest:
         """Label predicted for each row of a table or array (n, n_features)."""
         return np.asarray(self.domain.classes)[self.predict_index(X, n_jobs=n_jobs)]
 
+    def _votes(self, X, n_jobs: int) -> np.ndarray:
+        n_classes = self.domain.n_classes
+        return routing.votes_of_rows(self.trees, self.domain, X, self.leaf_labels(), n_classes=n_classes, n_jobs=n_jobs)
+
     def apply(self, X, *, n_jobs: int = 1) -> np.ndarray:
         """Leaf of each row in each tree, numbered over the forest: int32 (n, n_trees)."""
         return routing.leaves_of_rows(self.trees, self.domain, X, n_jobs=n_jobs).T
 
 
+@dataclass(frozen=True, eq=False)
 class CuratorForest(Forest):
     """A forest that must stay with whoever holds the data: a non-private twin or a paper's mechanism as published.
 
@@ -94,13 +98,14 @@ class CuratorForest(Forest):
     """
 
 
+@dataclass(frozen=True, eq=False)  # also so that its __init__ calls __post_init__, which Forest has not
 class ReleasedForest(Forest):
     """A forest made only of what came through the door, with its ledger closed. Can be saved, sent and published.
 
     Raises
     ------
     ValueError
-        If the ledger is still open, or there is no budget behind it.
+        If the ledger is still open, there is no budget behind it, or the certificate says something else.
     """
 
     _ARRAYS: ClassVar = {"kind": "u1", "feature": "<i4", "threshold": "<i4", "first_child": "<i4", "tree_start": "<i8"}
@@ -110,6 +115,11 @@ class ReleasedForest(Forest):
             raise ValueError("a forest is released only with a closed ledger; this one is still the curator's")
         if self.noisy_counts is not None and self.noisy_counts.dtype != np.int64:
             raise ValueError("released counts are whole numbers; these were not drawn by an exact sampler")
+        promise = self.certificate
+        if (promise.epsilon, promise.neighbours) != (self.ledger.epsilon, self.ledger.neighbours):
+            raise ValueError("the certificate and the ledger speak of different budgets")
+        if promise.certified and (self.domain.leaks() or promise.true_epsilon < float(self.ledger.spent)):
+            raise ValueError("the certificate promises what the domain or the ledger contradicts")
 
     def to_json(self) -> str:
         """The forest as JSON text, as ``docs/FORMAT.md`` describes. Equal forests give equal text."""
@@ -146,27 +156,33 @@ class ReleasedForest(Forest):
         """
         try:
             content = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise ForestFormatError("This is not a released forest: the file is not JSON.") from None
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise ForestFormatError("This is JSON, but not a released forest of dpforest.")
         if content.get("version") != FORMAT_VERSION:
             raise ForestFormatError(
-                f"This forest has format version {content.get('version')}; this dpforest reads version "
+                f"This forest has format version {content.get('version')!r}; this dpforest reads version "
                 f"{FORMAT_VERSION}. Use the dpforest that wrote it."
             )
         try:
             return cls._from_content(content)
         except ForestFormatError:
             raise
+        except KeyError as error:
+            raise ForestFormatError(f"This released forest is damaged: {error} is missing.") from None
         except Exception as error:
-            raise ForestFormatError(f"This released forest is damaged: {error}.") from None
+            raise ForestFormatError(f"This released forest is damaged: {_one_line(error)}.") from None
 
     @classmethod
     def _from_content(cls, content: dict[str, Any]) -> "ReleasedForest":
         arrays = {name: _unpacked(content["trees"][name], kind) for name, kind in cls._ARRAYS.items()}
         trees = Trees(**arrays, depth=int(content["depth"]))
+        if any(array.ndim != 1 for array in arrays.values()) or not 0 <= trees.depth <= MAX_DEPTH:
+            raise ForestFormatError("This released forest is damaged: its trees have a shape that no forest has.")
         domain = Domain.from_dict(content["domain"])
+        if not domain.classes:
+            raise ForestFormatError("This released forest is damaged: its domain has no classes.")
         trees.check(np.array([f.n_codes if f.kind == "categorical" else GRID for f in domain.features]))
         labels = _unpacked(content["labels"], "u1") if "labels" in content else None
         counts = _unpacked(content["noisy_counts"], "<i8") if "noisy_counts" in content else None
@@ -180,6 +196,11 @@ class ReleasedForest(Forest):
             raise ForestFormatError(f"This released forest is damaged: voting {content['voting']!r} is not known.")
         if content["negative_rule"] not in voting.NEGATIVE_RULES:
             raise ForestFormatError("This released forest is damaged: its rule for negative counts is not known.")
+        certificate, ledger = Certificate.from_dict(content["certificate"]), Ledger.from_dict(content["ledger"])
+        texts = [certificate.mechanism, *certificate.assumptions, *certificate.reasons]
+        texts += [text for entry in ledger.entries for text in (entry.what, entry.mechanism)]
+        if not all(isinstance(text, str) for text in texts):
+            raise ForestFormatError("This released forest is damaged: what it says about privacy is not all text.")
         return cls(
             trees,
             domain,
@@ -188,8 +209,8 @@ class ReleasedForest(Forest):
             content["voting"],
             content["negative_rule"],
             int(content["seed"]),
-            Certificate.from_dict(content["certificate"]),
-            Ledger.from_dict(content["ledger"]),
+            certificate,
+            ledger,
             dict(content["about"]),
         )
 
@@ -203,4 +224,10 @@ def _unpacked(entry: dict[str, Any], dtype: str) -> np.ndarray:
     if entry["dtype"] != dtype:
         raise ForestFormatError(f"This released forest is damaged: an array should have the type {dtype}.")
     data = np.frombuffer(base64.b64decode(entry["base64"], validate=True), dtype=dtype)
+    if any(length < 0 for length in entry["shape"]):
+        raise ForestFormatError("This released forest is damaged: an array has a negative length.")
     return data.reshape(entry["shape"]).astype(np.dtype(dtype).newbyteorder("="))
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split()).rstrip(".")

@@ -1,0 +1,65 @@
+"""A server and a headless Chromium for scripts and browser tests."""
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from time import monotonic, sleep
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+ROOT = Path(__file__).resolve().parent.parent
+RESTING = "[data-testid=stApp][data-test-script-state=notRunning][data-test-connection-state=CONNECTED]"
+
+
+@contextlib.contextmanager
+def serve() -> Iterator[str]:
+    """The app on a free port; gives its address."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    quiet = ["--server.address", "127.0.0.1", "--server.headless", "true", "--server.fileWatcherType", "none"]
+    process = subprocess.Popen([*command, *quiet], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        _wait(url)
+        yield url
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def _wait(url: str, seconds: float = 60) -> None:
+    end = monotonic() + seconds
+    while monotonic() < end:
+        with contextlib.suppress(OSError):
+            if urllib.request.urlopen(f"{url}/_stcore/health", timeout=2).read() == b"ok":
+                return
+        sleep(0.2)
+    raise TimeoutError(f"the app did not start within {seconds:g} seconds")
+
+
+@contextlib.contextmanager
+def open_browser() -> Iterator[Browser]:
+    """Headless Chromium: the system's, or playwright's own where there is none."""
+    system = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=system) if system else playwright.chromium.launch()
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+def idle(page: Page, seconds: float = 120) -> None:
+    """Wait until the script has run and the page is drawn."""
+    page.wait_for_timeout(250)
+    page.wait_for_selector(RESTING, timeout=1000 * seconds)
+    page.wait_for_timeout(250)
+    page.wait_for_selector(RESTING, timeout=1000 * seconds)

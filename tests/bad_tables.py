@@ -1,0 +1,50 @@
+"""Files that are no tables, one fault each, and what the sentence about each must say."""
+
+from __future__ import annotations
+
+import random
+from typing import NamedTuple
+
+
+class BadTable(NamedTuple):
+    """A faulty CSV file and a pattern that its one sentence matches."""
+
+    data: bytes
+    says: str
+
+
+def _lines(*rows: str) -> bytes:
+    return ("\n".join(rows) + "\n").encode()
+
+
+def _many_categories() -> bytes:
+    rows = [f"place {i % 10_000},{i % 7},{'yes' if i % 3 else 'no'}" for i in range(20_000)]
+    return _lines("place,size,ill", *rows)
+
+
+# Not one of these can be used: the page says so, and draws nothing.
+REFUSED = {
+    "empty file": BadTable(b"", r"empty"),
+    "header only": BadTable(_lines("age,city,ill"), r"no rows|at least 2 rows"),
+    "one row": BadTable(_lines("age,city,ill", "31,Bonn,yes"), r"one row"),
+    "one class": BadTable(_lines("age,ill", *(f"{20.5 + i},yes" for i in range(60))), r"nothing to predict|one class"),
+    "duplicate column names": BadTable(
+        _lines("age,age,ill", *(f"{i},{i},{'yes' if i % 2 else 'no'}" for i in range(60))), r"[Tt]wo columns .*'age'"
+    ),
+    "label with missing values": BadTable(
+        _lines("age,ill", *(f"{20.5 + i},{'' if i % 5 == 0 else 'yes' if i % 2 else 'no'}" for i in range(60))),
+        r"missing",
+    ),
+    "binary garbage": BadTable(random.Random(1).randbytes(5_000), r"not a text file"),
+}
+
+# Faults of one column: the rest of the table is used, and the column is named with the reason.
+ONE_BAD_COLUMN = {
+    "all-missing column": BadTable(
+        _lines("age,gone,ill", *(f"{i},,{'yes' if i % 3 else 'no'}" for i in range(90))), r"gone.*(empty|missing|no value)"
+    ),
+    "constant column": BadTable(
+        _lines("age,same,ill", *(f"{i},7,{'yes' if i % 3 else 'no'}" for i in range(90))), r"same.*(one value|constant|same)"
+    ),
+    "10,000 categories": BadTable(_many_categories(), r"place.*10,000"),
+}

@@ -1,0 +1,128 @@
+"""One server and one Chromium for all browser tests; every test watches for exceptions and for calls to other hosts.
+
+Under pytest-xdist all of them go to one worker (`--dist loadgroup`), so that only one server starts.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from browser.driver import COMPILING, Explore, Watch, chart_ready
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve().parent
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+            item.add_marker(pytest.mark.xdist_group("browser"))
+
+
+class Server:
+    """`streamlit run app.py` on a free port of this machine."""
+
+    def __init__(self, log: Path) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.url = f"http://127.0.0.1:{free.getsockname()[1]}"
+        self._log = log
+        command = [
+            sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", self.url.rsplit(":", 1)[1],
+            "--server.address", "127.0.0.1", "--server.headless", "true", "--server.fileWatcherType", "none",
+            "--browser.gatherUsageStats", "false",
+        ]  # fmt: skip
+        environment = {name: value for name, value in os.environ.items() if name != "NUMBA_DISABLE_JIT"}
+        with log.open("wb") as out:
+            self._process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=out, stderr=subprocess.STDOUT)
+
+    def wait(self) -> None:
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            if self._process.poll() is not None:
+                break
+            try:
+                with urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=1) as answer:
+                    if answer.read() == b"ok":
+                        return
+            except OSError:
+                time.sleep(0.05)
+        raise RuntimeError(f"The app did not start:\n{self.log()}")
+
+    def log(self) -> str:
+        return self._log.read_text(errors="replace")
+
+    def stop(self) -> None:
+        self._process.terminate()
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    executable = shutil.which("chromium") or "/usr/bin/chromium"
+    assert Path(executable).exists(), "These tests need chromium: apt-get install chromium, or run scripts/test."
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=executable)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="package")
+def window(browser: Browser) -> Iterator[BrowserContext]:
+    """A window that the tests share, so that the app's scripts are fetched once; each test has a page of its own."""
+    with browser.new_context(viewport={"width": 1400, "height": 1000}, locale="en-US") as context:
+        yield context
+
+
+@pytest.fixture(scope="package")
+def server(window: BrowserContext, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The app, with its kernels compiled."""
+    running = Server(tmp_path_factory.mktemp("server") / "log.txt")
+    try:
+        running.wait()
+        page = window.new_page()
+        page.goto(f"{running.url}/?data=breast_wisconsin")
+        chart_ready(page, COMPILING)
+        page.close()
+        yield running
+    finally:
+        running.stop()
+
+
+@pytest.fixture
+def watch(server: Server) -> Iterator[Watch]:
+    """What must not happen, whatever a test does: checked at its end."""
+    before = len(server.log())
+    watching = Watch(server.url)
+    yield watching
+    watching.close()
+    log = server.log()[before:]
+    assert "Traceback" not in log, f"The server met an exception:\n{log}"
+
+
+@pytest.fixture
+def page_of(watch: Watch) -> Callable[[BrowserContext], Page]:
+    """A watched page in some window."""
+    return lambda context: watch.over(context.new_page())
+
+
+@pytest.fixture
+def explore(window: BrowserContext, server: Server, page_of: Callable[[BrowserContext], Page]) -> Explore:
+    """The Explore page, not opened yet."""
+    return Explore(page_of(window), server.url)

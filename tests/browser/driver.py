@@ -1,0 +1,265 @@
+"""The app as a person handles it: what can be pressed, and what can be read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from playwright.sync_api import ConsoleMessage, Download, Locator, Page, Request, expect
+
+IDLE = "[data-testid=stApp][data-test-script-state=notRunning][data-test-connection-state=CONNECTED]"
+COMPILING = 300_000  # milliseconds; the first start on a machine compiles the kernels
+PATIENCE = 20_000
+TABS = ("Tree", "Leaves", "Budget", "Data")
+
+expect.set_options(timeout=PATIENCE)
+
+
+class Watch:
+    """Over some pages: exceptions, errors on the console, requests to other hosts."""
+
+    def __init__(self, url: str) -> None:
+        self._host = urlsplit(url).netloc
+        self._pages: list[Page] = []
+        self.faults: list[str] = []
+
+    def over(self, page: Page) -> Page:
+        self._pages.append(page)
+        page.set_default_timeout(PATIENCE)
+        page.on("request", self._request)
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self.faults.append(f"script error: {error}"))
+        return page
+
+    def _request(self, request: Request) -> None:
+        parts = urlsplit(request.url)
+        if parts.scheme not in ("data", "blob") and parts.netloc != self._host:
+            self.faults.append(f"request to another host: {request.url}")
+
+    def _console(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.faults.append(f"console: {message.text}")
+
+    def close(self) -> None:
+        for page in self._pages:
+            if page.is_closed():
+                continue
+            exceptions = page.locator("[data-testid=stException]").all_inner_texts()
+            self.faults += [f"exception on the page: {text}" for text in exceptions]
+            page.close()
+        assert not self.faults, "\n".join(self.faults)
+
+
+class Figure(NamedTuple):
+    """One of the four figures on top."""
+
+    label: str
+    value: str
+    note: str
+
+    @property
+    def number(self) -> float:
+        """The first number in it."""
+        found = re.search(r"\d+(\.\d+)?", self.value)
+        assert found, f"no number in {self}"
+        return float(found[0])
+
+
+def idle(page: Page, timeout: float = PATIENCE) -> None:
+    """Until the script has run to its end; then nothing on the page may be an exception."""
+    page.wait_for_selector(IDLE, timeout=timeout)
+    expect(page.locator("[data-testid=stException]")).to_have_count(0)
+
+
+def chart_ready(page: Page, timeout: float = PATIENCE) -> None:
+    """Until the figures, the chart and all refinements are there."""
+    page.wait_for_selector(".st-key-headline h3", timeout=timeout)
+    page.wait_for_selector(".js-plotly-plot .plot-container", timeout=timeout)
+    idle(page, timeout)
+
+
+class Explore:
+    """The Explore page in one browser window."""
+
+    def __init__(self, page: Page, url: str) -> None:
+        self.page, self.url = page, url
+        self.main = page.locator("[data-testid=stMain]")
+        self.sidebar = page.locator("[data-testid=stSidebar]")
+        self.headline = page.locator(".st-key-headline")
+
+    # Going there
+
+    def open(self, **settings: Any) -> Explore:
+        """Open the page with some settings in the address."""
+        self.visit(f"{self.url}/?{urlencode(settings)}")
+        chart_ready(self.page)
+        return self
+
+    def visit(self, link: str) -> None:
+        self.page.goto(link)
+        expect(self.sidebar.get_by_role("combobox", name="Data", exact=True)).to_be_visible()
+        idle(self.page)
+
+    def settings(self) -> dict[str, str]:
+        """What the address says."""
+        return {key: values[-1] for key, values in parse_qs(urlsplit(self.page.url).query).items()}
+
+    def go_to(self, page_name: str) -> None:
+        self.sidebar.get_by_role("link", name=page_name, exact=True).click()
+
+    # Handling it, by keyboard
+
+    def slider(self, name: str) -> Locator:
+        return self.sidebar.get_by_role("slider", name=name, exact=True)
+
+    def choose(self, name: str, option: str) -> None:
+        """In a select box: type, and press Enter."""
+        box = self.page.get_by_role("combobox", name=name, exact=True)
+        box.focus()
+        box.press("ArrowDown")
+        box.fill(option)
+        expect(self.page.get_by_role("option", name=option, exact=True)).to_be_visible()
+        box.press("Enter")
+
+    def pick(self, name: str) -> None:
+        """A radio button or a segment of a control."""
+        self.page.get_by_role("radio", name=name, exact=True).press("Space")
+
+    def fine_settings(self) -> None:
+        self.sidebar.get_by_text("Fine settings").click()
+        expect(self.page.get_by_role("radio", name="a row exchanged")).to_be_visible()
+
+    def tab(self, name: str) -> Locator:
+        """Open a tab; its panel."""
+        self.page.get_by_role("tab", name=name, exact=True).click()
+        panel = self.page.get_by_role("tabpanel", name=name, exact=True)
+        expect(panel).to_contain_text(re.compile(r"\w"))
+        idle(self.page)
+        return panel
+
+    def upload(self, name: str, data: bytes) -> None:
+        self.sidebar.locator("[data-testid=stFileUploaderDropzoneInput]").set_input_files(
+            {"name": name, "mimeType": "text/csv", "buffer": data}
+        )
+
+    @contextmanager
+    def refigured(self) -> Iterator[None]:
+        """After what is done in here the figures on top must be others."""
+        before = self.headline.inner_text()
+        yield
+        expect(self.headline).not_to_have_text(before, use_inner_text=True)
+        idle(self.page)
+
+    @contextmanager
+    def recharted(self, chart: Locator) -> Iterator[None]:
+        """After what is done in here a chart must show something else."""
+        before = drawn(chart)
+        yield
+        until_drawn(chart, before, differs=True)
+        idle(self.page)
+
+    def download(self, name: str, within: Locator | None = None) -> tuple[str, str]:
+        """(name, text) of the file behind a button."""
+        with self.page.expect_download() as waiting:
+            (within or self.page).get_by_role("button", name=name).click()
+        return read(waiting.value)
+
+    # Reading it
+
+    def figures(self) -> list[Figure]:
+        boxes = self.headline.locator("[data-testid=stColumn]").all()
+        texts = [[line.strip() for line in box.inner_text().splitlines() if line.strip()] for box in boxes]
+        return [Figure(lines[0], lines[1], " ".join(lines[2:])) for lines in texts]
+
+    @property
+    def curve_chart(self) -> Locator:
+        return self.main.get_by_role("figure", name=re.compile("^Accuracy rises"))
+
+    def curve(self) -> dict[float, float]:
+        """ε to accuracy, as drawn."""
+        lines = [trace for trace in traces(self.curve_chart) if trace["mode"] == "lines+markers"]
+        assert len(lines) == 1
+        return dict(zip(lines[0]["x"], lines[0]["y"], strict=True))
+
+    def here(self) -> tuple[float, float]:
+        """Where "you are here" stands: ε and accuracy."""
+        (point,) = [t for t in traces(self.curve_chart) if t["mode"] == "markers" and len(t["x"]) == 1]
+        return point["x"][0], point["y"][0]
+
+    def badge(self, text: str) -> Locator:
+        """The first badge that says this."""
+        return self.main.locator(".stMarkdownBadge").filter(has_text=re.compile(f"^{re.escape(text)}$")).first
+
+    def reds(self) -> list[str]:
+        """All that is red and can be seen: texts, borders, backgrounds, marks in charts."""
+        return self.page.evaluate(_REDS)
+
+
+def read(download: Download) -> tuple[str, str]:
+    return download.suggested_filename, download.path().read_text(encoding="utf-8")
+
+
+def traces(chart: Locator) -> list[dict[str, Any]]:
+    """What plotly has drawn: type, mode, x, y and customdata of every trace."""
+    return chart.locator(".js-plotly-plot").evaluate(_TRACES)
+
+
+def drawn(chart: Locator) -> str:
+    """All of a chart's traces as text, to tell whether it has changed."""
+    return chart.locator(".js-plotly-plot").evaluate(f"gd => JSON.stringify(({_TRACES})(gd))")
+
+
+def until_drawn(chart: Locator, text: str, *, differs: bool) -> None:
+    element = chart.locator(".js-plotly-plot").element_handle()
+    assert element is not None
+    chart.page.wait_for_function(
+        f"([gd, text, differs]) => (JSON.stringify(({_TRACES})(gd)) !== text) === differs", arg=[element, text, differs]
+    )
+
+
+def node_place(chart: Locator, node: int) -> tuple[float, float]:
+    """Where a node is on the screen."""
+    chart.scroll_into_view_if_needed()
+    x, y = chart.locator(".js-plotly-plot").evaluate(_PLACE, node)
+    return x, y
+
+
+_TRACES = """gd => gd._fullData.map(t => {
+  const list = v => v && v.length !== undefined ? Array.from(v, c => c && c.length === 1 ? c[0] : c) : [];
+  return {type: t.type, mode: t.mode || "", x: list(t.x), y: list(t.y), customdata: list(t.customdata),
+          color: t.marker ? list(t.marker.color) : []};
+})"""
+
+_PLACE = """(gd, node) => {
+  const box = gd.getBoundingClientRect(), layout = gd._fullLayout;
+  for (const t of gd._fullData) {
+    const i = t.customdata ? Array.from(t.customdata, c => Number(c)).indexOf(node) : -1;
+    if (i >= 0) return [box.left + layout._size.l + layout.xaxis.l2p(t.x[i]),
+                        box.top + layout._size.t + layout.yaxis.l2p(t.y[i])];
+  }
+  throw new Error(`node ${node} is not in the drawing`);
+}"""
+
+_REDS = """() => {
+  const red = colour => {
+    const [r, g, b, a = 1] = (colour.match(/[\\d.]+/g) || []).map(Number);
+    if (!colour.startsWith("rgb") || a < 0.1 || r < Math.max(g, b) || r - Math.min(g, b) < 60) return false;
+    const hue = (60 * (g - b) / (r - Math.min(g, b)) + 360) % 360;
+    return hue <= 32 || hue >= 340;
+  };
+  const found = [];
+  for (const e of document.querySelectorAll("[data-testid=stApp] *")) {
+    const box = e.getBoundingClientRect(), style = getComputedStyle(e);
+    if (!box.width && !box.height || style.visibility === "hidden" || style.opacity === "0") continue;
+    const text = [...e.childNodes].filter(n => n.nodeType === 3).map(n => n.data.trim()).join("");
+    const colours = [style.backgroundColor];
+    if (text) colours.push(style.color);
+    if (e instanceof SVGElement) colours.push(style.fill, style.stroke);
+    if (parseFloat(style.borderTopWidth)) colours.push(style.borderTopColor);
+    if (colours.some(red)) found.push(`${e.tagName} ${text || e.getAttribute("class")}: ${colours.filter(red)}`);
+  }
+  return found;
+}"""

@@ -1,0 +1,223 @@
+"""Explore on bundled data: every control moves the figures, every tab opens, a broken claim is shown as one."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import pandas as pd
+import pytest
+from browser.driver import TABS, Explore, chart_ready, drawn, idle, traces
+from playwright.sync_api import expect
+
+SMALL = {"data": "breast_wisconsin"}
+
+
+def test_first_sight(explore: Explore) -> None:
+    explore.page.goto(explore.url)
+    chart_ready(explore.page)
+    accuracy, ceiling, floor, meaning = explore.figures()
+    assert [f.label for f in (accuracy, ceiling)] == ["Accuracy", "Without privacy"]
+    assert floor.label.startswith("Always “")
+    assert floor.number < accuracy.number < ceiling.number
+    assert "20 simulated releases" in accuracy.note
+    assert (meaning.label, meaning.value) == ("What ε = 1 means", "73 % · 88 %")
+    expect(explore.badge("Simulated at ε = 1, add-remove")).to_be_visible()
+    expect(explore.badge("Curator only")).to_be_visible()
+    expect(explore.main.get_by_text(re.compile("Adult.*32,561 rows · 14 attributes · predicts income"))).to_be_visible()
+    epsilon, height = explore.here()
+    assert epsilon == 1
+    assert height == pytest.approx(accuracy.number / 100, abs=6e-4)
+    assert explore.curve()[1] == pytest.approx(height)
+    assert explore.reds() == []
+
+
+def test_epsilon_moves_along_one_curve(explore: Explore) -> None:
+    explore.open(**SMALL)
+    curve = explore.curve()
+    assert list(curve)[0] == 0.01 and list(curve)[-1] == 10
+    slider = explore.slider("Privacy budget ε")
+    for key, epsilon, shares in (("ArrowRight", "1.5", "82 % · 95 %"), ("Home", "0.01", "50 % · 50 %"), ("End", "10", None)):
+        with explore.refigured():
+            slider.press(key)
+            expect(slider).to_have_attribute("aria-valuetext", epsilon)
+        accuracy, *_, meaning = explore.figures()
+        assert explore.settings()["eps"] == epsilon
+        assert explore.here() == (float(epsilon), pytest.approx(accuracy.number / 100, abs=6e-4))
+        assert explore.curve() == curve, "moving ε must not recount"
+        assert meaning.label == f"What ε = {epsilon} means"
+        assert shares is None or meaning.value == shares
+    assert curve[10] > curve[0.01]
+
+
+def test_moving_on_before_it_is_done(explore: Explore) -> None:
+    """Each press abandons the run before it; the last one counts."""
+    explore.open(**SMALL)
+    slider = explore.slider("Depth")
+    before = int(slider.get_attribute("aria-valuetext") or 0)
+    with explore.refigured():
+        for _ in range(5):
+            slider.press("ArrowRight")
+        expect(slider).to_have_attribute("aria-valuetext", str(before + 5))
+        chart_ready(explore.page)
+        expect(explore.main.get_by_text(f"Tree 1 of 100: {2 ** (before + 5):,} leaves")).to_be_visible()
+    assert explore.settings()["depth"] == str(before + 5)
+    assert "20 simulated releases" in explore.figures()[0].note
+
+
+@pytest.mark.parametrize(
+    ("forest", "selects"),
+    [
+        ("majority labels", {"How a leaf draws its label": "global 0/1", "Rows and trees": "all rows in every tree"}),
+        ("noisy counts", {"Voting": "majority", "Rows and trees": "each row in one tree"}),
+        ("RF-L", {"Budget of a leaf": "leaves share it (paper)"}),
+        ("RF-E", {"Budget of a leaf": "leaves share it (paper)"}),
+        ("JPW", {}),
+    ],
+)
+def test_controls(explore: Explore, forest: str, selects: dict[str, str]) -> None:
+    """Each control changes the figures and the curve, and the address says so."""
+    explore.open(**SMALL)
+    if forest != "majority labels":
+        with explore.refigured(), explore.recharted(explore.curve_chart):
+            explore.choose("Forest", forest)
+        assert explore.settings()["forest"] == forest
+    for name, key in (("Depth", "ArrowLeft"), ("Trees", "ArrowLeft")):
+        slider = explore.slider(name)
+        before = slider.get_attribute("aria-valuetext")
+        with explore.refigured(), explore.recharted(explore.curve_chart):
+            slider.press(key)
+            expect(slider).not_to_have_attribute("aria-valuetext", before or "")
+        assert explore.settings()[name.lower()] == slider.get_attribute("aria-valuetext")
+    explore.fine_settings()
+    for name, option in selects.items():
+        with explore.refigured(), explore.recharted(explore.curve_chart):
+            explore.choose(name, option)
+        assert option in explore.settings().values()
+    with explore.refigured():
+        explore.pick("a row exchanged")
+        expect(explore.badge("Simulated at ε = 1, replace-one")).to_be_visible()
+    assert explore.figures()[-1].value == "73 % · 73 %", "exchanging a row costs ε once under replace-one"
+    assert explore.reds() == []
+
+
+def test_data_label_and_measure(explore: Explore) -> None:
+    explore.open(**SMALL)
+    with explore.recharted(explore.curve_chart):
+        explore.pick("balanced accuracy")
+    balanced = re.search(r"balanced ([\d.]+) %", explore.figures()[0].note)
+    assert balanced and explore.here()[1] == pytest.approx(float(balanced[1]) / 100, abs=6e-4)
+    with explore.refigured():
+        explore.choose("Data", "nursery")
+        expect(explore.main.get_by_text(re.compile("Nursery.*12,960 rows · 8 attributes · predicts class"))).to_be_visible()
+    assert explore.settings()["data"] == "nursery"
+    with explore.refigured():
+        explore.choose("Label", "finance")
+        expect(explore.main.get_by_text(re.compile("predicts finance"))).to_be_visible()
+    assert explore.settings()["label"] == "finance"
+    with explore.refigured():
+        explore.choose("Data", "SynthF")
+        expect(explore.main.get_by_text(re.compile("SynthF.*10 attributes"))).to_be_visible()
+    assert "label" not in explore.settings()
+
+
+def test_tabs(explore: Explore) -> None:
+    explore.open(**SMALL)
+    said = {name: explore.tab(name).inner_text() for name in TABS}
+    assert len(set(said.values())) == len(TABS)
+    assert "12,800 leaves" in said["Leaves"] and "Curator only" in said["Leaves"]
+    assert "CERTIFIED: pure differential privacy with ε = 1" in said["Budget"] and "Spent 1 of 1" in said["Budget"]
+    assert "Nothing here was read from the rows" in said["Data"]
+    assert explore.settings()["tab"] == "Data"
+
+    for name in ("Leaves", "Budget"):
+        panel = explore.tab(name)
+        chart = panel.get_by_role("figure").first
+        before, text = drawn(chart), panel.inner_text()
+        explore.slider("Privacy budget ε").press("ArrowLeft")
+        expect(panel).not_to_have_text(text, use_inner_text=True)
+        idle(explore.page)
+        assert drawn(panel.get_by_role("figure").first) != before
+
+
+def test_curators_files(explore: Explore) -> None:
+    """Figures computed from raw rows are named as such when they leave as files, and they agree with the page."""
+    explore.open(**SMALL, trees=5, depth=3, tab="Leaves")
+    name, text = explore.download("Download these leaves")
+    assert "CURATOR_ONLY" in name
+    leaves = pd.read_csv(io.StringIO(text))
+    assert len(leaves) == 5 * 2**3
+    counts = leaves.filter(like="count of").sum(axis=1)
+    assert (counts == leaves["records"]).all()
+    assert leaves["records"].sum() == pytest.approx(0.7 * 699, abs=5)  # the rows to learn from
+    full = leaves[leaves["records"] > 0]
+    closed, simulated = full["flips (closed form)"], full["flips (simulated)"]
+    assert ((closed - simulated).abs() <= 5 * (closed * (1 - closed) / 200) ** 0.5 + 1e-9).all()
+    mean = (closed * full["records"]).sum() / full["records"].sum()
+    shown = re.search(r"flips in ([\d.]+) %", explore.page.get_by_role("tabpanel").inner_text())
+    assert shown and float(shown[1]) == pytest.approx(100 * mean, abs=0.06)
+
+    name, text = explore.download("Curve as CSV")
+    assert "CURATOR_ONLY" in name
+    curve = pd.read_csv(io.StringIO(text)).set_index("epsilon")
+    assert curve["accuracy"].to_dict() == pytest.approx(explore.curve())
+    assert (curve["simulated_releases"] == 20).all()
+
+
+def test_as_published_shows_its_true_loss(explore: Explore) -> None:
+    explore.open(**SMALL)
+    release = explore.sidebar.get_by_role("button", name="Release this forest")
+    expect(release).to_be_enabled()
+    with explore.refigured(), explore.recharted(explore.curve_chart):
+        explore.pick("as published")
+    loss = explore.figures()[-1]
+    assert loss.label == "True loss, where ε = 1 is claimed"
+    assert loss.value == "∞"
+    expect(release).to_have_count(0)
+    expect(explore.sidebar).to_contain_text("No release: as published")
+    expect(explore.badge("Not certified")).to_be_visible()
+    expect(explore.main).to_contain_text("the privacy loss grows without bound")
+    assert any("∞" in red for red in explore.reds()), "a broken claim is red"
+    budget = explore.tab("Budget")
+    expect(budget).to_contain_text("No budget is drawn on")
+    expect(budget).to_contain_text("NOT CERTIFIED")
+    expect(explore.page.get_by_role("button", name=re.compile("forest as JSON"))).to_have_count(0)
+    with explore.refigured():
+        explore.pick("certified")
+    expect(release).to_be_enabled()
+    assert explore.figures()[-1].label == "What ε = 1 means"
+    assert explore.reds() == []
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_small_epsilon_is_no_error(explore: Explore, tab: str) -> None:
+    explore.open(**SMALL, eps=0.01, tab=tab)
+    assert explore.figures()[-1].value == "50 % · 50 %"
+    assert explore.reds() == []
+    expect(explore.page.get_by_role("tab", name=tab)).to_have_attribute("aria-selected", "true")
+
+
+def test_address_with_nonsense(explore: Explore) -> None:
+    """A mistyped link shows defaults, not an error."""
+    explore.page.goto(f"{explore.url}/?data=nothing&forest=oak&eps=-3&depth=999&trees=x&tab=Attic&mode=perhaps&rows=maybe")
+    chart_ready(explore.page)
+    assert explore.figures()[-1].label == "What ε = 1 means"
+    assert explore.slider("Depth").get_attribute("aria-valuetext") != "999"
+
+
+def test_as_code_is_python(explore: Explore) -> None:
+    explore.open(**SMALL, eps=0.5, trees=31)
+    explore.sidebar.get_by_role("button", name="As code").click()
+    code = explore.page.locator("[data-testid=stPopoverBody]").get_by_role("code").inner_text()
+    compile(code, "as code", "exec")
+    assert "load_dataset('breast_wisconsin')" in code and "epsilon=0.5" in code and "n_estimators=31" in code
+
+
+def test_tab_charts_have_words(explore: Explore) -> None:
+    """Every chart says in words what it shows, for those who cannot see it."""
+    explore.open(**SMALL)
+    for name in TABS[:3]:
+        panel = explore.tab(name)
+        for chart in panel.locator("[data-testid=stPlotlyChart]").all():
+            assert len(chart.get_attribute("aria-label") or "") > 20
+            assert traces(chart) or name == "Budget"

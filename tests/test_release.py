@@ -1,0 +1,474 @@
+"""What may leave the house: the JSON trip, what a fitted object holds, and files that someone tampered with."""
+
+import base64
+import copy
+import dataclasses
+import io
+import json
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import public_domain
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dpforest import (
+    Domain,
+    JagannathanForestClassifier,
+    MajorityLabelForestClassifier,
+    RandomDecisionForestClassifier,
+    RandomForestExponentialClassifier,
+    RandomForestLaplaceClassifier,
+    ReleasedForest,
+)
+from dpforest.privacy.ledger import Ledger
+from dpforest.privacy.randomness import DemoSource, SecretSource
+from dpforest.trees import reference
+from dpforest.trees.forest import CuratorForest, Forest, ForestFormatError
+
+DOMAIN = public_domain(None, 3, None, 4, n_classes=3)
+MODELS = {
+    "labels": MajorityLabelForestClassifier(n_estimators=5),
+    "counts": RandomDecisionForestClassifier(n_estimators=4, max_depth=3),
+    "probabilistic": RandomDecisionForestClassifier(
+        n_estimators=4, max_depth=3, voting="probabilistic", negative_rule="paper", partition="independent"
+    ),
+    "jpw": JagannathanForestClassifier(n_estimators=4),
+    "rf-l": RandomForestLaplaceClassifier(n_estimators=4, max_depth=3),
+    "rf-e": RandomForestExponentialClassifier(n_estimators=4, max_depth=3),
+}
+by_model = pytest.mark.parametrize("name", MODELS)
+
+
+def table(n: int, seed: int = 0, domain: Domain = DOMAIN) -> tuple[pd.DataFrame, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    columns = {f.name: rng.choice(f.categories, n) if f.categories else rng.random(n) for f in domain.features}
+    X = pd.DataFrame(columns)
+    return X, rng.choice(domain.classes, n, p=np.array([5, 3, 2]) / 10)
+
+
+def fitted(name: str, n: int = 200, **parameters):
+    model = copy.deepcopy(MODELS[name]).set_params(domain=DOMAIN, **parameters)
+    return model.fit(*table(n))
+
+
+# ---------------------------------------------------------------- the trip
+
+
+@by_model
+def test_a_forest_is_the_same_after_the_trip(name):
+    forest = fitted(name).released_
+    text = forest.to_json()
+    back = ReleasedForest.from_json(text)
+    assert back.to_json() == text
+    X, _ = table(500, seed=9)
+    assert np.array_equal(back.predict(X), forest.predict(X))
+    assert np.array_equal(back.class_shares(X), forest.class_shares(X))
+    assert np.array_equal(back.apply(X), forest.apply(X))
+    assert back.certificate == forest.certificate
+    assert back.ledger == forest.ledger
+    assert back.domain == forest.domain
+    assert ReleasedForest.from_json(text.encode()).to_json() == text
+
+
+@by_model
+def test_a_pickled_estimator_predicts_the_same(name):
+    model = fitted(name)
+    X, _ = table(300, seed=9)
+    assert np.array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
+
+
+def test_a_loaded_forest_reads_arrays_and_lists_as_well():
+    forest = ReleasedForest.from_json(fitted("labels").released_.to_json())
+    X, _ = table(20)
+    assert np.array_equal(forest.predict(X.to_numpy()), forest.predict(X))
+    assert np.array_equal(forest.predict(X.to_numpy().tolist()), forest.predict(X))
+    assert len(forest.predict(X[:0])) == 0
+
+
+# ---------------------------------------------------------------- nothing private
+
+
+class Inventory(pickle.Pickler):
+    """Everything that a pickle would carry."""
+
+    def __init__(self, thing):
+        super().__init__(io.BytesIO())
+        self.arrays, self.types = [], set()
+        self.dump(thing)
+
+    def reducer_override(self, thing):
+        self.types.add(type(thing))
+        if isinstance(thing, np.ndarray):
+            self.arrays.append(thing)
+        return NotImplemented
+
+
+PARTS = {"domain_", "classes_", "certificate_", "ledger_", "forest_", "n_features_in_", "feature_names_in_"}
+
+
+@by_model
+@pytest.mark.parametrize("random_state", [None, 987_654_321_987])
+def test_a_fitted_estimator_holds_what_is_released_and_nothing_else(name, random_state):
+    """Every attribute is a parameter, public, or follows from the JSON, so nothing can be hidden beside it."""
+    model = fitted(name, n=307, random_state=random_state, n_jobs=2)
+    assert set(vars(model)) == set(model.get_params()) | PARTS
+    assert model.domain_ == DOMAIN
+    assert model.forest_ is model.released_
+    assert model.forest_.certificate is model.certificate_
+    assert model.forest_.ledger is model.ledger_
+    model.predict(table(11)[0])  # using it must not leave anything behind either
+    back = ReleasedForest.from_json(model.released_.to_json())
+    assert set(vars(model.forest_)) == set(vars(back)) == {field.name for field in dataclasses.fields(Forest)}
+    for part in dataclasses.fields(back.trees):
+        assert np.array_equal(getattr(back.trees, part.name), getattr(model.forest_.trees, part.name))
+    assert vars(model.forest_.trees).keys() - {field.name for field in dataclasses.fields(back.trees)} <= {
+        "leaf_nodes",
+        "leaf_start",
+        "leaf_of_node",
+        "is_complete",
+        "parent",
+        "n_children",
+        "level",
+    }  # cached, and computed from the structure alone
+
+
+@by_model
+@pytest.mark.parametrize("structure_seed", [0, 5])
+def test_all_of_the_file_but_the_noisy_values_is_known_without_the_table(name, structure_seed):
+    model = fitted(name, structure_seed=structure_seed)
+    content = json.loads(model.released_.to_json())
+    certificate, ledger = model.preview(DOMAIN, 0)
+    trees = model.plan(DOMAIN, 0).grow(DOMAIN, structure_seed)
+    values = content.pop("labels", None) or content.pop("noisy_counts")
+    assert set(values) == {"dtype", "shape", "base64"}
+    assert content.pop("certificate") == certificate.to_dict()
+    assert content.pop("ledger") == ledger.to_dict()
+    assert content.pop("domain") == DOMAIN.to_dict()
+    assert content.pop("depth") == trees.depth
+    for part, packed in content.pop("trees").items():
+        array = np.frombuffer(base64.b64decode(packed["base64"]), packed["dtype"])
+        assert np.array_equal(array, getattr(trees, part)), part
+    assert content == {
+        "format": "dpforest released forest",
+        "version": 1,
+        "about": {"estimator": type(model).__name__, "structure_seed": structure_seed},
+        "voting": model.forest_.voting,
+        "negative_rule": model.forest_.negative_rule,
+        "seed": structure_seed,
+    }
+
+
+@by_model
+@pytest.mark.parametrize("random_state", [None, 987_654_321_987])
+def test_neither_counts_nor_assignment_nor_source_of_noise_is_kept(name, random_state):
+    n = 307  # no other size in the forest
+    model = fitted(name, n=n, random_state=random_state)
+    X, y = table(n)
+    trees = model.forest_.trees
+    leaves = model.apply(X)
+    counts = np.zeros((trees.n_leaves, 3), int)
+    np.add.at(counts, (leaves, np.broadcast_to(y[:, None], leaves.shape)), 1)
+    inventory = Inventory(model)
+    assert not inventory.types & {DemoSource, SecretSource, np.random.Generator, np.random.RandomState}
+    assert len(inventory.arrays) >= 6
+    for array in inventory.arrays:
+        assert n not in array.shape
+        for secret in (counts, counts.sum(axis=1), counts.max(axis=1), counts.argmax(axis=1)):
+            assert array.shape != secret.shape or not np.array_equal(array, secret)
+    text = model.released_.to_json()
+    assert str(random_state) not in text or random_state is None
+
+
+@by_model
+def test_sizes_do_not_depend_on_the_table(name):
+    """Neither the pickle nor the file tells how many rows there were, nor whether a leaf was empty."""
+    small, large = (fitted(name, n=n, random_state=3) for n in (8, 4_000))
+    assert len(pickle.dumps(small)) == len(pickle.dumps(large))
+    assert len(small.released_.to_json()) == len(large.released_.to_json())
+    values = small.forest_.labels if small.forest_.labels is not None else small.forest_.noisy_counts
+    assert len(values) == small.forest_.trees.n_leaves
+
+
+@by_model
+def test_a_release_draws_afresh_while_its_structure_stays(name):
+    """Equal noise twice has probability below 2^-60: more than 60 leaves are empty, and each says what it likes."""
+    a, b = (fitted(name, n=2, n_estimators=20, structure_seed=4).released_ for _ in range(2))
+    one, two = (json.loads(forest.to_json()) for forest in (a, b))
+    values = "labels" if a.labels is not None else "noisy_counts"
+    assert a.trees.n_leaves > 60 + 20 * 2
+    assert one.pop(values) != two.pop(values)
+    assert one == two
+    c = fitted(name, n=2, n_estimators=20, structure_seed=5).released_
+    assert json.loads(c.to_json())["trees"] != one["trees"]
+
+
+@by_model
+def test_a_demo_is_repeatable_and_its_noise_is_not_the_structures(name):
+    a, b = (fitted(name, random_state=1).released_.to_json() for _ in range(2))
+    assert a == b
+    one, two = (json.loads(fitted(name, random_state=seed).released_.to_json()) for seed in (1, 2))
+    assert one["trees"] == two["trees"]
+    assert one != two
+
+
+# ---------------------------------------------------------------- the door is shut
+
+
+@by_model
+@pytest.mark.parametrize("how", [{"epsilon": None}, {"mode": "as_published"}])
+def test_a_curators_forest_has_no_export(name, how):
+    if name == "probabilistic" and how == {"mode": "as_published"}:
+        how = {**how, "negative_rule": None}
+    model = fitted(name, **how)
+    assert isinstance(model.forest_, CuratorForest)
+    assert not isinstance(model.forest_, ReleasedForest)
+    for export in ("to_json", "from_json", "to_dict", "save"):
+        assert not hasattr(model.forest_, export)
+    assert not hasattr(model, "released_")
+    with pytest.raises(AttributeError, match="for the curator only; .*[.]"):
+        _ = model.released_
+    fields = {field.name: getattr(model.forest_, field.name) for field in dataclasses.fields(Forest)}
+    with pytest.raises(ValueError, match="closed ledger"):
+        ReleasedForest(**fields)
+
+
+def test_a_release_needs_a_closed_ledger_with_a_budget():
+    released = fitted("labels").released_
+    fields = {field.name: getattr(released, field.name) for field in dataclasses.fields(Forest)}
+    ReleasedForest(**fields)
+    still_open = Ledger(Fraction(1), "add-remove")
+    still_open.charge("labels", "permute-and-flip", 1, Fraction(1), 1, "parallel")
+    for ledger in (still_open, Ledger(Fraction(1), "add-remove"), Ledger(None, "add-remove")):
+        with pytest.raises(ValueError, match="closed ledger"):
+            ReleasedForest(**{**fields, "ledger": ledger})
+
+
+def test_counts_that_no_exact_sampler_drew_are_not_released():
+    released = fitted("counts").released_
+    fields = {field.name: getattr(released, field.name) for field in dataclasses.fields(Forest)}
+    with pytest.raises(ValueError, match="whole numbers"):
+        ReleasedForest(**{**fields, "noisy_counts": released.noisy_counts + 0.5})
+
+
+# ---------------------------------------------------------------- damaged and malicious files
+
+TEXTS = {name: fitted(name, random_state=1).released_.to_json() for name in ("labels", "counts", "probabilistic")}
+ODD_VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 70_000),
+    st.integers(-(2**70), 2**70),
+    st.floats(),
+    st.text(max_size=12),
+    st.sampled_from(["", "1/0", "-1", "nan", "infinity", "3/7", "1e3", "clamp", "paper", "majority", "threshold"]),
+    st.lists(st.integers(-2, 9), max_size=3),
+    st.dictionaries(st.sampled_from(["a", "dtype", "shape"]), st.integers(0, 3), max_size=2),
+)
+
+
+def places(content, path=()) -> list[tuple]:
+    """Paths to all values in a JSON, inner ones as well."""
+    inside = content.items() if isinstance(content, dict) else enumerate(content) if isinstance(content, list) else ()
+    return [path] * bool(path) + [place for key, value in inside for place in places(value, (*path, key))]
+
+
+@st.composite
+def tampered(draw) -> str:
+    """A forest's JSON with one to three of its values replaced, removed, exchanged, or changed inside an array."""
+    content = json.loads(TEXTS[draw(st.sampled_from(sorted(TEXTS)))])
+    for _ in range(draw(st.integers(1, 3))):
+        what = draw(st.sampled_from(["replace", "remove", "exchange", "array", "array", "array"]))
+        if what == "array":
+            change_array(draw, content)
+            continue
+        *path, last = draw(st.sampled_from(places(content)))
+        parent = content
+        for key in path:
+            parent = parent[key]
+        if what == "replace":
+            parent[last] = draw(ODD_VALUES)
+        elif what == "remove":
+            del parent[last]
+        else:
+            other = draw(st.sampled_from(sorted(parent) if isinstance(parent, dict) else range(len(parent))))
+            parent[last], parent[other] = parent[other], parent[last]
+    return json.dumps(content)
+
+
+def change_array(draw, content) -> None:
+    """Other cells, fewer cells, or another shape, in an array that is still whole."""
+    arrays = content.get("trees")
+    arrays = [*(arrays.values() if isinstance(arrays, dict) else ()), content.get("labels"), content.get("noisy_counts")]
+    arrays = [a for a in arrays if isinstance(a, dict) and {"dtype", "shape", "base64"} == set(a)]
+    if not arrays:
+        return
+    entry = draw(st.sampled_from(arrays))
+    try:
+        values = np.frombuffer(base64.b64decode(entry["base64"]), entry["dtype"]).copy()
+        info = np.iinfo(values.dtype)
+    except (TypeError, ValueError):
+        return
+    how = draw(st.sampled_from(["cells", "cells", "cells", "cut", "shape"])) if len(values) else "shape"
+    if how == "cells":
+        new = st.one_of(st.integers(info.min, info.max), st.integers(max(info.min, -1), 100))
+        for _ in range(draw(st.integers(1, 3))):
+            values[draw(st.integers(0, len(values) - 1))] = draw(new)
+    elif how == "cut":
+        values = values[: draw(st.integers(0, len(values)))]
+        entry["shape"] = [len(values)]
+    else:
+        n = len(values)
+        entry["shape"] = draw(st.sampled_from([[n, 1], [1, n], [], [-1], [n, 0], [0], [2**40], [True], [1.0 * n]]))
+    entry["base64"] = base64.b64encode(values.tobytes()).decode()
+
+
+def rows_for(domain: Domain) -> pd.DataFrame:
+    """Rows that fit a domain, its ends included."""
+    rng = np.random.default_rng(0)
+    columns = {}
+    for feature in domain.features:
+        if feature.kind == "numeric":
+            columns[feature.name] = np.concatenate([[feature.low, feature.high], rng.uniform(0, 1, 10)])
+        else:
+            columns[feature.name] = [*(feature.categories * 12)[:6], *rng.choice(feature.categories, 6)]
+    return pd.DataFrame(columns, dtype=object)
+
+
+def assert_sound(forest: ReleasedForest) -> None:
+    """It predicts, it stays inside its arrays, and it can be saved again."""
+    X = rows_for(forest.domain)
+    leaves = forest.apply(X)
+    assert np.array_equal(leaves.T, reference.leaves_of_rows(forest.trees, forest.domain.encode(X)))
+    index = forest.predict_index(X)
+    assert ((0 <= index) & (index < forest.domain.n_classes)).all()
+    shares = forest.class_shares(X)
+    assert shares.shape == (12, forest.domain.n_classes)
+    assert np.allclose(shares.sum(axis=1), 1)
+    assert ReleasedForest.from_json(forest.to_json()).to_json() == forest.to_json()
+    assert str(forest.certificate)
+    assert str(forest.ledger)
+
+
+def assert_a_sentence(error: ForestFormatError) -> None:
+    message = str(error)
+    assert message[0].isupper(), message
+    assert message.endswith(".") and not message.endswith(".."), message
+    assert "\n" not in message, message
+
+
+@settings(max_examples=600, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+@given(tampered())
+def test_a_tampered_file_is_refused_with_a_sentence_or_is_sound(text):
+    try:
+        forest = ReleasedForest.from_json(text)
+    except ForestFormatError as error:
+        assert_a_sentence(error)
+    else:
+        assert_sound(forest)
+
+
+@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+@given(st.integers(0, len(TEXTS["labels"]) - 1), st.binary(min_size=1, max_size=4))
+def test_a_file_with_bytes_cut_or_overwritten(place, other):
+    whole = TEXTS["labels"].encode()
+    for text in (whole[:place], whole[:place] + other + whole[place + len(other) :], whole[:place] + other):
+        try:
+            forest = ReleasedForest.from_json(text)
+        except ForestFormatError as error:
+            assert_a_sentence(error)
+        else:
+            assert_sound(forest)
+
+
+def replaced(path: tuple, value, name: str = "labels") -> str:
+    content = json.loads(TEXTS[name])
+    parent = content
+    for key in path[:-1]:
+        parent = parent[key]
+    parent[path[-1]] = value
+    return json.dumps(content)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("depth",), 10**9),
+        (("depth",), 16),
+        (("depth",), -1),
+        (("depth",), 0),
+        (("depth",), None),
+        (("seed",), float("nan")),
+        (("voting",), "loud"),
+        (("voting",), []),
+        (("negative_rule",), None),
+        (("labels",), None),
+        (("labels", "dtype"), "O"),
+        (("labels", "shape"), [-5]),
+        (("trees",), {}),
+        (("trees", "kind", "dtype"), "<f8"),
+        (("domain", "classes"), []),
+        (("domain", "classes"), [0, 1]),
+        (("domain", "features"), []),
+        (("ledger", "closed"), False),
+        (("ledger", "entries"), []),
+        (("ledger", "epsilon"), None),
+        (("ledger", "epsilon"), "1/1000000"),
+        (("ledger", "entries", 0, "epsilon_each"), "2"),
+        (("certificate", "epsilon"), None),
+        (("certificate", "assumptions"), []),
+        (("certificate", "certified"), True),  # the demo's reasons are still there
+        (("certificate", "kind"), "zCDP"),
+        (("about",), 3),
+    ],
+)
+def test_what_is_refused(path, value):
+    with pytest.raises(ForestFormatError) as error:
+        ReleasedForest.from_json(replaced(path, value))
+    assert_a_sentence(error.value)
+
+
+def test_counts_without_classes_are_refused():
+    content = json.loads(TEXTS["counts"])
+    content["domain"]["classes"] = []
+    n_leaves = content["noisy_counts"]["shape"][0]
+    content["noisy_counts"] = {"dtype": "<i8", "shape": [n_leaves, 0], "base64": ""}
+    with pytest.raises(ForestFormatError):
+        ReleasedForest.from_json(json.dumps(content))
+
+
+def test_a_certificate_that_contradicts_its_ledger_or_domain_is_refused():
+    forged = [
+        replaced(("certificate", "epsilon"), "1/1000"),
+        replaced(("certificate", "neighbours"), "replace-one"),
+    ]
+    genuine = json.loads(fitted("labels").released_.to_json())
+    assert genuine["certificate"]["certified"]
+    genuine["domain"]["features"][0]["source"] = "data"  # bounds read from the data, yet certified
+    for text in (*forged, json.dumps(genuine)):
+        with pytest.raises(ForestFormatError) as error:
+            ReleasedForest.from_json(text)
+        assert_a_sentence(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ("", "not JSON"),
+        (b"\xff\xfe\x00", "not JSON"),
+        ("{", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ("[]", "not a released forest"),
+        ("3", "not a released forest"),
+        ('{"format": "dpforest released forest"}', "format version None"),
+        ('{"format": "dpforest released forest", "version": 2}', "format version 2; this dpforest reads version 1"),
+        ('{"format": "dpforest released forest", "version": 1}', "damaged"),
+    ],
+)
+def test_other_files_are_told_apart(text, match):
+    with pytest.raises(ForestFormatError, match=match) as error:
+        ReleasedForest.from_json(text)
+    assert_a_sentence(error.value)
