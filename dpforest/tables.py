@@ -1,4 +1,4 @@
-"""Tables to learn from: the bundled data sets, the synthetic ones of papers/02, and CSV files."""
+"""Tables to learn from: the bundled data sets, the synthetic ones of Fletcher and Islam, and CSV files."""
 
 from __future__ import annotations
 

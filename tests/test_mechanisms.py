@@ -22,7 +22,7 @@ SIZES = ((2, 40), (3, 14), (4, 8), (5, 6), (10, 3))  # classes, largest count
 RELATIONS = ("add-remove", "replace-one")
 
 
-# ---------------------------------------------------------------- laws of a label (papers/02 section 2.7)
+# ---------------------------------------------------------------- laws of a label (docs/PAPERS.md)
 
 GOLDEN = [
     ((5, 3, 0), 0.5, ".496606 .251697 .251697", ".689672 .253716 .056612", ".528252 .320401 .151347",
@@ -176,7 +176,7 @@ def test_thrown_away():
 
 
 def test_continuous_laplace_golden():
-    """papers/01 section 2.5."""
+    """Bojarski et al., docs/PAPERS.md."""
     assert continuous_argmax_law([(10, 3)], 5, "paper")[0, 0] == pytest.approx(0.6870, abs=5e-5)
     assert continuous_argmax_law([(0, 100)], 10, "paper")[0, 1] == pytest.approx(0.7499, abs=5e-5)
     assert continuous_argmax_law([(0, 100)], 10, "clamp")[0, 1] == pytest.approx(0.9999, abs=2e-4)
@@ -217,7 +217,7 @@ def test_flip_probability_ties_and_empty_leaves():
     np.testing.assert_allclose(flips[[0, 2]], [p[0, 2], p[2, 0] + p[2, 2]])
     ties = flip_probability("permute-and-flip", counts, 0.5, ties_count=True)
     np.testing.assert_allclose(ties[[0, 2]], [p[0, 1] + p[0, 2], flips[2]])
-    # papers/02 section 2.7: j = 0 with T tied flips with (K - T)/(K - T + T exp(ε/2))
+    # docs/PAPERS.md: j = 0 with T tied flips with (K - T)/(K - T + T exp(ε/2))
     assert flip_probability("smooth-sensitivity", [(4, 4, 1)], 1.0)[0] == pytest.approx(1 / (1 + 2 * math.exp(0.5)))
 
 
@@ -232,7 +232,7 @@ def test_floor_is_attained_by_permute_and_flip_and_crossed_by_the_published_rule
     gap = np.arange(1, 800)
     np.testing.assert_allclose(flip_by_gap("permute-and-flip", gap, 2, 0.1), flip_floor(gap, 0.1))
     crossed = [int(gap[flip_by_gap("smooth-sensitivity", gap, 2, e) < flip_floor(gap, e)][0]) for e in EPSILONS]
-    assert crossed == [739, 111, 47, 20, 6, 2, 1, 1, 1]  # papers/02 section 3.1
+    assert crossed == [739, 111, 47, 20, 6, 2, 1, 1, 1]  # docs/PAPERS.md
 
 
 # ---------------------------------------------------------------- privacy loss by enumeration
@@ -297,7 +297,7 @@ def test_noisy_counts_lose_epsilon_and_their_labels_no_more(relation, negative):
 
 
 def test_enumeration_reproduces_the_table_and_catches_the_published_rule():
-    """papers/02 section 3.3, K = 2, N = 40, divided by ε."""
+    """docs/PAPERS.md, K = 2, N = 40, divided by ε."""
     table = {
         ("smooth-sensitivity", 1): "0.253 0.265 2.72 330 1.6e8 2.0e17 1.8e35 5.3e88 5.8e177",
         ("smooth-sensitivity-clamped", 1): "0.253 0.265 2.72 44.7 29.2 22.7 21.3 9.86 4.93",
@@ -334,7 +334,7 @@ def test_loss_by_gap():
         for relation, rows in zip(RELATIONS, (1, 2)):
             for n_classes in (2, 5):
                 assert (privacy_loss(mechanism, gap, n_classes, 0.5, relation) <= rows * 0.5 * (1 + 1e-9)).all()
-    # papers/02 section 3.3: the loss at the first lead that breaks the claim, divided by ε
+    # docs/PAPERS.md: the loss at the first lead that breaks the claim, divided by ε
     at = [(0.01, 554, 1.00), (0.05, 79, 1.05), (0.1, 32, 1.01), (0.2, 13, 1.22), (0.5, 3, 1.18), (1, 1, 2.13),
           (2, 0, 3.35), (3, 0, 9.81), (5, 0, 74), (10, 0, 11013)]  # fmt: skip
     for epsilon, j, expected in at:
@@ -384,7 +384,7 @@ def worst_partition(deal, n_trees, most, relation, rate):
 
 @pytest.mark.parametrize("n_trees, most", [(2, 5), (3, 4)])
 def test_independent_draws_lose_exactly_epsilon(n_trees, most):
-    """papers/02 section 3.6."""
+    """docs/PAPERS.md."""
     assert worst_partition(independent, n_trees, most, "add-remove", 0.7) == pytest.approx(0.7, rel=1e-9)
     assert worst_partition(independent, n_trees, most, "replace-one", 0.35) <= 0.7 * (1 + 1e-9)
 

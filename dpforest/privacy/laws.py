@@ -2,9 +2,9 @@
 
 Certified (κ is what one row added or removed costs; `release.rate_for` says which κ an ε buys):
 
-- permute-and-flip on counts (McKenna & Sheldon 2020; papers/02 section 2.6),
-- exponential mechanism on counts (addendum of 2021; papers/02 section 2.6),
-- exponential mechanism on the 0/1 score "is a top label" (papers/02 section 2.5, the ablation of figure 4).
+- permute-and-flip on counts (McKenna & Sheldon 2020; docs/PAPERS.md),
+- exponential mechanism on counts (addendum of 2021; docs/PAPERS.md),
+- exponential mechanism on the 0/1 score "is a top label" (docs/PAPERS.md, the ablation of figure 4).
 
 Published in 2017 and not private at all (see `published.py`): smooth sensitivity inside the exponential mechanism.
 """
@@ -63,7 +63,7 @@ def log_law(mechanism: str, counts: np.ndarray, rate: float) -> np.ndarray:
 
 
 def published_exponent(gap: np.ndarray, epsilon: float, *, clamped: bool) -> np.ndarray:
-    """a_j = (ε/2) exp(jε), the published exponent of a top label with lead j (papers/02 section 2.5).
+    """a_j = (ε/2) exp(jε), the published exponent of a top label with lead j (docs/PAPERS.md).
 
     The author's code caps it at 50. (It also treats S* < 1e-10 as 50, which the cap does by itself for ε > 1e-8.)
     """
@@ -78,9 +78,9 @@ def _softmax(scores: np.ndarray) -> np.ndarray:
 
 
 def _permute_and_flip(log_p: np.ndarray) -> np.ndarray:
-    """P(c) = p_c ∫_0^1 Π_{i≠c} (1 - p_i t) dt (papers/02 section 2.6).
+    """P(c) = p_c ∫_0^1 Π_{i≠c} (1 - p_i t) dt (docs/PAPERS.md).
 
-    **Proof that it costs κ per row** (papers/02 section 3.5). Permute-and-flip draws like argmax n_i + E_i with E_i
+    **Proof that it costs κ per row** (docs/PAPERS.md). Permute-and-flip draws like argmax n_i + E_i with E_i
     exponential of rate κ. Add a row of class c. A label r ≠ c can only lose by that; if r wins before with noise E_r,
     it wins after with E_r + 1, where the density is exp(-κ) times as large: P_after(r) >= exp(-κ) P_before(r). For
     r = c exchange before and after. With two classes no mechanism of this cost errs less.

@@ -1,6 +1,6 @@
 """The ledger: every access to private data and what it cost, in exact fractions.
 
-Composition rules (papers/02 sections 1 and 3.5, papers/04 section 4.2):
+Composition rules (docs/PRIVACY.md):
 
 - *sequential*: the same rows are asked ``times`` times, so the costs add up;
 - *parallel*: ``times`` mechanisms read disjoint parts of the table (the leaves of one tree, or of all trees when every

@@ -49,7 +49,7 @@ def flip_probability(
     mechanism, counts, rate, negative
         As for `law`.
     ties_count : bool
-        Count every label but the first top one, as figure 8 of the paper does (papers/02 section 2.7).
+        Count every label but the first top one, as figure 8 of the paper does (docs/PAPERS.md).
 
     Returns
     -------
@@ -93,7 +93,7 @@ def flip_floor(gap: np.ndarray, epsilon: float, n_classes: int = 2) -> np.ndarra
     """The least flip probability of any ε-DP rule that treats classes alike, leaf (gap, 0, ..., 0), add-remove.
 
     From the empty leaf, where each label has probability 1/K, ``gap`` rows lead there, and each may change a
-    probability by a factor exp(ε) only: exp(-gap ε) (K-1)/K (papers/02 section 3.1). Permute-and-flip attains it for
+    probability by a factor exp(ε) only: exp(-gap ε) (K-1)/K (docs/PAPERS.md). Permute-and-flip attains it for
     two classes.
     """
     return np.exp(-epsilon * np.asarray(gap, float)) * (n_classes - 1) / n_classes

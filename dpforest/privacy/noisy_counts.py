@@ -1,7 +1,7 @@
 """The law of noisy class counts, and of the label that is read from them.
 
 A leaf's share of class c is theta_c = counts_c / sum; its label is the first class with the largest share. What happens
-to negative counts is a rule of papers/01 section 2.5 (both are post-processing and cost nothing):
+to negative counts is a rule of Bojarski et al., docs/PAPERS.md (both are post-processing and cost nothing):
 
 - ``"clamp"``: negative counts become 0; where all are 0 the share is uniform at random, so the label is a fair draw;
 - ``"paper"``: where any count is negative, or all are 0, the share is thrown away for a uniform one: a fair draw.
@@ -68,7 +68,7 @@ def noisy_argmax_law(counts: np.ndarray, scale: float, negative: str = "clamp") 
 
 
 def continuous_argmax_law(counts: np.ndarray, scale: float, negative: str = "clamp") -> np.ndarray:
-    """The same for two classes and continuous Laplace noise (papers/01 section 2.5), float array (L, 2).
+    """The same for two classes and continuous Laplace noise (Bojarski et al., docs/PAPERS.md), float array (L, 2).
 
     P(true label) = 1 - (1/2 + Δ/4s) exp(-Δ/s) when clamped, and (exp(-v/s) - exp(-u/s))/4 less under the paper's rule.
     """

@@ -1,9 +1,9 @@
 """What was published and does not hold: why, and at what true price. For reproduction, never for a release.
 
-- Smooth sensitivity inside the exponential mechanism (Fletcher & Islam 2017, papers/02 section 3): the loss grows
+- Smooth sensitivity inside the exponential mechanism (Fletcher & Islam 2017, docs/PAPERS.md): the loss grows
   without bound; with the cap of 50 in the author's code it is finite and far above ε.
-- Equal blocks of rows, one a tree (papers/02 section 3.6): one row more changes every block.
-- Continuous Laplace noise in floats (papers/01 section 2.4): which floats can come out depends on the count.
+- Equal blocks of rows, one a tree (docs/PAPERS.md): one row more changes every block.
+- Continuous Laplace noise in floats (Bojarski et al., docs/PAPERS.md): for ideal real numbers it holds.
 """
 
 import math
@@ -23,10 +23,21 @@ REPRODUCTION: Final = (
 class Choices(Protocol):
     """The choices of a forest that decide what it loses."""
 
-    mechanism: str
-    partition: str
-    neighbours: str
-    n_trees: int
+    @property
+    def mechanism(self) -> str:
+        """As in `mechanisms`."""
+
+    @property
+    def partition(self) -> str:
+        """As in `release`, or "blocks"."""
+
+    @property
+    def neighbours(self) -> str:
+        """As in `ledger`."""
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
 
     def leaf_rate(self, epsilon: Fraction) -> float:
         """The rate of the mechanism at a leaf of one tree."""
@@ -70,8 +81,8 @@ def reasons(
         )
     if mechanism == CONTINUOUS:
         out.append(
-            "The counts get continuous Laplace noise computed in floating point: which numbers can come out depends "
-            "on the true count, so the noise does not hide it."
+            "The counts get continuous Laplace noise, which keeps its promise for ideal real numbers; in floating point "
+            "the last digits can give a count away (Mironov 2012), so nothing is certified."
         )
     if partition == "blocks":
         out.append(

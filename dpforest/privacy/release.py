@@ -7,7 +7,7 @@ is two such changes.
 
 - ``partition="independent"``: every row was drawn into one tree (`assign_rows`), whatever the number of rows. Given the
   draws of the others, an extra row touches one leaf of one tree, for each value of its own draw; averaging over that
-  draw cannot raise the worst ratio. So all leaves of all trees are parallel (papers/02 section 3.6).
+  draw cannot raise the worst ratio. So all leaves of all trees are parallel (docs/PAPERS.md).
 - ``partition="shared"``: every row is in every tree; leaves of one tree are parallel, trees are sequential.
 - ``partition="blocks"``: an extra row moves the borders of all blocks, so nothing is parallel. Refused.
 """
@@ -35,7 +35,7 @@ BLOCKS_REFUSED: Final = (
 def rate_for(mechanism: str, epsilon: Fraction, *, n_trees: int, partition: str, neighbours: str) -> Fraction:
     """The rate κ of a mechanism: what one row added or removed costs in one tree, exact.
 
-    ``global-01`` takes ε/2 where the others take ε or ε/2: it is the ablation of papers/02 figure 4, exp(ε u / 2), so
+    ``global-01`` takes ε/2 where the others take ε or ε/2: it is the ablation of Fletcher & Islam, figure 4, exp(ε u / 2), so
     that it costs only ε/2 under add-remove; the ledger is charged just that. (Under replace-one a row that moves to
     another leaf costs that twice, so ε/2 is also the most that may be taken there.)
     """

@@ -58,7 +58,7 @@ def simulate_noisy_counts(counts: np.ndarray, scale: float, seed: int) -> np.nda
 
 
 def simulate_laplace(counts: np.ndarray, scale: float, seed: int) -> np.ndarray:
-    """counts plus continuous Laplace noise of this scale (papers/01 algorithm 2), float64 of the same shape."""
+    """counts plus continuous Laplace noise of this scale (Bojarski et al., algorithm 2), float64 of the same shape."""
     counts = np.ascontiguousarray(counts, np.int64)
     out = np.empty(counts.size, np.float64)
     with np.errstate(over="ignore"):

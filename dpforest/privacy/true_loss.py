@@ -3,7 +3,7 @@
 The published law sees only who is on top and by how much, so a leaf is in one of few states: one top label with lead
 j >= 1, or T labels tied. A *change* is a pair of states that one row added or removed (or moved within the leaf) can
 connect, with, for each role that a label plays in it, how many labels play it and their log-probability before and
-after. Worst log-ratio and hockey-stick divergence are then maxima over changes (papers/02 sections 3.3, 3.4, 4.8).
+after. Worst log-ratio and hockey-stick divergence are then maxima over changes (docs/PAPERS.md).
 """
 
 import math
@@ -27,7 +27,7 @@ def smooth_sensitivity_published(gap: np.ndarray, epsilon: float) -> np.ndarray:
 
 
 def smooth_sensitivity(gap: np.ndarray, epsilon: float, neighbours: str = ADD_REMOVE) -> np.ndarray:
-    """The right value: exp(-max(j-1, 0) ε), under replace-one exp(-max(⌈j/2⌉-1, 0) ε) (papers/02 section 3.1)."""
+    """The right value: exp(-max(j-1, 0) ε), under replace-one exp(-max(⌈j/2⌉-1, 0) ε) (docs/PAPERS.md)."""
     j = np.asarray(gap, float)
     steps = j if rows_changed(neighbours) == 1 else np.ceil(j / 2)
     return np.exp(-epsilon * np.maximum(steps - 1, 0))
@@ -48,7 +48,7 @@ def true_loss(
     Parameters
     ----------
     mechanism : str
-        A published mechanism, continuous Laplace noise in floats, or a certified mechanism.
+        A published mechanism, continuous Laplace noise, or a certified mechanism.
     rate : float
         κ of a certified mechanism; for the published ones the ε that each tree is given.
     n_classes : int
@@ -56,15 +56,15 @@ def true_loss(
     partition : {"independent", "shared", "blocks"}
     n_trees : int
     one_leaf : bool
-        Only count replacements within a leaf, as papers/02 section 3.4 does. A replaced row may also leave one leaf and
+        Only count replacements within a leaf. A replaced row may also leave one leaf and
         enter another, which costs two additions.
 
     Returns
     -------
     float
-        Infinite for smooth sensitivity without the cap and for continuous noise in floats. For the capped one the
-        supremum over all leaves, by going through all leads up to where the exponent stays at 50. With blocks under
-        add-remove an upper bound, which equal leaves attain.
+        Infinite for smooth sensitivity without the cap. For the capped one the supremum over all leaves, by going
+        through all leads up to where the exponent stays at 50. For continuous Laplace noise the loss in ideal real
+        numbers; nothing is known in floats. With blocks under add-remove an upper bound, which equal leaves attain.
 
     Examples
     --------
@@ -72,9 +72,9 @@ def true_loss(
     22.7
     """
     rate = float(rate)
-    if mechanism in ("smooth-sensitivity", CONTINUOUS):
+    if mechanism == "smooth-sensitivity":
         return math.inf
-    if mechanism in CERTIFIED or mechanism == "discrete-laplace":
+    if mechanism in (*CERTIFIED, "discrete-laplace", CONTINUOUS):
         added, replaced = rate, 2 * rate
     elif mechanism == "smooth-sensitivity-clamped":
         added = max(_worst(c) for c in _changes(rate, n_classes, clamped=True, replaced=False))
@@ -111,7 +111,7 @@ def delta_lower_bound(
     target : float, optional
         The ε of the claim; the nominal one when not given.
     contenders : int, optional
-        Leave out ties of more labels than this (papers/02 section 3.3 goes through two).
+        Leave out ties of more labels than this.
 
     Returns
     -------

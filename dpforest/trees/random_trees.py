@@ -69,8 +69,8 @@ def grow_random_trees(
             (kind[:n].copy(), feature[:n].copy(), threshold[:n].copy(), first_child[:n] + np.int32(starts[-1]))
         )
         starts.append(starts[-1] + n)
-    joined = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return Trees(*joined, tree_start=np.array(starts, np.int64), depth=depth)
+    kinds, tested, cuts, children = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return Trees(kinds, tested, cuts, children, np.array(starts, np.int64), depth)
 
 
 @njit(nogil=True, cache=True)

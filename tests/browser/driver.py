@@ -113,7 +113,7 @@ class Explore:
     # Handling it, by keyboard
 
     def slider(self, name: str) -> Locator:
-        return self.sidebar.get_by_role("slider", name=name, exact=True)
+        return self.sidebar.get_by_role("slider", name=re.compile(f"^{re.escape(name)}"))
 
     def choose(self, name: str, option: str) -> None:
         """In a select box: type, and press Enter."""
@@ -158,7 +158,7 @@ class Explore:
         """After what is done in here a chart must show something else."""
         before = drawn(chart)
         yield
-        until_drawn(chart, before, differs=True)
+        until_redrawn(chart, before)
         idle(self.page)
 
     def download(self, name: str, within: Locator | None = None) -> tuple[str, str]:
@@ -212,12 +212,11 @@ def drawn(chart: Locator) -> str:
     return chart.locator(".js-plotly-plot").evaluate(f"gd => JSON.stringify(({_TRACES})(gd))")
 
 
-def until_drawn(chart: Locator, text: str, *, differs: bool) -> None:
+def until_redrawn(chart: Locator, before: str) -> None:
+    """Until a chart shows something, and not what it did before."""
     element = chart.locator(".js-plotly-plot").element_handle()
-    assert element is not None
-    chart.page.wait_for_function(
-        f"([gd, text, differs]) => (JSON.stringify(({_TRACES})(gd)) !== text) === differs", arg=[element, text, differs]
-    )
+    now = f"JSON.stringify(({_TRACES})(gd))"
+    chart.page.wait_for_function(f"([gd, before]) => gd._fullData && {now} !== before", arg=[element, before])
 
 
 def node_place(chart: Locator, node: int) -> tuple[float, float]:
@@ -227,7 +226,7 @@ def node_place(chart: Locator, node: int) -> tuple[float, float]:
     return x, y
 
 
-_TRACES = """gd => gd._fullData.map(t => {
+_TRACES = """gd => (gd._fullData || []).map(t => {
   const list = v => v && v.length !== undefined ? Array.from(v, c => c && c.length === 1 ? c[0] : c) : [];
   return {type: t.type, mode: t.mode || "", x: list(t.x), y: list(t.y), customdata: list(t.customdata),
           color: t.marker ? list(t.marker.color) : []};
