@@ -81,8 +81,8 @@ def reasons(
         )
     if mechanism == CONTINUOUS:
         out.append(
-            "The counts get continuous Laplace noise, which keeps its promise for ideal real numbers; in floating point "
-            "the last digits can give a count away (Mironov 2012), so nothing is certified."
+            "The counts get continuous Laplace noise, which keeps its promise for ideal real numbers; in floating "
+            "point the last digits can give a count away (Mironov 2012), so nothing is certified."
         )
     if partition == "blocks":
         out.append(

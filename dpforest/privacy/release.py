@@ -35,9 +35,9 @@ BLOCKS_REFUSED: Final = (
 def rate_for(mechanism: str, epsilon: Fraction, *, n_trees: int, partition: str, neighbours: str) -> Fraction:
     """The rate κ of a mechanism: what one row added or removed costs in one tree, exact.
 
-    ``global-01`` takes ε/2 where the others take ε or ε/2: it is the ablation of Fletcher & Islam, figure 4, exp(ε u / 2), so
-    that it costs only ε/2 under add-remove; the ledger is charged just that. (Under replace-one a row that moves to
-    another leaf costs that twice, so ε/2 is also the most that may be taken there.)
+    ``global-01`` takes ε/2 where the others take ε or ε/2: it is the ablation of Fletcher & Islam, figure 4, with
+    weights exp(ε u / 2), so that it costs only ε/2 under add-remove; the ledger is charged just that. (Under
+    replace-one a row that moves to another leaf costs that twice, so ε/2 is also the most that may be taken there.)
     """
     if partition == "blocks":
         raise BudgetError(BLOCKS_REFUSED)
