@@ -5,9 +5,10 @@ import streamlit as st
 from dpforest.domain import DomainError
 from ui import budget_tab, curve_panel, data_tab, headline, leaves_tab, release, sidebar, simulate, tables, tree_tab
 from ui.page import open_page, sorry
+from ui.warm_up import warm_up
 
 open_page("Explore")
-simulate.warm_up()
+warm_up()
 
 choice = sidebar.choose()
 if choice is None:
@@ -29,12 +30,11 @@ if not settings.certified:
     headline.broken_promise(certificate)
 
 # A first curve at once ...
-progress = st.container()
-for _ in simulate.refined(forest, simulate.FIRST, progress):
+waiting = st.container()
+for _ in simulate.refined(forest, simulate.FIRST, waiting):
     pass
 figures = headline.Figures(choice, certificate, forest.curve())
 panel = curve_panel.Panel(choice, forest.curve())
-more = st.container()
 
 tree, leaves, budget, data = st.tabs(["Tree", "Leaves", "Budget", "Data"], key="tab", bind=sidebar.LINKED)
 if tree.open:
@@ -51,6 +51,6 @@ if data.open:
         data_tab.show(choice)
 
 # ... refined while somebody looks, until a control moves.
-for _ in simulate.refined(forest, simulate.LAST, more):
+for _ in simulate.refined(forest, simulate.LAST, panel.progress):
     figures.refine(forest.curve())
     panel.refine(forest.curve())

@@ -7,6 +7,7 @@ from typing import Any
 
 # Comparisons that a goal may ask for.
 AT_LEAST, AT_MOST = ">=", "<="
+CPU = "processor time, "  # prefix of the samples that do not feel other programs
 
 
 @dataclass(frozen=True)
@@ -49,12 +50,16 @@ class Results:
         mark = {None: " ", True: "+", False: "-"}[met]
         print(f"  {mark} {what}: {value:.3g} {unit}  ({detail})", flush=True)
 
-    def ratio(self, item: str, what: str, slow: str, fast: str, least: float | None) -> None:
+    def ratio(
+        self, item: str, what: str, slow: str, fast: str, least: float | None, *, one_thread: bool = True
+    ) -> None:
         """Median of one over the median of the other, with the ratios of the single rounds as their range."""
         value = self.median(slow) / self.median(fast)
         rounds = sorted(a / b for a, b in zip(self.samples[slow], self.samples[fast], strict=True))
         detail = f"{seconds(self.median(slow))} against {seconds(self.median(fast))}"
         detail += f", rounds {rounds[0]:.1f}–{rounds[-1]:.1f}"
+        if one_thread:
+            detail += f", in processor time {self.median(CPU + slow) / self.median(CPU + fast):.1f}"
         self.figure(item, what, value, "x", None if least is None else (AT_LEAST, least), detail)
 
     def as_dict(self) -> dict[str, Any]:

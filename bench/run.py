@@ -96,7 +96,7 @@ Made by {command}; every sample is in `results.json`.
 100 trees of depth 10, 14 numeric features in float64, integer labels, bounds and classes given to all, ε = 1, one
 thread unless said. Medians; the runs of all contenders interleave. A fit is complete: trees, counts, exact noise,
 certificate. Compiled code is warm; compile time and exact noise are stated apart below. "demo" takes its noise from a
-seed.
+seed. Goals are for wall time; ratios of processor time, which feel other programs less, stand beside them.
 
 - *labels*: `MajorityLabelForestClassifier`, each row in one tree, as in diffprivlib's `RandomForestClassifier`
 - *labels shared*: the same, every row in every tree

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 from contenders import DEPTH, TREES, public_domain
-from measure import AT_LEAST, AT_MOST, Effort, Results, interleave, seconds
+from measure import AT_LEAST, AT_MOST, CPU, Effort, Results, interleave, seconds
 from processes import ROOT, Worker, ask, python_of
 
 PEERS = ("diffprivlib", "ExtraTrees")
@@ -66,7 +66,10 @@ def against_peers(results: Results, folder: Path, effort: Effort) -> None:
             for who, worker in workers.items():
                 worker("warm", who=who)
             for do in ("fit", "predict"):
-                interleave(results, {f"{do} {who} n={n}": asks(w, do, who) for who, w in workers.items()}, rounds)
+                names = {who: f"{do} {who} n={n}" for who in workers}
+                interleave(
+                    results, {name: asks(results, name, workers[who], do, who) for who, name in names.items()}, rounds
+                )
         _compare(results, n, with_extra_trees=n == effort.large)
 
 
@@ -93,11 +96,14 @@ def threads(results: Results, folder: Path, effort: Effort) -> None:
             for jobs in (1, 2):
                 worker("warm", who=who, n_jobs=jobs)
             for do in ("fit", "predict"):
-                runs = {f"{do} {who} n={n} n_jobs={jobs}": asks(worker, do, who, n_jobs=jobs) for jobs in (1, 2)}
-                interleave(results, runs, effort.slow_rounds)
+                names = {jobs: f"{do} {who} n={n} n_jobs={jobs}" for jobs in (1, 2)}
+                runs = {name: asks(results, name, worker, do, who, n_jobs=jobs) for jobs, name in names.items()}
+                interleave(results, runs, effort.rounds)
     for do, who, least in (("fit", "labels shared", 1.7), ("predict", "labels shared", 1.7), ("fit", "labels", None)):
         one, two = (f"{do} {who} n={n} n_jobs={jobs}" for jobs in (1, 2))
-        results.ratio("5 two threads", f"{do}, {who}, 2 threads against 1, {n:,} rows", one, two, least)
+        results.ratio(
+            "5 two threads", f"{do}, {who}, 2 threads against 1, {n:,} rows", one, two, least, one_thread=False
+        )
 
 
 def memory(results: Results, folder: Path, effort: Effort) -> None:
@@ -181,8 +187,15 @@ print(json.dumps([imported - start, fitted - ready, time.perf_counter() - fitted
         results.figure("8 compile time", f"{state} start", total, "s", None, detail)
 
 
-def asks(worker: Worker, do: str, who: str, n_jobs: int = 1) -> Callable[[], float]:
-    return lambda: worker(do, who=who, n_jobs=n_jobs)["seconds"]
+def asks(results: Results, name: str, worker: Worker, do: str, who: str, n_jobs: int = 1) -> Callable[[], float]:
+    """A run that gives wall time and notes processor time beside it."""
+
+    def run() -> float:
+        answer = worker(do, who=who, n_jobs=n_jobs)
+        results.add(f"{CPU}{name}", answer["cpu_seconds"])
+        return answer["seconds"]
+
+    return run
 
 
 def timed(work: Callable[[], object]) -> float:

@@ -18,8 +18,11 @@ RESTING = "[data-testid=stApp][data-test-script-state=notRunning][data-test-conn
 
 
 @contextlib.contextmanager
-def serve() -> Iterator[str]:
-    """The app on a free port; gives its address."""
+def serve(url: str | None = None) -> Iterator[str]:
+    """The app on a free port; gives its address. With `url`, an app that runs already."""
+    if url:
+        yield url
+        return
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

@@ -7,20 +7,18 @@ slider at a time by keyboard and waits until the chart shows it. Prints medians 
 """
 
 import argparse
-import contextlib
 import json
 import statistics
 import time
-from collections.abc import Iterator
 
 from browser import idle, open_browser, serve
 
 # What the chart shows: where "you are here" stands, and the curve.
 STATE = """() => {
   const plot = document.querySelector('.js-plotly-plot');
-  if (!plot || !plot.layout || !plot.layout.annotations) return '';
+  if (!plot || !plot._fullData || !plot.layout.annotations) return '';
   const here = plot.layout.annotations.find(a => a.text.includes('you are here'));
-  const curve = plot.data.find(t => t.mode === 'lines+markers');
+  const curve = plot._fullData.find(t => t.mode === 'lines+markers');
   return JSON.stringify([here.x, Array.from(curve.y).map(y => y.toFixed(9))]);
 }"""
 
@@ -40,6 +38,7 @@ def measure(url: str, times: int) -> dict[str, float]:
     with open_browser() as browser:
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.goto(f"{url}/?data=adult&depth=5")  # deeper, the cap on leaves ends all trees alike
+        page.wait_for_selector(".js-plotly-plot", timeout=120_000)
         idle(page)
         found = {"ε to new chart": [], "depth to first curve": [], "trees to first curve": []}
         for i in range(times):
@@ -55,19 +54,10 @@ def measure(url: str, times: int) -> dict[str, float]:
     }
 
 
-@contextlib.contextmanager
-def server(url: str | None) -> Iterator[str]:
-    if url:
-        yield url
-    else:
-        with serve() as own:
-            yield own
-
-
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--url")
     parser.add_argument("--times", type=int, default=7)
     arguments = parser.parse_args()
-    with server(arguments.url) as at:
+    with serve(arguments.url) as at:
         print(json.dumps(measure(at, arguments.times), indent=2, ensure_ascii=False))

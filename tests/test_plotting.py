@@ -38,7 +38,6 @@ def tree() -> Trees:
     )
 
 
-
 def table(trees: Trees, n_rows=None, flip=None) -> NodeTable:
     n = trees.n_nodes
     n_rows = np.ones(n, int) if n_rows is None else np.asarray(n_rows)
@@ -56,8 +55,8 @@ def curve(repeats: int = 3) -> SimpleNamespace:
     rng = np.random.default_rng(0)
     values = np.linspace(0.6, 0.8, 5) + rng.normal(0, 0.01, (repeats, 5))
     return SimpleNamespace(
-        epsilons=np.array([0.01, 0.1, 1, 3, 10]), accuracy=values, balanced=values - 0.1, ceiling=np.full(repeats, 0.85),
-        ceiling_balanced=np.full(repeats, 0.8), floor=0.55, floor_balanced=0.5,
+        epsilons=np.array([0.01, 0.1, 1, 3, 10]), accuracy=values, balanced=values - 0.1,
+        ceiling=np.full(repeats, 0.85), ceiling_balanced=np.full(repeats, 0.8), floor=0.55, floor_balanced=0.5,
     )  # fmt: skip
 
 
@@ -79,7 +78,10 @@ def test_spans_of_grown_trees_cover_every_leaf_once(categorical):
         one = trees.select(t)
         where = geometry.spans(one)
         assert np.array_equal(np.sort(where.start[one.leaf_nodes]), np.arange(one.n_leaves))
-        assert np.array_equal(where.stop - where.start == 1, np.isin(np.arange(one.n_nodes), one.leaf_nodes) | (where.stop - where.start == 1))
+        assert np.array_equal(
+            where.stop - where.start == 1,
+            np.isin(np.arange(one.n_nodes), one.leaf_nodes) | (where.stop - where.start == 1),
+        )
         assert where.stop[0] - where.start[0] == one.n_leaves
 
 

@@ -28,7 +28,9 @@ def show(choice: Choice, certificate: Certificate, ledger: Ledger) -> None:
         st.dataframe(ledger_table(ledger), hide_index=True, alt="The ledger: every access to the data and its cost.")
         st.caption(f"Spent {ledger.spent} of {ledger.epsilon}, as exact fractions. A release never spends more.")
     else:
-        st.info("No budget is drawn on: what has no guarantee cannot be paid for with ε.", icon=":material/receipt_long:")
+        st.info(
+            "No budget is drawn on: what has no guarantee cannot be paid for with ε.", icon=":material/receipt_long:"
+        )
     titled("The certificate a release would carry", "Simulated")
     st.code(str(certificate), language=None, wrap_lines=True)
     released_here()

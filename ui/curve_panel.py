@@ -27,8 +27,8 @@ class Panel:
                 titled(
                     "Accuracy against ε",
                     "Curator only",
-                    help="Measured on records held out. The band is one standard deviation to either side, over simulated "
-                    "releases: two in three fall inside.",
+                    help="Measured on records held out. The band is one standard deviation to either side, over "
+                    "simulated releases: two in three fall inside.",
                 )
             shown = "accuracy"
             if is_skewed(curve):
@@ -38,8 +38,11 @@ class Panel:
                 )  # fmt: skip
         self._measure = MEASURES.get(shown, "accuracy")
         self._chart = chart(self._figure(curve), self._alt(curve))
-        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        with st.container(
+            horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="below_curve"
+        ):
             self._insight = st.caption(insight(curve, self._measure), width="content")
+            self.progress = st.container(width=300)
             st.download_button(
                 "Curve as CSV", lambda: table(curve).to_csv(index=False), "CURATOR_ONLY_curve.csv", "text/csv",
                 on_click="ignore", type="tertiary",
@@ -61,8 +64,8 @@ class Panel:
         values, ceiling, floor = series(curve, self._measure)
         mean = values.mean(axis=0)
         return (
-            f"Accuracy rises from {percent(mean[0])} at ε = {curve.epsilons[0]:g} to {percent(mean[-1])} at ε = "
-            f"{curve.epsilons[-1]:g}, between a floor of {percent(floor)} and a ceiling of {percent(float(ceiling.mean()))}."
+            f"Accuracy goes from {percent(mean[0])} at ε = {curve.epsilons[0]:g} to {percent(mean[-1])} at ε = "
+            f"{curve.epsilons[-1]:g}; the floor is {percent(floor)}, the ceiling {percent(float(ceiling.mean()))}."
         )
 
 
@@ -73,8 +76,9 @@ def insight(curve: Curve, measure: str) -> str:
     near = np.flatnonzero(np.minimum.accumulate((mean >= best - 0.01)[::-1])[::-1])
     if len(near):
         return f"From ε = {curve.epsilons[near[0]]:g} on, privacy costs less than one point of accuracy here."
-    worst = "and below the floor: always naming one class does better" if mean[-1] < floor else ""
-    return f"Even at ε = {curve.epsilons[-1]:g} it stays {100 * (best - mean[-1]):.1f} points below the ceiling{', ' + worst if worst else ''}."
+    worse = ", and below the floor: always naming one class does better" if mean[-1] < floor else ""
+    last, missing = f"ε = {curve.epsilons[-1]:g}", 100 * (best - mean[-1])
+    return f"Even at {last} it stays {missing:.1f} points below the ceiling{worse}."
 
 
 def table(curve: Curve) -> pd.DataFrame:

@@ -36,8 +36,8 @@ def show(choice: Choice) -> None:
         if st.button("Use these", type="primary", key="use_domain", help="Read the rows against the domain as edited."):
             _apply(table, edited, classes)
         _confirm_all(table)
-        if table.schema_key in st.session_state.get("schemas", {}):
-            st.button("Undo all edits", on_click=_undo, args=(table,))
+        if tables.is_edited(table):
+            st.button("Undo all edits", on_click=tables.undo, args=(table,))
         st.download_button(
             "Download as JSON", lambda: json.dumps(table.domain.to_dict(), indent=1), "domain.json", "application/json",
             on_click="ignore",
@@ -51,13 +51,16 @@ def show(choice: Choice) -> None:
 def _leaks(table: Table) -> None:
     leaks = table.domain.leaks()
     if not leaks:
-        st.success("Nothing here was read from the rows, so a release of this forest can be certified.", icon=":material/check:")
+        st.success(
+            "Nothing here was read from the rows, so a release of this forest can be certified.",
+            icon=":material/check:",
+        )
         return
+    were = "entry below was" if len(leaks) == 1 else "entries below were"
     st.info(
-        f"**{plural(len(leaks), 'entry').replace('entrys', 'entries')} below {'was' if len(leaks) == 1 else 'were'} read from "
-        "the rows.** The lowest value in a column may be one person's, and publishing it tells on them. Correct each to "
-        "what is known without looking (an age lies between 0 and 120) and write in the last column where that is known "
-        "from. What you write goes into the certificate as *asserted by you*.",
+        f"**{len(leaks)} {were} read from the rows.** The lowest value in a column may be one person's, and publishing "
+        "it tells on them. Correct each to what is known without looking (an age lies between 0 and 120) and write "
+        "down where that is known from. What you write goes into the certificate as *asserted by you*.",
         icon=":material/search:",
     )
 
@@ -76,7 +79,9 @@ def _row(feature: Feature, use: bool) -> dict[str, Any]:
         "highest": feature.high,
         "whole": feature.integer if feature.kind == "numeric" else None,
         "values": SEPARATOR.join(feature.categories),
-        "missing": {"own": "own value", "value": f"as {feature.missing_value}", "refuse": "none expected"}[feature.missing],
+        "missing": {"own": "own value", "value": f"as {feature.missing_value}", "refuse": "none expected"}[
+            feature.missing
+        ],
         "where this is known from": feature.source_note if feature.source != "data" else "",
         "state": {"documented": "documented", "asserted": "asserted by you", "data": READ}[feature.source],
     }
@@ -115,7 +120,7 @@ def _editor(table: Table) -> pd.DataFrame:
         disabled=["attribute", "state"],
         column_config=config,
         key=f"editor_{tables.fingerprint(table.domain)[:12]}",
-        height=min(36 * (len(rows) + 1), 460),
+        height="auto" if len(rows) <= 12 else 460,
         placeholder="",
         alt="The public domain: a row for each attribute with its bounds or values and where they are known from.",
     )
@@ -126,7 +131,9 @@ def _classes(table: Table) -> tuple[str, str]:
     left, right = st.columns(2)
     key = f"{table.schema_key}_{tables.fingerprint(domain)[:12]}"
     classes = left.text_input(
-        f"Classes of {plain(domain.label)}, separated by ;", SEPARATOR.join(str(c) for c in domain.classes), key=f"classes_{key}"
+        f"Classes of {plain(domain.label)}, separated by ;",
+        SEPARATOR.join(str(c) for c in domain.classes),
+        key=f"classes_{key}",
     )
     note = right.text_input(
         "Where the classes are known from",
@@ -161,7 +168,9 @@ def _edited_feature(old: Feature, row: dict[str, Any], before: dict[str, Any]) -
     if not changed - {"use"}:
         return old
     note = (row["where this is known from"] or "").strip()
-    values: dict[str, Any] = {"missing": {"own value": "own", "none expected": "refuse"}.get(row["missing"], old.missing)}
+    values: dict[str, Any] = {
+        "missing": {"own value": "own", "none expected": "refuse"}.get(row["missing"], old.missing)
+    }
     if old.kind == "numeric":
         values |= {"low": row["lowest"], "high": row["highest"], "integer": bool(row["whole"])}
     else:
@@ -191,7 +200,9 @@ def _confirm_all(table: Table) -> None:
     if not table.domain.leaks():
         return
     with st.popover("Confirm all that was read"):
-        st.markdown("I checked every entry above, and all of it is known without looking at the rows. It is known from:")
+        st.markdown(
+            "I checked every entry above, and all of it is known without looking at the rows. It is known from:"
+        )
         words = st.text_input("Source, in your words", key="confirm_words", placeholder="the questionnaire, page 2")
         if st.button("Confirm", key="confirm_all"):
             if not words.strip():
@@ -208,10 +219,6 @@ def _asserted(domain: Domain, words: str) -> Domain:
     if domain.classes_source != "data":
         return replace(domain, features=features)
     return replace(domain, features=features, classes_source="asserted", classes_note=words)
-
-
-def _undo(table: Table) -> None:
-    st.session_state["schemas"].pop(table.schema_key, None)
 
 
 def _public(table: Table) -> None:
@@ -258,6 +265,8 @@ def _notes(table: Table) -> None:
         st.markdown("\n".join(f"- {plain(note, 300)}" for note in table.csv.notes))
         odd = [c for c in table.csv.columns if not c.use]
         if odd:
-            st.markdown("Suggested to be left out:\n" + "\n".join(f"- **{plain(c.name)}**: {plain(c.reason, 200)}" for c in odd))
+            st.markdown(
+                "Suggested to be left out:\n" + "\n".join(f"- **{plain(c.name)}**: {plain(c.reason, 200)}" for c in odd)
+            )
     elif table.attribution:
         st.caption(f"{plain(table.attribution, 400)}" + (f" [Source]({table.url})" if table.url else ""))

@@ -20,7 +20,7 @@ from ui.wording import epsilon_text, guess_share, plain, plural, value_epsilon
 def header(choice: Choice) -> None:
     """What is looked at, in one line."""
     table, settings = choice.table, choice.settings
-    title = plain(table.title.split(",")[0], 50)
+    title = plain(table.short_title, 50)
     facts = [
         plural(len(table.frame), "row"),
         plural(table.domain.n_features, "attribute"),
@@ -52,7 +52,9 @@ class Figures:
 
     def refine(self, curve: Curve) -> None:
         """The same figures, surer."""
-        for (_, value_element, note_element), (_, value, note, _) in zip(self._elements, self._texts(curve), strict=True):
+        for (_, value_element, note_element), (_, value, note, _) in zip(
+            self._elements, self._texts(curve), strict=True
+        ):
             value_element.markdown(f"### {value}", anchors=False)
             note_element.caption(note)
 
@@ -68,8 +70,8 @@ class Figures:
                 percent(values[:, at].mean()),
                 f"± {100 * spread_over(values)[at]:.1f} over {len(values)} simulated releases"
                 + _balanced(curve.balanced[:, at], shown),
-                "Share of held-out records predicted rightly. Each simulated release redraws trees, noise, and which row "
-                "goes to which tree; ± is the standard deviation over releases.",
+                "Share of held-out records predicted rightly. Each simulated release redraws trees, noise, and which "
+                "row goes to which tree; ± is the standard deviation over releases.",
             ),
             (
                 "Without privacy",
@@ -82,7 +84,7 @@ class Figures:
                 percent(floor),
                 "the floor: no forest at all" + _balanced(curve.floor_balanced, shown),
                 "What always naming the most frequent class gets right."
-                + (" It is high because classes are skewed; balanced accuracy counts every class alike." if shown else ""),
+                + (" High because classes are skewed; balanced accuracy counts every class alike." if shown else ""),
             ),
             _broken(self._choice, self._certificate) if not self._choice.settings.certified
             else _meaning(self._choice, self._certificate),
@@ -109,7 +111,8 @@ def _meaning(choice: Choice, certificate: Certificate) -> tuple[str, str, str, s
     return (
         f"What ε = {settings.epsilon:g} means",
         f"{_share(member)} · {_share(value)}",
-        f"the most a 50:50 guess can reach: is somebody in the table ({_odds(member)}) · which value they have ({_odds(value)})",
+        f"the most a 50:50 guess can reach: is somebody in the table ({_odds(member)}) · "
+        f"which value they have ({_odds(value)})",
         "Differential privacy bounds odds. Whatever somebody believed before, the release multiplies the odds that a "
         f"row is in the table by {_factor(member)} at most, and the odds that somebody in it has one value rather than "
         f"another by {_factor(value)} at most. Shown for a guess that stood at 50:50.",

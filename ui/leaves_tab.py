@@ -35,9 +35,9 @@ def show(choice: Choice, view: ForestView) -> None:
     )
     mean = float(np.average(flip[full], weights=n_rows[full])) if full.any() else 0.0
     st.markdown(
-        f"At ε = {choice.settings.epsilon:g} an average record sits in a leaf whose label flips in **{flip_percent(mean)}** of "
-        f"releases. {percent(float((~full).mean()), 0)} of the {len(full):,} leaves are empty: they publish a label as well, "
-        "since a missing one would say that nobody is there."
+        f"At ε = {choice.settings.epsilon:g} an average record sits in a leaf whose label flips in "
+        f"**{flip_percent(mean)}** of releases. {percent(float((~full).mean()), 0)} of the {len(full):,} leaves are "
+        "empty: they publish a label as well, since a missing one would say that nobody is there."
     )
     titled("Leaf by leaf", "Curator only")
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -84,15 +84,17 @@ def leaf_table(view: ForestView, leaves: np.ndarray) -> pd.DataFrame:
     trees, classes = view.trees, np.array([str(c) for c in view.domain.classes], dtype=object)
     tree_of = np.searchsorted(trees.leaf_start, leaves, side="right") - 1
     true = view.true_labels[leaves]
-    table = pd.DataFrame({"tree": tree_of + 1, "leaf": leaves - trees.leaf_start[tree_of] + 1, "records": view.n_rows[leaves]})
-    for k, name in enumerate(classes):
-        table[f"count of {name}"] = view.counts[leaves, k]
-    table["gap"] = view.gap[leaves]
-    table["true label"] = np.where(true < 0, NO_DATA, classes[true])
-    table["released label"] = classes[view.labels[leaves]]
+    table = pd.DataFrame(
+        {"tree": tree_of + 1, "leaf": leaves - trees.leaf_start[tree_of] + 1, "records": view.n_rows[leaves]}
+    )
     table["flips (closed form)"] = view.flip[leaves]
     simulated = view.simulated_flip(leaves, N_DRAWS)
     table["flips (simulated)"] = np.where(view.n_rows[leaves] > 0, simulated, np.nan)
+    table["true label"] = np.where(true < 0, NO_DATA, classes[true])
+    table["released label"] = classes[view.labels[leaves]]
+    table["gap"] = view.gap[leaves]
+    for k, name in enumerate(classes):
+        table[f"count of {name}"] = view.counts[leaves, k]
     if len(np.unique(tree_of)) == 1 and len(leaves):
         one = trees.select(int(tree_of[0]))
         nodes = one.leaf_nodes[leaves - trees.leaf_start[tree_of[0]]]

@@ -23,6 +23,7 @@ _STYLE = """<style>
 .st-key-headline h3 {font-size: 1.85rem; padding: 0; line-height: 1.3; font-variant-numeric: tabular-nums}
 .st-key-headline [data-testid=stMarkdownContainer] {margin-bottom: 0}
 .st-key-headline [data-testid=stVerticalBlock] {gap: 0.35rem}
+.st-key-below_curve {min-height: 3.4rem}
 @media (max-width: 900px) {
   .st-key-focus {overflow-x: auto}
   .st-key-focus [data-testid=stElementContainer] {min-width: 820px}

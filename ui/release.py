@@ -7,9 +7,7 @@ from fractions import Fraction
 
 import streamlit as st
 
-from dpforest.domain import DomainError
 from dpforest.privacy.certificate import Certificate
-from dpforest.privacy.ledger import BudgetError
 from ui.page import badge, sorry
 from ui.sidebar import Choice
 from ui.wording import epsilon_text, plain, plural
@@ -40,17 +38,35 @@ def releases() -> list[Release]:
     return st.session_state.setdefault("releases", [])
 
 
-def spent(people: int) -> tuple[Fraction, str]:
-    """What was spent on one group of people, and under which relation.
+def spent(own: list[Release]) -> tuple[Fraction, str]:
+    """What releases on the same people cost together, and under which relation.
 
     Exchanging a row is removing one and adding one, so ε under add-remove costs 2ε under replace-one; there is no way
     back. Mixed releases are therefore added up under replace-one.
     """
-    own = [r for r in releases() if r.people == people]
     if all(r.neighbours == "add-remove" for r in own):
         return sum((r.epsilon for r in own), Fraction(0)), "add-remove"
     costs = (r.epsilon * (2 if r.neighbours == "add-remove" else 1) for r in own)
     return sum(costs, Fraction(0)), "replace-one"
+
+
+def make(choice: Choice, people: int, number: int) -> Release:
+    """Exact noise, once, on all rows.
+
+    Raises
+    ------
+    ValueError
+        If the table does not fit its domain, or a setting is out of range.
+    """
+    table, settings = choice.table, choice.settings
+    forest = settings.estimator(table.domain).fit(table.columns(), table.frame[table.label]).released_
+    text = str(forest.certificate)
+    if not table.is_public:
+        forest.about["caution"] = LOOKED
+        text += f"\nCAUTION: {LOOKED}"
+    return Release(
+        table.short_title, table.key, people, forest.ledger.spent, settings.neighbours, text, forest.to_json(), number
+    )  # fmt: skip
 
 
 def button(choice: Choice, certificate: Certificate) -> None:
@@ -66,7 +82,7 @@ def button(choice: Choice, certificate: Certificate) -> None:
                 st.caption(_why_not(certificate))
         for people in sorted({r.people for r in releases()}):
             own = [r for r in releases() if r.people == people]
-            total, relation = spent(people)
+            total, relation = spent(own)
             st.caption(
                 f"**Spent in this session** on {plain(own[0].title, 30)}: ε = {epsilon_text(total)} ({relation}) in "
                 f"{plural(len(own), 'release')}."
@@ -77,8 +93,8 @@ def _why_not(certificate: Certificate) -> str:
     reasons = certificate.reasons
     more = f" There {'is' if len(reasons) == 2 else 'are'} {len(reasons) - 1} more like it." if len(reasons) > 1 else ""
     return (
-        f"Not yet: {plain(reasons[0], 200)}{more} Whoever sees the forest would learn it. Open **Data**, correct what is "
-        "there to what everybody may know, and write down where that is known from."
+        f"Not yet: {plain(reasons[0], 200)}{more} Whoever sees the forest would learn it. Open **Data**, correct what "
+        "is there to what everybody may know, and write down where that is known from."
     )
 
 
@@ -98,8 +114,8 @@ def _ask(choice: Choice) -> None:
     """What it costs, whom it concerns, and the button."""
     table, settings = choice.table, choice.settings
     st.markdown(
-        f"This draws exact noise once, on all {plural(len(table.frame), 'row')} of **{plain(table.title.split(',')[0])}**. It "
-        f"costs **ε = {epsilon_text(settings.epsilon)}** ({settings.neighbours}), which cannot be taken back."
+        f"This draws exact noise once, on all {plural(len(table.frame), 'row')} of **{plain(table.short_title)}**. "
+        f"It costs **ε = {epsilon_text(settings.epsilon)}** ({settings.neighbours}), which cannot be taken back."
     )
     if not table.is_public:
         st.info(LOOKED + " If this table is public anyway, say so in the Data tab.", icon=":material/visibility:")
@@ -120,26 +136,19 @@ def _people(choice: Choice) -> int:
         "Do these rows hold the same people as an earlier release?",
         options,
         index=options.index(same),
-        format_func=lambda g: "No, other people" if g == new else f"Yes, the people of “{plain(groups[g].title, 40)}”: costs add up",
+        format_func=lambda g: (
+            "No, other people" if g == new else f"Yes, the people of “{plain(groups[g].title, 40)}”: costs add up"
+        ),
     )
 
 
 def _release(choice: Choice, people: int) -> None:
-    table, settings = choice.table, choice.settings
     try:
         with st.spinner("Drawing exact noise …"):
-            forest = settings.estimator(table.domain).fit(table.columns(), table.frame[table.label]).released_
-    except (DomainError, BudgetError, ValueError) as problem:
+            made = make(choice, people, len(releases()) + 1)
+    except ValueError as problem:  # DomainError and BudgetError are of this kind
         sorry(problem)
         return
-    text = str(forest.certificate)
-    if not table.is_public:
-        forest.about["caution"] = LOOKED
-        text += f"\nCAUTION: {LOOKED}"
-    made = Release(
-        table.title.split(",")[0], table.key, people, forest.ledger.spent, settings.neighbours, text, forest.to_json(),
-        len(releases()) + 1,
-    )  # fmt: skip
     releases().append(made)
     st.session_state["just_released"] = made
     st.rerun(scope="fragment")

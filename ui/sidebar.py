@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -12,13 +12,13 @@ from dpforest.csv_reading import label_candidates
 from dpforest.domain import DomainError
 from dpforest.limits import MAX_DEPTH, MAX_UPLOAD_MB
 from dpforest.tables import TableError
-from ui import tables
+from ui import simulate, tables
 from ui.forests import EPSILONS, FORESTS, MODES, NEIGHBOURS, TREES, Settings, as_code
 from ui.page import sorry
 from ui.tables import Table
 from ui.wording import plain
 
-LINKED = "query-params"
+LINKED: Final = "query-params"
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,9 @@ def choose() -> Choice | None:
     with st.sidebar:
         name = _select("Data", tables.names(), "data", "A table that comes with the app, or your own.")
     table = _upload() if name == tables.UPLOAD else _bundled(name)
-    if table is None:
-        return None
     with st.sidebar:
-        settings = _forest(table)
-    return Choice(table, settings)
+        settings = _forest(table)  # without a table as well, so that the settings of a link wait for its file
+    return None if table is None else Choice(table, settings)
 
 
 def _select(title: str, options: list[str], key: str, help: str, names: dict[str, str] | None = None) -> str:
@@ -107,7 +105,7 @@ def _upload() -> Table | None:
         return None
 
 
-def _forest(table: Table) -> Settings:
+def _forest(table: Table | None) -> Settings:
     kind = _select("Forest", list(FORESTS), "forest", "All grow trees at random and ask the data about leaves only.")
     forest = FORESTS[kind]
     st.caption(forest.sentence)
@@ -117,11 +115,13 @@ def _forest(table: Table) -> Settings:
         key="mode",
         bind=LINKED,
         horizontal=True,
-        help="Certified: the guarantee is proved and checked. As published: the paper's own mechanism, with its true loss.",
+        help="Certified: the guarantee is proved and checked. As published: the paper's own mechanism, with the loss "
+        "it really has.",
     )
     mode = MODES.get(mode, "certified")
     epsilon = _epsilon()
-    _follow("depth", default := forest.default_depth(table.domain))
+    default = forest.default_depth(table.domain) if table else 6
+    _follow("depth", default)
     depth = st.slider(
         "Depth",
         1,
@@ -129,7 +129,8 @@ def _forest(table: Table) -> Settings:
         default,
         key="depth",
         bind=LINKED,
-        help=f"Questions on a path. Deeper trees see more and leave fewer records in a leaf. The paper's rule gives {default} here.",
+        help="Questions on a path. Deeper trees see more and leave fewer records in a leaf. The paper's rule gives "
+        f"{default} here.",
     )
     _follow("trees", forest.trees)
     trees = st.select_slider(
@@ -184,7 +185,8 @@ def _option(option, mode: str) -> Any:
 
 def share(choice: Choice) -> None:
     """Link and code, to be copied; and the way out."""
-    link = f"{(st.context.url or '').split('?')[0]}?{urlencode(st.query_params.to_dict())}".rstrip("?")
+    address = (st.context.url or "").split("?")[0].rstrip("/")
+    link = f"{address}/?{urlencode(st.query_params.to_dict())}"
     table, settings = choice.table, choice.settings
     with st.sidebar, st.container(horizontal=True, gap="small"):
         with st.popover("Copy link"):
@@ -200,12 +202,8 @@ def share(choice: Choice) -> None:
 
 def clear() -> None:
     """Empty the session: uploads, their caches, edited domains, releases."""
-    tables.uploaded.clear()
-    tables.own_split.clear()
-    from ui import simulate
-
-    simulate.own_simulation.clear()
-    simulate.promise.clear()
+    for cache in (tables.uploaded, tables.suggested, tables.own_split, simulate.own_simulation, simulate.promise):
+        cache.clear()
     times = st.session_state.get("cleared", 0) + 1
     for key in list(st.session_state):
         if key not in ("data", "forest", "mode", "eps", "depth", "trees", "neighbours"):

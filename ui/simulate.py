@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-import numpy as np
 import streamlit as st
 
-import dpforest
-from dpforest.domain import Domain, Feature
+from dpforest.domain import Domain
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
-from dpforest.tradeoff import Curve, ForestView, Simulation, split_table
-from ui.forests import EPSILONS, FORESTS, MODES, Settings
+from dpforest.tradeoff import Curve, Simulation
+from dpforest.views import ForestView
+from ui.forests import EPSILONS, Settings
 from ui.tables import Table, fingerprint, split
 
 FIRST, LAST = 2, 20
@@ -55,7 +54,9 @@ class Shared:
 
 
 def _make(key: tuple, _table: Table, _settings: Settings) -> Shared:
-    return Shared(Simulation(_settings.estimator(_table.domain), _table.domain, split(_table), epsilons=EPSILONS, n_jobs=N_JOBS))
+    return Shared(
+        Simulation(_settings.estimator(_table.domain), _table.domain, split(_table), epsilons=EPSILONS, n_jobs=N_JOBS)
+    )
 
 
 _for_all = st.cache_resource(max_entries=8, show_spinner=False)(_make)
@@ -75,70 +76,20 @@ def promise(fingerprint: str, settings: Settings, n_rows: int, _domain: Domain) 
 
 
 def refined(shared: Shared, n_repeats: int, place) -> Iterator[int]:
-    """Add repeats one by one with a counted bar; moving a control ends this between two of them."""
-    if shared.n_repeats >= n_repeats:
-        return
-    bar = place.progress(shared.n_repeats / n_repeats, "…")
-    last = time.monotonic()
+    """Add repeats one by one, with a counted bar once it takes long; moving a control ends this between two of them.
+
+    Gives the number of repeats now and then, when it is worth drawing again.
+    """
+    bar, start = None, time.monotonic()
+    drawn = start
     for repeat in range(shared.n_repeats + 1, n_repeats + 1):
-        bar.progress(repeat / n_repeats, f"Simulated release {repeat} of {n_repeats}. Move any control to go on.")
         shared.refine(repeat)
-        if time.monotonic() - last > 1.0 or repeat == n_repeats:
+        now = time.monotonic()
+        if bar is not None or now - start > 0.5:
+            text = f"Simulated release {repeat} of {n_repeats}; no need to wait"
+            bar = (bar or place).progress(repeat / n_repeats, text)
+        if now - drawn > 1.0 or repeat == n_repeats:
             yield repeat
-            last = time.monotonic()
-    bar.empty()
-
-
-def _tiny() -> tuple[Domain, np.ndarray, np.ndarray]:
-    features = (
-        Feature("a", "numeric", 0, 1, source="documented", source_note="made up"),
-        Feature("b", "categorical", categories=("x", "y", "z"), source="documented", source_note="made up"),
-    )
-    domain = Domain(features, (0, 1), "c", "documented", "made up")
-    rng = np.random.default_rng(0)
-    X = np.empty((64, 2), object)
-    X[:, 0], X[:, 1] = rng.random(64), rng.choice(["x", "y", "z"], 64)
-    return domain, X, rng.integers(0, 2, 64)
-
-
-def _steps() -> list[tuple[str, Callable[[], object]]]:
-    domain, X, y = _tiny()
-
-    def simulate(kind: str, mode: str) -> None:
-        settings = Settings(kind, mode, 1.0, 3, 3, "add-remove")
-        tiny = Simulation(settings.estimator(domain), domain, split_table(domain, X, y), epsilons=(1.0,))
-        tiny.add_repeat()
-        tiny.view(1.0)
-
-    steps = [
-        (f"{kind}, {mode}", lambda kind=kind, mode=mode: simulate(kind, mode))
-        for kind in FORESTS
-        for mode in MODES.values()
-    ]
-    for kind in (dpforest.MajorityLabelForestClassifier, dpforest.RandomDecisionForestClassifier):
-        steps.append((f"exact noise of {kind.__name__}", lambda kind=kind: kind(n_estimators=3, max_depth=3, domain=domain).fit(X, y)))
-    return steps
-
-
-@st.cache_resource(show_spinner=False)
-def _warmed() -> set[str]:
-    return set()
-
-
-def warm_up() -> None:
-    """Compile the kernels on a tiny table, with a counted bar; a second start finds them compiled."""
-    done = _warmed()
-    if "all" in done:
-        return
-    steps, bar = _steps(), None
-    start = time.monotonic()
-    for i, (name, step) in enumerate(steps):
-        if name not in done:
-            step()
-            done.add(name)
-        if bar is not None or time.monotonic() - start > 0.3:
-            bar = bar or st.empty()
-            bar.progress((i + 1) / len(steps), f"Getting ready, only this once: {i + 1} of {len(steps)} parts compiled.")
-    done.add("all")
+            drawn = time.monotonic()
     if bar is not None:
         bar.empty()

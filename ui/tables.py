@@ -40,6 +40,10 @@ class Table:
     csv: CsvTable | None = None
 
     @property
+    def short_title(self) -> str:
+        return self.title if self.uploaded else self.title.split(",")[0]
+
+    @property
     def uploaded(self) -> bool:
         return self.csv is not None
 
@@ -101,11 +105,14 @@ def bundled_table(data: Dataset, label: str) -> Table:
 
 def uploaded_table(digest: str, csv: CsvTable, label: str) -> Table:
     """An uploaded table; its domain is read from the data until somebody confirms it."""
-    schemas = st.session_state.setdefault("schemas", {})
-    key = f"{digest}|{label}"
-    if key not in schemas:
-        schemas[key] = suggest_domain(csv, label)
-    return Table(digest, csv.name, csv.table, label, schemas[key], csv=csv)
+    table = Table(digest, csv.name, csv.table, label, suggested(digest, label, csv), csv=csv)
+    return replace(table, domain=_edited(table))
+
+
+@st.cache_resource(scope="session", max_entries=8, show_spinner=False)
+def suggested(digest: str, label: str, _csv: CsvTable) -> Domain:
+    """The domain of an upload as read from the data."""
+    return suggest_domain(_csv, label)
 
 
 def _edited(table: Table) -> Domain:
@@ -115,6 +122,16 @@ def _edited(table: Table) -> Domain:
 def edit(table: Table, domain: Domain) -> None:
     """Keep an edited domain for this session."""
     st.session_state.setdefault("schemas", {})[table.schema_key] = domain
+
+
+def undo(table: Table) -> None:
+    """Back to the domain as bundled or as read."""
+    st.session_state.get("schemas", {}).pop(table.schema_key, None)
+
+
+def is_edited(table: Table) -> bool:
+    """Whether somebody changed the domain."""
+    return table.schema_key in st.session_state.get("schemas", {})
 
 
 def _relabelled(domain: Domain, label: str) -> Domain:

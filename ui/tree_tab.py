@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from dpforest import plotting
+from dpforest.limits import LEAF_CAP
 from dpforest.plotting.style import flip_percent, percent
 from dpforest.plotting.words import ancestors, answer, question
 from dpforest.trees.layout import LEAF
@@ -15,7 +16,6 @@ from ui.page import chart, titled
 from ui.sidebar import Choice
 from ui.tables import split
 from ui.wording import plain, plural
-
 
 WIDTHS = ("as wide as its records", "all leaves alike")
 
@@ -30,8 +30,9 @@ def show(choice: Choice, view: ForestView) -> None:
     path = _followed(choice, view, tree, row) if row is not None else []
     root = _root(choice, tree, nodes)
     by_records = st.session_state.get("width", WIDTHS[0]) == WIDTHS[0]
+    deepest = int(nodes.trees.level.max())
     titled(
-        f"Tree {tree + 1} of {view.trees.n_trees}: {plural(view.trees.select(tree).n_leaves, 'leaf')}".replace("leafs", "leaves"),
+        f"Tree {tree + 1} of {view.trees.n_trees}: {nodes.trees.n_leaves:,} leaves on {plural(deepest + 1, 'level')}",
         "Curator only",
         help="One row for each level of the tree, the root on top. Colour is the rate at which the label of a leaf "
         "flips away from the most frequent class; above the leaves it is the mean over the records below.",
@@ -45,8 +46,8 @@ def show(choice: Choice, view: ForestView) -> None:
     )
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.caption(
-            "Colour: rate at which labels flip; grey: no data, the label is pure noise. Click anywhere to read the tree "
-            "from there.", width="content",
+            "Colour: rate at which labels flip; grey: no data, the label is pure noise. Click anywhere to read the "
+            "tree from there." + _stopped(choice, deepest, nodes), width="content",
         )  # fmt: skip
         st.segmented_control(
             "Width of a leaf", WIDTHS, default=WIDTHS[0], required=True, key="width", persist_state="session",
@@ -68,6 +69,15 @@ def show(choice: Choice, view: ForestView) -> None:
             on_select=lambda: _clicked("focus_chart", choice, tree),
             selection_mode="points",
         )
+
+
+def _stopped(choice: Choice, deepest: int, nodes: NodeTable) -> str:
+    if deepest >= choice.settings.depth:
+        return ""
+    return (
+        f" It ends at level {deepest}, not {choice.settings.depth}: one more question would bring it over the public "
+        f"limit of {LEAF_CAP:,} leaves."
+    )
 
 
 def choose_tree(view: ForestView) -> int:
@@ -106,7 +116,11 @@ def _followed(choice: Choice, view: ForestView, tree: int, row: int) -> list[int
         + (f"Its leaves flip in {flip_percent(float(sure.mean()))} of releases on average." if len(sure) else "")
     )
     with st.expander("What the record says"):
-        st.markdown(" · ".join(f"{plain(f.name)} **{plain(_value(f, c))}**" for f, c in zip(view.domain.features, codes, strict=True)))
+        st.markdown(
+            " · ".join(
+                f"{plain(f.name)} **{plain(_value(f, c))}**" for f, c in zip(view.domain.features, codes, strict=True)
+            )
+        )
     chart(
         plotting.votes(labels, flip, classes, tree=tree, truth=truth),
         "One square for each tree, grouped by the class it votes for, coloured by the flip rate of the leaf.",

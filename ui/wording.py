@@ -42,12 +42,12 @@ def value_epsilon(epsilon: float, neighbours: str) -> float:
     return 2 * epsilon if neighbours == "add-remove" else epsilon
 
 
-def plural(n: int, word: str) -> str:
+def plural(n: int, one: str, many: str = "") -> str:
     """
-    >>> plural(1, "row"), plural(30162, "row")
-    ('1 row', '30,162 rows')
+    >>> plural(1, "row"), plural(30162, "row"), plural(2, "leaf", "leaves")
+    ('1 row', '30,162 rows', '2 leaves')
     """
-    return f"{n:,} {word}{'' if n == 1 else 's'}"
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
 def plain(text: object, most: int = 60) -> str:

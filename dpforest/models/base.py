@@ -18,7 +18,7 @@ from dpforest.models.fitting import fit_forest, preview
 from dpforest.models.plan import Plan
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import NEIGHBOURS, Ledger
-from dpforest.trees.forest import Forest, ReleasedForest
+from dpforest.trees.forest import Forest, ReleasedForest, as_values
 
 MODES = ("certified", "as_published")
 
@@ -164,7 +164,7 @@ class RandomStructureClassifier(ClassifierMixin, BaseEstimator):
         has_texts = getattr(X, "dtype", None) == np.dtype(object) and self.domain is not None
         dtype = None if has_texts else "numeric"
         checked = validate_data(self, X, reset=reset, dtype=dtype, ensure_all_finite="allow-nan")
-        return X if hasattr(X, "iloc") else checked
+        return X if hasattr(X, "iloc") else as_values(checked)
 
     def _public_domain(self, X: Any, y: np.ndarray) -> Domain:
         """The domain given, completed and marked as leaking where something had to be read from the data."""

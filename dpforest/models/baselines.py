@@ -76,6 +76,7 @@ class JagannathanForestClassifier(RandomStructureClassifier):
             partition="shared",
             neighbours=self.neighbours,
             voting="threshold",
+            assumptions=() if self.n_bound is None else (f"The table has at most {self.n_bound:,} rows.",),
             max_leaves=self.max_leaves,
             as_published=self.mode == "as_published",
         )

@@ -138,7 +138,7 @@ def _certificate(plan: Plan, domain: Domain, ledger: Ledger, source, epsilon: Fr
     return certify(
         ledger,
         mechanism=f"{plan.mechanism} on {plan.n_trees} trees of depth {plan.depth}, rows {_PARTITIONS[plan.partition]}",
-        assumptions=domain.assumptions(),
+        assumptions=[*plan.assumptions, *domain.assumptions()],
         reasons=reasons,
         true_epsilon=loss,
         nominal_epsilon=epsilon,

@@ -33,6 +33,8 @@ class Plan:
         Parts that a tree's budget is cut into: 1, as leaves are disjoint, or their number where a paper says so.
     as_published : bool
         Rates as in the paper, drawn in floating point; never a release.
+    assumptions : tuple of str
+        What the certificate rests on because of these choices.
     """
 
     n_trees: int
@@ -48,6 +50,7 @@ class Plan:
     max_leaves: int = LEAF_CAP
     leaf_shares: int = 1
     as_published: bool = False
+    assumptions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_choice("partition", self.partition, ("independent", "shared", "blocks"))

@@ -47,7 +47,7 @@ def accuracy_curve(
         x=[epsilon], y=[here], mode="markers", hoverinfo="skip",
         marker={"size": 14, "color": colour, "line": {"color": "white", "width": 2.5}},
     )  # fmt: skip
-    right = np.log(epsilon) < np.log(eps).mean()
+    right = epsilon < eps.max() / 3  # a rising curve leaves room below it and to the right
     fig.add_annotation(
         x=np.log10(epsilon), y=here, text=f"<b>you are here</b><br>{percent(here)}", showarrow=False,
         xanchor="left" if right else "right", yanchor="top", xshift=10 if right else -10, yshift=-6,

@@ -39,7 +39,9 @@ def focus_tree(
     drawn = focus_nodes(tree, root, min(levels, MOST_LEVELS), nodes.counts.sum(axis=1))
     followed = set(path)
     deepest = max(drawn.level.values())
-    fig = figure(LINE * drawn.n_lines + 30, hovermode="closest", hoverdistance=30, margin={"l": 4, "r": 4, "t": 4, "b": 4})
+    fig = figure(
+        LINE * drawn.n_lines + 30, hovermode="closest", hoverdistance=30, margin={"l": 4, "r": 4, "t": 4, "b": 4}
+    )
     for on_path, colour, width in ((False, QUIET, 1), (True, FOLLOWED, 3)):
         x, y = _links(tree, drawn, followed if on_path else None)
         fig.add_scatter(x=x, y=y, mode="lines", line={"color": colour, "width": width}, hoverinfo="skip")
@@ -91,8 +93,8 @@ def _nodes(fig: go.Figure, table: NodeTable, domain: Domain, drawn: Drawn, follo
     )  # fmt: skip
     if empty.any():  # grey squares, so that "no data" is told apart by shape as well
         fig.add_scatter(
-            x=[drawn.level[int(n)] for n in nodes[empty]], y=[drawn.height[int(n)] for n in nodes[empty]], mode="markers",
-            customdata=nodes[empty], text=[h for h, e in zip(hover, empty, strict=True) if e],
+            x=[drawn.level[int(n)] for n in nodes[empty]], y=[drawn.height[int(n)] for n in nodes[empty]],
+            mode="markers", customdata=nodes[empty], text=[h for h, e in zip(hover, empty, strict=True) if e],
             hovertemplate="%{text}<extra></extra>",
             marker={"size": 8, "symbol": "square", "color": EMPTY, "line": {"color": QUIET, "width": 1}},
             selected={"marker": {"opacity": 1}}, unselected={"marker": {"opacity": 1}},

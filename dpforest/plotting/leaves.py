@@ -38,12 +38,14 @@ def flip_histogram(flip: np.ndarray, n_rows: np.ndarray, n_classes: int) -> go.F
     middle = (edges[:-1] + edges[1:]) / 2
     n_leaves, _ = np.histogram(np.minimum(flip[known], top), N_BINS, (0, top))
     text = [
-        f"{percent(s)} of records sit in {n:,} leaves<br>whose label flips in {percent(a, 0)} to {percent(b, 0)} of releases"
+        f"{percent(s)} of records sit in {n:,} leaves<br>"
+        f"whose label flips in {percent(a, 0)} to {percent(b, 0)} of releases"
         for s, n, a, b in zip(share, n_leaves, edges, edges[1:], strict=False)
     ]
     fig = figure(280, bargap=0.06, hovermode="closest")
     fig.add_bar(
-        x=middle, y=share, width=top / N_BINS * 0.94, text=text, textposition="none", hovertemplate="%{text}<extra></extra>",
+        x=middle, y=share, width=top / N_BINS * 0.94,
+        text=text, textposition="none", hovertemplate="%{text}<extra></extra>",
         marker={"color": sample_colorscale(FLIP_SCALE, list(middle / top)), "line": {"color": QUIET, "width": 0.5}},
     )  # fmt: skip
     mean = float(np.average(flip[known], weights=n_rows[known])) if n_rows[known].sum() else 0.0
@@ -55,7 +57,9 @@ def flip_histogram(flip: np.ndarray, n_rows: np.ndarray, n_classes: int) -> go.F
     fig.update_xaxes(
         title="rate at which the leaf's label flips", tickformat=".0%", range=[0, top], zeroline=False, showgrid=False
     )
-    fig.update_yaxes(title="share of records", tickformat=".0%", range=[0, 1.18 * max(float(share.max()), 0.01)], zeroline=False)
+    fig.update_yaxes(
+        title="share of records", tickformat=".0%", range=[0, 1.18 * max(float(share.max()), 0.01)], zeroline=False
+    )
     return fig
 
 
@@ -72,12 +76,11 @@ def votes(labels: np.ndarray, flip: np.ndarray, classes: tuple, *, tree: int, tr
         The tree that is drawn beside; outlined.
     """
     order = np.argsort(-np.bincount(labels, minlength=len(classes)), kind="stable")
-    row_of = {int(c): i for i, c in enumerate(order)}
     shown = [int(c) for c in order if (labels == c).any()]
     wide = 25
     fig = figure(100, hovermode="closest", hoverdistance=20, margin={"l": 8, "r": 8, "t": 4, "b": 4})
     x, y, text, tree_of = [], [], [], []
-    line, names, at = 0, [], []
+    line, names, at = 0.0, [], []
     for c in shown:
         trees = np.flatnonzero(labels == c)
         n_lines = -(-len(trees) // wide)
@@ -100,7 +103,10 @@ def votes(labels: np.ndarray, flip: np.ndarray, classes: tuple, *, tree: int, tr
                 sample_colorscale(FLIP_SCALE, [min(float(flip[t]) / top, 1.0)])[0] if k else EMPTY
                 for t, k in zip(tree_of, known, strict=True)
             ],
-            "line": {"color": [FOLLOWED if t == tree else QUIET for t in tree_of], "width": [3 if t == tree else 0.5 for t in tree_of]},
+            "line": {
+                "color": [FOLLOWED if t == tree else QUIET for t in tree_of],
+                "width": [3 if t == tree else 0.5 for t in tree_of],
+            },
         },
         selected={"marker": {"opacity": 1}}, unselected={"marker": {"opacity": 1}},
     )  # fmt: skip

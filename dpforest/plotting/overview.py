@@ -54,21 +54,25 @@ def tree_overview(
     mean, state = _columns(where, flip, first)
     x = np.append(place[first], 1.0)
     top = highest_flip(domain.n_classes)
-    fig = figure(max(24 * n_levels, 96) + 16, hovermode="closest", hoverdistance=60, margin={"l": 8, "r": 8, "t": 8, "b": 8})
+    fig = figure(
+        max(24 * n_levels, 96) + 16, hovermode="closest", hoverdistance=60, margin={"l": 8, "r": 8, "t": 8, "b": 8}
+    )
     levels = list(range(n_levels))
     fig.add_heatmap(
         x=x, y=levels, z=np.where(state == 1, 1.0, np.nan), colorscale=[[0, EMPTY], [1, EMPTY]],
         showscale=False, hoverinfo="skip", ygap=2,
     )  # fmt: skip
     fig.add_heatmap(
-        x=x, y=levels, z=mean, zmin=0, zmax=top, colorscale=FLIP_SCALE, colorbar=flip_bar(domain.n_classes), hoverinfo="skip", ygap=2,
+        x=x, y=levels, z=mean, zmin=0, zmax=top, colorscale=FLIP_SCALE, colorbar=flip_bar(domain.n_classes),
+        hoverinfo="skip", ygap=2,
     )  # fmt: skip
     _outline(fig, where, place, tree, root)
     if len(path):
         centre = [(place[where.start[node]] + place[where.stop[node]]) / 2 for node in path]
         fig.add_scatter(
             x=centre, y=levels[: len(path)], mode="lines+markers", hoverinfo="skip",
-            line={"color": FOLLOWED, "width": 3}, marker={"size": 8, "color": FOLLOWED, "line": {"color": "white", "width": 1}},
+            line={"color": FOLLOWED, "width": 3},
+            marker={"size": 8, "color": FOLLOWED, "line": {"color": "white", "width": 1}},
         )  # fmt: skip
     _click_layer(fig, where, place, nodes, domain)
     fig.update_xaxes(visible=False, range=[0, 1], fixedrange=True)
@@ -145,5 +149,7 @@ def describe(table: NodeTable, domain: Domain, node: int) -> str:
         lines.append(f"its label flips in {flip_percent(flip)} of releases")
     else:
         worst = flip_percent(float(table.worst_flip[node]))
-        lines.append(f"labels below flip in {flip_percent(flip)} of releases,<br>mean over records; the worst leaf {worst}")
+        lines.append(
+            f"labels below flip in {flip_percent(flip)} of releases,<br>mean over records; the worst leaf {worst}"
+        )
     return "<br>".join(lines)

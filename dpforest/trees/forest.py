@@ -13,7 +13,7 @@ from dpforest.limits import GRID, MAX_DEPTH
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
 from dpforest.trees import routing
-from dpforest.trees.layout import Trees
+from dpforest.trees.layout import NO_THRESHOLD, Trees
 
 FORMAT = "dpforest released forest"
 FORMAT_VERSION = 1
@@ -21,6 +21,11 @@ FORMAT_VERSION = 1
 
 class ForestFormatError(ValueError):
     """A file that is not a released forest, or one that was damaged."""
+
+
+def as_values(X: Any) -> Any:
+    """A table from outside; 16-bit numbers become wider ones, because further inside they are taken for codes."""
+    return X.astype(np.uint32) if isinstance(X, np.ndarray) and X.dtype == np.uint16 else X
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +70,7 @@ class Forest:
 
     def class_shares(self, X, *, n_jobs: int = 1) -> np.ndarray:
         """Share of each class for each row, float64 (n, n_classes): of the votes, or mean over the leaves."""
+        X = as_values(X)
         if self.voting == "majority":
             return self._votes(X, n_jobs) / self.trees.n_trees
         total = routing.shares_of_rows(self.trees, self.domain, X, self.leaf_shares(), n_jobs=n_jobs)
@@ -72,6 +78,7 @@ class Forest:
 
     def predict_index(self, X, *, n_jobs: int = 1) -> np.ndarray:
         """Index in ``domain.classes`` predicted for each row, int64 (n,)."""
+        X = as_values(X)
         if self.voting == "majority":
             return voting.decide(self._votes(X, n_jobs), self.voting)
         coin = voting.coins(routing.encoded(self.domain, X), self.seed) if self.voting == "probabilistic" else None
@@ -87,7 +94,7 @@ class Forest:
 
     def apply(self, X, *, n_jobs: int = 1) -> np.ndarray:
         """Leaf of each row in each tree, numbered over the forest: int32 (n, n_trees)."""
-        return routing.leaves_of_rows(self.trees, self.domain, X, n_jobs=n_jobs).T
+        return routing.leaves_of_rows(self.trees, self.domain, as_values(X), n_jobs=n_jobs).T
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +185,9 @@ class ReleasedForest(Forest):
     def _from_content(cls, content: dict[str, Any]) -> "ReleasedForest":
         arrays = {name: _unpacked(content["trees"][name], kind) for name, kind in cls._ARRAYS.items()}
         trees = Trees(**arrays, depth=int(content["depth"]))
-        if any(array.ndim != 1 for array in arrays.values()) or not 0 <= trees.depth <= MAX_DEPTH:
+        odd = any(array.ndim != 1 for array in arrays.values()) or not 0 <= trees.depth <= MAX_DEPTH
+        # Of multiway nodes as well: in a packed node, a larger threshold would run over into the feature.
+        if odd or np.any(trees.threshold > NO_THRESHOLD):
             raise ForestFormatError("This released forest is damaged: its trees have a shape that no forest has.")
         domain = Domain.from_dict(content["domain"])
         if not domain.classes:

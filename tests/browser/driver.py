@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from playwright.sync_api import ConsoleMessage, Download, Locator, Page, Request
 
 IDLE = "[data-testid=stApp][data-test-script-state=notRunning][data-test-connection-state=CONNECTED]"
 COMPILING = 300_000  # milliseconds; the first start on a machine compiles the kernels
-PATIENCE = 20_000
+PATIENCE = 15_000
 TABS = ("Tree", "Leaves", "Budget", "Data")
 
 expect.set_options(timeout=PATIENCE)
@@ -89,6 +90,8 @@ class Explore:
         self.main = page.locator("[data-testid=stMain]")
         self.sidebar = page.locator("[data-testid=stSidebar]")
         self.headline = page.locator(".st-key-headline")
+        self.curve_chart = Chart(page, '[data-testid=stPlotlyChart][aria-label^="Accuracy "]')
+        self.overview, self.focus = Chart(page, ".st-key-overview"), Chart(page, ".st-key-focus_chart")
 
     # Going there
 
@@ -116,10 +119,10 @@ class Explore:
         return self.sidebar.get_by_role("slider", name=re.compile(f"^{re.escape(name)}"))
 
     def choose(self, name: str, option: str) -> None:
-        """In a select box: type, and press Enter."""
+        """In a select box: go there, type, and press Enter."""
         box = self.page.get_by_role("combobox", name=name, exact=True)
-        box.focus()
-        box.press("ArrowDown")
+        box.scroll_into_view_if_needed()  # scrolling would close the list
+        box.click()
         box.fill(option)
         expect(self.page.get_by_role("option", name=option, exact=True)).to_be_visible()
         box.press("Enter")
@@ -153,14 +156,6 @@ class Explore:
         expect(self.headline).not_to_have_text(before, use_inner_text=True)
         idle(self.page)
 
-    @contextmanager
-    def recharted(self, chart: Locator) -> Iterator[None]:
-        """After what is done in here a chart must show something else."""
-        before = drawn(chart)
-        yield
-        until_redrawn(chart, before)
-        idle(self.page)
-
     def download(self, name: str, within: Locator | None = None) -> tuple[str, str]:
         """(name, text) of the file behind a button."""
         with self.page.expect_download() as waiting:
@@ -174,19 +169,15 @@ class Explore:
         texts = [[line.strip() for line in box.inner_text().splitlines() if line.strip()] for box in boxes]
         return [Figure(lines[0], lines[1], " ".join(lines[2:])) for lines in texts]
 
-    @property
-    def curve_chart(self) -> Locator:
-        return self.main.get_by_role("figure", name=re.compile("^Accuracy rises"))
-
     def curve(self) -> dict[float, float]:
         """ε to accuracy, as drawn."""
-        lines = [trace for trace in traces(self.curve_chart) if trace["mode"] == "lines+markers"]
+        lines = [trace for trace in self.curve_chart.traces() if trace["mode"] == "lines+markers"]
         assert len(lines) == 1
         return dict(zip(lines[0]["x"], lines[0]["y"], strict=True))
 
     def here(self) -> tuple[float, float]:
         """Where "you are here" stands: ε and accuracy."""
-        (point,) = [t for t in traces(self.curve_chart) if t["mode"] == "markers" and len(t["x"]) == 1]
+        (point,) = [t for t in self.curve_chart.traces() if t["mode"] == "markers" and len(t["x"]) == 1]
         return point["x"][0], point["y"][0]
 
     def badge(self, text: str) -> Locator:
@@ -202,34 +193,47 @@ def read(download: Download) -> tuple[str, str]:
     return download.suggested_filename, download.path().read_text(encoding="utf-8")
 
 
-def traces(chart: Locator) -> list[dict[str, Any]]:
-    """What plotly has drawn: type, mode, x, y and customdata of every trace."""
-    return chart.locator(".js-plotly-plot").evaluate(_TRACES)
+class Chart:
+    """A plotly chart, found anew at each look: the page may draw it anew at any time."""
+
+    def __init__(self, page: Page, selector: str) -> None:
+        self._page, self._selector = page, f"{selector} .js-plotly-plot"
+        self.box = page.locator(selector)
+
+    def traces(self) -> list[dict[str, Any]]:
+        """What is drawn: type, mode, x, y, z, text, customdata and colours of each trace."""
+        return self.box.locator(".js-plotly-plot").evaluate(_TRACES)
+
+    def nodes(self) -> list[int]:
+        """The tree nodes that are drawn."""
+        return [int(c) for trace in self.traces() for c in trace["customdata"]]
+
+    def place(self, node: int) -> tuple[float, float]:
+        """Where a node is on the screen."""
+        self.box.scroll_into_view_if_needed()
+        x, y = self.box.locator(".js-plotly-plot").evaluate(_PLACE, node)
+        return x, y
+
+    @contextmanager
+    def redrawn(self) -> Iterator[None]:
+        """After what is done in here it must show something else."""
+        before = json.dumps(self.traces())
+        yield
+        self._page.wait_for_function(
+            f"""([selector, before]) => {{
+              const gd = document.querySelector(selector);
+              return gd && gd._fullData && JSON.stringify(({_TRACES})(gd)) !== JSON.stringify(JSON.parse(before));
+            }}""",
+            arg=[self._selector, before],
+        )
+        idle(self._page)
 
 
-def drawn(chart: Locator) -> str:
-    """All of a chart's traces as text, to tell whether it has changed."""
-    return chart.locator(".js-plotly-plot").evaluate(f"gd => JSON.stringify(({_TRACES})(gd))")
-
-
-def until_redrawn(chart: Locator, before: str) -> None:
-    """Until a chart shows something, and not what it did before."""
-    element = chart.locator(".js-plotly-plot").element_handle()
-    now = f"JSON.stringify(({_TRACES})(gd))"
-    chart.page.wait_for_function(f"([gd, before]) => gd._fullData && {now} !== before", arg=[element, before])
-
-
-def node_place(chart: Locator, node: int) -> tuple[float, float]:
-    """Where a node is on the screen."""
-    chart.scroll_into_view_if_needed()
-    x, y = chart.locator(".js-plotly-plot").evaluate(_PLACE, node)
-    return x, y
-
-
-_TRACES = """gd => (gd._fullData || []).map(t => {
-  const list = v => v && v.length !== undefined ? Array.from(v, c => c && c.length === 1 ? c[0] : c) : [];
-  return {type: t.type, mode: t.mode || "", x: list(t.x), y: list(t.y), customdata: list(t.customdata),
-          color: t.marker ? list(t.marker.color) : []};
+_TRACES = """gd => gd._fullData.map(t => {
+  const list = v => v && v.length !== undefined && typeof v !== "string"
+    ? Array.from(v, c => c && c.length === 1 ? c[0] : c) : [];
+  return {type: t.type, mode: t.mode || "", x: list(t.x), y: list(t.y), z: list(t.z).map(list), text: list(t.text),
+          customdata: list(t.customdata), color: t.marker ? list(t.marker.color) : []};
 })"""
 
 _PLACE = """(gd, node) => {

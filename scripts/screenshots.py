@@ -1,0 +1,62 @@
+"""Take the README's picture, or one of everything to look at.
+
+Usage: python scripts/screenshots.py                 docs/explore.png
+       python scripts/screenshots.py --all DIRECTORY  every tab, wide and narrow, light and dark
+"""
+
+import argparse
+from pathlib import Path
+
+from browser import ROOT, idle, open_browser, serve
+from playwright.sync_api import Browser
+
+WIDE, NARROW = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
+README = "/?data=adult&forest=noisy+counts&eps=0.5"
+PAGES = {
+    "tree": "/?data=pendigits&forest=noisy+counts",
+    "leaves": "/?data=adult&tab=Leaves",
+    "budget": "/?data=adult&forest=noisy+counts&tab=Budget",
+    "data": "/?data=magic&tab=Data",
+    "as_published": "/?data=adult&mode=as+published&depth=5",
+    "upload": "/?data=upload+a+CSV",
+    "use": "/Use_a_forest",
+}
+
+
+def picture(browser: Browser, url: str, path: Path, *, size: dict, dark: bool = False, whole: bool = True) -> None:
+    """One page as it looks when it has come to rest."""
+    page = browser.new_page(viewport=size, color_scheme="dark" if dark else "light")
+    page.goto(url)
+    page.wait_for_selector("[data-testid=stSidebar]", state="attached", timeout=120_000)
+    if "Use_a_forest" not in url and "upload" not in url:
+        page.wait_for_selector(".js-plotly-plot", timeout=120_000)
+    idle(page)
+    if whole:
+        height = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
+        page.set_viewport_size({**size, "height": min(int(height) + 20, 6000)})
+        page.wait_for_timeout(1500)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=path)
+    page.close()
+    print(path)
+
+
+def everything(browser: Browser, address: str, directory: Path) -> None:
+    """Every page in both sizes and both themes."""
+    for name, link in PAGES.items():
+        for size, width in ((WIDE, "wide"), (NARROW, "narrow")):
+            for dark in (False, True):
+                path = directory / f"{name}_{width}_{'dark' if dark else 'light'}.png"
+                picture(browser, address + link, path, size=size, dark=dark)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--all", type=Path, metavar="DIRECTORY")
+    parser.add_argument("--url", help="of an app that runs already")
+    arguments = parser.parse_args()
+    with serve(arguments.url) as address, open_browser() as browser:
+        if arguments.all:
+            everything(browser, address, arguments.all)
+        else:
+            picture(browser, address + README, ROOT / "docs" / "explore.png", size=WIDE | {"height": 1180}, whole=False)

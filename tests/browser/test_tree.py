@@ -1,0 +1,110 @@
+"""The Tree tab: click, read from there, go back up, follow one record."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from browser.driver import Chart, Explore, idle
+from playwright.sync_api import expect
+
+
+@pytest.fixture
+def tree(explore: Explore) -> Explore:
+    return explore.open(data="breast_wisconsin", depth=7, trees=21)
+
+
+def _click(explore: Explore, chart: Chart, node: int) -> None:
+    explore.page.mouse.click(*chart.place(node))
+
+
+def test_click_into_the_overview(tree: Explore) -> None:
+    """The drawing starts at the node that was clicked, and questions lead back up."""
+    page, panel = tree.page, tree.page.get_by_role("tabpanel")
+    expect(panel).to_contain_text("Questions from the root")
+    from_root = tree.focus.nodes()
+    assert from_root[0] == 0 and {1, 2} <= set(from_root)
+
+    overview = tree.overview.traces()[-1]
+    node = next(int(n) for n, level in zip(overview["customdata"], overview["y"], strict=True) if level == 2)
+    with tree.focus.redrawn():
+        _click(tree, tree.overview, node)
+        expect(panel).to_contain_text("Questions from here on")
+    assert tree.focus.nodes()[0] == node
+    assert 0 not in tree.focus.nodes()
+
+    with tree.focus.redrawn():
+        below = next(n for n in tree.focus.traces()[2]["customdata"][1:])
+        _click(tree, tree.focus, int(below))
+    assert tree.focus.nodes()[0] == below
+
+    with tree.focus.redrawn():
+        panel.get_by_role("button", name=re.compile("^root: ")).click()
+        expect(panel).to_contain_text("Questions from the root")
+    assert tree.focus.nodes() == from_root
+    expect(page.locator("[data-testid=stException]")).to_have_count(0)
+
+
+def test_a_leaf_that_is_clicked_is_shown_below_its_parent(tree: Explore) -> None:
+    overview = tree.overview.traces()[-1]
+    leaf = next(int(n) for n, level in zip(overview["customdata"], overview["y"], strict=True) if level == 7)
+    with tree.focus.redrawn():
+        _click(tree, tree.overview, leaf)
+        expect(tree.page.get_by_role("tabpanel")).to_contain_text("Questions from here on")
+    assert tree.focus.nodes()[0] == (leaf - 1) // 2  # all tests here are binary
+    assert leaf in tree.focus.nodes()
+
+
+def test_levels_width_and_tree(tree: Explore) -> None:
+    for levels in (3, 6):
+        with tree.focus.redrawn():
+            tree.pick(f"{levels} levels")
+        drawn = tree.focus.traces()[2]
+        assert max(drawn["x"]) == levels - 1
+        assert len(drawn["x"]) == 2**levels - 1
+    with tree.overview.redrawn():
+        tree.pick("all leaves alike")
+    with tree.overview.redrawn(), tree.focus.redrawn():
+        tree.page.get_by_role("spinbutton", name="Tree", exact=True).press("ArrowUp")
+        expect(tree.page.get_by_role("tabpanel")).to_contain_text("Tree 2 of 21")
+
+
+def test_epsilon_keeps_the_node_and_recolours_it(tree: Explore) -> None:
+    overview = tree.overview.traces()[-1]
+    node = next(int(n) for n, level in zip(overview["customdata"], overview["y"], strict=True) if level == 3)
+    with tree.focus.redrawn():
+        _click(tree, tree.overview, node)
+        expect(tree.page.get_by_role("tabpanel")).to_contain_text("Questions from here on")
+    nodes, colours = tree.focus.nodes(), tree.focus.traces()[2]["color"]
+    with tree.refigured():
+        tree.slider("Privacy budget ε").press("Home")
+    assert tree.focus.nodes() == nodes, "the structure does not depend on ε"
+    assert tree.focus.traces()[2]["color"] != colours
+    with tree.focus.redrawn():
+        tree.slider("Depth").press("ArrowLeft")
+    assert tree.focus.nodes()[0] == 0, "another structure is read from its root"
+
+
+def test_follow_one_record(tree: Explore) -> None:
+    """One record lights up its path in both drawings, and every tree's vote is a square that leads to that tree."""
+    panel = tree.page.get_by_role("tabpanel")
+    with tree.overview.redrawn(), tree.focus.redrawn():
+        tree.page.get_by_role("switch", name="Follow one record").press("Space")
+        expect(panel).to_contain_text("Record 1 in 21 trees")
+    votes = Chart(tree.page, ".st-key-votes")
+    assert sorted(votes.nodes()) == list(range(21))
+    (path,) = [t for t in tree.overview.traces() if t["mode"] == "lines+markers"]
+    assert path["y"] == list(range(8)), "from the root to a leaf"
+    share = re.search(r"(\d+) % of the trees vote for", panel.inner_text())
+    assert share and int(share[1]) >= 50  # two classes
+    before = panel.inner_text()
+    with tree.overview.redrawn():
+        tree.page.get_by_role("spinbutton", name="Record held out").fill("17")
+        tree.page.get_by_role("spinbutton", name="Record held out").press("Enter")
+        expect(panel).to_contain_text("Record 17 in 21 trees")
+    assert panel.inner_text() != before
+    with tree.overview.redrawn():
+        _click(tree, votes, 4)
+        expect(panel).to_contain_text("Tree 5 of 21")
+    idle(tree.page)
+    expect(tree.page.get_by_role("spinbutton", name="Tree", exact=True)).to_have_value("5")

@@ -1,0 +1,249 @@
+"""What must happen to a forest when its table is changed in a known way: relabelled, shuffled, doubled, or one row more.
+
+Demonstrations draw by key, so that a change of one row can be followed exactly: the noise of all cells stays what it was.
+"""
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import public_domain
+
+from dpforest import Domain, MajorityLabelForestClassifier, RandomDecisionForestClassifier
+from dpforest.models.fitting import rows_to_trees
+from dpforest.privacy.randomness import DemoSource
+from dpforest.trees import routing
+from dpforest.trees.random_trees import grow_random_trees
+
+DOMAIN = public_domain(None, 4, None, 3, n_classes=3)
+N_TREES = 6
+
+
+def table(n: int = 150, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    columns = {f.name: rng.choice(f.categories, n) if f.categories else rng.random(n) for f in DOMAIN.features}
+    return pd.DataFrame(columns), rng.choice(3, n, p=[0.5, 0.3, 0.2])
+
+
+def counting_forest(**parameters):
+    """Its noisy counts are the table's counts plus noise that depends on seed and cell only."""
+    defaults = {"domain": DOMAIN, "n_estimators": N_TREES, "max_depth": 4, "random_state": 3}
+    return RandomDecisionForestClassifier(**{**defaults, **parameters})
+
+
+def label_forest(**parameters):
+    defaults = {"domain": DOMAIN, "n_estimators": N_TREES, "random_state": 3}
+    return MajorityLabelForestClassifier(**{**defaults, **parameters})
+
+
+FORESTS = {
+    "counts, shared": counting_forest(),
+    "counts, independent": counting_forest(partition="independent"),
+    "labels, shared": label_forest(partition="shared"),
+    "labels, independent": label_forest(),
+}
+every_forest = pytest.mark.parametrize("name", FORESTS)
+
+
+def fit(name: str, X, y, **parameters):
+    from sklearn.base import clone
+
+    return clone(FORESTS[name]).set_params(**parameters).fit(X, y)
+
+
+# ---------------------------------------------------------------- names of classes
+
+
+@every_forest
+@pytest.mark.parametrize("names", [("no", "perhaps", "yes"), (-7, 0, 12), (0.25, 0.5, 0.75)])
+def test_other_names_for_the_classes_rename_the_predictions_only(name, names):
+    X, y = table()
+    plain = fit(name, X, y)
+    domain = dataclasses.replace(DOMAIN, classes=names)
+    renamed = fit(name, X, np.asarray(names)[y], domain=domain)
+    assert np.array_equal(renamed.predict(X), np.asarray(names)[plain.predict(X)])
+    assert np.array_equal(renamed.predict_proba(X), plain.predict_proba(X))
+    assert renamed.classes_.tolist() == list(names)
+
+
+def test_classes_in_another_order_exchange_the_columns():
+    X, y = table()
+    order = [2, 0, 1]
+    domain = dataclasses.replace(DOMAIN, classes=tuple(order))
+    plain, other = (counting_forest(epsilon=None, domain=d).fit(X, y) for d in (DOMAIN, domain))
+    assert np.array_equal(other.forest_.noisy_counts, plain.forest_.noisy_counts[:, order])
+    sure = plain.forest_.noisy_counts.any(axis=1)[plain.apply(X)].all(axis=1)  # silent leaves draw a share by column
+    assert sure.any()
+    assert np.array_equal(other.predict(X)[sure], plain.predict(X)[sure])
+
+
+# ---------------------------------------------------------------- order of rows and columns
+
+
+@every_forest
+def test_rows_in_another_order_give_the_same_bytes_when_they_keep_their_ids(name):
+    X, y = table()
+    shuffled = np.random.default_rng(1).permutation(len(X))
+    one, two = fit(name, X, y), fit(name, X.iloc[shuffled], y[shuffled])
+    assert one.released_.to_json() == two.released_.to_json()
+    held_out, _ = table(40, seed=5)
+    assert np.array_equal(two.predict(held_out.iloc[::-1])[::-1], one.predict(held_out))
+
+
+@every_forest
+def test_without_ids_the_order_matters_through_the_assignment_only(name):
+    X, y = table()
+    shuffled = np.random.default_rng(1).permutation(len(X))
+    one = fit(name, X.to_numpy(), y).released_.to_json()
+    two = fit(name, X.to_numpy()[shuffled], y[shuffled]).released_.to_json()
+    assert (one == two) == name.endswith("shared")
+
+
+@every_forest
+def test_columns_of_a_table_are_found_by_name(name):
+    X, y = table()
+    one = fit(name, X, y)
+    two = fit(name, X[X.columns[::-1]], y)
+    three = fit(name, X.assign(another="x"), y)
+    assert one.released_.to_json() == two.released_.to_json() == three.released_.to_json()
+    assert np.array_equal(one.predict(X), one.predict(X[X.columns[[2, 0, 3, 1]]]))
+
+
+@pytest.mark.parametrize("categorical", ["multiway", "one-vs-rest", "ordered"])
+def test_columns_exchanged_in_domain_trees_and_table_are_the_same_forest(categorical):
+    X, y = table(700)
+    order = [3, 1, 0, 2]
+    domain = Domain(tuple(DOMAIN.features[j] for j in order), DOMAIN.classes, "y", "documented", "made up")
+    trees = grow_random_trees(DOMAIN, n_trees=N_TREES, depth=6, seed=1, categorical=categorical)
+    moved = np.append(np.argsort(order), -1).astype(np.int32)  # a leaf has feature -1
+    exchanged = dataclasses.replace(trees, feature=moved[trees.feature])
+    values = X.to_numpy()
+    for one, two in (
+        (routing.leaves_of_rows(trees, DOMAIN, values), routing.leaves_of_rows(exchanged, domain, values[:, order])),
+        (
+            routing.count_rows(trees, DOMAIN, X, y.astype(np.int32), n_classes=3),
+            routing.count_rows(exchanged, domain, values[:, order], y.astype(np.int32), n_classes=3),
+        ),
+    ):
+        assert np.array_equal(one, two)
+
+
+def test_the_type_of_the_numbers_makes_no_difference():
+    """Small whole numbers fit every type; 16-bit unsigned ones are also what codes are made of."""
+    features = tuple(dataclasses.replace(f, high=20.0) for f in public_domain(None, None, None).features)
+    codes = public_domain(4).features[0]
+    codes = dataclasses.replace(codes, name="g", categories=("0", "1", "2", "3"))
+    domain = Domain((*features, codes), (0, 1, 2), "y", "documented", "made up")
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 20, (90, 3)), rng.integers(0, 4, 90)])
+    y = rng.integers(0, 3, 90)
+    for forest in (label_forest(domain=domain), counting_forest(domain=domain)):
+        expected = forest.fit(X.astype(float), y)
+        text, predicted = expected.released_.to_json(), expected.predict(X.astype(float))
+        for dtype in (np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64, np.float32, object):
+            typed = X.astype(dtype)
+            again = forest.fit(typed, y)
+            assert again.released_.to_json() == text, dtype
+            assert np.array_equal(again.predict(typed), predicted), dtype
+            assert np.array_equal(again.released_.predict(typed), predicted), dtype
+            assert np.array_equal(again.released_.apply(typed), again.apply(X)), dtype
+
+
+# ---------------------------------------------------------------- more and fewer rows
+
+
+def test_twice_the_table_doubles_the_counts_and_keeps_the_labels():
+    X, y = table()
+    twice, labels = pd.concat([X, X]), np.concatenate([y, y])
+    one, two = counting_forest(epsilon=None).fit(X, y), counting_forest(epsilon=None).fit(twice, labels)
+    assert np.array_equal(two.forest_.noisy_counts, 2 * one.forest_.noisy_counts)
+    assert np.array_equal(two.predict(X), one.predict(X))
+    one, two = label_forest(epsilon=None).fit(X, y), label_forest(epsilon=None).fit(twice, labels)
+    assert np.array_equal(two.forest_.labels, one.forest_.labels)
+
+
+def test_a_row_and_its_copy_with_the_same_id_share_a_tree():
+    X, y = table()
+    once = counting_forest(partition="independent").fit(X, y)
+    twice = counting_forest(partition="independent").fit(pd.concat([X, X]), np.concatenate([y, y]))
+    noiseless = once.forest_.noisy_counts - counting_forest(partition="independent").fit(X[:0], y[:0]).forest_.noisy_counts
+    assert noiseless.sum() == len(X)
+    assert np.array_equal(twice.forest_.noisy_counts - once.forest_.noisy_counts, noiseless)
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("partition", ["independent", "shared"])
+@pytest.mark.parametrize("row", [0, 77, 149])
+def test_one_row_less_changes_one_count_or_one_in_each_tree(partition, neighbours, row):
+    """Nothing else moves, although the rows behind it stand one place further to the front."""
+    X, y = table()
+    forest = counting_forest(partition=partition, neighbours=neighbours)
+    with_it = forest.fit(X, y).forest_.noisy_counts
+    without = forest.fit(X.drop(index=row), np.delete(y, row)).forest_.noisy_counts
+    difference = with_it - without
+    assert difference.min() == 0
+    changed = np.argwhere(difference)
+    assert (difference[difference != 0] == 1).all()
+    assert (changed[:, 1] == y[row]).all()
+    leaves = forest.apply(X.loc[[row]])[0]
+    assert set(changed[:, 0]) <= set(leaves)
+    assert len(changed) == (1 if partition == "independent" else N_TREES)
+
+
+@pytest.mark.parametrize("partition", ["independent", "shared"])
+def test_one_row_more_can_change_labels_in_its_own_leaves_only(partition):
+    X, y = table()
+    forest = label_forest(partition=partition, epsilon=3.0)
+    changed_any = False
+    for row in range(60):
+        with_it = forest.fit(X, y).forest_.labels
+        without = forest.fit(X.drop(index=row), np.delete(y, row)).forest_.labels
+        changed = np.flatnonzero(with_it != without)
+        assert set(changed) <= set(forest.apply(X.loc[[row]])[0])
+        assert len(changed) <= (1 if partition == "independent" else N_TREES)
+        changed_any |= len(changed) > 0
+    assert changed_any
+
+
+def test_replacing_a_row_changes_two_counts_at_most():
+    X, y = table()
+    other, _ = table(seed=8)
+    forest = counting_forest(partition="independent", neighbours="replace-one")
+    before = forest.fit(X, y).forest_.noisy_counts
+    replaced, labels = X.copy(), y.copy()
+    replaced.iloc[10], labels[10] = other.iloc[10], (y[10] + 1) % 3
+    after = forest.fit(replaced, labels).forest_.noisy_counts
+    difference = after - before
+    assert sorted(difference[difference != 0]) == [-1, 1]
+    n_leaves = np.diff(forest.forest_.trees.leaf_start)
+    tree_of_leaf = np.repeat(np.arange(N_TREES), n_leaves)
+    assert len(set(tree_of_leaf[np.argwhere(difference)[:, 0]])) == 1  # its id decides its tree, not what it says
+
+
+@pytest.mark.parametrize("drop", [0, 3, 99])
+def test_dropping_a_row_moves_no_other_rows_tree(drop):
+    plan = label_forest().plan(DOMAIN, 100)
+    ids = np.arange(100)
+    whole = rows_to_trees(plan, ids, DemoSource(4))
+    assert np.array_equal(rows_to_trees(plan, np.delete(ids, drop), DemoSource(4)), np.delete(whole, drop))
+    assert not np.array_equal(rows_to_trees(plan, ids, DemoSource(5)), whole)
+
+
+def test_equal_blocks_do_move_other_rows():
+    """Why the published partition breaks the promise: one row less is a new shuffle and smaller blocks."""
+    plan = label_forest(mode="as_published").plan(DOMAIN, 100)
+    assert plan.partition == "blocks"
+    whole, less = (rows_to_trees(plan, np.arange(n), DemoSource(4)) for n in (100, 99))
+    assert np.bincount(whole + 1).tolist() == [4, *[16] * N_TREES]
+    assert (whole[:99] != less).sum() > 1
+
+
+def test_a_row_of_an_unknown_kind_stays_out_of_nothing():
+    """A clipped number and the bound itself are the same row; nobody is left out silently."""
+    X, y = table(30)
+    beyond = X.assign(f0=np.where(X.f0 > 0.5, 40.0, -3.0))
+    at_the_bounds = X.assign(f0=np.where(X.f0 > 0.5, 1.0, 0.0))
+    one, two = (counting_forest(epsilon=None).fit(t, y).forest_.noisy_counts for t in (beyond, at_the_bounds))
+    assert np.array_equal(one, two)
+    assert one.sum() == N_TREES * 30

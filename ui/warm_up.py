@@ -1,0 +1,72 @@
+"""Compile the kernels on a tiny table before anybody waits for a large one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import streamlit as st
+
+import dpforest
+from dpforest.domain import Domain, Feature
+from dpforest.tradeoff import Simulation, split_table
+from dpforest.trees.routing import count_rows
+from ui.forests import FORESTS, MODES, Settings
+
+
+@st.cache_resource(show_spinner=False)
+def _progress() -> dict[str, int]:
+    """How many steps this process has done."""
+    return {"done": 0}
+
+
+def warm_up() -> None:
+    """Once a process, with a counted bar. Compiled code is kept on disk, so that a second start takes a second."""
+    progress = _progress()
+    steps = _steps()
+    if progress["done"] == len(steps):
+        return
+    place = st.empty()
+    while (done := progress["done"]) < len(steps):
+        place.progress(
+            done / len(steps), f"Getting ready: {done} of {len(steps)} parts. The very first start compiles them."
+        )
+        steps[done]()
+        progress["done"] = max(progress["done"], done + 1)
+    place.empty()
+
+
+def _steps() -> list[Callable[[], object]]:
+    """The engine bit by bit, then each forest in each mode, then exact noise."""
+    domain, X, y = _tiny()
+    plan = dpforest.RandomDecisionForestClassifier(n_estimators=3, max_depth=3).plan(domain, len(y))
+    exact = (dpforest.MajorityLabelForestClassifier, dpforest.RandomDecisionForestClassifier)
+    return [
+        lambda: domain.encode(X),
+        lambda: plan.grow(domain, 0),
+        lambda: count_rows(plan.grow(domain, 0), domain, X, y.astype(np.int32), n_classes=2),
+        *(
+            lambda kind=kind, mode=mode: _simulate(kind, mode, domain, X, y)
+            for kind in FORESTS
+            for mode in MODES.values()
+        ),
+        *(lambda kind=kind: kind(n_estimators=3, max_depth=3, domain=domain).fit(X, y) for kind in exact),
+    ]
+
+
+def _simulate(kind: str, mode: str, domain: Domain, X: np.ndarray, y: np.ndarray) -> None:
+    settings = Settings(kind, mode, 1.0, 3, 3, "add-remove")
+    tiny = Simulation(settings.estimator(domain), domain, split_table(domain, X, y), epsilons=(1.0,))
+    tiny.add_repeat()
+    tiny.view(1.0)
+
+
+def _tiny() -> tuple[Domain, np.ndarray, np.ndarray]:
+    features = (
+        Feature("a", "numeric", 0, 1, source="documented", source_note="made up"),
+        Feature("b", "categorical", categories=("x", "y", "z"), source="documented", source_note="made up"),
+    )
+    rng = np.random.default_rng(0)
+    X = np.empty((64, 2), object)
+    X[:, 0], X[:, 1] = rng.random(64), rng.choice(["x", "y", "z"], 64)
+    return Domain(features, (0, 1), "c", "documented", "made up"), X, rng.integers(0, 2, 64)
