@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpforest.domain import Domain, DomainError, Feature
 from dpforest.tables import read_csv, suggest_domain
 from ui import data_tab, release, simulate
 from ui.forests import EPSILONS, FORESTS, Settings, as_code
@@ -227,6 +228,40 @@ def test_what_is_not_a_forest_is_said_in_one_sentence(app, content):
     page = app.run().switch_page("pages/1_Use_a_forest.py").run()
     page.file_uploader[0].upload("forest.json", content).run()
     assert not page.exception and len(page.warning) == 1
+
+
+def edited(feature: Feature, **changes) -> Feature:
+    before = data_tab._row(feature, True)
+    return data_tab._edited_feature(feature, {**before, **changes}, before)
+
+
+def test_words_turn_what_was_read_into_an_assertion():
+    age = Feature("age", "numeric", 18, 94, source="data")
+    assert edited(age) == age
+    confirmed = edited(age, lowest=0, highest=120, **{"where this is known from": "people live so long"})
+    assert (confirmed.low, confirmed.high, confirmed.source) == (0, 120, "asserted")
+    assert edited(age, lowest=0).source == "data"
+
+
+def test_an_edited_domain_loses_its_document():
+    age = Feature("age", "numeric", 0, 120, source="documented", source_note="the manual")
+    assert edited(age, highest=99).source == "data"
+    assert edited(age, missing="own value").source == "documented"
+    assert edited(age, highest=99, **{"where this is known from": "the law"}).source_note == "the law"
+
+
+def test_edited_values_and_classes():
+    city = Feature("city", "categorical", categories=("Bonn", "Ulm"), source="data")
+    assert edited(city, values=" Bonn;Ulm ; Kiel;").categories == ("Bonn", "Ulm", "Kiel")
+    domain = Domain((city,), (0, 1), "ill")
+    assert data_tab._edited_classes(domain, "0; 1; 2", "coding sheet") == (
+        (0, 1, "2"),
+        "ill",
+        "asserted",
+        "coding sheet",
+    )
+    with pytest.raises(DomainError, match="lower bound"):
+        edited(Feature("age", "numeric", 0, 1), lowest=None)
 
 
 def test_code_runs():

@@ -100,3 +100,9 @@ def test_forged_certificates_are_refused(forged):
     honest = certify(closed_ledger(), mechanism="m", reasons=["The noise comes from a seed."]).to_dict()
     with pytest.raises(ValueError):
         Certificate.from_dict({**honest, **forged})
+
+
+def test_a_file_that_says_certified_in_words_is_refused():
+    data = certify(Ledger(None), mechanism="none").to_dict()
+    with pytest.raises(ValueError, match="true or false"):
+        Certificate.from_dict({**data, "certified": "false"})

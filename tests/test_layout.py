@@ -73,6 +73,13 @@ def test_check_refuses_arrays_that_would_lead_a_kernel_astray(numeric, field, wh
         dataclasses.replace(trees, **{field: broken}).check(np.full(5, GRID))
 
 
+def test_check_is_not_fooled_by_numbers_that_wrap_round(numeric):
+    trees = grow_random_trees(numeric, n_trees=3, depth=3, seed=0)
+    start = np.array([0, 2**62 + 0xFFFFFF0, -(2**62 + 0xFFFFFF0), trees.n_nodes])
+    with pytest.raises(ValueError, match="do not fit together"):
+        dataclasses.replace(trees, tree_start=start).check(np.full(5, GRID))
+
+
 def test_check_refuses_a_depth_that_is_too_small(trees):
     with pytest.raises(ValueError, match="longer than the stated depth"):
         dataclasses.replace(trees, depth=1).check(MIXED_CODES)

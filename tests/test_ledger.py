@@ -175,3 +175,13 @@ def test_rounding_finds_the_nearest_fraction():
         below, above = rationals._neighbours(x, 9)
         grid = [Fraction(a, b) for b in range(1, 10) for a in range(b + 1)]
         assert below == max(f for f in grid if f <= x) and above == min(f for f in grid if f >= x)
+
+
+@pytest.mark.parametrize("text", ["1e10000000", "0.5", " 1", "-1", "1/0x2", 1, True, "1" * 61])
+def test_files_write_plain_fractions_only(text):
+    ledger = Ledger(1)
+    ledger.charge("labels", "permute-and-flip", 1, 1, 3, "parallel")
+    ledger.close()
+    for change in ({"epsilon": text}, {"entries": [{**ledger.to_dict()["entries"][0], "epsilon_each": text}]}):
+        with pytest.raises(ValueError, match="is not a fraction"):
+            Ledger.from_dict({**ledger.to_dict(), **change})

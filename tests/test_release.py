@@ -61,9 +61,9 @@ def fitted(name: str, n: int = 200, **parameters):
 @by_model
 def test_a_forest_is_the_same_after_the_trip(name):
     forest = fitted(name).released_
-    text = forest.to_json()
+    text = forest.to_json(uncertified=True)
     back = ReleasedForest.from_json(text)
-    assert back.to_json() == text
+    assert back.to_json(uncertified=True) == text
     X, _ = table(500, seed=9)
     assert np.array_equal(back.predict(X), forest.predict(X))
     assert np.array_equal(back.class_shares(X), forest.class_shares(X))
@@ -71,7 +71,7 @@ def test_a_forest_is_the_same_after_the_trip(name):
     assert back.certificate == forest.certificate
     assert back.ledger == forest.ledger
     assert back.domain == forest.domain
-    assert ReleasedForest.from_json(text.encode()).to_json() == text
+    assert ReleasedForest.from_json(text.encode()).to_json(uncertified=True) == text
 
 
 @by_model
@@ -82,7 +82,7 @@ def test_a_pickled_estimator_predicts_the_same(name):
 
 
 def test_a_loaded_forest_reads_arrays_and_lists_as_well():
-    forest = ReleasedForest.from_json(fitted("labels").released_.to_json())
+    forest = ReleasedForest.from_json(fitted("labels").released_.to_json(uncertified=True))
     X, _ = table(20)
     assert np.array_equal(forest.predict(X.to_numpy()), forest.predict(X))
     assert np.array_equal(forest.predict(X.to_numpy().tolist()), forest.predict(X))
@@ -121,7 +121,7 @@ def test_a_fitted_estimator_holds_what_is_released_and_nothing_else(name, random
     assert model.forest_.certificate is model.certificate_
     assert model.forest_.ledger is model.ledger_
     model.predict(table(11)[0])  # using it must not leave anything behind either
-    back = ReleasedForest.from_json(model.released_.to_json())
+    back = ReleasedForest.from_json(model.released_.to_json(uncertified=True))
     assert set(vars(model.forest_)) == set(vars(back)) == {field.name for field in dataclasses.fields(Forest)}
     for part in dataclasses.fields(back.trees):
         assert np.array_equal(getattr(back.trees, part.name), getattr(model.forest_.trees, part.name))
@@ -140,7 +140,7 @@ def test_a_fitted_estimator_holds_what_is_released_and_nothing_else(name, random
 @pytest.mark.parametrize("structure_seed", [0, 5])
 def test_all_of_the_file_but_the_noisy_values_is_known_without_the_table(name, structure_seed):
     model = fitted(name, structure_seed=structure_seed)
-    content = json.loads(model.released_.to_json())
+    content = json.loads(model.released_.to_json(uncertified=True))
     certificate, ledger = model.preview(DOMAIN, 0)
     trees = model.plan(DOMAIN, 0).grow(DOMAIN, structure_seed)
     values = content.pop("labels", None) or content.pop("noisy_counts")
@@ -179,7 +179,7 @@ def test_neither_counts_nor_assignment_nor_source_of_noise_is_kept(name, random_
         assert n not in array.shape
         for secret in (counts, counts.sum(axis=1), counts.max(axis=1), counts.argmax(axis=1)):
             assert array.shape != secret.shape or not np.array_equal(array, secret)
-    text = model.released_.to_json()
+    text = model.released_.to_json(uncertified=True)
     assert str(random_state) not in text or random_state is None
 
 
@@ -188,7 +188,7 @@ def test_sizes_do_not_depend_on_the_table(name):
     """Neither the pickle nor the file tells how many rows there were, nor whether a leaf was empty."""
     small, large = (fitted(name, n=n, random_state=3) for n in (8, 4_000))
     assert len(pickle.dumps(small)) == len(pickle.dumps(large))
-    assert len(small.released_.to_json()) == len(large.released_.to_json())
+    assert len(small.released_.to_json(uncertified=True)) == len(large.released_.to_json(uncertified=True))
     values = small.forest_.labels if small.forest_.labels is not None else small.forest_.noisy_counts
     assert len(values) == small.forest_.trees.n_leaves
 
@@ -197,20 +197,20 @@ def test_sizes_do_not_depend_on_the_table(name):
 def test_a_release_draws_afresh_while_its_structure_stays(name):
     """Equal noise twice has probability below 2^-60: more than 60 leaves are empty, and each says what it likes."""
     a, b = (fitted(name, n=2, n_estimators=20, structure_seed=4).released_ for _ in range(2))
-    one, two = (json.loads(forest.to_json()) for forest in (a, b))
+    one, two = (json.loads(forest.to_json(uncertified=True)) for forest in (a, b))
     values = "labels" if a.labels is not None else "noisy_counts"
     assert a.trees.n_leaves > 60 + 20 * 2
     assert one.pop(values) != two.pop(values)
     assert one == two
     c = fitted(name, n=2, n_estimators=20, structure_seed=5).released_
-    assert json.loads(c.to_json())["trees"] != one["trees"]
+    assert json.loads(c.to_json(uncertified=True))["trees"] != one["trees"]
 
 
 @by_model
 def test_a_demo_is_repeatable_and_its_noise_is_not_the_structures(name):
-    a, b = (fitted(name, random_state=1).released_.to_json() for _ in range(2))
+    a, b = (fitted(name, random_state=1).released_.to_json(uncertified=True) for _ in range(2))
     assert a == b
-    one, two = (json.loads(fitted(name, random_state=seed).released_.to_json()) for seed in (1, 2))
+    one, two = (json.loads(fitted(name, random_state=seed).released_.to_json(uncertified=True)) for seed in (1, 2))
     assert one["trees"] == two["trees"]
     assert one != two
 
@@ -256,7 +256,7 @@ def test_counts_that_no_exact_sampler_drew_are_not_released():
 
 # ---------------------------------------------------------------- damaged and malicious files
 
-TEXTS = {name: fitted(name, random_state=1).released_.to_json() for name in ("labels", "counts", "probabilistic")}
+TEXTS = {name: fitted(name, random_state=1).released_.to_json(uncertified=True) for name in ("labels", "counts", "probabilistic")}
 ODD_VALUES = st.one_of(
     st.none(),
     st.booleans(),
@@ -348,7 +348,7 @@ def assert_sound(forest: ReleasedForest) -> None:
     shares = forest.class_shares(X)
     assert shares.shape == (12, forest.domain.n_classes)
     assert np.allclose(shares.sum(axis=1), 1)
-    assert ReleasedForest.from_json(forest.to_json()).to_json() == forest.to_json()
+    assert ReleasedForest.from_json(forest.to_json(uncertified=True)).to_json(uncertified=True) == forest.to_json(uncertified=True)
     assert str(forest.certificate)
     assert str(forest.ledger)
 
@@ -445,7 +445,7 @@ def test_a_certificate_that_contradicts_its_ledger_or_domain_is_refused():
         replaced(("certificate", "epsilon"), "1/1000"),
         replaced(("certificate", "neighbours"), "replace-one"),
     ]
-    genuine = json.loads(fitted("labels").released_.to_json())
+    genuine = json.loads(fitted("labels").released_.to_json(uncertified=True))
     assert genuine["certificate"]["certified"]
     genuine["domain"]["features"][0]["source"] = "data"  # bounds read from the data, yet certified
     for text in (*forged, json.dumps(genuine)):

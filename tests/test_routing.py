@@ -42,6 +42,15 @@ def test_kernels_agree_with_their_twins(kinds, depth, n, categorical, n_classes)
     np.testing.assert_allclose(total, reference.shares_of_rows(trees, codes, shares), rtol=1e-12)
 
 
+def test_two_way_multiway_trees_are_not_taken_for_binary_ones():
+    """Their children lie where those of a complete binary tree would, but a packed node says multiway."""
+    domain = public_domain(*[2] * 12)
+    trees = grow_random_trees(domain, n_trees=5, depth=6, seed=0, max_leaves=64)
+    assert (np.diff(trees.leaf_start) == 64).all() and not trees.is_complete
+    codes = random_codes(domain, 300, seed=1)
+    assert np.array_equal(routing.leaves_of_rows(trees, domain, codes), reference.leaves_of_rows(trees, codes))
+
+
 @pytest.mark.parametrize("n", [255, 256, 257, 700])
 def test_rows_at_the_edges_of_a_block(numeric, n):
     trees = grow_random_trees(numeric, n_trees=2, depth=6, seed=0)

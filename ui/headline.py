@@ -29,7 +29,9 @@ def header(choice: Choice) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"):
         st.markdown(f"**{title}** · {' · '.join(facts)}", width="content")
         held = "" if settings.certified else " claimed"
-        badge("Simulated", f" at ε = {settings.epsilon:g}{held}, {settings.neighbours}")
+        with st.container(horizontal=True, width="content", gap="small"):
+            badge("Simulated", f" at ε = {settings.epsilon:g}{held}, {settings.neighbours}")
+            badge("Curator only")
 
 
 def is_skewed(curve: Curve) -> bool:

@@ -81,8 +81,8 @@ def _upload() -> Table | None:
         st.caption("Read in memory only; gone when you clear it or close the page.")
     if file is None:
         st.info(
-            "Attach a CSV file in the sidebar to explore it. A link never carries a file: if you followed one, attach "
-            "the same file again and the settings of the link apply to it.",
+            "Attach a CSV file in the sidebar (behind » on a phone) to explore it. A link never carries a file: if you "
+            "followed one, attach the same file again and the settings of the link apply to it.",
             icon=":material/attach_file:",
         )
         return None

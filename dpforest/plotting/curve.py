@@ -47,11 +47,10 @@ def accuracy_curve(
         x=[epsilon], y=[here], mode="markers", hoverinfo="skip",
         marker={"size": 14, "color": colour, "line": {"color": "white", "width": 2.5}},
     )  # fmt: skip
-    right = epsilon < eps.max() / 3  # a rising curve leaves room below it and to the right
+    right = np.log(epsilon / eps.min()) < 0.6 * np.log(eps.max() / eps.min())
     fig.add_annotation(
-        x=np.log10(epsilon), y=here, text=f"<b>you are here</b><br>{percent(here)}", showarrow=False,
-        xanchor="left" if right else "right", yanchor="top", xshift=10 if right else -10, yshift=-6,
-        align="left" if right else "right",
+        x=np.log10(epsilon), y=0, yref="paper", text=f"<b>you are here</b> {percent(here)}", showarrow=False,
+        xanchor="left" if right else "right", yanchor="bottom", xshift=5 if right else -5,
     )  # fmt: skip
     low, high = min(floor, float((mean - spread).min()), here), max(best, float((mean + spread).max()), floor)
     pad = max(high - low, 0.02) * 0.12

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from dpforest.privacy.ledger import ADD_REMOVE, Ledger, rows_changed
+from dpforest.privacy.rationals import written_fraction
 
 STANDING_ASSUMPTIONS: Final = (
     "The unit of privacy is one row: if one person has several rows, ε is multiplied by their number.",
@@ -85,9 +86,11 @@ class Certificate:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Certificate":
         """The inverse of `to_dict`; the same checks apply."""
+        if not isinstance(data["certified"], bool):
+            raise ValueError("whether it is certified must be true or false")
         return cls(
-            certified=bool(data["certified"]),
-            epsilon=None if data["epsilon"] is None else Fraction(data["epsilon"]),
+            certified=data["certified"],
+            epsilon=written_fraction(data["epsilon"]),
             neighbours=data["neighbours"],
             mechanism=data["mechanism"],
             true_epsilon=math.inf if data["true_epsilon"] == "infinity" else float(data["true_epsilon"]),

@@ -17,7 +17,7 @@ from fractions import Fraction
 from numbers import Rational
 from typing import Any, Final
 
-from dpforest.privacy.rationals import positive_fraction
+from dpforest.privacy.rationals import positive_fraction, written_fraction
 
 ADD_REMOVE: Final = "add-remove"
 REPLACE_ONE: Final = "replace-one"
@@ -101,7 +101,7 @@ class Ledger:
         self._rows = rows_changed(neighbours)
         self._neighbours = neighbours
         self._epsilon = None if epsilon is None else positive_fraction(epsilon)
-        self._entries: list[Entry] = []
+        self._entries: tuple[Entry, ...] = ()
         self._closed = False
 
     @property
@@ -122,7 +122,7 @@ class Ledger:
     @property
     def entries(self) -> tuple[Entry, ...]:
         """Every access so far, in order."""
-        return tuple(self._entries)
+        return self._entries
 
     @property
     def closed(self) -> bool:
@@ -172,7 +172,7 @@ class Ledger:
                 raise BudgetError(
                     f"{what} would cost {entry.epsilon}, but only {left} of the budget of {self._epsilon} is left."
                 )
-        self._entries.append(entry)
+        self._entries = (*self._entries, entry)
 
     def close(self) -> None:
         """End the spending. Only a closed ledger allows a release."""
@@ -207,9 +207,10 @@ class Ledger:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Ledger":
         """Rebuild a ledger by charging every entry again, so that a file that breaks its budget is refused."""
-        ledger = cls(data["epsilon"], data["neighbours"])
+        ledger = cls(written_fraction(data["epsilon"]), data["neighbours"])
         for e in data["entries"]:
-            ledger.charge(e["what"], e["mechanism"], e["sensitivity"], e["epsilon_each"], e["times"], e["composition"])
+            sensitivity, each = written_fraction(e["sensitivity"]), written_fraction(e["epsilon_each"])
+            ledger.charge(e["what"], e["mechanism"], sensitivity, each, e["times"], e["composition"])
         if data["closed"]:
             ledger.close()
         return ledger

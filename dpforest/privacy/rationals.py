@@ -1,5 +1,6 @@
 """Budgets as exact fractions, and rates as rationals of 32-bit numbers, rounded so that privacy never gets worse."""
 
+import re
 from fractions import Fraction
 from numbers import Rational
 from typing import Final
@@ -38,6 +39,21 @@ def positive_fraction(x: float | str | Rational, name: str = "epsilon") -> Fract
     if exact <= 0:
         raise ValueError(f"{name} must be positive, not {x!r}.")
     return exact
+
+
+def written_fraction(text: object) -> Fraction | None:
+    """A fraction as files write it, such as "3/7"; None stays None.
+
+    Raises
+    ------
+    ValueError
+        For anything else, exponents included: 1e10000000 would take forever.
+    """
+    if text is None:
+        return None
+    if not isinstance(text, str) or not re.fullmatch(r"\d{1,60}(/\d{1,60})?", text):
+        raise ValueError(f"{str(text)[:60]!r} is not a fraction")
+    return Fraction(text)
 
 
 def round_down(x: float | str | Rational) -> Fraction:

@@ -122,14 +122,33 @@ class ReleasedForest(Forest):
             raise ValueError("a forest is released only with a closed ledger; this one is still the curator's")
         if self.noisy_counts is not None and self.noisy_counts.dtype != np.int64:
             raise ValueError("released counts are whole numbers; these were not drawn by an exact sampler")
+        for values in (self.labels, self.noisy_counts):
+            if values is not None:
+                values.setflags(write=False)
         promise = self.certificate
         if (promise.epsilon, promise.neighbours) != (self.ledger.epsilon, self.ledger.neighbours):
             raise ValueError("the certificate and the ledger speak of different budgets")
         if promise.certified and (self.domain.leaks() or promise.true_epsilon < float(self.ledger.spent)):
             raise ValueError("the certificate promises what the domain or the ledger contradicts")
 
-    def to_json(self) -> str:
-        """The forest as JSON text, as ``docs/FORMAT.md`` describes. Equal forests give equal text."""
+    def to_json(self, *, uncertified: bool = False) -> str:
+        """The forest as JSON text, as ``docs/FORMAT.md`` describes. Equal forests give equal text.
+
+        Parameters
+        ----------
+        uncertified : bool
+            Write a forest that is not certified as well; its file says why it is not.
+
+        Raises
+        ------
+        ValueError
+            If the forest is not certified and that was not asked for.
+        """
+        if not self.certificate.certified and not uncertified:
+            raise ValueError(
+                f"This forest is not certified: {self.certificate.reasons[0]} Mend that and fit again, or write it all "
+                "the same with to_json(uncertified=True)."
+            )
         if self.labels is not None:
             values = {"labels": _packed(self.labels, "u1")}
         elif self.noisy_counts is not None:

@@ -81,9 +81,9 @@ class Trees:
 
     @cached_property
     def is_complete(self) -> bool:
-        """Every tree is binary with all leaves at `depth`: children sit at 2i + 1 and 2i + 2."""
+        """Every test has two outcomes by comparison, all leaves are at `depth`: children sit at 2i + 1 and 2i + 2."""
         size = 2 ** (self.depth + 1) - 1
-        if self.depth < 1 or np.any(np.diff(self.tree_start) != size):
+        if self.depth < 1 or np.any(np.diff(self.tree_start) != size) or np.any(self.kind == MULTIWAY):
             return False
         local = np.arange(self.n_nodes, dtype=np.int64) % size
         base = np.repeat(self.tree_start[:-1], size)
@@ -150,11 +150,13 @@ class Trees:
         -----
         This is what stands between a JSON from elsewhere and the kernels, which do not check bounds.
         """
-        n = self.n_nodes
+        n = len(self.kind)
         arrays = (self.kind, self.feature, self.threshold, self.first_child)
-        ok = self.n_trees >= 1 and self.tree_start[0] == 0 and bool(np.all(np.diff(self.tree_start) >= 1))
-        ok = ok and all(len(a) == n for a in arrays) and bool(np.all(self.kind <= LEAF))
-        if not ok:
+        start = self.tree_start
+        ok = all(a.ndim == 1 and len(a) == n for a in arrays) and start.ndim == 1 and len(start) >= 2
+        # Compared, not subtracted: a difference of huge numbers can wrap round.
+        ok = ok and start[0] == 0 and start[-1] == n and bool(np.all(start[1:] > start[:-1]))
+        if not ok or np.any(self.kind > LEAF):
             raise ValueError("the trees' arrays do not fit together")
         inner = self.kind != LEAF
         if np.any((self.feature[inner] < 0) | (self.feature[inner] >= len(n_codes))):
