@@ -30,9 +30,7 @@ if not settings.certified:
     headline.broken_promise(certificate)
 
 # A first curve at once ...
-waiting = st.container()
-for _ in simulate.refined(forest, simulate.FIRST, waiting):
-    pass
+simulate.first_curve(forest, len(table.frame), st.container())
 figures = headline.Figures(choice, certificate, forest.curve())
 panel = curve_panel.Panel(choice, forest.curve())
 

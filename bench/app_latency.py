@@ -52,7 +52,9 @@ def app() -> Iterator[None]:
     """`streamlit run app.py`, until the block ends."""
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(PORT)]
     command += ["--server.address", "127.0.0.1", "--server.headless", "true", "--server.fileWatcherType", "none"]
-    process = subprocess.Popen(command, cwd=ROOT, env=dict(os.environ), stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        command, cwd=ROOT, env=dict(os.environ), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     try:
         for _ in range(600):
             if process.poll() is not None:

@@ -1,7 +1,7 @@
 """Measure dpforest and its peers in one run: `python bench/run.py [--quick]`.
 
-Writes bench/results.json (every sample) and bench/RESULTS.md (a table). A full run takes about ten minutes on two cores
-and wants the machine for itself; a quick one takes two. Never part of the tests.
+Writes bench/results.json (every sample) and bench/RESULTS.md (a table). A full run takes about fifteen minutes on two
+cores and wants the machine for itself; a quick one takes four. Never part of the tests.
 """
 
 import argparse

@@ -31,17 +31,17 @@ def write_table(folder: Path, n: int) -> tuple[Path, Path]:
 def routing(results: Results, folder: Path, effort: Effort) -> None:
     """Node steps a second on one core, on codes: what is left of a fit or a prediction at many trees."""
     from dpforest.trees.random_trees import grow_random_trees
-    from dpforest.trees.routing import count_rows, leaves_of_rows, votes_of_rows
+    from dpforest.trees.routing import count_rows, leaves_of_rows, scorer
 
     n = effort.routing_rows
     X, y = (np.load(path) for path in write_table(folder, n))
     domain = public_domain((X.min(axis=0), X.max(axis=0)))
     codes, y = domain.encode(X), domain.encode_labels(y)
     trees = grow_random_trees(domain, n_trees=TREES, depth=DEPTH, seed=0)
-    labels = np.random.default_rng(0).integers(0, 2, trees.n_leaves).astype(np.uint8)
+    votes = scorer(trees, domain, np.random.default_rng(0).integers(0, 2, trees.n_leaves).astype(np.uint8))
     work = {
         "leaves": lambda: leaves_of_rows(trees, domain, codes),
-        "votes": lambda: votes_of_rows(trees, domain, codes, labels, n_classes=2),
+        "votes": lambda: votes(codes),
         "counts": lambda: count_rows(trees, domain, codes, y, n_classes=2),
     }
     for run in work.values():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dpforest.features import text as text_of
 from dpforest.limits import MANY_DISTINCT, MAX_CATEGORIES
 
 # Read as missing everywhere, and, in a column of numbers, also these.
@@ -21,6 +23,10 @@ _GROUPS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?$"
 _POINT_NUMBER = r"^[+-]?\d+(\.\d+)?$"
 _PLAIN_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?(?i:inf|infinity)$"
 _WHOLE = r"^[+-]?\d+$"
+_CELL_BY_CELL = {  # of a decimal mark: what is a number, with groups of three or without, and what stands between groups
+    ".": (rf"{_GROUPS}|{_PLAIN_NUMBER}", ","),
+    ",": (rf"{_DECIMAL_COMMA}|^[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?$", r"[. ' \x{2019}\x{a0}\x{202f}]"),
+}
 _LEADING_ZERO = r"^[+-]?0\d"
 _TIME = r"([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[AaPp][Mm])?(Z|[+-]\d{2}:?\d{2})?)?"
 _MONTH = r"(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
@@ -32,6 +38,8 @@ _DATES = (
     r"^\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?$",
 )
 _COMPACT_DATE = r"^(19|20)\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])$"
+_CODE = re.compile(r"[+-]?0\d")
+_NO_NUMBERS = pa.array(MISSING_TEXTS + MISSING_NUMBERS)
 _ID_NAME = re.compile(r"(^|[ _.-])(id|ids|uuid|guid|identifier|index|key|rowid|row|nr|ssn)$", re.I)
 _ID_CAMEL = re.compile(r"[a-z](Id|ID|Key|Index|Uuid)$")
 
@@ -71,6 +79,7 @@ class Cells:
     decimal_comma: bool = False
     grouped: bool = False
     trimmed: bool = False
+    has_points: bool = False  # numbers, with points or grouping commas in some, so that commas are not their decimals
 
 
 def read_cells(raw: pa.ChunkedArray, comma_decimals: bool) -> Cells:
@@ -89,7 +98,42 @@ def read_cells(raw: pa.ChunkedArray, comma_decimals: bool) -> Cells:
             found = _numbers(fewer, comma_decimals)
             missing = missing + more if found else missing
     numbers, decimal_comma, grouped = found or (cells, False, False)
-    return Cells(numbers.to_pandas(), missing, decimal_comma, grouped, was_trimmed)
+    has_points = found is not None and not decimal_comma and _any(trimmed, r"[.,]\d")
+    return Cells(numbers.to_pandas(), missing, decimal_comma, grouped, was_trimmed, has_points)
+
+
+def numbers_one_by_one(raw: pa.ChunkedArray, decimal: str) -> tuple[pd.Series, list[str]]:
+    """(text cells as float64, each read by itself; the cells that are neither numbers nor words for missing).
+
+    The decimal mark fixes what may stand between thousands. What is not a finite number is missing.
+    """
+    cells = pc.utf8_trim_whitespace(raw)
+    values = _floats(cells, decimal)
+    strange = pc.and_(pc.is_null(values), pc.invert(pc.is_in(cells, value_set=_NO_NUMBERS)))
+    return values.to_pandas().astype(np.float64), cells.filter(strange).to_pylist()
+
+
+def texts_one_by_one(raw: pa.ChunkedArray, listed: Sequence[str], decimal: str) -> pd.Series:
+    """Text cells, each read by itself: as the listed text that it is, or is the same number as, or missing, or as is."""
+    cells = pc.utf8_trim_whitespace(raw).combine_chunks().dictionary_encode()
+    texts = cells.dictionary
+    known = {text.strip(): text for text in reversed(listed)} | {text: text for text in listed}
+    read = []
+    for cell, number in zip(texts.to_pylist(), _floats(texts, decimal).to_pylist(), strict=True):
+        same = known.get(cell)
+        if same is None and number is not None and abs(number) < 10**15 and not _CODE.match(cell):
+            same = known.get(text_of(number))
+        read.append(same if same is not None else None if cell in MISSING_TEXTS else cell)
+    return pa.array(read, pa.string()).take(cells.indices).to_pandas().astype("str")
+
+
+def _floats(cells: pa.ChunkedArray | pa.Array, decimal: str) -> pa.ChunkedArray | pa.Array:
+    """Trimmed cells as float64; null where a cell is not a finite number."""
+    pattern, between = _CELL_BY_CELL[decimal]
+    cells = pc.if_else(pc.match_substring_regex(cells, pattern), cells, pa.scalar(None, cells.type))
+    cells = pc.replace_substring_regex(cells, between, "")
+    values = pc.replace_substring(cells, ",", ".").cast(pa.float64())
+    return pc.if_else(pc.is_finite(values), values, pa.scalar(None, pa.float64()))
 
 
 def _without(cells: pa.ChunkedArray, tokens: tuple[str, ...]) -> tuple[pa.ChunkedArray, tuple[str, ...]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,11 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from dpforest import csv_text
-from dpforest.csv_columns import Column, is_whole, read_cells, suggest
-from dpforest.csv_text import DELIMITERS, TableError
-from dpforest.domain import Domain
-from dpforest.features import counted
+from dpforest.csv_columns import Column, is_whole, numbers_one_by_one, read_cells, suggest, texts_one_by_one
+from dpforest.csv_text import DELIMITERS, Settings, TableError
+from dpforest.domain import Domain, DomainError
+from dpforest.encoding import quoted
+from dpforest.features import counted, text
 from dpforest.limits import MAX_CLASSES, MAX_UPLOAD_MB, MIN_CLASSES, MIN_ROWS
 
 _LABEL_NAME = re.compile(r"^(class|label|target|outcome|y|response|diagnosis|result|type|category|species)$", re.I)
@@ -25,15 +26,18 @@ _LABEL_NAME = re.compile(r"^(class|label|target|outcome|y|response|diagnosis|res
 
 @dataclass(frozen=True)
 class CsvTable:
-    """A CSV file as read: every row is kept.
+    """A CSV file: every row is kept.
 
     Attributes
     ----------
     name : str
     table : DataFrame
-        int64, float64 or str columns; missing cells are NaN.
+        The cells as they seem to be meant, for looking at them and for suggesting a domain: int64, float64 or str
+        columns; missing cells are NaN. What a column is depends on all its cells, so fit on `read_with` instead.
     n_rows : int
     delimiter, encoding, decimal : str
+    reading : str
+        How the file seems to be written, for `Domain.reading`.
     notes : tuple of str
         What was understood, one plain sentence each.
     columns : tuple of Column
@@ -48,6 +52,76 @@ class CsvTable:
     decimal: str
     notes: tuple[str, ...]
     columns: tuple[Column, ...]
+    reading: str
+    data: bytes = field(repr=False, compare=False)
+
+    def read_with(self, domain: Domain) -> pd.DataFrame:
+        """The columns of a domain, and its label if the file has it, every cell read by itself.
+
+        How a cell is read depends on its text, on the domain and on the file settings that ``domain.reading`` states
+        (UTF-8, commas between columns and decimal points where it states none), never on another cell. Spaces around
+        it are removed. A numeric cell is a number with the stated decimal mark, grouped in threes by the other marks or
+        not at all; anything else is missing. A cell of a categorical attribute, and a label, is the listed text that it
+        equals or is the same number as ("1.0" is "1"); else it is missing if it is empty, NA and the like.
+
+        A row is a record with its quotes closed: a file where they are not, or with ragged rows, is refused as a whole.
+
+        Returns
+        -------
+        DataFrame
+            float64 for numeric attributes, str for categorical ones and the label.
+
+        Raises
+        ------
+        DomainError
+            If a column is absent.
+        TableError
+            If the file cannot be split into rows as its domain states.
+
+        Examples
+        --------
+        >>> from dpforest import Domain, Feature
+        >>> city = Feature("zone", "categorical", categories=("1", "2"), missing="own")
+        >>> csv = read_csv(b"zone,ill\\n1.0,yes\\n2.0,no\\nx,no\\n")
+        >>> csv.table["zone"].tolist(), csv.read_with(Domain((city,)))["zone"].tolist()
+        (['1.0', '2.0', 'x'], ['1', '2', 'x'])
+        """
+        return self._read(domain)[0]
+
+    def unread(self, domain: Domain) -> list[str]:
+        """A sentence for each numeric attribute with cells that `read_with` could not read. Curator only."""
+        return [
+            f"{counted(len(cells), 'cell')} of {name!r} {'is no number' if len(cells) == 1 else 'are no numbers'} and "
+            f"{'counts' if len(cells) == 1 else 'count'} as missing; the first is {cells[0][:40]!r}."
+            for name, cells in self._read(domain)[1].items()
+            if cells
+        ]
+
+    def _read(self, domain: Domain) -> tuple[pd.DataFrame, dict[str, list[str]]]:
+        """(the table, the cells of each numeric attribute that are neither numbers nor words for missing)."""
+        settings = Settings.stated_in(domain.reading)
+        _, words = csv_text.without_told_delimiter(csv_text.decode_as(self.data, settings.encoding))
+        names, _ = csv_text.header(words, settings.delimiter)
+        absent = [name for name in domain.names if name not in names]
+        if absent:
+            raise DomainError(
+                f"The file has no column {quoted(absent)} when it is read as its domain states ({settings}); give it "
+                "every column of the domain, or a domain with reading=csv.reading."
+            )
+        raw = _split(words, settings.delimiter, len(names))
+        table: dict[str, pd.Series] = {}
+        strange: dict[str, list[str]] = {}
+        for feature in domain.features:
+            cells, decimal = raw.column(names.index(feature.name)), settings.decimal_of(feature.name)
+            if feature.kind == "numeric":
+                table[feature.name], strange[feature.name] = numbers_one_by_one(cells, decimal)
+            else:
+                table[feature.name] = texts_one_by_one(cells, feature.categories, decimal)
+        if domain.label in names:
+            classes = [text(label) for label in domain.classes]
+            cells = raw.column(names.index(domain.label))
+            table[domain.label] = texts_one_by_one(cells, classes, settings.decimal_of(domain.label))
+        return pd.DataFrame(table), strange
 
     def column(self, name: str) -> Column:
         """The column of this name."""
@@ -59,6 +133,8 @@ class CsvTable:
 
 def read_csv(source: Any, *, name: str = "") -> CsvTable:
     """Read a CSV file: delimiter, encoding, decimal commas, missing cells and kinds of columns are found out.
+
+    All of this is for suggesting a domain. Once there is one, fit on ``read_csv(...).read_with(domain)``.
 
     Parameters
     ----------
@@ -78,13 +154,12 @@ def read_csv(source: Any, *, name: str = "") -> CsvTable:
     ([1.5, 2.5], 'Semicolons between columns, UTF-8, 2 rows and 3 columns.')
     """
     data, found_name = _bytes(source)
-    text, encoding = csv_text.decode(data)
-    if not text.strip():
+    words, encoding = csv_text.decode(data)
+    if not words.strip():
         raise TableError("The file is empty; choose one with a line of column names and rows below it.")
-    mark, text = csv_text.delimiter(text)
-    names, notes = csv_text.header(text, mark)
-    csv_text.check_quotes(text, mark)
-    raw = _split(text, mark, len(names))
+    mark, words = csv_text.delimiter(words)
+    names, notes = csv_text.header(words, mark)
+    raw = _split(words, mark, len(names))
     if raw.num_rows < MIN_ROWS:
         what = "no rows" if not raw.num_rows else "one row"
         raise TableError(f"The file has {what} below its header; give at least {MIN_ROWS} rows.")
@@ -92,6 +167,9 @@ def read_csv(source: Any, *, name: str = "") -> CsvTable:
     table = pd.DataFrame({column: cells.values for column, cells in read.items()})
     decimal_commas = [column for column, cells in read.items() if cells.decimal_comma]
     columns = tuple(suggest(column, table[column]) for column in names)
+    decimal = "," if decimal_commas else "."
+    points = tuple(column for column, cells in read.items() if cells.has_points) if decimal_commas else ()
+    settings = Settings(encoding.removesuffix(" with byte order mark"), mark, decimal, points)
     first = (
         f"{DELIMITERS.get(mark, repr(mark)).capitalize()} between columns, {encoding}, "
         f"{len(table):,} rows and {len(names):,} columns."
@@ -102,9 +180,11 @@ def read_csv(source: Any, *, name: str = "") -> CsvTable:
         len(table),
         mark,
         encoding,
-        "," if decimal_commas else ".",
-        (first, *notes, *_breaks(text, len(table)), *_notes(read)),
+        decimal,
+        (first, *notes, *_breaks(words, len(table)), *_garbled(words), *_notes(read)),
         columns,
+        str(settings),
+        data,
     )
 
 
@@ -127,9 +207,10 @@ def _bytes(source: Any) -> tuple[bytes, str]:
     return bytes(data), str(getattr(source, "name", ""))
 
 
-def _split(text: str, mark: str, n_columns: int) -> pa.Table:
+def _split(words: str, mark: str, n_columns: int) -> pa.Table:
     """The rows below the header, every cell as text."""
-    data = text.encode()
+    csv_text.check_quotes(words, mark)
+    data = words.encode()
     places = [str(j) for j in range(n_columns)]
     try:
         raw = pa_csv.read_csv(
@@ -143,12 +224,17 @@ def _split(text: str, mark: str, n_columns: int) -> pa.Table:
             ),
         )
     except pa.ArrowInvalid:
-        raise csv_text.explain(text, mark, n_columns) from None
+        raise csv_text.explain(words, mark, n_columns) from None
     return raw.slice(1)
 
 
-def _breaks(text: str, n_rows: int) -> list[str]:
-    n = text.strip("\r\n").count("\n") - n_rows
+def _garbled(words: str) -> list[str]:
+    n = words.count("\ufffd")
+    return [f"{counted(n, 'character')} could not be read and {'is' if n == 1 else 'are'} shown as \ufffd."] if n else []
+
+
+def _breaks(words: str, n_rows: int) -> list[str]:
+    n = words.strip("\r\n").count("\n") - n_rows
     return [f"{counted(n, 'line break')} inside quoted cells or before empty lines."] if n > 0 else []
 
 
@@ -204,7 +290,7 @@ def suggest_label(csv: CsvTable) -> str | None:
 
 
 def suggest_domain(csv: CsvTable, label: str, features: Sequence[str] | None = None) -> Domain:
-    """A schema read from the data (every part of it is a leak until it is confirmed).
+    """A schema read from the data (every part of it is a leak until it is confirmed), for `CsvTable.read_with`.
 
     Parameters
     ----------
@@ -235,4 +321,4 @@ def suggest_domain(csv: CsvTable, label: str, features: Sequence[str] | None = N
         features = [csv.column(name).name for name in features if name != label]
     if not features:
         raise TableError("No attribute is left to predict from; choose at least one column besides the label.")
-    return Domain.infer(csv.table[list(features)], csv.table[label], label)
+    return replace(Domain.infer(csv.table[list(features)], csv.table[label], label), reading=csv.reading)

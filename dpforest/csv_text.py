@@ -5,8 +5,11 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import json
 import re
+from ast import literal_eval
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from dpforest.features import counted
 
@@ -27,17 +30,69 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16", "UTF-16"),
     (codecs.BOM_UTF16_BE, "utf-16", "UTF-16"),
 )
+_CODECS = {
+    "UTF-8": "utf-8-sig",
+    "UTF-8 with byte order mark": "utf-8-sig",
+    "UTF-16": "utf-16",
+    "UTF-16-LE": "utf-16-le",
+    "UTF-16-BE": "utf-16-be",
+    "UTF-32": "utf-32",
+}
+# Latin-1 as Windows extends it; the five bytes that Windows leaves open are what they are in Latin-1.
+_LATIN1 = "".join(bytes([b]).decode("cp1252", "ignore") or chr(b) for b in range(256))
+_STATED = re.compile(
+    r"the file is (?P<encoding>[\w -]+?) text with (?P<delimiter>'(?:[^'\\]|\\.)'|\"'\") between columns "
+    r"and decimal (?P<decimal>points|commas)(?P<some> \(points in (?=\[))?"
+)
 
 
 class TableError(ValueError):
     """A file or a choice of columns that cannot be used; the message says what is wrong and what to do."""
 
 
+@dataclass(frozen=True)
+class Settings:
+    """How a file is written: what everybody may know of it, so that its cells can be read one by one.
+
+    Examples
+    --------
+    >>> str(Settings("Latin-1", ";", ","))
+    "the file is Latin-1 text with ';' between columns and decimal commas"
+    >>> Settings.stated_in(str(Settings("UTF-8", "|", ",", ("width",)))).decimal_of("width")
+    '.'
+    """
+
+    encoding: str = "UTF-8"
+    delimiter: str = ","
+    decimal: str = "."
+    points: tuple[str, ...] = ()  # columns with decimal points in a file with decimal commas
+
+    def __str__(self) -> str:
+        marks = "commas" if self.decimal == "," else "points"
+        some = f" (points in {json.dumps(self.points, ensure_ascii=False)})" if self.points else ""
+        return (
+            f"the file is {self.encoding} text with {self.delimiter!r} between columns and decimal {marks}{some}"
+        )
+
+    @classmethod
+    def stated_in(cls, words: str) -> Settings:
+        """The settings that a text states; UTF-8, commas between columns and decimal points where it states none."""
+        found = _STATED.search(words)
+        if found is None:
+            return cls()
+        decimal = "," if found["decimal"] == "commas" else "."
+        points = json.JSONDecoder().raw_decode(words, found.end())[0] if found["some"] else ()
+        return cls(found["encoding"], literal_eval(found["delimiter"]), decimal, tuple(map(str, points)))
+
+    def decimal_of(self, column: str) -> str:
+        return "." if column in self.points else self.decimal
+
+
 def decode(data: bytes) -> tuple[str, str]:
     """(text, name of the encoding) of a file.
 
-    A byte order mark is believed; without one UTF-8 is tried, then UTF-16 by its zero bytes, then Latin-1 (as Windows
-    extends it, which is what spreadsheets write).
+    A byte order mark is believed; without one it is UTF-16 by its zero bytes, UTF-8 if more characters beyond ASCII
+    can be read so than cannot, or Latin-1 (as Windows extends it, which is what spreadsheets write).
     """
     for start, what in _NOT_CSV.items():
         if data.startswith(start):
@@ -47,18 +102,28 @@ def decode(data: bytes) -> tuple[str, str]:
             return _decode(data, codec), name
     zeros = data.count(0)
     if zeros:
-        for first, codec in ((1, "utf-16-le"), (0, "utf-16-be")):
+        for first, name in ((1, "UTF-16-LE"), (0, "UTF-16-BE")):
             if data[first::2].count(0) == zeros and zeros > len(data) // 4:
-                return _decode(data, codec), "UTF-16"
+                return _decode(data, name), name
     if zeros or len(data) - len(data.translate(None, _CONTROL)) > len(data) // 1000:
         raise TableError("This is not a text file; save the table as CSV and try again.")
     try:
         return data.decode("utf-8"), "UTF-8"
     except UnicodeDecodeError:
-        try:
-            return data.decode("cp1252"), "Latin-1"
-        except UnicodeDecodeError:
-            return data.decode("latin-1"), "Latin-1"
+        text = data.decode("utf-8", "replace")
+        beyond_ascii = len(text) - len(text.encode("ascii", "ignore"))
+        name = "UTF-8" if beyond_ascii > 2 * text.count("\ufffd") else "Latin-1"
+        return decode_as(data, name), name
+
+
+def decode_as(data: bytes, encoding: str) -> str:
+    """The text of a file of a known encoding. Bytes that make no character become U+FFFD, and change no other cell."""
+    if encoding == "Latin-1":
+        return codecs.charmap_decode(data, "strict", _LATIN1)[0]
+    try:
+        return data.decode(_CODECS[encoding], "replace")
+    except KeyError:
+        raise TableError(f"The encoding {encoding!r} is not known; use {', '.join(_CODECS)} or Latin-1.") from None
 
 
 def _decode(data: bytes, codec: str) -> str:
@@ -68,14 +133,20 @@ def _decode(data: bytes, codec: str) -> str:
         raise TableError(f"The file says it is {codec[:6].upper()} but cannot be read so; save it as UTF-8.") from None
 
 
+def without_told_delimiter(text: str) -> tuple[str, str]:
+    """(delimiter that a first line ``sep=;`` tells, or "", text below it)."""
+    told = re.match(r'"?sep=(.)"?\r?\n', text)
+    return (told[1], text[told.end() :]) if told else ("", text)
+
+
 def delimiter(text: str) -> tuple[str, str]:
     """(delimiter, text without a first line ``sep=;``).
 
     The delimiter is the one by which most rows have as many cells as the header, and among those the most cells.
     """
-    told = re.match(r'"?sep=(.)"?\r?\n', text)
+    told, text = without_told_delimiter(text)
     if told:
-        return told[1], text[told.end() :]
+        return told, text
     scores = {mark: _score(text, mark) for mark in DELIMITERS}
     best = max(DELIMITERS, key=lambda mark: scores[mark])
     if scores[best] == (0.0, 0):
@@ -156,7 +227,7 @@ def explain(text: str, mark: str, n_columns: int) -> TableError:
 
 def check_quotes(text: str, mark: str) -> None:
     """Raise if a quoted cell is never closed: it would silently swallow the rows below it."""
-    if text.count('"') % 2 == 0:
+    if '"' not in text or all(line.count('"') % 2 == 0 for line in text.splitlines()):
         return
     line = 0
     try:

@@ -33,6 +33,9 @@ class Domain:
     classes_source : {"documented", "asserted", "data"}
     classes_note : str
         As `Feature.source_note`.
+    reading : str
+        What everybody may know of how the rows are written, for example `CsvTable.reading`: half a sentence that goes
+        into the certificate. `CsvTable.read_with` reads by it.
 
     Raises
     ------
@@ -56,6 +59,7 @@ class Domain:
     label: str = ""
     classes_source: str = "data"
     classes_note: str = ""
+    reading: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", tuple(self.features))
@@ -75,6 +79,8 @@ class Domain:
             raise DomainError(
                 f"classes_source={self.classes_source!r} is not known; choose one of {', '.join(SOURCES)}."
             )
+        if not isinstance(self.reading, str):
+            raise DomainError("The reading of a domain must be a text that says how the rows are written.")
         if self.classes:
             self._check_classes()
 
@@ -109,11 +115,14 @@ class Domain:
     def encode(self, X: Any) -> np.ndarray:
         """Read a table, or a block of its rows, as codes.
 
-        Each row is read by itself, so the codes of a block are the block of the codes.
+        The code of a cell depends on that cell, the dtype of its column and this domain, never on other cells. So the
+        codes of a block are the block of the codes, and a row more changes no other row's codes. The dtype of an array
+        or column (the categories of a pandas categorical too) is public: fix it without looking at the rows. In doubt,
+        take dtype object, or a list, whose cells are read one by one.
 
         Parameters
         ----------
-        X : DataFrame or array of shape (n, m)
+        X : DataFrame, array or list of shape (n, m)
             A DataFrame is read by column name (further columns are ignored), an array by position.
 
         Returns
@@ -128,7 +137,7 @@ class Domain:
         return encoding.encode(self.features, self._grid, X)
 
     def encode_labels(self, y: Any) -> np.ndarray:
-        """Index in `classes` of each label, int32 (n,).
+        """Index in `classes` of each label, int32 (n,); each label is read by itself, as in `encode`.
 
         Raises
         ------
@@ -161,11 +170,14 @@ class Domain:
             groups.setdefault((feature.source, feature.source_note), []).append(repr(feature.name))
         if self.classes:
             groups.setdefault((self.classes_source, self.classes_note), []).append("the classes")
-        return [
+        sentences = [
             f"The domain of {_some(names)} is {_origin(source, note)}."
             for (source, note), names in groups.items()
             if source != "data"
         ]
+        if self.reading:
+            sentences.append(f"Everybody may know that {self.reading}, and each cell is read by itself.")
+        return sentences
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary, exact both ways."""
@@ -175,6 +187,7 @@ class Domain:
             "label": self.label,
             "classes_source": self.classes_source,
             "classes_note": self.classes_note,
+            "reading": self.reading,
         }
 
     @classmethod

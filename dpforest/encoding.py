@@ -1,8 +1,17 @@
-"""Cells to codes: a table is read against its public domain, every cell as an unsigned 16-bit integer."""
+"""Cells to codes: a table is read against its public domain, every cell as an unsigned 16-bit integer.
+
+The code of a cell depends on that cell, on the dtype of its column and on the domain, never on another cell: a row more
+or less must not change how the others are read. So nothing here may let numpy or pandas find a common type for cells,
+and cells of objects that compare equal (True and 1, 1.0 and Decimal("1.0")) are still read apart.
+"""
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
+from decimal import Decimal
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +23,10 @@ from dpforest.limits import GRID
 
 REFUSED = -1  # in Grid.missing_code: a missing cell is an error
 _TABLE_SPAN = 1 << 20  # widest range of integer labels that goes through a lookup table
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf(inity)?", re.IGNORECASE)
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,19}")
+_AS_FLOAT = {int, float, bool, type(None)}  # objects that numpy turns into floats one by one
+_EQUAL_IS_SAME = {str, int, float, type(None)}  # objects that have one text wherever they compare equal
 
 
 class Grid(NamedTuple):
@@ -130,7 +143,7 @@ def quoted(names: Sequence[str], most: int = 5) -> str:
 def _matrix(features: Sequence[Feature], X: Any) -> np.ndarray:
     if hasattr(X, "toarray"):
         raise DomainError("The table is a sparse matrix; turn it into a dense one with .toarray().")
-    X = np.asarray(X)
+    X = as_array(X)
     if X.ndim != 2:
         raise DomainError(
             f"A table has rows and columns, but this array has {X.ndim} dimensions; reshape it to (rows, columns)."
@@ -142,8 +155,15 @@ def _matrix(features: Sequence[Feature], X: Any) -> np.ndarray:
     return X
 
 
+def as_array(cells: Any) -> np.ndarray:
+    """An array as it is. Lists become arrays of objects: a common type for all cells would change what single ones say."""
+    return np.asarray(cells) if hasattr(cells, "dtype") or hasattr(cells, "__array__") else np.array(cells, dtype=object)
+
+
 def numbers(feature: Feature, column: Any) -> np.ndarray:
     """A column as floats, missing as NaN; anything that is not a number is a DomainError."""
+    if column.dtype == object:
+        return _numbers_of_objects(feature, np.asarray(column))
     series = pd.Series(column)
     dtype = series.dtype
     if pd.api.types.is_complex_dtype(dtype):
@@ -156,25 +176,69 @@ def numbers(feature: Feature, column: Any) -> np.ndarray:
         return series.to_numpy()
     if pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
         return series.to_numpy(dtype=np.float64, na_value=np.nan)
-    if isinstance(dtype, pd.CategoricalDtype):
-        series = series.astype(object)
-    read = pd.to_numeric(series, errors="coerce")
-    bad = series[read.isna() & series.notna()]
-    if len(bad):
+    return _numbers_of_objects(feature, series.to_numpy(dtype=object))
+
+
+def _numbers_of_objects(feature: Feature, cells: np.ndarray) -> np.ndarray:
+    if set(map(type, cells.tolist())) <= _AS_FLOAT:
+        try:
+            return cells.astype(np.float64)
+        except OverflowError:  # a whole number too large for a float
+            pass
+    read = np.full(len(cells), np.nan)
+    bad = []
+    for i in np.flatnonzero(~pd.isna(cells)):
+        number = _number(cells[i])
+        if number is None:
+            bad.append(i)
+        else:
+            read[i] = number
+    if bad:
         raise DomainError(
             f"{feature.name!r} is numeric, but has {counted(len(bad), 'cell')} without a number, the first with "
-            f"{text(bad.iloc[0])!r}; make it categorical, or empty these cells."
+            f"{text(cells[bad[0]])!r}; make it categorical, or empty these cells."
         )
-    return read.to_numpy(dtype=np.float64, na_value=np.nan)
+    return read
+
+
+def _number(cell: Any) -> float | None:
+    """One object as a float, None if it is not a number."""
+    if isinstance(cell, str):
+        cell = cell.strip()
+        return float(cell) if _NUMBER.fullmatch(cell) else None
+    if not isinstance(cell, (Real, Decimal, np.bool_)) or isinstance(cell, np.timedelta64):
+        return None
+    try:
+        return float(cell)
+    except OverflowError:
+        return math.copysign(math.inf, cell)
+    except ValueError:
+        return None
 
 
 def factorize(column: Any) -> tuple[np.ndarray, list[Any]]:
-    """(code of each cell, -1 where missing; the distinct values)."""
+    """(code of each cell, -1 where missing; values, one for each code). Cells of one code have the same text."""
+    if column.dtype == object:
+        return _factorize_objects(np.asarray(column))
     series = pd.Series(column)
     if isinstance(series.dtype, pd.CategoricalDtype):
         return series.cat.codes.to_numpy(), list(series.cat.categories)
     codes, values = pd.factorize(series)
     return codes, list(values)
+
+
+def _factorize_objects(cells: np.ndarray) -> tuple[np.ndarray, list[Any]]:
+    if set(map(type, cells.tolist())) <= _EQUAL_IS_SAME:
+        codes, values = pd.factorize(cells)
+        return codes, list(values)
+    codes = np.full(len(cells), -1, dtype=np.int64)
+    index: dict[str, int] = {}
+    values = []
+    for i in np.flatnonzero(~pd.isna(cells)):
+        code = codes[i] = index.setdefault(text(cells[i]), len(index))
+        if code == len(values):
+            values.append(cells[i])
+    return codes, values
 
 
 def _category_codes(feature: Feature, column: Any) -> np.ndarray:
@@ -198,7 +262,7 @@ def _category_codes(feature: Feature, column: Any) -> np.ndarray:
 def encode_labels(classes: Sequence[Any], y: Any, label: str = "") -> np.ndarray:
     """Index of each label in `classes`, int32 (n,); see `Domain.encode_labels`."""
     name = repr(label) if label else "the label"
-    y = y if isinstance(y, (pd.Series, np.ndarray)) else np.asarray(y)
+    y = y if isinstance(y, pd.Series) else as_array(y)
     if y.ndim != 1:
         raise DomainError(f"Labels are one column, but {name} has {y.ndim} dimensions.")
     array = y.to_numpy() if isinstance(y, pd.Series) and isinstance(y.dtype, np.dtype) else y
@@ -222,7 +286,7 @@ def _lookup(classes: Sequence[Any], values: Sequence[Any]) -> np.ndarray:
     if isinstance(values, range):
         for i, label in enumerate(classes):
             key = text(label)
-            if key.lstrip("-").isdigit() and key == str(int(key)) and int(key) in values:
+            if _WHOLE.fullmatch(key) and int(key) in values:
                 lookup[int(key) - values.start] = i
         return lookup
     index = {text(label): i for i, label in enumerate(classes)}

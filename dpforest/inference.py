@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpforest.encoding import factorize, numbers
+from dpforest.encoding import as_array, factorize, numbers
 from dpforest.features import DomainError, Feature, counted, text
 from dpforest.limits import BLOCK_ROWS, MAX_CATEGORIES, MAX_CLASSES, MIN_CLASSES
 
@@ -20,7 +20,7 @@ def infer_features(X: Any, leave_out: str = "") -> tuple[Feature, ...]:
     """
     if isinstance(X, pd.DataFrame):
         return tuple(_infer(str(name), column) for name, column in X.items() if str(name) != leave_out)
-    X = np.asarray(X)
+    X = as_array(X)
     if X.ndim != 2:
         raise DomainError(
             f"A table has rows and columns, but this array has {X.ndim} dimensions; reshape it to (rows, columns)."
@@ -33,7 +33,7 @@ def infer_features(X: Any, leave_out: str = "") -> tuple[Feature, ...]:
 
 def infer_classes(y: Any, label: str = "") -> tuple[Any, ...]:
     """The distinct labels in order: numbers by size, then texts by alphabet."""
-    codes, values = factorize(y if isinstance(y, (pd.Series, np.ndarray)) else np.asarray(y))
+    codes, values = factorize(y if isinstance(y, pd.Series) else as_array(y))
     if (n := int((codes == -1).sum())) > 0:
         name = repr(label) if label else "The label"
         raise DomainError(f"{name} is missing in {counted(n, 'row')}; leave these rows out or choose another label.")

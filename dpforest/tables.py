@@ -46,6 +46,8 @@ SYNTHETIC = {
 }
 SYNTHETIC_BOUND = 8.0
 
+_DROPPED = "rows with missing values were left out, each judged by itself, for reproducing papers"
+
 
 @dataclass(frozen=True)
 class Dataset:
@@ -136,7 +138,8 @@ def load_dataset(name: str, *, incomplete: str = "own") -> Dataset:
     n_rows = len(table)
     if incomplete == "drop":
         table = table.dropna().reset_index(drop=True)
-        domain = replace(domain, features=tuple(replace(feature, missing="refuse") for feature in domain.features))
+        features = tuple(replace(feature, missing="refuse") for feature in domain.features)
+        domain = replace(domain, features=features, reading=_DROPPED)
     return Dataset(
         name,
         entry["title"],

@@ -30,8 +30,8 @@ def leaf_shares(counts: np.ndarray, negative_rule: str, seed: int) -> np.ndarray
     silent = known.sum(axis=1) == 0
     if negative_rule == "paper":
         silent |= (counts < 0).any(axis=1)
-    u = uniform(seed, np.arange(counts.size, dtype=np.uint64)).reshape(counts.shape)
-    known[silent] = -np.log1p(-u[silent])  # exponentials: shares uniform on the simplex, U[0, 1] for two classes
+    cells = np.arange(counts.size, dtype=np.uint64).reshape(counts.shape)[silent]
+    known[silent] = -np.log1p(-uniform(seed, cells))  # exponentials: uniform on the simplex, U[0, 1] for two classes
     return known / known.sum(axis=1, keepdims=True)
 
 

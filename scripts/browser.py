@@ -1,4 +1,4 @@
-"""A server and a headless Chromium for scripts and browser tests."""
+"""A server and a headless Chromium for scripts."""
 
 import contextlib
 import os

@@ -11,7 +11,7 @@ from browser import ROOT, idle, open_browser, serve
 from playwright.sync_api import Browser
 
 WIDE, NARROW = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
-README = "/?data=adult&forest=noisy+counts&eps=0.5"
+README = "/?data=adult&eps=0.3"
 PAGES = {
     "tree": "/?data=pendigits&forest=noisy+counts",
     "leaves": "/?data=adult&tab=Leaves",

@@ -8,6 +8,7 @@ import json
 import pickle
 from fractions import Fraction
 
+import numba
 import numpy as np
 import pandas as pd
 import pytest
@@ -55,15 +56,20 @@ def fitted(name: str, n: int = 200, **parameters):
     return model.fit(*table(n))
 
 
+def saved(forest: ReleasedForest) -> str:
+    """The file, of a demonstration as well."""
+    return forest.to_json(uncertified=True)
+
+
 # ---------------------------------------------------------------- the trip
 
 
 @by_model
 def test_a_forest_is_the_same_after_the_trip(name):
     forest = fitted(name).released_
-    text = forest.to_json(uncertified=True)
+    text = saved(forest)
     back = ReleasedForest.from_json(text)
-    assert back.to_json(uncertified=True) == text
+    assert saved(back) == text
     X, _ = table(500, seed=9)
     assert np.array_equal(back.predict(X), forest.predict(X))
     assert np.array_equal(back.class_shares(X), forest.class_shares(X))
@@ -71,7 +77,7 @@ def test_a_forest_is_the_same_after_the_trip(name):
     assert back.certificate == forest.certificate
     assert back.ledger == forest.ledger
     assert back.domain == forest.domain
-    assert ReleasedForest.from_json(text.encode()).to_json(uncertified=True) == text
+    assert saved(ReleasedForest.from_json(text.encode())) == text
 
 
 @by_model
@@ -82,11 +88,22 @@ def test_a_pickled_estimator_predicts_the_same(name):
 
 
 def test_a_loaded_forest_reads_arrays_and_lists_as_well():
-    forest = ReleasedForest.from_json(fitted("labels").released_.to_json(uncertified=True))
+    forest = ReleasedForest.from_json(saved(fitted("labels").released_))
     X, _ = table(20)
     assert np.array_equal(forest.predict(X.to_numpy()), forest.predict(X))
     assert np.array_equal(forest.predict(X.to_numpy().tolist()), forest.predict(X))
     assert len(forest.predict(X[:0])) == 0
+
+
+def test_a_forest_that_is_not_certified_is_saved_only_on_request():
+    demo = fitted("labels", random_state=1).released_
+    back = ReleasedForest.from_json(saved(demo))
+    for forest in (demo, back):
+        with pytest.raises(ValueError, match="not certified: .*random_state.*to_json.uncertified=True."):
+            forest.to_json()
+    certified = fitted("labels").released_
+    assert certified.to_json() == saved(certified)
+    assert ReleasedForest.from_json(certified.to_json()).certificate.certified
 
 
 # ---------------------------------------------------------------- nothing private
@@ -121,7 +138,7 @@ def test_a_fitted_estimator_holds_what_is_released_and_nothing_else(name, random
     assert model.forest_.certificate is model.certificate_
     assert model.forest_.ledger is model.ledger_
     model.predict(table(11)[0])  # using it must not leave anything behind either
-    back = ReleasedForest.from_json(model.released_.to_json(uncertified=True))
+    back = ReleasedForest.from_json(saved(model.released_))
     assert set(vars(model.forest_)) == set(vars(back)) == {field.name for field in dataclasses.fields(Forest)}
     for part in dataclasses.fields(back.trees):
         assert np.array_equal(getattr(back.trees, part.name), getattr(model.forest_.trees, part.name))
@@ -140,7 +157,7 @@ def test_a_fitted_estimator_holds_what_is_released_and_nothing_else(name, random
 @pytest.mark.parametrize("structure_seed", [0, 5])
 def test_all_of_the_file_but_the_noisy_values_is_known_without_the_table(name, structure_seed):
     model = fitted(name, structure_seed=structure_seed)
-    content = json.loads(model.released_.to_json(uncertified=True))
+    content = json.loads(saved(model.released_))
     certificate, ledger = model.preview(DOMAIN, 0)
     trees = model.plan(DOMAIN, 0).grow(DOMAIN, structure_seed)
     values = content.pop("labels", None) or content.pop("noisy_counts")
@@ -179,7 +196,7 @@ def test_neither_counts_nor_assignment_nor_source_of_noise_is_kept(name, random_
         assert n not in array.shape
         for secret in (counts, counts.sum(axis=1), counts.max(axis=1), counts.argmax(axis=1)):
             assert array.shape != secret.shape or not np.array_equal(array, secret)
-    text = model.released_.to_json(uncertified=True)
+    text = saved(model.released_)
     assert str(random_state) not in text or random_state is None
 
 
@@ -188,7 +205,7 @@ def test_sizes_do_not_depend_on_the_table(name):
     """Neither the pickle nor the file tells how many rows there were, nor whether a leaf was empty."""
     small, large = (fitted(name, n=n, random_state=3) for n in (8, 4_000))
     assert len(pickle.dumps(small)) == len(pickle.dumps(large))
-    assert len(small.released_.to_json(uncertified=True)) == len(large.released_.to_json(uncertified=True))
+    assert len(saved(small.released_)) == len(saved(large.released_))
     values = small.forest_.labels if small.forest_.labels is not None else small.forest_.noisy_counts
     assert len(values) == small.forest_.trees.n_leaves
 
@@ -197,20 +214,20 @@ def test_sizes_do_not_depend_on_the_table(name):
 def test_a_release_draws_afresh_while_its_structure_stays(name):
     """Equal noise twice has probability below 2^-60: more than 60 leaves are empty, and each says what it likes."""
     a, b = (fitted(name, n=2, n_estimators=20, structure_seed=4).released_ for _ in range(2))
-    one, two = (json.loads(forest.to_json(uncertified=True)) for forest in (a, b))
+    one, two = (json.loads(saved(forest)) for forest in (a, b))
     values = "labels" if a.labels is not None else "noisy_counts"
     assert a.trees.n_leaves > 60 + 20 * 2
     assert one.pop(values) != two.pop(values)
     assert one == two
     c = fitted(name, n=2, n_estimators=20, structure_seed=5).released_
-    assert json.loads(c.to_json(uncertified=True))["trees"] != one["trees"]
+    assert json.loads(saved(c))["trees"] != one["trees"]
 
 
 @by_model
 def test_a_demo_is_repeatable_and_its_noise_is_not_the_structures(name):
-    a, b = (fitted(name, random_state=1).released_.to_json(uncertified=True) for _ in range(2))
+    a, b = (saved(fitted(name, random_state=1).released_) for _ in range(2))
     assert a == b
-    one, two = (json.loads(fitted(name, random_state=seed).released_.to_json(uncertified=True)) for seed in (1, 2))
+    one, two = (json.loads(saved(fitted(name, random_state=seed).released_)) for seed in (1, 2))
     assert one["trees"] == two["trees"]
     assert one != two
 
@@ -256,7 +273,7 @@ def test_counts_that_no_exact_sampler_drew_are_not_released():
 
 # ---------------------------------------------------------------- damaged and malicious files
 
-TEXTS = {name: fitted(name, random_state=1).released_.to_json(uncertified=True) for name in ("labels", "counts", "probabilistic")}
+TEXTS = {name: saved(fitted(name, random_state=1).released_) for name in ("labels", "counts", "probabilistic")}
 ODD_VALUES = st.one_of(
     st.none(),
     st.booleans(),
@@ -302,7 +319,11 @@ def tampered(draw) -> str:
 def change_array(draw, content) -> None:
     """Other cells, fewer cells, or another shape, in an array that is still whole."""
     arrays = content.get("trees")
-    arrays = [*(arrays.values() if isinstance(arrays, dict) else ()), content.get("labels"), content.get("noisy_counts")]
+    arrays = [
+        *(arrays.values() if isinstance(arrays, dict) else ()),
+        content.get("labels"),
+        content.get("noisy_counts"),
+    ]
     arrays = [a for a in arrays if isinstance(a, dict) and {"dtype", "shape", "base64"} == set(a)]
     if not arrays:
         return
@@ -344,11 +365,11 @@ def assert_sound(forest: ReleasedForest) -> None:
     leaves = forest.apply(X)
     assert np.array_equal(leaves.T, reference.leaves_of_rows(forest.trees, forest.domain.encode(X)))
     index = forest.predict_index(X)
-    assert ((0 <= index) & (index < forest.domain.n_classes)).all()
+    assert ((index >= 0) & (index < forest.domain.n_classes)).all()
     shares = forest.class_shares(X)
     assert shares.shape == (12, forest.domain.n_classes)
     assert np.allclose(shares.sum(axis=1), 1)
-    assert ReleasedForest.from_json(forest.to_json(uncertified=True)).to_json(uncertified=True) == forest.to_json(uncertified=True)
+    assert saved(ReleasedForest.from_json(saved(forest))) == saved(forest)
     assert str(forest.certificate)
     assert str(forest.ledger)
 
@@ -360,7 +381,13 @@ def assert_a_sentence(error: ForestFormatError) -> None:
     assert "\n" not in message, message
 
 
-@settings(max_examples=600, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=100 if numba.config.DISABLE_JIT else 600,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
 @given(tampered())
 def test_a_tampered_file_is_refused_with_a_sentence_or_is_sound(text):
     try:
@@ -445,7 +472,7 @@ def test_a_certificate_that_contradicts_its_ledger_or_domain_is_refused():
         replaced(("certificate", "epsilon"), "1/1000"),
         replaced(("certificate", "neighbours"), "replace-one"),
     ]
-    genuine = json.loads(fitted("labels").released_.to_json(uncertified=True))
+    genuine = json.loads(saved(fitted("labels").released_))
     assert genuine["certificate"]["certified"]
     genuine["domain"]["features"][0]["source"] = "data"  # bounds read from the data, yet certified
     for text in (*forged, json.dumps(genuine)):

@@ -36,9 +36,9 @@ def test_kernels_agree_with_their_twins(kinds, depth, n, categorical, n_classes)
         fast = routing.count_rows(trees, domain, codes, y, n_classes=n_classes, tree_of_row=assigned)
         slow = reference.count_rows(trees, codes, y, n_classes=n_classes, tree_of_row=assigned)
         assert np.array_equal(fast, slow)
-    votes = routing.votes_of_rows(trees, domain, codes, labels, n_classes=n_classes)
+    votes = routing.scorer(trees, domain, labels)(codes)
     assert np.array_equal(votes, reference.votes_of_rows(trees, codes, labels, n_classes=n_classes))
-    total = routing.shares_of_rows(trees, domain, codes, shares)
+    total = routing.scorer(trees, domain, shares)(codes)
     np.testing.assert_allclose(total, reference.shares_of_rows(trees, codes, shares), rtol=1e-12)
 
 

@@ -8,7 +8,7 @@ import pytest
 from dpforest.limits import MAX_DEPTH
 from dpforest.theory import fletcher_islam_depth, jagannathan_depth, untested_features
 
-# Fletcher and Islam 2017, Theorem 2 and the depths of Table 4: numeric, categorical, theorem, published, E[X] at theorem.
+# Fletcher and Islam 2017, Theorem 2 and Table 4: numeric, categorical, depth by theorem, depth published, E[X].
 TABLE = {
     "SynthA": (5, 0, 4, 5, 2.048),
     "SynthB": (10, 0, 7, 8, 4.783),

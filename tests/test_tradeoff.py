@@ -18,9 +18,9 @@ from dpforest import (
     RandomForestExponentialClassifier,
     load_dataset,
 )
+from dpforest.tradeoff import Simulation, Split, split_table
 from dpforest.trees import reference, routing
 from dpforest.trees.layout import LEAF
-from dpforest.tradeoff import Simulation, Split, split_table
 
 FALSE_ALARM = 1e-6
 Z = stats.norm.isf(FALSE_ALARM / 2)
@@ -221,9 +221,8 @@ def test_the_published_mechanism_is_worse_than_the_certified_one_at_a_small_epsi
     split = split_table(data.domain, data.X, data.y)
     figures = {}
     for mode in ("certified", "as_published"):
-        simulation = Simulation(
-            MajorityLabelForestClassifier(n_estimators=30, max_depth=3, mode=mode), data.domain, split, epsilons=[0.1, 3]
-        )
+        estimator = MajorityLabelForestClassifier(n_estimators=30, max_depth=3, mode=mode)
+        simulation = Simulation(estimator, data.domain, split, epsilons=[0.1, 3])
         for _ in range(5):
             simulation.add_repeat()
         figures[mode] = simulation.curve()
@@ -353,7 +352,8 @@ def test_a_split_shares_out_every_row_once_and_keeps_the_shares_of_the_classes(n
     domain, X, y, _ = nursery
     split = split_table(domain, X, y, test_share=0.25, seed=3)
     assert (len(split.y_train), len(split.y_test)) == (300, 100)
-    rows = np.column_stack([np.concatenate([split.X_train, split.X_test]), np.concatenate([split.y_train, split.y_test])])
+    X_both, y_both = np.concatenate([split.X_train, split.X_test]), np.concatenate([split.y_train, split.y_test])
+    rows = np.column_stack([X_both, y_both])
     whole = np.column_stack([domain.encode(X), domain.encode_labels(y)])
     assert np.array_equal(rows[np.lexsort(rows.T)], whole[np.lexsort(whole.T)])
     shares = [np.bincount(labels, minlength=5) / len(labels) for labels in (split.y_train, split.y_test)]

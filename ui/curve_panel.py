@@ -41,7 +41,10 @@ class Panel:
         with st.container(
             horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="below_curve"
         ):
-            self._insight = st.caption(insight(curve, self._measure), width="content")
+            self._insight = st.caption(
+                insight(curve, self._measure, "privacy" if self._choice.settings.certified else "its noise"),
+                width="content",
+            )
             self.progress = st.container(width=300)
             st.download_button(
                 "Curve as CSV", lambda: table(curve).to_csv(index=False), "CURATOR_ONLY_curve.csv", "text/csv",
@@ -51,7 +54,10 @@ class Panel:
     def refine(self, curve: Curve) -> None:
         """The same chart, surer."""
         chart(self._figure(curve), self._alt(curve), self._chart)
-        self._insight.caption(insight(curve, self._measure), width="content")
+        self._insight.caption(
+            insight(curve, self._measure, "privacy" if self._choice.settings.certified else "its noise"),
+            width="content",
+        )
 
     def _figure(self, curve: Curve):
         settings, classes = self._choice.settings, self._choice.table.domain.classes
@@ -69,13 +75,13 @@ class Panel:
         )
 
 
-def insight(curve: Curve, measure: str) -> str:
+def insight(curve: Curve, measure: str, what: str) -> str:
     """The one thing to take away: from which ε on privacy costs less than a point."""
     values, ceiling, floor = series(curve, measure)
     mean, best = values.mean(axis=0), float(ceiling.mean())
     near = np.flatnonzero(np.minimum.accumulate((mean >= best - 0.01)[::-1])[::-1])
     if len(near):
-        return f"From ε = {curve.epsilons[near[0]]:g} on, privacy costs less than one point of accuracy here."
+        return f"From ε = {curve.epsilons[near[0]]:g} on, {what} costs less than one point of accuracy here."
     worse = ", and below the floor: always naming one class does better" if mean[-1] < floor else ""
     last, missing = f"ε = {curve.epsilons[-1]:g}", 100 * (best - mean[-1])
     return f"Even at {last} it stays {missing:.1f} points below the ceiling{worse}."

@@ -70,8 +70,7 @@ class Figures:
             (
                 "Accuracy",
                 percent(values[:, at].mean()),
-                f"± {100 * spread_over(values)[at]:.1f} over {len(values)} simulated releases"
-                + _balanced(curve.balanced[:, at], shown),
+                _spread(values[:, at]) + _balanced(curve.balanced[:, at], shown),
                 "Share of held-out records predicted rightly. Each simulated release redraws trees, noise, and which "
                 "row goes to which tree; ± is the standard deviation over releases.",
             ),
@@ -91,6 +90,12 @@ class Figures:
             _broken(self._choice, self._certificate) if not self._choice.settings.certified
             else _meaning(self._choice, self._certificate),
         ]  # fmt: skip
+
+
+def _spread(values: np.ndarray) -> str:
+    if len(values) == 1:
+        return "one simulated release so far"
+    return f"± {100 * spread_over(values):.1f} over {len(values)} simulated releases"
 
 
 def _balanced(values: np.ndarray | float, shown: bool) -> str:
@@ -123,6 +128,8 @@ def _meaning(choice: Choice, certificate: Certificate) -> tuple[str, str, str, s
 
 def _share(epsilon: float) -> str:
     share = guess_share(epsilon)
+    if share > 0.99999:
+        return "over 99.99 %"
     return percent(share, 0 if share < 0.985 else 1 if share < 0.9995 else 3)
 
 

@@ -24,6 +24,7 @@ _STYLE = """<style>
 .st-key-headline [data-testid=stMarkdownContainer] {margin-bottom: 0}
 .st-key-headline [data-testid=stVerticalBlock] {gap: 0.35rem}
 .st-key-below_curve {min-height: 3.4rem}
+.st-key-ends {margin-top: -1.2rem}
 @media (max-width: 900px) {
   .st-key-focus {overflow-x: auto}
   .st-key-focus [data-testid=stElementContainer] {min-width: 820px}

@@ -172,7 +172,7 @@ def _epsilon() -> float:
         bind=LINKED,
         help="How much the release may reveal about any one row: odds of a guess rise by a factor of e^ε at most.",
     )
-    with st.container(horizontal=True, horizontal_alignment="distribute"):
+    with st.container(horizontal=True, horizontal_alignment="distribute", key="ends"):
         st.caption("← more private", width="content")
         st.caption("more accurate →", width="content")
     return epsilon

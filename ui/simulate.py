@@ -18,6 +18,7 @@ from ui.forests import EPSILONS, Settings
 from ui.tables import Table, fingerprint, split
 
 FIRST, LAST = 2, 20
+MANY_ROWS = 50_000  # more take a noticeable time
 N_JOBS = min(os.cpu_count() or 1, 4)
 
 
@@ -73,6 +74,19 @@ def simulation(table: Table, settings: Settings) -> Shared:
 def promise(fingerprint: str, settings: Settings, n_rows: int, _domain: Domain) -> tuple[Certificate, Ledger]:
     """Certificate and ledger that a release would carry, from public knowledge."""
     return settings.estimator(_domain).preview(_domain, n_rows)
+
+
+def first_curve(shared: Shared, n_rows: int, place) -> None:
+    """The first repeats, fewer where one takes long, so that there is something to look at soon."""
+    if shared.n_repeats:
+        return
+    bar = place.progress(0.0, f"Sending {n_rows:,} rows through the trees …") if n_rows > MANY_ROWS else None
+    start = time.monotonic()
+    shared.refine(1)
+    if time.monotonic() - start < 0.4:
+        shared.refine(FIRST)
+    if bar is not None:
+        bar.empty()
 
 
 def refined(shared: Shared, n_repeats: int, place) -> Iterator[int]:

@@ -73,7 +73,7 @@ def bundled(name: str) -> Dataset:
     return load_dataset(name)
 
 
-@st.cache_resource(scope="session", max_entries=2, show_spinner=False)
+@st.cache_resource(scope="session", max_entries=2, show_spinner="Reading the file …")
 def uploaded(digest: str, _data: bytes, name: str) -> CsvTable:
     """An uploaded table, for this session only. The bytes are named by their digest, never hashed by sampling."""
     return read_csv(_data, name=name)
@@ -104,9 +104,21 @@ def bundled_table(data: Dataset, label: str) -> Table:
 
 
 def uploaded_table(digest: str, csv: CsvTable, label: str) -> Table:
-    """An uploaded table; its domain is read from the data until somebody confirms it."""
+    """An uploaded table; its domain is read from the data until somebody confirms it, and then read cell by cell."""
     table = Table(digest, csv.name, csv.table, label, suggested(digest, label, csv), csv=csv)
-    return replace(table, domain=_edited(table))
+    return _read_with(replace(table, domain=_edited(table)), csv)
+
+
+def _read_with(table: Table, csv: CsvTable) -> Table:
+    """The same table, the columns of its domain and its label read cell by cell; kept for this session."""
+    key = (table.schema_key, fingerprint(table.domain))
+    if st.session_state.get("read_rows", (None,))[0] != key:
+        frame = csv.table.copy(deep=False)
+        for name, cells in csv.read_with(table.domain).items():
+            frame[name] = cells
+        st.session_state["read_rows"] = key, frame, replace(csv, notes=(*csv.notes, *csv.unread(table.domain)))
+    _, frame, csv = st.session_state["read_rows"]
+    return replace(table, frame=frame, csv=csv)
 
 
 @st.cache_resource(scope="session", max_entries=8, show_spinner=False)
@@ -120,8 +132,9 @@ def _edited(table: Table) -> Domain:
 
 
 def edit(table: Table, domain: Domain) -> None:
-    """Keep an edited domain for this session."""
-    st.session_state.setdefault("schemas", {})[table.schema_key] = domain
+    """Keep an edited domain for this session. How the file is written stays as it is."""
+    kept = replace(domain, reading=table.domain.reading)
+    st.session_state.setdefault("schemas", {})[table.schema_key] = kept
 
 
 def undo(table: Table) -> None:
@@ -154,8 +167,9 @@ def _split(key: tuple, _table: Table) -> Split:
     return split_table(_table.domain, _table.columns(), _table.frame[_table.label])
 
 
-_shared_split = st.cache_resource(max_entries=6, show_spinner=False)(_split)
-own_split = st.cache_resource(scope="session", max_entries=2, show_spinner=False)(_split)
+_READING = "Reading the rows against the domain …"
+_shared_split = st.cache_resource(max_entries=6, show_spinner=_READING)(_split)
+own_split = st.cache_resource(scope="session", max_entries=2, show_spinner=_READING)(_split)
 
 
 def split(table: Table) -> Split:

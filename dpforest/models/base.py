@@ -146,6 +146,8 @@ class RandomStructureClassifier(ClassifierMixin, BaseEstimator):
     def _check_table(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        if not isinstance(self.domain, Domain | None):
+            raise TypeError(f"domain={self.domain!r} is not a Domain; use one, or None to read it from the table")
         X = self._check_rows(X, reset=True)
         y = column_or_1d(y, warn=True)
         if len(y) != len(X):

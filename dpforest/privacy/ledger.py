@@ -209,7 +209,7 @@ class Ledger:
         """Rebuild a ledger by charging every entry again, so that a file that breaks its budget is refused."""
         ledger = cls(written_fraction(data["epsilon"]), data["neighbours"])
         for e in data["entries"]:
-            sensitivity, each = written_fraction(e["sensitivity"]), written_fraction(e["epsilon_each"])
+            sensitivity, each = written_fraction(e["sensitivity"]) or 0, written_fraction(e["epsilon_each"])
             ledger.charge(e["what"], e["mechanism"], sensitivity, each, e["times"], e["composition"])
         if data["closed"]:
             ledger.close()

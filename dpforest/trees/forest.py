@@ -2,6 +2,7 @@
 
 import base64
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -70,27 +71,36 @@ class Forest:
 
     def class_shares(self, X, *, n_jobs: int = 1) -> np.ndarray:
         """Share of each class for each row, float64 (n, n_classes): of the votes, or mean over the leaves."""
-        X = as_values(X)
-        if self.voting == "majority":
-            return self._votes(X, n_jobs) / self.trees.n_trees
-        total = routing.shares_of_rows(self.trees, self.domain, X, self.leaf_shares(), n_jobs=n_jobs)
-        return total / self.trees.n_trees
+        X, out = as_values(X), np.empty((len(X), self.domain.n_classes))
+        scores = self._scores()
+
+        def work(rows: slice, codes: np.ndarray) -> None:
+            np.divide(scores(codes), self.trees.n_trees, out=out[rows])
+
+        routing.for_each_block(self.domain, X, work, n_jobs)
+        return out
 
     def predict_index(self, X, *, n_jobs: int = 1) -> np.ndarray:
         """Index in ``domain.classes`` predicted for each row, int64 (n,)."""
-        X = as_values(X)
-        if self.voting == "majority":
-            return voting.decide(self._votes(X, n_jobs), self.voting)
-        coin = voting.coins(routing.encoded(self.domain, X), self.seed) if self.voting == "probabilistic" else None
-        return voting.decide(self.class_shares(X, n_jobs=n_jobs), self.voting, coin)
+        X, out = as_values(X), np.empty(len(X), np.int64)
+        scores = self._scores()
+
+        def work(rows: slice, codes: np.ndarray) -> None:  # block by block, as scores take room for every class
+            coin = voting.coins(codes, self.seed) if self.voting == "probabilistic" else None
+            out[rows] = voting.decide(scores(codes) / self.trees.n_trees, self.voting, coin)
+
+        routing.for_each_block(self.domain, X, work, n_jobs)
+        return out
 
     def predict(self, X, *, n_jobs: int = 1) -> np.ndarray:
         """Label predicted for each row of a table or array (n, n_features)."""
         return np.asarray(self.domain.classes)[self.predict_index(X, n_jobs=n_jobs)]
 
-    def _votes(self, X, n_jobs: int) -> np.ndarray:
-        n_classes = self.domain.n_classes
-        return routing.votes_of_rows(self.trees, self.domain, X, self.leaf_labels(), n_classes=n_classes, n_jobs=n_jobs)
+    def _scores(self) -> Callable[[np.ndarray], np.ndarray]:
+        """A function from codes to votes, or to sums of shares, of each class."""
+        majority = self.voting == "majority"
+        of_leaf = self.leaf_labels() if majority else self.leaf_shares()
+        return routing.scorer(self.trees, self.domain, of_leaf)
 
     def apply(self, X, *, n_jobs: int = 1) -> np.ndarray:
         """Leaf of each row in each tree, numbered over the forest: int32 (n, n_trees)."""

@@ -214,9 +214,14 @@ def add_shares(codes, packed, shares, total):
         for t in range(n_trees):
             _descend(packed, scratch, t)
             own = shares[leaf_start[t] : leaf_start[t + 1]]
-            for r in range(rows):
-                for c in range(total.shape[1]):
-                    total[start + r, c] += own[_P(leaf[r]), c]
+            if total.shape[1] == 2:  # written out, the two additions become one instruction
+                for r in range(rows):
+                    total[start + r, 0] += own[_P(leaf[r]), 0]
+                    total[start + r, 1] += own[_P(leaf[r]), 1]
+            else:
+                for r in range(rows):
+                    for c in range(total.shape[1]):
+                        total[start + r, c] += own[_P(leaf[r]), c]
 
 
 @njit(nogil=True, cache=True)

@@ -40,7 +40,7 @@ def count_rows(trees: Trees, codes, y, *, n_classes: int, tree_of_row=None) -> n
 
 
 def votes_of_rows(trees: Trees, codes, labels, *, n_classes: int) -> np.ndarray:
-    """Twin of `routing.votes_of_rows`: int32 (n, n_classes)."""
+    """Twin of `routing.scorer` where leaves have labels: int32 (n, n_classes)."""
     votes = np.zeros((len(codes), n_classes), np.int32)
     for leaves in leaves_of_rows(trees, codes):
         for i, leaf in enumerate(leaves):
@@ -49,5 +49,5 @@ def votes_of_rows(trees: Trees, codes, labels, *, n_classes: int) -> np.ndarray:
 
 
 def shares_of_rows(trees: Trees, codes, shares) -> np.ndarray:
-    """Twin of `routing.shares_of_rows`: float64 (n, n_classes)."""
+    """Twin of `routing.scorer` where leaves have shares: float64 (n, n_classes)."""
     return shares[leaves_of_rows(trees, codes)].sum(axis=0)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from dpforest.trees.layout import LEAF, MULTIWAY, ONE_VS_REST, Trees
 _MAX_COLUMNS = 2**15  # bits of a feature in a packed node
 
 
+@lru_cache(maxsize=2)  # trees are compared by identity; a fit, or a repeat, asks three times
 def pack(trees: Trees, n_features: int) -> tuple:
     """What the kernels read: one word a node, and the extra columns of one-vs-rest tests.
 
@@ -53,7 +54,9 @@ def pack(trees: Trees, n_features: int) -> tuple:
 def blocks(domain: Domain, X, *, n_jobs: int = 1) -> Iterator[tuple[slice, Callable[[], np.ndarray]]]:
     """Slices of rows with a function that encodes them; two blocks a thread at least, `BLOCK_ROWS` rows at most."""
     n = len(X)
-    size = min(BLOCK_ROWS, max(1, -(-n // (2 * n_jobs)))) if n_jobs > 1 else BLOCK_ROWS
+    size = BLOCK_ROWS
+    if n_jobs > 1:  # equal blocks, as many for each thread, so that none waits for another's last one
+        size = max(1, -(-n // (n_jobs * max(2, -(-n // (BLOCK_ROWS * n_jobs))))))
     rows = X.iloc if hasattr(X, "iloc") else X
     for start in range(0, n, size):
         part = slice(start, min(start + size, n))
@@ -127,33 +130,28 @@ def leaves_of_rows(trees: Trees, domain: Domain, X, *, n_jobs: int = 1) -> np.nd
     return leaves
 
 
-def votes_of_rows(
-    trees: Trees, domain: Domain, X, labels: np.ndarray, *, n_classes: int, n_jobs: int = 1
-) -> np.ndarray:
-    """Number of trees voting for each class, int32 (n, n_classes)."""
+def scorer(trees: Trees, domain: Domain, of_leaf: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """From codes to votes (where leaves have labels) or sums of shares (where they have shares), (n, n_classes)."""
     packed = pack(trees, len(domain.features))
-    votes = np.zeros((len(X), n_classes), np.int32)
-    for_each_block(domain, X, lambda rows, codes: kernels.count_votes(codes, packed, labels, votes[rows]), n_jobs)
-    return votes
+    kernel, dtype = (kernels.count_votes, np.int32) if of_leaf.ndim == 1 else (kernels.add_shares, np.float64)
 
+    def score(codes: np.ndarray) -> np.ndarray:
+        out = np.zeros((len(codes), domain.n_classes), dtype)
+        kernel(codes, packed, of_leaf, out)
+        return out
 
-def shares_of_rows(trees: Trees, domain: Domain, X, shares: np.ndarray, *, n_jobs: int = 1) -> np.ndarray:
-    """Sum over trees of the class shares of a row's leaves, float64 (n, n_classes)."""
-    packed = pack(trees, len(domain.features))
-    total = np.zeros((len(X), shares.shape[1]))
-    for_each_block(domain, X, lambda rows, codes: kernels.add_shares(codes, packed, shares, total[rows]), n_jobs)
-    return total
+    return score
 
 
 def votes_at_leaves(leaves: np.ndarray, labels: np.ndarray, n_classes: int) -> np.ndarray:
-    """`votes_of_rows` for rows whose leaves (n_trees, n) are known."""
+    """Votes for each class, int32 (n, n_classes), of rows whose leaves (n_trees, n) are known."""
     votes = np.zeros((leaves.shape[1], n_classes), np.int32)
     kernels.count_votes_at(leaves, labels, votes)
     return votes
 
 
 def shares_at_leaves(leaves: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """`shares_of_rows` for rows whose leaves (n_trees, n) are known."""
+    """Sums of shares, float64 (n, n_classes), of rows whose leaves (n_trees, n) are known."""
     total = np.zeros((leaves.shape[1], shares.shape[1]))
     kernels.add_shares_at(leaves, shares, total)
     return total

@@ -14,6 +14,7 @@ from playwright.sync_api import ConsoleMessage, Download, Locator, Page, Request
 IDLE = "[data-testid=stApp][data-test-script-state=notRunning][data-test-connection-state=CONNECTED]"
 COMPILING = 300_000  # milliseconds; the first start on a machine compiles the kernels
 PATIENCE = 15_000
+UPLOAD = "upload a CSV"
 TABS = ("Tree", "Leaves", "Budget", "Data")
 
 expect.set_options(timeout=PATIENCE)
@@ -82,6 +83,11 @@ def chart_ready(page: Page, timeout: float = PATIENCE) -> None:
     idle(page, timeout)
 
 
+def titled(start: str) -> str:
+    """Selector of a chart by how its description starts."""
+    return f":has([aria-label^='{start}'])"
+
+
 class Explore:
     """The Explore page in one browser window."""
 
@@ -90,7 +96,7 @@ class Explore:
         self.main = page.locator("[data-testid=stMain]")
         self.sidebar = page.locator("[data-testid=stSidebar]")
         self.headline = page.locator(".st-key-headline")
-        self.curve_chart = Chart(page, '[data-testid=stPlotlyChart][aria-label^="Accuracy "]')
+        self.curve_chart = Chart(page, titled("Accuracy goes"))
         self.overview, self.focus = Chart(page, ".st-key-overview"), Chart(page, ".st-key-focus_chart")
 
     # Going there
@@ -123,17 +129,25 @@ class Explore:
         box = self.page.get_by_role("combobox", name=name, exact=True)
         box.scroll_into_view_if_needed()  # scrolling would close the list
         box.click()
+        expect(self.page.get_by_role("listbox")).to_be_visible()
         box.fill(option)
         expect(self.page.get_by_role("option", name=option, exact=True)).to_be_visible()
         box.press("Enter")
+        expect(box).to_have_value(option)
+
+    def chosen(self, name: str) -> str:
+        """What a select box shows."""
+        return self.page.get_by_role("combobox", name=name, exact=True).input_value()
 
     def pick(self, name: str) -> None:
         """A radio button or a segment of a control."""
         self.page.get_by_role("radio", name=name, exact=True).press("Space")
 
     def fine_settings(self) -> None:
-        self.sidebar.get_by_text("Fine settings").click()
-        expect(self.page.get_by_role("radio", name="a row exchanged")).to_be_visible()
+        fold = self.sidebar.get_by_text("Fine settings")
+        fold.click()
+        expect(self.page.get_by_role("radio", name="a row exchanged")).to_be_in_viewport()
+        fold.hover()  # hovering waits until nothing moves any more
 
     def tab(self, name: str) -> Locator:
         """Open a tab; its panel."""
@@ -143,7 +157,49 @@ class Explore:
         idle(self.page)
         return panel
 
+    def edit(self, row: int, column: int, text: str) -> None:
+        """A cell of the public domain: go there with the arrow keys, and type over it."""
+        table = self.page.get_by_role("region", name="The public domain")
+        cell = table.get_by_test_id(f"glide-cell-{column}-{row}")
+        expect(cell).to_be_attached()
+        table.locator(".dvn-scroller").click(position={"x": 20, "y": _GRID_HEADER + _GRID_ROW * row + _GRID_ROW // 2})
+        for at in range(1, column + 1):
+            self.page.keyboard.press("ArrowRight")
+            expect(table.get_by_test_id(f"glide-cell-{at}-{row}")).to_have_attribute("aria-selected", "true")
+        self.page.keyboard.press("Enter")
+        self.page.keyboard.press("Control+A")
+        self.page.keyboard.type(text)
+        self.page.keyboard.press("Enter")
+        expect(cell).to_have_text(text)
+
+    def confirm(self, source: str) -> None:
+        """Everything that was read from the rows, with its source in words."""
+        self.tab("Data").get_by_role("button", name="Confirm all that was read").click()
+        body = self.page.locator("[data-testid=stPopoverBody]")
+        body.get_by_label("Source, in your words").fill(source)
+        body.get_by_role("button", name="Confirm", exact=True).click()
+        expect(self.page.get_by_text("Nothing here was read from the rows")).to_be_visible()
+        idle(self.page)
+
+    def release(self) -> Locator:
+        """Press the button and then the one that spends; the dialog with what came of it."""
+        self.sidebar.get_by_role("button", name="Release this forest").click()
+        dialog = self.page.get_by_role("dialog")
+        dialog.get_by_role("button", name="Release", exact=True).click()
+        expect(dialog.get_by_role("button", name="Download the forest as JSON")).to_be_visible()
+        idle(self.page)
+        return dialog
+
+    def link(self) -> str:
+        """What "Copy link" offers."""
+        button = self.sidebar.get_by_role("button", name="Copy link")
+        button.click()
+        link = self.page.locator("[data-testid=stPopoverBody]").get_by_role("code").inner_text()
+        self.page.keyboard.press("Escape")
+        return link.strip()
+
     def upload(self, name: str, data: bytes) -> None:
+        """Attach a file in the sidebar."""
         self.sidebar.locator("[data-testid=stFileUploaderDropzoneInput]").set_input_files(
             {"name": name, "mimeType": "text/csv", "buffer": data}
         )
@@ -194,15 +250,15 @@ def read(download: Download) -> tuple[str, str]:
 
 
 class Chart:
-    """A plotly chart, found anew at each look: the page may draw it anew at any time."""
+    """A plotly chart, found anew at each look: the page may draw it anew, and keep the old one until it is done."""
 
     def __init__(self, page: Page, selector: str) -> None:
-        self._page, self._selector = page, f"{selector} .js-plotly-plot"
-        self.box = page.locator(selector)
+        self._page = page
+        self._selector = f"[data-testid=stElementContainer][data-stale=false]{selector} .js-plotly-plot"
 
     def traces(self) -> list[dict[str, Any]]:
         """What is drawn: type, mode, x, y, z, text, customdata and colours of each trace."""
-        return self.box.locator(".js-plotly-plot").evaluate(_TRACES)
+        return self._drawing.evaluate(_TRACES)
 
     def nodes(self) -> list[int]:
         """The tree nodes that are drawn."""
@@ -210,9 +266,13 @@ class Chart:
 
     def place(self, node: int) -> tuple[float, float]:
         """Where a node is on the screen."""
-        self.box.scroll_into_view_if_needed()
-        x, y = self.box.locator(".js-plotly-plot").evaluate(_PLACE, node)
+        self._drawing.scroll_into_view_if_needed()
+        x, y = self._drawing.evaluate(_PLACE, node)
         return x, y
+
+    @property
+    def _drawing(self) -> Locator:
+        return self._page.locator(self._selector)
 
     @contextmanager
     def redrawn(self) -> Iterator[None]:
@@ -228,6 +288,8 @@ class Chart:
         )
         idle(self._page)
 
+
+_GRID_HEADER, _GRID_ROW = 35, 35  # pixels, of an editable table
 
 _TRACES = """gd => gd._fullData.map(t => {
   const list = v => v && v.length !== undefined && typeof v !== "string"

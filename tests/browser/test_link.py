@@ -1,0 +1,120 @@
+"""A link carries settings and bundled data, and nothing of anybody's file."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from urllib.parse import unquote_plus
+
+import pytest
+from browser import clinic
+from browser.driver import Explore, chart_ready
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+
+@pytest.fixture
+def friend(browser: Browser, explore: Explore, page_of: Callable[[BrowserContext], Page]) -> Iterator[Explore]:
+    """Somebody else, in a browser of their own."""
+    with browser.new_context(viewport={"width": 1400, "height": 1000}, locale="en-US") as theirs:
+        yield Explore(page_of(theirs), explore.url)
+
+
+def test_friend_sees_the_same(explore: Explore, friend: Explore) -> None:
+    explore.open(data="wdbc")
+    with explore.refigured():
+        explore.slider("Privacy budget ε").press("ArrowLeft")
+    with explore.refigured():
+        explore.slider("Depth").press("ArrowRight")
+    with explore.refigured():
+        explore.slider("Trees").press("ArrowLeft")
+    explore.fine_settings()
+    with explore.refigured():
+        explore.pick("a row exchanged")
+    with explore.refigured():
+        explore.choose("How a leaf draws its label", "exponential")
+    explore.tab("Leaves")
+    link = explore.link()
+    assert link.startswith(explore.url)
+
+    friend.visit(link)
+    chart_ready(friend.page)
+    assert friend.figures() == explore.figures()
+    assert friend.curve() == explore.curve()
+    assert friend.settings() == explore.settings()
+    for name in ("Privacy budget ε", "Depth", "Trees"):
+        value = explore.slider(name).get_attribute("aria-valuetext") or "none"
+        expect(friend.slider(name)).to_have_attribute("aria-valuetext", value)
+    expect(friend.page.get_by_role("tab", name="Leaves")).to_have_attribute("aria-selected", "true")
+    expect(friend.badge("Simulated at ε = 0.7, replace-one")).to_be_visible()
+    assert friend.link() == link
+
+
+@pytest.mark.parametrize("forest", ["noisy counts", "RF-L"])
+def test_friend_sees_the_same_after_a_change_of_forest(explore: Explore, friend: Explore, forest: str) -> None:
+    """What a control kept from the forest before is in the link, or is not kept."""
+    explore.open(data="breast_wisconsin")
+    with explore.refigured():
+        explore.choose("Forest", forest)
+    friend.visit(explore.link())
+    chart_ready(friend.page)
+    assert friend.figures() == explore.figures()
+    assert friend.curve() == explore.curve()
+
+
+def test_friend_sees_the_same_when_published(explore: Explore, friend: Explore) -> None:
+    explore.open(data="breast_wisconsin")
+    with explore.refigured():
+        explore.pick("as published")
+    friend.visit(explore.link())
+    chart_ready(friend.page)
+    assert friend.figures() == explore.figures()
+    assert friend.figures()[-1].value == "∞"
+
+
+def test_label_of_bundled_data_travels(explore: Explore, friend: Explore) -> None:
+    explore.open(data="nursery")
+    with explore.refigured():
+        explore.choose("Label", "finance")
+    friend.visit(explore.link())
+    chart_ready(friend.page)
+    assert friend.chosen("Label") == "finance"
+    assert friend.figures() == explore.figures()
+
+
+def test_link_to_an_upload_asks_for_the_file(explore: Explore, friend: Explore) -> None:
+    """Settings travel. The file does not: no name, column, category, class, value or digest of it."""
+    explore.visit(f"{explore.url}/?data=upload+a+CSV")
+    explore.upload(clinic.NAME, clinic.csv())
+    chart_ready(explore.page)
+    with explore.refigured():
+        explore.slider("Depth").press("ArrowRight")
+    with explore.refigured():
+        explore.slider("Privacy budget ε").press("End")
+    explore.confirm(clinic.SOURCE)
+    link, address = explore.link(), explore.page.url
+
+    digests = [h(clinic.csv()).hexdigest()[:8] for h in (hashlib.sha256, hashlib.md5, hashlib.sha1)]
+    for text in (unquote_plus(link), unquote_plus(address)):
+        found = [s for s in (*clinic.SECRETS, *digests, clinic.SOURCE) if s.lower() in text.lower()]
+        assert not found
+    assert explore.settings().keys() <= {"data", "depth", "eps", "tab"}
+
+    friend.visit(link)
+    expect(friend.main).to_contain_text("A link never carries a file")
+    expect(friend.headline).to_have_count(0)
+    body = friend.page.locator("body").inner_text()
+    assert not [secret for secret in clinic.SECRETS if secret in body]
+    friend.upload("the same file.csv", clinic.csv())
+    chart_ready(friend.page)
+    assert friend.slider("Depth").get_attribute("aria-valuetext") == explore.slider("Depth").get_attribute("aria-valuetext")
+    assert friend.figures() == explore.figures()
+    expect(friend.sidebar).to_contain_text("were read from the data")  # what one confirms, another has to
+
+
+def test_other_sessions_see_nothing_of_an_upload(explore: Explore, friend: Explore) -> None:
+    explore.visit(f"{explore.url}/?data=upload+a+CSV")
+    explore.upload(clinic.NAME, clinic.csv())
+    chart_ready(explore.page)
+    friend.visit(f"{explore.url}/?data=upload+a+CSV&tab=Data")
+    expect(friend.main).to_contain_text("Attach a CSV file")
+    expect(friend.headline).to_have_count(0)

@@ -1,0 +1,58 @@
+"""On a phone: nothing to scroll sideways, and the main figures in sight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from browser.conftest import Server
+from browser.driver import TABS, Explore, chart_ready, idle
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+WIDTH, HEIGHT = 390, 844
+
+
+@pytest.fixture
+def phone(browser: Browser, server: Server, page_of: Callable[[BrowserContext], Page]) -> Iterator[Explore]:
+    screen = {"width": WIDTH, "height": HEIGHT}
+    with browser.new_context(viewport=screen, is_mobile=True, has_touch=True, device_scale_factor=2) as context:
+        yield Explore(page_of(context), server.url)
+
+
+def _no_sideways(page: Page) -> None:
+    for selector in ("html", "[data-testid=stMain]"):
+        inner, outer = page.locator(selector).evaluate("e => [e.scrollWidth, e.clientWidth]")
+        assert inner <= outer <= WIDTH, f"{selector} is {inner} pixels wide"
+
+
+def test_phone(phone: Explore) -> None:
+    phone.page.goto(f"{phone.url}/?data=breast_wisconsin")
+    chart_ready(phone.page)
+    values = phone.headline.get_by_role("heading")
+    expect(values).to_have_count(4)
+    for value in values.all():
+        box = value.bounding_box()
+        assert box and box["x"] >= 0 and box["x"] + box["width"] <= WIDTH
+        assert box["y"] + box["height"] <= HEIGHT, "in sight without scrolling"
+    for name in TABS:
+        phone.page.get_by_role("tab", name=name, exact=True).tap()
+        expect(phone.page.get_by_role("tab", name=name, exact=True)).to_have_attribute("aria-selected", "true")
+        idle(phone.page)
+        _no_sideways(phone.page)
+
+
+def test_phone_sidebar(phone: Explore) -> None:
+    """Behind its button, with every control; the figures follow."""
+    phone.page.goto(f"{phone.url}/?data=breast_wisconsin")
+    chart_ready(phone.page)
+    before = phone.headline.inner_text()
+    expect(phone.slider("Privacy budget ε")).not_to_be_in_viewport()
+    phone.page.locator("[data-testid=stExpandSidebarButton]").tap()
+    expect(phone.slider("Privacy budget ε")).to_be_in_viewport()
+    phone.slider("Privacy budget ε").press("Home")
+    expect(phone.headline).not_to_have_text(before, use_inner_text=True)
+    phone.page.locator("[data-testid=stSidebarCollapseButton]").get_by_role("button").tap()
+    expect(phone.slider("Privacy budget ε")).not_to_be_in_viewport()
+    idle(phone.page)
+    assert phone.figures()[-1].label == "What ε = 0.01 means"
+    _no_sideways(phone.page)

@@ -1,0 +1,135 @@
+"""From the button that spends to a file that predicts elsewhere."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+from browser import clinic
+from browser.driver import Explore, chart_ready, idle
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from dpforest import load_dataset, read_csv
+from dpforest.trees.forest import ReleasedForest
+
+
+def _files(page: Page) -> list:
+    return page.locator("[data-testid=stFileUploaderDropzoneInput]").all()
+
+
+def test_released_forest_is_certified_and_predicts(
+    explore: Explore, browser: Browser, page_of: Callable[[BrowserContext], Page]
+) -> None:
+    explore.open(data="nursery", eps=2.0)
+    dialog = explore.release()
+    expect(dialog).to_contain_text("CERTIFIED: pure differential privacy with ε = 2, δ = 0")
+    assert "CAUTION" not in dialog.inner_text(), "a bundled table is public: looking at it costs nobody anything"
+    name, text = explore.download("Download the forest as JSON", dialog)
+    assert name.endswith(".json") and "CURATOR" not in name
+    dialog.get_by_role("button", name="Close").click()
+    expect(explore.sidebar).to_contain_text(re.compile(r"Spent in this session on Nursery: ε = 2 \(add-remove\) in 1 release"))
+
+    forest = ReleasedForest.from_json(text)
+    assert forest.certificate.certified
+    assert forest.certificate.epsilon == 2
+    data = load_dataset("nursery")
+    predicted = forest.predict(data.X)
+    accuracy = float(np.mean(predicted == data.y))
+    shown, _, floor, _ = explore.figures()
+    assert accuracy > floor.number / 100 + 0.1
+    assert abs(accuracy - shown.number / 100) < 0.08, "a release does as well as the simulations said"
+
+    # Whoever receives the file has another computer.
+    with browser.new_context(viewport={"width": 1400, "height": 1000}, accept_downloads=True) as elsewhere:
+        page = page_of(elsewhere)
+        page.goto(f"{explore.url}/Use_a_forest")
+        expect(page.get_by_text("A released forest is a JSON file")).to_be_visible()
+        idle(page)
+        _files(page)[0].set_input_files({"name": name, "mimeType": "application/json", "buffer": text.encode()})
+        expect(page.get_by_text("CERTIFIED: pure differential privacy with ε = 2")).to_be_visible()
+        expect(page.locator("[data-testid=stMain]")).to_contain_text("100 trees")
+        idle(page)
+        some = data.X.iloc[::100]
+        _files(page)[1].set_input_files(
+            {"name": "new.csv", "mimeType": "text/csv", "buffer": some.to_csv(index=False).encode()}
+        )
+        expect(page.get_by_text(f"{len(some)} predictions")).to_be_visible()
+        idle(page)
+        with page.expect_download() as waiting:
+            page.get_by_role("button", name="Download predictions").click()
+        download = waiting.value
+        assert "CURATOR_ONLY" in download.suggested_filename, "the new rows stand beside the predictions"
+        answers = pd.read_csv(download.path(), dtype=str, keep_default_na=False)
+        assert answers["predicted class"].tolist() == [str(c) for c in forest.predict(some)]
+
+
+def test_two_releases_add_up(explore: Explore) -> None:
+    explore.open(data="breast_wisconsin", eps=0.5)
+    first = explore.download("Download the forest as JSON", explore.release())[1]
+    explore.page.get_by_role("dialog").get_by_role("button", name="Close").click()
+    with explore.refigured():
+        explore.slider("Privacy budget ε").press("ArrowRight")
+    dialog = explore.release()
+    expect(dialog).to_contain_text("Do these rows hold the same people")
+    second = explore.download("Download the forest as JSON", dialog)[1]
+    dialog.get_by_role("button", name="Close").click()
+    assert first != second
+    expect(explore.sidebar).to_contain_text(re.compile(r"ε = 1.2 \(add-remove\) in 2 releases"))
+    budget = explore.tab("Budget")
+    expect(budget).to_contain_text("Release 1")
+    expect(budget).to_contain_text("Release 2")
+
+
+def test_release_of_an_upload(explore: Explore) -> None:
+    """Confirmed in one's own words, which stand in the certificate; so does that the table was looked at."""
+    explore.visit(f"{explore.url}/?data=upload+a+CSV")
+    explore.upload(clinic.NAME, clinic.csv())
+    chart_ready(explore.page)
+    explore.confirm(clinic.SOURCE)
+    dialog = explore.release()
+    expect(dialog).to_contain_text(f"asserted by you: “{clinic.SOURCE}”")
+    expect(dialog).to_contain_text("CAUTION: The settings were chosen while looking at figures of this table")
+    _, text = explore.download("Download the forest as JSON", dialog)
+    forest = ReleasedForest.from_json(text)
+    assert forest.certificate.certified
+    assert [f.name for f in forest.domain.features] == ["Größe", "Gewicht", "Stadt"]
+    assert "P00017" not in text and "Klinik" not in text
+    dialog.get_by_role("button", name="Close").click()
+
+    explore.go_to("Use a released forest")
+    main = explore.main
+    expect(main).to_contain_text("release 1")
+    expect(main).to_contain_text("CAUTION")
+    idle(explore.page)
+    new = clinic.csv(150, seed=2)
+    _files(explore.page)[-1].set_input_files({"name": "neu.csv", "mimeType": "text/csv", "buffer": new})
+    expect(main).to_contain_text("150 predictions")
+    idle(explore.page)
+    name, answers = explore.download("Download predictions")
+    assert "CURATOR_ONLY" in name
+    table = pd.read_csv(io.StringIO(answers), dtype=str)
+    expected = [str(c) for c in forest.predict(read_csv(new).table)]
+    assert table[f"predicted {clinic.LABEL}"].tolist() == expected
+    agree = re.search(r"([\d.]+) % of the predictions agree", main.inner_text())
+    truth = [cells[-1] for cells in clinic.rows(150, seed=2)]
+    right = np.mean([a == b for a, b in zip(expected, truth, strict=True)])
+    assert agree and float(agree[1]) == round(100 * float(right), 1)
+
+
+def test_a_file_that_is_no_forest(explore: Explore) -> None:
+    page = explore.page
+    page.goto(f"{explore.url}/Use_a_forest")
+    expect(page.get_by_text("A released forest is a JSON file")).to_be_visible()
+    idle(page)
+    for broken in (b"", b"{", b"[1, 2]", b'{"format": "dpforest"}', bytes(range(256))):
+        _files(page)[0].set_input_files({"name": "forest.json", "mimeType": "application/json", "buffer": broken})
+        alert = page.locator("[data-testid=stMain]").get_by_role("alert")
+        expect(alert).to_have_count(1)
+        idle(page)
+        assert 20 < len(alert.inner_text()) < 300
+        assert "Traceback" not in page.locator("body").inner_text()
+        page.get_by_role("button", name=re.compile("^Remove")).click()
+        expect(alert).to_have_count(0)

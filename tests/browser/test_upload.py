@@ -1,0 +1,133 @@
+"""Somebody's own CSV: read, looked at, its public domain confirmed, and forgotten again."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from browser import clinic
+from browser.driver import UPLOAD, Explore, chart_ready, idle
+from playwright.sync_api import expect
+
+
+@pytest.fixture
+def uploaded(explore: Explore) -> Explore:
+    explore.visit(f"{explore.url}/?data=upload+a+CSV")
+    explore.upload(clinic.NAME, clinic.csv())
+    chart_ready(explore.page)
+    return explore
+
+
+def test_choose_upload_attach_and_look(explore: Explore) -> None:
+    """From bundled data to one's own, by the controls alone."""
+    explore.open(data="breast_wisconsin", tab="Data")
+    explore.choose("Data", UPLOAD)
+    expect(explore.main).to_contain_text("Attach a CSV file")
+    expect(explore.headline).to_have_count(0)
+    explore.upload(clinic.NAME, clinic.csv())
+    chart_ready(explore.page)
+    expect(explore.main).to_contain_text("400 rows · 3 attributes · predicts fähig")
+    assert explore.chosen("Label") == clinic.LABEL
+    accuracy, ceiling, floor, _ = explore.figures()
+    assert floor.label in ("Always “ja”", "Always “nein”")
+    assert 50 <= floor.number < 60
+    assert accuracy.number > 50 and ceiling.number > 55
+
+    panel = explore.page.get_by_role("tabpanel", name="Data")
+    expect(panel).to_contain_text("Semicolons between columns, UTF-8 with byte order mark, 400 rows and 6 columns")
+    expect(panel).to_contain_text("Decimal commas in 'Größe', 'Gewicht'")
+    expect(panel).to_contain_text("Empty cells are read as missing in 'Größe', 'Stadt'")
+    expect(panel).to_contain_text(re.compile("Kennung.*leave it out"))
+    expect(panel).to_contain_text(re.compile("Datum.*leave it out"))
+    expect(panel).to_contain_text("4 entries below were read from the rows")
+    domain = explore.page.get_by_role("region", name="The public domain")
+    expect(domain.get_by_test_id("glide-cell-5-2")).to_have_text("Köln; München; Zürich")
+
+
+def test_depth_and_label(uploaded: Explore) -> None:
+    with uploaded.refigured(), uploaded.curve_chart.redrawn():
+        uploaded.slider("Depth").press("ArrowRight")
+    uploaded.choose("Label", "Stadt") if "Stadt" in _labels(uploaded) else None
+    assert uploaded.settings().keys() <= {"data", "depth", "tab"}
+
+
+def _labels(explore: Explore) -> list[str]:
+    explore.page.get_by_role("combobox", name="Label", exact=True).click()
+    names = explore.page.get_by_role("option").all_inner_texts()
+    explore.page.keyboard.press("Escape")
+    return names
+
+
+def test_no_release_before_the_domain_is_confirmed(uploaded: Explore) -> None:
+    release = uploaded.sidebar.get_by_role("button", name="Release this forest")
+    expect(release).to_be_disabled()
+    expect(uploaded.sidebar).to_contain_text("The bounds of 'Größe' were read from the data")
+    expect(uploaded.tab("Budget")).to_contain_text("NOT CERTIFIED")
+
+    uploaded.tab("Data").get_by_role("button", name="Confirm all that was read").click()
+    body = uploaded.page.locator("[data-testid=stPopoverBody]")
+    body.get_by_role("button", name="Confirm", exact=True).click()
+    expect(uploaded.page.get_by_text("Write down where it is known from")).to_be_visible()
+    expect(release).to_be_disabled()
+    uploaded.page.keyboard.press("Escape")
+
+    uploaded.confirm(clinic.SOURCE)
+    expect(release).to_be_enabled()
+    budget = uploaded.tab("Budget")
+    expect(budget).to_contain_text(re.compile(r"(?<!NOT )CERTIFIED: pure differential privacy"))
+    expect(budget).to_contain_text(f"is asserted by you: “{clinic.SOURCE}”")
+
+    uploaded.tab("Data").get_by_role("button", name="Undo all edits").click()
+    expect(release).to_be_disabled()
+    idle(uploaded.page)
+
+
+def test_edit_one_bound(uploaded: Explore) -> None:
+    """A bound and its source are typed into the table; the forest is drawn anew on the wider domain."""
+    uploaded.tab("Data")
+    expect(uploaded.sidebar).to_contain_text("There are 3 more like it")
+    uploaded.edit(0, 3, "2.5")
+    uploaded.edit(0, 7, "nobody is taller")
+    uploaded.page.get_by_role("button", name="Use these").click()
+    expect(uploaded.page.get_by_role("tabpanel")).to_contain_text("3 entries below were read from the rows")
+    idle(uploaded.page)
+    name, text = uploaded.download("Download as JSON")
+    assert name == "domain.json"
+    size = next(f for f in json.loads(text)["features"] if f["name"] == "Größe")
+    assert (size["high"], size["source"], size["source_note"]) == (2.5, "asserted", "nobody is taller")
+
+
+def test_bounds_that_make_no_sense(uploaded: Explore) -> None:
+    """One sentence, and the page goes on with what it had."""
+    uploaded.tab("Data")
+    uploaded.edit(0, 3, "-1")
+    uploaded.page.get_by_role("button", name="Use these").click()
+    expect(uploaded.main.get_by_role("alert").filter(has_text="Größe")).to_be_visible()
+    idle(uploaded.page)
+    with uploaded.refigured():
+        uploaded.slider("Privacy budget ε").press("ArrowLeft")
+
+
+def test_clear_my_data(uploaded: Explore) -> None:
+    """Afterwards nothing of the upload is on the page, in the address, or behind the upload option."""
+    uploaded.confirm(clinic.SOURCE)
+    dialog = uploaded.release()
+    dialog.get_by_role("button", name="Close").click()
+    expect(uploaded.sidebar).to_contain_text("Spent in this session")
+
+    uploaded.sidebar.get_by_role("button", name="Clear my data").click()
+    expect(uploaded.main).not_to_contain_text(clinic.NAME)
+    expect(uploaded.sidebar).not_to_contain_text("Spent in this session")
+    chart_ready(uploaded.page)
+    assert uploaded.settings().get("data") != UPLOAD
+    body = uploaded.page.locator("body").inner_text()
+    assert not [secret for secret in clinic.SECRETS if secret in body]
+
+    uploaded.choose("Data", UPLOAD)
+    expect(uploaded.main).to_contain_text("Attach a CSV file")
+    expect(uploaded.sidebar).not_to_contain_text(clinic.NAME)
+    uploaded.upload(clinic.NAME, clinic.csv())
+    chart_ready(uploaded.page)
+    expect(uploaded.sidebar).to_contain_text("were read from the data")  # what was confirmed is forgotten as well
+    idle(uploaded.page)

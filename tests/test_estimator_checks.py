@@ -1,0 +1,125 @@
+"""scikit-learn's own checks, none of them skipped, and the tools that people put around a classifier."""
+
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import public_domain
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
+from sklearn.utils import get_tags
+from sklearn.utils.estimator_checks import check_estimator
+
+from dpforest import (
+    JagannathanForestClassifier,
+    MajorityLabelForestClassifier,
+    RandomDecisionForestClassifier,
+    RandomForestExponentialClassifier,
+    RandomForestLaplaceClassifier,
+)
+
+ALL = (
+    JagannathanForestClassifier,
+    MajorityLabelForestClassifier,
+    RandomDecisionForestClassifier,
+    RandomForestExponentialClassifier,
+    RandomForestLaplaceClassifier,
+)
+DOMAIN = public_domain(None, None, None, n_classes=2)
+every_estimator = pytest.mark.parametrize("estimator", ALL)
+
+
+def table(n: int = 400, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    X = np.random.default_rng(seed).random((n, 3))
+    return X, (X[:, 0] + X[:, 1] > 1).astype(int)
+
+
+# Tables of the checks come without a domain, so that bounds are read and the forests say so.
+@pytest.mark.filterwarnings("ignore::dpforest.PrivacyLeakWarning")
+# scikit-learn itself casts labels that are infinite to integers, before it refuses them.
+@pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")
+@every_estimator
+@pytest.mark.parametrize("epsilon", [1.0, None])
+def test_every_check_of_scikit_learn_passes_and_none_is_skipped(estimator, epsilon):
+    results = check_estimator(estimator(epsilon=epsilon), on_skip=None, on_fail=None)
+    by_status = {}
+    for result in results:
+        by_status.setdefault(result["status"], {})[result["check_name"]] = repr(result["exception"])
+    assert set(by_status) == {"passed"}, {status: by_status[status] for status in set(by_status) - {"passed"}}
+    assert len(results) > 50
+    assert "check_array_api_input" in by_status["passed"]  # skipped unless scipy was imported with this set
+    assert os.environ["SCIPY_ARRAY_API"] == "1"
+
+
+@every_estimator
+def test_tags_say_that_cells_may_be_missing_and_that_noise_may_cost_accuracy(estimator):
+    tags = get_tags(estimator())
+    assert tags.estimator_type == "classifier"
+    assert tags.input_tags.allow_nan
+    assert tags.classifier_tags.poor_score
+    assert tags.target_tags.required
+
+
+@every_estimator
+def test_a_clone_is_unfitted_and_fits_the_same(estimator):
+    X, y = table()
+    model = estimator(domain=DOMAIN, n_estimators=5, random_state=3, structure_seed=2).fit(X, y)
+    twin = clone(model)
+    assert twin.get_params() == model.get_params()
+    with pytest.raises(NotFittedError):
+        twin.predict(X)
+    assert np.array_equal(twin.fit(X, y).predict_proba(X), model.predict_proba(X))
+
+
+@every_estimator
+def test_parameters_are_keyword_only_and_can_be_set(estimator):
+    with pytest.raises(TypeError):
+        estimator(1.0)
+    model = estimator().set_params(epsilon=0.25, n_estimators=3)
+    assert (model.epsilon, model.n_estimators) == (0.25, 3)
+    with pytest.raises(ValueError, match="Invalid parameter 'budgets'"):
+        model.set_params(budgets=1)
+
+
+@every_estimator
+def test_at_the_end_of_a_pipeline(estimator):
+    X, y = table()
+    model = estimator(domain=DOMAIN, n_estimators=9, epsilon=30.0, random_state=0)
+    scaled = make_pipeline(FunctionTransformer(lambda a: a / 7.0), model).fit(X * 7, y)
+    assert np.allclose(scaled.predict_proba(X * 7), clone(model).fit(X, y).predict_proba(X), atol=0.2)
+    assert scaled.score(X * 7, y) > 0.7
+    assert scaled[-1].certificate_.reasons  # a demonstration
+    with_names = make_pipeline(MinMaxScaler().set_output(transform="pandas"), model)
+    with_names.fit(pd.DataFrame(X, columns=["f0", "f1", "f2"]), y)
+    assert with_names[-1].feature_names_in_.tolist() == ["f0", "f1", "f2"]
+
+
+@every_estimator
+def test_grid_search_finds_that_a_larger_epsilon_is_more_accurate(estimator):
+    X, y = table()
+    search = GridSearchCV(
+        estimator(domain=DOMAIN, n_estimators=15, random_state=0), {"epsilon": [1e-4, 100.0]}, cv=3, error_score="raise"
+    )
+    search.fit(X, y)
+    assert search.best_params_ == {"epsilon": 100.0}
+    assert search.best_score_ > 0.7
+    assert search.best_estimator_.epsilon == 100.0
+    assert set(search.predict(X)) <= {0, 1}
+
+
+@every_estimator
+def test_cross_validation_of_tables_with_labels_in_words(estimator):
+    X, y = table()
+    frame = pd.DataFrame(X, columns=["f0", "f1", "f2"])
+    domain = type(DOMAIN)(DOMAIN.features, ("no", "yes"), "y", "documented", "made up")
+    words = np.array(["no", "yes"])[y]
+    model = estimator(domain=domain, n_estimators=15, epsilon=100.0, random_state=0)
+    assert cross_val_score(model, frame, words, cv=4, error_score="raise").mean() > 0.7
+    assert set(cross_val_predict(model, frame, words, cv=4)) <= {"no", "yes"}
+    for scorer in ("roc_auc", "neg_log_loss", "balanced_accuracy", "f1_macro"):
+        assert np.isfinite(get_scorer(scorer)(model.fit(frame, words), frame, words))
