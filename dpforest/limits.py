@@ -9,7 +9,7 @@ MISSING_STRIP: Final = GRID // 11  # codes below a numeric range, for "missing" 
 MIN_CLASSES: Final = 2
 MAX_CLASSES: Final = 50
 MAX_CATEGORIES: Final = 1_000
-MAX_FEATURES: Final = 16_383  # 14 bits in a packed node
+MAX_FEATURES: Final = 16_383  # half of the 15 bits in a packed node; one-vs-rest tests take more columns
 
 MAX_DEPTH: Final = 15
 MAX_TREES: Final = 1_000

@@ -8,7 +8,8 @@ import pytest
 
 from dpforest.privacy import BudgetError, DemoSource, Ledger, SecretSource, release_counts, release_labels
 from dpforest.privacy.rationals import LIMIT, positive_fraction, round_down, round_up
-from dpforest.privacy.release import LABEL_MECHANISMS, rate_for
+from dpforest.privacy.laws import CERTIFIED
+from dpforest.privacy.release import rate_for
 
 COUNTS = np.array([[3, 1], [0, 0], [2, 7], [0, 4]])
 
@@ -16,7 +17,7 @@ COUNTS = np.array([[3, 1], [0, 0], [2, 7], [0, 4]])
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("partition", ["independent", "shared"])
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1, 7), Fraction(3)])
-@pytest.mark.parametrize("mechanism", [*LABEL_MECHANISMS, "discrete-laplace"])
+@pytest.mark.parametrize("mechanism", [*CERTIFIED, "discrete-laplace"])
 def test_every_release_spends_the_budget_exactly(mechanism, epsilon, partition, neighbours):
     for source in (SecretSource(), DemoSource(1)):
         ledger = Ledger(epsilon, neighbours)

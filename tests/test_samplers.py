@@ -15,7 +15,9 @@ from numba.core.dispatcher import Dispatcher
 from scipy.stats import chi2, kstest
 
 from dpforest.privacy import SecretSource, law, samplers
+from dpforest.privacy.laws import CERTIFIED, PUBLISHED
 from dpforest.privacy.noisy_counts import discrete_laplace_pmf, noisy_argmax_law
+from dpforest.privacy.release import DRAW
 from dpforest.privacy.samplers import (
     draw_exponential,
     draw_noisy_counts,
@@ -199,11 +201,8 @@ LEAVES = [(5, 3, 0), (0, 0), (10, 9), (2, 2, 1), (7, 5, 5, 1), (400, 380), (1, *
 @pytest.mark.parametrize("leaf", LEAVES, ids=str)
 def test_labels_follow_their_law(leaf, rate):
     counts = np.tile(leaf, (DRAWS, 1))
-    for mechanism, labels in (
-        ("permute-and-flip", draw_permute_and_flip(counts, rate, FixedWords())),
-        ("exponential", draw_exponential(counts, rate, FixedWords())),
-        ("global-01", draw_exponential(counts, rate, FixedWords(), top_only=True)),
-    ):
+    for mechanism in CERTIFIED:
+        labels = DRAW[mechanism](counts, rate, FixedWords())
         assert labels.dtype == np.uint8
         assert label_p_value(labels, law(mechanism, [leaf], float(rate))[0]) > 1e-4, mechanism
 
@@ -324,11 +323,8 @@ def test_the_systems_entropy():
     counts = np.tile(leaf, (DRAWS, 1))
     for rate in (TENTH, Fraction(1, 7)):
         found = [label_p_value(draw_uniform(DRAWS, 7, SecretSource()), [1 / 7] * 7)]
-        for labels, mechanism in (
-            (draw_permute_and_flip(counts, rate, SecretSource()), "permute-and-flip"),
-            (draw_exponential(counts, rate, SecretSource()), "exponential"),
-            (draw_exponential(counts, rate, SecretSource(), top_only=True), "global-01"),
-        ):
+        for mechanism in CERTIFIED:
+            labels = DRAW[mechanism](counts, rate, SecretSource())
             found.append(label_p_value(labels, law(mechanism, [leaf], float(rate))[0]))
         noisy = draw_noisy_counts(counts[:, :2], 1 / rate, SecretSource()) - counts[:, :2]
         found += [noise_p_value(noisy[:, 0], float(1 / rate)), noise_p_value(noisy[:, 1], float(1 / rate))]
@@ -338,9 +334,7 @@ def test_the_systems_entropy():
 # ---------------------------------------------------------------- simulators
 
 
-@pytest.mark.parametrize(
-    "mechanism", ["permute-and-flip", "exponential", "global-01", "smooth-sensitivity", "smooth-sensitivity-clamped"]
-)
+@pytest.mark.parametrize("mechanism", [*CERTIFIED, *PUBLISHED])
 @pytest.mark.parametrize("leaf", [(5, 3, 0), (0, 0), (3, 4), (9, 8), (2, 2, 1), (0, 0, 0), (7, 5, 5, 1)], ids=str)
 def test_simulated_labels_follow_their_law(leaf, mechanism):
     labels = simulate_labels(np.tile(leaf, (DRAWS, 1)), mechanism, 0.6, seed=3)
@@ -361,10 +355,7 @@ def test_simulated_counts_follow_their_laws(scale):
 @pytest.mark.parametrize(
     "simulate",
     [
-        *[
-            lambda c, seed, m=m: simulate_labels(c, m, 0.3, seed)
-            for m in ("permute-and-flip", "exponential", "global-01", "smooth-sensitivity")
-        ],
+        *[lambda c, seed, m=m: simulate_labels(c, m, 0.3, seed) for m in (*CERTIFIED, *PUBLISHED)],
         lambda c, seed: simulate_noisy_counts(c, 2.0, seed),
         lambda c, seed: simulate_laplace(c, 2.0, seed),
     ],
@@ -383,7 +374,7 @@ def test_one_leafs_counts_move_no_other_leafs_draw(simulate, n_classes):
 
 def test_simulators_at_the_limits():
     counts = np.array([[0, 2**31 - 1], [2**31 - 1, 0], [0, 0]])
-    for mechanism in ("permute-and-flip", "exponential", "smooth-sensitivity", "smooth-sensitivity-clamped"):
+    for mechanism in (*CERTIFIED, *PUBLISHED):
         for rate in (1e-9, 1.0, 1e4):
             labels = simulate_labels(counts, mechanism, rate, seed=2**64 - 1)
             assert rate < 1 or labels[:2].tolist() == [1, 0]

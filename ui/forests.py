@@ -8,7 +8,6 @@ from typing import Any
 import dpforest
 from dpforest.domain import Domain
 from dpforest.models.base import RandomStructureClassifier
-from dpforest.theory import fletcher_islam_depth, jagannathan_depth
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,10 @@ BUDGET = Option(
     "budget",
     "Budget of a leaf",
     "A row is in one leaf of a tree only, so leaves need not share; the paper lets them.",
-    _same({"each leaf has the tree's": "fair", "leaves share it (paper)": "paper"}),
+    {
+        "certified": {"each leaf has the tree's": "fair", "leaves share it (paper)": "paper"},
+        "as_published": {"leaves share it (paper)": "paper", "each leaf has the tree's": "fair"},
+    },
 )
 
 
@@ -98,13 +100,7 @@ class ForestKind:
 
     def default_depth(self, domain: Domain) -> int:
         """Depth that the paper takes for this public schema."""
-        numeric = sum(feature.kind == "numeric" for feature in domain.features)
-        if self.estimator is dpforest.MajorityLabelForestClassifier:
-            return fletcher_islam_depth(numeric, domain.n_features - numeric)
-        if self.estimator is dpforest.JagannathanForestClassifier:
-            sizes = [f.n_codes if f.kind == "categorical" else 2 for f in domain.features]
-            return jagannathan_depth(domain.n_features, sum(sizes) / len(sizes), None)
-        return 8 if self.estimator is dpforest.RandomDecisionForestClassifier else 6
+        return self.estimator().plan(domain, 1).depth
 
 
 FORESTS = {

@@ -39,7 +39,7 @@ def choose() -> Choice | None:
     return None if table is None else Choice(table, settings)
 
 
-def _select(title: str, options: list[str], key: str, help: str, names: dict[str, str] | None = None) -> str:
+def _select(title: str, options: list[str], key: str, help: str) -> str:
     """A select box in the URL; what is not an option counts as the first one."""
     _known(key, options)
     value = st.selectbox(title, options, key=key, bind=LINKED, help=help)

@@ -115,7 +115,9 @@ class RandomStructureClassifier(ClassifierMixin, BaseEstimator):
             Used only where it is public (replace-one) or where a paper uses it (as published).
         """
         if not domain.classes:
-            raise ValueError("The domain has no classes, and a fit would read them from the data; give Domain(..., classes=...).")
+            raise ValueError(
+                "The domain has no classes, and a fit would read them from the data; give Domain(..., classes=...)."
+            )
         return preview(
             self.plan(domain, n_rows),
             domain,

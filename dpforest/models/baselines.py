@@ -87,7 +87,7 @@ class _EvenForest(RandomStructureClassifier):
 
     max_depth: int
     n_quantiles: int
-    budget: str
+    budget: str | None
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class _EvenForest(RandomStructureClassifier):
         n_estimators: int = 21,
         max_depth: int = 6,
         n_quantiles: int = 10,
-        budget: str = "fair",
+        budget: str | None = None,
         neighbours: str = "add-remove",
         mode: str = "certified",
         domain: Domain | None = None,
@@ -117,7 +117,8 @@ class _EvenForest(RandomStructureClassifier):
         self.n_jobs = n_jobs
 
     def _even_plan(self, mechanism: str) -> Plan:
-        check_choice("budget", self.budget, ("fair", "paper"))
+        check_choice("budget", self.budget, (None, "fair", "paper"))
+        budget = self.budget or ("paper" if self.mode == "as_published" else "fair")
         check_count("max_depth", self.max_depth, 0, MAX_DEPTH)
         return Plan(
             n_trees=self.n_estimators,
@@ -128,7 +129,7 @@ class _EvenForest(RandomStructureClassifier):
             categorical="ordered",
             thresholds="quantised",
             n_quantiles=self.n_quantiles,
-            leaf_shares=2**self.max_depth if self.budget == "paper" else 1,
+            leaf_shares=2**self.max_depth if budget == "paper" else 1,
             as_published=self.mode == "as_published",
         )
 
@@ -143,8 +144,9 @@ class RandomForestLaplaceClassifier(_EvenForest):
     max_depth : int, default=6
     n_quantiles : int, default=10
         Thresholds are equally spaced cuts of the public range into this many parts.
-    budget : {"fair", "paper"}, default="fair"
+    budget : {"fair", "paper"} or None, default=None
         "paper" divides a tree's budget evenly among its leaves although they are disjoint: a handicap of 2^depth.
+        None: "fair", as published "paper".
     neighbours, mode, domain, structure_seed, random_state, n_jobs
         As in `MajorityLabelForestClassifier`.
 

@@ -4,11 +4,9 @@ from dpforest.checks import check_choice
 from dpforest.domain import Domain
 from dpforest.limits import LEAF_CAP
 from dpforest.models.base import RandomStructureClassifier
-from dpforest.models.plan import PUBLISHED, Plan
+from dpforest.models.plan import Plan
+from dpforest.privacy.laws import CERTIFIED, PUBLISHED
 from dpforest.theory import fletcher_islam_depth
-
-CERTIFIED_MECHANISMS = ("permute-and-flip", "exponential", "global-01")
-PUBLISHED_MECHANISMS = ("smooth-sensitivity", "smooth-sensitivity-clamped")
 
 
 class MajorityLabelForestClassifier(RandomStructureClassifier):
@@ -97,7 +95,7 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
         self.n_jobs = n_jobs
 
     def _plan(self, domain: Domain, n_rows: int) -> Plan:
-        check_choice("leaf_mechanism", self.leaf_mechanism, (None, *CERTIFIED_MECHANISMS, *PUBLISHED_MECHANISMS))
+        check_choice("leaf_mechanism", self.leaf_mechanism, (None, *CERTIFIED, *PUBLISHED))
         published = self.mode == "as_published"
         mechanism = self.leaf_mechanism or ("smooth-sensitivity" if published else "permute-and-flip")
         partition = self.partition or ("blocks" if published else "independent")

@@ -14,7 +14,6 @@ from dpforest.trees.random_trees import CATEGORICAL, grow_random_trees
 from dpforest.voting import NEGATIVE_RULES, VOTING, uniform
 
 COUNTS = ("discrete-laplace", "continuous-laplace")  # mechanisms that release counts; the others release labels
-PUBLISHED = ("smooth-sensitivity", "smooth-sensitivity-clamped", "continuous-laplace")  # kept out of every release
 
 
 @dataclass(frozen=True)

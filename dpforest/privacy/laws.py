@@ -13,6 +13,8 @@ from typing import Final
 
 import numpy as np
 
+# Proved and enumerated; everything that may be released names one of these or noisy counts.
+NOISY_COUNTS: Final = "discrete-laplace"
 CERTIFIED: Final = ("permute-and-flip", "exponential", "global-01")
 PUBLISHED: Final = ("smooth-sensitivity", "smooth-sensitivity-clamped")
 CLAMP: Final = 50.0  # the exponent's cap in the author's code

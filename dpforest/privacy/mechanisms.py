@@ -9,11 +9,10 @@ from typing import Final
 import numpy as np
 
 from dpforest.privacy import laws
-from dpforest.privacy.laws import CERTIFIED, PUBLISHED
+from dpforest.privacy.laws import CERTIFIED, NOISY_COUNTS, PUBLISHED
 from dpforest.privacy.ledger import rows_changed
 from dpforest.privacy.noisy_counts import noisy_argmax_law
 
-NOISY_COUNTS: Final = "discrete-laplace"
 MECHANISMS: Final = (*CERTIFIED, NOISY_COUNTS, *PUBLISHED)
 _FAR: Final = 100_000  # "far below the two contenders": rows that the other classes are behind
 

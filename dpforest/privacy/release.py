@@ -12,18 +12,26 @@ is two such changes.
 - ``partition="blocks"``: an extra row moves the borders of all blocks, so nothing is parallel. Refused.
 """
 
+from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Final
 
 import numpy as np
 
 from dpforest.limits import BLOCK_ROWS
 from dpforest.privacy import samplers, simulators
+from dpforest.privacy.laws import CERTIFIED, NOISY_COUNTS
 from dpforest.privacy.ledger import BudgetError, Ledger, rows_changed
 from dpforest.privacy.randomness import ASSIGNMENT, DemoSource, SecretSource
 from dpforest.privacy.rationals import positive_fraction, round_down, round_up
 
-LABEL_MECHANISMS: Final = ("permute-and-flip", "exponential", "global-01")
+# The exact sampler of each mechanism that may draw labels: a name without one is not released.
+DRAW: Final[dict[str, Callable[..., np.ndarray]]] = {
+    "permute-and-flip": samplers.draw_permute_and_flip,
+    "exponential": samplers.draw_exponential,
+    "global-01": partial(samplers.draw_exponential, top_only=True),
+}
 PARTITIONS: Final = ("independent", "shared")
 BLOCKS_REFUSED: Final = (
     "Splitting the rows into equal blocks cannot be certified: one row more or less changes the size of every block, "
@@ -37,8 +45,15 @@ def rate_for(mechanism: str, epsilon: Fraction, *, n_trees: int, partition: str,
 
     ``global-01`` takes ε/2 where the others take ε or ε/2: it is the ablation of Fletcher & Islam, figure 4, with
     weights exp(ε u / 2), so that it costs only ε/2 under add-remove; the ledger is charged just that. (Under
-    replace-one a row that moves to another leaf costs that twice, so ε/2 is also the most that may be taken there.)
+    replace-one a row that moves to another leaf costs that twice; ε/2 is right for every number of classes.)
+
+    Raises
+    ------
+    BudgetError
+        For a mechanism without a proof, and for blocks.
     """
+    if mechanism not in (*CERTIFIED, NOISY_COUNTS):
+        raise BudgetError(f"{mechanism!r} has no proof of privacy, so it has no rate.")
     if partition == "blocks":
         raise BudgetError(BLOCKS_REFUSED)
     if partition not in PARTITIONS:
@@ -114,15 +129,13 @@ def release_labels(
     BudgetError
         Where the budget does not cover it, or nothing could (blocks, mechanisms that are not private).
     """
-    if mechanism not in LABEL_MECHANISMS:
-        raise BudgetError(f"{mechanism!r} has no proof of privacy; certified are {', '.join(LABEL_MECHANISMS)}.")
+    if mechanism not in CERTIFIED:
+        raise BudgetError(f"{mechanism!r} has no proof of privacy; certified are {', '.join(CERTIFIED)}.")
+    draw = DRAW[mechanism]
     rate = _charge(mechanism, counts, epsilon, n_trees, partition, neighbours, ledger, what)
     if isinstance(source, DemoSource):
         return simulators.simulate_labels(counts, mechanism, float(rate), source.seed)
-    rate = round_down(rate)
-    if mechanism == "permute-and-flip":
-        return samplers.draw_permute_and_flip(counts, rate, source)
-    return samplers.draw_exponential(counts, rate, source, top_only=mechanism == "global-01")
+    return draw(counts, round_down(rate), source)
 
 
 def release_counts(

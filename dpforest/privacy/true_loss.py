@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from dpforest.privacy.laws import CERTIFIED, PUBLISHED, published_exponent
+from dpforest.privacy.laws import CERTIFIED, NOISY_COUNTS, PUBLISHED, published_exponent
 from dpforest.privacy.ledger import ADD_REMOVE, rows_changed
 
 Change = list[tuple[int, np.ndarray, np.ndarray]]  # (labels in this role, log P before, log P after)
@@ -74,7 +74,7 @@ def true_loss(
     rate = float(rate)
     if mechanism == "smooth-sensitivity":
         return math.inf
-    if mechanism in (*CERTIFIED, "discrete-laplace", CONTINUOUS):
+    if mechanism in (*CERTIFIED, NOISY_COUNTS, CONTINUOUS):
         added, replaced = rate, 2 * rate
     elif mechanism == "smooth-sensitivity-clamped":
         added = max(_worst(c) for c in _changes(rate, n_classes, clamped=True, replaced=False))
