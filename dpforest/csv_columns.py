@@ -18,14 +18,14 @@ from dpforest.limits import MANY_DISTINCT, MAX_CATEGORIES
 MISSING_TEXTS = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "<NA>")
 MISSING_NUMBERS = ("-", "--", ".", "None", "none", "Na", "na", "missing", "unknown", "#DIV/0!", "#VALUE!", "#REF!")
 
-_DECIMAL_COMMA = r"^[+-]?(\d+|\d{1,3}([. ' \x{2019}\x{a0}\x{202f}]\d{3})+)?(,\d+)?([eE][+-]?\d+)?$"
+_DECIMAL_COMMA = r"^[+-]?((\d+|\d{1,3}([. ' \x{2019}\x{a0}\x{202f}]\d{3})+)(,\d*)?|,\d+)([eE][+-]?\d+)?$"
 _GROUPS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?$"
 _POINT_NUMBER = r"^[+-]?\d+(\.\d+)?$"
 _PLAIN_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?(?i:inf|infinity)$"
 _WHOLE = r"^[+-]?\d+$"
-_CELL_BY_CELL = {  # of a decimal mark: what is a number, with groups of three or without, and what stands between groups
+_CELL_BY_CELL = {  # decimal mark: (what a number looks like, what may stand between its thousands)
     ".": (rf"{_GROUPS}|{_PLAIN_NUMBER}", ","),
-    ",": (rf"{_DECIMAL_COMMA}|^[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?$", r"[. ' \x{2019}\x{a0}\x{202f}]"),
+    ",": (_DECIMAL_COMMA, r"[. ' \x{2019}\x{a0}\x{202f}]"),
 }
 _LEADING_ZERO = r"^[+-]?0\d"
 _TIME = r"([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[AaPp][Mm])?(Z|[+-]\d{2}:?\d{2})?)?"
@@ -114,7 +114,7 @@ def numbers_one_by_one(raw: pa.ChunkedArray, decimal: str) -> tuple[pd.Series, l
 
 
 def texts_one_by_one(raw: pa.ChunkedArray, listed: Sequence[str], decimal: str) -> pd.Series:
-    """Text cells, each read by itself: as the listed text that it is, or is the same number as, or missing, or as is."""
+    """Text cells, each read by itself: the listed text that it is, or is the same number as; else missing or as is."""
     cells = pc.utf8_trim_whitespace(raw).combine_chunks().dictionary_encode()
     texts = cells.dictionary
     known = {text.strip(): text for text in reversed(listed)} | {text: text for text in listed}

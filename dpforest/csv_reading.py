@@ -230,7 +230,7 @@ def _split(words: str, mark: str, n_columns: int) -> pa.Table:
 
 def _garbled(words: str) -> list[str]:
     n = words.count("\ufffd")
-    return [f"{counted(n, 'character')} could not be read and {'is' if n == 1 else 'are'} shown as \ufffd."] if n else []
+    return [f"{counted(n, 'character')} that could not be read, shown as \ufffd."] if n else []
 
 
 def _breaks(words: str, n_rows: int) -> list[str]:

@@ -70,9 +70,7 @@ class Settings:
     def __str__(self) -> str:
         marks = "commas" if self.decimal == "," else "points"
         some = f" (points in {json.dumps(self.points, ensure_ascii=False)})" if self.points else ""
-        return (
-            f"the file is {self.encoding} text with {self.delimiter!r} between columns and decimal {marks}{some}"
-        )
+        return f"the file is {self.encoding} text with {self.delimiter!r} between columns and decimal {marks}{some}"
 
     @classmethod
     def stated_in(cls, words: str) -> Settings:

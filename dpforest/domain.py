@@ -253,7 +253,13 @@ def _origin(source: str, note: str) -> str:
 def _source(word: str, note: str | None, entry: dict[str, Any]) -> tuple[str, str]:
     """A catalogue's word for a source as one of ours, with its note; half a documented range is still a leak."""
     if word in ("documented", "physical"):
-        return "documented", note or entry.get("documentation") or f"{entry['title']}, {entry['uci_url']}"
+        where = note or entry.get("documentation") or entry.get("uci_url")
+        if not where:
+            raise DomainError(
+                f"The catalogue calls a part of {entry.get('title', 'a table')!r} documented, but not where; add a "
+                "domain_note to it, or a documentation to the table."
+            )
+        return "documented", where
     return "data", note or ("highest value" if word == "documented-low" else "")
 
 

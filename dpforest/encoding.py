@@ -156,8 +156,9 @@ def _matrix(features: Sequence[Feature], X: Any) -> np.ndarray:
 
 
 def as_array(cells: Any) -> np.ndarray:
-    """An array as it is. Lists become arrays of objects: a common type for all cells would change what single ones say."""
-    return np.asarray(cells) if hasattr(cells, "dtype") or hasattr(cells, "__array__") else np.array(cells, dtype=object)
+    """An array as it is. Lists become arrays of objects, for a common type would change what single cells say."""
+    has_type = hasattr(cells, "dtype") or hasattr(cells, "__array__")
+    return np.asarray(cells) if has_type else np.array(cells, dtype=object)
 
 
 def numbers(feature: Feature, column: Any) -> np.ndarray:
@@ -211,7 +212,7 @@ def _number(cell: Any) -> float | None:
     try:
         return float(cell)
     except OverflowError:
-        return math.copysign(math.inf, cell)
+        return math.inf if cell > 0 else -math.inf  # type: ignore[operator]
     except ValueError:
         return None
 

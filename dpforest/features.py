@@ -30,6 +30,8 @@ def text(value: object) -> str:
     >>> text(1), text(1.0), text("1"), text(0.5), text(True)
     ('1', '1', '1', '0.5', 'True')
     """
+    if isinstance(value, str):
+        return str.__str__(value)  # of a member of an enumeration of texts: the text, as where pandas stores texts
     if isinstance(value, (bool, np.bool_)):
         return str(bool(value))
     if isinstance(value, (float, np.floating)) and value.is_integer():

@@ -5,6 +5,9 @@ import math
 import pickle
 import tracemalloc
 from dataclasses import replace
+from decimal import Decimal
+from enum import StrEnum
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -181,6 +184,83 @@ class TestCategoricalCodes:
         assert schema.encode(np.array([[50.0, 7.0], [0.0, 0.0]])).tolist() == [[32768, 1], [0, 0]]
 
 
+class Colour(StrEnum):
+    RED = "1"
+
+    def __str__(self):
+        return "red"
+
+
+def objects(*cells):
+    column = np.empty(len(cells), dtype=object)
+    column[:] = cells
+    return column
+
+
+class TestCellByCell:
+    """Equal is not the same: what else stands in a column must not change how a cell is read."""
+
+    ONE = domain(Feature("c", "categorical", categories=("1", "2"), missing="own"), classes=("1", "True"))
+
+    @pytest.mark.parametrize(
+        ("stranger", "code"),
+        [(True, 2), (np.True_, 2), (Decimal("1.0"), 2), (Decimal(1), 0), (1.0, 0), (np.float32(1), 0), (Fraction(1), 0)]
+        + [(Colour.RED, 0), ("1", 0), (b"1", 2), (None, 2), (pd.Timestamp(1), 2), (1 + 0j, 2)],
+    )
+    @pytest.mark.parametrize("ordinary", [1, "1", 1.0])
+    def test_objects_that_are_equal_are_read_apart(self, stranger, code, ordinary):
+        cells = objects(stranger, ordinary, ordinary)
+        for X in (pd.DataFrame({"c": pd.Series(cells, dtype=object)}), cells[:, None], [[cell] for cell in cells]):
+            assert self.ONE.encode(X).ravel().tolist() == [code, 0, 0]
+        assert self.ONE.report(pd.DataFrame({"c": cells})).loc["c", "unlisted"] == (code == 2 and stranger is not None)
+
+    def test_equal_objects_of_one_type_and_two_texts(self):
+        schema = domain(Feature("c", "categorical", categories=("1.0", "1.00"), missing="own"))
+        for cells in (objects(Decimal("1.0"), Decimal("1.00")), objects(Decimal("1.00"), Decimal("1.0"))):
+            assert schema.encode(cells[:, None]).ravel().tolist() == [schema.features[0].code(cell) for cell in cells]
+
+    @pytest.mark.parametrize("first", [[], [True], ["True"], [1.0]])
+    def test_labels(self, first):
+        expected = [{"True": 1}.get(str(label), 0) for label in first] + [0, 0]
+        for y in ([*first, 1, 1], objects(*first, 1, 1), pd.Series(objects(*first, 1, 1), dtype=object)):
+            assert self.ONE.encode_labels(y).tolist() == expected
+
+    def test_lists_get_no_common_type(self):
+        schema = domain(Feature("b", "categorical", categories=("False", "True"), missing="own"))
+        assert schema.encode([[True], [False]]).ravel().tolist() == [1, 0]
+        assert schema.encode([[True], [False], [2]]).ravel().tolist() == [1, 0, 2]
+        assert schema.encode([[True], [False], ["x"], [0.5]]).ravel().tolist() == [1, 0, 2, 2]
+
+    def test_dates_among_objects(self):
+        day = np.datetime64("2020-01-01")
+        schema = domain(Feature("d", "categorical", categories=("2020-01-01",), missing="own"))
+        assert (
+            schema.encode(objects(day, day)[:, None]).tolist()
+            == schema.encode(objects(day, "x")[:, None]).tolist()[:1] * 2
+        )
+
+    def test_numbers_among_objects(self):
+        cells = objects(25, "25", " 2.5e1 ", 25.0, Decimal("25.0"), Fraction(50, 2), np.float32(25), True, None, pd.NA)
+        codes = domain(replace(AGE, missing="own")).encode(cells[:, None]).ravel().tolist()
+        code = replace(AGE, missing="own").code
+        assert codes == [code(25)] * 7 + [code(1), 0, 0]
+
+    @pytest.mark.parametrize(
+        "stranger", ["old", "1_0", "nan", "", b"1", 1j, pd.Timedelta(1), np.timedelta64(1, "D"), "٣"]
+    )
+    def test_what_is_no_number_is_refused(self, stranger):
+        with pytest.raises(DomainError, match="1 cell without a number"):
+            domain(AGE).encode(objects(1, stranger)[:, None])
+
+    @pytest.mark.parametrize("huge", [10**400, -(10**400), "1e999", Decimal("-1e999")])
+    def test_what_is_no_float_is_infinite(self, huge):
+        with pytest.raises(DomainError, match="contains infinity"):
+            domain(AGE).encode(objects(1, huge)[:, None])
+
+    def test_odd_classes_beside_whole_labels(self):
+        assert domain(AGE, classes=("²", "--5", "1")).encode_labels(np.array([1, 1])).tolist() == [2, 2]
+
+
 class TestRefusals:
     @pytest.mark.parametrize(
         ("X", "message"),
@@ -343,6 +423,18 @@ class TestSchema:
         assert Domain.from_dict(json.loads(json.dumps(schema.to_dict()))) == schema
         assert pickle.loads(pickle.dumps(schema)) == schema
 
+    def test_how_rows_are_written_is_public(self):
+        schema = Domain((AGE,), (0, 1), "ill", "asserted", "yes or no", "the file is written so")
+        assert schema.assumptions()[-1] == (
+            "Everybody may know that the file is written so, and each cell is read by itself."
+        )
+        assert Domain.from_dict(json.loads(json.dumps(schema.to_dict()))) == schema
+        older = schema.to_dict()
+        del older["reading"]
+        assert Domain.from_dict(older) == replace(schema, reading="")
+        with pytest.raises(DomainError, match="reading"):
+            replace(schema, reading=None)
+
     def test_a_catalogue_entry_half_documented_is_a_leak(self):
         entry = {
             "title": "T",
@@ -440,3 +532,12 @@ class TestInfer:
     def test_refusals(self, X, y, message):
         with pytest.raises(DomainError, match=message):
             Domain.infer(X, y)
+
+
+def test_a_catalogue_cannot_call_something_documented_without_saying_where():
+    attribute = {"name": "age", "kind": "numeric", "low": 0, "high": 9, "domain_source": "documented"}
+    entry = {"title": "Tiny", "attributes": [attribute], "label": "ill", "label_values": ["no", "yes"]}
+    with pytest.raises(DomainError, match="but not where"):
+        Domain.from_catalogue({**entry, "label_source": "documented", "uci_url": ""})
+    named = Domain.from_catalogue({**entry, "label_source": "documented", "documentation": "tiny.names"})
+    assert named.leaks() == []

@@ -2,6 +2,7 @@
 
 import os
 
+import numba
 import numpy as np
 import pandas as pd
 import pytest
@@ -39,6 +40,7 @@ def table(n: int = 400, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return X, (X[:, 0] + X[:, 1] > 1).astype(int)
 
 
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="hundreds of fits of up to 100 trees in pure Python")
 # Tables of the checks come without a domain, so that bounds are read and the forests say so.
 @pytest.mark.filterwarnings("ignore::dpforest.PrivacyLeakWarning")
 # scikit-learn itself casts labels that are infinite to integers, before it refuses them.

@@ -3,13 +3,15 @@
 import hashlib
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from dpforest import csv_reading
-from dpforest.domain import DomainError
+from dpforest.csv_text import Settings
+from dpforest.domain import Domain, DomainError, Feature
 from dpforest.tables import (
     DATA,
     SYNTHETIC,
@@ -142,6 +144,173 @@ class TestCells:
             "'?' is read as missing in 'city'.",
         )
         assert csv.decimal == ","
+
+
+class TestCellByCell:
+    """Once there is a domain, a row more in the file changes the reading of no other."""
+
+    def read(self, feature, *cells, mark=",", **settings):
+        text = f"v{mark}y\n" + "".join(f'"{cell}"{mark}k\n' for cell in cells)
+        csv = read_csv(text.encode())
+        domain = Domain((feature,), reading=str(Settings(delimiter=mark, **settings)))
+        return csv.read_with(domain)["v"], csv.unread(domain)
+
+    NUMBER = Feature("v", "numeric", -10_000, 10_000, missing="own")
+
+    def category(self, *categories):
+        return Feature("v", "categorical", categories=categories, missing="own")
+
+    @pytest.mark.parametrize(
+        ("cells", "decimal", "values"),
+        [
+            (("1", "-2.5", "+.5e1", "5.", "1,234", "-1,234.5", "007"), ".", [1, -2.5, 5, 5, 1234, -1234.5, 7]),
+            (("1,5", ",5", "5,", "1.234", "1 234,5", "1.234,5e1"), ",", [1.5, 0.5, 5, 1234, 1234.5, 12345]),
+            (("", "?", "NA", "-", "unknown", "#DIV/0!"), ".", [None] * 6),
+            (("", "?", "NA", "-", "unknown", "#DIV/0!"), ",", [None] * 6),
+        ],
+    )
+    def test_numbers(self, cells, decimal, values):
+        read, unread = self.read(self.NUMBER, *cells, mark=";", decimal=decimal)
+        assert [None if np.isnan(x) else x for x in read] == values
+        assert not unread
+
+    @pytest.mark.parametrize(
+        ("cell", "decimal"),
+        [
+            ("x", "."),
+            ("+", "."),
+            ("e5", "."),
+            ("+", ","),
+            ("e5", ","),
+            (",", ","),
+            ("1,5", "."),
+            ("1.5", ","),
+            ("12,34", "."),
+            ("0x1", "."),
+            ("1_0", "."),
+            ("1e999", "."),
+            ("inf", "."),
+        ]
+        + [("9" * 400, "."), ("2020-01-01", "."), ("٣", ".")],
+    )
+    def test_what_is_no_number_is_missing_and_said(self, cell, decimal):
+        read, unread = self.read(self.NUMBER, "1", cell, "2", decimal=decimal)
+        assert read.isna().tolist() == [False, True, False]
+        assert unread == [f"1 cell of 'v' is no number and counts as missing; the first is {cell[:40]!r}."]
+        refused = Domain((replace(self.NUMBER, missing="refuse"),))
+        with pytest.raises(DomainError, match="1 missing cell"):
+            refused.encode(read.to_frame())
+
+    @pytest.mark.parametrize(
+        ("categories", "cells", "values"),
+        [
+            (("1", "2"), ("1", "1.0", " 2.00 ", "+1", "0.1e1", "01", "x"), ["1", "1", "2", "1", "1", "01", "x"]),
+            (("0.5",), (".5", "0.50", "0.5"), ["0.5"] * 3),
+            (("1.0",), ("1.0", "1"), ["1.0", "1"]),
+            (("a", "NA"), ("a", "NA", "?", ""), ["a", "NA", None, None]),
+            (("a ", "b"), ("a", " a", "b"), ["a ", "a ", "b"]),
+            (("1234567890123456",), ("1234567890123456", "1234567890123456.0"), ["1234567890123456"] * 1 + [None]),
+        ],
+    )
+    def test_categories(self, categories, cells, values):
+        read, _ = self.read(self.category(*categories), *cells)
+        if values[-1] is None and cells[-1]:
+            values = [*values[:-1], cells[-1]]  # too long to be compared as a number
+        assert [None if pd.isna(cell) else cell for cell in read] == values
+
+    def test_categories_in_a_file_with_decimal_commas(self):
+        read, _ = self.read(self.category("1", "2.5"), "1,0", "2,50", "2.5", mark=";", decimal=",")
+        assert read.tolist() == ["1", "2.5", "2.5"]
+
+    @pytest.mark.parametrize("extra", ["x", "", "true", "1e999", "007", "9" * 30, "1,5", "2020-01-01"])
+    @pytest.mark.parametrize("first", [True, False])
+    def test_a_cell_more_moves_no_other(self, extra, first):
+        cells = ["1.0", "2.0", "1.0", "1,234"]
+        more = [extra, *cells] if first else [*cells, extra]
+        for feature in (self.category("1", "2"), self.NUMBER):
+            alone = Domain((feature,)).encode(self.read(feature, *cells)[0].to_frame())
+            codes = Domain((feature,)).encode(self.read(feature, *more)[0].to_frame())
+            assert (codes[1:] if first else codes[:-1]).tolist() == alone.tolist()
+
+    def test_a_byte_that_is_no_character_changes_its_own_cell_only(self):
+        domain = Domain((Feature("city", "categorical", categories=("Köln", "Ulm"), missing="own"),))
+        rows = "city,y\nKöln,0\nUlm,1\n".encode()
+        for bad in (b"\xff", b"\xe4", b"\xc3", b"\xf0\x9f"):
+            for data in (rows + bad + b",1\n", rows + b'"' + bad + b'",1\n'):
+                assert domain.encode(read_csv(data).read_with(domain)).ravel().tolist() == [0, 1, 2]
+
+    def test_one_bad_byte_does_not_make_a_file_latin1(self):
+        csv = read_csv("city,y\nKöln,0\nKöln,1\n".encode() + b"\xff,1\n")
+        assert csv.encoding == "UTF-8"
+        assert csv.table["city"].tolist() == ["Köln", "Köln", "\ufffd"]
+        assert "1 character that could not be read" in notes(csv)
+
+    def test_latin1_is_read_byte_by_byte(self):
+        rows = "a,y\n“x”,1\ny–z,2\n".encode("cp1252")
+        for data in (rows, rows + b"\x81,3\n"):  # a byte that Windows leaves open
+            csv = read_csv(data)
+            domain = replace(suggest_domain(read_csv(rows), "y"), reading=csv.reading)
+            assert csv.table["a"].tolist()[:2] == csv.read_with(domain)["a"].tolist()[:2] == ["“x”", "y–z"]
+
+    @pytest.mark.parametrize(
+        "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "latin-1"]
+    )
+    @pytest.mark.parametrize("mark", [",", ";", "\t", "|", "'"])
+    def test_a_suggested_domain_reads_the_same(self, encoding, mark):
+        told = f"sep={mark}\n" if mark == "'" else ""
+        rows = [("größe", "a", "lat", "y"), ("1;5", "Ünal", "0.5", "0"), ("2;5", "Åse", "1.234", "1")]
+        text = told + "\n".join(mark.join(row) for row in rows).replace("1;5", '"1,5"').replace("2;5", '"2,5"')
+        csv = read_csv(text.encode(encoding))
+        domain = suggest_domain(csv, "y")
+        assert Settings.stated_in(domain.reading).points == ("lat",)
+        read = csv.read_with(domain)
+        assert read.columns.tolist() == ["größe", "a", "lat", "y"]
+        assert read["größe"].tolist() == [1.5, 2.5]
+        np.testing.assert_array_equal(domain.encode(read), domain.encode(csv.table))
+        np.testing.assert_array_equal(domain.encode_labels(read["y"]), domain.encode_labels(csv.table["y"]))
+
+    def test_file_settings_are_stated_in_the_certificate(self):
+        csv = read_csv(b"size;city;y\n1,5;Bonn;1\n2,5;Ulm;2\n")
+        assert suggest_domain(csv, "y").assumptions() == [
+            "Everybody may know that the file is UTF-8 text with ';' between columns and decimal commas, and each cell "
+            "is read by itself."
+        ]
+
+    @pytest.mark.parametrize(
+        "settings",
+        [
+            Settings(),
+            Settings("Latin-1", "'", ",", ("a", 'with "quotes")', "ö]")),
+            Settings("UTF-16-LE", "\t", ","),
+            Settings("UTF-8", "\\"),
+        ],
+    )
+    def test_settings_are_found_again_among_other_words(self, settings):
+        assert Settings.stated_in(str(settings)) == settings
+        assert Settings.stated_in(f"it is a survey; {settings}, and so on (see [1])") == settings
+        assert Settings.stated_in("nothing of the kind") == Settings.stated_in("") == Settings()
+
+    def test_the_label_may_be_absent_and_a_column_may_not(self):
+        csv = read_csv(b"a;b\n1;2\n3;4\n")
+        a = Feature("a", "numeric", 0, 9)
+        assert csv.read_with(Domain((a,), (0, 1), "y", reading=csv.reading)).columns.tolist() == ["a"]
+        with pytest.raises(
+            DomainError, match=r"no column 'a' when it is read as its domain states \(the file is UTF-8"
+        ):
+            csv.read_with(Domain((a,)))
+        with pytest.raises(TableError, match="'EBCDIC' is not known"):
+            csv.read_with(Domain((a,), reading=str(Settings("EBCDIC"))))
+
+    def test_an_open_quote_does_not_swallow_rows(self):
+        with pytest.raises(TableError, match="is opened after line 3 and never closed|cannot be split"):
+            read_csv(b'a,b\n"1",2\n5"6,3\n"x,1\n4,5\n')
+
+    def test_labels_are_read_like_categories(self):
+        csv = read_csv(b"a,y\n1,1.0\n2,2\n3, 1 \n4,\n")
+        domain = Domain((Feature("a", "numeric", 0, 9),), (1, 2), "y", "asserted", "made up")
+        assert domain.encode_labels(csv.read_with(domain)["y"].iloc[:3]).tolist() == [0, 1, 0]
+        with pytest.raises(DomainError, match="'y' is missing in 1 row"):
+            domain.encode_labels(csv.read_with(domain)["y"])
 
 
 class TestKindsOfColumns:
@@ -336,6 +505,8 @@ class TestBundled:
         assert whole.n_left_out == entry["n_rows"] - entry["rows_complete"]
         assert not whole.table.isna().any(axis=None)
         assert all(feature.missing == "refuse" for feature in whole.domain.features)
+        assert "rows with missing values were left out, each judged by itself" in whole.domain.assumptions()[-1]
+        assert not data.domain.reading
         attribution = (DATA / "ATTRIBUTION.md").read_text()
         assert f"`{name}`" in attribution
         assert entry["uci_url"] in attribution

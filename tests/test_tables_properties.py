@@ -4,12 +4,16 @@ import contextlib
 import csv as csv_writer
 import io
 import json
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from dpforest.csv_text import Settings
 from dpforest.domain import Domain, DomainError, Feature
 from dpforest.tables import CsvTable, TableError, label_candidates, read_csv, suggest_domain
 
@@ -160,3 +164,139 @@ def test_labels_are_mapped_once_and_back(classes, random):
     domain = Domain((Feature("x", "numeric", 0, 1),), tuple(classes))
     for same in (y, y.astype(float), y.astype(str), pd.Series(y), pd.Series(y).astype("category")):
         assert [classes[code] for code in domain.encode_labels(same)] == y.tolist()
+
+
+# One row more anywhere, and what becomes of the others: nothing.
+
+ONES = [
+    "1",
+    " 1 ",
+    "1.0",
+    1,
+    1.0,
+    True,
+    np.True_,
+    np.float32(1),
+    np.int8(1),
+    Decimal(1),
+    Decimal("1.0"),
+    Fraction(1),
+    1j,
+]
+STRANGE = [None, np.nan, pd.NA, pd.NaT, "", "NA", b"1", (1,), (True,), 2**70, 0.1, np.float32(0.1), np.inf, "x"]
+DATES = [pd.Timestamp("2020-01-01"), np.datetime64("2020-01-01"), np.timedelta64(1, "D"), "2020-01-01"]
+NUMBERS = [
+    0,
+    1,
+    True,
+    False,
+    2.5,
+    -0.0,
+    np.float32(0.1),
+    2**60,
+    Decimal("0.10"),
+    Fraction(1, 3),
+    "1",
+    " 2.50",
+    None,
+    pd.NA,
+]
+OBJECTS = st.one_of(
+    st.sampled_from(ONES + STRANGE + DATES), st.integers(-3, 3), st.floats(width=16), st.text(max_size=2)
+)
+MIXED = Domain(
+    (
+        Feature("number", "numeric", -1, 3, missing="own"),
+        Feature(
+            "text", "categorical", categories=("1", "True", "0", "False", "2020-01-01", "x", "(1,)"), missing="own"
+        ),
+        Feature("other", "categorical", categories=("1.0", "", "b'1'", "0.1", "2"), missing="value", missing_value="2"),
+    ),
+    tuple(map(str, range(-3, 4))) + ("True", "1.0", "x"),
+)
+LABELS = st.sampled_from([0, 1, "1", "1.0", True, 1.0, np.int8(2), Decimal("1.0"), "x"])
+ROWS = st.tuples(st.sampled_from(NUMBERS), OBJECTS, OBJECTS, LABELS)
+
+
+def as_objects(rows):
+    table = np.empty((len(rows), len(rows[0])), dtype=object)
+    for i, row in enumerate(rows):
+        for j, cell in enumerate(row):
+            table[i, j] = cell
+    return table
+
+
+def as_frame(rows):
+    return pd.DataFrame({name: pd.Series(as_objects(rows)[:, j], dtype=object) for j, name in enumerate(MIXED.names)})
+
+
+def as_list(rows):
+    return [[str(cell) if isinstance(cell, tuple) else cell for cell in row] for row in rows]
+
+
+@pytest.mark.parametrize("form", [as_frame, as_objects, as_list])
+@given(rows=st.lists(ROWS, min_size=1, max_size=6), extra=ROWS, where=st.integers(0, 6))
+@settings(max_examples=300)
+def test_a_row_more_changes_no_code_of_the_others(form, rows, extra, where):
+    where = min(where, len(rows))
+    more = [*rows[:where], extra, *rows[where:]]
+    before, after = (MIXED.encode(form([row[:3] for row in some])) for some in (rows, more))
+    np.testing.assert_array_equal(np.delete(after, where, axis=0), before)
+    for labels in (list, lambda y: as_objects([y])[0], lambda y: pd.Series(as_objects([y])[0], dtype=object)):
+        before, after = (MIXED.encode_labels(labels([row[3] for row in some])) for some in (rows, more))
+        np.testing.assert_array_equal(np.delete(after, where), before)
+
+
+CELLS = st.one_of(
+    st.sampled_from(
+        ["1", "1.0", " 1", "1,0", "2,5", "2.5", "1,234", "1.234", "", "NA", "?", "x", "Köln", "007", "1e999"]
+    ),
+    st.floats().map(str),
+    st.text(st.characters(exclude_categories=("C",)), max_size=6),
+    st.text(st.sampled_from("01.,;\"'\n -e"), max_size=6),
+)
+LINES = st.lists(CELLS, min_size=4, max_size=4).map(lambda cells: [cell.replace("\r", "") for cell in cells])
+
+
+def line(cells, settings):
+    quoted = ('"' + cell.replace('"', '""') + '"' for cell in cells)
+    return (settings.delimiter.join(quoted) + "\n").encode(
+        "cp1252" if settings.encoding == "Latin-1" else "utf-8", "replace"
+    )
+
+
+@given(
+    st.lists(LINES, min_size=2, max_size=6),
+    st.one_of(LINES, st.binary(max_size=12)),
+    st.integers(0, 6),
+    st.sampled_from([Settings(), Settings("UTF-8", ";", ","), Settings("Latin-1", "\t", ",", ("a",))]),
+)
+@settings(max_examples=200)
+def test_a_row_more_in_a_file_changes_no_other(rows, extra, where, written):
+    where = min(where, len(rows))
+    domain = Domain(
+        (
+            Feature("a", "numeric", -1, 3, missing="own"),
+            Feature("b", "categorical", categories=("1", "2.5", "Köln", "?"), missing="own"),
+            Feature("c", "numeric", -1e6, 1e6, missing="value", missing_value=0.0),
+        ),
+        ("1", "x"),
+        "y",
+        reading=str(written),
+    )
+    lines = [line(row, written) for row in rows]
+    if isinstance(extra, bytes):  # not even text
+        extra = bytes(set(range(32)) | {34}), extra
+        new = line(["1", "SLOT", "2", "x"], written).replace(b"SLOT", extra[1].translate(None, extra[0]))
+    else:
+        new = line(extra, written)
+    head = line(["a", "b", "c", "y"], written)
+    try:
+        csv = read_csv(head + b"".join(lines))
+        more = read_csv(head + b"".join([*lines[:where], new, *lines[where:]]))
+    except TableError:
+        return
+    before, after = csv.read_with(domain), more.read_with(domain)
+    assert len(before) == len(rows)
+    pd.testing.assert_frame_equal(after.drop(index=where).reset_index(drop=True), before)
+    np.testing.assert_array_equal(np.delete(domain.encode(after), where, axis=0), domain.encode(before))

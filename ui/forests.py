@@ -200,8 +200,8 @@ def as_code(settings: Settings, dataset: str | None, label: str) -> str:
             "import json",
             f"from dpforest import Domain, {name}, read_csv",
             "",
-            'table = read_csv("your.csv").table',
             'domain = Domain.from_dict(json.load(open("domain.json")))  # from the Data tab',
+            'table = read_csv("your.csv").read_with(domain)',
         ]
         X, y, domain = "table", f"table[{label!r}]", "domain"
     end = ['open("forest.json", "w").write(forest.released_.to_json())'] if settings.certified else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -84,8 +85,10 @@ def predict_csv(forest: ReleasedForest) -> None:
         return
     try:
         csv = tables.uploaded(tables.digest_of(file), file.getvalue(), file.name)
-        predicted = forest.predict(csv.table)
-        shares = forest.class_shares(csv.table)
+        # Cell by cell, as the rows of the fit were read, but with the marks of this file. Labels are not needed.
+        rows = csv.read_with(replace(forest.domain, classes=(), label="", reading=csv.reading))
+        predicted = forest.predict(rows)
+        shares = forest.class_shares(rows)
     except (TableError, DomainError) as problem:
         sorry(problem)
         return

@@ -1,6 +1,7 @@
 """What the forests with data-independent structure share: one path from a table to a forest with a certificate."""
 
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 from numbers import Real
 from typing import Any
@@ -13,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from dpforest.checks import check_choice, check_count
 from dpforest.domain import Domain, DomainError, PrivacyLeakWarning
+from dpforest.encoding import as_array
 from dpforest.limits import EPSILON_MAX, EPSILON_MIN, MAX_TREES
 from dpforest.models.fitting import fit_forest, preview
 from dpforest.models.plan import Plan
@@ -151,7 +153,7 @@ class RandomStructureClassifier(ClassifierMixin, BaseEstimator):
         if not isinstance(self.domain, Domain | None):
             raise TypeError(f"domain={self.domain!r} is not a Domain; use one, or None to read it from the table")
         X = self._check_rows(X, reset=True)
-        y = column_or_1d(y, warn=True)
+        y = column_or_1d(y if self.domain is None or not self.domain.classes else as_array(y), warn=True)
         if len(y) != len(X):
             raise ValueError(f"Found input variables with inconsistent numbers of samples: {[len(X), len(y)]}")
         if self.domain is None or not self.domain.classes:
@@ -167,6 +169,8 @@ class RandomStructureClassifier(ClassifierMixin, BaseEstimator):
         if hasattr(X, "iloc") and not all(_is_numeric(dtype) for dtype in X.dtypes):
             validate_data(self, X, skip_check_array=True, reset=reset)
             return X
+        if self.domain is not None and isinstance(X, (list, tuple)):
+            X = as_array(X)  # cell by cell: numpy would find one type for all of them
         has_texts = getattr(X, "dtype", None) == np.dtype(object) and self.domain is not None
         dtype = None if has_texts else "numeric"
         checked = validate_data(self, X, reset=reset, dtype=dtype, ensure_all_finite="allow-nan")
@@ -179,7 +183,7 @@ class RandomStructureClassifier(ClassifierMixin, BaseEstimator):
             domain = Domain.infer(X, y)
         elif not domain.classes:
             read = Domain.infer(np.zeros((len(y), 1)), y)
-            domain = Domain(domain.features, read.classes, domain.label)
+            domain = replace(domain, classes=read.classes, classes_source="data")
         if not hasattr(X, "iloc") and X.shape[1] != domain.n_features:
             raise DomainError(f"X has {X.shape[1]} columns, but the domain describes {domain.n_features} features.")
         leaks = domain.leaks()

@@ -20,7 +20,7 @@ def friend(browser: Browser, explore: Explore, page_of: Callable[[BrowserContext
 
 
 def test_friend_sees_the_same(explore: Explore, friend: Explore) -> None:
-    explore.open(data="wdbc")
+    explore.open(data="cmc")
     with explore.refigured():
         explore.slider("Privacy budget ε").press("ArrowLeft")
     with explore.refigured():

@@ -45,18 +45,10 @@ def test_choose_upload_attach_and_look(explore: Explore) -> None:
     expect(domain.get_by_test_id("glide-cell-5-2")).to_have_text("Köln; München; Zürich")
 
 
-def test_depth_and_label(uploaded: Explore) -> None:
+def test_controls_work_on_an_upload(uploaded: Explore) -> None:
     with uploaded.refigured(), uploaded.curve_chart.redrawn():
         uploaded.slider("Depth").press("ArrowRight")
-    uploaded.choose("Label", "Stadt") if "Stadt" in _labels(uploaded) else None
-    assert uploaded.settings().keys() <= {"data", "depth", "tab"}
-
-
-def _labels(explore: Explore) -> list[str]:
-    explore.page.get_by_role("combobox", name="Label", exact=True).click()
-    names = explore.page.get_by_role("option").all_inner_texts()
-    explore.page.keyboard.press("Escape")
-    return names
+    assert uploaded.settings().keys() == {"data", "depth"}
 
 
 def test_no_release_before_the_domain_is_confirmed(uploaded: Explore) -> None:
