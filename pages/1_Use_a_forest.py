@@ -7,10 +7,7 @@ from ui.page import open_page
 
 open_page("Use a released forest")
 st.markdown("#### Use a released forest", anchors=False)
-st.markdown(
-    "A released forest is a JSON file. It holds nothing private: anybody may load it, read what it promises and "
-    "predict with it."
-)
+st.markdown("A released forest is a JSON file: whoever has it may load it, read what it promises and predict with it.")
 
 forest = predict.choose_forest()
 if forest is None:

@@ -66,7 +66,7 @@ def test_explore_shows_four_figures_and_the_curve(app):
     assert not app.exception
     text = words(app)
     for part in (
-        "the ceiling of these trees",
+        "other kinds of forest may do better",
         "the floor: no forest at all",
         "over 2 simulated releases",
         "73 % · 88 %",
@@ -178,6 +178,34 @@ def test_confirming_needs_words(with_upload):
     assert len(app.warning) == 1 and button(app, "Release").disabled
 
 
+def test_a_source_is_a_few_words(with_upload):
+    app = with_upload
+    app.session_state["tab"] = "Data"
+    app.run()
+    app.text_input(key="confirm_words").set_value("1a.").run()
+    app.button(key="confirm_all").click().run()
+    assert len(app.warning) == 1 and button(app, "Release").disabled
+    with pytest.raises(DomainError, match="few words"):
+        edited(Feature("age", "numeric", 18, 94, source="data"), **{"where this is known from": "x"})
+
+
+def test_bounds_that_are_the_rows_own_are_said(with_upload):
+    said = "20 and 79 are exactly the lowest and highest value of 'age'"
+    app = confirmed(with_upload)
+    assert said in app.warning[0].value
+    next(c for c in app.checkbox if c.label.startswith("This table is public")).check().run()
+    assert said not in words(app)
+
+
+def test_a_label_with_missing_cells_is_explained(app):
+    app.query_params["data"] = "upload a CSV"
+    app.run()
+    rows = "".join(f"{i % 9},{('' if i < 72 else i % 2)},{'ab'[i % 2]}\n" for i in range(200))
+    app.file_uploader[0].upload("gaps.csv", f"x,outcome,y\n{rows}".encode()).run()
+    assert not app.exception
+    assert "'outcome' has 72 rows without a label, so it cannot be predicted yet" in words(app)
+
+
 @pytest.fixture
 def choice() -> Choice:
     """A small upload whose domain was confirmed."""
@@ -189,7 +217,8 @@ def choice() -> Choice:
 
 def test_a_release_is_exact_fresh_and_cautioned(choice):
     first, second = release.make(choice, 1, 1), release.make(choice, 1, 2)
-    assert first.certificate.startswith("CERTIFIED") and LOOKED in first.certificate
+    assert first.certificate.startswith("CERTIFIED")
+    assert first.certificate.splitlines()[1] == f"CAUTION: {LOOKED}"
     assert json.loads(first.json)["about"]["caution"] == LOOKED
     assert first.json != second.json
     assert first.epsilon == Fraction(1, 2)
@@ -219,6 +248,12 @@ def test_a_released_forest_predicts_a_new_file(app, choice):
     page.file_uploader[0].upload("new.csv", CSV.encode()).run()
     assert not page.exception
     assert len(page.dataframe[-1].value) == 200
+    gaps = CSV.replace("Bonn", "Paris", 3).replace("20;", ";", 1).encode()
+    page.file_uploader[0].upload("gaps.csv", gaps).run()
+    assert not page.exception and "3 rows of 200 do not fit" in page.warning[0].value
+    first = page.dataframe[-1].value.iloc[0, 0]
+    assert first == "not predicted: age is missing or no number; city is missing or not listed"
+    assert page.dataframe[-1].value.iloc[1, 0] in ("ja", "nein")
     page.file_uploader[0].upload("wrong.csv", b"a,b\n1,2\n3,4\n").run()
     assert not page.exception and len(page.warning) == 1
 

@@ -29,6 +29,7 @@ from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.trees import reference
 from dpforest.trees.forest import CuratorForest, Forest, ForestFormatError
+from dpforest.trees.layout import LEAF, MULTIWAY, NUMERIC
 
 DOMAIN = public_domain(None, 3, None, 4, n_classes=3)
 MODELS = {
@@ -445,6 +446,8 @@ def replaced(path: tuple, value, name: str = "labels") -> str:
         (("ledger", "epsilon"), None),
         (("ledger", "epsilon"), "1/1000000"),
         (("ledger", "entries", 0, "epsilon_each"), "2"),
+        (("ledger", "epsilon"), "1e999999999"),  # a number that nobody can wait for
+        (("certificate", "epsilon"), "1e999999999"),
         (("certificate", "epsilon"), None),
         (("certificate", "assumptions"), []),
         (("certificate", "certified"), True),  # the demo's reasons are still there
@@ -456,6 +459,46 @@ def test_what_is_refused(path, value):
     with pytest.raises(ForestFormatError) as error:
         ReleasedForest.from_json(replaced(path, value))
     assert_a_sentence(error.value)
+
+
+@pytest.mark.parametrize(
+    ("array", "kind", "value"),
+    [
+        ("threshold", MULTIWAY, 2**16),  # beyond 16 bits it would name another feature
+        ("threshold", MULTIWAY, 3_548_122),
+        ("threshold", NUMERIC, 2**16),
+        ("threshold", NUMERIC, -1),
+        ("feature", MULTIWAY, 4),
+        ("feature", MULTIWAY, 0),  # a numeric one, with 65,536 codes
+        ("feature", NUMERIC, -1),
+        ("first_child", MULTIWAY, 0),
+        ("first_child", NUMERIC, 2**31 - 1),
+        ("first_child", LEAF, 0),
+        ("kind", LEAF, MULTIWAY),
+        ("kind", NUMERIC, LEAF),
+        ("kind", NUMERIC, 7),
+    ],
+)
+def test_one_cell_that_would_lead_out_of_the_arrays_is_refused(array, kind, value):
+    content = json.loads(TEXTS["labels"])
+    kinds = np.frombuffer(base64.b64decode(content["trees"]["kind"]["base64"]), "u1")
+    entry = content["trees"][array]
+    cells = np.frombuffer(base64.b64decode(entry["base64"]), entry["dtype"]).copy()
+    cells[np.flatnonzero(kinds == kind)[-1]] = value
+    entry["base64"] = base64.b64encode(cells.tobytes()).decode()
+    with pytest.raises(ForestFormatError) as error:
+        ReleasedForest.from_json(json.dumps(content))
+    assert_a_sentence(error.value)
+
+
+def test_a_label_that_is_no_class_is_refused():
+    content = json.loads(TEXTS["labels"])
+    labels = bytearray(base64.b64decode(content["labels"]["base64"]))
+    for value in (3, 255):
+        labels[-1] = value
+        content["labels"]["base64"] = base64.b64encode(labels).decode()
+        with pytest.raises(ForestFormatError, match="labels do not fit"):
+            ReleasedForest.from_json(json.dumps(content))
 
 
 def test_counts_without_classes_are_refused():

@@ -377,4 +377,6 @@ def test_simulators_at_the_limits():
     for mechanism in (*CERTIFIED, *PUBLISHED):
         for rate in (1e-9, 1.0, 1e4):
             labels = simulate_labels(counts, mechanism, rate, seed=2**64 - 1)
-            assert rate < 1 or labels[:2].tolist() == [1, 0]
+            # The 0/1 score does not see how far the top label leads.
+            certain = rate > 1 if mechanism == "global-01" else rate >= 1
+            assert not certain or labels[:2].tolist() == [1, 0]

@@ -9,7 +9,7 @@ from dpforest import plotting
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
 from ui.page import chart, titled
-from ui.release import released_here
+from ui.release import LOOKED, certificate_text, released_here
 from ui.sidebar import Choice
 from ui.wording import epsilon_text
 
@@ -32,7 +32,7 @@ def show(choice: Choice, certificate: Certificate, ledger: Ledger) -> None:
             "No budget is drawn on: what has no guarantee cannot be paid for with ε.", icon=":material/receipt_long:"
         )
     titled("The certificate a release would carry", "Simulated")
-    st.code(str(certificate), language=None, wrap_lines=True)
+    st.code(certificate_text(certificate, None if choice.table.is_public else LOOKED), language=None, wrap_lines=True)
     released_here()
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from dpforest.domain import Domain, DomainError, Feature
+from dpforest.features import text
 from ui import tables
 from ui.page import sorry, titled
 from ui.sidebar import Choice
@@ -18,6 +19,7 @@ from ui.wording import plain, plural
 
 READ = "read from the data"
 SEPARATOR = "; "
+SOURCE_LETTERS = 3  # fewest that can name a source
 
 
 def show(choice: Choice) -> None:
@@ -27,23 +29,29 @@ def show(choice: Choice) -> None:
     titled(
         "What everybody may know",
         "Curator only" if table.domain.leaks() else None,
-        help="The forest is built from this alone, so all of it becomes public. Bounds that are too wide cost a little "
-        "accuracy; bounds that were read from the rows tell something about the rows.",
+        help="The forest is built from this alone, so all of it becomes public. Bounds that are too wide can cost a "
+        "lot of accuracy; choose the narrowest range that is public. Bounds that were read from the rows tell "
+        "something about the rows.",
     )
     edited = _editor(table)
     classes = _classes(table)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        if st.button("Use these", type="primary", key="use_domain", help="Read the rows against the domain as edited."):
+        if st.button(
+            "Apply my changes", type="primary", key="use_domain", help="Read the rows against the domain as edited."
+        ):
             _apply(table, edited, classes)
         _confirm_all(table)
         if tables.is_edited(table):
             st.button("Undo all edits", on_click=tables.undo, args=(table,))
         st.download_button(
-            "Download as JSON", lambda: json.dumps(table.domain.to_dict(), indent=1), "domain.json", "application/json",
+            "Download as JSON", lambda: json.dumps(table.domain.to_dict(), indent=1),
+            "CURATOR_ONLY_domain.json" if table.domain.leaks() else "domain.json", "application/json",
             on_click="ignore",
         )  # fmt: skip
     if table.uploaded:
         _public(table)
+    if not table.is_public and (exact := _exact(table, "asserted")):
+        st.warning(exact, icon=":material/info:")
     _fit(table)
     _notes(table)
 
@@ -63,6 +71,26 @@ def _leaks(table: Table) -> None:
         "down where that is known from. What you write goes into the certificate as *asserted by you*.",
         icon=":material/search:",
     )
+
+
+def _exact(table: Table, source: str) -> str:
+    """One sentence on the bounds of this source that are a lowest or highest value of the rows; empty without any."""
+    said = []
+    for feature in table.domain.features:
+        if feature.kind != "numeric" or feature.source != source:
+            continue
+        values = table.frame[feature.name]
+        ends = ((feature.low, values.min(), "lowest"), (feature.high, values.max(), "highest"))
+        hits = [(text(bound), which) for bound, end, which in ends if bound == end]
+        if hits:
+            numbers, which = (" and ".join(words) for words in zip(*hits, strict=True))
+            said.append(
+                f"{numbers} {'are' if len(hits) > 1 else 'is'} exactly the {which} value of '{plain(feature.name)}'"
+            )
+    if not said:
+        return ""
+    more = [f"so it is with {plural(len(said) - 3, 'further attribute')}"] if len(said) > 3 else []
+    return f"{', '.join([*said[:3], *more])} in your rows: write what everybody could know without them."
 
 
 def _rows(table: Table) -> pd.DataFrame:
@@ -168,6 +196,8 @@ def _edited_feature(old: Feature, row: dict[str, Any], before: dict[str, Any]) -
     if not changed - {"use"}:
         return old
     note = (row["where this is known from"] or "").strip()
+    if "where this is known from" in changed:
+        _check_source(note, old.name)
     values: dict[str, Any] = {
         "missing": {"own value": "own", "none expected": "refuse"}.get(row["missing"], old.missing)
     }
@@ -182,6 +212,16 @@ def _edited_feature(old: Feature, row: dict[str, Any], before: dict[str, Any]) -
     return replace(old, **values, source="asserted" if note else "data", source_note=note)
 
 
+def _letters(words: str) -> int:
+    return sum(c.isalpha() for c in words)
+
+
+def _check_source(note: str, name: str) -> None:
+    """A source is a few words; without any, it is no source."""
+    if note and _letters(note) < SOURCE_LETTERS:
+        raise DomainError(f"{note!r} does not say where {name!r} is known from; write it down in a few words.")
+
+
 def _same(a: Any, b: Any) -> bool:
     return a == b or (pd.isna(a) and pd.isna(b))
 
@@ -192,6 +232,7 @@ def _edited_classes(domain: Domain, text: str, note: str) -> tuple:
     note = note.strip()
     if classes == domain.classes and note == (domain.classes_note if domain.classes_source != "data" else ""):
         return classes, domain.label, domain.classes_source, domain.classes_note
+    _check_source(note, domain.label)
     return classes, domain.label, "asserted" if note else "data", note
 
 
@@ -200,12 +241,14 @@ def _confirm_all(table: Table) -> None:
     if not table.domain.leaks():
         return
     with st.popover("Confirm all that was read"):
+        if exact := _exact(table, "data"):
+            st.caption(exact)
         st.markdown(
             "I checked every entry above, and all of it is known without looking at the rows. It is known from:"
         )
         words = st.text_input("Source, in your words", key="confirm_words", placeholder="the questionnaire, page 2")
         if st.button("Confirm", key="confirm_all"):
-            if not words.strip():
+            if _letters(words) < SOURCE_LETTERS:
                 sorry("Write down where it is known from; it goes into the certificate in your words.")
                 return
             tables.edit(table, _asserted(table.domain, words.strip()))

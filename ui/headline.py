@@ -32,6 +32,10 @@ def header(choice: Choice) -> None:
         with st.container(horizontal=True, width="content", gap="small"):
             badge("Simulated", f" at ε = {settings.epsilon:g}{held}, {settings.neighbours}")
             badge("Curator only")
+    st.caption(
+        "A release adds noise so that nobody can tell whether any one person was in the table. "
+        "Smaller ε: more noise, more privacy."
+    )
 
 
 def is_skewed(curve: Curve) -> bool:
@@ -77,7 +81,8 @@ class Figures:
             (
                 "Without privacy",
                 percent(float(ceiling.mean())),
-                "the ceiling of these trees" + _balanced(curve.ceiling_balanced, shown),
+                "the ceiling: the same trees without noise; other kinds of forest may do better"
+                + _balanced(curve.ceiling_balanced, shown),
                 "The same trees with true labels, and all rows in every tree.",
             ),
             (
@@ -118,8 +123,8 @@ def _meaning(choice: Choice, certificate: Certificate) -> tuple[str, str, str, s
     return (
         f"What ε = {settings.epsilon:g} means",
         f"{_share(member)} · {_share(value)}",
-        f"the most a 50:50 guess can reach: is somebody in the table ({_odds(member)}) · "
-        f"which value they have ({_odds(value)})",
+        f"unsure (50 %) whether somebody is in the table, one can become at most {_share(member)} sure; unsure "
+        f"between two values of theirs, at most {_share(value)}",
         "Differential privacy bounds odds. Whatever somebody believed before, the release multiplies the odds that a "
         f"row is in the table by {_factor(member)} at most, and the odds that somebody in it has one value rather than "
         f"another by {_factor(value)} at most. Shown for a guess that stood at 50:50.",
@@ -135,11 +140,6 @@ def _share(epsilon: float) -> str:
 
 def _factor(epsilon: float) -> str:
     return f"e^{epsilon:g} = {math.exp(epsilon):,.3g}"
-
-
-def _odds(epsilon: float) -> str:
-    odds = math.exp(epsilon)
-    return f"{odds:,.3g} : 1" if odds < 1e6 else "over a million : 1"
 
 
 def broken_promise(certificate: Certificate) -> None:

@@ -18,12 +18,14 @@ _BADGES: dict[str, tuple[Literal["blue", "gray", "orange", "red"], str]] = {
     "Not certified": ("red", "This does not have the privacy it claims."),
 }
 
-# Constants only: nothing from data ever gets into HTML.
+# Constants only: nothing from data ever gets into HTML. Tables lose their own download, whose name would not say
+# CURATOR_ONLY.
 _STYLE = """<style>
 .st-key-headline h3 {font-size: 1.85rem; padding: 0; line-height: 1.3; font-variant-numeric: tabular-nums}
 .st-key-headline [data-testid=stMarkdownContainer] {margin-bottom: 0}
 .st-key-headline [data-testid=stVerticalBlock] {gap: 0.35rem}
 .st-key-below_curve {min-height: 3.4rem}
+[data-testid=stElementToolbarButton]:has([aria-label^="Download as CSV"]) {display: none}
 .st-key-ends {margin-top: -1.2rem}
 @media (max-width: 900px) {
   .st-key-focus {overflow-x: auto}

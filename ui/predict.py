@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpforest.domain import DomainError
+from dpforest.domain import Domain, DomainError
 from dpforest.features import Feature, text
 from dpforest.limits import MAX_UPLOAD_MB
 from dpforest.plotting.style import number, percent
@@ -17,11 +17,12 @@ from dpforest.tables import TableError
 from dpforest.trees.forest import ForestFormatError, ReleasedForest
 from ui import tables
 from ui.page import sorry, titled
-from ui.release import releases
+from ui.release import certificate_text, releases
 from ui.wording import epsilon_text, plain, plural
 
 FILE = "a file"
 SHOWN = 1_000
+_NOT = {"numeric": "no number", "categorical": "not listed"}
 
 
 def choose_forest() -> ReleasedForest | None:
@@ -57,8 +58,8 @@ def describe(forest: ReleasedForest) -> None:
         f"({classes}{', …' if len(domain.classes) > 8 else ''}) at ε = {epsilon_text(forest.certificate.epsilon)}."
     )
     titled("Certificate", "Released" if forest.certificate.certified else "Not certified")
-    st.code(str(forest.certificate) + _caution(forest), language=None, wrap_lines=True)
-    st.caption("The file says this of itself. Who sent it to you should confirm it.")
+    st.code(certificate_text(forest.certificate, forest.about.get("caution")), language=None, wrap_lines=True)
+    st.caption(f"{_private(forest)} The file says this of itself. Who sent it to you should confirm it.".lstrip())
     with st.expander(f"The {plural(domain.n_features, 'column')} it reads"):
         columns = pd.DataFrame([{"column": f.name, "values": _values(f)} for f in domain.features])
         st.dataframe(columns, hide_index=True, alt="Columns that the forest reads, with their bounds or values.")
@@ -70,8 +71,13 @@ def _values(feature: Feature) -> str:
     return f"{number(feature.low)} to {number(feature.high)}"
 
 
-def _caution(forest: ReleasedForest) -> str:
-    return f"\nCAUTION: {forest.about['caution']}" if "caution" in forest.about else ""
+def _private(forest: ReleasedForest) -> str:
+    """What may be private in it, in one sentence; the certificate speaks for itself where there is none."""
+    if not forest.certificate.certified:
+        return ""
+    if forest.about.get("caution"):
+        return "Its labels tell no more about any one row than ε allows; its settings may, as the CAUTION says."
+    return "It tells no more about any one row than ε allows."
 
 
 def predict_csv(forest: ReleasedForest) -> None:
@@ -87,21 +93,28 @@ def predict_csv(forest: ReleasedForest) -> None:
         csv = tables.uploaded(tables.digest_of(file), file.getvalue(), file.name)
         # Cell by cell, as the rows of the fit were read, but with the marks of this file. Labels are not needed.
         rows = csv.read_with(replace(forest.domain, classes=(), label="", reading=csv.reading))
-        predicted = forest.predict(rows)
-        shares = forest.class_shares(rows)
+        why = _why_not_predicted(forest.domain, rows)
+        fits = np.array([not sentence for sentence in why], dtype=bool)
+        predicted, shares = _predicted(forest, rows, fits)
     except (TableError, DomainError) as problem:
         sorry(problem)
         return
     label = forest.domain.label or "label"
     out = csv.table.copy()
-    out.insert(0, f"predicted {label}", predicted)
-    out.insert(1, "share of votes", shares.max(axis=1))
+    out.insert(0, f"predicted {label}", [sentence or p for sentence, p in zip(why, predicted, strict=True)])
+    out.insert(1, "share of votes", shares)
     titled(
-        f"{plural(len(out), 'prediction')}",
+        f"{plural(int(fits.sum()), 'prediction')}",
         "Curator only",
         help="They stand beside your rows, so keep them where your rows are kept.",
     )
-    _score(forest, csv.table, predicted)
+    if not fits.all():
+        n = int((~fits).sum())
+        sorry(
+            f"{plural(n, 'row')} of {len(fits):,} {'does' if n == 1 else 'do'} not fit and {'is' if n == 1 else 'are'} "
+            "not predicted; the table says why."
+        )
+    _score(forest, csv.table[fits], predicted[fits])
     st.dataframe(
         out.head(SHOWN), hide_index=True,
         column_config={"share of votes": st.column_config.NumberColumn(format="percent")},
@@ -116,9 +129,30 @@ def predict_csv(forest: ReleasedForest) -> None:
     )
 
 
+def _why_not_predicted(domain: Domain, rows: pd.DataFrame) -> list[str]:
+    """For each row a sentence on the cells that the forest refuses, empty where there are none."""
+    refusing = tuple(replace(f, missing="own") for f in domain.features if f.missing == "refuse")
+    if not refusing:
+        return [""] * len(rows)
+    refused = Domain(refusing).encode(rows) == [0 if f.kind == "numeric" else len(f.categories) for f in refusing]
+    what = np.array([f"{f.name} is missing or {_NOT[f.kind]}" for f in refusing], dtype=object)
+    return ["not predicted: " + "; ".join(what[row]) if row.any() else "" for row in refused]
+
+
+def _predicted(forest: ReleasedForest, rows: pd.DataFrame, fits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(class, share of votes for it) of each row that fits; as text where rows are left out, for they get a text."""
+    if fits.all():
+        return forest.predict(rows), forest.class_shares(rows).max(axis=1)
+    predicted, shares = np.full(len(rows), "", dtype=object), np.full(len(rows), np.nan)
+    if fits.any():
+        predicted[fits] = [text(p) for p in forest.predict(rows[fits])]
+        shares[fits] = forest.class_shares(rows[fits]).max(axis=1)
+    return predicted, shares
+
+
 def _score(forest: ReleasedForest, table: pd.DataFrame, predicted: np.ndarray) -> None:
     """Accuracy, where the file holds the answers."""
-    if forest.domain.label in table.columns:
+    if forest.domain.label in table.columns and len(table):
         truth = [text(v) for v in table[forest.domain.label]]
         right = float(np.mean([t == text(p) for t, p in zip(truth, predicted, strict=True)]))
         st.markdown(

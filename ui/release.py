@@ -50,6 +50,13 @@ def spent(own: list[Release]) -> tuple[Fraction, str]:
     return sum(costs, Fraction(0)), "replace-one"
 
 
+def certificate_text(certificate: Certificate, caution: object = None) -> str:
+    """The certificate as shown: a caution comes right after the line that says CERTIFIED."""
+    first, *rest = str(certificate).split("\n")
+    said = [f"CAUTION: {' '.join(str(caution).split())}"] if caution else []
+    return "\n".join([first, *said, *rest])
+
+
 def make(choice: Choice, people: int, number: int) -> Release:
     """Exact noise, once, on all rows.
 
@@ -60,10 +67,9 @@ def make(choice: Choice, people: int, number: int) -> Release:
     """
     table, settings = choice.table, choice.settings
     forest = settings.estimator(table.domain).fit(table.columns(), table.frame[table.label]).released_
-    text = str(forest.certificate)
     if not table.is_public:
         forest.about["caution"] = LOOKED
-        text += f"\nCAUTION: {LOOKED}"
+    text = certificate_text(forest.certificate, forest.about.get("caution"))
     return Release(
         table.short_title, table.key, people, forest.ledger.spent, settings.neighbours, text, forest.to_json(), number
     )  # fmt: skip

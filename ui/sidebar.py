@@ -8,15 +8,16 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from dpforest.csv_columns import is_whole
 from dpforest.csv_reading import label_candidates
 from dpforest.domain import DomainError
-from dpforest.limits import MAX_DEPTH, MAX_UPLOAD_MB
-from dpforest.tables import TableError
+from dpforest.limits import MAX_CLASSES, MAX_DEPTH, MAX_UPLOAD_MB, MIN_CLASSES
+from dpforest.tables import CsvTable, TableError
 from ui import simulate, tables
 from ui.forests import EPSILONS, FORESTS, MODES, NEIGHBOURS, TREES, Settings, as_code
 from ui.page import sorry
 from ui.tables import Table
-from ui.wording import plain
+from ui.wording import plain, plural
 
 LINKED: Final = "query-params"
 
@@ -32,18 +33,21 @@ class Choice:
 def choose() -> Choice | None:
     """Draw the controls. None where there is no table to look at yet; the reason is on the page."""
     with st.sidebar:
-        name = _select("Data", tables.names(), "data", "A table that comes with the app, or your own.")
+        name = _select(
+            "Data", tables.names(), "data", "A table that comes with the app, or your own.", tables.DEFAULT
+        )  # fmt: skip
     table = _upload() if name == tables.UPLOAD else _bundled(name)
     with st.sidebar:
         settings = _forest(table)  # without a table as well, so that the settings of a link wait for its file
     return None if table is None else Choice(table, settings)
 
 
-def _select(title: str, options: list[str], key: str, help: str) -> str:
-    """A select box in the URL; what is not an option counts as the first one."""
+def _select(title: str, options: list[str], key: str, help: str, default: str = "") -> str:
+    """A select box in the URL; what is not an option counts as the default, without one as the first option."""
     _known(key, options)
-    value = st.selectbox(title, options, key=key, bind=LINKED, help=help)
-    return value if value in options else options[0]
+    default = default or options[0]
+    value = st.selectbox(title, options, options.index(default), key=key, bind=LINKED, help=help)
+    return value if value in options else default
 
 
 def _known(key: str, options: Any) -> None:
@@ -91,6 +95,7 @@ def _upload() -> Table | None:
         csv = tables.uploaded(digest, file.getvalue(), file.name)
         candidates = label_candidates(csv)
         if not candidates:
+            _unlabelled(csv)
             raise TableError(
                 "No column has between 2 and 50 different values and none missing, so there is nothing to predict; "
                 "add a column with classes."
@@ -99,10 +104,29 @@ def _upload() -> Table | None:
             label = st.selectbox(
                 "Label", candidates, key=f"label_{digest[:8]}", help="The column that the forest learns to predict."
             )
+        _unlabelled(csv)
         return tables.uploaded_table(digest, csv, label)
     except (TableError, DomainError) as problem:
         sorry(problem)
         return None
+
+
+def _unlabelled(csv: CsvTable) -> None:
+    """Which columns could be the label if no cell of theirs were missing; those from the right first."""
+    gaps = [
+        column
+        for column in reversed(csv.columns)
+        if column.use and column.n_missing and MIN_CLASSES <= column.n_distinct <= MAX_CLASSES
+        and (column.kind == "categorical" or is_whole(csv.table[column.name].dropna()))
+    ]  # fmt: skip
+    with st.sidebar:
+        for column in gaps[:2]:
+            st.caption(
+                f"'{plain(column.name)}' has {plural(column.n_missing, 'row')} without a label, so it cannot be "
+                "predicted yet: fill or remove them in the file."
+            )
+        if len(gaps) > 2:
+            st.caption(f"So it is with {plural(len(gaps) - 2, 'further column')}.")
 
 
 def _forest(table: Table | None) -> Settings:
@@ -170,7 +194,8 @@ def _epsilon() -> float:
         format_func=lambda e: f"{e:g}",
         key="eps",
         bind=LINKED,
-        help="How much the release may reveal about any one row: odds of a guess rise by a factor of e^ε at most.",
+        help="How much the release may reveal about any one row: the odds that somebody is in the table rise by at "
+        "most e^ε; which value they have, by at most e^(2ε) (add-remove).",
     )
     with st.container(horizontal=True, horizontal_alignment="distribute", key="ends"):
         st.caption("← more private", width="content")
@@ -210,4 +235,4 @@ def clear() -> None:
             del st.session_state[key]
     st.session_state["cleared"] = times
     if st.session_state.get("data") == tables.UPLOAD:
-        st.session_state["data"] = tables.names()[0]
+        st.session_state["data"] = tables.DEFAULT

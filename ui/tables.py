@@ -16,6 +16,7 @@ from dpforest.tables import SYNTHETIC, CsvTable, Dataset, list_datasets, load_da
 from dpforest.tradeoff import Split, split_table
 
 UPLOAD = "upload a CSV"
+DEFAULT = "adult"
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Table:
 
 def names() -> list[str]:
     """Everything that can be chosen as data."""
-    return [*list_datasets(), *SYNTHETIC, UPLOAD]
+    return [UPLOAD, *list_datasets(), *SYNTHETIC]
 
 
 @st.cache_resource(max_entries=6, show_spinner=False)

@@ -46,7 +46,7 @@ def show(choice: Choice, view: ForestView) -> None:
     )
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.caption(
-            "Colour: rate at which labels flip; grey: no data, the label is pure noise. Click anywhere to read the "
+            "Colour: rate at which labels flip; white: no data, the label is pure noise. Click anywhere to read the "
             "tree from there." + _stopped(choice, deepest, nodes), width="content",
         )  # fmt: skip
         st.segmented_control(
@@ -57,7 +57,7 @@ def show(choice: Choice, view: ForestView) -> None:
         with st.container(width="content"):
             titled("Questions from here on" if root else "Questions from the root", "Curator only")
         levels = st.segmented_control(
-            "Levels shown", [3, 4, 5, 6], default=5, required=True, key="levels", persist_state="session",
+            "Levels shown", [3, 4, 5, 6], default=4, required=True, key="levels", persist_state="session",
             format_func=lambda n: f"{n} levels", label_visibility="collapsed",
         )  # fmt: skip
     _breadcrumb(choice, view, tree, nodes, root)

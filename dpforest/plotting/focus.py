@@ -74,7 +74,7 @@ def _links(tree: Trees, drawn: Drawn, followed: set[int] | None) -> tuple[list, 
 
 
 def _nodes(fig: go.Figure, table: NodeTable, domain: Domain, drawn: Drawn, followed: set[int]) -> None:
-    tree, nodes, flip = table.trees, np.array(drawn.nodes), table.flip
+    nodes, flip = np.array(drawn.nodes), table.flip
     n_rows = table.counts[nodes].sum(axis=1)
     share = np.sqrt(n_rows / max(int(n_rows.max()), 1))
     empty = ~np.isfinite(flip[nodes])
@@ -91,7 +91,7 @@ def _nodes(fig: go.Figure, table: NodeTable, domain: Domain, drawn: Drawn, follo
         },
         selected={"marker": {"opacity": 1}}, unselected={"marker": {"opacity": 1}},
     )  # fmt: skip
-    if empty.any():  # grey squares, so that "no data" is told apart by shape as well
+    if empty.any():  # white squares, so that "no data" is told apart by shape as well
         fig.add_scatter(
             x=[drawn.level[int(n)] for n in nodes[empty]], y=[drawn.height[int(n)] for n in nodes[empty]],
             mode="markers", customdata=nodes[empty], text=[h for h, e in zip(hover, empty, strict=True) if e],
@@ -99,29 +99,11 @@ def _nodes(fig: go.Figure, table: NodeTable, domain: Domain, drawn: Drawn, follo
             marker={"size": 8, "symbol": "square", "color": EMPTY, "line": {"color": QUIET, "width": 1}},
             selected={"marker": {"opacity": 1}}, unselected={"marker": {"opacity": 1}},
         )  # fmt: skip
-    lines = _lines_beside(tree, drawn)
     for node, text in zip(drawn.nodes, texts, strict=True):
-        anchor = _free_side(lines.get(node, []), drawn.height[node])
         fig.add_annotation(
-            x=drawn.level[node], y=drawn.height[node], text=text, showarrow=False, xanchor="left", yanchor=anchor,
+            x=drawn.level[node], y=drawn.height[node], text=text, showarrow=False, xanchor="left", yanchor="middle",
             xshift=11, align="left", font={"size": 11.5},
         )  # fmt: skip
-
-
-def _lines_beside(tree: Trees, drawn: Drawn) -> dict[int, list[float]]:
-    """Heights at which lines leave each node for its children."""
-    lines = {parent: [float(line)] for parent, (_, line) in drawn.left_out.items()}
-    for node in drawn.nodes[1:]:
-        lines.setdefault(int(tree.parent[node]), []).append(drawn.height[node])
-    return lines
-
-
-def _free_side(lines: list[float], height: float) -> str:
-    """Where a text beside a node crosses no line: at its height, above or below."""
-    for anchor, low, high in (("middle", -0.35, 0.35), ("bottom", -0.75, -0.05), ("top", 0.05, 0.75)):
-        if not any(low < line - height < high for line in lines):
-            return anchor
-    return "bottom"
 
 
 def _text(table: NodeTable, domain: Domain, node: int, drawn: Drawn) -> str:

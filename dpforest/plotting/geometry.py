@@ -90,13 +90,13 @@ def _place(tree: Trees, root: int, levels: int, rank: np.ndarray, most_children:
     left_out: dict[int, tuple[int, int]] = {}
     line = 0
 
-    def visit(node: int) -> float:
+    def visit(node: int) -> None:
         nonlocal line
         nodes.append(node)
         if tree.kind[node] == LEAF or level[node] == levels - 1:
             height[node] = float(line)
             line += 1
-            return height[node]
+            return
         children = np.arange(tree.first_child[node], tree.first_child[node] + tree.n_children[node])
         n_more = 0
         if len(children) > most_children:
@@ -105,13 +105,15 @@ def _place(tree: Trees, root: int, levels: int, rank: np.ndarray, most_children:
             children = np.sort(children[np.argsort(-rank[children], kind="stable")[:n_kept]])
         for child in children:
             level[int(child)] = level[node] + 1
-        lines = [visit(int(child)) for child in children]
+        first = []  # line of each branch
+        for child in children:
+            first.append(line)
+            visit(int(child))
         if n_more:
             left_out[node] = n_more, line
-            lines.append(float(line))
+            first.append(line)
             line += 1
-        height[node] = (lines[0] + lines[-1]) / 2
-        return height[node]
+        height[node] = first[len(first) // 2] - 0.5  # between two branches, where no line can cross its text
 
     visit(root)
     return Drawn(nodes, level, height, left_out, line)

@@ -105,7 +105,7 @@ def votes(labels: np.ndarray, flip: np.ndarray, classes: tuple, *, tree: int, tr
             ],
             "line": {
                 "color": [FOLLOWED if t == tree else QUIET for t in tree_of],
-                "width": [3 if t == tree else 0.5 for t in tree_of],
+                "width": [3 if t == tree else 1 for t in tree_of],
             },
         },
         selected={"marker": {"opacity": 1}}, unselected={"marker": {"opacity": 1}},

@@ -58,10 +58,11 @@ def tree_overview(
         max(24 * n_levels, 96) + 16, hovermode="closest", hoverdistance=60, margin={"l": 8, "r": 8, "t": 8, "b": 8}
     )
     levels = list(range(n_levels))
-    fig.add_heatmap(
-        x=x, y=levels, z=np.where(state == 1, 1.0, np.nan), colorscale=[[0, EMPTY], [1, EMPTY]],
-        showscale=False, hoverinfo="skip", ygap=2,
-    )  # fmt: skip
+    empty = np.where(state == 1, 1.0, np.nan)
+    for colour, gap in ((QUIET, 2), (EMPTY, 4)):  # the second within the first: an outline
+        fig.add_heatmap(
+            x=x, y=levels, z=empty, colorscale=[[0, colour], [1, colour]], showscale=False, hoverinfo="skip", ygap=gap
+        )
     fig.add_heatmap(
         x=x, y=levels, z=mean, zmin=0, zmax=top, colorscale=FLIP_SCALE, colorbar=flip_bar(domain.n_classes),
         hoverinfo="skip", ygap=2,

@@ -13,7 +13,7 @@ NON_PRIVATE = "#E69F00"
 NOT_HELD = "#D55E00"  # only for a claim of privacy that does not hold
 FOLLOWED = "#CC79A7"  # the record that is followed through the trees
 QUIET = "#8A929C"  # readable on a light and on a dark page
-EMPTY = "#B4B9C0"  # leaves without data
+EMPTY = "#FFFFFF"  # leaves without data, with an outline in QUIET
 FLIP_SCALE = "Cividis"
 
 CONFIG = {"displaylogo": False, "displayModeBar": False, "scrollZoom": False}

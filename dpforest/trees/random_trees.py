@@ -64,7 +64,8 @@ def grow_random_trees(
     starts = [0]
     for tree in range(n_trees):
         arrays = (kind, feature, threshold, first_child, parent)
-        n = _grow_one(seed, tree, depth, room, is_categorical, multiway, n_codes, first_code, how, *arrays)
+        with np.errstate(over="ignore"):  # hashing wraps round; the warning only comes without the compiler
+            n = _grow_one(seed, tree, depth, room, is_categorical, multiway, n_codes, first_code, how, *arrays)
         parts.append(
             (kind[:n].copy(), feature[:n].copy(), threshold[:n].copy(), first_child[:n] + np.int32(starts[-1]))
         )

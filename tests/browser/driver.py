@@ -172,9 +172,10 @@ class Explore:
             self.page.keyboard.press("ArrowRight" if step > 0 else "ArrowLeft")
             expect(table.get_by_test_id(f"glide-cell-{at + step}-{row}")).to_have_attribute("aria-selected", "true")
         self.page.keyboard.press("Enter")
-        self.page.keyboard.press("Control+A")
-        self.page.keyboard.type(text)
-        self.page.keyboard.press("Enter")
+        field = self.page.locator("#portal").locator("input, textarea")
+        expect(field).to_be_focused()
+        field.fill(text)
+        field.press("Enter")
         expect(cell).to_have_text(text)
 
     def confirm(self, source: str) -> None:

@@ -15,15 +15,21 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from dpforest import load_dataset, read_csv
 from dpforest.trees.forest import ReleasedForest
 
+FOREST, ROWS = "Released forest (JSON)", "New rows (CSV)"
 
-def _files(page: Page) -> list:
-    return page.locator("[data-testid=stFileUploaderDropzoneInput]").all()
+
+def _attach(page: Page, title: str, name: str, data: bytes) -> None:
+    uploader = page.locator("[data-testid=stFileUploader]").filter(has_text=title)
+    kind = "application/json" if name.endswith(".json") else "text/csv"
+    uploader.locator("[data-testid=stFileUploaderDropzoneInput]").set_input_files(
+        {"name": name, "mimeType": kind, "buffer": data}
+    )
 
 
 def test_released_forest_is_certified_and_predicts(
     explore: Explore, browser: Browser, page_of: Callable[[BrowserContext], Page]
 ) -> None:
-    explore.open(data="nursery", eps=2.0)
+    explore.open(data="nursery", eps=2)
     dialog = explore.release()
     expect(dialog).to_contain_text("CERTIFIED: pure differential privacy with ε = 2, δ = 0")
     assert "CAUTION" not in dialog.inner_text(), "a bundled table is public: looking at it costs nobody anything"
@@ -48,14 +54,12 @@ def test_released_forest_is_certified_and_predicts(
         page.goto(f"{explore.url}/Use_a_forest")
         expect(page.get_by_text("A released forest is a JSON file")).to_be_visible()
         idle(page)
-        _files(page)[0].set_input_files({"name": name, "mimeType": "application/json", "buffer": text.encode()})
+        _attach(page, FOREST, name, text.encode())
         expect(page.get_by_text("CERTIFIED: pure differential privacy with ε = 2")).to_be_visible()
         expect(page.locator("[data-testid=stMain]")).to_contain_text("100 trees")
         idle(page)
         some = data.X.iloc[::100]
-        _files(page)[1].set_input_files(
-            {"name": "new.csv", "mimeType": "text/csv", "buffer": some.to_csv(index=False).encode()}
-        )
+        _attach(page, ROWS, "new.csv", some.to_csv(index=False).encode())
         expect(page.get_by_text(f"{len(some)} predictions")).to_be_visible()
         idle(page)
         with page.expect_download() as waiting:
@@ -104,7 +108,7 @@ def test_release_of_an_upload(explore: Explore) -> None:
     expect(main).to_contain_text("CAUTION")
     idle(explore.page)
     new = clinic.csv(150, seed=2)
-    _files(explore.page)[-1].set_input_files({"name": "neu.csv", "mimeType": "text/csv", "buffer": new})
+    _attach(explore.page, ROWS, "neu.csv", new)
     expect(main).to_contain_text("150 predictions")
     idle(explore.page)
     name, answers = explore.download("Download predictions")
@@ -124,7 +128,7 @@ def test_a_file_that_is_no_forest(explore: Explore) -> None:
     expect(page.get_by_text("A released forest is a JSON file")).to_be_visible()
     idle(page)
     for broken in (b"", b"{", b"[1, 2]", b'{"format": "dpforest"}', bytes(range(256))):
-        _files(page)[0].set_input_files({"name": "forest.json", "mimeType": "application/json", "buffer": broken})
+        _attach(page, FOREST, "forest.json", broken)
         alert = page.locator("[data-testid=stMain]").get_by_role("alert")
         expect(alert).to_have_count(1)
         idle(page)

@@ -81,20 +81,24 @@ def test_edit_one_bound(uploaded: Explore) -> None:
     expect(uploaded.sidebar).to_contain_text("There are 3 more like it")
     uploaded.edit(0, 3, "2.5")
     uploaded.edit(0, 7, "nobody is taller")
-    uploaded.page.get_by_role("button", name="Use these").click()
+    uploaded.page.get_by_role("button", name="Apply my changes").click()
     expect(uploaded.page.get_by_role("tabpanel")).to_contain_text("3 entries below were read from the rows")
     idle(uploaded.page)
     name, text = uploaded.download("Download as JSON")
-    assert name == "domain.json"
+    assert "CURATOR_ONLY" in name, "three entries of it are still read from the rows"
     size = next(f for f in json.loads(text)["features"] if f["name"] == "Größe")
     assert (size["high"], size["source"], size["source_note"]) == (2.5, "asserted", "nobody is taller")
+    uploaded.confirm(clinic.SOURCE)
+    name, text = uploaded.download("Download as JSON")
+    assert "CURATOR" not in name
+    assert {f["source"] for f in json.loads(text)["features"]} == {"asserted"}
 
 
 def test_bounds_that_make_no_sense(uploaded: Explore) -> None:
     """One sentence, and the page goes on with what it had."""
     uploaded.tab("Data")
     uploaded.edit(0, 3, "-1")
-    uploaded.page.get_by_role("button", name="Use these").click()
+    uploaded.page.get_by_role("button", name="Apply my changes").click()
     expect(uploaded.main.get_by_role("alert").filter(has_text="Größe")).to_be_visible()
     idle(uploaded.page)
     with uploaded.refigured():
