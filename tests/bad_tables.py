@@ -41,10 +41,12 @@ REFUSED = {
 # Faults of one column: the rest of the table is used, and the column is named with the reason.
 ONE_BAD_COLUMN = {
     "all-missing column": BadTable(
-        _lines("age,gone,ill", *(f"{i % 40},,{'yes' if i % 3 else 'no'}" for i in range(90))), r"gone.*every cell is missing"
+        _lines("age,gone,ill", *(f"{i % 40},,{'yes' if i % 3 else 'no'}" for i in range(90))),
+        r"gone.*every cell is missing",
     ),
     "constant column": BadTable(
-        _lines("age,same,ill", *(f"{i % 40},7,{'yes' if i % 3 else 'no'}" for i in range(90))), r"same.*every cell is '7'"
+        _lines("age,same,ill", *(f"{i % 40},7,{'yes' if i % 3 else 'no'}" for i in range(90))),
+        r"same.*every cell is '7'",
     ),
     "10,000 categories": BadTable(_many_categories(), r"place.*10,000 different.*more than 1,000"),
 }

@@ -19,6 +19,12 @@ def friend(browser: Browser, explore: Explore, page_of: Callable[[BrowserContext
         yield Explore(page_of(theirs), explore.url)
 
 
+@pytest.fixture
+def neighbour(explore: Explore, window: BrowserContext, page_of: Callable[[BrowserContext], Page]) -> Explore:
+    """Another page of the same browser: a session of its own."""
+    return Explore(page_of(window), explore.url)
+
+
 def test_friend_sees_the_same(explore: Explore, friend: Explore) -> None:
     explore.open(data="cmc")
     with explore.refigured():
@@ -50,35 +56,35 @@ def test_friend_sees_the_same(explore: Explore, friend: Explore) -> None:
 
 
 @pytest.mark.parametrize("forest", ["noisy counts", "RF-L"])
-def test_friend_sees_the_same_after_a_change_of_forest(explore: Explore, friend: Explore, forest: str) -> None:
+def test_same_after_a_change_of_forest(explore: Explore, neighbour: Explore, forest: str) -> None:
     """What a control kept from the forest before is in the link, or is not kept."""
     explore.open(data="breast_wisconsin")
     with explore.refigured():
         explore.choose("Forest", forest)
-    friend.visit(explore.link())
-    chart_ready(friend.page)
-    assert friend.figures() == explore.figures()
-    assert friend.curve() == explore.curve()
+    neighbour.visit(explore.link())
+    chart_ready(neighbour.page)
+    assert neighbour.figures() == explore.figures()
+    assert neighbour.curve() == explore.curve()
 
 
-def test_friend_sees_the_same_when_published(explore: Explore, friend: Explore) -> None:
+def test_same_when_published(explore: Explore, neighbour: Explore) -> None:
     explore.open(data="breast_wisconsin")
     with explore.refigured():
         explore.pick("as published")
-    friend.visit(explore.link())
-    chart_ready(friend.page)
-    assert friend.figures() == explore.figures()
-    assert friend.figures()[-1].value == "∞"
+    neighbour.visit(explore.link())
+    chart_ready(neighbour.page)
+    assert neighbour.figures() == explore.figures()
+    assert neighbour.figures()[-1].value == "∞"
 
 
-def test_label_of_bundled_data_travels(explore: Explore, friend: Explore) -> None:
+def test_label_of_bundled_data_travels(explore: Explore, neighbour: Explore) -> None:
     explore.open(data="nursery")
     with explore.refigured():
         explore.choose("Label", "finance")
-    friend.visit(explore.link())
-    chart_ready(friend.page)
-    assert friend.chosen("Label") == "finance"
-    assert friend.figures() == explore.figures()
+    neighbour.visit(explore.link())
+    chart_ready(neighbour.page)
+    assert neighbour.chosen("Label") == "finance"
+    assert neighbour.figures() == explore.figures()
 
 
 def test_link_to_an_upload_asks_for_the_file(explore: Explore, friend: Explore) -> None:
@@ -106,15 +112,17 @@ def test_link_to_an_upload_asks_for_the_file(explore: Explore, friend: Explore) 
     assert not [secret for secret in clinic.SECRETS if secret in body]
     friend.upload("the same file.csv", clinic.csv())
     chart_ready(friend.page)
-    assert friend.slider("Depth").get_attribute("aria-valuetext") == explore.slider("Depth").get_attribute("aria-valuetext")
+    assert friend.slider("Depth").get_attribute("aria-valuetext") == explore.slider("Depth").get_attribute(
+        "aria-valuetext"
+    )
     assert friend.figures() == explore.figures()
     expect(friend.sidebar).to_contain_text("were read from the data")  # what one confirms, another has to
 
 
-def test_other_sessions_see_nothing_of_an_upload(explore: Explore, friend: Explore) -> None:
+def test_other_sessions_see_nothing_of_an_upload(explore: Explore, neighbour: Explore) -> None:
     explore.visit(f"{explore.url}/?data=upload+a+CSV")
     explore.upload(clinic.NAME, clinic.csv())
     chart_ready(explore.page)
-    friend.visit(f"{explore.url}/?data=upload+a+CSV&tab=Data")
-    expect(friend.main).to_contain_text("Attach a CSV file")
-    expect(friend.headline).to_have_count(0)
+    neighbour.visit(f"{explore.url}/?data=upload+a+CSV&tab=Data")
+    expect(neighbour.main).to_contain_text("Attach a CSV file")
+    expect(neighbour.headline).to_have_count(0)

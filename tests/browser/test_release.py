@@ -36,7 +36,9 @@ def test_released_forest_is_certified_and_predicts(
     name, text = explore.download("Download the forest as JSON", dialog)
     assert name.endswith(".json") and "CURATOR" not in name
     dialog.get_by_role("button", name="Close").click()
-    expect(explore.sidebar).to_contain_text(re.compile(r"Spent in this session on Nursery: ε = 2 \(add-remove\) in 1 release"))
+    expect(explore.sidebar).to_contain_text(
+        re.compile(r"Spent in this session on Nursery: ε = 2 \(add-remove\) in 1 release")
+    )
 
     forest = ReleasedForest.from_json(text)
     assert forest.certificate.certified
