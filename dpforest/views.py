@@ -10,6 +10,7 @@ from dpforest.domain import Domain
 from dpforest.models.fitting import simulate_values
 from dpforest.models.plan import Plan
 from dpforest.privacy import mechanisms
+from dpforest.privacy.noisy_counts import continuous_argmax_law
 from dpforest.trees.layout import Trees
 from dpforest.trees.reference import path_of_row
 
@@ -82,10 +83,14 @@ class ForestView:
         full = np.flatnonzero(self.n_rows)
         # Leaves with the same counts have the same probability; there are few different ones.
         distinct, which = np.unique(self.counts[full], axis=0, return_inverse=True)
-        # Continuous noise as published has the law of discrete noise to within a rounding of the counts.
-        mechanism = mechanisms.NOISY_COUNTS if self.plan.releases_counts else self.plan.mechanism
-        rate = self.plan.leaf_rate(self.epsilon)
-        law = mechanisms.flip_probability(mechanism, distinct, rate, negative=self.plan.negative_rule)
+        rate, rule = self.plan.leaf_rate(self.epsilon), self.plan.negative_rule
+        if self.plan.mechanism == "continuous-laplace" and distinct.shape[1] == 2:
+            says = continuous_argmax_law(distinct, 1 / rate, rule)
+            law = np.where(distinct == distinct.max(axis=1, keepdims=True), 0, says).sum(axis=1)
+        else:
+            # With more classes, continuous noise is taken for discrete: they differ by a rounding of the counts.
+            mechanism = mechanisms.NOISY_COUNTS if self.plan.releases_counts else self.plan.mechanism
+            law = mechanisms.flip_probability(mechanism, distinct, rate, negative=rule)
         flip[full] = law[which.ravel()]
         return flip
 

@@ -276,7 +276,6 @@ def test_simulated_flips_of_each_leaf_match_their_closed_form(nursery, name):
         assert stats.binomtest(int(flip), n, float(np.clip(p, 0, 1))).pvalue > FALSE_ALARM / len(leaves)
 
 
-@pytest.mark.xfail(strict=True, reason="the view has the law of discrete noise for continuous noise; ties differ")
 def test_flips_of_continuous_noise_match_their_closed_form():
     domain = public_domain(8)
     codes = np.repeat(np.arange(8, dtype=np.uint16), 21)[:, None]

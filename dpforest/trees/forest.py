@@ -14,7 +14,7 @@ from dpforest.limits import GRID, MAX_DEPTH
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
 from dpforest.trees import routing
-from dpforest.trees.layout import NO_THRESHOLD, Trees
+from dpforest.trees.layout import Trees
 
 FORMAT = "dpforest released forest"
 FORMAT_VERSION = 1
@@ -214,9 +214,7 @@ class ReleasedForest(Forest):
     def _from_content(cls, content: dict[str, Any]) -> "ReleasedForest":
         arrays = {name: _unpacked(content["trees"][name], kind) for name, kind in cls._ARRAYS.items()}
         trees = Trees(**arrays, depth=int(content["depth"]))
-        odd = any(array.ndim != 1 for array in arrays.values()) or not 0 <= trees.depth <= MAX_DEPTH
-        # Of multiway nodes as well: in a packed node, a larger threshold would run over into the feature.
-        if odd or np.any(trees.threshold > NO_THRESHOLD):
+        if any(array.ndim != 1 for array in arrays.values()) or not 0 <= trees.depth <= MAX_DEPTH:
             raise ForestFormatError("This released forest is damaged: its trees have a shape that no forest has.")
         domain = Domain.from_dict(content["domain"])
         if not domain.classes:

@@ -162,7 +162,8 @@ class Trees:
         if np.any((self.feature[inner] < 0) | (self.feature[inner] >= len(n_codes))):
             raise ValueError("a test names a feature that the domain does not have")
         binary = (self.kind == NUMERIC) | (self.kind == ONE_VS_REST)
-        if np.any((self.threshold[binary] < 0) | (self.threshold[binary] > NO_THRESHOLD)):
+        # Of every node: in a packed node, a larger threshold would run over into the feature.
+        if np.any(self.threshold[binary] < 0) or np.any(self.threshold > NO_THRESHOLD):
             raise ValueError("a threshold lies outside the codes 0..65,535")
         width = np.where(inner, 2, 0)
         multi = self.kind == MULTIWAY

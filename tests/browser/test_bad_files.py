@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from bad_tables import ONE_BAD_COLUMN, REFUSED
-from browser import clinic
-from browser.driver import Explore, chart_ready, idle
 from playwright.sync_api import expect
 
+from browser import clinic
+from browser.driver import Explore, chart_ready, idle
 from dpforest.limits import MAX_UPLOAD_MB
 
 TRACE = re.compile(r"Traceback|\wError\b|Exception|\.py\b|line \d+, in ")

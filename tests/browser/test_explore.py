@@ -7,8 +7,9 @@ import re
 
 import pandas as pd
 import pytest
-from browser.driver import TABS, Chart, Explore, chart_ready, titled
 from playwright.sync_api import expect
+
+from browser.driver import TABS, Chart, Explore, chart_ready, titled
 
 SMALL = {"data": "breast_wisconsin"}
 

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from urllib.parse import unquote_plus
 
 import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
 from browser import clinic
 from browser.driver import Explore, chart_ready
-from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 
 @pytest.fixture

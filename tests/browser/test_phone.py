@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from browser.conftest import Server
-from browser.driver import TABS, Explore, chart_ready, idle
 from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from browser.driver import TABS, Explore, chart_ready, idle
+from browser.server import Server
 
 WIDTH, HEIGHT = 390, 844
 

@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
-from browser import clinic
-from browser.driver import Explore, chart_ready, idle
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from browser import clinic
+from browser.driver import Explore, chart_ready, idle
 from dpforest import load_dataset, read_csv
 from dpforest.trees.forest import ReleasedForest
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from browser.driver import Chart, Explore, idle
 from playwright.sync_api import expect
+
+from browser.driver import Chart, Explore, idle
 
 
 @pytest.fixture

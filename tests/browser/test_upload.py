@@ -6,9 +6,10 @@ import json
 import re
 
 import pytest
+from playwright.sync_api import expect
+
 from browser import clinic
 from browser.driver import UPLOAD, Explore, chart_ready, idle
-from playwright.sync_api import expect
 
 
 @pytest.fixture
