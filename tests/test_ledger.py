@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from dpforest.privacy import BudgetError, DemoSource, Ledger, SecretSource, release_counts, release_labels
-from dpforest.privacy.rationals import LIMIT, positive_fraction, round_down, round_up
 from dpforest.privacy.laws import CERTIFIED
+from dpforest.privacy.rationals import LIMIT, positive_fraction, round_down, round_up
 from dpforest.privacy.release import rate_for
 
 COUNTS = np.array([[3, 1], [0, 0], [2, 7], [0, 4]])
