@@ -1,6 +1,6 @@
 """One server and one Chromium for all browser tests; every test watches for exceptions and for calls to other hosts.
 
-Under pytest-xdist all of them go to one worker (`--dist loadgroup`), so that only one server starts.
+Under pytest-xdist all of them are one group, so that `--dist loadgroup` starts one server on one worker.
 """
 
 from __future__ import annotations
@@ -14,16 +14,6 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from browser.driver import COMPILING, Explore, Watch, chart_ready
 from browser.server import Server
-
-HERE = Path(__file__).resolve().parent
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if HERE in item.path.parents:
-            item.add_marker(pytest.mark.browser)
-            item.add_marker(pytest.mark.xdist_group("browser"))
 
 
 @pytest.fixture(scope="package")

@@ -9,7 +9,9 @@ import pandas as pd
 import pytest
 from playwright.sync_api import expect
 
-from browser.driver import TABS, Chart, Explore, chart_ready, titled
+from browser.driver import ONE_GROUP, TABS, Chart, Explore, chart_ready, titled
+
+pytestmark = ONE_GROUP
 
 SMALL = {"data": "breast_wisconsin"}
 

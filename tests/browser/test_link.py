@@ -10,7 +10,9 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from browser import clinic
-from browser.driver import Explore, chart_ready
+from browser.driver import ONE_GROUP, Explore, chart_ready
+
+pytestmark = ONE_GROUP
 
 
 @pytest.fixture

@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from browser.driver import TABS, Explore, chart_ready, idle
+from browser.driver import ONE_GROUP, TABS, Explore, chart_ready, idle
 from browser.server import Server
+
+pytestmark = ONE_GROUP
 
 WIDTH, HEIGHT = 390, 844
 
@@ -36,9 +38,7 @@ def test_phone(phone: Explore) -> None:
         assert box and box["x"] >= 0 and box["x"] + box["width"] <= WIDTH
         assert box["y"] + box["height"] <= HEIGHT, "in sight without scrolling"
     for name in TABS:
-        phone.page.get_by_role("tab", name=name, exact=True).tap()
-        expect(phone.page.get_by_role("tab", name=name, exact=True)).to_have_attribute("aria-selected", "true")
-        idle(phone.page)
+        phone.tab(name)
         _no_sideways(phone.page)
 
 

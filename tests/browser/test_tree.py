@@ -7,7 +7,9 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from browser.driver import Chart, Explore, idle
+from browser.driver import ONE_GROUP, Chart, Explore, idle
+
+pytestmark = ONE_GROUP
 
 
 @pytest.fixture
