@@ -1,6 +1,6 @@
 """One server and one Chromium for all browser tests; every test watches for exceptions and for calls to other hosts.
 
-Under pytest-xdist all of them are one group, so that `--dist loadgroup` starts one server on one worker.
+Under pytest-xdist they would start a server each, so `scripts/test` runs them without it.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ PATIENCE = 30_000
 UPLOAD = "upload a CSV"
 TABS = ("Tree", "Leaves", "Budget", "Data")
 
-ONE_GROUP = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+BROWSER = pytest.mark.browser
 
 expect.set_options(timeout=PATIENCE)
 

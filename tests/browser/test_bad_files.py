@@ -10,10 +10,10 @@ from bad_tables import ONE_BAD_COLUMN, REFUSED
 from playwright.sync_api import expect
 
 from browser import clinic
-from browser.driver import ONE_GROUP, Explore, chart_ready, idle
+from browser.driver import BROWSER, Explore, chart_ready, idle
 from dpforest.limits import MAX_UPLOAD_MB
 
-pytestmark = ONE_GROUP
+pytestmark = BROWSER
 
 TRACE = re.compile(r"Traceback|\wError\b|Exception|\.py\b|line \d+, in ")
 

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from playwright.sync_api import expect
 
-from browser.driver import ONE_GROUP, TABS, Chart, Explore, chart_ready, titled
+from browser.driver import BROWSER, TABS, Chart, Explore, chart_ready, titled
 
-pytestmark = ONE_GROUP
+pytestmark = BROWSER
 
 SMALL = {"data": "breast_wisconsin"}
 
@@ -129,15 +129,15 @@ def test_data_label_and_measure(explore: Explore) -> None:
     balanced = re.search(r"balanced ([\d.]+) %", explore.figures()[0].note)
     assert balanced and explore.here()[1] == pytest.approx(float(balanced[1]) / 100, abs=6e-4)
     with explore.refigured():
-        explore.choose("Data", "nursery")
+        explore.choose("Data", "car")
         expect(
-            explore.main.get_by_text(re.compile("Nursery.*12,960 rows · 8 attributes · predicts class"))
+            explore.main.get_by_text(re.compile("Car Evaluation.*1,728 rows · 6 attributes · predicts class"))
         ).to_be_visible()
-    assert explore.settings()["data"] == "nursery"
+    assert explore.settings()["data"] == "car"
     with explore.refigured():
-        explore.choose("Label", "finance")
-        expect(explore.main.get_by_text(re.compile("predicts finance"))).to_be_visible()
-    assert explore.settings()["label"] == "finance"
+        explore.choose("Label", "safety")
+        expect(explore.main.get_by_text(re.compile("predicts safety"))).to_be_visible()
+    assert explore.settings()["label"] == "safety"
     with explore.refigured():
         explore.choose("Data", "SynthF")
         expect(explore.main.get_by_text(re.compile("SynthF.*10 attributes"))).to_be_visible()
@@ -205,6 +205,7 @@ def test_as_published_shows_its_true_loss(explore: Explore) -> None:
     expect(release).to_have_count(0)
     expect(explore.sidebar).to_contain_text("No release: as published")
     expect(explore.badge("Not certified")).to_be_visible()
+    expect(explore.badge("Simulated at ε = 1 claimed, add-remove")).to_be_visible()
     expect(explore.main).to_contain_text("the privacy loss grows without bound")
     assert any("∞" in red for red in explore.reds()), "a broken claim is red"
     budget = explore.tab("Budget")

@@ -10,9 +10,9 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from browser import clinic
-from browser.driver import ONE_GROUP, Explore, chart_ready
+from browser.driver import BROWSER, Explore, chart_ready
 
-pytestmark = ONE_GROUP
+pytestmark = BROWSER
 
 
 @pytest.fixture
@@ -81,12 +81,12 @@ def test_same_when_published(explore: Explore, neighbour: Explore) -> None:
 
 
 def test_label_of_bundled_data_travels(explore: Explore, neighbour: Explore) -> None:
-    explore.open(data="nursery")
+    explore.open(data="car")
     with explore.refigured():
-        explore.choose("Label", "finance")
+        explore.choose("Label", "safety")
     neighbour.visit(explore.link())
     chart_ready(neighbour.page)
-    assert neighbour.chosen("Label") == "finance"
+    assert neighbour.chosen("Label") == "safety"
     assert neighbour.figures() == explore.figures()
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from browser.driver import ONE_GROUP, TABS, Explore, chart_ready, idle
+from browser.driver import BROWSER, TABS, Explore, chart_ready, idle
 from browser.server import Server
 
-pytestmark = ONE_GROUP
+pytestmark = BROWSER
 
 WIDTH, HEIGHT = 390, 844
 

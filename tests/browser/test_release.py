@@ -11,11 +11,11 @@ import pandas as pd
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from browser import clinic
-from browser.driver import ONE_GROUP, Explore, chart_ready, idle
+from browser.driver import BROWSER, Explore, chart_ready, idle
 from dpforest import load_dataset, read_csv
 from dpforest.trees.forest import ReleasedForest
 
-pytestmark = ONE_GROUP
+pytestmark = BROWSER
 
 FOREST, ROWS = "Released forest (JSON)", "New rows (CSV)"
 

@@ -7,9 +7,9 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from browser.driver import ONE_GROUP, Chart, Explore, idle
+from browser.driver import BROWSER, Chart, Explore, idle
 
-pytestmark = ONE_GROUP
+pytestmark = BROWSER
 
 
 @pytest.fixture

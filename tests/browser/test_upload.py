@@ -9,9 +9,9 @@ import pytest
 from playwright.sync_api import expect
 
 from browser import clinic
-from browser.driver import ONE_GROUP, UPLOAD, Explore, chart_ready, idle
+from browser.driver import BROWSER, UPLOAD, Explore, chart_ready, idle
 
-pytestmark = ONE_GROUP
+pytestmark = BROWSER
 
 
 @pytest.fixture
