@@ -22,6 +22,7 @@ class Panel:
 
     def __init__(self, choice: Choice, curve: Curve) -> None:
         self._choice = choice
+        self._curve = curve
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             with st.container(width="content"):
                 titled(
@@ -47,12 +48,13 @@ class Panel:
             )
             self.progress = st.container(width=300)
             st.download_button(
-                "Curve as CSV", lambda: table(curve).to_csv(index=False), "CURATOR_ONLY_curve.csv", "text/csv",
+                "Curve as CSV", lambda: table(self._curve).to_csv(index=False), "CURATOR_ONLY_curve.csv", "text/csv",
                 on_click="ignore", type="tertiary",
             )  # fmt: skip
 
     def refine(self, curve: Curve) -> None:
-        """The same chart, surer."""
+        """The same chart, surer; the download follows."""
+        self._curve = curve
         chart(self._figure(curve), self._alt(curve), self._chart)
         self._insight.caption(
             insight(curve, self._measure, "privacy" if self._choice.settings.certified else "its noise"),

@@ -43,7 +43,7 @@ VOTING = Option(
     _same({"mean of shares": "threshold", "majority": "majority", "coin with the mean share": "probabilistic"}),
 )
 COUNT_ROWS = Option(
-    "rows",
+    "counted",  # not the key of LABEL_ROWS, whose default is another: a kept value would be missing from the link
     "partition",
     "Rows and trees",
     "Every row in every tree makes steadier trees but splits ε among them.",
@@ -83,7 +83,8 @@ BUDGET = Option(
     "A row is in one leaf of a tree only, so leaves need not share; the paper lets them.",
     {
         "certified": {"each leaf has the tree's": "fair", "leaves share it (paper)": "paper"},
-        "as_published": {"leaves share it (paper)": "paper", "each leaf has the tree's": "fair"},
+        # Other words, so that nothing is kept when the mode, and with it the default, changes.
+        "as_published": {"leaves share it, as in the paper": "paper", "each leaf has the tree's, unlike it": "fair"},
     },
 )
 
