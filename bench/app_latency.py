@@ -103,9 +103,10 @@ def move_sliders(page: Page, results: Results, rounds: int) -> None:
     for i in range(2 * rounds):
         results.add("ε, majority labels", press(page, EPSILON, "ArrowRight" if i % 8 < 4 else "ArrowLeft"))
     for forest in ("majority labels", "noisy counts"):
-        open_page(page, forest=forest, depth=4)
-        for _ in range(rounds):
-            results.add(f"depth, {forest}", press(page, "Depth", "ArrowRight"))
+        for start, relation in ((3, "a row more or less"), (2, "a row exchanged")):
+            open_page(page, forest=forest, depth=start, neighbours=relation)
+            for _ in range((rounds + 1) // 2):  # not beyond depth 8, where the cap on leaves leaves nothing to grow
+                results.add(f"depth, {forest}", press(page, "Depth", "ArrowRight"))
         for depth in range(5, 5 + rounds):
             open_page(page, forest=forest, depth=depth, trees=75, neighbours="a row exchanged")
             results.add(f"trees 75 to 100, {forest}", press(page, "Trees", "ArrowRight"))
@@ -113,8 +114,8 @@ def move_sliders(page: Page, results: Results, rounds: int) -> None:
 
 def hurry(page: Page, results: Results, rounds: int) -> None:
     """Depth moved again and again while the chart is still being refined."""
-    open_page(page, depth=4, mode="as published")
-    for _ in range(rounds):
+    open_page(page, depth=2, mode="as published")
+    for _ in range(min(rounds, 6)):
         results.add("depth while refining, as published", press(page, "Depth", "ArrowRight", wait=False))
 
 

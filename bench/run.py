@@ -30,22 +30,37 @@ def main() -> None:
     make_peers()
     effort = QUICK if arguments.quick else FULL
     results, start, load = Results(), time.perf_counter(), os.getloadavg()[0]
+    out = arguments.out or HERE
     with tempfile.TemporaryDirectory() as folder:
         for name in arguments.only or ALL:
             print(name, flush=True)
             ALL[name](results, Path(folder), effort)
-    about = {**_about(arguments.quick, effort), "minutes": (time.perf_counter() - start) / 60, "load_before": load}
-    content = {**about, **results.as_dict()}
-    if arguments.out or not arguments.only:
-        out = arguments.out or HERE
-        (out / "results.json").write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
-        (out / "RESULTS.md").write_text(markdown(content))
+            about = {**_about(arguments.quick, effort), "minutes": (time.perf_counter() - start) / 60}
+            content = {**about, "load_before": load, **results.as_dict()}
+            _write(out, _merged(content, out) if arguments.only else content)  # after each suite: a stop loses one
+
+
+def _merged(content: dict, out: Path) -> dict:
+    """Figures of the suites that ran now, and of the others as they were written down before."""
+    if not (out / "results.json").exists():
+        return content
+    before = json.loads((out / "results.json").read_text())
+    measured = {figure["item"] for figure in content["figures"]}
+    kept = [figure for figure in before["figures"] if figure["item"] not in measured]
+    figures = sorted([*kept, *content["figures"]], key=lambda figure: figure["item"])
+    old = {key: {**before[key], **content[key]} for key in ("samples", "medians")}
+    return {**content, **old, "figures": figures}
+
+
+def _write(out: Path, content: dict) -> None:
+    (out / "results.json").write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+    (out / "RESULTS.md").write_text(markdown(content))
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer rows and rounds; not what the goals are stated for")
-    parser.add_argument("--only", nargs="+", choices=ALL, help="some of the suites; written down only with --out")
+    parser.add_argument("--only", nargs="+", choices=ALL, help="some of the suites; the others keep their figures")
     parser.add_argument("--out", type=Path, help="folder for results.json and RESULTS.md; bench/ if all suites run")
     return parser.parse_args()
 

@@ -6,7 +6,10 @@ from dpforest.models.baselines import (
     RandomForestExponentialClassifier,
     RandomForestLaplaceClassifier,
 )
+from dpforest.models.boosted import BoostedForestClassifier
+from dpforest.models.friedman_schuster import FriedmanSchusterClassifier
 from dpforest.models.majority_label import MajorityLabelForestClassifier
+from dpforest.models.multinomial import MultinomialForestClassifier
 from dpforest.models.random_decision import RandomDecisionForestClassifier
 from dpforest.tables import load_dataset, make_synthetic, read_csv
 from dpforest.trees.forest import ReleasedForest
@@ -14,11 +17,14 @@ from dpforest.trees.forest import ReleasedForest
 __version__ = "0.1.0"
 
 __all__ = [
+    "BoostedForestClassifier",
     "Domain",
     "DomainError",
     "Feature",
+    "FriedmanSchusterClassifier",
     "JagannathanForestClassifier",
     "MajorityLabelForestClassifier",
+    "MultinomialForestClassifier",
     "PrivacyLeakWarning",
     "RandomDecisionForestClassifier",
     "RandomForestExponentialClassifier",

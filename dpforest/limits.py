@@ -23,4 +23,5 @@ BLOCK_ROWS: Final = 65_536  # rows encoded and routed at a time
 MAX_UPLOAD_MB: Final = 200
 
 MIN_ROWS: Final = 2
+MAX_BOUND: Final = 2**21  # rows of a table whose weights are summed in 1/1024 and multiplied in 64 bits
 MANY_DISTINCT: Final = 0.9  # a text column with this share of different values names rows rather than describes them

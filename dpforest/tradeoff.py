@@ -12,7 +12,7 @@ from sklearn.model_selection import train_test_split
 
 from dpforest import voting
 from dpforest.domain import Domain
-from dpforest.models.base import RandomStructureClassifier
+from dpforest.models.random_structure import RandomStructureClassifier
 from dpforest.models.fitting import count_kept_rows, rows_to_trees, simulate_values
 from dpforest.models.plan import Plan, true_labels
 from dpforest.privacy.randomness import DemoSource

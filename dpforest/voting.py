@@ -5,7 +5,9 @@ All of it is post-processing: nothing here sees rows that were used for fitting.
 
 import numpy as np
 
-VOTING = ("majority", "threshold", "probabilistic")
+from dpforest.losses import m_alpha
+
+VOTING = ("majority", "threshold", "probabilistic", "additive")
 NEGATIVE_RULES = ("clamp", "paper")
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -46,13 +48,36 @@ def decide(shares: np.ndarray, voting: str, coin: np.ndarray | None = None) -> n
     Parameters
     ----------
     shares : array of shape (n, n_classes)
-        Share of the trees' votes ("majority") or mean share in the leaves ("threshold", "probabilistic").
+        Share of the trees' votes ("majority"), mean share in the leaves ("threshold", "probabilistic"), or score of
+        each class ("additive").
     coin : float array of shape (n,), optional
         One number in [0, 1) a row, for "probabilistic": the class is drawn with its share as probability.
     """
     if voting != "probabilistic" or coin is None:
         return shares.argmax(axis=1)
     return np.minimum((np.cumsum(shares, axis=1) <= coin[:, None]).sum(axis=1), shares.shape[1] - 1)
+
+
+def additive_scores(values: np.ndarray, class_of_leaf: np.ndarray, n_classes: int) -> np.ndarray:
+    """What each leaf adds to the score of each class, float64 (n_leaves, n_classes).
+
+    Of two classes the second gets the value and the first its negative; of more, the class of the leaf's tree gets it.
+    """
+    scores = np.zeros((len(values), n_classes))
+    scores[np.arange(len(values)), class_of_leaf] = values
+    if n_classes == 2:
+        scores[:, 0] = -values
+    return scores
+
+
+def additive_shares(scores: np.ndarray, alpha: float) -> np.ndarray:
+    """Class shares from scores by the inverse link of the Mα-loss, rows sum to 1 (Nock and Henecka 2020, Lemma 8).
+
+    The link does not tell scores between -2(1 - α) and 2(1 - α) apart; a billionth of the score does, so that the
+    largest share belongs to the class that is predicted.
+    """
+    shares = m_alpha(alpha).inverse_link(scores) + 1e-9 * scores / (1 + np.abs(scores))
+    return shares / shares.sum(axis=1, keepdims=True)
 
 
 def coins(codes: np.ndarray, seed: int) -> np.ndarray:

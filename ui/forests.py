@@ -7,7 +7,7 @@ from typing import Any
 
 import dpforest
 from dpforest.domain import Domain
-from dpforest.models.base import RandomStructureClassifier
+from dpforest.models.random_structure import RandomStructureClassifier
 
 
 @dataclass(frozen=True)

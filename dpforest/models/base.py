@@ -1,4 +1,4 @@
-"""What the forests with data-independent structure share: one path from a table to a forest with a certificate."""
+"""What all forests share: one path from a table to a forest with a certificate."""
 
 import warnings
 from dataclasses import replace
@@ -16,8 +16,6 @@ from dpforest.checks import check_choice, check_count
 from dpforest.domain import Domain, DomainError, PrivacyLeakWarning
 from dpforest.encoding import as_array
 from dpforest.limits import EPSILON_MAX, EPSILON_MIN, MAX_TREES
-from dpforest.models.fitting import fit_forest, preview
-from dpforest.models.plan import Plan
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import NEIGHBOURS, Ledger
 from dpforest.trees.forest import Forest, ReleasedForest, as_values
@@ -25,8 +23,8 @@ from dpforest.trees.forest import Forest, ReleasedForest, as_values
 MODES = ("certified", "as_published")
 
 
-class RandomStructureClassifier(ClassifierMixin, BaseEstimator):
-    """Base of the forests whose structure does not look at data. Not for use by itself."""
+class ForestClassifier(ClassifierMixin, BaseEstimator):
+    """Base of all forests. Not for use by itself."""
 
     # What every forest takes; a subclass names them in its own constructor.
     epsilon: float | None
@@ -38,12 +36,16 @@ class RandomStructureClassifier(ClassifierMixin, BaseEstimator):
     random_state: int | None
     n_jobs: int | None
 
-    def _plan(self, domain: Domain, n_rows: int) -> Plan:
-        """Turn parameters into a plan. `n_rows` may be used under replace-one or as published only."""
+    def _fit_forest(self, domain: Domain, X: Any, y: np.ndarray, row_ids: np.ndarray, n_jobs: int) -> Forest:
+        """Fit on raw values and class indices; `row_ids` name the rows in a demo."""
         raise NotImplementedError
 
-    def fit(self, X: Any, y: Any) -> "RandomStructureClassifier":
-        """Count the rows in the leaves and release what the mechanism lets through.
+    def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
+        """As `preview`, parameters and domain checked."""
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any) -> "ForestClassifier":
+        """Read the rows and release what the mechanisms let through.
 
         Parameters
         ----------
@@ -63,19 +65,8 @@ class RandomStructureClassifier(ClassifierMixin, BaseEstimator):
         X, y = self._check_table(X, y)
         domain = self._public_domain(X, y)
         codes = domain.encode_labels(y)
-        plan = self.plan(domain, len(codes))
-        self.forest_ = fit_forest(
-            plan,
-            domain,
-            X,
-            codes,
-            epsilon=_as_fraction(self.epsilon),
-            structure_seed=int(self.structure_seed),
-            random_state=self.random_state,
-            row_ids=_row_ids(X),
-            n_jobs=effective_n_jobs(self.n_jobs or 1),
-            about={"estimator": type(self).__name__, "structure_seed": int(self.structure_seed)},
-        )
+        self._check_parameters()
+        self.forest_ = self._fit_forest(domain, X, codes, _row_ids(X), effective_n_jobs(self.n_jobs or 1))
         self.domain_ = domain
         self.classes_ = np.asarray(domain.classes)
         self.certificate_: Certificate = self.forest_.certificate
@@ -102,11 +93,6 @@ class RandomStructureClassifier(ClassifierMixin, BaseEstimator):
         """Leaf of each row in each tree, numbered over the forest: int32 (n, n_estimators)."""
         return self._forest().apply(self._check_rows(X), n_jobs=effective_n_jobs(self.n_jobs or 1))
 
-    def plan(self, domain: Domain, n_rows: int) -> Plan:
-        """Every choice that a fit will make, from parameters and public knowledge; `n_rows` as in `preview`."""
-        self._check_parameters()
-        return self._plan(domain, n_rows)
-
     def preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
         """Certificate and ledger that a release would carry, from public knowledge alone.
 
@@ -120,13 +106,13 @@ class RandomStructureClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 "The domain has no classes, and a fit would read them from the data; give Domain(..., classes=...)."
             )
-        return preview(
-            self.plan(domain, n_rows),
-            domain,
-            epsilon=_as_fraction(self.epsilon),
-            structure_seed=int(self.structure_seed),
-            random_state=self.random_state,
-        )
+        self._check_parameters()
+        return self._preview(domain, n_rows)
+
+    @property
+    def _budget(self) -> Fraction | None:
+        """The budget as the number that was typed: 0.1 is 1/10."""
+        return None if self.epsilon is None else Fraction(str(self.epsilon))
 
     def _forest(self) -> Forest:
         check_is_fitted(self, "forest_")
@@ -210,11 +196,6 @@ def _row_ids(X: Any) -> np.ndarray:
     if index is not None and getattr(index, "dtype", None) is not None and index.dtype.kind in "iu":
         return index.to_numpy().astype(np.int64)
     return np.arange(len(X), dtype=np.int64)
-
-
-def _as_fraction(epsilon: float | None) -> Fraction | None:
-    """The budget as the number that was typed: 0.1 is 1/10."""
-    return None if epsilon is None else Fraction(str(epsilon))
 
 
 def _is_numeric(dtype: Any) -> bool:

@@ -9,8 +9,12 @@ Composition rules (docs/PRIVACY.md):
 ``epsilon_each`` is always the cost of **one row added or removed** in one application. Replacing a row is one removal
 and one addition, in the same part or in two different ones (two leaves, two trees), so under ``"replace-one"`` every
 entry counts double. That is the whole difference between the two relations.
+
+Entries may also name the part of the table that they read (``part``), where every row was drawn into one of several
+parts by itself: then a row meets the entries of one part only, and the dearest part is what all of them cost together.
 """
 
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -55,6 +59,8 @@ class Entry:
     composition : {"parallel", "sequential"}
     rows : int
         Single-row changes between neighbours: 1 under add-remove, 2 under replace-one.
+    part : str
+        Which disjoint part of the table was asked; empty for all of it.
     """
 
     what: str
@@ -64,6 +70,7 @@ class Entry:
     times: int
     composition: str
     rows: int
+    part: str = ""
 
     @property
     def epsilon(self) -> Fraction | None:
@@ -71,6 +78,31 @@ class Entry:
         if self.epsilon_each is None:
             return None
         return self.epsilon_each * self.rows * (self.times if self.composition == "sequential" else 1)
+
+
+class Allowance:
+    """The right to ask so many times, paid for in a ledger before the first answer.
+
+    Parameters
+    ----------
+    epsilon_each : Fraction
+        Cost of one answer for one row added or removed.
+    uses : int
+        Answers that were paid for.
+    """
+
+    def __init__(self, epsilon_each: Fraction, uses: int) -> None:
+        self.epsilon_each = epsilon_each
+        self._left = uses
+        self._lock = threading.Lock()  # trees may be grown in several threads
+
+    def use(self) -> Fraction:
+        """Take one answer; what it may cost. BudgetError when all are used up."""
+        with self._lock:
+            if self._left < 1:
+                raise BudgetError("Everything that was paid for has been asked; charge the ledger before asking again.")
+            self._left -= 1
+        return self.epsilon_each
 
 
 class Ledger:
@@ -91,7 +123,7 @@ class Ledger:
     Examples
     --------
     >>> ledger = Ledger(Fraction(1, 2), "add-remove")
-    >>> ledger.charge("labels of one tree", "permute-and-flip", 1, Fraction(1, 20), 10, "sequential")
+    >>> paid = ledger.charge("labels of one tree", "permute-and-flip", 1, Fraction(1, 20), 10, "sequential")
     >>> ledger.close()
     >>> ledger.spent, ledger.closed
     (Fraction(1, 2), True)
@@ -131,8 +163,8 @@ class Ledger:
 
     @property
     def spent(self) -> Fraction:
-        """Sum of all entries that have a cost."""
-        return sum((e.epsilon for e in self._entries if e.epsilon is not None), Fraction(0))
+        """Sum of all entries that have a cost; of entries on disjoint parts of the table, the dearest part."""
+        return _total(self._entries)
 
     def charge(
         self,
@@ -142,7 +174,10 @@ class Ledger:
         epsilon_each: float | str | Rational | None,
         times: int,
         composition: str,
-    ) -> None:
+        *,
+        part: str = "",
+        branches: int = 1,
+    ) -> Allowance | None:
         """Write one access down **before** it happens.
 
         Parameters
@@ -154,6 +189,15 @@ class Ledger:
         times : int
             At least 1.
         composition : {"parallel", "sequential"}
+        part : str
+            Name of the disjoint part of the table that is asked (see the module); empty for all of it.
+        branches : int
+            Disjoint parts (trees with rows of their own) that are each asked so many times: they cost nothing more.
+
+        Returns
+        -------
+        Allowance or None
+            The right to ask ``times * branches`` times, for mechanisms that are asked one by one.
         """
         if self._closed:
             raise BudgetError("This ledger is closed: nothing more may be asked of the data.")
@@ -163,16 +207,17 @@ class Ledger:
             raise ValueError(f"times must be a whole number of at least 1, not {times!r}.")
         each = None if epsilon_each is None else positive_fraction(epsilon_each, "epsilon_each")
         most = positive_fraction(sensitivity, "sensitivity")
-        entry = Entry(what, mechanism, most, each, int(times), composition, self._rows)
+        entry = Entry(what, mechanism, most, each, int(times), composition, self._rows, part)
         if self._epsilon is not None:
             if entry.epsilon is None:
                 raise BudgetError(f"{mechanism} has no privacy guarantee, so it cannot draw on a budget.")
-            left = self._epsilon - self.spent
-            if entry.epsilon > left:
+            if _total((*self._entries, entry)) > self._epsilon:
+                left = self._epsilon - self.spent
                 raise BudgetError(
                     f"{what} would cost {entry.epsilon}, but only {left} of the budget of {self._epsilon} is left."
                 )
         self._entries = (*self._entries, entry)
+        return None if each is None else Allowance(each, int(times) * branches)
 
     def close(self) -> None:
         """End the spending. Only a closed ledger allows a release."""
@@ -199,6 +244,7 @@ class Ledger:
                     "epsilon_each": _text(e.epsilon_each),
                     "times": e.times,
                     "composition": e.composition,
+                    "part": e.part,
                 }
                 for e in self._entries
             ],
@@ -210,7 +256,10 @@ class Ledger:
         ledger = cls(written_fraction(data["epsilon"]), data["neighbours"])
         for e in data["entries"]:
             sensitivity, each = written_fraction(e["sensitivity"]) or 0, written_fraction(e["epsilon_each"])
-            ledger.charge(e["what"], e["mechanism"], sensitivity, each, e["times"], e["composition"])
+            part = e.get("part", "")
+            if not isinstance(part, str):
+                raise ValueError("the part of the table that an entry names is not a text")
+            ledger.charge(e["what"], e["mechanism"], sensitivity, each, e["times"], e["composition"], part=part)
         if data["closed"]:
             ledger.close()
         return ledger
@@ -226,7 +275,7 @@ class Ledger:
     def __str__(self) -> str:
         head = ("what", "mechanism", "sensitivity", "ε each", "times", "composition", "total")
         rows = [
-            (e.what, e.mechanism, _cell(e.sensitivity), _cell(e.epsilon_each), str(e.times), e.composition,
+            (e.what + (f" [{e.part}]" if e.part else ""), e.mechanism, _cell(e.sensitivity), _cell(e.epsilon_each), str(e.times), e.composition,
              _cell(e.epsilon))
             for e in self._entries
         ]  # fmt: skip
@@ -240,7 +289,17 @@ class Ledger:
             lines.append(f"Spent {self.spent} of {self._epsilon} ({self._neighbours}, {state}).")
             if self._rows == 2:
                 lines.append("Replacing a row is a removal and an addition: every entry counts twice.")
+            if any(e.part for e in self._entries):
+                lines.append("A row is in one of the parts in brackets only: of these, the dearest part counts.")
         return "\n".join(lines)
+
+
+def _total(entries: tuple[Entry, ...]) -> Fraction:
+    """What entries cost together: those on all rows add up, of those on disjoint parts the dearest part counts."""
+    cost: dict[str, Fraction] = {}
+    for entry in entries:
+        cost[entry.part] = cost.get(entry.part, Fraction(0)) + (entry.epsilon or 0)
+    return cost.pop("", Fraction(0)) + max(cost.values(), default=Fraction(0))
 
 
 def _text(value: Fraction | None) -> str | None:

@@ -96,6 +96,62 @@ def reasons(
     return (*out, REPRODUCTION)
 
 
+class BoostChoices(Protocol):
+    """The choices of a boosted forest that decide which of the paper's gaps it has."""
+
+    @property
+    def alpha(self) -> object:
+        """A number, a list of them, or the name of a calibration."""
+
+    @property
+    def beta(self) -> str:
+        """How coefficients are computed."""
+
+    @property
+    def neighbours(self) -> str:
+        """As in `ledger`."""
+
+
+def boosting_reasons(choices: BoostChoices) -> tuple[str, ...]:
+    """Which gaps of Nock and Henecka's analysis a forest as published has; numbered as in docs/PAPERS.md."""
+    out = []
+    exact_beta, exact_alpha = choices.beta == "published", choices.alpha in ("noisy", "carried", "published")
+    if exact_beta:
+        out.append(
+            "G1: the coefficient β of each tree is computed from the private rows and published without noise, so "
+            "there is no finite ε: even at ε near 0 the forest learns."
+        )
+    if exact_alpha:
+        out.append(
+            "G2: objective calibration sets α to the exact training error of the tree so far, which decides how "
+            "splits are drawn: up to one exact statistic for each split."
+        )
+    if exact_beta:
+        out.append(
+            "G3: as β is exact, one row changes the weights of all rows, but the sensitivity of a split is computed "
+            "as if it changed its own only."
+        )
+    if choices.neighbours == ADD_REMOVE:
+        out.append("G6: the noise depends on the exact number of rows, which is private under add-remove.")
+    out.append("G8: noise is drawn in floating point, whose last digits can give values away (Mironov 2012).")
+    return (*out, REPRODUCTION)
+
+
+def multinomial_reasons() -> tuple[str, ...]:
+    """Why the multinomial forest as published is not differentially private for any finite ε."""
+    return (
+        "The values to split at lie between values of the data, so one row more makes splits possible that were "
+        "impossible without it: there is no finite ε.",
+        "A branch ends where the exact number of rows is small or their labels agree, so the shape of a tree tells "
+        "single rows apart, and it depends on the rows that decide leaves as well.",
+        "Features that are constant, categories and classes that do not occur in a branch are never drawn there, which "
+        "shows that nobody has them.",
+        "The accounting assumes trees of at most 10 levels, which nothing enforces.",
+        "Rows are dealt out in parts of fixed size, so one row more can move others.",
+        REPRODUCTION,
+    )
+
+
 def deal_blocks(n: int, n_trees: int, seed: int) -> np.ndarray:
     """Shuffle the rows, give each tree floor(n / n_trees) of them, drop the rest (the author's code).
 

@@ -15,6 +15,7 @@ from numba import njit
 ASSIGNMENT: Final = 1
 LABELS: Final = 2
 COUNTS: Final = 3
+SPLITS: Final = 4
 
 _GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1: Final = np.uint64(0xBF58476D1CE4E5B9)

@@ -22,7 +22,7 @@ import numpy as np
 from dpforest.limits import BLOCK_ROWS
 from dpforest.privacy import samplers, simulators
 from dpforest.privacy.laws import CERTIFIED, NOISY_COUNTS
-from dpforest.privacy.ledger import BudgetError, Ledger, rows_changed
+from dpforest.privacy.ledger import Allowance, BudgetError, Ledger, rows_changed
 from dpforest.privacy.randomness import ASSIGNMENT, DemoSource, SecretSource
 from dpforest.privacy.rationals import positive_fraction, round_down, round_up
 
@@ -62,7 +62,7 @@ def rate_for(mechanism: str, epsilon: Fraction, *, n_trees: int, partition: str,
     return positive_fraction(epsilon) / rows / (n_trees if partition == "shared" else 1)
 
 
-def assign_rows(rows: int | np.ndarray, n_trees: int, source: SecretSource | DemoSource) -> np.ndarray:
+def assign_rows(rows: int | np.ndarray, n_trees: int, source: SecretSource | DemoSource, *, key: int = 0) -> np.ndarray:
     """Draw a tree for every row, independently of all other rows and of their number.
 
     Parameters
@@ -71,7 +71,10 @@ def assign_rows(rows: int | np.ndarray, n_trees: int, source: SecretSource | Dem
         The number of rows, or their ids. A demonstration draws by id (0..n-1 for a number), so that leaving one row
         out moves no other; a release has no use for ids.
     n_trees : int
+        Or any other number of parts.
     source : SecretSource or DemoSource
+    key : int
+        Names the draw in a demonstration, where rows are drawn more than once.
 
     Returns
     -------
@@ -85,7 +88,7 @@ def assign_rows(rows: int | np.ndarray, n_trees: int, source: SecretSource | Dem
     for start in range(0, n, BLOCK_ROWS):  # in blocks for the memory
         stop = min(start + BLOCK_ROWS, n)
         keys = np.arange(start, stop) if ids is None else ids[start:stop]
-        high = source.words(keys, ASSIGNMENT) >> np.uint64(32)
+        high = source.words(keys, ASSIGNMENT + (key << 8)) >> np.uint64(32)
         out[start:stop] = high * np.uint64(n_trees) >> np.uint64(32)
     return out
 
@@ -101,6 +104,7 @@ def release_labels(
     ledger: Ledger,
     source: SecretSource | DemoSource,
     what: str = "label of each leaf",
+    part: str = "",
 ) -> np.ndarray:
     """One label for every leaf of the forest, empty or not.
 
@@ -117,7 +121,7 @@ def release_labels(
     ledger : Ledger
     source : SecretSource or DemoSource
         Exact samplers on fresh entropy, or fast simulators on a seed.
-    what : str
+    what, part : str
         For the ledger.
 
     Returns
@@ -132,7 +136,7 @@ def release_labels(
     if mechanism not in CERTIFIED:
         raise BudgetError(f"{mechanism!r} has no proof of privacy; certified are {', '.join(CERTIFIED)}.")
     draw = DRAW[mechanism]
-    rate = _charge(mechanism, counts, epsilon, n_trees, partition, neighbours, ledger, what)
+    rate = _charge(mechanism, counts, epsilon, n_trees, partition, neighbours, ledger, what, part)
     if isinstance(source, DemoSource):
         return simulators.simulate_labels(counts, mechanism, float(rate), source.seed)
     return draw(counts, round_down(rate), source)
@@ -165,6 +169,33 @@ def release_counts(
     return samplers.draw_noisy_counts(counts, round_up(1 / rate), source)
 
 
+def noisy_table(
+    table: np.ndarray, sensitivity: int, allowance: Allowance, source: SecretSource | DemoSource, *, key: int = 0
+) -> np.ndarray:
+    """A table of whole numbers plus discrete Laplace noise, paid for beforehand.
+
+    Parameters
+    ----------
+    table : int64 array of shape (n_rows, n_columns)
+        0 or more. One row of data added or removed changes it by at most `sensitivity` in all (L1).
+    sensitivity : int
+    allowance : Allowance
+        One use is taken from it.
+    source : SecretSource or DemoSource
+    key : int
+        Names the table in a demonstration.
+
+    Returns
+    -------
+    int64 array of the same shape
+        May be negative.
+    """
+    scale = sensitivity / allowance.use()
+    if isinstance(source, DemoSource):
+        return simulators.simulate_noisy_counts(table, float(scale), source.seed, key=key)
+    return samplers.draw_noisy_counts(table, round_up(scale), source)
+
+
 def _charge(
     mechanism: str,
     counts: np.ndarray,
@@ -174,6 +205,7 @@ def _charge(
     neighbours: str,
     ledger: Ledger,
     what: str,
+    part: str = "",
 ) -> Fraction:
     if ledger.neighbours != neighbours:
         raise ValueError(f"The ledger is kept for {ledger.neighbours}, not for {neighbours}.")
@@ -181,7 +213,9 @@ def _charge(
         raise BudgetError("A ledger without a budget cannot pay for a private release.")
     rate = rate_for(mechanism, epsilon, n_trees=n_trees, partition=partition, neighbours=neighbours)
     if partition == "shared":
-        ledger.charge(f"{what}, tree by tree", mechanism, 1, rate, n_trees, "sequential")
+        ledger.charge(f"{what}, tree by tree", mechanism, 1, rate, n_trees, "sequential", part=part)
     else:
-        ledger.charge(f"{what}, rows shared out among the trees", mechanism, 1, rate, max(len(counts), 1), "parallel")
+        ledger.charge(
+            f"{what}, rows shared out among the trees", mechanism, 1, rate, max(len(counts), 1), "parallel", part=part
+        )
     return rate

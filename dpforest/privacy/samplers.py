@@ -200,7 +200,7 @@ def draw_uniform(n: int, n_trees: int, source: SecretSource) -> np.ndarray:
     if not 1 <= n_trees < 2**16:
         raise ValueError(f"n_trees must lie between 1 and 65,535, not {n_trees}.")
     out = np.empty(n, np.int32)
-    _run(_assign_kernel, n, source, n_trees, out)
+    run_tape(_assign_kernel, n, source, n_trees, out)
     return out
 
 
@@ -208,7 +208,7 @@ def draw_permute_and_flip(counts: np.ndarray, rate: Fraction, source: SecretSour
     """One label a row of counts (L, K), by permute-and-flip; uint8 (L,)."""
     counts, num, den = _checked(counts, rate)
     out, order = np.empty(len(counts), np.uint8), np.empty(counts.shape[1], np.int64)
-    _run(_permute_and_flip_kernel, len(counts), source, counts, num, den, order, out)
+    run_tape(_permute_and_flip_kernel, len(counts), source, counts, num, den, order, out)
     return out
 
 
@@ -216,7 +216,7 @@ def draw_exponential(counts: np.ndarray, rate: Fraction, source: SecretSource, *
     """One label a row, by the exponential mechanism on counts or on "is it a top label?"; uint8 (L,)."""
     counts, num, den = _checked(counts, rate)
     out = np.empty(len(counts), np.uint8)
-    _run(_exponential_kernel, len(counts), source, counts, num, den, 1 if top_only else MAX_COUNT, out)
+    run_tape(_exponential_kernel, len(counts), source, counts, num, den, 1 if top_only else MAX_COUNT, out)
     return out
 
 
@@ -224,7 +224,7 @@ def draw_noisy_counts(counts: np.ndarray, scale: Fraction, source: SecretSource)
     """counts plus independent discrete Laplace noise of this scale, int64 of the same shape."""
     counts, num, den = _checked(counts, scale)
     out = np.empty(counts.size, np.int64)
-    _run(_discrete_laplace_kernel, counts.size, source, counts.reshape(counts.size), num, den, out)
+    run_tape(_discrete_laplace_kernel, counts.size, source, counts.reshape(counts.size), num, den, out)
     return out.reshape(counts.shape)
 
 
@@ -239,7 +239,7 @@ def _checked(counts: np.ndarray, ratio: Fraction) -> tuple[np.ndarray, int, int]
     return np.ascontiguousarray(counts, np.int64), ratio.numerator, ratio.denominator
 
 
-def _run(kernel: Callable, n: int, source: SecretSource, *arguments: object) -> None:
+def run_tape(kernel: Callable, n: int, source: SecretSource, *arguments: object) -> None:
     """Feed a kernel tapes until all n rows are done."""
     row, tape = 0, np.empty(0, np.uint16)
     while row < n:

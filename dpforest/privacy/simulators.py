@@ -48,12 +48,12 @@ def simulate_labels(counts: np.ndarray, mechanism: str, rate: float, seed: int) 
     return out
 
 
-def simulate_noisy_counts(counts: np.ndarray, scale: float, seed: int) -> np.ndarray:
-    """counts plus discrete Laplace noise of this scale, int64 of the same shape."""
+def simulate_noisy_counts(counts: np.ndarray, scale: float, seed: int, *, key: int = 0) -> np.ndarray:
+    """counts plus discrete Laplace noise of this scale, int64 of the same shape; `key` names the table of a tree."""
     counts = np.ascontiguousarray(counts, np.int64)
     out = np.empty(counts.size, np.int64)
     with np.errstate(over="ignore"):
-        _discrete(counts.reshape(counts.size), float(scale), stream_state(seed, COUNTS), out)
+        _discrete(counts.reshape(counts.size), float(scale), stream_state(seed, COUNTS + (key << 8)), out)
     return out.reshape(counts.shape)
 
 

@@ -31,7 +31,7 @@ def as_values(X: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """A fitted forest with data-independent structure: trees, what each leaf says, and how trees are combined.
+    """A fitted forest: trees, what each leaf says, and how trees are combined.
 
     Parameters
     ----------
@@ -39,13 +39,19 @@ class Forest:
     domain : Domain
         Public schema, with the classes in the order of the columns below.
     labels : uint8 array of shape (n_leaves,), or None
-        One class index a leaf. Either this or `noisy_counts` is given.
+        One class index a leaf. One of this, `noisy_counts` and `leaf_values` is given.
     noisy_counts : int64 or float64 array of shape (n_leaves, n_classes), or None
         Counts after noise. Shares and votes follow from them without touching data again.
-    voting : {"majority", "threshold", "probabilistic"}
+    voting : {"majority", "threshold", "probabilistic", "additive"}
     negative_rule : {"clamp", "paper"}
     seed : int
         Public; shares of silent leaves and coins of probabilistic averaging come from it.
+    leaf_values : float64 array of shape (n_leaves,), or None
+        What each leaf adds to the score of its tree's class (voting "additive").
+    class_of_tree : int16 array of shape (n_trees,), or None
+        Class whose score a tree adds to; with two classes every tree adds to the second and subtracts from the first.
+    alpha_link : float
+        α of the link that turns scores into shares (voting "additive").
     """
 
     trees: Trees
@@ -58,9 +64,18 @@ class Forest:
     certificate: Certificate
     ledger: Ledger
     about: dict[str, Any] = field(default_factory=dict)
+    leaf_values: np.ndarray | None = None
+    class_of_tree: np.ndarray | None = None
+    alpha_link: float = 1.0
 
     def leaf_shares(self) -> np.ndarray:
-        """Class shares that each leaf holds, float64 (n_leaves, n_classes); 0 and 1 where it holds a label."""
+        """Class shares that each leaf holds, float64 (n_leaves, n_classes); 0 and 1 where it holds a label.
+
+        Where votes are "additive": what each leaf adds to the score of each class.
+        """
+        if self.leaf_values is not None:
+            class_of_leaf = np.repeat(self.class_of_tree, np.diff(self.trees.leaf_start))
+            return voting.additive_scores(self.leaf_values, class_of_leaf, self.domain.n_classes)
         if self.noisy_counts is None:
             return np.eye(self.domain.n_classes)[self.labels]
         return voting.leaf_shares(self.noisy_counts, self.negative_rule, self.seed)
@@ -75,7 +90,7 @@ class Forest:
         scores = self._scores()
 
         def work(rows: slice, codes: np.ndarray) -> None:
-            np.divide(scores(codes), self.trees.n_trees, out=out[rows])
+            out[rows] = self._shares(scores(codes))
 
         routing.for_each_block(self.domain, X, work, n_jobs)
         return out
@@ -87,7 +102,8 @@ class Forest:
 
         def work(rows: slice, codes: np.ndarray) -> None:  # block by block, as scores take room for every class
             coin = voting.coins(codes, self.seed) if self.voting == "probabilistic" else None
-            out[rows] = voting.decide(scores(codes) / self.trees.n_trees, self.voting, coin)
+            found = scores(codes)
+            out[rows] = voting.decide(found if self.voting == "additive" else self._shares(found), self.voting, coin)
 
         routing.for_each_block(self.domain, X, work, n_jobs)
         return out
@@ -95,6 +111,11 @@ class Forest:
     def predict(self, X, *, n_jobs: int = 1) -> np.ndarray:
         """Label predicted for each row of a table or array (n, n_features)."""
         return np.asarray(self.domain.classes)[self.predict_index(X, n_jobs=n_jobs)]
+
+    def _shares(self, scores: np.ndarray) -> np.ndarray:
+        if self.voting == "additive":
+            return voting.additive_shares(scores, self.alpha_link)
+        return scores / self.trees.n_trees
 
     def _scores(self) -> Callable[[np.ndarray], np.ndarray]:
         """A function from codes to votes, or to sums of shares, of each class."""
@@ -132,7 +153,7 @@ class ReleasedForest(Forest):
             raise ValueError("a forest is released only with a closed ledger; this one is still the curator's")
         if self.noisy_counts is not None and self.noisy_counts.dtype != np.int64:
             raise ValueError("released counts are whole numbers; these were not drawn by an exact sampler")
-        for values in (self.labels, self.noisy_counts):
+        for values in (self.labels, self.noisy_counts, self.leaf_values, self.class_of_tree):
             if values is not None:
                 values.setflags(write=False)
         promise = self.certificate
@@ -163,6 +184,12 @@ class ReleasedForest(Forest):
             values = {"labels": _packed(self.labels, "u1")}
         elif self.noisy_counts is not None:
             values = {"noisy_counts": _packed(self.noisy_counts, "<i8")}
+        else:
+            values = {
+                "leaf_values": _packed(self.leaf_values, "<f8"),
+                "class_of_tree": _packed(self.class_of_tree, "<i2"),
+                "alpha_link": self.alpha_link,
+            }
         return json.dumps(
             {
                 "format": FORMAT,
@@ -222,8 +249,26 @@ class ReleasedForest(Forest):
         trees.check(np.array([f.n_codes if f.kind == "categorical" else GRID for f in domain.features]))
         labels = _unpacked(content["labels"], "u1") if "labels" in content else None
         counts = _unpacked(content["noisy_counts"], "<i8") if "noisy_counts" in content else None
-        if (labels is None) == (counts is None):
-            raise ForestFormatError("This released forest is damaged: it needs labels or noisy counts, one of them.")
+        leaf_values = _unpacked(content["leaf_values"], "<f8") if "leaf_values" in content else None
+        class_of_tree = _unpacked(content["class_of_tree"], "<i2") if "class_of_tree" in content else None
+        if sum(given is not None for given in (labels, counts, leaf_values)) != 1:
+            raise ForestFormatError(
+                "This released forest is damaged: it needs labels, noisy counts or leaf values, one of them."
+            )
+        if (content["voting"] == "additive") != (leaf_values is not None):
+            raise ForestFormatError("This released forest is damaged: its leaves do not fit its way of voting.")
+        alpha_link = float(content.get("alpha_link", 1.0))
+        if leaf_values is not None:
+            if (
+                leaf_values.shape != (trees.n_leaves,)
+                or not np.isfinite(leaf_values).all()
+                or class_of_tree is None
+                or class_of_tree.shape != (trees.n_trees,)
+                or class_of_tree.min() < 0
+                or class_of_tree.max() >= domain.n_classes
+                or not 0 < alpha_link <= 1
+            ):
+                raise ForestFormatError("This released forest is damaged: its leaf values do not fit its trees.")
         if labels is not None and (labels.shape != (trees.n_leaves,) or labels.max() >= domain.n_classes):
             raise ForestFormatError("This released forest is damaged: its labels do not fit its leaves and classes.")
         if counts is not None and counts.shape != (trees.n_leaves, domain.n_classes):
@@ -248,6 +293,9 @@ class ReleasedForest(Forest):
             certificate,
             ledger,
             dict(content["about"]),
+            leaf_values,
+            class_of_tree,
+            alpha_link,
         )
 
 

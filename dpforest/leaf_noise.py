@@ -1,0 +1,165 @@
+"""How the leaves of a fitted forest may flip: closed forms, and redraws to compare them with. For the curator only."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from dpforest.models.plan import COUNTS
+from dpforest.privacy import mechanisms, simulators
+from dpforest.privacy.noisy_counts import continuous_argmax_law
+from dpforest.voting import leaf_shares, leaf_votes
+
+
+class LeafNoise(Protocol):
+    """What a drawing asks about the noise of leaves."""
+
+    @property
+    def evidence(self) -> np.ndarray:
+        """What the leaf's class follows from, (n_leaves, n_classes): rows of each class, or their weights."""
+
+    def flip(self) -> np.ndarray:
+        """Probability that a leaf says another class than it would without noise; NaN where it has no data."""
+
+    def redraw(self, leaves: np.ndarray, seed: int) -> np.ndarray:
+        """Classes that these leaves say in another simulated release."""
+
+
+@dataclass(frozen=True, eq=False)
+class CountNoise:
+    """Leaves that publish a label, or counts, drawn from the counts of their rows.
+
+    Parameters
+    ----------
+    evidence : int64 array of shape (n_leaves, n_classes)
+    mechanism : str
+        See `dpforest.privacy.mechanisms`.
+    rate : float
+    negative_rule : {"clamp", "paper"}
+    """
+
+    evidence: np.ndarray
+    mechanism: str
+    rate: float
+    negative_rule: str = "clamp"
+
+    def flip(self) -> np.ndarray:
+        """In closed form; counts with continuous noise and many classes are taken for discrete, which rounds them."""
+        flip = np.full(len(self.evidence), np.nan)
+        full = np.flatnonzero(self.evidence.any(axis=1))
+        # Leaves with the same counts have the same probability; there are few different ones.
+        distinct, which = np.unique(self.evidence[full], axis=0, return_inverse=True)
+        if self.mechanism == "continuous-laplace" and distinct.shape[1] == 2:
+            says = continuous_argmax_law(distinct, 1 / self.rate, self.negative_rule)
+            law = np.where(distinct == distinct.max(axis=1, keepdims=True), 0, says).sum(axis=1)
+        else:
+            name = mechanisms.NOISY_COUNTS if self.mechanism in COUNTS else self.mechanism
+            law = mechanisms.flip_probability(name, distinct, self.rate, negative=self.negative_rule)
+        flip[full] = law[which.ravel()]
+        return flip
+
+    def redraw(self, leaves: np.ndarray, seed: int) -> np.ndarray:
+        """See `LeafNoise`."""
+        counts = self.evidence[leaves]
+        if self.mechanism not in COUNTS:
+            return simulators.simulate_labels(counts, self.mechanism, self.rate, seed)
+        draw = simulators.simulate_laplace
+        if self.mechanism == "discrete-laplace":
+            draw = simulators.simulate_noisy_counts
+        return leaf_votes(leaf_shares(draw(counts, 1 / self.rate, seed), self.negative_rule, seed))
+
+
+@dataclass(frozen=True, eq=False)
+class FrequencyNoise:
+    """Leaves that draw their label with P(c) proportional to exp(B3 η_c / 2), η the class frequencies (Bai et al.)."""
+
+    evidence: np.ndarray
+    temperature: float
+
+    def flip(self) -> np.ndarray:
+        """In closed form."""
+        top = self.evidence == self.evidence.max(axis=1, keepdims=True)
+        wrong = np.where(top, 0.0, frequency_law(self.evidence, self.temperature)).sum(axis=1)
+        return np.where(self.evidence.any(axis=1), wrong, np.nan)
+
+    def redraw(self, leaves: np.ndarray, seed: int) -> np.ndarray:
+        """See `LeafNoise`."""
+        return draw_by_frequency(self.evidence[leaves], self.temperature, seed)
+
+
+def frequency_law(counts: np.ndarray, temperature: float) -> np.ndarray:
+    """P(c) proportional to exp(B3 η_c / 2); the most frequent classes alike where B3 is infinite."""
+    frequency = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    gap = frequency - frequency.max(axis=1, keepdims=True)
+    weight = (gap == 0).astype(float) if np.isinf(temperature) else np.exp(temperature / 2 * gap)
+    return weight / weight.sum(axis=1, keepdims=True)
+
+
+def draw_by_frequency(counts: np.ndarray, temperature: float, seed: int) -> np.ndarray:
+    """One label a leaf by `frequency_law`, uint8 (n_leaves,). Never a release."""
+    draws = np.random.default_rng(seed).random(len(counts))
+    passed = np.cumsum(frequency_law(counts, temperature), axis=1) <= draws[:, None]
+    return np.minimum(passed.sum(axis=1), counts.shape[1] - 1).astype(np.uint8)
+
+
+@dataclass(frozen=True, eq=False)
+class WeightNoise:
+    """Leaves whose sign follows from two noisy class weights (boosted trees, leaf="counts").
+
+    Parameters
+    ----------
+    evidence : float array of shape (n_leaves, 2)
+        Class weights without noise.
+    scale : float array of shape (n_leaves,)
+        Of the Laplace noise on each weight.
+    """
+
+    evidence: np.ndarray
+    scale: np.ndarray
+
+    def flip(self) -> np.ndarray:
+        """Closed form for continuous noise; the noise drawn is on a grid of 1/1024 of a row, which is as good."""
+        says = continuous_argmax_law(self.evidence / self.scale[:, None], 1.0)
+        wrong = np.where(self.evidence[:, 0] >= self.evidence[:, 1], says[:, 1], says[:, 0])
+        wrong = np.where(self.evidence[:, 0] == self.evidence[:, 1], 0.0, wrong)
+        return np.where(self.evidence.any(axis=1), wrong, np.nan)
+
+    def redraw(self, leaves: np.ndarray, seed: int) -> np.ndarray:
+        """See `LeafNoise`."""
+        generator = np.random.default_rng(seed)
+        noisy = self.evidence[leaves] + generator.laplace(size=(len(leaves), 2)) * self.scale[leaves, None]
+        return _larger(np.maximum(noisy, 0), generator)
+
+
+@dataclass(frozen=True, eq=False)
+class ValueNoise:
+    """Leaves whose value itself gets Laplace noise (boosted trees, leaf="range" and as published).
+
+    Parameters
+    ----------
+    evidence : float array of shape (n_leaves, 2)
+        Class weights without noise.
+    values : float array of shape (n_leaves,)
+        Without noise, clamped.
+    scale : float array of shape (n_leaves,)
+    """
+
+    evidence: np.ndarray
+    values: np.ndarray
+    scale: np.ndarray
+
+    def flip(self) -> np.ndarray:
+        """exp(-|h|/scale) / 2."""
+        wrong = np.where(self.values == 0, 0.0, 0.5 * np.exp(-np.abs(self.values) / self.scale))
+        return np.where(self.evidence.any(axis=1), wrong, np.nan)
+
+    def redraw(self, leaves: np.ndarray, seed: int) -> np.ndarray:
+        """See `LeafNoise`."""
+        noise = np.random.default_rng(seed).laplace(size=len(leaves)) * self.scale[leaves]
+        return (self.values[leaves] + noise > 0).astype(np.uint8)
+
+
+def _larger(weights: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """The class of the larger weight; a coin where they are equal."""
+    tie = weights[:, 0] == weights[:, 1]
+    return np.where(tie, generator.random(len(weights)) < 0.5, weights[:, 1] > weights[:, 0]).astype(np.uint8)

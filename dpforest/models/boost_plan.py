@@ -1,0 +1,166 @@
+"""A boosted forest as it stands before it has seen a row: every choice, and what it will charge."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Real
+
+from dpforest.checks import check_choice, check_count
+from dpforest.limits import MAX_BOUND, MAX_DEPTH
+from dpforest.privacy.ledger import Allowance, Ledger
+
+CALIBRATIONS = ("noisy", "carried", "schedule", "published")
+LEAVES = ("counts", "range", "published")
+BETAS = ("post", "one", "laplace", "folded", "published")
+DECAY = 0.7  # of α from level to level in the public schedule
+QUERY_SHARE = Fraction(1, 10)  # of a tree's leaf budget that beta="laplace" takes
+# Which β can follow which leaf: "post" needs noisy tables, "folded" noises β h(λ) leaf by leaf.
+FITTING = {
+    "counts": ("post", "one", "laplace"),
+    "range": ("one", "laplace", "folded"),
+    "published": ("published", "one", "laplace", "folded"),
+}
+
+
+@dataclass(frozen=True)
+class BoostPlan:
+    """A boosted forest without its budget. Parameters as in `BoostedForestClassifier`, resolved.
+
+    Parameters
+    ----------
+    alpha : float, str or tuple of float
+        Fixed, a calibration, or α level by level.
+    n_bound : int
+        Public: the number of rows (replace-one, as published) or a bound on it (add-remove).
+    n_scores : int
+        Boosters that share the budget: 1 for two classes, else one for each class.
+    """
+
+    n_trees: int
+    depth: int
+    n_bins: int
+    alpha: float | str | tuple[float, ...]
+    alpha_link: float
+    max_leaf: float
+    leaf: str
+    beta: str
+    shrink: bool
+    tree_share: Fraction
+    calibration_share: Fraction
+    n_bound: int
+    n_scores: int
+    neighbours: str
+    as_published: bool = False
+
+    def __post_init__(self) -> None:
+        check_count("max_depth", self.depth, 1, MAX_DEPTH)
+        check_count("n_bins", self.n_bins, 2, 1_000)
+        check_count("n_bound", self.n_bound, 1, MAX_BOUND)
+        check_choice("leaf", self.leaf, LEAVES)
+        check_choice("beta", self.beta, BETAS)
+        _check_share("tree_share", self.tree_share)
+        _check_share("calibration_share", self.calibration_share)
+        if not isinstance(self.max_leaf, Real) or not 0 < self.max_leaf <= 1e6:
+            raise ValueError(f"max_leaf={self.max_leaf!r} is not a number above 0 and up to 1,000,000")
+        if not isinstance(self.alpha_link, Real) or not 0 < self.alpha_link <= 1:
+            raise ValueError(f"alpha_link={self.alpha_link!r} is not a number above 0 and up to 1")
+        if self.beta not in FITTING[self.leaf]:
+            choices = ", ".join(map(repr, FITTING[self.leaf]))
+            raise ValueError(f"beta={self.beta!r} does not go with leaf={self.leaf!r}; choose one of {choices}")
+        if not self.as_published:
+            for name in ("alpha", "leaf", "beta"):
+                if getattr(self, name) == "published":
+                    raise ValueError(
+                        f"{name}='published' does not keep its privacy promise; use it with mode='as_published' only"
+                    )
+        if self.alpha == "carried" and self.leaf != "counts":
+            raise ValueError("alpha='carried' reads the noisy tables of the tree before; use leaf='counts'")
+
+    @property
+    def step(self) -> float:
+        """The paper's a = α / M², with π = 0."""
+        return self.alpha_link / self.max_leaf**2
+
+    @property
+    def queries_calibration(self) -> bool:
+        return self.alpha == "noisy" and not self.as_published
+
+    def scheduled(self, level: int) -> float:
+        """α of a level where it is public."""
+        if isinstance(self.alpha, tuple):
+            return self.alpha[min(level, len(self.alpha) - 1)]
+        return DECAY**level if isinstance(self.alpha, str) else float(self.alpha)
+
+    def charge(self, ledger: Ledger, epsilon: Fraction) -> dict[str, Allowance]:
+        """Pay for all that a fit will ask, before it asks (docs/PRIVACY.md); the entries sum to epsilon.
+
+        Levels and trees read the same rows again, one after the other; nodes of a level read disjoint rows.
+        """
+        each, n_levels = epsilon / ledger.rows / self.n_scores / self.n_trees, self.n_trees * self.n_scores * self.depth
+        n_trees = self.n_trees * self.n_scores
+        of = "" if self.n_scores == 1 else f", for each of {self.n_scores} classes"
+        calibration = self.calibration_share if self.queries_calibration else Fraction(0)
+        share, sensitivity = self.tree_share * (1 - calibration), _split_sensitivity(self.n_bound)
+        paid = {
+            "splits": ledger.charge(
+                f"splits, level by level of each tree{of}", "exponential", sensitivity, each * share / self.depth,
+                n_levels, "sequential",
+            )
+        }  # fmt: skip
+        if calibration:
+            paid["calibration"] = ledger.charge(
+                f"error of the tree so far, for α{of}", "discrete-laplace", 1,
+                each * self.tree_share * calibration / self.depth, n_levels, "sequential",
+            )  # fmt: skip
+        leaves, beta = each * (1 - self.tree_share), Fraction(0)
+        if self.beta == "laplace":
+            beta = leaves * QUERY_SHARE
+            paid["beta"] = ledger.charge(
+                f"coefficient β of each tree{of}", "discrete-laplace", 1, beta, n_trees, "sequential"
+            )
+        if self.beta == "folded":  # β couples all leaves of a tree, so they are not disjoint
+            n_leaves = 2**self.depth
+            paid["leaves"] = ledger.charge(
+                f"values of the leaves of each tree{of}", "discrete-laplace", 1, leaves / n_leaves,
+                n_trees * n_leaves, "sequential",
+            )  # fmt: skip
+        else:
+            what = "class weights" if self.leaf == "counts" else "values"
+            paid["leaves"] = ledger.charge(
+                f"{what} of the leaves of each tree{of}", "discrete-laplace", 1, leaves - beta, n_trees, "sequential"
+            )
+        return {name: allowance for name, allowance in paid.items() if allowance is not None}
+
+
+def _split_sensitivity(n_bound: int) -> Fraction:
+    """For the ledger: the largest that the score of a split can have (α = 1, weights up to 1), rounded up."""
+    return Fraction(math.isqrt(4 * (n_bound - 1)) + 1)
+
+
+def _check_share(name: str, share: Fraction) -> None:
+    if not 0 < share < 1:
+        raise ValueError(f"{name}={float(share)!r} is not a number between 0 and 1")
+
+
+def resolve_alpha(alpha: object) -> float | str | tuple[float, ...]:
+    """`alpha` as a plan keeps it.
+
+    Raises
+    ------
+    ValueError
+        If it is none of a number from 0 to 1, a calibration, or a list of such numbers.
+    """
+    if isinstance(alpha, str):
+        check_choice("alpha", alpha, CALIBRATIONS)
+        return alpha
+    values = list(alpha) if isinstance(alpha, Sequence) else [alpha]
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= value <= 1:
+            raise ValueError(
+                f"alpha={alpha!r} is not known; give a number from 0 to 1, a list of them (one a level), or one of "
+                f"{', '.join(map(repr, CALIBRATIONS))}"
+            )
+    if not values:
+        raise ValueError("alpha is an empty list; give a number from 0 to 1 for each level")
+    return tuple(float(value) for value in values) if isinstance(alpha, Sequence) else float(values[0])

@@ -1,0 +1,272 @@
+"""Who answers a booster: the door (certified or demo), the paper's mechanism, or the exact data (non-private twin)."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from dpforest.models.boost_plan import BoostPlan
+from dpforest.models.boosting import UNIT, leaf_link, tree_error
+from dpforest.models.trace import TreeTrace
+from dpforest.privacy import selection
+from dpforest.privacy.ledger import Allowance
+from dpforest.privacy.randomness import DemoSource, SecretSource
+from dpforest.privacy.release import noisy_table
+from dpforest.trees.candidates import Candidates
+from dpforest.trees.split_scores import score_splits, sensitivity
+
+GRID = 1024  # steps from 0 to M, for leaf values that get noise themselves
+GRAIN = 16  # of 1/1024 of weight, for coefficients that get noise themselves
+
+
+class _Voice:
+    """What the three have in common."""
+
+    def __init__(self, plan: BoostPlan, first_key: int) -> None:
+        self.plan, self.alphas, self.bound, self._first_key = plan, list[float](), UNIT, first_key
+
+    def start_tree(self, number: int, weight_bound: int) -> None:
+        """See `Voice`."""
+        self.alphas, self.bound, self.number = [], weight_bound, number
+        self.key = (self._first_key + number) * 64  # draws of a demonstration: 64 of them a tree
+
+    def beta_of(self, values: np.ndarray, table: np.ndarray) -> float:
+        """β = (a/n) Σ w y h(x), summed over leaves."""
+        total = float(values @ (table[:, 1] - table[:, 0])) / UNIT
+        return self.plan.step / self.plan.n_bound * total
+
+
+class CertifiedVoice(_Voice):
+    """Everything through the door, paid for (Nock and Henecka's algorithm, repaired; docs/PAPERS.md)."""
+
+    def __init__(
+        self, plan: BoostPlan, allowances: dict[str, Allowance], source: SecretSource | DemoSource, first_key: int
+    ) -> None:
+        super().__init__(plan, first_key)
+        self._paid, self._source = allowances, source
+        self._errors: list[float] = []  # noisy errors by level: of this tree ("noisy") or the one before ("carried")
+
+    def start_tree(self, number: int, weight_bound: int) -> None:
+        """See `Voice`."""
+        super().start_tree(number, weight_bound)
+        if self.plan.alpha != "carried" or number == 0:
+            self._errors = []
+
+    def split(
+        self, level: int, histogram: np.ndarray, allowed: np.ndarray, candidates: Candidates, trace: TreeTrace | None
+    ) -> np.ndarray:
+        """See `Voice`."""
+        alpha = round(UNIT * self._alpha(level, histogram, candidates))
+        self.alphas.append(alpha / UNIT)
+        scores = score_splits(histogram, candidates, "m-alpha", alpha)
+        width = sensitivity("m-alpha", self.plan.n_bound, alpha=alpha, weight=self.bound)
+        paid = self._paid["splits"]
+        chosen = selection.choose(scores, allowed, width, paid, self._source, key=self.key + level)
+        if trace is not None:
+            coarse, width = selection.coarsened(scores, width)
+            rate = float(selection.rate_of(paid.epsilon_each, width))
+            note(trace, scores, selection.choice_law(coarse, allowed, rate), chosen, histogram, candidates, alpha)
+        return chosen
+
+    def _alpha(self, level: int, histogram: np.ndarray, candidates: Candidates) -> float:
+        """α of a level: the ratio of the tree's error to the root's, as far as it may be known."""
+        if self.plan.queries_calibration:
+            error = tree_error(node_tables(histogram, candidates))
+            table = np.array([[error]], np.int64)
+            noisy = noisy_table(table, self.bound, self._paid["calibration"], self._source, key=self.key + 32 + level)
+            self._errors.append(float(noisy[0, 0]))
+        elif self.plan.alpha != "carried" or not self._errors:
+            return self.plan.scheduled(level)
+        ratio = self._errors[level] / self._errors[0] if self._errors[0] > 0 else 0.0
+        return 1.0 if level == 0 else min(self.alphas[-1], max(0.0, ratio))
+
+    def leaves(self, table: np.ndarray) -> tuple[np.ndarray, float]:
+        """See `Voice`."""
+        plan, most = self.plan, self.plan.max_leaf
+        if plan.leaf == "counts":
+            noisy = noisy_table(table, self.bound, self._paid["leaves"], self._source, key=self.key + 31)
+            if plan.alpha == "carried":
+                self._errors = [tree_error(np.maximum(_sum_to(noisy, k), 0)) for k in range(plan.depth)]
+            shrink = 2 * float(self.bound / self._paid["leaves"].epsilon_each) if plan.shrink else 0.0
+            values = np.clip(leaf_link(noisy, plan.alpha_link, shrink=shrink), -most, most)
+            if plan.beta == "post":
+                limit = plan.step * most * self.bound / UNIT
+                beta = min(max(self.beta_of(values, noisy), -limit), limit)
+                return values * beta, beta
+        else:
+            values = np.clip(leaf_link(table, plan.alpha_link), -most, most)
+            if plan.beta == "folded":
+                return self._folded(values, table), 1.0
+            values = self._noisy_values(values / most, 2 * GRID, 0) * most
+        beta = 1.0 if plan.beta == "one" else self._noisy_beta(values, table)
+        return values * beta, beta
+
+    def _folded(self, values: np.ndarray, table: np.ndarray) -> np.ndarray:
+        """β h(λ) with noise in every leaf, at a budget divided among the leaves: β couples them."""
+        limit = self.plan.step * self.plan.max_leaf**2 * self.bound / UNIT  # |β h| <= α W
+        scaled = np.clip(values * self.beta_of(values, table) / limit, -1, 1)
+        parts = [self._noisy_values(scaled[i : i + 1], 2 * GRID, i) for i in range(len(scaled))]
+        return np.concatenate(parts) * limit
+
+    def _noisy_values(self, shares: np.ndarray, width: int, place: int) -> np.ndarray:
+        """Numbers from -1 to 1 on a grid, with noise for a change of any of them by `width` steps, clamped again."""
+        steps = np.rint(shares * GRID).astype(np.int64) + GRID
+        noisy = noisy_table(
+            steps[:, None], width, self._paid["leaves"], self._source, key=(self.key + 31) + (place << 20)
+        )
+        return np.clip((noisy[:, 0] - GRID) / GRID, -1, 1)
+
+    def _noisy_beta(self, values: np.ndarray, table: np.ndarray) -> float:
+        """β with noise of its own; leaf values are released already, and one row changes the sum by at most W M."""
+        most, n = self.plan.max_leaf, self.plan.n_bound
+        steps = int(np.rint(float(values / most @ (table[:, 1] - table[:, 0])) / GRAIN))
+        shift = n * UNIT // GRAIN  # noisy tables start from 0
+        width = self.bound // GRAIN + 2
+        noisy = noisy_table(
+            np.array([[steps + shift]], np.int64), width, self._paid["beta"], self._source, key=self.key + 30
+        )
+        limit = n * self.bound / UNIT
+        total = min(max((int(noisy[0, 0]) - shift) * GRAIN / UNIT, -limit), limit) * most
+        return self.plan.step / n * total
+
+
+class ExactVoice(_Voice):
+    """No privacy: the best candidate, true leaves, true β, objective calibration split by split."""
+
+    def split(
+        self, level: int, histogram: np.ndarray, allowed: np.ndarray, candidates: Candidates, trace: TreeTrace | None
+    ) -> np.ndarray:
+        """See `Voice`."""
+        tables = node_tables(histogram, candidates)
+        if level == 0:
+            self._root_error = self._error = tree_error(tables)
+        chosen = np.full(len(histogram), -1)
+        for node in range(len(histogram)):
+            alpha = round(UNIT * self._alpha(level))
+            if node == 0:
+                self.alphas.append(alpha / UNIT)
+            if self.stops(tables[node]):
+                continue
+            here = histogram[node : node + 1]
+            scores = score_splits(here, candidates, "m-alpha", alpha)
+            law = self.law(scores, allowed[node : node + 1], alpha, level)
+            c = chosen[node] = self.pick(law, scores, level, node)
+            if trace is not None:
+                note(trace, scores, law, chosen[node : node + 1], here, candidates, alpha, append=node == 0)
+            self._error += tree_error(split_table(here[0], tables[node], candidates, int(c))) - tree_error(
+                tables[node : node + 1]
+            )
+        return chosen
+
+    def _alpha(self, level: int) -> float:
+        if self.plan.alpha in ("noisy", "carried", "published"):
+            return self._error / self._root_error if self._root_error else 0.0
+        return self.plan.scheduled(level)
+
+    def stops(self, table: np.ndarray) -> bool:
+        """Whether a node is pure."""
+        return bool(table.min() == 0)
+
+    def law(self, scores: np.ndarray, allowed: np.ndarray, alpha: int, level: int) -> np.ndarray:
+        """Probability of each candidate."""
+        return selection.choice_law(scores, allowed, np.inf)
+
+    def pick(self, law: np.ndarray, scores: np.ndarray, level: int, node: int) -> int:
+        """The first of the best."""
+        return int(law[0].argmax())
+
+    def leaves(self, table: np.ndarray) -> tuple[np.ndarray, float]:
+        """True values and β; M is the largest value of the tree itself."""
+        values = leaf_link(table, self.plan.alpha_link)
+        largest = float(np.abs(values).max())
+        if largest == 0:
+            return values, 0.0
+        step = self.plan.alpha_link / largest**2
+        beta = 1.0 if self.plan.beta == "one" else self.beta_of(values, table) * step / self.plan.step
+        return values * beta, beta
+
+
+class PublishedVoice(ExactVoice):
+    """The paper's mechanism to the letter, in floating point: exact β and exact α, so not private."""
+
+    def __init__(self, plan: BoostPlan, epsilon: Fraction, seed: int, first_key: int) -> None:
+        super().__init__(plan, first_key)
+        self._epsilon = float(epsilon) / plan.n_scores
+        self._seed = seed
+
+    def stops(self, table: np.ndarray) -> bool:
+        """In private mode trees are always complete."""
+        return False
+
+    def law(self, scores: np.ndarray, allowed: np.ndarray, alpha: int, level: int) -> np.ndarray:
+        """exp(-ε_ν f/(2 Δ)) with ε_ν = β_tree ε/(T d 2^depth) and Δ = 3 + 2 α (√m - 1); scores are f/2 in 2^-20."""
+        plan = self.plan
+        budget = float(plan.tree_share) * self._epsilon / (plan.n_trees * plan.depth * 2**level)
+        spread = 3 + 2 * alpha / UNIT * (np.sqrt(plan.n_bound) - 1)
+        return selection.choice_law(scores, np.ones_like(allowed), budget / spread / UNIT**2)
+
+    def pick(self, law: np.ndarray, scores: np.ndarray, level: int, node: int) -> int:
+        """Drawn from a seed."""
+        generator = np.random.default_rng((self._seed, self.key + level, node))
+        return int(generator.choice(law.shape[1], p=law[0]))
+
+    def leaves(self, table: np.ndarray) -> tuple[np.ndarray, float]:
+        """Link, clamp, Laplace noise of scale 2 M T 2^d / (β_pred ε), clamp."""
+        plan, most = self.plan, self.plan.max_leaf
+        generator = np.random.default_rng((self._seed, self.key + 31))
+        values = np.clip(leaf_link(table, plan.alpha_link), -most, most)
+        noise = generator.laplace(size=len(values)) * published_leaf_scale(plan, self._epsilon)
+        if plan.beta == "folded":
+            limit = plan.step * most**2 * self.bound / UNIT
+            beta = self.beta_of(values, table)
+            return np.clip(values * beta + noise * limit / most, -limit, limit), 1.0
+        values = np.clip(values + noise, -most, most)
+        beta = 1.0 if plan.beta == "one" else self.beta_of(values, table)
+        if plan.beta == "laplace":
+            budget = float(1 - plan.tree_share) * self._epsilon / plan.n_trees / 10
+            beta += generator.laplace() * 2 * plan.step * most * self.bound / UNIT / (plan.n_bound * budget)
+        return values * beta, beta
+
+
+def published_leaf_scale(plan: BoostPlan, epsilon: float) -> float:
+    """Scale of the paper's noise on a leaf value, the budget divided evenly among leaves."""
+    return 2 * plan.max_leaf * plan.n_trees * 2**plan.depth / (float(1 - plan.tree_share) * epsilon)
+
+
+def node_tables(histogram: np.ndarray, candidates: Candidates) -> np.ndarray:
+    """Class weights of each node: the sum over the bins of any one feature."""
+    return histogram[:, : int(candidates.slot[1])].sum(axis=1)
+
+
+def split_table(histogram: np.ndarray, table: np.ndarray, candidates: Candidates, candidate: int) -> np.ndarray:
+    """Class weights (2, n_classes) of the children that a candidate makes of one node."""
+    feature, cut = int(candidates.feature[candidate]), int(candidates.cut[candidate])
+    start = int(candidates.slot[feature])
+    if candidates.kind[candidate] == 0:
+        left = histogram[start : start + cut + 1].sum(axis=0)
+    else:
+        left = table - histogram[start + cut]
+    return np.stack([left, table - left])
+
+
+def note(
+    trace: TreeTrace, scores: np.ndarray, law: np.ndarray, chosen: np.ndarray, histogram: np.ndarray,
+    candidates: Candidates, alpha: int, *, append: bool = True,
+) -> None:  # fmt: skip
+    """Write down with which probability the choice was made, and what share of the potential it removes."""
+    tables, rows = node_tables(histogram, candidates).astype(float), np.arange(len(chosen))
+    a = alpha / UNIT
+    before = UNIT * (a * np.sqrt(tables.prod(axis=1)) + (1 - a) * tables.min(axis=1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        gain = np.where(before > 0, np.clip(1 + scores[rows, chosen] / before, 0, 1), 0.0)
+    found = law[rows, chosen]
+    if append:
+        trace.probability.append(found)
+        trace.gain.append(gain)
+    else:
+        trace.probability[-1] = np.concatenate((trace.probability[-1], found))
+        trace.gain[-1] = np.concatenate((trace.gain[-1], gain))
+
+
+def _sum_to(table: np.ndarray, level: int) -> np.ndarray:
+    """Leaf tables summed up to the nodes of a level."""
+    return table.reshape(2**level, -1, table.shape[1]).sum(axis=1)

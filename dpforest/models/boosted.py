@@ -1,0 +1,272 @@
+"""Boosted private trees with the Mα-loss and objective calibration (Nock and Henecka), repaired and as published."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from dpforest.checks import check_choice, check_count
+from dpforest.domain import Domain
+from dpforest.leaf_noise import ValueNoise, WeightNoise
+from dpforest.limits import MAX_BOUND
+from dpforest.models import boost_voices
+from dpforest.models.boost_plan import BETAS, LEAVES, BoostPlan, resolve_alpha
+from dpforest.models.boosting import UNIT, Boosted, boost, leaf_link
+from dpforest.models.greedy import Binned, GreedyClassifier, demo_seed, row_bound
+from dpforest.models.trace import Trace
+from dpforest.privacy import published
+from dpforest.privacy.certificate import Certificate, certify
+from dpforest.privacy.ledger import Ledger
+from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
+from dpforest.trees.forest import CuratorForest, Forest, ReleasedForest
+from dpforest.trees.greedy_trees import as_trees
+
+
+class BoostedForestClassifier(GreedyClassifier):
+    """Trees grown one after another, each on rows weighted by how badly the trees so far do on them.
+
+    Splits are drawn by the exponential mechanism on the Mα-loss, leaves by noise on their class weights. More than two
+    classes are reduced to one booster for each class against the rest, which divides epsilon among them.
+
+    Parameters
+    ----------
+    epsilon : float or None, default=1.0
+        Privacy budget of the whole forest. None gives the non-private twin.
+    n_estimators : int, default=5
+        Trees; for each class where there are more than two.
+    max_depth : int, default=4
+        All leaves are at this depth.
+    alpha : float, str or list of float, default="noisy"
+        α of the loss that splits are chosen by: low values need less noise, high ones boost faster. A number from 0 to
+        1; a list of them, one for each level (drawn by hand); "schedule" (0.7 to the power of the level);
+        or objective calibration, α = error of the tree so far / error of its root: "noisy" (asked level by level, paid
+        for), "carried" (from the noisy leaves of the tree before), "published" (exact; with mode="as_published" only).
+    alpha_link : float or None, default=None
+        α of leaf values and weights, above 0. None: `alpha` where it is a number above 0, else 1.
+    n_bins : int, default=10
+        Parts into which the public range of a numeric attribute is cut.
+    max_leaf : float, default=10.0
+        Public bound M on what a leaf says.
+    leaf : {"counts", "range", "published"} or None, default=None
+        Noise on the two class weights of a leaf (None, certified), or on its value, which is bounded by `max_leaf`.
+        "published" (None, as published) divides the budget among leaves, which are disjoint.
+    beta : {"post", "one", "laplace", "folded", "published"} or None, default=None
+        Coefficient of a tree: computed from the noisy leaves (None where leaves are "counts"), 1, with noise of its
+        own, or folded into the leaves before noise. "published" (None, as published) is exact, which gives the data
+        away.
+    shrink : bool, default=False
+        Shrink the noisy leaves of leaf="counts" towards 0 as if they held a further weight of two noise scales.
+    tree_share : float, default=0.5
+        Share of epsilon that goes into splits (the paper's β_tree); the rest goes into leaves.
+    calibration_share : float, default=0.05
+        Share of the former that alpha="noisy" takes.
+    n_bound : int or None, default=None
+        Public bound on the number of rows, on which the noise under add-remove depends. None: 2,097,152, the most that
+        can be weighed. Under replace-one the number of rows itself is public.
+    neighbours : {"add-remove", "replace-one"}, default="add-remove"
+    mode : {"certified", "as_published"}, default="certified"
+    domain : Domain or None, default=None
+        Public schema. None reads it from the data, warns, and is not certified.
+    structure_seed : int, default=0
+        Without effect, as these trees have no random structure; kept so that all forests take the same parameters.
+    random_state : int or None, default=None
+        None draws from the operating system's entropy. An integer makes a demo.
+    n_jobs : int or None, default=None
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    forest_ : ReleasedForest or CuratorForest
+    released_ : ReleasedForest
+    certificate_ : Certificate
+    ledger_ : Ledger
+    domain_ : Domain
+
+    References
+    ----------
+    R. Nock, W. Henecka, "Boosted and differentially private ensembles of decision trees" (2020): Corollary 7, sections
+    4 and 5. What had to be repaired is in docs/PAPERS.md.
+
+    Examples
+    --------
+    >>> from dpforest import BoostedForestClassifier, load_dataset
+    >>> data = load_dataset("adult")
+    >>> forest = BoostedForestClassifier(n_bound=100_000, domain=data.domain, random_state=0).fit(data.X, data.y)
+    >>> bool(forest.score(data.X, data.y) > 0.75)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float | None = 1.0,
+        n_estimators: int = 5,
+        max_depth: int = 4,
+        alpha: float | str | Sequence[float] = "noisy",
+        alpha_link: float | None = None,
+        n_bins: int = 10,
+        max_leaf: float = 10.0,
+        leaf: str | None = None,
+        beta: str | None = None,
+        shrink: bool = False,
+        tree_share: float = 0.5,
+        calibration_share: float = 0.05,
+        n_bound: int | None = None,
+        neighbours: str = "add-remove",
+        mode: str = "certified",
+        domain: Domain | None = None,
+        structure_seed: int = 0,
+        random_state: int | None = None,
+        n_jobs: int | None = None,
+    ):
+        self.epsilon = epsilon
+        self.n_estimators = n_estimators
+        self.max_depth = max_depth
+        self.alpha = alpha
+        self.alpha_link = alpha_link
+        self.n_bins = n_bins
+        self.max_leaf = max_leaf
+        self.leaf = leaf
+        self.beta = beta
+        self.shrink = shrink
+        self.tree_share = tree_share
+        self.calibration_share = calibration_share
+        self.n_bound = n_bound
+        self.neighbours = neighbours
+        self.mode = mode
+        self.domain = domain
+        self.structure_seed = structure_seed
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def plan(self, domain: Domain, n_rows: int) -> BoostPlan:
+        """Every choice that a fit will make; `n_rows` is used where it is public, and to refuse a broken `n_bound`."""
+        self._check_parameters()
+        check_choice("leaf", self.leaf, (None, *LEAVES))
+        check_choice("beta", self.beta, (None, *BETAS))
+        check_choice("shrink", self.shrink, (True, False))
+        if self.n_bound is not None:
+            check_count("n_bound", self.n_bound, 1, MAX_BOUND)
+        published = self.mode == "as_published"
+        alpha = resolve_alpha(self.alpha)
+        link = alpha if isinstance(alpha, float) and alpha > 0 else 1.0
+        leaf = self.leaf or ("published" if published else "counts")
+        bound, _ = self._row_bound(n_rows)
+        return BoostPlan(
+            n_trees=int(self.n_estimators),
+            depth=self.max_depth,
+            n_bins=self.n_bins,
+            alpha=alpha,
+            alpha_link=link if self.alpha_link is None else self.alpha_link,
+            max_leaf=self.max_leaf,
+            leaf=leaf,
+            beta=self.beta or {"published": "published", "counts": "post", "range": "laplace"}[leaf],
+            shrink=self.shrink,
+            tree_share=Fraction(str(self.tree_share)),
+            calibration_share=Fraction(str(self.calibration_share)),
+            n_bound=bound,
+            n_scores=1 if domain.n_classes == 2 else domain.n_classes,
+            neighbours=self.neighbours,
+            as_published=published,
+        )
+
+    def fit_binned(self, domain: Domain, rows: Binned, *, n_jobs: int = 1, trace: Trace | None = None) -> Forest:
+        """Fit on rows that are binned already; fill `trace` for the curator's drawings."""
+        plan, source, ledger = self.plan(domain, len(rows.y)), source_for(self.random_state), self._ledger()
+        paid = plan.charge(ledger, ledger.epsilon) if ledger.epsilon is not None else {}
+        seed = demo_seed(source) if plan.as_published else 0
+        grown = []
+        for score in range(plan.n_scores):
+            voice = self._voice(plan, paid, source, seed, score * plan.n_trees)
+            wanted = 1 if plan.n_scores == 1 else score
+            positive = (rows.y == wanted).astype(np.int32)
+            grown.append(boost(plan, rows.candidates, rows.bins, positive, voice, trace=trace is not None))
+        if ledger.epsilon is not None:
+            ledger.close()
+        elif self.epsilon is None:
+            ledger.charge("exact splits, leaves and coefficients", "none", 1, None, 1, "sequential")
+        else:
+            ledger.charge("splits, leaves and coefficients, as published", "exponential, Laplace", 1, None, 1,
+                          "sequential")  # fmt: skip
+        return self._assemble(plan, domain, rows, grown, ledger, source, trace)
+
+    def _voice(self, plan: BoostPlan, paid: dict, source: SecretSource | DemoSource, seed: int, key: int):
+        if self.epsilon is None:
+            return boost_voices.ExactVoice(plan, key)
+        if plan.as_published:
+            return boost_voices.PublishedVoice(plan, self._budget or Fraction(1), seed, key)
+        return boost_voices.CertifiedVoice(plan, paid, source, key)
+
+    def _assemble(
+        self, plan: BoostPlan, domain: Domain, rows: Binned, grown: list[Boosted], ledger: Ledger,
+        source: SecretSource | DemoSource, trace: Trace | None,
+    ) -> Forest:  # fmt: skip
+        trees, place = as_trees(rows.candidates, [tree for own in grown for tree in own.chosen], plan.depth)
+        values = np.concatenate([v for own in grown for v in own.values])[place]
+        classes = np.repeat(np.arange(plan.n_scores) if plan.n_scores > 1 else [1], plan.n_trees).astype(np.int16)
+        if trace is not None:
+            self._fill(trace, plan, rows, grown, place, domain.n_classes)
+        kind = ReleasedForest if ledger.epsilon is not None else CuratorForest
+        about = {"estimator": type(self).__name__, "alpha": plan.alpha, "n_bins": plan.n_bins}
+        return kind(
+            trees, domain, None, None, "additive", "clamp", 0, self._certificate(plan, domain, len(rows.y), ledger,
+            source), ledger, about, values, classes, plan.alpha_link,
+        )  # fmt: skip
+
+    def _fill(
+        self, trace: Trace, plan: BoostPlan, rows: Binned, grown: list[Boosted], place: np.ndarray, n_classes: int
+    ) -> None:
+        """What the drawings show: rows in leaves, the evidence behind leaf values, and the noise on it."""
+        trace.trees = [tree for own in grown for tree in own.traces]
+        n_places = 2**plan.depth
+        counts = [np.bincount(node * n_classes + rows.y, minlength=n_places * n_classes).reshape(-1, n_classes)
+                  for own in grown for node in own.nodes]  # fmt: skip
+        trace.counts = np.concatenate(counts)[place]
+        tables = np.concatenate([table for own in grown for table in own.tables])[place] / UNIT
+        bounds = np.concatenate([[tree.bound] for tree in trace.trees])[place // n_places]
+        if self.epsilon is None:
+            return
+        epsilon = float(self._budget or 1) / plan.n_scores
+        rows_changed = 1 if plan.neighbours == "add-remove" else 2
+        each = float(1 - plan.tree_share) * epsilon / plan.n_trees / rows_changed
+        if plan.leaf == "counts":
+            share = 0.9 if plan.beta == "laplace" else 1.0
+            trace.noise = WeightNoise(tables, bounds / (each * share))
+            return
+        clean = np.clip(leaf_link(tables, plan.alpha_link), -plan.max_leaf, plan.max_leaf)
+        scale = 2 * plan.max_leaf / each
+        if plan.leaf == "published":
+            scale = boost_voices.published_leaf_scale(plan, epsilon)
+        elif plan.beta == "folded":
+            scale *= n_places
+        trace.noise = ValueNoise(tables, clean, np.full(len(clean), scale))
+
+    def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
+        plan, ledger = self.plan(domain, n_rows), self._ledger()
+        if ledger.epsilon is not None:
+            plan.charge(ledger, ledger.epsilon)
+            ledger.close()
+        return self._certificate(plan, domain, n_rows, ledger, source_for(self.random_state)), ledger
+
+    def _ledger(self) -> Ledger:
+        return Ledger(self._budget if self.mode == "certified" else None, self.neighbours)
+
+    def _row_bound(self, n_rows: int) -> tuple[int, tuple[str, ...]]:
+        private = self.epsilon is not None and self.mode == "certified"
+        return row_bound(self.n_bound, n_rows, self.neighbours, private=private)
+
+    def _certificate(
+        self, plan: BoostPlan, domain: Domain, n_rows: int, ledger: Ledger, source: SecretSource | DemoSource
+    ) -> Certificate:
+        reasons = [*domain.leaks(), *source.reasons()] if self.epsilon is not None else []
+        if self.epsilon is not None and plan.as_published:
+            reasons = [*published.boosting_reasons(plan), *reasons]
+        what = "boosted trees" if plan.n_scores == 1 else f"boosted trees for each of {plan.n_scores} classes"
+        return certify(
+            ledger,
+            mechanism=f"{plan.n_trees} {what} of depth {plan.depth}: splits by the exponential mechanism on the "
+            f"Mα-loss, leaves from noisy {'class weights' if plan.leaf == 'counts' else 'values'}",
+            assumptions=[*self._row_bound(n_rows)[1], *domain.assumptions()],
+            reasons=reasons,
+            nominal_epsilon=self._budget,
+        )

@@ -1,0 +1,117 @@
+"""Boosted trees, round by round: weights, splits, leaves, coefficient. Who draws is handed in (`boost_voices`)."""
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from dpforest.losses import m_alpha
+from dpforest.models.boost_plan import BoostPlan
+from dpforest.models.trace import TreeTrace
+from dpforest.trees import split_scores
+from dpforest.trees.candidates import Candidates
+from dpforest.trees.greedy_trees import grow_tree, leaf_table
+
+UNIT = split_scores.UNIT
+CLAMP = 1e-4  # the paper's ζ: posteriors stay this far from 0 and 1
+
+
+class Voice(Protocol):
+    """What answers a booster's questions about rows: the door, a paper's mechanism, or nobody (no privacy)."""
+
+    def start_tree(self, number: int, weight_bound: int) -> None:
+        """A new tree begins; no weight is above `weight_bound` / 1024."""
+
+    def split(
+        self, level: int, histogram: np.ndarray, allowed: np.ndarray, candidates: Candidates, trace: TreeTrace | None
+    ) -> np.ndarray:
+        """A candidate for each node of a level; -1 for none."""
+
+    def leaves(self, table: np.ndarray) -> tuple[np.ndarray, float]:
+        """From true class weights of the leaves, in 1/1024, what they add to the score, and β, which is part of it."""
+
+    @property
+    def alphas(self) -> list[float]:
+        """α of each level of the tree that was grown last."""
+
+
+@dataclass(frozen=True)
+class Boosted:
+    """Trees of one score: the candidates chosen, what leaves add, where rows ended up and with which weights."""
+
+    chosen: list[list[np.ndarray]]
+    values: list[np.ndarray]
+    nodes: list[np.ndarray]
+    tables: list[np.ndarray]
+    traces: list[TreeTrace]
+
+
+def boost(
+    plan: BoostPlan, candidates: Candidates, bins: np.ndarray, positive: np.ndarray, voice: Voice, *, trace: bool
+) -> Boosted:
+    """Algorithm "Mα-boost" (Nock and Henecka 2020), with margins stored instead of weights.
+
+    Parameters
+    ----------
+    bins : array of shape (n, n_features)
+    positive : int32 array of shape (n,)
+        1 for the rows of the class that is scored, 0 for the others.
+    voice : Voice
+    trace : bool
+        Keep what the drawings need.
+    """
+    link = m_alpha(plan.alpha_link)
+    sign = np.where(positive == 1, 1.0, -1.0)
+    score, reach = np.zeros(len(bins)), 0.0
+    grown = Boosted([], [], [], [], [])
+    for number in range(plan.n_trees):
+        # No weight is above what the released trees so far can make of it: public, as they are.
+        bound = min(UNIT, math.ceil(UNIT * float(link.inverse_link(reach))))
+        weight = np.minimum(np.rint(UNIT * link.inverse_link(-sign * score)).astype(np.int64), bound)
+        own = TreeTrace() if trace else None
+        voice.start_tree(number, bound)
+
+        def split(level: int, histogram: np.ndarray, allowed: np.ndarray, own: TreeTrace | None = own) -> np.ndarray:
+            return voice.split(level, histogram, allowed, candidates, own)
+
+        chosen, node = grow_tree(
+            candidates, bins, positive, weight, n_classes=2, depth=plan.depth, choose=split
+        )  # fmt: skip
+        table = np.zeros((2**plan.depth, 2), np.int64)
+        leaf_table(node, positive, weight, table)
+        values, beta = voice.leaves(table)
+        score += values[node]
+        reach += float(np.abs(values).max())
+        grown.chosen.append(chosen)
+        grown.values.append(values)
+        grown.nodes.append(node)
+        grown.tables.append(table)
+        if own is not None:
+            own.alpha, own.beta = list(voice.alphas), beta
+            own.bound = bound / UNIT
+            own.weights = np.quantile(weight, [0, 0.25, 0.5, 0.75, 1]) / UNIT
+            grown.traces.append(own)
+    return grown
+
+
+def leaf_link(table: np.ndarray, alpha: float, *, shrink: float = 0.0) -> np.ndarray:
+    """Values of leaves from their class weights: the link of the share of the positive class, 0 where there is none.
+
+    Parameters
+    ----------
+    table : array of shape (n_leaves, 2)
+        Weights of the negative and the positive class; negative ones (after noise) count as 0.
+    alpha : float
+    shrink : float
+        Weight that is added to a leaf as if its classes were balanced.
+    """
+    table = np.maximum(table, 0)
+    total = table.sum(axis=1) + shrink
+    share = 0.5 + 0.5 * (table[:, 1] - table[:, 0]) / np.where(total > 0, total, 1)
+    return m_alpha(alpha).link(np.clip(share, CLAMP, 1 - CLAMP))
+
+
+def tree_error(table: np.ndarray) -> int:
+    """Weight of the rows that majority votes of these nodes get wrong, in 1/1024."""
+    return int(table.min(axis=1).sum())

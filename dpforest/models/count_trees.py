@@ -1,0 +1,154 @@
+"""Greedy trees on class counts: who draws their splits, and which rows each tree reads."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from dpforest.models.trace import TreeTrace
+from dpforest.privacy import selection
+from dpforest.privacy.ledger import Allowance
+from dpforest.privacy.randomness import DemoSource, SecretSource
+from dpforest.privacy.release import assign_rows
+from dpforest.trees.candidates import Candidates
+from dpforest.trees.split_scores import score_splits, sensitivity
+
+NORMAL = 65_536  # grid steps from the worst normalised score to the best
+MOST_PARTS = 64  # of the ratio between structure and estimation rows
+
+
+@dataclass
+class Chooser:
+    """Draws the splits of one tree from its counts; call it as `grow_tree` does.
+
+    Parameters
+    ----------
+    stages : sequence of Allowance
+        One: a draw among all candidates. Two: a draw among features, each as good as its best candidate, then one
+        among the candidates of that feature (the multinomial forest). None: no privacy, the best candidate.
+    normalised : bool
+        Scores stretched from 0 to 1 in each node, as the multinomial forest's paper does. One row can then move any
+        score from one end to the other, so that the size of the table does not help.
+    """
+
+    candidates: Candidates
+    criterion: str
+    n_bound: int
+    stages: Sequence[Allowance]
+    source: SecretSource | DemoSource
+    key: int = 0
+    normalised: bool = False
+    trace: TreeTrace | None = None
+
+    def __call__(self, level: int, histogram: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+        scores = score_splits(histogram, self.candidates, self.criterion)
+        if not self.stages:
+            best = np.where(allowed, scores, np.iinfo(np.int64).min).argmax(axis=1)
+            pure = (histogram[:, : int(self.candidates.slot[1])].sum(axis=1) > 0).sum(axis=1) <= 1
+            return np.where(pure, -1, best)
+        law = np.ones(len(scores))
+        narrowed = allowed
+        if len(self.stages) == 2:
+            by_feature, possible = best_by_feature(scores, allowed, self.candidates)
+            feature, law = self._draw(by_feature, possible, 0, level, law)
+            narrowed = allowed & (self.candidates.feature == feature[:, None])
+        chosen, law = self._draw(scores, narrowed, len(self.stages) - 1, level, law)
+        if self.trace is not None:
+            parent = whole_potential(histogram, self.candidates, self.criterion)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                removed = 1 + scores[np.arange(len(chosen)), chosen] / parent
+            self.trace.probability.append(law)
+            self.trace.gain.append(np.where(parent > 0, np.clip(removed, 0, 1), 0.0))
+        return chosen
+
+    def _draw(
+        self, scores: np.ndarray, allowed: np.ndarray, stage: int, level: int, law: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """One choice a node, and the probability of all choices so far."""
+        allowance = self.stages[stage]
+        if self.normalised:  # any table can have any scores from 0 to NORMAL
+            scores, width = stretched(scores, allowed), 2 * NORMAL
+        else:
+            width = sensitivity(self.criterion, self.n_bound)
+        chosen = selection.choose(scores, allowed, width, allowance, self.source, key=self.key + 2 * level + stage)
+        if self.trace is not None:
+            coarse, width = selection.coarsened(scores, width)
+            found = selection.choice_law(coarse, allowed, float(selection.rate_of(allowance.epsilon_each, width)))
+            law = law * found[np.arange(len(chosen)), chosen]
+        return chosen, law
+
+
+def best_by_feature(scores: np.ndarray, allowed: np.ndarray, candidates: Candidates) -> tuple[np.ndarray, np.ndarray]:
+    """Score of each feature's best allowed candidate, and which features have one: (n_nodes, n_features) both.
+
+    A maximum of scores that one row moves within the same interval moves within it too.
+    """
+    first = candidates.first
+    some = np.flatnonzero(np.diff(first))
+    least = scores.min(axis=1, keepdims=True)
+    best, possible = np.tile(least, len(first) - 1), np.zeros((len(scores), len(first) - 1), bool)
+    best[:, some] = np.maximum.reduceat(np.where(allowed, scores, least), first[some], axis=1)
+    possible[:, some] = np.logical_or.reduceat(allowed, first[some], axis=1)
+    return best, possible
+
+
+def stretched(scores: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+    """Scores from 0 (the worst allowed one of a node) to `NORMAL` (the best), rounded down; all 0 where they agree."""
+    low = np.where(allowed, scores, np.iinfo(np.int64).max).min(axis=1, keepdims=True)
+    high = np.where(allowed, scores, np.iinfo(np.int64).min).max(axis=1, keepdims=True)
+    return np.where(allowed, (scores - low) * NORMAL // np.maximum(high - low, 1), 0)
+
+
+def whole_potential(histogram: np.ndarray, candidates: Candidates, criterion: str) -> np.ndarray:
+    """Potential of each node before it is split, in the units of scores: a split that leaves one side empty."""
+    totals = histogram[:, : int(candidates.slot[1])].sum(axis=1)
+    alone = Candidates(
+        np.zeros(1, np.uint8), np.zeros(1, np.int32), np.zeros(1, np.int32), np.zeros(1, np.int32),
+        np.array([0, 1]), np.array([0, 1]), 2,
+    )  # fmt: skip
+    return -score_splits(np.ascontiguousarray(totals[:, None, :]), alone, criterion)[:, 0].astype(float)
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """Which rows grow each tree and which decide its leaves: a pair of index arrays for each tree."""
+
+    structure: list[np.ndarray]
+    estimation: list[np.ndarray]
+
+
+def structure_share(partition_rate: float) -> Fraction:
+    """Probability that a row grows the tree rather than deciding its leaves: r/(1+r), as a fraction of small numbers.
+
+    Raises
+    ------
+    ValueError
+        If the rate is not positive, or too far from 1.
+    """
+    rate = Fraction(str(partition_rate)) if partition_rate > 0 else Fraction(0)
+    share = (rate / (1 + rate)).limit_denominator(MOST_PARTS)
+    if not 0 < share < 1:
+        raise ValueError(f"partition_rate={partition_rate!r} is not a number from 1/{MOST_PARTS} to {MOST_PARTS}")
+    return share
+
+
+def share_out(
+    row_ids: np.ndarray, n_trees: int, share: Fraction, partition: str, source: SecretSource | DemoSource
+) -> Shares:
+    """Draw for each row, by itself, its tree (or all of them) and whether it grows the tree or decides its leaves."""
+    out = Shares([], [])
+    if partition == "independent":
+        drawn = assign_rows(row_ids, n_trees * share.denominator, source)
+        tree, part = drawn // share.denominator, drawn % share.denominator
+        order = np.argsort(tree, kind="stable")
+        for rows in np.split(order, np.cumsum(np.bincount(tree, minlength=n_trees))[:-1]):
+            grows = part[rows] < share.numerator
+            out.structure.append(rows[grows])
+            out.estimation.append(rows[~grows])
+        return out
+    for tree in range(n_trees):
+        grows = assign_rows(row_ids, share.denominator, source, key=1 + tree) < share.numerator
+        out.structure.append(np.flatnonzero(grows))
+        out.estimation.append(np.flatnonzero(~grows))
+    return out

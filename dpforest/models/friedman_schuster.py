@@ -1,0 +1,200 @@
+"""One private greedy tree (Friedman and Schuster), the baseline of those who let trees look at the data."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from dpforest.checks import check_choice, check_count
+from dpforest.domain import Domain
+from dpforest.leaf_noise import CountNoise
+from dpforest.limits import MAX_BOUND, MAX_DEPTH
+from dpforest.models.count_trees import Chooser
+from dpforest.models.greedy import Binned, GreedyClassifier, demo_seed, row_bound
+from dpforest.models.trace import Trace, TreeTrace
+from dpforest.privacy import simulators
+from dpforest.privacy.certificate import Certificate, certify
+from dpforest.privacy.ledger import Allowance, Ledger, rows_changed
+from dpforest.privacy.published import REPRODUCTION
+from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
+from dpforest.privacy.release import noisy_table
+from dpforest.trees.forest import CuratorForest, Forest, ReleasedForest
+from dpforest.trees.greedy_trees import as_trees, grow_tree, leaf_table
+
+CRITERIA = ("max", "gini", "entropy")
+SENSITIVITY = {"max": 1, "gini": 2, "entropy": 22}  # for the ledger; of entropy at the most rows there can be
+
+
+class FriedmanSchusterClassifier(GreedyClassifier):
+    """A single tree whose splits are drawn by the exponential mechanism and whose leaves have noisy counts.
+
+    Parameters
+    ----------
+    epsilon : float or None, default=1.0
+        Privacy budget. None gives the non-private twin: the best splits and true counts.
+    max_depth : int, default=5
+        All leaves are at this depth; the paper's stopping rule, which asks for a noisy count at every level, is left
+        out.
+    criterion : {"max", "gini", "entropy"}, default="max"
+        Rows that the children's majority votes get right, Gini impurity, or information gain. (The paper's gain ratio
+        has no bound on what one row changes.)
+    tree_share : float, default=0.5
+        Share of epsilon that goes into splits, divided evenly among levels; the rest goes into the counts of leaves.
+        As published each level and the leaves get epsilon / (2 (max_depth + 1)), and the other half pays for counts
+        that decide when to stop.
+    n_bins : int, default=10
+        Parts into which the public range of a numeric attribute is cut.
+    n_bound : int or None, default=None
+        Public bound on the number of rows, for criterion="entropy" under add-remove. None: 2,097,152.
+    neighbours : {"add-remove", "replace-one"}, default="add-remove"
+    mode : {"certified", "as_published"}, default="certified"
+        As published, the same in floating point with the paper's budget.
+    domain : Domain or None, default=None
+    structure_seed : int, default=0
+        Without effect; kept so that all forests take the same parameters.
+    random_state : int or None, default=None
+    n_jobs : int or None, default=None
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    forest_ : ReleasedForest or CuratorForest
+    released_ : ReleasedForest
+    certificate_ : Certificate
+    ledger_ : Ledger
+    domain_ : Domain
+
+    References
+    ----------
+    A. Friedman, A. Schuster, "Data mining with differential privacy" (2010), section 4; that splits cost half when
+    scores can only fall with a further row, and how the budget is divided, is ours (docs/PAPERS.md).
+
+    Examples
+    --------
+    >>> from dpforest import FriedmanSchusterClassifier, load_dataset
+    >>> data = load_dataset("nursery")
+    >>> tree = FriedmanSchusterClassifier(domain=data.domain, random_state=0).fit(data.X, data.y)
+    >>> bool(tree.score(data.X, data.y) > 0.6)
+    True
+    """
+
+    n_estimators = 1  # the paper grows a single tree
+
+    def __init__(
+        self,
+        *,
+        epsilon: float | None = 1.0,
+        max_depth: int = 5,
+        criterion: str = "max",
+        tree_share: float = 0.5,
+        n_bins: int = 10,
+        n_bound: int | None = None,
+        neighbours: str = "add-remove",
+        mode: str = "certified",
+        domain: Domain | None = None,
+        structure_seed: int = 0,
+        random_state: int | None = None,
+        n_jobs: int | None = None,
+    ):
+        self.epsilon = epsilon
+        self.max_depth = max_depth
+        self.criterion = criterion
+        self.tree_share = tree_share
+        self.n_bins = n_bins
+        self.n_bound = n_bound
+        self.neighbours = neighbours
+        self.mode = mode
+        self.domain = domain
+        self.structure_seed = structure_seed
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit_binned(self, domain: Domain, rows: Binned, *, n_jobs: int = 1, trace: Trace | None = None) -> Forest:
+        """Fit on rows that are binned already; fill `trace` for the curator's drawings."""
+        source, ledger = source_for(self.random_state), self._ledger()
+        bound, _ = self._row_bound(len(rows.y))
+        own = TreeTrace() if trace is not None else None
+        paid = self._charge(ledger)
+        if ledger.epsilon is None and self.epsilon is not None:
+            source = DemoSource(demo_seed(source))
+        stages = [paid[0]] if paid else []
+        chooser = Chooser(rows.candidates, self.criterion, bound, stages, source, trace=own)
+        chosen, node = grow_tree(
+            rows.candidates, rows.bins, rows.y, np.ones(len(rows.y), np.int64), n_classes=domain.n_classes,
+            depth=self.max_depth, choose=chooser,
+        )  # fmt: skip
+        table = np.zeros((2**self.max_depth, domain.n_classes), np.int64)
+        leaf_table(node, rows.y, np.ones(len(rows.y), np.int64), table)
+        trees, place = as_trees(rows.candidates, [chosen], self.max_depth)
+        counts = table[place]
+        values = counts
+        if ledger.epsilon is not None:
+            values = noisy_table(counts, 1, paid[1], source)
+            ledger.close()
+        elif paid and isinstance(source, DemoSource):
+            values = simulators.simulate_laplace(counts, float(1 / paid[1].epsilon_each), source.seed)
+        if trace is not None:
+            trace.trees, trace.counts = [own] if own else [], counts
+            if paid:
+                mechanism = "discrete-laplace" if ledger.epsilon is not None else "continuous-laplace"
+                trace.noise = CountNoise(counts, mechanism, float(paid[1].epsilon_each))
+        kind = CuratorForest if ledger.epsilon is None else ReleasedForest
+        about = {"estimator": type(self).__name__, "criterion": self.criterion, "n_bins": self.n_bins}
+        certificate = self._certificate(domain, len(rows.y), ledger, source)
+        return kind(trees, domain, None, values, "majority", "clamp", 0, certificate, ledger, about)
+
+    def _ledger(self) -> Ledger:
+        return Ledger(self._budget if self.mode == "certified" else None, self.neighbours)
+
+    def _row_bound(self, n_rows: int) -> tuple[int, tuple[str, ...]]:
+        private = self.epsilon is not None and self.mode == "certified" and self.criterion == "entropy"
+        return row_bound(self.n_bound, n_rows, self.neighbours, private=private)
+
+    def _charge(self, ledger: Ledger) -> tuple[Allowance, Allowance] | tuple[()]:
+        """Pay for splits and leaves; as published the right to ask comes without a budget behind it."""
+        if self._budget is None:
+            ledger.charge("exact splits and counts of every leaf", "none", 1, None, 1, "sequential")
+            return ()
+        if ledger.epsilon is None:
+            each = self._budget / (2 * (self.max_depth + 1))
+            ledger.charge("splits and counts of every leaf, as published", "exponential, Laplace", 1, None, 1,
+                          "sequential")  # fmt: skip
+            return Allowance(each / 2, self.max_depth), Allowance(each, 1)  # the paper's exponent is ε q / (2 Δ)
+        share = Fraction(str(self.tree_share))
+        each = self._budget / rows_changed(self.neighbours)
+        splits = ledger.charge("splits, level by level", "exponential", SENSITIVITY[self.criterion],
+                               each * share / self.max_depth, self.max_depth, "sequential")  # fmt: skip
+        leaves = ledger.charge("class counts of each leaf", "discrete-laplace", 1, each * (1 - share), 1, "sequential")
+        assert splits is not None and leaves is not None
+        return splits, leaves
+
+    def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
+        check_choice("criterion", self.criterion, CRITERIA)
+        check_count("max_depth", self.max_depth, 1, MAX_DEPTH)
+        check_count("n_bins", self.n_bins, 2, 1_000)
+        if self.n_bound is not None:
+            check_count("n_bound", self.n_bound, 1, MAX_BOUND)
+        if not 0 < self.tree_share < 1:
+            raise ValueError(f"tree_share={self.tree_share!r} is not a number between 0 and 1")
+        ledger = self._ledger()
+        self._charge(ledger)
+        if ledger.epsilon is not None:
+            ledger.close()
+        return self._certificate(domain, n_rows, ledger, source_for(self.random_state)), ledger
+
+    def _certificate(
+        self, domain: Domain, n_rows: int, ledger: Ledger, source: SecretSource | DemoSource
+    ) -> Certificate:
+        reasons = [*domain.leaks(), *source.reasons()] if self.epsilon is not None else []
+        loss = None
+        if self.epsilon is not None and ledger.epsilon is None:
+            reasons = [REPRODUCTION, *domain.leaks()]
+            loss = float(self.epsilon) if not domain.leaks() else None
+        return certify(
+            ledger,
+            mechanism=f"one tree of depth {self.max_depth}: splits by the exponential mechanism on {self.criterion}, "
+            "leaves from noisy counts",
+            assumptions=[*self._row_bound(n_rows)[1], *domain.assumptions()],
+            reasons=reasons,
+            true_epsilon=loss,
+            nominal_epsilon=self._budget,
+        )

@@ -1,0 +1,80 @@
+"""What the forests that look at the data share: bins of public candidates, and a trace for the curator's drawings."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpforest.domain import Domain
+from dpforest.limits import MAX_BOUND
+from dpforest.models.base import ForestClassifier
+from dpforest.models.trace import Trace
+from dpforest.privacy.ledger import ADD_REMOVE
+from dpforest.privacy.randomness import DemoSource, SecretSource
+from dpforest.trees.candidates import Candidates, bin_codes, public_candidates
+from dpforest.trees.forest import Forest
+from dpforest.trees.routing import encoded
+
+
+@dataclass(frozen=True, eq=False)
+class Binned:
+    """Rows as a greedy tree reads them: made once, used by every fit on the same rows."""
+
+    candidates: Candidates
+    codes: np.ndarray
+    bins: np.ndarray
+    y: np.ndarray
+    row_ids: np.ndarray
+
+
+def bin_rows(domain: Domain, X: Any, y: np.ndarray, row_ids: np.ndarray, n_bins: int) -> Binned:
+    """Encode and bin a table. `X` may be codes already."""
+    codes = encoded(domain, X)
+    return Binned(public_candidates(domain, n_bins), codes, bin_codes(domain, codes, n_bins), y, row_ids)
+
+
+class GreedyClassifier(ForestClassifier):
+    """Base of the forests whose splits are chosen from the data. Not for use by itself."""
+
+    n_bins: int
+
+    def fit_binned(self, domain: Domain, rows: Binned, *, n_jobs: int = 1, trace: Trace | None = None) -> Forest:
+        """Fit on rows that are binned already; fill `trace` for the curator's drawings."""
+        raise NotImplementedError
+
+    def _fit_forest(self, domain: Domain, X: Any, y: np.ndarray, row_ids: np.ndarray, n_jobs: int) -> Forest:
+        self.check(domain, len(y))
+        return self.fit_binned(domain, bin_rows(domain, X, y, row_ids, self.n_bins), n_jobs=n_jobs)
+
+    def check(self, domain: Domain, n_rows: int) -> None:
+        """Raise ValueError unless the parameters go together, on this domain, for this number of rows."""
+        self._check_parameters()
+        self._preview(domain, n_rows)
+
+
+def row_bound(n_bound: int | None, n_rows: int, neighbours: str, *, private: bool) -> tuple[int, tuple[str, ...]]:
+    """Public bound on the number of rows, and what the certificate says of it.
+
+    Under replace-one the number of rows is public. Under add-remove a bound is, which the table must keep.
+
+    Raises
+    ------
+    ValueError
+        If there are more rows than the bound.
+    """
+    if n_rows > MAX_BOUND:
+        raise ValueError(f"the table has {n_rows:,} rows, more than the {MAX_BOUND:,} this forest can weigh")
+    if not private or neighbours != ADD_REMOVE:
+        return max(n_rows, 1), ()
+    bound = MAX_BOUND if n_bound is None else n_bound
+    if n_rows > bound:
+        raise ValueError(
+            f"the table has more rows than n_bound={bound:,}, which the privacy guarantee rests on; give a public "
+            "bound that is certain to hold"
+        )
+    return bound, (f"The table has at most {bound:,} rows.",)
+
+
+def demo_seed(source: SecretSource | DemoSource) -> int:
+    """The seed of a demonstration; without one a fresh one that nobody keeps, for what is never a release."""
+    return source.seed if isinstance(source, DemoSource) else int(source.words(1)[0])

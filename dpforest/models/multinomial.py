@@ -1,0 +1,326 @@
+"""The multinomial random forest (Bai et al.): splits and labels drawn with probabilities that favour the best ones."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Real
+
+import numpy as np
+
+from dpforest.checks import check_choice, check_count
+from dpforest.domain import Domain
+from dpforest.leaf_noise import CountNoise, FrequencyNoise, draw_by_frequency
+from dpforest.limits import MAX_DEPTH
+from dpforest.models.count_trees import Chooser, share_out, structure_share
+from dpforest.models.greedy import Binned, GreedyClassifier, demo_seed, row_bound
+from dpforest.models.plan import true_labels
+from dpforest.models.trace import Trace, TreeTrace
+from dpforest.privacy import published
+from dpforest.privacy.certificate import Certificate, certify
+from dpforest.privacy.ledger import Allowance, Ledger
+from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
+from dpforest.privacy.release import release_labels
+from dpforest.trees.forest import CuratorForest, Forest, ReleasedForest
+from dpforest.trees.greedy_trees import as_trees, grow_tree, leaf_table, places_of_rows
+from dpforest.trees.midpoint_trees import grow_midpoint_forest
+
+STRUCTURE, ESTIMATION = "structure rows", "estimation rows"
+ASSUMED_DEPTH = 10  # of the paper's accounting, which nothing enforces
+DEFAULT_DEPTH = 4
+
+
+@dataclass(frozen=True)
+class MultinomialPlan:
+    """Temperatures and shape of a certified forest, before it has seen a row."""
+
+    n_trees: int
+    depth: int
+    feature: Fraction  # B1, B2, B3: cost of one draw for one row added or removed
+    value: Fraction
+    label: Fraction
+    partition: str
+    share: Fraction
+    neighbours: str
+
+    @property
+    def label_epsilon(self) -> Fraction:
+        """What all label draws cost together."""
+        rows = 1 if self.neighbours == "add-remove" else 2
+        return self.label * rows * (self.n_trees if self.partition == "shared" else 1)
+
+    def charge(self, ledger: Ledger) -> list[Allowance]:
+        """Pay for the draws of splits, on the rows that grow the trees."""
+        turns, branches = (self.n_trees, 1) if self.partition == "shared" else (1, self.n_trees)
+        of = "tree by tree" if self.partition == "shared" else "rows shared out among the trees"
+        paid = [
+            ledger.charge(f"{what} of each level, {of}", "exponential", 2, each, self.depth * turns, "sequential",
+                          part=STRUCTURE, branches=branches)
+            for what, each in (("feature", self.feature), ("value to split at", self.value))
+        ]  # fmt: skip
+        return [allowance for allowance in paid if allowance is not None]
+
+
+class MultinomialForestClassifier(GreedyClassifier):
+    """Trees that draw the feature, the value to split at, and each leaf's label by the exponential mechanism.
+
+    A row either grows a tree or decides its leaves. The three temperatures B1, B2, B3 say how much a draw favours the
+    best choice, and are what it costs.
+
+    Parameters
+    ----------
+    epsilon : float or None, default=1.0
+        Privacy budget of the whole forest. None gives the non-private twin: best splits and true labels (certified),
+        or the paper's forest with its temperatures (as published).
+    n_estimators : int, default=10
+        The paper takes 100, which leaves each tree few rows, or little of epsilon.
+    max_depth : int or None, default=None
+        None: 4, all leaves at this depth; as published no limit.
+    split_score : {"counts", "normalised"}, default="counts"
+        "counts" weighs the impurity decrease by the number of rows, so that more rows make better splits.
+        "normalised" stretches decreases from 0 to 1 in each node, as the paper does.
+    feature_temperature, value_temperature, label_temperature : float or None, default=None
+        B1, B2, B3, set by hand; certified, they must fit into epsilon. None derives them from epsilon (see Notes);
+        as published and without epsilon they are 10, 10 and infinity.
+    partition : {"independent", "shared"}, default="independent"
+        Each row in one tree by its own draw, or every row in every tree with epsilon / n_estimators each.
+    partition_rate : float, default=1.0
+        Rows that grow a tree for each row that decides its leaves.
+    n_bins : int, default=16
+        Parts into which the public range of a numeric attribute is cut (certified).
+    min_leaf : int, default=5
+        Estimation rows that a leaf needs (as published).
+    stopping : {"code", "min_leaf", "reject"}, default="code"
+        How `min_leaf` is applied (as published): as in the authors' code, or before or after the draw of a split.
+    neighbours : {"add-remove", "replace-one"}, default="add-remove"
+    mode : {"certified", "as_published"}, default="certified"
+    domain : Domain or None, default=None
+        Public schema. None reads it from the data, warns, and is not certified.
+    structure_seed : int, default=0
+        Seed of the non-private twin.
+    random_state : int or None, default=None
+        None draws from the operating system's entropy. An integer makes a demo.
+    n_jobs : int or None, default=None
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    forest_ : ReleasedForest or CuratorForest
+    released_ : ReleasedForest
+    certificate_ : Certificate
+    ledger_ : Ledger
+    domain_ : Domain
+
+    Notes
+    -----
+    A tree of depth d costs max(d (B1 + B2), B3), as a row grows it or decides its leaves. Derived from epsilon are
+    B1 = B2 = ε_tree / (2 d) and B3 = ε_tree; ε_tree is epsilon, divided by `n_estimators` where rows are shared, and
+    halved under replace-one.
+
+    References
+    ----------
+    J. Bai, Y. Li, J. Li, X. Yang, Y. Jiang, S. Xia, "Multinomial random forest: toward consistency and
+    privacy-preservation" (2020). What had to be repaired is in docs/PAPERS.md.
+
+    Examples
+    --------
+    >>> from dpforest import MultinomialForestClassifier, load_dataset
+    >>> data = load_dataset("nursery")
+    >>> forest = MultinomialForestClassifier(n_estimators=10, domain=data.domain, random_state=0)
+    >>> bool(forest.fit(data.X, data.y).score(data.X, data.y) > 0.6)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float | None = 1.0,
+        n_estimators: int = 10,
+        max_depth: int | None = None,
+        split_score: str = "counts",
+        feature_temperature: float | None = None,
+        value_temperature: float | None = None,
+        label_temperature: float | None = None,
+        partition: str = "independent",
+        partition_rate: float = 1.0,
+        n_bins: int = 16,
+        min_leaf: int = 5,
+        stopping: str = "code",
+        neighbours: str = "add-remove",
+        mode: str = "certified",
+        domain: Domain | None = None,
+        structure_seed: int = 0,
+        random_state: int | None = None,
+        n_jobs: int | None = None,
+    ):
+        self.epsilon = epsilon
+        self.n_estimators = n_estimators
+        self.max_depth = max_depth
+        self.split_score = split_score
+        self.feature_temperature = feature_temperature
+        self.value_temperature = value_temperature
+        self.label_temperature = label_temperature
+        self.partition = partition
+        self.partition_rate = partition_rate
+        self.n_bins = n_bins
+        self.min_leaf = min_leaf
+        self.stopping = stopping
+        self.neighbours = neighbours
+        self.mode = mode
+        self.domain = domain
+        self.structure_seed = structure_seed
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def plan(self, domain: Domain) -> MultinomialPlan:
+        """Every choice that a certified fit will make, from parameters alone."""
+        self._check_parameters()
+        check_choice("split_score", self.split_score, ("counts", "normalised"))
+        check_choice("partition", self.partition, ("independent", "shared"))
+        depth = DEFAULT_DEPTH if self.max_depth is None else self.max_depth
+        check_count("max_depth", depth, 1, MAX_DEPTH)
+        check_count("n_bins", self.n_bins, 2, 1_000)
+        rows = 1 if self.neighbours == "add-remove" else 2
+        tree = (self._budget or Fraction(1)) / rows / (self.n_estimators if self.partition == "shared" else 1)
+        return MultinomialPlan(
+            int(self.n_estimators),
+            depth,
+            self._by_hand("feature_temperature", tree / (2 * depth)),
+            self._by_hand("value_temperature", tree / (2 * depth)),
+            self._by_hand("label_temperature", tree),
+            self.partition,
+            structure_share(self.partition_rate),
+            self.neighbours,
+        )
+
+    def fit_binned(self, domain: Domain, rows: Binned, *, n_jobs: int = 1, trace: Trace | None = None) -> Forest:
+        """Fit on rows that are binned already; fill `trace` for the curator's drawings."""
+        if self.mode == "as_published":
+            return self._fit_published(domain, rows, n_jobs, trace)
+        plan, source, ledger = self.plan(domain), source_for(self.random_state), Ledger(self._budget, self.neighbours)
+        stages: list[Allowance] = []
+        if ledger.epsilon is None:
+            source = DemoSource(self.structure_seed)
+            ledger.charge("exact splits and counts of every leaf", "none", 1, None, 1, "sequential")
+        else:
+            stages = plan.charge(ledger)
+        partition = "shared" if ledger.epsilon is None else plan.partition
+        shares = share_out(rows.row_ids, plan.n_trees, plan.share, partition, source)
+        n_places, n_classes = 2**plan.depth, domain.n_classes
+        tables = np.zeros((plan.n_trees, n_places, n_classes), np.int64)
+        traces = [TreeTrace() if trace is not None else None for _ in range(plan.n_trees)]
+
+        def grow(tree: int) -> list[np.ndarray]:
+            chooser = Chooser(
+                rows.candidates, "gini", 1, stages, source, key=64 * tree,
+                normalised=self.split_score == "normalised", trace=traces[tree],
+            )  # fmt: skip
+            own, ones = shares.structure[tree], np.ones(len(rows.y), np.int64)
+            chosen, _ = grow_tree(
+                rows.candidates, rows.bins[own], rows.y[own], ones[: len(own)], n_classes=n_classes, depth=plan.depth,
+                choose=chooser,
+            )  # fmt: skip
+            own = shares.estimation[tree]
+            leaf_table(places_of_rows(rows.candidates, rows.bins[own], chosen), rows.y[own], ones, tables[tree])
+            return chosen
+
+        with ThreadPoolExecutor(n_jobs) as pool:
+            grown = list(pool.map(grow, range(plan.n_trees)))
+        trees, place = as_trees(rows.candidates, grown, plan.depth)
+        counts = tables.reshape(-1, n_classes)[place]
+        labels = self._labels(plan, counts, ledger, source)
+        certificate = self._certificate(plan, domain, ledger, source)
+        if trace is not None:
+            trace.trees, trace.counts = [own for own in traces if own is not None], counts
+            trace.noise = CountNoise(counts, "exponential", float(plan.label))
+        kind = CuratorForest if ledger.epsilon is None else ReleasedForest
+        return kind(trees, domain, labels, None, "majority", "clamp", 0, certificate, ledger, self._about())
+
+    def _labels(
+        self, plan: MultinomialPlan, counts: np.ndarray, ledger: Ledger, source: SecretSource | DemoSource
+    ) -> np.ndarray:
+        if ledger.epsilon is None:
+            return true_labels(counts, self.structure_seed)
+        labels = release_labels(
+            counts, mechanism="exponential", epsilon=plan.label_epsilon, n_trees=plan.n_trees,
+            partition=plan.partition, neighbours=plan.neighbours, ledger=ledger, source=source, part=ESTIMATION,
+        )  # fmt: skip
+        ledger.close()
+        return labels
+
+    def _fit_published(self, domain: Domain, rows: Binned, n_jobs: int, trace: Trace | None) -> Forest:
+        """The paper's forest: candidates between the data's own values, stopping by exact counts."""
+        feature, value, label = (float(t) for t in self._published_temperatures())
+        source, ledger = source_for(self.random_state), Ledger(None, self.neighbours)
+        seed = demo_seed(source) if self.epsilon is not None or self.random_state is not None else self.structure_seed
+        ledger.charge("splits and labels, as published", "exponential", 1, None, 1, "sequential")
+        trees, counts = grow_midpoint_forest(
+            rows.codes, rows.y, n_classes=domain.n_classes,
+            is_categorical=np.array([f.kind == "categorical" for f in domain.features]), n_trees=self.n_estimators,
+            partition_rate=self.partition_rate, min_leaf=self.min_leaf, feature_temperature=feature,
+            value_temperature=value, stopping=self.stopping, max_depth=self.max_depth or 60, seed=seed % 2**63,
+            n_jobs=n_jobs,
+        )  # fmt: skip
+        labels = draw_by_frequency(counts, label, seed)
+        if trace is not None:
+            trace.counts, trace.noise = counts, FrequencyNoise(counts, label)
+        certificate = self._certificate(None, domain, ledger, source)
+        return CuratorForest(trees, domain, labels, None, "majority", "clamp", 0, certificate, ledger, self._about())
+
+    def _published_temperatures(self) -> tuple[Fraction | float, ...]:
+        """B1, B2, B3: by hand, by the paper's theorem 2 (B1 = B2 = ε/(2 d t), B3 = ε/t), or 10, 10, ∞."""
+        if self._budget is None:
+            defaults: tuple = (10, 10, np.inf)
+        else:
+            depth = self.max_depth or ASSUMED_DEPTH
+            each = self._budget / self.n_estimators
+            defaults = (each / (2 * depth), each / (2 * depth), each)
+        names = ("feature_temperature", "value_temperature", "label_temperature")
+        return tuple(self._by_hand(name, default) for name, default in zip(names, defaults, strict=True))
+
+    def _by_hand(self, name: str, derived: Fraction | float) -> Fraction | float:
+        """A temperature as it was set, or as it was derived."""
+        value = getattr(self, name)
+        if value is None:
+            return derived
+        if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= value:
+            raise ValueError(f"{name}={value!r} is not a number of at least 0; use one, or None to derive it")
+        if self.mode == "certified" and not 0 < value < np.inf:
+            raise ValueError(
+                f"{name}={value!r} must be above 0 and finite in certified mode, as it is what a draw costs"
+            )
+        return float(value) if np.isinf(value) else Fraction(str(value))
+
+    def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
+        row_bound(None, n_rows, self.neighbours, private=False)
+        if self.mode == "as_published":
+            check_count("min_leaf", self.min_leaf, 1, 10_000)
+            check_choice("stopping", self.stopping, ("code", "min_leaf", "reject"))
+            self._published_temperatures()
+            structure_share(self.partition_rate)
+            ledger = Ledger(None, self.neighbours)
+            return self._certificate(None, domain, ledger, source_for(self.random_state)), ledger
+        plan, ledger = self.plan(domain), Ledger(self._budget, self.neighbours)
+        if ledger.epsilon is not None:
+            plan.charge(ledger)
+            n_leaves = plan.n_trees * 2**plan.depth
+            self._labels(plan, np.zeros((n_leaves, domain.n_classes), np.int64), ledger, DemoSource(0))
+        return self._certificate(plan, domain, ledger, source_for(self.random_state)), ledger
+
+    def _certificate(
+        self, plan: MultinomialPlan | None, domain: Domain, ledger: Ledger, source: SecretSource | DemoSource
+    ) -> Certificate:
+        reasons = [*domain.leaks(), *source.reasons()] if self.epsilon is not None else []
+        if plan is None and self.epsilon is not None:
+            reasons = [*published.multinomial_reasons(), *reasons]
+        depth = "any depth" if plan is None else f"depth {plan.depth}"
+        return certify(
+            ledger,
+            mechanism=f"multinomial forest of {self.n_estimators} trees of {depth}: features, values and labels by the "
+            "exponential mechanism",
+            assumptions=domain.assumptions(),
+            reasons=reasons,
+            nominal_epsilon=self._budget,
+        )
+
+    def _about(self) -> dict:
+        return {"estimator": type(self).__name__, "split_score": self.split_score, "n_bins": self.n_bins}

@@ -1,0 +1,147 @@
+"""Candidate splits that everybody may know: equal cuts of public ranges, and "is it this one?" for public categories."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from dpforest.domain import Domain
+from dpforest.limits import GRID
+from dpforest.trees.layout import NUMERIC, ONE_VS_REST
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """The tests that a greedy tree chooses from, and how a row's codes fall into the bins between them.
+
+    A numeric feature is cut into `n_bins` equal parts of its public range, which makes n_bins - 1 tests ``x >= cut``
+    (and one more, "is it known?", where missing values are their own). A categorical feature has a test
+    ``x == category`` for each category, or a single one where there are two.
+
+    Parameters
+    ----------
+    kind : uint8 array of shape (n_candidates,)
+    feature, threshold : int32 array of shape (n_candidates,)
+        The tests as `Trees` writes them.
+    cut : int32 array of shape (n_candidates,)
+        The same test on bins: ``bin > cut`` (numeric) or ``bin == cut`` (categorical).
+    first : int64 array of shape (n_features + 1,)
+        Candidates of each feature.
+    slot : int64 array of shape (n_features + 1,)
+        Where the bins of each feature stand in a histogram.
+    n_bins : int
+    """
+
+    kind: np.ndarray
+    feature: np.ndarray
+    threshold: np.ndarray
+    cut: np.ndarray
+    first: np.ndarray
+    slot: np.ndarray
+    n_bins: int
+
+    @property
+    def n_candidates(self) -> int:
+        return len(self.kind)
+
+    @property
+    def n_features(self) -> int:
+        return len(self.first) - 1
+
+
+def public_candidates(domain: Domain, n_bins: int) -> Candidates:
+    """All tests of a domain (Nock and Henecka 2020, "regular quantisation of the domain")."""
+    kinds, features, thresholds, cuts, first, slot = [], [], [], [], [0], [0]
+    for j, feature in enumerate(domain.features):
+        if feature.kind == "numeric":
+            known = int(feature.first_code > 0)
+            span, width = GRID - feature.first_code, n_bins + known
+            cut = np.arange(width - 1)
+            k = cut + 1 - known  # the first cut asks whether the value is known, if it may be missing
+            threshold = feature.first_code + -(-k * span // n_bins) - 1
+            kind = NUMERIC
+        else:
+            width = feature.n_codes
+            cut = threshold = np.arange(1, 2) if width == 2 else np.arange(width if width > 1 else 0)
+            kind = ONE_VS_REST
+        kinds.append(np.full(len(cut), kind))
+        features.append(np.full(len(cut), j))
+        cuts.append(cut)
+        thresholds.append(threshold)
+        first.append(first[-1] + len(cut))
+        slot.append(slot[-1] + width)
+    if first[-1] == 0:
+        raise ValueError("no attribute has two values, so there is no question to ask; give the domain more of them")
+    int32 = [np.concatenate(column).astype(np.int32) for column in (features, thresholds, cuts)]
+    return Candidates(np.concatenate(kinds).astype(np.uint8), *int32, np.array(first), np.array(slot), n_bins)
+
+
+def bin_codes(domain: Domain, codes: np.ndarray, n_bins: int) -> np.ndarray:
+    """The bin of each code: uint8 (n, n_features) where no feature has more than 256 bins, else uint16."""
+    is_numeric = np.array([f.kind == "numeric" for f in domain.features])
+    first_code = np.array([f.first_code for f in domain.features], np.int64)
+    most = max(n_bins + 1, *(0 if f.kind == "numeric" else f.n_codes for f in domain.features))
+    bins = np.empty(codes.shape, np.uint8 if most <= 256 else np.uint16)
+    # Divisions once for every code of the grid, not for every cell.
+    tables = {int(first): _bin_table(int(first), n_bins, bins.dtype) for first in np.unique(first_code[is_numeric])}
+    lookup = np.stack(list(tables.values())) if tables else np.zeros((1, 1), bins.dtype)
+    which = np.array([list(tables).index(int(c)) if n else -1 for c, n in zip(first_code, is_numeric, strict=True)])
+    _bin(np.ascontiguousarray(codes), which, lookup, bins)
+    return bins
+
+
+def _bin_table(first_code: int, n_bins: int, dtype: np.dtype) -> np.ndarray:
+    """Bin of every code of a numeric feature whose known values start at `first_code`."""
+    known = int(first_code > 0)
+    table = (np.arange(GRID) - first_code) * n_bins // (GRID - first_code) + known
+    table[:first_code] = 0
+    return table.astype(dtype)
+
+
+@njit(nogil=True, cache=True)
+def _bin(codes, which, lookup, bins):
+    for i in range(codes.shape[0]):
+        for j in range(codes.shape[1]):
+            bins[i, j] = lookup[which[j], codes[i, j]] if which[j] >= 0 else codes[i, j]
+
+
+def undecided(candidates: Candidates, chosen: list[np.ndarray]) -> np.ndarray:
+    """Which tests the nodes of the next level have not decided yet, bool (2**level, n_candidates).
+
+    A test that every row of a node must answer alike, given the answers on its path, is not worth asking. This is
+    known from the tests alone. Where nothing is left, everything may be asked.
+
+    Parameters
+    ----------
+    chosen : list of int arrays
+        Candidates that the nodes of each level so far have chosen, level k of shape (2**k,).
+    """
+    allowed = np.ones((1, candidates.n_candidates), bool)
+    for level in chosen:
+        allowed = _refine(candidates.kind, candidates.feature, candidates.cut, candidates.first, allowed, level)
+    nothing = ~allowed.any(axis=1)
+    allowed[nothing] = True
+    return allowed
+
+
+@njit(nogil=True, cache=True)
+def _refine(kind, feature, cut, first, allowed, chosen):
+    """Tests left to the children of a level: cuts on the far side are decided, and so is a category that is known."""
+    out = np.empty((2 * allowed.shape[0], allowed.shape[1]), np.bool_)
+    for node in range(allowed.shape[0]):
+        out[2 * node] = allowed[node]
+        out[2 * node + 1] = allowed[node]
+        c = chosen[node]
+        if c < 0:
+            continue
+        f = feature[c]
+        for other in range(first[f], first[f + 1]):
+            if kind[c] == NUMERIC:
+                if cut[other] >= cut[c]:
+                    out[2 * node, other] = False
+                if cut[other] <= cut[c]:
+                    out[2 * node + 1, other] = False
+            else:
+                out[2 * node + 1, other] = False
+        out[2 * node, c] = False
+    return out

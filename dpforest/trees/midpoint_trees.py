@@ -1,0 +1,159 @@
+"""Trees of the multinomial random forest as published: cuts between the values of rows, leaves filled by other rows.
+
+Bai, Li, Li, Yang, Jiang and Xia, *Multinomial random forest* (arXiv 1903.04003, section 3). Every tree parts the rows at
+random: structure rows choose the tests, estimation rows fill the leaves. A node draws a feature and then one of its cuts,
+each with probability proportional to exp(B/2 x impurity decrease), decreases rescaled to 0..1 first.
+
+Curator only: cuts are midpoints of what rows say and counts of rows end the branches, so nothing here is private.
+"""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from dpforest.trees import midpoint_kernels as kernels
+from dpforest.trees.layout import Trees
+
+STOPPING = ("code", "min_leaf", "reject")  # places as in the kernels
+IMPURITY = ("gini", "entropy")
+
+
+def grow_midpoint_forest(
+    codes: np.ndarray,
+    y: np.ndarray,
+    *,
+    n_classes: int,
+    is_categorical: np.ndarray,
+    n_trees: int,
+    partition_rate: float = 1.0,
+    min_leaf: int = 5,
+    feature_temperature: float = 10.0,
+    value_temperature: float = 10.0,
+    impurity: str = "gini",
+    stopping: str = "code",
+    purity_stop: bool = True,
+    max_depth: int = 60,
+    seed: int,
+    n_jobs: int = 1,
+) -> tuple[Trees, np.ndarray]:
+    """Grow the trees and count the estimation rows in their leaves.
+
+    Parameters
+    ----------
+    codes : uint16 array of shape (n, m)
+    y : int32 array of shape (n,)
+        Class indices below `n_classes`, which is at most 256.
+    is_categorical : bool array of shape (m,)
+        These are asked "is it this one?" of each category seen at the node; others have a threshold half-way between
+        any two codes that are neighbours there.
+    n_trees : int
+    partition_rate : float
+        Structure rows for one estimation row. There is one row of either at least.
+    min_leaf : int
+        The paper's k, at least 1.
+    feature_temperature, value_temperature : float
+        The paper's B1 and B2, from 0 (uniform) to infinity (the best, ties at random).
+    impurity : {"gini", "entropy"}
+    stopping : {"code", "min_leaf", "reject"}
+        What k means. "code", as the authors' program has it: children with k estimation rows or fewer are leaves, and a
+        node is a leaf if a child would get none. "min_leaf": only cuts that leave both children k may be drawn.
+        "reject": a node is a leaf if the cut that was drawn leaves fewer than k on a side.
+    purity_stop : bool
+        Nodes whose structure rows are of one class are leaves.
+    max_depth : int
+        Tests on a path, at most 60. The first levels of a deeper tree are the same.
+    seed : int
+        From 0 to 2^64 - 1. A tree's rows depend on (seed, tree), a node's draws on (seed, tree, path).
+    n_jobs : int
+        Threads; the result is the same for any number.
+
+    Returns
+    -------
+    trees : Trees
+    counts : int64 array of shape (n_leaves, n_classes)
+        Estimation rows of each class in each leaf; the leaves as in `Trees.leaf_nodes`.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than 2 rows.
+    """
+    n_structure = structure_size(len(codes), partition_rate)
+    columns = np.ascontiguousarray(codes.T)
+    words = columns.astype(np.int64) << kernels.CODE_BIT | y.astype(np.int64) << kernels.CLASS_BIT
+    words |= np.arange(len(codes))
+    words.sort(axis=1)
+    table, unit = _log_table(len(codes)) if impurity == "entropy" else (np.empty(0, np.int64), 0.0)
+
+    def grow(tree: int) -> tuple:
+        with np.errstate(over="ignore"):  # hashing wraps round; the warning only comes without the compiler
+            return kernels.grow_tree(
+                np.uint64(kernels.tree_key(seed, tree)), n_structure, words, columns, y, is_categorical, n_classes, table, unit,
+                float(feature_temperature), float(value_temperature),
+                STOPPING.index(stopping), min_leaf, purity_stop, max_depth,
+            )  # fmt: skip
+
+    if n_jobs == 1:
+        grown = [grow(tree) for tree in range(n_trees)]
+    else:
+        with ThreadPoolExecutor(n_jobs) as pool:
+            grown = list(pool.map(grow, range(n_trees)))
+    kinds, features, thresholds, children, counts, depths = zip(*grown, strict=True)
+    start = np.cumsum([0, *map(len, kinds)], dtype=np.int64)
+    first_child = np.concatenate([own + np.int32(first) for own, first in zip(children, start[:-1], strict=True)])
+    arrays = (np.concatenate(kinds), np.concatenate(features), np.concatenate(thresholds), first_child)
+    return Trees(*arrays, start, max(1, *depths)), np.concatenate(counts)
+
+
+def structure_size(n: int, partition_rate: float) -> int:
+    """Number of structure rows among n.
+
+    Examples
+    --------
+    >>> structure_size(512, 1), structure_size(100, 4), structure_size(3, 1000)
+    (256, 80, 2)
+    """
+    if n < 2:
+        raise ValueError(f"structure and estimation rows are told apart, so 2 rows are needed at least, not {n}")
+    return min(max(round(n * partition_rate / (1 + partition_rate)), 1), n - 1)
+
+
+def impurity_decrease(left: Sequence[int], right: Sequence[int], impurity: str = "gini") -> float:
+    """Impurity that a test takes away (equation 4), from the rows of each class on either side.
+
+    Examples
+    --------
+    >>> round(impurity_decrease([5, 1], [1, 3]), 6), round(impurity_decrease([5, 1], [1, 3], "entropy"), 6)
+    (0.163333, 0.256426)
+    """
+    a, b = np.asarray(left), np.asarray(right)
+    n_left, n_right = int(a.sum()), int(b.sum())
+    inside = n_left * _impurity(a, impurity) + n_right * _impurity(b, impurity)
+    return _impurity(a + b, impurity) - inside / (n_left + n_right)
+
+
+def _impurity(rows: np.ndarray, impurity: str) -> float:
+    shares = rows[rows > 0] / max(int(rows.sum()), 1)
+    return float(1 - np.sum(shares**2) if impurity == "gini" else -np.sum(shares * np.log2(shares)))
+
+
+def selection_probabilities(decreases: Sequence[float], temperature: float) -> np.ndarray:
+    """Probability of each candidate: softmax(B/2 x decrease), decreases rescaled to 0..1; uniform if all are equal.
+
+    Examples
+    --------
+    >>> selection_probabilities([0.02, 0.10, 0.06], 10).round(6).tolist()
+    [0.006188, 0.918423, 0.075389]
+    """
+    weights = np.array(decreases, np.float64)
+    kernels.to_weights(weights, float(temperature), kernels.TIE)
+    return weights / weights.sum()
+
+
+def _log_table(n: int) -> tuple[np.ndarray, float]:
+    """c log2 c for c = 0..n as whole numbers of a tiny unit, and the unit: sums of them are exact."""
+    c = np.arange(1, n + 1)
+    values = c * np.log2(c)
+    unit = 2.0 ** (np.ceil(np.log2(values[-1])) - 61)
+    return np.concatenate([[0], np.rint(values / unit)]).astype(np.int64), float(unit)
