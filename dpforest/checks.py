@@ -1,7 +1,8 @@
 """Parameters that are out of range, said in one sentence."""
 
 from collections.abc import Sequence
-from numbers import Integral
+from fractions import Fraction
+from numbers import Integral, Real
 from typing import Any
 
 
@@ -15,3 +16,10 @@ def check_count(name: str, value: Any, low: int, high: int) -> None:
     """Raise ValueError unless a parameter is a whole number from low to high."""
     if isinstance(value, bool) or not isinstance(value, Integral) or not low <= int(value) <= high:
         raise ValueError(f"{name}={value!r} is not a whole number from {low:,} to {high:,}")
+
+
+def check_share(name: str, value: Any) -> Fraction:
+    """The number as it was typed (0.1 is 1/10); raise ValueError unless it is one between 0 and 1."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
+        raise ValueError(f"{name}={value!r} is not a number between 0 and 1")
+    return Fraction(str(value))

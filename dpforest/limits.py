@@ -13,6 +13,7 @@ MAX_FEATURES: Final = 16_383  # half of the 15 bits in a packed node; one-vs-res
 
 MAX_DEPTH: Final = 15
 MAX_TREES: Final = 1_000
+MAX_CANDIDATES: Final = 16_384  # of a split; a draw from more could fail (`samplers.MAX_LANES`)
 LEAF_CAP: Final = 4_096  # default of the public cap on leaves of one multiway tree
 MAX_LEAVES: Final = 2**20
 
@@ -23,5 +24,6 @@ BLOCK_ROWS: Final = 65_536  # rows encoded and routed at a time
 MAX_UPLOAD_MB: Final = 200
 
 MIN_ROWS: Final = 2
+MAX_LEAF: Final = 1e6  # that a leaf of a boosted tree adds to a score
 MAX_BOUND: Final = 2**21  # rows of a table whose weights are summed in 1/1024 and multiplied in 64 bits
 MANY_DISTINCT: Final = 0.9  # a text column with this share of different values names rows rather than describes them

@@ -12,9 +12,10 @@ from sklearn.model_selection import train_test_split
 
 from dpforest import voting
 from dpforest.domain import Domain
-from dpforest.models.random_structure import RandomStructureClassifier
+from dpforest.leaf_noise import CountNoise
 from dpforest.models.fitting import count_kept_rows, rows_to_trees, simulate_values
 from dpforest.models.plan import Plan, true_labels
+from dpforest.models.random_structure import RandomStructureClassifier
 from dpforest.privacy.randomness import DemoSource
 from dpforest.trees import routing
 from dpforest.trees.layout import Trees
@@ -178,7 +179,9 @@ class Simulation:
         trees, counts = self._first
         values = self._release(counts, epsilon, self.seed)
         labels = self._labels(values, self.seed)
-        return ForestView(trees, self.domain, self.plan, counts, labels, _fraction(epsilon))
+        plan = self.plan
+        noise = CountNoise(counts, plan.mechanism, plan.leaf_rate(_fraction(epsilon)), plan.negative_rule)
+        return ForestView(trees, self.domain, counts, labels, noise)
 
     def _count(self, trees: Trees, source: DemoSource | None) -> np.ndarray:
         """Rows of each class in each leaf; without a source every row is in every tree."""
@@ -203,17 +206,20 @@ class Simulation:
 
     def _score(self, leaves: np.ndarray, values: np.ndarray, seed: int) -> tuple[float, float]:
         """Accuracy and balanced accuracy on the held-out rows."""
-        plan, y, n_classes = self.plan, self.split.y_test, self.domain.n_classes
+        plan, y = self.plan, self.split.y_test
         if plan.voting == "majority":
-            shares = routing.votes_at_leaves(leaves, self._labels(values, seed), n_classes)
+            shares = routing.votes_at_leaves(leaves, self._labels(values, seed), self.domain.n_classes)
         else:
             shares = routing.shares_at_leaves(leaves, voting.leaf_shares(values, plan.negative_rule, seed))
         coin = voting.coins(self.split.X_test, seed) if plan.voting == "probabilistic" else None
-        right = voting.decide(shares / plan.n_trees, plan.voting, coin) == y
-        per_class = np.bincount(y, weights=right, minlength=n_classes) / np.maximum(
-            np.bincount(y, minlength=n_classes), 1
-        )
-        return float(right.mean()), float(per_class[np.bincount(y, minlength=n_classes) > 0].mean())
+        return accuracies(voting.decide(shares / plan.n_trees, plan.voting, coin), y)
+
+
+def accuracies(predicted: np.ndarray, y: np.ndarray) -> tuple[float, float]:
+    """Share of rows predicted rightly, and the mean of that share over the classes that occur."""
+    right, n_rows = predicted == y, np.bincount(y)
+    per_class = np.bincount(y, weights=right)[n_rows > 0] / n_rows[n_rows > 0]
+    return float(right.mean()), float(per_class.mean())
 
 
 def _fraction(epsilon: float) -> Fraction:

@@ -1,17 +1,14 @@
 """A forest leaf by leaf and node by node, for drawing. Computed from raw counts: for the curator only."""
 
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from dpforest.domain import Domain
-from dpforest.models.fitting import simulate_values
-from dpforest.models.plan import Plan
-from dpforest.privacy import mechanisms
-from dpforest.privacy.noisy_counts import continuous_argmax_law
-from dpforest.trees.layout import Trees
+from dpforest.leaf_noise import LeafNoise
+from dpforest.models.trace import TreeTrace
+from dpforest.trees.layout import LEAF, Trees
 from dpforest.trees.reference import path_of_row
 
 
@@ -29,6 +26,12 @@ class NodeTable:
         The largest among the leaves below.
     label : int16 array of shape (n_nodes,)
         Class index that a leaf says; -1 in inner nodes.
+    probability : float array of shape (n_nodes,), or None
+        With which the test of a node was drawn, where tests are drawn by looking at the data; NaN in leaves.
+    gain : float array of shape (n_nodes,), or None
+        Share of the node's impurity that the test removes.
+    n_tests : int
+        Tests that the forest draws from.
     """
 
     trees: Trees
@@ -36,6 +39,9 @@ class NodeTable:
     flip: np.ndarray
     worst_flip: np.ndarray
     label: np.ndarray
+    probability: np.ndarray | None = None
+    gain: np.ndarray | None = None
+    n_tests: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,19 +52,36 @@ class ForestView:
     ----------
     trees : Trees
     domain : Domain
-    plan : Plan
     counts : int64 array of shape (n_leaves, n_classes)
+        Rows fitted on in each leaf.
     labels : uint8 array of shape (n_leaves,)
-        Label that each leaf says in this simulated release.
-    epsilon : Fraction
+        Class that each leaf says in this simulated release: an index in `classes_of` its tree.
+    noise : LeafNoise
+    leaf_values : float array of shape (n_leaves,), or None
+        What leaves add to the score, where trees are added up instead of voting.
+    class_of_tree : int array of shape (n_trees,), or None
+    traces : list of TreeTrace
+        How the tests of each tree were drawn; empty where they are random.
+    n_tests : int
+        Tests that the forest draws from.
     """
 
     trees: Trees
     domain: Domain
-    plan: Plan
     counts: np.ndarray
     labels: np.ndarray
-    epsilon: Fraction
+    noise: LeafNoise
+    leaf_values: np.ndarray | None = None
+    class_of_tree: np.ndarray | None = None
+    traces: tuple[TreeTrace, ...] = ()
+    n_tests: int = 0
+
+    def domain_of(self, tree: int) -> Domain:
+        """The domain as one tree sees it: where there is a booster for each class, its class against the rest."""
+        if self.class_of_tree is None or self.domain.n_classes == 2:
+            return self.domain
+        own = self.domain.classes[int(self.class_of_tree[tree])]
+        return replace(self.domain, classes=(f"not {own}", str(own)))
 
     @cached_property
     def n_rows(self) -> np.ndarray:
@@ -67,45 +90,27 @@ class ForestView:
 
     @cached_property
     def true_labels(self) -> np.ndarray:
-        """Most frequent class of each leaf, the first of them where several are; -1 where a leaf is empty."""
-        return np.where(self.n_rows > 0, self.counts.argmax(axis=1), -1).astype(np.int16)
+        """Class that each leaf would say without noise, the first of equals; -1 where a leaf is empty."""
+        return np.where(self.n_rows > 0, self.noise.evidence.argmax(axis=1), -1).astype(np.int16)
 
     @cached_property
     def gap(self) -> np.ndarray:
-        """Lead of the most frequent class over the next, int64 (n_leaves,)."""
-        ordered = np.sort(self.counts, axis=1)
+        """Lead of the largest class over the next in the evidence (rows, or their weights), (n_leaves,)."""
+        ordered = np.sort(self.noise.evidence, axis=1)
         return ordered[:, -1] - ordered[:, -2]
 
     @cached_property
     def flip(self) -> np.ndarray:
-        """Probability, in closed form, that a leaf says a class that is not most frequent in it; NaN where empty."""
-        flip = np.full(len(self.counts), np.nan)
-        full = np.flatnonzero(self.n_rows)
-        # Leaves with the same counts have the same probability; there are few different ones.
-        distinct, which = np.unique(self.counts[full], axis=0, return_inverse=True)
-        rate, rule = self.plan.leaf_rate(self.epsilon), self.plan.negative_rule
-        if self.plan.mechanism == "continuous-laplace" and distinct.shape[1] == 2:
-            says = continuous_argmax_law(distinct, 1 / rate, rule)
-            law = np.where(distinct == distinct.max(axis=1, keepdims=True), 0, says).sum(axis=1)
-        else:
-            # With more classes, continuous noise is taken for discrete: they differ by a rounding of the counts.
-            mechanism = mechanisms.NOISY_COUNTS if self.plan.releases_counts else self.plan.mechanism
-            law = mechanisms.flip_probability(mechanism, distinct, rate, negative=rule)
-        flip[full] = law[which.ravel()]
-        return flip
+        """Probability, in closed form, that a leaf says another class than without noise; NaN where empty."""
+        return self.noise.flip()
 
     def simulated_flip(self, leaves: np.ndarray, n_draws: int = 200, seed: int = 1) -> np.ndarray:
-        """Share of `n_draws` seeded redraws in which each of these leaves says a class that is not most frequent."""
-        from dpforest.voting import leaf_shares, leaf_votes
-
-        counts = self.counts[leaves]
-        top = counts.max(axis=1)
+        """Share of `n_draws` seeded redraws in which each of these leaves says another class than without noise."""
+        evidence = self.noise.evidence[leaves]
+        top, rows = evidence.max(axis=1), np.arange(len(leaves))
         flips = np.zeros(len(leaves))
         for draw in range(n_draws):
-            labels = simulate_values(self.plan, counts, self.epsilon, seed + draw)
-            if self.plan.releases_counts:
-                labels = leaf_votes(leaf_shares(labels, self.plan.negative_rule, seed + draw))
-            flips += counts[np.arange(len(leaves)), labels] < top
+            flips += evidence[rows, self.noise.redraw(leaves, seed + draw)] < top
         return flips / n_draws
 
     def nodes(self, tree: int) -> NodeTable:
@@ -128,7 +133,20 @@ class ForestView:
         n_rows = counts.sum(axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = np.where(n_rows > 0, flips / n_rows, np.nan)
-        return NodeTable(trees, counts, mean, np.where(n_rows > 0, worst, np.nan), label)
+        table = NodeTable(trees, counts, mean, np.where(n_rows > 0, worst, np.nan), label)
+        if not self.traces:
+            return table
+        drawn, gain = (self._at_nodes(trees, getattr(self.traces[tree], what)) for what in ("probability", "gain"))
+        return replace(table, probability=drawn, gain=gain, n_tests=self.n_tests)
+
+    @staticmethod
+    def _at_nodes(trees: Trees, by_level: list[np.ndarray]) -> np.ndarray:
+        """Figures of the inner nodes of a complete tree, level by level, at its nodes; NaN in leaves."""
+        out = np.full(trees.n_nodes, np.nan)
+        inner = np.concatenate(by_level)
+        out[: len(inner)] = inner
+        out[trees.kind == LEAF] = np.nan
+        return out
 
     def path(self, tree: int, codes: np.ndarray) -> list[int]:
         """Nodes that one row of codes passes in one tree, numbered within the tree."""

@@ -73,10 +73,12 @@ def additive_scores(values: np.ndarray, class_of_leaf: np.ndarray, n_classes: in
 def additive_shares(scores: np.ndarray, alpha: float) -> np.ndarray:
     """Class shares from scores by the inverse link of the Mα-loss, rows sum to 1 (Nock and Henecka 2020, Lemma 8).
 
-    The link does not tell scores between -2(1 - α) and 2(1 - α) apart; a billionth of the score does, so that the
-    largest share belongs to the class that is predicted.
+    The link does not tell scores between -2(1 - α) and 2(1 - α) apart. A billionth of each share does, by the order of
+    the scores, however small; another goes to the class that is predicted, which so has the largest share.
     """
-    shares = m_alpha(alpha).inverse_link(scores) + 1e-9 * scores / (1 + np.abs(scores))
+    order = 0.5 + np.arcsinh(2.0**60 * scores) / 200  # from 0 to 1, as |scores| < 1e18
+    shares = (1 - 2e-9) * m_alpha(alpha).inverse_link(scores) + 1e-9 * order
+    shares[np.arange(len(shares)), scores.argmax(axis=1)] += 1e-9
     return shares / shares.sum(axis=1, keepdims=True)
 
 

@@ -121,8 +121,8 @@ def report(found: dict) -> str:
             "",
             f"{REPETITIONS} repetitions of {FOLDS}-fold cross-validation on plain shuffled folds; "
             f"{SETTINGS['n_trees']} trees, k = {SETTINGS['min_leaf']}, B1 = {SETTINGS['feature_temperature']:g}, "
-            f"B2 = {SETTINGS['value_temperature']:g}, B3 infinite (majority of the leaf's estimation rows, ties drawn), "
-            "Gini, one structure row for one estimation row, pure nodes are leaves. The selection law is "
+            f"B2 = {SETTINGS['value_temperature']:g}, B3 infinite (majority of the leaf's estimation rows, ties "
+            "drawn), Gini, one structure row for one estimation row, pure nodes are leaves. The selection law is "
             "exp(B/2 x rescaled decrease).",
             "",
             "| data | accuracy, % | sd over 100 folds | sd over 10 repetitions | published | difference |",
@@ -135,16 +135,15 @@ def report(found: dict) -> str:
             "",
             f"{len(within)} of {len(main)} are within {TOLERANCE} points of the published mean.",
             "",
-            'Branches end here as in the authors\' program (`stopping="code"`): a child with k estimation rows or fewer '
-            "is a leaf. The paper's text asks for at least k in every leaf; the two ways to read that:",
+            'Branches end here as in the authors\' program (`stopping="code"`): a child with k estimation rows or '
+            "fewer is a leaf. The paper's text asks for at least k in every leaf; the two ways to read that:",
             "",
             "| data | rule | accuracy, % | difference |",
             "|---|---|---|---|",
             *others,
             "",
-            "Numeric attributes are read on a grid of 65,536 places between their lowest and highest value, so cuts are "
-            "midpoints of places; the classes of the training and test rows of a fold may differ for rare classes, as "
-            "folds are not stratified. Image is the whole table of 2,310 regions and 19 attributes.",
+            "Numeric attributes are read on a grid of 65,536 places between their lowest and highest value, so cuts "
+            "are midpoints of places. Image is the whole table of 2,310 regions and 19 attributes.",
             "",
         ]
     )

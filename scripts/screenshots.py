@@ -14,6 +14,13 @@ WIDE, NARROW = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 README = "/?data=adult&eps=0.3"
 PAGES = {
     "tree": "/?data=pendigits&forest=noisy+counts",
+    "boosted": "/?data=adult&forest=boosted&alphas=follows+the+error%2C+with+noise",
+    "boosted_classes": "/?data=nursery&forest=boosted&tab=Leaves",
+    "boosted_budget": "/?data=adult&forest=boosted&tab=Budget&alphas=follows+the+error%2C+with+noise",
+    "boosted_published": "/?data=adult&forest=boosted&mode=as+published",
+    "multinomial": "/?data=adult&forest=multinomial",
+    "multinomial_budget": "/?data=adult&forest=multinomial&tab=Budget",
+    "multinomial_published": "/?data=nursery&forest=multinomial&mode=as+published",
     "leaves": "/?data=adult&tab=Leaves",
     "budget": "/?data=adult&forest=noisy+counts&tab=Budget",
     "data": "/?data=magic&tab=Data",
@@ -41,9 +48,9 @@ def picture(browser: Browser, url: str, path: Path, *, size: dict, dark: bool = 
     print(path)
 
 
-def everything(browser: Browser, address: str, directory: Path) -> None:
+def everything(browser: Browser, address: str, directory: Path, only: list[str]) -> None:
     """Every page in both sizes and both themes."""
-    for name, link in PAGES.items():
+    for name, link in ((n, link) for n, link in PAGES.items() if not only or n in only):
         for size, width in ((WIDE, "wide"), (NARROW, "narrow")):
             for dark in (False, True):
                 path = directory / f"{name}_{width}_{'dark' if dark else 'light'}.png"
@@ -53,10 +60,11 @@ def everything(browser: Browser, address: str, directory: Path) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all", type=Path, metavar="DIRECTORY")
+    parser.add_argument("--only", nargs="+", default=[], choices=PAGES, help="with --all: some of the pages")
     parser.add_argument("--url", help="of an app that runs already")
     arguments = parser.parse_args()
     with serve(arguments.url) as address, open_browser() as browser:
         if arguments.all:
-            everything(browser, address, arguments.all)
+            everything(browser, address, arguments.all, arguments.only)
         else:
             picture(browser, address + README, ROOT / "docs" / "explore.png", size=WIDE | {"height": 1180}, whole=False)

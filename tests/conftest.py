@@ -7,6 +7,7 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from dpforest.domain import Domain, Feature
 
@@ -42,3 +43,14 @@ def mixed() -> Domain:
 @pytest.fixture
 def numeric() -> Domain:
     return public_domain(*[None] * 5)
+
+
+@pytest.fixture
+def app(monkeypatch) -> AppTest:
+    """Explore on a small table, with two repeats."""
+    from ui import simulate
+
+    monkeypatch.setattr(simulate, "LAST", 2)
+    page = AppTest.from_file("../app.py", default_timeout=60)
+    page.query_params.update({"data": "zoo", "trees": "5"})
+    return page

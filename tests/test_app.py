@@ -5,11 +5,12 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from app_words import words
 from streamlit.testing.v1 import AppTest
 
 from dpforest.domain import Domain, DomainError, Feature
 from dpforest.tables import read_csv, suggest_domain
-from ui import data_tab, release, simulate
+from ui import data_tab, release
 from ui.forests import EPSILONS, FORESTS, Settings, as_code
 from ui.release import LOOKED
 from ui.sidebar import Choice
@@ -30,27 +31,11 @@ BAD_FILES = {
 
 
 @pytest.fixture
-def app(monkeypatch) -> AppTest:
-    """Explore on a small table, with two repeats."""
-    monkeypatch.setattr(simulate, "LAST", 2)
-    page = AppTest.from_file("../app.py", default_timeout=60)
-    page.query_params.update({"data": "zoo", "trees": "5"})
-    return page
-
-
-@pytest.fixture
 def with_upload(app) -> AppTest:
     app.query_params["data"] = "upload a CSV"
     app.run()
     app.file_uploader[0].upload("people.csv", CSV.encode()).run()
     return app
-
-
-def words(app: AppTest) -> str:
-    """All that the page says."""
-    return "\n".join(
-        e.value for e in [*app.main.markdown, *app.main.caption, *app.sidebar.caption, *app.info, *app.warning]
-    )
 
 
 def button(app: AppTest, label: str):
@@ -102,7 +87,7 @@ def test_tabs(app, tab):
 
 def test_follow_one_record(app):
     app.run()
-    app.toggle[0].set_value(True).run()
+    app.toggle(key="follow").set_value(True).run()
     assert not app.exception
     assert "Record 1 in 5 trees" in words(app)
     assert "#CC79A7" in json.dumps([spec(app, i) for i in range(1, 4)])

@@ -1,6 +1,7 @@
 """The ledger adds up exactly, never exceeds its budget, and every release charges just what it costs."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 from dpforest.privacy import BudgetError, DemoSource, Ledger, SecretSource, release_counts, release_labels
 from dpforest.privacy.laws import CERTIFIED
+from dpforest.privacy.ledger import Allowance
 from dpforest.privacy.rationals import LIMIT, positive_fraction, round_down, round_up
 from dpforest.privacy.release import rate_for
 
@@ -186,3 +188,121 @@ def test_files_write_plain_fractions_only(text):
     for change in ({"epsilon": text}, {"entries": [{**ledger.to_dict()["entries"][0], "epsilon_each": text}]}):
         with pytest.raises(ValueError, match="is not a fraction"):
             Ledger.from_dict({**ledger.to_dict(), **change})
+
+
+# ---------------------------------------------------------------- the right to ask
+
+
+def test_an_allowance_answers_as_often_as_was_paid_for():
+    ledger = Ledger(1)
+    allowance = ledger.charge("splits", "exponential", 1, "0.3", 3, "sequential")
+    assert [allowance.use() for _ in range(3)] == [Fraction(3, 10)] * 3 and ledger.spent == Fraction(9, 10)
+    for _ in range(2):
+        with pytest.raises(BudgetError, match="charge the ledger before asking again"):
+            allowance.use()
+    ledger.close()
+    with pytest.raises(BudgetError, match="closed"):  # there is no way to get another
+        ledger.charge("more splits", "exponential", 1, "0.01", 1, "sequential")
+
+
+def test_an_allowance_gives_no_more_to_many_threads():
+    allowance = Allowance(Fraction(1), 500)
+
+    def use(_) -> int:
+        try:
+            return int(allowance.use())
+        except BudgetError:
+            return 0
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(use, range(2_000))) == 500
+
+
+def test_a_refused_charge_gives_no_right_to_ask_and_leaves_no_entry():
+    ledger = Ledger(1)
+    ledger.charge("splits", "exponential", 1, "0.5", 2, "sequential", part="a")
+    allowance = None
+    with pytest.raises(BudgetError, match="only 0 of the budget of 1 is left"):
+        allowance = ledger.charge("splits", "exponential", 1, "0.001", 1, "sequential")
+    assert allowance is None and len(ledger.entries) == 1
+    assert Ledger(None).charge("splits", "none", 1, None, 5, "sequential") is None  # nothing to count without a price
+
+
+@pytest.mark.parametrize("composition, cost", [("sequential", Fraction(3, 2)), ("parallel", Fraction(1, 2))])
+def test_branches_multiply_the_answers_and_not_the_cost(composition, cost):
+    ledger = Ledger(2)
+    allowance = ledger.charge("splits", "exponential", 1, "0.5", 3, composition, branches=4)
+    assert ledger.spent == cost
+    assert [allowance.use() for _ in range(12)] == [Fraction(1, 2)] * 12
+    with pytest.raises(BudgetError, match="has been asked"):
+        allowance.use()
+
+
+# ---------------------------------------------------------------- parts of the table
+
+
+def test_of_disjoint_parts_the_dearest_counts_on_top_of_what_all_rows_paid():
+    ledger = Ledger(2)
+    spent = []
+    for each, times, part in [
+        ("1/4", 1, ""),  # all rows
+        ("1/2", 1, "structure"),
+        ("1/8", 2, "structure"),  # 3/4 for these rows
+        ("1/3", 2, "estimation"),  # 2/3 for those: less
+        ("1/6", 1, "estimation"),  # now 5/6: the dearest
+        ("1/4", 2, ""),
+    ]:
+        ledger.charge("something", "m", 1, Fraction(each), times, "sequential", part=part)
+        spent.append(ledger.spent)
+    assert spent == [Fraction(x) for x in ("1/4", "3/4", "1", "1", "13/12", "19/12")]
+    brute = {
+        part: sum(e.epsilon for e in ledger.entries if e.part in ("", part)) for part in ("structure", "estimation")
+    }
+    assert ledger.spent == max(brute.values())  # what the rows of each part meet
+
+
+def test_a_part_may_spend_what_the_others_left_and_no_more():
+    ledger = Ledger(1)
+    for part in ("a", "b", "c"):
+        ledger.charge("counts", "m", 1, 1, 1, "parallel", part=part)
+    assert ledger.spent == 1
+    for part in ("a", "d", ""):
+        each = Fraction(1, 10**20) if part != "d" else 1 + Fraction(1, 10**20)
+        with pytest.raises(BudgetError, match="budget of 1 is left"):
+            ledger.charge("counts", "m", 1, each, 1, "parallel", part=part)
+    ledger.close()
+    assert ledger.spent == 1 and len(ledger.entries) == 3
+
+
+def test_a_replaced_row_leaves_one_part_and_enters_another():
+    """Two single-row changes, each in the dearest part at worst."""
+    ledger = Ledger(2, "replace-one")
+    ledger.charge("splits", "m", 1, Fraction(1, 4), 4, "sequential", part="structure")
+    ledger.charge("labels", "m", 1, Fraction(1, 2), 9, "parallel", part="estimation")
+    assert [e.epsilon for e in ledger.entries] == [2, 1] and ledger.spent == 2
+    assert max(2 * 1, 2 * Fraction(1, 2), 1 + Fraction(1, 2)) == ledger.spent
+
+
+def test_parts_are_kept_by_the_file_and_shown():
+    ledger = Ledger(1)
+    ledger.charge("splits", "exponential", 2, Fraction(1, 4), 4, "sequential", part="structure rows", branches=7)
+    ledger.charge("labels", "exponential", 1, 1, 80, "parallel", part="estimation rows")
+    ledger.close()
+    text = json.dumps(ledger.to_dict())
+    back = Ledger.from_dict(json.loads(text))
+    assert back == ledger and back.spent == 1 and str(back) == str(ledger)
+    assert "splits [structure rows]" in str(ledger) and "of these, the dearest part counts" in str(ledger)
+    together = json.loads(text)
+    for entry in together["entries"]:
+        entry["part"] = ""
+    with pytest.raises(BudgetError):  # on the same rows both would cost 2
+        Ledger.from_dict(together)
+    for part in (None, 3, ["structure rows"]):
+        forged = json.loads(text)
+        forged["entries"][0]["part"] = part
+        with pytest.raises(ValueError, match="not a text"):
+            Ledger.from_dict(forged)
+    older = json.loads(text)
+    del older["entries"][1]  # files from before there were parts have none
+    del older["entries"][0]["part"]
+    assert Ledger.from_dict(older).entries[0].part == ""

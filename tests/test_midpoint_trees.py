@@ -11,7 +11,7 @@ from scipy import stats
 from sklearn.tree import DecisionTreeClassifier
 
 from dpforest.domain import Domain
-from dpforest.limits import GRID
+from dpforest.limits import GRID, MAX_DEPTH
 from dpforest.trees import reference, routing
 from dpforest.trees.layout import LEAF, NUMERIC, ONE_VS_REST, Trees
 from dpforest.trees.midpoint_kernels import coin, draw_structure, hashed, tree_key
@@ -48,7 +48,14 @@ def grow(domain: Domain, codes, y, **options) -> tuple[Trees, np.ndarray]:
 
 def structure_rows(n: int, *, seed: int, tree: int, partition_rate: float = 1.0) -> np.ndarray:
     with np.errstate(over="ignore"):
-        return draw_structure(tree_key(seed, tree), n, structure_size(n, partition_rate))
+        return draw_structure(np.uint64(seed), tree, n, structure_size(n, partition_rate))
+
+
+def key_of(key, *numbers: int) -> np.uint64:
+    """The key at the end of a path of numbers."""
+    for number in numbers:
+        key = np.uint64(hashed(np.uint64(key), number))
+    return np.uint64(key)
 
 
 def law(decreases, temperature: float) -> np.ndarray:
@@ -105,7 +112,7 @@ def one_tree(
         cut, _ = of_feature[f][pick([decrease for _, decrease in of_feature[f]], temperatures[1], (key, 1))]
         return f, cut
 
-    queue = [(np.flatnonzero(taken), np.flatnonzero(~taken), hashed(key, 1), 0)]
+    queue = [(np.flatnonzero(taken), np.flatnonzero(~taken), key_of(key, 1), 0)]
     nodes, counts = [], []
     for structure, estimation, key, level in queue:
         pure = purity_stop and np.count_nonzero(rows_of(structure)) == 1
@@ -122,44 +129,66 @@ def one_tree(
             continue
         nodes.append((ONE_VS_REST if categorical[drawn[0]] else NUMERIC, *drawn, len(queue)))
         for side, keep in enumerate((~right, right)):
-            queue.append((structure[keep[structure]], estimation[keep[estimation]], hashed(key, 2 + side), level + 1))
+            queue.append((structure[keep[structure]], estimation[keep[estimation]], key_of(key, 2 + side), level + 1))
     return np.array(nodes), np.array(counts)
 
 
 # ---------------------------------------------------------------- the twin
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+def assert_twins_agree(domain: Domain, codes, y, *, seed: int, partition_rate: float, temperatures, **options) -> Trees:
+    keywords = {"feature_temperature": temperatures[0], "value_temperature": temperatures[1]}
+    trees, counts = grow(domain, codes, y, seed=seed, partition_rate=partition_rate, **keywords, **options)
+    categorical = [f.kind == "categorical" for f in domain.features]
+    for t in range(trees.n_trees):
+        taken = structure_rows(len(y), seed=seed, tree=t, partition_rate=partition_rate)
+        with np.errstate(over="ignore"):
+            key = key_of(tree_key(np.uint64(seed), t))
+            nodes, filled = one_tree(
+                codes, y, n_classes=domain.n_classes, categorical=categorical, taken=taken, key=key,
+                temperatures=temperatures, **options,
+            )  # fmt: skip
+        one = trees.select(t)
+        assert np.array_equal(np.stack([one.kind, one.feature, one.threshold, one.first_child], axis=1), nodes)
+        assert np.array_equal(counts[trees.leaf_start[t] : trees.leaf_start[t + 1]], filled)
+    return trees
+
+
+@pytest.mark.parametrize("temperatures", [(0.0, 0.0), (1.0, 10.0), (10.0, 10.0), (INFINITY, INFINITY)])
+@pytest.mark.parametrize("stopping", STOPPING)
+@pytest.mark.parametrize("impurity", IMPURITY)
+def test_the_kernel_agrees_with_its_twin(mixed, impurity, stopping, temperatures):
+    """Trees of some size: numeric features of 65,536 and of 20 values, categorical ones of 2 to 7."""
+    codes, y = table(mixed, 150)
+    codes[:, 2] //= 3277
+    options = {"impurity": impurity, "stopping": stopping, "temperatures": temperatures, "max_depth": 60}
+    sizes = []
+    for seed, (min_leaf, purity_stop, rate) in enumerate([(1, False, 1.0), (3, True, 1.0), (2, True, 3.0)]):
+        more = {"min_leaf": min_leaf, "purity_stop": purity_stop, "partition_rate": rate}
+        trees = assert_twins_agree(mixed, codes, y, seed=2**63 - 1 - seed, **more, **options)
+        sizes.append(trees.n_nodes / trees.n_trees)
+        assert {NUMERIC, ONE_VS_REST} < set(trees.kind)
+    assert max(sizes) > 15 if stopping == "reject" else min(sizes) > 15
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(
     kinds=st.lists(st.one_of(st.none(), st.integers(1, 6)), min_size=2, max_size=5),
-    n=st.sampled_from([2, 3, 9, 40]),
-    n_classes=st.sampled_from([2, 3, 7]),
-    coarse=st.sampled_from([2, 8, GRID]),
-    temperatures=st.tuples(*[st.sampled_from([0.0, 1.0, 10.0, INFINITY])] * 2),
+    n=st.integers(2, 40),
+    n_classes=st.sampled_from([7, 3, 2]),
+    coarse=st.sampled_from([GRID, 8, 2]),
+    temperatures=st.tuples(*[st.sampled_from([10.0, 1.0, 0.0, INFINITY])] * 2),
     min_leaf=st.sampled_from([1, 2, 5]),
     impurity=st.sampled_from(IMPURITY),
     stopping=st.sampled_from(STOPPING),
     purity_stop=st.booleans(),
-    max_depth=st.sampled_from([0, 1, 3, 60]),
-    partition_rate=st.sampled_from([0.25, 1.0, 3.0]),
+    max_depth=st.sampled_from([60, 3, 1, 0]),
+    partition_rate=st.sampled_from([1.0, 0.25, 3.0]),
     seed=st.integers(0, 2**63 - 1),
 )
-def test_the_kernel_agrees_with_its_twin(
-    kinds, n, n_classes, coarse, temperatures, partition_rate, seed, **options
-):  # fmt: skip
+def test_the_kernel_agrees_with_its_twin_on_awkward_tables(kinds, n, n_classes, coarse, seed, **options):
     domain = public_domain(*kinds, n_classes=n_classes)
-    codes, y = table(domain, n, seed % 1000, coarse)
-    keywords = {"feature_temperature": temperatures[0], "value_temperature": temperatures[1]}
-    trees, counts = grow(domain, codes, y, seed=seed, partition_rate=partition_rate, **keywords, **options)
-    for t in range(trees.n_trees):
-        taken = structure_rows(n, seed=seed, tree=t, partition_rate=partition_rate)
-        categorical = [f.kind == "categorical" for f in domain.features]
-        common = {"n_classes": n_classes, "categorical": categorical, "temperatures": temperatures}
-        with np.errstate(over="ignore"):
-            nodes, filled = one_tree(codes, y, taken=taken, key=tree_key(seed, t), **common, **options)
-        one = trees.select(t)
-        assert np.array_equal(np.stack([one.kind, one.feature, one.threshold, one.first_child], axis=1), nodes)
-        assert np.array_equal(counts[trees.leaf_start[t] : trees.leaf_start[t + 1]], filled)
+    assert_twins_agree(domain, *table(domain, n, seed % 1000, coarse), seed=seed, **options)
 
 
 @pytest.mark.parametrize("stopping", STOPPING)
@@ -211,7 +240,7 @@ def test_probabilities_of_features_stay_within_their_bounds(n_features):
     assert selection_probabilities(one_bad, 10)[0] == pytest.approx(bounds[0])
     assert selection_probabilities(one_good, 10)[0] == pytest.approx(bounds[1])
     drawn = selection_probabilities(np.random.default_rng(0).random(n_features), 10)
-    assert bounds[0] <= drawn.min() <= drawn.max() <= bounds[1]
+    assert bounds[0] * (1 - 1e-12) <= drawn.min() <= drawn.max() <= bounds[1] * (1 + 1e-12)
 
 
 def root_candidates(codes, y, taken, n_classes: int) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -237,7 +266,7 @@ def test_features_and_cuts_are_drawn_by_their_law(numeric, temperature):
     assert len(split) > 0.8 * n_trees
     for t in range(n_trees):
         candidates = root_candidates(codes, y, structure_rows(40, seed=3, tree=t), 2)
-        # A root that became a leaf had drawn a cut too; only the others tell which, so weigh what they could have drawn.
+        # A root that became a leaf had drawn a cut too, but does not tell which: weigh those that keep it a test.
         estimation = codes[~structure_rows(40, seed=3, tree=t)]
         shares = law([decreases.max() for _, decreases in candidates], temperature)
         kept = []
@@ -395,15 +424,16 @@ def test_no_temperature_is_a_completely_random_tree(numeric):
 
 
 def test_mirrored_columns_are_exact_ties():
-    """A copy of a column and its mirror image have the same decreases to the last bit that counts: each gets a third."""
+    """A copy of a column and its mirror image have the same decreases as the column itself, so each gets a third."""
     domain = public_domain(None, None, None, n_classes=3)
     codes, y = table(domain, 90, coarse=64)
     codes[:, 1], codes[:, 2] = codes[:, 0], codes[:, 0].max() - codes[:, 0]
     for impurity in IMPURITY:
         greedy = {"feature_temperature": INFINITY, "value_temperature": INFINITY, "impurity": impurity}
         trees, _ = grow(domain, codes, y, n_trees=900, max_depth=1, min_leaf=1, **greedy)
-        seen = np.bincount(trees.feature[trees.tree_start[:-1]], minlength=3)
-        assert seen.sum() == 900
+        roots = trees.feature[trees.tree_start[:-1]]
+        seen = np.bincount(roots[roots >= 0], minlength=3)
+        assert seen.sum() > 850  # an empty child makes the root a leaf, rarely
         assert stats.chisquare(seen).pvalue > FALSE_ALARM
 
 
@@ -416,12 +446,14 @@ def test_extreme_codes_are_told_apart():
         assert (np.sort(counts, axis=1)[:, 0] == 0).all()
 
 
-def test_trees_deeper_than_released_ones_are_routed_the_same(mixed):
-    codes, y = table(mixed, 400, coarse=GRID)
-    trees, _ = grow(mixed, codes, y, feature_temperature=0.0, value_temperature=0.0, min_leaf=1, purity_stop=False)
-    assert trees.depth > 15
-    assert ONE_VS_REST in trees.kind
-    assert np.array_equal(routing.leaves_of_rows(trees, mixed, codes), reference.leaves_of_rows(trees, codes))
+def test_trees_deeper_than_released_ones_are_routed_the_same():
+    """Asking for one category after another makes long paths."""
+    domain = public_domain(40, 40, None)
+    codes, y = table(domain, 600)
+    trees, _ = grow(domain, codes, y, feature_temperature=0.0, value_temperature=0.0, min_leaf=1, purity_stop=False)
+    assert trees.depth > MAX_DEPTH
+    assert set(trees.kind) == {NUMERIC, ONE_VS_REST, LEAF}
+    assert np.array_equal(routing.leaves_of_rows(trees, domain, codes), reference.leaves_of_rows(trees, codes))
 
 
 def test_trees_do_not_depend_on_threads_or_on_how_many_there_are(mixed):

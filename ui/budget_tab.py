@@ -11,7 +11,7 @@ from dpforest.privacy.ledger import Ledger
 from ui.page import chart, titled
 from ui.release import LOOKED, certificate_text, released_here
 from ui.sidebar import Choice
-from ui.wording import epsilon_text
+from ui.wording import epsilon_text, plain
 
 
 def show(choice: Choice, certificate: Certificate, ledger: Ledger) -> None:
@@ -24,7 +24,12 @@ def show(choice: Choice, certificate: Certificate, ledger: Ledger) -> None:
             "each other do not, because each row is asked by one of them only.",
         )
         chart(plotting.budget_picture(ledger), "The charges of the ledger as blocks on the line from 0 to ε.")
-        st.markdown(" ".join(_sentence(entry) for entry in ledger.entries))
+        st.markdown("\n".join(f"- {_sentence(entry)}" for entry in ledger.entries))
+        if any(entry.part for entry in ledger.entries):
+            st.caption(
+                "Each row either grows the trees or decides their leaves, drawn by itself. So it meets one of the two "
+                "parts only, and the dearer part is what all of them cost."
+            )
         st.dataframe(ledger_table(ledger), hide_index=True, alt="The ledger: every access to the data and its cost.")
         st.caption(f"Spent {ledger.spent} of {ledger.epsilon}, as exact fractions. A release never spends more.")
     else:
@@ -41,12 +46,17 @@ def _sentence(entry) -> str:
     twice = " An exchanged row counts twice: once as it leaves, once as it comes." if entry.rows == 2 else ""
     if entry.composition == "sequential":
         return (
-            f"**{entry.times:,} times ε = {each}**, one after the other on the same rows, makes **ε = {total}**.{twice}"
+            f"{_first_up(entry.what)}: **{entry.times:,} times ε = {each}**, one after the other on the same rows, "
+            f"makes **ε = {total}**.{twice}"
         )
     return (
-        f"**{entry.times:,} answers side by side**, each at ε = {each}: every row is in one of them only, so together "
-        f"they cost **ε = {total}** and not {entry.times:,} times as much.{twice}"
+        f"{_first_up(entry.what)}: **{entry.times:,} answers side by side**, each at ε = {each}: every row is in one "
+        f"of them only, so together they cost **ε = {total}** and not {entry.times:,} times as much.{twice}"
     )
+
+
+def _first_up(text: str) -> str:
+    return plain(text[:1].upper() + text[1:], 120)
 
 
 def ledger_table(ledger: Ledger) -> pd.DataFrame:
@@ -54,7 +64,7 @@ def ledger_table(ledger: Ledger) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {
-                "what": entry.what,
+                "what": entry.what + (f" ({entry.part})" if entry.part else ""),
                 "mechanism": entry.mechanism,
                 "sensitivity": str(entry.sensitivity),
                 "ε each": "none" if entry.epsilon_each is None else str(entry.epsilon_each),

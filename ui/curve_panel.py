@@ -10,6 +10,7 @@ from dpforest import plotting
 from dpforest.plotting.curve import series, spread_over
 from dpforest.plotting.style import percent
 from dpforest.tradeoff import Curve
+from ui import simulate
 from ui.headline import is_skewed
 from ui.page import chart, titled
 from ui.sidebar import LINKED, Choice
@@ -51,6 +52,20 @@ class Panel:
                 "Curve as CSV", lambda: table(self._curve).to_csv(index=False), "CURATOR_ONLY_curve.csv", "text/csv",
                 on_click="ignore", type="tertiary",
             )  # fmt: skip
+
+        if st.toggle(
+            "Beside other trees without privacy", key="others", persist_state="session",
+            help="CART and Breiman's random forest from scikit-learn, on the same records: what there is to be had "
+            "when nobody has to be protected.",
+        ):  # fmt: skip
+            self._others()
+
+    def _others(self) -> None:
+        """Scikit-learn's trees in a sentence."""
+        place = 1 if self._measure == "balanced" else 0
+        found = simulate.references(self._choice.table)
+        said = ", ".join(f"{name} **{percent(figures[place])}**" for name, figures in found.items())
+        st.markdown(f"Without privacy: {said} ({'balanced accuracy' if place else 'accuracy'}, records held out).")
 
     def refine(self, curve: Curve) -> None:
         """The same chart, surer; the download follows."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import dpforest
 from dpforest.domain import Domain
+from dpforest.models.base import ForestClassifier
+from dpforest.models.greedy import GreedyClassifier
 from dpforest.models.random_structure import RandomStructureClassifier
 
 
@@ -21,7 +24,11 @@ class Option:
     parameter : str
         Of the estimator.
     choices : dict
-        Label shown (and written into the URL) to value of the parameter, by mode.
+        Label shown (and written into the URL) to value of the parameter, by mode; a mode without choices hides it.
+    slider : bool
+        Choices have an order.
+    default : str
+        The label chosen at first; the first one if empty.
     """
 
     key: str
@@ -29,6 +36,8 @@ class Option:
     title: str
     sentence: str
     choices: dict[str, dict[str, Any]]
+    slider: bool = False
+    default: str = ""
 
 
 def _same(choices: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -89,19 +98,113 @@ BUDGET = Option(
 )
 
 
+SCORE = Option(
+    "score",
+    "split_score",
+    "Score of a question",
+    "Weighed by records, more data make better questions; stretched from 0 to 1, as in the paper, they do not.",
+    {"certified": {"weighed by records": "counts", "stretched (paper)": "normalised"}, "as_published": {}},
+)
+SHARD_ROWS = Option(
+    "shards",
+    "partition",
+    "Rows and trees",
+    "Each row in one tree lets every tree spend all of ε.",
+    {"certified": {"each row in one tree": "independent", "all rows in every tree": "shared"}, "as_published": {}},
+)
+_WARMTH = {"from ε": None, **{f"{b:g}": float(b) for b in (0, 0.5, 1, 2, 5, 10, 20)}, "∞": math.inf}
+TEMPERATURES = tuple(
+    Option(
+        key,
+        f"{what}_temperature",
+        f"{name}: how much the best {title} is favoured",
+        "0: all alike; ∞: always the best. From ε: as the paper's theorem divides ε.",
+        {"certified": {}, "as_published": _WARMTH},
+        slider=True,
+    )
+    for key, what, name, title in (
+        ("b1", "feature", "B1", "attribute"),
+        ("b2", "value", "B2", "value"),
+        ("b3", "label", "B3", "label"),
+    )
+)
+BINS = Option(
+    "bins",
+    "n_bins",
+    "Parts of a numeric range",
+    "Numeric attributes are cut into so many equal parts of their public range; questions lie between the parts.",
+    _same({f"{n}": n for n in (4, 6, 8, 10, 12, 16, 24, 32, 50)}),
+    slider=True,
+    default="10",
+)
+MULTINOMIAL_BINS = replace(BINS, choices={**BINS.choices, "as_published": {}}, default="16")
+BOUND_M = Option(
+    "m",
+    "max_leaf",
+    "M: most that a leaf can say",
+    "The public bound on what a leaf adds; it also sets the size of a step.",
+    _same({"1": 1.0, "10": 10.0, "100": 100.0}),
+    slider=True,
+    default="10",
+)
+SHARE = Option(
+    "share",
+    "tree_share",
+    "Share of ε for the questions",
+    "The rest goes into what the leaves say (β_tree in the paper).",
+    _same({f"{s:.0%}": s for s in (0.1, 0.3, 0.5, 0.7, 0.9)}),
+    slider=True,
+    default="50%",
+)
+BETA = Option(
+    "beta",
+    "beta",
+    "Weight β of a tree",
+    "How much a tree counts: computed from its noisy leaves it costs nothing more.",
+    {
+        "certified": {"from the noisy leaves": "post", "all trees alike": "one", "asked with noise": "laplace"},
+        "as_published": {"exact (paper)": "published", "all trees alike, unlike it": "one"},
+    },
+)
+CRITERION = Option(
+    "criterion",
+    "criterion",
+    "What makes a good question",
+    "How impure the two groups are that a question makes; or how many records their majorities get right.",
+    _same({"Gini impurity": "gini", "majority votes": "max", "information gain": "entropy"}),
+)
+
+
 @dataclass(frozen=True)
 class ForestKind:
     """One estimator as the app offers it."""
 
     title: str
     sentence: str
-    estimator: type[RandomStructureClassifier]
+    estimator: type[ForestClassifier]
     trees: int
     options: tuple[Option, ...] = field(default=())
+    depth: int | None = None  # None: the paper's rule
+
+    @property
+    def is_greedy(self) -> bool:
+        """Whether its questions are chosen by looking at the data."""
+        return issubclass(self.estimator, GreedyClassifier)
+
+    @property
+    def has_trees(self) -> bool:
+        """Whether the number of trees can be chosen."""
+        return "n_estimators" in self.estimator().get_params()
 
     def default_depth(self, domain: Domain) -> int:
         """Depth that the paper takes for this public schema."""
+        if self.depth is not None or not issubclass(self.estimator, RandomStructureClassifier):
+            return self.depth or 4
         return self.estimator().plan(domain, 1).depth
+
+    def has_depth(self, mode: str) -> bool:
+        """Whether the depth can be chosen: the multinomial forest as published has no limit."""
+        return mode == "certified" or self.estimator is not dpforest.MultinomialForestClassifier
 
 
 FORESTS = {
@@ -118,6 +221,30 @@ FORESTS = {
         dpforest.RandomDecisionForestClassifier,
         11,
         (VOTING, COUNT_ROWS),
+    ),
+    "boosted": ForestKind(
+        "Boosted trees (Nock & Henecka)",
+        "Each tree asks what separates best the records that the trees before get wrong; all are added up.",
+        dpforest.BoostedForestClassifier,
+        5,
+        (SHARE, BETA, BOUND_M, BINS),
+        depth=4,
+    ),
+    "multinomial": ForestKind(
+        "Multinomial forest (Bai et al.)",
+        "Questions and labels are drawn, the likelier the better they separate; the trees vote.",
+        dpforest.MultinomialForestClassifier,
+        10,
+        (SCORE, SHARD_ROWS, *TEMPERATURES, MULTINOMIAL_BINS),
+        depth=4,
+    ),
+    "one greedy tree": ForestKind(
+        "One greedy tree (Friedman & Schuster)",
+        "A single tree: its questions are drawn, the likelier the better; its leaves publish noisy counts.",
+        dpforest.FriedmanSchusterClassifier,
+        1,
+        (CRITERION, SHARE, BINS),
+        depth=5,
     ),
     "JPW": ForestKind(
         "JPW baseline (Jagannathan et al.)",
@@ -165,16 +292,17 @@ class Settings:
 
     def parameters(self) -> dict[str, Any]:
         """Arguments of the estimator, without domain and seeds."""
+        kind = FORESTS[self.kind]
         return {
             "epsilon": self.epsilon,
-            "n_estimators": self.trees,
-            "max_depth": self.depth,
+            **({"n_estimators": self.trees} if kind.has_trees else {}),
+            **({"max_depth": self.depth} if kind.has_depth(self.mode) else {}),
             **dict(self.options),
             "neighbours": self.neighbours,
             "mode": self.mode,
         }
 
-    def estimator(self, domain: Domain | None = None) -> RandomStructureClassifier:
+    def estimator(self, domain: Domain | None = None) -> ForestClassifier:
         """Unfitted, with secret noise."""
         return FORESTS[self.kind].estimator(**self.parameters(), domain=domain)
 
@@ -192,19 +320,25 @@ def as_code(settings: Settings, dataset: str | None, label: str) -> str:
         Name of a bundled table as it comes; None for an upload, an edited domain or another label.
     """
     name = FORESTS[settings.kind].estimator.__name__
-    arguments = [f"    {key}={value!r}," for key, value in settings.parameters().items()]
+    arguments = [f"    {key}={_written(value)}," for key, value in settings.parameters().items()]
     if dataset:
-        lines = [f"from dpforest import {name}, load_dataset", "", f"data = load_dataset({dataset!r})"]
+        lines = ["from pathlib import Path", "", f"from dpforest import {name}, load_dataset", "", f"data = load_dataset({dataset!r})"]
         X, y, domain = "data.X", "data.y", "data.domain"
     else:
         lines = [
             "import json",
+            "from pathlib import Path",
+            "",
             f"from dpforest import Domain, {name}, read_csv",
             "",
-            'domain = Domain.from_dict(json.load(open("domain.json")))  # from the Data tab',
+            'domain = Domain.from_dict(json.loads(Path("domain.json").read_text()))  # from the Data tab',
             'table = read_csv("your.csv").read_with(domain)',
         ]
         X, y, domain = "table", f"table[{label!r}]", "domain"
-    end = ['open("forest.json", "w").write(forest.released_.to_json())'] if settings.certified else []
+    end = ['Path("forest.json").write_text(forest.released_.to_json())'] if settings.certified else []
     fit = [f"forest = {name}(", *arguments, f"    domain={domain},", f").fit({X}, {y})", "print(forest.certificate_)"]
     return "\n".join([*lines, "", *fit, *end])
+
+
+def _written(value: Any) -> str:
+    return 'float("inf")' if value == math.inf else repr(value)

@@ -11,7 +11,7 @@ from dpforest.plotting.curve import series, spread_over
 from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
 from dpforest.tradeoff import Curve
-from ui.forests import EPSILONS
+from ui.forests import EPSILONS, FORESTS
 from ui.page import badge
 from ui.sidebar import Choice
 from ui.wording import epsilon_text, guess_share, plain, plural, value_epsilon
@@ -81,9 +81,13 @@ class Figures:
             (
                 "Without privacy",
                 percent(float(ceiling.mean())),
-                "the ceiling: the same trees without noise; other kinds of forest may do better"
+                (
+                    "the ceiling: the best questions and true leaves; chance may do a little better"
+                    if FORESTS[self._choice.settings.kind].is_greedy
+                    else "the ceiling: the same trees without noise; other kinds of forest may do better"
+                )
                 + _balanced(curve.ceiling_balanced, shown),
-                "The same trees with true labels, and all rows in every tree.",
+                "A forest of the same kind and size, grown without noise, with all rows in every tree.",
             ),
             (
                 f"Always “{plain(classes[curve.floor_class], 20)}”",

@@ -39,6 +39,11 @@ def show(choice: Choice, view: ForestView) -> None:
         f"**{flip_percent(mean)}** of releases. {percent(float((~full).mean()), 0)} of the {len(full):,} leaves are "
         "empty: they publish a label as well, since a missing one would say that nobody is there."
     )
+    if view.leaf_values is not None:
+        st.caption(
+            "These leaves say a number, not a label. Its sign tells which class it speaks for: here a label flips when "
+            "noise turns the sign. The rate is in closed form (for noise on the real line), beside redraws."
+        )
     titled("Leaf by leaf", "Curator only")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         scope = st.segmented_control(
@@ -81,17 +86,20 @@ def _leaves(view: ForestView, tree: int | None) -> np.ndarray:
 
 def leaf_table(view: ForestView, leaves: np.ndarray) -> pd.DataFrame:
     """The exact figures of some leaves. Curator only."""
-    trees, classes = view.trees, np.array([str(c) for c in view.domain.classes], dtype=object)
+    trees, classes = view.trees, [str(c) for c in view.domain.classes]
     tree_of = np.searchsorted(trees.leaf_start, leaves, side="right") - 1
     true = view.true_labels[leaves]
+    names = np.array([[str(c) for c in view.domain_of(int(t)).classes] for t in range(trees.n_trees)], dtype=object)
     table = pd.DataFrame(
         {"tree": tree_of + 1, "leaf": leaves - trees.leaf_start[tree_of] + 1, "records": view.n_rows[leaves]}
     )
     table["flips (closed form)"] = view.flip[leaves]
     simulated = view.simulated_flip(leaves, N_DRAWS)
     table["flips (simulated)"] = np.where(view.n_rows[leaves] > 0, simulated, np.nan)
-    table["true label"] = np.where(true < 0, NO_DATA, classes[true])
-    table["released label"] = classes[view.labels[leaves]]
+    table["true label"] = np.where(true < 0, NO_DATA, names[tree_of, true])
+    table["released label"] = names[tree_of, view.labels[leaves]]
+    if view.leaf_values is not None:
+        table["adds to the score"] = view.leaf_values[leaves]
     table["gap"] = view.gap[leaves]
     for k, name in enumerate(classes):
         table[f"count of {name}"] = view.counts[leaves, k]

@@ -13,13 +13,14 @@ from dpforest.csv_reading import label_candidates
 from dpforest.domain import DomainError
 from dpforest.limits import MAX_CLASSES, MAX_DEPTH, MAX_UPLOAD_MB, MIN_CLASSES
 from dpforest.tables import CsvTable, TableError
-from ui import simulate, tables
-from ui.forests import EPSILONS, FORESTS, MODES, NEIGHBOURS, TREES, Settings, as_code
+from ui import boosting, simulate, tables
+from ui.forests import EPSILONS, FORESTS, MODES, NEIGHBOURS, TREES, ForestKind, Settings, as_code
 from ui.page import sorry
 from ui.tables import Table
 from ui.wording import plain, plural
 
 LINKED: Final = "query-params"
+MAX_GREEDY_DEPTH: Final = 8  # every level doubles the histograms, at every ε of the curve
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,12 @@ def _unlabelled(csv: CsvTable) -> None:
 
 
 def _forest(table: Table | None) -> Settings:
-    kind = _select("Forest", list(FORESTS), "forest", "All grow trees at random and ask the data about leaves only.")
+    kind = _select(
+        "Forest",
+        list(FORESTS),
+        "forest",
+        "Random trees ask the data about leaves only, greedy ones about questions too.",
+    )
     forest = FORESTS[kind]
     st.caption(forest.sentence)
     mode = st.radio(
@@ -144,27 +150,11 @@ def _forest(table: Table | None) -> Settings:
     )
     mode = MODES.get(mode, "certified")
     epsilon = _epsilon()
-    default = forest.default_depth(table.domain) if table else 6
-    _follow("depth", default)
-    depth = st.slider(
-        "Depth",
-        1,
-        MAX_DEPTH,
-        default,
-        key="depth",
-        bind=LINKED,
-        help="Questions on a path. Deeper trees see more and leave fewer records in a leaf. The paper's rule gives "
-        f"{default} here.",
-    )
-    _follow("trees", forest.trees)
-    trees = st.select_slider(
-        "Trees",
-        TREES,
-        forest.trees,
-        key="trees",
-        bind=LINKED,
-        help=f"More trees vote, and either share the rows or share ε. The paper takes {forest.trees}.",
-    )
+    depth = _depth(forest, table, mode)
+    trees = _trees(forest)
+    extra: tuple[tuple[str, Any], ...] = ()
+    if kind == "boosted":
+        extra = (("alpha", boosting.alpha(mode, depth)),)
     with st.expander("Fine settings"):
         neighbours = st.radio(
             "What must be hard to notice",
@@ -174,16 +164,48 @@ def _forest(table: Table | None) -> Settings:
             help="ε bounds how much the release can change with one row more or less (add-remove), or with one row "
             "exchanged for another (replace-one; the number of rows is then public).",
         )
-        chosen = tuple((option.parameter, _option(option, mode)) for option in forest.options)
+        chosen = tuple((option.parameter, _option(option, mode)) for option in forest.options if option.choices[mode])
+        bounded = kind == "boosted" or dict(chosen).get("criterion") == "entropy"
+        if bounded and mode == "certified" and NEIGHBOURS.get(neighbours, "add-remove") == "add-remove":
+            extra = (*extra, ("n_bound", boosting.row_bound(table)))
     return Settings(
         kind,
         mode,
         min(EPSILONS, key=lambda e: abs(e - float(epsilon))),
-        min(max(int(depth), 1), MAX_DEPTH),
-        trees if trees in TREES else forest.trees,
+        depth,
+        trees,
         NEIGHBOURS.get(neighbours, "add-remove"),
-        chosen,
+        (*extra, *chosen),
     )
+
+
+def _depth(forest: ForestKind, table: Table | None, mode: str) -> int:
+    default = forest.default_depth(table.domain) if table else forest.depth or 6
+    if not forest.has_depth(mode):
+        st.caption("Depth: as published there is no limit to it; a branch ends where few records are left.")
+        return default
+    most = MAX_GREEDY_DEPTH if forest.is_greedy else MAX_DEPTH
+    _follow("depth", default)
+    if st.session_state.get("depth", 1) > most:
+        st.session_state["depth"] = most
+    depth = st.slider(
+        "Depth", 1, most, default, key="depth", bind=LINKED,
+        help="Questions on a path. Deeper trees see more and leave fewer records in a leaf. "
+        + (f"We start from {default}." if forest.is_greedy else f"The paper's rule gives {default} here."),
+    )  # fmt: skip
+    return min(max(int(depth), 1), most)
+
+
+def _trees(forest: ForestKind) -> int:
+    if not forest.has_trees:
+        return 1
+    _follow("trees", forest.trees)
+    trees = st.select_slider(
+        "Trees", TREES, forest.trees, key="trees", bind=LINKED,
+        help="More trees share the rows, or they share ε. "
+        + (f"We start from {forest.trees}." if forest.is_greedy else f"The paper takes {forest.trees}."),
+    )  # fmt: skip
+    return trees if trees in TREES else forest.trees
 
 
 def _epsilon() -> float:
@@ -205,7 +227,14 @@ def _epsilon() -> float:
 
 def _option(option, mode: str) -> Any:
     choices = option.choices[mode]
-    return choices[_select(option.title, list(choices), option.key, option.sentence)]
+    if not option.slider:
+        return choices[_select(option.title, list(choices), option.key, option.sentence, option.default)]
+    labels = list(choices)
+    default = option.default or labels[0]
+    _known(option.key, labels)
+    _follow(option.key, default)
+    value = st.select_slider(option.title, labels, default, key=option.key, bind=LINKED, help=option.sentence)
+    return choices.get(value, choices[default])
 
 
 def share(choice: Choice) -> None:
@@ -227,7 +256,14 @@ def share(choice: Choice) -> None:
 
 def clear() -> None:
     """Empty the session: uploads, their caches, edited domains, releases."""
-    for cache in (tables.uploaded, tables.suggested, tables.own_split, simulate.own_simulation, simulate.promise):
+    for cache in (
+        tables.uploaded,
+        tables.suggested,
+        tables.own_split,
+        simulate.own_simulation,
+        simulate.promise,
+        simulate.own_references,
+    ):
         cache.clear()
     times = st.session_state.get("cleared", 0) + 1
     for key in list(st.session_state):

@@ -10,8 +10,10 @@ from collections.abc import Iterator
 import streamlit as st
 
 from dpforest.domain import Domain
+from dpforest.greedy_tradeoff import GreedySimulation, simulation_for
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
+from dpforest.references import reference_accuracies
 from dpforest.tradeoff import Curve, Simulation
 from dpforest.views import ForestView
 from ui.forests import EPSILONS, Settings
@@ -34,6 +36,11 @@ class Shared:
     def n_repeats(self) -> int:
         return self._simulation.n_repeats
 
+    @property
+    def is_greedy(self) -> bool:
+        """Whether trees are grown anew at every ε, which takes longer."""
+        return isinstance(self._simulation, GreedySimulation)
+
     def refine(self, n_repeats: int) -> None:
         """At least so many repeats."""
         while self.n_repeats < n_repeats:
@@ -55,9 +62,8 @@ class Shared:
 
 
 def _make(key: tuple, _table: Table, _settings: Settings) -> Shared:
-    return Shared(
-        Simulation(_settings.estimator(_table.domain), _table.domain, split(_table), epsilons=EPSILONS, n_jobs=N_JOBS)
-    )
+    estimator = _settings.estimator(_table.domain)
+    return Shared(simulation_for(estimator, _table.domain, split(_table), epsilons=EPSILONS, n_jobs=N_JOBS))
 
 
 _for_all = st.cache_resource(max_entries=8, show_spinner=False)(_make)
@@ -76,11 +82,28 @@ def promise(fingerprint: str, settings: Settings, n_rows: int, _domain: Domain) 
     return settings.estimator(_domain).preview(_domain, n_rows)
 
 
+def _references(key: tuple, _table: Table) -> dict[str, tuple[float, float]]:
+    return reference_accuracies(_table.domain, split(_table), n_jobs=N_JOBS)
+
+
+_references_for_all = st.cache_data(max_entries=16, show_spinner="Fitting scikit-learn's trees …")(_references)
+own_references = st.cache_data(scope="session", max_entries=4, show_spinner="Fitting scikit-learn's trees …")(
+    _references
+)
+
+
+def references(table: Table) -> dict[str, tuple[float, float]]:
+    """Accuracy and balanced accuracy of scikit-learn's trees, without privacy; of an upload for this session only."""
+    key = (table.schema_key, fingerprint(table.domain))
+    return (own_references if table.uploaded else _references_for_all)(key, table)
+
+
 def first_curve(shared: Shared, n_rows: int, place) -> None:
     """The first repeats, fewer where one takes long, so that there is something to look at soon."""
     if shared.n_repeats:
         return
-    bar = place.progress(0.0, f"Sending {n_rows:,} rows through the trees …") if n_rows > MANY_ROWS else None
+    slow = n_rows > MANY_ROWS or shared.is_greedy
+    bar = place.progress(0.0, f"Sending {n_rows:,} rows through the trees …") if slow else None
     start = time.monotonic()
     shared.refine(1)
     if time.monotonic() - start < 0.4:

@@ -12,6 +12,8 @@ from dpforest.plotting.words import ancestors, answer, question
 from dpforest.trees.layout import LEAF
 from dpforest.trees.routing import leaves_of_rows
 from dpforest.views import ForestView, NodeTable
+from ui import boosted_tab
+from ui.forests import FORESTS
 from ui.page import chart, titled
 from ui.sidebar import Choice
 from ui.tables import split
@@ -32,13 +34,14 @@ def show(choice: Choice, view: ForestView) -> None:
     by_records = st.session_state.get("width", WIDTHS[0]) == WIDTHS[0]
     deepest = int(nodes.trees.level.max())
     titled(
-        f"Tree {tree + 1} of {view.trees.n_trees}: {nodes.trees.n_leaves:,} leaves on {plural(deepest + 1, 'level')}",
+        f"Tree {tree + 1} of {view.trees.n_trees}{_of_class(view, tree)}: {nodes.trees.n_leaves:,} leaves on "
+        f"{plural(deepest + 1, 'level')}",
         "Curator only",
         help="One row for each level of the tree, the root on top. Colour is the rate at which the label of a leaf "
         "flips away from the most frequent class; above the leaves it is the mean over the records below.",
     )
     chart(
-        plotting.tree_overview(nodes, view.domain, root=root, path=path, by_records=by_records),
+        plotting.tree_overview(nodes, view.domain_of(tree), root=root, path=path, by_records=by_records),
         f"Overview of tree {tree + 1}: a row for each level, coloured by the rate at which labels flip.",
         key="overview",
         on_select=lambda: _clicked("overview", choice, tree),
@@ -63,16 +66,31 @@ def show(choice: Choice, view: ForestView) -> None:
     _breadcrumb(choice, view, tree, nodes, root)
     with st.container(key="focus"):
         chart(
-            plotting.focus_tree(nodes, view.domain, root=root, levels=levels, path=path),
+            plotting.focus_tree(nodes, view.domain_of(tree), root=root, levels=levels, path=path),
             f"Questions of tree {tree + 1} from the node chosen, with the label and flip rate of each leaf.",
             key="focus_chart",
             on_select=lambda: _clicked("focus_chart", choice, tree),
             selection_mode="points",
         )
+    if nodes.probability is not None:
+        st.caption(
+            "p is the probability with which a question was drawn among "
+            f"{nodes.n_tests:,}; hover a node to see how much of the impurity it removes. Where all were about as "
+            f"likely (1 in {nodes.n_tests:,}), noise has chosen."
+        )
+    if view.leaf_values is not None:
+        boosted_tab.show(choice, view)
+
+
+def _of_class(view: ForestView, tree: int) -> str:
+    """Which class a tree is about, where there is a booster for each."""
+    if view.class_of_tree is None or view.domain.n_classes == 2:
+        return ""
+    return f", “{plain(view.domain.classes[int(view.class_of_tree[tree])], 20)}” or not"
 
 
 def _stopped(choice: Choice, deepest: int, nodes: NodeTable) -> str:
-    if deepest >= choice.settings.depth:
+    if deepest >= choice.settings.depth or FORESTS[choice.settings.kind].is_greedy:
         return ""
     return (
         f" It ends at level {deepest}, not {choice.settings.depth}: one more question would bring it over the public "
@@ -105,31 +123,49 @@ def _followed(choice: Choice, view: ForestView, tree: int, row: int) -> list[int
     parts = split(choice.table)
     codes, truth = parts.X_test[row], int(parts.y_test[row])
     leaves = leaves_of_rows(view.trees, view.domain, codes[None])[:, 0]
-    labels, flip = view.labels[leaves], view.flip[leaves]
-    share = np.bincount(labels, minlength=view.domain.n_classes) / len(labels)
-    winner, classes = int(share.argmax()), view.domain.classes
     titled(f"Record {row + 1} in {plural(view.trees.n_trees, 'tree')}", "Curator only")
-    verdict = "which is right" if winner == truth else f"but it is {plain(classes[truth])}"
-    sure = flip[np.isfinite(flip)]
-    st.markdown(
-        f"{percent(share[winner], 0)} of the trees vote for **{plain(classes[winner])}**, {verdict}. "
-        + (f"Its leaves flip in {flip_percent(float(sure.mean()))} of releases on average." if len(sure) else "")
-    )
+    if view.leaf_values is None:
+        _verdict(view, leaves, truth)
+    else:
+        boosted_tab.verdict(view, leaves, truth)
     with st.expander("What the record says"):
         st.markdown(
             " · ".join(
                 f"{plain(f.name)} **{plain(_value(f, c))}**" for f, c in zip(view.domain.features, codes, strict=True)
             )
         )
-    chart(
-        plotting.votes(labels, flip, classes, tree=tree, truth=truth),
-        "One square for each tree, grouped by the class it votes for, coloured by the flip rate of the leaf.",
-        key="votes",
-        width=620,
-        on_select=_voted,
-        selection_mode="points",
-    )
+    if view.leaf_values is None:
+        chart(
+            plotting.votes(view.labels[leaves], view.flip[leaves], view.domain.classes, tree=tree, truth=truth),
+            "One square for each tree, grouped by the class it votes for, coloured by the flip rate of the leaf.",
+            key="votes",
+            width=620,
+            on_select=_voted,
+            selection_mode="points",
+        )
+    else:
+        chart(
+            plotting.contributions(view.leaf_values[leaves], view.domain_of(tree).classes, tree=tree),
+            "One bar for each tree: what its leaf adds to the score.",
+            key="votes",
+            width=620,
+            on_select=_voted,
+            selection_mode="points",
+        )
     return view.path(tree, codes)
+
+
+def _verdict(view: ForestView, leaves: np.ndarray, truth: int) -> None:
+    """How the trees vote, in a sentence."""
+    labels, flip, classes = view.labels[leaves], view.flip[leaves], view.domain.classes
+    share = np.bincount(labels, minlength=view.domain.n_classes) / len(labels)
+    winner = int(share.argmax())
+    verdict = "which is right" if winner == truth else f"but it is {plain(classes[truth])}"
+    sure = flip[np.isfinite(flip)]
+    st.markdown(
+        f"{percent(share[winner], 0)} of the trees vote for **{plain(classes[winner])}**, {verdict}. "
+        + (f"Its leaves flip in {flip_percent(float(sure.mean()))} of releases on average." if len(sure) else "")
+    )
 
 
 def _value(feature, code: int) -> str:

@@ -9,7 +9,8 @@ import streamlit as st
 
 import dpforest
 from dpforest.domain import Domain, Feature
-from dpforest.tradeoff import Simulation, split_table
+from dpforest.greedy_tradeoff import simulation_for
+from dpforest.tradeoff import split_table
 from dpforest.trees.routing import count_rows
 from ui.forests import FORESTS, MODES, Settings
 
@@ -40,7 +41,12 @@ def _steps() -> list[Callable[[], object]]:
     """The engine bit by bit, then each forest in each mode, then exact noise."""
     domain, X, y = _tiny()
     plan = dpforest.RandomDecisionForestClassifier(n_estimators=3, max_depth=3).plan(domain, len(y))
-    exact = (dpforest.MajorityLabelForestClassifier, dpforest.RandomDecisionForestClassifier)
+    exact = (
+        dpforest.MajorityLabelForestClassifier,
+        dpforest.RandomDecisionForestClassifier,
+        dpforest.BoostedForestClassifier,
+        dpforest.MultinomialForestClassifier,
+    )
     return [
         lambda: domain.encode(X),
         lambda: plan.grow(domain, 0),
@@ -56,7 +62,7 @@ def _steps() -> list[Callable[[], object]]:
 
 def _simulate(kind: str, mode: str, domain: Domain, X: np.ndarray, y: np.ndarray) -> None:
     settings = Settings(kind, mode, 1.0, 3, 3, "add-remove")
-    tiny = Simulation(settings.estimator(domain), domain, split_table(domain, X, y), epsilons=(1.0,))
+    tiny = simulation_for(settings.estimator(domain), domain, split_table(domain, X, y), epsilons=(1.0,))
     tiny.add_repeat()
     tiny.view(1.0)
 

@@ -5,8 +5,8 @@ import numpy as np
 from dpforest.checks import check_choice, check_count
 from dpforest.domain import Domain
 from dpforest.limits import LEAF_CAP, MAX_DEPTH
-from dpforest.models.random_structure import RandomStructureClassifier
 from dpforest.models.plan import Plan
+from dpforest.models.random_structure import RandomStructureClassifier
 from dpforest.theory import jagannathan_depth
 
 

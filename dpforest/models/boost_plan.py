@@ -5,16 +5,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Real
+from typing import Any
 
-from dpforest.checks import check_choice, check_count
-from dpforest.limits import MAX_BOUND, MAX_DEPTH
-from dpforest.privacy.ledger import Allowance, Ledger
+from dpforest.checks import check_choice, check_count, check_share
+from dpforest.limits import MAX_BOUND, MAX_DEPTH, MAX_LEAF
+from dpforest.privacy.ledger import Allowance, BudgetError, Ledger
+from dpforest.privacy.rationals import LIMIT
+from dpforest.trees.split_scores import UNIT
 
 CALIBRATIONS = ("noisy", "carried", "schedule", "published")
 LEAVES = ("counts", "range", "published")
 BETAS = ("post", "one", "laplace", "folded", "published")
 DECAY = 0.7  # of α from level to level in the public schedule
 QUERY_SHARE = Fraction(1, 10)  # of a tree's leaf budget that beta="laplace" takes
+GRID = 1024  # steps from 0 to M, for leaf values that get noise themselves
+GRAIN = 16  # of 1/1024 of weight, for coefficients that get noise themselves
 # Which β can follow which leaf: "post" needs noisy tables, "folded" noises β h(λ) leaf by leaf.
 FITTING = {
     "counts": ("post", "one", "laplace"),
@@ -59,23 +64,28 @@ class BoostPlan:
         check_count("n_bound", self.n_bound, 1, MAX_BOUND)
         check_choice("leaf", self.leaf, LEAVES)
         check_choice("beta", self.beta, BETAS)
-        _check_share("tree_share", self.tree_share)
-        _check_share("calibration_share", self.calibration_share)
-        if not isinstance(self.max_leaf, Real) or not 0 < self.max_leaf <= 1e6:
-            raise ValueError(f"max_leaf={self.max_leaf!r} is not a number above 0 and up to 1,000,000")
-        if not isinstance(self.alpha_link, Real) or not 0 < self.alpha_link <= 1:
-            raise ValueError(f"alpha_link={self.alpha_link!r} is not a number above 0 and up to 1")
+        check_share("tree_share", self.tree_share)
+        check_share("calibration_share", self.calibration_share)
+        if not _is_number(self.max_leaf, 1e-3, MAX_LEAF):
+            raise ValueError(f"max_leaf={self.max_leaf!r} is not a number from 0.001 to {MAX_LEAF:,.0f}")
+        if not _is_number(self.alpha_link, 1e-6, 1):
+            raise ValueError(f"alpha_link={self.alpha_link!r} is not a number from 0.000001 to 1")
         if self.beta not in FITTING[self.leaf]:
             choices = ", ".join(map(repr, FITTING[self.leaf]))
             raise ValueError(f"beta={self.beta!r} does not go with leaf={self.leaf!r}; choose one of {choices}")
-        if not self.as_published:
+        if self.as_published:  # nothing else is what the paper does, and the certificate would not name its gaps
+            if self.leaf != "published":
+                raise ValueError(f"leaf={self.leaf!r} is not the paper's; use it with mode='certified' only")
+        else:
             for name in ("alpha", "leaf", "beta"):
                 if getattr(self, name) == "published":
                     raise ValueError(
                         f"{name}='published' does not keep its privacy promise; use it with mode='as_published' only"
                     )
         if self.alpha == "carried" and self.leaf != "counts":
-            raise ValueError("alpha='carried' reads the noisy tables of the tree before; use leaf='counts'")
+            raise ValueError(
+                "alpha='carried' reads the noisy tables of the tree before; use leaf='counts' and mode='certified'"
+            )
 
     @property
     def step(self) -> float:
@@ -132,18 +142,32 @@ class BoostPlan:
             )
         return {name: allowance for name, allowance in paid.items() if allowance is not None}
 
+    def check_drawable(self, paid: dict[str, Allowance]) -> None:
+        """Raise BudgetError where the noise that was paid for is larger than what the exact samplers can draw."""
+        widths = {
+            "calibration": UNIT,
+            "beta": UNIT // GRAIN + 2,
+            "leaves": UNIT if self.leaf == "counts" else 2 * GRID,
+        }
+        for name in widths.keys() & paid.keys():
+            each = paid[name].epsilon_each
+            if widths[name] / each > LIMIT:
+                raise BudgetError(
+                    f"epsilon is divided into parts of {float(each):.1g} ({name}), and noise for so little cannot be "
+                    "drawn exactly; use a larger epsilon, or fewer trees or levels"
+                )
+
 
 def _split_sensitivity(n_bound: int) -> Fraction:
-    """For the ledger: the largest that the score of a split can have (α = 1, weights up to 1), rounded up."""
-    return Fraction(math.isqrt(4 * (n_bound - 1)) + 1)
+    """For the ledger: the largest that the score of a split can have (weights up to 1, any α), rounded up."""
+    return Fraction(max(2, math.isqrt(4 * (n_bound - 1)) + 1))
 
 
-def _check_share(name: str, share: Fraction) -> None:
-    if not 0 < share < 1:
-        raise ValueError(f"{name}={float(share)!r} is not a number between 0 and 1")
+def _is_number(value: Any, low: float, high: float) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and low <= float(value) <= high
 
 
-def resolve_alpha(alpha: object) -> float | str | tuple[float, ...]:
+def resolve_alpha(alpha: Any) -> float | str | tuple[float, ...]:
     """`alpha` as a plan keeps it.
 
     Raises
@@ -156,11 +180,12 @@ def resolve_alpha(alpha: object) -> float | str | tuple[float, ...]:
         return alpha
     values = list(alpha) if isinstance(alpha, Sequence) else [alpha]
     for value in values:
-        if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= value <= 1:
+        if not _is_number(value, 0, 1):
             raise ValueError(
                 f"alpha={alpha!r} is not known; give a number from 0 to 1, a list of them (one a level), or one of "
                 f"{', '.join(map(repr, CALIBRATIONS))}"
             )
     if not values:
         raise ValueError("alpha is an empty list; give a number from 0 to 1 for each level")
-    return tuple(float(value) for value in values) if isinstance(alpha, Sequence) else float(values[0])
+    numbers = tuple(map(float, values))
+    return numbers if isinstance(alpha, Sequence) else numbers[0]

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpforest.models.boost_plan import BoostPlan
+from dpforest.models.boost_plan import GRAIN, GRID, QUERY_SHARE, BoostPlan
 from dpforest.models.boosting import UNIT, leaf_link, tree_error
 from dpforest.models.trace import TreeTrace
 from dpforest.privacy import selection
@@ -13,9 +13,6 @@ from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.privacy.release import noisy_table
 from dpforest.trees.candidates import Candidates
 from dpforest.trees.split_scores import score_splits, sensitivity
-
-GRID = 1024  # steps from 0 to M, for leaf values that get noise themselves
-GRAIN = 16  # of 1/1024 of weight, for coefficients that get noise themselves
 
 
 class _Voice:
@@ -222,14 +219,15 @@ class PublishedVoice(ExactVoice):
         values = np.clip(values + noise, -most, most)
         beta = 1.0 if plan.beta == "one" else self.beta_of(values, table)
         if plan.beta == "laplace":
-            budget = float(1 - plan.tree_share) * self._epsilon / plan.n_trees / 10
+            budget = float((1 - plan.tree_share) * QUERY_SHARE) * self._epsilon / plan.n_trees
             beta += generator.laplace() * 2 * plan.step * most * self.bound / UNIT / (plan.n_bound * budget)
         return values * beta, beta
 
 
 def published_leaf_scale(plan: BoostPlan, epsilon: float) -> float:
     """Scale of the paper's noise on a leaf value, the budget divided evenly among leaves."""
-    return 2 * plan.max_leaf * plan.n_trees * 2**plan.depth / (float(1 - plan.tree_share) * epsilon)
+    share = (1 - plan.tree_share) * (1 - QUERY_SHARE if plan.beta == "laplace" else 1)
+    return 2 * plan.max_leaf * plan.n_trees * 2**plan.depth / (float(share) * epsilon)
 
 
 def node_tables(histogram: np.ndarray, candidates: Candidates) -> np.ndarray:

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpforest.checks import check_choice, check_count
+from dpforest.checks import check_choice, check_count, check_share
 from dpforest.domain import Domain
 from dpforest.leaf_noise import ValueNoise, WeightNoise
 from dpforest.limits import MAX_BOUND
@@ -16,7 +16,7 @@ from dpforest.models.greedy import Binned, GreedyClassifier, demo_seed, row_boun
 from dpforest.models.trace import Trace
 from dpforest.privacy import published
 from dpforest.privacy.certificate import Certificate, certify
-from dpforest.privacy.ledger import Ledger
+from dpforest.privacy.ledger import Allowance, Ledger
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
 from dpforest.trees.forest import CuratorForest, Forest, ReleasedForest
 from dpforest.trees.greedy_trees import as_trees
@@ -36,11 +36,13 @@ class BoostedForestClassifier(GreedyClassifier):
         Trees; for each class where there are more than two.
     max_depth : int, default=4
         All leaves are at this depth.
-    alpha : float, str or list of float, default="noisy"
+    alpha : float, str, list of float or None, default=None
         α of the loss that splits are chosen by: low values need less noise, high ones boost faster. A number from 0 to
         1; a list of them, one for each level (drawn by hand); "schedule" (0.7 to the power of the level);
         or objective calibration, α = error of the tree so far / error of its root: "noisy" (asked level by level, paid
         for), "carried" (from the noisy leaves of the tree before), "published" (exact; with mode="as_published" only).
+        None: 0, which was the most accurate at every epsilon where we measured (WHAT-WE-LEARNED.md); as published
+        "published".
     alpha_link : float or None, default=None
         α of leaf values and weights, above 0. None: `alpha` where it is a number above 0, else 1.
     n_bins : int, default=10
@@ -102,7 +104,7 @@ class BoostedForestClassifier(GreedyClassifier):
         epsilon: float | None = 1.0,
         n_estimators: int = 5,
         max_depth: int = 4,
-        alpha: float | str | Sequence[float] = "noisy",
+        alpha: float | str | Sequence[float] | None = None,
         alpha_link: float | None = None,
         n_bins: int = 10,
         max_leaf: float = 10.0,
@@ -148,7 +150,7 @@ class BoostedForestClassifier(GreedyClassifier):
         if self.n_bound is not None:
             check_count("n_bound", self.n_bound, 1, MAX_BOUND)
         published = self.mode == "as_published"
-        alpha = resolve_alpha(self.alpha)
+        alpha = resolve_alpha(("published" if published else 0.0) if self.alpha is None else self.alpha)
         link = alpha if isinstance(alpha, float) and alpha > 0 else 1.0
         leaf = self.leaf or ("published" if published else "counts")
         bound, _ = self._row_bound(n_rows)
@@ -162,8 +164,8 @@ class BoostedForestClassifier(GreedyClassifier):
             leaf=leaf,
             beta=self.beta or {"published": "published", "counts": "post", "range": "laplace"}[leaf],
             shrink=self.shrink,
-            tree_share=Fraction(str(self.tree_share)),
-            calibration_share=Fraction(str(self.calibration_share)),
+            tree_share=check_share("tree_share", self.tree_share),
+            calibration_share=check_share("calibration_share", self.calibration_share),
             n_bound=bound,
             n_scores=1 if domain.n_classes == 2 else domain.n_classes,
             neighbours=self.neighbours,
@@ -173,7 +175,7 @@ class BoostedForestClassifier(GreedyClassifier):
     def fit_binned(self, domain: Domain, rows: Binned, *, n_jobs: int = 1, trace: Trace | None = None) -> Forest:
         """Fit on rows that are binned already; fill `trace` for the curator's drawings."""
         plan, source, ledger = self.plan(domain, len(rows.y)), source_for(self.random_state), self._ledger()
-        paid = plan.charge(ledger, ledger.epsilon) if ledger.epsilon is not None else {}
+        paid = self._charge(plan, ledger, source)
         seed = demo_seed(source) if plan.as_published else 0
         grown = []
         for score in range(plan.n_scores):
@@ -188,9 +190,11 @@ class BoostedForestClassifier(GreedyClassifier):
         else:
             ledger.charge("splits, leaves and coefficients, as published", "exponential, Laplace", 1, None, 1,
                           "sequential")  # fmt: skip
-        return self._assemble(plan, domain, rows, grown, ledger, source, trace)
+        return self._assemble(plan, domain, rows, grown, ledger, source, paid, trace)
 
-    def _voice(self, plan: BoostPlan, paid: dict, source: SecretSource | DemoSource, seed: int, key: int):
+    def _voice(
+        self, plan: BoostPlan, paid: dict[str, Allowance], source: SecretSource | DemoSource, seed: int, key: int
+    ):
         if self.epsilon is None:
             return boost_voices.ExactVoice(plan, key)
         if plan.as_published:
@@ -199,13 +203,13 @@ class BoostedForestClassifier(GreedyClassifier):
 
     def _assemble(
         self, plan: BoostPlan, domain: Domain, rows: Binned, grown: list[Boosted], ledger: Ledger,
-        source: SecretSource | DemoSource, trace: Trace | None,
+        source: SecretSource | DemoSource, paid: dict[str, Allowance], trace: Trace | None,
     ) -> Forest:  # fmt: skip
         trees, place = as_trees(rows.candidates, [tree for own in grown for tree in own.chosen], plan.depth)
         values = np.concatenate([v for own in grown for v in own.values])[place]
         classes = np.repeat(np.arange(plan.n_scores) if plan.n_scores > 1 else [1], plan.n_trees).astype(np.int16)
         if trace is not None:
-            self._fill(trace, plan, rows, grown, place, domain.n_classes)
+            self._fill(trace, plan, rows, grown, place, domain.n_classes, paid)
         kind = ReleasedForest if ledger.epsilon is not None else CuratorForest
         about = {"estimator": type(self).__name__, "alpha": plan.alpha, "n_bins": plan.n_bins}
         return kind(
@@ -214,8 +218,9 @@ class BoostedForestClassifier(GreedyClassifier):
         )  # fmt: skip
 
     def _fill(
-        self, trace: Trace, plan: BoostPlan, rows: Binned, grown: list[Boosted], place: np.ndarray, n_classes: int
-    ) -> None:
+        self, trace: Trace, plan: BoostPlan, rows: Binned, grown: list[Boosted], place: np.ndarray, n_classes: int,
+        paid: dict[str, Allowance],
+    ) -> None:  # fmt: skip
         """What the drawings show: rows in leaves, the evidence behind leaf values, and the noise on it."""
         trace.trees = [tree for own in grown for tree in own.traces]
         n_places = 2**plan.depth
@@ -226,27 +231,33 @@ class BoostedForestClassifier(GreedyClassifier):
         bounds = np.concatenate([[tree.bound] for tree in trace.trees])[place // n_places]
         if self.epsilon is None:
             return
-        epsilon = float(self._budget or 1) / plan.n_scores
-        rows_changed = 1 if plan.neighbours == "add-remove" else 2
-        each = float(1 - plan.tree_share) * epsilon / plan.n_trees / rows_changed
         if plan.leaf == "counts":
-            share = 0.9 if plan.beta == "laplace" else 1.0
-            trace.noise = WeightNoise(tables, bounds / (each * share))
+            trace.noise = WeightNoise(tables, bounds / float(paid["leaves"].epsilon_each))
             return
+        if plan.as_published:
+            scale = boost_voices.published_leaf_scale(plan, float(self._budget or 1) / plan.n_scores)
+        else:
+            scale = 2 * plan.max_leaf / float(paid["leaves"].epsilon_each)
         clean = np.clip(leaf_link(tables, plan.alpha_link), -plan.max_leaf, plan.max_leaf)
-        scale = 2 * plan.max_leaf / each
-        if plan.leaf == "published":
-            scale = boost_voices.published_leaf_scale(plan, epsilon)
-        elif plan.beta == "folded":
-            scale *= n_places
+        tree = place // n_places
+        if plan.beta == "folded":  # noise is on β h, whose bound a M² W stands for M here
+            beta = np.bincount(tree, clean * (tables[:, 1] - tables[:, 0]))[tree] / plan.n_bound
+            clean = clean * beta / (plan.max_leaf * bounds)
         trace.noise = ValueNoise(tables, clean, np.full(len(clean), scale))
 
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
-        plan, ledger = self.plan(domain, n_rows), self._ledger()
-        if ledger.epsilon is not None:
-            plan.charge(ledger, ledger.epsilon)
+        plan, source, ledger = self.plan(domain, n_rows), source_for(self.random_state), self._ledger()
+        if self._charge(plan, ledger, source):
             ledger.close()
-        return self._certificate(plan, domain, n_rows, ledger, source_for(self.random_state)), ledger
+        return self._certificate(plan, domain, n_rows, ledger, source), ledger
+
+    def _charge(self, plan: BoostPlan, ledger: Ledger, source: SecretSource | DemoSource) -> dict[str, Allowance]:
+        if ledger.epsilon is None:
+            return {}
+        paid = plan.charge(ledger, ledger.epsilon)
+        if isinstance(source, SecretSource):
+            plan.check_drawable(paid)
+        return paid
 
     def _ledger(self) -> Ledger:
         return Ledger(self._budget if self.mode == "certified" else None, self.neighbours)

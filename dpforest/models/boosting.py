@@ -109,7 +109,7 @@ def leaf_link(table: np.ndarray, alpha: float, *, shrink: float = 0.0) -> np.nda
     table = np.maximum(table, 0)
     total = table.sum(axis=1) + shrink
     share = 0.5 + 0.5 * (table[:, 1] - table[:, 0]) / np.where(total > 0, total, 1)
-    return m_alpha(alpha).link(np.clip(share, CLAMP, 1 - CLAMP))
+    return np.asarray(m_alpha(alpha).link(np.clip(share, CLAMP, 1 - CLAMP)))
 
 
 def tree_error(table: np.ndarray) -> int:

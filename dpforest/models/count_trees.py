@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Real
 
 import numpy as np
 
@@ -124,13 +125,13 @@ def structure_share(partition_rate: float) -> Fraction:
     Raises
     ------
     ValueError
-        If the rate is not positive, or too far from 1.
+        If the rate is not a number, or too far from 1.
     """
-    rate = Fraction(str(partition_rate)) if partition_rate > 0 else Fraction(0)
-    share = (rate / (1 + rate)).limit_denominator(MOST_PARTS)
-    if not 0 < share < 1:
+    is_number = isinstance(partition_rate, Real) and not isinstance(partition_rate, bool)
+    if not is_number or not 1 / MOST_PARTS <= float(partition_rate) <= MOST_PARTS:
         raise ValueError(f"partition_rate={partition_rate!r} is not a number from 1/{MOST_PARTS} to {MOST_PARTS}")
-    return share
+    rate = Fraction(str(partition_rate))
+    return (rate / (1 + rate)).limit_denominator(MOST_PARTS)
 
 
 def share_out(
@@ -140,9 +141,9 @@ def share_out(
     out = Shares([], [])
     if partition == "independent":
         drawn = assign_rows(row_ids, n_trees * share.denominator, source)
-        tree, part = drawn // share.denominator, drawn % share.denominator
-        order = np.argsort(tree, kind="stable")
-        for rows in np.split(order, np.cumsum(np.bincount(tree, minlength=n_trees))[:-1]):
+        tree_of_row, part = drawn // share.denominator, drawn % share.denominator
+        order = np.argsort(tree_of_row, kind="stable")
+        for rows in np.split(order, np.cumsum(np.bincount(tree_of_row, minlength=n_trees))[:-1]):
             grows = part[rows] < share.numerator
             out.structure.append(rows[grows])
             out.estimation.append(rows[~grows])

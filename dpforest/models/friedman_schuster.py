@@ -1,10 +1,8 @@
 """One private greedy tree (Friedman and Schuster), the baseline of those who let trees look at the data."""
 
-from fractions import Fraction
-
 import numpy as np
 
-from dpforest.checks import check_choice, check_count
+from dpforest.checks import check_choice, check_count, check_share
 from dpforest.domain import Domain
 from dpforest.leaf_noise import CountNoise
 from dpforest.limits import MAX_BOUND, MAX_DEPTH
@@ -21,7 +19,7 @@ from dpforest.trees.forest import CuratorForest, Forest, ReleasedForest
 from dpforest.trees.greedy_trees import as_trees, grow_tree, leaf_table
 
 CRITERIA = ("max", "gini", "entropy")
-SENSITIVITY = {"max": 1, "gini": 2, "entropy": 22}  # for the ledger; of entropy at the most rows there can be
+SENSITIVITY = {"max": 1, "gini": 2, "entropy": 23}  # for the ledger; of entropy at the most rows there can be
 
 
 class FriedmanSchusterClassifier(GreedyClassifier):
@@ -116,7 +114,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         paid = self._charge(ledger)
         if ledger.epsilon is None and self.epsilon is not None:
             source = DemoSource(demo_seed(source))
-        stages = [paid[0]] if paid else []
+        stages = [paid[0]] if paid is not None else []
         chooser = Chooser(rows.candidates, self.criterion, bound, stages, source, trace=own)
         chosen, node = grow_tree(
             rows.candidates, rows.bins, rows.y, np.ones(len(rows.y), np.int64), n_classes=domain.n_classes,
@@ -127,14 +125,14 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         trees, place = as_trees(rows.candidates, [chosen], self.max_depth)
         counts = table[place]
         values = counts
-        if ledger.epsilon is not None:
+        if paid is not None and ledger.epsilon is not None:
             values = noisy_table(counts, 1, paid[1], source)
             ledger.close()
-        elif paid and isinstance(source, DemoSource):
+        elif paid is not None and isinstance(source, DemoSource):
             values = simulators.simulate_laplace(counts, float(1 / paid[1].epsilon_each), source.seed)
         if trace is not None:
             trace.trees, trace.counts = [own] if own else [], counts
-            if paid:
+            if paid is not None:
                 mechanism = "discrete-laplace" if ledger.epsilon is not None else "continuous-laplace"
                 trace.noise = CountNoise(counts, mechanism, float(paid[1].epsilon_each))
         kind = CuratorForest if ledger.epsilon is None else ReleasedForest
@@ -146,20 +144,20 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         return Ledger(self._budget if self.mode == "certified" else None, self.neighbours)
 
     def _row_bound(self, n_rows: int) -> tuple[int, tuple[str, ...]]:
-        private = self.epsilon is not None and self.mode == "certified" and self.criterion == "entropy"
+        private = self.epsilon is not None and self.criterion == "entropy"  # the paper asks for a bound as well
         return row_bound(self.n_bound, n_rows, self.neighbours, private=private)
 
-    def _charge(self, ledger: Ledger) -> tuple[Allowance, Allowance] | tuple[()]:
+    def _charge(self, ledger: Ledger) -> tuple[Allowance, Allowance] | None:
         """Pay for splits and leaves; as published the right to ask comes without a budget behind it."""
         if self._budget is None:
             ledger.charge("exact splits and counts of every leaf", "none", 1, None, 1, "sequential")
-            return ()
+            return None
         if ledger.epsilon is None:
             each = self._budget / (2 * (self.max_depth + 1))
             ledger.charge("splits and counts of every leaf, as published", "exponential, Laplace", 1, None, 1,
                           "sequential")  # fmt: skip
             return Allowance(each / 2, self.max_depth), Allowance(each, 1)  # the paper's exponent is ε q / (2 Δ)
-        share = Fraction(str(self.tree_share))
+        share = check_share("tree_share", self.tree_share)
         each = self._budget / rows_changed(self.neighbours)
         splits = ledger.charge("splits, level by level", "exponential", SENSITIVITY[self.criterion],
                                each * share / self.max_depth, self.max_depth, "sequential")  # fmt: skip
@@ -173,8 +171,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         check_count("n_bins", self.n_bins, 2, 1_000)
         if self.n_bound is not None:
             check_count("n_bound", self.n_bound, 1, MAX_BOUND)
-        if not 0 < self.tree_share < 1:
-            raise ValueError(f"tree_share={self.tree_share!r} is not a number between 0 and 1")
+        check_share("tree_share", self.tree_share)
         ledger = self._ledger()
         self._charge(ledger)
         if ledger.epsilon is not None:

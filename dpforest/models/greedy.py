@@ -15,6 +15,8 @@ from dpforest.trees.candidates import Candidates, bin_codes, public_candidates
 from dpforest.trees.forest import Forest
 from dpforest.trees.routing import encoded
 
+MOST_CELLS = 2**27  # of a level's histograms: a gigabyte
+
 
 @dataclass(frozen=True, eq=False)
 class Binned:
@@ -37,6 +39,7 @@ class GreedyClassifier(ForestClassifier):
     """Base of the forests whose splits are chosen from the data. Not for use by itself."""
 
     n_bins: int
+    max_depth: Any  # a number, or None where there is a default
 
     def fit_binned(self, domain: Domain, rows: Binned, *, n_jobs: int = 1, trace: Trace | None = None) -> Forest:
         """Fit on rows that are binned already; fill `trace` for the curator's drawings."""
@@ -50,6 +53,17 @@ class GreedyClassifier(ForestClassifier):
         """Raise ValueError unless the parameters go together, on this domain, for this number of rows."""
         self._check_parameters()
         self._preview(domain, n_rows)
+        n_slots = sum(f.n_codes if f.kind == "categorical" else self.n_bins + 1 for f in domain.features)
+        if n_slots * domain.n_classes * 2 ** (self.depth_asked - 1) > MOST_CELLS:
+            raise ValueError(
+                f"{self.depth_asked} levels over {n_slots:,} values of {domain.n_features:,} attributes need more than "
+                "a gigabyte; choose a smaller max_depth, fewer n_bins, or fewer attributes"
+            )
+
+    @property
+    def depth_asked(self) -> int:
+        """Levels of complete trees that a fit will grow; 1 where it grows others."""
+        return int(self.max_depth)
 
 
 def row_bound(n_bound: int | None, n_rows: int, neighbours: str, *, private: bool) -> tuple[int, tuple[str, ...]]:

@@ -1,18 +1,22 @@
 """The multinomial random forest (Bai et al.): splits and labels drawn with probabilities that favour the best ones."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from fractions import Fraction
-from numbers import Real
 
 import numpy as np
 
 from dpforest.checks import check_choice, check_count
 from dpforest.domain import Domain
 from dpforest.leaf_noise import CountNoise, FrequencyNoise, draw_by_frequency
-from dpforest.limits import MAX_DEPTH
-from dpforest.models.count_trees import Chooser, share_out, structure_share
+from dpforest.models.count_trees import Chooser, share_out
 from dpforest.models.greedy import Binned, GreedyClassifier, demo_seed, row_bound
+from dpforest.models.multinomial_plan import (
+    DEFAULT_DEPTH,
+    ESTIMATION,
+    MultinomialPlan,
+    PublishedPlan,
+    certified_plan,
+    published_plan,
+)
 from dpforest.models.plan import true_labels
 from dpforest.models.trace import Trace, TreeTrace
 from dpforest.privacy import published
@@ -22,42 +26,6 @@ from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
 from dpforest.privacy.release import release_labels
 from dpforest.trees.forest import CuratorForest, Forest, ReleasedForest
 from dpforest.trees.greedy_trees import as_trees, grow_tree, leaf_table, places_of_rows
-from dpforest.trees.midpoint_trees import grow_midpoint_forest
-
-STRUCTURE, ESTIMATION = "structure rows", "estimation rows"
-ASSUMED_DEPTH = 10  # of the paper's accounting, which nothing enforces
-DEFAULT_DEPTH = 4
-
-
-@dataclass(frozen=True)
-class MultinomialPlan:
-    """Temperatures and shape of a certified forest, before it has seen a row."""
-
-    n_trees: int
-    depth: int
-    feature: Fraction  # B1, B2, B3: cost of one draw for one row added or removed
-    value: Fraction
-    label: Fraction
-    partition: str
-    share: Fraction
-    neighbours: str
-
-    @property
-    def label_epsilon(self) -> Fraction:
-        """What all label draws cost together."""
-        rows = 1 if self.neighbours == "add-remove" else 2
-        return self.label * rows * (self.n_trees if self.partition == "shared" else 1)
-
-    def charge(self, ledger: Ledger) -> list[Allowance]:
-        """Pay for the draws of splits, on the rows that grow the trees."""
-        turns, branches = (self.n_trees, 1) if self.partition == "shared" else (1, self.n_trees)
-        of = "tree by tree" if self.partition == "shared" else "rows shared out among the trees"
-        paid = [
-            ledger.charge(f"{what} of each level, {of}", "exponential", 2, each, self.depth * turns, "sequential",
-                          part=STRUCTURE, branches=branches)
-            for what, each in (("feature", self.feature), ("value to split at", self.value))
-        ]  # fmt: skip
-        return [allowance for allowance in paid if allowance is not None]
 
 
 class MultinomialForestClassifier(GreedyClassifier):
@@ -171,32 +139,37 @@ class MultinomialForestClassifier(GreedyClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def plan(self, domain: Domain) -> MultinomialPlan:
+    @property
+    def depth_asked(self) -> int:
+        """Levels of complete trees that a fit will grow; 1 as published, where trees are others."""
+        return 1 if self.mode == "as_published" else self.max_depth or DEFAULT_DEPTH
+
+    def plan(self) -> MultinomialPlan:
         """Every choice that a certified fit will make, from parameters alone."""
         self._check_parameters()
         check_choice("split_score", self.split_score, ("counts", "normalised"))
-        check_choice("partition", self.partition, ("independent", "shared"))
-        depth = DEFAULT_DEPTH if self.max_depth is None else self.max_depth
-        check_count("max_depth", depth, 1, MAX_DEPTH)
-        check_count("n_bins", self.n_bins, 2, 1_000)
-        rows = 1 if self.neighbours == "add-remove" else 2
-        tree = (self._budget or Fraction(1)) / rows / (self.n_estimators if self.partition == "shared" else 1)
-        return MultinomialPlan(
-            int(self.n_estimators),
-            depth,
-            self._by_hand("feature_temperature", tree / (2 * depth)),
-            self._by_hand("value_temperature", tree / (2 * depth)),
-            self._by_hand("label_temperature", tree),
-            self.partition,
-            structure_share(self.partition_rate),
-            self.neighbours,
-        )
+        return certified_plan(
+            self._budget, self._by_hand, n_trees=int(self.n_estimators), depth=self.max_depth,
+            partition=self.partition, partition_rate=self.partition_rate, neighbours=self.neighbours,
+        )  # fmt: skip
+
+    def published_plan(self) -> PublishedPlan:
+        """The same for a fit as published."""
+        self._check_parameters()
+        return published_plan(
+            self._budget, self._by_hand, n_trees=int(self.n_estimators), depth=self.max_depth, min_leaf=self.min_leaf,
+            stopping=self.stopping, partition_rate=self.partition_rate,
+        )  # fmt: skip
+
+    @property
+    def _by_hand(self) -> tuple:
+        return self.feature_temperature, self.value_temperature, self.label_temperature
 
     def fit_binned(self, domain: Domain, rows: Binned, *, n_jobs: int = 1, trace: Trace | None = None) -> Forest:
         """Fit on rows that are binned already; fill `trace` for the curator's drawings."""
         if self.mode == "as_published":
             return self._fit_published(domain, rows, n_jobs, trace)
-        plan, source, ledger = self.plan(domain), source_for(self.random_state), Ledger(self._budget, self.neighbours)
+        plan, source, ledger = self.plan(), source_for(self.random_state), Ledger(self._budget, self.neighbours)
         stages: list[Allowance] = []
         if ledger.epsilon is None:
             source = DemoSource(self.structure_seed)
@@ -248,58 +221,24 @@ class MultinomialForestClassifier(GreedyClassifier):
         return labels
 
     def _fit_published(self, domain: Domain, rows: Binned, n_jobs: int, trace: Trace | None) -> Forest:
-        """The paper's forest: candidates between the data's own values, stopping by exact counts."""
-        feature, value, label = (float(t) for t in self._published_temperatures())
-        source, ledger = source_for(self.random_state), Ledger(None, self.neighbours)
+        plan, source, ledger = self.published_plan(), source_for(self.random_state), Ledger(None, self.neighbours)
         seed = demo_seed(source) if self.epsilon is not None or self.random_state is not None else self.structure_seed
         ledger.charge("splits and labels, as published", "exponential", 1, None, 1, "sequential")
-        trees, counts = grow_midpoint_forest(
-            rows.codes, rows.y, n_classes=domain.n_classes,
-            is_categorical=np.array([f.kind == "categorical" for f in domain.features]), n_trees=self.n_estimators,
-            partition_rate=self.partition_rate, min_leaf=self.min_leaf, feature_temperature=feature,
-            value_temperature=value, stopping=self.stopping, max_depth=self.max_depth or 60, seed=seed % 2**63,
-            n_jobs=n_jobs,
-        )  # fmt: skip
-        labels = draw_by_frequency(counts, label, seed)
+        trees, counts = plan.grow(domain, rows.codes, rows.y, seed=seed, n_jobs=n_jobs)
+        labels = draw_by_frequency(counts, plan.label, seed)
         if trace is not None:
-            trace.counts, trace.noise = counts, FrequencyNoise(counts, label)
+            trace.counts, trace.noise = counts, FrequencyNoise(counts, plan.label)
         certificate = self._certificate(None, domain, ledger, source)
         return CuratorForest(trees, domain, labels, None, "majority", "clamp", 0, certificate, ledger, self._about())
 
-    def _published_temperatures(self) -> tuple[Fraction | float, ...]:
-        """B1, B2, B3: by hand, by the paper's theorem 2 (B1 = B2 = ε/(2 d t), B3 = ε/t), or 10, 10, ∞."""
-        if self._budget is None:
-            defaults: tuple = (10, 10, np.inf)
-        else:
-            depth = self.max_depth or ASSUMED_DEPTH
-            each = self._budget / self.n_estimators
-            defaults = (each / (2 * depth), each / (2 * depth), each)
-        names = ("feature_temperature", "value_temperature", "label_temperature")
-        return tuple(self._by_hand(name, default) for name, default in zip(names, defaults, strict=True))
-
-    def _by_hand(self, name: str, derived: Fraction | float) -> Fraction | float:
-        """A temperature as it was set, or as it was derived."""
-        value = getattr(self, name)
-        if value is None:
-            return derived
-        if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= value:
-            raise ValueError(f"{name}={value!r} is not a number of at least 0; use one, or None to derive it")
-        if self.mode == "certified" and not 0 < value < np.inf:
-            raise ValueError(
-                f"{name}={value!r} must be above 0 and finite in certified mode, as it is what a draw costs"
-            )
-        return float(value) if np.isinf(value) else Fraction(str(value))
-
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
         row_bound(None, n_rows, self.neighbours, private=False)
+        check_count("n_bins", self.n_bins, 2, 1_000)
         if self.mode == "as_published":
-            check_count("min_leaf", self.min_leaf, 1, 10_000)
-            check_choice("stopping", self.stopping, ("code", "min_leaf", "reject"))
-            self._published_temperatures()
-            structure_share(self.partition_rate)
+            self.published_plan()
             ledger = Ledger(None, self.neighbours)
             return self._certificate(None, domain, ledger, source_for(self.random_state)), ledger
-        plan, ledger = self.plan(domain), Ledger(self._budget, self.neighbours)
+        plan, ledger = self.plan(), Ledger(self._budget, self.neighbours)
         if ledger.epsilon is not None:
             plan.charge(ledger)
             n_leaves = plan.n_trees * 2**plan.depth

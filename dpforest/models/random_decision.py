@@ -3,8 +3,8 @@
 from dpforest.checks import check_choice
 from dpforest.domain import Domain
 from dpforest.limits import LEAF_CAP
-from dpforest.models.random_structure import RandomStructureClassifier
 from dpforest.models.plan import Plan
+from dpforest.models.random_structure import RandomStructureClassifier
 
 
 class RandomDecisionForestClassifier(RandomStructureClassifier):

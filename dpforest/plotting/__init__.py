@@ -1,5 +1,6 @@
 """Results to plotly figures. Nothing here computes, and nothing in the engine imports it."""
 
+from dpforest.plotting.boosting import alpha_by_level, alpha_drawing, contributions, weight_spread
 from dpforest.plotting.budget import budget_picture
 from dpforest.plotting.curve import accuracy_curve
 from dpforest.plotting.focus import focus_tree
@@ -7,4 +8,16 @@ from dpforest.plotting.leaves import flip_histogram, votes
 from dpforest.plotting.overview import tree_overview
 from dpforest.plotting.style import CONFIG
 
-__all__ = ["CONFIG", "accuracy_curve", "budget_picture", "flip_histogram", "focus_tree", "tree_overview", "votes"]
+__all__ = [
+    "CONFIG",
+    "accuracy_curve",
+    "alpha_by_level",
+    "alpha_drawing",
+    "budget_picture",
+    "contributions",
+    "flip_histogram",
+    "focus_tree",
+    "tree_overview",
+    "votes",
+    "weight_spread",
+]

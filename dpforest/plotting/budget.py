@@ -21,13 +21,19 @@ def budget_picture(ledger) -> go.Figure:
         With a budget; entries in parallel are layers of the same width, entries in sequence stand in a row.
     """
     total = float(ledger.epsilon)
-    fig = figure(150, hovermode="closest", margin={"l": 8, "r": 12, "t": 8, "b": 8})
-    start = Fraction(0)
+    fig = figure(150, hovermode="closest", barmode="overlay", margin={"l": 8, "r": 12, "t": 8, "b": 8})
+    parts = list(dict.fromkeys(entry.part for entry in ledger.entries if entry.part))
+    at: dict[str, Fraction] = {}  # how far each part of the table has spent
     for entry in ledger.entries:
         if entry.epsilon is None:
             continue
-        _entry(fig, entry, float(start), float(entry.epsilon))
-        start += entry.epsilon
+        start = at.get(entry.part, Fraction(0))
+        n, place = max(len(parts), 1), parts.index(entry.part) if entry.part else 0
+        low, high = (0.0, 1.0) if not entry.part else (place / n + 0.03, (place + 1) / n - 0.03)
+        _entry(fig, entry, float(start), float(entry.epsilon), low, high)
+        _name(fig, entry, float(start), float(entry.epsilon), (low + high) / 2, total)
+        at[entry.part] = start + entry.epsilon
+    start = ledger.spent
     if start < ledger.epsilon:
         left = total - float(start)
         fig.add_shape(
@@ -43,10 +49,20 @@ def budget_picture(ledger) -> go.Figure:
     return fig
 
 
-def _entry(fig: go.Figure, entry, x0: float, width: float) -> None:
+def _name(fig: go.Figure, entry, x0: float, width: float, y: float, total: float) -> None:
+    """What a block is, where there is room to say it."""
+    short = entry.what.split(",")[0].split(" of ")[0]
+    if width > 0.14 * total:
+        fig.add_annotation(
+            x=x0 + width / 2, y=y, text=escape(short, int(90 * width / total)), showarrow=False,
+            font={"color": "#FFFFFF", "size": 12}, bgcolor="rgba(0,60,100,0.75)", borderpad=2,
+        )  # fmt: skip
+
+
+def _entry(fig: go.Figure, entry, x0: float, width: float, low: float, high: float) -> None:
     in_turn = entry.composition == "sequential"
     n = min(entry.times, MOST_PARTS if in_turn else MOST_LAYERS)
-    part, layer = (width / n, 1.0) if in_turn else (width, 1.0 / n)
+    part, layer = (width / n, high - low) if in_turn else (width, (high - low) / n)
     gap_x, gap_y = (part * 0.12, 0.0) if in_turn else (0.0, layer * 0.16)
     text = (
         f"{escape(entry.what, 70)}<br>{escape(entry.mechanism)}<br>"
@@ -58,7 +74,7 @@ def _entry(fig: go.Figure, entry, x0: float, width: float) -> None:
     fig.add_bar(
         x=[part - gap_x] * n,
         base=[x0 + i * part + gap_x / 2 if in_turn else x0 for i in shown],
-        y=[0.5 if in_turn else (i + 0.5) * layer for i in shown],
+        y=[(low + high) / 2 if in_turn else low + (i + 0.5) * layer for i in shown],
         width=layer - gap_y,
         orientation="h",
         marker={"color": PRIVATE, "opacity": 0.85, "line": {"width": 0}},

@@ -10,7 +10,17 @@ import plotly.graph_objects as go
 from dpforest.domain import Domain
 from dpforest.plotting.geometry import Drawn, focus_nodes
 from dpforest.plotting.overview import describe
-from dpforest.plotting.style import EMPTY, FLIP_SCALE, FOLLOWED, QUIET, escape, figure, flip_percent, highest_flip
+from dpforest.plotting.style import (
+    EMPTY,
+    FLIP_SCALE,
+    FOLLOWED,
+    QUIET,
+    escape,
+    figure,
+    flip_percent,
+    highest_flip,
+    percent,
+)
 from dpforest.plotting.words import answer, explanation, question
 from dpforest.trees.layout import LEAF, Trees
 from dpforest.views import NodeTable
@@ -112,9 +122,14 @@ def _text(table: NodeTable, domain: Domain, node: int, drawn: Drawn) -> str:
     start = f"<b>{came}</b>&nbsp; " if came else ""
     if tree.kind[node] != LEAF:
         ends = drawn.level[node] == max(drawn.level.values())
-        return f"{start}{question(tree, domain, node, 16)}{' ›' if ends else ''}"
+        drawn = "" if table.probability is None else f" <i>p {_likely(float(table.probability[node]))}</i>"
+        return f"{start}{question(tree, domain, node, 16)}{drawn}{' ›' if ends else ''}"
     label = escape(domain.classes[table.label[node]], 14)
     return f"{start}→ {label} <i>({'no data' if not np.isfinite(flip) else f'flips {flip_percent(flip)}'})</i>"
+
+
+def _likely(probability: float) -> str:
+    return "under 1 %" if 0 < probability < 0.01 else percent(probability, 0)
 
 
 def _hover(table: NodeTable, domain: Domain, node: int) -> str:

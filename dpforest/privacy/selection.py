@@ -3,8 +3,8 @@
 Scores are integers, higher is better. A row added to or removed from one node moves all scores of that node within an
 interval ``[a, a + sensitivity]`` and leaves the other nodes alone (they hold other rows). So with
 P(c) proportional to exp(rate * score_c), rate = epsilon_each / sensitivity, numerators change by at most
-exp(rate * (a + sensitivity)) and the sum of all of them by at least exp(rate * a): the loss is epsilon_each. This is why
-scores that can only fall when a row is added cost half of what the mechanism costs in general (docs/PAPERS.md).
+exp(rate * (a + sensitivity)) and the sum of all of them by at least exp(rate * a): the loss is epsilon_each. This is
+why scores that can only fall when a row is added cost half of what the mechanism costs in general (docs/PRIVACY.md).
 
 The candidates of a node are public: the tests that the node's released path has not yet decided.
 """

@@ -1,4 +1,4 @@
-"""Candidate splits that everybody may know: equal cuts of public ranges, and "is it this one?" for public categories."""
+"""Candidate splits that everybody may know: equal cuts of public ranges, and "is it this one?" of public categories."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from dpforest.domain import Domain
-from dpforest.limits import GRID
+from dpforest.limits import GRID, MAX_CANDIDATES
 from dpforest.trees.layout import NUMERIC, ONE_VS_REST
 
 
@@ -72,8 +72,15 @@ def public_candidates(domain: Domain, n_bins: int) -> Candidates:
         slot.append(slot[-1] + width)
     if first[-1] == 0:
         raise ValueError("no attribute has two values, so there is no question to ask; give the domain more of them")
-    int32 = [np.concatenate(column).astype(np.int32) for column in (features, thresholds, cuts)]
-    return Candidates(np.concatenate(kinds).astype(np.uint8), *int32, np.array(first), np.array(slot), n_bins)
+    if first[-1] > MAX_CANDIDATES:
+        raise ValueError(
+            f"there are {first[-1]:,} questions to choose from, more than {MAX_CANDIDATES:,}; "
+            "take fewer bins or attributes"
+        )
+    tests = [np.concatenate(column).astype(np.int32) for column in (features, thresholds, cuts)]
+    return Candidates(
+        np.concatenate(kinds).astype(np.uint8), tests[0], tests[1], tests[2], np.array(first), np.array(slot), n_bins
+    )
 
 
 def bin_codes(domain: Domain, codes: np.ndarray, n_bins: int) -> np.ndarray:
@@ -144,4 +151,7 @@ def _refine(kind, feature, cut, first, allowed, chosen):
             else:
                 out[2 * node + 1, other] = False
         out[2 * node, c] = False
+        rest = out[2 * node, first[f] : first[f + 1]]
+        if kind[c] != NUMERIC and rest.sum() == 1:  # only one category is left, so it is known
+            rest[:] = False
     return out

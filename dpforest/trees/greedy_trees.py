@@ -58,6 +58,8 @@ def grow_tree(
         histogram = np.zeros((2**level, int(candidates.slot[-1]), n_classes), np.int64)
         fill_histogram(bins, y, weight, node, candidates.slot, histogram)
         picks = choose(level, histogram, undecided(candidates, chosen))
+        if level:  # nothing is split below a node that was not
+            picks = np.where(np.repeat(chosen[-1], 2) < 0, -1, picks)
         chosen.append(picks)
         descend(bins, candidates.kind, candidates.feature, candidates.cut, picks, node)
     return chosen, node
@@ -91,7 +93,7 @@ def descend(bins, kind, feature, cut, chosen, node):
     for i in range(len(node)):
         p = node[i]
         c = chosen[p]
-        right = 0
+        right = np.int32(0)
         if c >= 0:
             x = np.int32(bins[i, feature[c]])
             right = np.int32(x > cut[c]) if kind[c] == NUMERIC else np.int32(x == cut[c])
@@ -141,7 +143,7 @@ def _compact(candidates: Candidates, chosen: list[np.ndarray], depth: int) -> tu
     places = [np.zeros(1, np.int64)]  # nodes of each level that are there
     for picks in chosen:
         split = places[-1][picks[places[-1]] >= 0]
-        places.append((2 * split[:, None] + [0, 1]).ravel())
+        places.append((2 * split[:, None] + np.arange(2)).ravel())
     counts = [len(level) for level in places]
     start = np.concatenate(([0], np.cumsum(counts)))
     out = []

@@ -40,15 +40,15 @@ def coin(key, number):
 
 @njit(nogil=True, cache=True)
 def tree_key(seed, tree):
-    """What every draw of a tree comes from."""
-    return hashed(hashed(np.uint64(seed), 0), tree)
+    """What every draw of a tree comes from; the seed is a uint64."""
+    return hashed(hashed(seed, 0), tree)
 
 
 @njit(nogil=True, cache=True)
-def draw_structure(key, n, n_structure):
+def draw_structure(seed, tree, n, n_structure):
     """Which rows are structure rows, bool (n,): every set of `n_structure` rows is equally likely."""
     taken = np.zeros(n, np.bool_)
-    own_key = hashed(key, ROWS)
+    own_key = hashed(tree_key(seed, tree), ROWS)
     wanted = n_structure
     for row in range(n):
         taken[row] = coin(own_key, row) * (n - row) < wanted
@@ -58,12 +58,12 @@ def draw_structure(key, n, n_structure):
 
 @njit(nogil=True, cache=True)
 def grow_tree(
-    key, n_structure, words, columns, y, is_categorical, n_classes, table, unit,
+    seed, tree, n_structure, words, columns, y, is_categorical, n_classes, table, unit,
     feature_temperature, value_temperature, rule, min_leaf, purity_stop, max_depth,
 ):  # fmt: skip
     """Grow one tree in level order: kind, feature, threshold, first child, counts of the leaves, deepest level."""
     m, n = words.shape
-    taken = draw_structure(key, n, n_structure)
+    taken = draw_structure(seed, tree, n, n_structure)
     order = _sorted_rows(words, taken, True, n_structure)
     est = np.flatnonzero(~taken)  # estimation rows; those of a node lie side by side
     est_order = _sorted_rows(words, taken, False, len(est) if rule == MIN_LEAF else 0)
@@ -79,7 +79,7 @@ def grow_tree(
     span = np.zeros((room, 4), np.int64)  # structure rows from, to; estimation rows from, to
     column = np.zeros(room, np.int32)  # one in which the node's rows do lie side by side
     is_open, keys = np.zeros(room, np.bool_), np.zeros(room, np.uint64)
-    span[0, 1], span[0, 3], keys[0] = n_structure, len(est), hashed(key, ROOT)
+    span[0, 1], span[0, 3], keys[0] = n_structure, len(est), hashed(tree_key(seed, tree), ROOT)
     _count_classes(order[0], total)
     is_open[0] = max_depth > 0 and (rule == CODE or len(est) >= to_split) and not (purity_stop and _is_pure(total))
 

@@ -1,8 +1,8 @@
 """Trees of the multinomial random forest as published: cuts between the values of rows, leaves filled by other rows.
 
-Bai, Li, Li, Yang, Jiang and Xia, *Multinomial random forest* (arXiv 1903.04003, section 3). Every tree parts the rows at
-random: structure rows choose the tests, estimation rows fill the leaves. A node draws a feature and then one of its cuts,
-each with probability proportional to exp(B/2 x impurity decrease), decreases rescaled to 0..1 first.
+Bai, Li, Li, Yang, Jiang and Xia, *Multinomial random forest* (arXiv 1903.04003, section 3). Every tree parts the rows
+at random: structure rows choose the tests, estimation rows fill the leaves. A node draws a feature and then one of its
+cuts, each with probability proportional to exp(B/2 x impurity decrease), decreases rescaled to 0..1 first.
 
 Curator only: cuts are midpoints of what rows say and counts of rows end the branches, so nothing here is private.
 """
@@ -89,7 +89,7 @@ def grow_midpoint_forest(
     def grow(tree: int) -> tuple:
         with np.errstate(over="ignore"):  # hashing wraps round; the warning only comes without the compiler
             return kernels.grow_tree(
-                np.uint64(kernels.tree_key(seed, tree)), n_structure, words, columns, y, is_categorical, n_classes, table, unit,
+                np.uint64(seed), tree, n_structure, words, columns, y, is_categorical, n_classes, table, unit,
                 float(feature_temperature), float(value_temperature),
                 STOPPING.index(stopping), min_leaf, purity_stop, max_depth,
             )  # fmt: skip

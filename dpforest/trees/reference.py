@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from dpforest.trees.candidates import Candidates
 from dpforest.trees.layout import LEAF, MULTIWAY, NUMERIC, Trees
 
 
@@ -51,3 +52,53 @@ def votes_of_rows(trees: Trees, codes, labels, *, n_classes: int) -> np.ndarray:
 def shares_of_rows(trees: Trees, codes, shares) -> np.ndarray:
     """Twin of `routing.scorer` where leaves have shares: float64 (n, n_classes)."""
     return shares[leaves_of_rows(trees, codes)].sum(axis=0)
+
+
+def answer(candidates: Candidates, test: int, codes: np.ndarray) -> int:
+    """What a row of codes says to a test: 0 leads to the left child, 1 to the right one."""
+    x = int(codes[candidates.feature[test]])
+    numeric = candidates.kind[test] == NUMERIC
+    return int(x > candidates.threshold[test] if numeric else x == candidates.threshold[test])
+
+
+def grow_tree(candidates: Candidates, codes, y, weight, *, n_classes: int, depth: int, choose):
+    """Twin of `greedy_trees.grow_tree`, from codes: a numeric bin is the number of the feature's tests with a yes."""
+    first, slot = candidates.first, candidates.slot
+    n_features, n_slots = len(first) - 1, int(slot[-1])
+    tests_of = [range(first[f], first[f + 1]) for f in range(n_features)]
+
+    def bin_of(row, f: int) -> int:
+        numeric = len(tests_of[f]) > 0 and candidates.kind[first[f]] == NUMERIC
+        return sum(answer(candidates, c, row) for c in tests_of[f]) if numeric else int(row[f])
+
+    def says(test: int, b: int) -> bool:
+        return b > candidates.cut[test] if candidates.kind[test] == NUMERIC else b == candidates.cut[test]
+
+    places = [0] * len(codes)
+    possible = [[set(range(slot[f + 1] - slot[f])) for f in range(n_features)]]  # bins of each node's rows
+    split, chosen = [True], []
+    for level in range(depth):
+        histogram = np.zeros((2**level, n_slots, n_classes), np.int64)
+        for i, row in enumerate(codes):
+            for f in range(n_features):
+                histogram[places[i], slot[f] + bin_of(row, f), y[i]] += weight[i]
+        allowed = np.zeros((2**level, candidates.n_candidates), bool)
+        for node, bins in enumerate(possible):
+            for c, f in enumerate(candidates.feature):
+                allowed[node, c] = len({bool(says(c, b)) for b in bins[f]}) == 2
+            if not allowed[node].any():
+                allowed[node] = True
+        picks = [int(c) if inner else -1 for c, inner in zip(choose(level, histogram, allowed), split, strict=True)]
+        split = [c >= 0 for c in picks for _ in range(2)]
+        places = [2 * p + (answer(candidates, picks[p], row) if picks[p] >= 0 else 0) for p, row in zip(places, codes)]
+        children = []
+        for node, c in enumerate(picks):
+            for side in range(2):
+                bins = [set(b) for b in possible[node]]
+                if c >= 0:
+                    f = candidates.feature[c]
+                    bins[f] = {b for b in bins[f] if says(c, b) == bool(side)}
+                children.append(bins)
+        possible = children
+        chosen.append(np.array(picks))
+    return chosen, np.array(places, np.int32)

@@ -1,0 +1,99 @@
+"""What releases of a forest that looks at the data would look like: its trees change with ε, so each is fitted anew.
+
+Everything here is simulated from seeds and computed from raw rows. It is for looking at, never for publishing.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from sklearn.base import clone
+
+from dpforest.domain import Domain
+from dpforest.models.base import ForestClassifier
+from dpforest.models.greedy import GreedyClassifier, bin_rows
+from dpforest.models.random_structure import RandomStructureClassifier
+from dpforest.models.trace import Trace
+from dpforest.tradeoff import _NOISE, Simulation, Split, accuracies
+from dpforest.trees.forest import Forest
+from dpforest.views import ForestView
+
+
+class GreedySimulation(Simulation):
+    """Simulated releases of one greedy estimator on one split, over a grid of budgets. Rows are binned once.
+
+    Parameters as for `Simulation`.
+
+    Examples
+    --------
+    >>> from dpforest import FriedmanSchusterClassifier, load_dataset
+    >>> from dpforest.tradeoff import split_table
+    >>> data = load_dataset("nursery")
+    >>> split = split_table(data.domain, data.X, data.y)
+    >>> simulation = GreedySimulation(FriedmanSchusterClassifier(), data.domain, split, epsilons=[0.01, 10])
+    >>> simulation.add_repeat()
+    >>> low, high = simulation.curve().accuracy[0]
+    >>> bool(low < high)
+    True
+    """
+
+    def __init__(
+        self, estimator: GreedyClassifier, domain: Domain, split: Split, *, epsilons, seed: int = 0, n_jobs: int = 1
+    ):
+        self.domain, self.split, self.seed, self.n_jobs = domain, split, seed, n_jobs
+        self.epsilons = np.asarray(epsilons, float)
+        self.estimator = clone(estimator).set_params(domain=None)
+        estimator.check(domain, len(split.y_train))
+        rows = np.arange(len(split.y_train))
+        self.rows = bin_rows(domain, split.X_train, split.y_train, rows, estimator.n_bins)
+        self._figures: list[tuple] = []
+
+    def add_repeat(self) -> None:
+        """Fit once more at every budget, and once without privacy, and score."""
+        seed = self.seed + self.n_repeats
+        with ThreadPoolExecutor(self.n_jobs) as pool:
+            private = list(pool.map(lambda e: self._fit_and_score(float(e), seed), self.epsilons))
+        twin = self._fit(None, seed, None)
+        self._figures.append((*zip(*private, strict=True), *self._score(twin)))
+
+    def view(self, epsilon: float) -> ForestView:
+        """The first repeat's forest at one budget, leaf by leaf."""
+        trace = Trace()
+        forest = self._fit(epsilon, self.seed, trace)
+        return ForestView(
+            forest.trees, self.domain, trace.counts, leaf_classes(forest, trace), trace.noise, forest.leaf_values,
+            forest.class_of_tree, tuple(trace.trees), self.rows.candidates.n_candidates,
+        )  # fmt: skip
+
+    def _fit(self, epsilon: float | None, seed: int, trace: Trace | None) -> Forest:
+        estimator = clone(self.estimator).set_params(epsilon=epsilon, random_state=seed + _NOISE, structure_seed=seed)
+        return estimator.fit_binned(self.domain, self.rows, trace=trace)
+
+    def _fit_and_score(self, epsilon: float, seed: int) -> tuple[float, float, float]:
+        """Accuracy, balanced accuracy, and share of rows in leaves whose label was flipped."""
+        trace = Trace()
+        forest = self._fit(epsilon, seed, trace)
+        evidence, n_rows = trace.noise.evidence, trace.counts.sum(axis=1)
+        said = evidence[np.arange(len(evidence)), leaf_classes(forest, trace)]
+        flipped = n_rows[said < evidence.max(axis=1)].sum()
+        return *self._score(forest), float(flipped / max(n_rows.sum(), 1))
+
+    def _score(self, forest: Forest) -> tuple[float, float]:  # type: ignore[override]
+        """Accuracy and balanced accuracy on the held-out rows."""
+        return accuracies(forest.predict_codes(self.split.X_test), self.split.y_test)
+
+
+def simulation_for(estimator: ForestClassifier, domain: Domain, split: Split, **settings) -> Simulation:
+    """The simulation that suits an estimator; settings as for `Simulation`."""
+    if isinstance(estimator, GreedyClassifier):
+        return GreedySimulation(estimator, domain, split, **settings)
+    assert isinstance(estimator, RandomStructureClassifier)
+    return Simulation(estimator, domain, split, **settings)
+
+
+def leaf_classes(forest: Forest, trace: Trace) -> np.ndarray:
+    """Class that each leaf says, uint8 (n_leaves,): an index of the classes that its tree tells apart."""
+    if forest.leaf_values is None:
+        return forest.leaf_labels()
+    beta = np.array([tree.beta for tree in trace.trees])
+    value = forest.leaf_values * np.sign(np.repeat(beta, np.diff(forest.trees.leaf_start)))
+    return (value > 0).astype(np.uint8)

@@ -1,0 +1,133 @@
+"""A multinomial forest as it stands before it has seen a row: temperatures, shape, and what it will charge."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from dpforest.checks import check_choice, check_count
+from dpforest.domain import Domain
+from dpforest.limits import MAX_DEPTH
+from dpforest.models.count_trees import structure_share
+from dpforest.privacy.ledger import Allowance, Ledger, rows_changed
+from dpforest.trees.layout import Trees
+from dpforest.trees.midpoint_trees import STOPPING, grow_midpoint_forest
+
+STRUCTURE, ESTIMATION = "structure rows", "estimation rows"
+DEFAULT_DEPTH = 4
+ASSUMED_DEPTH = 10  # of the paper's accounting, which nothing enforces
+MOST_DEPTH = 60  # of the paper's trees
+NAMES = ("feature_temperature", "value_temperature", "label_temperature")
+
+
+@dataclass(frozen=True)
+class MultinomialPlan:
+    """Temperatures and shape of a certified forest."""
+
+    n_trees: int
+    depth: int
+    feature: Fraction  # B1, B2, B3: cost of one draw for one row added or removed
+    value: Fraction
+    label: Fraction
+    partition: str
+    share: Fraction
+    neighbours: str
+
+    def __post_init__(self) -> None:
+        check_choice("partition", self.partition, ("independent", "shared"))
+        for name, cost in zip(NAMES, (self.feature, self.value, self.label), strict=True):
+            if not 0 < cost < math.inf:
+                raise ValueError(
+                    f"{name}={float(cost)!r} must be above 0 and finite in certified mode, as it is what a draw costs"
+                )
+
+    @property
+    def label_epsilon(self) -> Fraction:
+        """What all label draws cost together."""
+        return self.label * rows_changed(self.neighbours) * (self.n_trees if self.partition == "shared" else 1)
+
+    def charge(self, ledger: Ledger) -> list[Allowance]:
+        """Pay for the draws of splits, on the rows that grow the trees."""
+        turns, branches = (self.n_trees, 1) if self.partition == "shared" else (1, self.n_trees)
+        of = "tree by tree" if self.partition == "shared" else "rows shared out among the trees"
+        paid = [
+            ledger.charge(f"{what} of each level, {of}", "exponential", 2, each, self.depth * turns, "sequential",
+                          part=STRUCTURE, branches=branches)
+            for what, each in (("feature", self.feature), ("value to split at", self.value))
+        ]  # fmt: skip
+        return [allowance for allowance in paid if allowance is not None]
+
+
+@dataclass(frozen=True)
+class PublishedPlan:
+    """The paper's forest: candidates between the data's own values, stopping by exact counts."""
+
+    n_trees: int
+    feature: float
+    value: float
+    label: float
+    max_depth: int
+    min_leaf: int
+    stopping: str
+    partition_rate: float
+
+    def __post_init__(self) -> None:
+        check_count("max_depth", self.max_depth, 1, MOST_DEPTH)
+        check_count("min_leaf", self.min_leaf, 1, 10_000)
+        check_choice("stopping", self.stopping, STOPPING)
+        structure_share(self.partition_rate)
+
+    def grow(
+        self, domain: Domain, codes: np.ndarray, y: np.ndarray, *, seed: int, n_jobs: int
+    ) -> tuple[Trees, np.ndarray]:
+        """The trees, and the estimation rows of each class in their leaves."""
+        return grow_midpoint_forest(
+            codes, y, n_classes=domain.n_classes,
+            is_categorical=np.array([f.kind == "categorical" for f in domain.features]), n_trees=self.n_trees,
+            partition_rate=self.partition_rate, min_leaf=self.min_leaf, feature_temperature=self.feature,
+            value_temperature=self.value, stopping=self.stopping, max_depth=self.max_depth, seed=seed, n_jobs=n_jobs,
+        )  # fmt: skip
+
+
+def certified_plan(
+    budget: Fraction | None, by_hand: tuple, *, n_trees: int, depth: int | None, partition: str, partition_rate: float,
+    neighbours: str,
+) -> MultinomialPlan:  # fmt: skip
+    """Temperatures from a budget (None: any): B1 = B2 = ε_tree / (2 d), B3 = ε_tree, or set by hand."""
+    depth = DEFAULT_DEPTH if depth is None else depth
+    check_count("max_depth", depth, 1, MAX_DEPTH)
+    tree = (budget or Fraction(1)) / rows_changed(neighbours) / (n_trees if partition == "shared" else 1)
+    derived = (tree / (2 * depth), tree / (2 * depth), tree)
+    feature, value, label = _temperatures(by_hand, derived)
+    return MultinomialPlan(
+        n_trees, depth, feature, value, label, partition, structure_share(partition_rate), neighbours
+    )
+
+
+def published_plan(
+    budget: Fraction | None, by_hand: tuple, *, n_trees: int, depth: int | None, min_leaf: int, stopping: str,
+    partition_rate: float,
+) -> PublishedPlan:  # fmt: skip
+    """Temperatures by the paper's theorem 2 (B1 = B2 = ε/(2 d t), B3 = ε/t), or 10, 10, ∞; or set by hand."""
+    most = MOST_DEPTH if depth is None else depth
+    check_count("max_depth", most, 1, MOST_DEPTH)
+    derived: tuple = (10, 10, math.inf)
+    if budget is not None:
+        each = budget / n_trees
+        level = each / (2 * (ASSUMED_DEPTH if depth is None else depth))
+        derived = (level, level, each)
+    feature, value, label = map(float, _temperatures(by_hand, derived))
+    return PublishedPlan(n_trees, feature, value, label, most, min_leaf, stopping, partition_rate)
+
+
+def _temperatures(by_hand: tuple, derived: tuple) -> list[Any]:
+    """Each as it was set, or else as it was derived."""
+    out = []
+    for name, value, default in zip(NAMES, by_hand, derived, strict=True):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, Real) or not float(value) >= 0):
+            raise ValueError(f"{name}={value!r} is not a number of at least 0; use one, or None to derive it")
+        out.append(default if value is None else math.inf if math.isinf(value) else Fraction(str(value)))
+    return out

@@ -1,0 +1,10 @@
+"""What a page in process (AppTest) says."""
+
+from streamlit.testing.v1 import AppTest
+
+
+def words(app: AppTest) -> str:
+    """All that the page says."""
+    return "\n".join(
+        e.value for e in [*app.main.markdown, *app.main.caption, *app.sidebar.caption, *app.info, *app.warning]
+    )

@@ -1,0 +1,70 @@
+"""How boosted trees came about: α by level, the weights of the rows, and what the trees add up to for one record."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from dpforest import plotting
+from dpforest.plotting.style import flip_percent
+from dpforest.views import ForestView
+from ui.page import chart, titled
+from ui.sidebar import Choice
+from ui.wording import plain, plural
+
+
+def show(choice: Choice, view: ForestView) -> None:
+    """Below the tree: α and weights of all trees."""
+    private = choice.settings.certified
+    titled(
+        "α of each level", "Simulated" if private else "Curator only",
+        help="α sets how questions are judged: near 0 by records got right, which needs little noise; near 1 also by "
+        "what pays off later. “Follows the error” starts at 1 and falls as the tree gets better.",
+    )  # fmt: skip
+    chart(plotting.alpha_by_level(view.traces, _names(view)), "α of each level of each tree.", key="alpha_levels")
+    titled(
+        "How the rows are weighted", "Curator only",
+        help="Before each tree, rows that the trees so far get wrong weigh more. The thick line holds the middle half "
+        "of the rows, the thin one all of them; dotted is the most that a row may weigh, which the noise is made for.",
+    )  # fmt: skip
+    of_class = {int(c) for c in view.class_of_tree} if view.class_of_tree is not None else {1}
+    shown = [t for t, c in enumerate(view.class_of_tree) if int(c) == min(of_class)]
+    traces = [view.traces[t] for t in shown]
+    spread = max(float(trace.weights[-1] - trace.weights[0]) for trace in traces)
+    if spread < 1 / 512:
+        st.info(
+            f"No reweighting happens: in all {plural(len(traces), 'tree')} every row weighs one half. The trees' steps "
+            "are so small (α, M, and few trees) that the weights do not move yet, so each tree sees the same problem "
+            "and differs by its noise only.",
+            icon=":material/balance:",
+        )
+    else:
+        chart(plotting.weight_spread(traces), "Spread of the rows' weights before each tree.", key="weights")
+    if len(of_class) > 1:
+        st.caption(f"Of the booster for “{plain(view.domain.classes[min(of_class)], 20)}”; each class has its own.")
+
+
+def _names(view: ForestView) -> list[str]:
+    if view.domain.n_classes == 2:
+        return [f"tree {t + 1}" for t in range(view.trees.n_trees)]
+    return [f"{view.domain.classes[int(c)]}: tree {t + 1}" for t, c in enumerate(view.class_of_tree)]
+
+
+def verdict(view: ForestView, leaves: np.ndarray, truth: int) -> None:
+    """What the trees add up to for one record, in a sentence."""
+    values, classes = view.leaf_values[leaves], view.domain.classes
+    if view.domain.n_classes == 2:
+        total = float(values.sum())
+        winner = int(total > 0)
+        said = f"The trees add up to a score of **{total:+.3f}**, which speaks for **{plain(classes[winner])}**"
+    else:
+        scores = np.bincount(view.class_of_tree, weights=values, minlength=view.domain.n_classes)
+        winner = int(scores.argmax())
+        said = f"**{plain(classes[winner])}** has the largest score, {scores[winner]:+.3f}"
+    right = "which is right" if winner == truth else f"but it is {plain(classes[truth])}"
+    flip = view.flip[leaves]
+    sure = flip[np.isfinite(flip)]
+    flips = (
+        f" Its leaves change sign in {flip_percent(float(sure.mean()))} of releases on average." if len(sure) else ""
+    )
+    st.markdown(f"{said}, {right}.{flips}")

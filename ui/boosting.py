@@ -1,0 +1,86 @@
+"""Controls that only forests which look at the data have: the α strategy with its drawing, and the bound on rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from dpforest import plotting
+from dpforest.limits import MAX_BOUND
+from dpforest.models.boost_plan import DECAY
+from ui.page import chart
+from ui.tables import Table
+
+LINKED = "query-params"
+ALPHAS = {
+    "certified": {
+        "fixed": "fixed",
+        "falls level by level": "schedule",
+        "drawn by hand": "hand",
+        "follows the error, with noise": "noisy",
+        "follows the error of the tree before": "carried",
+    },
+    "as_published": {
+        "follows the exact error (paper)": "published",
+        "fixed": "fixed",
+        "falls level by level": "schedule",
+        "drawn by hand": "hand",
+    },
+}
+BOUNDS = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000, MAX_BOUND)
+
+
+def alpha(mode: str, depth: int) -> Any:
+    """The α strategy: a choice, what it needs, and a small drawing of α by level."""
+    names = list(ALPHAS[mode])
+    if st.session_state.get("alphas") not in (None, *names):
+        del st.session_state["alphas"]
+    name = st.selectbox(
+        "α: how questions are judged", names, key="alphas", bind=LINKED,
+        help="α mixes two ways to judge a question. At 0 it counts records that are got right, which one record "
+        "changes little, so it needs little noise. At 1 it also sees questions that pay off later, but needs far more "
+        "noise.",
+    )  # fmt: skip
+    how = ALPHAS[mode].get(name, "fixed")
+    if how == "fixed":
+        value = st.slider("α", 0.0, 1.0, 0.0, 0.1, key="alpha", bind=LINKED)
+        _draw([value] * depth, exact=True)
+        return round(float(value), 1)
+    if how == "hand":
+        columns = st.columns(2)
+        levels = [
+            columns[k % 2].slider(f"Level {k}", 0.0, 1.0, round(DECAY**k, 1), 0.1, key=f"a{k}", bind=LINKED)
+            for k in range(depth)
+        ]
+        _draw(levels, exact=True)
+        return tuple(round(float(level), 1) for level in levels)
+    _draw([DECAY**k for k in range(depth)], exact=how == "schedule")
+    if how != "schedule":
+        st.caption("For example; what it was in each tree stands in the Tree tab.")
+    return how
+
+
+def _draw(levels: list[float], *, exact: bool) -> None:
+    chart(
+        plotting.alpha_drawing(levels, exact=exact),
+        "α by level: " + ", ".join(f"{level:.2g}" for level in levels),
+        key="alpha_drawing",
+    )
+
+
+def row_bound(table: Table | None) -> int:
+    """What everybody may know of the number of rows; of tables that are public anyway, the next round number."""
+    n = len(table.frame) if table is not None and table.is_public else MAX_BOUND
+    default = next(bound for bound in BOUNDS if bound >= min(n, MAX_BOUND))
+    before = st.session_state.get("default_bound")
+    if before is not None and before != default and st.session_state.get("bound") == before:
+        st.session_state["bound"] = default
+    st.session_state["default_bound"] = default
+    bound = st.select_slider(
+        "At most so many rows, as everybody knows", BOUNDS, default, format_func=lambda n: f"{n:,}", key="bound",
+        bind=LINKED,
+        help="How much one row can change a question's score depends on how many others there are. The exact number is "
+        "private, so a public bound stands in for it; a lower one needs less noise, and the table must keep it.",
+    )  # fmt: skip
+    return bound if bound in BOUNDS else default
