@@ -59,6 +59,7 @@ class GreedySimulation(Simulation):
         """The first repeat's forest at one budget, leaf by leaf."""
         trace = Trace()
         forest = self._fit(epsilon, self.seed, trace)
+        assert trace.counts is not None and trace.noise is not None
         return ForestView(
             forest.trees, self.domain, trace.counts, leaf_classes(forest, trace), trace.noise, forest.leaf_values,
             forest.class_of_tree, tuple(trace.trees), self.rows.candidates.n_candidates,
@@ -72,6 +73,7 @@ class GreedySimulation(Simulation):
         """Accuracy, balanced accuracy, and share of rows in leaves whose label was flipped."""
         trace = Trace()
         forest = self._fit(epsilon, seed, trace)
+        assert trace.counts is not None and trace.noise is not None
         evidence, n_rows = trace.noise.evidence, trace.counts.sum(axis=1)
         said = evidence[np.arange(len(evidence)), leaf_classes(forest, trace)]
         flipped = n_rows[said < evidence.max(axis=1)].sum()

@@ -322,7 +322,8 @@ def as_code(settings: Settings, dataset: str | None, label: str) -> str:
     name = FORESTS[settings.kind].estimator.__name__
     arguments = [f"    {key}={_written(value)}," for key, value in settings.parameters().items()]
     if dataset:
-        lines = ["from pathlib import Path", "", f"from dpforest import {name}, load_dataset", "", f"data = load_dataset({dataset!r})"]
+        lines = ["from pathlib import Path", "", f"from dpforest import {name}, load_dataset", ""]
+        lines += [f"data = load_dataset({dataset!r})"]
         X, y, domain = "data.X", "data.y", "data.domain"
     else:
         lines = [

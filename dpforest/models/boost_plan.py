@@ -149,9 +149,9 @@ class BoostPlan:
             "beta": UNIT // GRAIN + 2,
             "leaves": UNIT if self.leaf == "counts" else 2 * GRID,
         }
-        for name in widths.keys() & paid.keys():
-            each = paid[name].epsilon_each
-            if widths[name] / each > LIMIT:
+        for name, allowance in paid.items():
+            each = allowance.epsilon_each
+            if name in widths and widths[name] / each > LIMIT:
                 raise BudgetError(
                     f"epsilon is divided into parts of {float(each):.1g} ({name}), and noise for so little cannot be "
                     "drawn exactly; use a larger epsilon, or fewer trees or levels"

@@ -1,8 +1,12 @@
 """What a greedy fit looked like from inside: for drawing, and for the curator only unless said otherwise."""
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from dpforest.leaf_noise import LeafNoise
 
 
 @dataclass
@@ -42,10 +46,10 @@ class Trace:
     trees : list of TreeTrace
     counts : int64 array of shape (n_leaves, n_classes)
         Rows fitted on in each leaf.
-    noise : object
+    noise : LeafNoise
         How its leaves may flip: see `dpforest.leaf_noise`.
     """
 
     trees: list[TreeTrace] = field(default_factory=list)
     counts: np.ndarray | None = None
-    noise: object = None
+    noise: "LeafNoise | None" = None

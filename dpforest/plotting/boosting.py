@@ -19,7 +19,8 @@ def alpha_drawing(levels: Sequence[float], *, exact: bool) -> go.Figure:
     x = list(range(len(levels)))
     fig.add_scatter(
         x=x, y=list(levels), mode="lines+markers", marker={"size": 6},
-        line={"color": PRIVATE, "width": 2, "dash": None if exact else "dot"}, hovertemplate="level %{x}: α = %{y:.2f}<extra></extra>",
+        line={"color": PRIVATE, "width": 2, "dash": None if exact else "dot"},
+        hovertemplate="level %{x}: α = %{y:.2f}<extra></extra>",
     )  # fmt: skip
     fig.update_xaxes(tickvals=x, ticktext=["root", *map(str, x[1:])], zeroline=False, showgrid=False, fixedrange=True,
                      range=[-0.3, len(levels) - 0.7])  # fmt: skip
@@ -80,9 +81,9 @@ def weight_spread(traces: Sequence[TreeTrace]) -> go.Figure:
         hovertemplate="no row can weigh more than %{y:.3f}<extra></extra>",
     )  # fmt: skip
     fig.update_xaxes(title="tree", showgrid=False, zeroline=False, fixedrange=True, dtick=max(1, len(rounds) // 10))
-    low, high = float(spread.min()), max(float(spread.max()), max(trace.bound for trace in traces))
-    pad = max(0.12 * (high - low), 0.004)
-    fig.update_yaxes(title="weight of a row", range=[low - pad, high + pad], zeroline=False, fixedrange=True)
+    least, most = float(spread.min()), max(float(spread.max()), max(trace.bound for trace in traces))
+    pad = max(0.12 * (most - least), 0.004)
+    fig.update_yaxes(title="weight of a row", range=[least - pad, most + pad], zeroline=False, fixedrange=True)
     return fig
 
 

@@ -275,8 +275,8 @@ class Ledger:
     def __str__(self) -> str:
         head = ("what", "mechanism", "sensitivity", "ε each", "times", "composition", "total")
         rows = [
-            (e.what + (f" [{e.part}]" if e.part else ""), e.mechanism, _cell(e.sensitivity), _cell(e.epsilon_each), str(e.times), e.composition,
-             _cell(e.epsilon))
+            (e.what + (f" [{e.part}]" if e.part else ""), e.mechanism, _cell(e.sensitivity), _cell(e.epsilon_each),
+             str(e.times), e.composition, _cell(e.epsilon))
             for e in self._entries
         ]  # fmt: skip
         widths = [max(len(r[i]) for r in [head, *rows]) for i in range(len(head))]

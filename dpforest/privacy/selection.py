@@ -117,9 +117,12 @@ def _inverse(scores, allowed, rate, state, out):
         for c in range(n_candidates):
             if allowed[node, c] and scores[node, c] > best:
                 best = scores[node, c]
-        total = 0.0
+        total, last, power = 0.0, best, 1.0
         for c in range(n_candidates):
-            weight[c] = np.exp(rate * (scores[node, c] - best)) if allowed[node, c] else 0.0
+            if allowed[node, c] and scores[node, c] != last:  # neighbours often have the same score
+                last = scores[node, c]
+                power = np.exp(rate * (last - best))
+            weight[c] = power if allowed[node, c] else 0.0
             total += weight[c]
         left = np.float64(word_at(state, _U(node)) >> _S11) * _UNIT * total
         chosen = -1

@@ -19,6 +19,7 @@ from dpforest.trees.layout import LEAF, NUMERIC, Trees
 Chooser = Callable[[int, np.ndarray, np.ndarray], np.ndarray]
 
 _P = np.uintp
+_BLOCK = 512  # rows
 
 
 def grow_tree(
@@ -54,9 +55,13 @@ def grow_tree(
     """
     node = np.zeros(len(bins), np.int32)
     chosen: list[np.ndarray] = []
+    histogram = np.zeros((0, int(candidates.slot[-1]), n_classes), np.int64)
     for level in range(depth):
-        histogram = np.zeros((2**level, int(candidates.slot[-1]), n_classes), np.int64)
-        fill_histogram(bins, y, weight, node, candidates.slot, histogram)
+        parents, histogram = histogram, np.zeros((2**level, *histogram.shape[1:]), np.int64)
+        if level == 0:
+            fill_histogram(bins, y, weight, node, candidates.slot, histogram)
+        else:
+            fill_children(bins, y, weight, node, candidates.slot, parents, histogram)
         picks = choose(level, histogram, undecided(candidates, chosen))
         if level:  # nothing is split below a node that was not
             picks = np.where(np.repeat(chosen[-1], 2) < 0, -1, picks)
@@ -76,28 +81,61 @@ def places_of_rows(candidates: Candidates, bins: np.ndarray, chosen: list[np.nda
 @njit(nogil=True, cache=True)
 def fill_histogram(bins, y, weight, node, slot, histogram):
     """Add the weight of each row to its bin of every feature, in the node where it is."""
-    n, m = bins.shape
-    n_slots, n_classes = histogram.shape[1], histogram.shape[2]
-    flat = histogram.reshape(histogram.size)
-    start = (slot[:m] * n_classes).astype(np.int64)
-    for i in range(n):
-        base = np.int64(node[i]) * n_slots * n_classes + y[i]
-        w = weight[i]
-        for j in range(m):
-            flat[_P(base + start[j] + np.int64(bins[i, j]) * n_classes)] += w
+    n_classes = histogram.shape[2]
+    start, flat = slot * n_classes, histogram.reshape(histogram.size)
+    for i in range(len(bins)):
+        _add_row(bins, y, weight, node, start, n_classes, i, flat)
+
+
+@njit(nogil=True, cache=True)
+def fill_children(bins, y, weight, node, slot, parents, histogram):
+    """The same on zeros, from the histogram of the level above: counts one child and subtracts to get the other."""
+    n_nodes = len(histogram)
+    seen, counted = np.zeros(n_nodes, np.int64), np.empty(n_nodes, np.uint8)
+    for i in range(0, len(node), 8):  # a guess of which child has fewer rows is enough
+        seen[node[i]] += 1
+    for p in range(0, n_nodes, 2):
+        counted[p] = seen[p] < seen[p + 1]
+        counted[p + 1] = 1 - counted[p]
+    n_classes = histogram.shape[2]
+    start, flat = slot * n_classes, histogram.reshape(histogram.size)
+    rows = np.empty(_BLOCK, np.int64)
+    for first in range(0, len(bins), _BLOCK):
+        size = 0  # rows are picked out first, as a branch on each would be guessed wrong
+        for i in range(first, min(first + _BLOCK, len(bins))):
+            rows[_P(size)] = i
+            size += counted[_P(node[i])]
+        for k in range(size):
+            _add_row(bins, y, weight, node, start, n_classes, _P(rows[k]), flat)
+    for p in range(n_nodes):
+        if not counted[p]:
+            histogram[p] = parents[p // 2] - histogram[p ^ 1]
+
+
+@njit(nogil=True, cache=True)
+def _add_row(bins, y, weight, node, start, n_classes, i, flat):
+    """`start`: where the bins of each feature stand in the counts of one node, which are `start[-1]` numbers."""
+    base = np.int64(node[i]) * start[-1] + y[i]
+    w = weight[i]
+    for j in range(bins.shape[1]):
+        flat[_P(base + start[j] + np.int64(bins[i, j]) * n_classes)] += w
 
 
 @njit(nogil=True, cache=True)
 def descend(bins, kind, feature, cut, chosen, node):
     """Move each row to the child that its answer leads to."""
-    for i in range(len(node)):
-        p = node[i]
+    n_nodes = len(chosen)
+    asks, low, high = np.zeros(n_nodes, np.int32), np.ones(n_nodes, np.int32), np.zeros(n_nodes, np.int32)
+    for p in range(n_nodes):  # bins from low to high lead to the right
         c = chosen[p]
-        right = np.int32(0)
         if c >= 0:
-            x = np.int32(bins[i, feature[c]])
-            right = np.int32(x > cut[c]) if kind[c] == NUMERIC else np.int32(x == cut[c])
-        node[i] = 2 * p + right
+            asks[p] = feature[c]
+            low[p] = cut[c] + (kind[c] == NUMERIC)
+            high[p] = 65_535 if kind[c] == NUMERIC else cut[c]
+    for i in range(len(node)):
+        p = _P(node[i])
+        x = np.int32(bins[i, _P(asks[p])])
+        node[i] = 2 * node[i] + np.int32((low[p] <= x) & (x <= high[p]))
 
 
 @njit(nogil=True, cache=True)
@@ -140,24 +178,21 @@ def as_trees(candidates: Candidates, grown: list[list[np.ndarray]], depth: int) 
 
 def _compact(candidates: Candidates, chosen: list[np.ndarray], depth: int) -> tuple[np.ndarray, ...]:
     """Kind, feature, threshold, first child and last-level place of the nodes of one tree in level order."""
-    places = [np.zeros(1, np.int64)]  # nodes of each level that are there
-    for picks in chosen:
-        split = places[-1][picks[places[-1]] >= 0]
-        places.append((2 * split[:, None] + np.arange(2)).ravel())
-    counts = [len(level) for level in places]
-    start = np.concatenate(([0], np.cumsum(counts)))
-    out = []
-    for level, here in enumerate(places):
-        picks = chosen[level][here] if level < depth else np.full(len(here), -1)
-        inner, nodes = picks >= 0, start[level] + np.arange(len(here))
-        child = np.where(inner, start[level + 1] + 2 * (np.cumsum(inner) - 1), nodes) if level < depth else nodes
-        out.append(
-            (
-                np.where(inner, candidates.kind[picks], LEAF),
-                np.where(inner, candidates.feature[picks], -1),
-                np.where(inner, candidates.threshold[picks], -1),
-                child,
-                here << (depth - level),
-            )
-        )
-    return tuple(np.concatenate(column) for column in zip(*out, strict=True))
+    n_inner = 2**depth - 1
+    picks = np.concatenate([*chosen, np.full(n_inner + 1, -1)])  # of a complete tree: i has the children 2i + 1, 2i + 2
+    there = np.ones(len(picks), bool)
+    for level in range(depth):
+        here = slice(2**level - 1, 2 ** (level + 1) - 1)
+        there[2 * here.start + 1 : 2 * here.stop + 1] = np.repeat(there[here] & (picks[here] >= 0), 2)
+    number = np.cumsum(there) - 1
+    first = np.concatenate([number[1::2], number[n_inner:]])
+    place = np.concatenate([np.arange(2**level) << (depth - level) for level in range(depth + 1)])
+    picks = picks[there]
+    inner = picks >= 0
+    return (
+        np.where(inner, candidates.kind[picks], LEAF),
+        np.where(inner, candidates.feature[picks], -1),
+        np.where(inner, candidates.threshold[picks], -1),
+        np.where(inner, first[there], number[there]),
+        place[there],
+    )

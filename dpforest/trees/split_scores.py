@@ -99,7 +99,7 @@ def _gini(total, squares):
 @njit(nogil=True, cache=True)
 def _potential_two(w0, w1, which, alpha):
     if which == 0:
-        return alpha * whole_root(w0 * w1) + (1024 - alpha) * min(w0, w1)
+        return (alpha * whole_root(w0 * w1) if alpha else 0) + (1024 - alpha) * min(w0, w1)
     if which == 1:
         return _gini(w0 + w1, w0 * w0 + w1 * w1)
     if which == 2:
@@ -115,9 +115,11 @@ def _score_two(histogram, kind, cut, first, slot, which, alpha, out):
         for s in range(slot[1]):
             t0 += h[s, 0]
             t1 += h[s, 1]
+        unsplit = -_potential_two(t0, t1, which, alpha)
         for f in range(len(first) - 1):
-            a0, a1, s = np.int64(0), np.int64(0), slot[f]
+            a0, a1, s, score = np.int64(0), np.int64(0), slot[f], unsplit
             for c in range(first[f], first[f + 1]):
+                b0, b1 = a0, a1
                 if kind[c] == 0:  # bins up to the cut
                     while s <= slot[f] + cut[c]:
                         a0 += h[s, 0]
@@ -125,8 +127,10 @@ def _score_two(histogram, kind, cut, first, slot, which, alpha, out):
                         s += 1
                 else:
                     a0, a1 = h[slot[f] + cut[c], 0], h[slot[f] + cut[c], 1]
-                left = _potential_two(a0, a1, which, alpha)
-                out[node, c] = -left - _potential_two(t0 - a0, t1 - a1, which, alpha)
+                if a0 != b0 or a1 != b1:  # else nothing new is on the left
+                    left = _potential_two(a0, a1, which, alpha)
+                    score = -left - _potential_two(t0 - a0, t1 - a1, which, alpha)
+                out[node, c] = score
 
 
 @njit(nogil=True, cache=True)

@@ -1,0 +1,128 @@
+"""Simulated releases of forests that look at the data: they are what separate fits would be."""
+
+import numpy as np
+import pytest
+
+from dpforest import (
+    BoostedForestClassifier,
+    FriedmanSchusterClassifier,
+    MajorityLabelForestClassifier,
+    MultinomialForestClassifier,
+    load_dataset,
+)
+from dpforest.greedy_tradeoff import GreedySimulation, simulation_for
+from dpforest.references import reference_accuracies
+from dpforest.tradeoff import _NOISE, Simulation, split_table
+
+FORESTS = [
+    BoostedForestClassifier(n_bound=20_000, n_estimators=3, max_depth=3),
+    BoostedForestClassifier(mode="as_published", n_estimators=2, max_depth=2),
+    MultinomialForestClassifier(n_estimators=5, max_depth=3),
+    MultinomialForestClassifier(mode="as_published", n_estimators=3),
+    FriedmanSchusterClassifier(max_depth=3),
+]
+
+
+@pytest.fixture(scope="module")
+def votes():
+    data = load_dataset("congressional_voting")
+    return data.domain, split_table(data.domain, data.X, data.y)
+
+
+@pytest.mark.parametrize("forest", FORESTS, ids=lambda f: f"{type(f).__name__} {f.mode}")
+def test_a_repeat_is_a_fit_with_its_seeds(votes, forest):
+    """The same accuracy as an estimator fitted the ordinary way on the rows fitted on, at each budget."""
+    domain, split = votes
+    simulation = GreedySimulation(forest, domain, split, epsilons=[0.5, 5.0], n_jobs=2)
+    simulation.add_repeat()
+    simulation.add_repeat()
+    labels = np.asarray(domain.classes)
+    raw = load_dataset("congressional_voting")
+    codes = domain.encode(raw.X)
+    where = {tuple(row): i for i, row in enumerate(codes)}
+    train = raw.X.iloc[[where[tuple(row)] for row in split.X_train]].reset_index(drop=True)
+    test = raw.X.iloc[[where[tuple(row)] for row in split.X_test]]
+    for e, epsilon in enumerate((0.5, 5.0)):
+        ordinary = type(forest)(**{**forest.get_params(), "epsilon": epsilon, "random_state": 1 + _NOISE,
+                                   "structure_seed": 1, "domain": domain})  # fmt: skip
+        ordinary.fit(train, labels[split.y_train])
+        accuracy = (ordinary.predict(test) == labels[split.y_test]).mean()
+        assert simulation.curve().accuracy[1, e] == pytest.approx(accuracy, abs=1e-12)
+
+
+@pytest.mark.parametrize("forest", FORESTS, ids=lambda f: f"{type(f).__name__} {f.mode}")
+def test_repeats_differ_and_more_budget_does_not_hurt_much(votes, forest):
+    simulation = GreedySimulation(forest, *votes, epsilons=[0.01, 1.0, 100.0])
+    for _ in range(6):
+        simulation.add_repeat()
+    curve = simulation.curve()
+    assert curve.accuracy.shape == (6, 3)
+    assert np.ptp(curve.accuracy[:, 0]) > 0
+    if forest.mode == "certified":  # as published an exact coefficient helps at any budget
+        assert curve.accuracy[:, 2].mean() > curve.accuracy[:, 0].mean() + 0.1
+        assert curve.accuracy[:, 2].mean() > curve.ceiling.mean() - 0.1
+    assert np.all((curve.flips >= 0) & (curve.flips <= 1))
+
+
+@pytest.mark.parametrize("forest", FORESTS, ids=lambda f: f"{type(f).__name__} {f.mode}")
+def test_the_view_is_one_forest_leaf_by_leaf(votes, forest):
+    domain, split = votes
+    simulation = GreedySimulation(forest, domain, split, epsilons=[1.0])
+    view = simulation.view(1.0)
+    view.trees.check(np.array([f.n_codes for f in domain.features]))
+    per_tree = np.add.reduceat(view.n_rows, view.trees.leaf_start[:-1])
+    if isinstance(forest, MultinomialForestClassifier):  # estimation rows of one tree, or of each
+        assert 0 < per_tree.sum() <= len(split.y_train) * view.trees.n_trees
+    else:
+        assert np.array_equal(per_tree, np.full(view.trees.n_trees, len(split.y_train)))
+    full = view.n_rows > 0
+    assert np.all(np.isfinite(view.flip[full])) and np.all(np.isnan(view.flip[~full]))
+    assert np.all((view.flip[full] >= 0) & (view.flip[full] <= 1))
+    table = view.nodes(0)
+    assert table.counts[0].sum() == per_tree[0]
+    if view.traces:
+        inner = table.trees.feature >= 0
+        assert np.all((table.probability[inner] > 0) & (table.probability[inner] <= 1 + 1e-9))
+        assert np.all((table.gain[inner] >= 0) & (table.gain[inner] <= 1))
+        assert np.isnan(table.probability[~inner]).all()
+
+
+def test_closed_form_flips_agree_with_redraws(votes):
+    """200 redraws of each leaf: within 6 binomial standard deviations and 3/200, a false alarm in 1e-8 a leaf."""
+    for forest in FORESTS:
+        view = GreedySimulation(forest, *votes, epsilons=[1.0]).view(1.0)
+        leaves = np.flatnonzero(view.n_rows)[:16]
+        p, found = view.flip[leaves], view.simulated_flip(leaves, 200)
+        assert np.all(np.abs(found - p) <= 6 * np.sqrt(p * (1 - p) / 200) + 0.015)
+
+
+def test_a_tree_of_one_class_against_the_rest_knows_two_classes():
+    data = load_dataset("zoo")
+    split = split_table(data.domain, data.X, data.y)
+    forest = BoostedForestClassifier(n_bound=1_000, n_estimators=2, max_depth=2)
+    view = GreedySimulation(forest, data.domain, split, epsilons=[1.0]).view(1.0)
+    assert view.trees.n_trees == 2 * data.domain.n_classes
+    assert view.domain_of(3).classes == (f"not {data.domain.classes[1]}", str(data.domain.classes[1]))
+    assert set(view.labels) <= {0, 1}
+
+
+def test_each_estimator_gets_the_simulation_that_suits_it(votes):
+    greedy = simulation_for(FriedmanSchusterClassifier(), *votes, epsilons=[1.0])
+    counted_once = simulation_for(MajorityLabelForestClassifier(n_estimators=2), *votes, epsilons=[1.0])
+    assert isinstance(greedy, GreedySimulation)
+    assert type(counted_once) is Simulation
+
+
+def test_references_are_scikit_learns_own(votes):
+    domain, split = votes
+    figures = reference_accuracies(domain, split)
+    assert list(figures) == ["CART", "Breiman's forest"]
+    assert all(0.9 < accuracy <= 1 for accuracy, _ in figures.values())  # published: about 0.95 on these votes
+
+
+def test_parameters_are_checked_before_anything_is_grown(votes):
+    with pytest.raises(ValueError, match="n_bound=10"):
+        GreedySimulation(BoostedForestClassifier(n_bound=10), *votes, epsilons=[1.0])
+    with pytest.raises(ValueError, match="more than a gigabyte"):
+        GreedySimulation(FriedmanSchusterClassifier(max_depth=15, n_bins=1_000), load_dataset("adult").domain, votes[1],
+                         epsilons=[1.0])  # fmt: skip

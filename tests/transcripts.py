@@ -1,0 +1,133 @@
+"""Fits whose every answer is chosen on one table and forced on its neighbour, with the likelihoods of both.
+
+A fit that loses at most epsilon makes whatever it releases at most exp(epsilon) times as likely on one table as on its
+neighbour. So: fit on one table, write down every answer (drawn from its law, or an unlikely one on purpose), fit on the
+other with the very same answers, and compare. This covers weights, bounds, sensitivities and composition at once, and
+that nothing but the data differs between the two: what else a mechanism gets must be public, and so the same.
+
+The laws are written down here once more, from the definitions of the mechanisms.
+"""
+
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from dpforest.models import boost_voices, boosting, friedman_schuster, multinomial
+from dpforest.models.greedy import GreedyClassifier, bin_rows
+from dpforest.privacy import selection
+from dpforest.privacy.ledger import BudgetError, Ledger
+from dpforest.privacy.randomness import DemoSource
+from dpforest.privacy.release import release_labels
+from dpforest.trees.forest import Forest
+
+
+@dataclass
+class Transcript:
+    """Answers, what was public when they were given, and their log-likelihood on each table that was fitted on."""
+
+    seed: int = 0
+    answers: list[np.ndarray] = field(default_factory=list)
+    public: list[tuple] = field(default_factory=list)
+    log: list[list[float]] = field(default_factory=list)
+    weights: list[list[np.ndarray]] = field(default_factory=list)
+
+    def fit(self, model: GreedyClassifier, X, y) -> Forest:
+        """The first fit gives the answers, all others repeat them. Also: all that was paid for was asked."""
+        self._rng = np.random.default_rng(self.seed)
+        self._paid: list = []
+        self.log.append([])
+        self.weights.append([])
+        rows = bin_rows(model.domain, X, np.asarray(y, np.int32), X.index.to_numpy(), model.n_bins)
+        with ExitStack() as stack:
+            for target, name, mine in (
+                (selection, "choose", self._choose),
+                (boost_voices, "noisy_table", self._noisy_table),
+                (friedman_schuster, "noisy_table", self._noisy_table),
+                (multinomial, "release_labels", self._labels),
+                (boosting, "grow_tree", self._grow_tree(boosting.grow_tree)),
+                (Ledger, "charge", self._charge(Ledger.charge)),
+            ):
+                stack.enter_context(patch.object(target, name, mine))
+            forest = model.fit_binned(model.domain, rows)
+        assert len(self.log[-1]) == len(self.answers), "the other table was asked another number of questions"
+        for allowance in self._paid:
+            with pytest.raises(BudgetError, match="Everything that was paid for has been asked"):
+                allowance.use()
+        return forest
+
+    @property
+    def losses(self) -> np.ndarray:
+        """Log-ratio of the likelihoods of each answer on the first and on the last table."""
+        return np.array(self.log[0]) - np.array(self.log[-1])
+
+    def _answer(self, public: tuple, new, log_likelihood) -> np.ndarray:
+        at = len(self.log[-1])
+        if len(self.log) == 1:
+            self.answers.append(new())
+            self.public.append(public)
+        assert public == self.public[at], "what should be public depends on the data"
+        self.log[-1].append(float(log_likelihood(self.answers[at])))
+        return self.answers[at].copy()
+
+    def _choose(self, scores, allowed, sensitivity, allowance, source, *, key=0):
+        each = allowance.use()
+        coarse, width = selection.coarsened(scores, sensitivity)
+        rate = float(selection.rate_of(each, width))
+        log_law = _softmax(np.where(allowed, rate * (coarse - coarse.max(axis=1, keepdims=True)), -np.inf))
+
+        def new():
+            likely = (log_law + self._rng.gumbel(size=scores.shape)).argmax(axis=1)
+            other = np.where(allowed, self._rng.random(scores.shape), -1).argmax(axis=1)
+            return np.where(self._rng.random(len(scores)) < 0.5, likely, other)
+
+        public = ("choice", allowed.tobytes(), int(sensitivity), each, key)
+        return self._answer(public, new, lambda chosen: log_law[np.arange(len(scores)), chosen].sum())
+
+    def _noisy_table(self, table, sensitivity, allowance, source, *, key=0):
+        each = allowance.use()
+        scale = float(sensitivity / each)
+        assert table.min(initial=0) >= 0
+
+        def new():
+            noise = self._rng.laplace(size=table.shape) * scale * self._rng.choice([0.1, 1, 4])
+            return table + np.rint(noise).astype(np.int64)
+
+        public = ("noise", table.shape, int(sensitivity), each, key)
+        return self._answer(public, new, lambda noisy: -np.abs(noisy - table).sum() / scale)
+
+    def _labels(self, counts, *, source, **how):
+        release_labels(counts, source=DemoSource(0), **how)  # pays
+        trees = how["n_trees"] if how["partition"] == "shared" else 1
+        rate = float(how["epsilon"]) / (1 if how["neighbours"] == "add-remove" else 2) / trees
+        log_law = _softmax(rate * (counts - counts.max(axis=1, keepdims=True)))
+        assert how["mechanism"] == "exponential"
+
+        def new():
+            return self._rng.integers(0, counts.shape[1], len(counts)).astype(np.uint8)
+
+        public = ("labels", counts.shape, how["epsilon"])
+        return self._answer(public, new, lambda labels: log_law[np.arange(len(counts)), labels].sum())
+
+    def _grow_tree(self, real):
+        def grow_tree(candidates, bins, y, weight, **how):
+            self.weights[-1].append(weight.copy())
+            return real(candidates, bins, y, weight, **how)
+
+        return grow_tree
+
+    def _charge(self, real):
+        def charge(ledger, what, *arguments, **more):
+            allowance = real(ledger, what, *arguments, **more)
+            if "label of each leaf" not in what:  # paid for and drawn in one go
+                self._paid.append(allowance)
+            return allowance
+
+        return charge
+
+
+def _softmax(log_weight: np.ndarray) -> np.ndarray:
+    """Logarithms of probabilities, rows of weights whose largest is near 1."""
+    return log_weight - np.log(np.exp(log_weight).sum(axis=1, keepdims=True))
