@@ -12,6 +12,11 @@ TREES = 100
 DEPTH = 10
 EPSILON = 1.0
 
+# Of boosted trees.
+ROUNDS = 20
+ROUND_DEPTH = 6
+BINS = 50
+
 Bounds = tuple[np.ndarray, np.ndarray]
 
 
@@ -49,6 +54,61 @@ def _counts(bounds: Bounds, n_jobs: int) -> Any:
     )
 
 
+def _boosted(random_state: int | None, **parameters: Any) -> Callable:
+    def make(bounds: Bounds, n_jobs: int) -> Any:
+        from dpforest import BoostedForestClassifier
+
+        return BoostedForestClassifier(
+            epsilon=EPSILON,
+            n_estimators=ROUNDS,
+            max_depth=ROUND_DEPTH,
+            n_bins=BINS,
+            neighbours="replace-one",
+            domain=public_domain(bounds),
+            random_state=random_state,
+            n_jobs=n_jobs,
+            **parameters,
+        )
+
+    return make
+
+
+def _multinomial(random_state: int | None, **parameters: Any) -> Callable:
+    def make(bounds: Bounds, n_jobs: int) -> Any:
+        from dpforest import MultinomialForestClassifier
+
+        common = {"n_estimators": TREES, "domain": public_domain(bounds), "random_state": random_state}
+        return MultinomialForestClassifier(n_jobs=n_jobs, **{"epsilon": EPSILON, **common, **parameters})
+
+    return make
+
+
+def _hist_gradient_boosting(bounds: Bounds, n_jobs: int) -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    return HistGradientBoostingClassifier(  # takes OMP_NUM_THREADS threads, whatever n_jobs
+        max_iter=ROUNDS, max_depth=ROUND_DEPTH, max_leaf_nodes=None, max_bins=BINS, early_stopping=False
+    )
+
+
+def _explainable_boosting(bounds: Bounds, n_jobs: int) -> Any:
+    from interpret.privacy import DPExplainableBoostingClassifier
+
+    pairs = dict(enumerate(zip(*(bound.tolist() for bound in bounds), strict=True)))
+    return DPExplainableBoostingClassifier(
+        epsilon=EPSILON, feature_types=["continuous"] * len(pairs), privacy_bounds=pairs, n_jobs=n_jobs
+    )
+
+
+def _random_forest(max_depth: int | None) -> Callable:
+    def make(bounds: Bounds, n_jobs: int) -> Any:
+        from sklearn.ensemble import RandomForestClassifier
+
+        return RandomForestClassifier(n_estimators=TREES, max_depth=max_depth, n_jobs=n_jobs)
+
+    return make
+
+
 def _diffprivlib(bounds: Bounds, n_jobs: int) -> Any:
     from diffprivlib import BudgetAccountant
     from diffprivlib.models import RandomForestClassifier
@@ -78,4 +138,16 @@ CONTENDERS: dict[str, Callable] = {
     "counts": _counts,  # RandomDecisionForestClassifier, every row in every tree
     "diffprivlib": _diffprivlib,
     "ExtraTrees": _extra_trees,
+    "boosted": _boosted(None),
+    "boosted demo": _boosted(0),
+    "boosted calibrated": _boosted(0, alpha="noisy"),
+    "HistGradientBoosting": _hist_gradient_boosting,
+    "DPExplainableBoosting": _explainable_boosting,
+    "multinomial": _multinomial(None),
+    "multinomial demo": _multinomial(0),
+    "multinomial shared": _multinomial(None, partition="shared"),
+    "multinomial shared demo": _multinomial(0, partition="shared"),
+    "multinomial published": _multinomial(0, mode="as_published", epsilon=None),
+    "RandomForest": _random_forest(None),
+    "RandomForest of depth 4": _random_forest(4),
 }

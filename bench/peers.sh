@@ -1,8 +1,16 @@
 #!/bin/sh
-# Make the peers' environment: diffprivlib 0.6.6 cannot be imported beside scikit-learn 1.9, so it gets one of its own.
+# Make the environment of a peer, `peers.sh diffprivlib` or `peers.sh interpret`. diffprivlib 0.6.6 cannot be imported
+# beside scikit-learn 1.9; interpret-core can, but nothing else here needs it.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-venv="$here/.venv-diffprivlib"
-[ -x "$venv/bin/python" ] || "${PYTHON:-python3}" -m venv "$venv"
-"$venv/bin/pip" install --quiet --disable-pip-version-check diffprivlib==0.6.6 scikit-learn==1.8.0 numpy==2.4.6
-"$venv/bin/python" -c "import diffprivlib.models"
+venv="$here/.venv-$1"
+case $1 in
+    diffprivlib) packages="diffprivlib==0.6.6 scikit-learn==1.8.0" module=diffprivlib.models ;;
+    interpret) packages="interpret-core==0.7.8 scikit-learn==1.9.1" module=interpret.privacy ;;
+    *) echo "unknown peer: $1" >&2; exit 1 ;;
+esac
+trap 'rm -rf "$venv"; exit 1' EXIT
+"${PYTHON:-python3}" -m venv "$venv"
+"$venv/bin/pip" install --quiet --disable-pip-version-check $packages numpy==2.4.6
+"$venv/bin/python" -c "import $module"
+trap - EXIT

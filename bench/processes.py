@@ -9,19 +9,26 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-PEER_PYTHON = HERE / ".venv-diffprivlib" / "bin" / "python"
+# Peers that live in environments of their own.
+PEER_PYTHON = {
+    "diffprivlib": HERE / ".venv-diffprivlib" / "bin" / "python",
+    "DPExplainableBoosting": HERE / ".venv-interpret" / "bin" / "python",
+}
 ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
 
 
-def make_peers() -> None:
-    """Create the peers' environment where there is none."""
-    if not PEER_PYTHON.exists():
-        print("making bench/.venv-diffprivlib ...", flush=True)
-        subprocess.run([HERE / "peers.sh"], check=True, env={**os.environ, "PYTHON": sys.executable})
+def make_peer(who: str) -> bool:
+    """Create a peer's environment where there is none; False if that failed."""
+    if PEER_PYTHON[who].exists():
+        return True
+    venv = PEER_PYTHON[who].parent.parent
+    print(f"making bench/{venv.name} ...", flush=True)
+    command = [HERE / "peers.sh", venv.name.removeprefix(".venv-")]
+    return subprocess.run(command, env={**os.environ, "PYTHON": sys.executable}).returncode == 0
 
 
 def python_of(who: str) -> str:
-    return str(PEER_PYTHON) if who == "diffprivlib" else sys.executable
+    return str(PEER_PYTHON.get(who, sys.executable))
 
 
 def environment(**more: str) -> dict[str, str]:

@@ -15,19 +15,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from app_latency import app_latency
+from greedy_suite import GREEDY_SUITES
 from measure import FULL, QUICK, Effort, Results
-from processes import HERE, ONE_THREAD, ROOT, ask, make_peers, python_of
+from processes import HERE, ONE_THREAD, PEER_PYTHON, ROOT, ask, make_peer, python_of
 from suites import SUITES
 
-ALL = {**SUITES, "app": app_latency}
-LIBRARIES = ("numpy", "numba", "scipy", "sklearn", "pandas", "diffprivlib")
+ALL = {**SUITES, "app": app_latency, **GREEDY_SUITES}
+LIBRARIES = ("numpy", "numba", "scipy", "sklearn", "pandas", "diffprivlib", "interpret")
 
 
 def main() -> None:
     arguments = _arguments()
     os.environ.update(ONE_THREAD)
     sys.path.insert(0, str(ROOT))
-    make_peers()
+    if not make_peer("diffprivlib"):
+        sys.exit("diffprivlib could not be installed")
     effort = QUICK if arguments.quick else FULL
     results, start, load = Results(), time.perf_counter(), os.getloadavg()[0]
     out = arguments.out or HERE
@@ -47,7 +49,7 @@ def _merged(content: dict, out: Path) -> dict:
     before = json.loads((out / "results.json").read_text())
     measured = {figure["item"] for figure in content["figures"]}
     kept = [figure for figure in before["figures"] if figure["item"] not in measured]
-    figures = sorted([*kept, *content["figures"]], key=lambda figure: figure["item"])
+    figures = sorted([*kept, *content["figures"]], key=lambda figure: int(figure["item"].split()[0]))
     old = {key: {**before[key], **content[key]} for key in ("samples", "medians")}
     return {**content, **old, "figures": figures}
 
@@ -79,7 +81,11 @@ def _about(quick: bool, effort: Effort) -> dict:
         "quick": quick,
         "effort": vars(effort),
         "machine": {"cpu": _cpu(), "cores": os.cpu_count(), "system": platform.platform()},
-        "versions": {who: ask(python_of(who), versions) for who in ("dpforest", "diffprivlib")},
+        "versions": {
+            who: ask(python_of(who), versions)
+            for who in ("dpforest", *PEER_PYTHON)
+            if who not in PEER_PYTHON or PEER_PYTHON[who].exists()
+        },
     }
 
 
@@ -115,7 +121,16 @@ seed. Goals are for wall time; ratios of processor time, which feel other progra
 
 - *labels*: `MajorityLabelForestClassifier`, each row in one tree, as in diffprivlib's `RandomForestClassifier`
 - *labels shared*: the same, every row in every tree
-- *counts*: `RandomDecisionForestClassifier`, every row in every tree, as in `ExtraTreesClassifier(max_features=1)`"""
+- *counts*: `RandomDecisionForestClassifier`, every row in every tree, as in `ExtraTreesClassifier(max_features=1)`
+
+From item 10 on: the forests that look at the data, on the bundled table "magic" (19,020 rows, 10 features), or on
+uniform rows with 10 features.
+
+- *boosted*: `BoostedForestClassifier`, 20 trees of depth 6, 50 bins; *calibrated* with `alpha="noisy"`, a seed's noise
+- *HistGradientBoosting*: scikit-learn's with as many trees, depth and bins, not private
+- *DPExplainableBoosting*: interpret's with its defaults, (1, 10⁻⁵)-private
+- *multinomial*: `MultinomialForestClassifier`, 100 trees of depth 4, or *as published*, without privacy or limit
+- *RandomForest*: scikit-learn's with 100 trees"""
 
 
 def _command(quick: bool) -> str:
@@ -128,11 +143,13 @@ def _command(quick: bool) -> str:
 
 def _machine(content: dict) -> str:
     machine, ours, peer = content["machine"], content["versions"]["dpforest"], content["versions"]["diffprivlib"]
+    found = content["versions"].get("DPExplainableBoosting")
+    interpret = f", interpret-core {found['interpret']} in another" if found else ""
     return (
         f"{content['date'][:10]}, {machine['cores']} cores of {machine['cpu']}, load before the run "
         f"{content['load_before']:.1f}. Python {ours['python']}, numpy {ours['numpy']}, numba {ours['numba']}, "
         f"scikit-learn {ours['sklearn']}; diffprivlib {peer['diffprivlib']} with scikit-learn {peer['sklearn']} in an "
-        "environment of its own."
+        f"environment of its own{interpret}."
     )
 
 

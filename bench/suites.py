@@ -1,4 +1,4 @@
-"""The eight measurements. Each takes the results, a folder with tables, and how much to do."""
+"""The first eight measurements (the others: `app_latency`, `greedy_suite`). Each takes the results, a folder with tables, and how much to do."""
 
 import tempfile
 import time
@@ -158,6 +158,11 @@ def _release(counts: np.ndarray, mechanism: str, partition: str, epsilon: Fracti
 
 
 def compile_time(results: Results, folder: Path, effort: Effort) -> None:
+    """Of the first forest, on the small table."""
+    starts(results, "8 compile time", "labels", write_table(folder, effort.small), effort)
+
+
+def starts(results: Results, item: str, who: str, tables: tuple[Path, Path], effort: Effort) -> None:
     """Import, first fit and first prediction in a new process: compiled code not cached, then cached."""
     program = f"""
 import json, sys, time
@@ -166,10 +171,10 @@ start = time.perf_counter()
 import numpy as np, dpforest
 from contenders import CONTENDERS
 imported = time.perf_counter()
-X, y = np.load({str(write_table(folder, effort.small)[0])!r}), np.load({str(write_table(folder, effort.small)[1])!r})
+X, y = np.load({str(tables[0])!r}), np.load({str(tables[1])!r})
 bounds = X.min(axis=0), X.max(axis=0)
 ready = time.perf_counter()
-model = CONTENDERS["labels"](bounds, 1).fit(X, y)
+model = CONTENDERS[{who!r}](bounds, 1).fit(X, y)
 fitted = time.perf_counter()
 model.predict(X)
 print(json.dumps([imported - start, fitted - ready, time.perf_counter() - fitted]))
@@ -177,14 +182,14 @@ print(json.dumps([imported - start, fitted - ready, time.perf_counter() - fitted
     for _ in range(max(1, effort.slow_rounds // 2)):
         with tempfile.TemporaryDirectory() as cache:
             for state in ("cold", "warm"):
-                took = ask(python_of("labels"), program, NUMBA_CACHE_DIR=cache)
+                took = ask(python_of(who), program, NUMBA_CACHE_DIR=cache)
                 for what, value in zip(("import", "first fit", "first prediction"), took, strict=True):
-                    results.add(f"{state} {what}", value)
+                    results.add(f"{state} {what}, {who}", value)
     for state in ("cold", "warm"):
-        parts = [f"{state} {what}" for what in ("import", "first fit", "first prediction")]
-        detail = ", ".join(f"{part.removeprefix(state + ' ')} {seconds(results.median(part))}" for part in parts)
-        total = sum(results.median(part) for part in parts)
-        results.figure("8 compile time", f"{state} start", total, "s", None, detail)
+        parts = {what: results.median(f"{state} {what}, {who}") for what in ("import", "first fit", "first prediction")}
+        detail = ", ".join(f"{what} {seconds(value)}" for what, value in parts.items())
+        total = sum(parts.values())
+        results.figure(item, f"{state} start", total, "s", None, detail)
 
 
 def asks(results: Results, name: str, worker: Worker, do: str, who: str, n_jobs: int = 1) -> Callable[[], float]:

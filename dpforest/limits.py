@@ -25,5 +25,5 @@ MAX_UPLOAD_MB: Final = 200
 
 MIN_ROWS: Final = 2
 MAX_LEAF: Final = 1e6  # that a leaf of a boosted tree adds to a score
-MAX_BOUND: Final = 2**21  # rows of a table whose weights are summed in 1/1024 and multiplied in 64 bits
+MAX_BOUND: Final = 2_000_000  # rows: their weights, in 1/1024, are summed in 31 bits and multiplied in 62
 MANY_DISTINCT: Final = 0.9  # a text column with this share of different values names rows rather than describes them

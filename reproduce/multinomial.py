@@ -1,7 +1,7 @@
 """Accuracies of the multinomial random forest without privacy, as in the paper's table 1.
 
 Bai, Li, Li, Yang, Jiang and Xia, *Multinomial random forest* (arXiv 1903.04003): 10 repetitions of 10-fold
-cross-validation on plain shuffled folds, 100 trees, at least 5 estimation rows, B1 = B2 = 10, B3 infinite, Gini.
+cross-validation on plain shuffled folds, 100 trees, k = 5, B1 = B2 = 10, B3 infinite, Gini.
 
 Run it with ``python -m reproduce.multinomial``; it writes ``multinomial_results.json`` and ``.md`` beside this file.
 """

@@ -227,7 +227,7 @@ def test_equal_decreases_are_drawn_uniformly_and_ties_at_the_top_share():
     for temperature in (0, 10, INFINITY):
         assert selection_probabilities([0.1, 0.1 + 1e-16, 0.1, 0.1], temperature).tolist() == [0.25] * 4
         assert selection_probabilities([0.3], temperature).tolist() == [1]
-    assert selection_probabilities([0.2, 0.1, 0.2], INFINITY).tolist() == [0.5, 0, 0.5]
+    assert selection_probabilities([0.2, 0.1, 0.2 + 1e-15], INFINITY).tolist() == [0.5, 0, 0.5]
 
 
 @pytest.mark.parametrize("n_features", [2, 4, 18, 30, 1558])

@@ -63,7 +63,7 @@ class BoostedForestClassifier(GreedyClassifier):
     calibration_share : float, default=0.05
         Share of the former that alpha="noisy" takes.
     n_bound : int or None, default=None
-        Public bound on the number of rows, on which the noise under add-remove depends. None: 2,097,152, the most that
+        Public bound on the number of rows, on which the noise under add-remove depends. None: 2,000,000, the most that
         can be weighed. Under replace-one the number of rows itself is public.
     neighbours : {"add-remove", "replace-one"}, default="add-remove"
     mode : {"certified", "as_published"}, default="certified"

@@ -42,7 +42,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
     n_bins : int, default=10
         Parts into which the public range of a numeric attribute is cut.
     n_bound : int or None, default=None
-        Public bound on the number of rows, for criterion="entropy" under add-remove. None: 2,097,152.
+        Public bound on the number of rows, for criterion="entropy" under add-remove. None: 2,000,000.
     neighbours : {"add-remove", "replace-one"}, default="add-remove"
     mode : {"certified", "as_published"}, default="certified"
         As published, the same in floating point with the paper's budget.
