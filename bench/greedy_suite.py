@@ -40,7 +40,7 @@ def write_rows(folder: Path, n: int) -> tuple[Path, Path]:
 
 
 def boosted_trees(results: Results, folder: Path, effort: Effort) -> None:
-    """Boosted trees with noise from a seed, then with exact noise, beside gradient boosting with and without privacy."""
+    """Boosted trees, with noise from a seed and exact, beside gradient boosting with and without privacy."""
     contenders = [*BOOSTED, BY_HIST]
     if make_peer(BY_EXPLAINABLE):
         contenders.append(BY_EXPLAINABLE)
@@ -84,7 +84,7 @@ def time_per_row(results: Results, folder: Path, effort: Effort) -> None:
             worker = stack.enter_context(Worker(python_of(who), *write_rows(folder, n)))
             worker("warm", who=who)
             runs[name] = asks(results, name, worker, "fit", who)
-        interleave(results, runs, effort.slow_rounds)
+        interleave(results, runs, effort.rounds)
     took = [results.median(name) for name in names.values()]
     for n, value in zip(sizes, took, strict=True):
         what = f"fit, {who}, {n:,} rows"

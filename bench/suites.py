@@ -1,4 +1,4 @@
-"""The first eight measurements (the others: `app_latency`, `greedy_suite`). Each takes the results, a folder with tables, and how much to do."""
+"""The first eight measurements. Each takes the results, a folder with tables, and how much to do."""
 
 import tempfile
 import time

@@ -108,6 +108,28 @@ def test_the_builder_agrees_with_its_twin(kinds, missing, n_bins, n_classes, n, 
     assert np.array_equal(table, expected)
 
 
+@pytest.mark.parametrize(
+    "n", [1, 7, 8, 9, 511, 512, 513, 1_030, pytest.param(5_000, marks=pytest.mark.skipif(not JIT, reason="slow"))]
+)
+@pytest.mark.parametrize("skip", [0.0, 0.4])
+def test_children_that_are_counted_and_children_that_are_left_over(n, skip):
+    """What the chooser sees on every level, counted afresh by numpy: rows in one or several blocks, sorted or not."""
+    domain = with_missing(public_domain(None, 3, 1, n_classes=3), 0)
+    candidates = public_candidates(domain, 3)
+    codes, y, weight = random_rows(domain, n, n)
+    bins = bin_codes(domain, codes, 3)
+    for order in (np.arange(n), np.argsort(codes[:, 0], kind="stable")):
+        choose, shown = any_test(n, skip=skip)
+        mine, label, w = bins[order], y[order], weight[order]
+        chosen, _ = grow_tree(candidates, mine, label, w, n_classes=3, depth=5, choose=choose)
+        for level, (histogram, _) in enumerate(shown):
+            node = places_of_rows(candidates, mine, chosen[:level])
+            expected = np.zeros_like(histogram)
+            for j, start in enumerate(candidates.slot[:-1]):
+                np.add.at(expected, (node, start + mine[:, j].astype(int), label), w)
+            assert np.array_equal(histogram, expected)
+
+
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(
     kinds=KINDS,

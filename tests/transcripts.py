@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 from unittest.mock import patch
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from dpforest.domain import Domain
 from dpforest.models import boost_voices, boosting, friedman_schuster, multinomial
 from dpforest.models.greedy import GreedyClassifier, bin_rows
 from dpforest.privacy import selection
@@ -26,9 +28,21 @@ from dpforest.trees.forest import Forest
 
 @dataclass
 class Transcript:
-    """Answers, what was public when they were given, and their log-likelihood on each table that was fitted on."""
+    """Answers, what was public when they were given, and their log-likelihood on each table that was fitted on.
+
+    Parameters
+    ----------
+    seed : int
+        Of the answers.
+    split : int, optional
+        The candidate that every node gets. Without it, likely ones and any.
+    far : array, optional
+        Signs of noise that is far out, for each column of a table. Without it, noise as it is drawn, smaller or larger.
+    """
 
     seed: int = 0
+    split: int | None = None
+    far: np.ndarray | None = None
     answers: list[np.ndarray] = field(default_factory=list)
     public: list[tuple] = field(default_factory=list)
     log: list[list[float]] = field(default_factory=list)
@@ -79,6 +93,8 @@ class Transcript:
         log_law = _softmax(np.where(allowed, rate * (coarse - coarse.max(axis=1, keepdims=True)), -np.inf))
 
         def new():
+            if self.split is not None:
+                return np.full(len(scores), self.split)
             likely = (log_law + self._rng.gumbel(size=scores.shape)).argmax(axis=1)
             other = np.where(allowed, self._rng.random(scores.shape), -1).argmax(axis=1)
             return np.where(self._rng.random(len(scores)) < 0.5, likely, other)
@@ -92,8 +108,10 @@ class Transcript:
         assert table.min(initial=0) >= 0
 
         def new():
-            noise = self._rng.laplace(size=table.shape) * scale * self._rng.choice([0.1, 1, 4])
-            return table + np.rint(noise).astype(np.int64)
+            noise = self._rng.laplace(size=table.shape) * self._rng.choice([0.1, 1, 4])
+            if self.far is not None:
+                noise = np.broadcast_to(20.0 * self.far[: table.shape[1]], table.shape)
+            return table + np.rint(noise * scale).astype(np.int64)
 
         public = ("noise", table.shape, int(sensitivity), each, key)
         return self._answer(public, new, lambda noisy: -np.abs(noisy - table).sum() / scale)
@@ -131,3 +149,20 @@ class Transcript:
 def _softmax(log_weight: np.ndarray) -> np.ndarray:
     """Logarithms of probabilities, rows of weights whose largest is near 1."""
     return log_weight - np.log(np.exp(log_weight).sum(axis=1, keepdims=True))
+
+
+def random_table(domain: Domain, n: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
+    """Rows that mean nothing, so that every answer is as likely as the noise makes it."""
+    rng = np.random.default_rng(seed)
+    columns = {f.name: rng.choice(f.categories, n) if f.categories else rng.random(n) for f in domain.features}
+    return pd.DataFrame(columns), rng.integers(0, domain.n_classes, n)
+
+
+def neighbour(domain: Domain, X: pd.DataFrame, y: np.ndarray, neighbours: str, row: int) -> tuple:
+    """The same table without a row, or with another row in its place; the other rows keep their ids."""
+    if neighbours == "add-remove":
+        return X.drop(index=row), np.delete(y, row)
+    other, label = random_table(domain, 1, 1_000 + row)
+    X, y = X.copy(), y.copy()
+    X.iloc[row], y[row] = other.iloc[0], label[0]
+    return X, y

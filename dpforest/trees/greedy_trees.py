@@ -133,9 +133,9 @@ def descend(bins, kind, feature, cut, chosen, node):
             low[p] = cut[c] + (kind[c] == NUMERIC)
             high[p] = 65_535 if kind[c] == NUMERIC else cut[c]
     for i in range(len(node)):
-        p = _P(node[i])
-        x = np.int32(bins[i, _P(asks[p])])
-        node[i] = 2 * node[i] + np.int32((low[p] <= x) & (x <= high[p]))
+        here = _P(node[i])
+        x = np.int32(bins[i, _P(asks[here])])
+        node[i] = 2 * node[i] + np.int32((low[here] <= x) & (x <= high[here]))
 
 
 @njit(nogil=True, cache=True)

@@ -2,8 +2,8 @@
 
 The score of a split is minus the sum over its two children of a potential g. Every potential here grows, or stays, when
 a row is added to a child, and by at most a known amount; so a row moves all scores of its node the same way. Scores are
-on a grid of 1/1024 (weights already are), rounded once so that both facts stay exactly true; `sensitivity` says by how
-much the largest score can change, in grid steps (docs/PAPERS.md).
+on a grid of 1/1024 (weights already are), rounded once so that both facts stay exactly true (of entropy: within two
+steps); `sensitivity` says by how much scores can change, in grid steps (docs/PRIVACY.md).
 
 ============ =================================================== ==========================================
 criterion    potential of a child with class weights w, W = Σ w  most that a row of weight u adds, n rows

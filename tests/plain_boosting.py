@@ -1,0 +1,104 @@
+"""Boosting by the Mα-loss without privacy, written once more: rows as masks, weights as floats, nothing shared.
+
+R. Nock, W. Henecka, "Boosted and differentially private ensembles of decision trees" (2020), sections 4 and 5.
+"""
+
+import numpy as np
+
+
+def potential(w1: float, w0: float, alpha: float) -> float:
+    """Half of the leaf's share in the loss."""
+    return alpha * np.sqrt(w1 * w0) + (1 - alpha) * min(w1, w0)
+
+
+def link(u: float, alpha: float) -> float:
+    u = min(max(u, 1e-4), 1 - 1e-4)
+    return alpha * (2 * u - 1) / np.sqrt(u * (1 - u)) + 2 * (1 - alpha) * np.sign(u - 0.5)
+
+
+def inverse_link(z: float, alpha: float) -> float:
+    beyond = abs(z) / 2 - (1 - alpha)
+    return 0.5 if beyond <= 0 else 0.5 * (1 + np.sign(z) * beyond / np.sqrt(alpha**2 + beyond**2))
+
+
+def public_tests(domain, n_bins: int) -> list[tuple]:
+    """(feature, kind, value): "is it at least this?" and "is it this one?"."""
+    out = []
+    for j, feature in enumerate(domain.features):
+        if feature.kind == "numeric":
+            out += [(j, "least", k / n_bins) for k in range(1, n_bins)]
+        elif len(feature.categories) == 2:
+            out.append((j, "is", feature.categories[1]))
+        else:
+            out += [(j, "is", category) for category in feature.categories]
+    return out
+
+
+def answers(tests: list[tuple], X) -> np.ndarray:
+    columns = [X.iloc[:, j].to_numpy() for j, _, _ in tests]
+    return np.array([x >= v if kind == "least" else x == v for x, (_, kind, v) in zip(columns, tests, strict=True)])
+
+
+def undecided(tests: list[tuple], left: list[int], chosen: int, domain) -> tuple[list[int], list[int]]:
+    """Tests that are worth asking of those who said no, and of those who said yes."""
+    j, kind, value = tests[chosen]
+    others = [c for c in left if tests[c][0] != j]
+    own = [c for c in left if tests[c][0] == j and c != chosen]
+    if kind == "least":
+        no, yes = [c for c in own if tests[c][2] < value], [c for c in own if tests[c][2] > value]
+    else:
+        no, yes = own if len(own) > 1 else [], []  # of a single category that is left, the answer is known
+    everything = list(range(len(tests)))
+    return sorted(others + no) or everything, sorted(others + yes) or everything
+
+
+def boost(X, y, domain, *, n_bins: int, depth: int, n_trees: int, alpha, alpha_link: float, grid: bool = True):
+    """Leaf of each row in each tree, and the margin H of each row.
+
+    Parameters
+    ----------
+    alpha : float or None
+        None: objective calibration, the error of the tree so far over that of its root.
+    grid : bool
+        Weights in 1/1024, as releases have them.
+    """
+    tests = public_tests(domain, n_bins)
+    said, sign, margin, leaf_of = answers(tests, X), 2 * y - 1, np.zeros(len(y)), []
+    for _ in range(n_trees):
+        w = np.array([inverse_link(-s * h, alpha_link) for s, h in zip(sign, margin, strict=True)])
+        w = np.rint(1024 * w) / 1024 if grid else w
+
+        def weights(rows, w=w):
+            return w[rows & (y == 1)].sum(), w[rows & (y == 0)].sum()
+
+        level, leaves = [(np.ones(len(y), bool), list(range(len(tests))))], []
+        root_error = error = min(weights(level[0][0]))
+        for _ in range(depth):
+            below = []
+            for rows, left in level:
+                share = alpha if alpha is not None else error / root_error
+                share = round(1024 * share) / 1024
+                if min(weights(rows)) == 0:
+                    leaves.append(rows)
+                    continue
+                sides = [(rows & ~said[c], rows & said[c]) for c in left]
+                costs = [sum(potential(*weights(side), share) for side in pair) for pair in sides]
+                best = int(np.argmin(np.round(costs, 9)))  # the first of equals
+                error += sum(min(weights(side)) for side in sides[best]) - min(weights(rows))
+                below += zip(sides[best], undecided(tests, left, left[best], domain), strict=True)
+            level = below
+        leaves += [rows for rows, _ in level]
+        value, place = np.zeros(len(y)), np.zeros(len(y), int)
+        for number, rows in enumerate(leaves):
+            w1, w0 = weights(rows)
+            value[rows], place[rows] = link(w1 / (w1 + w0) if w1 + w0 else 0.5, alpha_link), number
+        most = np.abs(value).max()
+        beta = alpha_link / most**2 / len(y) * (w * sign * value).sum() if most else 0.0
+        margin = margin + beta * value
+        leaf_of.append(place)
+    return leaf_of, margin
+
+
+def same_parts(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two numberings part the rows alike."""
+    return len(set(zip(a, b, strict=True))) == len(set(a)) == len(set(b))

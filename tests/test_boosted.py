@@ -1,0 +1,522 @@
+"""Boosted private trees: every budget exact, every release within it, the paper's leak shown, the twin what it should be.
+
+Statistical tests have fixed seeds; over seeds each would raise a false alarm with probability at most 1e-6.
+"""
+
+import base64
+import itertools
+import json
+import math
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import plain_boosting
+import pytest
+from conftest import public_domain
+from sklearn.base import clone
+from transcripts import Transcript, neighbour, random_table
+
+from dpforest import BoostedForestClassifier, ReleasedForest
+from dpforest.models.boosting import UNIT
+from dpforest.models.greedy import bin_rows
+from dpforest.models.trace import Trace
+from dpforest.privacy import published
+from dpforest.privacy.ledger import BudgetError
+from dpforest.trees.forest import CuratorForest, ForestFormatError
+
+DOMAINS = {k: public_domain(None, 3, n_classes=k) for k in (2, 3)}
+DOMAIN = DOMAINS[2]
+ALPHAS = (0.0, 0.3, (1.0, 0.3), "schedule", "noisy", "carried")
+LEAVES = (
+    ("counts", "post"),
+    ("counts", "one"),
+    ("counts", "laplace"),
+    ("range", "one"),
+    ("range", "laplace"),
+    ("range", "folded"),
+)
+RELATIONS = ("add-remove", "replace-one")
+CHOICES = [
+    (alpha, leaf, beta)
+    for alpha, (leaf, beta) in itertools.product(ALPHAS, LEAVES)
+    if alpha != "carried" or leaf == "counts"
+]
+every_choice = pytest.mark.parametrize(("alpha", "leaf", "beta"), CHOICES)
+every_relation = pytest.mark.parametrize("neighbours", RELATIONS)
+
+
+def booster(**parameters) -> BoostedForestClassifier:
+    small = {"domain": DOMAIN, "n_estimators": 3, "max_depth": 2, "n_bins": 4, "n_bound": 1_000}
+    return BoostedForestClassifier(**{**small, **parameters})
+
+
+def separable(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    X = np.random.default_rng(seed).random((n, 2))
+    return X, (X[:, 0] + X[:, 1] / 2 > 0.75).astype(int)
+
+
+# ---------------------------------------------------------------- what is paid
+
+
+@every_choice
+@every_relation
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_entries_sum_to_epsilon_and_a_preview_knows_them(alpha, leaf, beta, neighbours, n_classes):
+    domain = DOMAINS[n_classes]
+    model = booster(
+        domain=domain, epsilon=0.7, alpha=alpha, leaf=leaf, beta=beta, neighbours=neighbours, tree_share=0.35,
+        calibration_share=0.15,
+    )  # fmt: skip
+    certificate, ledger = model.preview(domain, 20)
+    model.fit(*random_table(domain, 20, 0))
+    assert model.ledger_ == ledger and model.certificate_ == certificate
+    assert model.ledger_.closed
+    assert sum(entry.epsilon for entry in ledger.entries) == ledger.spent == Fraction(7, 10)
+    assert model.certificate_.certified and model.certificate_.true_epsilon == 0.7
+    share = {entry.what.split()[0]: entry.epsilon / ledger.spent for entry in ledger.entries}
+    assert set(share) == {"splits,", "values" if leaf == "range" else "class"} | (
+        {"error"} if alpha == "noisy" else set()
+    ) | ({"coefficient"} if beta == "laplace" else set())
+    assert share["splits,"] + share.get("error", 0) == Fraction(35, 100)
+    assert share.get("error", 0) == (Fraction(35, 100) * Fraction(15, 100) if alpha == "noisy" else 0)
+    assert share.get("coefficient", 0) == (Fraction(65, 1000) if beta == "laplace" else 0)
+    assert all(entry.rows == (1 if neighbours == "add-remove" else 2) for entry in ledger.entries)
+    assert all(entry.composition == "sequential" for entry in ledger.entries)
+
+
+def test_numbers_of_numpy_are_exact_as_well():
+    model = booster(
+        epsilon=np.float64(0.3), n_estimators=np.int64(3), max_depth=np.int32(3), n_bins=np.int64(5),
+        tree_share=np.float32(0.1), alpha=np.float64(0.3), alpha_link=np.float32(0.5), max_leaf=np.float32(3),
+        n_bound=np.int64(500),
+    )  # fmt: skip
+    model.fit(*random_table(DOMAIN, 20, 0))
+    assert model.ledger_.spent == Fraction(3, 10)
+    assert model.ledger_.entries[0].epsilon == Fraction(3, 100)
+    text = model.released_.to_json()
+    assert ReleasedForest.from_json(text).to_json() == text
+
+
+@every_choice
+@every_relation
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbour(alpha, leaf, beta, neighbours, n_classes):
+    """Over whole fits; and the weights of the rows that both tables have follow from what was released alone."""
+    domain, n, worst = DOMAINS[n_classes], 8, 0.0
+    for seed in range(3):
+        X, y = random_table(domain, n, seed)
+        model = booster(
+            domain=domain, epsilon=3.0, alpha=alpha, leaf=leaf, beta=beta, neighbours=neighbours, tree_share=0.4,
+            calibration_share=0.3, max_leaf=5.0, n_bound=n, random_state=0,
+        )  # fmt: skip
+        row, talk = seed + 2, Transcript(seed)
+        one = talk.fit(model, X, y)
+        two = talk.fit(model, *neighbour(domain, X, y, neighbours, row))
+        assert np.array_equal(one.leaf_values, two.leaf_values)  # nothing else was released
+        others = np.arange(n) != row
+        kept = others if neighbours == "replace-one" else np.ones(n - 1, bool)
+        for before, after in zip(*talk.weights, strict=True):
+            assert np.array_equal(before[others], after[kept])
+        assert abs(talk.losses.sum()) <= 3.0 + 1e-9
+        worst = max(worst, np.abs(talk.losses).sum())
+    assert worst > 0.1  # the row did make a difference
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0, "noisy", "carried", "schedule"])
+def test_there_is_a_row_that_uses_nearly_all_of_epsilon(alpha):
+    """So nothing is charged twice, and nothing that is charged once would be enough for two.
+
+    Every test but one sets the row apart, which is alone in its class; the tree takes the one, and noise hides the row.
+    """
+    domain = public_domain(None, 2)
+    X = pd.DataFrame({"f0": [0.0] * 7 + [1.0], "f1": ["c0"] * 8})
+    y = np.array([0] * 7 + [1])
+    model = booster(
+        domain=domain, epsilon=0.6, n_estimators=4, max_depth=1, alpha=alpha, beta="one", n_bins=900, n_bound=8,
+        random_state=0,
+    )  # fmt: skip
+    talk = Transcript(split=899, far=np.array([-1, -1]))
+    talk.fit(model, X, y)
+    talk.fit(model, X[:7], y[:7])
+    assert 0.6 * 0.93 < talk.losses.sum() * -1 <= 0.6 + 1e-9
+
+
+def test_a_row_that_is_replaced_uses_nearly_all_that_leaves_get():
+    domain = public_domain(None, 2)
+    X = pd.DataFrame({"f0": [0.0] * 7 + [1.0], "f1": ["c0"] * 8})
+    y = np.array([0] * 7 + [1])
+    model = booster(
+        domain=domain, epsilon=0.6, n_estimators=1, max_depth=1, alpha=0.0, n_bins=900, tree_share=0.01,
+        neighbours="replace-one", random_state=0,
+    )  # fmt: skip
+    talk = Transcript(split=899, far=np.array([1, -1]))
+    talk.fit(model, X, y)
+    talk.fit(model, X.assign(f0=0.0), np.zeros(8, int))
+    assert 0.6 * 0.98 < abs(talk.losses.sum()) <= 0.6 + 1e-9
+
+
+@pytest.mark.parametrize(("leaf", "beta"), [("counts", "one"), ("range", "one")])
+def test_weights_stay_below_their_public_bound_which_grows(leaf, beta):
+    X, y = random_table(DOMAIN, 200, 0)
+    trace = Trace()
+    model = booster(epsilon=20.0, n_estimators=6, alpha=1.0, leaf=leaf, beta=beta, random_state=0)
+    model.fit_binned(DOMAIN, bin_rows(DOMAIN, X, y.astype(np.int32), np.arange(200), 4), trace=trace)
+    bounds = [tree.bound for tree in trace.trees]
+    assert bounds[0] == 0.5 and bounds == sorted(bounds) and bounds[-1] > 0.9
+    assert all(tree.weights[-1] <= tree.bound for tree in trace.trees)
+    assert trace.trees[-1].weights[-1] > 0.6
+    reach = np.cumsum([0, *(np.abs(own).max() for own in np.split(leaf_values_of(model, X, y), 6))])[:-1]
+    expected = [math.ceil(UNIT * plain_boosting.inverse_link(r, 1.0)) / UNIT for r in reach]
+    assert bounds == expected  # from released values alone
+
+
+def leaf_values_of(model, X, y) -> np.ndarray:
+    return clone(model).fit(X, y).forest_.leaf_values
+
+
+# ---------------------------------------------------------------- the number of rows
+
+
+def test_under_add_remove_nothing_depends_on_the_number_of_rows():
+    model = booster()
+    for n in (0, 1, 1_000):
+        certificate, ledger = model.preview(DOMAIN, n)
+        assert (certificate, ledger) == model.preview(DOMAIN, 20)
+        assert "The table has at most 1,000 rows." in certificate.assumptions
+    assert model.plan(DOMAIN, 20).n_bound == 1_000
+    assert booster(n_bound=None).plan(DOMAIN, 20).n_bound == 2**21
+
+
+def test_a_table_that_breaks_its_bound_is_refused():
+    X, y = random_table(DOMAIN, 21, 0)
+    for refuse in (lambda: booster(n_bound=20).fit(X, y), lambda: booster(n_bound=20).preview(DOMAIN, 21)):
+        with pytest.raises(
+            ValueError, match="more rows than n_bound=20, which the privacy guarantee rests on"
+        ) as error:
+            refuse()
+        assert "21" not in str(error.value)  # a sentence that may be shown
+    booster(n_bound=21).fit(X, y)
+    with pytest.raises(ValueError, match="2,097,153 rows, more than the 2,097,152 this forest can weigh"):
+        booster(n_bound=None).preview(DOMAIN, 2**21 + 1)
+
+
+def test_under_replace_one_the_number_of_rows_is_public_and_used():
+    model = booster(neighbours="replace-one", n_bound=None)
+    assert [model.plan(DOMAIN, n).n_bound for n in (1, 20, 700)] == [1, 20, 700]
+    few, many = (model.preview(DOMAIN, n)[1].entries[0].sensitivity for n in (20, 700))
+    assert few < many
+    assert "The number of rows, counted before any row was left out, is public." in (
+        model.preview(DOMAIN, 20)[0].assumptions
+    )
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 1_000, 2**21])
+def test_the_ledger_states_no_less_than_a_row_can_do_to_a_score(n):
+    stated = booster(neighbours="replace-one").preview(DOMAIN, n)[1].entries[0].sensitivity
+    assert stated >= max(2 * math.sqrt(n - 1), 2)
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_a_table_of_nobody_and_of_one_is_a_table(n):
+    X, y = random_table(DOMAIN, 20, 0)
+    for alpha, beta in itertools.product((0.0, "noisy"), ("post", "laplace")):
+        model = booster(alpha=alpha, beta=beta).fit(X[:n], y[:n])
+        assert model.certificate_.certified
+        assert np.isfinite(model.predict_proba(X)).all()
+
+
+# ---------------------------------------------------------------- as published
+
+
+def accuracies(n_seeds: int, **parameters) -> np.ndarray:
+    X, y = separable(2_000, 0)
+    held_out, truth = separable(1_000, 1)
+    model = BoostedForestClassifier(
+        domain=public_domain(None, None), epsilon=1e-4, n_estimators=20, max_depth=6, alpha=1.0,
+        neighbours="replace-one", **parameters,
+    )  # fmt: skip
+    return np.array([clone(model).set_params(random_state=s).fit(X, y).score(held_out, truth) for s in range(n_seeds)])
+
+
+def test_the_leak():
+    """At ε = 0.0001 nothing can be learned, but as published a booster learns: its coefficients are exact.
+
+    Classes are balanced and exchanging them hardly changes a release at this ε, so an accuracy is as likely below 1/2
+    as above: ten of them above have probability 2e-3, and above 3/4 far less. A mean of ten strays from 1/2 by 0.2
+    with probability below 1e-6, as they have a standard deviation of 0.1.
+    """
+    assert accuracies(10, mode="as_published").min() > 0.75
+    assert abs(accuracies(10, mode="as_published", beta="one").mean() - 0.5) < 0.2
+    assert abs(accuracies(10).mean() - 0.5) < 0.2
+
+
+def test_as_published_one_row_changes_the_weights_of_all_others():
+    X, y = random_table(DOMAIN, 40, 0)
+    model = booster(mode="as_published", random_state=0, alpha=1.0)
+    talk = Transcript()
+    talk.fit(model, X, y)
+    talk.fit(model, X.drop(index=7), np.delete(y, 7))
+    first, second = (np.delete(talk.weights[0][t], 7) != talk.weights[1][t] for t in (0, 1))
+    assert not first.any()
+    assert second.mean() > 0.5
+
+
+GAPS = {
+    "published": {"G1", "G3"},
+    "one": set(),
+    "laplace": set(),
+    "folded": set(),
+}
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0, (1.0, 0.5), "schedule", "noisy", "published", None])
+@pytest.mark.parametrize("beta", [None, *GAPS])
+@every_relation
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_as_published_names_its_gaps(alpha, beta, neighbours, n_classes):
+    model = booster(domain=DOMAINS[n_classes], mode="as_published", alpha=alpha, beta=beta, neighbours=neighbours)
+    model.fit(*random_table(DOMAINS[n_classes], 20, 0))
+    expected = {"G8"} | GAPS[beta or "published"]
+    if alpha in ("noisy", "published", None):
+        expected.add("G2")
+    if neighbours == "add-remove":
+        expected.add("G6")
+    reasons = model.certificate_.reasons
+    assert {reason[:2] for reason in reasons if reason[0] == "G"} == expected
+    assert reasons[-1] == published.REPRODUCTION
+    assert not model.certificate_.certified and model.certificate_.true_epsilon == math.inf
+    assert model.certificate_ == model.preview(DOMAINS[n_classes], 20)[0]
+    assert isinstance(model.forest_, CuratorForest) and not hasattr(model.forest_, "to_json")
+    assert model.ledger_.epsilon is None and not model.ledger_.closed
+
+
+# ---------------------------------------------------------------- without privacy
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.1, 0.5, 1.0, "noisy"])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_twin_is_the_algorithm(alpha, seed):
+    domain = public_domain(None, None, 4, 2)
+    X, _ = random_table(domain, 60, seed)
+    noise = np.random.default_rng(seed).normal(size=60)
+    y = (X.f0 + 0.3 * noise + 0.3 * (X.f2 == "c1") > 0.6).to_numpy().astype(int)
+    model = booster(domain=domain, epsilon=None, alpha=alpha, n_estimators=4, max_depth=3, n_bins=6).fit(X, y)
+    fixed = alpha if isinstance(alpha, float) else None  # "noisy" without noise is exact calibration
+    by_hand = {"n_bins": 6, "depth": 3, "n_trees": 4, "alpha": fixed, "alpha_link": fixed or 1.0}
+    leaf_of, margin = plain_boosting.boost(X, y, domain, **by_hand)
+    leaves = model.apply(X)
+    assert all(plain_boosting.same_parts(leaves[:, t], leaf_of[t]) for t in range(4))
+    found = model.forest_.leaf_values[leaves].sum(axis=1)
+    assert np.allclose(found, margin, rtol=0, atol=1e-12)
+    # That weights are on a grid of 1/1024 makes hardly a difference.
+    _, margin = plain_boosting.boost(X, y, domain, **by_hand, grid=False)
+    assert np.allclose(found, margin, atol=0.1 * np.abs(margin).max())
+    assert np.array_equal(model.predict(X), (found > 0).astype(int))
+
+
+def traced(model, X, y) -> Trace:
+    trace = Trace()
+    rows = bin_rows(model.domain, X, y.astype(np.int32), np.arange(len(y)), model.n_bins)
+    model.fit_binned(model.domain, rows, trace=trace)
+    return trace
+
+
+def test_weights_are_frozen_for_a_small_alpha():
+    """A margin must exceed 2 (1 - α) first, and a tree adds α / 2 at most: 36 trees for α = 0.1 ."""
+    domain = public_domain(None, None)
+    X, y = separable(400, 0)
+    model = booster(domain=domain, epsilon=None, n_estimators=20, alpha=0.1)
+    for tree in traced(model, X, y).trees:
+        assert set(tree.weights) == {0.5}
+    leaves = model.fit(X, y).apply(X)
+    assert all(plain_boosting.same_parts(leaves[:, 0], leaves[:, t]) for t in range(20))  # the same tree, 20 times
+    moving = traced(model.set_params(alpha=1.0, n_estimators=2), X, y).trees
+    assert set(moving[0].weights) == {0.5}
+    assert moving[1].weights[0] < 0.45 and moving[1].weights[-1] > 0.55
+    private = booster(domain=domain, epsilon=50.0, n_estimators=20, alpha=0.1, n_bound=400, random_state=0)
+    assert all(set(tree.weights) == {0.5} for tree in traced(private, X, y).trees)
+
+
+def test_exact_calibration_lowers_alpha_from_level_to_level():
+    X, y = separable(400, 0)
+    for tree in traced(booster(domain=public_domain(None, None), epsilon=None, alpha="noisy", max_depth=4), X, y).trees:
+        assert tree.alpha[0] == 1.0
+        assert tree.alpha == sorted(tree.alpha, reverse=True) and tree.alpha[-1] < 0.5
+
+
+@pytest.mark.parametrize("alpha", ["noisy", "carried"])
+def test_calibration_by_noise_follows_the_exact_one_when_epsilon_is_large(alpha):
+    X, y = separable(2_000, 0)
+    domain = public_domain(None, None)
+    model = booster(domain=domain, epsilon=5_000.0, alpha=alpha, n_bound=2_000, random_state=0, n_estimators=2)
+    trees = traced(model, X, y).trees
+    for tree in trees[1:]:
+        assert tree.alpha[0] == 1.0 and 0.1 < tree.alpha[1] < 0.6
+    assert trees[0].alpha[1] == pytest.approx(0.7, abs=1e-3) if alpha == "carried" else trees[0].alpha[1] < 0.6
+
+
+# ---------------------------------------------------------------- files
+
+
+@pytest.fixture(scope="module")
+def texts() -> dict[int, str]:
+    out = {}
+    for k, domain in DOMAINS.items():
+        model = booster(domain=domain, alpha=[0.5, 0.25], alpha_link=0.3).fit(*random_table(domain, 50, 0))
+        out[k] = model.released_.to_json()
+    return out
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_file_predicts_the_same_to_the_last_bit(texts, n_classes):
+    X, y = random_table(DOMAINS[n_classes], 50, 0)
+    model = booster(domain=DOMAINS[n_classes]).fit(X, y)
+    again = ReleasedForest.from_json(model.released_.to_json())
+    assert np.array_equal(again.predict(X), model.predict(X))
+    assert again.class_shares(X).tobytes() == model.predict_proba(X).tobytes()
+    assert ReleasedForest.from_json(texts[n_classes]).to_json() == texts[n_classes]
+    assert (again.certificate, again.ledger) == (model.certificate_, model.ledger_)
+
+
+def packed(array: np.ndarray, dtype: str) -> dict:
+    data = np.asarray(array, dtype)
+    return {"dtype": dtype, "shape": list(data.shape), "base64": base64.b64encode(data.tobytes()).decode()}
+
+
+def unpacked(entry: dict) -> np.ndarray:
+    return np.frombuffer(base64.b64decode(entry["base64"]), entry["dtype"]).copy()
+
+
+def tampered(content: dict, name: str, value: float) -> dict:
+    cells = unpacked(content[name])
+    cells[-1] = value
+    return {**content, name: packed(cells, content[name]["dtype"])}
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_tampered_file_is_refused(texts, n_classes):
+    content = json.loads(texts[n_classes])
+    n_trees = len(unpacked(content["class_of_tree"]))
+    labels = packed(np.zeros(len(unpacked(content["leaf_values"]))), "u1")
+    bad = [tampered(content, "leaf_values", value) for value in (math.nan, math.inf, -math.inf, 1e300, -2e6)]
+    bad += [tampered(content, "class_of_tree", value) for value in (-1, n_classes, 32_767)]
+    bad += [{key: part for key, part in content.items() if key != gone}
+            for gone in ("alpha_link", "class_of_tree", "leaf_values", "voting")]  # fmt: skip
+    bad += [{**content, "alpha_link": value} for value in (0, -0.5, 1.5, math.nan, math.inf, None, "α", [])]
+    bad += [{**content, "voting": value} for value in ("majority", "threshold", "probabilistic", "loud", None, 3)]
+    bad += [
+        {**content, "labels": labels},
+        {**{key: part for key, part in content.items() if key != "leaf_values"}, "labels": labels},
+        {**content, "leaf_values": packed(np.zeros(3), "<f8")},
+        {**content, "leaf_values": packed(unpacked(content["leaf_values"]), "<f4")},
+        {**content, "class_of_tree": packed(np.ones(n_trees + 1), "<i2")},
+        {**content, "class_of_tree": packed(np.ones((1, n_trees)), "<i2")},
+        {**content, "class_of_tree": packed(np.ones(0), "<i2")},
+    ]
+    if n_classes == 2:  # the second class is scored, the first is its mirror image
+        bad.append(tampered(content, "class_of_tree", 0))
+    for wrong in bad:
+        with pytest.raises(ForestFormatError) as error:
+            ReleasedForest.from_json(json.dumps(wrong))
+        assert str(error.value).endswith(".") and "\n" not in str(error.value)
+    for value in (0.0, -1e6, 5e-324):  # these are leaf values
+        assert ReleasedForest.from_json(json.dumps(tampered(content, "leaf_values", value)))
+
+
+def test_a_pickle_holds_what_was_released_and_nothing_that_replays_noise():
+    X, y = random_table(DOMAIN, 50, 0)
+    model = booster(alpha="noisy", beta="laplace").fit(X, y)
+    text = pickle.dumps(model)
+    assert np.array_equal(pickle.loads(text).predict_proba(X), model.predict_proba(X))
+    for name in (b"Source", b"Voice", b"Allowance", b"Trace", b"Binned", b"boosting"):
+        assert name not in text
+    fitted = {name for name in vars(model) if name.endswith("_")}
+    assert fitted == {
+        "forest_", "domain_", "classes_", "certificate_", "ledger_", "n_features_in_", "feature_names_in_"
+    }  # fmt: skip
+    assert model.forest_.seed == 0
+    other = booster(alpha="noisy", beta="laplace").fit(X, y)  # equal with probability far below 1e-6
+    assert not np.array_equal(other.forest_.leaf_values, model.forest_.leaf_values)
+
+
+# ---------------------------------------------------------------- what is refused
+
+REFUSED = [
+    ({"max_depth": 0}, "max_depth=0 is not a whole number from 1 to 15"),
+    ({"max_depth": 16}, "max_depth=16 is not a whole number from 1 to 15"),
+    ({"max_depth": 2.5}, "max_depth=2.5 is not a whole number"),
+    ({"max_depth": None}, "max_depth=None is not a whole number"),
+    ({"n_bins": 1}, "n_bins=1 is not a whole number from 2 to 1,000"),
+    ({"n_bins": "many"}, "n_bins='many' is not a whole number"),
+    ({"n_bound": 0}, "n_bound=0 is not a whole number from 1 to 2,097,152"),
+    ({"n_bound": 2**21 + 1}, "n_bound=2097153 is not a whole number"),
+    ({"n_bound": 1e4}, "n_bound=10000.0 is not a whole number"),
+    ({"alpha": 1.5}, "alpha=1.5 is not known; give a number from 0 to 1, a list of them .one a level., or one of"),
+    ({"alpha": -0.1}, "alpha=-0.1 is not known"),
+    ({"alpha": math.nan}, "alpha=nan is not known"),
+    ({"alpha": True}, "alpha=True is not known"),
+    ({"alpha": "steep"}, "alpha='steep' is not known; choose one of 'noisy', 'carried', 'schedule', 'published'"),
+    ({"alpha": []}, "alpha is an empty list"),
+    ({"alpha": [0.5, "low"]}, r"alpha=\[0.5, 'low'\] is not known"),
+    ({"alpha": "published"}, "alpha='published' does not keep its privacy promise; use it with mode='as_published'"),
+    ({"alpha": "carried", "leaf": "range"}, "alpha='carried' reads the noisy tables of the tree before"),
+    ({"alpha": "carried", "mode": "as_published"}, "alpha='carried' reads the noisy tables .* mode='certified'"),
+    ({"alpha_link": 0}, "alpha_link=0 is not a number from 0.000001 to 1"),
+    ({"alpha_link": 1.01}, "alpha_link=1.01 is not a number"),
+    ({"alpha_link": "alpha"}, "alpha_link='alpha' is not a number"),
+    ({"max_leaf": 0}, "max_leaf=0 is not a number from 0.001 to 1,000,000"),
+    ({"max_leaf": 1e-200}, "max_leaf=1e-200 is not a number"),
+    ({"max_leaf": 1e7}, "max_leaf=10000000.0 is not a number"),
+    ({"max_leaf": math.nan}, "max_leaf=nan is not a number"),
+    ({"max_leaf": None}, "max_leaf=None is not a number"),
+    ({"leaf": "exact"}, "leaf='exact' is not known; choose one of None, 'counts', 'range', 'published'"),
+    ({"leaf": "published"}, "leaf='published' does not keep its privacy promise; use it with mode='as_published'"),
+    ({"leaf": "counts", "mode": "as_published"}, "leaf='counts' is not the paper's; use it with mode='certified' only"),
+    ({"leaf": "range", "mode": "as_published"}, "leaf='range' is not the paper's"),
+    (
+        {"beta": "exact"},
+        "beta='exact' is not known; choose one of None, 'post', 'one', 'laplace', 'folded', 'published'",
+    ),
+    ({"beta": "folded"}, "beta='folded' does not go with leaf='counts'; choose one of 'post', 'one', 'laplace'"),
+    ({"beta": "post", "leaf": "range"}, "beta='post' does not go with leaf='range'; choose one of 'one', 'laplace'"),
+    ({"beta": "post", "mode": "as_published"}, "beta='post' does not go with leaf='published'"),
+    ({"beta": "published"}, "beta='published' does not go with leaf='counts'"),
+    ({"shrink": "yes"}, "shrink='yes' is not known; choose one of True, False"),
+    ({"tree_share": 0}, "tree_share=0 is not a number between 0 and 1"),
+    ({"tree_share": 1}, "tree_share=1 is not a number between 0 and 1"),
+    ({"tree_share": math.nan}, "tree_share=nan is not a number between 0 and 1"),
+    ({"tree_share": "half"}, "tree_share='half' is not a number between 0 and 1"),
+    ({"calibration_share": -0.1}, "calibration_share=-0.1 is not a number between 0 and 1"),
+    ({"calibration_share": None}, "calibration_share=None is not a number between 0 and 1"),
+]
+
+
+@pytest.mark.parametrize(("parameters", "sentence"), REFUSED)
+def test_parameters_out_of_range_are_refused_with_a_sentence(parameters, sentence):
+    X, y = random_table(DOMAIN, 20, 0)
+    model = booster(**parameters)
+    for ask in (lambda: model.fit(X, y), lambda: model.preview(DOMAIN, 20), lambda: model.check(DOMAIN, 20)):
+        with pytest.raises(ValueError, match=f"^{sentence}") as error:
+            ask()
+        assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"n_estimators": 1_000},
+        {"leaf": "range", "beta": "folded", "max_depth": 8},
+        {"alpha": "noisy", "n_estimators": 20},
+        {"beta": "laplace", "n_estimators": 500},
+    ],
+)
+def test_a_budget_too_small_for_exact_noise_is_refused_before_a_row_is_read(parameters):
+    model = booster(epsilon=1e-4, **parameters)
+    with pytest.raises(BudgetError, match="cannot be drawn exactly; use a larger epsilon, or fewer trees or levels"):
+        model.check(DOMAIN, 20)
+    small = {name: value for name, value in parameters.items() if name not in ("n_estimators", "max_depth")}
+    X, y = random_table(DOMAIN, 20, 0)
+    assert booster(epsilon=0.1, **small).fit(X, y).certificate_.certified
+    assert not booster(epsilon=1e-4, **small, random_state=0).fit(X, y).certificate_.certified  # only a simulation
