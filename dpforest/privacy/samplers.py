@@ -241,10 +241,10 @@ def _checked(counts: np.ndarray, ratio: Fraction) -> tuple[np.ndarray, int, int]
 
 def run_tape(kernel: Callable, n: int, source: SecretSource, *arguments: object) -> None:
     """Feed a kernel tapes until all n rows are done."""
-    row, tape = 0, np.empty(0, np.uint16)
+    row, tape, lanes = 0, np.empty(0, np.uint16), min(LANES, 128 * n)  # few rows do not pay for a long tape
     while row < n:
         if tape.size > MAX_LANES:  # one row ate two million lanes: with honest randomness less likely than 2**-10000
             raise RuntimeError("The operating system's source of randomness is broken.")
-        tape = np.concatenate((tape, source.words(LANES // 4).view(np.uint16)))
+        tape = np.concatenate((tape, source.words(lanes // 4).view(np.uint16)))
         row, at = kernel(tape, row, *arguments)
-        tape = tape[at:]
+        tape, lanes = tape[at:], min(LANES, 2 * lanes)
