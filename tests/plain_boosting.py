@@ -53,7 +53,7 @@ def undecided(tests: list[tuple], left: list[int], chosen: int, domain) -> tuple
 
 
 def boost(X, y, domain, *, n_bins: int, depth: int, n_trees: int, alpha, alpha_link: float, grid: bool = True):
-    """Leaf of each row in each tree, and the margin H of each row.
+    """Leaf of each row in each tree, the margin H of each row, and by how little a test won that was not as good.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def boost(X, y, domain, *, n_bins: int, depth: int, n_trees: int, alpha, alpha_l
         Weights in 1/1024, as releases have them.
     """
     tests = public_tests(domain, n_bins)
-    said, sign, margin, leaf_of = answers(tests, X), 2 * y - 1, np.zeros(len(y)), []
+    said, sign, margin, leaf_of, closest = answers(tests, X), 2 * y - 1, np.zeros(len(y)), [], np.inf
     for _ in range(n_trees):
         w = np.array([inverse_link(-s * h, alpha_link) for s, h in zip(sign, margin, strict=True)])
         w = np.rint(1024 * w) / 1024 if grid else w
@@ -83,7 +83,9 @@ def boost(X, y, domain, *, n_bins: int, depth: int, n_trees: int, alpha, alpha_l
                     continue
                 sides = [(rows & ~said[c], rows & said[c]) for c in left]
                 costs = [sum(potential(*weights(side), share) for side in pair) for pair in sides]
-                best = int(np.argmin(np.round(costs, 9)))  # the first of equals
+                costs = np.round(costs, 9)
+                best = int(np.argmin(costs))  # the first of equals
+                closest = min(closest, np.min(costs[costs > costs[best]], initial=np.inf) - costs[best])
                 error += sum(min(weights(side)) for side in sides[best]) - min(weights(rows))
                 below += zip(sides[best], undecided(tests, left, left[best], domain), strict=True)
             level = below
@@ -96,7 +98,7 @@ def boost(X, y, domain, *, n_bins: int, depth: int, n_trees: int, alpha, alpha_l
         beta = alpha_link / most**2 / len(y) * (w * sign * value).sum() if most else 0.0
         margin = margin + beta * value
         leaf_of.append(place)
-    return leaf_of, margin
+    return leaf_of, margin, closest
 
 
 def same_parts(a: np.ndarray, b: np.ndarray) -> bool:

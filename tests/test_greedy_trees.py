@@ -108,9 +108,7 @@ def test_the_builder_agrees_with_its_twin(kinds, missing, n_bins, n_classes, n, 
     assert np.array_equal(table, expected)
 
 
-@pytest.mark.parametrize(
-    "n", [1, 7, 8, 9, 511, 512, 513, 1_030, pytest.param(5_000, marks=pytest.mark.skipif(not JIT, reason="slow"))]
-)
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 511, 512, 513, 5_000 if JIT else 1_030])
 @pytest.mark.parametrize("skip", [0.0, 0.4])
 def test_children_that_are_counted_and_children_that_are_left_over(n, skip):
     """What the chooser sees on every level, counted afresh by numpy: rows in one or several blocks, sorted or not."""

@@ -9,7 +9,7 @@ import pytest
 
 from dpforest.privacy import BudgetError, DemoSource, Ledger, SecretSource, release_counts, release_labels
 from dpforest.privacy.laws import CERTIFIED
-from dpforest.privacy.ledger import Allowance
+from dpforest.privacy.ledger import Allowance, ESTIMATION, STRUCTURE
 from dpforest.privacy.rationals import LIMIT, positive_fraction, round_down, round_up
 from dpforest.privacy.release import rate_for
 
@@ -220,7 +220,7 @@ def test_an_allowance_gives_no_more_to_many_threads():
 
 def test_a_refused_charge_gives_no_right_to_ask_and_leaves_no_entry():
     ledger = Ledger(1)
-    ledger.charge("splits", "exponential", 1, "0.5", 2, "sequential", part="a")
+    ledger.charge("splits", "exponential", 1, "0.5", 2, "sequential", part=STRUCTURE)
     allowance = None
     with pytest.raises(BudgetError, match="only 0 of the budget of 1 is left"):
         allowance = ledger.charge("splits", "exponential", 1, "0.001", 1, "sequential")
@@ -246,41 +246,58 @@ def test_of_disjoint_parts_the_dearest_counts_on_top_of_what_all_rows_paid():
     spent = []
     for each, times, part in [
         ("1/4", 1, ""),  # all rows
-        ("1/2", 1, "structure"),
-        ("1/8", 2, "structure"),  # 3/4 for these rows
-        ("1/3", 2, "estimation"),  # 2/3 for those: less
-        ("1/6", 1, "estimation"),  # now 5/6: the dearest
+        ("1/2", 1, STRUCTURE),
+        ("1/8", 2, STRUCTURE),  # 3/4 for these rows
+        ("1/3", 2, ESTIMATION),  # 2/3 for those: less
+        ("1/6", 1, ESTIMATION),  # now 5/6: the dearest
         ("1/4", 2, ""),
     ]:
         ledger.charge("something", "m", 1, Fraction(each), times, "sequential", part=part)
         spent.append(ledger.spent)
     assert spent == [Fraction(x) for x in ("1/4", "3/4", "1", "1", "13/12", "19/12")]
-    brute = {
-        part: sum(e.epsilon for e in ledger.entries if e.part in ("", part)) for part in ("structure", "estimation")
-    }
+    brute = {part: sum(e.epsilon for e in ledger.entries if e.part in ("", part)) for part in (STRUCTURE, ESTIMATION)}
     assert ledger.spent == max(brute.values())  # what the rows of each part meet
 
 
 def test_a_part_may_spend_what_the_others_left_and_no_more():
     ledger = Ledger(1)
-    for part in ("a", "b", "c"):
+    for part in (STRUCTURE, ESTIMATION):
         ledger.charge("counts", "m", 1, 1, 1, "parallel", part=part)
     assert ledger.spent == 1
-    for part in ("a", "d", ""):
-        each = Fraction(1, 10**20) if part != "d" else 1 + Fraction(1, 10**20)
+    for part in (STRUCTURE, ESTIMATION, ""):
+        each = Fraction(1, 10**20)
         with pytest.raises(BudgetError, match="budget of 1 is left"):
             ledger.charge("counts", "m", 1, each, 1, "parallel", part=part)
     ledger.close()
-    assert ledger.spent == 1 and len(ledger.entries) == 3
+    assert ledger.spent == 1 and len(ledger.entries) == 2
 
 
 def test_a_replaced_row_leaves_one_part_and_enters_another():
     """Two single-row changes, each in the dearest part at worst."""
     ledger = Ledger(2, "replace-one")
-    ledger.charge("splits", "m", 1, Fraction(1, 4), 4, "sequential", part="structure")
-    ledger.charge("labels", "m", 1, Fraction(1, 2), 9, "parallel", part="estimation")
+    ledger.charge("splits", "m", 1, Fraction(1, 4), 4, "sequential", part=STRUCTURE)
+    ledger.charge("labels", "m", 1, Fraction(1, 2), 9, "parallel", part=ESTIMATION)
     assert [e.epsilon for e in ledger.entries] == [2, 1] and ledger.spent == 2
     assert max(2 * 1, 2 * Fraction(1, 2), 1 + Fraction(1, 2)) == ledger.spent
+
+
+def test_a_part_of_any_other_name_is_refused_also_in_a_file():
+    """Else a file could name a part for every entry, and only the dearest would count."""
+    ledger = Ledger(1)
+    with pytest.raises(ValueError, match="part"):
+        ledger.charge("counts", "m", 1, 1, 1, "sequential", part="mine alone")
+    ledger.charge("counts", "m", 1, 1, 1, "sequential", part=STRUCTURE)
+    ledger.close()
+    data = ledger.to_dict()
+    data["entries"][0]["part"] = "mine alone"
+    with pytest.raises(ValueError, match="part"):
+        Ledger.from_dict(data)
+
+
+@pytest.mark.parametrize("branches", [0, -1, 1.5])
+def test_branches_are_whole_and_at_least_one(branches):
+    with pytest.raises(ValueError, match="branches"):
+        Ledger(1).charge("counts", "m", 1, 1, 1, "sequential", branches=branches)
 
 
 def test_parts_are_kept_by_the_file_and_shown():

@@ -184,7 +184,7 @@ def test_entropy_rounding_where_steps_are_coarse():
 
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_large_tables_stay_within_the_interval(criterion):
-    """Random and lopsided children of up to 2**21 rows, any row added."""
+    """Random and lopsided children of up to two million rows, any row added."""
     rng = np.random.default_rng(2)
     draws = 100_000 if JIT else 2_000
     weighted = criterion == "m-alpha"
@@ -282,7 +282,7 @@ def test_the_root_is_exact():
         assert whole_root(np.int64(x)) == math.isqrt(x)
 
 
-FULL = 2**31  # 2**21 rows of weight 1024
+FULL = 2**31  # 2**21 rows of weight 1024, a few more than there can be
 
 
 @pytest.mark.parametrize(
@@ -303,7 +303,7 @@ def test_nothing_overflows_with_the_most_rows_of_full_weight(left, right):
     for alpha in ALPHAS:
         found = scores_of(np.array([left]), np.array([right]), "m-alpha", alpha)[0]
         assert found == -sum(exact_potential(side, "m-alpha", alpha) for side in (left, right))
-    for criterion in ("gini", "max"):  # on numbers of rows up to 2**21; these bear weights as well
+    for criterion in ("gini", "max"):  # on numbers of rows; these bear weights as well
         found = scores_of(np.array([left]), np.array([right]), criterion)[0]
         assert found == -sum(exact_potential(side, criterion, 0) for side in (left, right))
         rows = [tuple(w // 1_024 for w in side) for side in (left, right)]

@@ -34,14 +34,14 @@ class Transcript:
     ----------
     seed : int
         Of the answers.
-    split : int, optional
-        The candidate that every node gets. Without it, likely ones and any.
+    last : bool
+        Every node gets the last candidate that it may ask. Without it, likely ones and any.
     far : array, optional
         Signs of noise that is far out, for each column of a table. Without it, noise as it is drawn, smaller or larger.
     """
 
     seed: int = 0
-    split: int | None = None
+    last: bool = False
     far: np.ndarray | None = None
     answers: list[np.ndarray] = field(default_factory=list)
     public: list[tuple] = field(default_factory=list)
@@ -93,8 +93,8 @@ class Transcript:
         log_law = _softmax(np.where(allowed, rate * (coarse - coarse.max(axis=1, keepdims=True)), -np.inf))
 
         def new():
-            if self.split is not None:
-                return np.full(len(scores), self.split)
+            if self.last:
+                return scores.shape[1] - 1 - allowed[:, ::-1].argmax(axis=1)
             likely = (log_law + self._rng.gumbel(size=scores.shape)).argmax(axis=1)
             other = np.where(allowed, self._rng.random(scores.shape), -1).argmax(axis=1)
             return np.where(self._rng.random(len(scores)) < 0.5, likely, other)
@@ -139,7 +139,7 @@ class Transcript:
     def _charge(self, real):
         def charge(ledger, what, *arguments, **more):
             allowance = real(ledger, what, *arguments, **more)
-            if "label of each leaf" not in what:  # paid for and drawn in one go
+            if allowance is not None and "label of each leaf" not in what:  # labels are paid for and drawn in one go
                 self._paid.append(allowance)
             return allowance
 

@@ -11,7 +11,6 @@ from dpforest.models.count_trees import Chooser, share_out
 from dpforest.models.greedy import Binned, GreedyClassifier, demo_seed, row_bound
 from dpforest.models.multinomial_plan import (
     DEFAULT_DEPTH,
-    ESTIMATION,
     MultinomialPlan,
     PublishedPlan,
     certified_plan,
@@ -21,7 +20,7 @@ from dpforest.models.plan import true_labels
 from dpforest.models.trace import Trace, TreeTrace
 from dpforest.privacy import published
 from dpforest.privacy.certificate import Certificate, certify
-from dpforest.privacy.ledger import Allowance, Ledger
+from dpforest.privacy.ledger import ESTIMATION, Allowance, Ledger
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
 from dpforest.privacy.release import release_labels
 from dpforest.trees.forest import CuratorForest, Forest, ReleasedForest

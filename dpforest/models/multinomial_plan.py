@@ -12,11 +12,10 @@ from dpforest.checks import check_choice, check_count
 from dpforest.domain import Domain
 from dpforest.limits import MAX_DEPTH
 from dpforest.models.count_trees import structure_share
-from dpforest.privacy.ledger import Allowance, Ledger, rows_changed
+from dpforest.privacy.ledger import STRUCTURE, Allowance, Ledger, rows_changed
 from dpforest.trees.layout import Trees
 from dpforest.trees.midpoint_trees import STOPPING, grow_midpoint_forest
 
-STRUCTURE, ESTIMATION = "structure rows", "estimation rows"
 DEFAULT_DEPTH = 4
 ASSUMED_DEPTH = 10  # of the paper's accounting, which nothing enforces
 MOST_DEPTH = 60  # of the paper's trees

@@ -27,6 +27,9 @@ ADD_REMOVE: Final = "add-remove"
 REPLACE_ONE: Final = "replace-one"
 NEIGHBOURS: Final = (ADD_REMOVE, REPLACE_ONE)
 COMPOSITIONS: Final = ("parallel", "sequential")
+STRUCTURE: Final = "structure rows"  # the parts of a table into which rows may be drawn, each row by itself
+ESTIMATION: Final = "estimation rows"
+PARTS: Final = ("", STRUCTURE, ESTIMATION)
 
 
 class BudgetError(ValueError):
@@ -189,8 +192,8 @@ class Ledger:
         times : int
             At least 1.
         composition : {"parallel", "sequential"}
-        part : str
-            Name of the disjoint part of the table that is asked (see the module); empty for all of it.
+        part : {"", "structure rows", "estimation rows"}
+            The disjoint part of the table that is asked (see the module); empty for all of it.
         branches : int
             Disjoint parts (trees with rows of their own) that are each asked so many times: they cost nothing more.
 
@@ -203,8 +206,11 @@ class Ledger:
             raise BudgetError("This ledger is closed: nothing more may be asked of the data.")
         if composition not in COMPOSITIONS:
             raise ValueError(f"composition must be one of {COMPOSITIONS}, not {composition!r}.")
-        if int(times) != times or times < 1:
-            raise ValueError(f"times must be a whole number of at least 1, not {times!r}.")
+        if part not in PARTS:
+            raise ValueError(f"part must be one of {PARTS}, not {part!r}.")
+        for name, number in (("times", times), ("branches", branches)):
+            if int(number) != number or number < 1:
+                raise ValueError(f"{name} must be a whole number of at least 1, not {number!r}.")
         each = None if epsilon_each is None else positive_fraction(epsilon_each, "epsilon_each")
         most = positive_fraction(sensitivity, "sensitivity")
         entry = Entry(what, mechanism, most, each, int(times), composition, self._rows, part)
@@ -256,10 +262,8 @@ class Ledger:
         ledger = cls(written_fraction(data["epsilon"]), data["neighbours"])
         for e in data["entries"]:
             sensitivity, each = written_fraction(e["sensitivity"]) or 0, written_fraction(e["epsilon_each"])
-            part = e.get("part", "")
-            if not isinstance(part, str):
-                raise ValueError("the part of the table that an entry names is not a text")
-            ledger.charge(e["what"], e["mechanism"], sensitivity, each, e["times"], e["composition"], part=part)
+            how = e["times"], e["composition"]
+            ledger.charge(e["what"], e["mechanism"], sensitivity, each, *how, part=e.get("part", ""))
         if data["closed"]:
             ledger.close()
         return ledger

@@ -60,7 +60,7 @@ def choose(
     scores, width = coarsened(scores, sensitivity)
     rate = rate_of(allowance.use(), width)
     if isinstance(source, DemoSource):
-        return _simulate(scores, allowed, float(rate), source.seed, key)
+        return simulate_choices(scores, allowed, float(rate), source.seed, key=key)
     return draw_choices(scores, allowed, rate, source)
 
 
@@ -90,20 +90,14 @@ def choice_law(scores: np.ndarray, allowed: np.ndarray, rate: float) -> np.ndarr
     return weight / weight.sum(axis=1, keepdims=True)
 
 
-def simulate_choices(
-    scores: np.ndarray, allowed: np.ndarray, rate: float | np.ndarray, seed: int, *, key: int = 0
-) -> np.ndarray:
-    """A choice in floating point at any rate: for demonstrations and papers' mechanisms, never for a release.
+def simulate_choices(scores: np.ndarray, allowed: np.ndarray, rate: float, seed: int, *, key: int = 0) -> np.ndarray:
+    """A choice in floating point at any finite rate: for demonstrations, never for a release.
 
     Draws are keyed by (seed, key, node), so that one node's scores change no other node's draw.
     """
-    return _simulate(scores, allowed, rate, seed, key)
-
-
-def _simulate(scores: np.ndarray, allowed: np.ndarray, rate: float | np.ndarray, seed: int, key: int) -> np.ndarray:
     out = np.empty(len(scores), np.int64)
     with np.errstate(over="ignore"):
-        _inverse(scores, allowed, float(rate), stream_state(seed, SPLITS + (key << 8)), out)
+        _inverse(scores, allowed, rate, stream_state(seed, SPLITS + (key << 8)), out)
     return out
 
 

@@ -91,7 +91,7 @@ def fill_histogram(bins, y, weight, node, slot, histogram):
 def fill_children(bins, y, weight, node, slot, parents, histogram):
     """The same on zeros, from the histogram of the level above: counts one child and subtracts to get the other."""
     n_nodes = len(histogram)
-    seen, counted = np.zeros(n_nodes, np.int64), np.empty(n_nodes, np.uint8)
+    seen, counted = np.zeros(n_nodes, np.int64), np.empty(n_nodes, np.int64)
     for i in range(0, len(node), 8):  # a guess of which child has fewer rows is enough
         seen[node[i]] += 1
     for p in range(0, n_nodes, 2):
