@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from conftest import public_domain
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
@@ -17,22 +18,39 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 
 from dpforest import (
+    BoostedForestClassifier,
+    Domain,
+    Feature,
+    FriedmanSchusterClassifier,
     JagannathanForestClassifier,
     MajorityLabelForestClassifier,
+    MultinomialForestClassifier,
     RandomDecisionForestClassifier,
     RandomForestExponentialClassifier,
     RandomForestLaplaceClassifier,
+    ReleasedForest,
+    load_dataset,
 )
 
 ALL = (
+    BoostedForestClassifier,
+    FriedmanSchusterClassifier,
     JagannathanForestClassifier,
     MajorityLabelForestClassifier,
+    MultinomialForestClassifier,
     RandomDecisionForestClassifier,
     RandomForestExponentialClassifier,
     RandomForestLaplaceClassifier,
 )
 DOMAIN = public_domain(None, None, None, n_classes=2)
 every_estimator = pytest.mark.parametrize("estimator", ALL)
+GREEDY = (BoostedForestClassifier, FriedmanSchusterClassifier, MultinomialForestClassifier)
+
+
+def forest(estimator, *, n_estimators: int, **parameters):
+    """With so many trees, where there is more than one."""
+    trees = {} if estimator is FriedmanSchusterClassifier else {"n_estimators": n_estimators}
+    return estimator(domain=DOMAIN, **trees, **parameters)
 
 
 def table(n: int = 400, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -70,7 +88,7 @@ def test_tags_say_that_cells_may_be_missing_and_that_noise_may_cost_accuracy(est
 @every_estimator
 def test_a_clone_is_unfitted_and_fits_the_same(estimator):
     X, y = table()
-    model = estimator(domain=DOMAIN, n_estimators=5, random_state=3, structure_seed=2).fit(X, y)
+    model = forest(estimator, n_estimators=5, random_state=3, structure_seed=2).fit(X, y)
     twin = clone(model)
     assert twin.get_params() == model.get_params()
     with pytest.raises(NotFittedError):
@@ -82,8 +100,8 @@ def test_a_clone_is_unfitted_and_fits_the_same(estimator):
 def test_parameters_are_keyword_only_and_can_be_set(estimator):
     with pytest.raises(TypeError):
         estimator(1.0)
-    model = estimator().set_params(epsilon=0.25, n_estimators=3)
-    assert (model.epsilon, model.n_estimators) == (0.25, 3)
+    model = estimator().set_params(epsilon=0.25, structure_seed=3)
+    assert (model.epsilon, model.structure_seed) == (0.25, 3)
     with pytest.raises(ValueError, match="Invalid parameter 'budgets'"):
         model.set_params(budgets=1)
 
@@ -91,7 +109,7 @@ def test_parameters_are_keyword_only_and_can_be_set(estimator):
 @every_estimator
 def test_at_the_end_of_a_pipeline(estimator):
     X, y = table()
-    model = estimator(domain=DOMAIN, n_estimators=9, epsilon=30.0, random_state=0)
+    model = forest(estimator, n_estimators=9, epsilon=30.0, random_state=0)
     scaled = make_pipeline(FunctionTransformer(lambda a: a / 7.0), model).fit(X * 7, y)
     assert np.allclose(scaled.predict_proba(X * 7), clone(model).fit(X, y).predict_proba(X), atol=0.2)
     assert scaled.score(X * 7, y) > 0.7
@@ -105,7 +123,7 @@ def test_at_the_end_of_a_pipeline(estimator):
 def test_grid_search_finds_that_a_larger_epsilon_is_more_accurate(estimator):
     X, y = table()
     search = GridSearchCV(
-        estimator(domain=DOMAIN, n_estimators=15, random_state=0), {"epsilon": [1e-4, 100.0]}, cv=3, error_score="raise"
+        forest(estimator, n_estimators=15, random_state=0), {"epsilon": [1e-4, 100.0]}, cv=3, error_score="raise"
     )
     search.fit(X, y)
     assert search.best_params_ == {"epsilon": 100.0}
@@ -120,8 +138,46 @@ def test_cross_validation_of_tables_with_labels_in_words(estimator):
     frame = pd.DataFrame(X, columns=["f0", "f1", "f2"])
     domain = type(DOMAIN)(DOMAIN.features, ("no", "yes"), "y", "documented", "made up")
     words = np.array(["no", "yes"])[y]
-    model = estimator(domain=domain, n_estimators=15, epsilon=100.0, random_state=0)
+    model = forest(estimator, n_estimators=15, epsilon=100.0, random_state=0).set_params(domain=domain)
     assert cross_val_score(model, frame, words, cv=4, error_score="raise").mean() > 0.7
     assert set(cross_val_predict(model, frame, words, cv=4)) <= {"no", "yes"}
     for scorer in ("roc_auc", "neg_log_loss", "balanced_accuracy", "f1_macro"):
         assert np.isfinite(get_scorer(scorer)(model.fit(frame, words), frame, words))
+
+
+def irises() -> tuple[Domain, pd.DataFrame, np.ndarray]:
+    """Fisher's measurements, three kinds of iris; bounds in centimetres that a botanist would write down."""
+    data = load_iris(as_frame=True)
+    highs = (10.0, 6.0, 8.0, 3.0)
+    features = tuple(
+        Feature(name, "numeric", 0.0, high, source="documented", source_note="centimetres")
+        for name, high in zip(data.data.columns, highs, strict=True)
+    )
+    names = tuple(map(str, data.target_names))
+    return Domain(features, names, "kind", "documented", "Fisher 1936"), data.data, data.target_names[data.target]
+
+
+@pytest.mark.parametrize("estimator", GREEDY)
+@pytest.mark.parametrize("mode", ["certified", "as_published", None])
+@pytest.mark.parametrize("table", ["iris", "nursery", "zoo"])
+def test_tables_with_many_classes(estimator, mode, table):
+    """3, 5 and 7 classes; without privacy every forest learns them, and a release predicts with a share for each."""
+    if table == "iris":
+        domain, rows, labels = irises()
+    else:
+        data = load_dataset(table)
+        domain, rows, labels = data.domain, data.X, np.asarray(data.y)
+    model = estimator(domain=domain, epsilon=20.0 if mode else None, mode=mode or "certified", random_state=0)
+    model.fit(rows, labels)
+    shares, predicted = model.predict_proba(rows), model.predict(rows)
+    assert shares.shape == (len(rows), domain.n_classes) and domain.n_classes > 2
+    assert ((shares >= 0) & (shares <= 1)).all()
+    assert np.allclose(shares.sum(axis=1), 1)
+    assert np.array_equal(predicted, model.classes_[shares.argmax(axis=1)])
+    if mode is None:
+        assert (predicted == labels).mean() > 0.8
+    if mode == "certified":
+        again = ReleasedForest.from_json(model.released_.to_json(uncertified=True))
+        assert again.class_shares(rows).tobytes() == shares.tobytes()
+    if mode == "certified" and table == "nursery":
+        assert (predicted == labels).mean() > 0.6  # of 12,960 rows; the most frequent class has a third

@@ -9,7 +9,7 @@ import pytest
 
 from dpforest.privacy import BudgetError, DemoSource, Ledger, SecretSource, release_counts, release_labels
 from dpforest.privacy.laws import CERTIFIED
-from dpforest.privacy.ledger import Allowance, ESTIMATION, STRUCTURE
+from dpforest.privacy.ledger import ESTIMATION, STRUCTURE, Allowance
 from dpforest.privacy.rationals import LIMIT, positive_fraction, round_down, round_up
 from dpforest.privacy.release import rate_for
 
@@ -317,7 +317,7 @@ def test_parts_are_kept_by_the_file_and_shown():
     for part in (None, 3, ["structure rows"]):
         forged = json.loads(text)
         forged["entries"][0]["part"] = part
-        with pytest.raises(ValueError, match="not a text"):
+        with pytest.raises(ValueError, match="part must be one of"):
             Ledger.from_dict(forged)
     older = json.loads(text)
     del older["entries"][1]  # files from before there were parts have none

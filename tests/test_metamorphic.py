@@ -4,6 +4,7 @@ Demonstrations draw by key, so that a change of one row can be followed exactly:
 """
 
 import dataclasses
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,16 @@ import pytest
 from conftest import public_domain
 from sklearn.base import clone
 
-from dpforest import Domain, MajorityLabelForestClassifier, RandomDecisionForestClassifier, ReleasedForest
+from dpforest import (
+    BoostedForestClassifier,
+    Domain,
+    FriedmanSchusterClassifier,
+    MajorityLabelForestClassifier,
+    MultinomialForestClassifier,
+    RandomDecisionForestClassifier,
+    ReleasedForest,
+)
+from dpforest.models.count_trees import share_out
 from dpforest.models.fitting import rows_to_trees
 from dpforest.privacy.randomness import DemoSource
 from dpforest.trees import routing
@@ -38,12 +48,22 @@ def label_forest(**parameters):
     return MajorityLabelForestClassifier(**{**defaults, **parameters})
 
 
+def greedy_forest(estimator, **parameters):
+    """Its draws depend on seed, tree, level and node only, and for a row's part on its id."""
+    return estimator(**{"domain": DOMAIN, "max_depth": 3, "n_bins": 6, "random_state": 3, **parameters})
+
+
 FORESTS = {
     "counts, shared": counting_forest(),
     "counts, independent": counting_forest(partition="independent"),
     "labels, shared": label_forest(partition="shared"),
     "labels, independent": label_forest(),
+    "boosted, shared": greedy_forest(BoostedForestClassifier, n_estimators=2, alpha="noisy", n_bound=500),
+    "multinomial, independent": greedy_forest(MultinomialForestClassifier, n_estimators=N_TREES),
+    "multinomial, two parts": greedy_forest(MultinomialForestClassifier, n_estimators=N_TREES, partition="shared"),
+    "one tree, shared": greedy_forest(FriedmanSchusterClassifier),
 }
+GREEDY = [name for name in FORESTS if hasattr(FORESTS[name], "n_bins")]
 every_forest = pytest.mark.parametrize("name", FORESTS)
 
 
@@ -252,3 +272,120 @@ def test_a_row_of_an_unknown_kind_stays_out_of_nothing():
     one, two = (counting_forest(epsilon=None).fit(t, y).forest_.noisy_counts for t in (beyond, at_the_bounds))
     assert np.array_equal(one, two)
     assert one.sum() == N_TREES * 30
+
+
+# ---------------------------------------------------------------- trees that look at the data
+
+every_greedy_forest = pytest.mark.parametrize("name", GREEDY)
+
+
+def arrays_of(forest) -> list[np.ndarray]:
+    """What it is made of, tree by tree: tests, and what leaves say."""
+    said = next(v for v in (forest.labels, forest.noisy_counts, forest.leaf_values) if v is not None)
+    start, leaf_start = forest.trees.tree_start, forest.trees.leaf_start
+    return [
+        np.concatenate([
+            forest.trees.feature[start[t] : start[t + 1]],
+            forest.trees.threshold[start[t] : start[t + 1]],
+            said[leaf_start[t] : leaf_start[t + 1]].ravel(),
+        ])
+        for t in range(forest.trees.n_trees)
+    ]  # fmt: skip
+
+
+@every_greedy_forest
+@pytest.mark.parametrize("mode", ["certified", "as_published"])
+def test_as_many_threads_as_one_likes_draw_the_same_forest(name, mode):
+    X, y = table()
+    extra = {"alpha": 0.5} if name.startswith("boosted") and mode == "as_published" else {}
+    one, two = (fit(name, X, y, mode=mode, n_jobs=n, **extra) for n in (1, 2))
+    assert all(np.array_equal(a, b) for a, b in zip(arrays_of(one.forest_), arrays_of(two.forest_), strict=True))
+    assert np.array_equal(one.predict_proba(X), two.predict_proba(X))
+
+
+@every_greedy_forest
+def test_another_seed_of_the_noise_draws_another_forest_and_one_of_the_structure_does_not(name):
+    X, y = table()
+    plain = saved(fit(name, X, y).released_)
+    assert saved(fit(name, X, y, structure_seed=9).released_) == plain
+    assert saved(fit(name, X, y, random_state=4).released_) != plain
+
+
+@every_greedy_forest
+def test_the_twin_sees_no_seed_of_the_noise_and_each_row_as_often_as_it_is_there(name):
+    X, y = table()
+    plain = fit(name, X, y, epsilon=None)
+    again = fit(name, X, y, epsilon=None, random_state=8)
+    assert all(np.array_equal(a, b) for a, b in zip(arrays_of(plain.forest_), arrays_of(again.forest_), strict=True))
+    twice = fit(name, pd.concat([X, X]), np.concatenate([y, y]), epsilon=None)  # copies have the same id
+    assert np.array_equal(twice.predict(X), plain.predict(X))
+
+
+@pytest.mark.parametrize("row", [0, 77, 149])
+def test_one_row_less_changes_one_tree_where_rows_are_shared_out(row):
+    X, y = table()
+    with_it = arrays_of(fit("multinomial, independent", X, y).forest_)
+    without = arrays_of(fit("multinomial, independent", X.drop(index=row), np.delete(y, row)).forest_)
+    assert sum(not np.array_equal(a, b) for a, b in zip(with_it, without, strict=True)) <= 1
+
+
+def test_one_row_less_can_change_a_tree():
+    X, y = table()
+    whole = arrays_of(fit("multinomial, independent", X, y, epsilon=50.0).forest_)
+    changed = 0
+    for row in range(40):
+        less = arrays_of(fit("multinomial, independent", X.drop(index=row), np.delete(y, row), epsilon=50.0).forest_)
+        changed += any(not np.array_equal(a, b) for a, b in zip(whole, less, strict=True))
+    assert changed > 3
+
+
+@pytest.mark.parametrize("partition", ["independent", "shared"])
+def test_dropping_a_row_moves_no_other_row_between_structure_and_estimation(partition):
+    ids = np.arange(100)
+    whole = share_out(ids, 4, Fraction(1, 3), partition, DemoSource(4))
+    less = share_out(np.delete(ids, 17), 4, Fraction(1, 3), partition, DemoSource(4))
+    for kind in ("structure", "estimation"):
+        for tree in range(4):
+            kept = np.delete(ids, 17)[getattr(less, kind)[tree]]
+            assert set(kept) == set(getattr(whole, kind)[tree]) - {17}
+    met = np.concatenate([*whole.structure, *whole.estimation])
+    assert sorted(met) == sorted(np.tile(ids, 1 if partition == "independent" else 4))
+
+
+@pytest.mark.parametrize("row", [0, 77, 149])
+def test_one_row_less_changes_one_count_where_the_questions_stay(row):
+    X, y = table()
+    with_it = fit("one tree, shared", X, y, tree_share=0.001).forest_
+    without = fit("one tree, shared", X.drop(index=row), np.delete(y, row), tree_share=0.001).forest_
+    assert np.array_equal(with_it.trees.threshold, without.trees.threshold)  # for so little a row hardly matters
+    difference = with_it.noisy_counts - without.noisy_counts
+    assert difference.sum() == 1 and np.count_nonzero(difference) == 1
+    assert np.argwhere(difference)[0].tolist() == [with_it.apply(X.loc[[row]])[0, 0], y[row]]
+
+
+def test_other_names_for_categories_change_nothing_but_the_names():
+    X, y = table()
+    renamed = {f"c{j}": f"k{j}" for j in range(4)}
+    features = tuple(
+        dataclasses.replace(f, categories=tuple(renamed[c] for c in f.categories)) if f.categories else f
+        for f in DOMAIN.features
+    )
+    domain = dataclasses.replace(DOMAIN, features=features)
+    for name in GREEDY:
+        one, two = fit(name, X, y), fit(name, X.replace(renamed), y, domain=domain)
+        assert all(np.array_equal(a, b) for a, b in zip(arrays_of(one.forest_), arrays_of(two.forest_), strict=True))
+
+
+def test_a_score_of_two_classes_changes_its_sign_when_they_are_exchanged():
+    X, y = table()
+    domain = dataclasses.replace(DOMAIN, classes=(0, 1))
+    y = (y > 0).astype(int)
+    for alpha in (0.3, 1.0):
+        one, two = (
+            greedy_forest(BoostedForestClassifier, domain=domain, epsilon=None, alpha=alpha, n_estimators=3).fit(
+                X, labels
+            )
+            for labels in (y, 1 - y)
+        )
+        assert np.allclose(one.forest_.leaf_values, -two.forest_.leaf_values, rtol=1e-12, atol=1e-15)
+        assert np.allclose(one.predict_proba(X), two.predict_proba(X)[:, ::-1], atol=1e-8)

@@ -22,9 +22,8 @@ from dpforest import Domain, Feature, MultinomialForestClassifier, ReleasedFores
 from dpforest.limits import GRID
 from dpforest.models.count_trees import Chooser, share_out
 from dpforest.models.greedy import bin_rows
-from dpforest.models.multinomial_plan import ESTIMATION, STRUCTURE
 from dpforest.privacy import published, selection
-from dpforest.privacy.ledger import Allowance, BudgetError
+from dpforest.privacy.ledger import ESTIMATION, STRUCTURE, Allowance, BudgetError
 from dpforest.privacy.randomness import DemoSource
 from dpforest.trees.candidates import public_candidates
 from dpforest.trees.forest import CuratorForest

@@ -9,6 +9,7 @@ from conftest import public_domain, random_codes
 from scipy import stats
 
 from dpforest import voting
+from dpforest.losses import m_alpha
 from dpforest.privacy.simulators import simulate_laplace, simulate_noisy_counts
 
 FALSE_ALARM = 1e-6
@@ -143,3 +144,49 @@ def test_seeds_next_to_each_other_give_unrelated_numbers():
     for column in numbers.T:
         assert stats.kstest(column, "uniform").pvalue > FALSE_ALARM / 4
     assert np.abs(np.corrcoef(numbers, rowvar=False) - np.eye(4)).max() * np.sqrt(5_000) < 5.3  # six pairs, 1e-6 in all
+
+
+# ---------------------------------------------------------------- trees that are added up
+
+
+def test_of_two_classes_the_second_gets_what_a_leaf_says_and_the_first_the_opposite():
+    values = np.array([0.5, -2.0, 0.0, 3.0])
+    two = voting.additive_scores(values, np.ones(4, np.int16), 2)
+    assert two.tolist() == [[-0.5, 0.5], [2.0, -2.0], [0, 0], [-3.0, 3.0]]
+    three = voting.additive_scores(values, np.array([2, 0, 1, 0]), 3)
+    assert three.tolist() == [[0, 0, 0.5], [-2.0, 0, 0], [0, 0, 0], [3.0, 0, 0]]
+
+
+ALPHAS = (1e-6, 0.01, 0.1, 0.5, 1.0)
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+@pytest.mark.parametrize("n_classes", [2, 3, 7])
+@pytest.mark.parametrize("size", [1e-18, 1e-12, 1e-6, 0.01, 1.0, 1e3, 1e6])
+def test_shares_of_scores_are_shares_and_the_largest_is_that_of_the_class_predicted(alpha, n_classes, size):
+    """The link says 1/2 for small scores and rounds to 0 for large ones; neither may make a share of less than 0."""
+    scores = np.random.default_rng(0).normal(size=(500, n_classes)) * size
+    if n_classes == 2:
+        scores[:, 0] = -scores[:, 1]
+    for some in (scores, -np.abs(scores), np.abs(scores), np.zeros((1, n_classes)), np.full((1, n_classes), -size)):
+        shares = voting.additive_shares(some, alpha)
+        assert ((shares >= 0) & (shares <= 1)).all()
+        assert np.allclose(shares.sum(axis=1), 1, rtol=0, atol=1e-12)
+        assert np.array_equal(shares.argmax(axis=1), voting.decide(some, "additive"))
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_the_share_of_the_second_of_two_classes_is_the_inverse_link_and_rises_with_the_score(alpha):
+    score = np.sort(np.concatenate([np.random.default_rng(1).normal(size=300) * s for s in (1e-9, 1e-3, 1, 40)]))
+    share = voting.additive_shares(np.stack([-score, score], axis=1), alpha)[:, 1]
+    assert np.allclose(share, m_alpha(alpha).inverse_link(score), rtol=0, atol=1e-8)
+    assert (np.diff(share) >= 0).all()
+    assert (np.diff(share) > 0).mean() > 0.99  # rows keep their order where the link does not tell them apart
+    assert np.array_equal(share > 0.5, score > 0)
+
+
+def test_shares_of_many_classes_are_those_of_their_links():
+    scores = np.array([[2.0, -2.0, 0.0], [3.0, 3.0, -5.0]])
+    link = m_alpha(1.0).inverse_link(scores)
+    assert np.allclose(voting.additive_shares(scores, 1.0), link / link.sum(axis=1, keepdims=True), atol=1e-8)
+    assert voting.decide(scores, "additive").tolist() == [0, 0]  # a tie goes to the class listed first

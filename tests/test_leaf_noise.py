@@ -1,0 +1,207 @@
+"""How leaves may flip: closed forms against redraws and against real fits, and what a flip is.
+
+Statistical tests have fixed seeds; over seeds each would raise a false alarm with probability at most `FALSE_ALARM`.
+"""
+
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from conftest import public_domain
+from scipy import stats
+from transcripts import random_table
+
+from dpforest import BoostedForestClassifier, FriedmanSchusterClassifier, MultinomialForestClassifier
+from dpforest.leaf_noise import CountNoise, FrequencyNoise, ValueNoise, WeightNoise, draw_by_frequency, frequency_law
+from dpforest.models import boost_voices
+from dpforest.models.greedy import bin_rows
+from dpforest.models.trace import Trace
+
+FALSE_ALARM = 1e-6
+COUNTS = np.array([[0, 0], [1, 0], [3, 5], [4, 4], [0, 30], [7, 2], [0, 1]])
+MANY = np.array([[0, 0, 0], [2, 2, 1], [5, 1, 0], [3, 3, 3], [0, 9, 7], [1, 0, 0]])
+
+
+def count_noises():
+    for counts, name in ((COUNTS, "two"), (MANY, "three")):
+        for mechanism in ("permute-and-flip", "exponential", "global-01", "discrete-laplace"):
+            yield pytest.param(CountNoise(counts, mechanism, 0.4), id=f"{name}-{mechanism}")
+    for rule in ("clamp", "paper"):
+        yield pytest.param(CountNoise(COUNTS, "discrete-laplace", 0.4, rule), id=f"two-discrete-{rule}")
+        yield pytest.param(CountNoise(COUNTS, "continuous-laplace", 0.4, rule), id=f"two-continuous-{rule}")
+
+
+WEIGHTS = np.array([[0.0, 0.0], [0.5, 0.0], [3.25, 4.5], [2.0, 2.0], [0.0, 20.0], [6.5, 1.0]])
+OTHERS = [
+    pytest.param(FrequencyNoise(COUNTS, 3.0), id="frequency-two"),
+    pytest.param(FrequencyNoise(MANY, 3.0), id="frequency-three"),
+    pytest.param(WeightNoise(WEIGHTS, np.array([2.0, 2.0, 2.0, 1.0, 5.0, 3.0])), id="weights"),
+    pytest.param(
+        ValueNoise(WEIGHTS, np.array([0.0, -3.0, 0.5, 0.0, 10.0, -2.0]), np.array([4.0, 4.0, 1.0, 4.0, 20.0, 3.0])),
+        id="values",
+    ),
+]
+
+
+@pytest.mark.parametrize("noise", [*count_noises(), *OTHERS])
+def test_closed_forms_against_redraws(noise):
+    """A flip is a class with less evidence than another has; where classes are equal there is none."""
+    flip, evidence, n = noise.flip(), noise.evidence, 6_000
+    full = evidence.any(axis=1)
+    assert np.isnan(flip[~full]).all() and (flip[full] >= 0).all() and (flip[full] <= 1).all()
+    tied = full & (evidence == evidence.max(axis=1, keepdims=True)).all(axis=1)
+    assert (flip[tied] == 0).all()
+    which = np.tile(np.flatnonzero(full), n)
+    said = noise.redraw(which, seed=3)
+    assert said.dtype == np.uint8
+    wrong = evidence[which, said] < evidence[which].max(axis=1)
+    for leaf in np.flatnonzero(full):
+        observed = int(wrong[which == leaf].sum())
+        assert stats.binomtest(observed, n, float(flip[leaf])).pvalue > FALSE_ALARM / full.sum(), leaf
+
+
+@pytest.mark.parametrize("noise", [*count_noises(), *OTHERS])
+def test_redraws_are_those_of_their_leaves_and_of_their_seed(noise):
+    leaves = np.array([4, 2, 2, 5])
+    assert np.array_equal(noise.redraw(leaves, 1), noise.redraw(leaves, 1))
+    assert len(noise.redraw(leaves[:0], 1)) == 0
+    assert any(not np.array_equal(noise.redraw(leaves, 1), noise.redraw(leaves, seed)) for seed in range(2, 60))
+
+
+def test_empty_leaves_say_every_class_alike():
+    n = 6_000
+    empty = np.zeros(n, int)
+    for noise, n_classes in (
+        (CountNoise(COUNTS, "exponential", 0.4), 2),
+        (CountNoise(MANY, "permute-and-flip", 0.4), 3),
+        (CountNoise(COUNTS, "discrete-laplace", 0.4), 2),
+        (FrequencyNoise(MANY, 3.0), 3),
+        (WeightNoise(WEIGHTS, np.full(6, 2.0)), 2),
+        (ValueNoise(WEIGHTS, np.zeros(6), np.full(6, 2.0)), 2),
+    ):
+        observed = np.bincount(noise.redraw(empty, 8), minlength=n_classes)
+        if isinstance(noise, CountNoise) and noise.mechanism == "discrete-laplace":
+            continue  # two clamped zeros leave the class to a coin of the leaf's own
+        assert stats.chisquare(observed).pvalue > FALSE_ALARM
+
+
+def test_frequencies_do_not_see_how_many_rows_agree():
+    """Bai et al. draw by shares: a leaf of 1,000 rows that agree says another class as often as one of a single row."""
+    law = frequency_law(np.array([[1_000, 0], [1, 0], [8, 2], [0, 0]]), 1.0)
+    assert law[0].tolist() == law[1].tolist()
+    assert law[0, 0] == pytest.approx(1 / (1 + np.exp(-0.5)))
+    assert frequency_law(np.array([[8, 2]]), 4.0)[0] == pytest.approx([0.768525, 0.231475], abs=1e-6)
+    assert law[3].tolist() == [0.5, 0.5]
+    assert frequency_law(np.array([[3, 1, 3], [0, 2, 1]]), np.inf).tolist() == [[0.5, 0, 0.5], [0, 1, 0]]
+    assert frequency_law(np.array([[3, 1, 3]]), 0.0)[0] == pytest.approx([1 / 3] * 3)
+
+
+def test_draws_by_frequency_follow_their_law():
+    counts = np.tile([[5, 1, 0, 2]], (20_000, 1))
+    drawn = np.bincount(draw_by_frequency(counts, 6.0, 2), minlength=4)
+    assert stats.chisquare(drawn, 20_000 * frequency_law(counts[:1], 6.0)[0]).pvalue > FALSE_ALARM
+    certain = draw_by_frequency(np.array([[0, 3], [2, 1]] * 500), np.inf, 5)
+    assert np.array_equal(certain, [1, 0] * 500)
+
+
+# ---------------------------------------------------------------- the noise of real fits
+
+DOMAIN = public_domain(2)  # one question only, so that every fit has the same tree
+
+
+def traced(model, X, y) -> tuple:
+    trace = Trace()
+    rows = bin_rows(model.domain, X, y.astype(np.int32), np.arange(len(y)), model.n_bins)
+    return model.fit_binned(model.domain, rows, trace=trace), trace
+
+
+def few_rows() -> tuple:
+    X, _ = random_table(DOMAIN, 30, 0)
+    other = np.random.default_rng(1).random(30) < 0.3
+    return X, ((X.f0 == "c1") ^ other).to_numpy().astype(int)
+
+
+BOOSTERS = [
+    ({"leaf": "counts", "beta": "one"}, 0.6),
+    ({"leaf": "counts", "beta": "laplace"}, 0.6),
+    ({"leaf": "range", "beta": "one"}, 1.0),
+    ({"leaf": "range", "beta": "folded"}, 20.0),
+    ({"leaf": "range", "beta": "one", "neighbours": "replace-one"}, 2.0),
+    ({"mode": "as_published", "beta": "one"}, 2.0),
+    ({"mode": "as_published", "beta": "folded"}, 30.0),
+]
+
+
+@pytest.mark.parametrize(("parameters", "epsilon"), BOOSTERS)
+def test_leaves_of_boosted_trees_flip_as_often_as_their_trace_says(parameters, epsilon):
+    X, y = few_rows()
+    model = BoostedForestClassifier(
+        domain=DOMAIN, n_estimators=1, max_depth=1, alpha=1.0, epsilon=epsilon, n_bound=60, max_leaf=2.0, **parameters
+    )
+    n, wrong = 500, np.zeros(2)
+    for seed in range(n):
+        forest, trace = traced(model.set_params(random_state=seed), X, y)
+        said = (forest.leaf_values * np.sign(trace.trees[0].beta) > 0).astype(int)
+        wrong += trace.noise.evidence[np.arange(2), said] < trace.noise.evidence.max(axis=1)
+    flip = trace.noise.flip()
+    assert (flip > 0.05).all() and (flip < 0.49).all()
+    for leaf in range(2):
+        assert stats.binomtest(int(wrong[leaf]), n, float(flip[leaf])).pvalue > FALSE_ALARM / 2, (wrong / n, flip)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize(
+    ("leaf", "beta"),
+    [("counts", "one"), ("counts", "laplace"), ("range", "one"), ("range", "laplace"), ("range", "folded")],
+)
+def test_a_trace_describes_the_noise_that_was_drawn(n_classes, neighbours, leaf, beta):
+    """Its scale is that of the tables of leaves that were released, exactly, and so is what there was without noise."""
+    domain = public_domain(None, 3, n_classes=n_classes)
+    X, y = random_table(domain, 60, 0)
+    drawn, real = [], boost_voices.noisy_table
+
+    def listen(table, sensitivity, allowance, source, *, key=0):
+        if table.shape != (1, 1) or beta == "folded":  # not the coefficient
+            drawn.append((table, float(sensitivity / allowance.epsilon_each)))
+        return real(table, sensitivity, allowance, source, key=key)
+
+    model = BoostedForestClassifier(
+        domain=domain, n_estimators=2, max_depth=2, alpha=1.0, leaf=leaf, beta=beta, n_bins=4, n_bound=60,
+        neighbours=neighbours, random_state=0, epsilon=5.0,
+    )  # fmt: skip
+    with patch.object(boost_voices, "noisy_table", listen):
+        _, trace = traced(model, X, y)
+    tables = np.concatenate([table for table, _ in drawn])
+    scale = np.concatenate([np.full(len(table), scale) for table, scale in drawn])
+    if leaf == "counts":
+        assert np.allclose(trace.noise.scale * 1024, scale)
+        assert sorted(map(tuple, trace.noise.evidence * 1024)) == sorted(map(tuple, tables))
+        return
+    steps = np.abs(tables[:, 0] - boost_voices.GRID)
+    expected = 0.5 * np.exp(-steps / scale)
+    full = trace.noise.evidence.any(axis=1)
+    found = 0.5 * np.exp(-np.abs(trace.noise.values) / trace.noise.scale)
+    assert np.allclose(np.sort(found), np.sort(expected), atol=0.5 * 0.6 / scale.min())  # half a step of the grid
+    assert np.array_equal(np.isnan(trace.noise.flip()), ~full)
+
+
+@pytest.mark.parametrize("mode", ["certified", "as_published"])
+@pytest.mark.parametrize("estimator", [FriedmanSchusterClassifier, MultinomialForestClassifier])
+def test_leaves_of_counted_trees_flip_as_often_as_their_trace_says(estimator, mode):
+    """Of many seeds; each tree's own flip probability is compared with what it said, as its rows differ."""
+    X, y = few_rows()
+    trees = {} if estimator is FriedmanSchusterClassifier else {"n_estimators": 2}
+    model = estimator(domain=DOMAIN, epsilon=2.0, mode=mode, max_depth=1, neighbours="replace-one", **trees)
+    wrong, expected, variance = 0, 0.0, 0.0
+    for seed in range(400):
+        forest, trace = traced(model.set_params(random_state=seed), X, y)
+        full = trace.noise.evidence.any(axis=1)
+        said = forest.leaf_labels()
+        evidence, flip = trace.noise.evidence, trace.noise.flip()
+        wrong += int((evidence[np.arange(len(said)), said] < evidence.max(axis=1))[full].sum())
+        expected += float(flip[full].sum())
+        variance += float((flip * (1 - flip))[full].sum())
+        assert np.array_equal(trace.counts.sum(axis=1) > 0, full)
+    assert expected > 20
+    assert abs(wrong - expected) < 5 * np.sqrt(variance) + 1  # normal to within a percent: 1e-6
