@@ -96,6 +96,10 @@ class Domain:
         if self.classes_source != "data" and not self.classes_note.strip():
             raise DomainError(f"The classes are called {self.classes_source}, so say where they are written.")
 
+    def __repr__(self) -> str:
+        what = f"{len(self.features)} attributes, {len(self.classes)} classes"
+        return f"<Domain: {what}{f' of {self.label!r}' if self.label else ''}>"
+
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(feature.name for feature in self.features)

@@ -13,12 +13,12 @@ from dpforest.models.base import ForestClassifier
 from dpforest.models.greedy import GreedyClassifier, bin_rows
 from dpforest.models.random_structure import RandomStructureClassifier
 from dpforest.models.trace import Trace
-from dpforest.tradeoff import _NOISE, Simulation, Split, accuracies
+from dpforest.tradeoff import NOISE_SEED, Repeats, Simulation, Split, accuracies
 from dpforest.trees.forest import Forest
 from dpforest.views import ForestView
 
 
-class GreedySimulation(Simulation):
+class GreedySimulation(Repeats):
     """Simulated releases of one greedy estimator on one split, over a grid of budgets. Rows are binned once.
 
     Parameters as for `Simulation`.
@@ -39,13 +39,11 @@ class GreedySimulation(Simulation):
     def __init__(
         self, estimator: GreedyClassifier, domain: Domain, split: Split, *, epsilons, seed: int = 0, n_jobs: int = 1
     ):
-        self.domain, self.split, self.seed, self.n_jobs = domain, split, seed, n_jobs
-        self.epsilons = np.asarray(epsilons, float)
+        super().__init__(domain, split, epsilons, seed, n_jobs)
         self.estimator = clone(estimator).set_params(domain=None)
         estimator.check(domain, len(split.y_train))
         rows = np.arange(len(split.y_train))
         self.rows = bin_rows(domain, split.X_train, split.y_train, rows, estimator.n_bins)
-        self._figures: list[tuple] = []
 
     def add_repeat(self) -> None:
         """Fit once more at every budget, and once without privacy, and score."""
@@ -66,7 +64,9 @@ class GreedySimulation(Simulation):
         )  # fmt: skip
 
     def _fit(self, epsilon: float | None, seed: int, trace: Trace | None) -> Forest:
-        estimator = clone(self.estimator).set_params(epsilon=epsilon, random_state=seed + _NOISE, structure_seed=seed)
+        estimator = clone(self.estimator).set_params(
+            epsilon=epsilon, random_state=seed + NOISE_SEED, structure_seed=seed
+        )
         return estimator.fit_binned(self.domain, self.rows, trace=trace)
 
     def _fit_and_score(self, epsilon: float, seed: int) -> tuple[float, float, float]:
@@ -79,12 +79,12 @@ class GreedySimulation(Simulation):
         flipped = n_rows[said < evidence.max(axis=1)].sum()
         return *self._score(forest), float(flipped / max(n_rows.sum(), 1))
 
-    def _score(self, forest: Forest) -> tuple[float, float]:  # type: ignore[override]
+    def _score(self, forest: Forest) -> tuple[float, float]:
         """Accuracy and balanced accuracy on the held-out rows."""
         return accuracies(forest.predict_codes(self.split.X_test), self.split.y_test)
 
 
-def simulation_for(estimator: ForestClassifier, domain: Domain, split: Split, **settings) -> Simulation:
+def simulation_for(estimator: ForestClassifier, domain: Domain, split: Split, **settings) -> Repeats:
     """The simulation that suits an estimator; settings as for `Simulation`."""
     if isinstance(estimator, GreedyClassifier):
         return GreedySimulation(estimator, domain, split, **settings)

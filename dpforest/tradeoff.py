@@ -22,7 +22,7 @@ from dpforest.trees.layout import Trees
 from dpforest.views import ForestView
 
 # Seeds of repeat r: structure r, assignment and noise this much further.
-_NOISE = 1_000_003
+NOISE_SEED = 1_000_003
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,47 @@ class Curve:
     n_test: int
 
 
-class Simulation:
+class Repeats:
+    """What simulations share: a split, a grid of budgets, and the figures of each repeat. Not for use by itself."""
+
+    def __init__(self, domain: Domain, split: Split, epsilons, seed: int, n_jobs: int) -> None:
+        self.domain, self.split, self.seed, self.n_jobs = domain, split, seed, n_jobs
+        self.epsilons = np.asarray(epsilons, float)
+        self._figures: list[tuple] = []
+
+    @property
+    def n_repeats(self) -> int:
+        return len(self._figures)
+
+    def add_repeat(self) -> None:
+        """Simulate once more at every budget."""
+        raise NotImplementedError
+
+    def view(self, epsilon: float) -> ForestView:
+        """The first repeat's forest at one budget, leaf by leaf."""
+        raise NotImplementedError
+
+    def curve(self) -> Curve:
+        """Figures of all repeats so far."""
+        split = self.split
+        accuracy, balanced, flips, ceiling, ceiling_balanced = (np.array(a) for a in zip(*self._figures, strict=True))
+        floor_class = int(np.bincount(split.y_train, minlength=self.domain.n_classes).argmax())
+        return Curve(
+            self.epsilons,
+            accuracy,
+            balanced,
+            flips,
+            ceiling,
+            ceiling_balanced,
+            floor=float((split.y_test == floor_class).mean()),
+            floor_balanced=1 / len(np.unique(split.y_test)),
+            floor_class=floor_class,
+            n_train=len(split.y_train),
+            n_test=len(split.y_test),
+        )
+
+
+class Simulation(Repeats):
     """Simulated releases of one estimator on one split, over a grid of budgets.
 
     Each repeat redraws structure, assignment and noise; rows are routed once a repeat, whatever the number of budgets.
@@ -122,23 +162,14 @@ class Simulation:
         seed: int = 0,
         n_jobs: int = 1,
     ):
-        self.domain = domain
-        self.split = split
-        self.epsilons = np.asarray(epsilons, float)
-        self.seed = seed
-        self.n_jobs = n_jobs
+        super().__init__(domain, split, epsilons, seed, n_jobs)
         self.plan: Plan = estimator.plan(domain, len(split.y_train))
-        self._figures: list[tuple] = []
-
-    @property
-    def n_repeats(self) -> int:
-        return len(self._figures)
 
     def add_repeat(self) -> None:
         """Grow, share out and count once more, then draw noise and score at every budget."""
         seed = self.seed + self.n_repeats
         trees = self.plan.grow(self.domain, seed)
-        counts = self._count(trees, DemoSource(seed + _NOISE))
+        counts = self._count(trees, DemoSource(seed + NOISE_SEED))
         if self.n_repeats == 0:
             self._first = trees, counts
         twin = counts if self.plan.partition == "shared" else self._count(trees, None)
@@ -154,25 +185,6 @@ class Simulation:
         with ThreadPoolExecutor(self.n_jobs) as pool:
             private = list(pool.map(lambda e: self._release_and_score(counts, leaves, e, seed), self.epsilons))
         self._figures.append((*zip(*private, strict=True), *self._score(leaves, exact, seed)))
-
-    def curve(self) -> Curve:
-        """Figures of all repeats so far."""
-        split = self.split
-        accuracy, balanced, flips, ceiling, ceiling_balanced = (np.array(a) for a in zip(*self._figures, strict=True))
-        floor_class = int(np.bincount(split.y_train, minlength=self.domain.n_classes).argmax())
-        return Curve(
-            self.epsilons,
-            accuracy,
-            balanced,
-            flips,
-            ceiling,
-            ceiling_balanced,
-            floor=float((split.y_test == floor_class).mean()),
-            floor_balanced=1 / len(np.unique(split.y_test)),
-            floor_class=floor_class,
-            n_train=len(split.y_train),
-            n_test=len(split.y_test),
-        )
 
     def view(self, epsilon: float) -> ForestView:
         """The first repeat's forest at one budget, leaf by leaf."""
@@ -190,7 +202,7 @@ class Simulation:
         return count_kept_rows(trees, self.domain, X, y, tree_of_row, n_jobs=self.n_jobs)
 
     def _release(self, counts: np.ndarray, epsilon: float, seed: int) -> np.ndarray:
-        return simulate_values(self.plan, counts, _fraction(epsilon), seed + _NOISE)
+        return simulate_values(self.plan, counts, _fraction(epsilon), seed + NOISE_SEED)
 
     def _labels(self, values: np.ndarray, seed: int) -> np.ndarray:
         """What each leaf votes for."""

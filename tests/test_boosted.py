@@ -204,7 +204,7 @@ def test_a_table_that_breaks_its_bound_is_refused():
 
 
 def test_under_replace_one_the_number_of_rows_is_public_and_used():
-    model = booster(neighbours="replace-one", n_bound=None)
+    model = booster(neighbours="replace-one", n_bound=None, alpha=1.0)
     assert [model.plan(DOMAIN, n).n_bound for n in (1, 20, 700)] == [1, 20, 700]
     few, many = (model.preview(DOMAIN, n)[1].entries[0].sensitivity for n in (20, 700))
     assert few < many
@@ -214,9 +214,11 @@ def test_under_replace_one_the_number_of_rows_is_public_and_used():
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 1_000, MAX_BOUND])
-def test_the_ledger_states_no_less_than_a_row_can_do_to_a_score(n):
-    stated = booster(neighbours="replace-one").preview(DOMAIN, n)[1].entries[0].sensitivity
-    assert stated >= max(2 * math.sqrt(n - 1), 2)
+@pytest.mark.parametrize("alpha", [0.0, 0.3, 1.0, (0.2, 0.9), "noisy", "schedule"])
+def test_the_ledger_states_no_less_than_a_row_can_do_to_a_score(n, alpha):
+    stated = booster(neighbours="replace-one", alpha=alpha).preview(DOMAIN, n)[1].entries[0].sensitivity
+    used = [0.0, 1.0] if isinstance(alpha, str) else alpha if isinstance(alpha, tuple) else [alpha]
+    assert stated >= max(2 * (a * math.sqrt(n - 1) + 1 - a) for a in used) * (1 - 1 / UNIT)  # α is rounded to 1/1024
 
 
 @pytest.mark.parametrize("n", [0, 1])
@@ -463,6 +465,7 @@ REFUSED = [
     ({"alpha": True}, "alpha=True is not known"),
     ({"alpha": "steep"}, "alpha='steep' is not known; choose one of 'noisy', 'carried', 'schedule', 'published'"),
     ({"alpha": []}, "alpha is an empty list"),
+    ({"alpha": [0.5]}, "alpha is a list of 1 numbers for 2 levels; give one for each level"),
     ({"alpha": [0.5, "low"]}, r"alpha=\[0.5, 'low'\] is not known"),
     ({"alpha": "published"}, "alpha='published' does not keep its privacy promise; use it with mode='as_published'"),
     ({"alpha": "carried", "leaf": "range"}, "alpha='carried' reads the noisy tables of the tree before"),
@@ -487,7 +490,7 @@ REFUSED = [
     ({"beta": "post", "leaf": "range"}, "beta='post' does not go with leaf='range'; choose one of 'one', 'laplace'"),
     ({"beta": "post", "mode": "as_published"}, "beta='post' does not go with leaf='published'"),
     ({"beta": "published"}, "beta='published' does not go with leaf='counts'"),
-    ({"shrink": "yes"}, "shrink='yes' is not known; choose one of True, False"),
+    ({"shrink": "yes"}, "shrink='yes' is neither True nor False"),
     ({"tree_share": 0}, "tree_share=0 is not a number between 0 and 1"),
     ({"tree_share": 1}, "tree_share=1 is not a number between 0 and 1"),
     ({"tree_share": math.nan}, "tree_share=nan is not a number between 0 and 1"),

@@ -12,7 +12,7 @@ from dpforest import (
 )
 from dpforest.greedy_tradeoff import GreedySimulation, simulation_for
 from dpforest.references import reference_accuracies
-from dpforest.tradeoff import _NOISE, Simulation, split_table
+from dpforest.tradeoff import NOISE_SEED, Simulation, split_table
 
 FORESTS = [
     BoostedForestClassifier(n_bound=20_000, n_estimators=3, max_depth=3),
@@ -43,7 +43,7 @@ def test_a_repeat_is_a_fit_with_its_seeds(votes, forest):
     train = raw.X.iloc[[where[tuple(row)] for row in split.X_train]].reset_index(drop=True)
     test = raw.X.iloc[[where[tuple(row)] for row in split.X_test]]
     for e, epsilon in enumerate((0.5, 5.0)):
-        ordinary = type(forest)(**{**forest.get_params(), "epsilon": epsilon, "random_state": 1 + _NOISE,
+        ordinary = type(forest)(**{**forest.get_params(), "epsilon": epsilon, "random_state": 1 + NOISE_SEED,
                                    "structure_seed": 1, "domain": domain})  # fmt: skip
         ordinary.fit(train, labels[split.y_train])
         accuracy = (ordinary.predict(test) == labels[split.y_test]).mean()

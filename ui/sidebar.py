@@ -13,6 +13,7 @@ from dpforest.csv_reading import label_candidates
 from dpforest.domain import DomainError
 from dpforest.limits import MAX_CLASSES, MAX_DEPTH, MAX_UPLOAD_MB, MIN_CLASSES
 from dpforest.tables import CsvTable, TableError
+from dpforest.trees.split_scores import depends_on_rows
 from ui import boosting, simulate, tables
 from ui.forests import EPSILONS, FORESTS, MODES, NEIGHBOURS, TREES, ForestKind, Settings, as_code
 from ui.page import sorry
@@ -165,7 +166,7 @@ def _forest(table: Table | None) -> Settings:
             "exchanged for another (replace-one; the number of rows is then public).",
         )
         chosen = tuple((option.parameter, _option(option, mode)) for option in forest.options if option.choices[mode])
-        bounded = kind == "boosted" or dict(chosen).get("criterion") == "entropy"
+        bounded = kind == "boosted" or depends_on_rows(dict(chosen).get("criterion", "max"))
         if bounded and mode == "certified" and NEIGHBOURS.get(neighbours, "add-remove") == "add-remove":
             extra = (*extra, ("n_bound", boosting.row_bound(table)))
     return Settings(

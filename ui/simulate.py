@@ -14,7 +14,7 @@ from dpforest.greedy_tradeoff import GreedySimulation, simulation_for
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
 from dpforest.references import reference_accuracies
-from dpforest.tradeoff import Curve, Simulation
+from dpforest.tradeoff import Curve, Repeats
 from dpforest.views import ForestView
 from ui.forests import EPSILONS, Settings
 from ui.tables import Table, fingerprint, split
@@ -27,7 +27,7 @@ N_JOBS = min(os.cpu_count() or 1, 4)
 class Shared:
     """A simulation that several sessions may refine: one at a time."""
 
-    def __init__(self, simulation: Simulation) -> None:
+    def __init__(self, simulation: Repeats) -> None:
         self._simulation = simulation
         self._lock = threading.Lock()
         self._views: dict[float, ForestView] = {}

@@ -86,11 +86,11 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         return self._forest().predict(self._check_rows(X), n_jobs=effective_n_jobs(self.n_jobs or 1))
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Share of the trees' votes, or of the leaves' counts, for each class: shape (n, n_classes)."""
+        """Share of each class, shape (n, n_classes): of votes, of leaves' counts, or what the score stands for."""
         return self._forest().class_shares(self._check_rows(X), n_jobs=effective_n_jobs(self.n_jobs or 1))
 
     def apply(self, X: Any) -> np.ndarray:
-        """Leaf of each row in each tree, numbered over the forest: int32 (n, n_estimators)."""
+        """Leaf of each row in each tree, numbered over the forest: int32 (n, number of trees)."""
         return self._forest().apply(self._check_rows(X), n_jobs=effective_n_jobs(self.n_jobs or 1))
 
     def preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:

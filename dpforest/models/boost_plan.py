@@ -11,6 +11,7 @@ from dpforest.checks import check_choice, check_count, check_share
 from dpforest.limits import MAX_BOUND, MAX_DEPTH, MAX_LEAF
 from dpforest.privacy.ledger import Allowance, BudgetError, Ledger
 from dpforest.privacy.rationals import LIMIT
+from dpforest.trees import split_scores
 from dpforest.trees.split_scores import UNIT
 
 CALIBRATIONS = ("noisy", "carried", "schedule", "published")
@@ -82,6 +83,10 @@ class BoostPlan:
                     raise ValueError(
                         f"{name}='published' does not keep its privacy promise; use it with mode='as_published' only"
                     )
+        if isinstance(self.alpha, tuple) and len(self.alpha) != self.depth:
+            raise ValueError(
+                f"alpha is a list of {len(self.alpha)} numbers for {self.depth} levels; give one for each level"
+            )
         if self.alpha == "carried" and self.leaf != "counts":
             raise ValueError(
                 "alpha='carried' reads the noisy tables of the tree before; use leaf='counts' and mode='certified'"
@@ -96,10 +101,18 @@ class BoostPlan:
     def queries_calibration(self) -> bool:
         return self.alpha == "noisy" and not self.as_published
 
+    @property
+    def split_sensitivity(self) -> Fraction:
+        """For the ledger: most that a row of weight 1 changes the score of a split, in rows, at the largest α."""
+        by_level = self.alpha if isinstance(self.alpha, tuple) else (self.alpha,)
+        largest = max(1.0 if isinstance(alpha, str) else alpha for alpha in by_level)
+        most = split_scores.sensitivity("m-alpha", self.n_bound, alpha=round(UNIT * largest))
+        return Fraction(math.ceil(Fraction(2 * most, UNIT**2)))  # scores are half of the paper's, in 1/1024 squared
+
     def scheduled(self, level: int) -> float:
-        """α of a level where it is public."""
+        """α of a level where it is public: of "schedule", and of the first tree of "carried", 0.7 ** level."""
         if isinstance(self.alpha, tuple):
-            return self.alpha[min(level, len(self.alpha) - 1)]
+            return self.alpha[level]
         return DECAY**level if isinstance(self.alpha, str) else float(self.alpha)
 
     def charge(self, ledger: Ledger, epsilon: Fraction) -> dict[str, Allowance]:
@@ -111,7 +124,7 @@ class BoostPlan:
         n_trees = self.n_trees * self.n_scores
         of = "" if self.n_scores == 1 else f", for each of {self.n_scores} classes"
         calibration = self.calibration_share if self.queries_calibration else Fraction(0)
-        share, sensitivity = self.tree_share * (1 - calibration), _split_sensitivity(self.n_bound)
+        share, sensitivity = self.tree_share * (1 - calibration), self.split_sensitivity
         paid = {
             "splits": ledger.charge(
                 f"splits, level by level of each tree{of}", "exponential", sensitivity, each * share / self.depth,
@@ -156,11 +169,6 @@ class BoostPlan:
                     f"epsilon is divided into parts of {float(each):.1g} ({name}), and noise for so little cannot be "
                     "drawn exactly; use a larger epsilon, or fewer trees or levels"
                 )
-
-
-def _split_sensitivity(n_bound: int) -> Fraction:
-    """For the ledger: the largest that the score of a split can have (weights up to 1, any α), rounded up."""
-    return Fraction(max(2, math.isqrt(4 * (n_bound - 1)) + 1))
 
 
 def _is_number(value: Any, low: float, high: float) -> bool:

@@ -12,7 +12,7 @@ from dpforest.privacy.ledger import Allowance
 from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.privacy.release import noisy_table
 from dpforest.trees.candidates import Candidates
-from dpforest.trees.split_scores import score_splits, sensitivity
+from dpforest.trees.split_scores import node_tables, score_splits, sensitivity
 
 
 class _Voice:
@@ -149,7 +149,7 @@ class ExactVoice(_Voice):
             c = chosen[node] = self.pick(law, scores, level, node)
             if trace is not None:
                 note(trace, scores, law, chosen[node : node + 1], here, candidates, alpha, append=node == 0)
-            self._error += tree_error(split_table(here[0], tables[node], candidates, int(c))) - tree_error(
+            self._error += tree_error(children_tables(here[0], tables[node], candidates, int(c))) - tree_error(
                 tables[node : node + 1]
             )
         return chosen
@@ -230,12 +230,7 @@ def published_leaf_scale(plan: BoostPlan, epsilon: float) -> float:
     return 2 * plan.max_leaf * plan.n_trees * 2**plan.depth / (float(share) * epsilon)
 
 
-def node_tables(histogram: np.ndarray, candidates: Candidates) -> np.ndarray:
-    """Class weights of each node: the sum over the bins of any one feature."""
-    return histogram[:, : int(candidates.slot[1])].sum(axis=1)
-
-
-def split_table(histogram: np.ndarray, table: np.ndarray, candidates: Candidates, candidate: int) -> np.ndarray:
+def children_tables(histogram: np.ndarray, table: np.ndarray, candidates: Candidates, candidate: int) -> np.ndarray:
     """Class weights (2, n_classes) of the children that a candidate makes of one node."""
     feature, cut = int(candidates.feature[candidate]), int(candidates.cut[candidate])
     start = int(candidates.slot[feature])

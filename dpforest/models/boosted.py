@@ -74,6 +74,7 @@ class BoostedForestClassifier(GreedyClassifier):
     random_state : int or None, default=None
         None draws from the operating system's entropy. An integer makes a demo.
     n_jobs : int or None, default=None
+        Threads for prediction; a fit takes one.
 
     Attributes
     ----------
@@ -146,7 +147,8 @@ class BoostedForestClassifier(GreedyClassifier):
         self._check_parameters()
         check_choice("leaf", self.leaf, (None, *LEAVES))
         check_choice("beta", self.beta, (None, *BETAS))
-        check_choice("shrink", self.shrink, (True, False))
+        if not isinstance(self.shrink, bool | np.bool_):
+            raise ValueError(f"shrink={self.shrink!r} is neither True nor False")
         if self.n_bound is not None:
             check_count("n_bound", self.n_bound, 1, MAX_BOUND)
         published = self.mode == "as_published"
@@ -235,7 +237,7 @@ class BoostedForestClassifier(GreedyClassifier):
             trace.noise = WeightNoise(tables, bounds / float(paid["leaves"].epsilon_each))
             return
         if plan.as_published:
-            scale = boost_voices.published_leaf_scale(plan, float(self._budget or 1) / plan.n_scores)
+            scale = boost_voices.published_leaf_scale(plan, float(self.epsilon) / plan.n_scores)
         else:
             scale = 2 * plan.max_leaf / float(paid["leaves"].epsilon_each)
         clean = np.clip(leaf_link(tables, plan.alpha_link), -plan.max_leaf, plan.max_leaf)
@@ -275,8 +277,13 @@ class BoostedForestClassifier(GreedyClassifier):
         what = "boosted trees" if plan.n_scores == 1 else f"boosted trees for each of {plan.n_scores} classes"
         return certify(
             ledger,
-            mechanism=f"{plan.n_trees} {what} of depth {plan.depth}: splits by the exponential mechanism on the "
-            f"Mα-loss, leaves from noisy {'class weights' if plan.leaf == 'counts' else 'values'}",
+            mechanism=f"{plan.n_trees} {what} of depth {plan.depth}: "
+            + (
+                "the best splits by the Mα-loss, true leaves"
+                if self.epsilon is None
+                else "splits by the exponential mechanism on the Mα-loss, leaves from noisy "
+                + ("class weights" if plan.leaf == "counts" else "values")
+            ),
             assumptions=[*self._row_bound(n_rows)[1], *domain.assumptions()],
             reasons=reasons,
             nominal_epsilon=self._budget,

@@ -13,7 +13,7 @@ from dpforest.privacy.ledger import Allowance
 from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.privacy.release import assign_rows
 from dpforest.trees.candidates import Candidates
-from dpforest.trees.split_scores import score_splits, sensitivity
+from dpforest.trees.split_scores import node_tables, score_splits, sensitivity
 
 NORMAL = 65_536  # grid steps from the worst normalised score to the best
 MOST_PARTS = 64  # of the ratio between structure and estimation rows
@@ -46,7 +46,7 @@ class Chooser:
         scores = score_splits(histogram, self.candidates, self.criterion)
         if not self.stages:
             best = np.where(allowed, scores, np.iinfo(np.int64).min).argmax(axis=1)
-            pure = (histogram[:, : int(self.candidates.slot[1])].sum(axis=1) > 0).sum(axis=1) <= 1
+            pure = (node_tables(histogram, self.candidates) > 0).sum(axis=1) <= 1
             return np.where(pure, -1, best)
         law = np.ones(len(scores))
         narrowed = allowed
@@ -103,7 +103,7 @@ def stretched(scores: np.ndarray, allowed: np.ndarray) -> np.ndarray:
 
 def whole_potential(histogram: np.ndarray, candidates: Candidates, criterion: str) -> np.ndarray:
     """Potential of each node before it is split, in the units of scores: a split that leaves one side empty."""
-    totals = histogram[:, : int(candidates.slot[1])].sum(axis=1)
+    totals = node_tables(histogram, candidates)
     alone = Candidates(
         np.zeros(1, np.uint8), np.zeros(1, np.int32), np.zeros(1, np.int32), np.zeros(1, np.int32),
         np.array([0, 1]), np.array([0, 1]), 2,

@@ -1,5 +1,7 @@
 """One private greedy tree (Friedman and Schuster), the baseline of those who let trees look at the data."""
 
+from fractions import Fraction
+
 import numpy as np
 
 from dpforest.checks import check_choice, check_count, check_share
@@ -17,9 +19,7 @@ from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
 from dpforest.privacy.release import noisy_table
 from dpforest.trees.forest import CuratorForest, Forest, ReleasedForest
 from dpforest.trees.greedy_trees import as_trees, grow_tree, leaf_table
-
-CRITERIA = ("max", "gini", "entropy")
-SENSITIVITY = {"max": 1, "gini": 2, "entropy": 23}  # for the ledger; of entropy at the most rows there can be
+from dpforest.trees.split_scores import COUNTED, UNIT, depends_on_rows, sensitivity
 
 
 class FriedmanSchusterClassifier(GreedyClassifier):
@@ -51,6 +51,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         Without effect; kept so that all forests take the same parameters.
     random_state : int or None, default=None
     n_jobs : int or None, default=None
+        Threads for prediction; a fit takes one.
 
     Attributes
     ----------
@@ -111,7 +112,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         source, ledger = source_for(self.random_state), self._ledger()
         bound, _ = self._row_bound(len(rows.y))
         own = TreeTrace() if trace is not None else None
-        paid = self._charge(ledger)
+        paid = self._charge(ledger, bound)
         if ledger.epsilon is None and self.epsilon is not None:
             source = DemoSource(demo_seed(source))
         stages = [paid[0]] if paid is not None else []
@@ -144,10 +145,10 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         return Ledger(self._budget if self.mode == "certified" else None, self.neighbours)
 
     def _row_bound(self, n_rows: int) -> tuple[int, tuple[str, ...]]:
-        private = self.epsilon is not None and self.criterion == "entropy"  # the paper asks for a bound as well
+        private = self.epsilon is not None and depends_on_rows(self.criterion)  # the paper asks for a bound as well
         return row_bound(self.n_bound, n_rows, self.neighbours, private=private)
 
-    def _charge(self, ledger: Ledger) -> tuple[Allowance, Allowance] | None:
+    def _charge(self, ledger: Ledger, n_bound: int) -> tuple[Allowance, Allowance] | None:
         """Pay for splits and leaves; as published the right to ask comes without a budget behind it."""
         if self._budget is None:
             ledger.charge("exact splits and counts of every leaf", "none", 1, None, 1, "sequential")
@@ -159,21 +160,22 @@ class FriedmanSchusterClassifier(GreedyClassifier):
             return Allowance(each / 2, self.max_depth), Allowance(each, 1)  # the paper's exponent is ε q / (2 Δ)
         share = check_share("tree_share", self.tree_share)
         each = self._budget / rows_changed(self.neighbours)
-        splits = ledger.charge("splits, level by level", "exponential", SENSITIVITY[self.criterion],
+        most = Fraction(round(10 * sensitivity(self.criterion, n_bound) / UNIT), 10)
+        splits = ledger.charge("splits, level by level", "exponential", most,
                                each * share / self.max_depth, self.max_depth, "sequential")  # fmt: skip
         leaves = ledger.charge("class counts of each leaf", "discrete-laplace", 1, each * (1 - share), 1, "sequential")
         assert splits is not None and leaves is not None
         return splits, leaves
 
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
-        check_choice("criterion", self.criterion, CRITERIA)
+        check_choice("criterion", self.criterion, COUNTED)
         check_count("max_depth", self.max_depth, 1, MAX_DEPTH)
         check_count("n_bins", self.n_bins, 2, 1_000)
         if self.n_bound is not None:
             check_count("n_bound", self.n_bound, 1, MAX_BOUND)
         check_share("tree_share", self.tree_share)
-        ledger = self._ledger()
-        self._charge(ledger)
+        ledger, bound = self._ledger(), self._row_bound(n_rows)[0]
+        self._charge(ledger, bound)
         if ledger.epsilon is not None:
             ledger.close()
         return self._certificate(domain, n_rows, ledger, source_for(self.random_state)), ledger
@@ -185,11 +187,17 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         loss = None
         if self.epsilon is not None and ledger.epsilon is None:
             reasons = [REPRODUCTION, *domain.leaks()]
-            loss = float(self.epsilon) if not domain.leaks() else None
+            # Of ε/(2(d+1)) a level spends half, as scores can only fall; the leaves spend all of theirs.
+            spent = self.epsilon * (self.max_depth / 2 + 1) / (2 * (self.max_depth + 1))
+            loss = spent * rows_changed(self.neighbours) if not domain.leaks() else None
         return certify(
             ledger,
-            mechanism=f"one tree of depth {self.max_depth}: splits by the exponential mechanism on {self.criterion}, "
-            "leaves from noisy counts",
+            mechanism=f"one tree of depth {self.max_depth}: "
+            + (
+                f"the best splits by {self.criterion}, true counts in leaves"
+                if self.epsilon is None
+                else f"splits by the exponential mechanism on {self.criterion}, leaves from noisy counts"
+            ),
             assumptions=[*self._row_bound(n_rows)[1], *domain.assumptions()],
             reasons=reasons,
             true_epsilon=loss,

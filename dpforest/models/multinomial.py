@@ -7,7 +7,8 @@ import numpy as np
 from dpforest.checks import check_choice, check_count
 from dpforest.domain import Domain
 from dpforest.leaf_noise import CountNoise, FrequencyNoise, draw_by_frequency
-from dpforest.models.count_trees import Chooser, share_out
+from dpforest.limits import MAX_BOUND
+from dpforest.models.count_trees import Chooser, share_out, structure_share
 from dpforest.models.greedy import Binned, GreedyClassifier, demo_seed, row_bound
 from dpforest.models.multinomial_plan import (
     DEFAULT_DEPTH,
@@ -22,9 +23,10 @@ from dpforest.privacy import published
 from dpforest.privacy.certificate import Certificate, certify
 from dpforest.privacy.ledger import ESTIMATION, Allowance, Ledger
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
-from dpforest.privacy.release import release_labels
+from dpforest.privacy.release import PARTITIONS, release_labels
 from dpforest.trees.forest import CuratorForest, Forest, ReleasedForest
 from dpforest.trees.greedy_trees import as_trees, grow_tree, leaf_table, places_of_rows
+from dpforest.trees.midpoint_trees import STOPPING
 
 
 class MultinomialForestClassifier(GreedyClassifier):
@@ -143,10 +145,18 @@ class MultinomialForestClassifier(GreedyClassifier):
         """Levels of complete trees that a fit will grow; 1 as published, where trees are others."""
         return 1 if self.mode == "as_published" else self.max_depth or DEFAULT_DEPTH
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice("split_score", self.split_score, ("counts", "normalised"))
+        check_choice("partition", self.partition, PARTITIONS)
+        check_choice("stopping", self.stopping, STOPPING)
+        check_count("min_leaf", self.min_leaf, 1, 10_000)
+        check_count("n_bins", self.n_bins, 2, 1_000)
+        structure_share(self.partition_rate)
+
     def plan(self) -> MultinomialPlan:
         """Every choice that a certified fit will make, from parameters alone."""
         self._check_parameters()
-        check_choice("split_score", self.split_score, ("counts", "normalised"))
         return certified_plan(
             self._budget, self._by_hand, n_trees=int(self.n_estimators), depth=self.max_depth,
             partition=self.partition, partition_rate=self.partition_rate, neighbours=self.neighbours,
@@ -183,7 +193,7 @@ class MultinomialForestClassifier(GreedyClassifier):
 
         def grow(tree: int) -> list[np.ndarray]:
             chooser = Chooser(
-                rows.candidates, "gini", 1, stages, source, key=64 * tree,
+                rows.candidates, "gini", MAX_BOUND, stages, source, key=64 * tree,
                 normalised=self.split_score == "normalised", trace=traces[tree],
             )  # fmt: skip
             own, ones = shares.structure[tree], np.ones(len(rows.y), np.int64)
@@ -232,7 +242,6 @@ class MultinomialForestClassifier(GreedyClassifier):
 
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
         row_bound(None, n_rows, self.neighbours, private=False)
-        check_count("n_bins", self.n_bins, 2, 1_000)
         if self.mode == "as_published":
             self.published_plan()
             ledger = Ledger(None, self.neighbours)
@@ -253,8 +262,12 @@ class MultinomialForestClassifier(GreedyClassifier):
         depth = "any depth" if plan is None else f"depth {plan.depth}"
         return certify(
             ledger,
-            mechanism=f"multinomial forest of {self.n_estimators} trees of {depth}: features, values and labels by the "
-            "exponential mechanism",
+            mechanism=f"multinomial forest of {self.n_estimators} trees of {depth}: "
+            + (
+                "the best splits, true labels"
+                if self.epsilon is None and plan is not None
+                else "features, values and labels by the exponential mechanism"
+            ),
             assumptions=domain.assumptions(),
             reasons=reasons,
             nominal_epsilon=self._budget,

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from dpforest.checks import check_choice, check_count
+from dpforest.checks import check_count
 from dpforest.domain import Domain
 from dpforest.limits import MAX_DEPTH
 from dpforest.models.count_trees import structure_share
 from dpforest.privacy.ledger import STRUCTURE, Allowance, Ledger, rows_changed
 from dpforest.trees.layout import Trees
-from dpforest.trees.midpoint_trees import STOPPING, grow_midpoint_forest
+from dpforest.trees.midpoint_trees import grow_midpoint_forest
 
 DEFAULT_DEPTH = 4
 ASSUMED_DEPTH = 10  # of the paper's accounting, which nothing enforces
@@ -36,7 +36,6 @@ class MultinomialPlan:
     neighbours: str
 
     def __post_init__(self) -> None:
-        check_choice("partition", self.partition, ("independent", "shared"))
         for name, cost in zip(NAMES, (self.feature, self.value, self.label), strict=True):
             if not 0 < cost < math.inf:
                 raise ValueError(
@@ -75,9 +74,6 @@ class PublishedPlan:
 
     def __post_init__(self) -> None:
         check_count("max_depth", self.max_depth, 1, MOST_DEPTH)
-        check_count("min_leaf", self.min_leaf, 1, 10_000)
-        check_choice("stopping", self.stopping, STOPPING)
-        structure_share(self.partition_rate)
 
     def grow(
         self, domain: Domain, codes: np.ndarray, y: np.ndarray, *, seed: int, n_jobs: int

@@ -59,6 +59,10 @@ class Forest:
     class_of_tree: np.ndarray | None = None
     alpha_link: float = 1.0
 
+    def __repr__(self) -> str:
+        promise = "certified" if self.certificate.certified else "not certified"
+        return f"<{type(self).__name__}: {self.trees.n_trees} trees, {self.trees.n_leaves:,} leaves, {promise}>"
+
     def leaf_shares(self) -> np.ndarray:
         """Class shares that each leaf holds, float64 (n_leaves, n_classes); 0 and 1 where it holds a label.
 
@@ -126,7 +130,7 @@ class Forest:
         return routing.leaves_of_rows(self.trees, self.domain, as_values(X), n_jobs=n_jobs).T
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CuratorForest(Forest):
     """A forest that must stay with whoever holds the data: a non-private twin or a paper's mechanism as published.
 
@@ -134,7 +138,7 @@ class CuratorForest(Forest):
     """
 
 
-@dataclass(frozen=True, eq=False)  # also so that its __init__ calls __post_init__, which Forest has not
+@dataclass(frozen=True, eq=False, repr=False)  # also so that its __init__ calls __post_init__, which Forest has not
 class ReleasedForest(Forest):
     """A forest made only of what came through the door, with its ledger closed. Can be saved, sent and published.
 

@@ -27,6 +27,7 @@ from numba import njit
 from dpforest.trees.candidates import Candidates
 
 CRITERIA: Final = ("m-alpha", "gini", "max", "entropy")
+COUNTED: Final = CRITERIA[1:]  # on numbers of rows, for any number of classes
 UNIT: Final = 1024  # grid steps of one row of weight 1, and of alpha
 
 
@@ -67,7 +68,19 @@ def sensitivity(criterion: str, n_bound: int, *, alpha: int = UNIT, weight: int 
         return 2 * UNIT + 1
     if criterion == "max":
         return UNIT
+    if criterion != "entropy":
+        raise ValueError(f"criterion={criterion!r} is not known; choose one of {', '.join(map(repr, CRITERIA))}")
     return math.ceil(UNIT * (math.log2(n_bound) + 1 / math.log(2))) + 5  # two rounded terms, each way
+
+
+def depends_on_rows(criterion: str) -> bool:
+    """Whether the sensitivity grows with the number of rows, so that under add-remove a public bound must be given."""
+    return sensitivity(criterion, 2) != sensitivity(criterion, 4)
+
+
+def node_tables(histogram: np.ndarray, candidates: Candidates) -> np.ndarray:
+    """Class weights of each node, (n_nodes, n_classes): the sum over the bins of any one feature."""
+    return histogram[:, : int(candidates.slot[1])].sum(axis=1)
 
 
 @njit(nogil=True, cache=True)
