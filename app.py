@@ -4,6 +4,7 @@ import streamlit as st
 
 from dpforest.domain import DomainError
 from ui import budget_tab, curve_panel, data_tab, headline, leaves_tab, release, sidebar, simulate, tables, tree_tab
+from ui.controls import LINKED
 from ui.page import open_page, sorry
 from ui.warm_up import warm_up
 
@@ -34,7 +35,7 @@ simulate.first_curve(forest, len(table.frame), st.container())
 figures = headline.Figures(choice, certificate, forest.curve())
 panel = curve_panel.Panel(choice, forest.curve())
 
-tree, leaves, budget, data = st.tabs(["Tree", "Leaves", "Budget", "Data"], key="tab", bind=sidebar.LINKED)
+tree, leaves, budget, data = st.tabs(["Tree", "Leaves", "Budget", "Data"], key="tab", bind=LINKED)
 if tree.open:
     with tree:
         tree_tab.show(choice, forest.view(settings.epsilon))

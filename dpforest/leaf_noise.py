@@ -5,7 +5,6 @@ from typing import Protocol
 
 import numpy as np
 
-from dpforest.models.plan import COUNTS
 from dpforest.privacy import mechanisms, simulators
 from dpforest.privacy.noisy_counts import continuous_argmax_law
 from dpforest.voting import leaf_shares, leaf_votes
@@ -53,7 +52,7 @@ class CountNoise:
             says = continuous_argmax_law(distinct, 1 / self.rate, self.negative_rule)
             law = np.where(distinct == distinct.max(axis=1, keepdims=True), 0, says).sum(axis=1)
         else:
-            name = mechanisms.NOISY_COUNTS if self.mechanism in COUNTS else self.mechanism
+            name = mechanisms.NOISY_COUNTS if self.mechanism in mechanisms.RELEASE_COUNTS else self.mechanism
             law = mechanisms.flip_probability(name, distinct, self.rate, negative=self.negative_rule)
         flip[full] = law[which.ravel()]
         return flip
@@ -61,7 +60,7 @@ class CountNoise:
     def redraw(self, leaves: np.ndarray, seed: int) -> np.ndarray:
         """See `LeafNoise`."""
         counts = self.evidence[leaves]
-        if self.mechanism not in COUNTS:
+        if self.mechanism not in mechanisms.RELEASE_COUNTS:
             return simulators.simulate_labels(counts, self.mechanism, self.rate, seed)
         draw = simulators.simulate_laplace
         if self.mechanism == "discrete-laplace":

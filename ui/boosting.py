@@ -9,10 +9,10 @@ import streamlit as st
 from dpforest import plotting
 from dpforest.limits import MAX_BOUND
 from dpforest.models.boost_plan import DECAY
+from ui.controls import LINKED, follow, select
 from ui.page import chart
 from ui.tables import Table
 
-LINKED = "query-params"
 ALPHAS = {
     "certified": {
         "fixed": "fixed",
@@ -34,15 +34,13 @@ BOUNDS = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000
 def alpha(mode: str, depth: int) -> Any:
     """The α strategy: a choice, what it needs, and a small drawing of α by level."""
     names = list(ALPHAS[mode])
-    if st.session_state.get("alphas") not in (None, *names):
-        del st.session_state["alphas"]
-    name = st.selectbox(
-        "α: how questions are judged", names, key="alphas", bind=LINKED,
-        help="α mixes two ways to judge a question. At 0 it counts records that are got right, which one record "
+    name = select(
+        "α: how questions are judged", names, "alphas",
+        "α mixes two ways to judge a question. At 0 it counts records that are got right, which one record "
         "changes little, so it needs little noise. At 1 it also sees questions that pay off later, but needs far more "
         "noise.",
     )  # fmt: skip
-    how = ALPHAS[mode].get(name, "fixed")
+    how = ALPHAS[mode][name]
     if how == "fixed":
         value = st.slider("α", 0.0, 1.0, 0.0, 0.1, key="alpha", bind=LINKED)
         _draw([value] * depth, exact=True)
@@ -73,10 +71,7 @@ def row_bound(table: Table | None) -> int:
     """What everybody may know of the number of rows; of tables that are public anyway, the next round number."""
     n = len(table.frame) if table is not None and table.is_public else MAX_BOUND
     default = next(bound for bound in BOUNDS if bound >= min(n, MAX_BOUND))
-    before = st.session_state.get("default_bound")
-    if before is not None and before != default and st.session_state.get("bound") == before:
-        st.session_state["bound"] = default
-    st.session_state["default_bound"] = default
+    follow("bound", default)
     bound = st.select_slider(
         "At most so many rows, as everybody knows", BOUNDS, default, format_func=lambda n: f"{n:,}", key="bound",
         bind=LINKED,

@@ -11,9 +11,10 @@ from dpforest.plotting.curve import series, spread_over
 from dpforest.plotting.style import percent
 from dpforest.tradeoff import Curve
 from ui import simulate
+from ui.controls import LINKED
 from ui.headline import is_skewed
 from ui.page import chart, titled
-from ui.sidebar import LINKED, Choice
+from ui.sidebar import Choice
 
 MEASURES = {"accuracy": "accuracy", "balanced accuracy": "balanced"}
 

@@ -15,12 +15,12 @@ from dpforest.limits import MAX_CLASSES, MAX_DEPTH, MAX_UPLOAD_MB, MIN_CLASSES
 from dpforest.tables import CsvTable, TableError
 from dpforest.trees.split_scores import depends_on_rows
 from ui import boosting, simulate, tables
+from ui.controls import LINKED, follow, known, select
 from ui.forests import EPSILONS, FORESTS, MODES, NEIGHBOURS, TREES, ForestKind, Settings, as_code
 from ui.page import sorry
 from ui.tables import Table
 from ui.wording import plain, plural
 
-LINKED: Final = "query-params"
 MAX_GREEDY_DEPTH: Final = 8  # every level doubles the histograms, at every ε of the curve
 
 
@@ -35,7 +35,7 @@ class Choice:
 def choose() -> Choice | None:
     """Draw the controls. None where there is no table to look at yet; the reason is on the page."""
     with st.sidebar:
-        name = _select(
+        name = select(
             "Data", tables.names(), "data", "A table that comes with the app, or your own.", tables.DEFAULT
         )  # fmt: skip
     table = _upload() if name == tables.UPLOAD else _bundled(name)
@@ -44,34 +44,12 @@ def choose() -> Choice | None:
     return None if table is None else Choice(table, settings)
 
 
-def _select(title: str, options: list[str], key: str, help: str, default: str = "") -> str:
-    """A select box in the URL; what is not an option counts as the default, without one as the first option."""
-    _known(key, options)
-    default = default or options[0]
-    value = st.selectbox(title, options, options.index(default), key=key, bind=LINKED, help=help)
-    return value if value in options else default
-
-
-def _known(key: str, options: Any) -> None:
-    """Forget a value that the present options no longer have."""
-    if key in st.session_state and st.session_state[key] not in options:
-        del st.session_state[key]
-
-
-def _follow(key: str, default: Any) -> None:
-    """A control that nobody has moved follows its default when that changes."""
-    before = st.session_state.get(f"default_{key}")
-    if before is not None and before != default and st.session_state.get(key) == before:
-        st.session_state[key] = default
-    st.session_state[f"default_{key}"] = default
-
-
 def _bundled(name: str) -> Table:
     data = tables.bundled(name)
     with st.sidebar:
         st.caption(f"{plain(data.title, 90)}. [Source]({data.url})" if data.url else f"{plain(data.title, 90)}.")
         choices = tables.label_choices(data)
-        label = _select("Label", choices, "label", "The column that the forest learns to predict.")
+        label = select("Label", choices, "label", "The column that the forest learns to predict.")
     return tables.bundled_table(data, label)
 
 
@@ -132,7 +110,7 @@ def _unlabelled(csv: CsvTable) -> None:
 
 
 def _forest(table: Table | None) -> Settings:
-    kind = _select(
+    kind = select(
         "Forest",
         list(FORESTS),
         "forest",
@@ -186,7 +164,7 @@ def _depth(forest: ForestKind, table: Table | None, mode: str) -> int:
         st.caption("Depth: as published there is no limit to it; a branch ends where few records are left.")
         return default
     most = MAX_GREEDY_DEPTH if forest.is_greedy else MAX_DEPTH
-    _follow("depth", default)
+    follow("depth", default)
     if st.session_state.get("depth", 1) > most:
         st.session_state["depth"] = most
     depth = st.slider(
@@ -200,7 +178,7 @@ def _depth(forest: ForestKind, table: Table | None, mode: str) -> int:
 def _trees(forest: ForestKind) -> int:
     if not forest.has_trees:
         return 1
-    _follow("trees", forest.trees)
+    follow("trees", forest.trees)
     trees = st.select_slider(
         "Trees", TREES, forest.trees, key="trees", bind=LINKED,
         help="More trees share the rows, or they share ε. "
@@ -229,11 +207,11 @@ def _epsilon() -> float:
 def _option(option, mode: str) -> Any:
     choices = option.choices[mode]
     if not option.slider:
-        return choices[_select(option.title, list(choices), option.key, option.sentence, option.default)]
+        return choices[select(option.title, list(choices), option.key, option.sentence, option.default)]
     labels = list(choices)
     default = option.default or labels[0]
-    _known(option.key, labels)
-    _follow(option.key, default)
+    known(option.key, labels)
+    follow(option.key, default)
     value = st.select_slider(option.title, labels, default, key=option.key, bind=LINKED, help=option.sentence)
     return choices.get(value, choices[default])
 

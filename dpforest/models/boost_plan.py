@@ -7,6 +7,8 @@ from fractions import Fraction
 from numbers import Real
 from typing import Any
 
+import numpy as np
+
 from dpforest.checks import check_choice, check_count, check_share
 from dpforest.limits import MAX_BOUND, MAX_DEPTH, MAX_LEAF
 from dpforest.privacy.ledger import Allowance, BudgetError, Ledger
@@ -103,10 +105,9 @@ class BoostPlan:
 
     @property
     def split_sensitivity(self) -> Fraction:
-        """For the ledger: most that a row of weight 1 changes the score of a split, in rows, at the largest α."""
-        by_level = self.alpha if isinstance(self.alpha, tuple) else (self.alpha,)
-        largest = max(1.0 if isinstance(alpha, str) else alpha for alpha in by_level)
-        most = split_scores.sensitivity("m-alpha", self.n_bound, alpha=round(UNIT * largest))
+        """For the ledger: most that a row of weight 1 changes the score of a split, in rows."""
+        alphas = (0.0, 1.0) if isinstance(self.alpha, str) else np.atleast_1d(self.alpha)  # calibrated ones: any
+        most = max(split_scores.sensitivity("m-alpha", self.n_bound, alpha=round(UNIT * alpha)) for alpha in alphas)
         return Fraction(math.ceil(Fraction(2 * most, UNIT**2)))  # scores are half of the paper's, in 1/1024 squared
 
     def scheduled(self, level: int) -> float:

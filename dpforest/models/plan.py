@@ -8,12 +8,11 @@ import numpy as np
 from dpforest.checks import check_choice, check_count
 from dpforest.domain import Domain
 from dpforest.limits import LEAF_CAP, MAX_DEPTH, MAX_LEAVES
+from dpforest.privacy.mechanisms import RELEASE_COUNTS
 from dpforest.privacy.release import rate_for
 from dpforest.trees.layout import Trees
 from dpforest.trees.random_trees import CATEGORICAL, grow_random_trees
 from dpforest.voting import NEGATIVE_RULES, VOTING, uniform
-
-COUNTS = ("discrete-laplace", "continuous-laplace")  # mechanisms that release counts; the others release labels
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ class Plan:
 
     @property
     def releases_counts(self) -> bool:
-        return self.mechanism in COUNTS
+        return self.mechanism in RELEASE_COUNTS
 
     def grow(self, domain: Domain, seed: int) -> Trees:
         """The structure: from a public seed and the public domain alone."""

@@ -1,12 +1,10 @@
 """What a greedy fit looked like from inside: for drawing, and for the curator only unless said otherwise."""
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from dpforest.leaf_noise import LeafNoise
+from dpforest.leaf_noise import LeafNoise
 
 
 @dataclass
@@ -52,4 +50,4 @@ class Trace:
 
     trees: list[TreeTrace] = field(default_factory=list)
     counts: np.ndarray | None = None
-    noise: "LeafNoise | None" = None
+    noise: LeafNoise | None = None

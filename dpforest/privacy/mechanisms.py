@@ -14,6 +14,7 @@ from dpforest.privacy.ledger import rows_changed
 from dpforest.privacy.noisy_counts import noisy_argmax_law
 
 MECHANISMS: Final = (*CERTIFIED, NOISY_COUNTS, *PUBLISHED)
+RELEASE_COUNTS: Final = (NOISY_COUNTS, "continuous-laplace")  # the others release labels
 _FAR: Final = 100_000  # "far below the two contenders": rows that the other classes are behind
 
 
