@@ -60,7 +60,7 @@ class GreedySimulation(Repeats):
         assert trace.counts is not None and trace.noise is not None
         return ForestView(
             forest.trees, self.domain, trace.counts, leaf_classes(forest, trace), trace.noise, forest.leaf_values,
-            forest.class_of_tree, tuple(trace.trees), self.rows.candidates.n_candidates,
+            forest.class_of_tree, tuple(trace.trees),
         )  # fmt: skip
 
     def _fit(self, epsilon: float | None, seed: int, trace: Trace | None) -> Forest:

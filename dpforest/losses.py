@@ -130,9 +130,10 @@ class _MAlpha(Loss):
 
     def inverse_link(self, z):
         z = np.asarray(z, float)
-        beyond = np.maximum(np.abs(z) / 2 - (1 - self.alpha), 0)
-        # The sine is beyond / hypot(beyond, alpha), and right as well where that is 0 / 0 or inf / inf.
-        return 0.5 * (1 + np.sign(z) * np.sin(np.arctan2(beyond, self.alpha)))
+        # Only operations that IEEE 754 rounds correctly: the same bits on every machine, at every place of an array.
+        beyond = np.minimum(np.maximum(np.abs(z) / 2 - (1 - self.alpha), 0), 1e100)
+        length = np.sqrt(beyond * beyond + self.alpha * self.alpha)
+        return 0.5 * (1 + np.sign(z) * beyond / np.where(length > 0, length, 1))
 
     def surrogate(self, z):
         z = np.asarray(z, float)

@@ -28,10 +28,10 @@ class NodeTable:
         Class index that a leaf says; -1 in inner nodes.
     probability : float array of shape (n_nodes,), or None
         With which the test of a node was drawn, where tests are drawn by looking at the data; NaN in leaves.
+    chance : float array of shape (n_nodes,), or None
+        The same if the data had no say.
     gain : float array of shape (n_nodes,), or None
         Share of the node's impurity that the test removes.
-    n_tests : int
-        Tests that the forest draws from.
     """
 
     trees: Trees
@@ -40,8 +40,8 @@ class NodeTable:
     worst_flip: np.ndarray
     label: np.ndarray
     probability: np.ndarray | None = None
+    chance: np.ndarray | None = None
     gain: np.ndarray | None = None
-    n_tests: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,10 +60,8 @@ class ForestView:
     leaf_values : float array of shape (n_leaves,), or None
         What leaves add to the score, where trees are added up instead of voting.
     class_of_tree : int array of shape (n_trees,), or None
-    traces : list of TreeTrace
+    traces : tuple of TreeTrace
         How the tests of each tree were drawn; empty where they are random.
-    n_tests : int
-        Tests that the forest draws from.
     """
 
     trees: Trees
@@ -74,7 +72,6 @@ class ForestView:
     leaf_values: np.ndarray | None = None
     class_of_tree: np.ndarray | None = None
     traces: tuple[TreeTrace, ...] = ()
-    n_tests: int = 0
 
     def domain_of(self, tree: int) -> Domain:
         """The domain as one tree sees it: where there is a booster for each class, its class against the rest."""
@@ -136,8 +133,10 @@ class ForestView:
         table = NodeTable(trees, counts, mean, np.where(n_rows > 0, worst, np.nan), label)
         if not self.traces:
             return table
-        drawn, gain = (self._at_nodes(trees, getattr(self.traces[tree], what)) for what in ("probability", "gain"))
-        return replace(table, probability=drawn, gain=gain, n_tests=self.n_tests)
+        trace = self.traces[tree]
+        parts = (trace.probability, trace.chance, trace.gain)
+        drawn, chance, gain = (self._at_nodes(trees, by_level) for by_level in parts)
+        return replace(table, probability=drawn, chance=chance, gain=gain)
 
     @staticmethod
     def _at_nodes(trees: Trees, by_level: list[np.ndarray]) -> np.ndarray:

@@ -188,7 +188,7 @@ def test_a_label_with_missing_cells_is_explained(app):
     rows = "".join(f"{i % 9},{('' if i < 72 else i % 2)},{'ab'[i % 2]}\n" for i in range(200))
     app.file_uploader[0].upload("gaps.csv", f"x,outcome,y\n{rows}".encode()).run()
     assert not app.exception
-    assert "'outcome' has 72 rows without a label, so it cannot be predicted yet" in words(app)
+    assert "'outcome', which 72 rows leave empty" in words(app)
 
 
 @pytest.fixture

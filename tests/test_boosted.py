@@ -25,6 +25,7 @@ from dpforest.models.greedy import bin_rows
 from dpforest.models.trace import Trace
 from dpforest.privacy import published
 from dpforest.privacy.ledger import BudgetError
+from dpforest.trees.candidates import public_candidates
 from dpforest.trees.forest import CuratorForest, ForestFormatError
 
 DOMAINS = {k: public_domain(None, 3, n_classes=k) for k in (2, 3)}
@@ -144,6 +145,24 @@ def test_there_is_a_row_that_uses_nearly_all_of_epsilon(alpha):
     assert 0.6 * 0.93 < talk.losses.sum() * -1 <= 0.6 + 1e-9
 
 
+@pytest.mark.parametrize("beta", ["one", "laplace"])
+def test_a_row_that_gains_weight_uses_nearly_all_of_epsilon(beta):
+    """As before, but noise makes the leaves say the other class, so that the row's weight reaches its public bound."""
+    domain, n = public_domain(None, 2), 1_000
+    X = pd.DataFrame({"f0": [0.0] * (n - 1) + [1.0], "f1": "c0"})
+    y = np.array([0] * (n - 1) + [1])
+    model = booster(
+        domain=domain, epsilon=0.6, n_estimators=3, max_depth=1, alpha=0.0, beta=beta, n_bins=900, n_bound=n,
+        random_state=0,
+    )  # fmt: skip
+    talk = Transcript(last=True, far=np.array([1, -1]))
+    talk.fit(model, X, y)
+    talk.fit(model, X[: n - 1], y[: n - 1])
+    assert (talk.losses < 0).all()
+    assert 0.6 * 0.93 < -talk.losses.sum() <= 0.6 + 1e-9
+    assert talk.weights[0][2][-1] > (0.99 if beta == "one" else 0.6) * UNIT
+
+
 def test_a_row_that_is_replaced_uses_nearly_all_that_leaves_get():
     domain = public_domain(None, 2)
     X = pd.DataFrame({"f0": [0.0] * 7 + [1.0], "f1": ["c0"] * 8})
@@ -199,7 +218,7 @@ def test_a_table_that_breaks_its_bound_is_refused():
             refuse()
         assert "21" not in str(error.value)  # a sentence that may be shown
     booster(n_bound=21).fit(X, y)
-    with pytest.raises(ValueError, match=f"rows, more than the {MAX_BOUND:,} this forest can weigh"):
+    with pytest.raises(ValueError, match=f"more rows than the {MAX_BOUND:,} that this forest can weigh"):
         booster(n_bound=None).preview(DOMAIN, MAX_BOUND + 1)
 
 
@@ -268,6 +287,31 @@ def test_as_published_one_row_changes_the_weights_of_all_others():
     assert changed["as_published"] > 0.25 and changed["certified"] == 0  # given the same release
 
 
+def test_as_published_splits_are_drawn_as_the_paper_says():
+    """With probability proportional to exp(-ε_ν f / (2 Δ)), ε_ν = β_tree ε / (T d 2^depth), Δ = 3 + 2 α (√m - 1)."""
+    domain, n, alpha = public_domain(None, 3), 60, 0.5
+    X, y = random_table(domain, n, 0)
+    said = plain_boosting.answers(plain_boosting.public_tests(domain, 4), X)
+    candidates = public_candidates(domain, 4)
+    for seed in range(5):
+        model = booster(
+            domain=domain, epsilon=400.0, mode="as_published", alpha=alpha, n_estimators=2, random_state=seed
+        )
+        trace, tree = traced(model, X, y).trees[0], model.fit(X, y).forest_.trees.select(0)
+        chosen = [
+            int(np.flatnonzero((candidates.feature == f) & (candidates.threshold == t))[0])
+            for f, t in zip(tree.feature[:3], tree.threshold[:3], strict=True)
+        ]
+        nodes = [np.ones(n, bool), ~said[chosen[0]], said[chosen[0]]]
+        for node, (rows, choice) in enumerate(zip(nodes, chosen, strict=True)):
+            sides = [[(rows & side & (y == k)).sum() / 2 for k in (1, 0)] for test in said for side in (~test, test)]
+            f = 2 * np.array([plain_boosting.potential(*side, alpha) for side in sides]).reshape(-1, 2).sum(axis=1)
+            epsilon, delta = 0.5 * 400 / (2 * 2 * 2 ** (node > 0)), 3 + 2 * alpha * (math.sqrt(n) - 1)
+            weight = np.exp(-epsilon * (f - f.min()) / (2 * delta))
+            found = np.concatenate(trace.probability)[node]
+            assert found == pytest.approx(weight[choice] / weight.sum(), rel=0.02)  # potentials are on a grid
+
+
 GAPS = {
     "published": {"G1", "G3"},
     "one": set(),
@@ -320,6 +364,23 @@ def test_the_twin_is_the_algorithm(alpha, seed):
         _, margin, _ = plain_boosting.boost(X, y, domain, **by_hand, grid=False)
         assert np.allclose(found, margin, atol=0.02 * np.abs(margin).max())
     assert np.array_equal(model.predict(X), (found > 0).astype(int))
+
+
+def test_of_many_classes_each_has_the_trees_that_tell_it_from_the_rest():
+    domain = public_domain(None, None, 4, n_classes=3)
+    X, _ = random_table(domain, 90, 3)
+    y = np.digitize(X.f0 + 0.2 * np.random.default_rng(3).normal(size=90), [0.4, 0.7])
+    model = booster(domain=domain, epsilon=None, alpha=1.0, n_estimators=2, n_bins=6).fit(X, y)
+    values = model.forest_.leaf_values[model.apply(X)]
+    assert model.forest_.class_of_tree.tolist() == [0, 0, 1, 1, 2, 2]
+    for c in range(3):
+        _, margin, closest = plain_boosting.boost(
+            X, (y == c).astype(int), domain, n_bins=6, depth=2, n_trees=2, alpha=1.0, alpha_link=1.0
+        )
+        assert closest > 2 / UNIT
+        assert np.allclose(values[:, 2 * c : 2 * c + 2].sum(axis=1), margin, rtol=0, atol=1e-12)
+    scores = values.reshape(90, 3, 2).sum(axis=2)
+    assert np.array_equal(model.predict(X), scores.argmax(axis=1))
 
 
 def traced(model, X, y) -> Trace:

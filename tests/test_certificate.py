@@ -27,7 +27,7 @@ def test_certified():
     for words in (
         "one row",
         "several rows",
-        "not chosen by looking at this table",
+        "choosing them by looking at this table",
         "one release",
         "'age'",
         "add-remove",

@@ -348,6 +348,17 @@ def test_a_huge_epsilon_gives_the_best_splits():
         assert model.fit(X, y).score(X, y) > 0.98
 
 
+@every_partition
+@every_relation
+def test_the_most_trees_and_the_least_epsilon(partition, neighbours):
+    X, y = random_table(DOMAIN, 40, 0)
+    model = forest(
+        epsilon=1e-4, n_estimators=1_000, max_depth=1, partition=partition, neighbours=neighbours, partition_rate=0.37
+    )
+    assert model.fit(X, y).ledger_.spent == Fraction(1, 10_000)
+    assert model.certificate_.certified and set(model.predict(X)) <= {0, 1}
+
+
 def test_a_forest_of_nobody_is_a_forest():
     X, y = random_table(DOMAIN, 20, 0)
     for n, partition in itertools.product((0, 1), ("independent", "shared")):

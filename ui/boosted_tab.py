@@ -12,6 +12,8 @@ from ui.page import chart, titled
 from ui.sidebar import Choice
 from ui.wording import plain, plural
 
+MOST = 12  # trees whose α is drawn
+
 
 def show(choice: Choice, view: ForestView) -> None:
     """Below the tree: α and weights of all trees."""
@@ -21,7 +23,12 @@ def show(choice: Choice, view: ForestView) -> None:
         help="α sets how questions are judged: near 0 by records got right, which needs little noise; near 1 also by "
         "what pays off later. “Follows the error” starts at 1 and falls as the tree gets better.",
     )  # fmt: skip
-    chart(plotting.alpha_by_level(view.traces, _names(view)), "α of each level of each tree.", key="alpha_levels")
+    traces, names = list(view.traces), _names(view)
+    if all(trace.alpha == traces[0].alpha for trace in traces):
+        traces, names = traces[:1], [plural(len(traces), "tree") + (" alike" if len(traces) > 1 else "")]
+    chart(plotting.alpha_by_level(traces[:MOST], names[:MOST]), "α of each level of each tree.", key="alpha_levels")
+    if len(traces) > MOST:
+        st.caption(f"… and {plural(len(traces) - MOST, 'further tree')}.")
     titled(
         "How the rows are weighted", "Curator only",
         help="Before each tree, rows that the trees so far get wrong weigh more. The thick line holds the middle half "
@@ -34,8 +41,14 @@ def show(choice: Choice, view: ForestView) -> None:
     if spread < 1 / 512:
         st.info(
             f"No reweighting happens: in all {plural(len(traces), 'tree')} every row weighs one half. The trees' steps "
-            "are so small (α, M, and few trees) that the weights do not move yet, so each tree sees the same problem "
-            "and differs by its noise only.",
+            "are so small that the weights do not move yet, so each tree sees the same problem and differs by its "
+            "noise only. Steps grow with α and with fewer rows"
+            + (
+                f": {choice.settings.option('n_bound'):,} are assumed. If everybody knows that there are fewer, lower "
+                "“At most so many rows” in the fine settings."
+                if choice.settings.option("n_bound")
+                else "."
+            ),
             icon=":material/balance:",
         )
     else:

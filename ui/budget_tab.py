@@ -30,13 +30,20 @@ def show(choice: Choice, certificate: Certificate, ledger: Ledger) -> None:
                 "Each row either grows the trees or decides their leaves, drawn by itself. So it meets one of the two "
                 "parts only, and the dearer part is what all of them cost."
             )
-        st.dataframe(ledger_table(ledger), hide_index=True, alt="The ledger: every access to the data and its cost.")
+        meaning = "Most that one row changes what is asked (a count, the score of a question); noise is in proportion."
+        st.dataframe(
+            ledger_table(ledger), hide_index=True, alt="The ledger: every access to the data and its cost.",
+            column_config={"sensitivity": st.column_config.TextColumn(help=meaning)},
+        )  # fmt: skip
         st.caption(f"Spent {ledger.spent} of {ledger.epsilon}, as exact fractions. A release never spends more.")
     else:
         st.info(
             "No budget is drawn on: what has no guarantee cannot be paid for with ε.", icon=":material/receipt_long:"
         )
-    titled("The certificate a release would carry", "Simulated")
+    if choice.settings.certified:
+        titled("The certificate a release would carry", "Simulated")
+    else:
+        titled("What its certificate says", "Not certified")
     st.code(certificate_text(certificate, None if choice.table.is_public else LOOKED), language=None, wrap_lines=True)
     released_here()
 
@@ -46,8 +53,13 @@ def _sentence(entry) -> str:
     twice = " An exchanged row counts twice: once as it leaves, once as it comes." if entry.rows == 2 else ""
     if entry.composition == "sequential":
         return (
-            f"{_first_up(entry.what)}: **{entry.times:,} times ε = {each}**, one after the other on the same rows, "
-            f"makes **ε = {total}**.{twice}"
+            f"{_first_up(entry.what)}: "
+            + (
+                f"**{entry.times:,} times ε = {each}**, one after the other on the same rows, makes "
+                if entry.times > 1
+                else f"**once ε = {each}**, makes "
+            )
+            + f"**ε = {total}**.{twice}"
         )
     return (
         f"{_first_up(entry.what)}: **{entry.times:,} answers side by side**, each at ε = {each}: every row is in one "

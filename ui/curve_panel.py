@@ -97,6 +97,11 @@ def insight(curve: Curve, measure: str, what: str) -> str:
     """The one thing to take away: from which ε on privacy costs less than a point."""
     values, ceiling, floor = series(curve, measure)
     mean, best = values.mean(axis=0), float(ceiling.mean())
+    if mean.max() > best + 0.01 and np.isclose(mean[-1], mean.max(), atol=0.01):
+        return (
+            f"From ε = {curve.epsilons[np.flatnonzero(mean > best)[0]]:g} on it does better than without noise, which "
+            "happens where the best question comes again and again: noise makes the trees differ."
+        )
     near = np.flatnonzero(np.minimum.accumulate((mean >= best - 0.01)[::-1])[::-1])
     if len(near):
         return f"From ε = {curve.epsilons[near[0]]:g} on, {what} costs less than one point of accuracy here."

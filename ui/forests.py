@@ -185,6 +185,7 @@ class ForestKind:
     trees: int
     options: tuple[Option, ...] = field(default=())
     depth: int | None = None  # None: the paper's rule
+    most_trees: int = 300
 
     @property
     def is_greedy(self) -> bool:
@@ -229,6 +230,7 @@ FORESTS = {
         5,
         (SHARE, BETA, BOUND_M, BINS),
         depth=4,
+        most_trees=51,
     ),
     "multinomial": ForestKind(
         "Multinomial forest (Bai et al.)",
@@ -306,6 +308,10 @@ class Settings:
         """Unfitted, with secret noise."""
         return FORESTS[self.kind].estimator(**self.parameters(), domain=domain)
 
+    def option(self, parameter: str) -> Any:
+        """What a parameter beyond the common ones is set to; None where it is not."""
+        return dict(self.options).get(parameter)
+
     def without_epsilon(self) -> tuple:
         """Key of what can be counted once for all ε."""
         return (self.kind, self.mode, self.depth, self.trees, self.neighbours, self.options)
@@ -332,7 +338,8 @@ def as_code(settings: Settings, dataset: str | None, label: str) -> str:
             "",
             f"from dpforest import Domain, {name}, read_csv",
             "",
-            'domain = Domain.from_dict(json.loads(Path("domain.json").read_text()))  # from the Data tab',
+            "# domain.json is a download of the Data tab",
+            'domain = Domain.from_dict(json.loads(Path("domain.json").read_text()))',
             'table = read_csv("your.csv").read_with(domain)',
         ]
         X, y, domain = "table", f"table[{label!r}]", "domain"

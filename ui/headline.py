@@ -35,6 +35,8 @@ def header(choice: Choice) -> None:
     st.caption(
         "A release adds noise so that nobody can tell whether any one person was in the table. "
         "Smaller ε: more noise, more privacy."
+        if settings.certified
+        else "This is a paper's own mechanism. What it claims about ε and what is true stand below."
     )
 
 

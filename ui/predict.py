@@ -21,6 +21,7 @@ from ui.release import certificate_text, releases
 from ui.wording import epsilon_text, plain, plural
 
 FILE = "a file"
+SURE = "how sure"  # share of the votes, or what the score stands for
 SHOWN = 1_000
 _NOT = {"numeric": "no number", "categorical": "not listed"}
 
@@ -76,7 +77,7 @@ def _private(forest: ReleasedForest) -> str:
     if not forest.certificate.certified:
         return ""
     if forest.about.get("caution"):
-        return "Its labels tell no more about any one row than ε allows; its settings may, as the CAUTION says."
+        return "It tells no more about any one row than ε allows, but for its settings, as the CAUTION says."
     return "It tells no more about any one row than ε allows."
 
 
@@ -102,7 +103,7 @@ def predict_csv(forest: ReleasedForest) -> None:
     label = forest.domain.label or "label"
     out = csv.table.copy()
     out.insert(0, f"predicted {label}", [sentence or p for sentence, p in zip(why, predicted, strict=True)])
-    out.insert(1, "share of votes", shares)
+    out.insert(1, SURE, shares)
     titled(
         f"{plural(int(fits.sum()), 'prediction')}",
         "Curator only",
@@ -117,8 +118,8 @@ def predict_csv(forest: ReleasedForest) -> None:
     _score(forest, csv.table[fits], predicted[fits])
     st.dataframe(
         out.head(SHOWN), hide_index=True,
-        column_config={"share of votes": st.column_config.NumberColumn(format="percent")},
-        alt="The new rows with their predicted class and the share of votes for it.",
+        column_config={SURE: st.column_config.NumberColumn(format="percent")},
+        alt="The new rows with their predicted class and how sure the forest is.",
     )  # fmt: skip
     if len(out) > SHOWN:
         st.caption(f"The first {SHOWN:,} rows; all are in the download.")
@@ -140,7 +141,7 @@ def _why_not_predicted(domain: Domain, rows: pd.DataFrame) -> list[str]:
 
 
 def _predicted(forest: ReleasedForest, rows: pd.DataFrame, fits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(class, share of votes for it) of each row that fits; as text where rows are left out, for they get a text."""
+    """(class, how sure the forest is) of each row that fits; as text where rows are left out, for they get a text."""
     if fits.all():
         return forest.predict(rows), forest.class_shares(rows).max(axis=1)
     predicted, shares = np.full(len(rows), "", dtype=object), np.full(len(rows), np.nan)

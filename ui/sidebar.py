@@ -61,8 +61,12 @@ def _upload() -> Table | None:
             max_upload_size=MAX_UPLOAD_MB,
             key=f"file_{st.session_state.get('cleared', 0)}",
             help="It stays in the memory of this computer and goes nowhere else.",
+            on_change=lambda: st.session_state.pop("attached", None),
         )
-        st.caption("Read in memory only; gone when you clear it or close the page.")
+        # A visit to another page empties the widget; the file stays until it is removed or cleared.
+        file = st.session_state["attached"] = file or st.session_state.get("attached")
+        still = f"Attached: {plain(file.name, 40)}. " if file is not None else ""
+        st.caption(f"{still}Read in memory only; gone when you clear it or close the page.")
     if file is None:
         st.info(
             "Attach a CSV file in the sidebar (behind » on a phone) to explore it. A link never carries a file: if you "
@@ -102,11 +106,11 @@ def _unlabelled(csv: CsvTable) -> None:
     with st.sidebar:
         for column in gaps[:2]:
             st.caption(
-                f"'{plain(column.name)}' has {plural(column.n_missing, 'row')} without a label, so it cannot be "
-                "predicted yet: fill or remove them in the file."
+                f"Not offered as label: '{plain(column.name)}', which {plural(column.n_missing, 'row')} leave empty; "
+                "fill or remove them in the file to predict it."
             )
         if len(gaps) > 2:
-            st.caption(f"So it is with {plural(len(gaps) - 2, 'further column')}.")
+            st.caption(f"Nor {plural(len(gaps) - 2, 'further column')} for the same reason.")
 
 
 def _forest(table: Table | None) -> Settings:
@@ -178,13 +182,15 @@ def _depth(forest: ForestKind, table: Table | None, mode: str) -> int:
 def _trees(forest: ForestKind) -> int:
     if not forest.has_trees:
         return 1
+    choices = [n for n in TREES if n <= forest.most_trees]
     follow("trees", forest.trees)
+    known("trees", choices)
     trees = st.select_slider(
-        "Trees", TREES, forest.trees, key="trees", bind=LINKED,
+        "Trees", choices, forest.trees, key="trees", bind=LINKED,
         help="More trees share the rows, or they share ε. "
         + (f"We start from {forest.trees}." if forest.is_greedy else f"The paper takes {forest.trees}."),
     )  # fmt: skip
-    return trees if trees in TREES else forest.trees
+    return trees if trees in choices else forest.trees
 
 
 def _epsilon() -> float:
@@ -227,7 +233,7 @@ def share(choice: Choice) -> None:
                 " It does not carry your file or its columns." if table.uploaded else ""))  # fmt: skip
             st.code(link, language=None, wrap_lines=True)
         with st.popover("As code"):
-            st.caption("The same release in a notebook.")
+            st.caption("A release with the same settings, in Python. It draws new noise and costs ε once more.")
             as_it_comes = not table.uploaded and table.domain == tables.bundled(table.key).domain
             st.code(as_code(settings, table.key if as_it_comes else None, table.label), language="python")
         st.button("Clear my data", on_click=clear, help="Forget uploads, edits and what was released in this session.")

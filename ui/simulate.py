@@ -20,6 +20,7 @@ from ui.forests import EPSILONS, Settings
 from ui.tables import Table, fingerprint, split
 
 FIRST, LAST = 2, 20
+MOST_SECONDS = 30  # of refining; what is drawn by then says how many releases it rests on
 MANY_ROWS = 50_000  # more take a noticeable time
 N_JOBS = min(os.cpu_count() or 1, 4)
 
@@ -119,9 +120,14 @@ def refined(shared: Shared, n_repeats: int, place) -> Iterator[int]:
     """
     bar, start = None, time.monotonic()
     drawn = start
+    if shared.is_greedy and shared.n_repeats < n_repeats:
+        bar = place.progress(0.0, f"Simulated release {shared.n_repeats + 1} of {n_repeats} …")
     for repeat in range(shared.n_repeats + 1, n_repeats + 1):
         shared.refine(repeat)
         now = time.monotonic()
+        if now - start > MOST_SECONDS:
+            yield repeat
+            break
         if bar is not None or now - start > 0.5:
             text = f"Simulated release {repeat} of {n_repeats}; no need to wait"
             bar = (bar or place).progress(repeat / n_repeats, text)

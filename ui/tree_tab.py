@@ -74,12 +74,22 @@ def show(choice: Choice, view: ForestView) -> None:
         )
     if nodes.probability is not None:
         st.caption(
-            "p is the probability with which a question was drawn among "
-            f"{nodes.n_tests:,}; hover a node to see how much of the impurity it removes. Where all were about as "
-            f"likely (1 in {nodes.n_tests:,}), noise has chosen."
+            "p: how likely this question was to be drawn; in brackets, how likely if the data had no say. Where the "
+            "two agree, noise has chosen. The label of a node tells how much of the impurity its question removes."
         )
+        if _no_say(view):
+            st.caption(
+                "At this ε the data hardly have a say in any question, and then other ways to judge them (α, scores) "
+                "change next to nothing. Raise ε, or ask for fewer trees and levels."
+            )
     if view.leaf_values is not None:
         boosted_tab.show(choice, view)
+
+
+def _no_say(view: ForestView) -> bool:
+    """Whether every question was about as likely to be drawn as by chance alone."""
+    ratio = [p / c for trace in view.traces for p, c in zip(trace.probability, trace.chance, strict=True)]
+    return max(float(r.max()) for r in ratio) < 1.5
 
 
 def _of_class(view: ForestView, tree: int) -> str:

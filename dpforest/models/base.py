@@ -157,9 +157,13 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
             return X
         if self.domain is not None and isinstance(X, (list, tuple)):
             X = as_array(X)  # cell by cell: numpy would find one type for all of them
+            X = X.reshape(0, self.domain.n_features) if X.size == 0 else X
         has_texts = getattr(X, "dtype", None) == np.dtype(object) and self.domain is not None
         dtype = None if has_texts else "numeric"
-        checked = validate_data(self, X, reset=reset, dtype=dtype, ensure_all_finite="allow-nan")
+        least = 0 if self.domain is not None else 1  # a public domain needs no row, and nobody is a table, too
+        checked = validate_data(
+            self, X, reset=reset, dtype=dtype, ensure_all_finite="allow-nan", ensure_min_samples=least
+        )
         return X if hasattr(X, "iloc") else as_values(checked)
 
     def _public_domain(self, X: Any, y: np.ndarray) -> Domain:

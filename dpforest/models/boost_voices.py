@@ -251,13 +251,12 @@ def note(
     before = UNIT * (a * np.sqrt(tables.prod(axis=1)) + (1 - a) * tables.min(axis=1))
     with np.errstate(invalid="ignore", divide="ignore"):
         gain = np.where(before > 0, np.clip(1 + scores[rows, chosen] / before, 0, 1), 0.0)
-    found = law[rows, chosen]
-    if append:
-        trace.probability.append(found)
-        trace.gain.append(gain)
-    else:
-        trace.probability[-1] = np.concatenate((trace.probability[-1], found))
-        trace.gain[-1] = np.concatenate((trace.gain[-1], gain))
+    chance = 1 / (law > 0).sum(axis=1)
+    for what, found in ((trace.probability, law[rows, chosen]), (trace.chance, chance), (trace.gain, gain)):
+        if append:
+            what.append(found)
+        else:
+            what[-1] = np.concatenate((what[-1], found))
 
 
 def _sum_to(table: np.ndarray, level: int) -> np.ndarray:

@@ -48,11 +48,12 @@ class Chooser:
             best = np.where(allowed, scores, np.iinfo(np.int64).min).argmax(axis=1)
             pure = (node_tables(histogram, self.candidates) > 0).sum(axis=1) <= 1
             return np.where(pure, -1, best)
-        law = np.ones(len(scores))
+        law, chance = np.ones(len(scores)), np.ones(len(scores))
         narrowed = allowed
         if len(self.stages) == 2:
             by_feature, possible = best_by_feature(scores, allowed, self.candidates)
             feature, law = self._draw(by_feature, possible, 0, level, law)
+            chance = chance / possible.sum(axis=1)
             narrowed = allowed & (self.candidates.feature == feature[:, None])
         chosen, law = self._draw(scores, narrowed, len(self.stages) - 1, level, law)
         if self.trace is not None:
@@ -60,6 +61,7 @@ class Chooser:
             with np.errstate(invalid="ignore", divide="ignore"):
                 removed = 1 + scores[np.arange(len(chosen)), chosen] / parent
             self.trace.probability.append(law)
+            self.trace.chance.append(chance / narrowed.sum(axis=1))
             self.trace.gain.append(np.where(parent > 0, np.clip(removed, 0, 1), 0.0))
         return chosen
 

@@ -138,15 +138,15 @@ class FriedmanSchusterClassifier(GreedyClassifier):
                 trace.noise = CountNoise(counts, mechanism, float(paid[1].epsilon_each))
         kind = CuratorForest if ledger.epsilon is None else ReleasedForest
         about = {"estimator": type(self).__name__, "criterion": self.criterion, "n_bins": self.n_bins}
-        certificate = self._certificate(domain, len(rows.y), ledger, source)
+        certificate = self._certificate(domain, len(rows.y), ledger, source_for(self.random_state))
         return kind(trees, domain, None, values, "majority", "clamp", 0, certificate, ledger, about)
 
     def _ledger(self) -> Ledger:
         return Ledger(self._budget if self.mode == "certified" else None, self.neighbours)
 
     def _row_bound(self, n_rows: int) -> tuple[int, tuple[str, ...]]:
-        private = self.epsilon is not None and depends_on_rows(self.criterion)  # the paper asks for a bound as well
-        return row_bound(self.n_bound, n_rows, self.neighbours, private=private)
+        n_bound = self.n_bound if depends_on_rows(self.criterion) else None  # the paper asks for a bound as well
+        return row_bound(n_bound, n_rows, self.neighbours, private=self.epsilon is not None)
 
     def _charge(self, ledger: Ledger, n_bound: int) -> tuple[Allowance, Allowance] | None:
         """Pay for splits and leaves; as published the right to ask comes without a budget behind it."""
@@ -186,10 +186,10 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         reasons = [*domain.leaks(), *source.reasons()] if self.epsilon is not None else []
         loss = None
         if self.epsilon is not None and ledger.epsilon is None:
-            reasons = [REPRODUCTION, *domain.leaks()]
+            reasons = [REPRODUCTION, *reasons]
             # Of ε/(2(d+1)) a level spends half, as scores can only fall; the leaves spend all of theirs.
             spent = self.epsilon * (self.max_depth / 2 + 1) / (2 * (self.max_depth + 1))
-            loss = spent * rows_changed(self.neighbours) if not domain.leaks() else None
+            loss = spent * rows_changed(self.neighbours) if len(reasons) == 1 else None
         return certify(
             ledger,
             mechanism=f"one tree of depth {self.max_depth}: "

@@ -77,7 +77,7 @@ def row_bound(n_bound: int | None, n_rows: int, neighbours: str, *, private: boo
         If there are more rows than the bound.
     """
     if n_rows > MAX_BOUND:
-        raise ValueError(f"the table has {n_rows:,} rows, more than the {MAX_BOUND:,} this forest can weigh")
+        raise ValueError(f"the table has more rows than the {MAX_BOUND:,} that this forest can weigh; take fewer")
     if not private or neighbours != ADD_REMOVE:
         return max(n_rows, 1), ()
     bound = MAX_BOUND if n_bound is None else n_bound

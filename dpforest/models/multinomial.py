@@ -241,7 +241,7 @@ class MultinomialForestClassifier(GreedyClassifier):
         return CuratorForest(trees, domain, labels, None, "majority", "clamp", 0, certificate, ledger, self._about())
 
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
-        row_bound(None, n_rows, self.neighbours, private=False)
+        self._row_bound(n_rows)
         if self.mode == "as_published":
             self.published_plan()
             ledger = Ledger(None, self.neighbours)
@@ -252,6 +252,11 @@ class MultinomialForestClassifier(GreedyClassifier):
             n_leaves = plan.n_trees * 2**plan.depth
             self._labels(plan, np.zeros((n_leaves, domain.n_classes), np.int64), ledger, DemoSource(0))
         return self._certificate(plan, domain, ledger, source_for(self.random_state)), ledger
+
+    def _row_bound(self, n_rows: int) -> tuple[int, tuple[str, ...]]:
+        """Nothing here depends on it, but a table beyond it is refused, which its certificate must say."""
+        private = self.epsilon is not None and self.mode == "certified"
+        return row_bound(None, n_rows, self.neighbours, private=private)
 
     def _certificate(
         self, plan: MultinomialPlan | None, domain: Domain, ledger: Ledger, source: SecretSource | DemoSource
@@ -268,7 +273,7 @@ class MultinomialForestClassifier(GreedyClassifier):
                 if self.epsilon is None and plan is not None
                 else "features, values and labels by the exponential mechanism"
             ),
-            assumptions=domain.assumptions(),
+            assumptions=[*self._row_bound(0)[1], *domain.assumptions()],
             reasons=reasons,
             nominal_epsilon=self._budget,
         )

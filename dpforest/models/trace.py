@@ -15,6 +15,8 @@ class TreeTrace:
     ----------
     probability : list of float arrays
         With which the candidate that was drawn was drawn, by level; nan where nothing was drawn.
+    chance : list of float arrays
+        The same if the data had no say.
     gain : list of float arrays
         Share of the node's potential (its impurity) that the split removes, by level.
     alpha : list of float
@@ -28,6 +30,7 @@ class TreeTrace:
     """
 
     probability: list[np.ndarray] = field(default_factory=list)
+    chance: list[np.ndarray] = field(default_factory=list)
     gain: list[np.ndarray] = field(default_factory=list)
     alpha: list[float] = field(default_factory=list)
     beta: float = 1.0

@@ -122,7 +122,10 @@ def _text(table: NodeTable, domain: Domain, node: int, drawn: Drawn) -> str:
     start = f"<b>{came}</b>&nbsp; " if came else ""
     if tree.kind[node] != LEAF:
         ends = drawn.level[node] == max(drawn.level.values())
-        likely = "" if table.probability is None else f" <i>p {_likely(float(table.probability[node]))}</i>"
+        likely = ""
+        if table.probability is not None and table.chance is not None:
+            p, chance = float(table.probability[node]), float(table.chance[node])
+            likely = f" <i>p {_likely(p)} (chance {_likely(chance)})</i>"
         return f"{start}{question(tree, domain, node, 16)}{likely}{' ›' if ends else ''}"
     label = escape(domain.classes[table.label[node]], 14)
     return f"{start}→ {label} <i>({'no data' if not np.isfinite(flip) else f'flips {flip_percent(flip)}'})</i>"

@@ -145,10 +145,10 @@ def describe(table: NodeTable, domain: Domain, node: int) -> str:
         else f"asks: {question(tree, domain, node, 40)}",
         f"{n_rows:,} record{'s' * (n_rows != 1)} here",
     ]  # fmt: skip
-    if not is_leaf and table.probability is not None and table.gain is not None:
+    if not is_leaf and table.probability is not None and table.chance is not None and table.gain is not None:
         lines.append(
-            f"drawn with probability {percent(float(table.probability[node]))} among {table.n_tests:,} questions,<br>"
-            f"removes {percent(float(table.gain[node]))} of the impurity"
+            f"drawn with probability {percent(float(table.probability[node]))}, by chance alone "
+            f"{percent(float(table.chance[node]))},<br>removes {percent(float(table.gain[node]))} of the impurity"
         )
     if not np.isfinite(flip):
         lines.append("no data: label is pure noise" if is_leaf else "no data below: labels are pure noise")

@@ -11,7 +11,8 @@ from dpforest.privacy.rationals import written_fraction
 
 STANDING_ASSUMPTIONS: Final = (
     "The unit of privacy is one row: if one person has several rows, ε is multiplied by their number.",
-    "The settings (ε, depth, trees, features, bounds) were not chosen by looking at this table.",
+    "The settings (ε, depth, trees, features, bounds) are taken as given; choosing them by looking at this table is "
+    "not covered.",
     "This is one release: releases from tables with the same people add up.",
 )
 REPLACE_ASSUMPTION: Final = "The number of rows, counted before any row was left out, is public."
@@ -66,6 +67,8 @@ class Certificate:
             raise ValueError("A certificate is certified exactly when there is no reason against it.")
         if self.assumptions[: len(STANDING_ASSUMPTIONS)] != STANDING_ASSUMPTIONS:
             raise ValueError("A certificate always states the standing assumptions first.")
+        if self.neighbours != ADD_REMOVE and REPLACE_ASSUMPTION not in self.assumptions:
+            raise ValueError("Under replace-one a certificate states that the number of rows is public.")
         if self.certified and (self.epsilon is None or not 0 < self.true_epsilon <= float(self.epsilon)):
             raise ValueError("A certified forest has a budget and loses at most that.")
 
@@ -88,6 +91,8 @@ class Certificate:
         """The inverse of `to_dict`; the same checks apply."""
         if not isinstance(data["certified"], bool):
             raise ValueError("whether it is certified must be true or false")
+        if not all(isinstance(data[name], list) for name in ("assumptions", "reasons")):
+            raise ValueError("assumptions and reasons are not lists")
         return cls(
             certified=data["certified"],
             epsilon=written_fraction(data["epsilon"]),

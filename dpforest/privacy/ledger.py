@@ -261,11 +261,15 @@ class Ledger:
         """Rebuild a ledger by charging every entry again, so that a file that breaks its budget is refused."""
         ledger = cls(written_fraction(data["epsilon"]), data["neighbours"])
         for e in data["entries"]:
+            if isinstance(e["times"], bool) or not isinstance(e["times"], int):
+                raise ValueError("how often an entry was asked is not a whole number")
             sensitivity, each = written_fraction(e["sensitivity"]) or 0, written_fraction(e["epsilon_each"])
             how = e["times"], e["composition"]
             ledger.charge(e["what"], e["mechanism"], sensitivity, each, *how, part=e.get("part", ""))
         if data["closed"]:
             ledger.close()
+        if "spent" in data and written_fraction(data["spent"]) != ledger.spent:
+            raise ValueError("what was spent is not the sum of the entries")
         return ledger
 
     def __eq__(self, other: object) -> bool:

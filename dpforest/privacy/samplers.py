@@ -13,8 +13,8 @@ place. A place at the end of the tape means that the draw is void; every loop st
 No overflow, all in int64. In the series for exp the run length k is kept below 2**15 (a longer run, of probability
 below 1/32767!, voids the draw and ends in an error). Then den * k < 2**32 * 2**15 = 2**47, numerators are at most their
 denominators, and a numerator below its denominator, shifted by 16 bits, stays below 2**63. Counts are below 2**31 and
-rates below 2**32, so gap * num < 2**63. A tape has fewer than 2**22 lanes and each round of a loop takes one, so the
-geometric part v of the noise is below 2**22 and num * v below 2**54.
+rates below 2**32, so gap * num < 2**63. A tape has fewer than 2**25 lanes and each round of a loop takes one, so the
+geometric part v of the noise is below 2**25 and num * v below 2**57.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ from dpforest.limits import MAX_CLASSES
 from dpforest.privacy.randomness import SecretSource
 
 LANES: Final = 2**15  # fresh lanes a call: short calls, and the tape stays in the fast cache
-MAX_LANES: Final = 2**21
+MAX_LANES: Final = 2**24
 MAX_COUNT: Final = 2**31
 MAX_RUN: Final = 2**15
 
@@ -243,7 +243,9 @@ def run_tape(kernel: Callable, n: int, source: SecretSource, *arguments: object)
     """Feed a kernel tapes until all n rows are done."""
     row, tape, lanes = 0, np.empty(0, np.uint16), min(LANES, 128 * n)  # few rows do not pay for a long tape
     while row < n:
-        if tape.size > MAX_LANES:  # one row ate two million lanes: with honest randomness less likely than 2**-10000
+        if (
+            tape.size > MAX_LANES
+        ):  # one row ate 16 million lanes: with honest randomness less likely than e**-280 at the most candidates
             raise RuntimeError("The operating system's source of randomness is broken.")
         tape = np.concatenate((tape, source.words(lanes // 4).view(np.uint16)))
         row, at = kernel(tape, row, *arguments)
