@@ -421,6 +421,7 @@ def test_calibration_by_noise_follows_the_exact_one_when_epsilon_is_large(alpha)
     trees = traced(model, X, y).trees
     for tree in trees[1:]:
         assert tree.alpha[0] == 1.0 and 0.1 < tree.alpha[1] < 0.6
+    assert trees[0].alpha != trees[1].alpha  # each tree is asked anew
     assert trees[0].alpha[1] == pytest.approx(0.7, abs=1e-3) if alpha == "carried" else trees[0].alpha[1] < 0.6
 
 

@@ -94,6 +94,8 @@ def test_json_trip(reasons):
         {"assumptions": []},
         {"delta": 1e-5},
         {"neighbours": "swap"},
+        {"neighbours": "replace-one"},  # and does not say that the number of rows is public
+        {"reasons": "The noise comes from a seed."},
     ],
 )
 def test_forged_certificates_are_refused(forged):

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import public_domain
-from plain_boosting import same_parts
+from plain_boosting import answers, public_tests, same_parts
 from sklearn.tree import DecisionTreeClassifier
 from transcripts import Transcript, neighbour, random_table
 
@@ -18,6 +18,7 @@ from dpforest.limits import MAX_BOUND
 from dpforest.models.greedy import bin_rows
 from dpforest.models.trace import Trace
 from dpforest.privacy import published
+from dpforest.trees.candidates import public_candidates
 from dpforest.trees.forest import CuratorForest
 from dpforest.trees.split_scores import COUNTED, UNIT, sensitivity
 
@@ -148,6 +149,22 @@ def test_as_published_half_of_the_budget_goes_into_splits_and_leaves(neighbours,
     rows = 1 if neighbours == "add-remove" else 2
     spent = 3.0 / (2 * (depth + 1)) * (depth / 2 + 1) * rows  # a split costs half, as scores can only fall
     assert certificate.epsilon == 3 and certificate.true_epsilon == pytest.approx(spent) and spent <= 3
+
+
+@every_relation
+def test_as_published_splits_are_drawn_as_the_paper_says(neighbours):
+    """With probability proportional to exp(ε' q / 2) where one row changes q, the rows that are right, by 1."""
+    X, y = random_table(DOMAIN, 60, 0)
+    questions = public_tests(DOMAIN, 4)
+    right = np.array([sum(np.bincount(y[side], minlength=2).max() for side in (a, ~a)) for a in answers(questions, X)])
+    candidates = public_candidates(DOMAIN, 4)
+    for seed in range(5):
+        model, trace = tree(mode="as_published", epsilon=8.0, neighbours=neighbours, random_state=seed), Trace()
+        rows = bin_rows(DOMAIN, X, y.astype(np.int32), np.arange(60), 4)
+        trees = model.fit_binned(DOMAIN, rows, trace=trace).trees
+        chosen = (candidates.feature == trees.feature[0]) & (candidates.threshold == trees.threshold[0])
+        weight = np.exp(right * (8.0 / (2 * (3 + 1))) / 2)
+        assert trace.trees[0].probability[0] == pytest.approx(weight[chosen] / weight.sum(), rel=1e-3)
 
 
 # ---------------------------------------------------------------- without privacy

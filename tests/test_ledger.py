@@ -135,6 +135,9 @@ def test_json_trip_is_exact_and_forged_books_are_refused():
     forged["epsilon"] = "1/8"
     with pytest.raises(BudgetError):
         Ledger.from_dict(forged)
+    for change in ({"spent": "1/8"}, {"entries": [{**json.loads(text)["entries"][0], "times": True}]}):
+        with pytest.raises(ValueError, match="sum of the entries|whole number"):
+            Ledger.from_dict({**json.loads(text), **change})
 
 
 @pytest.mark.parametrize("bad", [0, -1, float("nan"), float("inf"), "abc", True, None, [1]])

@@ -122,6 +122,40 @@ def test_baselines(explore: Explore) -> None:
     expect(explore.page.get_by_role("combobox", name=BUDGET[0])).to_have_count(0)
 
 
+def test_boosted_trees(explore: Explore) -> None:
+    """Their own controls, and what the Tree tab says of α and of the weights."""
+    explore.open(**SMALL, forest="boosted", trees=3, depth=3)
+    expect(explore.main).to_contain_text("α of each level")
+    expect(explore.main).to_contain_text("How the rows are weighted")
+    expect(explore.main).to_contain_text("how likely if the data had no say")
+    with explore.refigured(), explore.curve_chart.redrawn():
+        explore.choose("α: how questions are judged", "follows the error, with noise")
+    expect(explore.sidebar).to_contain_text("For example; what it was in each tree")
+    assert explore.settings()["alphas"] == "follows the error, with noise"
+    with explore.refigured(), explore.curve_chart.redrawn():
+        explore.choose("α: how questions are judged", "fixed")
+    with explore.refigured():
+        explore.slider("α").press("ArrowRight")
+    assert explore.settings()["alpha"] == "0.1"
+    expect(explore.main).to_contain_text("No reweighting happens")
+    assert explore.reds() == []
+
+
+def test_the_other_forests_that_look_at_the_data(explore: Explore) -> None:
+    """One after the other; as published each says in the place of ε what is true."""
+    explore.open(**SMALL, forest="boosted", trees=3, depth=3)
+    for forest in ("multinomial", "one greedy tree"):
+        with explore.refigured(), explore.curve_chart.redrawn():
+            explore.choose("Forest", forest)
+        expect(explore.main).to_contain_text("how likely if the data had no say")
+    with explore.refigured(), explore.curve_chart.redrawn():
+        explore.choose("Forest", "multinomial")
+    with explore.refigured(), explore.curve_chart.redrawn():
+        explore.pick("as published")
+    assert explore.figures()[-1].value == "∞"
+    expect(explore.sidebar).to_contain_text("as published there is no limit to it")
+
+
 def test_data_label_and_measure(explore: Explore) -> None:
     explore.open(**SMALL)
     with explore.curve_chart.redrawn():

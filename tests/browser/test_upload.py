@@ -108,6 +108,16 @@ def test_bounds_that_make_no_sense(uploaded: Explore) -> None:
         uploaded.slider("Privacy budget ε").press("ArrowLeft")
 
 
+def test_a_visit_to_the_other_page_keeps_the_file(uploaded: Explore) -> None:
+    uploaded.sidebar.get_by_role("link", name="Use a released forest").click()
+    expect(uploaded.main).not_to_contain_text("400 rows")
+    idle(uploaded.page)
+    uploaded.sidebar.get_by_role("link", name="Explore").click()
+    expect(uploaded.main).to_contain_text("400 rows")
+    expect(uploaded.sidebar).to_contain_text(f"Attached: {clinic.NAME}")
+    chart_ready(uploaded.page)
+
+
 def test_clear_my_data(uploaded: Explore) -> None:
     """Afterwards nothing of the upload is on the page, in the address, or behind the upload option."""
     uploaded.confirm(clinic.SOURCE)

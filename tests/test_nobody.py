@@ -1,0 +1,36 @@
+"""A table of nobody is a table: whether anybody is in it must not show in whether a forest comes out (add-remove)."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import public_domain
+
+import dpforest
+
+DOMAIN = public_domain(None, 3)
+FORESTS = [
+    dpforest.BoostedForestClassifier,
+    dpforest.FriedmanSchusterClassifier,
+    dpforest.JagannathanForestClassifier,
+    dpforest.MajorityLabelForestClassifier,
+    dpforest.MultinomialForestClassifier,
+    dpforest.RandomDecisionForestClassifier,
+    dpforest.RandomForestExponentialClassifier,
+    dpforest.RandomForestLaplaceClassifier,
+]
+
+
+@pytest.mark.parametrize("n", [0, 1])
+@pytest.mark.parametrize("kind", ["frame", "objects", "list"])
+@pytest.mark.parametrize("forest", FORESTS)
+def test_nobody_and_somebody_give_a_certified_forest(forest, kind, n):
+    rows = [[0.25, "c1"]][:n]
+    X = {
+        "frame": pd.DataFrame(rows, columns=["f0", "f1"]),
+        "objects": np.array(rows, object).reshape(n, 2),
+        "list": rows,
+    }[kind]
+    fitted = forest(domain=DOMAIN).fit(X, np.zeros(n, int))
+    assert fitted.certificate_.certified
+    new = [[0.5, "c2"]] if kind != "frame" else pd.DataFrame([[0.5, "c2"]], columns=["f0", "f1"])
+    assert fitted.predict(new).shape == (1,)
