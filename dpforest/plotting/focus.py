@@ -125,14 +125,19 @@ def _text(table: NodeTable, domain: Domain, node: int, drawn: Drawn) -> str:
         likely = ""
         if table.probability is not None and table.chance is not None:
             p, chance = float(table.probability[node]), float(table.chance[node])
-            likely = f" <i>p {_likely(p)} (chance {_likely(chance)})</i>"
+            likely = f" <i>p {_likely(p)} ×{_times(p / chance)}</i>"
         return f"{start}{question(tree, domain, node, 16)}{likely}{' ›' if ends else ''}"
     label = escape(domain.classes[table.label[node]], 14)
     return f"{start}→ {label} <i>({'no data' if not np.isfinite(flip) else f'flips {flip_percent(flip)}'})</i>"
 
 
 def _likely(probability: float) -> str:
-    return "under 1 %" if 0 < probability < 0.01 else percent(probability, 0)
+    return "&lt;1 %" if 0 < probability < 0.01 else percent(probability, 0)
+
+
+def _times(ratio: float) -> str:
+    """How many times as likely as by chance: one digit after the point where it matters."""
+    return f"{ratio:.1f}" if ratio < 9.95 else f"{ratio:.0f}"
 
 
 def _hover(table: NodeTable, domain: Domain, node: int) -> str:

@@ -127,7 +127,7 @@ def test_boosted_trees(explore: Explore) -> None:
     explore.open(**SMALL, forest="boosted", trees=3, depth=3)
     expect(explore.main).to_contain_text("α of each level")
     expect(explore.main).to_contain_text("How the rows are weighted")
-    expect(explore.main).to_contain_text("how likely if the data had no say")
+    expect(explore.main).to_contain_text("as likely as if the data had no say")
     with explore.refigured(), explore.curve_chart.redrawn():
         explore.choose("α: how questions are judged", "follows the error, with noise")
     expect(explore.sidebar).to_contain_text("For example; what it was in each tree")
@@ -147,7 +147,7 @@ def test_the_other_forests_that_look_at_the_data(explore: Explore) -> None:
     for forest in ("multinomial", "one greedy tree"):
         with explore.refigured(), explore.curve_chart.redrawn():
             explore.choose("Forest", forest)
-        expect(explore.main).to_contain_text("how likely if the data had no say")
+        expect(explore.main).to_contain_text("as likely as if the data had no say")
     with explore.refigured(), explore.curve_chart.redrawn():
         explore.choose("Forest", "multinomial")
     with explore.refigured(), explore.curve_chart.redrawn():
