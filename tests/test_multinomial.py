@@ -237,7 +237,7 @@ def test_normalised_scores_do_not_see_how_many_rows_there_are_and_counts_do():
 
 
 def test_more_rows_make_better_forests_with_counts_only():
-    """x ~ U[0, 1]^6, 10 % label noise: best possible 0.90, the majority 0.56 (figures as in docs/PAPERS.md)."""
+    """x ~ U[0, 1]^6, 10 % label noise: best possible 0.90, the majority 0.56."""
     rng = np.random.default_rng(0)
     X = rng.random((24_000, 6))
     clean = (X[:, 0] + X[:, 1] / 2 > 0.75) & (X[:, 2] < 0.8)

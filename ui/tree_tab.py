@@ -74,8 +74,8 @@ def show(choice: Choice, view: ForestView) -> None:
         )
     if nodes.probability is not None:
         st.caption(
-            "p: how likely this question was to be drawn; behind ×, how many times as likely as if the data had no say. "
-            "Near ×1, noise has chosen. The label of a node tells how much of the impurity its question removes."
+            "p: how likely this question was to be drawn; behind ×, how many times as likely as if the data had no "
+            "say. Near ×1, noise has chosen. The label of a node tells how much of the impurity its question removes."
         )
         if _no_say(view):
             st.caption(

@@ -126,7 +126,7 @@ def _text(table: NodeTable, domain: Domain, node: int, drawn: Drawn) -> str:
         if table.probability is not None and table.chance is not None:
             p, chance = float(table.probability[node]), float(table.chance[node])
             likely = f" <i>p {_likely(p)} ×{_times(p / chance)}</i>"
-        return f"{start}{question(tree, domain, node, 16)}{likely}{' ›' if ends else ''}"
+        return f"{start}{question(tree, domain, node, 12 if likely else 16)}{likely}{' ›' if ends else ''}"
     label = escape(domain.classes[table.label[node]], 14)
     return f"{start}→ {label} <i>({'no data' if not np.isfinite(flip) else f'flips {flip_percent(flip)}'})</i>"
 
