@@ -42,7 +42,9 @@ def show(choice: Choice, view: ForestView) -> None:
     if view.leaf_values is not None:
         st.caption(
             "These leaves say a number, not a label. Its sign tells which class it speaks for: here a label flips when "
-            "noise turns the sign. The rate is in closed form (for noise on the real line), beside redraws."
+            "noise turns the sign. The number follows the rows' weights against and for the tree's class, not their "
+            "counts, as later trees weigh rows differently. The rate is in closed form (for noise on the real line), "
+            "beside redraws."
         )
     titled("Leaf by leaf", "Curator only")
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -100,6 +102,7 @@ def leaf_table(view: ForestView, leaves: np.ndarray) -> pd.DataFrame:
     table["released label"] = names[tree_of, view.labels[leaves]]
     if view.leaf_values is not None:
         table["adds to the score"] = view.leaf_values[leaves]
+        table["weight against"], table["weight for"] = view.noise.evidence[leaves].T
     table["gap"] = view.gap[leaves]
     for k, name in enumerate(classes):
         table[f"count of {name}"] = view.counts[leaves, k]
