@@ -7,9 +7,9 @@ from app_words import words
 
 from dpforest import ReleasedForest, load_dataset
 from dpforest.privacy.ledger import BudgetError
-from ui import release, sidebar, simulate, tables
+from ui import release, sidebar, tables
 from ui.boosting import ALPHAS, BOUNDS
-from ui.forests import EPSILONS, FORESTS, Settings, as_code
+from ui.forests import FORESTS, Settings, as_code
 
 GREEDY = [name for name, kind in FORESTS.items() if kind.is_greedy]
 
@@ -127,13 +127,3 @@ def test_infinite_temperatures_can_be_written_as_code():
 
 def test_budget_errors_are_sentences():
     assert issubclass(BudgetError, ValueError)  # so that the page shows them as such
-
-
-def test_a_release_that_is_not_worth_its_epsilon_says_so_first():
-    """Boosted trees of Nursery know next to nothing at the smallest ε, and beat naming one class at a large one."""
-    data = load_dataset("nursery")
-    settings = Settings("boosted", "certified", 1.0, 3, 2, "replace-one")
-    curve = simulate.simulation(tables.bundled_table(data, data.label), settings)
-    curve.refine(1)
-    assert "no better than always saying the same class" in release.not_worth_it(curve.curve(), EPSILONS[0])
-    assert release.not_worth_it(curve.curve(), EPSILONS[-1]) == ""

@@ -7,11 +7,7 @@ from fractions import Fraction
 
 import streamlit as st
 
-from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
-from dpforest.tradeoff import Curve
-from ui import simulate
-from ui.forests import EPSILONS
 from ui.page import badge, sorry
 from ui.sidebar import Choice
 from ui.wording import epsilon_text, plain, plural
@@ -129,22 +125,9 @@ def _ask(choice: Choice) -> None:
     )
     if not table.is_public:
         st.info(LOOKED + " If this table is public anyway, say so in the Data tab.", icon=":material/visibility:")
-    if doubt := not_worth_it(simulate.simulation(table, settings).curve(), settings.epsilon):
-        st.info(doubt, icon=":material/trending_flat:")
     people = _people(choice)
     if st.button(f"Release for ε = {epsilon_text(settings.epsilon)}", type="primary", key="release_now"):
         _release(choice, people)
-
-
-def not_worth_it(curve: Curve, epsilon: float) -> str:
-    """A sentence where simulated releases at this ε do not beat naming one class; empty where they do."""
-    accuracy = float(curve.accuracy[:, EPSILONS.index(epsilon)].mean())
-    if accuracy > curve.floor:
-        return ""
-    return (
-        f"In simulation this forest is no better than always saying the same class ({percent(accuracy)} against "
-        f"{percent(curve.floor)}). ε that is spent on it cannot be taken back."
-    )
 
 
 def _people(choice: Choice) -> int:
