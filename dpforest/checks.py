@@ -5,6 +5,8 @@ from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+
 
 def check_choice(name: str, value: Any, choices: Sequence) -> None:
     """Raise ValueError unless a parameter is one of these."""
@@ -23,3 +25,9 @@ def check_share(name: str, value: Any) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
         raise ValueError(f"{name}={value!r} is not a number between 0 and 1")
     return Fraction(str(value))
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Raise ValueError unless a parameter is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name}={value!r} is neither True nor False")

@@ -41,6 +41,8 @@ class GreedySimulation(Repeats):
     ):
         super().__init__(domain, split, epsilons, seed, n_jobs)
         self.estimator = clone(estimator).set_params(domain=None)
+        self._has_structure_seed = "structure_seed" in estimator.get_params()
+        self._twin: tuple[float, float] | None = None
         estimator.check(domain, len(split.y_train))
         rows = np.arange(len(split.y_train))
         self.rows = bin_rows(domain, split.X_train, split.y_train, rows, estimator.n_bins)
@@ -50,32 +52,33 @@ class GreedySimulation(Repeats):
         seed = self.seed + self.n_repeats
         with ThreadPoolExecutor(self.n_jobs) as pool:
             private = list(pool.map(lambda e: self._fit_and_score(float(e), seed), self.epsilons))
-        twin = self._fit(None, seed, None)
-        self._figures.append((*zip(*private, strict=True), *self._score(twin)))
+        if self._twin is None or self._has_structure_seed:  # else nothing is random in it but noise
+            self._twin = self._score(self._fit(None, seed, None))
+        self._figures.append((*zip(*private, strict=True), *self._twin))
 
     def view(self, epsilon: float) -> ForestView:
         """The first repeat's forest at one budget, leaf by leaf."""
         trace = Trace()
         forest = self._fit(epsilon, self.seed, trace)
-        assert trace.counts is not None and trace.noise is not None
+        assert trace.counts is not None and trace.labels is not None and trace.noise is not None
         return ForestView(
-            forest.trees, self.domain, trace.counts, leaf_classes(forest, trace), trace.noise, forest.leaf_values,
+            forest.trees, self.domain, trace.counts, trace.labels, trace.noise, forest.leaf_values,
             forest.class_of_tree, tuple(trace.trees),
         )  # fmt: skip
 
     def _fit(self, epsilon: float | None, seed: int, trace: Trace | None) -> Forest:
-        estimator = clone(self.estimator).set_params(
-            epsilon=epsilon, random_state=seed + NOISE_SEED, structure_seed=seed
-        )
+        estimator = clone(self.estimator).set_params(epsilon=epsilon, random_state=seed + NOISE_SEED)
+        if self._has_structure_seed:
+            estimator.set_params(structure_seed=seed)
         return estimator.fit_binned(self.domain, self.rows, trace=trace)
 
     def _fit_and_score(self, epsilon: float, seed: int) -> tuple[float, float, float]:
         """Accuracy, balanced accuracy, and share of rows in leaves whose label was flipped."""
-        trace = Trace()
+        trace = Trace(draws=False)
         forest = self._fit(epsilon, seed, trace)
-        assert trace.counts is not None and trace.noise is not None
+        assert trace.counts is not None and trace.labels is not None and trace.noise is not None
         evidence, n_rows = trace.noise.evidence, trace.counts.sum(axis=1)
-        said = evidence[np.arange(len(evidence)), leaf_classes(forest, trace)]
+        said = evidence[np.arange(len(evidence)), trace.labels]
         flipped = n_rows[said < evidence.max(axis=1)].sum()
         return *self._score(forest), float(flipped / max(n_rows.sum(), 1))
 
@@ -90,12 +93,3 @@ def simulation_for(estimator: ForestClassifier, domain: Domain, split: Split, **
         return GreedySimulation(estimator, domain, split, **settings)
     assert isinstance(estimator, RandomStructureClassifier)
     return Simulation(estimator, domain, split, **settings)
-
-
-def leaf_classes(forest: Forest, trace: Trace) -> np.ndarray:
-    """Class that each leaf says, uint8 (n_leaves,): an index of the classes that its tree tells apart."""
-    if forest.leaf_values is None:
-        return forest.leaf_labels()
-    beta = np.array([tree.beta for tree in trace.trees])
-    value = forest.leaf_values * np.sign(np.repeat(beta, np.diff(forest.trees.leaf_start)))
-    return (value > 0).astype(np.uint8)

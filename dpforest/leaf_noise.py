@@ -21,7 +21,7 @@ class LeafNoise(Protocol):
         """Probability that a leaf says another class than it would without noise; NaN where it has no data."""
 
     def redraw(self, leaves: np.ndarray, seed: int) -> np.ndarray:
-        """Classes that these leaves say in another simulated release."""
+        """Classes that these leaves say in another simulated release, uint8 of the shape of `leaves`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +34,7 @@ class CountNoise:
     mechanism : str
         See `dpforest.privacy.mechanisms`.
     rate : float
+        Of the mechanism at a leaf: κ, in 1/row.
     negative_rule : {"clamp", "paper"}
     """
 
@@ -117,17 +118,21 @@ class WeightNoise:
     scale: np.ndarray
 
     def flip(self) -> np.ndarray:
-        """Closed form for continuous noise; the noise drawn is on a grid of 1/1024 of a row, which is as good."""
-        says = continuous_argmax_law(self.evidence / self.scale[:, None], 1.0)
-        wrong = np.where(self.evidence[:, 0] >= self.evidence[:, 1], says[:, 1], says[:, 0])
-        wrong = np.where(self.evidence[:, 0] == self.evidence[:, 1], 0.0, wrong)
+        """Closed form for continuous noise; the noise drawn is on a grid of 1/1024 of a row, which is as good.
+
+        Where both noisy weights are negative, and so count as 0, the leaf says the first class.
+        """
+        scaled = self.evidence / self.scale[:, None]
+        second = continuous_argmax_law(scaled, 1.0)[:, 1] - np.exp(-scaled.sum(axis=1)) / 8  # a fair coin's half there
+        lead = self.evidence[:, 1] - self.evidence[:, 0]
+        wrong = np.select([lead > 0, lead < 0], [1 - second, second], 0.0)
         return np.where(self.evidence.any(axis=1), wrong, np.nan)
 
     def redraw(self, leaves: np.ndarray, seed: int) -> np.ndarray:
         """See `LeafNoise`."""
-        generator = np.random.default_rng(seed)
-        noisy = self.evidence[leaves] + generator.laplace(size=(len(leaves), 2)) * self.scale[leaves, None]
-        return _larger(np.maximum(noisy, 0), generator)
+        noise = np.random.default_rng(seed).laplace(size=(len(leaves), 2)) * self.scale[leaves, None]
+        noisy = np.maximum(self.evidence[leaves] + noise, 0)
+        return (noisy[:, 1] > noisy[:, 0]).astype(np.uint8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,9 +161,3 @@ class ValueNoise:
         """See `LeafNoise`."""
         noise = np.random.default_rng(seed).laplace(size=len(leaves)) * self.scale[leaves]
         return (self.values[leaves] + noise > 0).astype(np.uint8)
-
-
-def _larger(weights: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """The class of the larger weight; a coin where they are equal."""
-    tie = weights[:, 0] == weights[:, 1]
-    return np.where(tie, generator.random(len(weights)) < 0.5, weights[:, 1] > weights[:, 0]).astype(np.uint8)

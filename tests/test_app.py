@@ -239,6 +239,9 @@ def test_a_released_forest_predicts_a_new_file(app, choice):
     first = page.dataframe[-1].value.iloc[0, 0]
     assert first == "not predicted: age is missing or no number; city is missing or not listed"
     assert page.dataframe[-1].value.iloc[1, 0] in ("ja", "nein")
+    old = CSV.replace("20;", "999;", 1).encode()
+    page.file_uploader[0].upload("old.csv", old).run()
+    assert not page.exception and any("1 value lies outside the public bounds" in info.value for info in page.info)
     page.file_uploader[0].upload("wrong.csv", b"a,b\n1,2\n3,4\n").run()
     assert not page.exception and len(page.warning) == 1
 

@@ -94,7 +94,7 @@ def test_the_number_of_tests_and_bins():
     candidates = public_candidates(domain, 10)
     assert np.diff(candidates.first).tolist() == [9, 10, 0, 1, 3, 1, 3, 1_000]
     assert np.diff(candidates.slot).tolist() == [10, 11, 1, 2, 3, 2, 3, 1_000]
-    assert candidates.n_features == 8 and candidates.n_candidates == len(candidates.kind) == candidates.first[-1]
+    assert (len(candidates.first) - 1) == 8 and candidates.n_candidates == len(candidates.kind) == candidates.first[-1]
     for f in range(8):
         mine = slice(candidates.first[f], candidates.first[f + 1])
         assert (candidates.feature[mine] == f).all()
@@ -142,7 +142,9 @@ def test_no_question_and_too_many():
 
 def possible_bins(candidates, chosen: list[np.ndarray]) -> list[list[set[int]]]:
     """Bins of each feature that rows of each node of the next level can be in, by trying them one by one."""
-    nodes = [[set(range(a, b)) for a, b in zip([0] * candidates.n_features, np.diff(candidates.slot), strict=True)]]
+    nodes = [
+        [set(range(a, b)) for a, b in zip([0] * (len(candidates.first) - 1), np.diff(candidates.slot), strict=True)]
+    ]
     for picks in chosen:
         children = []
         for bins, c in zip(nodes, picks, strict=True):

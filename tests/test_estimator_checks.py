@@ -88,7 +88,7 @@ def test_tags_say_that_cells_may_be_missing_and_that_noise_may_cost_accuracy(est
 @every_estimator
 def test_a_clone_is_unfitted_and_fits_the_same(estimator):
     X, y = table()
-    model = forest(estimator, n_estimators=5, random_state=3, structure_seed=2).fit(X, y)
+    model = forest(estimator, n_estimators=5, random_state=3, n_jobs=2).fit(X, y)
     twin = clone(model)
     assert twin.get_params() == model.get_params()
     with pytest.raises(NotFittedError):
@@ -100,8 +100,8 @@ def test_a_clone_is_unfitted_and_fits_the_same(estimator):
 def test_parameters_are_keyword_only_and_can_be_set(estimator):
     with pytest.raises(TypeError):
         estimator(1.0)
-    model = estimator().set_params(epsilon=0.25, structure_seed=3)
-    assert (model.epsilon, model.structure_seed) == (0.25, 3)
+    model = estimator().set_params(epsilon=0.25, random_state=3)
+    assert (model.epsilon, model.random_state) == (0.25, 3)
     with pytest.raises(ValueError, match="Invalid parameter 'budgets'"):
         model.set_params(budgets=1)
 

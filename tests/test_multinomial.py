@@ -166,7 +166,7 @@ def root_law(domain: Domain, X, y, split_score: str, b1: float, b2: float) -> np
     rows = bin_rows(domain, X, np.asarray(y, np.int32), np.arange(len(y)), 4)
     candidates, out = rows.candidates, np.full(rows.candidates.n_candidates, -np.inf)
 
-    for feature in range(candidates.n_features):
+    for feature in range(len(candidates.first) - 1):
         laws = []
 
         def answer(scores, allowed, sensitivity, allowance, source, *, key=0, feature=feature, laws=laws):
@@ -433,3 +433,26 @@ def test_attributes_without_a_choice_are_never_drawn():
         model = forest(domain=domain, n_estimators=50, split_score=split_score).fit(X.assign(f9="only"), y)
         asked = set(model.forest_.trees.feature.tolist())
         assert asked == {-1, 1, 2}
+
+
+def test_impurity_and_purity_stop_reach_the_published_trees():
+    X, y = random_table(DOMAIN, 200, 0)
+    y = (X.f0 > 0.5).astype(int)  # one cut makes both sides pure
+    plain = {"mode": "as_published", "epsilon": None, "n_estimators": 5, "domain": DOMAIN}
+    leaves = {
+        stop: MultinomialForestClassifier(purity_stop=stop, **plain).fit(X, y).forest_.trees.n_leaves
+        for stop in (True, False)
+    }
+    assert leaves[False] > 2 * leaves[True]
+    y = np.random.default_rng(0).integers(0, 2, 200)
+    gini, entropy = (
+        MultinomialForestClassifier(impurity=impurity, feature_temperature=np.inf, value_temperature=np.inf, **plain)
+        .fit(X, y)
+        .forest_.trees
+        for impurity in ("gini", "entropy")
+    )
+    assert not np.array_equal(gini.threshold[:40], entropy.threshold[:40])
+    for wrong in ({"impurity": "max"}, {"purity_stop": "no"}):
+        for mode in ("certified", "as_published"):
+            with pytest.raises(ValueError, match=next(iter(wrong))):
+                MultinomialForestClassifier(domain=DOMAIN, mode=mode, **wrong).fit(X, y)

@@ -13,8 +13,8 @@ from dpforest.privacy.ledger import Ledger
 @pytest.fixture
 def traces() -> list[TreeTrace]:
     return [
-        TreeTrace(alpha=[1.0, 0.5], beta=0.1, weights=np.array([0.5, 0.5, 0.5, 0.5, 0.5]), bound=0.5),
-        TreeTrace(alpha=[1.0, 0.25], beta=0.2, weights=np.array([0.4, 0.45, 0.5, 0.55, 0.6]), bound=0.7),
+        TreeTrace(alpha=[1.0, 0.5], weights=np.array([0.5, 0.5, 0.5, 0.5, 0.5]), bound=0.5),
+        TreeTrace(alpha=[1.0, 0.25], weights=np.array([0.4, 0.45, 0.5, 0.55, 0.6]), bound=0.7),
     ]
 
 

@@ -24,7 +24,7 @@ ALPHAS = (0, 1, 37, 512, 717, 1_023, 1_024)
 def one_test() -> Candidates:
     """A single numeric feature with two bins."""
     one = np.zeros(1, np.int32)
-    return Candidates(one.astype(np.uint8), one, one, one, np.array([0, 1]), np.array([0, 2]), 2)
+    return Candidates(one.astype(np.uint8), one, one, one, np.array([0, 1]), np.array([0, 2]))
 
 
 def scores_of(left: np.ndarray, right: np.ndarray, criterion: str, alpha: int = UNIT) -> np.ndarray:

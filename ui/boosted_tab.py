@@ -34,9 +34,8 @@ def show(choice: Choice, view: ForestView) -> None:
         help="Before each tree, rows that the trees so far get wrong weigh more. The thick line holds the middle half "
         "of the rows, the thin one all of them; dotted is the most that a row may weigh, which the noise is made for.",
     )  # fmt: skip
-    of_class = {int(c) for c in view.class_of_tree} if view.class_of_tree is not None else {1}
-    shown = [t for t, c in enumerate(view.class_of_tree) if int(c) == min(of_class)]
-    traces = [view.traces[t] for t in shown]
+    first = int(view.class_of_tree.min())  # where each class has a booster, the first of them stands for all
+    traces = [trace for trace, c in zip(view.traces, view.class_of_tree, strict=True) if c == first]
     spread = max(float(trace.weights[-1] - trace.weights[0]) for trace in traces)
     if spread < 1 / 512:
         st.info(
@@ -53,8 +52,8 @@ def show(choice: Choice, view: ForestView) -> None:
         )
     else:
         chart(plotting.weight_spread(traces), "Spread of the rows' weights before each tree.", key="weights")
-    if len(of_class) > 1:
-        st.caption(f"Of the booster for “{plain(view.domain.classes[min(of_class)], 20)}”; each class has its own.")
+    if len(traces) < view.trees.n_trees:
+        st.caption(f"Of the booster for “{plain(view.domain.classes[first], 20)}”; each class has its own.")
 
 
 def _names(view: ForestView) -> list[str]:

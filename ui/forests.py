@@ -105,13 +105,7 @@ SCORE = Option(
     "Weighed by records, more data make better questions; stretched from 0 to 1, as in the paper, they do not.",
     {"certified": {"weighed by records": "counts", "stretched (paper)": "normalised"}, "as_published": {}},
 )
-SHARD_ROWS = Option(
-    "shards",
-    "partition",
-    "Rows and trees",
-    "Each row in one tree lets every tree spend all of ε.",
-    {"certified": {"each row in one tree": "independent", "all rows in every tree": "shared"}, "as_published": {}},
-)
+SHARD_ROWS = replace(LABEL_ROWS, key="shards", choices={**LABEL_ROWS.choices, "as_published": {}})
 _WARMTH = {"from ε": None, **{f"{b:g}": float(b) for b in (0, 0.5, 1, 2, 5, 10, 20)}, "∞": math.inf}
 TEMPERATURES = tuple(
     Option(
@@ -245,7 +239,7 @@ FORESTS = {
         "A single tree: its questions are drawn, the likelier the better; its leaves publish noisy counts.",
         dpforest.FriedmanSchusterClassifier,
         1,
-        (CRITERION, SHARE, BINS),
+        (CRITERION, replace(SHARE, choices={**SHARE.choices, "as_published": {}}), BINS),
         depth=5,
     ),
     "JPW": ForestKind(

@@ -91,15 +91,16 @@ def leaf_table(view: ForestView, leaves: np.ndarray) -> pd.DataFrame:
     trees, classes = view.trees, [str(c) for c in view.domain.classes]
     tree_of = np.searchsorted(trees.leaf_start, leaves, side="right") - 1
     true = view.true_labels[leaves]
-    names = np.array([[str(c) for c in view.domain_of(int(t)).classes] for t in range(trees.n_trees)], dtype=object)
+    shown, tree_at = np.unique(tree_of, return_inverse=True)
+    names = np.array([[str(c) for c in view.domain_of(int(t)).classes] for t in shown], dtype=object)
     table = pd.DataFrame(
         {"tree": tree_of + 1, "leaf": leaves - trees.leaf_start[tree_of] + 1, "records": view.n_rows[leaves]}
     )
     table["flips (closed form)"] = view.flip[leaves]
     simulated = view.simulated_flip(leaves, N_DRAWS)
     table["flips (simulated)"] = np.where(view.n_rows[leaves] > 0, simulated, np.nan)
-    table["true label"] = np.where(true < 0, NO_DATA, names[tree_of, true])
-    table["released label"] = names[tree_of, view.labels[leaves]]
+    table["true label"] = np.where(true < 0, NO_DATA, names[tree_at, true])
+    table["released label"] = names[tree_at, view.labels[leaves]]
     if view.leaf_values is not None:
         table["adds to the score"] = view.leaf_values[leaves]
         table["weight against"], table["weight for"] = view.noise.evidence[leaves].T

@@ -115,6 +115,12 @@ def predict_csv(forest: ReleasedForest) -> None:
             f"{plural(n, 'row')} of {len(fits):,} {'does' if n == 1 else 'do'} not fit and {'is' if n == 1 else 'are'} "
             "not predicted; the table says why."
         )
+    if n := int(forest.domain.report(rows[fits])["clipped"].sum()):
+        st.info(
+            f"{plural(n, 'value')} {'lies' if n == 1 else 'lie'} outside the public bounds of the forest and "
+            f"{'was' if n == 1 else 'were'} read as the nearest bound.",
+            icon=":material/straighten:",
+        )
     _score(forest, csv.table[fits], predicted[fits])
     st.dataframe(
         out.head(SHOWN), hide_index=True,

@@ -26,7 +26,7 @@ MODES = ("certified", "as_published")
 class ForestClassifier(ClassifierMixin, BaseEstimator):
     """Base of all forests. Not for use by itself."""
 
-    # What every forest takes; a subclass names them in its own constructor.
+    # What every forest has: parameters of its constructor, or fixed by its class where they would have no effect.
     epsilon: float | None
     n_estimators: int
     neighbours: str

@@ -12,7 +12,7 @@ from dpforest.privacy.ledger import Allowance
 from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.privacy.release import noisy_table
 from dpforest.trees.candidates import Candidates
-from dpforest.trees.split_scores import node_tables, score_splits, sensitivity
+from dpforest.trees.split_scores import node_potentials, node_tables, score_splits, sensitivity
 
 
 class _Voice:
@@ -59,9 +59,10 @@ class CertifiedVoice(_Voice):
         paid = self._paid["splits"]
         chosen = selection.choose(scores, allowed, width, paid, self._source, key=self.key + level)
         if trace is not None:
-            coarse, width = selection.coarsened(scores, width)
-            rate = float(selection.rate_of(paid.epsilon_each, width))
-            note(trace, scores, selection.choice_law(coarse, allowed, rate), chosen, histogram, candidates, alpha)
+            probability = selection.chosen_probability(scores, allowed, width, paid.epsilon_each, chosen)
+            potential = node_potentials(node_tables(histogram, candidates), "m-alpha", alpha)
+            taken = scores[np.arange(len(chosen)), chosen]
+            trace.note_level(probability, 1 / allowed.sum(axis=1), taken, potential)
         return chosen
 
     def _alpha(self, level: int, histogram: np.ndarray, candidates: Candidates) -> float:
@@ -137,6 +138,7 @@ class ExactVoice(_Voice):
         if level == 0:
             self._root_error = self._error = tree_error(tables)
         chosen = np.full(len(histogram), -1)
+        drawn = np.ones((4, len(histogram)))  # for the trace: probability, chance, score and potential of each node
         for node in range(len(histogram)):
             alpha = round(UNIT * self._alpha(level))
             if node == 0:
@@ -147,11 +149,13 @@ class ExactVoice(_Voice):
             scores = score_splits(here, candidates, "m-alpha", alpha)
             law = self.law(scores, allowed[node : node + 1], alpha, level)
             c = chosen[node] = self.pick(law, scores, level, node)
-            if trace is not None:
-                note(trace, scores, law, chosen[node : node + 1], here, candidates, alpha, append=node == 0)
+            potential = node_potentials(tables[node : node + 1], "m-alpha", alpha)[0]
+            drawn[:, node] = law[0, c], 1 / law.shape[1], scores[0, c], potential
             self._error += tree_error(children_tables(here[0], tables[node], candidates, int(c))) - tree_error(
                 tables[node : node + 1]
             )
+        if trace is not None:
+            trace.note_level(*drawn)
         return chosen
 
     def _alpha(self, level: int) -> float:
@@ -239,24 +243,6 @@ def children_tables(histogram: np.ndarray, table: np.ndarray, candidates: Candid
     else:
         left = table - histogram[start + cut]
     return np.stack([left, table - left])
-
-
-def note(
-    trace: TreeTrace, scores: np.ndarray, law: np.ndarray, chosen: np.ndarray, histogram: np.ndarray,
-    candidates: Candidates, alpha: int, *, append: bool = True,
-) -> None:  # fmt: skip
-    """Write down with which probability the choice was made, and what share of the potential it removes."""
-    tables, rows = node_tables(histogram, candidates).astype(float), np.arange(len(chosen))
-    a = alpha / UNIT
-    before = UNIT * (a * np.sqrt(tables.prod(axis=1)) + (1 - a) * tables.min(axis=1))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        gain = np.where(before > 0, np.clip(1 + scores[rows, chosen] / before, 0, 1), 0.0)
-    chance = 1 / (law > 0).sum(axis=1)
-    for what, found in ((trace.probability, law[rows, chosen]), (trace.chance, chance), (trace.gain, gain)):
-        if append:
-            what.append(found)
-        else:
-            what[-1] = np.concatenate((what[-1], found))
 
 
 def _sum_to(table: np.ndarray, level: int) -> np.ndarray:

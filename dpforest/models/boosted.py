@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpforest.checks import check_choice, check_count, check_share
+from dpforest.checks import check_choice, check_count, check_flag, check_share
 from dpforest.domain import Domain
 from dpforest.leaf_noise import ValueNoise, WeightNoise
 from dpforest.limits import MAX_BOUND
@@ -69,8 +69,6 @@ class BoostedForestClassifier(GreedyClassifier):
     mode : {"certified", "as_published"}, default="certified"
     domain : Domain or None, default=None
         Public schema. None reads it from the data, warns, and is not certified.
-    structure_seed : int, default=0
-        Without effect, as these trees have no random structure; kept so that all forests take the same parameters.
     random_state : int or None, default=None
         None draws from the operating system's entropy. An integer makes a demo.
     n_jobs : int or None, default=None
@@ -118,7 +116,6 @@ class BoostedForestClassifier(GreedyClassifier):
         neighbours: str = "add-remove",
         mode: str = "certified",
         domain: Domain | None = None,
-        structure_seed: int = 0,
         random_state: int | None = None,
         n_jobs: int | None = None,
     ):
@@ -138,7 +135,6 @@ class BoostedForestClassifier(GreedyClassifier):
         self.neighbours = neighbours
         self.mode = mode
         self.domain = domain
-        self.structure_seed = structure_seed
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -147,8 +143,7 @@ class BoostedForestClassifier(GreedyClassifier):
         self._check_parameters()
         check_choice("leaf", self.leaf, (None, *LEAVES))
         check_choice("beta", self.beta, (None, *BETAS))
-        if not isinstance(self.shrink, bool | np.bool_):
-            raise ValueError(f"shrink={self.shrink!r} is neither True nor False")
+        check_flag("shrink", self.shrink)
         if self.n_bound is not None:
             check_count("n_bound", self.n_bound, 1, MAX_BOUND)
         published = self.mode == "as_published"
@@ -179,12 +174,12 @@ class BoostedForestClassifier(GreedyClassifier):
         plan, source, ledger = self.plan(domain, len(rows.y)), source_for(self.random_state), self._ledger()
         paid = self._charge(plan, ledger, source)
         seed = demo_seed(source) if plan.as_published else 0
-        grown = []
+        grown, draws = [], trace is not None and trace.draws
         for score in range(plan.n_scores):
             voice = self._voice(plan, paid, source, seed, score * plan.n_trees)
             wanted = 1 if plan.n_scores == 1 else score
             positive = (rows.y == wanted).astype(np.int32)
-            grown.append(boost(plan, rows.candidates, rows.bins, positive, voice, trace=trace is not None))
+            grown.append(boost(plan, rows.candidates, rows.bins, positive, voice, trace=draws))
         if ledger.epsilon is not None:
             ledger.close()
         elif self.epsilon is None:
@@ -212,6 +207,9 @@ class BoostedForestClassifier(GreedyClassifier):
         classes = np.repeat(np.arange(plan.n_scores) if plan.n_scores > 1 else [1], plan.n_trees).astype(np.int16)
         if trace is not None:
             self._fill(trace, plan, rows, grown, place, domain.n_classes, paid)
+            trace.labels = (values * np.sign([b for own in grown for b in own.betas])[place >> plan.depth] > 0).astype(
+                np.uint8
+            )  # a leaf speaks for a class by its own sign, whatever its tree counts
         kind = ReleasedForest if ledger.epsilon is not None else CuratorForest
         about = {"estimator": type(self).__name__, "alpha": plan.alpha, "n_bins": plan.n_bins}
         return kind(
@@ -230,14 +228,14 @@ class BoostedForestClassifier(GreedyClassifier):
                   for own in grown for node in own.nodes]  # fmt: skip
         trace.counts = np.concatenate(counts)[place]
         tables = np.concatenate([table for own in grown for table in own.tables])[place] / UNIT
-        bounds = np.concatenate([[tree.bound] for tree in trace.trees])[place // n_places]
-        if self.epsilon is None:
+        bounds = np.array([bound for own in grown for bound in own.bounds])[place // n_places]
+        if self._budget is None:
             return
         if plan.leaf == "counts":
             trace.noise = WeightNoise(tables, bounds / float(paid["leaves"].epsilon_each))
             return
         if plan.as_published:
-            scale = boost_voices.published_leaf_scale(plan, float(self.epsilon) / plan.n_scores)
+            scale = boost_voices.published_leaf_scale(plan, float(self._budget) / plan.n_scores)
         else:
             scale = 2 * plan.max_leaf / float(paid["leaves"].epsilon_each)
         clean = np.clip(leaf_link(tables, plan.alpha_link), -plan.max_leaf, plan.max_leaf)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -38,10 +39,15 @@ class Voice(Protocol):
 
 @dataclass(frozen=True)
 class Boosted:
-    """Trees of one score: the candidates chosen, what leaves add, where rows ended up and with which weights."""
+    """Trees of one score: candidates chosen, what leaves add, β, bounds on weights, and where rows ended up.
+
+    `tables` are the leaves' true class weights; `traces` is empty unless asked for.
+    """
 
     chosen: list[list[np.ndarray]]
     values: list[np.ndarray]
+    betas: list[float]
+    bounds: list[float]
     nodes: list[np.ndarray]
     tables: list[np.ndarray]
     traces: list[TreeTrace]
@@ -59,25 +65,20 @@ def boost(
         1 for the rows of the class that is scored, 0 for the others.
     voice : Voice
     trace : bool
-        Keep what the drawings need.
+        Write down how every split was drawn.
     """
     link = m_alpha(plan.alpha_link)
     sign = np.where(positive == 1, 1.0, -1.0)
     score, reach = np.zeros(len(bins)), 0.0
-    grown = Boosted([], [], [], [], [])
+    grown = Boosted([], [], [], [], [], [], [])
     for number in range(plan.n_trees):
         # No weight is above what the released trees so far can make of it: public, as they are.
         bound = min(UNIT, math.ceil(UNIT * float(link.inverse_link(reach))))
         weight = np.minimum(np.rint(UNIT * link.inverse_link(-sign * score)).astype(np.int64), bound)
         own = TreeTrace() if trace else None
         voice.start_tree(number, bound)
-
-        def split(level: int, histogram: np.ndarray, allowed: np.ndarray, own: TreeTrace | None = own) -> np.ndarray:
-            return voice.split(level, histogram, allowed, candidates, own)
-
-        chosen, node = grow_tree(
-            candidates, bins, positive, weight, n_classes=2, depth=plan.depth, choose=split
-        )  # fmt: skip
+        choose = partial(voice.split, candidates=candidates, trace=own)
+        chosen, node = grow_tree(candidates, bins, positive, weight, n_classes=2, depth=plan.depth, choose=choose)
         table = np.zeros((2**plan.depth, 2), np.int64)
         leaf_table(node, positive, weight, table)
         values, beta = voice.leaves(table)
@@ -85,11 +86,12 @@ def boost(
         reach += float(np.abs(values).max())
         grown.chosen.append(chosen)
         grown.values.append(values)
+        grown.betas.append(beta)
+        grown.bounds.append(bound / UNIT)
         grown.nodes.append(node)
         grown.tables.append(table)
         if own is not None:
-            own.alpha, own.beta = list(voice.alphas), beta
-            own.bound = bound / UNIT
+            own.alpha, own.bound = list(voice.alphas), bound / UNIT
             own.weights = np.quantile(weight, [0, 0.25, 0.5, 0.75, 1]) / UNIT
             grown.traces.append(own)
     return grown

@@ -13,7 +13,7 @@ from dpforest.privacy.ledger import Allowance
 from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.privacy.release import assign_rows
 from dpforest.trees.candidates import Candidates
-from dpforest.trees.split_scores import node_tables, score_splits, sensitivity
+from dpforest.trees.split_scores import node_potentials, node_tables, score_splits, sensitivity
 
 NORMAL = 65_536  # grid steps from the worst normalised score to the best
 MOST_PARTS = 64  # of the ratio between structure and estimation rows
@@ -25,9 +25,14 @@ class Chooser:
 
     Parameters
     ----------
+    criterion : str
+    n_bound : int
+        For the sensitivity: public, see `split_scores.sensitivity`.
     stages : sequence of Allowance
         One: a draw among all candidates. Two: a draw among features, each as good as its best candidate, then one
-        among the candidates of that feature (the multinomial forest). None: no privacy, the best candidate.
+        among the candidates of that feature (the multinomial forest). Empty: no privacy, the best candidate.
+    key : int
+        Of the draws of a demonstration.
     normalised : bool
         Scores stretched from 0 to 1 in each node, as the multinomial forest's paper does. One row can then move any
         score from one end to the other, so that the size of the table does not help.
@@ -48,38 +53,33 @@ class Chooser:
             best = np.where(allowed, scores, np.iinfo(np.int64).min).argmax(axis=1)
             pure = (node_tables(histogram, self.candidates) > 0).sum(axis=1) <= 1
             return np.where(pure, -1, best)
-        law, chance = np.ones(len(scores)), np.ones(len(scores))
+        probability, chance = np.ones(len(scores)), np.ones(len(scores))
         narrowed = allowed
         if len(self.stages) == 2:
             by_feature, possible = best_by_feature(scores, allowed, self.candidates)
-            feature, law = self._draw(by_feature, possible, 0, level, law)
+            feature, probability = self._draw(by_feature, possible, 0, level)
             chance = chance / possible.sum(axis=1)
             narrowed = allowed & (self.candidates.feature == feature[:, None])
-        chosen, law = self._draw(scores, narrowed, len(self.stages) - 1, level, law)
+        chosen, last = self._draw(scores, narrowed, len(self.stages) - 1, level)
         if self.trace is not None:
-            parent = whole_potential(histogram, self.candidates, self.criterion)
-            with np.errstate(invalid="ignore", divide="ignore"):
-                removed = 1 + scores[np.arange(len(chosen)), chosen] / parent
-            self.trace.probability.append(law)
-            self.trace.chance.append(chance / narrowed.sum(axis=1))
-            self.trace.gain.append(np.where(parent > 0, np.clip(removed, 0, 1), 0.0))
+            tables = node_tables(histogram, self.candidates)
+            self.trace.note_level(
+                probability * last, chance / narrowed.sum(axis=1), scores[np.arange(len(chosen)), chosen],
+                node_potentials(tables, self.criterion),
+            )  # fmt: skip
         return chosen
 
-    def _draw(
-        self, scores: np.ndarray, allowed: np.ndarray, stage: int, level: int, law: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """One choice a node, and the probability of all choices so far."""
+    def _draw(self, scores: np.ndarray, allowed: np.ndarray, stage: int, level: int) -> tuple[np.ndarray, np.ndarray]:
+        """One choice a node, and where a trace is kept its probability."""
         allowance = self.stages[stage]
         if self.normalised:  # any table can have any scores from 0 to NORMAL
             scores, width = stretched(scores, allowed), 2 * NORMAL
         else:
             width = sensitivity(self.criterion, self.n_bound)
         chosen = selection.choose(scores, allowed, width, allowance, self.source, key=self.key + 2 * level + stage)
-        if self.trace is not None:
-            coarse, width = selection.coarsened(scores, width)
-            found = selection.choice_law(coarse, allowed, float(selection.rate_of(allowance.epsilon_each, width)))
-            law = law * found[np.arange(len(chosen)), chosen]
-        return chosen, law
+        if self.trace is None:
+            return chosen, np.ones(len(chosen))
+        return chosen, selection.chosen_probability(scores, allowed, width, allowance.epsilon_each, chosen)
 
 
 def best_by_feature(scores: np.ndarray, allowed: np.ndarray, candidates: Candidates) -> tuple[np.ndarray, np.ndarray]:
@@ -101,16 +101,6 @@ def stretched(scores: np.ndarray, allowed: np.ndarray) -> np.ndarray:
     low = np.where(allowed, scores, np.iinfo(np.int64).max).min(axis=1, keepdims=True)
     high = np.where(allowed, scores, np.iinfo(np.int64).min).max(axis=1, keepdims=True)
     return np.where(allowed, (scores - low) * NORMAL // np.maximum(high - low, 1), 0)
-
-
-def whole_potential(histogram: np.ndarray, candidates: Candidates, criterion: str) -> np.ndarray:
-    """Potential of each node before it is split, in the units of scores: a split that leaves one side empty."""
-    totals = node_tables(histogram, candidates)
-    alone = Candidates(
-        np.zeros(1, np.uint8), np.zeros(1, np.int32), np.zeros(1, np.int32), np.zeros(1, np.int32),
-        np.array([0, 1]), np.array([0, 1]), 2,
-    )  # fmt: skip
-    return -score_splits(np.ascontiguousarray(totals[:, None, :]), alone, criterion)[:, 0].astype(float)
 
 
 @dataclass(frozen=True, eq=False)

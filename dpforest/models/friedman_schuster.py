@@ -20,6 +20,7 @@ from dpforest.privacy.release import noisy_table
 from dpforest.trees.forest import CuratorForest, Forest, ReleasedForest
 from dpforest.trees.greedy_trees import as_trees, grow_tree, leaf_table
 from dpforest.trees.split_scores import COUNTED, UNIT, depends_on_rows, sensitivity
+from dpforest.voting import leaf_shares, leaf_votes
 
 
 class FriedmanSchusterClassifier(GreedyClassifier):
@@ -47,8 +48,6 @@ class FriedmanSchusterClassifier(GreedyClassifier):
     mode : {"certified", "as_published"}, default="certified"
         As published, the same in floating point with the paper's budget.
     domain : Domain or None, default=None
-    structure_seed : int, default=0
-        Without effect; kept so that all forests take the same parameters.
     random_state : int or None, default=None
     n_jobs : int or None, default=None
         Threads for prediction; a fit takes one.
@@ -90,7 +89,6 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         neighbours: str = "add-remove",
         mode: str = "certified",
         domain: Domain | None = None,
-        structure_seed: int = 0,
         random_state: int | None = None,
         n_jobs: int | None = None,
     ):
@@ -103,7 +101,6 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         self.neighbours = neighbours
         self.mode = mode
         self.domain = domain
-        self.structure_seed = structure_seed
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -111,7 +108,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         """Fit on rows that are binned already; fill `trace` for the curator's drawings."""
         source, ledger = source_for(self.random_state), self._ledger()
         bound, _ = self._row_bound(len(rows.y))
-        own = TreeTrace() if trace is not None else None
+        own = TreeTrace() if trace is not None and trace.draws else None
         paid = self._charge(ledger, bound)
         if ledger.epsilon is None and self.epsilon is not None:
             source = DemoSource(demo_seed(source))
@@ -133,6 +130,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
             values = simulators.simulate_laplace(counts, float(1 / paid[1].epsilon_each), source.seed)
         if trace is not None:
             trace.trees, trace.counts = [own] if own else [], counts
+            trace.labels = leaf_votes(leaf_shares(values, "clamp", 0))
             if paid is not None:
                 mechanism = "discrete-laplace" if ledger.epsilon is not None else "continuous-laplace"
                 trace.noise = CountNoise(counts, mechanism, float(paid[1].epsilon_each))

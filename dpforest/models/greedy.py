@@ -38,6 +38,7 @@ def bin_rows(domain: Domain, X: Any, y: np.ndarray, row_ids: np.ndarray, n_bins:
 class GreedyClassifier(ForestClassifier):
     """Base of the forests whose splits are chosen from the data. Not for use by itself."""
 
+    structure_seed = 0  # a parameter only where something besides noise is random
     n_bins: int
     max_depth: Any  # a number, or None where there is a default
 
@@ -67,9 +68,10 @@ class GreedyClassifier(ForestClassifier):
 
 
 def row_bound(n_bound: int | None, n_rows: int, neighbours: str, *, private: bool) -> tuple[int, tuple[str, ...]]:
-    """Public bound on the number of rows, and what the certificate says of it.
+    """Number of rows that noise may depend on, and what the certificate says of it.
 
-    Under replace-one the number of rows is public. Under add-remove a bound is, which the table must keep.
+    Under replace-one the number of rows itself, which is public. Under add-remove a public bound, which the table must
+    keep. Where nothing is private, the exact number.
 
     Raises
     ------

@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from dpforest.checks import check_choice, check_count
+from dpforest.checks import check_choice, check_count, check_flag
 from dpforest.domain import Domain
 from dpforest.leaf_noise import CountNoise, FrequencyNoise, draw_by_frequency
 from dpforest.limits import MAX_BOUND
@@ -26,7 +26,7 @@ from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
 from dpforest.privacy.release import PARTITIONS, release_labels
 from dpforest.trees.forest import CuratorForest, Forest, ReleasedForest
 from dpforest.trees.greedy_trees import as_trees, grow_tree, leaf_table, places_of_rows
-from dpforest.trees.midpoint_trees import STOPPING
+from dpforest.trees.midpoint_trees import IMPURITY, STOPPING
 
 
 class MultinomialForestClassifier(GreedyClassifier):
@@ -60,6 +60,11 @@ class MultinomialForestClassifier(GreedyClassifier):
         Estimation rows that a leaf needs (as published).
     stopping : {"code", "min_leaf", "reject"}, default="code"
         How `min_leaf` is applied (as published): as in the authors' code, or before or after the draw of a split.
+    impurity : {"gini", "entropy"}, default="gini"
+        What a split is to lower (as published; certified it is Gini, whose sensitivity needs no bound on the rows).
+    purity_stop : bool, default=True
+        Whether a branch ends where all structure rows are of one class (as published). The paper's theorem on
+        consistency has no such rule.
     neighbours : {"add-remove", "replace-one"}, default="add-remove"
     mode : {"certified", "as_published"}, default="certified"
     domain : Domain or None, default=None
@@ -114,6 +119,8 @@ class MultinomialForestClassifier(GreedyClassifier):
         n_bins: int = 16,
         min_leaf: int = 5,
         stopping: str = "code",
+        impurity: str = "gini",
+        purity_stop: bool = True,
         neighbours: str = "add-remove",
         mode: str = "certified",
         domain: Domain | None = None,
@@ -133,6 +140,8 @@ class MultinomialForestClassifier(GreedyClassifier):
         self.n_bins = n_bins
         self.min_leaf = min_leaf
         self.stopping = stopping
+        self.impurity = impurity
+        self.purity_stop = purity_stop
         self.neighbours = neighbours
         self.mode = mode
         self.domain = domain
@@ -150,6 +159,8 @@ class MultinomialForestClassifier(GreedyClassifier):
         check_choice("split_score", self.split_score, ("counts", "normalised"))
         check_choice("partition", self.partition, PARTITIONS)
         check_choice("stopping", self.stopping, STOPPING)
+        check_choice("impurity", self.impurity, IMPURITY)
+        check_flag("purity_stop", self.purity_stop)
         check_count("min_leaf", self.min_leaf, 1, 10_000)
         check_count("n_bins", self.n_bins, 2, 1_000)
         structure_share(self.partition_rate)
@@ -167,7 +178,8 @@ class MultinomialForestClassifier(GreedyClassifier):
         self._check_parameters()
         return published_plan(
             self._budget, self._by_hand, n_trees=int(self.n_estimators), depth=self.max_depth, min_leaf=self.min_leaf,
-            stopping=self.stopping, partition_rate=self.partition_rate,
+            stopping=self.stopping, partition_rate=self.partition_rate, impurity=self.impurity,
+            purity_stop=self.purity_stop,
         )  # fmt: skip
 
     @property
@@ -189,7 +201,7 @@ class MultinomialForestClassifier(GreedyClassifier):
         shares = share_out(rows.row_ids, plan.n_trees, plan.share, partition, source)
         n_places, n_classes = 2**plan.depth, domain.n_classes
         tables = np.zeros((plan.n_trees, n_places, n_classes), np.int64)
-        traces = [TreeTrace() if trace is not None else None for _ in range(plan.n_trees)]
+        traces = [TreeTrace() if trace is not None and trace.draws else None for _ in range(plan.n_trees)]
 
         def grow(tree: int) -> list[np.ndarray]:
             chooser = Chooser(
@@ -212,7 +224,7 @@ class MultinomialForestClassifier(GreedyClassifier):
         labels = self._labels(plan, counts, ledger, source)
         certificate = self._certificate(plan, domain, ledger, source)
         if trace is not None:
-            trace.trees, trace.counts = [own for own in traces if own is not None], counts
+            trace.trees, trace.counts, trace.labels = [own for own in traces if own is not None], counts, labels
             trace.noise = CountNoise(counts, "exponential", float(plan.label))
         kind = CuratorForest if ledger.epsilon is None else ReleasedForest
         return kind(trees, domain, labels, None, "majority", "clamp", 0, certificate, ledger, self._about())
@@ -236,7 +248,7 @@ class MultinomialForestClassifier(GreedyClassifier):
         trees, counts = plan.grow(domain, rows.codes, rows.y, seed=seed, n_jobs=n_jobs)
         labels = draw_by_frequency(counts, plan.label, seed)
         if trace is not None:
-            trace.counts, trace.noise = counts, FrequencyNoise(counts, plan.label)
+            trace.counts, trace.labels, trace.noise = counts, labels, FrequencyNoise(counts, plan.label)
         certificate = self._certificate(None, domain, ledger, source)
         return CuratorForest(trees, domain, labels, None, "majority", "clamp", 0, certificate, ledger, self._about())
 

@@ -71,6 +71,8 @@ class PublishedPlan:
     min_leaf: int
     stopping: str
     partition_rate: float
+    impurity: str
+    purity_stop: bool
 
     def __post_init__(self) -> None:
         check_count("max_depth", self.max_depth, 1, MOST_DEPTH)
@@ -83,7 +85,8 @@ class PublishedPlan:
             codes, y, n_classes=domain.n_classes,
             is_categorical=np.array([f.kind == "categorical" for f in domain.features]), n_trees=self.n_trees,
             partition_rate=self.partition_rate, min_leaf=self.min_leaf, feature_temperature=self.feature,
-            value_temperature=self.value, stopping=self.stopping, max_depth=self.max_depth, seed=seed, n_jobs=n_jobs,
+            value_temperature=self.value, impurity=self.impurity, stopping=self.stopping,
+            purity_stop=self.purity_stop, max_depth=self.max_depth, seed=seed, n_jobs=n_jobs,
         )  # fmt: skip
 
 
@@ -104,7 +107,7 @@ def certified_plan(
 
 def published_plan(
     budget: Fraction | None, by_hand: tuple, *, n_trees: int, depth: int | None, min_leaf: int, stopping: str,
-    partition_rate: float,
+    partition_rate: float, impurity: str, purity_stop: bool,
 ) -> PublishedPlan:  # fmt: skip
     """Temperatures by the paper's theorem 2 (B1 = B2 = ε/(2 d t), B3 = ε/t), or 10, 10, ∞; or set by hand."""
     most = MOST_DEPTH if depth is None else depth
@@ -115,7 +118,9 @@ def published_plan(
         level = each / (2 * (ASSUMED_DEPTH if depth is None else depth))
         derived = (level, level, each)
     feature, value, label = map(float, _temperatures(by_hand, derived))
-    return PublishedPlan(n_trees, feature, value, label, most, min_leaf, stopping, partition_rate)
+    return PublishedPlan(
+        n_trees, feature, value, label, most, min_leaf, stopping, partition_rate, impurity, purity_stop
+    )
 
 
 def _temperatures(by_hand: tuple, derived: tuple) -> list[Any]:

@@ -14,15 +14,13 @@ class TreeTrace:
     Attributes
     ----------
     probability : list of float arrays
-        With which the candidate that was drawn was drawn, by level; nan where nothing was drawn.
+        With which the candidate that was drawn was drawn, by level.
     chance : list of float arrays
         The same if the data had no say.
     gain : list of float arrays
         Share of the node's potential (its impurity) that the split removes, by level.
     alpha : list of float
         α of each level (boosted trees; public where calibration is private).
-    beta : float
-        Coefficient of the tree.
     weights : float array of shape (5,)
         Smallest, quartiles and largest of the rows' boosting weights before the tree was grown.
     bound : float
@@ -33,24 +31,42 @@ class TreeTrace:
     chance: list[np.ndarray] = field(default_factory=list)
     gain: list[np.ndarray] = field(default_factory=list)
     alpha: list[float] = field(default_factory=list)
-    beta: float = 1.0
     weights: np.ndarray | None = None
     bound: float = 1.0
+
+    def note_level(
+        self, probability: np.ndarray, chance: np.ndarray, scores: np.ndarray, potential: np.ndarray
+    ) -> None:
+        """Write down how the splits of a level were drawn; `potential` and `scores` of the splits in the same units."""
+        self.probability.append(probability)
+        self.chance.append(chance)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            self.gain.append(np.where(potential > 0, np.clip(1 + scores / potential, 0, 1), 0.0))
 
 
 @dataclass
 class Trace:
     """A whole forest, trees one after another.
 
+    Parameters
+    ----------
+    draws : bool
+        Whether to write down how every split was drawn, which takes half as long as the fit itself.
+
     Attributes
     ----------
     trees : list of TreeTrace
+        Empty without `draws`, and where trees are grown otherwise (the multinomial forest as published).
     counts : int64 array of shape (n_leaves, n_classes)
         Rows fitted on in each leaf.
+    labels : uint8 array of shape (n_leaves,)
+        Class that each leaf says: an index of the classes that its tree tells apart.
     noise : LeafNoise
-        How its leaves may flip: see `dpforest.leaf_noise`.
+        How leaves may flip; None without privacy.
     """
 
+    draws: bool = True
     trees: list[TreeTrace] = field(default_factory=list)
     counts: np.ndarray | None = None
+    labels: np.ndarray | None = None
     noise: LeafNoise | None = None

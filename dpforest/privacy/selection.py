@@ -90,6 +90,14 @@ def choice_law(scores: np.ndarray, allowed: np.ndarray, rate: float) -> np.ndarr
     return weight / weight.sum(axis=1, keepdims=True)
 
 
+def chosen_probability(
+    scores: np.ndarray, allowed: np.ndarray, sensitivity: int, epsilon_each: Fraction, chosen: np.ndarray
+) -> np.ndarray:
+    """With which probability `choose` takes these candidates, float (n_nodes,). Curator only, as scores are."""
+    scores, width = coarsened(scores, sensitivity)
+    return choice_law(scores, allowed, float(rate_of(epsilon_each, width)))[np.arange(len(chosen)), chosen]
+
+
 def simulate_choices(scores: np.ndarray, allowed: np.ndarray, rate: float, seed: int, *, key: int = 0) -> np.ndarray:
     """A choice in floating point at any finite rate: for demonstrations, never for a release.
 

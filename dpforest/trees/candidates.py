@@ -29,7 +29,6 @@ class Candidates:
         Candidates of each feature.
     slot : int64 array of shape (n_features + 1,)
         Where the bins of each feature stand in a histogram.
-    n_bins : int
     """
 
     kind: np.ndarray
@@ -38,15 +37,10 @@ class Candidates:
     cut: np.ndarray
     first: np.ndarray
     slot: np.ndarray
-    n_bins: int
 
     @property
     def n_candidates(self) -> int:
         return len(self.kind)
-
-    @property
-    def n_features(self) -> int:
-        return len(self.first) - 1
 
 
 def public_candidates(domain: Domain, n_bins: int) -> Candidates:
@@ -77,10 +71,9 @@ def public_candidates(domain: Domain, n_bins: int) -> Candidates:
             f"there are {first[-1]:,} questions to choose from, more than {MAX_CANDIDATES:,}; "
             "take fewer bins or attributes"
         )
-    tests = [np.concatenate(column).astype(np.int32) for column in (features, thresholds, cuts)]
-    return Candidates(
-        np.concatenate(kinds).astype(np.uint8), tests[0], tests[1], tests[2], np.array(first), np.array(slot), n_bins
-    )
+    feature_of, threshold_of, cut_of = (np.concatenate(c).astype(np.int32) for c in (features, thresholds, cuts))
+    kind_of = np.concatenate(kinds).astype(np.uint8)
+    return Candidates(kind_of, feature_of, threshold_of, cut_of, np.array(first), np.array(slot))
 
 
 def bin_codes(domain: Domain, codes: np.ndarray, n_bins: int) -> np.ndarray:

@@ -83,6 +83,20 @@ def node_tables(histogram: np.ndarray, candidates: Candidates) -> np.ndarray:
     return histogram[:, : int(candidates.slot[1])].sum(axis=1)
 
 
+def node_potentials(tables: np.ndarray, criterion: str, alpha: int = UNIT) -> np.ndarray:
+    """Potential g of each node before it is split, in the units of scores, int64 (n_nodes,)."""
+    out = np.empty(len(tables), np.int64)
+    _potentials(tables, CRITERIA.index(criterion), alpha, out)
+    return out
+
+
+@njit(nogil=True, cache=True)
+def _potentials(tables, which, alpha, out):
+    for node in range(len(tables)):
+        w = tables[node]
+        out[node] = _potential_two(w[0], w[1], which, alpha) if len(w) == 2 else _potential(w, which)
+
+
 @njit(nogil=True, cache=True)
 def whole_root(x):
     """The largest r with r² <= x, for 0 <= x < 2**62: exact, whatever the first guess was."""
