@@ -1,0 +1,249 @@
+"""Exact auditing: the worst log-ratio and δ(ε) of a law, by going through all neighbouring inputs.
+
+A law is a function from inputs to the logarithms of the probabilities of all outputs; logarithms, because the
+probabilities that matter most underflow. For the label (or the counts) of leaves, the inputs are enumerated here.
+"""
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from dpforest.privacy import laws
+from dpforest.privacy.laws import NOISY_COUNTS
+from dpforest.privacy.ledger import rows_changed
+from dpforest.privacy.noisy_counts import noisy_argmax_law
+
+LogLaw = Callable[[np.ndarray], np.ndarray]  # counts (L, K) -> log-probabilities (L, n_outputs)
+_MOST_LAWS = 300  # pairs of leaves for a δ under replace-one; above, the worst ones give a lower bound
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """Neighbouring leaves, and the outputs that tell them apart best.
+
+    Parameters
+    ----------
+    before, after : int array (n_leaves, n_classes)
+        One leaf; two where a replaced row leaves the second one and enters the first.
+    log_before, log_after : float array (n_leaves, n_outputs)
+        Logarithms of the probabilities of each leaf's outputs.
+    """
+
+    before: np.ndarray
+    after: np.ndarray
+    log_before: np.ndarray
+    log_after: np.ndarray
+
+    @property
+    def outputs(self) -> tuple[int, ...]:
+        """The output of each leaf at which the ratio is largest."""
+        ratio, sign = self._ratio(), self._sign()
+        return tuple(int(i) for i in (sign * ratio).argmax(axis=1))
+
+    @property
+    def loss(self) -> float:
+        """Largest |ln P(outputs | before) - ln P(outputs | after)|."""
+        ratio = self._ratio()
+        return float(max(ratio.max(axis=1).sum(), (-ratio).max(axis=1).sum()))
+
+    def _ratio(self) -> np.ndarray:
+        return _ratios(self.log_before, self.log_after)
+
+    def _sign(self) -> int:
+        ratio = self._ratio()
+        return 1 if ratio.max(axis=1).sum() >= (-ratio).max(axis=1).sum() else -1
+
+
+def leaf_law(mechanism: str, rate: float, *, negative: str = "clamp") -> LogLaw:
+    """Law of the label of a leaf, by the name of its mechanism (`dpforest.privacy.mechanisms`)."""
+    if mechanism == NOISY_COUNTS:
+        return lambda counts: np.log(noisy_argmax_law(counts, 1 / rate, negative))
+    return partial(laws.log_law, mechanism, rate=rate)
+
+
+def neighbouring_leaves(
+    n_classes: int, most: int, *, moved: bool = False, symmetric: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """All pairs of leaves between which one row makes the difference, those with the fewest rows first.
+
+    Parameters
+    ----------
+    n_classes : int
+    most : int
+        Largest count before; afterwards one may be larger by 1.
+    moved : bool
+        The row changes its class within the leaf. Otherwise it is added (read backwards: removed).
+    symmetric : bool
+        Leaves that differ in the order of their classes only are taken once: right for laws that treat classes alike.
+
+    Returns
+    -------
+    before, after : int array (n_pairs, n_classes)
+
+    Examples
+    --------
+    >>> before, after = neighbouring_leaves(2, 1, symmetric=True)
+    >>> before.tolist(), after.tolist()
+    ([[0, 0], [0, 0], [1, 0], [1, 0], [1, 1], [1, 1]], [[1, 0], [0, 1], [2, 0], [1, 1], [2, 1], [1, 2]])
+    """
+    values = range(most, -1, -1)
+    every = itertools.combinations_with_replacement if symmetric else _product
+    leaves = np.array(list(every(values, n_classes)))
+    steps = np.eye(n_classes, dtype=int)
+    if moved:
+        steps = np.array([a - b for a in steps for b in steps if (a != b).any()])
+    before = np.repeat(leaves, len(steps), axis=0)
+    after = before + np.tile(steps, (len(leaves), 1))
+    possible = after.min(axis=1) >= 0
+    before, after = before[possible], after[possible]
+    order = np.argsort(before.sum(axis=1), kind="stable")
+    return before[order], after[order]
+
+
+def _product(values: range, n: int):
+    return itertools.product(values, repeat=n)
+
+
+def worst_change(
+    law: LogLaw, n_classes: int, *, most: int, neighbours: str = "add-remove", symmetric: bool = False
+) -> Change:
+    """The neighbouring leaves that a law tells apart best.
+
+    Parameters
+    ----------
+    law : function from int array (L, K) to float array (L, n_outputs)
+        Logarithms of probabilities.
+    n_classes : int
+        2 to 10 are quick: see `symmetric`.
+    most : int
+        Largest count that is tried.
+    neighbours : {"add-remove", "replace-one"}
+        Replace-one: a row changes its class in a leaf, or leaves one leaf and enters another.
+    symmetric : bool
+        See `neighbouring_leaves`.
+
+    Examples
+    --------
+    >>> change = worst_change(leaf_law("smooth-sensitivity", 1.0), 2, most=3)
+    >>> change.before.tolist(), change.after.tolist(), round(change.loss, 1)
+    ([[3, 0]], [[4, 0]], 17.3)
+    """
+    found = list(_changes(law, n_classes, most, neighbours, symmetric, at_once=True))
+    return max(found, key=lambda change: change.loss)
+
+
+def first_violation(
+    law: LogLaw, epsilon: float, n_classes: int, *, most: int, neighbours: str = "add-remove", symmetric: bool = False
+) -> Change | None:
+    """The neighbouring leaves with the fewest rows that a law tells apart better than ε allows; None if there are none.
+
+    Parameters as for `worst_change`.
+
+    Examples
+    --------
+    >>> first_violation(leaf_law("smooth-sensitivity", 1.0), 1.0, 2, most=3).before.tolist()
+    [[1, 0]]
+    >>> first_violation(leaf_law("permute-and-flip", 1.0), 1.0, 2, most=3) is None
+    True
+    """
+    found = _changes(law, n_classes, most, neighbours, symmetric, at_once=False)
+    too_much = (change for change in found if change.loss > epsilon * (1 + _ROUNDING))
+    return min(too_much, key=lambda change: change.before.sum(), default=None)
+
+
+def _changes(law: LogLaw, n_classes: int, most: int, neighbours: str, symmetric: bool, *, at_once: bool):
+    """The worst changes: over all numbers of rows at once, or one for each number of rows that a leaf holds."""
+    before, after = neighbouring_leaves(n_classes, most, symmetric=symmetric)
+    p, q = law(before), law(after)
+    ratio = _ratios(p, q)
+    rows = np.zeros(len(before), int) if at_once else before.sum(axis=1)
+    falls = _best_of_each(rows, ratio.max(axis=1))  # an added row makes an output less likely
+    rises = _best_of_each(rows, (-ratio).max(axis=1))
+    if rows_changed(neighbours) == 1:
+        for i in {*falls, *rises}:
+            yield Change(before[[i]], after[[i]], p[[i]], q[[i]])
+        return
+    for i in falls:
+        for j in rises:  # a row enters a leaf like i and leaves one like j
+            yield Change(
+                np.array([before[i], after[j]]), np.array([after[i], before[j]]),
+                np.array([p[i], q[j]]), np.array([q[i], p[j]]),
+            )  # fmt: skip
+    before, after = neighbouring_leaves(n_classes, most, moved=True, symmetric=symmetric)
+    p, q = law(before), law(after)
+    rows = np.zeros(len(before), int) if at_once else before.sum(axis=1)
+    for i in _best_of_each(rows, np.abs(_ratios(p, q)).max(axis=1)):
+        yield Change(before[[i]], after[[i]], p[[i]], q[[i]])
+
+
+def _best_of_each(group: np.ndarray, value: np.ndarray) -> list[int]:
+    """Index of the largest value of each group."""
+    order = np.lexsort((-np.arange(len(value)), value, group))
+    last = np.flatnonzero(np.diff(group[order], append=group.max() + 1))
+    return [int(i) for i in order[last]]
+
+
+def delta_curve(
+    law: LogLaw,
+    epsilons: np.ndarray,
+    n_classes: int,
+    *,
+    most: int,
+    neighbours: str = "add-remove",
+    symmetric: bool = False,
+) -> np.ndarray:
+    """The least δ with which a law is (ε, δ)-private on the leaves that are tried, for each ε.
+
+    Parameters as for `worst_change`.
+
+    Returns
+    -------
+    float array of the shape of `epsilons`
+        Largest hockey-stick divergence Σ max(0, P - exp(ε) Q). Under replace-one pairs of leaves are tried as well: all
+        of them up to 300 different changes of a leaf, else the worst 300, which gives a lower bound.
+    """
+    epsilons = np.atleast_1d(np.asarray(epsilons, float))
+    before, after = neighbouring_leaves(n_classes, most, symmetric=symmetric)
+    p, q = law(before), law(after)
+    if rows_changed(neighbours) == 1:
+        return np.maximum(*_delta_both(p, q, epsilons))
+    before, after = neighbouring_leaves(n_classes, most, moved=True, symmetric=symmetric)
+    within = np.maximum(*_delta_both(law(before), law(after), epsilons))
+    pairs = np.unique(np.concatenate([p, q], axis=1).round(12), axis=0)
+    ratio = np.abs(_ratios(*np.split(pairs, 2, axis=1))).max(axis=1)
+    p, q = np.split(pairs[np.argsort(-ratio)[:_MOST_LAWS]], 2, axis=1)
+    across = np.zeros(len(epsilons))
+    for i in range(len(p)):  # the outputs of two leaves together
+        first = (p[i, :, None] + q[:, None, :]).reshape(len(p), -1)
+        second = (q[i, :, None] + p[:, None, :]).reshape(len(p), -1)
+        across = np.maximum(across, np.maximum(*_delta_both(first, second, epsilons)))
+    return np.maximum(within, across)
+
+
+def loss_between(log_p: np.ndarray, log_q: np.ndarray) -> float:
+    """Largest |ln P - ln Q| over outputs that are possible under either, for the last axis; infinite if only one is."""
+    return float(np.abs(_ratios(np.asarray(log_p, float), np.asarray(log_q, float))).max(initial=0.0))
+
+
+def delta_between(log_p: np.ndarray, log_q: np.ndarray, epsilons: np.ndarray) -> np.ndarray:
+    """The least δ at each ε for two laws, in both directions, float array of the shape of `epsilons`."""
+    return np.maximum(*_delta_both(np.atleast_2d(log_p), np.atleast_2d(log_q), np.atleast_1d(epsilons)))
+
+
+def _ratios(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
+    with np.errstate(invalid="ignore"):
+        return np.where(log_p == log_q, 0.0, log_p - log_q)  # impossible under both is no difference
+
+
+def _delta_both(log_p: np.ndarray, log_q: np.ndarray, epsilons: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    p, q = np.exp(log_p), np.exp(log_q)
+    return _delta(p, q, epsilons), _delta(q, p, epsilons)
+
+
+def _delta(p: np.ndarray, q: np.ndarray, epsilons: np.ndarray) -> np.ndarray:
+    each = [np.maximum(0.0, p - np.exp(min(e, 700.0)) * q).sum(axis=1).max(initial=0.0) for e in epsilons]
+    return np.array(each)
