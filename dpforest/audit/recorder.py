@@ -1,0 +1,298 @@
+"""Overhear a fit: every question it asks of private rows, every step from line to line, and what it releases.
+
+Only the samplers are overheard, one level below `release` and `selection`, so that the rates and inputs seen here are
+those that are really used. On a second run the recorded answers are given again: the draws of a row belong to its id.
+"""
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from types import FrameType, FunctionType
+from typing import Any, Final, NoReturn
+from unittest.mock import patch
+
+import numpy as np
+import pandas as pd
+
+from dpforest.privacy import laws, release, samplers, selection
+from dpforest.privacy.randomness import DemoSource, SecretSource
+from dpforest.trees import greedy_trees
+
+Table = tuple[pd.DataFrame, np.ndarray]
+_HOME: Final = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_DOOR: Final = (os.path.join(_HOME, "privacy"), os.path.join(_HOME, "audit"))
+_UNNAMED: Final = ("<lambda>", "<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that differs and must not.
+
+    Parameters
+    ----------
+    kind : {"branch", "question", "public", "sensitivity", "trees", "source", "release", "loss"}
+    line : str
+        Where, as file:line.
+    message : str
+    """
+
+    kind: str
+    line: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.line}: {self.message}"
+
+
+@dataclass
+class Question:
+    """One access to private rows.
+
+    Parameters
+    ----------
+    what : {"assignment", "labels", "noise", "choice"}
+    line : str
+        Who asked.
+    public : tuple
+        Shapes, rates, candidates that may be chosen: what must not depend on the rows.
+    private : array
+        Counts or scores as the sampler sees them, one row for each independent draw. Empty for an assignment.
+    log_law : function or None
+        From such an array to the logarithms of the probabilities of all answers; None for noise on counts.
+    rate : float
+        1/scale of noise on counts.
+    """
+
+    what: str
+    line: str
+    public: tuple
+    private: np.ndarray
+    log_law: Callable[[np.ndarray], np.ndarray] | None = None
+    rate: float = 0.0
+    answer: Any = None
+    declared: tuple[float, np.ndarray] | None = None  # by how much one row may move which input
+    tree: int = -1  # number of the tree that is being grown
+
+
+@dataclass
+class Tape:
+    """All that a fit did: questions, steps between lines of code, the release and the line that returned it first."""
+
+    questions: list[Question] = field(default_factory=list)
+    steps: list[tuple[str, int, int]] = field(default_factory=list)  # file, line, next line
+    result: Any = None
+    returned: dict[int, tuple[Any, str]] = field(default_factory=dict)  # id of an object -> object, where
+    findings: list[Finding] = field(default_factory=list)
+
+
+class _Stop(Exception):
+    """The neighbour cannot be given the same answers any more."""
+
+
+def record(fit: Callable[[Table], Any], table: Table, recorded: Tape | None = None) -> Tape:
+    """Run a fit on a table; with the tape of another run, give the answers recorded there."""
+    tape = Tape()
+    overheard = _Overheard(tape, recorded)
+    with ExitStack() as stack:
+        for one in overheard.patches(fit):
+            stack.enter_context(one)
+        stack.enter_context(_traced(tape, fit))
+        try:
+            tape.result = fit(table)
+        except _Stop:
+            pass
+        except Exception as problem:
+            if recorded is None:
+                raise
+            tape.findings.append(
+                Finding("question", _caller(), f"the same answers do not fit the other table: {problem}")
+            )
+    return tape
+
+
+class _Overheard:
+    """Stands in for the samplers: writes down every question, and on a replay gives the recorded answer."""
+
+    def __init__(self, tape: Tape, recorded: Tape | None) -> None:
+        self._tape, self._recorded = tape, recorded
+        self._declared: tuple[float, np.ndarray] | None = None
+        self._words: set[bytes] = set()
+        self._tree = -1
+
+    def patches(self, fit: Callable) -> Iterator[Any]:
+        """All that is replaced while a fit runs, wherever it was imported to."""
+        door: dict[Any, Any] = {
+            release.assign_rows: self._assign_rows(release.assign_rows),
+            release.noisy_table: self._declares(release.noisy_table, lambda a, k: a[1]),
+            release.release_labels: self._declares(release.release_labels, _trees_of_a_row),
+            release.release_counts: self._declares(release.release_counts, _trees_of_a_row),
+            selection.choose: self._declares(selection.choose, lambda a, k: a[2]),
+            samplers.draw_noisy_counts: self._noise(samplers.draw_noisy_counts),
+            selection.draw_choices: self._choices(selection.draw_choices),
+            greedy_trees.grow_tree: self._begins_a_tree(greedy_trees.grow_tree),
+        }
+        for name, module in list(sys.modules.items()):
+            if name.startswith("dpforest.") or name == fit.__module__:
+                for attribute, value in list(vars(module).items()):
+                    if isinstance(value, FunctionType) and value in door:
+                        yield patch.object(module, attribute, door[value])
+        yield patch.dict(release.DRAW, {name: self._labels(name, draw) for name, draw in release.DRAW.items()})
+        yield patch.object(SecretSource, "words", self._fresh(SecretSource.words))
+
+    def _answer(self, question: Question, draw: Callable[[], Any]) -> Any:
+        question.tree, question.declared = self._tree, self._declared
+        if self._recorded is None:
+            question.answer = draw()
+        else:
+            question.answer = self._recorded_answer(question)
+        self._tape.questions.append(question)
+        return question.answer.copy()
+
+    def _recorded_answer(self, question: Question) -> Any:
+        at = len(self._tape.questions)
+        assert self._recorded is not None
+        if at >= len(self._recorded.questions):
+            self._stop("question", question.line, "this question is asked of one of the two tables only")
+        before = self._recorded.questions[at]
+        if before.line != question.line:
+            self._stop("question", question.line, f"the other table is asked something else instead, at {before.line}")
+        if before.public != question.public:
+            self._stop("public", question.line, "shape, rate or allowed answers of this question depend on the rows")
+        return before.answer
+
+    def _stop(self, kind: str, line: str, message: str) -> NoReturn:
+        self._tape.findings.append(Finding(kind, line, message))
+        raise _Stop
+
+    def _assign_rows(self, real):
+        def assign_rows(rows, n_trees, source, *, key=0):
+            self._check_source(source)
+            ids = range(rows) if isinstance(rows, int | np.integer) else np.asarray(rows).tolist()
+            drawn = dict(zip(ids, real(rows, n_trees, source, key=key).tolist(), strict=True))
+            known = self._answer(Question("assignment", _caller(), (n_trees, key), np.empty((0, 1))), lambda: drawn)
+            return np.array([known.get(i, drawn[i]) for i in ids], np.int32)  # a draw belongs to its row
+
+        return assign_rows
+
+    def _declares(self, real, sensitivity):
+        def declaring(private, *arguments, **more):
+            if np.any(private):  # a preview asks about a table of nobody
+                self._check_source(next(a for a in (*arguments, *more.values()) if hasattr(a, "reasons")))
+            self._declared = (float(sensitivity((private, *arguments), more)), np.array(private))
+            try:
+                return real(private, *arguments, **more)
+            finally:
+                self._declared = None
+
+        return declaring
+
+    def _labels(self, name, real):
+        def draw(counts, rate, source):
+            law = partial(laws.log_law, name, rate=float(rate))
+            question = Question("labels", _caller(), (name, counts.shape, rate), counts.copy(), law)
+            return self._answer(question, lambda: real(counts, rate, source))
+
+        return draw
+
+    def _noise(self, real):
+        def draw_noisy_counts(counts, scale, source):
+            question = Question("noise", _caller(), (counts.shape, scale), counts.copy(), rate=float(1 / scale))
+            return self._answer(question, lambda: real(counts, scale, source))
+
+        return draw_noisy_counts
+
+    def _choices(self, real):
+        def draw_choices(scores, allowed, rate, source):
+            law = partial(_choice_law, allowed=allowed.copy(), rate=float(rate))
+            question = Question("choice", _caller(), (scores.shape, allowed.tobytes(), rate), scores.copy(), law)
+            return self._answer(question, lambda: real(scores, allowed, rate, source))
+
+        return draw_choices
+
+    def _begins_a_tree(self, real):
+        def grow_tree(*arguments, **more):
+            self._tree += 1
+            return real(*arguments, **more)
+
+        return grow_tree
+
+    def _fresh(self, real):
+        def words(source, n):
+            drawn = real(source, n)
+            if drawn.tobytes() in self._words:
+                self._tape.findings.append(Finding("source", _caller(), "the same random words are used twice"))
+            self._words.add(drawn.tobytes())
+            return drawn
+
+        return words
+
+    def _check_source(self, source) -> None:
+        if isinstance(source, DemoSource):
+            said = "the noise comes from a seed, which can be known or guessed, not from the operating system"
+            self._stop("source", _caller(), said)
+
+
+def _trees_of_a_row(arguments: tuple, more: dict) -> int:
+    return more["n_trees"] if more["partition"] == "shared" else 1
+
+
+def _choice_law(scores: np.ndarray, *, allowed: np.ndarray, rate: float) -> np.ndarray:
+    weight = np.where(allowed, rate * scores.astype(float), -np.inf)
+    weight -= weight.max(axis=1, keepdims=True)
+    return weight - np.log(np.exp(weight).sum(axis=1, keepdims=True))
+
+
+def _caller() -> str:
+    """The line outside the door and outside this module that is being run."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_DOOR):
+        frame = frame.f_back
+    return "?" if frame is None else place_of(frame.f_code.co_filename, frame.f_lineno)
+
+
+def place_of(file: str, line: int) -> str:
+    return f"{os.path.relpath(file, os.path.dirname(_HOME))}:{line}"
+
+
+@contextmanager
+def _traced(tape: Tape, fit: Callable) -> Iterator[None]:
+    """Write down every step from a line to another, in the engine and in the file of `fit`, once a call.
+
+    Once a call, so that a loop over rows, which has one round more or less, makes no difference. The door itself is
+    left out: how long its samplers take depends on the rows.
+    """
+    watched = (os.path.join(_HOME, "models"), os.path.join(_HOME, "trees"), fit.__code__.co_filename)
+
+    def local(frame: FrameType, seen: set, last: list) -> Callable:
+        def step(frame: FrameType, event: str, argument: object) -> Callable:
+            if event == "line":
+                edge = (frame.f_code.co_filename, last[0], frame.f_lineno)
+                last[0] = frame.f_lineno
+                if edge not in seen:
+                    seen.add(edge)
+                    tape.steps.append(edge)
+            elif event == "return" and argument is not None:
+                place = place_of(frame.f_code.co_filename, frame.f_lineno)
+                tape.returned.setdefault(id(argument), (argument, place))
+            return step
+
+        return step
+
+    def tracer(frame: FrameType, event: str, argument: object) -> Callable | None:
+        file = frame.f_code.co_filename
+        if not file.startswith(watched) or frame.f_code.co_name in _UNNAMED:
+            return None
+        return local(frame, set(), [frame.f_lineno])
+
+    before = sys.gettrace()
+    sys.settrace(tracer)
+    threading.settrace(tracer)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+        threading.settrace(None)  # type: ignore[arg-type]

@@ -1,0 +1,176 @@
+"""Record and replay: fit on a table, then on its neighbour with the very same draws, and compare all that happened.
+
+Where the draws are the same, everything that is public must be the same: which questions are asked of the rows, what
+is allowed as an answer, which lines run, and the release itself. What may differ is the private input of a question,
+by no more than the declared sensitivity, and of so many trees as a row may be in. From the inputs follows how much more
+likely any answer is on one table than on the other: the privacy loss along this path.
+
+This runs on the shipped code. Compiled kernels are not looked into: what they compute of the rows reaches a question or
+the release, and is compared there.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from dpforest.audit.recorder import Finding, Question, Table, Tape, place_of, record
+from dpforest.privacy.ledger import rows_changed
+from dpforest.trees.forest import Forest
+
+_ROUNDING: Final = 1e-9
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What came out of comparing two fits.
+
+    Parameters
+    ----------
+    findings : tuple of Finding
+    loss : float
+        Sum over all questions of the largest log-ratio of an answer, in the worse of both directions: what the pair
+        of tables shows of the privacy loss along this path.
+    n_questions : int
+    """
+
+    findings: tuple[Finding, ...]
+    loss: float
+    n_questions: int
+
+
+def replay(
+    fit: Callable[[Table], Any],
+    before: Table,
+    after: Table,
+    *,
+    epsilon: float,
+    neighbours: str = "add-remove",
+    one_tree: bool = False,
+) -> Replay:
+    """Record a fit on one table, replay it on a neighbour.
+
+    Parameters
+    ----------
+    fit : function
+        Takes (X, y) and returns what is released: a Forest, or a dict of arrays and plain values. It asks its questions
+        through `dpforest.privacy`.
+    before, after : (DataFrame, array)
+        Rows are the same where the index says so.
+    epsilon : float
+        What the pair may cost.
+    neighbours : {"add-remove", "replace-one"}
+    one_tree : bool
+        Each row should be in one tree only.
+
+    Returns
+    -------
+    Replay
+    """
+    first = record(fit, before)
+    second = record(fit, after, first)
+    findings = [*first.findings, *second.findings]
+    asked = list(zip(first.questions, second.questions, strict=False))
+    if not findings and len(asked) < len(first.questions):
+        left = first.questions[len(asked)]
+        findings.append(Finding("question", left.line, "this question is asked of one of the two tables only"))
+    findings += _branches(first, second)
+    changed = rows_changed(neighbours)
+    for a, b in asked:
+        findings += _moved_too_far(a, b, changed)
+    if one_tree:
+        findings += _trees_touched(asked, first, changed)
+    if not any(f.kind in ("question", "public") for f in findings):
+        findings += _released(first, second)
+    loss = max(sum(_loss(a, b) for a, b in asked), sum(_loss(b, a) for a, b in asked))
+    if loss > epsilon * (1 + _ROUNDING):
+        worst = max(asked, key=lambda pair: _loss(*pair) + _loss(*pair[::-1]))[0]
+        findings.append(Finding("loss", worst.line, f"the answers lose {loss:.4g} in all, more than ε = {epsilon:g}"))
+    return Replay(tuple(findings), loss, len(first.questions))
+
+
+def _branches(before: Tape, after: Tape) -> list[Finding]:
+    for a, b in zip(before.steps, after.steps, strict=False):
+        if a != b:
+            place = place_of(a[0], a[1] if a[:2] == b[:2] else a[2])
+            to = f"to line {a[2]} with one table and to line {b[2]} with the other"
+            return [Finding("branch", place, f"which way it goes from here depends on the rows: {to}")]
+    return []
+
+
+def _moved_too_far(a: Question, b: Question, changed: int) -> list[Finding]:
+    """Inputs of one question, against the sensitivity that was declared for one row."""
+    if a.declared is None or b.declared is None:
+        return []
+    sensitivity, (before, after) = a.declared[0], (a.declared[1].astype(float), b.declared[1].astype(float))
+    if a.what == "choice":
+        difference = after - before
+        moved = float(np.ptp(difference, axis=1).sum())
+    else:
+        moved = float(np.abs(after - before).sum())
+    if moved <= changed * sensitivity:
+        return []
+    said = f"one row moves this input by {moved:g}, but a sensitivity of {sensitivity:g} is declared"
+    return [Finding("sensitivity", a.line, said)]
+
+
+def _trees_touched(asked: list[tuple[Question, Question]], tape: Tape, changed: int) -> list[Finding]:
+    """Which trees read a row that only one of the tables has."""
+    touched: dict[int, str] = {}
+    for a, b in asked:
+        rows = np.flatnonzero((a.private != b.private).any(axis=1))
+        trees = _trees_of_leaves(tape.result, len(a.private))
+        for tree in np.unique(trees[rows]) if trees is not None and a.what != "choice" else [a.tree] * (len(rows) > 0):
+            touched.setdefault(int(tree), a.line)
+    if len(touched) <= changed:
+        return []
+    line = list(touched.values())[changed]
+    return [Finding("trees", line, f"one row touches {len(touched)} trees: {', '.join(map(str, sorted(touched)))}")]
+
+
+def _trees_of_leaves(result: Any, n_leaves: int) -> np.ndarray | None:
+    """The tree of each leaf of the forest, where the question was about all of them."""
+    if isinstance(result, Forest):
+        start = result.trees.leaf_start
+        return np.repeat(np.arange(len(start) - 1), np.diff(start)) if start[-1] == n_leaves else None
+    return np.arange(n_leaves)  # of a plain function: each leaf for a tree
+
+
+def _released(before: Tape, after: Tape) -> list[Finding]:
+    if before.result is None or after.result is None:
+        return []
+    a, b = _flat(before.result), _flat(after.result)
+    for name in [*a, *[n for n in b if n not in a]]:
+        if name not in a or name not in b or not _same(a[name], b[name]):
+            line = after.returned.get(id(after.result), (None, "?"))[1]
+            return [Finding("release", line, f"with the same draws the release differs in {name}: it was not drawn")]
+    return []
+
+
+def _flat(result: Any) -> dict[str, Any]:
+    """Everything that a release says, by name."""
+    if not isinstance(result, Forest):
+        return dict(result)
+    trees = {f"trees.{n}": getattr(result.trees, n) for n in ("kind", "feature", "threshold", "first_child")}
+    values = {n: getattr(result, n) for n in ("labels", "noisy_counts", "leaf_values", "class_of_tree", "alpha_link")}
+    words = {n: getattr(result, n).to_dict() for n in ("domain", "certificate", "ledger")}
+    return trees | values | words | {"about": result.about}
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return a.shape == b.shape and bool((a == b).all())
+    return bool(a == b)
+
+
+def _loss(a: Question, b: Question) -> float:
+    """Largest ln P(answer | a) - ln P(answer | b), summed over the independent draws of a question."""
+    if a.what == "assignment" or a.private.shape != b.private.shape:
+        return 0.0
+    moved = (a.private != b.private).any(axis=1)
+    if a.log_law is None:
+        return float(a.rate * np.abs(a.private - b.private).sum())
+    p, q = a.log_law(a.private)[moved], b.log_law(b.private)[moved] if b.log_law else np.empty(0)
+    with np.errstate(invalid="ignore"):
+        return float(np.where(p == q, 0.0, p - q).max(axis=1, initial=-np.inf).sum())
