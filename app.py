@@ -25,7 +25,7 @@ except (DomainError, ValueError) as problem:
     data_tab.show(choice)
     st.stop()
 
-release.button(choice, certificate)
+release.button(choice, certificate, ledger)
 sidebar.share(choice)
 if not settings.certified:
     headline.broken_promise(certificate)
@@ -33,7 +33,7 @@ if not settings.certified:
 # A first curve at once ...
 simulate.first_curve(forest, len(table.frame), st.container())
 figures = headline.Figures(choice, certificate, forest.curve())
-panel = curve_panel.Panel(choice, forest.curve())
+panel = curve_panel.Panel(choice, forest.curve(), ledger)
 
 tree, leaves, budget, data = st.tabs(["Tree", "Leaves", "Budget", "Data"], key="tab", bind=LINKED)
 if tree.open:

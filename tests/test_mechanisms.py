@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpforest.audit.exact import neighbouring_leaves
 from dpforest.privacy import flip_by_gap, flip_floor, flip_probability, law, mechanisms, privacy_loss, rate_for
 from dpforest.privacy.laws import CERTIFIED, log_law
 from dpforest.privacy.noisy_counts import (
@@ -238,25 +239,9 @@ def test_floor_is_attained_by_permute_and_flip_and_crossed_by_the_published_rule
 # ---------------------------------------------------------------- privacy loss by enumeration
 
 
-def neighbours_of(n_classes, most, relation):
-    """All (leaf, neighbouring leaf) pairs with counts up to `most`, up to the order of classes, within one leaf."""
-    leaves = np.array(list(itertools.combinations_with_replacement(range(most, -1, -1), n_classes)))
-    before, after = [], []
-    for i in range(n_classes):
-        for j in [None] if relation == "add-remove" else [j for j in range(n_classes) if j != i]:
-            moved = leaves.copy()
-            moved[:, i] += 1
-            if j is not None:
-                moved[:, j] -= 1
-            keep = moved.min(axis=1) >= 0
-            before.append(leaves[keep])
-            after.append(moved[keep])
-    return np.concatenate(before), np.concatenate(after)
-
-
 def worst(mechanism, rate, n_classes, most, relation):
-    """Worst log-ratio over neighbours and labels."""
-    before, after = neighbours_of(n_classes, most, relation)
+    """Worst log-ratio over labels and neighbouring leaves; for replace-one of a row that changes its class in a leaf."""
+    before, after = neighbouring_leaves(n_classes, most, moved=relation == "replace-one", symmetric=True)
     return np.abs(log_law(mechanism, before, rate) - log_law(mechanism, after, rate)).max()
 
 
@@ -291,7 +276,8 @@ def test_noisy_counts_lose_epsilon_and_their_labels_no_more(relation, negative):
         change = np.abs(np.diff(pmf)).max()  # one cell, one row
         assert change == pytest.approx(rate) and rows * change <= epsilon * (1 + 1e-9)
         for n_classes, most in ((2, 40), (3, 4)):
-            before, after = neighbours_of(n_classes, most, relation)
+            moved = relation == "replace-one"
+            before, after = neighbouring_leaves(n_classes, most, moved=moved, symmetric=True)
             p = np.log(noisy_argmax_law(np.concatenate([before, after]), 1 / rate, negative))
             assert np.abs(p[: len(before)] - p[len(before) :]).max() <= epsilon * (1 + 1e-9)
 

@@ -9,12 +9,15 @@ import streamlit as st
 from dpforest import plotting
 from dpforest.plotting.curve import series, spread_over
 from dpforest.plotting.style import percent
+from dpforest.privacy.ledger import Ledger
+from dpforest.privacy.rationals import positive_fraction
 from dpforest.tradeoff import Curve
 from ui import simulate
 from ui.controls import LINKED
 from ui.headline import is_skewed
 from ui.page import chart, titled
 from ui.sidebar import Choice
+from ui.wording import epsilon_text, plural, sum_text
 
 MEASURES = {"accuracy": "accuracy", "balanced accuracy": "balanced"}
 
@@ -22,8 +25,8 @@ MEASURES = {"accuracy": "accuracy", "balanced accuracy": "balanced"}
 class Panel:
     """Drawn once, then refined in place."""
 
-    def __init__(self, choice: Choice, curve: Curve) -> None:
-        self._choice = choice
+    def __init__(self, choice: Choice, curve: Curve, ledger: Ledger) -> None:
+        self._choice, self._ledger = choice, ledger
         self._curve = curve
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             with st.container(width="content"):
@@ -54,6 +57,7 @@ class Panel:
                 on_click="ignore", type="tertiary",
             )  # fmt: skip
 
+        self._price = st.caption(price(curve, ledger))
         if st.toggle(
             "Beside other trees without privacy", key="others", persist_state="session",
             help="CART and Breiman's random forest from scikit-learn, on the same records: what there is to be had "
@@ -76,6 +80,7 @@ class Panel:
             insight(curve, self._measure, "privacy" if self._choice.settings.certified else "its noise"),
             width="content",
         )
+        self._price.caption(price(curve, self._ledger))
 
     def _figure(self, curve: Curve):
         settings, classes = self._choice.settings, self._choice.table.domain.classes
@@ -108,6 +113,25 @@ def insight(curve: Curve, measure: str, what: str) -> str:
     worse = ", and below the floor: always naming one class does better" if mean[-1] < floor else ""
     last, missing = f"ε = {curve.epsilons[-1]:g}", 100 * (best - mean[-1])
     return f"Even at {last} it stays {missing:.1f} points below the ceiling{worse}."
+
+
+def price(curve: Curve, ledger: Ledger) -> str:
+    """What the simulated forests behind a curve would cost if they were released: exactly as many as were drawn."""
+    repeats, points = curve.accuracy.shape
+    if ledger.epsilon is None:
+        return (
+            f"Nothing of this is released. As published, the {plural(repeats * points, 'forest')} behind the curve do "
+            "not have the ε they claim, so no sum says what releasing them would cost."
+        )
+    # A release may cost less than its ε: always the same part of it.
+    each = repeats * ledger.spent
+    all_of_them = each / ledger.epsilon * sum(positive_fraction(e) for e in curve.epsilons)
+    here = "one forest" if repeats == 1 else f"{repeats} forests"
+    return (
+        f"Nothing of this is released. If it were: {here} at ε = {epsilon_text(ledger.epsilon)} cost ε = "
+        f"{sum_text(each)}, all {repeats * points} of the curve ε = {sum_text(all_of_them)} ({ledger.neighbours}); "
+        "no ε covers the ceiling."
+    )
 
 
 def table(curve: Curve) -> pd.DataFrame:

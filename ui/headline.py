@@ -14,7 +14,7 @@ from dpforest.tradeoff import Curve
 from ui.forests import EPSILONS, FORESTS
 from ui.page import badge
 from ui.sidebar import Choice
-from ui.wording import epsilon_text, guess_share, plain, plural, value_epsilon
+from ui.wording import epsilon_text, plain, plural, share_text, value_epsilon
 
 
 def header(choice: Choice) -> None:
@@ -117,7 +117,7 @@ def _broken(choice: Choice, certificate: Certificate) -> tuple[str, str, str, st
     claimed, loss = choice.settings.epsilon, certificate.true_epsilon
     note = (
         "no limit to what it may reveal about a row" if math.isinf(loss)
-        else f"a 50:50 guess can rise to {_share(loss)}, not {_share(claimed)}"
+        else f"a 50:50 guess can rise to {share_text(loss)}, not {share_text(claimed)}"
     )  # fmt: skip
     return f"True loss, where ε = {claimed:g} is claimed", f":red[{epsilon_text(loss)}]", note, None
 
@@ -128,20 +128,13 @@ def _meaning(choice: Choice, certificate: Certificate) -> tuple[str, str, str, s
     value = value_epsilon(member, settings.neighbours)
     return (
         f"What ε = {settings.epsilon:g} means",
-        f"{_share(member)} · {_share(value)}",
-        f"unsure (50 %) whether somebody is in the table, one can become at most {_share(member)} sure; unsure "
-        f"between two values of theirs, at most {_share(value)}",
+        f"{share_text(member)} · {share_text(value)}",
+        f"unsure (50 %) whether somebody is in the table, one can become at most {share_text(member)} sure; unsure "
+        f"between two values of theirs, at most {share_text(value)}",
         "Differential privacy bounds odds. Whatever somebody believed before, the release multiplies the odds that a "
         f"row is in the table by {_factor(member)} at most, and the odds that somebody in it has one value rather than "
         f"another by {_factor(value)} at most. Shown for a guess that stood at 50:50.",
     )
-
-
-def _share(epsilon: float) -> str:
-    share = guess_share(epsilon)
-    if share > 0.99999:
-        return "over 99.99 %"
-    return percent(share, 0 if share < 0.985 else 1 if share < 0.9995 else 3)
 
 
 def _factor(epsilon: float) -> str:

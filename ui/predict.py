@@ -17,7 +17,8 @@ from dpforest.tables import TableError
 from dpforest.trees.forest import ForestFormatError, ReleasedForest
 from ui import tables
 from ui.page import sorry, titled
-from ui.release import certificate_text, releases
+from ui.release import certificate_text
+from ui.spending import at_hand
 from ui.wording import epsilon_text, plain, plural
 
 FILE = "a file"
@@ -28,7 +29,7 @@ _NOT = {"numeric": "no number", "categorical": "not listed"}
 
 def choose_forest() -> ReleasedForest | None:
     """One released in this session, or a JSON file."""
-    own = {f"release {r.number}: {r.title}": r for r in reversed(releases())}
+    own = {f"release {r.number}: {r.title}": r for r in reversed(at_hand())}
     picked = (
         st.segmented_control("Forest from", [*own, FILE], default=next(iter(own), FILE), required=True) if own else FILE
     )

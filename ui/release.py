@@ -1,53 +1,17 @@
-"""The one button that spends: exact noise, once, on all rows; and what was spent in this session."""
+"""The one button that spends: exact noise, once, on all rows."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
-from fractions import Fraction
 
 import streamlit as st
 
 from dpforest.privacy.certificate import Certificate
+from dpforest.privacy.ledger import Ledger
 from ui.page import badge, sorry
 from ui.sidebar import Choice
-from ui.wording import epsilon_text, plain, plural
+from ui.spending import REPLACE_ONE, Release, at_hand, groups, numbered, releases, spent, whom
+from ui.wording import epsilon_text, plain, plural, sum_text
 
 LOOKED = "The settings were chosen while looking at figures of this table: what these tell is not covered."
-
-
-@dataclass(frozen=True)
-class Release:
-    """One forest that was released in this session."""
-
-    title: str
-    table_key: str
-    people: int
-    epsilon: Fraction
-    neighbours: str
-    certificate: str
-    json: str
-    number: int
-
-    @property
-    def file_name(self) -> str:
-        return f"forest_{self.number}.json"
-
-
-def releases() -> list[Release]:
-    """All releases of this session."""
-    return st.session_state.setdefault("releases", [])
-
-
-def spent(own: list[Release]) -> tuple[Fraction, str]:
-    """What releases on the same people cost together, and under which relation.
-
-    Exchanging a row is removing one and adding one, so ε under add-remove costs 2ε under replace-one; there is no way
-    back. Mixed releases are therefore added up under replace-one.
-    """
-    if all(r.neighbours == "add-remove" for r in own):
-        return sum((r.epsilon for r in own), Fraction(0)), "add-remove"
-    costs = (r.epsilon * (2 if r.neighbours == "add-remove" else 1) for r in own)
-    return sum(costs, Fraction(0)), "replace-one"
 
 
 def certificate_text(certificate: Certificate, caution: object = None) -> str:
@@ -71,28 +35,22 @@ def make(choice: Choice, people: int, number: int) -> Release:
         forest.about["caution"] = LOOKED
     text = certificate_text(forest.certificate, forest.about.get("caution"))
     return Release(
-        table.short_title, table.key, people, forest.ledger.spent, settings.neighbours, text, forest.to_json(), number
+        number, table.short_title, settings.kind, table.key, table.uploaded, people, forest.ledger.spent,
+        settings.neighbours, text, forest.to_json(),
     )  # fmt: skip
 
 
-def button(choice: Choice, certificate: Certificate) -> None:
+def button(choice: Choice, certificate: Certificate, ledger: Ledger) -> None:
     """In the sidebar: release, or why not."""
     with st.sidebar:
         if not choice.settings.certified:
             st.caption("No release: as published, this forest does not have the privacy it claims.")
-        else:
-            if st.button("Release this forest", type="primary", width="stretch", disabled=not certificate.certified):
-                st.session_state["just_released"] = None
-                _dialog(choice)
-            if not certificate.certified:
-                st.caption(_why_not(certificate))
-        for people in sorted({r.people for r in releases()}):
-            own = [r for r in releases() if r.people == people]
-            total, relation = spent(own)
-            st.caption(
-                f"**Spent in this session** on {plain(own[0].title, 30)}: ε = {epsilon_text(total)} ({relation}) in "
-                f"{plural(len(own), 'release')}."
-            )
+            return
+        if st.button("Release this forest", type="primary", width="stretch", disabled=not certificate.certified):
+            st.session_state["just_released"] = None
+            _dialog(choice, ledger)
+        if not certificate.certified:
+            st.caption(_why_not(certificate))
 
 
 def _why_not(certificate: Certificate) -> str:
@@ -105,45 +63,64 @@ def _why_not(certificate: Certificate) -> str:
 
 
 @st.dialog("Release this forest", width="large", on_dismiss="rerun")
-def _dialog(choice: Choice) -> None:
+def _dialog(choice: Choice, ledger: Ledger) -> None:
     made = st.session_state.get("just_released")
     if made is None:
-        _ask(choice)
+        _ask(choice, ledger)
         return
     badge("Released")
     st.code(made.certificate, language=None, wrap_lines=True)
     _download(made, "in_dialog")
+    own = groups()[made.people]
+    total, relation = spent(own)
+    st.markdown(f"In this session {_people_of(own)} have spent **ε = {sum_text(total)}** ({relation}).")
     st.caption("Kept for this session in the Budget tab, and ready on the page “Use a released forest”.")
 
 
-def _ask(choice: Choice) -> None:
-    """What it costs, whom it concerns, and the button."""
-    table, settings = choice.table, choice.settings
+def _ask(choice: Choice, ledger: Ledger) -> None:
+    """What it costs, whom it concerns, what they will have spent, and the button."""
+    table, cost = choice.table, (ledger.spent, choice.settings.neighbours)
     st.markdown(
         f"This draws exact noise once, on all {plural(len(table.frame), 'row')} of **{plain(table.short_title)}**. "
-        f"It costs **ε = {epsilon_text(settings.epsilon)}** ({settings.neighbours}), which cannot be taken back."
+        f"It costs **ε = {epsilon_text(cost[0])}** ({cost[1]}), which cannot be taken back."
     )
     if not table.is_public:
         st.info(LOOKED + " If this table is public anyway, say so in the Data tab.", icon=":material/visibility:")
     people = _people(choice)
-    if st.button(f"Release for ε = {epsilon_text(settings.epsilon)}", type="primary", key="release_now"):
+    if own := groups().get(people):
+        total, relation = spent(own, cost)
+        mixed = len({cost[1], *(r.neighbours for r in own)}) > 1
+        st.markdown(
+            f"After this release {_people_of(own)} will have spent **ε = {sum_text(total)}** ({relation}) in this "
+            + (f"session; what is released under add-remove counts twice under {REPLACE_ONE}." if mixed else "session.")
+        )
+    if st.button(f"Release for ε = {epsilon_text(cost[0])}", type="primary", key="release_now"):
         _release(choice, people)
+
+
+def _people_of(own: list[Release]) -> str:
+    return f"the people of {whom(own)}"
 
 
 def _people(choice: Choice) -> int:
     """Which group of people the rows describe: a file saved again is still the same people."""
-    groups = {r.people: r for r in releases()}
-    new = max(groups, default=0) + 1
-    if not groups:
+    found = groups()
+    new = max(found, default=0) + 1
+    if not found:
         return new
-    same = {r.table_key: r.people for r in releases()}.get(choice.table.key, max(groups))
-    options = [*groups, new]
+    known = {r.table_key: r.people for r in releases()}
+    if choice.table.key in known:
+        st.markdown("These rows were released from before, so they are the same people: **costs add up**.")
+        return known[choice.table.key]
+    options = [*found, new]
     return st.radio(
         "Do these rows hold the same people as an earlier release?",
         options,
-        index=options.index(same),
+        index=options.index(releases()[-1].people),
+        help="Yes, if anybody is in both tables. A file that was only saved anew, filtered or extended holds the same "
+        "people.",
         format_func=lambda g: (
-            "No, other people" if g == new else f"Yes, the people of “{plain(groups[g].title, 40)}”: costs add up"
+            "No, nobody is in both" if g == new else f"Yes, as in {numbered(found[g])} ({whom(found[g])}): costs add up"
         ),
     )
 
@@ -169,7 +146,7 @@ def _download(release: Release, place: str) -> None:
 
 def released_here() -> None:
     """Every forest released in this session, with its certificate."""
-    for release in releases():
+    for release in at_hand():
         with st.expander(f"Release {release.number}: {plain(release.title, 40)}, ε = {epsilon_text(release.epsilon)}"):
             badge("Released")
             st.code(release.certificate, language=None, wrap_lines=True)

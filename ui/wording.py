@@ -17,6 +17,15 @@ def epsilon_text(epsilon: float | Fraction | None) -> str:
     return f"{float(epsilon):.4g}"
 
 
+def sum_text(epsilon: float | Fraction) -> str:
+    """A sum of ε with more digits than one ε needs, as nothing of it may get lost.
+
+    >>> sum_text(Fraction("632.6")), sum_text(Fraction(10004, 100))
+    ('632.6', '100.04')
+    """
+    return f"{float(epsilon):.6g}"
+
+
 def guess_share(epsilon: float) -> float:
     """Most that a 50:50 guess can rise to when the odds rise by e^ε.
 
@@ -24,6 +33,18 @@ def guess_share(epsilon: float) -> float:
     (0.731, 1.0)
     """
     return 1 / (1 + math.exp(-epsilon))
+
+
+def share_text(epsilon: float) -> str:
+    """`guess_share`, rounded so that it never says certainty.
+
+    >>> share_text(1.0), share_text(10.0), share_text(20.0)
+    ('73 %', '99.995 %', 'over 99.99 %')
+    """
+    share = 100 * guess_share(epsilon)
+    if share > 99.999:
+        return "over 99.99 %"
+    return f"{share:.{0 if share < 98.5 else 1 if share < 99.95 else 3}f} %"
 
 
 def odds(epsilon: float) -> str:

@@ -80,7 +80,8 @@ def test_two_releases_add_up(explore: Explore) -> None:
     explore.page.get_by_role("dialog").get_by_role("button", name="Close").click()
     with explore.refigured():
         explore.slider("Privacy budget ε").press("ArrowRight")
-    dialog = explore.release("Do these rows hold the same people")
+    dialog = explore.release("will have spent ε = 1.2 (add-remove) in this session")
+    expect(dialog).to_contain_text("have spent ε = 1.2 (add-remove)")
     second = explore.download("Download the forest as JSON", dialog)[1]
     dialog.get_by_role("button", name="Close").click()
     assert first != second
@@ -88,6 +89,51 @@ def test_two_releases_add_up(explore: Explore) -> None:
     budget = explore.tab("Budget")
     expect(budget).to_contain_text("Release 1")
     expect(budget).to_contain_text("Release 2")
+
+
+def test_two_tables_on_the_same_people(explore: Explore) -> None:
+    """Another table, another relation: asked, converted, said beforehand; apart only by a statement, and back again."""
+    page, sidebar = explore.page, explore.sidebar
+    explore.open(data="zoo", trees=5)
+    explore.release().get_by_role("button", name="Close").click()
+    explore.choose("Data", "breast_wisconsin")
+    expect(explore.main).to_contain_text("699 rows")
+    chart_ready(page)
+    explore.fine_settings()
+    with explore.refigured():
+        explore.pick("a row exchanged")
+    sidebar.get_by_role("button", name="Release this forest").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("Do these rows hold the same people as an earlier release?")
+    expect(dialog).to_contain_text("the people of Zoo will have spent ε = 3 (replace-one) in this session")
+    explore.pick("No, nobody is in both")
+    expect(dialog).not_to_contain_text("will have spent")
+    explore.pick("Yes, as in release 1 (Zoo): costs add up")
+    expect(dialog).to_contain_text("will have spent ε = 3 (replace-one)")
+    dialog.get_by_role("button", name=re.compile("^Release for ε")).click()
+    expect(dialog).to_contain_text("have spent ε = 3 (replace-one)")
+    idle(page)
+    dialog.get_by_role("button", name="Close").click()
+
+    expect(sidebar).to_contain_text(re.compile(r"Zoo and Breast .*ε = 3 \(replace-one\) in 2 releases"))
+    sidebar.get_by_role("button", name="How it adds up").click()
+    body = page.locator("[data-testid=stPopoverBody]")
+    expect(body.get_by_role("row").filter(has_text="add-remove")).to_contain_text("2")
+    expect(body).to_contain_text("one can become at most 95 % sure")
+    explore.choose("Other people after all?", "yes, those of Zoo")
+    expect(sidebar).to_contain_text("ε = 3 (replace-one) in 2 releases")
+    expect(body.get_by_role("button", name="Take it out of the sum")).to_be_disabled()
+    body.get_by_text("I state that nobody in Zoo is in another table of this sum.").click()
+    body.get_by_role("button", name="Take it out of the sum").click()
+    expect(sidebar).to_contain_text(re.compile(r"Zoo: ε = 1 \(add-remove\) in 1 release"))
+    expect(body).to_contain_text("nobody is in more than one of these groups")
+    explore.choose("Whom else are the rows of release 2 about?", "the people of release 1 (Zoo)")
+    page.keyboard.press("Escape")
+    expect(sidebar).to_contain_text("ε = 3 (replace-one) in 2 releases")
+    explore.go_to("Use a released forest")
+    expect(explore.main).to_contain_text("release 2")
+    expect(sidebar).to_contain_text("ε = 3 (replace-one) in 2 releases")
+    idle(page)
 
 
 def test_release_of_an_upload(explore: Explore) -> None:

@@ -119,7 +119,7 @@ def test_a_visit_to_the_other_page_keeps_the_file(uploaded: Explore) -> None:
 
 
 def test_clear_my_data(uploaded: Explore) -> None:
-    """Afterwards nothing of the upload is on the page, in the address, or behind the upload option."""
+    """Afterwards nothing of the upload is on the page, in the address, or behind the upload option; its cost is."""
     uploaded.confirm(clinic.SOURCE)
     dialog = uploaded.release()
     dialog.get_by_role("button", name="Close").click()
@@ -127,7 +127,7 @@ def test_clear_my_data(uploaded: Explore) -> None:
 
     uploaded.sidebar.get_by_role("button", name="Clear my data").click()
     expect(uploaded.main).not_to_contain_text(clinic.NAME)
-    expect(uploaded.sidebar).not_to_contain_text("Spent in this session")
+    expect(uploaded.sidebar).to_contain_text("Spent in this session on cleared table 1: ε = 1 (add-remove)")
     chart_ready(uploaded.page)
     assert uploaded.settings().get("data") != UPLOAD
     body = uploaded.page.locator("body").inner_text()

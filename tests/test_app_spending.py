@@ -1,0 +1,189 @@
+"""What releases on the same people cost together: the sums, who is who, and what the pages say of it."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from app_words import words
+from streamlit.testing.v1 import AppTest
+
+from dpforest.privacy.ledger import Ledger
+from dpforest.tradeoff import Curve
+from ui import curve_panel, spending
+from ui.forests import EPSILONS
+from ui.spending import Release, added_up, counted, explained, groups, spent
+
+FIRST = Release(
+    1, "people.csv", "noisy counts", "digest", True, 1, Fraction(1, 2), "add-remove", "CERTIFIED", '{"forest": 1}'
+)
+SAVED_AGAIN = replace(FIRST, number=2, title="people (2).csv", table_key="another digest", epsilon=Fraction(1, 10))
+EXCHANGED = replace(SAVED_AGAIN, neighbours="replace-one")
+ZOO = replace(FIRST, number=3, title="Zoo", table_key="zoo", uploaded=False, people=2, epsilon=Fraction(3))
+
+
+@pytest.fixture
+def state(monkeypatch) -> dict:
+    """A session without streamlit."""
+    session: dict = {}
+    monkeypatch.setattr(spending.st, "session_state", session)
+    return session
+
+
+def sums() -> dict[tuple[int, ...], tuple[Fraction, str]]:
+    return {tuple(r.number for r in own): spent(own) for own in groups().values()}
+
+
+# ---------------------------------------------------------------- sums
+
+
+def test_costs_on_the_same_people_add_up():
+    assert spent([FIRST, SAVED_AGAIN]) == (Fraction(3, 5), "add-remove")
+    assert spent([FIRST, EXCHANGED]) == (Fraction(11, 10), "replace-one")
+    assert spent([EXCHANGED, EXCHANGED]) == (Fraction(1, 5), "replace-one")
+    assert spent([FIRST], (Fraction(1), "add-remove")) == (Fraction(3, 2), "add-remove")
+    assert spent([FIRST], (Fraction(1), "replace-one")) == (2, "replace-one")
+
+
+def test_ten_tenths_are_one_and_thirds_are_exact():
+    assert added_up([(Fraction(1, 10), "add-remove")] * 10)[0] == 1
+    assert added_up([(Fraction(1, 3), "replace-one"), (Fraction(1, 3), "add-remove")]) == (1, "replace-one")
+
+
+def test_an_exchange_has_no_cost_under_add_remove():
+    with pytest.raises(ValueError, match="no ε under add-remove"):
+        counted(Fraction(1), "replace-one", "add-remove")
+
+
+def test_one_more_release_never_lowers_a_sum():
+    """Nor does the relation that it brings along."""
+    for one in (FIRST, EXCHANGED):
+        for more in ((Fraction(1, 100), "add-remove"), (Fraction(1, 100), "replace-one")):
+            assert spent([one], more)[0] > spent([one])[0]
+
+
+# ---------------------------------------------------------------- who is who
+
+
+def test_merging_and_taking_out(state):
+    state["releases"] = [FIRST, replace(EXCHANGED, people=2), replace(ZOO, people=3)]
+    assert sums() == {
+        (1,): (Fraction(1, 2), "add-remove"),
+        (2,): (Fraction(1, 10), "replace-one"),
+        (3,): (3, "add-remove"),
+    }
+    spending.merge(1, 2)
+    assert sums() == {(1, 2): (Fraction(11, 10), "replace-one"), (3,): (3, "add-remove")}
+    spending.merge(1, 3)
+    assert sums() == {(1, 2, 3): (Fraction(71, 10), "replace-one")}
+    spending.take_out("another digest")
+    assert sums() == {(1, 3): (Fraction(7, 2), "add-remove"), (2,): (Fraction(1, 10), "replace-one")}
+
+
+def test_the_same_rows_stay_together(state):
+    state["releases"] = [FIRST, replace(FIRST, number=2), replace(ZOO, people=1)]
+    spending.take_out("digest")
+    assert set(sums()) == {(1, 2), (3,)}
+
+
+def test_clearing_forgets_names_and_forests_but_no_cost(state):
+    state["releases"] = [FIRST, replace(FIRST, number=4), replace(EXCHANGED, people=2), ZOO]
+    before = sums()
+    spending.forget_tables()
+    assert sums() == before and not spending.at_hand()
+    left = repr(state)
+    assert not [secret for secret in ("people.csv", "people (2)", "digest", "CERTIFIED", "forest'") if secret in left]
+    assert [r.title for r in spending.releases()] == ["cleared table 1", "cleared table 1", "cleared table 2", "Zoo"]
+    state["releases"].append(replace(FIRST, number=5))
+    spending.forget_tables()
+    assert [r.title for r in spending.releases()][-2:] == ["Zoo", "cleared table 3"]
+
+
+# ---------------------------------------------------------------- words
+
+
+def test_the_sum_is_explained():
+    assert "at most 73 % sure; unsure between two values of theirs, at most 88 %" in explained(
+        [replace(FIRST, epsilon=1)]
+    )
+    together = explained([FIRST, EXCHANGED])
+    assert "from one forest at ε = 1.1" in together and "counts twice" in together and "75 %" in together
+    assert "more or less" in explained([EXCHANGED])
+    assert spending.table([FIRST, EXCHANGED])["counts as"].tolist() == ["1", "0.1", "**1.1**"]
+
+
+def test_what_the_simulated_forests_would_cost():
+    """As many as were drawn, at what a release really spends."""
+    figures = np.zeros((7, len(EPSILONS)))
+    curve = Curve(np.array(EPSILONS), figures, figures, figures, *[np.zeros(7)] * 2, 0.5, 0.5, 0, 70, 30)
+    ledger = Ledger(Fraction(1, 2), "replace-one")
+    ledger.charge("labels", "permute-and-flip", 1, Fraction(1, 4), 1, "sequential")
+    said = curve_panel.price(curve, ledger)
+    assert "7 forests at ε = 0.5 cost ε = 3.5, all 126 of the curve ε = 221.41 (replace-one)" in said
+    half = Ledger(Fraction(1, 2))
+    half.charge("labels", "global-01", 1, Fraction(1, 4), 1, "sequential")
+    assert "cost ε = 1.75, all 126 of the curve ε = 110.705 (add-remove)" in curve_panel.price(curve, half)
+    assert "no sum" in curve_panel.price(curve, Ledger(None))
+
+
+# ---------------------------------------------------------------- pages
+
+
+def test_under_the_curve(app):
+    app.run()
+    assert (
+        "Nothing of this is released. If it were: 2 forests at ε = 1 cost ε = 2, all 36 of the curve ε = 63.26"
+        in words(app)
+    )
+
+
+@pytest.mark.parametrize("page", ["app.py", "pages/1_Use_a_forest.py"])
+def test_the_sidebar_of_every_page(app, page):
+    app.session_state["releases"] = [replace(FIRST, json=""), replace(EXCHANGED, json=""), replace(ZOO, json="")]
+    app.run()
+    if page != "app.py":
+        app.switch_page(page).run()
+    assert not app.exception
+    text = "\n".join(c.value for c in app.sidebar.caption)
+    assert "people.csv and people (2).csv: **ε = 1.1** (replace-one) in 2 releases" in text
+    assert "Zoo: **ε = 3** (add-remove) in 1 release" in text
+    box = next(b for b in app.selectbox if b.label == "Whom else are the rows of release 3 about?")
+    box.select_index(1).run()
+    assert not app.exception
+    (line,) = [c.value for c in app.sidebar.caption if c.value.startswith("**Spent")]
+    assert "**ε = 7.1** (replace-one) in 3 releases" in line
+
+
+def test_a_sum_gets_smaller_by_a_statement_only(app):
+    app.session_state["releases"] = [replace(FIRST, json=""), replace(SAVED_AGAIN, json="")]
+    app.run()
+    total = lambda: [c.value for c in app.sidebar.caption if c.value.startswith("**Spent")]
+    before = total()
+    box = next(b for b in app.selectbox if b.label == "Other people after all?")
+    box.select_index(2).run()
+    take_out = lambda: next(b for b in app.button if b.label == "Take it out of the sum")
+    assert total() == before and take_out().disabled
+    next(c for c in app.checkbox if c.label.startswith("I state that nobody in people (2).csv")).check().run()
+    take_out().click().run()
+    assert not app.exception and len(total()) == 2
+
+
+def ask(app: AppTest) -> str:
+    next(b for b in app.button if b.label == "Release this forest").click().run()
+    assert not app.exception
+    return "\n".join(m.value for m in app.markdown)
+
+
+def test_the_dialog_says_the_sum_beforehand(app):
+    app.session_state["releases"] = [replace(EXCHANGED, json="")]
+    app.query_params["eps"] = "1"
+    text = ask(app.run())
+    assert "the people of people (2).csv will have spent **ε = 2.1** (replace-one)" in text and "counts twice" in text
+    assert [r for r in app.radio if r.label.startswith("Do these rows hold the same people")]
+
+
+def test_the_same_rows_are_the_same_people(app):
+    app.session_state["releases"] = [replace(ZOO, json="")]
+    text = ask(app.run())
+    assert "released from before" in text and "will have spent **ε = 4** (add-remove)" in text
+    assert not [r for r in app.radio if r.label.startswith("Do these rows")]

@@ -1,0 +1,77 @@
+"""On the way of a release only whole numbers meet randomness, and only the operating system's.
+
+The compiled samplers have no float inside (`test_samplers.py`, `test_selection.py`: types and machine code). Here every
+certified forest is fitted while the one door to them, `run_tape`, writes down what goes through.
+"""
+
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from conftest import public_domain
+
+import dpforest
+from dpforest import MajorityLabelForestClassifier
+from dpforest.privacy import SecretSource, samplers, selection
+
+FORESTS = {name: getattr(dpforest, name) for name in dpforest.__all__ if name.endswith("Classifier")}
+DOMAIN = public_domain(None, 3, None)
+
+
+def rows(n=300):
+    rng = np.random.default_rng(4)
+    X = np.column_stack([rng.random(n), rng.integers(0, 3, n).astype(object), rng.random(n)]).astype(object)
+    X[:, 1] = [f"c{k}" for k in X[:, 1]]
+    return X, (X[:, 0].astype(float) + 0.3 * rng.random(n) > 0.6).astype(int)
+
+
+@pytest.fixture
+def passed(monkeypatch) -> list[tuple]:
+    """(kernel, source, arguments) of every call of a sampler."""
+    calls: list[tuple] = []
+    original = samplers.run_tape
+
+    def spy(kernel, n, source, *arguments):
+        calls.append((kernel, source, arguments))
+        original(kernel, n, source, *arguments)
+
+    monkeypatch.setattr(samplers, "run_tape", spy)
+    monkeypatch.setattr(selection, "run_tape", spy)
+    return calls
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("name", FORESTS)
+def test_whole_numbers_from_the_systems_entropy_only(name, neighbours, passed, monkeypatch):
+    def refused(*arguments, **settings):
+        raise AssertionError("a release asked another generator than the operating system")
+
+    X, y = rows()
+    forest = FORESTS[name](epsilon=1.0, domain=DOMAIN, neighbours=neighbours)
+    if "n_bound" in forest.get_params():
+        forest.set_params(n_bound=1_000)
+    monkeypatch.setattr(np.random, "default_rng", refused)
+    monkeypatch.setattr(np.random, "RandomState", refused)
+    monkeypatch.setattr(random, "Random", refused)
+    before = str(np.random.get_state()), random.getstate()
+    forest.fit(X, y)
+    assert (str(np.random.get_state()), random.getstate()) == before
+    assert forest.certificate_.certified and passed
+    for kernel, source, arguments in passed:
+        assert type(source) is SecretSource, kernel
+        for argument in arguments:
+            if isinstance(argument, np.ndarray):
+                assert argument.dtype.kind in "iub", (kernel, argument.dtype)
+            else:
+                assert type(argument) is int, (kernel, argument)
+
+
+@pytest.mark.parametrize("neighbours, rows_changed", [("add-remove", 1), ("replace-one", 2)])
+def test_the_rate_is_the_exact_fraction(neighbours, rows_changed, passed):
+    """0.1 means 1/10 although the binary number of that name is another."""
+    X, y = rows()
+    how = {"n_estimators": 7, "partition": "shared", "max_depth": 2}
+    MajorityLabelForestClassifier(epsilon=0.1, domain=DOMAIN, neighbours=neighbours, **how).fit(X, y)
+    ((_, _, (_, num, den, *_)),) = passed
+    assert Fraction(num, den) == Fraction(1, 10) / 7 / rows_changed

@@ -1,0 +1,77 @@
+"""After a fork, parent and children draw and release different things; no state of a process replays a release."""
+
+import json
+import os
+import pickle
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpforest import MajorityLabelForestClassifier, RandomDecisionForestClassifier, load_dataset
+from dpforest.privacy import SecretSource
+from dpforest.privacy.samplers import draw_noisy_counts
+
+FORK = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+SETTINGS = {"epsilon": 0.5, "n_estimators": 11, "max_depth": 5}
+FORESTS = (MajorityLabelForestClassifier, RandomDecisionForestClassifier)
+
+
+def seeded() -> None:
+    """The generators that a program may seed, all in the same state."""
+    random.seed(0)
+    np.random.seed(0)
+
+
+def drawn(source: SecretSource, forests: list) -> dict[str, str]:
+    """Words, noise, and a release of each forest, fitted anew on the same rows with the same public seed."""
+    data = load_dataset("zoo")
+    seeded()
+    said = {"words": str(source.words(4)), "noise": str(draw_noisy_counts(np.zeros((99, 2), int), Fraction(9), source))}
+    for forest in forests:
+        seeded()
+        said[type(forest).__name__] = forest.fit(data.X, data.y).released_.to_json()
+    return said
+
+
+def fitted() -> list:
+    data = load_dataset("zoo")
+    return [kind(domain=data.domain, **SETTINGS).fit(data.X, data.y) for kind in FORESTS]
+
+
+def in_a_child(source: SecretSource, forests: list) -> dict[str, str]:
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            with os.fdopen(write, "w") as pipe:
+                json.dump(drawn(source, forests), pipe)
+        finally:
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        said = json.load(pipe)
+    os.waitpid(child, 0)
+    return said
+
+
+@FORK
+def test_parent_and_children_share_nothing():
+    source, forests = SecretSource(), fitted()
+    source.words(10)
+    everyone = [in_a_child(source, forests), in_a_child(source, forests), drawn(source, forests)]
+    for what in everyone[0]:
+        assert len({said[what] for said in everyone}) == 3, what  # equal by chance below 1e-30
+
+
+@pytest.mark.parametrize("kind", range(len(FORESTS)))
+def test_seeds_and_copies_replay_nothing(kind):
+    data, forest = load_dataset("zoo"), fitted()[kind]
+    releases = [forest.released_.to_json()]
+    for again in (forest, pickle.loads(pickle.dumps(forest)), type(forest)(**forest.get_params())):
+        seeded()
+        releases.append(again.fit(data.X, data.y).released_.to_json())
+    assert len(set(releases)) == 4
+    structure = {json.dumps({k: v for k, v in json.loads(r).items() if k in ("trees", "domain")}) for r in releases}
+    assert len(structure) == 1, "the structure is public and follows from its seed"
