@@ -27,6 +27,8 @@ PAGES = {
     "as_published": "/?data=adult&mode=as+published&depth=5",
     "upload": "/?data=upload+a+CSV",
     "use": "/Use_a_forest",
+    "audit": "/Audit",
+    "audit_certified": "/Audit?rule=permute-and-flip&claimed=0.1&classes=3",
 }
 
 

@@ -1,4 +1,4 @@
-"""The frame of every page: configuration, navigation, badges, and titles of figures."""
+"""The frame of every page: configuration, navigation, what was spent, badges, and titles of figures."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from dpforest.plotting import CONFIG
+from ui import spending
 
-Badge = Literal["Released", "Simulated", "Curator only", "Not certified"]
+Badge = Literal["Released", "Simulated", "Curator only", "Not certified", "From a formula", "Made-up tables"]
 
 _BADGES: dict[str, tuple[Literal["blue", "gray", "orange", "red"], str]] = {
     "Released": ("blue", "Part of what differential privacy protects; it may leave the house."),
     "Simulated": ("gray", "What a release would look like, drawn from a public seed. Nothing was released."),
     "Curator only": ("orange", "Computed from the raw data. Not private: keep it where the data are kept."),
     "Not certified": ("red", "This does not have the privacy it claims."),
+    "From a formula": ("gray", "Computed from the rule itself. No data went into it."),
+    "Made-up tables": ("gray", "Drawn from two tables that were made up for this. No data went into it."),
 }
 
 # Constants only: nothing from data ever gets into HTML. Tables lose their own download, whose name would not say
@@ -49,10 +52,12 @@ def open_page(title: str) -> None:
         st.markdown("### dpforest", anchors=False)
         st.page_link("app.py", label="Explore")
         st.page_link("pages/1_Use_a_forest.py", label="Use a released forest")
+        st.page_link("pages/3_Audit.py", label="Audit")
+    spending.in_sidebar()
 
 
 def badge(kind: Badge, detail: str = "") -> None:
-    """One of the three badges that every figure wears, or the fourth that only a broken claim does."""
+    """One of the badges that every figure wears, or the red one that only a broken claim does."""
     colour, meaning = _BADGES[kind]
     st.badge(f"{kind}{detail}", color=colour, help=meaning)
 

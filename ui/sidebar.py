@@ -14,7 +14,7 @@ from dpforest.domain import DomainError
 from dpforest.limits import MAX_CLASSES, MAX_DEPTH, MAX_UPLOAD_MB, MIN_CLASSES
 from dpforest.tables import CsvTable, TableError
 from dpforest.trees.split_scores import depends_on_rows
-from ui import boosting, simulate, tables
+from ui import boosting, simulate, spending, tables
 from ui.controls import LINKED, follow, known, select
 from ui.forests import EPSILONS, FORESTS, MODES, NEIGHBOURS, TREES, ForestKind, Settings, as_code
 from ui.page import sorry
@@ -236,11 +236,16 @@ def share(choice: Choice) -> None:
             st.caption("A release with the same settings, in Python. It draws new noise and costs ε once more.")
             as_it_comes = not table.uploaded and table.domain == tables.bundled(table.key).domain
             st.code(as_code(settings, table.key if as_it_comes else None, table.label), language="python")
-        st.button("Clear my data", on_click=clear, help="Forget uploads, edits and what was released in this session.")
+        st.button(
+            "Clear my data", on_click=clear,
+            help="Forget uploads, edits and the forests of this session. What was spent stays in the sum, without the "
+            "names of your files: forgetting a release does not take it back.",
+        )  # fmt: skip
 
 
 def clear() -> None:
-    """Empty the session: uploads, their caches, edited domains, releases."""
+    """Empty the session: uploads, their caches, edited domains, released forests. What they cost stays."""
+    spending.forget_tables()
     for cache in (
         tables.uploaded,
         tables.suggested,
@@ -252,7 +257,7 @@ def clear() -> None:
         cache.clear()
     times = st.session_state.get("cleared", 0) + 1
     for key in list(st.session_state):
-        if key not in ("data", "forest", "mode", "eps", "depth", "trees", "neighbours"):
+        if key not in ("releases", "data", "forest", "mode", "eps", "depth", "trees", "neighbours"):
             del st.session_state[key]
     st.session_state["cleared"] = times
     if st.session_state.get("data") == tables.UPLOAD:

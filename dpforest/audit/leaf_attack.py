@@ -1,0 +1,296 @@
+"""Two tables that the release of one leaf tells apart, and an attacker who draws many releases and counts.
+
+Rules are named as in `dpforest.privacy.mechanisms`. The tables are made up: nobody's data is needed to break a promise.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from time import monotonic
+from typing import Final
+
+import numpy as np
+
+from dpforest.audit.black_box import lower_bound
+from dpforest.audit.exact import Change, LogLaw, leaf_law
+from dpforest.privacy import samplers, simulators
+from dpforest.privacy.laws import NOISY_COUNTS, PUBLISHED
+from dpforest.privacy.ledger import rows_changed
+from dpforest.privacy.randomness import SecretSource
+from dpforest.privacy.rationals import round_down, round_up
+from dpforest.privacy.release import DRAW, rate_for
+
+SEARCH: Final = (
+    1_000_000  # at most so many releases of either table to choose an event on; none of them counts for the bound
+)
+LOOKS: Final = tuple(a * 10**e for e in range(2, 7) for a in (1, 2, 5)) + (10_000_000, 20_000_000)
+CONFIDENCE: Final = 0.999
+SECONDS: Final = 4.0
+_CHUNK: Final = 100_000  # releases between two reports of progress
+_NEAR: Final = 0.99  # of the worst loss: near enough to be shown as the worst
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two neighbouring tables of one leaf, or of two leaves that a replaced row leaves and enters.
+
+    Parameters
+    ----------
+    mechanism : str
+    epsilon : float
+        Claimed.
+    change : Change
+        Rows of its laws are *parts* that are released independently: leaves, with a label each; for noisy counts the
+        counts that differ, with two outputs each: "below" and "at least" the larger of the two true counts.
+    """
+
+    mechanism: str
+    epsilon: float
+    neighbours: str
+    change: Change
+
+    @property
+    def loss(self) -> float:
+        """True loss of this pair."""
+        return self.change.loss
+
+    @property
+    def cells(self) -> tuple[tuple[int, int], ...]:
+        """(leaf, class) of the counts that differ."""
+        return tuple((int(i), int(c)) for i, c in np.argwhere(self.change.before != self.change.after))
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """What the attacker knows after so many releases of either table.
+
+    Parameters
+    ----------
+    event : tuple of tuple of int
+        The outputs that are counted, an output of each part.
+    bound : float
+        The loss is at least that, with the confidence of the attack over all looks; the largest up to now.
+    """
+
+    trials: int
+    hits: tuple[int, int]
+    bound: float
+    event: tuple[tuple[int, ...], ...]
+
+
+def rate_of(mechanism: str, epsilon: float, neighbours: str) -> Fraction:
+    """The rate that a rule is run at in a single tree, to keep ε or to claim it."""
+    exact = Fraction(str(epsilon))
+    if mechanism in PUBLISHED:
+        return exact
+    return rate_for(mechanism, exact, n_trees=1, partition="independent", neighbours=neighbours)
+
+
+def first_pair(mechanism: str, epsilon: float, n_classes: int, neighbours: str) -> Pair:
+    """The pair with the fewest rows that shows what a rule is worth.
+
+    For a published rule the first that breaks its claim. For a certified one, which has no such pair, one whose loss
+    comes within 1 % of the worst: that with which an attacker proves most.
+
+    Examples
+    --------
+    >>> pair = first_pair("smooth-sensitivity", 1.0, 2, "add-remove")
+    >>> pair.change.before.tolist(), pair.change.after.tolist(), round(pair.loss, 2)
+    ([[1, 0]], [[2, 0]], 2.13)
+    """
+    if mechanism == NOISY_COUNTS:
+        return Pair(mechanism, epsilon, neighbours, _counts_change(epsilon, n_classes, neighbours))
+    law = leaf_law(mechanism, float(rate_of(mechanism, epsilon, neighbours)))
+    before, after = _pairs_of_leaves(epsilon, n_classes, neighbours)
+    p, q = law(before), law(after)
+    loss = np.abs(p - q).max(axis=1)
+    if mechanism in PUBLISHED:
+        enough = loss > epsilon * (1 + 1e-9)
+    else:
+        enough = loss >= _NEAR * loss.max()
+        if rows_changed(neighbours) == 2:
+            two = _two_leaves(law, epsilon, n_classes)
+            if two.loss > loss.max() / _NEAR:
+                return Pair(mechanism, epsilon, neighbours, two)
+    rows, provable = before.sum(axis=1), np.zeros(len(before)) if mechanism in PUBLISHED else _provable(p, q).round(6)
+    i = min(np.flatnonzero(enough), key=lambda i: (-provable[i], rows[i], -loss[i].round(9), *-before[i]))
+    return Pair(mechanism, epsilon, neighbours, Change(before[[i]], after[[i]], p[[i]], q[[i]]))
+
+
+def telling_pair(mechanism: str, epsilon: float, n_classes: int, neighbours: str) -> Pair:
+    """The pair with which an attacker proves most in as many releases as he has time for (published rules)."""
+    law = leaf_law(mechanism, float(rate_of(mechanism, epsilon, neighbours)))
+    before, after = _pairs_of_leaves(epsilon, n_classes, neighbours)
+    p, q = law(before), law(after)
+    i = int(np.argmax(_provable(p, q)))
+    return Pair(mechanism, epsilon, neighbours, Change(before[[i]], after[[i]], p[[i]], q[[i]]))
+
+
+def can_be_proved(pair: Pair) -> bool:
+    """Whether the attack is likely to find more than ε."""
+    change = pair.change
+    return len(change.before) == 1 and bool(_provable(change.log_before, change.log_after)[0] > pair.epsilon)
+
+
+def _provable(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
+    """About the bound that the last look gives for each pair of leaves, from the outputs that get rarer or commoner."""
+    n, z = LOOKS[-1], 5.0  # standard errors
+    out = np.zeros(len(log_p))
+    for a, b in ((log_p, log_q), (log_q, log_p)):
+        rarer = a > b + 1e-12
+        often, seldom = (np.where(rarer, np.exp(x), 0.0).sum(axis=1) for x in (a, b))
+        low = often - z * np.sqrt(often / n)
+        high = seldom + z * np.sqrt(seldom / n) + z * z / (2 * n)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            out = np.fmax(out, np.where(low > 0, np.log(low / high), 0.0))
+    return out
+
+
+def _pairs_of_leaves(epsilon: float, n_classes: int, neighbours: str) -> tuple[np.ndarray, np.ndarray]:
+    """Single leaves with one row of difference: each lead with the fewest rows, each tie of single rows.
+
+    The published rules see only who is on top and by how much, so these are all their states. The others come as near
+    to their worst loss as one likes when the lead grows; ten times 1/ε is far enough for 1 %.
+    """
+    most = math.ceil(10 / epsilon) + 2
+    lead = np.arange(most + 1)[:, None] * np.eye(1, n_classes, dtype=int)
+    beside = lead + np.eye(1, n_classes, k=1, dtype=int)
+    tied = np.tril(np.ones((n_classes, n_classes), int))
+    leaves = np.unique(np.concatenate([lead, beside, tied]), axis=0)
+    one = np.eye(n_classes, dtype=int)[sorted({0, 1, n_classes - 1})]
+    steps = one if rows_changed(neighbours) == 1 else np.array([a - b for a, b in itertools.permutations(one, 2)])
+    before = np.repeat(leaves, len(steps), axis=0)
+    after = before + np.tile(steps, (len(leaves), 1))
+    possible = after.min(axis=1) >= 0
+    return before[possible], after[possible]
+
+
+def _two_leaves(law: LogLaw, epsilon: float, n_classes: int) -> Change:
+    """The worst that a row can do by leaving one leaf and entering another."""
+    before, after = _pairs_of_leaves(epsilon, n_classes, "add-remove")
+    p, q = law(before), law(after)
+    i, j = int((p - q).max(axis=1).argmax()), int((q - p).max(axis=1).argmax())
+    return Change(
+        np.array([before[i], after[j]]), np.array([after[i], before[j]]), np.array([p[i], q[j]]), np.array([q[i], p[j]])
+    )
+
+
+def _counts_change(epsilon: float, n_classes: int, neighbours: str) -> Change:
+    """Is anybody there? A count of 0 or of 1; under replace-one, a row of the first or of the second class."""
+    rate = float(rate_of(NOISY_COUNTS, epsilon, neighbours))
+    before, after = np.zeros((2, 1, n_classes), int)
+    after[0, 0] = 1
+    least = 1 / (1 + np.exp(-rate))  # P(noisy count >= 1) where the true count is 1
+    nobody, somebody = np.log([least, 1 - least]), np.log([1 - least, least])
+    log_before, log_after = [nobody], [somebody]
+    if rows_changed(neighbours) == 2:
+        before[0, 1] = 1
+        log_before.append(somebody)
+        log_after.append(nobody)
+    return Change(before, after, np.array(log_before), np.array(log_after))
+
+
+def attack(
+    pair: Pair, source: SecretSource, *, confidence: float = CONFIDENCE, seconds: float = SECONDS
+) -> Iterator[tuple[float, Look | None]]:
+    """Draw from both tables, and say again and again what that proves.
+
+    The event is chosen on a sample of its own. Of what is drawn afterwards nothing is thrown away; all looks share
+    1 - confidence, so that the whole curve holds at once, wherever it ends.
+
+    Parameters
+    ----------
+    pair : Pair
+    source : SecretSource
+        A certified rule draws from it in integers, as in a release; a published one in floating point.
+    confidence : float
+    seconds : float
+        After that much time no more is drawn.
+
+    Yields
+    ------
+    float
+        Share of the work that is done.
+    Look or None
+        None where there is nothing new.
+    """
+    start = monotonic()
+    total = SEARCH + LOOKS[-1]
+    n = 0
+    hits = np.zeros(2, np.int64)
+    seen = np.zeros((2, _n_codes(pair)), np.int64)
+
+    def share(drawn: int) -> float:
+        return min(max(drawn / total, (monotonic() - start) / seconds), 1.0)
+
+    while seen[0].sum() < SEARCH and monotonic() - start < seconds / 4:
+        seen += _tally(pair, _CHUNK, source)
+        yield share(int(seen[0].sum())), None
+    event = _choose(seen, 1 - confidence)
+    named = tuple(_outputs(pair, int(code)) for code in np.flatnonzero(event))
+    bound = 0.0
+    for size in LOOKS:
+        while n < size:
+            if monotonic() - start > seconds:
+                return
+            part = min(_CHUNK, size - n)
+            hits += _tally(pair, part, source)[:, event].sum(axis=1)
+            n += part
+            if n < size:
+                yield share(SEARCH + n), None
+        now = float(lower_bound(hits[0], hits[1], n, alpha=1 - confidence, n_events=len(LOOKS)))
+        bound = max(bound, now)
+        yield share(SEARCH + n), Look(n, (int(hits[0]), int(hits[1])), bound, named)
+
+
+def _choose(seen: np.ndarray, alpha: float) -> np.ndarray:
+    """Which outputs to count: those whose share differs most between the tables, as many as prove most."""
+    share = np.log(seen[0] + 0.5) - np.log(seen[1] + 0.5)
+    order = np.argsort(-share, kind="stable")
+    many = LOOKS[-1] / seen[0].sum()  # what would be proved if the rest came out like the sample
+    firsts = np.cumsum(seen[:, order], axis=1)[:, :-1] * many  # the complement of an event is tried with it
+    best = int(np.argmax(lower_bound(firsts[0], firsts[1], LOOKS[-1], alpha=alpha)))
+    event = np.zeros(seen.shape[1], bool)
+    event[order[: best + 1]] = True
+    shares = seen[:, event].sum(axis=1)
+    return event if shares.max() * 2 <= seen[0].sum() else ~event  # the rarer half is the easier one to name
+
+
+def _n_codes(pair: Pair) -> int:
+    parts, outputs = pair.change.log_before.shape
+    return int(outputs**parts)
+
+
+def _outputs(pair: Pair, code: int) -> tuple[int, ...]:
+    return tuple(
+        int(i) for i in np.unravel_index(code, (pair.change.log_before.shape[1],) * len(pair.change.log_before))
+    )
+
+
+def _tally(pair: Pair, n: int, source: SecretSource) -> np.ndarray:
+    """How often n releases of either table give each combination of outputs, int (2, n_codes)."""
+    tables = (pair.change.before, pair.change.after)
+    return np.array([np.bincount(_release(pair, table, n, source), minlength=_n_codes(pair)) for table in tables])
+
+
+def _release(pair: Pair, table: np.ndarray, n: int, source: SecretSource) -> np.ndarray:
+    """n releases of a table, each as the number of its combination of outputs."""
+    rate = rate_of(pair.mechanism, pair.epsilon, pair.neighbours)
+    code = np.zeros(n, np.int64)
+    if pair.mechanism == NOISY_COUNTS:
+        for leaf, c in pair.cells:
+            true = np.full((n, 1), table[leaf, c])
+            shown = samplers.draw_noisy_counts(true, round_up(1 / rate), source)[:, 0]
+            code = 2 * code + (shown >= max(pair.change.before[leaf, c], pair.change.after[leaf, c]))
+        return code
+    for leaf in table:
+        counts = np.tile(leaf, (n, 1))
+        if pair.mechanism in PUBLISHED:
+            seed = int(source.words(1)[0] >> np.uint64(1))
+            labels = simulators.simulate_labels(counts, pair.mechanism, float(rate), seed)
+        else:
+            labels = DRAW[pair.mechanism](counts, round_down(rate), source)
+        code = code * len(leaf) + labels
+    return code

@@ -1,0 +1,120 @@
+"""All rules for the label of a leaf side by side: how often each flips it, and what each loses, by the leaf's lead."""
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from dpforest.audit.exact import leaf_law, worst_change
+from dpforest.audit.leaf_attack import rate_of
+from dpforest.privacy.laws import CERTIFIED, NOISY_COUNTS, PUBLISHED, log_law
+from dpforest.privacy.mechanisms import flip_by_gap, flip_floor, privacy_loss
+from dpforest.privacy.true_loss import delta_lower_bound, true_loss
+
+RULES: Final = (*CERTIFIED, NOISY_COUNTS, *PUBLISHED)
+_POINTS: Final = 240  # of a curve
+
+
+@dataclass(frozen=True, eq=False)
+class LeafCurves:
+    """What rules do to a leaf with one class on top.
+
+    Parameters
+    ----------
+    gap : int array (G,)
+        The lead of the top class over all others.
+    flip : dict of float array (G,)
+        By rule, probability that another label is released; at lead 0, for an empty leaf, where nobody can know better.
+    floor : float array (G,)
+        Least flip rate of any rule that keeps ε and treats classes alike.
+    loss : dict of float array (G,)
+        By rule, what one row more (or one replaced) costs at this lead.
+    crossing : int
+        First lead at which the published rule flips less than the floor allows.
+    """
+
+    epsilon: float
+    n_classes: int
+    gap: np.ndarray
+    flip: dict[str, np.ndarray]
+    floor: np.ndarray
+    loss: dict[str, np.ndarray]
+    crossing: int
+    first_over: dict[str, int | None]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim and the truth.
+
+    Parameters
+    ----------
+    loss : float
+        Least ε that the rule really keeps; infinite where there is none.
+    delta : float
+        With a smaller δ than that it cannot even be (ε, δ)-private.
+    """
+
+    epsilon: float
+    loss: float
+    delta: float
+
+    @property
+    def holds(self) -> bool:
+        return self.loss <= self.epsilon * (1 + 1e-9)
+
+
+def verdict(rule: str, epsilon: float, n_classes: int, neighbours: str) -> Verdict:
+    """What a rule claims in a single leaf, and what is true.
+
+    Examples
+    --------
+    >>> verdict("smooth-sensitivity", 1.0, 2, "add-remove").loss
+    inf
+    >>> round(verdict("global-01", 1.0, 2, "add-remove").loss, 3)
+    0.281
+    """
+    rate = float(rate_of(rule, epsilon, neighbours))
+    if rule == "global-01":  # sees no more of a leaf than who is on top, so small leaves are all there are
+        law = leaf_law(rule, rate)
+        return Verdict(epsilon, worst_change(law, n_classes, most=2, neighbours=neighbours, symmetric=True).loss, 0.0)
+    loss = true_loss(rule, rate, n_classes=n_classes, neighbours=neighbours)
+    if rule not in PUBLISHED:
+        return Verdict(epsilon, loss, 0.0)
+    return Verdict(epsilon, loss, delta_lower_bound(rule, epsilon, n_classes=n_classes, neighbours=neighbours))
+
+
+def crossing(epsilon: float, n_classes: int = 2) -> int:
+    """First lead at which the published rule flips less than any rule that keeps ε can.
+
+    Examples
+    --------
+    >>> [crossing(e) for e in (0.01, 0.1, 1, 10)]
+    [739, 47, 2, 1]
+    """
+    gap = np.arange(1, math.ceil(max(math.log(1600 / epsilon), 1) / epsilon) + 3)
+    leaf = gap[:, None] * np.eye(1, n_classes, dtype=int)
+    flip = log_law("smooth-sensitivity", leaf, epsilon)[:, -1] + math.log(n_classes - 1)
+    floor = math.log((n_classes - 1) / n_classes) - epsilon * gap
+    return int(gap[np.argmax(flip < floor)])
+
+
+def leaf_curves(epsilon: float, n_classes: int, neighbours: str) -> LeafCurves:
+    """Flip rates and losses of all rules, over leads from 0 to well behind the crossing."""
+    meets = crossing(epsilon, n_classes)
+    leads = np.arange(max(math.ceil(1.35 * meets), math.ceil(8 / epsilon), 4) + 1)
+    rates = {rule: float(rate_of(rule, epsilon, neighbours)) for rule in RULES}
+    losses = {rule: privacy_loss(rule, leads, n_classes, rate, neighbours) for rule, rate in rates.items()}
+    over = {rule: np.flatnonzero(loss > epsilon * (1 + 1e-9)) for rule, loss in losses.items()}
+    first_over = {rule: int(found[0]) if len(found) else None for rule, found in over.items()}
+    peaks = [int(loss.argmax()) for loss in losses.values()]
+    some = np.linspace(0, leads[-1], min(len(leads), _POINTS)).round().astype(int)
+    gap = np.unique([*some, meets - 1, meets, *peaks, *(f for f in first_over.values() if f is not None)])
+    flip = {rule: flip_by_gap(rule, gap, n_classes, rate) for rule, rate in rates.items()}
+    for rate in flip.values():
+        rate[0] = (n_classes - 1) / n_classes
+    return LeafCurves(
+        epsilon, n_classes, gap, flip, flip_floor(gap, epsilon, n_classes),
+        {rule: loss[gap] for rule, loss in losses.items()}, meets, first_over,
+    )  # fmt: skip

@@ -1,0 +1,249 @@
+"""Audit figures: flip rates against what privacy allows, the loss by lead, and an attacker's bound closing in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from dpforest.audit.leaf_attack import Look, Pair
+from dpforest.audit.leaf_curves import LeafCurves
+from dpforest.plotting.style import NOT_HELD, PRIVATE, QUIET, figure, number
+from dpforest.privacy.laws import PUBLISHED
+
+DASHES = {
+    "permute-and-flip": "solid",
+    "exponential": "dash",
+    "global-01": "dot",
+    "discrete-laplace": "dashdot",
+    "smooth-sensitivity": "solid",
+    "smooth-sensitivity-clamped": "dash",
+}
+_LEGEND = {
+    "orientation": "h", "traceorder": "normal", "xref": "container", "x": 0, "xanchor": "left", "yref": "container",
+    "y": 0, "yanchor": "bottom", "entrywidth": 112, "entrywidthmode": "pixels", "font": {"size": 12},
+    "itemclick": False, "itemdoubleclick": False,
+}  # fmt: skip
+_FRAME = {"hovermode": "closest", "showlegend": True, "legend": _LEGEND, "margin": {"l": 8, "r": 12, "t": 12, "b": 140}}
+
+
+def flip_curves(curves: LeafCurves, chosen: str, names: dict[str, str]) -> go.Figure:
+    """Flip rate of all rules by lead, over the floor that every rule with this ε obeys.
+
+    Parameters
+    ----------
+    curves : LeafCurves
+    chosen : str
+        The rule that is drawn strong.
+    names : dict of str
+        Of the rules, in the legend.
+    """
+    meets = curves.crossing
+    right = max(meets + 1, 8 / curves.epsilon)
+    bottom = float(np.exp(-curves.epsilon * right)) * curves.floor[0] / 2
+    fig = figure(440, **_FRAME)
+    floor = np.maximum(curves.floor, bottom / 1e3)
+    fig.add_scatter(
+        x=curves.gap, y=np.full(len(curves.gap), bottom / 1e3), mode="lines", line={"width": 0}, hoverinfo="skip",
+        showlegend=False,
+    )  # fmt: skip
+    fig.add_scatter(
+        x=curves.gap, y=floor, mode="lines", name="the floor", line={"color": QUIET, "width": 2}, fill="tonexty",
+        fillcolor="rgba(138,146,156,0.28)", hoverinfo="skip",
+    )  # fmt: skip
+    for rule in _strong_last(curves.flip, chosen):
+        flip = curves.flip[rule]
+        text = [
+            f"<b>{names[rule]}</b><br>lead {g:,}: flips in {chance(f)}<br>the floor: {chance(e)}"
+            for g, f, e in zip(curves.gap, flip, curves.floor, strict=True)
+        ]
+        _line(fig, curves.gap, np.maximum(flip, bottom / 1e3), rule, rule == chosen, names[rule], text)
+    at = float(curves.floor[curves.gap == meets][0])
+    fig.add_scatter(
+        x=[meets], y=[at], mode="markers", showlegend=False,
+        marker={"size": 13, "symbol": "x", "color": NOT_HELD, "line": {"color": "white", "width": 1}},
+        text=[f"at a lead of {meets:,} the published rule flips less than any rule with ε = {curves.epsilon:g} can"],
+        hovertemplate="%{text}<extra></extra>",
+    )  # fmt: skip
+    high = 0.18 * (1 - np.log10(bottom))  # decades above 100 %, where nothing is drawn
+    late = meets > 0.5 * right
+    fig.add_annotation(
+        x=meets, y=np.log10(at), showarrow=True, arrowhead=0, arrowcolor=QUIET, ax=meets, axref="x",
+        text=f"<b>lead {meets:,}</b>: the published<br>rule falls below the floor", ay=0.55 * high, ayref="y",
+        xanchor="right" if late else "left", align="right" if late else "left", font={"size": 13},
+    )  # fmt: skip
+    fig.add_annotation(
+        x=0, y=np.log10(bottom * 2.2), text=f"no rule<br>with ε = {curves.epsilon:g}<br>gets in here", showarrow=False,
+        xanchor="left", yanchor="bottom", align="left", xshift=6, font={"size": 12},
+    )  # fmt: skip
+    _leads(fig, right)
+    ticks = [e for e in range(-1, int(np.floor(np.log10(bottom))) - 1, -1) if e >= -4 or e % 3 == 0]
+    fig.update_yaxes(
+        type="log", range=[np.log10(bottom), high], zeroline=False, title="how often the label flips",
+        tickvals=[0.5, *(10.0**e for e in ticks)], ticktext=["50 %", *(_share(e) for e in ticks)],
+    )  # fmt: skip
+    return fig
+
+
+def loss_curves(curves: LeafCurves, chosen: str, names: dict[str, str], true_loss: float) -> go.Figure:
+    """Privacy loss of all rules by lead, beside what was promised.
+
+    Parameters
+    ----------
+    curves, chosen, names
+        As for `flip_curves`.
+    true_loss : float
+        Of the chosen rule; infinite where it has no limit.
+    """
+    eps = curves.epsilon
+    top = max(40 * eps, 1.8 * true_loss if np.isfinite(true_loss) else 0)
+    low = 0.12 * eps
+    right = max(curves.crossing + 1, 8 / eps, 2)
+    fig = figure(440, **_FRAME)
+    for rule in _strong_last(curves.loss, chosen):
+        loss = curves.loss[rule]
+        text = [f"<b>{names[rule]}</b><br>lead {g:,}: loss {size(v)}" for g, v in zip(curves.gap, loss, strict=True)]
+        _line(fig, curves.gap, np.clip(loss, low / 10, top * 10), rule, rule == chosen, names[rule], text)
+    first = curves.first_over[chosen]
+    late = first is not None and first > 0.6 * right
+    fig.add_hline(y=eps, line={"color": QUIET, "width": 2.5, "dash": "longdash"})
+    fig.add_annotation(
+        x=0 if late else 1, xref="paper", y=np.log10(eps), text=f"<b>promised: ε = {eps:g}</b>", showarrow=False,
+        xanchor="left" if late else "right", yanchor="bottom", xshift=4 if late else 0, font={"size": 13},
+    )  # fmt: skip
+    if first is not None:
+        loss = curves.loss[chosen]
+        at = float(np.clip(loss[curves.gap == first][0], low, top / 1.3))
+        _mark(fig, first, at)
+        fig.add_annotation(
+            x=first, y=np.log10(at), text=f"<b>from lead {first:,} on</b><br>more than promised", showarrow=True,
+            arrowhead=0, arrowcolor=QUIET, ax=-56 if late else 84, ay=-56 if late else 34 if at > top / 4 else -24,
+            xanchor="right" if late else "left", align="right" if late else "left", font={"size": 13},
+        )  # fmt: skip
+        if np.isfinite(true_loss):
+            peak, worst = int(curves.gap[np.argmax(loss)]), float(loss.max())
+            _mark(fig, peak, worst)
+            fig.add_annotation(
+                x=peak, y=np.log10(worst), text=f"<b>{size(worst)}</b> at lead {peak:,}", showarrow=False,
+                xanchor="left" if peak < 0.6 * right else "right", xshift=12 if peak < 0.6 * right else -12,
+                yanchor="bottom", font={"size": 13},
+            )  # fmt: skip
+    _leads(fig, right)
+    ticks = [m * 10.0**e for e in range(-4, 5) for m in (1, 3) if low <= m * 10.0**e <= top]
+    fig.update_yaxes(
+        type="log", range=[np.log10(low), np.log10(top)], zeroline=False, title="privacy loss",
+        tickvals=ticks, ticktext=[f"{t:g}" for t in ticks],
+    )  # fmt: skip
+    return fig
+
+
+def bound_chart(looks: Sequence[Look], pair: Pair) -> go.Figure:
+    """What an attacker has proved, against the number of releases that he saw.
+
+    Parameters
+    ----------
+    looks : sequence of Look
+    pair : Pair
+        The tables that he tells apart.
+    """
+    broken = pair.mechanism in PUBLISHED
+    colour = NOT_HELD if broken else PRIVATE
+    proved = [look.bound for look in looks]
+    top = 1.25 * max(pair.epsilon, *proved, min(pair.loss, 1.6 * max(pair.epsilon, *proved)))
+    fig = figure(340, hovermode="closest", margin={"l": 8, "r": 12, "t": 12, "b": 8})
+    fig.add_hline(y=pair.epsilon, line={"color": QUIET, "width": 2.5, "dash": "longdash"})
+    lines = [
+        (
+            pair.epsilon,
+            f"<b>promised: ε = {pair.epsilon:g}</b>",
+            "top" if 0.2 * top < pair.epsilon < pair.loss else "bottom",
+        )
+    ]
+    if abs(pair.loss / pair.epsilon - 1) < 1e-6:
+        lines = [(pair.epsilon, f"<b>promised and true for this pair: {pair.epsilon:g}</b>", "bottom")]
+    elif pair.loss < top:
+        fig.add_hline(y=pair.loss, line={"color": colour, "width": 2, "dash": "dot"})
+        above = "bottom" if pair.loss > pair.epsilon else "top"
+        lines.append((pair.loss, f"<b>true for this pair: {size(pair.loss)}</b>", above))
+    else:
+        lines.append((top, f"true for this pair: {size(pair.loss)}, far above", "top"))
+    for y, text, anchor in lines:
+        fig.add_annotation(
+            x=0, xref="paper", y=y, text=text, showarrow=False, xanchor="left", yanchor=anchor, xshift=4,
+            font={"size": 13},
+        )  # fmt: skip
+    fig.add_scatter(
+        x=[look.trials for look in looks], y=proved, mode="lines+markers", line={"color": colour, "width": 3},
+        marker={"size": 8, "color": colour}, name="proved",
+        text=[f"{look.trials:,} releases of either table:<br>a loss of at least {size(look.bound)}" for look in looks],
+        hovertemplate="%{text}<extra></extra>",
+    )  # fmt: skip
+    fig.update_xaxes(
+        type="log", title="releases of either table", range=[1.85, 7.45], showgrid=False, zeroline=False,
+        tickvals=[1e2, 1e3, 1e4, 1e5, 1e6, 1e7], ticktext=["100", "", "10,000", "", "1 million", ""],
+    )  # fmt: skip
+    fig.update_yaxes(title="proved so far", range=[0, top], zeroline=False)
+    return fig
+
+
+def chance(p: float) -> str:
+    """A probability of any size in words.
+
+    >>> chance(0.204), chance(0.99973), chance(0.00012), chance(2e-22), chance(0.0)
+    ('20.4 %', '99.97 %', '0.012 %', '2 in 10^22', 'less than 1 in 10^300')
+    """
+    if p > 0.995:
+        return "100 %" if p == 1 else f"{100 * p:.4g} %" if p < 0.9999 else "over 99.99 %"
+    if p >= 1e-4:
+        return f"{100 * p:.3g} %"
+    if p < 1e-300:
+        return "less than 1 in 10^300"
+    power = int(np.ceil(-np.log10(p)))
+    return f"{p * 10.0**power:.2g} in 10^{power}"
+
+
+def size(loss: float) -> str:
+    """A loss of any size.
+
+    >>> size(22.7009), size(110131.6), size(1.6e8), size(float("inf"))
+    ('22.7', '110,132', '1.6 × 10^8', '∞')
+    """
+    if not np.isfinite(loss):
+        return "∞"
+    if loss >= 1e6:
+        power = int(np.floor(np.log10(loss)))
+        return f"{loss / 10.0**power:.2g} × 10^{power}"
+    return f"{loss:.3g}" if loss < 1000 else number(round(loss))
+
+
+def _strong_last(rules: dict[str, np.ndarray], chosen: str) -> list[str]:
+    return sorted(rules, key=lambda rule: rule == chosen)
+
+
+def _line(fig: go.Figure, x: np.ndarray, y: np.ndarray, rule: str, strong: bool, name: str, text: list[str]) -> None:
+    dots = len(x) <= 20
+    fig.add_scatter(
+        x=x, y=y, mode="lines+markers" if dots else "lines", name=f"<b>{name}</b>" if strong else name,
+        line={"color": NOT_HELD if rule in PUBLISHED else PRIVATE, "width": 4 if strong else 1.5, "dash": DASHES[rule]},
+        marker={"size": 8 if strong else 4}, opacity=1 if strong else 0.85, text=text, meta=rule,
+        hovertemplate="%{text}<extra></extra>", legendrank=1 if strong else 1000 + list(DASHES).index(rule),
+    )  # fmt: skip
+
+
+def _mark(fig: go.Figure, x: float, y: float) -> None:
+    fig.add_scatter(
+        x=[x], y=[y], mode="markers", hoverinfo="skip", showlegend=False,
+        marker={"size": 13, "symbol": "x", "color": NOT_HELD, "line": {"color": "white", "width": 1}},
+    )  # fmt: skip
+
+
+def _leads(fig: go.Figure, right: float) -> None:
+    fig.update_xaxes(
+        title="lead of the top class, in rows", range=[-0.02 * right, right], showgrid=False, zeroline=False,
+        tickformat=",d", dtick=1 if right <= 9 else None,
+    )  # fmt: skip
+
+
+def _share(exponent: int) -> str:
+    return f"{100 * 10.0**exponent:g} %" if exponent >= -4 else f"1 in 10<sup>{-exponent}</sup>"

@@ -1,0 +1,44 @@
+"""Audit: does a rule for the label of a leaf keep the ε that it claims?"""
+
+import streamlit as st
+
+from ui import audit_attack, audit_controls, audit_parts
+from ui.audit_words import RULES, story
+from ui.page import badge, open_page
+from ui.warm_up import warm_up
+
+open_page("Audit")
+warm_up()
+
+audit = audit_controls.choose()
+name, rule = next((name, rule) for name, rule in RULES.items() if rule.mechanism == audit.mechanism)
+found = audit_parts.verdict_of(audit)
+curves = audit_parts.curves_of(audit.epsilon, audit.n_classes, audit.neighbours)
+
+with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"):
+    st.markdown("#### Does a rule keep its promise?", anchors=False, width="content")
+    if not found.holds:
+        badge("Not certified")
+st.markdown(
+    "A tree sorts rows into leaves, and each leaf publishes a label: the class that most of its rows have, but now and "
+    "then another one, so that nobody can tell whether any one row was there. "
+    f"**{name.capitalize()}** {rule.does}."
+)
+
+audit_parts.headline(audit, found)
+left, right = st.columns(2, gap="large")
+with left:
+    audit_parts.flips(audit, curves)
+with right:
+    audit_parts.losses(audit, curves, found)
+
+with st.container(border=True):
+    st.markdown(story(audit.mechanism, found, curves, audit.neighbours))
+
+with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
+    with st.container(width="content"):
+        audit_parts.pair_title(audit)
+    which = audit_controls.choose_pair(audit)
+pair = audit_parts.pair_of(audit, which)
+audit_parts.pair_tables(audit, pair)
+audit_attack.show(audit, which, pair)

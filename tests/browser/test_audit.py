@@ -1,0 +1,79 @@
+"""The Audit page: what is claimed and what is true, and an attack that runs to its end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from browser.driver import BROWSER, Chart, Explore, idle, rerun, titled
+from browser.server import Server
+
+pytestmark = BROWSER
+
+
+@pytest.fixture
+def phone(browser: Browser, server: Server, page_of: Callable[[BrowserContext], Page]) -> Iterator[Explore]:
+    screen = {"width": 390, "height": 844}
+    with browser.new_context(viewport=screen, is_mobile=True, has_touch=True, device_scale_factor=2) as context:
+        yield Explore(page_of(context), server.url)
+
+
+def opened(explore: Explore, query: str = "") -> None:
+    explore.page.goto(f"{explore.url}/Audit{query}")
+    expect(explore.headline.get_by_role("heading")).to_have_count(4)
+    expect(explore.page.locator(".js-plotly-plot .plot-container")).to_have_count(2)
+    idle(explore.page)
+
+
+def proved(explore: Explore) -> list[float]:
+    (line,) = [t for t in Chart(explore.page, titled("Proved after")).traces() if t["mode"] == "lines+markers"]
+    return line["y"]
+
+
+def test_attack_proves_that_the_promise_is_broken(explore: Explore) -> None:
+    opened(explore)
+    assert [f.value for f in explore.figures()] == ["ε = 1", "∞", "δ ≥ 0.138", "Broken"]
+    expect(explore.badge("Not certified")).to_be_visible()
+    assert any("Broken" in red for red in explore.reds())
+    with rerun(explore.page):
+        explore.main.get_by_role("button", name="Attack it").click()
+        expect(explore.page.get_by_role("progressbar").first).to_be_visible()
+    bounds = proved(explore)
+    assert bounds == sorted(bounds) and 1 < bounds[-1] < 2.14
+    expect(explore.main.get_by_text(re.compile("proves a loss of at least 2"))).to_be_visible()
+
+
+def test_a_moved_control_ends_the_attack(explore: Explore) -> None:
+    opened(explore, "?rule=permute-and-flip")
+    assert explore.figures()[-1].value == "Kept"
+    explore.main.get_by_role("button", name="Attack it").click()
+    expect(explore.page.get_by_role("progressbar").first).to_be_visible()
+    explore.slider("Privacy promised: ε").press("ArrowLeft")
+    expect(explore.headline).to_contain_text("ε = 0.7")
+    idle(explore.page)
+    expect(explore.page.get_by_role("progressbar")).to_have_count(0)
+    expect(explore.main).not_to_contain_text("releases of either table the attacker counted")
+    assert explore.settings() == {"rule": "permute-and-flip", "claimed": "0.7"}
+
+
+def test_explore_stays_as_it_was(explore: Explore) -> None:
+    explore.open(data="breast_wisconsin", eps=0.1)
+    explore.go_to("Audit")
+    expect(explore.headline).to_contain_text("The promise")
+    expect(explore.headline).to_contain_text("Claimed")
+    idle(explore.page)
+    explore.slider("Privacy promised: ε").press("End")
+    expect(explore.headline).to_contain_text("ε = 10")
+    explore.go_to("Explore")
+    expect(explore.headline).to_contain_text("What ε = 0.1 means")
+    idle(explore.page)
+
+
+def test_phone(phone: Explore) -> None:
+    opened(phone)
+    for selector in ("html", "[data-testid=stMain]"):
+        inner, outer = phone.page.locator(selector).evaluate("e => [e.scrollWidth, e.clientWidth]")
+        assert inner <= outer <= 390

@@ -1,0 +1,148 @@
+"""The audit figures hold the numbers of the papers' table; the attack never proves more than is true."""
+
+import json
+
+import numpy as np
+import pytest
+
+from dpforest.audit.exact import first_violation, leaf_law, worst_change
+from dpforest.audit.leaf_attack import Look, attack, can_be_proved, first_pair, rate_of, telling_pair
+from dpforest.audit.leaf_curves import RULES, crossing, leaf_curves, verdict
+from dpforest.plotting.audit import bound_chart, flip_curves, loss_curves
+from dpforest.plotting.style import NOT_HELD, PRIVATE
+from dpforest.privacy.laws import CERTIFIED, PUBLISHED
+from dpforest.privacy.randomness import SecretSource
+
+EPSILONS = (0.01, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
+NAMES = {rule: rule for rule in RULES}
+BOTH = ("add-remove", "replace-one")
+
+
+def all_text(figure) -> str:
+    return json.dumps(json.loads(figure.to_json()), ensure_ascii=False)
+
+
+def line(figure, rule):
+    """x and y of the curve of a rule."""
+    (trace,) = [t for t in figure.data if t.meta == rule]
+    return np.array(trace.x), np.array(trace.y), trace
+
+
+@pytest.mark.parametrize("epsilon, lead", list(zip(EPSILONS, (739, 111, 47, 20, 6, 2, 1, 1, 1))))
+def test_the_published_curve_crosses_the_floor_where_the_paper_says(epsilon, lead):
+    assert crossing(epsilon) == lead
+    curves = leaf_curves(epsilon, 2, "add-remove")
+    figure = flip_curves(curves, "smooth-sensitivity", NAMES)
+    assert f"<b>lead {lead:,}</b>: the published" in all_text(figure)
+    x, y, _ = line(figure, "smooth-sensitivity")
+    floor = np.exp(-epsilon * x) / 2
+    assert (y[(x > 0) & (x < lead)] >= floor[(x > 0) & (x < lead)]).all() and y[x == lead] < floor[x == lead]
+    x, y, _ = line(figure, "permute-and-flip")
+    np.testing.assert_allclose(y[x <= lead], np.exp(-epsilon * x[x <= lead]) / 2, rtol=1e-9)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 10])
+@pytest.mark.parametrize("neighbours", BOTH)
+def test_no_certified_curve_is_below_the_floor_or_above_epsilon(n_classes, neighbours):
+    for epsilon in (0.01, 0.3, 1, 10):
+        curves = leaf_curves(epsilon, n_classes, neighbours)
+        for rule in (*CERTIFIED, "discrete-laplace"):
+            assert (curves.flip[rule] >= curves.floor * (1 - 1e-9)).all()
+            assert curves.first_over[rule] is None and verdict(rule, epsilon, n_classes, neighbours).holds
+        for rule in PUBLISHED:
+            assert curves.first_over[rule] is not None and not verdict(rule, epsilon, n_classes, neighbours).holds
+
+
+@pytest.mark.parametrize("epsilon, lead", list(zip(EPSILONS, (554, 79, 32, 13, 3, 1, 0, 0, 0))))
+def test_first_violation_by_lead_and_as_tables(epsilon, lead):
+    curves = leaf_curves(epsilon, 2, "add-remove")
+    assert curves.first_over["smooth-sensitivity"] == lead
+    assert f"from lead {lead:,} on" in all_text(loss_curves(curves, "smooth-sensitivity", NAMES, np.inf))
+    pair = first_pair("smooth-sensitivity", epsilon, 2, "add-remove")
+    assert pair.change.before.tolist() == [[lead, 0]] and pair.change.after.tolist() == [[lead + 1, 0]]
+
+
+@pytest.mark.parametrize("n_classes, most", [(2, 9), (3, 5), (10, 2)])
+@pytest.mark.parametrize("neighbours", BOTH)
+@pytest.mark.parametrize("epsilon", [0.7, 1.0, 3.0])
+def test_no_smaller_tables_break_the_promise(n_classes, most, neighbours, epsilon):
+    pair = first_pair("smooth-sensitivity", epsilon, n_classes, neighbours)
+    law = leaf_law("smooth-sensitivity", epsilon)
+    every = first_violation(law, epsilon, n_classes, most=most, neighbours=neighbours, symmetric=True)
+    assert pair.change.before.sum() == every.before.sum() and pair.loss > epsilon
+
+
+@pytest.mark.parametrize("neighbours", BOTH)
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("rule", [*CERTIFIED, "discrete-laplace"])
+def test_the_tables_of_a_certified_rule_come_near_the_worst_and_never_above(rule, n_classes, neighbours):
+    for epsilon in (0.1, 1.0, 5.0):
+        pair, found = first_pair(rule, epsilon, n_classes, neighbours), verdict(rule, epsilon, n_classes, neighbours)
+        assert 0.95 * found.loss <= pair.loss <= found.loss * (1 + 1e-9) <= epsilon * (1 + 2e-9)
+        if rule in CERTIFIED:
+            law = leaf_law(rule, float(rate_of(rule, epsilon, neighbours)))
+            assert worst_change(law, n_classes, most=4, neighbours=neighbours, symmetric=True).loss <= found.loss + 1e-9
+
+
+def test_the_cap_makes_the_loss_finite():
+    assert verdict("smooth-sensitivity-clamped", 1.0, 2, "add-remove").loss == pytest.approx(22.7, abs=0.05)
+    figure = loss_curves(leaf_curves(1.0, 2, "add-remove"), "smooth-sensitivity-clamped", NAMES, 22.7)
+    assert "<b>22.7</b> at lead 4" in all_text(figure)
+
+
+def test_delta():
+    for epsilon, delta in ((0.1, 0.0105), (0.5, 0.0613), (1, 0.138), (2, 0.495)):
+        assert verdict("smooth-sensitivity", epsilon, 2, "add-remove").delta == pytest.approx(delta, rel=0.01)
+    assert verdict("permute-and-flip", 1, 2, "add-remove").delta == 0
+
+
+def test_claims_that_do_not_hold_have_their_colour_and_the_chosen_rule_is_strong():
+    curves = leaf_curves(1.0, 3, "replace-one")
+    for chosen in ("exponential", "smooth-sensitivity"):
+        for figure in (flip_curves(curves, chosen, NAMES), loss_curves(curves, chosen, NAMES, 1.0)):
+            traces = {rule: line(figure, rule)[2] for rule in RULES}
+            assert all(t.line.color == (NOT_HELD if rule in PUBLISHED else PRIVATE) for rule, t in traces.items())
+            strong = [rule for rule, t in traces.items() if t.line.width > 3]
+            assert strong == [chosen]
+            same = [t.line.dash for rule, t in traces.items() if rule not in PUBLISHED]
+            assert len(set(same)) == 4, "not by colour alone"
+
+
+@pytest.mark.parametrize("rule, epsilon, n_classes, neighbours", [
+    ("smooth-sensitivity", 1.0, 2, "add-remove"),
+    ("smooth-sensitivity-clamped", 1.0, 10, "replace-one"),
+    ("permute-and-flip", 1.0, 3, "add-remove"),
+    ("exponential", 0.5, 2, "replace-one"),
+    ("global-01", 3.0, 3, "replace-one"),
+    ("discrete-laplace", 1.0, 2, "replace-one"),
+])  # fmt: skip
+def test_attack_closes_in_on_the_truth_from_below(rule, epsilon, n_classes, neighbours):
+    pair = first_pair(rule, epsilon, n_classes, neighbours)
+    steps = list(attack(pair, SecretSource(), confidence=1 - 1e-9, seconds=1.5))
+    looks = [look for _, look in steps if look is not None]
+    shares, bounds = [share for share, _ in steps], [look.bound for look in looks]
+    assert shares == sorted(shares) and shares[-1] <= 1
+    assert bounds == sorted(bounds) and 0.6 * pair.loss < bounds[-1] <= pair.loss
+    assert (bounds[-1] > epsilon) == (rule in PUBLISHED)
+    for part in looks[-1].event:
+        assert len(part) == len(pair.change.log_before)
+
+
+@pytest.mark.parametrize("epsilon", [0.02, 1.0, 5.0])
+@pytest.mark.parametrize("neighbours", BOTH)
+def test_the_most_telling_pair_can_be_proved(epsilon, neighbours):
+    pair = telling_pair("smooth-sensitivity", epsilon, 2, neighbours)
+    assert can_be_proved(pair) and pair.loss > epsilon
+    assert np.abs(pair.change.after - pair.change.before).sum() == (1 if neighbours == "add-remove" else 2)
+
+
+def test_bound_chart_says_what_was_claimed_and_what_is_true():
+    pair = first_pair("smooth-sensitivity", 1.0, 2, "add-remove")
+    looks = [Look(100, (20, 2), 0.1, ((1,),)), Look(1000, (204, 24), 1.2, ((1,),))]
+    text = all_text(bound_chart(looks, pair))
+    assert "promised: ε = 1" in text and "true for this pair: 2.13" in text and NOT_HELD in text
+    kept = first_pair("permute-and-flip", 1.0, 2, "add-remove")
+    text = all_text(bound_chart(looks[:1], kept))
+    assert "promised and true for this pair: 1" in text and NOT_HELD not in text
+    far = first_pair("smooth-sensitivity", 10.0, 2, "add-remove")
+    assert "far above" in all_text(bound_chart(looks, far))

@@ -1,0 +1,68 @@
+"""The live attack: draw, count, and see the bound close in."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dpforest.audit.leaf_attack import CONFIDENCE, LOOKS, Look, Pair, attack, can_be_proved
+from dpforest.plotting.audit import bound_chart, size
+from dpforest.privacy.randomness import SecretSource
+from ui.audit_controls import FEWEST, TELLING, Audit
+from ui.audit_words import proved
+from ui.page import chart, titled
+
+SEARCHING = "Looking for the telling output"
+FIRST_DRAWN = 10_000  # the looks before come faster than they can be drawn
+
+
+def show(audit: Audit, which: str, pair: Pair) -> None:
+    """A button, and what comes of it. A moved control ends an attack that is running."""
+    titled(
+        "Attack it",
+        "Made-up tables",
+        help="An attacker who knows nothing of the formula draws releases of table A and of table B, sees which output "
+        "differs most, and then counts that output in fresh releases.",
+    )
+    st.markdown(
+        "Whoever can have many releases of both tables need not believe any proof: counting is enough. "
+        + ("The published rule is drawn in floating point, as its author does." if audit.published
+           else "The releases are drawn as the app draws real ones: whole numbers, the operating system's entropy.")
+    )  # fmt: skip
+    if audit.published and which == FEWEST and not can_be_proved(pair):
+        st.caption(
+            f"These two tables exceed the promise by so little that {LOOKS[-1]:,} releases will hardly show it. "
+            f"Choose “{TELLING}” above for a pair that shows more."
+        )
+    key = (audit, which)
+    if st.button("Attack it", type="primary", key="attack"):
+        st.session_state["attacked"] = (key, _run(pair))
+    elif st.session_state.get("attacked", (None,))[0] == key:
+        _draw(st.session_state["attacked"][1], pair, st.empty(), st.empty())
+
+
+def _run(pair: Pair) -> list[Look]:
+    looks: list[Look] = []
+    bar, place, words = st.progress(0.0, SEARCHING), st.empty(), st.empty()
+    for share, look in attack(pair, SecretSource()):
+        if look is not None:
+            looks.append(look)
+            if look.trials >= FIRST_DRAWN:
+                _draw(looks, pair, place, words)
+        bar.progress(share, f"{looks[-1].trials:,} releases of either table" if looks else SEARCHING)
+    if looks and looks[-1].trials < FIRST_DRAWN:
+        _draw(looks, pair, place, words)
+    bar.empty()
+    return looks
+
+
+def _draw(looks: list[Look], pair: Pair, place, words) -> None:
+    if not looks:
+        return
+    last = looks[-1]
+    chart(
+        bound_chart(looks, pair),
+        f"Proved after {last.trials:,} releases of either table: a loss of at least {size(last.bound)}; claimed are "
+        f"{pair.epsilon:g}, true for this pair is {size(pair.loss)}.",
+        place,
+    )
+    words.markdown(f"{proved(pair, last)} Confidence {100 * CONFIDENCE:.1f} %, for all points of the curve together.")

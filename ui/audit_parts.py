@@ -1,0 +1,230 @@
+"""The parts of the Audit page: the verdict, the two charts, the two tables."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpforest.audit import leaf_attack, leaf_curves
+from dpforest.audit.leaf_attack import Pair
+from dpforest.audit.leaf_curves import LeafCurves, Verdict
+from dpforest.plotting.audit import chance, flip_curves, loss_curves, size
+from dpforest.privacy.laws import NOISY_COUNTS
+from dpforest.privacy.ledger import rows_changed
+from ui.audit_controls import TELLING, Audit
+from ui.audit_words import NAMES, one_row, output_name, times
+from ui.page import chart, titled
+from ui.wording import guess_share, share_text
+
+_SHOWN = 4  # classes that a table lists one by one
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def curves_of(epsilon: float, n_classes: int, neighbours: str) -> LeafCurves:
+    """Of all rules at once."""
+    return leaf_curves.leaf_curves(epsilon, n_classes, neighbours)
+
+
+@st.cache_data(max_entries=256, show_spinner=False)
+def verdict_of(audit: Audit) -> Verdict:
+    """Claim and truth."""
+    return leaf_curves.verdict(audit.mechanism, audit.epsilon, audit.n_classes, audit.neighbours)
+
+
+@st.cache_data(max_entries=256, show_spinner=False)
+def pair_of(audit: Audit, which: str) -> Pair:
+    """The pair that is shown and attacked."""
+    find = leaf_attack.telling_pair if which == TELLING else leaf_attack.first_pair
+    return find(audit.mechanism, audit.epsilon, audit.n_classes, audit.neighbours)
+
+
+def headline(audit: Audit, found: Verdict) -> None:
+    """Claim, truth, δ and verdict in four boxes."""
+    eps = audit.epsilon
+    unsure = "whether a row is there" if rows_changed(audit.neighbours) == 1 else "which of two values a row has"
+    allowed = f"whoever is unsure (50 %) {unsure} can become {sure(eps)} sure, no more"
+    if math.isinf(found.loss):
+        true = (":red[∞]", "no limit: one row may change the odds by any factor")
+    else:
+        value = size(found.loss)
+        true = (value if found.holds else f":red[{value}]", f"from 50 % one can become {sure(found.loss)} sure")
+    if found.holds:
+        failing = ("δ = 0", "none: the promise holds for every output")
+    elif found.delta > 0.999:
+        failing = ("δ > 0.999", f"ε = {eps:g} could only hold if it were allowed to fail in nearly every release")
+    else:
+        share = at_least(100 * found.delta)
+        failing = (
+            f"δ ≥ {at_least(found.delta)}",
+            f"ε = {eps:g} could only hold if it were allowed to fail in {share} % of releases or more",
+        )
+    said = (
+        ("Kept", "this rule keeps what it promises")
+        if found.holds
+        else (":red[Broken]", "this does not have the privacy it claims")
+    )
+    with st.container(key="headline"):
+        boxes = (
+            ("Claimed", f"ε = {eps:g}", allowed),
+            ("True loss", *true),
+            ("Failures to allow for", *failing),
+            ("The promise", *said),
+        )
+        for column, (label, value, note) in zip(st.columns(4), boxes, strict=True):
+            with column, st.container(border=True, height="stretch"):
+                st.caption(label)
+                st.markdown(f"### {value}", anchors=False)
+                st.caption(note)
+
+
+def flips(audit: Audit, curves: LeafCurves) -> None:
+    """The flip rate of all rules, and the floor."""
+    titled(
+        "How often a label flips",
+        "From a formula",
+        help="A label flips when the leaf publishes another class than its most frequent one. The lead is by how many "
+        "rows the most frequent class is ahead of all others; the other classes are empty here.",
+    )
+    chart(
+        flip_curves(curves, audit.mechanism, NAMES),
+        f"Flip rates of six rules by lead. From a lead of {curves.crossing:,} on the published rule flips less than "
+        f"the floor that every rule with ε = {audit.epsilon:g} obeys.",
+        key="flips",
+    )
+    k = audit.n_classes
+    step = "that is taken away" if rows_changed(audit.neighbours) == 1 else "that is exchanged for one of another leaf"
+    st.caption(
+        f"**The floor, in words:** an empty leaf can only guess, so in {chance((k - 1) / k)} of releases it does not "
+        f"say class 1. Each row {step} may change that by a factor of e^ε at most, and a leaf with a lead of j rows is "
+        f"j such steps away from an empty one. So a rule that keeps ε must flip in at least e^(−jε) · {k - 1}/{k} of "
+        "releases. A curve in the grey has broken the promise."
+    )
+
+
+def losses(audit: Audit, curves: LeafCurves, found: Verdict) -> None:
+    """The loss of all rules by lead."""
+    titled(
+        "What one row costs",
+        "From a formula",
+        help=f"The privacy loss: how many times as likely {one_row(audit.neighbours)} can make an output, as a "
+        "logarithm. A loss of 1 is a factor of e = 2.72, a loss of 2 is 7.39. The promise is that it never exceeds ε.",
+    )
+    first = curves.first_over[audit.mechanism]
+    over = f"exceeds it from a lead of {first:,} on" if first is not None else "never exceeds it"
+    chart(
+        loss_curves(curves, audit.mechanism, NAMES, found.loss),
+        f"Privacy loss of six rules by lead. {NAMES[audit.mechanism]} {over}, ε = {audit.epsilon:g} being promised.",
+        key="losses",
+    )
+    st.caption(
+        "**How to read it:** the loss is the logarithm of a factor. 0 means that a row changes nothing, 1 that it "
+        "makes some output e = 2.72 times as likely. Two classes are in the running here, the others are far behind."
+    )
+
+
+def pair_title(audit: Audit) -> None:
+    """What the two tables show."""
+    titled(
+        "Two tables that break the promise" if audit.published else "The two tables that come nearest to breaking it",
+        "From a formula",
+        help="Tables of a single leaf, made up. Everything else in the forest is the same.",
+    )
+
+
+def pair_tables(audit: Audit, pair: Pair) -> None:
+    """Two small tables and how differently they come out."""
+    one_more = rows_changed(audit.neighbours) == 1
+    left, right = st.columns(2)
+    for column, name, counts, log_p in (
+        (left, "Table A", pair.change.before, pair.change.log_before),
+        (right, f"Table B: {one_row(audit.neighbours)}", pair.change.after, pair.change.log_after),
+    ):
+        with column:
+            st.markdown(f"**{name}**")
+            st.table(
+                table_of(pair, counts, log_p), hide_index=True, border="horizontal",
+                alt=f"{name}: rows of each class and the chance of each output.",
+            )  # fmt: skip
+    st.markdown(telling(pair))
+    if not one_more and len(pair.change.before) == 2:
+        st.caption("The exchanged row leaves leaf 2 and enters leaf 1; each leaf publishes its own label.")
+
+
+def telling(pair: Pair) -> str:
+    """The output that tells the tables apart best, and by how much."""
+    p = float(np.exp(sum(pair.change.log_before[i, o] for i, o in enumerate(pair.change.outputs))))
+    q = float(np.exp(sum(pair.change.log_after[i, o] for i, o in enumerate(pair.change.outputs))))
+    eps, loss = pair.epsilon, pair.loss
+    more, less = ("A", "B") if p > q else ("B", "A")
+    text = (
+        f"What tells them apart is {output_name(pair, pair.change.outputs)}: {chance(p)} with table A, {chance(q)} "
+        f"with table B. It is **{times(loss)}** as likely with {more} as with {less}; ε = {eps:g} allows e^{eps:g} = "
+        f"{times(eps)}"
+    )
+    if loss > eps * (1 + 1e-9):
+        return f"{text}. That is **{times(loss - eps)}** what is allowed: the promise is broken."
+    if loss > eps * (1 - 1e-9):
+        return f"{text}: all that is allowed, and not a bit more."
+    return f"{text}. No two tables come out further apart than ε allows."
+
+
+def table_of(pair: Pair, counts: np.ndarray, log_p: np.ndarray) -> pd.DataFrame:
+    """Rows of each class, and the probability of each output; the telling output is bold."""
+    outputs = pair.change.outputs
+    lines = []
+    for leaf, row in enumerate(counts):
+        first = {"leaf": f"{leaf + 1}"} if len(counts) > 1 else {}
+        for c, until in _listed(pair, leaf, len(row)):
+            line = {
+                **first,
+                "class": f"{c + 1}" if until == c + 1 else f"{c + 1} to {until}, each",
+                "rows": f"{row[c]:,}",
+            }
+            if pair.mechanism == NOISY_COUNTS:
+                if (leaf, c) in pair.cells:
+                    i = pair.cells.index((leaf, c))
+                    shown = chance(float(np.exp(log_p[i, 1])))
+                    line["chance that it is shown as 1 or more"] = f"**{shown}**"
+                else:
+                    line["chance that it is shown as 1 or more"] = "the same in both"
+            else:
+                shown = chance(float(np.exp(log_p[leaf, c])))
+                line["chance of this label"] = f"**{shown}**" if outputs[leaf] == c else shown
+            lines.append(line)
+    return pd.DataFrame(lines)
+
+
+def _listed(pair: Pair, leaf: int, n_classes: int) -> list[tuple[int, int]]:
+    """(first, one past the last) of the classes that a line stands for: many classes that are alike share one."""
+    change, counted = pair.change, pair.mechanism == NOISY_COUNTS
+    laws = [] if counted else [change.log_before, change.log_after]
+
+    def alike(a: int, b: int) -> bool:
+        if n_classes <= _SHOWN or (not counted and change.outputs[leaf] in (a, b)):
+            return False
+        return all(np.isclose(own[leaf, a], own[leaf, b], rtol=1e-9) for own in (change.before, change.after, *laws))
+
+    starts = [c for c in range(n_classes) if c == 0 or not alike(c - 1, c)]
+    return list(zip(starts, [*starts[1:], n_classes], strict=True))
+
+
+def at_least(value: float) -> str:
+    """Three digits that matter at most, rounded down, as of a lower bound.
+
+    >>> at_least(0.1384), at_least(0.00101), at_least(13.84)
+    ('0.138', '0.00101', '13.8')
+    """
+    scale = 10.0 ** (2 - math.floor(math.log10(value)))
+    return f"{math.floor(value * scale + 1e-9) / scale:.3g}"
+
+
+def sure(epsilon: float) -> str:
+    """How sure somebody can become who was at 50 %; one digit more where it is next to nothing.
+
+    >>> sure(1.0), sure(0.01)
+    ('73 %', '50.2 %')
+    """
+    return share_text(epsilon) if epsilon >= 0.1 else f"{100 * guess_share(epsilon):.1f} %"

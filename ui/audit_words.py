@@ -1,0 +1,176 @@
+"""What the Audit page says: names of rules, numbers of any size, and who claimed what. No streamlit in here."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from dpforest.audit.leaf_attack import Look, Pair
+from dpforest.audit.leaf_curves import LeafCurves, Verdict
+from dpforest.plotting.audit import chance, size
+from dpforest.privacy.laws import NOISY_COUNTS, PUBLISHED
+from dpforest.privacy.ledger import rows_changed
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule as the page names it."""
+
+    mechanism: str
+    short: str  # in legends
+    status: str
+    does: str
+
+
+RULES = {
+    "smooth sensitivity": Rule(
+        "smooth-sensitivity", "smooth sensitivity", "as published in 2017",
+        "draws the top label nearly always as soon as it leads by a few rows",
+    ),
+    "smooth sensitivity, capped": Rule(
+        "smooth-sensitivity-clamped", "smooth, capped", "as in the author's code",
+        "does the same without the last step: it stops once the other labels are rarer than 1 in 10^21",
+    ),
+    "permute-and-flip": Rule(
+        "permute-and-flip", "permute-and-flip", "certified; the app's own choice",
+        "goes through the labels in random order and takes each with a probability that falls with the rows it lacks",
+    ),
+    "exponential": Rule(
+        "exponential", "exponential", "certified",
+        "draws a label, each row more making it e^ε times as likely",
+    ),
+    "global 0/1": Rule(
+        "global-01", "global 0/1", "certified",
+        "only looks at who is on top, not by how much, and favours that label a little",
+    ),
+    "noisy counts": Rule(
+        NOISY_COUNTS, "noisy counts", "certified",
+        "publishes every class count with random noise on it; the label is read from those",
+    ),
+}  # fmt: skip
+NAMES = {rule.mechanism: rule.short for rule in RULES.values()}
+
+
+def times(log_ratio: float) -> str:
+    """e^x as "so many times".
+
+    >>> times(1.0), times(2.1313), times(0.01), times(110131.6)
+    ('2.72 times', '8.43 times', '1.01005 times', '10^47,830 times')
+    """
+    if log_ratio < 0.1:
+        return f"{math.exp(log_ratio):.6g} times"
+    if log_ratio < 13.8:
+        value = math.exp(log_ratio)
+        return f"{value:.3g} times" if value < 1000 else f"{value:,.0f} times"
+    return f"10^{round(log_ratio / math.log(10)):,} times"
+
+
+def one_row(neighbours: str) -> str:
+    """Which difference must be hard to notice."""
+    return "one row more" if rows_changed(neighbours) == 1 else "one row exchanged"
+
+
+def story(mechanism: str, found: Verdict, curves: LeafCurves, neighbours: str) -> str:
+    """What was claimed, what is true, what we did about it: one paragraph of markdown."""
+    eps = found.epsilon
+    if mechanism in PUBLISHED:
+        claimed = (
+            "**Claimed:** in 2017 Fletcher and Islam published this rule with a proof that it keeps ε. An addendum of "
+            "2021 withdrew the rule and supposed that the true cost “may be twice” ε."
+        )
+        why = (
+            "The cause: the rule lets the lead itself decide how little noise there is, so that the amount of noise "
+            "tells the lead."
+        )
+        if mechanism == "smooth-sensitivity":
+            true = (
+                f"**True:** there is no limit, at any ε. {why} With a longer lead one row changes the odds by any "
+                f"factor you like, and no constant repairs that. At ε = {eps:g} and from a lead of {curves.crossing:,} "
+                "on it flips labels less often than any rule with this ε possibly can."
+            )
+        else:
+            true = (
+                f"**True:** the author's code stops the growth at e^50, which makes the loss finite but not ε: it is "
+                f"{size(found.loss)} where {eps:g} is claimed. {why}"
+            )
+        done = (
+            "**What we did:** the app's forest draws its labels by permute-and-flip instead, which keeps ε exactly; "
+            "for two classes nothing that keeps ε flips less. The published rule is here to be looked at, says its "
+            "true loss wherever it appears, and cannot be released."
+        )
+        return f"{claimed} {true} {done}"
+    half = "" if rows_changed(neighbours) == 1 else " An exchanged row is one removed and one added, so it runs at ε/2."
+    checked = (
+        "**What we did:** the proof stands beside the formula in the code, the tests go through all small tables and "
+        "find no pair above ε, and a release draws in whole numbers from the operating system's entropy."
+    )
+    return {
+        "permute-and-flip": (
+            f"**Claimed:** McKenna and Sheldon (2020) proved that it keeps ε.{half} **True:** it does, and uses all of "
+            "ε. With two classes and one row more or less its flip rate lies exactly on the floor, so nothing that "
+            f"keeps ε can do better. {checked}"
+        ),
+        "exponential": (
+            "**Claimed:** the addendum of 2021 put this rule in the place of the withdrawn one, and says that it keeps "
+            f"ε.{half} **True:** it does; its loss comes as near to ε as one likes when the lead grows, and never gets "
+            "above. But it flips more labels than permute-and-flip, which costs the same: up to twice as many. "
+            f"{checked}"
+        ),
+        "global-01": (
+            "**Claimed:** Fletcher and Islam compared their rule with this one, as a plain and safe choice. **True:** "
+            f"it keeps ε and does not use all of it: the true loss is {size(found.loss)} of {eps:g}. It does not look "
+            f"at the lead, so a leaf of a thousand rows flips as often as a leaf of one. {checked}"
+        ),
+        NOISY_COUNTS: (
+            f"**Claimed:** noise of scale 1/ε on every count keeps ε.{half} **True:** it does for exact noise, and "
+            "uses all of ε; papers draw it in floating point, whose last digits can give a count away. It publishes "
+            f"the counts themselves, and pays for that with more flips than permute-and-flip. {checked}"
+        ),
+    }[mechanism]
+
+
+def output_name(pair: Pair, outputs: tuple[int, ...]) -> str:
+    """A combination of outputs in words."""
+    if pair.mechanism == NOISY_COUNTS:
+        said = [
+            f"a noisy count of {'1 or more' if shown else '0 or less'} for class {c + 1}"
+            for (_, c), shown in zip(pair.cells, outputs, strict=True)
+        ]
+        return " and ".join(said)
+    if len(outputs) == 1:
+        return f"the label “class {outputs[0] + 1}”"
+    return " and ".join(f"“class {c + 1}” from leaf {i + 1}" for i, c in enumerate(outputs))
+
+
+def event_name(pair: Pair, event: tuple[tuple[int, ...], ...]) -> str:
+    """What an attacker counts."""
+    if len(event) == 1:
+        return output_name(pair, event[0])
+    n_outputs = pair.change.log_before.shape[1]
+    if len(event[0]) == 1 and len(event) == n_outputs - 1:
+        (other,) = set(range(n_outputs)) - {e[0] for e in event}
+        return f"any label but “class {other + 1}”"
+    if len(event) <= 3:
+        return " or ".join(output_name(pair, e) for e in event)
+    return f"one of {len(event)} outputs"
+
+
+def proved(pair: Pair, look: Look) -> str:
+    """What came of the attack, in two sentences."""
+    a, b = (chance(hits / look.trials) for hits in look.hits)
+    counted = (
+        f"In {look.trials:,} releases of either table the attacker counted {event_name(pair, look.event)}: "
+        f"{a} with table A, {b} with table B."
+    )
+    if look.bound > pair.epsilon:
+        return (
+            f"{counted} That **proves a loss of at least {size(look.bound)}**, where ε = {pair.epsilon:g} is claimed."
+        )
+    if look.bound == 0:
+        return f"{counted} So small a difference could still be chance: nothing is proved."
+    end = (
+        f"That is not more than ε = {pair.epsilon:g} yet, in so few releases."
+        if pair.mechanism in PUBLISHED
+        else f"It does not get above ε = {pair.epsilon:g}."
+    )
+    return f"{counted} That proves a loss of at least {size(look.bound)}. {end}"
