@@ -2,113 +2,76 @@
 
 import inspect
 
-import numpy as np
 import pytest
-from conftest import public_domain
 from faulty import FAULTS, right
-from transcripts import random_table
 
-from dpforest import (
-    BoostedForestClassifier,
-    FriedmanSchusterClassifier,
-    JagannathanForestClassifier,
-    MajorityLabelForestClassifier,
-    MultinomialForestClassifier,
-    RandomDecisionForestClassifier,
-    RandomForestExponentialClassifier,
-    RandomForestLaplaceClassifier,
-)
+from dpforest import MajorityLabelForestClassifier
 from dpforest.audit.recorder import Table
 from dpforest.audit.replay import replay
+from dpforest.audit.variants import (
+    EPSILON,
+    VARIANTS,
+    domain_of,
+    neighbours_of,
+    random_rows,
+    replay_variant,
+)
+from dpforest.privacy.ledger import NEIGHBOURS
 
-RELATIONS = ("add-remove", "replace-one")
-TWO, THREE = public_domain(None, 4, None, 3, n_classes=2), public_domain(None, 4, None, 3, n_classes=3)
-SMALL = {"max_depth": 2, "n_bins": 4}
-FORESTS = {
-    "labels, independent": (MajorityLabelForestClassifier, {"n_estimators": 3, "max_depth": 3}),
-    "labels, shared": (MajorityLabelForestClassifier, {"n_estimators": 3, "max_depth": 3, "partition": "shared"}),
-    "counts, shared": (RandomDecisionForestClassifier, {"n_estimators": 3, "max_depth": 3}),
-    "counts, independent": (RandomDecisionForestClassifier, {"n_estimators": 3, "partition": "independent"}),
-    "JPW": (JagannathanForestClassifier, {"n_estimators": 3}),
-    "RF-L": (RandomForestLaplaceClassifier, {"n_estimators": 3, "max_depth": 2}),
-    "RF-E": (RandomForestExponentialClassifier, {"n_estimators": 3, "max_depth": 2}),
-    "multinomial, independent": (MultinomialForestClassifier, {"n_estimators": 3, **SMALL}),
-    "multinomial, shared": (MultinomialForestClassifier, {"n_estimators": 3, "partition": "shared", **SMALL}),
-    "multinomial, normalised": (MultinomialForestClassifier, {"split_score": "normalised", **SMALL}),
-    "one tree": (FriedmanSchusterClassifier, SMALL),
-    "one tree, gini": (FriedmanSchusterClassifier, {"criterion": "gini", **SMALL}),
-    "boosted": (BoostedForestClassifier, {"n_estimators": 3, **SMALL}),
-    "boosted, noisy calibration": (BoostedForestClassifier, {"n_estimators": 3, "alpha": "noisy", **SMALL}),
-    "boosted, values": (BoostedForestClassifier, {"n_estimators": 3, "leaf": "range", "beta": "laplace", **SMALL}),
-}
+TWO = domain_of(2)
 
 
-def neighbours(domain, seed: int, relation: str, n: int = 40) -> tuple[Table, Table]:
-    """A table and its neighbour; a row put in the place of another is a new one, with draws of its own."""
-    row = 7 * seed % n
-    X, y = random_table(domain, n, seed)
-    without = X.drop(index=row), np.delete(y, row)
-    if relation == "add-remove":
-        return ((X, y), without) if seed % 2 else (without, (X, y))
-    other, label = random_table(domain, 1, 1_000 + seed)
-    replaced, labels = X.rename(index={row: n}), y.copy()
-    replaced.iloc[row], labels[row] = other.iloc[0], label[0]
-    return (X, y), (replaced, labels)
+def neighbours(seed: int, n: int) -> tuple[Table, Table]:
+    """A table and the same without a row."""
+    return neighbours_of(random_rows(n, 2, 3 * seed), random_rows(1, 2, 0), "add-remove", 7 * seed % n)
 
 
-@pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize("name", FORESTS)
+@pytest.mark.parametrize("relation", NEIGHBOURS)
+@pytest.mark.parametrize("name", VARIANTS)
 def test_certified_fits_show_nothing_and_lose_no_more_than_epsilon(name, relation):
-    """And the forests whose every answer is worth epsilon show that: the sum of losses is not empty."""
-    estimator, parameters = FORESTS[name]
-    losses = []
-    for seed in range(8):
-        domain = THREE if seed % 2 and not name.startswith("boosted") else TWO
-        before, after = neighbours(domain, seed, relation)
-        model = estimator(epsilon=0.8, domain=domain, neighbours=relation, **parameters)
-        independent = getattr(model, "partition", "shared") in (None, "independent")
-        found = replay(
-            lambda table, model=model: model.fit(*table).forest_, before, after, epsilon=0.8, neighbours=relation,
-            one_tree=independent,
-        )  # fmt: skip
-        assert found.findings == () and found.n_questions > 0
-        losses.append(found.loss)
-    assert max(losses) <= 0.8 * (1 + 1e-9)
-    if name in ("labels, independent", "counts, shared", "counts, independent", "JPW", "RF-L"):
-        assert max(losses) == pytest.approx(0.8)
+    """And forests whose every answer may cost ε show that: what is added up is not empty."""
+    replays = list(replay_variant(name, relation))
+    assert [str(f) for r in replays for f in r.findings] == []
+    assert all(r.n_questions > 0 for r in replays)
+    worst = max(r.loss for r in replays)
+    assert 0 < worst <= EPSILON * (1 + 1e-9)
+    if name in ("random decision", "random decision, independent", "JPW", "RF-L"):
+        assert worst == pytest.approx(EPSILON)
 
 
 def test_the_same_table_shows_no_loss():
-    before, _ = neighbours(TWO, 3, "add-remove")
-    for estimator, parameters in FORESTS.values():
+    table = random_rows(12, 2, 0)
+    for estimator, parameters in VARIANTS.values():
         model = estimator(domain=TWO, **parameters)
-        found = replay(lambda table, model=model: model.fit(*table).forest_, before, before, epsilon=1.0)
+        found = replay(lambda table, model=model: model.fit(*table).forest_, table, table, epsilon=1.0)
         assert found.findings == () and found.loss == 0
 
 
 def test_nothing_is_left_behind():
     """The door is as it was after a replay, and draws differ from one fit to the next."""
-    before, after = neighbours(TWO, 1, "add-remove")
+    before, after = neighbours(1, 30)
     model = MajorityLabelForestClassifier(domain=TWO, max_depth=4, n_estimators=20)
     replay(lambda table: model.fit(*table).forest_, before, after, epsilon=1.0)
     one, two = (model.fit(*before).forest_.labels for _ in range(2))
-    assert (one != two).any()  # 320 leaves, most of them empty: alike by chance in 2**-200
+    assert (one != two).any()  # hundreds of leaves, most of them empty: alike by chance in 2**-200
+
+
+def test_rows_in_place_of_others_are_new_rows():
+    table, changed = neighbours_of(random_rows(5, 2, 0), random_rows(1, 2, 1), "replace-one", 3)
+    assert changed[0].index.tolist() == [0, 1, 2, 5, 4] and len(changed[1]) == 5
+    assert table[0].drop(index=3).equals(changed[0].drop(index=5))
 
 
 def test_a_fit_that_is_right_shows_nothing():
     for seed in range(10):
-        found = replay(right, *neighbours(TWO, seed, "add-remove"), epsilon=1.0, one_tree=True)
+        found = replay(right, *neighbours(seed, 40), epsilon=1.0, one_tree=True)
         assert found.findings == () and found.loss == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f.__name__)
 def test_known_faults_are_reported_with_the_line(fault):
     """On a table of 20 rows and one of 19, in some of a few pairs at least; each line lies in the faulty function."""
-    found = [
-        f
-        for seed in range(20)
-        for f in replay(fault, *neighbours(TWO, seed, "add-remove", n=20), epsilon=1.0, one_tree=True).findings
-    ]
+    found = [f for seed in range(20) for f in replay(fault, *neighbours(seed, 20), epsilon=1.0, one_tree=True).findings]
     assert FAULTS[fault] <= {f.kind for f in found}
     source, first = inspect.getsourcelines(fault)
     own = [f for f in found if f.kind in FAULTS[fault] and f.line.startswith("tests/faulty.py:")]
@@ -125,6 +88,6 @@ def test_forests_that_read_the_domain_from_the_rows_are_caught():
 
     kinds = set()
     for seed in range(40):
-        before, after = neighbours(TWO, seed, "add-remove", n=12)
+        before, after = neighbours(seed, 12)
         kinds |= {f.kind for f in replay(fit, before, after, epsilon=1.0, one_tree=True).findings}
     assert kinds & {"release", "public"}

@@ -240,7 +240,7 @@ def test_floor_is_attained_by_permute_and_flip_and_crossed_by_the_published_rule
 
 
 def worst(mechanism, rate, n_classes, most, relation):
-    """Worst log-ratio over labels and neighbouring leaves; for replace-one of a row that changes its class in a leaf."""
+    """Worst log-ratio over labels and neighbouring leaves; under replace-one a row changes its class in a leaf."""
     before, after = neighbouring_leaves(n_classes, most, moved=relation == "replace-one", symmetric=True)
     return np.abs(log_law(mechanism, before, rate) - log_law(mechanism, after, rate)).max()
 

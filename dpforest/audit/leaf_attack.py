@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from dpforest.audit.black_box import lower_bound
+from dpforest.audit.events import lower_bound
 from dpforest.audit.exact import Change, LogLaw, leaf_law
 from dpforest.privacy import samplers, simulators
 from dpforest.privacy.laws import NOISY_COUNTS, PUBLISHED

@@ -25,6 +25,7 @@ from dpforest.trees import greedy_trees
 Table = tuple[pd.DataFrame, np.ndarray]
 _HOME: Final = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _DOOR: Final = (os.path.join(_HOME, "privacy"), os.path.join(_HOME, "audit"))
+_ROUTING: Final = os.path.join(_HOME, "trees", "routing.py")
 _UNNAMED: Final = ("<lambda>", "<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>")
 
 
@@ -34,7 +35,7 @@ class Finding:
 
     Parameters
     ----------
-    kind : {"branch", "question", "public", "sensitivity", "trees", "source", "release", "loss"}
+    kind : {"branch", "question", "public", "sensitivity", "trees", "parts", "source", "release", "loss"}
     line : str
         Where, as file:line.
     message : str
@@ -262,8 +263,8 @@ def place_of(file: str, line: int) -> str:
 def _traced(tape: Tape, fit: Callable) -> Iterator[None]:
     """Write down every step from a line to another, in the engine and in the file of `fit`, once a call.
 
-    Once a call, so that a loop over rows, which has one round more or less, makes no difference. The door itself is
-    left out: how long its samplers take depends on the rows.
+    Once a call, so that a loop over rows, which has one round more or less, makes no difference. Left out are the door
+    itself, as its samplers take their time, and routing, which reads rows in blocks and each by itself.
     """
     watched = (os.path.join(_HOME, "models"), os.path.join(_HOME, "trees"), fit.__code__.co_filename)
 
@@ -284,7 +285,7 @@ def _traced(tape: Tape, fit: Callable) -> Iterator[None]:
 
     def tracer(frame: FrameType, event: str, argument: object) -> Callable | None:
         file = frame.f_code.co_filename
-        if not file.startswith(watched) or frame.f_code.co_name in _UNNAMED:
+        if not file.startswith(watched) or file == _ROUTING or frame.f_code.co_name in _UNNAMED:
             return None
         return local(frame, set(), [frame.f_lineno])
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from dpforest.audit.recorder import Finding, Question, Table, Tape, place_of, record
-from dpforest.privacy.ledger import rows_changed
+from dpforest.privacy.ledger import ESTIMATION, STRUCTURE, rows_changed
 from dpforest.trees.forest import Forest
 
 _ROUNDING: Final = 1e-9
@@ -48,6 +48,7 @@ def replay(
     epsilon: float,
     neighbours: str = "add-remove",
     one_tree: bool = False,
+    threads: bool = False,
 ) -> Replay:
     """Record a fit on one table, replay it on a neighbour.
 
@@ -63,6 +64,8 @@ def replay(
     neighbours : {"add-remove", "replace-one"}
     one_tree : bool
         Each row should be in one tree only.
+    threads : bool
+        The fit takes several threads: lines of code come in any order, and only which ones run is compared.
 
     Returns
     -------
@@ -75,12 +78,13 @@ def replay(
     if not findings and len(asked) < len(first.questions):
         left = first.questions[len(asked)]
         findings.append(Finding("question", left.line, "this question is asked of one of the two tables only"))
-    findings += _branches(first, second)
+    findings += _branches(first, second, threads)
     changed = rows_changed(neighbours)
     for a, b in asked:
         findings += _moved_too_far(a, b, changed)
     if one_tree:
         findings += _trees_touched(asked, first, changed)
+        findings += _parts_touched(asked, first) if changed == 1 else []
     if not any(f.kind in ("question", "public") for f in findings):
         findings += _released(first, second)
     loss = max(sum(_loss(a, b) for a, b in asked), sum(_loss(b, a) for a, b in asked))
@@ -90,7 +94,11 @@ def replay(
     return Replay(tuple(findings), loss, len(first.questions))
 
 
-def _branches(before: Tape, after: Tape) -> list[Finding]:
+def _branches(before: Tape, after: Tape, threads: bool) -> list[Finding]:
+    if threads:
+        others = [s for s in (*before.steps, *after.steps) if (s in before.steps) != (s in after.steps)]
+        said = "this runs with one of the two tables only"
+        return [Finding("branch", place_of(file, line), said) for file, _, line in others[:1]]
     for a, b in zip(before.steps, after.steps, strict=False):
         if a != b:
             place = place_of(a[0], a[1] if a[:2] == b[:2] else a[2])
@@ -127,6 +135,19 @@ def _trees_touched(asked: list[tuple[Question, Question]], tape: Tape, changed: 
         return []
     line = list(touched.values())[changed]
     return [Finding("trees", line, f"one row touches {len(touched)} trees: {', '.join(map(str, sorted(touched)))}")]
+
+
+def _parts_touched(asked: list[tuple[Question, Question]], tape: Tape) -> list[Finding]:
+    """Where rows that choose splits and rows that decide leaves are disjoint parts, a row is in one of them."""
+    if not isinstance(tape.result, Forest):
+        return []
+    moved = [a for a, b in asked if not np.array_equal(a.private, b.private)]
+    disjoint = {STRUCTURE, ESTIMATION} <= {entry.part for entry in tape.result.ledger.entries}
+    if not disjoint or not {"choice", "labels"} <= {a.what for a in moved}:
+        return []
+    return [
+        Finding("parts", moved[-1].line, "one row chooses splits and decides leaves, which are said to be disjoint")
+    ]
 
 
 def _trees_of_leaves(result: Any, n_leaves: int) -> np.ndarray | None:

@@ -1,0 +1,259 @@
+"""Canaries: for each algorithm the smallest pairs of neighbouring tables on which its known weak points would show.
+
+The same pairs are for a mechanism as published, where they are to be caught, and for the certified one, where nothing
+may be found. Rows sit at two points, 0 and 1, of one attribute, which every test tells apart, unless a canary is about
+the tests themselves.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from dpforest.audit.black_box import TRIALS
+from dpforest.audit.fits import Data
+from dpforest.domain import Domain, Feature
+from dpforest.models.base import ForestClassifier
+from dpforest.models.baselines import (
+    JagannathanForestClassifier,
+    RandomForestExponentialClassifier,
+    RandomForestLaplaceClassifier,
+)
+from dpforest.models.boosted import BoostedForestClassifier
+from dpforest.models.friedman_schuster import FriedmanSchusterClassifier
+from dpforest.models.majority_label import MajorityLabelForestClassifier
+from dpforest.models.multinomial import MultinomialForestClassifier
+from dpforest.models.random_decision import RandomDecisionForestClassifier
+from dpforest.privacy.ledger import ADD_REMOVE
+
+ALGORITHMS: Final[dict[str, type[ForestClassifier]]] = {
+    "majority label": MajorityLabelForestClassifier,
+    "random decision": RandomDecisionForestClassifier,
+    "JPW": JagannathanForestClassifier,
+    "RF-L": RandomForestLaplaceClassifier,
+    "RF-E": RandomForestExponentialClassifier,
+    "multinomial": MultinomialForestClassifier,
+    "boosted": BoostedForestClassifier,
+    "Friedman-Schuster": FriedmanSchusterClassifier,
+}
+MODES: Final = ("certified", "as_published", "data-derived")
+MANY: Final = 20  # trees, where each of them may tell a little
+CLASSES: Final = 50  # the most there may be: the more losing labels, the more often one of them is drawn
+
+
+@dataclass(frozen=True, eq=False)
+class Canary:
+    """A pair of neighbouring tables and a forest to fit to them.
+
+    Parameters
+    ----------
+    name : str
+    target : str
+        The weak point that it is for, in a sentence.
+    estimator : ForestClassifier
+        Not fitted; with its parameters and its domain.
+    before, after : (X, y)
+    probes : array of shape (n, n_features)
+        Rows at which to ask for votes.
+    trials : int
+        Fits of either table that are enough to see it.
+    """
+
+    name: str
+    target: str
+    estimator: ForestClassifier
+    before: Data
+    after: Data
+    probes: np.ndarray
+    trials: int = TRIALS
+
+
+def canaries(name: str, mode: str, neighbours: str, epsilon: float) -> list[Canary]:
+    """All canaries of an algorithm.
+
+    Parameters
+    ----------
+    name : str
+        One of `ALGORITHMS`.
+    mode : {"certified", "as_published", "data-derived"}
+        The last is the certified mechanism without a public domain.
+    neighbours : {"add-remove", "replace-one"}
+    epsilon : float
+    """
+    if name not in ALGORITHMS or mode not in MODES:
+        raise ValueError(f"name={name!r}, mode={mode!r}: choose from {', '.join(ALGORITHMS)} and {', '.join(MODES)}")
+    if mode == "data-derived":
+        own: Iterator[_Pair] = iter([_BOUNDS])
+    elif name == "majority label":
+        own = _majority_label(neighbours, epsilon)
+    elif name == "RF-E":
+        own = _voting_leaf(neighbours, epsilon)
+    elif name in ("random decision", "JPW", "RF-L", "Friedman-Schuster"):
+        own = _counts(name)
+    else:
+        own = _multinomial(mode, epsilon) if name == "multinomial" else _boosted(mode)
+    out = []
+    for pair in own:
+        before, after = pair.tables(neighbours)
+        fixed = dict(_SMALL[name], epsilon=epsilon, neighbours=neighbours)
+        fixed |= {"mode": mode, "domain": _domain(pair)} if mode != "data-derived" else {}
+        estimator = ALGORITHMS[name](**fixed | pair.parameters)
+        probes = np.repeat([[0.0], [1.0]], pair.n_features, axis=1)
+        out.append(Canary(pair.name, pair.target, estimator, before, after, probes, pair.trials))
+    return out
+
+
+# One tree with one or two leaves, unless a canary says otherwise.
+_SMALL: Final[dict[str, dict[str, Any]]] = {
+    **{name: {"n_estimators": 1, "max_depth": 1} for name in ALGORITHMS},
+    "RF-L": {"n_estimators": 1, "max_depth": 0},  # as published, its leaves share what a tree may cost
+    "RF-E": {"n_estimators": 1, "max_depth": 0},
+    "multinomial": {"n_estimators": 1, "max_depth": 1, "n_bins": 2},
+    "boosted": {"n_estimators": 1, "max_depth": 1, "n_bins": 2, "n_bound": 64},
+    "Friedman-Schuster": {"max_depth": 1, "n_bins": 2},
+}
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """Rows that stay, one row that is added, and the one that it replaces under replace-one: (values, class) each."""
+
+    name: str
+    target: str
+    rows: list[tuple[Any, int]]
+    more: tuple[Any, int]
+    instead_of: tuple[Any, int]
+    parameters: dict[str, Any]
+    n_classes: int = 2
+    trials: int = TRIALS
+
+    def tables(self, neighbours: str) -> tuple[Data, Data]:
+        before = self.rows if neighbours == ADD_REMOVE else [*self.rows, self.instead_of]
+        return self._table(before), self._table([*self.rows, self.more])
+
+    def _table(self, rows: list[tuple[Any, int]]) -> Data:
+        X = np.array([np.atleast_1d(values) for values, _ in rows], float).reshape(len(rows), self.n_features)
+        return X, np.array([label for _, label in rows], int)
+
+    @property
+    def n_features(self) -> int:
+        return len(np.atleast_1d(self.more[0]))
+
+
+def _domain(pair: _Pair) -> Domain:
+    features = tuple(
+        Feature(f"x{i}", "numeric", 0.0, 1.0, source="documented", source_note="canaries.py")
+        for i in range(pair.n_features)
+    )
+    return Domain(features, tuple(range(pair.n_classes)), "y", "documented", "canaries.py")
+
+
+_BOUNDS: Final = _Pair(
+    "bounds read from the data", "Without a public domain, the range of an attribute is that of its rows.",
+    [(0.0, 0), (0.0, 1), (0.5, 0), (0.5, 1)], (1.0, 0), (0.5, 0), {},
+)  # fmt: skip
+
+
+def _majority_label(neighbours: str, epsilon: float) -> Iterator[_Pair]:
+    yield _Pair(
+        "a leaf that is nearly tied", "One row more decides who is on top.",
+        [(0.0, 0), (0.0, 1)] if neighbours == ADD_REMOVE else [(0.0, 0)], (0.0, 0), (0.0, 1), {},
+    )  # fmt: skip
+    lead = _lead(epsilon, CLASSES, wrong=0.1)
+    yield _Pair(
+        "a leaf at the violating gap", "With smooth sensitivity, the loss grows with the lead of the top label.",
+        [(0.0, 0)] * (lead - 1), (0.0, 0), (0.0, 1), {}, CLASSES,
+    )  # fmt: skip
+    if neighbours == ADD_REMOVE:
+        yield _Pair(
+            "the row that enlarges every block", "With equal blocks, n = kτ - 1 rows give trees k - 1 each, n = kτ k.",
+            [(0.0, 0)] * (lead * MANY - 1), (0.0, 0), (0.0, 1), {"n_estimators": MANY, "max_depth": 0}, CLASSES,
+        )  # fmt: skip
+
+
+def _lead(epsilon: float, n_classes: int, *, wrong: float) -> int:
+    """First lead at which smooth sensitivity, with exponent (ε/2) exp(jε), draws a wrong label this rarely."""
+    exponent = math.log((1 / wrong - 1) * (n_classes - 1))
+    return max(1, math.ceil(math.log(2 * exponent / epsilon) / epsilon))
+
+
+def _voting_leaf(neighbours: str, epsilon: float) -> Iterator[_Pair]:
+    for trees in (1, 3):
+        yield _Pair(
+            f"a clear leaf, {_trees(trees)}", "The exponential mechanism loses the more, the clearer the majority.",
+            [(0.0, 0)] * _clear(epsilon / trees), (0.0, 0), (0.0, 1), {"n_estimators": trees},
+        )  # fmt: skip
+
+
+def _counts(name: str) -> Iterator[_Pair]:
+    """Forests whose leaves have noisy counts."""
+    for trees in (1, 3) if name != "Friedman-Schuster" else (1,):
+        yield _Pair(
+            f"the first row of a leaf, {_trees(trees)}", "Noise in floating point has finer digits around 0 than 1.",
+            [], (0.0, 0), (0.0, 1), {"n_estimators": trees} if name != "Friedman-Schuster" else {},
+            trials=3 * TRIALS if name == "Friedman-Schuster" else TRIALS,  # whose leaves get a quarter of ε
+        )  # fmt: skip
+    if name == "random decision":
+        yield _Pair(
+            "rows shared out among trees", "A row is in one tree, drawn for it alone.",
+            [(0.0, 0)] * 4, (0.0, 0), (0.0, 1), {"n_estimators": 3, "partition": "independent"},
+        )  # fmt: skip
+    if name == "Friedman-Schuster":
+        yield _Pair(
+            "the row that decides a split", "Of two attributes, one more row makes the better one clear.",
+            [((0, 0), 0), ((1, 1), 1), ((0, 1), 0)], ((1, 0), 1), ((1, 0), 0), {},
+        )  # fmt: skip
+
+
+def _multinomial(mode: str, epsilon: float) -> Iterator[_Pair]:
+    alike = {"min_leaf": 1, "purity_stop": False}
+    yield _Pair(
+        "a value that nobody else has", "A split between values of the data is impossible without the row.",
+        [(0.0, 0), (0.0, 1)] * 3 + [(1.0, 0), (1.0, 1)] * 3, (0.4, 0), (1.0, 0), {"n_estimators": 3, **alike},
+    )  # fmt: skip
+    yield _Pair(
+        "the last row that a split needs", "Where 2 min_leaf rows are needed to decide leaves, one row is missing.",
+        [(0.0, 0), (0.0, 1), (1.0, 0)], (1.0, 1), (0.0, 1), {"stopping": "min_leaf", "n_estimators": 3, **alike},
+    )  # fmt: skip
+    if mode == "as_published":
+        yield _Pair(
+            "the only row of its class", "Where a branch ends at agreement, one row that disagrees makes it go on.",
+            [(0.0, 0), (1.0, 0)] * 4, (0.0, 1), (0.0, 0), {"min_leaf": 1, "n_estimators": 3},
+        )  # fmt: skip
+        return
+    yield _Pair(
+        "a row of a leaf's label", "Nearly all rows decide leaves.",
+        [(1.0, 1)] + [(0.0, 0)] * _clear(epsilon), (0.0, 0), (0.0, 1), {"partition_rate": 1 / 64},
+    )  # fmt: skip
+    yield _Pair(
+        "the row that decides a split", "Nearly all rows grow the tree, and two attributes are as good.",
+        [((0, 0), 0), ((1, 1), 1), ((0, 1), 0)], ((1, 0), 1), ((1, 0), 0), {"partition_rate": 64.0},
+    )  # fmt: skip
+
+
+def _boosted(mode: str) -> Iterator[_Pair]:
+    published = mode == "as_published"
+    yield _Pair(
+        "the coefficient of a tree", "An exact β_t shows in every leaf that noise has driven to its bound.",
+        [(0.0, 0), (1.0, 1)], (0.0, 1), (0.0, 0), {},
+    )  # fmt: skip
+    yield _Pair(
+        "objective calibration", "An exact α_t is 0 where the root is pure, and decides how splits are drawn.",
+        [((0, 0), 0)] * 8 + [((0, 1), 0)] * 8, ((0, 1), 1), ((0, 1), 0),
+        {"max_depth": 2, "alpha": "published" if published else "noisy", "beta": "laplace" if published else None},
+    )  # fmt: skip
+    yield _Pair(
+        "a leaf of one class", "One row of the other class changes the weights of the next tree.",
+        [(0.0, 0)] * 3, (0.0, 1), (1.0, 0), {"n_estimators": 2, "alpha": "published" if published else "carried"},
+    )  # fmt: skip
+
+
+def _clear(epsilon: float) -> int:
+    """A lead at which the exponential mechanism loses most of ε, and still draws the other label now and then."""
+    return max(1, round(1.5 / epsilon))
+
+
+def _trees(n: int) -> str:
+    return f"{n} trees" if n > 1 else "one tree"

@@ -1,0 +1,143 @@
+"""The samplers of a release against their laws: single draws, rare draws, joint draws, and the words behind them.
+
+A chi-square test of each, on entropy of the operating system. Together they raise a false alarm with a probability
+below 1e-6.
+"""
+
+import itertools
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+from scipy.stats import chisquare
+
+from dpforest.privacy import release, samplers, selection
+from dpforest.privacy.laws import log_law
+from dpforest.privacy.noisy_counts import discrete_laplace_pmf
+from dpforest.privacy.randomness import SecretSource
+
+FALSE_ALARM: Final = 1e-9  # of one test; there are fewer than 300
+DRAWS: Final = 100_000
+_LEAVES: Final = (([5, 3], "1/2"), ([0, 0], "1"), ([4, 4, 1], "2/3"), ([9, 8, 0, 2], "1/7"), ([0, 0, 0], "3"))
+_LEADS: Final = (4, 8, 12, 15)  # of a leaf with 50 classes, divided by the rate: exp(-15) is still seen
+_SCALES: Final = ("1/2", "4/3", "7", "60")
+_LAGS: Final = (1, 2, 3, 64, 1_000, 8_192)
+
+
+def check_draws() -> Iterator[str]:
+    """What is wrong with the samplers, in sentences; none if nothing was found."""
+    yield from _words()
+    tests = (_assignments, _noise, _choices, _labels, _neighbouring_cells, _rare_labels)
+    for what, p in itertools.chain.from_iterable(test() for test in tests):
+        if p < FALSE_ALARM:
+            yield f"{what}: draws do not follow the law (p = {p:.2g})"
+
+
+def fits(observed: np.ndarray, expected: np.ndarray) -> float:
+    """p-value of a chi-square test, outcomes that are expected fewer than 5 times put together.
+
+    Parameters
+    ----------
+    observed, expected : array (n_outcomes,)
+        Counts of the same total.
+
+    Returns
+    -------
+    float
+        0 where an impossible outcome occurred.
+    """
+    if observed[expected == 0].any():
+        return 0.0
+    rare = expected < 5
+    observed = np.append(observed[~rare], observed[rare].sum())
+    expected = np.append(expected[~rare], expected[rare].sum())
+    used = expected > 0
+    if used.sum() < 2:
+        return 1.0
+    return float(chisquare(observed[used], expected[used] * observed.sum() / expected[used].sum()).pvalue)
+
+
+def _labels() -> Iterator[tuple[str, float]]:
+    for name, draw in release.DRAW.items():
+        for leaf, rate in _LEAVES:
+            yield (
+                f"labels by {name} of a leaf {leaf} at rate {rate}",
+                _one_leaf(name, draw, leaf, Fraction(rate), DRAWS),
+            )
+
+
+def _rare_labels() -> Iterator[tuple[str, float]]:
+    """Labels far behind: rare, but as possible as the law says."""
+    for name, draw in release.DRAW.items():
+        for lead in _LEADS if name != "global-01" else (1,):
+            leaf, rate = [6 * lead] + [0] * 49, Fraction(1, 6) if name != "global-01" else Fraction(12)
+            p = _one_leaf(name, draw, leaf, rate, 10 * DRAWS, top_only=True)
+            yield f"rare labels by {name}, {6 * lead} rows behind at rate {rate}", p
+
+
+def _one_leaf(name: str, draw, leaf: list[int], rate: Fraction, n: int, *, top_only: bool = False) -> float:
+    drawn = draw(np.tile(leaf, (n, 1)), rate, SecretSource())
+    observed = np.bincount(drawn, minlength=len(leaf)).astype(float)
+    expected = n * np.exp(log_law(name, np.array([leaf]), float(rate)))[0]
+    if top_only:  # the losing labels are alike
+        observed = np.array([observed[0], observed[1:].sum()])
+        expected = np.array([expected[0], expected[1:].sum()])
+    return fits(observed, expected)
+
+
+def _noise() -> Iterator[tuple[str, float]]:
+    for text in _SCALES:
+        scale = Fraction(text)
+        reach = int(6 * scale) + 3
+        z = np.arange(-reach, reach + 1)
+        law = discrete_laplace_pmf(z, float(scale))
+        law[[0, -1]] += (1 - law.sum()) / 2
+        for count in (0, 1, 40):
+            noisy = samplers.draw_noisy_counts(np.full((DRAWS, 1), count), scale, SecretSource())
+            noise = np.clip(noisy[:, 0] - count, -reach, reach) + reach
+            observed = np.bincount(noise, minlength=len(z))
+            yield f"noise of scale {scale} on a count of {count}", fits(observed, DRAWS * law)
+
+
+def _choices() -> Iterator[tuple[str, float]]:
+    scores, allowed = np.array([40, 38, 0, 45, 39]), np.array([True, True, True, False, True])
+    for rate in (Fraction(1, 20), Fraction(1, 8)):
+        drawn = selection.draw_choices(np.tile(scores, (DRAWS, 1)), np.tile(allowed, (DRAWS, 1)), rate, SecretSource())
+        weight = np.where(allowed, np.exp(float(rate) * scores), 0)
+        observed = np.bincount(drawn, minlength=len(scores))
+        yield f"choices of splits at rate {rate}", fits(observed, DRAWS * weight / weight.sum())
+
+
+def _assignments() -> Iterator[tuple[str, float]]:
+    """All ways of sharing out a few rows are equally likely: each row by itself, whatever their number."""
+    for n_rows, n_trees in ((2, 2), (3, 2), (2, 3), (4, 3)):
+        drawn = [release.assign_rows(np.arange(n_rows), n_trees, SecretSource()) for _ in range(8_000)]
+        number = np.array(drawn) @ n_trees ** np.arange(n_rows)
+        observed = np.bincount(number, minlength=n_trees**n_rows)
+        expected = np.full(n_trees**n_rows, len(drawn) / n_trees**n_rows)
+        yield f"sharing out {n_rows} rows among {n_trees} trees", fits(observed, expected)
+
+
+def _neighbouring_cells() -> Iterator[tuple[str, float]]:
+    """Draws of one release do not depend on each other, near or far."""
+    zeros = np.zeros((DRAWS, 2), int)
+    labels = samplers.draw_permute_and_flip(zeros, Fraction(1), SecretSource())
+    noise = np.sign(samplers.draw_noisy_counts(zeros, Fraction(2), SecretSource())[:, 0]) + 1
+    for what, drawn, n_values in (("labels", labels, 2), ("noise", noise, 3)):
+        share = np.bincount(drawn, minlength=n_values) / len(drawn)
+        for lag in _LAGS:
+            first, second = drawn[:-lag].astype(int), drawn[lag:].astype(int)
+            observed = np.bincount(first * n_values + second, minlength=n_values**2)
+            expected = np.array([a * b for a, b in itertools.product(share, share)]) * len(first)
+            yield f"{what} of leaves {lag} apart", fits(observed, expected)
+
+
+def _words() -> list[str]:
+    """Of 100,000 words of 64 bits, two are alike with a probability of 3e-10."""
+    source = SecretSource()
+    words = np.concatenate([source.words(DRAWS // 4) for _ in range(4)])
+    if len(np.unique(words)) < len(words):
+        return ["the source of randomness gives the same words more than once"]
+    bits = np.unpackbits(words.view(np.uint8)).mean()
+    return [] if abs(bits - 0.5) < 0.5 * 7 / np.sqrt(64 * len(words)) else ["the bits of the source are not fair"]

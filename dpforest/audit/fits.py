@@ -1,0 +1,172 @@
+"""What many fits of one table let everybody see: a row of numbers for each fit."""
+
+import warnings
+import zlib
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+
+from dpforest.domain import PrivacyLeakWarning
+from dpforest.models.fitting import fit_forest
+from dpforest.models.greedy import GreedyClassifier, bin_rows
+from dpforest.models.random_structure import RandomStructureClassifier
+from dpforest.trees.forest import Forest
+from dpforest.trees.layout import LEAF
+
+PART: Final = 250  # fits between two reports of progress
+ABSENT: Final = -np.inf  # stands for a statistic that a forest does not have
+LOWEST_BIT: Final = "lowest bit of "  # and the name of the statistic
+
+Data = tuple[Any, Any]  # X and y
+Record = dict[str, Any]  # arrays, by what they hold
+Progress = Callable[[float], None]
+
+
+def statistics(forest: Forest, probes: np.ndarray | None = None) -> Record:
+    """What a forest lets everybody see, as arrays of numbers.
+
+    Parameters
+    ----------
+    forest : Forest
+        Released or not.
+    probes : array or None
+        Rows at which it is asked to vote; uint16 codes or raw values.
+    """
+    trees = forest.trees
+    tests = (
+        trees.kind.astype(np.int64) << 32 | (trees.feature.astype(np.int64) + 1) << 16 | np.maximum(trees.threshold, 0)
+    )
+    tests[trees.kind == LEAF] = -1
+    record: Record = {
+        "structure": zlib.crc32(tests.tobytes()),
+        "test of node": tests,
+        "size of tree": np.diff(trees.tree_start),
+        "certificate": zlib.crc32(repr(forest.certificate).encode()),
+    }
+    if forest.labels is not None:
+        record["label of leaf"] = forest.labels
+        record["leaves that say class"] = np.bincount(forest.labels, minlength=forest.domain.n_classes)
+    if forest.noisy_counts is not None:
+        record["count of leaf and class"] = forest.noisy_counts
+    if forest.leaf_values is not None:
+        record["value of leaf"] = forest.leaf_values
+        record["largest value in tree"] = np.maximum.reduceat(np.abs(forest.leaf_values), trees.leaf_start[:-1])
+    if probes is not None:
+        ask = forest.predict_codes if getattr(probes, "dtype", None) == np.uint16 else forest.predict_index
+        record["vote at probe"] = ask(probes)
+    if forest.domain.leaks():
+        record["bounds of feature"] = [(f.low or 0, f.high or 0, f.n_codes) for f in forest.domain.features]
+        record["number of classes"] = forest.domain.n_classes
+    return record
+
+
+def run_many(
+    target: Any, X: Any, y: Any, n: int, *, probes: Any = None, n_jobs: int = 1, on_progress: Progress | None = None
+) -> pd.DataFrame:
+    """Fit or release n times, each with fresh randomness; a row for each, a column for each statistic.
+
+    Parameters
+    ----------
+    target : estimator or callable
+        Anything whose ``fit(X, y)`` leaves a ``forest_``, or a function ``release(X, y)`` that returns numbers: an
+        array, or a dictionary of arrays.
+    probes : array or None
+        Rows at which forests are asked to vote.
+    n_jobs : int
+        Processes.
+    on_progress : callable or None
+        Called with the share that is done.
+    """
+    parts = [PART] * (n // PART) + ([n % PART] if n % PART else [])
+    work = (delayed(_run)(target, X, y, part, probes) for part in parts)
+    records: list[Record] = []
+    for own in Parallel(n_jobs=n_jobs, return_as="generator")(work):
+        records += own
+        if on_progress is not None:
+            on_progress(len(records) / n)
+    return as_table(records)
+
+
+def _run(target: Any, X: Any, y: Any, n: int, probes: Any) -> list[Record]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyLeakWarning)
+        release = releaser(target, X, y, probes)
+        return [release() for _ in range(n)]
+
+
+def releaser(target: Any, X: Any, y: Any, probes: Any = None) -> Callable[[], Record]:
+    """A function that fits and releases once. Where the domain is public, rows are encoded once for all fits."""
+    if not hasattr(target, "fit"):
+        return lambda: _as_record(target(X, y))
+    domain = getattr(target, "domain", None)
+    if domain is None or not isinstance(target, GreedyClassifier | RandomStructureClassifier):
+        return lambda: statistics(target.fit(X, y).forest_, probes)
+    codes, labels, ids = domain.encode(X), domain.encode_labels(y), np.arange(len(y), dtype=np.int64)
+    asked = None if probes is None else domain.encode(probes)
+    if isinstance(target, GreedyClassifier):
+        target.check(domain, len(labels))
+        rows = bin_rows(domain, codes, labels, ids, target.n_bins)
+        return lambda: statistics(target.fit_binned(domain, rows), asked)
+    plan = target.plan(domain, len(labels))
+    return lambda: statistics(
+        fit_forest(
+            plan, domain, codes, labels, epsilon=target._budget, structure_seed=target.structure_seed,
+            random_state=target.random_state, row_ids=ids, n_jobs=1, about={},
+        ),
+        asked,
+    )  # fmt: skip
+
+
+def _as_record(released: Any) -> Record:
+    return released if isinstance(released, dict) else {"value": released}
+
+
+def as_table(records: list[Record]) -> pd.DataFrame:
+    """Records side by side, float (n, number of statistics); what some lack is `ABSENT` there.
+
+    Where numbers have fractions, their lowest bit is a statistic of its own: the noise of a continuous law in floating
+    point leaves more of them around 0 than around 1 (Mironov 2012).
+    """
+    columns: dict[str, np.ndarray] = {}
+    for name in dict.fromkeys(name for record in records for name in record):
+        arrays = [np.asarray(record[name], float) if name in record else None for record in records]
+        shape = np.max([own.shape for own in arrays if own is not None], axis=0).astype(int)
+        block = np.full((len(records), *shape), ABSENT)
+        for i, own in enumerate(arrays):
+            if own is not None:
+                inside: tuple[Any, ...] = (i, *map(slice, own.shape))
+                block[inside] = own
+        for place in np.ndindex(*shape):
+            label = " " + ", ".join(map(str, place)) if place else ""
+            columns[name + label] = block[(slice(None), *place)]
+    fractions = {name: values for name, values in columns.items() if np.any(values != np.floor(values))}
+    return pd.DataFrame(columns | {LOWEST_BIT + name: lowest_bit(values) for name, values in fractions.items()})
+
+
+def column(table: pd.DataFrame, name: str) -> np.ndarray:
+    """A statistic of each fit, float (n,), also where no fit of the table has it.
+
+    It is the same for a fit whatever the others are: the bound rests on that.
+    """
+    if name in table:
+        return table[name].to_numpy()
+    if name.startswith(LOWEST_BIT):
+        return lowest_bit(column(table, name.removeprefix(LOWEST_BIT)))
+    return np.full(len(table), ABSENT)
+
+
+def lowest_bit(values: np.ndarray) -> np.ndarray:
+    """The exponent e of the lowest bit of each number, which is an odd multiple of 2**e; 0 and infinity are left alone.
+
+    Examples
+    --------
+    >>> lowest_bit(np.array([0.75, 6.0, -0.5]))
+    array([-2.,  1., -1.])
+    """
+    mantissa, exponent = np.frexp(np.where(np.isfinite(values), values, 0.0))
+    digits = np.abs(mantissa * 2.0**53).astype(np.int64)
+    bit = np.log2(np.maximum(digits & -digits, 1)) + exponent - 53
+    return np.where(digits > 0, bit, values)

@@ -1,0 +1,281 @@
+"""The audit of all that is shipped, as a table: what each forest claims, what it loses, what attacks could show."""
+
+import ast
+import hashlib
+import json
+import math
+import platform
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+from sklearn.base import clone
+
+from dpforest.audit.black_box import TRIALS, attack
+from dpforest.audit.canaries import ALGORITHMS, Canary, canaries
+from dpforest.audit.exact import leaf_law, worst_change
+from dpforest.audit.replay import replay
+from dpforest.audit.variants import shares_out
+from dpforest.domain import Domain
+from dpforest.models.random_structure import RandomStructureClassifier
+from dpforest.privacy.laws import NOISY_COUNTS
+from dpforest.privacy.ledger import NEIGHBOURS, rows_changed
+from dpforest.privacy.release import rate_for
+
+EPSILONS: Final = (0.1, 1.0, 4.0)
+MODES: Final = ("certified", "as_published")
+CONFIDENCE: Final = 1 - 1e-6  # of every bound: all rows of the table together still leave 0.9999
+_BEGIN: Final = "<!-- made by python -m dpforest.audit --write docs -->"
+_END: Final = "<!-- end of the audit -->"
+_HOME: Final = Path(__file__).parents[1]
+_AUDITED: Final = (
+    "audit",
+    "models",
+    "privacy",
+    "trees",
+    "losses.py",
+    "voting.py",
+    "domain.py",
+    "features.py",
+    "encoding.py",
+)
+_PACKAGES: Final = ("numpy", "numba", "scikit-learn", "scipy")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One forest at one ε.
+
+    Parameters
+    ----------
+    exact : float
+        Certified: the largest loss found by enumerating leaves, or by replaying fits (greedy forests). As published:
+        the loss that is known, infinite where there is no bound.
+    bound : float
+        What the black-box attack proved with confidence `CONFIDENCE`.
+    canary, event : str
+        The pair of tables and the event that prove it.
+    faults : tuple of str
+        What record and replay reported (certified forests).
+    """
+
+    algorithm: str
+    mode: str
+    neighbours: str
+    epsilon: float
+    exact: float
+    bound: float
+    canary: str
+    event: str
+    faults: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> str:
+        """In a word or two."""
+        if self.mode == "certified":
+            return "BROKEN" if max(self.exact, self.bound) > self.epsilon * (1 + 1e-9) or self.faults else "holds"
+        if self.bound > self.epsilon:
+            return "caught"
+        return "loses more, not caught" if self.exact > self.epsilon * (1 + 1e-9) else "nothing found"
+
+
+def audit(name: str, mode: str, neighbours: str, epsilon: float, *, trials: int) -> Row:
+    """Attack one forest from all sides.
+
+    Parameters
+    ----------
+    name : str
+        One of `canaries.ALGORITHMS`.
+    mode : {"certified", "as_published"}
+    neighbours : {"add-remove", "replace-one"}
+    epsilon : float
+    trials : int
+        Fits of either table, for each pair of tables; some canaries take more.
+    """
+    birds = canaries(name, mode, neighbours, epsilon)
+    exact, faults = 0.0, list[str]()
+    for bird in birds:
+        loss, found = _inside(bird, neighbours, epsilon) if mode == "certified" else (_known_loss(bird), [])
+        exact, faults = max(exact, loss), faults + found
+    bounds = [
+        attack(
+            clone(b.estimator),
+            b.before,
+            b.after,
+            confidence=CONFIDENCE,
+            probes=b.probes,
+            trials=trials * b.trials // TRIALS,
+        )
+        for b in birds
+    ]
+    best = int(np.argmax([b.epsilon for b in bounds]))
+    bound, bird = bounds[best], birds[best]
+    return Row(
+        name, mode, neighbours, epsilon, exact, bound.epsilon, bird.name, bound.event, tuple(dict.fromkeys(faults))
+    )
+
+
+def audit_all(
+    *, trials: int, n_jobs: int = 1, only: str = "", on_row: Callable[[Row], None] | None = None
+) -> list[Row]:
+    """Every algorithm in every mode under both relations at every ε of `EPSILONS`.
+
+    Parameters
+    ----------
+    only : str
+        Leave out algorithms whose name does not contain this.
+    on_row : function, optional
+        Called with each row as it is ready.
+    """
+    cells = (
+        delayed(audit)(name, mode, neighbours, epsilon, trials=trials)
+        for name in ALGORITHMS if only in name
+        for mode in MODES for neighbours in NEIGHBOURS for epsilon in EPSILONS
+    )  # fmt: skip
+    rows = []
+    for row in Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1)(cells):
+        rows.append(row)
+        if on_row is not None:
+            on_row(row)
+    return rows
+
+
+def _inside(bird: Canary, neighbours: str, epsilon: float) -> tuple[float, list[str]]:
+    """Largest loss by enumeration of leaves and by replay, and what replay reports."""
+    model, loss = bird.estimator, 0.0
+    if isinstance(model, RandomStructureClassifier):
+        loss = _enumerated(model, _domain(bird), len(bird.after[1]))
+    faults = list[str]()
+    for before, after in [(bird.before, bird.after), *_random_pairs(bird, neighbours)]:
+        found = replay(
+            lambda table: clone(model).fit(*table).forest_, _with_ids(before, neighbours, 0),
+            _with_ids(after, neighbours, 1), epsilon=epsilon, neighbours=neighbours, one_tree=shares_out(model),
+        )  # fmt: skip
+        loss, faults = max(loss, found.loss), faults + [str(f) for f in found.findings]
+    return loss, faults
+
+
+def _with_ids(data: tuple, neighbours: str, place: int) -> tuple[pd.DataFrame, np.ndarray]:
+    """Rows are the same in both tables but for the last one, which has an id of its own."""
+    X, y = data
+    ids = list(range(len(y)))
+    if rows_changed(neighbours) == 2 and place == 1:
+        ids[-1] = len(y)
+    return pd.DataFrame(X, index=np.array(ids, int), columns=[f"x{i}" for i in range(X.shape[1])]), y
+
+
+def _random_pairs(bird: Canary, neighbours: str, n_pairs: int = 3, n_rows: int = 30) -> Iterator[tuple]:
+    """Tables that mean nothing, one row more or other in the second."""
+    n_features, n_classes = bird.before[0].shape[1], _domain(bird).n_classes
+    for seed in range(n_pairs):
+        rng = np.random.default_rng(seed)
+        X, y = rng.integers(0, 2, (n_rows + 2, n_features)).astype(float), rng.integers(0, n_classes, n_rows + 2)
+        less = slice(n_rows) if rows_changed(neighbours) == 1 else slice(n_rows + 1)
+        more = np.r_[:n_rows, n_rows + 1]
+        yield (X[less], y[less]), (X[more], y[more])
+
+
+def _enumerated(model: RandomStructureClassifier, domain: Domain, n_rows: int) -> float:
+    """Worst loss over leaves with two and three classes, composed over leaves and trees."""
+    plan = model.plan(domain, n_rows)
+    epsilon = Fraction(str(model.epsilon)) / plan.leaf_shares
+    rate = float(
+        rate_for(plan.mechanism, epsilon, n_trees=plan.n_trees, partition=plan.partition, neighbours=model.neighbours)
+    )
+    trees = plan.n_trees if plan.partition == "shared" else 1
+    if plan.mechanism == NOISY_COUNTS:
+        return rate * rows_changed(model.neighbours) * trees  # one count of one leaf for each row changed
+    law = leaf_law(plan.mechanism, rate)
+    sizes = ((2, 30), (3, 8))
+    return trees * max(worst_change(law, k, most=n, neighbours=model.neighbours).loss for k, n in sizes)
+
+
+def _known_loss(bird: Canary) -> float:
+    certificate, _ = bird.estimator.preview(_domain(bird), len(bird.after[1]))
+    return certificate.true_epsilon
+
+
+def _domain(bird: Canary) -> Domain:
+    assert bird.estimator.domain is not None, "only forests with a public domain are in the table"
+    return bird.estimator.domain
+
+
+# ---------------------------------------------------------------- writing
+
+
+def written(rows: list[Row], trials: int) -> dict[str, Any]:
+    """The table as it is kept: rows, and what they depend on."""
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "versions": {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}},
+        "trials": trials,
+        "confidence": CONFIDENCE,
+        "fingerprint": fingerprint(),
+        "rows": [{**asdict(row), "verdict": row.verdict} for row in rows],
+    }
+
+
+def save(content: dict[str, Any], folder: Path) -> None:
+    """Write audit.json, and the table into PRIVACY.md, of the folder of documents."""
+    (folder / "audit.json").write_text(json.dumps(_finite(content), indent=1, ensure_ascii=False) + "\n")
+    page = folder / "PRIVACY.md"
+    before, rest = page.read_text().split(_BEGIN)
+    page.write_text(before + in_markdown(_finite(content)) + rest.split(_END)[1])
+
+
+def _finite(value: Any) -> Any:
+    """JSON knows no infinity."""
+    if isinstance(value, dict):
+        return {k: _finite(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(v) for v in value]
+    return "infinity" if isinstance(value, float) and math.isinf(value) else value
+
+
+def in_markdown(content: dict[str, Any]) -> str:
+    """A table for people: one line for an algorithm, mode and relation, a column for each ε."""
+    versions = ", ".join(f"{name} {number}" for name, number in content["versions"].items())
+    lines = [
+        _BEGIN,
+        f"Made on {content['date']} with {versions}; {content['trials']:,} fits of either table for each pair.",
+        "Each cell: loss that is known exactly / lower bound that the black-box attack proved.",
+        "",
+        "| algorithm | mode | neighbours | " + " | ".join(f"ε = {e:g}" for e in EPSILONS) + " | verdict |",
+        "| --- " * (4 + len(EPSILONS)) + "|",
+    ]
+    groups: dict[tuple, list[dict]] = {}
+    for row in content["rows"]:
+        groups.setdefault((row["algorithm"], row["mode"].replace("_", " "), row["neighbours"]), []).append(row)
+    for names, own in groups.items():
+        cells = [f"{_number(row['exact'])} / {_number(row['bound'])}" for row in own]
+        verdicts = list(dict.fromkeys(row["verdict"] for row in own))
+        lines.append("| " + " | ".join([*names, *cells, ", ".join(verdicts)]) + " |")
+    return "\n".join([*lines, _END])
+
+
+def _number(value: float | str) -> str:
+    return "∞" if value == "infinity" else f"{value:.3g}"
+
+
+def fingerprint() -> str:
+    """Of the code that the table speaks of, comments and docstrings left out: what makes a table stale."""
+    digest = hashlib.sha256()
+    for name in _AUDITED:
+        path = _HOME / name
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            tree = ast.parse(file.read_text())
+            for node in ast.walk(tree):
+                if (
+                    isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+                    and ast.get_docstring(node) is not None
+                ):
+                    node.body[:1] = [ast.Pass()]
+            digest.update(f"{file.relative_to(_HOME)}\n{ast.dump(tree)}\n".encode())
+    return digest.hexdigest()

@@ -1,0 +1,67 @@
+"""Split scores against their declared sensitivity: all small nodes, with one row more."""
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+
+from dpforest.domain import Domain, Feature
+from dpforest.trees.candidates import public_candidates
+from dpforest.trees.split_scores import COUNTED, UNIT, score_splits, sensitivity
+
+_X: Final = Feature("x", "numeric", 0.0, 1.0, source="documented", source_note="scores.py")
+_HALVES: Final = Domain((_X,), (0, 1), "y", "documented", "scores.py")
+_ROWS: Final = (1, 2, 3, 8, 33, 100)
+_ALPHAS: Final = (0, 1, 300, UNIT)
+_WEIGHTS: Final = (3, 500, UNIT)
+
+
+def check_scores() -> Iterator[str]:
+    """Sensitivities that are too small, in sentences; none if nothing was found."""
+    for what, width, declared in _widths():
+        if width > declared:
+            yield f"{what}: a row moves scores within {width / UNIT:.4g}, declared are {declared / UNIT:.4g}"
+
+
+def _widths() -> Iterator[tuple[str, int, int]]:
+    for criterion in COUNTED:
+        for n_rows in _ROWS:
+            for n_classes in (2, 3) if n_rows <= 33 else (2,):
+                tables = _tables(n_rows - 1, n_classes)
+                width = max(_width(tables, c, 1, criterion, UNIT) for c in range(n_classes))
+                what = f"{criterion}, {n_rows} rows of {n_classes} classes"
+                yield what, width, sensitivity(criterion, n_rows)
+    for n_rows in _ROWS:
+        for weight in _WEIGHTS:
+            tables = _weights((n_rows - 1) * weight)
+            for alpha in _ALPHAS:
+                width = max(_width(tables, c, u, "m-alpha", alpha) for c in (0, 1) for u in {1, weight // 2, weight})
+                what = f"m-alpha, α = {alpha / UNIT:.3g}, {n_rows} rows of weight {weight / UNIT:.3g} at most"
+                yield what, width, sensitivity("m-alpha", n_rows, alpha=alpha, weight=weight)
+
+
+def _width(tables: np.ndarray, label: int, weight: int, criterion: str, alpha: int) -> int:
+    """By how much a row that joins one of these children may move one candidate's score more than another's."""
+    more = tables.copy()
+    more[:, label] += weight
+    moved = _scores(more, criterion, alpha) - _scores(tables, criterion, alpha)
+    return int(moved.max()) - int(moved.min())
+
+
+def _scores(children: np.ndarray, criterion: str, alpha: int) -> np.ndarray:
+    """Score of the split that puts all rows of a node into its left child."""
+    histogram = np.stack([children, np.zeros_like(children)], axis=1)
+    return score_splits(histogram, public_candidates(_HALVES, 2), criterion, alpha)[:, 0]
+
+
+def _tables(most: int, n_classes: int) -> np.ndarray:
+    """Numbers of rows of each class, `most` rows in all at most."""
+    every = np.indices((most + 1,) * n_classes).reshape(n_classes, -1).T
+    return every[every.sum(axis=1) <= most].astype(np.int64)
+
+
+def _weights(most: int, n_steps: int = 160) -> np.ndarray:
+    """Class weights of up to `most` in all: small ones, large ones, and a grid between."""
+    values = np.unique(np.r_[0:8, np.linspace(0, most, n_steps).astype(int), np.maximum(most - np.arange(8), 0)])
+    every = np.array(np.meshgrid(values, values)).reshape(2, -1).T
+    return every[every.sum(axis=1) <= most].astype(np.int64)

@@ -1,0 +1,119 @@
+"""Every certified forest, in all settings that change what it asks, replayed on tables of every size and kind."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from dpforest.audit.recorder import Table
+from dpforest.audit.replay import Replay, replay
+from dpforest.domain import Domain, Feature
+from dpforest.models.base import ForestClassifier
+from dpforest.models.baselines import (
+    JagannathanForestClassifier,
+    RandomForestExponentialClassifier,
+    RandomForestLaplaceClassifier,
+)
+from dpforest.models.boosted import BoostedForestClassifier
+from dpforest.models.friedman_schuster import FriedmanSchusterClassifier
+from dpforest.models.majority_label import MajorityLabelForestClassifier
+from dpforest.models.multinomial import MultinomialForestClassifier
+from dpforest.models.random_decision import RandomDecisionForestClassifier
+from dpforest.privacy.laws import CERTIFIED
+from dpforest.privacy.ledger import rows_changed
+
+EPSILON: Final = 0.8
+SIZES: Final = (1, 2, 3, 5, 12, 40)
+_SMALL: Final = {"max_depth": 2, "n_bins": 4}
+_BOOST: Final = {"n_estimators": 3, "n_bound": 41, **_SMALL}
+_ENTROPY: Final = {"criterion": "entropy", "n_bound": 41, **_SMALL}
+_SHARED: Final = {"partition": "shared"}
+_THREE: Final[dict[str, Any]] = {"n_estimators": 3}
+VARIANTS: Final[dict[str, tuple[type[ForestClassifier], dict[str, Any]]]] = {
+    **{f"majority label, {m}": (MajorityLabelForestClassifier, {**_THREE, "leaf_mechanism": m}) for m in CERTIFIED},
+    "majority label, shared": (MajorityLabelForestClassifier, {**_THREE, **_SHARED}),
+    "majority label, two threads": (MajorityLabelForestClassifier, {**_THREE, "n_jobs": 2}),
+    "random decision": (RandomDecisionForestClassifier, _THREE),
+    "random decision, independent": (RandomDecisionForestClassifier, {**_THREE, "partition": "independent"}),
+    "JPW": (JagannathanForestClassifier, {**_THREE, "n_bound": 41}),
+    "RF-L": (RandomForestLaplaceClassifier, {**_THREE, "max_depth": 2}),
+    "RF-L, budget of the paper": (RandomForestLaplaceClassifier, {**_THREE, "max_depth": 2, "budget": "paper"}),
+    "RF-E": (RandomForestExponentialClassifier, {**_THREE, "max_depth": 2}),
+    "multinomial": (MultinomialForestClassifier, {**_THREE, **_SMALL}),
+    "multinomial, shared": (MultinomialForestClassifier, {**_THREE, **_SMALL, **_SHARED}),
+    "multinomial, normalised": (MultinomialForestClassifier, {**_THREE, **_SMALL, "split_score": "normalised"}),
+    "multinomial, few leaves' rows": (MultinomialForestClassifier, {**_THREE, **_SMALL, "partition_rate": 4.0}),
+    "Friedman-Schuster": (FriedmanSchusterClassifier, _SMALL),
+    "Friedman-Schuster, gini": (FriedmanSchusterClassifier, {"criterion": "gini", **_SMALL}),
+    "Friedman-Schuster, entropy": (FriedmanSchusterClassifier, _ENTROPY),
+    "boosted": (BoostedForestClassifier, _BOOST),
+    "boosted, α = 1": (BoostedForestClassifier, {**_BOOST, "alpha": 1.0}),
+    "boosted, α = 1, 0": (BoostedForestClassifier, {**_BOOST, "alpha": [1.0, 0.0]}),
+    "boosted, noisy calibration": (BoostedForestClassifier, {**_BOOST, "alpha": "noisy"}),
+    "boosted, carried calibration": (BoostedForestClassifier, {**_BOOST, "alpha": "carried"}),
+    "boosted, values": (BoostedForestClassifier, {**_BOOST, "leaf": "range", "beta": "laplace"}),
+    "boosted, folded": (BoostedForestClassifier, {**_BOOST, "leaf": "range", "beta": "folded"}),
+    "boosted, β = 1": (BoostedForestClassifier, {**_BOOST, "beta": "one"}),
+}
+
+
+def domain_of(n_classes: int) -> Domain:
+    """Attributes of every kind, missing cells treated in every way."""
+    note = {"source": "documented", "source_note": "variants.py"}
+    features = (
+        Feature("a", "numeric", 0.0, 1.0, **note),  # type: ignore[arg-type]
+        Feature("b", "categorical", categories=("p", "q", "r"), missing="own", **note),  # type: ignore[arg-type]
+        Feature("c", "numeric", 0.0, 1.0, missing="value", missing_value=0.25, **note),  # type: ignore[arg-type]
+        Feature("d", "categorical", categories=("p", "q"), missing="value", missing_value="q", **note),  # type: ignore[arg-type]
+    )
+    return Domain(features, tuple(range(n_classes)), "y", "documented", "variants.py")
+
+
+def random_rows(n: int, n_classes: int, seed: int) -> Table:
+    """Rows with few values, so that they meet in leaves, and cells missing; of every third seed, of one class."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {
+            "a": rng.choice([0.0, 0.3, 0.7, 1.0], n),
+            "b": rng.choice(np.array(["p", "q", "r", None], object), n),
+            "c": rng.choice([0.0, 0.5, 0.9, np.nan], n),
+            "d": rng.choice(np.array(["p", "q", None], object), n),
+        }
+    )
+    return X, np.zeros(n, int) if seed % 3 == 2 else rng.integers(0, n_classes, n)
+
+
+def neighbours_of(table: Table, other: Table, neighbours: str, row: int) -> tuple[Table, Table]:
+    """A table and its neighbour: without a row, or with a row of `other`, which gets an id of its own."""
+    X, y = table
+    if rows_changed(neighbours) == 1:
+        return table, (X.drop(index=row), np.delete(y, row))
+    replaced, labels = X.rename(index={row: len(y)}), y.copy()
+    replaced.iloc[row], labels[row] = other[0].iloc[0], other[1][0]
+    return table, (replaced, labels)
+
+
+def shares_out(model: ForestClassifier) -> bool:
+    """Whether each row is in one tree only."""
+    return getattr(model, "partition", "shared") in (None, "independent")
+
+
+def replay_variant(name: str, neighbours: str, *, sizes: tuple[int, ...] = SIZES) -> Iterator[Replay]:
+    """Replay one certified forest on pairs of tables of all sizes."""
+    kind, parameters = VARIANTS[name]
+    for seed, n in enumerate([*sizes, *sizes, *sizes]):
+        n_classes = 2 if kind is BoostedForestClassifier and seed % 6 else 2 + seed % 2
+        model = kind(epsilon=EPSILON, domain=domain_of(n_classes), neighbours=neighbours, **parameters)
+        pair = neighbours_of(
+            random_rows(n, n_classes, seed), random_rows(1, n_classes, 100 + seed), neighbours, seed % n
+        )
+        if seed % 2:
+            pair = pair[::-1]
+
+        def fit(table: Table, model: ForestClassifier = model):
+            return model.fit(*table).forest_
+
+        yield replay(
+            fit, *pair, epsilon=EPSILON, neighbours=neighbours, one_tree=shares_out(model), threads=model.n_jobs == 2
+        )

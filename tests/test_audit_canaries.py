@@ -1,0 +1,111 @@
+"""Canaries: what certified forests keep, and which forests as published are caught.
+
+Draws are fresh in every run. A certified forest is blamed with a probability of at most 1e-6 an assertion (`SURE`),
+whatever the search does. Where something is to be caught, trials are so many that it is missed more rarely than that.
+"""
+
+import numpy as np
+import pytest
+
+from dpforest.audit.black_box import Bound, attack
+from dpforest.audit.canaries import ALGORITHMS, Canary, canaries
+
+SURE = 1 - 1e-6
+RELATIONS = ("add-remove", "replace-one")
+BUDGETS = (0.1, 1.0, 4.0)
+
+
+def audit(canary: Canary, trials: int, confidence: float = SURE, *, votes: bool = True) -> Bound:
+    probes = canary.probes if votes else None
+    return attack(canary.estimator, canary.before, canary.after, trials=trials, confidence=confidence, probes=probes)
+
+
+def pick(name: str, mode: str, neighbours: str, epsilon: float, called: str) -> Canary:
+    return next(c for c in canaries(name, mode, neighbours, epsilon) if c.name.startswith(called))
+
+
+@pytest.mark.parametrize("neighbours", RELATIONS)
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_canaries_are_neighbours_and_certified_as_they_say(name, neighbours):
+    for mode in ("certified", "as_published"):
+        for canary in canaries(name, mode, neighbours, 1.0):
+            (X, y), (Z, z) = canary.before, canary.after
+            rows, others = np.c_[X, y], np.c_[Z, z]
+            if neighbours == "add-remove":
+                assert np.array_equal(rows, others[:-1]), canary.name
+            else:
+                assert np.array_equal(rows[:-1], others[:-1]) and not np.array_equal(rows[-1], others[-1]), canary.name
+            certificate = canary.estimator.fit(Z, z).certificate_
+            assert certificate.certified == (mode == "certified")
+            assert certificate.neighbours == neighbours
+
+
+@pytest.mark.parametrize("epsilon", BUDGETS)
+@pytest.mark.parametrize("neighbours", RELATIONS)
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_certified_forests_keep_their_promise(name, neighbours, epsilon):
+    """With few trials, as these are many; the bounds come near to ε in `test_the_attack_is_not_blind`."""
+    for canary in canaries(name, "certified", neighbours, epsilon)[: 9 if epsilon == 1.0 else 1]:
+        bound = audit(canary, 120, votes=epsilon == 1.0)
+        assert bound.epsilon <= epsilon, (canary.name, bound)
+
+
+@pytest.mark.parametrize(
+    "name, called",
+    [("majority label", "a leaf that is nearly tied"), ("random decision", "the first row of a leaf, one")],
+)
+def test_the_attack_is_not_blind(name, called):
+    """Permute-and-flip and discrete Laplace noise lose all of ε; the attack proves most of it."""
+    bound = audit(pick(name, "certified", "add-remove", 1.0, called), 6000, votes=False)
+    assert 0.5 <= bound.epsilon <= 1.0
+
+
+# Canary, and fits of either table at ε = 0.1, 1 and 4: rare events take many, and so does a bound above 4.
+CAUGHT = {
+    ("majority label", "add-remove"): ("the row that enlarges every block", 1500, 300, 1100),
+    ("majority label", "replace-one"): ("a leaf at the violating gap", 4000, 300, 1100),
+    ("multinomial", None): ("the last row that a split needs", 200, 300, 1300),
+    ("boosted", None): ("the coefficient of a tree", 200, 300, 1200),
+    ("random decision", None): ("the first row of a leaf, one", 2500, 600, 1800),
+    ("JPW", None): ("the first row of a leaf, one", 2500, 600, 1800),
+    ("RF-L", None): ("the first row of a leaf, one", 2500, 600, 1800),
+    ("Friedman-Schuster", None): ("the first row of a leaf", 9000, 1200, 3500),
+}
+
+
+@pytest.mark.parametrize("epsilon", BUDGETS)
+@pytest.mark.parametrize("neighbours", RELATIONS)
+@pytest.mark.parametrize("name", [name for name in ALGORITHMS if name != "RF-E"])
+def test_forests_as_published_are_caught(name, neighbours, epsilon):
+    called, *trials = CAUGHT.get((name, None)) or CAUGHT[name, neighbours]
+    canary = pick(name, "as_published", neighbours, epsilon, called)
+    if (name, neighbours, epsilon) == ("Friedman-Schuster", "replace-one", 0.1):
+        pytest.skip("its noise is the same under both relations, and this takes seconds")
+    bound = audit(canary, trials[BUDGETS.index(epsilon)], 0.99, votes=False)
+    assert bound.epsilon > epsilon, bound
+
+
+@pytest.mark.parametrize("epsilon", BUDGETS)
+@pytest.mark.parametrize("neighbours", RELATIONS)
+def test_rf_e_as_published_loses_no_more_than_its_certificate_says(neighbours, epsilon):
+    """Labels by the exponential mechanism at ε/2 a row: no value with low digits leaves."""
+    for canary in canaries("RF-E", "as_published", neighbours, epsilon):
+        true_loss = canary.estimator.fit(*canary.after).certificate_.true_epsilon
+        assert audit(canary, 150).epsilon <= true_loss <= epsilon
+
+
+@pytest.mark.parametrize("called", ["a value that nobody else has", "the only row of its class"])
+def test_values_of_the_data_and_counts_that_stop_branches_show(called):
+    assert audit(pick("multinomial", "as_published", "add-remove", 1.0, called), 400, 0.999).epsilon > 1.0
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_bounds_read_from_the_data_show(name):
+    (canary,) = canaries(name, "data-derived", "add-remove", 1.0)
+    bound = audit(canary, 180)
+    assert bound.epsilon > 1.0 and bound.trials[0] in bound.hits
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(ValueError, match="choose from majority label"):
+        canaries("forest", "certified", "add-remove", 1.0)

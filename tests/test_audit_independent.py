@@ -1,0 +1,49 @@
+"""Our bounds against those of somebody else's auditor: privacy-estimates, of Zanella-Béguelin et al. (2022).
+
+It turns the hits of an attack into a lower bound on ε as we do (Clopper and Pearson), and in two Bayesian ways.
+"""
+
+import numpy as np
+import pytest
+from privacy_estimates import AttackResults, compute_eps_lo
+
+from dpforest.audit.black_box import attack
+from dpforest.audit.canaries import canaries
+from dpforest.audit.events import lower_bound
+
+HITS = [
+    (0, 500, 1_000),
+    (120, 300, 4_000),
+    (1_000, 2_600, 4_000),
+    (3, 40, 4_000),
+    (0, 4_000, 4_000),
+    (2_000, 2_000, 4_000),
+]
+
+
+def theirs(before: int, after: int, trials: int, alpha: float, method: str = "beta") -> float:
+    results = AttackResults(FN=trials - after, FP=before, TN=trials - before, TP=after)
+    return compute_eps_lo(count=results, delta=0.0, alpha=alpha, method=method)
+
+
+@pytest.mark.parametrize("hits", HITS)
+def test_the_same_intervals_give_the_same_bound(hits):
+    """They try the event in one direction and its complement; we leave room for both directions: half their alpha."""
+    for alpha in (0.05, 1e-3, 1e-6):
+        assert float(lower_bound(*hits, alpha=2 * alpha)) == pytest.approx(max(theirs(*hits, alpha), 0), abs=1e-9)
+        assert float(lower_bound(*hits, alpha=alpha)) <= max(theirs(*hits, alpha), 0)
+
+
+@pytest.mark.filterwarnings("ignore")  # of their numerical integration
+def test_both_auditors_say_the_same_of_a_forest():
+    """The published forest breaks its claim and the certified one keeps it, whoever looks at the hits.
+
+    Both bounds are above ε of a forest that keeps its promise with a probability below 1e-6.
+    """
+    for mode, broken in (("as_published", True), ("certified", False)):
+        canary = next(c for c in canaries("majority label", mode, "add-remove", 1.0) if "block" in c.name)
+        found = attack(canary.estimator, canary.before, canary.after, trials=2_000, confidence=1 - 1e-6)
+        hits = sorted(found.hits)
+        own = [found.epsilon, theirs(*hits, found.trials[0], 1e-6), theirs(*hits, found.trials[0], 1e-6, "jeffreys")]
+        assert all(bound > 1.0 for bound in own) if broken else all(bound <= 1.0 for bound in own)
+        assert np.isfinite(own).all()

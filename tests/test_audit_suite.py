@@ -1,0 +1,30 @@
+"""The auditors themselves: nothing is said against sound code, and mistakes that were put into it are found.
+
+Both batches of mistakes were written without knowledge of the auditors. Of the first twelve six were found at first,
+which led to checks of samplers, of sensitivities, and of more kinds of tables. Of the ten of the second batch nine were
+found; the tenth led to fits with two threads. Now all are.
+"""
+
+import warnings
+
+import pytest
+from mutants import MUTANTS, mutated
+from mutants_second import SECOND
+
+from dpforest.audit.draws import check_draws
+from dpforest.audit.scores import check_scores
+from dpforest.audit.suite import suspicions
+
+
+def test_samplers_and_sensitivities_are_sound():
+    """False alarm: below 1e-6 (see `draws`)."""
+    assert list(check_draws()) == []
+    assert list(check_scores()) == []
+
+
+@pytest.mark.parametrize("mutant", [*MUTANTS, *SECOND], ids=lambda m: m.name)
+def test_mistakes_are_found(mutant):
+    with mutated(mutant), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a wrong bit may overflow
+        found = next(suspicions(mutant.forests), None)
+    assert found is not None, mutant.why
