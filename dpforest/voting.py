@@ -13,7 +13,7 @@ NEGATIVE_RULES = ("clamp", "paper")
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
-def leaf_shares(counts: np.ndarray, negative_rule: str, seed: int) -> np.ndarray:
+def leaf_shares(counts: np.ndarray, negative_rule: str, seed: int, *, leaves: np.ndarray | None = None) -> np.ndarray:
     """Share of each class in each leaf, from counts that may be noisy (Bojarski et al., Algorithm 2, step 3).
 
     Parameters
@@ -23,6 +23,8 @@ def leaf_shares(counts: np.ndarray, negative_rule: str, seed: int) -> np.ndarray
         Negative counts become 0, or any negative count discards the leaf as the paper does.
     seed : int
         Public. A leaf that says nothing (discarded, or all zero) gets shares drawn uniformly once and for all.
+    leaves : int array of shape (n_leaves,), optional
+        Numbers of the leaves, by which these draws are keyed; 0..n_leaves-1 if not given.
 
     Returns
     -------
@@ -32,7 +34,8 @@ def leaf_shares(counts: np.ndarray, negative_rule: str, seed: int) -> np.ndarray
     silent = known.sum(axis=1) == 0
     if negative_rule == "paper":
         silent |= (counts < 0).any(axis=1)
-    cells = np.arange(counts.size, dtype=np.uint64).reshape(counts.shape)[silent]
+    numbers = np.arange(len(counts)) if leaves is None else leaves
+    cells = (numbers[silent, None] * counts.shape[1] + np.arange(counts.shape[1])).astype(np.uint64)
     known[silent] = -np.log1p(-uniform(seed, cells))  # exponentials: uniform on the simplex, U[0, 1] for two classes
     return known / known.sum(axis=1, keepdims=True)
 

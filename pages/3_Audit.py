@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from ui import audit_attack, audit_controls, audit_parts
+from ui import audit_attack, audit_controls, audit_parts, audit_table
 from ui.audit_words import RULES, story
 from ui.page import badge, open_page
 from ui.warm_up import warm_up
@@ -42,3 +42,5 @@ with st.container(horizontal=True, vertical_alignment="bottom", horizontal_align
 pair = audit_parts.pair_of(audit, which)
 audit_parts.pair_tables(audit, pair)
 audit_attack.show(audit, which, pair)
+st.divider()
+audit_table.show(audit.neighbours)

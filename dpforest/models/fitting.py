@@ -111,17 +111,20 @@ def _release(plan: Plan, counts: np.ndarray, epsilon: Fraction, ledger: Ledger, 
     return values
 
 
-def simulate_values(plan: Plan, counts: np.ndarray, epsilon: Fraction, seed: int) -> np.ndarray:
+def simulate_values(
+    plan: Plan, counts: np.ndarray, epsilon: Fraction, seed: int, *, leaves: np.ndarray | None = None
+) -> np.ndarray:
     """What a release from these counts may look like: labels (n_leaves,) or counts (n_leaves, n_classes).
 
     Drawn in floating point from a seed. For the published mechanisms this is all there is; for the certified ones it
-    is a picture of the release, whose own noise comes from exact samplers.
+    is a picture of the release, whose own noise comes from exact samplers. Where `counts` are those of some leaves
+    only, `leaves` are their numbers.
     """
     if plan.mechanism == "discrete-laplace":
-        return simulators.simulate_noisy_counts(counts, 1 / plan.leaf_rate(epsilon), seed)
+        return simulators.simulate_noisy_counts(counts, 1 / plan.leaf_rate(epsilon), seed, leaves=leaves)
     if plan.mechanism == "continuous-laplace":
-        return simulators.simulate_laplace(counts, 1 / plan.leaf_rate(epsilon), seed)
-    return simulators.simulate_labels(counts, plan.mechanism, plan.leaf_rate(epsilon), seed)
+        return simulators.simulate_laplace(counts, 1 / plan.leaf_rate(epsilon), seed, leaves=leaves)
+    return simulators.simulate_labels(counts, plan.mechanism, plan.leaf_rate(epsilon), seed, leaves=leaves)
 
 
 def _demo(source: SecretSource | DemoSource) -> DemoSource:

@@ -92,10 +92,14 @@ class Plan:
         return float(rate)
 
 
-def true_labels(counts: np.ndarray, seed: int) -> np.ndarray:
-    """Most frequent class of each leaf, uint8 (n_leaves,): the non-private twin. An empty leaf draws from the seed."""
+def true_labels(counts: np.ndarray, seed: int, *, leaves: np.ndarray | None = None) -> np.ndarray:
+    """Most frequent class of each leaf, uint8 (n_leaves,): the non-private twin. An empty leaf draws from the seed.
+
+    Where `counts` are those of some leaves only, `leaves` are their numbers.
+    """
     labels = counts.argmax(axis=1).astype(np.uint8)
     empty = counts.sum(axis=1) == 0
-    draws = uniform(seed, np.flatnonzero(empty).astype(np.uint64))
+    numbers = np.flatnonzero(empty) if leaves is None else leaves[empty]
+    draws = uniform(seed, numbers.astype(np.uint64))
     labels[empty] = (draws * counts.shape[1]).astype(np.uint8)
     return labels

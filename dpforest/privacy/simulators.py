@@ -24,7 +24,9 @@ _LOW: Final = np.uint64(0xFFFFFFFF)
 _UNIT: Final = 2.0**-53
 
 
-def simulate_labels(counts: np.ndarray, mechanism: str, rate: float, seed: int) -> np.ndarray:
+def simulate_labels(
+    counts: np.ndarray, mechanism: str, rate: float, seed: int, *, leaves: np.ndarray | None = None
+) -> np.ndarray:
     """One label a leaf, as the mechanism would draw it.
 
     Parameters
@@ -35,6 +37,8 @@ def simulate_labels(counts: np.ndarray, mechanism: str, rate: float, seed: int) 
     rate : float
         κ for the certified ones; for the published ones the ε that each tree is given.
     seed : int
+    leaves : int array (L,), optional
+        Numbers of the leaves, by which their draws are keyed; 0..L-1 if not given.
 
     Returns
     -------
@@ -44,25 +48,36 @@ def simulate_labels(counts: np.ndarray, mechanism: str, rate: float, seed: int) 
     out = np.empty(len(counts), np.uint8)
     with np.errstate(over="ignore"):
         kernel = _two_classes if counts.shape[1] == 2 else _many_classes
-        kernel(counts, _MODES[mechanism], float(rate), stream_state(seed, LABELS), out)
+        kernel(counts, _MODES[mechanism], float(rate), stream_state(seed, LABELS), _keys(len(counts), leaves), out)
     return out
 
 
-def simulate_noisy_counts(counts: np.ndarray, scale: float, seed: int, *, key: int = 0) -> np.ndarray:
+def _keys(n: int, numbers: np.ndarray | None, each: int = 1) -> np.ndarray:
+    """Keys of the draws of n things, `each` for every numbered one, uint64 (n,)."""
+    if numbers is None:
+        return np.arange(n, dtype=np.uint64)
+    return (np.asarray(numbers, np.uint64)[:, None] * _U(each) + np.arange(each, dtype=np.uint64)).reshape(n)
+
+
+def simulate_noisy_counts(
+    counts: np.ndarray, scale: float, seed: int, *, key: int = 0, leaves: np.ndarray | None = None
+) -> np.ndarray:
     """counts plus discrete Laplace noise of this scale, int64 of the same shape; `key` names the table of a tree."""
     counts = np.ascontiguousarray(counts, np.int64)
     out = np.empty(counts.size, np.int64)
     with np.errstate(over="ignore"):
-        _discrete(counts.reshape(counts.size), float(scale), stream_state(seed, COUNTS + (key << 8)), out)
+        keys = _keys(counts.size, leaves, counts.shape[1])
+        _discrete(counts.reshape(counts.size), float(scale), stream_state(seed, COUNTS + (key << 8)), keys, out)
     return out.reshape(counts.shape)
 
 
-def simulate_laplace(counts: np.ndarray, scale: float, seed: int) -> np.ndarray:
+def simulate_laplace(counts: np.ndarray, scale: float, seed: int, *, leaves: np.ndarray | None = None) -> np.ndarray:
     """counts plus continuous Laplace noise of this scale (Bojarski et al., algorithm 2), float64 of the same shape."""
     counts = np.ascontiguousarray(counts, np.int64)
     out = np.empty(counts.size, np.float64)
     with np.errstate(over="ignore"):
-        _continuous(counts.reshape(counts.size), float(scale), stream_state(seed, COUNTS), out)
+        keys = _keys(counts.size, leaves, counts.shape[1])
+        _continuous(counts.reshape(counts.size), float(scale), stream_state(seed, COUNTS), keys, out)
     return out.reshape(counts.shape)
 
 
@@ -82,7 +97,7 @@ def exponent(mode, rate, gap):
 
 
 @njit(nogil=True, cache=True)
-def _two_classes(counts, mode, rate, state, out):
+def _two_classes(counts, mode, rate, state, keys, out):
     for leaf in range(counts.shape[0]):
         lead = counts[leaf, 1] - counts[leaf, 0]
         top, gap = (1, lead) if lead > 0 else (0, -lead)
@@ -94,14 +109,14 @@ def _two_classes(counts, mode, rate, state, out):
             flip = 1.0 / (1.0 + np.exp(min(rate * gap, 700.0)))
         else:
             flip = 1.0 / (1.0 + np.exp(min(exponent(mode, rate, gap), 700.0)))
-        out[leaf] = top ^ (_unit(word_at(state, _U(leaf))) < flip)
+        out[leaf] = top ^ (_unit(word_at(state, keys[leaf])) < flip)
 
 
 @njit(nogil=True, cache=True)
-def _many_classes(counts, mode, rate, state, out):
+def _many_classes(counts, mode, rate, state, keys, out):
     n, k = counts.shape
     for leaf in range(n):
-        word = word_at(state, _U(leaf))
+        word = word_at(state, keys[leaf])
         first = counts[leaf].max()
         if first == 0:  # every mechanism is uniform on an empty leaf
             out[leaf] = ((word & _LOW) * _U(k)) >> _S32
@@ -135,12 +150,12 @@ def _many_classes(counts, mode, rate, state, out):
 
 
 @njit(nogil=True, cache=True)
-def _discrete(counts, scale, state, out):
+def _discrete(counts, scale, state, keys, out):
     """By inversion: 0 with its own probability, otherwise a sign and 1 + a geometric number."""
     q = np.exp(-1.0 / scale)
     zero = -np.expm1(-1.0 / scale) / (1.0 + q)
     for i in range(counts.size):
-        word = word_at(state, _U(i))
+        word = word_at(state, keys[i])
         u = _unit(word)
         if u < zero:
             out[i] = counts[i]
@@ -150,8 +165,8 @@ def _discrete(counts, scale, state, out):
 
 
 @njit(nogil=True, cache=True)
-def _continuous(counts, scale, state, out):
+def _continuous(counts, scale, state, keys, out):
     for i in range(counts.size):
-        word = word_at(state, _U(i))
+        word = word_at(state, keys[i])
         size = -scale * np.log(_unit(word))
         out[i] = counts[i] + (size if word & _U(1) else -size)

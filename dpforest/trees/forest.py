@@ -94,6 +94,10 @@ class Forest:
         """Index in ``domain.classes`` predicted for each row, int64 (n,)."""
         return self._predict(as_values(X), n_jobs)
 
+    def shares_of_codes(self, codes: np.ndarray) -> np.ndarray:
+        """`class_shares` of rows that are encoded already, uint16 (n, n_features)."""
+        return self._shares(self._scores()(codes))
+
     def predict_codes(self, codes: np.ndarray, *, n_jobs: int = 1) -> np.ndarray:
         """The same for rows that are encoded already, uint16 (n, n_features)."""
         return self._predict(codes, n_jobs)

@@ -1,0 +1,119 @@
+"""How good predictions are: from shares of classes, or at once for many budgets from how many trees voted for a class.
+
+A forest's share of a class is read as its probability. Vote shares of 0 and 1 are moved by half a vote before the
+logarithm is taken, or a single row could make the log-loss infinite.
+"""
+
+from typing import Final
+
+import numpy as np
+from scipy.stats import rankdata
+
+METRICS: Final = ("accuracy", "balanced_accuracy", "auc", "f1", "log_loss", "calibration")
+_BINS: Final = 10  # of the calibration error
+
+
+def from_votes(votes: np.ndarray, positive: int = 1) -> dict[str, np.ndarray]:
+    """Metrics of two classes from a histogram of votes.
+
+    Parameters
+    ----------
+    votes : int array of shape (..., n_trees + 1, 2)
+        Rows of either class for which v of the trees vote for the second class, v = 0..n_trees.
+    positive : {0, 1}
+        Class that F1 is about.
+
+    Returns
+    -------
+    dict of float arrays of shape (...)
+        `METRICS`. Classes that do not occur give NaN where a metric needs them.
+
+    Examples
+    --------
+    >>> found = from_votes(np.array([[3, 1], [0, 1], [1, 4]]))
+    >>> round(float(found["accuracy"]), 2), round(float(found["auc"]), 3)
+    (0.7, 0.771)
+    """
+    votes = np.asarray(votes, float)
+    n_trees = votes.shape[-2] - 1
+    v = np.arange(n_trees + 1)
+    says_second = 2 * v > n_trees  # the class listed first wins ties
+    n = votes.sum(axis=-2)
+    right = np.stack([votes[..., ~says_second, 0].sum(axis=-1), votes[..., says_second, 1].sum(axis=-1)], axis=-1)
+    hit = right[..., positive]
+    wrong = n.sum(axis=-1) - right.sum(axis=-1)
+    share = np.clip(v / max(n_trees, 1), 0.5 / max(n_trees, 1), 1 - 0.5 / max(n_trees, 1))
+    loss = -(votes[..., 0] * np.log1p(-share) + votes[..., 1] * np.log(share)).sum(axis=-1)
+    below = np.cumsum(votes[..., 0], axis=-1) - votes[..., 0] / 2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return {
+            "accuracy": right.sum(axis=-1) / n.sum(axis=-1),
+            "balanced_accuracy": np.nanmean(right / n, axis=-1),
+            "auc": (votes[..., 1] * below).sum(axis=-1) / (n[..., 0] * n[..., 1]),
+            "f1": 2 * hit / (2 * hit + wrong),
+            "log_loss": loss / n.sum(axis=-1),
+            "calibration": _vote_calibration(votes, v / max(n_trees, 1), says_second),
+        }
+
+
+def _vote_calibration(votes: np.ndarray, share: np.ndarray, says_second: np.ndarray) -> np.ndarray:
+    sure = np.where(says_second, share, 1 - share)
+    right = np.where(says_second, votes[..., 1], votes[..., 0])
+    rows = votes.sum(axis=-1)
+    which = np.minimum((sure * _BINS).astype(int), _BINS - 1)
+    gap = np.zeros(rows.shape[:-1])
+    for b in np.unique(which):
+        own = which == b
+        gap += np.abs(right[..., own].sum(axis=-1) - (rows[..., own] * sure[own]).sum(axis=-1))
+    return gap / rows.sum(axis=-1)
+
+
+def from_shares(
+    shares: np.ndarray, y: np.ndarray, predicted: np.ndarray, *, positive: int = 1, step: float = 1e-6
+) -> dict[str, float]:
+    """Metrics from shares of classes.
+
+    Parameters
+    ----------
+    shares : float array of shape (n, n_classes)
+        Rows sum to 1.
+    y, predicted : int array of shape (n,)
+    positive : int
+        With two classes, the one that F1 is about; with more, F1 and AUC are means over classes (one against the rest).
+    step : float
+        Shares are kept this far from 0 and 1 before the logarithm: half a vote, where they are votes.
+
+    Returns
+    -------
+    dict of float
+        `METRICS`.
+    """
+    n_classes = shares.shape[1]
+    n = np.bincount(y, minlength=n_classes)
+    right = predicted == y
+    per_class = np.bincount(y, weights=right, minlength=n_classes)
+    asked = np.bincount(predicted, minlength=n_classes)
+    present = np.flatnonzero(n)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        f1 = 2 * per_class / (n + asked)
+    classes = [1] if n_classes == 2 else [k for k in present if n[k] < len(y)]
+    sure = shares[np.arange(len(y)), predicted]
+    which = np.minimum((sure * _BINS).astype(int), _BINS - 1)
+    gaps = np.bincount(which, weights=right - sure, minlength=_BINS)
+    return {
+        "accuracy": float(right.mean()),
+        "balanced_accuracy": float((per_class[present] / n[present]).mean()),
+        "auc": float(np.mean([auc(shares[:, k], y == k) for k in classes])) if classes else float("nan"),
+        "f1": float(f1[positive] if n_classes == 2 else f1[present].mean()),
+        "log_loss": float(-np.log(np.clip(shares[np.arange(len(y)), y], step, 1 - step)).mean()),
+        "calibration": float(np.abs(gaps).sum() / len(y)),
+    }
+
+
+def auc(score: np.ndarray, is_positive: np.ndarray) -> float:
+    """Probability that a row of the class has a higher score than another, ties counting half; NaN without either."""
+    n_positive = int(is_positive.sum())
+    n_other = len(score) - n_positive
+    if n_positive == 0 or n_other == 0:
+        return float("nan")
+    return float((rankdata(score)[is_positive].sum() - n_positive * (n_positive + 1) / 2) / (n_positive * n_other))

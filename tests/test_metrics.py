@@ -1,0 +1,67 @@
+"""Metrics against scikit-learn's."""
+
+import numpy as np
+import pytest
+from sklearn import metrics as reference
+
+from dpforest.metrics import METRICS, auc, from_shares, from_votes
+
+
+def votes_and_rows(n_trees: int, n: int, seed: int):
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < 0.3).astype(int)
+    v = rng.binomial(n_trees, 0.3 + 0.3 * y)
+    histogram = np.zeros((n_trees + 1, 2), int)
+    np.add.at(histogram, (v, y), 1)
+    return histogram, v, y
+
+
+@pytest.mark.parametrize("n_trees", [1, 2, 7, 100])
+def test_votes_of_two_classes_against_scikit_learn(n_trees):
+    histogram, v, y = votes_and_rows(n_trees, 500, n_trees)
+    predicted = (2 * v > n_trees).astype(int)
+    share = np.clip(v / n_trees, 0.5 / n_trees, 1 - 0.5 / n_trees)
+    for positive in (0, 1):
+        found = from_votes(histogram, positive)
+        assert tuple(found) == METRICS
+        assert found["accuracy"] == pytest.approx(reference.accuracy_score(y, predicted))
+        assert found["balanced_accuracy"] == pytest.approx(reference.balanced_accuracy_score(y, predicted))
+        assert found["auc"] == pytest.approx(reference.roc_auc_score(y, v))
+        assert found["f1"] == pytest.approx(reference.f1_score(y, predicted, pos_label=positive))
+        assert found["log_loss"] == pytest.approx(reference.log_loss(y, share))
+
+
+@pytest.mark.parametrize("n_trees", [2, 7, 100])
+def test_histogram_and_rows_give_the_same(n_trees):
+    histogram, v, y = votes_and_rows(n_trees, 300, 5)
+    shares = np.stack([n_trees - v, v], axis=1) / n_trees
+    by_rows = from_shares(shares, y, shares.argmax(axis=1), step=0.5 / n_trees)
+    for name, value in from_votes(np.stack([histogram, 2 * histogram])).items():
+        assert value == pytest.approx([by_rows[name]] * 2)
+
+
+def test_many_classes_against_scikit_learn():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 4, 400)
+    shares = rng.dirichlet(np.ones(4), 400)
+    predicted = shares.argmax(axis=1)
+    found = from_shares(shares, y, predicted)
+    assert found["f1"] == pytest.approx(reference.f1_score(y, predicted, average="macro"))
+    assert found["balanced_accuracy"] == pytest.approx(reference.balanced_accuracy_score(y, predicted))
+    assert found["auc"] == pytest.approx(reference.roc_auc_score(y, shares, multi_class="ovr", average="macro"))
+    assert found["log_loss"] == pytest.approx(reference.log_loss(y, shares))
+
+
+def test_calibration_is_zero_where_shares_are_right_and_their_error_where_they_are_not():
+    y = np.array([1] * 7 + [0] * 3)
+    right, bold = np.tile([0.3, 0.7], (10, 1)), np.tile([0.1, 0.9], (10, 1))
+    assert from_shares(right, y, np.ones(10, int))["calibration"] == pytest.approx(0)
+    assert from_shares(bold, y, np.ones(10, int))["calibration"] == pytest.approx(0.2)
+
+
+def test_classes_that_do_not_occur():
+    assert np.isnan(auc(np.arange(3.0), np.ones(3, bool)))
+    found = from_votes(np.array([[4, 0], [1, 0]]))
+    assert np.isnan(found["auc"]) and found["accuracy"] == pytest.approx(0.8) == found["balanced_accuracy"]
+    found = from_shares(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0, 0]), np.array([0, 1]))
+    assert np.isnan(found["auc"]) and found["balanced_accuracy"] == 0.5

@@ -1,0 +1,142 @@
+"""Surfaces: every cell is what a separate fit gives; sweeps can be watched, stopped and resumed."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from sklearn.base import clone
+
+from dpforest import (
+    BoostedForestClassifier,
+    FriedmanSchusterClassifier,
+    JagannathanForestClassifier,
+    MajorityLabelForestClassifier,
+    MultinomialForestClassifier,
+    RandomDecisionForestClassifier,
+    RandomForestExponentialClassifier,
+    RandomForestLaplaceClassifier,
+    load_dataset,
+)
+from dpforest.metrics import METRICS
+from dpforest.surface import KEYS, curve, summary, surface
+from dpforest.tradeoff import NOISE_SEED, split_table
+
+FORESTS = {
+    "labels": MajorityLabelForestClassifier(),
+    "labels, shared": MajorityLabelForestClassifier(partition="shared", leaf_mechanism="exponential"),
+    "labels, ordered": MajorityLabelForestClassifier(categorical="ordered", neighbours="replace-one"),
+    "labels, published": MajorityLabelForestClassifier(mode="as_published"),
+    "counts": RandomDecisionForestClassifier(),
+    "counts, independent": RandomDecisionForestClassifier(partition="independent", voting="majority"),
+    "counts, by chance": RandomDecisionForestClassifier(voting="probabilistic", mode="as_published"),
+    "JPW": JagannathanForestClassifier(),
+    "RF-L": RandomForestLaplaceClassifier(budget="paper"),
+    "RF-E": RandomForestExponentialClassifier(),
+    "multinomial": MultinomialForestClassifier(),
+    "multinomial, published": MultinomialForestClassifier(mode="as_published"),
+    "boosted": BoostedForestClassifier(n_bound=2_000),
+    "one tree": FriedmanSchusterClassifier(),
+}
+TWO, MANY = load_dataset("mushroom"), load_dataset("zoo")
+
+
+def small(data, n: int = 400):
+    """Some rows of a bundled table."""
+    rows = np.random.default_rng(0).choice(len(data.X), min(n, len(data.X)), replace=False)
+    return SimpleNamespace(
+        X=data.X.iloc[rows].reset_index(drop=True), y=data.y.iloc[rows].reset_index(drop=True), domain=data.domain
+    )
+
+
+@pytest.mark.parametrize("name", FORESTS)
+@pytest.mark.parametrize("data", [small(TWO), small(MANY)], ids=["two classes", "seven classes"])
+def test_every_cell_is_what_a_separate_fit_gives(name, data):
+    table = surface({name: FORESTS[name]}, data, epsilons=[0.3, 5], depths=[1, 4], trees=[1, 5], repeats=2, seed=3)
+    split = split_table(data.domain, data.X, data.y, seed=3)
+    assert not table.duplicated(list(KEYS)).any() and not table[["accuracy", "log_loss"]].isna().any(axis=None)
+    for cell in table.itertuples():
+        model = clone(FORESTS[name]).set_params(domain=data.domain, random_state=3 + cell.repeat + NOISE_SEED)
+        model.set_params(epsilon=None if np.isinf(cell.epsilon) else cell.epsilon, max_depth=cell.depth)
+        if "n_estimators" in model.get_params():
+            model.set_params(n_estimators=cell.trees)
+        if "structure_seed" in model.get_params():
+            model.set_params(structure_seed=3 + cell.repeat)
+        forest = model._fit_forest(data.domain, split.X_train, split.y_train, np.arange(len(split.y_train)), 1)
+        predicted = forest.predict_codes(split.X_test)
+        assert cell.accuracy == pytest.approx(np.mean(predicted == split.y_test), abs=1e-12)
+        if np.isinf(cell.epsilon):
+            assert not cell.certified and cell.flips == 0
+        else:
+            assert cell.certified == (model.mode == "certified")
+            assert (
+                cell.true_epsilon
+                == model.set_params(random_state=None).preview(data.domain, len(split.y_train))[0].true_epsilon
+            )
+
+
+def test_repeats_are_like_releases():
+    """Mean, spread and correlation between cells, against 200 releases with noise of the operating system.
+
+    Releases at two budgets share their structure, as the cells of a repeat do. False alarm: below 1e-6 together.
+    """
+    data, forest = small(TWO), MajorityLabelForestClassifier(n_estimators=5, max_depth=3)
+    table = surface([forest], data, epsilons=[0.2, 1.0], repeats=200, seed=1)
+    wide = table.pivot(index="repeat", columns="epsilon", values="accuracy")
+    split = split_table(data.domain, data.X, data.y, seed=1)
+
+    def release(epsilon: float, seed: int) -> float:
+        model = clone(forest).set_params(domain=data.domain, epsilon=epsilon, structure_seed=1_000 + seed)
+        fitted = model._fit_forest(data.domain, split.X_train, split.y_train, np.arange(len(split.y_train)), 1)
+        return float(np.mean(fitted.predict_codes(split.X_test) == split.y_test))
+
+    released = pd.DataFrame({e: [release(e, s) for s in range(200)] for e in (0.2, 1.0)})
+    for epsilon in (0.2, 1.0):
+        assert stats.ttest_ind(wide[epsilon], released[epsilon], equal_var=False).pvalue > 2e-7
+        assert stats.levene(wide[epsilon], released[epsilon]).pvalue > 2e-7
+    assert wide[0.2].mean() < wide[1.0].mean() < wide[np.inf].mean()
+
+
+def test_progress_stop_and_resume():
+    data = small(MANY)
+    forests = {"a": MajorityLabelForestClassifier(n_estimators=3), "b": FriedmanSchusterClassifier(max_depth=2)}
+    whole = surface(forests, data, epsilons=[1.0], repeats=3, folds=2)
+    seen: list[tuple[int, int]] = []
+    part = surface(
+        forests, data, epsilons=[1.0], repeats=3, folds=2, on_progress=lambda n, of: (seen.append((n, of)), n == 5)[1]
+    )
+    assert seen == [(n, 12) for n in range(1, 6)]
+    assert len(part) == 5 * 2 and part.groupby(["forest", "repeat", "fold"]).size().eq(2).all()
+    rest: list[int] = []
+    resumed = surface(
+        forests, data, epsilons=[1.0], repeats=3, folds=2, done=part, on_progress=lambda n, of: rest.append(n)
+    )
+    pd.testing.assert_frame_equal(resumed, whole)
+    assert rest == list(range(6, 13))
+
+
+def test_processes_and_threads_give_the_same_table():
+    data, forest = small(MANY), MajorityLabelForestClassifier(n_estimators=3)
+    alone = curve([forest], data, epsilons=[0.5, 2], repeats=4)
+    pd.testing.assert_frame_equal(curve([forest], data, epsilons=[0.5, 2], repeats=4, n_jobs=2), alone)
+
+
+def test_summary_tells_noise_from_splits():
+    data = small(MANY)
+    table = surface([MajorityLabelForestClassifier(n_estimators=3)], data, epsilons=[0.5], repeats=4, folds=3)
+    wide = summary(table)
+    noisy = table[table.epsilon == 0.5]
+    cell = wide.loc[("MajorityLabelForestClassifier", 0.5)].iloc[0]
+    assert cell["accuracy", "mean"] == pytest.approx(noisy.accuracy.mean())
+    assert cell["accuracy", "noise"] == pytest.approx(noisy.groupby("repeat").accuracy.mean().std())
+    assert cell["accuracy", "splits"] == pytest.approx(noisy.groupby("fold").accuracy.mean().std())
+    assert (cell["repeats", ""], cell["folds", ""]) == (4, 3) and {m for m, _ in wide.columns} >= set(METRICS)
+
+
+def test_names_and_grids_are_checked():
+    data = small(MANY)
+    with pytest.raises(ValueError, match="same name"):
+        surface([MajorityLabelForestClassifier()] * 2, data, epsilons=[1])
+    with pytest.raises(ValueError, match="max_depth"):
+        surface([MajorityLabelForestClassifier()], data, epsilons=[1], depths=[-1], repeats=1)
