@@ -6,7 +6,7 @@ noise anew. Draws are keyed by (seed, leaf), leaves numbered as the smaller fore
 exactly what a separate fit with the same seeds gives.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -94,35 +94,57 @@ class Level:
         self.leaf = number[node]  # of each deepest leaf
         self.leaf_start = np.append(0, np.cumsum(is_leaf))[trees.tree_start]
 
-    def counts(self, plan: Plan, tree_of_row: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Leaves that hold somebody or are asked for, their counts, and the place among them of each asked leaf.
+    def count(self, plan: Plan, tree_of_row: np.ndarray | None) -> "Counted":
+        """Add up rows in the leaves that hold somebody or are asked for.
 
         Parameters
         ----------
         tree_of_row : int array (n,) or None
             None for all rows in all trees; -1 for rows that are left out.
         """
-        routed, k = self.routed, self.routed.domain.n_classes
-        end = int(self.leaf_start[plan.n_trees])
-        y = routed.split.y_train
-        if tree_of_row is None:
-            deep, own = routed.all_counts
-            leaf, weight = self.leaf[deep], own
-            inside = leaf < end
-            leaf, weight = leaf[inside], weight[inside]
-        else:
+        routed, k, end = self.routed, self.routed.domain.n_classes, int(self.leaf_start[plan.n_trees])
+        deep, shared = routed.all_counts
+        everybody = self.leaf[deep]
+        inside = everybody < end
+        everybody, shared = everybody[inside], shared[inside]
+        leaf, weight = everybody, shared
+        if tree_of_row is not None:
             kept = np.flatnonzero(tree_of_row >= 0)
             leaf = self.leaf[routed.train[tree_of_row[kept], kept]]
-            weight = np.eye(k, dtype=np.int64)[y[kept]]
+            weight = np.eye(k, dtype=np.int64)[routed.split.y_train[kept]]
         asked = self.leaf[routed.asked]
         used = np.zeros(end, bool)
         used[leaf] = True
+        n_held = np.count_nonzero(used)
         used[asked[asked < end]] = True
         place = np.cumsum(used, dtype=np.int32) - 1
-        leaves = np.flatnonzero(used)
-        counts = np.zeros((len(leaves), k), np.int64)
+        counts = np.zeros((int(place[-1]) + 1, k), np.int64)
         _add_rows(counts, place[leaf], weight)
-        return leaves, counts, place[np.minimum(asked, end - 1)]
+        twin, empty = counts, 1 - n_held / end
+        empty_twin = empty
+        if tree_of_row is not None:
+            twin = np.zeros_like(counts)
+            known = used[everybody]
+            _add_rows(twin, place[everybody[known]], shared[known])
+            held = np.zeros(end, bool)
+            held[everybody] = True
+            empty_twin = 1 - np.count_nonzero(held) / end
+        return Counted(np.flatnonzero(used), counts, twin, place[np.minimum(asked, end - 1)], empty, empty_twin)
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """Rows in leaves: their numbers, counts with rows shared out as planned and with all rows in all trees (the twin).
+
+    `place` says where among them each asked leaf is; `empty` and `empty_twin` are shares of all leaves.
+    """
+
+    leaves: np.ndarray
+    counts: np.ndarray
+    twin: np.ndarray
+    place: np.ndarray
+    empty: float
+    empty_twin: float
 
 
 @njit(nogil=True, cache=True)
@@ -136,25 +158,21 @@ def _cell(
     plan: Plan, domain: Domain, split: Split, level: Level, epsilons: list[float], seed: int, positive: int
 ) -> list[dict[str, Any]]:
     tree_of_row = rows_to_trees(plan, np.arange(len(split.y_train)), DemoSource(seed + NOISE_SEED))
-    leaves, counts, place = level.counts(plan, tree_of_row)
-    twin = (leaves, counts, place) if tree_of_row is None else level.counts(plan, None)
-    with_noise = [simulate_values(plan, counts, Fraction(str(e)), seed + NOISE_SEED, leaves=leaves) for e in epsilons]
-    exact = twin[1] if plan.releases_counts else true_labels(twin[1], seed, leaves=twin[0])
-    labels = np.stack([_labels(plan, v, seed, leaves) for v in with_noise], axis=1)
-    found = _metrics(plan, split, level.routed, with_noise, labels, leaves, place, seed, positive)
-    own = _labels(plan, exact, seed, twin[0])
-    found += _metrics(plan, split, level.routed, [exact], own[:, None], twin[0], twin[2], seed, positive)
-    held = np.flatnonzero(counts.any(axis=1))
-    said = np.take_along_axis(counts[held], labels[held].astype(np.int64), axis=1)
-    flipped = np.where(said < counts[held].max(axis=1, keepdims=True), counts[held].sum(axis=1)[:, None], 0)
-    flips = [*(flipped.sum(axis=0) / max(int(counts.sum()), 1)), 0.0]
-    n_leaves = int(level.leaf_start[plan.n_trees])
-    empty = [1 - len(held) / n_leaves] * len(epsilons) + [
-        1 - float(np.mean(twin[1].any(axis=1))) * len(twin[0]) / n_leaves
+    own = level.count(plan, tree_of_row)
+    values = [
+        simulate_values(plan, own.counts, Fraction(str(e)), seed + NOISE_SEED, leaves=own.leaves) for e in epsilons
     ]
+    values.append(own.twin if plan.releases_counts else true_labels(own.twin, seed, leaves=own.leaves))
+    labels = np.stack([_labels(plan, v, seed, own.leaves) for v in values], axis=1)
+    found = _metrics(plan, split, level.routed, values, labels, own, seed, positive)
+    held = np.flatnonzero(own.counts.any(axis=1))
+    counts, said = own.counts[held], labels[held, :-1].astype(np.int64)
+    flipped = np.take_along_axis(counts, said, axis=1) < counts.max(axis=1, keepdims=True)
+    flips = (flipped * counts.sum(axis=1, keepdims=True)).sum(axis=0) / max(int(counts.sum()), 1)
+    empty = [own.empty] * len(epsilons) + [own.empty_twin]
     return [
         {"epsilon": e, "depth": plan.depth, "trees": plan.n_trees, **f, "flips": float(flip), "empty": share}
-        for e, f, flip, share in zip([*epsilons, np.inf], found, flips, empty, strict=True)
+        for e, f, flip, share in zip([*epsilons, np.inf], found, [*flips, 0.0], empty, strict=True)
     ]
 
 
@@ -166,25 +184,25 @@ def _labels(plan: Plan, values: np.ndarray, seed: int, leaves: np.ndarray) -> np
 
 
 def _metrics(
-    plan: Plan, split: Split, routed: Routed, values: list[np.ndarray], labels: np.ndarray, leaves: np.ndarray,
-    place: np.ndarray, seed: int, positive: int,
+    plan: Plan, split: Split, routed: Routed, values: list[np.ndarray], labels: np.ndarray, own: Counted, seed: int,
+    positive: int,
 ) -> list[dict[str, float]]:  # fmt: skip
     """For each of several releases, whose labels are the columns of `labels`."""
     k = routed.domain.n_classes
     if plan.voting == "majority" and k == 2:
         votes = np.zeros((labels.shape[1], plan.n_trees + 1, 2), np.int64)
-        _count_votes(routed.test, plan.n_trees, place, np.ascontiguousarray(labels), split.y_test, votes)
+        _count_votes(routed.test, plan.n_trees, own.place, np.ascontiguousarray(labels), split.y_test, votes)
         found = from_votes(votes, positive)
         return [{name: float(v[e]) for name, v in found.items()} for e in range(len(votes))]
-    at = place[routed.test[:, : plan.n_trees]].T
+    at = own.place[routed.test[:, : plan.n_trees]].T
     coin = voting.coins(split.X_test, seed) if plan.voting == "probabilistic" else None
     out = []
-    for own, votes_of in zip(values, labels.T, strict=True):
+    for value, votes_of in zip(values, labels.T, strict=True):
         if plan.voting == "majority":
             shares = routing.votes_at_leaves(at, np.ascontiguousarray(votes_of), k) / plan.n_trees
             step = 0.5 / plan.n_trees
         else:
-            held = voting.leaf_shares(own, plan.negative_rule, seed, leaves=leaves)
+            held = voting.leaf_shares(value, plan.negative_rule, seed, leaves=own.leaves)
             shares, step = routing.shares_at_leaves(at, held) / plan.n_trees, 1e-6
         predicted = voting.decide(shares, plan.voting, coin)
         out.append(from_shares(shares, split.y_test, predicted, positive=positive, step=step))

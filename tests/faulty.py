@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 
 from dpforest.audit.recorder import Table
-from dpforest.privacy import release, selection
-from dpforest.privacy.ledger import Ledger
+from dpforest.privacy import release, samplers, selection
+from dpforest.privacy.ledger import Allowance, Ledger
 from dpforest.privacy.randomness import DemoSource, SecretSource
 
 EPSILON = 1.0
@@ -141,8 +141,24 @@ def two_trees_for_a_row(table: Table) -> dict:
     return {"labels": labels_of(count(trees, y) + count((trees + 1) % N_TREES, y))}
 
 
+def unpaid(table: Table) -> dict:
+    """The right to ask comes out of thin air."""
+    X, y = table
+    counts = count(np.zeros(len(y), int), y, 1)
+    return {"noisy": release.noisy_table(counts, 1, Allowance(Fraction(1, 50), 1), SecretSource())}
+
+
+def past_the_door(table: Table) -> dict:
+    """Noise from the sampler itself: nobody declared a sensitivity, nobody paid."""
+    X, y = table
+    counts = count(np.zeros(len(y), int), y, 1)
+    return {"noisy": samplers.draw_noisy_counts(counts, Fraction(40), SecretSource())}
+
+
 # What replay must say of each, at least.
 FAULTS = {
+    unpaid: {"unpaid"},
+    past_the_door: {"undeclared"},
     by_position: {"trees", "sensitivity", "loss"},
     seeded: {"source"},
     same_noise_twice: {"release"},

@@ -40,11 +40,11 @@ def test_canaries_are_neighbours_and_certified_as_they_say(name, neighbours):
             assert certificate.neighbours == neighbours
 
 
-@pytest.mark.parametrize("epsilon", BUDGETS)
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
 @pytest.mark.parametrize("neighbours", RELATIONS)
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_certified_forests_keep_their_promise(name, neighbours, epsilon):
-    """With few trials, as these are many; the bounds come near to ε in `test_the_attack_is_not_blind`."""
+    """With few trials, as these are many, which could prove no more than 1.4; the kept audit has thousands."""
     for canary in canaries(name, "certified", neighbours, epsilon)[: 9 if epsilon == 1.0 else 1]:
         bound = audit(canary, 120, votes=epsilon == 1.0)
         assert bound.epsilon <= epsilon, (canary.name, bound)

@@ -4,16 +4,22 @@ import argparse
 from pathlib import Path
 
 from dpforest.audit.black_box import TRIALS
+from dpforest.audit.canaries import ALGORITHMS
 from dpforest.audit.report import Row, audit_all, save, written
 from dpforest.audit.suite import suspicions
 
 _FORM = "{:<18} {:<13} {:<12} {:>5}  {:>9}  {:>9}  {:<13} {}"
 
+_KEY = """
+computed: certified, the worst loss of small leaves (or of replayed fits); as published, what is known of exact noise.
+proved: lower bound of the black-box attack, wrong in one row of a million. Above ε, the claim is false; below, it says
+nothing. holds: proved, and no attack got above ε. nothing found: no proof, but no attack got above ε either."""
+
 
 def _show(row: Row) -> None:
     print(
         _FORM.format(
-            row.algorithm, row.mode, row.neighbours, f"{row.epsilon:g}", f"{row.exact:.4g}", f"{row.bound:.3f}",
+            row.algorithm, row.mode, row.neighbours, f"{row.epsilon:g}", f"{row.computed:.4g}", f"{row.bound:.3f}",
             row.verdict, f"{row.canary}: {row.event}" if row.bound > 0 else "",
         ),
         flush=True,
@@ -23,20 +29,29 @@ def _show(row: Row) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m dpforest.audit", description="Attack every forest; print a table.")
+    parser = argparse.ArgumentParser(
+        prog="python -m dpforest.audit",
+        description="Attack every forest and print a table; about ten minutes.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
     parser.add_argument("--trials", type=int, default=TRIALS, help="fits of either table for each pair of tables")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--only", default="", help="algorithms whose name contains this")
     parser.add_argument("--write", type=Path, metavar="FOLDER", help="write audit.json and PRIVACY.md there")
     wanted = parser.parse_args()
+    if not any(wanted.only in name for name in ALGORITHMS):
+        parser.error(f"--only {wanted.only}: there is no such algorithm; there are {', '.join(ALGORITHMS)}")
     if wanted.write and wanted.only:
         parser.error("--write needs all algorithms; leave out --only")
     print("Samplers, sensitivities and replays of certified forests:", flush=True)
     found = list(suspicions())
     print("\n".join(found) if found else "nothing found", end="\n\n", flush=True)
-    print(_FORM.format("algorithm", "mode", "neighbours", "ε", "exact", "proved ≥", "verdict", "how"))
+    print(_FORM.format("algorithm", "mode", "neighbours", "ε", "computed", "proved ≥", "verdict", "how"))
     rows = audit_all(trials=wanted.trials, n_jobs=wanted.jobs, only=wanted.only, on_row=_show)
-    if wanted.write and not found:
+    print(_KEY)
+    if wanted.write and found:
+        print("Nothing is written: first mend what was found above.")
+    elif wanted.write:
         save(written(rows, wanted.trials), wanted.write)
     broken = found + [row.algorithm for row in rows if row.verdict == "BROKEN"]
     raise SystemExit("A certified forest is broken." if broken else 0)

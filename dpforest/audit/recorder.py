@@ -2,6 +2,9 @@
 
 Only the samplers are overheard, one level below `release` and `selection`, so that the rates and inputs seen here are
 those that are really used. On a second run the recorded answers are given again: the draws of a row belong to its id.
+
+Overhearing replaces functions of the door from outside, for the fit's own threads, one fit at a time; so nothing in the
+door itself could ever replace noise. Neither the engine nor the app imports this module, and a test sees to that.
 """
 
 import os
@@ -19,13 +22,15 @@ import numpy as np
 import pandas as pd
 
 from dpforest.privacy import laws, release, samplers, selection
+from dpforest.privacy.ledger import Allowance, Ledger
 from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.trees import greedy_trees
 
 Table = tuple[pd.DataFrame, np.ndarray]
 _HOME: Final = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_DOOR: Final = (os.path.join(_HOME, "privacy"), os.path.join(_HOME, "audit"))
+_DOOR: Final = (os.path.join(_HOME, "privacy", ""), os.path.join(_HOME, "audit", ""))
 _ROUTING: Final = os.path.join(_HOME, "trees", "routing.py")
+_ONE: Final = threading.Lock()
 _UNNAMED: Final = ("<lambda>", "<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>")
 
 
@@ -35,9 +40,10 @@ class Finding:
 
     Parameters
     ----------
-    kind : {"branch", "question", "public", "sensitivity", "trees", "parts", "source", "release", "loss"}
+    kind : {"branch", "question", "public", "undeclared", "unpaid", "sensitivity", "trees", "parts", "source",
+        "release", "loss"}
     line : str
-        Where, as file:line.
+        Where, as file:line, and after an arrow who called.
     message : str
     """
 
@@ -98,7 +104,7 @@ def record(fit: Callable[[Table], Any], table: Table, recorded: Tape | None = No
     """Run a fit on a table; with the tape of another run, give the answers recorded there."""
     tape = Tape()
     overheard = _Overheard(tape, recorded)
-    with ExitStack() as stack:
+    with _ONE, ExitStack() as stack:
         for one in overheard.patches(fit):
             stack.enter_context(one)
         stack.enter_context(_traced(tape, fit))
@@ -123,6 +129,8 @@ class _Overheard:
         self._declared: tuple[float, np.ndarray] | None = None
         self._words: set[bytes] = set()
         self._tree = -1
+        self._issued: list[object] = []
+        self._others = {thread.ident for thread in threading.enumerate()} - {threading.get_ident()}
 
     def patches(self, fit: Callable) -> Iterator[Any]:
         """All that is replaced while a fit runs, wherever it was imported to."""
@@ -140,9 +148,23 @@ class _Overheard:
             if name.startswith("dpforest.") or name == fit.__module__:
                 for attribute, value in list(vars(module).items()):
                     if isinstance(value, FunctionType) and value in door:
-                        yield patch.object(module, attribute, door[value])
-        yield patch.dict(release.DRAW, {name: self._labels(name, draw) for name, draw in release.DRAW.items()})
-        yield patch.object(SecretSource, "words", self._fresh(SecretSource.words))
+                        yield patch.object(module, attribute, self._own(value, door[value]))
+        draws = {name: self._own(draw, self._labels(name, draw)) for name, draw in release.DRAW.items()}
+        yield patch.dict(release.DRAW, draws)
+        for kind, name, stand_in in (
+            (SecretSource, "words", self._fresh), (Ledger, "charge", self._charge), (Allowance, "use", self._use),
+        ):  # fmt: skip
+            real = getattr(kind, name)
+            yield patch.object(kind, name, self._own(real, stand_in(real)))
+
+    def _own(self, real: Callable, stand_in: Callable) -> Callable:
+        """The stand-in for the fit's own threads; the real thing for threads that were there before."""
+
+        def called(*arguments, **more):
+            other = threading.get_ident() in self._others
+            return (real if other else stand_in)(*arguments, **more)
+
+        return called
 
     def _answer(self, question: Question, draw: Callable[[], Any]) -> Any:
         question.tree, question.declared = self._tree, self._declared
@@ -221,6 +243,22 @@ class _Overheard:
 
         return grow_tree
 
+    def _charge(self, real):
+        def charge(ledger, *arguments, **more):
+            allowance = real(ledger, *arguments, **more)
+            self._issued.append(allowance)
+            return allowance
+
+        return charge
+
+    def _use(self, real):
+        def use(allowance):
+            if not any(allowance is own for own in self._issued):
+                self._tape.findings.append(Finding("unpaid", _caller(), "no ledger has been charged for this question"))
+            return real(allowance)
+
+        return use
+
     def _fresh(self, real):
         def words(source, n):
             drawn = real(source, n)
@@ -248,11 +286,16 @@ def _choice_law(scores: np.ndarray, *, allowed: np.ndarray, rate: float) -> np.n
 
 
 def _caller() -> str:
-    """The line outside the door and outside this module that is being run."""
+    """The line outside the door and outside this module that is being run, and the one that called it."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_DOOR):
         frame = frame.f_back
-    return "?" if frame is None else place_of(frame.f_code.co_filename, frame.f_lineno)
+    places = list[str]()
+    while frame is not None and len(places) < 2:
+        if not frame.f_code.co_filename.startswith(_DOOR):
+            places.append(place_of(frame.f_code.co_filename, frame.f_lineno))
+        frame = frame.f_back
+    return " <- ".join(places) or "?"
 
 
 def place_of(file: str, line: int) -> str:
@@ -263,10 +306,11 @@ def place_of(file: str, line: int) -> str:
 def _traced(tape: Tape, fit: Callable) -> Iterator[None]:
     """Write down every step from a line to another, in the engine and in the file of `fit`, once a call.
 
-    Once a call, so that a loop over rows, which has one round more or less, makes no difference. Left out are the door
-    itself, as its samplers take their time, and routing, which reads rows in blocks and each by itself.
+    Lambdas and comprehensions are not followed. Once a call, so that a loop over rows, which has one round more or
+    less, makes no difference. Left out are the door itself, as its samplers take their time, and routing, which reads
+    rows in blocks and each by itself.
     """
-    watched = (os.path.join(_HOME, "models"), os.path.join(_HOME, "trees"), fit.__code__.co_filename)
+    watched = (os.path.join(_HOME, "models", ""), os.path.join(_HOME, "trees", ""), fit.__code__.co_filename)
 
     def local(frame: FrameType, seen: set, last: list) -> Callable:
         def step(frame: FrameType, event: str, argument: object) -> Callable:
@@ -289,11 +333,11 @@ def _traced(tape: Tape, fit: Callable) -> Iterator[None]:
             return None
         return local(frame, set(), [frame.f_lineno])
 
-    before = sys.gettrace()
+    before, before_threads = sys.gettrace(), threading.gettrace()
     sys.settrace(tracer)
     threading.settrace(tracer)
     try:
         yield
     finally:
         sys.settrace(before)
-        threading.settrace(None)  # type: ignore[arg-type]
+        threading.settrace(before_threads)  # type: ignore[arg-type]

@@ -109,8 +109,10 @@ def _branches(before: Tape, after: Tape, threads: bool) -> list[Finding]:
 
 def _moved_too_far(a: Question, b: Question, changed: int) -> list[Finding]:
     """Inputs of one question, against the sensitivity that was declared for one row."""
-    if a.declared is None or b.declared is None:
+    if a.what == "assignment":
         return []
+    if a.declared is None or b.declared is None:
+        return [Finding("undeclared", a.line, "rows are asked past release and selection: no sensitivity, no charge")]
     sensitivity, (before, after) = a.declared[0], (a.declared[1].astype(float), b.declared[1].astype(float))
     if a.what == "choice":
         difference = after - before

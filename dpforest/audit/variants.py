@@ -40,14 +40,28 @@ VARIANTS: Final[dict[str, tuple[type[ForestClassifier], dict[str, Any]]]] = {
     "RF-L": (RandomForestLaplaceClassifier, {**_THREE, "max_depth": 2}),
     "RF-L, budget of the paper": (RandomForestLaplaceClassifier, {**_THREE, "max_depth": 2, "budget": "paper"}),
     "RF-E": (RandomForestExponentialClassifier, {**_THREE, "max_depth": 2}),
+    "RF-E, budget of the paper": (RandomForestExponentialClassifier, {**_THREE, "max_depth": 2, "budget": "paper"}),
     "multinomial": (MultinomialForestClassifier, {**_THREE, **_SMALL}),
     "multinomial, shared": (MultinomialForestClassifier, {**_THREE, **_SMALL, **_SHARED}),
     "multinomial, normalised": (MultinomialForestClassifier, {**_THREE, **_SMALL, "split_score": "normalised"}),
     "multinomial, few leaves' rows": (MultinomialForestClassifier, {**_THREE, **_SMALL, "partition_rate": 4.0}),
     "Friedman-Schuster": (FriedmanSchusterClassifier, _SMALL),
-    "Friedman-Schuster, gini": (FriedmanSchusterClassifier, {"criterion": "gini", **_SMALL}),
+    "Friedman-Schuster, gini": (FriedmanSchusterClassifier, {"criterion": "gini", "tree_share": 0.8, **_SMALL}),
     "Friedman-Schuster, entropy": (FriedmanSchusterClassifier, _ENTROPY),
     "boosted": (BoostedForestClassifier, _BOOST),
+    "boosted, all settings": (
+        BoostedForestClassifier,
+        {
+            **_BOOST,
+            "alpha": "noisy",
+            "calibration_share": 0.2,
+            "alpha_link": 0.5,
+            "tree_share": 0.7,
+            "max_leaf": 3.0,
+            "shrink": True,
+        },
+    ),
+    "boosted, α by schedule": (BoostedForestClassifier, {**_BOOST, "alpha": "schedule"}),
     "boosted, α = 1": (BoostedForestClassifier, {**_BOOST, "alpha": 1.0}),
     "boosted, α = 1, 0": (BoostedForestClassifier, {**_BOOST, "alpha": [1.0, 0.0]}),
     "boosted, noisy calibration": (BoostedForestClassifier, {**_BOOST, "alpha": "noisy"}),
@@ -115,5 +129,10 @@ def replay_variant(name: str, neighbours: str, *, sizes: tuple[int, ...] = SIZES
             return model.fit(*table).forest_
 
         yield replay(
-            fit, *pair, epsilon=EPSILON, neighbours=neighbours, one_tree=shares_out(model), threads=model.n_jobs == 2
+            fit,
+            *pair,
+            epsilon=EPSILON,
+            neighbours=neighbours,
+            one_tree=shares_out(model),
+            threads=model.n_jobs not in (None, 1),
         )
