@@ -48,6 +48,23 @@ def by_own_draw(mechanism, trees: int, epsilon: float):
     return release
 
 
+def test_a_generator_that_travels_to_other_processes_is_refused():
+    """Each process would draw the same, and what is counted would not be independent."""
+    generator = np.random.default_rng(0)
+
+    class Carries:
+        def __init__(self):
+            self.generator = generator
+
+        def __call__(self, X, y):
+            return np.array([self.generator.random()])
+
+    X, y = np.zeros((2, 1)), np.array([0, 1])
+    with pytest.raises(ValueError, match="carries a random state along"):
+        run_many(Carries(), X, y, 600, n_jobs=2)
+    assert len(run_many(Carries(), X, y, 600)) == 600
+
+
 def test_the_lower_bound_holds_and_comes_near_to_the_true_ratio():
     """For all outcomes that have a chance: it fails with a probability of at most alpha, by exact enumeration."""
     n, p, q, alpha = 60, 0.5, 0.5 * np.exp(-1.0), 0.05

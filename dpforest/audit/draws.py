@@ -10,30 +10,60 @@ from fractions import Fraction
 from typing import Final
 
 import numpy as np
+from numba import njit
 from scipy.stats import binomtest, chisquare
 
 from dpforest.privacy import release, samplers, selection
 from dpforest.privacy.laws import log_law
 from dpforest.privacy.noisy_counts import discrete_laplace_pmf
 from dpforest.privacy.randomness import SecretSource
+from dpforest.privacy.samplers import uniform
 
 FALSE_ALARM: Final = 1e-9  # of one test; there are about sixty, and the words
 DRAWS: Final = 100_000
-_LEAVES: Final = (([5, 3], "1/2"), ([0, 0], "1"), ([4, 4, 1], "2/3"), ([9, 8, 0, 2], "1/7"), ([0, 0, 0], "3"))
+_LEAVES: Final = (
+    ([5, 3], "1/2"),
+    ([0, 0], "1"),
+    ([4, 4, 1], "2/3"),
+    ([9, 8, 0, 2], "1/7"),
+    ([0, 0, 0], "3"),
+    ([90_000, 0], "123457/10000000"),
+    ([2_000_003, 2_000_000, 7], "999983/2000003"),
+)
 _LEADS: Final = (5, 10, 14)  # of a leaf with 50 classes, divided by the rate: exp(-14) is still seen
-_SCALES: Final = ("1/2", "4/3", "7", "60")
+_SCALES: Final = ("1/2", "4/3", "7", "60", "65537/65536", "51200", "204800/3")
 _LAGS: Final = (1, 2, 3, 64, 1_000, 8_192)
 
 
 def check_draws() -> Iterator[str]:
     """What is wrong with the samplers, in sentences; none if nothing was found."""
     yield from _words()
+    yield from _uniform_numbers()
     yield from _unlike(_assignments, _noise, _choices, _labels, _neighbouring_cells)
 
 
 def check_rare_draws() -> Iterator[str]:
     """The same for labels that are far behind, which takes longer."""
     yield from _unlike(_rare_labels)
+
+
+def _uniform_numbers() -> Iterator[str]:
+    """Whole numbers below n are equally likely: of all 65,536 lanes, exactly as many lead to each."""
+    for n in (1, 2, 3, 10, 1_000, 5_120, 32_769, 51_200, 65_535, 65_536):
+        hits = np.zeros(n, np.int64)
+        _count_lanes(n, hits)
+        if (hits != 65_536 // n).any():
+            yield f"uniform numbers below {n:,}: some are more likely than others"
+
+
+@njit(nogil=True, cache=True)
+def _count_lanes(n, hits):
+    tape = np.zeros(2, np.uint16)
+    for lane in range(65_536):
+        tape[0] = lane
+        x, at = uniform(tape, 0, n)
+        if at == 1:  # else this lane is rejected
+            hits[x] += 1
 
 
 def _unlike(*tests: Callable[[], Iterator[tuple[str, float]]]) -> Iterator[str]:
@@ -104,11 +134,12 @@ def _noise() -> Iterator[tuple[str, float]]:
         z = np.arange(-reach, reach + 1)
         law = discrete_laplace_pmf(z, float(scale))
         law[[0, -1]] += (1 - law.sum()) / 2
+        cell = np.minimum(np.cumsum(law) * 500, 499).astype(int) if len(z) > 1_000 else np.arange(len(z))
         for count in (0, 1, 40):
             noisy = samplers.draw_noisy_counts(np.full((DRAWS, 1), count), scale, SecretSource())
             noise = np.clip(noisy[:, 0] - count, -reach, reach) + reach
-            observed = np.bincount(noise, minlength=len(z))
-            yield f"noise of scale {scale} on a count of {count}", chi_square(observed, DRAWS * law)
+            observed, expected = np.bincount(cell[noise], minlength=cell[-1] + 1), np.bincount(cell, weights=law)
+            yield f"noise of scale {scale} on a count of {count}", chi_square(observed, DRAWS * expected)
 
 
 def _choices() -> Iterator[tuple[str, float]]:

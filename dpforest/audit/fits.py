@@ -45,6 +45,7 @@ def statistics(forest: Forest, probes: np.ndarray | None = None) -> Record:
         "test of node": tests,
         "size of tree": np.diff(trees.tree_start),
         "certificate": zlib.crc32(repr(forest.certificate).encode()),
+        "settings": zlib.crc32(repr((forest.voting, forest.negative_rule, forest.seed, forest.alpha_link)).encode()),
     }
     if forest.labels is not None:
         record["label of leaf"] = forest.labels
@@ -76,15 +77,23 @@ def run_many(
     probes : array or None
         Rows at which forests are asked to vote.
     n_jobs : int
-        Processes.
+        Processes. Each gets a copy of the target, so its randomness must be made in each fit.
     on_progress : callable or None
         Called with the share that is done.
     """
     parts = [PART] * (n // PART) + ([n % PART] if n % PART else [])
     work = (delayed(_run)(target, X, y, part, probes) for part in parts)
-    records: list[Record] = []
+    records, seen = list[Record](), set[str]()
     for own in Parallel(n_jobs=n_jobs, return_as="generator")(work):
         records += own
+        texts = [repr(record) for record in own]
+        part = "".join(texts)
+        if n_jobs != 1 and part in seen and len(set(texts)) > 1:
+            raise ValueError(
+                "two processes drew the very same: the target carries a random state along; make it fresh in each fit, "
+                "or take n_jobs=1"
+            )
+        seen.add(part)
         if on_progress is not None:
             on_progress(len(records) / n)
     return as_table(records)

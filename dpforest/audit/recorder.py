@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 
 from dpforest.privacy import laws, release, samplers, selection
-from dpforest.privacy.ledger import Allowance, Ledger
+from dpforest.privacy.ledger import Allowance, Ledger, rows_changed
 from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.trees import greedy_trees
 
@@ -40,7 +40,7 @@ class Finding:
 
     Parameters
     ----------
-    kind : {"branch", "question", "public", "undeclared", "unpaid", "sensitivity", "trees", "parts", "source",
+    kind : {"branch", "question", "public", "undeclared", "unpaid", "rate", "sensitivity", "trees", "parts", "source",
         "release", "loss"}
     line : str
         Where, as file:line, and after an arrow who called.
@@ -71,7 +71,7 @@ class Question:
     log_law : function or None
         From such an array to the logarithms of the probabilities of all answers; None for noise on counts.
     rate : float
-        1/scale of noise on counts.
+        Of the mechanism: 1/scale of noise on counts.
     """
 
     what: str
@@ -82,6 +82,7 @@ class Question:
     rate: float = 0.0
     answer: Any = None
     declared: tuple[float, np.ndarray] | None = None  # by how much one row may move which input
+    paid: float | None = None  # for one row
     tree: int = -1  # number of the tree that is being grown
 
 
@@ -127,6 +128,7 @@ class _Overheard:
     def __init__(self, tape: Tape, recorded: Tape | None) -> None:
         self._tape, self._recorded = tape, recorded
         self._declared: tuple[float, np.ndarray] | None = None
+        self._paid: float | None = None
         self._words: set[bytes] = set()
         self._tree = -1
         self._issued: list[object] = []
@@ -167,7 +169,7 @@ class _Overheard:
         return called
 
     def _answer(self, question: Question, draw: Callable[[], Any]) -> Any:
-        question.tree, question.declared = self._tree, self._declared
+        question.tree, question.declared, question.paid = self._tree, self._declared, self._paid
         if self._recorded is None:
             question.answer = draw()
         else:
@@ -206,17 +208,19 @@ class _Overheard:
             if np.any(private):  # a preview asks about a table of nobody
                 self._check_source(next(a for a in (*arguments, *more.values()) if hasattr(a, "reasons")))
             self._declared = (float(sensitivity((private, *arguments), more)), np.array(private))
+            if "epsilon" in more:  # labels and counts say what they may cost, all rows and trees together
+                self._paid = float(more["epsilon"]) / rows_changed(more["neighbours"])
             try:
                 return real(private, *arguments, **more)
             finally:
-                self._declared = None
+                self._declared = self._paid = None
 
         return declaring
 
     def _labels(self, name, real):
         def draw(counts, rate, source):
             law = partial(laws.log_law, name, rate=float(rate))
-            question = Question("labels", _caller(), (name, counts.shape, rate), counts.copy(), law)
+            question = Question("labels", _caller(), (name, counts.shape, rate), counts.copy(), law, float(rate))
             return self._answer(question, lambda: real(counts, rate, source))
 
         return draw
@@ -231,7 +235,8 @@ class _Overheard:
     def _choices(self, real):
         def draw_choices(scores, allowed, rate, source):
             law = partial(_choice_law, allowed=allowed.copy(), rate=float(rate))
-            question = Question("choice", _caller(), (scores.shape, allowed.tobytes(), rate), scores.copy(), law)
+            public = (scores.shape, allowed.tobytes(), rate)
+            question = Question("choice", _caller(), public, scores.copy(), law, float(rate))
             return self._answer(question, lambda: real(scores, allowed, rate, source))
 
         return draw_choices
@@ -255,6 +260,7 @@ class _Overheard:
         def use(allowance):
             if not any(allowance is own for own in self._issued):
                 self._tape.findings.append(Finding("unpaid", _caller(), "no ledger has been charged for this question"))
+            self._paid = float(allowance.epsilon_each)
             return real(allowance)
 
         return use
@@ -329,7 +335,8 @@ def _traced(tape: Tape, fit: Callable) -> Iterator[None]:
 
     def tracer(frame: FrameType, event: str, argument: object) -> Callable | None:
         file = frame.f_code.co_filename
-        if not file.startswith(watched) or file == _ROUTING or frame.f_code.co_name in _UNNAMED:
+        compiled = frame.f_code.co_firstlineno <= 1  # what numba runs in a kernel's name while it compiles
+        if not file.startswith(watched) or file == _ROUTING or compiled or frame.f_code.co_name in _UNNAMED:
             return None
         return local(frame, set(), [frame.f_lineno])
 

@@ -9,6 +9,7 @@ This runs on the shipped code. Compiled kernels are not looked into: what they c
 the release, and is compared there.
 """
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -16,7 +17,9 @@ from typing import Any, Final
 import numpy as np
 
 from dpforest.audit.recorder import Finding, Question, Table, Tape, place_of, record
+from dpforest.privacy import selection
 from dpforest.privacy.ledger import ESTIMATION, STRUCTURE, rows_changed
+from dpforest.trees import forest_file
 from dpforest.trees.forest import Forest
 
 _ROUNDING: Final = 1e-9
@@ -113,6 +116,11 @@ def _moved_too_far(a: Question, b: Question, changed: int) -> list[Finding]:
         return []
     if a.declared is None or b.declared is None:
         return [Finding("undeclared", a.line, "rows are asked past release and selection: no sensitivity, no charge")]
+    sensitivity = a.declared[0]
+    width = selection.coarsened(a.declared[1], int(sensitivity))[1] if a.what == "choice" else sensitivity
+    if a.paid is None or a.rate * width > a.paid * (1 + _ROUNDING):
+        said = f"at this rate a row costs {a.rate * width:.4g}, but {a.paid or 0:.4g} is paid for it"
+        return [Finding("rate", a.line, said)]
     sensitivity, (before, after) = a.declared[0], (a.declared[1].astype(float), b.declared[1].astype(float))
     if a.what == "choice":
         difference = after - before
@@ -175,10 +183,12 @@ def _flat(result: Any) -> dict[str, Any]:
     """Everything that a release says, by name."""
     if not isinstance(result, Forest):
         return dict(result)
-    trees = {f"trees.{n}": getattr(result.trees, n) for n in ("kind", "feature", "threshold", "first_child")}
-    values = {n: getattr(result, n) for n in ("labels", "noisy_counts", "leaf_values", "class_of_tree", "alpha_link")}
-    words = {n: getattr(result, n).to_dict() for n in ("domain", "certificate", "ledger")}
-    return trees | values | words | {"about": result.about}
+    file = json.loads(forest_file.written(result))  # type: ignore[arg-type]  # whatever is ever written to the file is compared
+    return {f"{name}.{part}": value for name in file for part, value in _parts(file[name])}
+
+
+def _parts(value: Any) -> list[tuple[str, Any]]:
+    return list(value.items()) if isinstance(value, dict) else [("", value)]
 
 
 def _same(a: Any, b: Any) -> bool:
