@@ -175,7 +175,8 @@ class Domain:
         if self.classes:
             groups.setdefault((self.classes_source, self.classes_note), []).append("the classes")
         sentences = [
-            f"The domain of {_some(names)} is {_origin(source, note)}."
+            f"The domain{'s' * (len(names) > 1)} of {_some(names)} {'are' if len(names) > 1 else 'is'} "
+            f"{_origin(source, note)}."
             for (source, note), names in groups.items()
             if source != "data"
         ]

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from ui import audit_attack, audit_controls, audit_parts, audit_table
-from ui.audit_words import RULES, story
+from ui.audit_words import RULES, promise, story
 from ui.page import badge, open_page
 from ui.warm_up import warm_up
 
@@ -20,6 +20,7 @@ with st.container(horizontal=True, vertical_alignment="center", horizontal_align
     if not found.holds:
         badge("Not certified")
 st.markdown(
+    f"{promise(audit.epsilon, audit.neighbours)} "
     "A tree sorts rows into leaves, and each leaf publishes a label: the class that most of its rows have, but now and "
     "then another one, so that nobody can tell whether any one row was there. "
     f"**{name.capitalize()}** {rule.does}."

@@ -409,8 +409,8 @@ class TestSchema:
         many = [replace(AGE, name=f"q{j}") for j in range(60)]
         schema = Domain((*many, CITY, replace(AGE, name="z", source="data")), (0, 1), "ill", "asserted", "our offices")
         assert schema.assumptions() == [
-            "The domain of 'q0', 'q1', 'q2', 'q3', 'q4', 'q5' and 54 more is documented: the questionnaire.",
-            "The domain of 'city', the classes is asserted by you: “our offices”.",
+            "The domains of 'q0', 'q1', 'q2', 'q3', 'q4', 'q5' and 54 more are documented: the questionnaire.",
+            "The domains of 'city', the classes are asserted by you: “our offices”.",
         ]
 
     def test_json_and_pickle_are_exact(self):

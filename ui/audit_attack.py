@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dpforest.audit.leaf_attack import CONFIDENCE, LOOKS, Look, Pair, attack, can_be_proved
-from dpforest.plotting.audit import bound_chart, size
+from dpforest.audit.leaf_attack import CONFIDENCE, LOOKS, SECONDS, Look, Pair, attack, can_be_proved
+from dpforest.plotting.audit import apart, bound_chart
 from dpforest.privacy.randomness import SecretSource
 from ui.audit_controls import FEWEST, TELLING, Audit
 from ui.audit_words import proved
-from ui.page import chart, titled
+from ui.audit_parts import drawn
+from ui.page import titled
 
 SEARCHING = "Looking for the telling output"
 FIRST_DRAWN = 10_000  # the looks before come faster than they can be drawn
@@ -24,10 +25,11 @@ def show(audit: Audit, which: str, pair: Pair) -> None:
         "differs most, and then counts that output in fresh releases.",
     )
     st.markdown(
-        "Whoever can have many releases of both tables need not believe any proof: counting is enough. "
-        + ("The published rule is drawn in floating point, as its author does." if audit.published
-           else "The releases are drawn as the app draws real ones: whole numbers, the operating system's entropy.")
-    )  # fmt: skip
+        "**No proof needed: release both tables many times and count.** Counting can show that a promise is broken; it "
+        "never proves that one is kept. The published rules are drawn with ordinary decimal numbers, as in the "
+        "author's program; certified ones in whole numbers, with the operating system's entropy, as the app draws real "
+        "releases."
+    )
     if audit.published and which == FEWEST and not can_be_proved(pair):
         st.caption(
             f"These two tables exceed the promise by so little that {LOOKS[-1]:,} releases will hardly show it. "
@@ -42,27 +44,27 @@ def show(audit: Audit, which: str, pair: Pair) -> None:
 
 def _run(pair: Pair) -> list[Look]:
     looks: list[Look] = []
-    bar, place, words = st.progress(0.0, SEARCHING), st.empty(), st.empty()
-    for share, look in attack(pair, SecretSource()):
+    bar, words, place = st.progress(0.0, SEARCHING), st.empty(), st.empty()
+    for share, look in attack(pair, SecretSource(), seconds=SECONDS):
         if look is not None:
             looks.append(look)
             if look.trials >= FIRST_DRAWN:
-                _draw(looks, pair, place, words)
+                _draw(looks, pair, words, place)
         bar.progress(share, f"{looks[-1].trials:,} releases of either table" if looks else SEARCHING)
     if looks and looks[-1].trials < FIRST_DRAWN:
-        _draw(looks, pair, place, words)
+        _draw(looks, pair, words, place)
     bar.empty()
     return looks
 
 
-def _draw(looks: list[Look], pair: Pair, place, words) -> None:
+def _draw(looks: list[Look], pair: Pair, words, place) -> None:
     if not looks:
         return
     last = looks[-1]
-    chart(
+    words.markdown(f"{proved(pair, last)} Confidence {100 * CONFIDENCE:.1f} %, for all points of the curve together.")
+    drawn(
         bound_chart(looks, pair),
-        f"Proved after {last.trials:,} releases of either table: a loss of at least {size(last.bound)}; claimed are "
-        f"{pair.epsilon:g}, true for this pair is {size(pair.loss)}.",
+        f"Proved after {last.trials:,} releases of either table: a loss of at least {apart(last.bound, pair.epsilon)}; claimed are "
+        f"{pair.epsilon:g}, true for this pair is {apart(pair.loss, pair.epsilon)}.",
         place,
     )
-    words.markdown(f"{proved(pair, last)} Confidence {100 * CONFIDENCE:.1f} %, for all points of the curve together.")

@@ -36,12 +36,12 @@ def choose() -> Audit:
         known("rule", RULES)
         name = st.radio(
             "How a leaf draws its label", list(RULES), key="rule", bind=LINKED,
-            captions=[rule.status for rule in RULES.values()],
+            captions=[f"{rule.status}: {rule.brief}" for rule in RULES.values()],
         )  # fmt: skip
         known("claimed", EPSILONS)
         epsilon = st.select_slider(
             "Privacy promised: ε", EPSILONS, 1.0, format_func=lambda e: f"{e:g}", key="claimed", bind=LINKED,
-            help="With one row more or less (or exchanged), no output may become more than e^ε times as likely, or as "
+            help="With one row more or less (or exchanged), no output may become more than eᵋ times as likely, or as "
             "unlikely.",
         )  # fmt: skip
         with st.container(horizontal=True, horizontal_alignment="distribute", key="ends"):

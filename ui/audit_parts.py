@@ -6,12 +6,14 @@ import math
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from dpforest.audit import leaf_attack, leaf_curves
 from dpforest.audit.leaf_attack import Pair
 from dpforest.audit.leaf_curves import LeafCurves, Verdict
-from dpforest.plotting.audit import chance, flip_curves, loss_curves, size
+from dpforest.plotting.audit import chance, flip_curves, loss_curves, raised, size
+from dpforest.plotting.style import PRIVATE
 from dpforest.privacy.laws import NOISY_COUNTS
 from dpforest.privacy.ledger import rows_changed
 from ui.audit_controls import TELLING, Audit
@@ -20,6 +22,19 @@ from ui.page import chart, titled
 from ui.wording import guess_share, share_text
 
 _SHOWN = 4  # classes that a table lists one by one
+_BRIGHT = "#4DA6DD"  # PRIVATE, for thin lines on a dark page
+_PAGE = {"dark": "rgba(17,22,27,0.85)", "light": "rgba(255,255,255,0.85)"}  # behind words that a curve may cross
+
+
+def drawn(figure: go.Figure, alt: str, place=st, **settings) -> None:
+    """A figure of this page: its lines can be seen, and its words read, on a light and on a dark page."""
+    dark = st.context.theme.type == "dark"
+    figure.update_annotations(bgcolor=_PAGE["dark" if dark else "light"])
+    if dark:
+        figure.for_each_trace(
+            lambda line: line.update(line_color=_BRIGHT, opacity=1), lambda trace: trace.line.color == PRIVATE
+        )
+    chart(figure, alt, place, **settings)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -45,21 +60,21 @@ def headline(audit: Audit, found: Verdict) -> None:
     """Claim, truth, δ and verdict in four boxes."""
     eps = audit.epsilon
     unsure = "whether a row is there" if rows_changed(audit.neighbours) == 1 else "which of two values a row has"
-    allowed = f"whoever is unsure (50 %) {unsure} can become {sure(eps)} sure, no more"
+    allowed = f"whoever is unsure (50 %) {unsure} can become {sure(eps)}, no more"
     if math.isinf(found.loss):
         true = (":red[∞]", "no limit: one row may change the odds by any factor")
     else:
         value = size(found.loss)
-        true = (value if found.holds else f":red[{value}]", f"from 50 % one can become {sure(found.loss)} sure")
+        true = (value if found.holds else f":red[{value}]", f"from 50 % one can become {sure(found.loss)}")
     if found.holds:
-        failing = ("δ = 0", "none: the promise holds for every output")
+        failing = ("δ = 0", "no release has to be excused: the promise holds for every output")
     elif found.delta > 0.999:
-        failing = ("δ > 0.999", f"ε = {eps:g} could only hold if it were allowed to fail in nearly every release")
+        failing = ("δ > 0.999", "for some pair of tables, nearly every release would have to be excused (δ)")
     else:
         share = at_least(100 * found.delta)
         failing = (
             f"δ ≥ {at_least(found.delta)}",
-            f"ε = {eps:g} could only hold if it were allowed to fail in {share} % of releases or more",
+            f"for some pair of tables, {share} % of releases or more would have to be excused (δ)",
         )
     said = (
         ("Kept", "this rule keeps what it promises")
@@ -70,7 +85,7 @@ def headline(audit: Audit, found: Verdict) -> None:
         boxes = (
             ("Claimed", f"ε = {eps:g}", allowed),
             ("True loss", *true),
-            ("Failures to allow for", *failing),
+            ("How badly", *failing),
             ("The promise", *said),
         )
         for column, (label, value, note) in zip(st.columns(4), boxes, strict=True):
@@ -86,21 +101,21 @@ def flips(audit: Audit, curves: LeafCurves) -> None:
         "How often a label flips",
         "From a formula",
         help="A label flips when the leaf publishes another class than its most frequent one. The lead is by how many "
-        "rows the most frequent class is ahead of all others; the other classes are empty here.",
+        "rows the most frequent class is ahead of all others. All other classes are empty here.",
     )
-    chart(
+    drawn(
         flip_curves(curves, audit.mechanism, NAMES),
-        f"Flip rates of six rules by lead. From a lead of {curves.crossing:,} on the published rule flips less than "
+        f"Flip rates of {len(curves.flip)} rules by lead. From a lead of {curves.crossing:,} on the published rule flips less than "
         f"the floor that every rule with ε = {audit.epsilon:g} obeys.",
         key="flips",
     )
     k = audit.n_classes
     step = "that is taken away" if rows_changed(audit.neighbours) == 1 else "that is exchanged for one of another leaf"
     st.caption(
-        f"**The floor, in words:** an empty leaf can only guess, so in {chance((k - 1) / k)} of releases it does not "
-        f"say class 1. Each row {step} may change that by a factor of e^ε at most, and a leaf with a lead of j rows is "
-        f"j such steps away from an empty one. So a rule that keeps ε must flip in at least e^(−jε) · {k - 1}/{k} of "
-        "releases. A curve in the grey has broken the promise."
+        "**The floor, in words:** take a leaf whose rows all have the same class. An empty leaf can only guess, so in "
+        f"{chance((k - 1) / k)} of releases it publishes another class. Each row {step} may change that by a factor of "
+        "eᵋ at most, and a leaf with a lead of j rows is j such steps away from an empty one. So a rule that keeps ε "
+        f"must flip in at least e⁻ʲᵋ · {k - 1}/{k} of releases. A curve in the grey has broken the promise."
     )
 
 
@@ -114,21 +129,27 @@ def losses(audit: Audit, curves: LeafCurves, found: Verdict) -> None:
     )
     first = curves.first_over[audit.mechanism]
     over = f"exceeds it from a lead of {first:,} on" if first is not None else "never exceeds it"
-    chart(
+    drawn(
         loss_curves(curves, audit.mechanism, NAMES, found.loss),
-        f"Privacy loss of six rules by lead. {NAMES[audit.mechanism]} {over}, ε = {audit.epsilon:g} being promised.",
+        f"Privacy loss of {len(curves.loss)} rules by lead. {NAMES[audit.mechanism]} {over}, ε = {audit.epsilon:g} being promised.",
         key="losses",
     )
     st.caption(
         "**How to read it:** the loss is the logarithm of a factor. 0 means that a row changes nothing, 1 that it "
-        "makes some output e = 2.72 times as likely. Two classes are in the running here, the others are far behind."
+        "makes some output e = 2.72 times as likely."
+        + (
+            ""
+            if audit.n_classes == 2
+            else " Two classes are in the running here and all others far behind, the worst "
+            "case; in the figure beside it all others are empty."
+        )
     )
 
 
 def pair_title(audit: Audit) -> None:
     """What the two tables show."""
     titled(
-        "Two tables that break the promise" if audit.published else "The two tables that come nearest to breaking it",
+        "Two tables that break the promise" if audit.published else "Two tables that come close to what is allowed",
         "From a formula",
         help="Tables of a single leaf, made up. Everything else in the forest is the same.",
     )
@@ -159,16 +180,25 @@ def telling(pair: Pair) -> str:
     q = float(np.exp(sum(pair.change.log_after[i, o] for i, o in enumerate(pair.change.outputs))))
     eps, loss = pair.epsilon, pair.loss
     more, less = ("A", "B") if p > q else ("B", "A")
+    a, b = (
+        f"{chance(whole)}{_product(pair, log_p)}"
+        for whole, log_p in ((p, pair.change.log_before), (q, pair.change.log_after))
+    )
     text = (
-        f"What tells them apart is {output_name(pair, pair.change.outputs)}: {chance(p)} with table A, {chance(q)} "
-        f"with table B. It is **{times(loss)}** as likely with {more} as with {less}; ε = {eps:g} allows e^{eps:g} = "
-        f"{times(eps)}"
+        f"What tells them apart is {output_name(pair, pair.change.outputs)}: {a} with table A, {b} with table B. It is "
+        f"**{times(loss)}** as likely with {more} as with {less}; ε = {eps:g} allows {times(eps)}"
     )
     if loss > eps * (1 + 1e-9):
         return f"{text}. That is **{times(loss - eps)}** what is allowed: the promise is broken."
     if loss > eps * (1 - 1e-9):
         return f"{text}: all that is allowed, and not a bit more."
     return f"{text}. No two tables come out further apart than ε allows."
+
+
+def _product(pair: Pair, log_p: np.ndarray) -> str:
+    """How the chance of several outputs together came about."""
+    parts = [chance(float(np.exp(log_p[i, o]))) for i, o in enumerate(pair.change.outputs)]
+    return f" ({' × '.join(parts)})" if len(parts) > 1 else ""
 
 
 def table_of(pair: Pair, counts: np.ndarray, log_p: np.ndarray) -> pd.DataFrame:
@@ -186,10 +216,10 @@ def table_of(pair: Pair, counts: np.ndarray, log_p: np.ndarray) -> pd.DataFrame:
             if pair.mechanism == NOISY_COUNTS:
                 if (leaf, c) in pair.cells:
                     i = pair.cells.index((leaf, c))
-                    shown = chance(float(np.exp(log_p[i, 1])))
-                    line["chance that it is shown as 1 or more"] = f"**{shown}**"
+                    noisy = "1 or more" if outputs[i] else "0 or less"
+                    line["chance of the noisy count"] = f"**{noisy}: {chance(float(np.exp(log_p[i, outputs[i]])))}**"
                 else:
-                    line["chance that it is shown as 1 or more"] = "the same in both"
+                    line["chance of the noisy count"] = "the same in both"
             else:
                 shown = chance(float(np.exp(log_p[leaf, c])))
                 line["chance of this label"] = f"**{shown}**" if outputs[leaf] == c else shown
@@ -224,7 +254,9 @@ def at_least(value: float) -> str:
 def sure(epsilon: float) -> str:
     """How sure somebody can become who was at 50 %; one digit more where it is next to nothing.
 
-    >>> sure(1.0), sure(0.01)
-    ('73 %', '50.2 %')
+    >>> sure(1.0), sure(0.01), sure(49.3)
+    ('73 % sure', '50.2 % sure', 'practically certain (1 wrong in 10²¹)')
     """
-    return share_text(epsilon) if epsilon >= 0.1 else f"{100 * guess_share(epsilon):.1f} %"
+    if epsilon > 11.5:  # more than 99.999 %
+        return f"practically certain (1 wrong in 10{raised(round(epsilon / math.log(10)))})"
+    return f"{share_text(epsilon) if epsilon >= 0.1 else f'{100 * guess_share(epsilon):.1f} %'} sure"

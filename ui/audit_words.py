@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from dpforest.audit.leaf_attack import Look, Pair
+from dpforest.audit.leaf_attack import Look, Pair, can_be_proved
 from dpforest.audit.leaf_curves import LeafCurves, Verdict
-from dpforest.plotting.audit import chance, size
+from dpforest.plotting.audit import apart, chance, raised, size
 from dpforest.privacy.laws import NOISY_COUNTS, PUBLISHED
 from dpforest.privacy.ledger import rows_changed
 
@@ -19,35 +19,43 @@ class Rule:
     mechanism: str
     short: str  # in legends
     status: str
+    brief: str  # under its name in the sidebar
     does: str
 
 
 RULES = {
     "smooth sensitivity": Rule(
         "smooth-sensitivity", "smooth sensitivity", "as published in 2017",
+        "noise that depends on the data",
         "draws the top label nearly always as soon as it leads by a few rows",
     ),
     "smooth sensitivity, capped": Rule(
         "smooth-sensitivity-clamped", "smooth, capped", "as in the author's code",
-        "does the same without the last step: it stops once the other labels are rarer than 1 in 10^21",
+        "the same, with an end to it",
+        "does the same, but never lets the other labels get rarer than about 1 in 10²¹",
     ),
     "permute-and-flip": Rule(
         "permute-and-flip", "permute-and-flip", "certified; the app's own choice",
+        "asks the labels one by one",
         "goes through the labels in random order and takes each with a probability that falls with the rows it lacks",
     ),
     "exponential": Rule(
         "exponential", "exponential", "certified",
-        "draws a label, each row more making it e^ε times as likely",
+        "each row more makes a label likelier by the same factor",
+        "draws a label; each row more makes it likelier by the same factor",
     ),
     "global 0/1": Rule(
         "global-01", "global 0/1", "certified",
+        "looks only at who is on top",
         "only looks at who is on top, not by how much, and favours that label a little",
     ),
     "noisy counts": Rule(
         NOISY_COUNTS, "noisy counts", "certified",
+        "publishes all counts, with noise",
         "publishes every class count with random noise on it; the label is read from those",
     ),
 }  # fmt: skip
+_FEW = 100  # a rarer event is told as a count
 NAMES = {rule.mechanism: rule.short for rule in RULES.values()}
 
 
@@ -55,19 +63,40 @@ def times(log_ratio: float) -> str:
     """e^x as "so many times".
 
     >>> times(1.0), times(2.1313), times(0.01), times(110131.6)
-    ('2.72 times', '8.43 times', '1.01005 times', '10^47,830 times')
+    ('2.72 times', '8.43 times', '1.01005 times', '10⁴⁷⁸³⁰ times')
     """
     if log_ratio < 0.1:
         return f"{math.exp(log_ratio):.6g} times"
     if log_ratio < 13.8:
         value = math.exp(log_ratio)
         return f"{value:.3g} times" if value < 1000 else f"{value:,.0f} times"
-    return f"10^{round(log_ratio / math.log(10)):,} times"
+    return f"10{raised(round(log_ratio / math.log(10)))} times"
 
 
 def one_row(neighbours: str) -> str:
     """Which difference must be hard to notice."""
     return "one row more" if rows_changed(neighbours) == 1 else "one row exchanged"
+
+
+def promise(epsilon: float, neighbours: str) -> str:
+    """What ε means, before anything else."""
+    return (
+        f"ε is a promise: {one_row(neighbours)}{' or less' if rows_changed(neighbours) == 1 else ''} makes no output "
+        f"more than eᵋ times as likely. At ε = {epsilon:g} that is {times(epsilon)}."
+    )
+
+
+def breaks(mechanism: str, curves: LeafCurves, neighbours: str) -> str:
+    """The two leads at which a published rule breaks its promise: as a loss, and as a flip rate."""
+    first = curves.first_over[mechanism]
+    if first is None:
+        return ""
+    where = f"from lead {first:,} to {first + 1:,}" if rows_changed(neighbours) == 1 else f"at a lead of {first:,}"
+    row = "one row" if rows_changed(neighbours) == 1 else "one row exchanged"
+    return (
+        f" The promise breaks already {where}: there {row} changes the odds by more than eᵋ. From lead "
+        f"{curves.crossing:,} on, the flip rate alone shows it."
+    )
 
 
 def story(mechanism: str, found: Verdict, curves: LeafCurves, neighbours: str) -> str:
@@ -85,17 +114,16 @@ def story(mechanism: str, found: Verdict, curves: LeafCurves, neighbours: str) -
         if mechanism == "smooth-sensitivity":
             true = (
                 f"**True:** there is no limit, at any ε. {why} With a longer lead one row changes the odds by any "
-                f"factor you like, and no constant repairs that. At ε = {eps:g} and from a lead of {curves.crossing:,} "
-                "on it flips labels less often than any rule with this ε possibly can."
+                f"factor you like, and no constant repairs that.{breaks(mechanism, curves, neighbours)}"
             )
         else:
             true = (
-                f"**True:** the author's code stops the growth at e^50, which makes the loss finite but not ε: it is "
-                f"{size(found.loss)} where {eps:g} is claimed. {why}"
+                f"**True:** the author's code lets no label become more than e⁵⁰ times as likely as another, which makes the loss finite but not ε: it is "
+                f"{size(found.loss)} where {eps:g} is claimed. {why}{breaks(mechanism, curves, neighbours)}"
             )
         done = (
             "**What we did:** the app's forest draws its labels by permute-and-flip instead, which keeps ε exactly; "
-            "for two classes nothing that keeps ε flips less. The published rule is here to be looked at, says its "
+            "with two classes and one row more or less, nothing that keeps ε flips less. The published rule is here to be looked at, says its "
             "true loss wherever it appears, and cannot be released."
         )
         return f"{claimed} {true} {done}"
@@ -123,7 +151,7 @@ def story(mechanism: str, found: Verdict, curves: LeafCurves, neighbours: str) -
         ),
         NOISY_COUNTS: (
             f"**Claimed:** noise of scale 1/ε on every count keeps ε.{half} **True:** it does for exact noise, and "
-            "uses all of ε; papers draw it in floating point, whose last digits can give a count away. It publishes "
+            "uses all of ε; papers draw it with ordinary decimal numbers, whose last digits can give a count away. It publishes "
             f"the counts themselves, and pays for that with more flips than permute-and-flip. {checked}"
         ),
     }[mechanism]
@@ -156,21 +184,35 @@ def event_name(pair: Pair, event: tuple[tuple[int, ...], ...]) -> str:
 
 
 def proved(pair: Pair, look: Look) -> str:
-    """What came of the attack, in two sentences."""
-    a, b = (chance(hits / look.trials) for hits in look.hits)
+    """What came of the attack, in a few sentences."""
+    few = min(*look.hits, *(look.trials - hits for hits in look.hits)) < _FEW
+    a, b = (how_often(hits, look.trials) if few else chance(hits / look.trials) for hits in look.hits)
     counted = (
         f"In {look.trials:,} releases of either table the attacker counted {event_name(pair, look.event)}: "
         f"{a} with table A, {b} with table B."
     )
     if look.bound > pair.epsilon:
         return (
-            f"{counted} That **proves a loss of at least {size(look.bound)}**, where ε = {pair.epsilon:g} is claimed."
+            f"{counted} That **proves a loss of at least {apart(look.bound, pair.epsilon)}**, where "
+            f"ε = {pair.epsilon:g} is claimed."
         )
     if look.bound == 0:
-        return f"{counted} So small a difference could still be chance: nothing is proved."
-    end = (
-        f"That is not more than ε = {pair.epsilon:g} yet, in so few releases."
-        if pair.mechanism in PUBLISHED
-        else f"It does not get above ε = {pair.epsilon:g}."
-    )
-    return f"{counted} That proves a loss of at least {size(look.bound)}. {end}"
+        counted += " So small a difference could still be chance: nothing is proved."
+    else:
+        counted += f" That proves a loss of at least {apart(look.bound, pair.epsilon)}."
+    if pair.mechanism not in PUBLISHED:
+        return counted if look.bound == 0 else f"{counted} It does not get above ε = {pair.epsilon:g}."
+    if can_be_proved(pair):
+        return f"{counted} So few releases do not show more than ε = {pair.epsilon:g} yet."
+    return f"{counted} This pair is so close to the limit that even {look.trials:,} releases do not show it."
+
+
+def how_often(hits: int, trials: int) -> str:
+    """A count, which a few hits are told as: a share of none would sound like a probability.
+
+    >>> how_often(835, 1000), how_often(0, 1000), how_often(1000, 1000), how_often(1, 1000)
+    ('835 times', 'never', 'every time', 'once')
+    """
+    if hits in (0, trials):
+        return "every time" if hits else "never"
+    return "once" if hits == 1 else f"{hits:,} times"

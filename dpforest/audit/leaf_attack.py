@@ -193,7 +193,12 @@ def _counts_change(epsilon: float, n_classes: int, neighbours: str) -> Change:
 
 
 def attack(
-    pair: Pair, source: SecretSource, *, confidence: float = CONFIDENCE, seconds: float = SECONDS
+    pair: Pair,
+    source: SecretSource,
+    *,
+    confidence: float = CONFIDENCE,
+    seconds: float = SECONDS,
+    most: int | None = None,
 ) -> Iterator[tuple[float, Look | None]]:
     """Draw from both tables, and say again and again what that proves.
 
@@ -207,7 +212,9 @@ def attack(
         A certified rule draws from it in integers, as in a release; a published one in floating point.
     confidence : float
     seconds : float
-        After that much time no more is drawn.
+        After that much time no more is drawn; infinity if only `most` shall end it.
+    most : int, optional
+        Releases of either table at most: as many to choose the event on, and as many to count it in.
 
     Yields
     ------
@@ -217,7 +224,9 @@ def attack(
         None where there is nothing new.
     """
     start = monotonic()
-    total = SEARCH + LOOKS[-1]
+    looks = tuple(size for size in LOOKS if most is None or size <= most)
+    search = SEARCH if most is None else min(SEARCH, most)
+    total = search + looks[-1]
     n = 0
     hits = np.zeros(2, np.int64)
     seen = np.zeros((2, _n_codes(pair)), np.int64)
@@ -225,37 +234,37 @@ def attack(
     def share(drawn: int) -> float:
         return min(max(drawn / total, (monotonic() - start) / seconds), 1.0)
 
-    while seen[0].sum() < SEARCH and monotonic() - start < seconds / 4:
-        seen += _tally(pair, _CHUNK, source)
+    while (drawn := int(seen[0].sum())) < search and (drawn == 0 or monotonic() - start < seconds / 4):
+        seen += _tally(pair, min(_CHUNK, search - drawn), source)
         yield share(int(seen[0].sum())), None
-    event = _choose(seen, 1 - confidence)
+    event = _choose(seen, looks[-1], 1 - confidence)
     named = tuple(_outputs(pair, int(code)) for code in np.flatnonzero(event))
     bound = 0.0
-    for size in LOOKS:
+    for size in looks:
         while n < size:
-            if monotonic() - start > seconds:
+            if n and monotonic() - start > seconds:
                 return
             part = min(_CHUNK, size - n)
             hits += _tally(pair, part, source)[:, event].sum(axis=1)
             n += part
             if n < size:
-                yield share(SEARCH + n), None
-        now = float(lower_bound(hits[0], hits[1], n, alpha=1 - confidence, n_events=len(LOOKS)))
+                yield share(drawn + n), None
+        now = float(lower_bound(hits[0], hits[1], n, alpha=1 - confidence, n_events=len(looks)))
         bound = max(bound, now)
-        yield share(SEARCH + n), Look(n, (int(hits[0]), int(hits[1])), bound, named)
+        yield share(drawn + n), Look(n, (int(hits[0]), int(hits[1])), bound, named)
 
 
-def _choose(seen: np.ndarray, alpha: float) -> np.ndarray:
-    """Which outputs to count: those whose share differs most between the tables, as many as prove most."""
+def _choose(seen: np.ndarray, trials: int, alpha: float) -> np.ndarray:
+    """Which outputs to count in so many trials: those whose share differs most, as many as prove most."""
     share = np.log(seen[0] + 0.5) - np.log(seen[1] + 0.5)
     order = np.argsort(-share, kind="stable")
-    many = LOOKS[-1] / seen[0].sum()  # what would be proved if the rest came out like the sample
+    many = trials / seen[0].sum()  # what would be proved if the rest came out like the sample
     firsts = np.cumsum(seen[:, order], axis=1)[:, :-1] * many  # the complement of an event is tried with it
-    best = int(np.argmax(lower_bound(firsts[0], firsts[1], LOOKS[-1], alpha=alpha)))
+    best = int(np.argmax(lower_bound(firsts[0], firsts[1], trials, alpha=alpha)))
     event = np.zeros(seen.shape[1], bool)
     event[order[: best + 1]] = True
-    shares = seen[:, event].sum(axis=1)
-    return event if shares.max() * 2 <= seen[0].sum() else ~event  # the rarer half is the easier one to name
+    ratio = [abs(float(np.diff(np.log(seen[:, half].sum(axis=1) + 0.5))[0])) for half in (event, ~event)]
+    return event if ratio[0] >= ratio[1] else ~event  # the half that the bound comes from is the one to name
 
 
 def _n_codes(pair: Pair) -> int:

@@ -14,15 +14,15 @@ from dpforest.privacy.laws import PUBLISHED
 
 DASHES = {
     "permute-and-flip": "solid",
-    "exponential": "dash",
-    "global-01": "dot",
-    "discrete-laplace": "dashdot",
+    "exponential": "14px,5px",
+    "global-01": "2px,3px",
+    "discrete-laplace": "8px,3px,2px,3px,2px,3px",
     "smooth-sensitivity": "solid",
     "smooth-sensitivity-clamped": "dash",
 }
 _LEGEND = {
     "orientation": "h", "traceorder": "normal", "xref": "container", "x": 0, "xanchor": "left", "yref": "container",
-    "y": 0, "yanchor": "bottom", "entrywidth": 112, "entrywidthmode": "pixels", "font": {"size": 12},
+    "y": 0, "yanchor": "bottom", "itemwidth": 44, "entrywidth": 112, "entrywidthmode": "pixels", "font": {"size": 12},
     "itemclick": False, "itemdoubleclick": False,
 }  # fmt: skip
 _FRAME = {"hovermode": "closest", "showlegend": True, "legend": _LEGEND, "margin": {"l": 8, "r": 12, "t": 12, "b": 140}}
@@ -59,18 +59,17 @@ def flip_curves(curves: LeafCurves, chosen: str, names: dict[str, str]) -> go.Fi
             for g, f, e in zip(curves.gap, flip, curves.floor, strict=True)
         ]
         _line(fig, curves.gap, np.maximum(flip, bottom / 1e3), rule, rule == chosen, names[rule], text)
-    at = float(curves.floor[curves.gap == meets][0])
-    fig.add_scatter(
-        x=[meets], y=[at], mode="markers", showlegend=False,
-        marker={"size": 13, "symbol": "x", "color": NOT_HELD, "line": {"color": "white", "width": 1}},
-        text=[f"at a lead of {meets:,} the published rule flips less than any rule with ε = {curves.epsilon:g} can"],
-        hovertemplate="%{text}<extra></extra>",
+    published = float(curves.flip["smooth-sensitivity"][curves.gap == meets][0])
+    at = max(published, bottom * 1.6)
+    _mark(
+        fig, meets, at, "diamond" if at == published else "triangle-down",
+        f"at a lead of {meets:,} the published rule flips less than any rule with ε = {curves.epsilon:g} can",
     )  # fmt: skip
     high = 0.18 * (1 - np.log10(bottom))  # decades above 100 %, where nothing is drawn
     late = meets > 0.5 * right
     fig.add_annotation(
         x=meets, y=np.log10(at), showarrow=True, arrowhead=0, arrowcolor=QUIET, ax=meets, axref="x",
-        text=f"<b>lead {meets:,}</b>: the published<br>rule falls below the floor", ay=0.55 * high, ayref="y",
+        text=f"<b>lead {meets:,}</b>: {names['smooth-sensitivity']}<br>falls below the floor", ay=0.55 * high, ayref="y",
         xanchor="right" if late else "left", align="right" if late else "left", font={"size": 13},
     )  # fmt: skip
     fig.add_annotation(
@@ -114,10 +113,12 @@ def loss_curves(curves: LeafCurves, chosen: str, names: dict[str, str], true_los
     )  # fmt: skip
     if first is not None:
         loss = curves.loss[chosen]
-        at = float(np.clip(loss[curves.gap == first][0], low, top / 1.3))
-        _mark(fig, first, at)
+        true = float(loss[curves.gap == first][0])
+        at, far = min(true, top / 1.3), true > top / 1.3
+        _mark(fig, first, at, "triangle-up" if far else "x")
+        says = f"{size(true)} at lead {first:,}, far above" if far else "more than promised"
         fig.add_annotation(
-            x=first, y=np.log10(at), text=f"<b>from lead {first:,} on</b><br>more than promised", showarrow=True,
+            x=first, y=np.log10(at), text=f"<b>from lead {first:,} on</b><br>{says}", showarrow=True,
             arrowhead=0, arrowcolor=QUIET, ax=-56 if late else 84, ay=-56 if late else 34 if at > top / 4 else -24,
             xanchor="right" if late else "left", align="right" if late else "left", font={"size": 13},
         )  # fmt: skip
@@ -165,7 +166,7 @@ def bound_chart(looks: Sequence[Look], pair: Pair) -> go.Figure:
     elif pair.loss < top:
         fig.add_hline(y=pair.loss, line={"color": colour, "width": 2, "dash": "dot"})
         above = "bottom" if pair.loss > pair.epsilon else "top"
-        lines.append((pair.loss, f"<b>true for this pair: {size(pair.loss)}</b>", above))
+        lines.append((pair.loss, f"<b>true for this pair: {apart(pair.loss, pair.epsilon)}</b>", above))
     else:
         lines.append((top, f"true for this pair: {size(pair.loss)}, far above", "top"))
     for y, text, anchor in lines:
@@ -191,30 +192,49 @@ def chance(p: float) -> str:
     """A probability of any size in words.
 
     >>> chance(0.204), chance(0.99973), chance(0.00012), chance(2e-22), chance(0.0)
-    ('20.4 %', '99.97 %', '0.012 %', '2 in 10^22', 'less than 1 in 10^300')
+    ('20.4 %', '99.97 %', '0.012 %', '2 in 10²²', 'less than 1 in 10³⁰⁰')
     """
     if p > 0.995:
         return "100 %" if p == 1 else f"{100 * p:.4g} %" if p < 0.9999 else "over 99.99 %"
     if p >= 1e-4:
         return f"{100 * p:.3g} %"
     if p < 1e-300:
-        return "less than 1 in 10^300"
+        return f"less than 1 in 10{raised(300)}"
     power = int(np.ceil(-np.log10(p)))
-    return f"{p * 10.0**power:.2g} in 10^{power}"
+    return f"{p * 10.0**power:.2g} in 10{raised(power)}"
 
 
 def size(loss: float) -> str:
     """A loss of any size.
 
     >>> size(22.7009), size(110131.6), size(1.6e8), size(float("inf"))
-    ('22.7', '110,132', '1.6 × 10^8', '∞')
+    ('22.7', '110,132', '1.6 × 10⁸', '∞')
     """
     if not np.isfinite(loss):
         return "∞"
     if loss >= 1e6:
         power = int(np.floor(np.log10(loss)))
-        return f"{loss / 10.0**power:.2g} × 10^{power}"
+        return f"{loss / 10.0**power:.2g} × 10{raised(power)}"
     return f"{loss:.3g}" if loss < 1000 else number(round(loss))
+
+
+def apart(loss: float, epsilon: float) -> str:
+    """A loss with as many digits as it takes to see that it is not ε.
+
+    >>> apart(0.010012, 0.01), apart(2.131, 1.0), apart(0.5, 0.5)
+    ('0.01001', '2.13', '0.5')
+    """
+    texts = [size(loss), *(f"{loss:.{digits}g}" for digits in range(4, 10))]
+    return next((text for text in texts if text != f"{epsilon:g}"), texts[0])
+
+
+def raised(exponent: int) -> str:
+    """An exponent as people write it.
+
+    >>> "10" + raised(21), "10" + raised(-3)
+    ('10²¹', '10⁻³')
+    """
+    return str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 def _strong_last(rules: dict[str, np.ndarray], chosen: str) -> list[str]:
@@ -231,10 +251,11 @@ def _line(fig: go.Figure, x: np.ndarray, y: np.ndarray, rule: str, strong: bool,
     )  # fmt: skip
 
 
-def _mark(fig: go.Figure, x: float, y: float) -> None:
+def _mark(fig: go.Figure, x: float, y: float, symbol: str = "x", text: str = "") -> None:
     fig.add_scatter(
-        x=[x], y=[y], mode="markers", hoverinfo="skip", showlegend=False,
-        marker={"size": 13, "symbol": "x", "color": NOT_HELD, "line": {"color": "white", "width": 1}},
+        x=[x], y=[y], mode="markers", showlegend=False, text=[text],
+        marker={"size": 14, "symbol": symbol, "color": NOT_HELD, "line": {"color": "white", "width": 1}},
+        **({"hovertemplate": "%{text}<extra></extra>"} if text else {"hoverinfo": "skip"}),
     )  # fmt: skip
 
 
