@@ -9,6 +9,7 @@ from dpforest.audit import report
 from dpforest.audit.canaries import ALGORITHMS
 from dpforest.audit.report import EPSILONS, MODES, Row, audit, fingerprint, in_markdown, save, written
 from dpforest.privacy.ledger import NEIGHBOURS
+from ui.audit_table import as_table
 
 DOCS = Path(__file__).parents[1] / "docs"
 FILE = DOCS / "audit.json"
@@ -75,3 +76,18 @@ def test_one_row_of_the_table_and_its_page(tmp_path):
     assert page.startswith("before\n") and page.endswith("after\n") and "old" not in page
     assert "| b | as published | add-remove | ∞ / 2 | caught |" in page
     assert json.loads((tmp_path / "audit.json").read_text())["rows"][1]["computed"] == "infinity"
+
+
+def test_the_page_shows_every_verdict_as_it_is():
+    """A forest that is broken must never be shown as one that holds, nor a bound as more than was proved."""
+    row = {"algorithm": "boosted", "computed": 1.0, "bound": 1.5999, "canary": "a leaf", "event": "x <= 0.12345678"}
+    verdicts = {
+        ("certified", "holds"): "holds",
+        ("certified", "BROKEN"): "BROKEN",
+        ("as_published", "caught"): "claim is false",
+        ("as_published", "loses more, not caught"): "claim is false, not shown here",
+        ("as_published", "nothing found"): "nothing found",
+    }
+    table = as_table([{**row, "mode": mode, "verdict": verdict} for mode, verdict in verdicts])
+    assert table["verdict"].tolist() == list(verdicts.values())
+    assert set(table["attack proved"]) == {"≥ 1.59"} and set(table["best attack"]) == {"a leaf: x ≤ 0.123"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -72,7 +73,9 @@ def as_table(rows: list[dict[str, Any]]) -> pd.DataFrame:
             "forest": [_FORESTS.get(row["algorithm"], row["algorithm"]) for row in rows],
             "verdict": [_VERDICTS[row["verdict"]] for row in rows],
             "mode": [_MODES[row["mode"]] for row in rows],
-            "attack proved": [f"≥ {row['bound']:.2f}" if row["bound"] > 0 else "nothing" for row in rows],
+            "attack proved": [
+                f"≥ {math.floor(100 * row['bound']) / 100:.2f}" if row["bound"] > 0 else "nothing" for row in rows
+            ],
             "loss computed": [
                 "no limit" if row["computed"] == "infinity" else f"{row['computed']:.3g}" for row in rows
             ],

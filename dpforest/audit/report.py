@@ -264,7 +264,7 @@ def in_markdown(content: dict[str, Any]) -> str:
     for row in content["rows"]:
         groups.setdefault((row["algorithm"], row["mode"].replace("_", " "), row["neighbours"]), []).append(row)
     for names, own in groups.items():
-        cells = [f"{_number(row['computed'])} / {_number(row['bound'])}" for row in own]
+        cells = [f"{_number(row['computed'])} / {at_least(row['bound']):g}" for row in own]
         verdicts = list(dict.fromkeys(row["verdict"] for row in own))
         lines.append("| " + " | ".join([*names, *cells, ", ".join(verdicts)]) + " |")
     return "\n".join([*lines, _END])
@@ -274,6 +274,11 @@ def _reach(trials: int) -> float:
     """The bound that an event proves which always happens on one table and never on the other."""
     fresh = trials - 2 * (trials // 6)
     return float(lower_bound(0, fresh, fresh, alpha=1 - CONFIDENCE))
+
+
+def at_least(bound: float) -> float:
+    """A lower bound with two digits behind the point, never more than it is."""
+    return math.floor(100 * bound) / 100
 
 
 def _number(value: float | str) -> str:
