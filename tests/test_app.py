@@ -219,7 +219,7 @@ def test_a_released_forest_predicts_a_new_file(app, choice):
     app.run()
     app.session_state["releases"] = [release.make(choice, 1, 1)]
     app.run()
-    assert "ε = 0.5** (add-remove) in 1 release" in words(app)
+    assert "ε = 0.5** (a row more or less) in 1 release" in words(app)
     page = app.switch_page("pages/1_Use_a_forest.py").run()
     assert not page.exception and "CERTIFIED" in page.code[0].value
     page.file_uploader[0].upload("new.csv", CSV.encode()).run()

@@ -1,14 +1,17 @@
 """What releases on the same people cost together: the sums, who is who, and what the pages say of it."""
 
+import io
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from app_words import words
 from streamlit.testing.v1 import AppTest
 
 from dpforest.privacy.ledger import Ledger
+from dpforest.tables import read_csv
 from dpforest.tradeoff import Curve
 from ui import curve_panel, spending
 from ui.forests import EPSILONS
@@ -87,12 +90,15 @@ def test_the_same_rows_stay_together(state):
 
 
 def test_clearing_forgets_names_and_forests_but_no_cost(state):
-    state["releases"] = [FIRST, replace(FIRST, number=4), replace(EXCHANGED, people=2), ZOO]
+    first = replace(FIRST, shape=(9, frozenset({"secret column"})))
+    state["releases"] = [first, replace(first, number=4), replace(EXCHANGED, people=2), ZOO]
     before = sums()
     spending.forget_tables()
     assert sums() == before and not spending.at_hand()
     left = repr(state)
-    assert not [secret for secret in ("people.csv", "people (2)", "digest", "CERTIFIED", "forest'") if secret in left]
+    assert not [
+        secret for secret in ("people.csv", "people (2)", "digest", "CERTIFIED", "forest'", "secret") if secret in left
+    ]
     assert [r.title for r in spending.releases()] == ["cleared table 1", "cleared table 1", "cleared table 2", "Zoo"]
     state["releases"].append(replace(FIRST, number=5))
     spending.forget_tables()
@@ -109,7 +115,7 @@ def test_the_sum_is_explained():
     together = explained([FIRST, EXCHANGED])
     assert "from one forest at ε = 1.1" in together and "counts twice" in together and "75 %" in together
     assert "more or less" in explained([EXCHANGED])
-    assert spending.table([FIRST, EXCHANGED])["counts as"].tolist() == ["1", "0.1", "**1.1**"]
+    assert spending.table([FIRST, EXCHANGED])["adds"].tolist() == ["1", "0.1", "**1.1**"]
 
 
 def test_what_the_simulated_forests_would_cost():
@@ -145,13 +151,14 @@ def test_the_sidebar_of_every_page(app, page):
         app.switch_page(page).run()
     assert not app.exception
     text = "\n".join(c.value for c in app.sidebar.caption)
-    assert "people.csv and people (2).csv: **ε = 1.1** (replace-one) in 2 releases" in text
-    assert "Zoo: **ε = 3** (add-remove) in 1 release" in text
-    box = next(b for b in app.selectbox if b.label == "Whom else are the rows of release 3 about?")
+    assert "people.csv and people (2).csv: **ε = 1.1 = 2 × 0.5 + 0.1** (a row exchanged) in 2 releases" in text
+    assert "Zoo: **ε = 3** (a row more or less) in 1 release" in text
+    box = next(b for b in app.selectbox if b.label == "Release 3: are these the same people as in an earlier release?")
+    assert box.options == ["no", "yes, as in releases 1, 2"]
     box.select_index(1).run()
     assert not app.exception
     (line,) = [c.value for c in app.sidebar.caption if c.value.startswith("**Spent")]
-    assert "**ε = 7.1** (replace-one) in 3 releases" in line
+    assert "**ε = 7.1 = 2 × 3.5 + 0.1** (a row exchanged) in 3 releases" in line
 
 
 def test_a_sum_gets_smaller_by_a_statement_only(app):
@@ -159,7 +166,8 @@ def test_a_sum_gets_smaller_by_a_statement_only(app):
     app.run()
     total = lambda: [c.value for c in app.sidebar.caption if c.value.startswith("**Spent")]
     before = total()
-    box = next(b for b in app.selectbox if b.label == "Other people after all?")
+    box = next(b for b in app.selectbox if b.label == "Is a table in this sum by mistake?")
+    assert box.options == ["no, the sum is right", "yes, people.csv", "yes, people (2).csv"]
     box.select_index(2).run()
     take_out = lambda: next(b for b in app.button if b.label == "Take it out of the sum")
     assert total() == before and take_out().disabled
@@ -178,12 +186,97 @@ def test_the_dialog_says_the_sum_beforehand(app):
     app.session_state["releases"] = [replace(EXCHANGED, json="")]
     app.query_params["eps"] = "1"
     text = ask(app.run())
-    assert "the people of people (2).csv will have spent **ε = 2.1** (replace-one)" in text and "counts twice" in text
+    assert (
+        "the people of people (2).csv will have spent **ε = 2.1** (a row exchanged)" in text and "counts twice" in text
+    )
     assert [r for r in app.radio if r.label.startswith("Do these rows hold the same people")]
 
 
 def test_the_same_rows_are_the_same_people(app):
     app.session_state["releases"] = [replace(ZOO, json="")]
     text = ask(app.run())
-    assert "released from before" in text and "will have spent **ε = 4** (add-remove)" in text
+    assert "released from before" in text and "will have spent **ε = 4** (a row more or less)" in text
     assert not [r for r in app.radio if r.label.startswith("Do these rows")]
+
+
+# ---------------------------------------------------------------- the same rows in another file
+
+
+def rows_of(csv: bytes) -> str:
+    return spending.digest_of_rows(read_csv(csv).table)
+
+
+def test_rows_are_the_same_however_they_are_written():
+    """Saved again by pandas or a spreadsheet, sorted, or with columns moved."""
+    lines = [(20 + i % 40, 1.5 * i, ("Ulm", "Bonn", "")[i % 3], "ja" if i % 7 > 3 else "nein") for i in range(60)]
+    plain = "age,dose,city,ill\n" + "".join(f"{a},{d:g},{c},{y}\n" for a, d, c, y in lines)
+    pandas = "age,dose,city,ill\n" + "".join(f"{float(a)},{d:.2f},{c},{y}\n" for a, d, c, y in lines)
+    sheet = "ill;age;city;dose\n" + "".join(f"{y};{a};{c};{d:g}\n".replace(".", ",") for a, d, c, y in lines[::-1])
+    assert rows_of(plain.encode()) == rows_of(pandas.encode()) == rows_of(sheet.encode("utf-16"))
+    others = [
+        plain.replace("ja", "nein", 1),
+        plain.replace("age,dose", "dose,age", 1),
+        "".join(plain.splitlines(keepends=True)[:-1]),
+        plain.replace("Ulm", "", 1),
+    ]
+    assert len({rows_of(other.encode()) for other in (plain, *others)}) == 5
+
+
+def test_rows_that_occur_twice_count_twice():
+    one, two = "x,y\n1,a\n1,a\n2,b\n", "x,y\n1,a\n2,b\n2,b\n"
+    frame = lambda csv: pd.read_csv(io.StringIO(csv))
+    assert spending.digest_of_rows(frame(one)) != spending.digest_of_rows(frame(two))
+
+
+def test_the_same_rows_in_another_file_are_not_split(app):
+    """22 became 22.0: nobody is asked. With another dose: asked, and asked once more."""
+    line = "{},{},{}\n".format
+    rows = [(20 + i % 30, i % 9, "ja" if i % 30 > 12 else "nein") for i in range(120)]
+    first = "age,dose,ill\n" + "".join(line(*row) for row in rows)
+    again = "age,dose,ill\n" + "".join(line(float(a), b, c) for a, b, c in rows)
+    other = "age,dose,ill\n" + "".join(line(a, b + 1, c) for a, b, c in rows)
+    app.session_state["releases"] = [
+        replace(FIRST, table_key=rows_of(first.encode()), shape=(120, frozenset({"age", "dose", "ill"})))
+    ]
+    app.query_params["data"] = "upload a CSV"
+    app.run()
+
+    def asked(csv: str) -> str:
+        app.file_uploader[0].upload("people.csv", csv.encode()).run()
+        app.session_state["tab"] = "Data"
+        app.run()
+        app.text_input(key="confirm_words").set_value("the study protocol").run()
+        app.button(key="confirm_all").click().run()
+        return ask(app)
+
+    text = asked(again)
+    assert "released from before (release 1)" in text and "will have spent **ε = 1.5**" in text
+    assert not [r for r in app.radio if r.label.startswith("Do these rows")]
+    app.session_state["releases"] = [*app.session_state["releases"], ZOO]  # whose people the dialog takes them for
+    asked(other)
+    assert [r for r in app.radio if r.label.startswith("Do these rows")]
+    assert [c for c in app.checkbox if c.label.startswith("Same columns, same number of rows as release 1: are these")]
+    assert next(b for b in app.button if b.label.startswith("Release for ε")).disabled
+
+
+def test_files_of_one_name_are_told_apart(app):
+    app.session_state["releases"] = [
+        replace(FIRST, json="", shape=(9, frozenset("ab"))),
+        replace(SAVED_AGAIN, title="people.csv", json="", shape=(9, frozenset("ab"))),
+    ]
+    app.run()
+    box = next(b for b in app.selectbox if b.label == "Is a table in this sum by mistake?")
+    assert box.options[1:] == ["yes, people.csv (release 1)", "yes, people.csv (release 2)"]
+    box.select_index(2).run()
+    said = [c.value for c in app.caption if c.value.startswith("Same columns")]
+    assert said == ["Same columns, same number of rows as release 1: are these really other people?"]
+
+
+def test_the_budget_tab_repeats_the_sum(app):
+    app.query_params["tab"] = "Budget"
+    app.run()
+    said = lambda: "\n".join(c.value for c in app.main.caption)
+    assert "Would spend 1 of 1" in said() and "Spent in this session" not in said()
+    app.session_state["releases"] = [replace(FIRST, json=""), replace(EXCHANGED, json="")]
+    app.run()
+    assert "**Spent in this session** on people.csv and people (2).csv: **ε = 1.1 = 2 × 0.5 + 0.1**" in said()

@@ -1,14 +1,17 @@
 """The Audit page in process (AppTest): it runs for every rule, and says what the papers' table says."""
 
 import json
+import math
 
 import pytest
 from app_words import words
 from streamlit.testing.v1 import AppTest
 
-from dpforest.audit import leaf_attack
+from dpforest.audit import leaf_attack, leaf_curves
+from dpforest.audit.leaf_attack import Look
 from ui import audit_attack
-from ui.audit_words import RULES
+from ui.audit_parts import telling
+from ui.audit_words import NAMES, RULES, proved
 
 
 @pytest.fixture
@@ -54,13 +57,20 @@ def test_first_sight_is_the_published_rule(audit):
     assert [row["rows"] for row in before] == ["1", "0"] and [row["rows"] for row in after] == ["2", "0"]
     assert before[1]["chance of this label"] == "**20.4 %**" and after[1]["chance of this label"] == "**2.43 %**"
     text = words(page)
-    assert "**8.43 times** as likely" in text and "allows e^1 = 2.72 times" in text
-    assert "from a lead of 2 on it flips labels less often" in text and "permute-and-flip instead" in text
+    assert "**8.43 times** as likely" in text and "ε = 1 allows 2.72 times" in text
+    assert "one row more or less makes no output more than eᵋ times as likely. At ε = 1 that is 2.72 times" in text
+    assert "breaks already from lead 1 to 2" in text and "From lead 2 on, the flip rate alone shows it" in text
+    assert "permute-and-flip instead" in text and "13.8 % of releases or more would have to be excused" in text
     assert "lead 2" in page.get("plotly_chart")[0].proto.spec
 
 
 def test_the_cap(audit):
     assert figures(audit(rule="smooth sensitivity, capped"))[1] == ":red[22.7]"
+
+
+def test_a_broken_rule_never_reads_better_than_its_claim(audit):
+    page = audit(rule="smooth sensitivity, capped", claimed="10")
+    assert "can become practically certain (1 wrong in 10²¹)" in words(page) and "99.995 % sure, no more" in words(page)
 
 
 def test_a_small_epsilon(audit):
@@ -85,10 +95,34 @@ def test_many_alike_classes_share_a_line(audit):
     assert any(row["class"] == "3 to 10, each" for row in tables(page)[0])
 
 
+def test_every_rule_has_words():
+    assert set(NAMES) == set(leaf_curves.RULES) and len(RULES) == len(leaf_curves.RULES)
+
+
+def test_no_count_is_told_as_a_probability():
+    pair = leaf_attack.first_pair("smooth-sensitivity", 10.0, 2, "add-remove")
+    text = proved(pair, Look(1000, (0, 835), 5.0, ((1,),)))
+    assert "never with table A, 835 times with table B" in text and "less than 1 in" not in text
+    text = proved(pair, Look(1000, (1000, 1), 12.0, ((0,),)))
+    assert "every time with table A, once with table B" in text and "**proves a loss of at least 12**" in text
+    close = leaf_attack.first_pair("smooth-sensitivity", 0.01, 2, "add-remove")
+    text = proved(close, Look(20_000_000, (10_000_000, 10_010_000), 0.0097, ((1,),)))
+    assert "so close to the limit that even 20,000,000 releases do not show it" in text
+
+
+def test_outputs_together_say_where_their_chance_comes_from(audit):
+    text = telling(leaf_attack.first_pair("discrete-laplace", 1.0, 2, "replace-one"))
+    assert "(62.2 % × 62.2 %)" in text and "38.7 %" in text
+    page = audit(rule="noisy counts", relation="a row exchanged")
+    said = [row["chance of the noisy count"] for row in tables(page)[0]]
+    assert len(said) == 2 and all(s.startswith("**") and ": " in s for s in said)
+
+
 @pytest.mark.parametrize("rule", ["smooth sensitivity", "permute-and-flip"])
 def test_the_attack_runs_and_stays_until_something_moves(audit, monkeypatch, rule):
     monkeypatch.setattr(leaf_attack, "LOOKS", (100, 10_000, 100_000))
     monkeypatch.setattr(leaf_attack, "SEARCH", 100_000)
+    monkeypatch.setattr(audit_attack, "SECONDS", math.inf)
     page = audit(rule=rule)
     page.button(key="attack").click().run()
     assert not page.exception
@@ -110,6 +144,7 @@ def test_links_are_checked(audit):
 def test_the_last_looks_are_drawn_even_if_time_is_short(audit, monkeypatch):
     monkeypatch.setattr(leaf_attack, "LOOKS", (100, 200))
     monkeypatch.setattr(leaf_attack, "SEARCH", 1_000)
+    monkeypatch.setattr(audit_attack, "SECONDS", math.inf)
     page = audit()
     page.button(key="attack").click().run()
     assert not page.exception and len(page.get("plotly_chart")) == 3

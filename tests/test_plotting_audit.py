@@ -8,7 +8,7 @@ import pytest
 from dpforest.audit.exact import first_violation, leaf_law, worst_change
 from dpforest.audit.leaf_attack import Look, attack, can_be_proved, first_pair, rate_of, telling_pair
 from dpforest.audit.leaf_curves import RULES, crossing, leaf_curves, verdict
-from dpforest.plotting.audit import bound_chart, flip_curves, loss_curves
+from dpforest.plotting.audit import DASHES, bound_chart, flip_curves, loss_curves
 from dpforest.plotting.style import NOT_HELD, PRIVATE
 from dpforest.privacy.laws import CERTIFIED, PUBLISHED
 from dpforest.privacy.randomness import SecretSource
@@ -33,7 +33,7 @@ def test_the_published_curve_crosses_the_floor_where_the_paper_says(epsilon, lea
     assert crossing(epsilon) == lead
     curves = leaf_curves(epsilon, 2, "add-remove")
     figure = flip_curves(curves, "smooth-sensitivity", NAMES)
-    assert f"<b>lead {lead:,}</b>: the published" in all_text(figure)
+    assert f"<b>lead {lead:,}</b>: smooth-sensitivity<br>falls below the floor" in all_text(figure)
     x, y, _ = line(figure, "smooth-sensitivity")
     floor = np.exp(-epsilon * x) / 2
     assert (y[(x > 0) & (x < lead)] >= floor[(x > 0) & (x < lead)]).all() and y[x == lead] < floor[x == lead]
@@ -118,14 +118,50 @@ def test_claims_that_do_not_hold_have_their_colour_and_the_chosen_rule_is_strong
 ])  # fmt: skip
 def test_attack_closes_in_on_the_truth_from_below(rule, epsilon, n_classes, neighbours):
     pair = first_pair(rule, epsilon, n_classes, neighbours)
-    steps = list(attack(pair, SecretSource(), confidence=1 - 1e-9, seconds=1.5))
+    steps = list(attack(pair, SecretSource(), confidence=1 - 1e-9, seconds=np.inf, most=2_000_000))
     looks = [look for _, look in steps if look is not None]
     shares, bounds = [share for share, _ in steps], [look.bound for look in looks]
     assert shares == sorted(shares) and shares[-1] <= 1
+    assert looks[-1].trials == 2_000_000
     assert bounds == sorted(bounds) and 0.6 * pair.loss < bounds[-1] <= pair.loss
     assert (bounds[-1] > epsilon) == (rule in PUBLISHED)
     for part in looks[-1].event:
         assert len(part) == len(pair.change.log_before)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0])
+def test_what_is_counted_is_the_half_that_the_bound_comes_from(epsilon):
+    pair = first_pair("permute-and-flip", epsilon, 2, "add-remove")
+    for _ in range(5):  # the other half happens in half of the releases of table A, so chance must not decide
+        *_, (_, look) = attack(pair, SecretSource(), seconds=np.inf, most=20_000)
+        assert look.event == (pair.change.outputs,)
+        assert abs(np.log(look.hits[0] / look.hits[1])) == pytest.approx(pair.loss, rel=0.2)
+        assert look.bound <= abs(np.log(look.hits[0] / look.hits[1]))
+
+
+def test_an_attack_without_time_still_looks_once():
+    pair = first_pair("smooth-sensitivity", 1.0, 2, "add-remove")
+    looks = [look for _, look in attack(pair, SecretSource(), seconds=1e-9) if look is not None]
+    assert [look.trials for look in looks] == [100]
+
+
+def test_a_point_above_the_edge_is_an_arrow_that_says_how_high():
+    figure = loss_curves(leaf_curves(10.0, 2, "add-remove"), "smooth-sensitivity", NAMES, np.inf)
+    assert "110,132 at lead 0, far above" in all_text(figure)
+    assert [t.marker.symbol for t in figure.data if t.mode == "markers"] == ["triangle-up"]
+    figure = loss_curves(leaf_curves(1.0, 2, "add-remove"), "smooth-sensitivity", NAMES, np.inf)
+    assert [t.marker.symbol for t in figure.data if t.mode == "markers"] == ["x"]
+
+
+def test_the_break_is_marked_on_the_published_curve():
+    curves = leaf_curves(1.0, 2, "add-remove")
+    figure = flip_curves(curves, "permute-and-flip", NAMES)
+    (mark,) = [t for t in figure.data if t.mode == "markers"]
+    assert mark.y[0] == curves.flip["smooth-sensitivity"][curves.gap == mark.x[0]] and mark.marker.symbol == "diamond"
+
+
+def test_every_rule_has_a_dash():
+    assert set(DASHES) == set(RULES)
 
 
 @pytest.mark.parametrize("epsilon", [0.02, 1.0, 5.0])
@@ -144,5 +180,8 @@ def test_bound_chart_says_what_was_claimed_and_what_is_true():
     kept = first_pair("permute-and-flip", 1.0, 2, "add-remove")
     text = all_text(bound_chart(looks[:1], kept))
     assert "promised and true for this pair: 1" in text and NOT_HELD not in text
+    close = first_pair("smooth-sensitivity", 0.01, 2, "add-remove")
+    text = all_text(bound_chart([Look(100, (20, 20), 0.0, ((1,),))], close))
+    assert "promised: ε = 0.01<" in text and "true for this pair: 0.01<" not in text
     far = first_pair("smooth-sensitivity", 10.0, 2, "add-remove")
     assert "far above" in all_text(bound_chart(looks, far))

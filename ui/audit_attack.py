@@ -8,8 +8,8 @@ from dpforest.audit.leaf_attack import CONFIDENCE, LOOKS, SECONDS, Look, Pair, a
 from dpforest.plotting.audit import apart, bound_chart
 from dpforest.privacy.randomness import SecretSource
 from ui.audit_controls import FEWEST, TELLING, Audit
-from ui.audit_words import proved
 from ui.audit_parts import drawn
+from ui.audit_words import proved
 from ui.page import titled
 
 SEARCHING = "Looking for the telling output"
@@ -64,7 +64,8 @@ def _draw(looks: list[Look], pair: Pair, words, place) -> None:
     words.markdown(f"{proved(pair, last)} Confidence {100 * CONFIDENCE:.1f} %, for all points of the curve together.")
     drawn(
         bound_chart(looks, pair),
-        f"Proved after {last.trials:,} releases of either table: a loss of at least {apart(last.bound, pair.epsilon)}; claimed are "
-        f"{pair.epsilon:g}, true for this pair is {apart(pair.loss, pair.epsilon)}.",
+        f"Proved after {last.trials:,} releases of either table: a loss of at least "
+        f"{apart(last.bound, pair.epsilon)}; claimed are {pair.epsilon:g}, "
+        f"true for this pair is {apart(pair.loss, pair.epsilon)}.",
         place,
     )

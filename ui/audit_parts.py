@@ -32,7 +32,8 @@ def drawn(figure: go.Figure, alt: str, place=st, **settings) -> None:
     figure.update_annotations(bgcolor=_PAGE["dark" if dark else "light"])
     if dark:
         figure.for_each_trace(
-            lambda line: line.update(line_color=_BRIGHT, opacity=1), lambda trace: trace.line.color == PRIVATE
+            lambda line: line.update(line_color=_BRIGHT, marker_color=_BRIGHT, opacity=1),
+            lambda trace: trace.line.color == PRIVATE,
         )
     chart(figure, alt, place, **settings)
 
@@ -105,8 +106,8 @@ def flips(audit: Audit, curves: LeafCurves) -> None:
     )
     drawn(
         flip_curves(curves, audit.mechanism, NAMES),
-        f"Flip rates of {len(curves.flip)} rules by lead. From a lead of {curves.crossing:,} on the published rule flips less than "
-        f"the floor that every rule with ε = {audit.epsilon:g} obeys.",
+        f"Flip rates of {len(curves.flip)} rules by lead. From a lead of {curves.crossing:,} on the published rule "
+        f"flips less than the floor that every rule with ε = {audit.epsilon:g} obeys.",
         key="flips",
     )
     k = audit.n_classes
@@ -131,7 +132,8 @@ def losses(audit: Audit, curves: LeafCurves, found: Verdict) -> None:
     over = f"exceeds it from a lead of {first:,} on" if first is not None else "never exceeds it"
     drawn(
         loss_curves(curves, audit.mechanism, NAMES, found.loss),
-        f"Privacy loss of {len(curves.loss)} rules by lead. {NAMES[audit.mechanism]} {over}, ε = {audit.epsilon:g} being promised.",
+        f"Privacy loss of {len(curves.loss)} rules by lead. {NAMES[audit.mechanism]} {over}, "
+        f"ε = {audit.epsilon:g} being promised.",
         key="losses",
     )
     st.caption(

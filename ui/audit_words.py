@@ -118,13 +118,14 @@ def story(mechanism: str, found: Verdict, curves: LeafCurves, neighbours: str) -
             )
         else:
             true = (
-                f"**True:** the author's code lets no label become more than e⁵⁰ times as likely as another, which makes the loss finite but not ε: it is "
-                f"{size(found.loss)} where {eps:g} is claimed. {why}{breaks(mechanism, curves, neighbours)}"
+                f"**True:** the author's code lets no label become more than e⁵⁰ times as likely as another, "
+                f"which makes the loss finite but not ε: it is {size(found.loss)} where {eps:g} is "
+                f"claimed. {why}{breaks(mechanism, curves, neighbours)}"
             )
         done = (
             "**What we did:** the app's forest draws its labels by permute-and-flip instead, which keeps ε exactly; "
-            "with two classes and one row more or less, nothing that keeps ε flips less. The published rule is here to be looked at, says its "
-            "true loss wherever it appears, and cannot be released."
+            "with two classes and one row more or less, nothing that keeps ε flips less. The published rule is "
+            "here to be looked at, says its true loss wherever it appears, and cannot be released."
         )
         return f"{claimed} {true} {done}"
     half = "" if rows_changed(neighbours) == 1 else " An exchanged row is one removed and one added, so it runs at ε/2."
@@ -151,8 +152,9 @@ def story(mechanism: str, found: Verdict, curves: LeafCurves, neighbours: str) -
         ),
         NOISY_COUNTS: (
             f"**Claimed:** noise of scale 1/ε on every count keeps ε.{half} **True:** it does for exact noise, and "
-            "uses all of ε; papers draw it with ordinary decimal numbers, whose last digits can give a count away. It publishes "
-            f"the counts themselves, and pays for that with more flips than permute-and-flip. {checked}"
+            "uses all of ε; papers draw it with ordinary decimal numbers, whose last digits can give a count "
+            f"away. It publishes the counts themselves, and pays for that with more flips than permute-and-flip. "
+            f"{checked}"
         ),
     }[mechanism]
 

@@ -8,6 +8,7 @@ import streamlit as st
 from dpforest import plotting
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
+from ui import spending
 from ui.page import chart, titled
 from ui.release import LOOKED, certificate_text, released_here
 from ui.sidebar import Choice
@@ -35,11 +36,13 @@ def show(choice: Choice, certificate: Certificate, ledger: Ledger) -> None:
             ledger_table(ledger), hide_index=True, alt="The ledger: every access to the data and its cost.",
             column_config={"sensitivity": st.column_config.TextColumn(help=meaning)},
         )  # fmt: skip
-        st.caption(f"Spent {ledger.spent} of {ledger.epsilon}, as exact fractions. A release never spends more.")
+        st.caption(f"Would spend {ledger.spent} of {ledger.epsilon}, as exact fractions. A release never spends more.")
     else:
         st.info(
             "No budget is drawn on: what has no guarantee cannot be paid for with ε.", icon=":material/receipt_long:"
         )
+    for own in spending.groups().values():
+        st.caption(spending.sentence(own))
     if choice.settings.certified:
         titled("The certificate a release would carry", "Simulated")
     else:

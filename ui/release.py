@@ -8,7 +8,22 @@ from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
 from ui.page import badge, sorry
 from ui.sidebar import Choice
-from ui.spending import REPLACE_ONE, Release, at_hand, groups, numbered, releases, spent, whom
+from ui.spending import (
+    ADD_REMOVE,
+    IN_WORDS,
+    REPLACE_ONE,
+    Release,
+    alike,
+    at_hand,
+    groups,
+    numbered,
+    releases,
+    rows_key,
+    shape_of,
+    so_alike,
+    spent,
+    whom,
+)
 from ui.wording import epsilon_text, plain, plural, sum_text
 
 LOOKED = "The settings were chosen while looking at figures of this table: what these tell is not covered."
@@ -35,8 +50,8 @@ def make(choice: Choice, people: int, number: int) -> Release:
         forest.about["caution"] = LOOKED
     text = certificate_text(forest.certificate, forest.about.get("caution"))
     return Release(
-        number, table.short_title, settings.kind, table.key, table.uploaded, people, forest.ledger.spent,
-        settings.neighbours, text, forest.to_json(),
+        number, table.short_title, settings.kind, rows_key(table), table.uploaded, people, forest.ledger.spent,
+        settings.neighbours, text, forest.to_json(), shape_of(table),
     )  # fmt: skip
 
 
@@ -73,7 +88,7 @@ def _dialog(choice: Choice, ledger: Ledger) -> None:
     _download(made, "in_dialog")
     own = groups()[made.people]
     total, relation = spent(own)
-    st.markdown(f"In this session {_people_of(own)} have spent **ε = {sum_text(total)}** ({relation}).")
+    st.markdown(f"In this session {_people_of(own)} have spent **ε = {sum_text(total)}** ({IN_WORDS[relation]}).")
     st.caption("Kept for this session in the Budget tab, and ready on the page “Use a released forest”.")
 
 
@@ -82,19 +97,21 @@ def _ask(choice: Choice, ledger: Ledger) -> None:
     table, cost = choice.table, (ledger.spent, choice.settings.neighbours)
     st.markdown(
         f"This draws exact noise once, on all {plural(len(table.frame), 'row')} of **{plain(table.short_title)}**. "
-        f"It costs **ε = {epsilon_text(cost[0])}** ({cost[1]}), which cannot be taken back."
+        f"It costs **ε = {epsilon_text(cost[0])}** ({IN_WORDS[cost[1]]}), which cannot be taken back."
     )
     if not table.is_public:
         st.info(LOOKED + " If this table is public anyway, say so in the Data tab.", icon=":material/visibility:")
     people = _people(choice)
+    sure = _really_others(choice, people)
     if own := groups().get(people):
         total, relation = spent(own, cost)
         mixed = len({cost[1], *(r.neighbours for r in own)}) > 1
+        twice = f"; what is released for {IN_WORDS[ADD_REMOVE]} counts twice for {IN_WORDS[REPLACE_ONE]}"
         st.markdown(
-            f"After this release {_people_of(own)} will have spent **ε = {sum_text(total)}** ({relation}) in this "
-            + (f"session; what is released under add-remove counts twice under {REPLACE_ONE}." if mixed else "session.")
+            f"After this release {_people_of(own)} will have spent **ε = {sum_text(total)}** ({IN_WORDS[relation]}) "
+            f"in this session{twice if mixed else ''}."
         )
-    if st.button(f"Release for ε = {epsilon_text(cost[0])}", type="primary", key="release_now"):
+    if st.button(f"Release for ε = {epsilon_text(cost[0])}", type="primary", key="release_now", disabled=not sure):
         _release(choice, people)
 
 
@@ -108,10 +125,11 @@ def _people(choice: Choice) -> int:
     new = max(found, default=0) + 1
     if not found:
         return new
-    known = {r.table_key: r.people for r in releases()}
-    if choice.table.key in known:
-        st.markdown("These rows were released from before, so they are the same people: **costs add up**.")
-        return known[choice.table.key]
+    if same := [r for r in releases() if r.table_key == rows_key(choice.table)]:
+        st.markdown(
+            f"These rows were released from before ({numbered(same)}), so they are the same people: **costs add up**."
+        )
+        return same[0].people
     options = [*found, new]
     return st.radio(
         "Do these rows hold the same people as an earlier release?",
@@ -122,6 +140,18 @@ def _people(choice: Choice) -> int:
         format_func=lambda g: (
             "No, nobody is in both" if g == new else f"Yes, as in {numbered(found[g])} ({whom(found[g])}): costs add up"
         ),
+    )
+
+
+def _really_others(choice: Choice, people: int) -> bool:
+    """Asked once more where a table looks like one that other people are said to be in."""
+    shape, key = shape_of(choice.table), rows_key(choice.table)
+    like = [r for r in releases() if r.people != people and r.table_key != key and alike(r.shape, shape)]
+    if not like:
+        return True
+    return st.checkbox(
+        f"{so_alike(like, shape)}: are these really other people? Yes, nobody is in both.",
+        key=f"really_others_{key}_{people}",
     )
 
 

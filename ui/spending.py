@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpforest.features import text
+from ui.forests import NEIGHBOURS
+from ui.tables import Table
 from ui.wording import plain, plural, share_text, sum_text, value_epsilon
 
 ADD_REMOVE, REPLACE_ONE = "add-remove", "replace-one"
+IN_WORDS: Final = {relation: words for words, relation in NEIGHBOURS.items()}  # as the controls call them
 CLEARED: Final = "cleared table"
-NOBODY: Final = "nobody: these are other people"
 
 
 @dataclass(frozen=True)
@@ -24,11 +30,13 @@ class Release:
     Parameters
     ----------
     table_key : str
-        What the rows were: the same key is the same rows, another one may still be the same people.
+        What the rows were (`rows_key`): the same key is the same rows, another one may still be the same people.
     people : int
         Which group of people the rows describe, as the user says. Costs within a group add up.
     json : str
         The forest; empty once its table was cleared.
+    shape : (int, frozenset of str)
+        Number of rows, and the names of the columns; (0, nothing) once the table was cleared.
     """
 
     number: int
@@ -41,6 +49,7 @@ class Release:
     neighbours: str
     certificate: str
     json: str
+    shape: tuple[int, frozenset[str]] = (0, frozenset())
 
     @property
     def file_name(self) -> str:
@@ -119,7 +128,7 @@ def forget_tables() -> None:
     _update(
         lambda r: replace(
             r, title=names.get(r.table_key, r.title), table_key=names.get(r.table_key, r.table_key),
-            certificate="", json="",
+            certificate="", json="", shape=(0, frozenset()) if r.uploaded else r.shape,
         )
     )  # fmt: skip
 
@@ -128,7 +137,84 @@ def _update(change) -> None:
     st.session_state["releases"] = [change(r) for r in releases()]
 
 
+# ---------------------------------------------------------------- the same rows
+
+
+def rows_key(table: Table) -> str:
+    """What the rows of a table are, however its file is written: name of a bundled table, digest of an upload's rows.
+
+    Neither the order of rows and columns counts, nor how a number is written.
+    """
+    if table.csv is None:
+        return table.key
+    known = st.session_state.setdefault("row_keys", {})
+    if table.key not in known:
+        known[table.key] = digest_of_rows(table.csv.table)
+    return known[table.key]
+
+
+def shape_of(table: Table) -> tuple[int, frozenset[str]]:
+    """Number of rows, and names of the columns."""
+    return len(table.frame), frozenset(str(name).strip() for name in table.frame)
+
+
+def alike(one: tuple[int, frozenset[str]], other: tuple[int, frozenset[str]]) -> bool:
+    """Whether two tables may well be one: as many rows, and all columns of one are in the other.
+
+    >>> alike((300, frozenset("ab")), (300, frozenset("abc"))), alike((300, frozenset("ab")), (301, frozenset("ab")))
+    (True, False)
+    """
+    return one[0] == other[0] and bool(one[1] & other[1]) and (one[1] <= other[1] or other[1] <= one[1])
+
+
+def so_alike(own: list[Release], shape: tuple[int, frozenset[str]]) -> str:
+    """What a table has in common with those of some releases that are `alike`."""
+    columns = "Same columns" if all(r.shape[1] == shape[1] for r in own) else "Mostly the same columns"
+    return f"{columns}, same number of rows as {numbered(own)}"
+
+
+def digest_of_rows(frame: pd.DataFrame) -> str:
+    """SHA-256 of the rows as a set with repetitions, columns by name.
+
+    >>> written = pd.DataFrame({"age": [22, 31], "city": ["Ulm", None]})
+    >>> again = pd.DataFrame({"city": [None, "Ulm"], "age": ["31.0", "22.00"]})
+    >>> digest_of_rows(written) == digest_of_rows(again), digest_of_rows(written) == digest_of_rows(written[:1])
+    (True, False)
+    """
+    by_name = sorted((str(name).strip(), j) for j, name in enumerate(frame))
+    rows = np.zeros(len(frame), np.uint64)
+    for _, j in by_name:
+        codes, values = pd.factorize(frame.iloc[:, j])  # missing is -1, the last one
+        cells = np.array([*(_normal(value) for value in values), "missing"], object)
+        hashes = pd.util.hash_array(cells, categorize=False)
+        rows = pd.util.hash_array(rows * np.uint64(0x9E3779B97F4A7C15) + hashes[codes])
+    names = "\n".join(name for name, _ in by_name)
+    return hashlib.sha256(names.encode(errors="replace") + b"\0" + np.sort(rows).tobytes()).hexdigest()
+
+
+def _normal(value: object) -> str:
+    """A cell as text, marked; a number is the same however it is written."""
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        number = math.nan
+    return f"={text(number)}" if math.isfinite(number) else f"={text(value).strip()}"
+
+
 # ---------------------------------------------------------------- in words
+
+
+def sentence(own: list[Release]) -> str:
+    """The sum of a group, with how it comes about where something counts twice."""
+    total, relation = spent(own)
+    once, twice = (sum((r.epsilon for r in own if r.neighbours == n), Fraction(0)) for n in (REPLACE_ONE, ADD_REMOVE))
+    mixed = once > 0 and twice > 0
+    parts = f" = 2 × {sum_text(twice)} + {sum_text(once)}" if mixed else ""
+    why = f"; what was released for {IN_WORDS[ADD_REMOVE]} counts twice" if mixed else ""
+    return (
+        f"**Spent in this session** on {whom(own)}: **ε = {sum_text(total)}{parts}** ({IN_WORDS[relation]}) in "
+        f"{plural(len(own), 'release')}{why}."
+    )
 
 
 def whom(own: list[Release]) -> str:
@@ -146,6 +232,14 @@ def numbered(own: list[Release]) -> str:
     return f"release{'' if len(own) == 1 else 's'} {', '.join(str(r.number) for r in own)}"
 
 
+def by_table(own: list[Release]) -> str:
+    """The tables of a group and which release came from which, as markdown."""
+    tables: dict[str, list[Release]] = {}
+    for r in own:
+        tables.setdefault(r.table_key, []).append(r)
+    return " and ".join(f"**{whom(some)}** ({numbered(some)})" for some in tables.values())
+
+
 def explained(own: list[Release]) -> str:
     """What the sum of a group means, for somebody who meets ε for the first time."""
     total, relation = spent(own)
@@ -160,13 +254,17 @@ def explained(own: list[Release]) -> str:
             f"unsure (50 %) whether somebody is in the table, one can become at most {share(total)} sure; unsure "
             f"between two values of theirs, at most {share(value_epsilon(float(total), relation))}"
         )
-        other = f"For a row exchanged (replace-one) it counts twice, ε = {sum_text(2 * total)}: one leaves, one comes."
+        other = (
+            f"That is for a row more or less (add-remove). For a row exchanged (replace-one) it counts twice, "
+            f"ε = {sum_text(2 * total)}: one leaves, one comes."
+        )
     else:
         sure = f"unsure (50 %) between two values of somebody in the table, one can become at most {share(total)} sure"
         mixed = any(r.neighbours == ADD_REMOVE for r in own)
         other = (
-            "An exchanged row is one that leaves and one that comes, so what was released under add-remove counts "
-            "twice here. There is no way back, so mixed releases are added up under replace-one."
+            "An exchanged row is one that leaves and one that comes, so what was released for a row more or less "
+            "(add-remove) counts twice here. There is no way back, so mixed releases are added up for a row exchanged "
+            "(replace-one)."
             if mixed
             else "This is for a row exchanged (replace-one); it says nothing about a row more or less."
         )
@@ -174,20 +272,19 @@ def explained(own: list[Release]) -> str:
 
 
 def table(own: list[Release]) -> pd.DataFrame:
-    """One row for each release of a group, and what it adds to the sum."""
+    """One row for each release of a group, and what it adds to the sum. Narrow enough for a phone."""
     total, relation = spent(own)
     rows = [
         {
             "no.": str(r.number),
-            "forest": f"{plain(r.forest, 40)}, {plain(r.title, 40)}",
-            "ε": sum_text(r.epsilon),
-            "relation": r.neighbours,
-            "counts as": sum_text(counted(r.epsilon, r.neighbours, relation)),
+            "forest": plain(r.forest, 40),
+            "ε": f"{sum_text(r.epsilon)} for {IN_WORDS[r.neighbours]}",
+            "adds": sum_text(counted(r.epsilon, r.neighbours, relation)),
         }
         for r in own
     ]
-    if len(rows) > 1:
-        rows.append(dict(zip(rows[0], ("", "**together**", "", relation, f"**{sum_text(total)}**"), strict=True)))
+    together = ("", "**together**", f"for {IN_WORDS[relation]}", f"**{sum_text(total)}**")
+    rows.append(dict(zip(rows[0], together, strict=True)))
     return pd.DataFrame(rows)
 
 
@@ -200,28 +297,29 @@ def in_sidebar() -> None:
         return
     with st.sidebar:
         for own in groups().values():
-            total, relation = spent(own)
-            st.caption(
-                f"**Spent in this session** on {whom(own)}: **ε = {sum_text(total)}** ({relation}) in "
-                f"{plural(len(own), 'release')}."
-            )
-        with st.popover("How it adds up", key="adds_up"):
+            st.caption(sentence(own))
+        with st.popover("How it adds up, correct it", key="adds_up"):
             _account()
 
 
 def _account() -> None:
+    """Short, so that the questions can be seen; what the sums mean comes last, on demand."""
     found = groups()
     for people, own in found.items():
-        st.markdown(f"**{whom(own)}**")
-        st.table(table(own), hide_index=True, border="horizontal", alt="Releases and what they cost.")
-        st.caption(explained(own))
+        if len(own) == 1:
+            (r,) = own
+            st.markdown(f"{by_table(own)}: {plain(r.forest)}, ε = {sum_text(r.epsilon)} for {IN_WORDS[r.neighbours]}")
+        else:
+            st.markdown(by_table(own))
+            st.table(table(own), hide_index=True, border="horizontal", alt="Releases and what they cost.")
         _take_out(own)
         _same_as(people, own, {g: found[g] for g in list(found)[: list(found).index(people)]})
     if len(found) > 1:
-        st.caption(
-            "By what you said, nobody is in more than one of these groups. For somebody who is, their sums add up."
-        )
-    st.caption("The app knows of this session only. Keep a record of the sum where the data are kept.")
+        st.caption("As you said, nobody is in more than one of these groups. For somebody who is, their sums add up.")
+    with st.expander("What this means"):
+        for own in found.values():
+            st.caption(f"{by_table(own)}. {explained(own)}" if len(found) > 1 else explained(own))
+        st.caption("The app knows of this session only. Keep a record of the sum where the data are kept.")
 
 
 def _same_as(people: int, own: list[Release], earlier: dict[int, list[Release]]) -> None:
@@ -229,31 +327,39 @@ def _same_as(people: int, own: list[Release], earlier: dict[int, list[Release]])
     if not earlier:
         return
     key = f"same_people_{people}"
-    named = {g: f"the people of {numbered(own)} ({_titles(own)})" for g, own in earlier.items()}
+    named = {g: f"yes, as in {numbered(others)}" for g, others in earlier.items()}
 
     def said() -> None:
         if (same := st.session_state[key]) is not None:
             merge(same, people)
 
     st.selectbox(
-        f"Whom else are the rows of {numbered(own)} about?", [None, *earlier],
-        format_func=lambda g: NOBODY if g is None else named[g], key=key, on_change=said,
+        f"{numbered(own).capitalize()}: are these the same people as in an earlier release?", [None, *earlier],
+        format_func=lambda g: "no" if g is None else named[g], key=key, on_change=said,
     )  # fmt: skip
 
 
 def _take_out(own: list[Release]) -> None:
     """A sum gets smaller only by a statement: a table's rows are other people's after all."""
-    titles = {r.table_key: _titles([r]) for r in own}
-    if len(titles) < 2:
+    tables: dict[str, list[Release]] = {}
+    for r in own:
+        tables.setdefault(r.table_key, []).append(r)
+    if len(tables) < 2:
         return
+    titles = {k: _titles(some) for k, some in tables.items()}
+    if len(set(titles.values())) < len(titles):  # a file under its old name again
+        titles = {k: f"{titles[k]} ({numbered(some)})" for k, some in tables.items()}
     key = f"take_out_{own[0].people}"
     out = st.selectbox(
-        "Other people after all?", [None, *titles],
-        format_func=lambda k: "no, the sum is right" if k is None else f"yes, those of {titles[k]}", key=key,
+        "Is a table in this sum by mistake?", [None, *titles],
+        format_func=lambda k: "no, the sum is right" if k is None else f"yes, {titles[k]}", key=key,
     )  # fmt: skip
     if out is None:
         return
+    shape = tables[out][0].shape
+    if like := [r for r in own if r.table_key != out and alike(r.shape, shape)]:
+        st.caption(f"{so_alike(like, shape)}: are these really other people?")
     sure = st.checkbox(
-        f"I state that nobody in {plain(titles[out])} is in another table of this sum.", key=f"{key}_{out}"
+        f"I state that nobody in {plain(titles[out], 90)} is in another table of this sum.", key=f"{key}_{out}"
     )
     st.button("Take it out of the sum", disabled=not sure, on_click=take_out, args=(out,), key=f"{key}_now")

