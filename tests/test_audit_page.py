@@ -127,7 +127,7 @@ def test_the_attack_runs_and_stays_until_something_moves(audit, monkeypatch, rul
     page.button(key="attack").click().run()
     assert not page.exception
     assert "In 100,000 releases of either table" in words(page)
-    assert ("proves a loss of at least 2" in words(page)) == (rule == "smooth sensitivity")
+    assert ("**proves a loss of at least" in words(page)) == (rule == "smooth sensitivity")
     spec = json.loads(page.get("plotly_chart")[2].proto.spec)
     assert [t["x"] for t in spec["data"] if t.get("name") == "proved"]
     page.run()

@@ -69,11 +69,11 @@ def test_one_row_of_the_table_and_its_page(tmp_path):
         Row("a", "certified", "add-remove", 1.0, 1.0, "replayed", 0.0, "", "", ("a.py:1: something",)),
     ):
         assert faulty.verdict == "BROKEN"
-    (tmp_path / "PRIVACY.md").write_text(f"before\n{report._BEGIN}\nold\n{report._END}\nafter\n")
+    (tmp_path / "PRIVACY.md").write_text(f"before\n{report._BEGIN}\nFORMER\n{report._END}\nafter\n")
     infinite = Row("b", "as_published", "add-remove", 0.1, float("inf"), "proved", 2.0, "pair", "event")
     save(written([row, infinite], 400), tmp_path)
     page = (tmp_path / "PRIVACY.md").read_text()
-    assert page.startswith("before\n") and page.endswith("after\n") and "old" not in page
+    assert page.startswith("before\n") and page.endswith("after\n") and "FORMER" not in page
     assert "| b | as published | add-remove | ∞ / 2 | caught |" in page
     assert json.loads((tmp_path / "audit.json").read_text())["rows"][1]["computed"] == "infinity"
 
