@@ -48,6 +48,7 @@ def by_own_draw(mechanism, trees: int, epsilon: float):
     return release
 
 
+@pytest.mark.filterwarnings("ignore")  # of joblib, whose generator is left before its end
 def test_a_generator_that_travels_to_other_processes_is_refused():
     """Each process would draw the same, and what is counted would not be independent."""
     generator = np.random.default_rng(0)
