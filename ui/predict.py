@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import replace
 
 import numpy as np
@@ -130,11 +129,11 @@ def predict_csv(forest: ReleasedForest) -> None:
     )  # fmt: skip
     if len(out) > SHOWN:
         st.caption(f"The first {SHOWN:,} rows; all are in the download.")
-    buffer = io.StringIO()
-    out.to_csv(buffer, index=False)
+    # Written when asked for, as all downloads here: a file made at every run may be gone when the browser looks.
     st.download_button(
-        "Download predictions", buffer.getvalue(), "CURATOR_ONLY_predictions.csv", "text/csv", on_click="ignore"
-    )
+        "Download predictions", lambda: out.to_csv(index=False), "CURATOR_ONLY_predictions.csv", "text/csv",
+        on_click="ignore",
+    )  # fmt: skip
 
 
 def _why_not_predicted(domain: Domain, rows: pd.DataFrame) -> list[str]:

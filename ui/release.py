@@ -169,7 +169,7 @@ def _release(choice: Choice, people: int) -> None:
 
 def _download(release: Release, place: str) -> None:
     st.download_button(
-        "Download the forest as JSON", release.json, release.file_name, "application/json", on_click="ignore",
+        "Download the forest as JSON", lambda: release.json, release.file_name, "application/json", on_click="ignore",
         key=f"json_{place}_{release.number}",
     )  # fmt: skip
 

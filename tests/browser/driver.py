@@ -46,10 +46,7 @@ class Watch:
 
     def _console(self, message: ConsoleMessage) -> None:
         probe = "/_stcore/" in message.location["url"]  # below a page's own address Streamlit looks for itself, in vain
-        # A download button asks whether its file is there, and a rerun may have replaced the file meanwhile; the next
-        # one of the same run has it. What is downloaded is checked by the tests that download.
-        late = "/media/" in message.location["url"] or "Download Button source error - 404" in message.text
-        if message.type == "error" and not probe and not late:
+        if message.type == "error" and not probe:
             self.faults.append(f"console: {message.text}")
 
     def close(self) -> None:
