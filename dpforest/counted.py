@@ -22,7 +22,7 @@ from dpforest.models.fitting import rows_to_trees, simulate_values
 from dpforest.models.plan import Plan, true_labels
 from dpforest.models.random_structure import RandomStructureClassifier
 from dpforest.privacy.randomness import DemoSource
-from dpforest.tradeoff import NOISE_SEED, Split
+from dpforest.simulation import NOISE_SEED, Split
 from dpforest.trees import routing
 from dpforest.trees.layout import LEAF, Trees
 

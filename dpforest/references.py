@@ -8,7 +8,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from dpforest.domain import Domain
-from dpforest.tradeoff import Split, accuracies
+from dpforest.simulation import Split, accuracies
 
 REFERENCES = {
     "CART": DecisionTreeClassifier(min_samples_leaf=5, random_state=0),
@@ -25,7 +25,7 @@ def reference_accuracies(domain: Domain, split: Split, *, n_jobs: int = 1) -> di
     Examples
     --------
     >>> from dpforest import load_dataset
-    >>> from dpforest.tradeoff import split_table
+    >>> from dpforest.simulation import split_table
     >>> data = load_dataset("zoo")
     >>> figures = reference_accuracies(data.domain, split_table(data.domain, data.X, data.y))
     >>> list(figures), figures["CART"][0] > 0.7

@@ -1,238 +1,284 @@
-"""Count once, release many: what releases of one table would look like, for whoever holds the table.
+"""Whole surfaces: accuracy and more over ε, depth, trees, repeats and folds, of any list of forests, as one tidy table.
 
 Everything here is simulated from seeds and computed from raw rows. It is for looking at, never for publishing.
 """
 
-from concurrent.futures import ThreadPoolExecutor
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
+from typing import Any, Final
 
 import numpy as np
-from sklearn.model_selection import train_test_split
+import pandas as pd
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold
 
-from dpforest import voting
+from dpforest.counted import counted_cells
 from dpforest.domain import Domain
-from dpforest.leaf_noise import CountNoise
-from dpforest.models.fitting import count_kept_rows, rows_to_trees, simulate_values
-from dpforest.models.plan import Plan, true_labels
+from dpforest.metrics import METRICS, from_shares
+from dpforest.models.base import ForestClassifier
+from dpforest.models.greedy import Binned, GreedyClassifier, bin_rows
 from dpforest.models.random_structure import RandomStructureClassifier
-from dpforest.privacy.randomness import DemoSource
-from dpforest.trees import routing
-from dpforest.trees.layout import Trees
-from dpforest.views import ForestView
+from dpforest.models.trace import Trace
+from dpforest.simulation import NOISE_SEED, Split, split_table
 
-# Seeds of repeat r: structure r, assignment and noise this much further.
-NOISE_SEED = 1_000_003
+KEYS: Final = ("forest", "epsilon", "depth", "trees", "repeat", "fold")
+Progress = Callable[[int, int], bool | None]
 
 
 @dataclass(frozen=True)
-class Split:
-    """Codes and class indices of the rows to fit on and of the rows held out."""
+class Task:
+    """One repeat of one forest on one fold: what is computed, kept and resumed as a whole."""
 
-    X_train: np.ndarray
-    y_train: np.ndarray
-    X_test: np.ndarray
-    y_test: np.ndarray
-
-
-def split_table(domain: Domain, X, y, *, test_share: float = 0.3, seed: int = 0) -> Split:
-    """Encode a table once and hold some of its rows out, class by class where every class has two rows.
-
-    Parameters
-    ----------
-    X : DataFrame or array of shape (n, n_features)
-    y : array of shape (n,)
-    test_share : float
-    seed : int
-    """
-    codes, labels = domain.encode(X), domain.encode_labels(y)
-    counts = np.bincount(labels)
-    stratify = labels if counts[counts > 0].min() >= 2 and len(labels) * test_share >= len(counts) else None
-    train, test = train_test_split(np.arange(len(labels)), test_size=test_share, random_state=seed, stratify=stratify)
-    return Split(codes[train], labels[train], codes[test], labels[test])
+    forest: str
+    repeat: int
+    fold: int
 
 
-@dataclass(frozen=True)
-class Curve:
-    """Held-out figures for R simulated releases at E budgets.
+def surface(
+    forests: dict[str, ForestClassifier] | Sequence[ForestClassifier],
+    data: Any,
+    *,
+    epsilons: Iterable[float],
+    depths: Iterable[int] | None = None,
+    trees: Iterable[int] | None = None,
+    repeats: int = 20,
+    folds: int = 1,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    done: pd.DataFrame | None = None,
+    on_progress: Progress | None = None,
+) -> pd.DataFrame:
+    """Simulated releases at every ε, depth and number of trees, and the same trees without privacy (ε = ∞).
 
-    Attributes
-    ----------
-    epsilons : float array of shape (E,)
-    accuracy, balanced : float array of shape (R, E)
-        Share of held-out rows predicted rightly; mean of that share over classes.
-    flips : float array of shape (R, E)
-        Share of the rows fitted on that sit in a leaf whose released label is not one of its most frequent classes.
-    ceiling, ceiling_balanced : float array of shape (R,)
-        The same trees without privacy: true majority labels (or true shares), all rows in all trees.
-    floor, floor_balanced : float
-        Always predicting the class that is most frequent among the rows fitted on, `floor_class` (an index).
-    """
-
-    epsilons: np.ndarray
-    accuracy: np.ndarray
-    balanced: np.ndarray
-    flips: np.ndarray
-    ceiling: np.ndarray
-    ceiling_balanced: np.ndarray
-    floor: float
-    floor_balanced: float
-    floor_class: int
-    n_train: int
-    n_test: int
-
-
-class Repeats:
-    """What simulations share: a split, a grid of budgets, and the figures of each repeat. Not for use by itself."""
-
-    def __init__(self, domain: Domain, split: Split, epsilons, seed: int, n_jobs: int) -> None:
-        self.domain, self.split, self.seed, self.n_jobs = domain, split, seed, n_jobs
-        self.epsilons = np.asarray(epsilons, float)
-        self._figures: list[tuple] = []
-
-    @property
-    def n_repeats(self) -> int:
-        return len(self._figures)
-
-    def add_repeat(self) -> None:
-        """Simulate once more at every budget."""
-        raise NotImplementedError
-
-    def view(self, epsilon: float) -> ForestView:
-        """The first repeat's forest at one budget, leaf by leaf."""
-        raise NotImplementedError
-
-    def curve(self) -> Curve:
-        """Figures of all repeats so far."""
-        split = self.split
-        accuracy, balanced, flips, ceiling, ceiling_balanced = (np.array(a) for a in zip(*self._figures, strict=True))
-        floor_class = int(np.bincount(split.y_train, minlength=self.domain.n_classes).argmax())
-        return Curve(
-            self.epsilons,
-            accuracy,
-            balanced,
-            flips,
-            ceiling,
-            ceiling_balanced,
-            floor=float((split.y_test == floor_class).mean()),
-            floor_balanced=1 / len(np.unique(split.y_test)),
-            floor_class=floor_class,
-            n_train=len(split.y_train),
-            n_test=len(split.y_test),
-        )
-
-
-class Simulation(Repeats):
-    """Simulated releases of one estimator on one split, over a grid of budgets.
-
-    Each repeat redraws structure, assignment and noise; rows are routed once a repeat, whatever the number of budgets.
-    Within a repeat the noise at different budgets comes from the same draws, so that a curve is smooth.
+    A repeat draws structure, assignment and noise anew; within it, cells share what separate fits with its seeds would
+    share (structure_seed = seed + repeat, random_state = that + `simulation.NOISE_SEED`), so each cell is what such a
+    fit gives. Forests with random structure are routed once a repeat; the others are fitted for every cell, on rows
+    that are binned once.
 
     Parameters
     ----------
-    estimator : RandomStructureClassifier
-        Its epsilon is not used.
-    domain : Domain
-    split : Split
-    epsilons : sequence of float
+    forests : dict of str to estimator, or sequence of estimators
+        Named by their keys, or their classes. Their own epsilon, seeds and domain are not used.
+    data : object with X, y and domain
+        As `load_dataset` returns.
+    epsilons : iterable of float
+    depths, trees : iterable of int, optional
+        The estimators' own where not given. Left out for forests that do not have the parameter.
+    repeats : int
+    folds : int
+        1: one split, three tenths of the rows held out. More: cross-validation.
     seed : int
-        First of the seeds of the repeats.
-    n_jobs : int
+        Of the splits and of the first repeat.
+    n_jobs : int, optional
+        As in joblib. None takes what ``joblib.parallel_config`` says, so that a sweep can go to a cluster.
+    done : DataFrame, optional
+        What an earlier call returned: repeats that are in it are taken from it.
+    on_progress : function, optional
+        Called with the number of tasks (forests x repeats x folds) that are done and of all; return True to stop.
+
+    Returns
+    -------
+    DataFrame
+        One row a cell: the columns `KEYS`, the `METRICS` on held-out rows, ``flips`` (share of rows whose leaf says
+        something else than it would without noise), ``empty`` (share of leaves without rows), ``certified``,
+        ``true_epsilon``, ``n_train`` and ``n_test``. What a stopped call returns holds whole tasks only.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range for one of the forests.
 
     Examples
     --------
     >>> from dpforest import MajorityLabelForestClassifier, load_dataset
-    >>> data = load_dataset("nursery")
-    >>> split = split_table(data.domain, data.X, data.y)
     >>> forest = MajorityLabelForestClassifier(n_estimators=10)
-    >>> simulation = Simulation(forest, data.domain, split, epsilons=[0.1, 10])
-    >>> simulation.add_repeat()
-    >>> low, high = simulation.curve().accuracy[0]
-    >>> bool(low < high)
-    True
+    >>> table = surface([forest], load_dataset("zoo"), epsilons=[0.1, 10], depths=[2, 4], repeats=2)
+    >>> len(table), bool(table.query("epsilon == 10").accuracy.mean() > table.query("epsilon == 0.1").accuracy.mean())
+    (12, True)
     """
-
-    def __init__(
-        self,
-        estimator: RandomStructureClassifier,
-        domain: Domain,
-        split: Split,
-        *,
-        epsilons,
-        seed: int = 0,
-        n_jobs: int = 1,
-    ):
-        super().__init__(domain, split, epsilons, seed, n_jobs)
-        self.plan: Plan = estimator.plan(domain, len(split.y_train))
-
-    def add_repeat(self) -> None:
-        """Grow, share out and count once more, then draw noise and score at every budget."""
-        seed = self.seed + self.n_repeats
-        trees = self.plan.grow(self.domain, seed)
-        counts = self._count(trees, DemoSource(seed + NOISE_SEED))
-        if self.n_repeats == 0:
-            self._first = trees, counts
-        twin = counts if self.plan.partition == "shared" else self._count(trees, None)
-        leaves = routing.leaves_of_rows(trees, self.domain, self.split.X_test, n_jobs=self.n_jobs)
-
-        # Only leaves that hold somebody or are asked for make a difference to the figures.
-        used = np.array(counts.any(axis=1))
-        used[leaves] = True
-        leaves = (np.cumsum(used, dtype=np.int32) - 1)[leaves]
-        counts, twin = counts[used], twin[used]
-
-        exact = twin if self.plan.releases_counts else true_labels(twin, seed)
-        with ThreadPoolExecutor(self.n_jobs) as pool:
-            private = list(pool.map(lambda e: self._release_and_score(counts, leaves, e, seed), self.epsilons))
-        self._figures.append((*zip(*private, strict=True), *self._score(leaves, exact, seed)))
-
-    def view(self, epsilon: float) -> ForestView:
-        """The first repeat's forest at one budget, leaf by leaf."""
-        trees, counts = self._first
-        values = self._release(counts, epsilon, self.seed)
-        labels = self._labels(values, self.seed)
-        plan = self.plan
-        noise = CountNoise(counts, plan.mechanism, plan.leaf_rate(_fraction(epsilon)), plan.negative_rule)
-        return ForestView(trees, self.domain, counts, labels, noise)
-
-    def _count(self, trees: Trees, source: DemoSource | None) -> np.ndarray:
-        """Rows of each class in each leaf; without a source every row is in every tree."""
-        X, y = self.split.X_train, self.split.y_train
-        tree_of_row = None if source is None else rows_to_trees(self.plan, np.arange(len(y)), source)
-        return count_kept_rows(trees, self.domain, X, y, tree_of_row, n_jobs=self.n_jobs)
-
-    def _release(self, counts: np.ndarray, epsilon: float, seed: int) -> np.ndarray:
-        return simulate_values(self.plan, counts, _fraction(epsilon), seed + NOISE_SEED)
-
-    def _labels(self, values: np.ndarray, seed: int) -> np.ndarray:
-        """What each leaf votes for."""
-        if not self.plan.releases_counts:
-            return values
-        return voting.leaf_votes(voting.leaf_shares(values, self.plan.negative_rule, seed))
-
-    def _release_and_score(self, counts: np.ndarray, leaves: np.ndarray, epsilon: float, seed: int):
-        """Accuracy, balanced accuracy, and share of rows in leaves whose label was flipped."""
-        values = self._release(counts, epsilon, seed)
-        flipped = counts[np.arange(len(counts)), self._labels(values, seed)] < counts.max(axis=1)
-        return *self._score(leaves, values, seed), counts[flipped].sum() / max(counts.sum(), 1)
-
-    def _score(self, leaves: np.ndarray, values: np.ndarray, seed: int) -> tuple[float, float]:
-        """Accuracy and balanced accuracy on the held-out rows."""
-        plan, y = self.plan, self.split.y_test
-        if plan.voting == "majority":
-            shares = routing.votes_at_leaves(leaves, self._labels(values, seed), self.domain.n_classes)
-        else:
-            shares = routing.shares_at_leaves(leaves, voting.leaf_shares(values, plan.negative_rule, seed))
-        coin = voting.coins(self.split.X_test, seed) if plan.voting == "probabilistic" else None
-        return accuracies(voting.decide(shares / plan.n_trees, plan.voting, coin), y)
+    named = dict(forests) if isinstance(forests, dict) else {type(f).__name__: f for f in forests}
+    if len(named) < len(forests):
+        raise ValueError("two forests have the same name; give a dict with a name for each")
+    grid = sorted({float(e) for e in epsilons})
+    splits = _splits(data, folds, seed)
+    tasks = [Task(name, r, f) for r in range(repeats) for f in range(folds) for name in named]
+    kept = _kept(done, set(tasks))
+    open_tasks = [task for task in tasks if task not in kept]
+    cells = {name: _cells(forest, depths, trees) for name, forest in named.items()}
+    n_rows = len(splits[0].y_train)
+    promises = {n: promises_of(f, data.domain, grid, cells[n], n_rows) for n, f in named.items() if open_tasks}
+    work = (
+        delayed(run_task)(
+            named[t.forest], data.domain, splits[t.fold], t, grid, cells[t.forest], seed + t.repeat, promises[t.forest]
+        )
+        for t in open_tasks
+    )
+    finished = [] if done is None or not kept else [done[[_task_of(row) in kept for row in done.itertuples()]]]
+    n_done = len(tasks) - len(open_tasks)
+    for frame in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(work):
+        finished.append(frame)
+        n_done += 1
+        if on_progress is not None and on_progress(n_done, len(tasks)):
+            break
+    if not finished:
+        return pd.DataFrame(columns=[*KEYS, *METRICS])
+    return pd.concat(finished).sort_values(list(KEYS), ignore_index=True)
 
 
-def accuracies(predicted: np.ndarray, y: np.ndarray) -> tuple[float, float]:
-    """Share of rows predicted rightly, and the mean of that share over the classes that occur."""
-    right, n_rows = predicted == y, np.bincount(y)
-    per_class = np.bincount(y, weights=right)[n_rows > 0] / n_rows[n_rows > 0]
-    return float(right.mean()), float(per_class.mean())
+def curve(forests, data: Any, *, epsilons: Iterable[float], **settings) -> pd.DataFrame:
+    """`surface` at the estimators' own depth and number of trees."""
+    return surface(forests, data, epsilons=epsilons, **settings)
 
 
-def _fraction(epsilon: float) -> Fraction:
-    return Fraction(str(float(epsilon)))
+def summary(table: pd.DataFrame, quantiles: tuple[float, float] = (0.1, 0.9)) -> pd.DataFrame:
+    """Mean, spread and quantiles over repeats and folds of every metric.
+
+    Returns
+    -------
+    DataFrame
+        One row for each forest, ε, depth and number of trees; columns (metric, statistic), with statistics "mean",
+        "noise" (standard deviation over repeats, of means over folds), "splits" (over folds, of means over repeats; NaN
+        for one fold), "low" and "high" (quantiles over both); and "repeats" and "folds" behind them.
+    """
+    group = ["forest", "epsilon", "depth", "trees"]
+    values = [*METRICS, "flips", "empty"]
+    by_cell = table.groupby(group, dropna=False)
+    over = {
+        "mean": by_cell[values].mean(),
+        "noise": table.groupby([*group, "repeat"], dropna=False)[values].mean().groupby(group, dropna=False).std(),
+        "splits": table.groupby([*group, "fold"], dropna=False)[values].mean().groupby(group, dropna=False).std(),
+        "low": by_cell[values].quantile(quantiles[0]),
+        "high": by_cell[values].quantile(quantiles[1]),
+    }
+    wide = pd.concat(over, axis=1).swaplevel(axis=1).sort_index(axis=1)
+    wide[("repeats", "")] = by_cell["repeat"].nunique()
+    wide[("folds", "")] = by_cell["fold"].nunique()
+    return wide
+
+
+# ---------------------------------------------------------------- one task
+
+
+def run_task(
+    forest: ForestClassifier,
+    domain: Domain,
+    split: Split,
+    task: Task,
+    epsilons: list[float],
+    cells: list[tuple[int | None, int | None]],
+    seed: int,
+    promises: dict[tuple, tuple[bool, float]],
+) -> pd.DataFrame:
+    """All cells of one repeat on one fold."""
+    forest = clone(forest).set_params(domain=domain)
+    positive = int(np.bincount(split.y_train, minlength=domain.n_classes).argmin())
+    if isinstance(forest, RandomStructureClassifier):
+        found = counted_cells(forest, domain, split, epsilons, cells, seed, positive)
+    else:
+        assert isinstance(forest, GreedyClassifier)
+        found = _fitted_cells(forest, domain, split, epsilons, cells, seed, positive)
+    rows = []
+    for cell, own in zip(cells, np.split(np.array(found, object), len(cells)), strict=True):
+        for row in own:
+            certified, loss = promises.get((row["epsilon"], *cell), (False, math.inf))
+            rows.append({**row, "certified": certified, "true_epsilon": loss})
+    frame = pd.DataFrame(rows)
+    frame["forest"], frame["repeat"], frame["fold"] = task.forest, task.repeat, task.fold
+    frame["n_train"], frame["n_test"] = len(split.y_train), len(split.y_test)
+    rest = [c for c in frame if c not in KEYS]
+    return frame[[*KEYS, *rest]]
+
+
+def promises_of(
+    forest: ForestClassifier, domain: Domain, epsilons: list[float], cells: list[tuple[int | None, int | None]],
+    n_rows: int,
+) -> dict[tuple, tuple[bool, float]]:  # fmt: skip
+    """For each ε, depth and number of trees: whether a release would be certified, and what it would lose at most."""
+    out, known = {}, dict[tuple, tuple[bool, float]]()
+    for depth, trees in cells:
+        for epsilon in epsilons:
+            # What a certified forest loses is a share of ε that does not depend on the number of trees.
+            certified = forest.mode == "certified"
+            small = 1 if certified and trees is not None else trees
+            key = (depth, small, 1.0 if certified else epsilon)
+            if key not in known:
+                model = _at(forest, depth, small).set_params(domain=domain, epsilon=key[2], random_state=None)
+                certificate, _ = model.preview(domain, n_rows)
+                known[key] = certificate.certified, certificate.true_epsilon / key[2]
+            holds, share = known[key]
+            out[epsilon, depth, trees] = holds, share * epsilon
+    return out
+
+
+def _fitted_cells(
+    forest: GreedyClassifier, domain: Domain, split: Split, epsilons: list[float],
+    cells: list[tuple[int | None, int | None]], seed: int, positive: int,
+) -> list[dict[str, Any]]:  # fmt: skip
+    n = np.arange(len(split.y_train))
+    rows = bin_rows(domain, split.X_train, split.y_train, n, forest.n_bins)
+    return [
+        _fitted_cell(_at(forest, depth, trees), domain, rows, split, epsilon, seed, positive)
+        for depth, trees in cells
+        for epsilon in (*epsilons, math.inf)
+    ]
+
+
+def _fitted_cell(
+    forest: GreedyClassifier, domain: Domain, rows: Binned, split: Split, epsilon: float, seed: int, positive: int
+) -> dict[str, Any]:
+    model = clone(forest).set_params(epsilon=None if math.isinf(epsilon) else epsilon, random_state=seed + NOISE_SEED)
+    if "structure_seed" in model.get_params():
+        model.set_params(structure_seed=seed)
+    model.check(domain, len(split.y_train))
+    trace = Trace(draws=False)
+    fitted = model.fit_binned(domain, rows, trace=trace)
+    assert trace.counts is not None and trace.labels is not None
+    flips, n_rows = 0.0, trace.counts.sum(axis=1)
+    if trace.noise is not None and epsilon < math.inf:
+        evidence = trace.noise.evidence
+        said = evidence[np.arange(len(evidence)), trace.labels]
+        flips = float(n_rows[said < evidence.max(axis=1)].sum() / max(n_rows.sum(), 1))
+    shares = fitted.shares_of_codes(split.X_test)
+    step = 0.5 / fitted.trees.n_trees if fitted.labels is not None else 1e-6
+    found = from_shares(shares, split.y_test, fitted.predict_codes(split.X_test), positive=positive, step=step)
+    depth = model.max_depth if "max_depth" in model.get_params() else fitted.trees.depth
+    return {
+        "epsilon": epsilon, "depth": fitted.trees.depth if depth is None else depth,
+        "trees": int(model.n_estimators), **found, "flips": flips, "empty": float((n_rows == 0).mean()),
+    }  # fmt: skip
+
+
+# ---------------------------------------------------------------- grids
+
+
+def _cells(
+    forest: ForestClassifier, depths: Iterable[int] | None, trees: Iterable[int] | None
+) -> list[tuple[int | None, int | None]]:
+    """Depth and number of trees of each cell; None for the forest's own."""
+    has = forest.get_params()
+    own_depths = sorted(set(depths)) if depths is not None and "max_depth" in has else [None]
+    own_trees = sorted(set(trees)) if trees is not None and "n_estimators" in has else [None]
+    return [(d, t) for d in own_depths for t in own_trees]
+
+
+def _at(forest: Any, depth: int | None, trees: int | None) -> Any:
+    settings = {"max_depth": depth, "n_estimators": trees}
+    return clone(forest).set_params(**{k: v for k, v in settings.items() if v is not None})
+
+
+def _splits(data: Any, folds: int, seed: int) -> list[Split]:
+    if folds == 1:
+        return [split_table(data.domain, data.X, data.y, seed=seed)]
+    codes, labels = data.domain.encode(data.X), data.domain.encode_labels(data.y)
+    parts = StratifiedKFold(folds, shuffle=True, random_state=seed).split(codes, labels)
+    return [Split(codes[a], labels[a], codes[b], labels[b]) for a, b in parts]
+
+
+def _task_of(row: Any) -> Task:
+    return Task(row.forest, int(row.repeat), int(row.fold))
+
+
+def _kept(done: pd.DataFrame | None, wanted: set[Task]) -> set[Task]:
+    return set() if done is None or done.empty else {_task_of(row) for row in done.itertuples()} & wanted

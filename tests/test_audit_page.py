@@ -86,7 +86,7 @@ def test_a_certified_rule_attains_epsilon_and_no_more(audit):
     page = audit(rule="permute-and-flip", claimed="0.5")
     assert figures(page)[1:3] == ["0.5", "δ = 0"]
     assert "all that is allowed, and not a bit more" in words(page)
-    assert "pair" not in [control.key for control in page.segmented_control]  # nothing to choose among: there is no pair
+    assert "pair" not in [control.key for control in page.segmented_control]
 
 
 def test_many_alike_classes_share_a_line(audit):

@@ -6,7 +6,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 from dpforest import FriedmanSchusterClassifier, MajorityLabelForestClassifier, load_dataset
-from dpforest.surface import surface
+from dpforest.tradeoff import surface
 
 
 @pytest.mark.filterwarnings("ignore")  # of the cluster's own

@@ -11,7 +11,7 @@ from dpforest.plotting.curve import series, spread_over
 from dpforest.plotting.style import percent
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.rationals import positive_fraction
-from dpforest.tradeoff import Curve
+from dpforest.simulation import Curve
 from ui import simulate
 from ui.controls import LINKED
 from ui.headline import is_skewed

@@ -10,7 +10,7 @@ import streamlit as st
 from dpforest.plotting.curve import series, spread_over
 from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
-from dpforest.tradeoff import Curve
+from dpforest.simulation import Curve
 from ui.forests import EPSILONS, FORESTS
 from ui.page import badge
 from ui.sidebar import Choice

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 import streamlit as st
 
 from dpforest.domain import Domain
-from dpforest.greedy_tradeoff import GreedySimulation, simulation_for
+from dpforest.greedy_simulation import GreedySimulation, simulation_for
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
 from dpforest.references import reference_accuracies
-from dpforest.tradeoff import Curve, Repeats
+from dpforest.simulation import Curve, Repeats
 from dpforest.views import ForestView
 from ui.forests import EPSILONS, Settings
 from ui.tables import Table, fingerprint, split

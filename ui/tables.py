@@ -12,8 +12,8 @@ import streamlit as st
 from dpforest.domain import Domain, Feature
 from dpforest.features import text
 from dpforest.limits import MAX_CLASSES, MIN_CLASSES
+from dpforest.simulation import Split, split_table
 from dpforest.tables import SYNTHETIC, CsvTable, Dataset, list_datasets, load_dataset, read_csv, suggest_domain
-from dpforest.tradeoff import Split, split_table
 
 UPLOAD = "upload a CSV"
 DEFAULT = "adult"

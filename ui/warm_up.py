@@ -9,8 +9,8 @@ import streamlit as st
 
 import dpforest
 from dpforest.domain import Domain, Feature
-from dpforest.greedy_tradeoff import simulation_for
-from dpforest.tradeoff import split_table
+from dpforest.greedy_simulation import simulation_for
+from dpforest.simulation import split_table
 from dpforest.trees.routing import count_rows
 from ui.forests import FORESTS, MODES, Settings
 

@@ -38,8 +38,8 @@ _END: Final = "<!-- end of the audit -->"
 _HOME: Final = Path(__file__).parents[1]
 # Pages, drawings, files, simulations: nothing that a fit or an attack runs through.
 _NOT_AUDITED: Final = (
-    "plotting/", "csv_", "tables", "inference", "audit/leaf_", "audit/__main__", "counted", "metrics", "surface",
-    "tradeoff", "greedy_tradeoff", "views", "references",
+    "plotting/", "csv_", "tables", "inference", "audit/leaf_", "audit/__main__", "counted", "metrics", "simulation",
+    "tradeoff", "greedy_simulation", "views", "references",
 )  # fmt: skip
 _PACKAGES: Final = ("numpy", "numba", "scikit-learn", "scipy")
 

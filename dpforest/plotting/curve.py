@@ -16,7 +16,7 @@ def accuracy_curve(
     Parameters
     ----------
     curve : Curve
-        Of `tradeoff.Simulation.curve`.
+        Of `simulation.Simulation.curve`.
     epsilon : float
         Where "you are here" stands.
     floor_label : object

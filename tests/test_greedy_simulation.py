@@ -11,11 +11,11 @@ from dpforest import (
     MultinomialForestClassifier,
     load_dataset,
 )
-from dpforest.greedy_tradeoff import GreedySimulation, simulation_for
+from dpforest.greedy_simulation import GreedySimulation, simulation_for
 from dpforest.models.greedy import bin_rows
 from dpforest.models.trace import Trace
 from dpforest.references import reference_accuracies
-from dpforest.tradeoff import NOISE_SEED, Simulation, split_table
+from dpforest.simulation import NOISE_SEED, Simulation, split_table
 
 FORESTS = [
     BoostedForestClassifier(n_bound=20_000, n_estimators=3, max_depth=3),

@@ -13,7 +13,7 @@ from dpforest.models.base import ForestClassifier
 from dpforest.models.greedy import GreedyClassifier, bin_rows
 from dpforest.models.random_structure import RandomStructureClassifier
 from dpforest.models.trace import Trace
-from dpforest.tradeoff import NOISE_SEED, Repeats, Simulation, Split, accuracies
+from dpforest.simulation import NOISE_SEED, Repeats, Simulation, Split, accuracies
 from dpforest.trees.forest import Forest
 from dpforest.views import ForestView
 
@@ -26,7 +26,7 @@ class GreedySimulation(Repeats):
     Examples
     --------
     >>> from dpforest import FriedmanSchusterClassifier, load_dataset
-    >>> from dpforest.tradeoff import split_table
+    >>> from dpforest.simulation import split_table
     >>> data = load_dataset("nursery")
     >>> split = split_table(data.domain, data.X, data.y)
     >>> simulation = GreedySimulation(FriedmanSchusterClassifier(), data.domain, split, epsilons=[0.01, 10])

@@ -1,0 +1,238 @@
+"""Count once, release many: what releases of one table would look like, for whoever holds the table.
+
+Everything here is simulated from seeds and computed from raw rows. It is for looking at, never for publishing.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+
+from dpforest import voting
+from dpforest.domain import Domain
+from dpforest.leaf_noise import CountNoise
+from dpforest.models.fitting import count_kept_rows, rows_to_trees, simulate_values
+from dpforest.models.plan import Plan, true_labels
+from dpforest.models.random_structure import RandomStructureClassifier
+from dpforest.privacy.randomness import DemoSource
+from dpforest.trees import routing
+from dpforest.trees.layout import Trees
+from dpforest.views import ForestView
+
+# Seeds of repeat r: structure r, assignment and noise this much further.
+NOISE_SEED = 1_000_003
+
+
+@dataclass(frozen=True)
+class Split:
+    """Codes and class indices of the rows to fit on and of the rows held out."""
+
+    X_train: np.ndarray
+    y_train: np.ndarray
+    X_test: np.ndarray
+    y_test: np.ndarray
+
+
+def split_table(domain: Domain, X, y, *, test_share: float = 0.3, seed: int = 0) -> Split:
+    """Encode a table once and hold some of its rows out, class by class where every class has two rows.
+
+    Parameters
+    ----------
+    X : DataFrame or array of shape (n, n_features)
+    y : array of shape (n,)
+    test_share : float
+    seed : int
+    """
+    codes, labels = domain.encode(X), domain.encode_labels(y)
+    counts = np.bincount(labels)
+    stratify = labels if counts[counts > 0].min() >= 2 and len(labels) * test_share >= len(counts) else None
+    train, test = train_test_split(np.arange(len(labels)), test_size=test_share, random_state=seed, stratify=stratify)
+    return Split(codes[train], labels[train], codes[test], labels[test])
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Held-out figures for R simulated releases at E budgets.
+
+    Attributes
+    ----------
+    epsilons : float array of shape (E,)
+    accuracy, balanced : float array of shape (R, E)
+        Share of held-out rows predicted rightly; mean of that share over classes.
+    flips : float array of shape (R, E)
+        Share of the rows fitted on that sit in a leaf whose released label is not one of its most frequent classes.
+    ceiling, ceiling_balanced : float array of shape (R,)
+        The same trees without privacy: true majority labels (or true shares), all rows in all trees.
+    floor, floor_balanced : float
+        Always predicting the class that is most frequent among the rows fitted on, `floor_class` (an index).
+    """
+
+    epsilons: np.ndarray
+    accuracy: np.ndarray
+    balanced: np.ndarray
+    flips: np.ndarray
+    ceiling: np.ndarray
+    ceiling_balanced: np.ndarray
+    floor: float
+    floor_balanced: float
+    floor_class: int
+    n_train: int
+    n_test: int
+
+
+class Repeats:
+    """What simulations share: a split, a grid of budgets, and the figures of each repeat. Not for use by itself."""
+
+    def __init__(self, domain: Domain, split: Split, epsilons, seed: int, n_jobs: int) -> None:
+        self.domain, self.split, self.seed, self.n_jobs = domain, split, seed, n_jobs
+        self.epsilons = np.asarray(epsilons, float)
+        self._figures: list[tuple] = []
+
+    @property
+    def n_repeats(self) -> int:
+        return len(self._figures)
+
+    def add_repeat(self) -> None:
+        """Simulate once more at every budget."""
+        raise NotImplementedError
+
+    def view(self, epsilon: float) -> ForestView:
+        """The first repeat's forest at one budget, leaf by leaf."""
+        raise NotImplementedError
+
+    def curve(self) -> Curve:
+        """Figures of all repeats so far."""
+        split = self.split
+        accuracy, balanced, flips, ceiling, ceiling_balanced = (np.array(a) for a in zip(*self._figures, strict=True))
+        floor_class = int(np.bincount(split.y_train, minlength=self.domain.n_classes).argmax())
+        return Curve(
+            self.epsilons,
+            accuracy,
+            balanced,
+            flips,
+            ceiling,
+            ceiling_balanced,
+            floor=float((split.y_test == floor_class).mean()),
+            floor_balanced=1 / len(np.unique(split.y_test)),
+            floor_class=floor_class,
+            n_train=len(split.y_train),
+            n_test=len(split.y_test),
+        )
+
+
+class Simulation(Repeats):
+    """Simulated releases of one estimator on one split, over a grid of budgets.
+
+    Each repeat redraws structure, assignment and noise; rows are routed once a repeat, whatever the number of budgets.
+    Within a repeat the noise at different budgets comes from the same draws, so that a curve is smooth.
+
+    Parameters
+    ----------
+    estimator : RandomStructureClassifier
+        Its epsilon is not used.
+    domain : Domain
+    split : Split
+    epsilons : sequence of float
+    seed : int
+        First of the seeds of the repeats.
+    n_jobs : int
+
+    Examples
+    --------
+    >>> from dpforest import MajorityLabelForestClassifier, load_dataset
+    >>> data = load_dataset("nursery")
+    >>> split = split_table(data.domain, data.X, data.y)
+    >>> forest = MajorityLabelForestClassifier(n_estimators=10)
+    >>> simulation = Simulation(forest, data.domain, split, epsilons=[0.1, 10])
+    >>> simulation.add_repeat()
+    >>> low, high = simulation.curve().accuracy[0]
+    >>> bool(low < high)
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: RandomStructureClassifier,
+        domain: Domain,
+        split: Split,
+        *,
+        epsilons,
+        seed: int = 0,
+        n_jobs: int = 1,
+    ):
+        super().__init__(domain, split, epsilons, seed, n_jobs)
+        self.plan: Plan = estimator.plan(domain, len(split.y_train))
+
+    def add_repeat(self) -> None:
+        """Grow, share out and count once more, then draw noise and score at every budget."""
+        seed = self.seed + self.n_repeats
+        trees = self.plan.grow(self.domain, seed)
+        counts = self._count(trees, DemoSource(seed + NOISE_SEED))
+        if self.n_repeats == 0:
+            self._first = trees, counts
+        twin = counts if self.plan.partition == "shared" else self._count(trees, None)
+        leaves = routing.leaves_of_rows(trees, self.domain, self.split.X_test, n_jobs=self.n_jobs)
+
+        # Only leaves that hold somebody or are asked for make a difference to the figures.
+        used = np.array(counts.any(axis=1))
+        used[leaves] = True
+        leaves = (np.cumsum(used, dtype=np.int32) - 1)[leaves]
+        counts, twin = counts[used], twin[used]
+
+        exact = twin if self.plan.releases_counts else true_labels(twin, seed)
+        with ThreadPoolExecutor(self.n_jobs) as pool:
+            private = list(pool.map(lambda e: self._release_and_score(counts, leaves, e, seed), self.epsilons))
+        self._figures.append((*zip(*private, strict=True), *self._score(leaves, exact, seed)))
+
+    def view(self, epsilon: float) -> ForestView:
+        """The first repeat's forest at one budget, leaf by leaf."""
+        trees, counts = self._first
+        values = self._release(counts, epsilon, self.seed)
+        labels = self._labels(values, self.seed)
+        plan = self.plan
+        noise = CountNoise(counts, plan.mechanism, plan.leaf_rate(_fraction(epsilon)), plan.negative_rule)
+        return ForestView(trees, self.domain, counts, labels, noise)
+
+    def _count(self, trees: Trees, source: DemoSource | None) -> np.ndarray:
+        """Rows of each class in each leaf; without a source every row is in every tree."""
+        X, y = self.split.X_train, self.split.y_train
+        tree_of_row = None if source is None else rows_to_trees(self.plan, np.arange(len(y)), source)
+        return count_kept_rows(trees, self.domain, X, y, tree_of_row, n_jobs=self.n_jobs)
+
+    def _release(self, counts: np.ndarray, epsilon: float, seed: int) -> np.ndarray:
+        return simulate_values(self.plan, counts, _fraction(epsilon), seed + NOISE_SEED)
+
+    def _labels(self, values: np.ndarray, seed: int) -> np.ndarray:
+        """What each leaf votes for."""
+        if not self.plan.releases_counts:
+            return values
+        return voting.leaf_votes(voting.leaf_shares(values, self.plan.negative_rule, seed))
+
+    def _release_and_score(self, counts: np.ndarray, leaves: np.ndarray, epsilon: float, seed: int):
+        """Accuracy, balanced accuracy, and share of rows in leaves whose label was flipped."""
+        values = self._release(counts, epsilon, seed)
+        flipped = counts[np.arange(len(counts)), self._labels(values, seed)] < counts.max(axis=1)
+        return *self._score(leaves, values, seed), counts[flipped].sum() / max(counts.sum(), 1)
+
+    def _score(self, leaves: np.ndarray, values: np.ndarray, seed: int) -> tuple[float, float]:
+        """Accuracy and balanced accuracy on the held-out rows."""
+        plan, y = self.plan, self.split.y_test
+        if plan.voting == "majority":
+            shares = routing.votes_at_leaves(leaves, self._labels(values, seed), self.domain.n_classes)
+        else:
+            shares = routing.shares_at_leaves(leaves, voting.leaf_shares(values, plan.negative_rule, seed))
+        coin = voting.coins(self.split.X_test, seed) if plan.voting == "probabilistic" else None
+        return accuracies(voting.decide(shares / plan.n_trees, plan.voting, coin), y)
+
+
+def accuracies(predicted: np.ndarray, y: np.ndarray) -> tuple[float, float]:
+    """Share of rows predicted rightly, and the mean of that share over the classes that occur."""
+    right, n_rows = predicted == y, np.bincount(y)
+    per_class = np.bincount(y, weights=right)[n_rows > 0] / n_rows[n_rows > 0]
+    return float(right.mean()), float(per_class.mean())
+
+
+def _fraction(epsilon: float) -> Fraction:
+    return Fraction(str(float(epsilon)))

@@ -1,0 +1,378 @@
+"""Simulated releases against separate fits, closed forms and sums; the statistical tests state their false alarms.
+
+Seeds are fixed; over seeds, each statistical test would fail a right program with probability at most `FALSE_ALARM`
+(asymptotic tests, with 200 draws or more).
+"""
+
+import numba
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import public_domain
+from scipy import stats
+from sklearn.base import clone
+
+from dpforest import (
+    MajorityLabelForestClassifier,
+    RandomDecisionForestClassifier,
+    RandomForestExponentialClassifier,
+    load_dataset,
+)
+from dpforest.simulation import Simulation, Split, split_table
+from dpforest.trees import reference, routing
+from dpforest.trees.layout import LEAF
+
+FALSE_ALARM = 1e-6
+Z = stats.norm.isf(FALSE_ALARM / 2)
+N_TRAIN = 250
+too_slow_without_jit = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="hundreds of fits in pure Python")
+
+
+@pytest.fixture(scope="module")
+def nursery():
+    """(domain, table, labels, split): 400 rows of nursery, the first `N_TRAIN` to fit on."""
+    data = load_dataset("nursery")
+    rows = np.random.default_rng(0).choice(len(data.X), 400, replace=False)
+    X, y = data.X.iloc[rows].reset_index(drop=True), data.y.iloc[rows].to_numpy()
+    codes, labels = data.domain.encode(X), data.domain.encode_labels(y)
+    split = Split(codes[:N_TRAIN], labels[:N_TRAIN], codes[N_TRAIN:], labels[N_TRAIN:])
+    return data.domain, X, y, split
+
+
+def simulated(estimator, nursery, epsilons, *, repeats=1, seed=0, n_jobs=1) -> Simulation:
+    domain, _, _, split = nursery
+    simulation = Simulation(estimator, domain, split, epsilons=epsilons, seed=seed, n_jobs=n_jobs)
+    for _ in range(repeats):
+        simulation.add_repeat()
+    return simulation
+
+
+# ---------------------------------------------------------------- repeats are releases
+
+SPREADS = {
+    "labels": (MajorityLabelForestClassifier(n_estimators=10), 3.0),
+    "counts": (RandomDecisionForestClassifier(n_estimators=5, max_depth=4), 1.0),
+    "coins": (
+        RandomDecisionForestClassifier(
+            n_estimators=5, max_depth=3, voting="probabilistic", negative_rule="paper", partition="independent"
+        ),
+        3.0,
+    ),
+    "published": (MajorityLabelForestClassifier(n_estimators=10, mode="as_published"), 1.0),
+}
+
+
+def differs(a: np.ndarray, b: np.ndarray) -> bool:
+    """Two samples differ in mean (Welch), spread (Brown and Forsythe) or law (Kolmogorov and Smirnov)."""
+    tests = (stats.ttest_ind(a, b, equal_var=False), stats.levene(a, b, center="median"), stats.ks_2samp(a, b))
+    return min(test.pvalue for test in tests) < FALSE_ALARM / len(tests)
+
+
+def score(estimator, X, y, **seeds) -> float:
+    estimator.set_params(**seeds).fit(X[:N_TRAIN], y[:N_TRAIN])
+    return float((estimator.predict(X[N_TRAIN:]) == y[N_TRAIN:]).mean())
+
+
+@too_slow_without_jit
+@pytest.mark.parametrize("name", SPREADS)
+def test_mean_and_spread_of_the_repeats_are_those_of_200_separate_fits(nursery, name):
+    estimator, epsilon = SPREADS[name]
+    domain, X, y, _ = nursery
+    repeats = simulated(estimator, nursery, [epsilon], repeats=200).curve().accuracy[:, 0]
+    estimator = clone(estimator).set_params(domain=domain, epsilon=epsilon)
+    fits = np.array([score(estimator, X, y, structure_seed=5_000 + i, random_state=9_000_000 + i) for i in range(200)])
+    assert repeats.std() > 0.01
+    assert not differs(repeats, fits)
+
+
+@too_slow_without_jit
+def test_the_comparison_would_notice_a_structure_that_is_not_redrawn(nursery):
+    estimator, epsilon = SPREADS["counts"]
+    domain, X, y, _ = nursery
+    repeats = simulated(estimator, nursery, [epsilon], repeats=200).curve().accuracy[:, 0]
+    estimator = clone(estimator).set_params(domain=domain, epsilon=epsilon)
+    fits = np.array([score(estimator, X, y, structure_seed=5_000, random_state=9_000_000 + i) for i in range(200)])
+    assert differs(repeats, fits)
+
+
+@pytest.fixture(scope="module")
+def one_structure():
+    """(domain, split) of one categorical feature: every multiway tree is the same, whatever its seed."""
+    domain = public_domain(8)
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 8, (80, 1)).astype(np.uint16)
+    labels = (rng.random(80) < 0.2 + 0.09 * codes[:, 0]).astype(np.int32)
+    return domain, Split(codes[:40], labels[:40], codes[40:], labels[40:])
+
+
+def test_noise_is_redrawn_in_each_repeat(one_structure):
+    """With one structure and every row in every tree, there is nothing but noise left to differ."""
+    domain, split = one_structure
+    estimator = MajorityLabelForestClassifier(n_estimators=1, max_depth=1, partition="shared")
+    simulation = Simulation(estimator, domain, split, epsilons=[0.5])
+    for _ in range(30):
+        simulation.add_repeat()
+    curve = simulation.curve()
+    assert len(set(curve.ceiling)) == 1
+    assert len(set(curve.accuracy[:, 0])) > 5
+    assert len(set(curve.flips[:, 0])) > 5
+
+
+def test_assignment_is_redrawn_in_each_repeat(one_structure):
+    """With one structure and no noise to speak of, there is nothing but the rows' trees left to differ."""
+    domain, split = one_structure
+    estimator = RandomDecisionForestClassifier(
+        n_estimators=5, max_depth=1, partition="independent", categorical="multiway"
+    )
+    simulation = Simulation(estimator, domain, split, epsilons=[10_000])
+    for _ in range(30):
+        simulation.add_repeat()
+    curve = simulation.curve()
+    assert (curve.flips == 0).all()
+    assert len(set(curve.accuracy[:, 0])) > 3
+    counts = [Simulation(estimator, domain, split, epsilons=[1], seed=s) for s in (0, 1)]
+    for simulation in counts:
+        simulation.add_repeat()
+    one, two = (simulation.view(1.0).counts for simulation in counts)
+    assert not np.array_equal(one, two)
+    assert one.sum() == two.sum() == 40
+
+
+def test_structure_is_redrawn_in_each_repeat(nursery):
+    """The ceiling has neither noise nor assignment in it."""
+    curve = simulated(SPREADS["counts"][0], nursery, [1.0], repeats=8).curve()
+    assert len(set(curve.ceiling)) > 4
+
+
+def test_repeats_are_numbered_by_their_seeds(nursery):
+    """Repeat 3 of seed 0 is repeat 0 of seed 3; threads and further budgets change nothing."""
+    estimator = SPREADS["labels"][0]
+    four = simulated(estimator, nursery, [0.3, 3.0], repeats=4).curve()
+    one = simulated(estimator, nursery, [3.0], repeats=1, seed=3, n_jobs=2).curve()
+    assert four.accuracy.shape == four.balanced.shape == four.flips.shape == (4, 2)
+    assert four.ceiling.shape == (4,)
+    for figure in ("accuracy", "balanced", "flips"):
+        assert getattr(four, figure)[3, 1] == getattr(one, figure)[0, 0]
+    assert four.ceiling[3] == one.ceiling[0]
+
+
+# ---------------------------------------------------------------- ceiling, floor, and the way between them
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        MajorityLabelForestClassifier(n_estimators=7, max_depth=1),
+        RandomDecisionForestClassifier(n_estimators=7, max_depth=2),
+        RandomDecisionForestClassifier(n_estimators=7, max_depth=2, voting="majority"),
+    ],
+)
+def test_the_ceiling_is_the_score_of_the_non_private_twin(nursery, estimator):
+    domain, X, y, _ = nursery
+    curve = simulated(estimator, nursery, [1.0], repeats=3, seed=20).curve()
+    for repeat in range(3):
+        twin = clone(estimator).set_params(epsilon=None, domain=domain, structure_seed=20 + repeat)
+        twin.fit(X[:N_TRAIN], y[:N_TRAIN])
+        assert curve.ceiling[repeat] == pytest.approx(twin.score(X[N_TRAIN:], y[N_TRAIN:]), abs=1e-12)
+        right = twin.predict(X[N_TRAIN:]) == y[N_TRAIN:]
+        by_class = [right[y[N_TRAIN:] == label].mean() for label in np.unique(y[N_TRAIN:])]
+        assert curve.ceiling_balanced[repeat] == pytest.approx(np.mean(by_class), abs=1e-12)
+
+
+def test_a_huge_epsilon_reaches_the_ceiling_and_flips_nothing(nursery):
+    """Every row in every tree and no noise that could move a count."""
+    for estimator in (SPREADS["counts"][0], RandomDecisionForestClassifier(n_estimators=3, voting="majority")):
+        curve = simulated(estimator, nursery, [10_000], repeats=3).curve()
+        assert np.array_equal(curve.accuracy[:, 0], curve.ceiling)
+        assert np.array_equal(curve.balanced[:, 0], curve.ceiling_balanced)
+        assert (curve.flips == 0).all()
+
+
+def test_the_floor_is_the_most_frequent_class_among_the_rows_fitted_on(nursery):
+    _, _, _, split = nursery
+    curve = simulated(SPREADS["labels"][0], nursery, [1.0]).curve()
+    assert curve.floor_class == np.bincount(split.y_train).argmax()
+    assert curve.floor == (split.y_test == curve.floor_class).mean()
+    assert curve.floor_balanced == 1 / len(np.unique(split.y_test))
+    assert (curve.n_train, curve.n_test) == (N_TRAIN, 150)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        MajorityLabelForestClassifier(n_estimators=10),
+        MajorityLabelForestClassifier(n_estimators=10, leaf_mechanism="exponential", partition="shared"),
+        RandomDecisionForestClassifier(n_estimators=5, max_depth=4),
+        RandomForestExponentialClassifier(n_estimators=9, max_depth=3),
+    ],
+)
+def test_curves_rise_with_epsilon_and_flips_fall(nursery, estimator):
+    curve = simulated(estimator, nursery, [0.01, 1, 10], repeats=20).curve()
+    assert (np.diff(curve.accuracy.mean(axis=0)) > 0).all()
+    assert (np.diff(curve.flips.mean(axis=0)) < 0).all()
+    assert curve.accuracy[:, -1].mean() > curve.floor
+    assert curve.accuracy[:, 0].mean() < curve.floor
+
+
+@too_slow_without_jit
+def test_the_published_mechanism_is_worse_than_the_certified_one_at_a_small_epsilon():
+    """Fletcher and Islam's smooth sensitivity against permute-and-flip on all of nursery, five releases each."""
+    data = load_dataset("nursery")
+    split = split_table(data.domain, data.X, data.y)
+    figures = {}
+    for mode in ("certified", "as_published"):
+        estimator = MajorityLabelForestClassifier(n_estimators=30, max_depth=3, mode=mode)
+        simulation = Simulation(estimator, data.domain, split, epsilons=[0.1, 3])
+        for _ in range(5):
+            simulation.add_repeat()
+        figures[mode] = simulation.curve()
+    certified, published = figures["certified"], figures["as_published"]
+    assert certified.accuracy[:, 0].min() > published.accuracy[:, 0].max() + 0.1
+    assert certified.flips[:, 0].max() < published.flips[:, 0].min()
+    assert abs(certified.accuracy[:, 1].mean() - published.accuracy[:, 1].mean()) < 0.05  # at ε = 3 as good
+
+
+# ---------------------------------------------------------------- one release, leaf by leaf
+
+VIEWED = {
+    "permute-and-flip": (MajorityLabelForestClassifier(n_estimators=3), 2.0),
+    "exponential": (MajorityLabelForestClassifier(n_estimators=3, leaf_mechanism="exponential"), 2.0),
+    "global-01": (MajorityLabelForestClassifier(n_estimators=3, leaf_mechanism="global-01"), 5.0),
+    "replace-one": (MajorityLabelForestClassifier(n_estimators=3, neighbours="replace-one", partition="shared"), 2.0),
+    "smooth sensitivity": (MajorityLabelForestClassifier(n_estimators=3, mode="as_published"), 0.5),
+    "clamped counts": (RandomDecisionForestClassifier(n_estimators=3, max_depth=4), 3.0),
+    "paper's counts": (RandomDecisionForestClassifier(n_estimators=3, max_depth=4, negative_rule="paper"), 3.0),
+}
+
+
+@pytest.mark.parametrize("name", VIEWED)
+def test_flips_match_their_closed_form_in_expectation(nursery, name):
+    """z-test over many simulated releases: the share of rows in flipped leaves against the view's probabilities."""
+    estimator, epsilon = VIEWED[name]
+    observed, expected, variance = 0.0, 0.0, 0.0
+    for seed in range(10 if numba.config.DISABLE_JIT else 60):
+        simulation = simulated(estimator, nursery, [epsilon], seed=seed)
+        view = simulation.view(epsilon)
+        weight = view.n_rows / view.n_rows.sum()
+        p = np.nan_to_num(view.flip)
+        observed += simulation.curve().flips[0, 0]
+        expected += weight @ p
+        variance += weight**2 @ (p * (1 - p))
+    assert variance > 0
+    assert abs(observed - expected) < Z * np.sqrt(variance)
+
+
+@pytest.mark.parametrize("name", VIEWED)
+def test_simulated_flips_of_each_leaf_match_their_closed_form(nursery, name):
+    """Exact binomial tests, one a leaf, with the false alarm shared out among the leaves."""
+    estimator, epsilon = VIEWED[name]
+    view = simulated(estimator, nursery, [epsilon]).view(epsilon)
+    leaves = np.flatnonzero(view.n_rows)[:60]
+    n = 400
+    flips = np.rint(view.simulated_flip(leaves, n_draws=n) * n).astype(int)
+    assert flips.any()
+    for flip, p in zip(flips, view.flip[leaves], strict=True):
+        # The closed form of noisy counts is summed, and may be beyond 0 or 1 by a rounding.
+        assert stats.binomtest(int(flip), n, float(np.clip(p, 0, 1))).pvalue > FALSE_ALARM / len(leaves)
+
+
+def test_flips_of_continuous_noise_match_their_closed_form():
+    domain = public_domain(8)
+    codes = np.repeat(np.arange(8, dtype=np.uint16), 21)[:, None]
+    labels = np.tile(np.r_[np.zeros(11, np.int32), np.ones(10, np.int32)], 8)  # class 0 leads by one in every leaf
+    estimator = RandomDecisionForestClassifier(
+        n_estimators=1, max_depth=1, categorical="multiway", negative_rule="clamp", mode="as_published"
+    )
+    simulation = Simulation(estimator, domain, Split(codes, labels, codes, labels), epsilons=[1.0])
+    simulation.add_repeat()
+    view = simulation.view(1.0)
+    observed, expected, n = view.simulated_flip(np.arange(8), n_draws=1000), view.flip, 8000
+    assert abs(observed.mean() - expected.mean()) < Z * np.sqrt(expected.mean() * (1 - expected.mean()) / n)
+
+
+def test_an_empty_leaf_has_no_flip_rate_and_a_tie_flips_to_third_classes_only(nursery):
+    view = simulated(VIEWED["permute-and-flip"][0], nursery, [1.0]).view(1.0)
+    assert np.isnan(view.flip[view.n_rows == 0]).all()
+    assert (view.n_rows == 0).any()
+    assert ((view.flip[view.n_rows > 0] >= 0) & (view.flip[view.n_rows > 0] < 1)).all()
+    assert (view.true_labels == -1).sum() == (view.n_rows == 0).sum()
+    ordered = np.sort(view.counts, axis=1)
+    assert np.array_equal(view.gap, ordered[:, -1] - ordered[:, -2])
+    assert view.labels.shape == (view.trees.n_leaves,)
+    assert set(view.labels) <= set(range(5))
+
+
+@pytest.mark.parametrize("name", ["permute-and-flip", "clamped counts", "smooth sensitivity"])
+def test_nodes_sum_their_leaves(nursery, name):
+    estimator, epsilon = VIEWED[name]
+    _, _, _, split = nursery
+    view = simulated(estimator, nursery, [epsilon]).view(epsilon)
+    in_trees = 0
+    for tree in range(view.trees.n_trees):
+        table = view.nodes(tree)
+        trees = table.trees
+        leaf = trees.kind == LEAF
+        own = slice(view.trees.leaf_start[tree], view.trees.leaf_start[tree + 1])
+        assert np.array_equal(table.counts[leaf], view.counts[own])
+        assert np.array_equal(table.label[leaf], view.labels[own])
+        assert np.allclose(table.flip[leaf], view.flip[own], rtol=1e-12, equal_nan=True)
+        assert np.allclose(table.worst_flip[leaf], view.flip[own], rtol=1e-12, equal_nan=True)
+        assert (table.label[~leaf] == -1).all()
+        n_rows = table.counts.sum(axis=1)
+        for node in np.flatnonzero(~leaf):
+            children = slice(trees.first_child[node], trees.first_child[node] + trees.n_children[node])
+            assert np.array_equal(table.counts[node], table.counts[children].sum(axis=0))
+            if n_rows[node] == 0:
+                assert np.isnan(table.flip[node]) and np.isnan(table.worst_flip[node])
+                continue
+            filled = n_rows[children] > 0
+            mean = np.average(table.flip[children][filled], weights=n_rows[children][filled])
+            assert table.flip[node] == pytest.approx(mean, rel=1e-9, abs=1e-15)
+            assert table.worst_flip[node] == table.worst_flip[children][filled].max()
+        in_trees += table.counts[0].sum()
+        for row in split.X_test[:20]:
+            path = view.path(tree, row)
+            assert path[0] == 0
+            assert leaf[path[-1]]
+            assert [p + view.trees.tree_start[tree] for p in path] == reference.path_of_row(view.trees, tree, row)
+    rows_in_trees = {"permute-and-flip": N_TRAIN, "clamped counts": 3 * N_TRAIN, "smooth sensitivity": N_TRAIN - 1}
+    assert in_trees == view.n_rows.sum() == rows_in_trees[name]  # three blocks of 83 leave one row out
+
+
+def test_the_views_counts_are_those_of_the_routed_rows(nursery):
+    domain, _, _, split = nursery
+    view = simulated(VIEWED["clamped counts"][0], nursery, [1.0]).view(1.0)
+    counts = routing.count_rows(view.trees, domain, split.X_train, split.y_train, n_classes=5)
+    assert np.array_equal(view.counts, counts)
+
+
+# ---------------------------------------------------------------- splits
+
+
+def test_a_split_shares_out_every_row_once_and_keeps_the_shares_of_the_classes(nursery):
+    domain, X, y, _ = nursery
+    split = split_table(domain, X, y, test_share=0.25, seed=3)
+    assert (len(split.y_train), len(split.y_test)) == (300, 100)
+    X_both, y_both = np.concatenate([split.X_train, split.X_test]), np.concatenate([split.y_train, split.y_test])
+    rows = np.column_stack([X_both, y_both])
+    whole = np.column_stack([domain.encode(X), domain.encode_labels(y)])
+    assert np.array_equal(rows[np.lexsort(rows.T)], whole[np.lexsort(whole.T)])
+    shares = [np.bincount(labels, minlength=5) / len(labels) for labels in (split.y_train, split.y_test)]
+    assert np.abs(shares[0] - shares[1]).max() < 0.02
+    again = split_table(domain, X, y, test_share=0.25, seed=3)
+    assert np.array_equal(again.X_test, split.X_test)
+    assert not np.array_equal(split_table(domain, X, y, test_share=0.25, seed=4).X_test, split.X_test)
+
+
+@pytest.mark.parametrize("labels", [[0, 0, 0, 0, 0, 1], [0, 1], [0, 0, 1, 1]])
+def test_a_table_too_small_to_stratify_is_split_all_the_same(labels):
+    domain = public_domain(None)
+    X = pd.DataFrame({"f0": np.linspace(0, 1, len(labels))})
+    split = split_table(domain, X, labels)
+    assert len(split.y_train) + len(split.y_test) == len(labels)
+    assert min(len(split.y_train), len(split.y_test)) >= 1
+    simulation = Simulation(MajorityLabelForestClassifier(n_estimators=2), domain, split, epsilons=[1.0])
+    simulation.add_repeat()
+    curve = simulation.curve()
+    for figure in (curve.accuracy, curve.balanced, curve.flips, curve.ceiling):
+        assert ((figure >= 0) & (figure <= 1)).all()
