@@ -220,7 +220,7 @@ def test_a_released_forest_predicts_a_new_file(app, choice):
     app.session_state["releases"] = [release.make(choice, 1, 1)]
     app.run()
     assert "ε = 0.5** (a row more or less) in 1 release" in words(app)
-    page = app.switch_page("pages/1_Use_a_forest.py").run()
+    page = app.switch_page("pages/4_Use_a_forest.py").run()
     assert not page.exception and "CERTIFIED" in page.code[0].value
     page.file_uploader[0].upload("new.csv", CSV.encode()).run()
     assert not page.exception
@@ -240,7 +240,7 @@ def test_a_released_forest_predicts_a_new_file(app, choice):
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"\x00\x01", b'{"format": "dpforest released forest", "version": 1}'])
 def test_what_is_not_a_forest_is_said_in_one_sentence(app, content):
-    page = app.run().switch_page("pages/1_Use_a_forest.py").run()
+    page = app.run().switch_page("pages/4_Use_a_forest.py").run()
     page.file_uploader[0].upload("forest.json", content).run()
     assert not page.exception and len(page.warning) == 1
 

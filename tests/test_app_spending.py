@@ -143,7 +143,7 @@ def test_under_the_curve(app):
     )
 
 
-@pytest.mark.parametrize("page", ["app.py", "pages/1_Use_a_forest.py"])
+@pytest.mark.parametrize("page", ["app.py", "pages/4_Use_a_forest.py"])
 def test_the_sidebar_of_every_page(app, page):
     app.session_state["releases"] = [replace(FIRST, json=""), replace(EXCHANGED, json=""), replace(ZOO, json="")]
     app.run()

@@ -51,8 +51,10 @@ def open_page(title: str) -> None:
     with st.sidebar:
         st.markdown("### dpforest", anchors=False)
         st.page_link("app.py", label="Explore")
-        st.page_link("pages/1_Use_a_forest.py", label="Use a released forest")
+        st.page_link("pages/1_Compare.py", label="Compare forests")
+        st.page_link("pages/2_Choose_epsilon.py", label="Choose ε")
         st.page_link("pages/3_Audit.py", label="Audit")
+        st.page_link("pages/4_Use_a_forest.py", label="Use a released forest")
     spending.in_sidebar()
 
 
