@@ -1,5 +1,92 @@
 """Compare: every forest on one chart against ε, with what privacy costs each of them."""
 
-from ui.page import open_page
+import streamlit as st
+
+from dpforest.domain import DomainError
+from ui import compare_controls, compare_parts, sidebar, sweep
+from ui.compare_below import Below
+from ui.controls import LINKED
+from ui.page import badge, open_page, sorry, titled
+from ui.warm_up import warm_up
+from ui.wording import plain, plural
 
 open_page("Compare forests")
+warm_up()
+
+table = sidebar.choose_table()
+view = compare_controls.choose()
+if table is None:
+    st.stop()
+
+title = f"**{plain(table.short_title, 50)}** · {plural(len(table.frame), 'row')} · predicts {plain(table.label, 30)}"
+with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"):
+    st.markdown(title, width="content")
+    with st.container(horizontal=True, width="content", gap="small"):
+        badge("Simulated", f", {view.neighbours}")
+        badge("Curator only")
+if not view.kinds:
+    sorry("No forest is chosen. Choose at least one in the sidebar (behind » on a phone).")
+    st.stop()
+
+try:
+    lines = [sweep.cells(table, line, view.folds) for line in compare_controls.lines(view, table)]
+    sweep.splits_of(table, view.folds)
+except (DomainError, ValueError) as problem:
+    sorry(problem)
+    st.stop()
+
+said = st.empty()
+if view.published:
+    compare_parts.about_claims()
+compare_parts.about_leaks(table)
+titled(
+    f"{view.measure[0].upper()}{view.measure[1:]} against ε", "Curator only",
+    help="Measured on rows held out. The bands hold eight in ten of the simulated releases.",
+)  # fmt: skip
+picture = st.empty()
+latest: dict[str, compare_parts.Done] = {}
+levels: list[dict[str, float]] = []
+with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="below_curve"):
+    behind = st.empty()
+    progress = st.container(width=420)
+    st.download_button(
+        "All simulated releases as CSV", lambda: latest["done"].pieces.to_csv(index=False), "CURATOR_ONLY_compare.csv",
+        "text/csv", on_click="ignore", type="tertiary",
+    )  # fmt: skip
+
+names = ["Table", "Depth", "Trees", "ε × depth"]
+tabs = dict(zip(names, st.tabs(names, key="compare_tab", bind=LINKED), strict=True))
+opened = next((name for name, tab in tabs.items() if tab.open), "Table")
+with tabs[opened]:
+    below = Below(opened, view, table)
+
+
+def draw(n: int) -> None:
+    """Everything that rests on the main sweep, with n pieces of it."""
+    done = latest["done"] = compare_parts.gathered(lines, n, view.folds)
+    scale = compare_parts.scale_of(view.measure, levels)
+    compare_parts.lines_chart(view, lines, done, scale, picture)
+    said.markdown(compare_parts.insight(view, done, scale))
+    behind.caption(f"Each point is the mean of {done.behind}.", width="content")
+    below.table(lines, done)
+
+
+def measure_ceiling() -> None:
+    """Forests without privacy, once for each split."""
+    levels.extend(sweep.ceiling(table, view.folds, fold) for fold in range(len(levels), view.folds))
+
+
+pieces = view.releases * view.folds
+if ready := min(pieces, *(line.n_done for line in lines)):
+    measure_ceiling()
+    draw(ready)
+with sweep.stoppable((table.schema_key, view, opened), progress) as place:
+    if place is not None:
+        for n in sweep.work(lines, min(pieces, 2), place):
+            draw(n)
+        if not levels:
+            measure_ceiling()
+            draw(min(pieces, *(line.n_done for line in lines)))
+        below.work(place)
+        for n in sweep.work(lines, pieces, place):
+            draw(n)

@@ -67,10 +67,15 @@ def _draw(levels: list[float], *, exact: bool) -> None:
     )
 
 
+def default_bound(table: Table | None) -> int:
+    """The next round number of a table that is public anyway; else the highest."""
+    n = len(table.frame) if table is not None and table.is_public else MAX_BOUND
+    return next(bound for bound in BOUNDS if bound >= min(n, MAX_BOUND))
+
+
 def row_bound(table: Table | None) -> int:
     """What everybody may know of the number of rows; of tables that are public anyway, the next round number."""
-    n = len(table.frame) if table is not None and table.is_public else MAX_BOUND
-    default = next(bound for bound in BOUNDS if bound >= min(n, MAX_BOUND))
+    default = default_bound(table)
     follow("bound", default)
     bound = st.select_slider(
         "At most so many rows, as everybody knows", BOUNDS, default, format_func=lambda n: f"{n:,}", key="bound",

@@ -39,6 +39,11 @@ class Option:
     slider: bool = False
     default: str = ""
 
+    def start(self, mode: str) -> Any:
+        """The value it has until somebody moves it."""
+        choices = self.choices[mode]
+        return choices[self.default if self.default in choices else next(iter(choices))]
+
 
 def _same(choices: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {"certified": choices, "as_published": choices}

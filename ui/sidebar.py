@@ -14,7 +14,7 @@ from dpforest.domain import DomainError
 from dpforest.limits import MAX_CLASSES, MAX_DEPTH, MAX_UPLOAD_MB, MIN_CLASSES
 from dpforest.tables import CsvTable, TableError
 from dpforest.trees.split_scores import depends_on_rows
-from ui import boosting, simulate, spending, tables
+from ui import boosting, simulate, spending, sweep, tables
 from ui.controls import LINKED, follow, known, select
 from ui.forests import EPSILONS, FORESTS, MODES, NEIGHBOURS, TREES, ForestKind, Settings, as_code
 from ui.page import sorry
@@ -34,14 +34,19 @@ class Choice:
 
 def choose() -> Choice | None:
     """Draw the controls. None where there is no table to look at yet; the reason is on the page."""
+    table = choose_table()
+    with st.sidebar:
+        settings = _forest(table)  # without a table as well, so that the settings of a link wait for its file
+    return None if table is None else Choice(table, settings)
+
+
+def choose_table() -> Table | None:
+    """The controls of data and label alone, for pages with many forests."""
     with st.sidebar:
         name = select(
             "Data", tables.names(), "data", "A table that comes with the app, or your own.", tables.DEFAULT
         )  # fmt: skip
-    table = _upload() if name == tables.UPLOAD else _bundled(name)
-    with st.sidebar:
-        settings = _forest(table)  # without a table as well, so that the settings of a link wait for its file
-    return None if table is None else Choice(table, settings)
+    return _upload() if name == tables.UPLOAD else _bundled(name)
 
 
 def _bundled(name: str) -> Table:
@@ -132,32 +137,25 @@ def _forest(table: Table | None) -> Settings:
         "it really has.",
     )
     mode = MODES.get(mode, "certified")
-    epsilon = _epsilon()
+    epsilon = choose_epsilon()
     depth = _depth(forest, table, mode)
     trees = _trees(forest)
     extra: tuple[tuple[str, Any], ...] = ()
     if kind == "boosted":
         extra = (("alpha", boosting.alpha(mode, depth)),)
     with st.expander("Fine settings"):
-        neighbours = st.radio(
-            "What must be hard to notice",
-            list(NEIGHBOURS),
-            key="neighbours",
-            bind=LINKED,
-            help="ε bounds how much the release can change with one row more or less (add-remove), or with one row "
-            "exchanged for another (replace-one; the number of rows is then public).",
-        )
+        neighbours = choose_neighbours()
         chosen = tuple((option.parameter, _option(option, mode)) for option in forest.options if option.choices[mode])
         bounded = kind == "boosted" or depends_on_rows(dict(chosen).get("criterion", "max"))
-        if bounded and mode == "certified" and NEIGHBOURS.get(neighbours, "add-remove") == "add-remove":
+        if bounded and mode == "certified" and neighbours == "add-remove":
             extra = (*extra, ("n_bound", boosting.row_bound(table)))
     return Settings(
         kind,
         mode,
-        min(EPSILONS, key=lambda e: abs(e - float(epsilon))),
+        epsilon,
         depth,
         trees,
-        NEIGHBOURS.get(neighbours, "add-remove"),
+        neighbours,
         (*extra, *chosen),
     )
 
@@ -193,7 +191,8 @@ def _trees(forest: ForestKind) -> int:
     return trees if trees in choices else forest.trees
 
 
-def _epsilon() -> float:
+def choose_epsilon() -> float:
+    """The slider of ε, its ends named."""
     epsilon = st.select_slider(
         "Privacy budget ε",
         EPSILONS,
@@ -207,7 +206,20 @@ def _epsilon() -> float:
     with st.container(horizontal=True, horizontal_alignment="distribute", key="ends"):
         st.caption("← more private", width="content")
         st.caption("more accurate →", width="content")
-    return epsilon
+    return min(EPSILONS, key=lambda e: abs(e - float(epsilon)))
+
+
+def choose_neighbours() -> str:
+    """Which tables must be hard to tell apart."""
+    neighbours = st.radio(
+        "What must be hard to notice",
+        list(NEIGHBOURS),
+        key="neighbours",
+        bind=LINKED,
+        help="ε bounds how much the release can change with one row more or less (add-remove), or with one row "
+        "exchanged for another (replace-one; the number of rows is then public).",
+    )
+    return NEIGHBOURS.get(neighbours, "add-remove")
 
 
 def _option(option, mode: str) -> Any:
@@ -255,6 +267,7 @@ def clear() -> None:
         simulate.own_references,
     ):
         cache.clear()
+    sweep.forget()
     times = st.session_state.get("cleared", 0) + 1
     for key in list(st.session_state):
         if key not in ("releases", "data", "forest", "mode", "eps", "depth", "trees", "neighbours"):

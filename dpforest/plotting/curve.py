@@ -32,15 +32,15 @@ def accuracy_curve(
     fig = figure(340, hovermode="x", margin={"l": 8, "r": 12, "t": 8, "b": 8})
     band = {"line": {"width": 0}, "hoverinfo": "skip", "mode": "lines", "x": eps}
     fig.add_scatter(y=mean + spread, **band)
-    fig.add_scatter(y=mean - spread, fill="tonexty", fillcolor=_faint(colour), **band)
+    fig.add_scatter(y=mean - spread, fill="tonexty", fillcolor=faint(colour), **band)
     text = [f"ε = {e:g}: {percent(m)} ± {100 * s:.1f}" for e, m, s in zip(eps, mean, spread, strict=True)]
     fig.add_scatter(
         x=eps, y=mean, mode="lines+markers", line={"color": colour, "width": 2.5}, marker={"size": 5},
         text=text, hovertemplate="%{text}<extra></extra>",
     )  # fmt: skip
     best = float(np.mean(ceiling))
-    _level(fig, best, NON_PRIVATE, "dash", f"without privacy {percent(best)}: the ceiling", "bottom", 0)
-    _level(fig, floor, QUIET, "dot", f"always “{escape(floor_label, 18)}” {percent(floor)}: the floor", "top", 1)
+    level(fig, best, NON_PRIVATE, "dash", f"without privacy {percent(best)}: the ceiling", "bottom", 0)
+    level(fig, floor, QUIET, "dot", f"always “{escape(floor_label, 18)}” {percent(floor)}: the floor", "top", 1)
     here = float(np.interp(np.log(epsilon), np.log(eps), mean))
     fig.add_vline(x=epsilon, line={"color": QUIET, "width": 1, "dash": "dot"})
     fig.add_scatter(
@@ -55,13 +55,18 @@ def accuracy_curve(
     low, high = min(floor, float((mean - spread).min()), here), max(best, float((mean + spread).max()), floor)
     pad = max(high - low, 0.02) * 0.12
     fig.update_yaxes(range=[low - 1.6 * pad, min(high + 1.6 * pad, 1.06)], tickformat=".0%", title=None, zeroline=False)
-    marks = [e for e in (0.001, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 100) if eps.min() <= e <= eps.max()]
+    epsilon_axis(fig, eps.min(), eps.max(), "ε" if certified else "ε as claimed")
+    return fig
+
+
+def epsilon_axis(fig: go.Figure, low: float, high: float, name: str) -> None:
+    """ε from low to high on a log scale, its ends named."""
+    marks = [e for e in (0.001, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 100) if low <= e <= high]
     fig.update_xaxes(
         type="log", tickvals=marks, ticktext=[f"{m:g}" for m in marks], showgrid=False, zeroline=False,
-        range=np.log10([eps.min() * 0.92, eps.max() * 1.09]).tolist(),
-        title=f"← more private &nbsp;&nbsp; {'ε' if certified else 'ε as claimed'} &nbsp;&nbsp; more accurate →",
+        range=np.log10([low * 0.92, high * 1.09]).tolist(),
+        title=f"← more private &nbsp;&nbsp; {name} &nbsp;&nbsp; more accurate →",
     )  # fmt: skip
-    return fig
 
 
 def series(curve, measure: str) -> tuple[np.ndarray, np.ndarray, float]:
@@ -76,7 +81,7 @@ def spread_over(values: np.ndarray) -> np.ndarray:
     return values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1:])
 
 
-def _level(fig: go.Figure, y: float, colour: str, dash: str, text: str, anchor: str, side: int) -> None:
+def level(fig: go.Figure, y: float, colour: str, dash: str, text: str, anchor: str, side: int) -> None:
     """A line across; the ceiling is named at the left and the floor at the right, where the curve is far."""
     fig.add_hline(y=y, line={"color": colour, "width": 2, "dash": dash})
     fig.add_annotation(
@@ -85,5 +90,6 @@ def _level(fig: go.Figure, y: float, colour: str, dash: str, text: str, anchor: 
     )  # fmt: skip
 
 
-def _faint(colour: str) -> str:
-    return f"rgba({int(colour[1:3], 16)},{int(colour[3:5], 16)},{int(colour[5:], 16)},0.18)"
+def faint(colour: str, alpha: float = 0.18) -> str:
+    """A colour that lets through what is behind it."""
+    return f"rgba({int(colour[1:3], 16)},{int(colour[3:5], 16)},{int(colour[5:], 16)},{alpha})"

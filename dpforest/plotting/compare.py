@@ -1,0 +1,232 @@
+"""Forests side by side: accuracy against ε in one chart, at several depths or sizes, and over ε and depth as a map."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from dpforest.plotting.curve import epsilon_axis, faint, level
+from dpforest.plotting.style import NON_PRIVATE, QUIET, figure, number, percent
+
+# One for each forest, told apart by colour-blind readers with the markers' help; none is the orange or the red that
+# have a meaning.
+COLOURS = ("#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#8F6FC4", "#9A8432", "#7F8C99", "#5B8C2A")
+MARKERS = ("circle", "square", "diamond", "triangle-up", "x", "star", "cross", "triangle-down")
+_SHADES = ("#B8D4E8", "#7FB5DA", "#3F92C6", "#0072B2", "#004B77")  # few to many, shallow to deep
+_HEIGHT = 430
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """One line.
+
+    Parameters
+    ----------
+    name : str
+    place : int
+        Which of the `COLOURS`.
+    published : bool
+        Drawn dashed: its ε is a claim that does not hold.
+    epsilons, mean, low, high : float array of shape (E,)
+    texts : list of str
+        What is said of each point.
+    """
+
+    name: str
+    place: int
+    published: bool
+    epsilons: np.ndarray
+    mean: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    texts: list[str]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How a measure is written: as a share or as a number, and where doing nothing and having no privacy would be.
+
+    Parameters
+    ----------
+    floor, ceiling : float or None
+    """
+
+    name: str
+    is_share: bool
+    floor: float | None
+    ceiling: float | None
+    floor_text: str = ""
+    ceiling_text: str = ""
+
+    def text(self, value: float) -> str:
+        """A value of this measure."""
+        return percent(value) if self.is_share else number(round(float(value), 3))
+
+
+def comparison(series: Sequence[Series], epsilon: float, scale: Scale, *, bands: bool = True) -> go.Figure:
+    """All forests against ε, with the spread of each.
+
+    Parameters
+    ----------
+    epsilon : float
+        Where "you are here" stands.
+    bands : bool
+        Whether the spreads are drawn.
+    """
+    fig = figure(_HEIGHT, hovermode="closest", margin={"l": 8, "r": 12, "t": 8, "b": 8})
+    for one in series:
+        colour, group = COLOURS[one.place % len(COLOURS)], one.name
+        if bands:
+            band = {"line": {"width": 0}, "hoverinfo": "skip", "mode": "lines", "x": one.epsilons}
+            fig.add_scatter(y=one.high, legendgroup=group, showlegend=False, **band)
+            fig.add_scatter(
+                y=one.low, fill="tonexty", fillcolor=faint(colour, 0.11), legendgroup=group, showlegend=False, **band
+            )
+        fig.add_scatter(
+            x=one.epsilons, y=one.mean, name=one.name, legendgroup=group, mode="lines+markers",
+            line={"color": colour, "width": 2.2, "dash": "dash" if one.published else "solid"},
+            marker={"size": 6, "symbol": MARKERS[one.place % len(MARKERS)] + ("-open" if one.published else "")},
+            text=one.texts, hovertemplate="%{text}<extra></extra>",
+        )  # fmt: skip
+    _levels(fig, scale)
+    fig.add_vline(x=epsilon, line={"color": QUIET, "width": 1, "dash": "dot"})
+    every = np.concatenate([one.epsilons for one in series])
+    epsilon_axis(fig, every.min(), every.max(), "ε")
+    low, high = _span(series, scale)
+    fig.update_yaxes(range=[low, high], tickformat=".0%" if scale.is_share else None, zeroline=False, automargin=True)
+    fig.update_layout(
+        showlegend=True, legend={"orientation": "h", "yanchor": "top", "y": -0.2, "x": 0, "title": None}
+    )  # fmt: skip
+    return fig
+
+
+def _span(series: Sequence[Series], scale: Scale) -> tuple[float, float]:
+    values = np.concatenate([np.concatenate([one.low, one.high]) for one in series])
+    values = np.append(values, [v for v in (scale.floor, scale.ceiling) if v is not None])
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    pad = max(high - low, 0.02) * 0.1
+    return low - pad, min(high + pad, 1.04) if scale.is_share else high + pad
+
+
+def _levels(fig: go.Figure, scale: Scale) -> None:
+    if scale.ceiling is not None:
+        level(fig, scale.ceiling, NON_PRIVATE, "dash", scale.ceiling_text, "bottom", 0)
+    if scale.floor is not None:
+        level(fig, scale.floor, QUIET, "dot", scale.floor_text, "top", 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Lines of one forest, one for each value of a setting."""
+
+    name: str
+    values: Sequence[int]
+    epsilons: np.ndarray
+    mean: np.ndarray  # (values, E)
+
+
+def multiples(panels: Sequence[Panel], setting: str, scale: Scale, *, columns: int) -> go.Figure:
+    """Small multiples: a panel a forest, a line a value of `setting`, darker for more; one y-axis for all."""
+    rows = -(-len(panels) // columns)
+    fig = make_subplots(
+        rows, columns, shared_yaxes=True, shared_xaxes=False, subplot_titles=[panel.name for panel in panels],
+        horizontal_spacing=0.03, vertical_spacing=0.28 / rows,
+    )  # fmt: skip
+    every = sorted({value for panel in panels for value in panel.values})
+    shades = _shades(len(every))
+    seen: set[int] = set()
+    for i, panel in enumerate(panels):
+        row, column = i // columns + 1, i % columns + 1
+        for value, mean in zip(panel.values, panel.mean, strict=True):
+            fig.add_scatter(
+                x=panel.epsilons, y=mean, mode="lines+markers", row=row, col=column, name=_named(setting, value),
+                legendgroup=str(value), legendrank=value, showlegend=value not in seen, marker={"size": 4},
+                line={"color": shades[every.index(value)], "width": 2},
+                text=[f"{panel.name}, {_named(setting, value)}, ε = {e:g}: {scale.text(m)}"
+                      for e, m in zip(panel.epsilons, mean, strict=True)],
+                hovertemplate="%{text}<extra></extra>",
+            )  # fmt: skip
+            seen.add(value)
+    for height, colour, dash in ((scale.ceiling, NON_PRIVATE, "dash"), (scale.floor, QUIET, "dot")):
+        if height is not None:
+            fig.add_hline(y=height, line={"color": colour, "width": 1.5, "dash": dash}, row="all", col="all")
+    fig.update_xaxes(
+        type="log", tickvals=[0.01, 0.1, 1, 10], ticktext=["0.01", "", "1", "10"], tickangle=0, showgrid=False,
+        zeroline=False, automargin=True,
+    )  # fmt: skip
+    fig.update_yaxes(tickformat=".0%" if scale.is_share else None, zeroline=False)
+    fig.update_layout(
+        height=70 + 210 * rows, margin={"l": 8, "r": 8, "t": 28, "b": 8}, dragmode=False,
+        paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)", hoverlabel={"align": "left", "namelength": -1},
+        legend={"orientation": "h", "yanchor": "top", "y": -0.3 / rows, "x": 0},
+    )  # fmt: skip
+    fig.update_annotations(font_size=13)
+    return fig
+
+
+def _named(setting: str, value: int) -> str:
+    return f"depth {value}" if setting == "depth" else f"{value} tree{'s' * (value != 1)}"
+
+
+def _shades(n: int) -> list[str]:
+    return [_SHADES[round(i * (len(_SHADES) - 1) / max(n - 1, 1))] for i in range(n)]
+
+
+def budget_map(
+    epsilons: Sequence[float], depths: Sequence[int], values: np.ndarray, scale: Scale, *, epsilon: float | None = None
+) -> go.Figure:
+    """A measure over ε and depth; a dot marks the best depth at each ε, a star the best cell of all.
+
+    Parameters
+    ----------
+    values : float array of shape (depths, E)
+        More is better.
+    epsilon : float, optional
+        The column that is looked at, framed.
+    """
+    x, y = [f"{e:g}" for e in epsilons], [str(d) for d in depths]
+    fig = figure(90 + 30 * len(depths), margin={"l": 8, "r": 8, "t": 12, "b": 8})
+    hover = [
+        [
+            f"ε = {e:g}, depth {d}: {scale.text(values[i, j])}" + _below(scale, values[i, j])
+            for j, e in enumerate(epsilons)
+        ]
+        for i, d in enumerate(depths)
+    ]
+    fig.add_heatmap(
+        x=x, y=y, z=values, colorscale="Cividis", hovertext=hover,
+        hovertemplate="%{hovertext}<extra></extra>", xgap=1, ygap=1,
+        colorbar={"thickness": 10, "outlinewidth": 0, "tickformat": ".0%" if scale.is_share else None},
+    )  # fmt: skip
+    best = values.argmax(axis=0)
+    top = np.unravel_index(int(values.argmax()), values.shape)
+    fig.add_scatter(
+        x=x, y=[y[i] for i in best], mode="markers", hoverinfo="skip",
+        marker={"symbol": "circle", "size": 11, "color": "white", "line": {"width": 1.5, "color": "black"}},
+    )  # fmt: skip
+    fig.add_scatter(
+        x=[x[top[1]]], y=[y[top[0]]], mode="markers", hoverinfo="skip",
+        marker={"symbol": "star", "size": 17, "color": "white", "line": {"width": 1.5, "color": "black"}},
+    )  # fmt: skip
+    if epsilon is not None and epsilon in epsilons:
+        at = list(epsilons).index(epsilon)
+        fig.add_shape(
+            type="rect", x0=at - 0.5, x1=at + 0.5, y0=-0.5, y1=len(depths) - 0.5,
+            line={"color": QUIET, "width": 2},
+        )  # fmt: skip
+    fig.update_xaxes(
+        type="category", title="← more private &nbsp;&nbsp; ε &nbsp;&nbsp; more accurate →", showgrid=False
+    )
+    fig.update_yaxes(type="category", title="depth", showgrid=False)
+    return fig
+
+
+def _below(scale: Scale, value: float) -> str:
+    if scale.ceiling is None:
+        return ""
+    points = 100 * (scale.ceiling - value)
+    return f"<br>price of privacy: {points:.1f} points"

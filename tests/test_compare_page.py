@@ -1,0 +1,177 @@
+"""Compare: what is drawn and said is what a sweep gives; a stopped one stays stopped; uploads stay in their session."""
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from app_words import words
+from streamlit.testing.v1 import AppTest
+from test_app import CSV, button
+
+from dpforest import load_dataset
+from dpforest.tradeoff import surface
+from ui import sweep, tables
+from ui.compare_controls import settings_of
+from ui.compare_parts import Done
+from ui.forests import FORESTS
+
+FEW = {"data": "zoo", "forests": "RF-E,one greedy tree", "releases_each": "2"}
+
+
+@pytest.fixture
+def compare():
+    def opened(**query) -> AppTest:
+        page = AppTest.from_file("../app.py", default_timeout=120)
+        page.switch_page("pages/1_Compare.py")
+        settings = {**FEW, **query}
+        page.query_params.update({k: v.split(",") if k == "forests" else v for k, v in settings.items()})
+        page.run()
+        assert not page.exception
+        return page
+
+    return opened
+
+
+def drawn(page: AppTest, which: int = 0) -> dict:
+    return json.loads(page.get("plotly_chart")[which].proto.spec)
+
+
+def numbers(values) -> np.ndarray:
+    """A column of a figure, which may travel as base64."""
+    if isinstance(values, dict):
+        import base64
+
+        return np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"])
+    return np.array(values, float)
+
+
+def lines(page: AppTest) -> dict[str, np.ndarray]:
+    return {t["name"]: numbers(t["y"]) for t in drawn(page)["data"] if t.get("name")}
+
+
+def test_lines_table_and_words_are_those_of_a_sweep(compare):
+    page = compare(eps="3")
+    data = load_dataset("zoo")
+    table = tables.bundled_table(data, data.label)
+    forests = {k: settings_of(table, k, "certified", "add-remove").estimator() for k in ("one greedy tree", "RF-E")}
+    found = surface(forests, data, epsilons=sweep.EPSILONS, repeats=2)
+    for name, values in lines(page).items():
+        own = found[(found.forest == name) & np.isfinite(found.epsilon)]
+        assert np.allclose(values, own.groupby("epsilon").accuracy.mean())
+    shown = page.dataframe[0].value.set_index("forest")
+    for name in forests:
+        own = found[found.forest == name].groupby("epsilon").accuracy.mean()
+        assert shown.loc[name, "accuracy"] == pytest.approx(own[3.0])
+        assert shown.loc[name, "price of privacy"] == pytest.approx(100 * (own[np.inf] - own[3.0]))
+    best = shown["accuracy"].idxmax()
+    assert f"At ε = 3 **{best}** comes first: {100 * shown.accuracy.max():.1f} %" in words(page)
+    assert "Each point is the mean of 2 simulated releases on one split" in words(page)
+
+
+def test_as_published_is_dashed_and_says_its_true_loss(compare):
+    page = compare(also_published="true", forests="boosted,RF-E", data="car")
+    traces = {t["name"]: t for t in drawn(page)["data"] if t.get("name")}
+    assert traces["boosted, as published"]["line"]["dash"] == "dash" and traces["boosted"]["line"]["dash"] == "solid"
+    assert all("true loss without limit" in text for text in traces["boosted, as published"]["text"])
+    assert not any("loss" in text for text in traces["boosted"]["text"])
+    assert "Not certified" in words(page)
+    assert page.dataframe[0].value.set_index("forest").loc["boosted, as published", "true loss"] == "∞"
+    assert "Not certified" not in words(compare(data="car"))
+
+
+def test_five_parts_hold_every_row_out_once(compare):
+    page = compare(held_out="every row once, in 5 parts")
+    assert "2 simulated releases on each of 5 splits" in words(page)
+
+
+@pytest.mark.parametrize(
+    "n, folds, text",
+    [
+        (1, 1, "1 simulated release on one split"),
+        (7, 5, "2 simulated releases on each of 5 splits, the last on 2 only"),
+        (3, 5, "one simulated release on each of 3 splits"),
+        (10, 5, "2 simulated releases on each of 5 splits"),
+    ],
+)
+def test_what_stands_behind_a_point(n, folds, text):
+    assert Done(None, None, n, folds).behind == text  # type: ignore[arg-type]
+
+
+def test_depth_and_trees_have_a_panel_a_forest(compare):
+    spec = drawn(compare(compare_tab="Depth"), 1)
+    assert {a["text"] for a in spec["layout"]["annotations"]} == {"RF-E", "one greedy tree"}
+    assert sum(t["name"] == "depth 4" for t in spec["data"]) == 2
+    spec = drawn(compare(compare_tab="Trees"), 1)
+    assert {a["text"] for a in spec["layout"]["annotations"]} == {"RF-E"}
+
+
+def test_the_map_names_the_best_depth_and_its_price(compare):
+    page = compare(compare_tab="ε × depth", mapped="one greedy tree", eps="0.03")
+    heat = drawn(page, 1)["data"][0]
+    values = numbers(heat["z"]) if isinstance(heat["z"], dict) else np.array(heat["z"])
+    values = values.reshape(len(heat["y"]), -1)
+    at = heat["x"].index("0.03")
+    text = words(page)
+    assert f"the best depth for one greedy tree is **{heat['y'][values[:, at].argmax()]}**" in text
+    assert "price of privacy" in text and "noise costs nothing" not in text
+
+
+def test_no_forest_is_a_sentence(compare):
+    page = compare()
+    page.multiselect(key="forests").set_value([]).run()
+    assert not page.exception and "Choose at least one" in words(page)
+
+
+def test_a_table_that_leaks_says_so(compare):
+    assert "no forest on this table would be certified" in words(compare(data="cmc"))
+
+
+def test_an_upload_stays_in_its_session(compare, monkeypatch):
+    made = []
+    for_all = sweep._for_all
+    monkeypatch.setattr(sweep, "_for_all", lambda *key: made.append(key) or for_all(*key))
+    page = compare(data="upload a CSV")
+    page.file_uploader[0].upload("people.csv", CSV.encode()).run()
+    assert not page.exception and len(page.dataframe) == 1
+    assert made == []
+    compare()
+    assert made != []
+
+
+def test_two_uploads_of_one_shape_are_not_mixed_up(compare):
+    page = compare(data="upload a CSV", forests="RF-E")
+    page.file_uploader[0].upload("people.csv", CSV.encode()).run()
+    first = lines(page)
+    flipped = CSV.replace(";ja", ";x").replace(";nein", ";ja").replace(";x", ";nein").replace("Bonn", "Köln")
+    page.file_uploader[0].upload("people.csv", flipped.encode()).run()
+    assert not page.exception
+    assert not np.array_equal(lines(page)["RF-E"], first["RF-E"])
+
+
+def test_a_stopped_sweep_stays_stopped_until_somebody_goes_on(compare, monkeypatch):
+    """The button is there while work goes on only; what it does is set here as a press sets it."""
+    page = compare(forests="RF-E", data="nursery")
+    assert not any(b.label in ("Stop", "Go on") for b in page.button)
+    keys = []
+    real = sweep.stoppable
+    monkeypatch.setattr(sweep, "stoppable", lambda key, place: keys.append(key) or real(key, place))
+    page.select_slider(key="releases_each").set_value(10).run()
+    page.session_state["stopped"] = keys[-1]
+    page.select_slider(key="releases_each").set_value(20).run()
+    assert "mean of 20 simulated" in words(page)  # a moved control is other work
+    page.session_state["stopped"] = keys[-1]
+    page.run()
+    assert button(page, "Go on") and "Stopped." in words(page)
+    button(page, "Go on").click().run()
+    assert not any(b.label == "Go on" for b in page.button)
+
+
+def test_every_forest_starts_from_what_explore_shows():
+    """The options that are handed over are those that an untouched sidebar has."""
+    table = SimpleNamespace(domain=load_dataset("car").domain, frame=range(1728), is_public=True)
+    for kind, forest in FORESTS.items():
+        for mode in ("certified", "as_published"):
+            settings = settings_of(table, kind, mode, "add-remove")
+            own = {o.parameter for o in forest.options if o.choices[mode]}
+            assert own <= set(dict(settings.options)) and settings.estimator(table.domain)

@@ -1,0 +1,113 @@
+"""Below the chart of the Compare page: the table, small multiples for depth and trees, and the map of ε and depth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from dpforest.plotting.compare import Panel, Scale, budget_map, multiples
+from ui import compare_controls, sweep
+from ui.compare_controls import MEASURES, Comparison
+from ui.compare_parts import Done, gathered, show_table, table
+from ui.page import chart, titled
+from ui.sweep import Cells
+from ui.tables import Table
+
+PIECES = 5  # simulated releases behind small multiples and the map, on one split
+
+
+class Below:
+    """One opened tab: drawn as far as its sweep is done, brought on by `work`."""
+
+    def __init__(self, opened: str, view: Comparison, rows: Table) -> None:
+        self._opened, self._view = opened, view
+        self._lines: list[Cells] = []
+        self._drawn = 0
+        draw = {"Table": self._open_table, "Depth": self._open_multiples, "Trees": self._open_multiples}
+        draw.get(opened, self._open_map)(rows)
+        if self._lines and (ready := min(line.n_done for line in self._lines)):
+            self._draw(min(ready, PIECES))
+
+    def table(self, lines: Sequence[Cells], done: Done) -> None:
+        """The table follows the main sweep."""
+        if self._opened == "Table" and done.n != self._drawn:
+            show_table(table(self._view, lines, done), done.n, self._place)
+            self._drawn = done.n
+
+    def work(self, place) -> None:
+        """Bring this tab's own sweep to its end."""
+        if self._lines:
+            for n in sweep.work(self._lines, PIECES, place, f"{self._opened}: simulated release"):
+                self._draw(n)
+
+    def _open_table(self, rows: Table) -> None:
+        titled(f"All forests at ε = {self._view.epsilon:g}", "Curator only", help="A click on a column's head sorts.")
+        self._place = st.empty()
+        st.caption("Every forest at the settings that the app starts from; Explore changes them one by one.")
+
+    def _open_multiples(self, rows: Table) -> None:
+        by_depth = self._opened == "Depth"
+        lines = (compare_controls.at_depths if by_depth else compare_controls.at_sizes)(self._view, rows)
+        what = "how deep their trees are" if by_depth else "how many trees they have"
+        titled(f"The same forests, by {what}", "Curator only")
+        self._place = st.empty()
+        self._note = st.empty()
+        if not lines:
+            self._note.caption("None of the chosen forests has more than one tree.")
+        self._lines = [sweep.cells(rows, line, 1) for line in lines]
+
+    def _open_map(self, rows: Table) -> None:
+        titled(
+            "One forest over ε and depth", "Curator only",
+            help="A dot marks the best depth at each ε, the star the best cell. The best depth is chosen by looking "
+            "at the rows: a release that uses it is not covered by its ε unless the table is public.",
+        )  # fmt: skip
+        with st.container(width=420):
+            line = compare_controls.mapped(self._view, rows)
+        self._note = st.empty()
+        self._place = st.empty()
+        self._lines = [sweep.cells(rows, line, 1)]
+
+    def _draw(self, n: int) -> None:
+        done = gathered(self._lines, n, 1)
+        if self._opened in ("Depth", "Trees"):
+            self._draw_multiples(done)
+        else:
+            self._draw_map(done)
+
+    def _draw_multiples(self, done: Done) -> None:
+        setting = self._opened.lower()
+        panels = []
+        for line in self._lines:
+            cells = done.cells.loc[line.line.name][MEASURES[self._view.measure]]["mean"]
+            wide = cells[np.isfinite(cells.index.get_level_values("epsilon"))].unstack("epsilon")
+            wide = wide.groupby(level=setting).mean()
+            panels.append(Panel(line.line.name, list(wide.index), wide.columns.to_numpy(float), wide.to_numpy(float)))
+        scale = Scale(self._view.measure, True, None, None)
+        figure = multiples(panels, setting, scale, columns=min(4, len(panels)))
+        chart(figure, f"{self._view.measure} against ε, a panel a forest, a line for each {setting}.", self._place)
+        self._note.caption(f"Each point is the mean of {done.behind}. Darker lines: {_MORE[setting]}.")
+
+    def _draw_map(self, done: Done) -> None:
+        view, name = self._view, self._lines[0].line.name
+        wide = done.cells.loc[name][MEASURES[view.measure]]["mean"].unstack("epsilon").groupby(level="depth").mean()
+        twin = wide.pop(np.inf)
+        scale = Scale(view.measure, True, None, float(twin.max()))
+        values, epsilons = wide.to_numpy(float), wide.columns.to_numpy(float)
+        at = int(np.argmin(np.abs(np.log(epsilons / view.epsilon))))
+        best = int(values[:, at].argmax())
+        there = (
+            f"At ε = {epsilons[at]:g} the best depth for {name} is **{wide.index[best]}**: "
+            f"{scale.text(values[best, at])}. Without privacy it reaches {scale.text(twin.max())} (depth "
+            f"{twin.idxmax()})"
+        )
+        lost = 100 * (twin.max() - values[best, at])
+        price = f": the price of privacy is **{lost:.1f} points**." if lost >= 0 else ": here noise costs nothing."
+        self._note.markdown(f"{there}{price} Each cell is the mean of {done.behind}.")
+        figure = budget_map(list(epsilons), list(wide.index), values, scale, epsilon=float(epsilons[at]))
+        chart(figure, f"{there}{price}".replace("*", ""), self._place)
+
+
+_MORE = {"depth": "deeper trees", "trees": "more trees"}

@@ -1,0 +1,129 @@
+"""The controls of the Compare page, in the link; checked again in Python."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import streamlit as st
+
+from dpforest.limits import MAX_DEPTH
+from ui import boosting, sidebar
+from ui.controls import LINKED, known, select
+from ui.forests import EPSILONS, FORESTS, MODES, Settings
+from ui.sweep import Line
+from ui.tables import Table
+
+MEASURES: Final = {"accuracy": "accuracy", "balanced accuracy": "balanced_accuracy", "AUC": "auc", "F1": "f1"}
+RELEASES: Final = (2, 5, 10, 20, 50)
+HELD_OUT: Final = {"three tenths, once": 1, "every row once, in 5 parts": 5}
+COARSE: Final = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+DEPTHS: Final = (2, 4, 6, 8, 10)
+SIZES: Final = (1, 3, 10, 31, 100)
+MAP_DEPTHS: Final = tuple(range(1, 13))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What is compared."""
+
+    kinds: tuple[str, ...]
+    published: bool
+    neighbours: str
+    epsilon: float
+    releases: int
+    folds: int
+    measure: str
+    bands: bool
+
+
+def choose() -> Comparison:
+    """Draw the controls in the sidebar."""
+    with st.sidebar:
+        kinds = st.multiselect(
+            "Forests", list(FORESTS), list(FORESTS), key="forests", bind=LINKED,
+            help="Each at its own settings: depth and trees as its paper has them, or as we start from.",
+        )  # fmt: skip
+        published = st.toggle(
+            "Also as published", key="also_published", bind=LINKED,
+            help="The papers' own mechanisms, dashed. Their ε is a claim; what is true is said at each point.",
+        )  # fmt: skip
+        epsilon = sidebar.choose_epsilon()
+        neighbours = sidebar.choose_neighbours()
+        measure = select("Measure", list(MEASURES), "compared", "What is drawn; the table has all of them.")
+        with st.expander("Fine settings"):
+            known("releases", RELEASES)
+            releases = st.select_slider(
+                "Simulated releases a forest", RELEASES, 20, key="releases_each", bind=LINKED,
+                help="Each draws trees, noise, and which row goes to which tree anew.",
+            )  # fmt: skip
+            held = st.radio(
+                "Rows held out to measure", list(HELD_OUT), key="held_out", bind=LINKED,
+                help="Once is quick. In 5 parts every row is held out once, so that the luck of one split averages "
+                "out; five times the work.",
+            )  # fmt: skip
+            bands = st.toggle(
+                "Bands", True, key="bands", bind=LINKED, help="Eight in ten simulated releases fall inside."
+            )
+    return Comparison(
+        tuple(kind for kind in FORESTS if kind in kinds),
+        bool(published),
+        neighbours,
+        epsilon,
+        releases if releases in RELEASES else 20,
+        HELD_OUT.get(held, 1),
+        measure,
+        bool(bands),
+    )
+
+
+def settings_of(table: Table, kind: str, mode: str, neighbours: str) -> Settings:
+    """A forest as the app starts from it."""
+    forest = FORESTS[kind]
+    extra = []
+    if mode == "certified" and neighbours == "add-remove" and kind == "boosted":
+        extra.append(("n_bound", boosting.default_bound(table)))
+    chosen = [(o.parameter, o.start(mode)) for o in forest.options if o.choices[mode]]
+    return Settings(kind, mode, 1.0, forest.default_depth(table.domain), forest.trees, neighbours, (*extra, *chosen))
+
+
+def lines(view: Comparison, table: Table) -> list[Line]:
+    """A line for each forest, and one for each as published where that is asked for."""
+    modes = list(MODES.values()) if view.published else ["certified"]
+    return [Line(settings_of(table, kind, mode, view.neighbours)) for mode in modes for kind in view.kinds]
+
+
+def at_depths(view: Comparison, table: Table) -> list[Line]:
+    """Certified forests at several depths."""
+    return [
+        Line(settings, COARSE, depths=tuple(d for d in DEPTHS if d <= _deepest(settings)))
+        for settings in _certified(view, table)
+    ]
+
+
+def at_sizes(view: Comparison, table: Table) -> list[Line]:
+    """Certified forests with several numbers of trees, those that have one tree left out."""
+    return [
+        Line(settings, COARSE, trees=tuple(n for n in SIZES if n <= FORESTS[settings.kind].most_trees))
+        for settings in _certified(view, table)
+        if FORESTS[settings.kind].has_trees
+    ]
+
+
+def mapped(view: Comparison, table: Table) -> Line:
+    """The forest of the map, at every depth."""
+    kind = select("Forest", list(view.kinds), "mapped", "The forest that is mapped, certified.")
+    settings = settings_of(table, kind, "certified", view.neighbours)
+    return Line(settings, EPSILONS[::2] if FORESTS[kind].is_greedy else EPSILONS, depths=_map_depths(settings))
+
+
+def _map_depths(settings: Settings) -> tuple[int, ...]:
+    return tuple(d for d in MAP_DEPTHS if d <= _deepest(settings))
+
+
+def _deepest(settings: Settings) -> int:
+    return sidebar.MAX_GREEDY_DEPTH if FORESTS[settings.kind].is_greedy else MAX_DEPTH
+
+
+def _certified(view: Comparison, table: Table) -> list[Settings]:
+    return [settings_of(table, kind, "certified", view.neighbours) for kind in view.kinds]

@@ -1,0 +1,186 @@
+"""Sweeps for the pages: lines of simulated releases over ε, piece by piece, kept, and shared where rows are public.
+
+A piece is one repeat on one split. Between two of them a moved control, or the stop button, ends the work; what is done
+by then stays.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpforest import tradeoff
+from dpforest.references import reference_metrics
+from dpforest.simulation import Split
+from dpforest.tradeoff import Task, cells_of, promises_of, run_task
+from ui import tables
+from ui.forests import EPSILONS, Settings
+from ui.simulate import N_JOBS
+from ui.tables import Table, fingerprint
+
+CEILING = "Breiman's forest"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A forest over ε, maybe at several depths or with several numbers of trees.
+
+    Parameters
+    ----------
+    depths, trees : tuple of int
+        Empty: those of the settings.
+    """
+
+    settings: Settings
+    epsilons: tuple[float, ...] = EPSILONS
+    depths: tuple[int, ...] = ()
+    trees: tuple[int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.settings.kind if self.settings.certified else f"{self.settings.kind}, as published"
+
+
+class Cells:
+    """The pieces of one line that are done; several sessions may add to them, one at a time."""
+
+    def __init__(self, line: Line, domain, splits: list[Split]) -> None:
+        self.line, self._domain, self._splits = line, domain, splits
+        self._forest = line.settings.estimator(domain)
+        self._grid = cells_of(self._forest, line.depths or None, line.trees or None)
+        self._epsilons = [float(e) for e in line.epsilons]
+        self._promises = promises_of(self._forest, domain, self._epsilons, self._grid, len(splits[0].y_train))
+        self._frames: list[pd.DataFrame] = []
+        self._lock = threading.Lock()
+
+    @property
+    def n_done(self) -> int:
+        return len(self._frames)
+
+    def at_least(self, n: int) -> None:
+        """Compute pieces until there are so many: repeat by repeat, each on every split."""
+        while self.n_done < n:
+            with self._lock:
+                done, folds = self.n_done, len(self._splits)
+                if done < n:
+                    task = Task(self.line.name, done // folds, done % folds)
+                    split = self._splits[task.fold]
+                    self._frames.append(
+                        run_task(
+                            self._forest, self._domain, split, task, self._epsilons, self._grid, task.repeat,
+                            self._promises,
+                        )
+                    )  # fmt: skip
+
+    def frame(self, n: int) -> pd.DataFrame:
+        """The first n pieces, whatever others may have added."""
+        return pd.concat(self._frames[:n], ignore_index=True)
+
+
+def _make(key: tuple, _table: Table, _line: Line) -> Cells:
+    return Cells(_line, _table.domain, splits_of(_table, key[-1]))
+
+
+_for_all = st.cache_resource(max_entries=96, show_spinner=False)(_make)
+own_cells = st.cache_resource(scope="session", max_entries=48, show_spinner=False)(_make)
+
+
+def cells(table: Table, line: Line, folds: int) -> Cells:
+    """Pieces of a line on a table, by its content and schema; those of an upload for this session only."""
+    key = (
+        table.schema_key, fingerprint(table.domain), line.settings.without_epsilon(), line.epsilons, line.depths,
+        line.trees, folds,
+    )  # fmt: skip
+    return (own_cells if table.uploaded else _for_all)(key, table, line)
+
+
+def _split_folds(key: tuple, _table: Table) -> list[Split]:
+    rows = SimpleNamespace(domain=_table.domain, X=_table.columns(), y=_table.frame[_table.label])
+    return tradeoff.splits(rows, key[-1], 0)
+
+
+_folds_for_all = st.cache_resource(max_entries=4, show_spinner=False)(_split_folds)
+own_folds = st.cache_resource(scope="session", max_entries=2, show_spinner=False)(_split_folds)
+
+
+def splits_of(table: Table, folds: int) -> list[Split]:
+    """The split of all pages, or cross-validation."""
+    if folds == 1:
+        return [tables.split(table)]
+    return (own_folds if table.uploaded else _folds_for_all)(
+        (table.schema_key, fingerprint(table.domain), folds), table
+    )
+
+
+def _ceiling(key: tuple, _table: Table) -> dict[str, float]:
+    folds, fold = key[-2:]
+    split = splits_of(_table, folds)[fold]
+    found = reference_metrics(_table.domain, split, CEILING, n_jobs=N_JOBS)
+    most = int(np.bincount(split.y_train, minlength=_table.domain.n_classes).argmax())
+    return {**found, "floor": float((split.y_test == most).mean()), "classes": len(np.unique(split.y_test))}
+
+
+_ceiling_for_all = st.cache_data(max_entries=32, show_spinner=False)(_ceiling)
+own_ceiling = st.cache_data(scope="session", max_entries=8, show_spinner=False)(_ceiling)
+
+
+def ceiling(table: Table, folds: int, fold: int) -> dict[str, float]:
+    """Breiman's forest without privacy on one split; and the floor there, and how many classes it has."""
+    key = (table.schema_key, fingerprint(table.domain), folds, fold)
+    return (own_ceiling if table.uploaded else _ceiling_for_all)(key, table)
+
+
+def forget() -> None:
+    """What was computed from uploads of this session."""
+    for cache in (own_cells, own_folds, own_ceiling):
+        cache.clear()
+
+
+def work(lines: Sequence[Cells], pieces: int, place, what: str = "Simulated release") -> Iterator[int]:
+    """Bring every line to so many pieces, all lines side by side, with a counted bar once it takes long.
+
+    Gives the number of pieces that all lines have, now and then, when there is something new to draw.
+    """
+    bar, start = None, time.monotonic()
+    drawn, total, is_new = start, pieces * len(lines), False
+    for n in range(1, pieces + 1):
+        for i, line in enumerate(lines):
+            if line.n_done >= n:
+                continue
+            done = (n - 1) * len(lines) + i
+            if bar is not None or time.monotonic() - start > 0.5:
+                text = f"{what} {done + 1:,} of {total:,}: {line.line.name}"
+                bar = (bar or place).progress(done / total, text)
+            line.at_least(n)
+            is_new = True
+        if is_new and (n == pieces or time.monotonic() - drawn > 1.5):
+            yield n
+            drawn, is_new = time.monotonic(), False
+    if bar is not None:
+        bar.empty()
+
+
+@contextmanager
+def stoppable(key: object, place) -> Iterator[Any]:
+    """A place for progress bars, beside a button that ends the work for good; None where somebody has pressed it."""
+    frame = place.empty()
+    if st.session_state.get("stopped") == key:
+        with frame.container(horizontal=True, vertical_alignment="center", horizontal_alignment="right"):
+            st.caption("Stopped.", width="content")
+            st.button("Go on", key="go_on", on_click=lambda: st.session_state.pop("stopped"))
+        yield None
+        return
+    with frame.container(horizontal=True, vertical_alignment="center", horizontal_alignment="right"):
+        bar = st.container(width=340)
+        st.button("Stop", key="stop", on_click=lambda: st.session_state.update(stopped=key))
+    yield bar
+    frame.empty()
