@@ -4,13 +4,14 @@ Everything here is simulated from seeds and computed from raw rows. It is for lo
 """
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 from sklearn.base import clone
 
 from dpforest.domain import Domain
 from dpforest.models.base import ForestClassifier
-from dpforest.models.greedy import GreedyClassifier, bin_rows
+from dpforest.models.greedy import Binned, GreedyClassifier, bin_rows
 from dpforest.models.random_structure import RandomStructureClassifier
 from dpforest.models.trace import Trace
 from dpforest.simulation import NOISE_SEED, Repeats, Simulation, Split, accuracies
@@ -19,7 +20,9 @@ from dpforest.views import ForestView
 
 
 class GreedySimulation(Repeats):
-    """Simulated releases of one greedy estimator on one split, over a grid of budgets. Rows are binned once.
+    """Simulated releases of one greedy estimator on one split, over a grid of budgets.
+
+    Rows are binned once, and what the fits of a repeat have in common is computed once (`Binned.once`).
 
     Parameters as for `Simulation`.
 
@@ -49,33 +52,33 @@ class GreedySimulation(Repeats):
 
     def add_repeat(self) -> None:
         """Fit once more at every budget, and once without privacy, and score."""
-        seed = self.seed + self.n_repeats
+        seed, rows = self.seed + self.n_repeats, replace(self.rows, memo={})
         with ThreadPoolExecutor(self.n_jobs) as pool:
-            private = list(pool.map(lambda e: self._fit_and_score(float(e), seed), self.epsilons))
+            private = list(pool.map(lambda e: self._fit_and_score(float(e), seed, rows), self.epsilons))
         if self._twin is None or self._has_structure_seed:  # else nothing is random in it but noise
-            self._twin = self._score(self._fit(None, seed, None))
+            self._twin = self._score(self._fit(None, seed, rows, None))
         self._figures.append((*zip(*private, strict=True), *self._twin))
 
     def view(self, epsilon: float) -> ForestView:
         """The first repeat's forest at one budget, leaf by leaf."""
         trace = Trace()
-        forest = self._fit(epsilon, self.seed, trace)
+        forest = self._fit(epsilon, self.seed, self.rows, trace)
         assert trace.counts is not None and trace.labels is not None and trace.noise is not None
         return ForestView(
             forest.trees, self.domain, trace.counts, trace.labels, trace.noise, forest.leaf_values,
             forest.class_of_tree, tuple(trace.trees),
         )  # fmt: skip
 
-    def _fit(self, epsilon: float | None, seed: int, trace: Trace | None) -> Forest:
+    def _fit(self, epsilon: float | None, seed: int, rows: Binned, trace: Trace | None) -> Forest:
         estimator = clone(self.estimator).set_params(epsilon=epsilon, random_state=seed + NOISE_SEED)
         if self._has_structure_seed:
             estimator.set_params(structure_seed=seed)
-        return estimator.fit_binned(self.domain, self.rows, trace=trace)
+        return estimator.fit_binned(self.domain, rows, trace=trace)
 
-    def _fit_and_score(self, epsilon: float, seed: int) -> tuple[float, float, float]:
+    def _fit_and_score(self, epsilon: float, seed: int, rows: Binned) -> tuple[float, float, float]:
         """Accuracy, balanced accuracy, and share of rows in leaves whose label was flipped."""
         trace = Trace(draws=False)
-        forest = self._fit(epsilon, seed, trace)
+        forest = self._fit(epsilon, seed, rows, trace)
         assert trace.counts is not None and trace.labels is not None and trace.noise is not None
         evidence, n_rows = trace.noise.evidence, trace.counts.sum(axis=1)
         said = evidence[np.arange(len(evidence)), trace.labels]

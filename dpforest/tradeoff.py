@@ -5,14 +5,14 @@ Everything here is simulated from seeds and computed from raw rows. It is for lo
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import KFold, StratifiedKFold
 
 from dpforest.counted import counted_cells
 from dpforest.domain import Domain
@@ -102,16 +102,16 @@ def surface(
     if len(named) < len(forests):
         raise ValueError("two forests have the same name; give a dict with a name for each")
     grid = sorted({float(e) for e in epsilons})
-    splits = _splits(data, folds, seed)
+    parts = splits(data, folds, seed)
     tasks = [Task(name, r, f) for r in range(repeats) for f in range(folds) for name in named]
     kept = _kept(done, set(tasks))
     open_tasks = [task for task in tasks if task not in kept]
-    cells = {name: _cells(forest, depths, trees) for name, forest in named.items()}
-    n_rows = len(splits[0].y_train)
+    cells = {name: cells_of(forest, depths, trees) for name, forest in named.items()}
+    n_rows = len(parts[0].y_train)
     promises = {n: promises_of(f, data.domain, grid, cells[n], n_rows) for n, f in named.items() if open_tasks}
     work = (
         delayed(run_task)(
-            named[t.forest], data.domain, splits[t.fold], t, grid, cells[t.forest], seed + t.repeat, promises[t.forest]
+            named[t.forest], data.domain, parts[t.fold], t, grid, cells[t.forest], seed + t.repeat, promises[t.forest]
         )
         for t in open_tasks
     )
@@ -217,20 +217,23 @@ def _fitted_cells(
     cells: list[tuple[int | None, int | None]], seed: int, positive: int,
 ) -> list[dict[str, Any]]:  # fmt: skip
     n = np.arange(len(split.y_train))
-    rows = bin_rows(domain, split.X_train, split.y_train, n, forest.n_bins)
+    rows = replace(bin_rows(domain, split.X_train, split.y_train, n, forest.n_bins), memo={})
+    forest = clone(forest).set_params(random_state=seed + NOISE_SEED)
+    if "structure_seed" in forest.get_params():
+        forest.set_params(structure_seed=seed)
+    models = [_at(forest, depth, trees) for depth, trees in cells]
     return [
-        _fitted_cell(_at(forest, depth, trees), domain, rows, split, epsilon, seed, positive)
-        for depth, trees in cells
+        _fitted_cell(model, domain, rows, split, epsilon, positive)
+        for model in models
         for epsilon in (*epsilons, math.inf)
     ]
 
 
 def _fitted_cell(
-    forest: GreedyClassifier, domain: Domain, rows: Binned, split: Split, epsilon: float, seed: int, positive: int
+    model: GreedyClassifier, domain: Domain, rows: Binned, split: Split, epsilon: float, positive: int
 ) -> dict[str, Any]:
-    model = clone(forest).set_params(epsilon=None if math.isinf(epsilon) else epsilon, random_state=seed + NOISE_SEED)
-    if "structure_seed" in model.get_params():
-        model.set_params(structure_seed=seed)
+    """One fit with the seeds of the model, which is left at this ε."""
+    model.epsilon = None if math.isinf(epsilon) else epsilon
     model.check(domain, len(split.y_train))
     trace = Trace(draws=False)
     fitted = model.fit_binned(domain, rows, trace=trace)
@@ -240,12 +243,11 @@ def _fitted_cell(
         evidence = trace.noise.evidence
         said = evidence[np.arange(len(evidence)), trace.labels]
         flips = float(n_rows[said < evidence.max(axis=1)].sum() / max(n_rows.sum(), 1))
-    shares = fitted.shares_of_codes(split.X_test)
+    shares, predicted = fitted.shares_and_index(split.X_test)
     step = 0.5 / fitted.trees.n_trees if fitted.labels is not None else 1e-6
-    found = from_shares(shares, split.y_test, fitted.predict_codes(split.X_test), positive=positive, step=step)
-    depth = model.max_depth if "max_depth" in model.get_params() else fitted.trees.depth
+    found = from_shares(shares, split.y_test, predicted, positive=positive, step=step)
     return {
-        "epsilon": epsilon, "depth": fitted.trees.depth if depth is None else depth,
+        "epsilon": epsilon, "depth": fitted.trees.depth if model.max_depth is None else model.max_depth,
         "trees": int(model.n_estimators), **found, "flips": flips, "empty": float((n_rows == 0).mean()),
     }  # fmt: skip
 
@@ -253,7 +255,7 @@ def _fitted_cell(
 # ---------------------------------------------------------------- grids
 
 
-def _cells(
+def cells_of(
     forest: ForestClassifier, depths: Iterable[int] | None, trees: Iterable[int] | None
 ) -> list[tuple[int | None, int | None]]:
     """Depth and number of trees of each cell; None for the forest's own."""
@@ -268,11 +270,17 @@ def _at(forest: Any, depth: int | None, trees: int | None) -> Any:
     return clone(forest).set_params(**{k: v for k, v in settings.items() if v is not None})
 
 
-def _splits(data: Any, folds: int, seed: int) -> list[Split]:
+def splits(data: Any, folds: int, seed: int) -> list[Split]:
+    """One split, three tenths of the rows held out, or one for each of several folds; data as for `surface`.
+
+    Class by class where every class has enough rows.
+    """
     if folds == 1:
         return [split_table(data.domain, data.X, data.y, seed=seed)]
     codes, labels = data.domain.encode(data.X), data.domain.encode_labels(data.y)
-    parts = StratifiedKFold(folds, shuffle=True, random_state=seed).split(codes, labels)
+    counts = np.bincount(labels)
+    kind = StratifiedKFold if counts[counts > 0].min() >= folds else KFold
+    parts = kind(folds, shuffle=True, random_state=seed).split(codes, labels)
     return [Split(codes[a], labels[a], codes[b], labels[b]) for a, b in parts]
 
 

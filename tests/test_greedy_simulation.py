@@ -1,5 +1,7 @@
 """Simulated releases of forests that look at the data: they are what separate fits would be."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -142,6 +144,59 @@ def test_keeping_no_draws_changes_nothing_but_the_drawings(votes, forest):
     assert np.array_equal(one.leaf_shares(), two.leaf_shares())
     assert np.array_equal(full.counts, short.counts) and np.array_equal(full.labels, short.labels)
     assert np.array_equal(full.noise.flip(), short.noise.flip(), equal_nan=True)
+
+
+def parts(forest, trace):
+    """All that a fit leaves behind, as arrays."""
+    trees, noise = forest.trees, trace.noise
+    return [
+        trees.kind, trees.feature, trees.threshold, trees.first_child, trees.tree_start, forest.labels,
+        forest.noisy_counts, forest.leaf_values, trace.counts, trace.labels, None if noise is None else noise.flip(),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("forest", FORESTS, ids=lambda f: f"{type(f).__name__} {f.mode}")
+@pytest.mark.parametrize("order", [1, -1, 0], ids=["upwards", "downwards", "shuffled"])
+def test_what_fits_share_changes_none_of_them(votes, forest, order):
+    """Bit for bit what each fit gives on rows of its own, in whatever order they come; and shared data is not kept."""
+    domain, split = votes
+    rows = bin_rows(domain, split.X_train, split.y_train, np.arange(len(split.y_train)), forest.n_bins)
+    sweep = replace(rows, memo={})
+    sizes = [1] if isinstance(forest, FriedmanSchusterClassifier) else [1, 2, 5]
+    cells = [
+        (e, d, t, s) for e in (0.1, 2.0, None) for d in (1, 2, 4) for t in sizes for s in (0, 6)
+    ]  # 0: as structure_seed
+    cells = [cells[i] for i in np.random.default_rng(0).permutation(len(cells))] if order == 0 else cells[::order]
+    for epsilon, depth, size, seed in cells:
+        model = clone(forest).set_params(epsilon=epsilon, max_depth=depth, random_state=seed)
+        if "n_estimators" in model.get_params():
+            model.set_params(n_estimators=size)
+        traces = Trace(draws=False), Trace(draws=False)
+        alone, shared = (model.fit_binned(domain, own, trace=t) for own, t in zip((rows, sweep), traces, strict=True))
+        for a, b in zip(parts(alone, traces[0]), parts(shared, traces[1]), strict=True):
+            assert (a is None) == (b is None)
+            assert a is None or (a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
+        kept = [part for part in parts(shared, traces[1]) if part is not None]
+        assert not any(np.shares_memory(part, array) for part in kept for array in arrays_in(sweep.memo))
+    assert bool(sweep.memo) == (not isinstance(forest, BoostedForestClassifier))
+    assert rows.memo is None
+
+
+def arrays_in(memo):
+    for value in memo.values():
+        yield from [value] if isinstance(value, np.ndarray) else [*value.structure, *value.estimation]
+
+
+def test_a_release_shares_its_rows_with_nobody(votes):
+    """Without a seed which rows a tree reads is drawn anew and never kept, even among the rows of a sweep."""
+    domain, split = votes
+    rows = bin_rows(domain, split.X_train, split.y_train, np.arange(len(split.y_train)), 16)
+    sweep, traces = replace(rows, memo={}), [Trace(draws=False) for _ in range(2)]
+    for trace in traces:
+        MultinomialForestClassifier(max_depth=1).fit_binned(domain, sweep, trace=trace)
+    assert sweep.memo == {}
+    one, two = (np.bincount(np.arange(len(t.counts)) // 2, t.counts.sum(axis=1)) for t in traces)
+    assert not np.array_equal(one, two)  # estimation rows of ten trees: alike by chance below 1e-6
 
 
 def test_the_ceiling_is_fitted_anew_only_where_something_besides_noise_is_random(votes):

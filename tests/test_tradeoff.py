@@ -20,8 +20,9 @@ from dpforest import (
     load_dataset,
 )
 from dpforest.metrics import METRICS
+from dpforest.models.greedy import GreedyClassifier
 from dpforest.simulation import NOISE_SEED, split_table
-from dpforest.tradeoff import KEYS, curve, summary, surface
+from dpforest.tradeoff import KEYS, _fitted_cells, cells_of, curve, summary, surface
 
 FORESTS = {
     "labels": MajorityLabelForestClassifier(),
@@ -65,6 +66,9 @@ def test_every_cell_is_what_a_separate_fit_gives(name, data):
             model.set_params(structure_seed=3 + cell.repeat)
         forest = model._fit_forest(data.domain, split.X_train, split.y_train, np.arange(len(split.y_train)), 1)
         predicted = forest.predict_codes(split.X_test)
+        shares, at_once = forest.shares_and_index(data.domain.encode(data.X))
+        assert np.array_equal(at_once, forest.predict_index(data.X))
+        assert np.array_equal(shares, forest.class_shares(data.X))
         assert cell.accuracy == pytest.approx(np.mean(predicted == split.y_test), abs=1e-12)
         if np.isinf(cell.epsilon):
             assert not cell.certified and cell.flips == 0
@@ -74,6 +78,26 @@ def test_every_cell_is_what_a_separate_fit_gives(name, data):
                 cell.true_epsilon
                 == model.set_params(random_state=None).preview(data.domain, len(split.y_train))[0].true_epsilon
             )
+
+
+@pytest.mark.parametrize("name", [n for n, f in FORESTS.items() if isinstance(f, GreedyClassifier)])
+def test_cells_are_the_same_alone_and_in_another_order(name):
+    """Every figure of a cell bit for bit, whatever was computed before it."""
+    data, epsilons, depths, trees = small(TWO), [0.3, 5.0], [1, 3, 4], [1, 2, 5]
+    table = surface({name: FORESTS[name]}, data, epsilons=epsilons, depths=depths, trees=trees, repeats=1, seed=3)
+    split, forest = split_table(data.domain, data.X, data.y, seed=3), FORESTS[name]
+    cells = cells_of(forest, depths, trees)
+    positive = int(np.bincount(split.y_train).argmin())
+    backwards = _fitted_cells(forest, data.domain, split, epsilons[::-1], cells[::-1], 3, positive)
+    rest = [c for c in table if c in backwards[0]]
+    swept = table.sort_values(["epsilon", "depth", "trees"])[rest].reset_index(drop=True)
+    back = pd.DataFrame(backwards).sort_values(["epsilon", "depth", "trees"])[rest].reset_index(drop=True)
+    pd.testing.assert_frame_equal(swept, back, check_exact=True)
+    for depth, size in cells:
+        own = {"depths": [depth], "trees": None if size is None else [size]}
+        alone = surface({name: forest}, data, epsilons=epsilons, repeats=1, seed=3, **own)
+        same = table[(table.depth == depth) & ((table.trees == size) | (size is None))]
+        pd.testing.assert_frame_equal(alone, same.reset_index(drop=True), check_exact=True)
 
 
 def test_repeats_are_like_releases():

@@ -18,7 +18,7 @@ from dpforest.privacy.published import REPRODUCTION
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
 from dpforest.privacy.release import noisy_table
 from dpforest.trees.forest import CuratorForest, Forest, ReleasedForest
-from dpforest.trees.greedy_trees import as_trees, grow_tree, leaf_table
+from dpforest.trees.greedy_trees import as_trees, grow_tree, leaf_table, root_histogram
 from dpforest.trees.split_scores import COUNTED, UNIT, depends_on_rows, sensitivity
 from dpforest.voting import leaf_shares, leaf_votes
 
@@ -114,13 +114,14 @@ class FriedmanSchusterClassifier(GreedyClassifier):
             source = DemoSource(demo_seed(source))
         stages = [paid[0]] if paid is not None else []
         chooser = Chooser(rows.candidates, self.criterion, bound, stages, source, trace=own)
+        candidates, bins, y, ones = rows.candidates, rows.bins, rows.y, np.ones(len(rows.y), np.int64)
+        root = rows.once(("root",), lambda: root_histogram(candidates, bins, y, ones, domain.n_classes))
         chosen, node = grow_tree(
-            rows.candidates, rows.bins, rows.y, np.ones(len(rows.y), np.int64), n_classes=domain.n_classes,
-            depth=self.max_depth, choose=chooser,
-        )  # fmt: skip
+            candidates, bins, y, ones, n_classes=domain.n_classes, depth=self.max_depth, choose=chooser, root=root
+        )
         table = np.zeros((2**self.max_depth, domain.n_classes), np.int64)
-        leaf_table(node, rows.y, np.ones(len(rows.y), np.int64), table)
-        trees, place = as_trees(rows.candidates, [chosen], self.max_depth)
+        leaf_table(node, y, ones, table)
+        trees, place = as_trees(candidates, [chosen], self.max_depth)
         counts = table[place]
         values = counts
         if paid is not None and ledger.epsilon is not None:

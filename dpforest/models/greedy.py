@@ -1,7 +1,8 @@
 """What the forests that look at the data share: bins of public candidates, and a trace for the curator's drawings."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,18 +16,35 @@ from dpforest.trees.candidates import Candidates, bin_codes, public_candidates
 from dpforest.trees.forest import Forest
 from dpforest.trees.routing import encoded
 
+T = TypeVar("T")
 MOST_CELLS = 2**27  # of a level's histograms: a gigabyte
 
 
 @dataclass(frozen=True, eq=False)
 class Binned:
-    """Rows as a greedy tree reads them: made once, used by every fit on the same rows."""
+    """Rows as a greedy tree reads them: made once, used by every fit on the same rows.
+
+    `memo` holds what simulated releases of one sweep have in common. Raw data: it goes when the sweep does, no forest
+    keeps it. Rows that a release is fitted on have none.
+    """
 
     candidates: Candidates
     codes: np.ndarray
     bins: np.ndarray
     y: np.ndarray
     row_ids: np.ndarray
+    memo: dict[tuple, Any] | None = None
+
+    def once(self, key: tuple, compute: Callable[[], T]) -> T:
+        """Compute; in a sweep only once for each key, which names all that it depends on besides the rows.
+
+        Nobody may write into what comes back.
+        """
+        if self.memo is None:
+            return compute()
+        if key not in self.memo:
+            self.memo[key] = compute()
+        return self.memo[key]
 
 
 def bin_rows(domain: Domain, X: Any, y: np.ndarray, row_ids: np.ndarray, n_bins: int) -> Binned:

@@ -8,7 +8,7 @@ from dpforest.checks import check_choice, check_count, check_flag
 from dpforest.domain import Domain
 from dpforest.leaf_noise import CountNoise, FrequencyNoise, draw_by_frequency
 from dpforest.limits import MAX_BOUND
-from dpforest.models.count_trees import Chooser, share_out, structure_share
+from dpforest.models.count_trees import Chooser, Shares, share_out, structure_share
 from dpforest.models.greedy import Binned, GreedyClassifier, demo_seed, row_bound
 from dpforest.models.multinomial_plan import (
     DEFAULT_DEPTH,
@@ -26,7 +26,7 @@ from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
 from dpforest.privacy.release import PARTITIONS, release_labels
 from dpforest.trees.forest import CuratorForest, Forest, ReleasedForest
 from dpforest.trees.greedy_trees import as_trees, grow_tree, leaf_table, places_of_rows
-from dpforest.trees.midpoint_trees import IMPURITY, STOPPING
+from dpforest.trees.midpoint_trees import IMPURITY, STOPPING, sorted_words
 
 
 class MultinomialForestClassifier(GreedyClassifier):
@@ -198,7 +198,7 @@ class MultinomialForestClassifier(GreedyClassifier):
         else:
             stages = plan.charge(ledger)
         partition = "shared" if ledger.epsilon is None else plan.partition
-        shares = share_out(rows.row_ids, plan.n_trees, plan.share, partition, source)
+        shares = _shares(rows, plan, partition, source)
         n_places, n_classes = 2**plan.depth, domain.n_classes
         tables = np.zeros((plan.n_trees, n_places, n_classes), np.int64)
         traces = [TreeTrace() if trace is not None and trace.draws else None for _ in range(plan.n_trees)]
@@ -217,8 +217,11 @@ class MultinomialForestClassifier(GreedyClassifier):
             leaf_table(places_of_rows(rows.candidates, rows.bins[own], chosen), rows.y[own], ones, tables[tree])
             return chosen
 
-        with ThreadPoolExecutor(n_jobs) as pool:
-            grown = list(pool.map(grow, range(plan.n_trees)))
+        if n_jobs == 1:
+            grown = [grow(tree) for tree in range(plan.n_trees)]
+        else:
+            with ThreadPoolExecutor(n_jobs) as pool:
+                grown = list(pool.map(grow, range(plan.n_trees)))
         trees, place = as_trees(rows.candidates, grown, plan.depth)
         counts = tables.reshape(-1, n_classes)[place]
         labels = self._labels(plan, counts, ledger, source)
@@ -245,7 +248,8 @@ class MultinomialForestClassifier(GreedyClassifier):
         plan, source, ledger = self.published_plan(), source_for(self.random_state), Ledger(None, self.neighbours)
         seed = demo_seed(source) if self.epsilon is not None or self.random_state is not None else self.structure_seed
         ledger.charge("splits and labels, as published", "exponential", 1, None, 1, "sequential")
-        trees, counts = plan.grow(domain, rows.codes, rows.y, seed=seed, n_jobs=n_jobs)
+        words = rows.once(("words",), lambda: sorted_words(rows.codes, rows.y))
+        trees, counts = plan.grow(domain, rows.codes, rows.y, words, seed=seed, n_jobs=n_jobs)
         labels = draw_by_frequency(counts, plan.label, seed)
         if trace is not None:
             trace.counts, trace.labels, trace.noise = counts, labels, FrequencyNoise(counts, plan.label)
@@ -292,3 +296,15 @@ class MultinomialForestClassifier(GreedyClassifier):
 
     def _about(self) -> dict:
         return {"estimator": type(self).__name__, "split_score": self.split_score, "n_bins": self.n_bins}
+
+
+def _shares(rows: Binned, plan: MultinomialPlan, partition: str, source: SecretSource | DemoSource) -> Shares:
+    """Which rows each tree reads: the same for every ε and depth of a sweep."""
+
+    def draw() -> Shares:
+        return share_out(rows.row_ids, plan.n_trees, plan.share, partition, source)
+
+    # Draws without a seed are for this release alone; and all rows for every tree would be much to keep.
+    if isinstance(source, SecretSource) or partition == "shared":
+        return draw()
+    return rows.once(("shares", source.seed, plan.n_trees, plan.share), draw)

@@ -78,15 +78,15 @@ class PublishedPlan:
         check_count("max_depth", self.max_depth, 1, MOST_DEPTH)
 
     def grow(
-        self, domain: Domain, codes: np.ndarray, y: np.ndarray, *, seed: int, n_jobs: int
+        self, domain: Domain, codes: np.ndarray, y: np.ndarray, words: np.ndarray, *, seed: int, n_jobs: int
     ) -> tuple[Trees, np.ndarray]:
-        """The trees, and the estimation rows of each class in their leaves."""
+        """The trees, and the estimation rows of each class in their leaves; `words` are the rows' `sorted_words`."""
         return grow_midpoint_forest(
             codes, y, n_classes=domain.n_classes,
             is_categorical=np.array([f.kind == "categorical" for f in domain.features]), n_trees=self.n_trees,
             partition_rate=self.partition_rate, min_leaf=self.min_leaf, feature_temperature=self.feature,
             value_temperature=self.value, impurity=self.impurity, stopping=self.stopping,
-            purity_stop=self.purity_stop, max_depth=self.max_depth, seed=seed, n_jobs=n_jobs,
+            purity_stop=self.purity_stop, max_depth=self.max_depth, seed=seed, n_jobs=n_jobs, words=words,
         )  # fmt: skip
 
 

@@ -94,9 +94,10 @@ class Forest:
         """Index in ``domain.classes`` predicted for each row, int64 (n,)."""
         return self._predict(as_values(X), n_jobs)
 
-    def shares_of_codes(self, codes: np.ndarray) -> np.ndarray:
-        """`class_shares` of rows that are encoded already, uint16 (n, n_features)."""
-        return self._shares(self._scores()(codes))
+    def shares_and_index(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """`class_shares` and `predict_index` of rows that are encoded already, uint16 (n, n_features), routed once."""
+        found = self._scores()(codes)
+        return self._shares(found), self._decided(found, codes)
 
     def predict_codes(self, codes: np.ndarray, *, n_jobs: int = 1) -> np.ndarray:
         """The same for rows that are encoded already, uint16 (n, n_features)."""
@@ -107,9 +108,7 @@ class Forest:
         scores = self._scores()
 
         def work(rows: slice, codes: np.ndarray) -> None:  # block by block, as scores take room for every class
-            coin = voting.coins(codes, self.seed) if self.voting == "probabilistic" else None
-            found = scores(codes)
-            out[rows] = voting.decide(found if self.voting == "additive" else self._shares(found), self.voting, coin)
+            out[rows] = self._decided(scores(codes), codes)
 
         routing.for_each_block(self.domain, X, work, n_jobs)
         return out
@@ -117,6 +116,10 @@ class Forest:
     def predict(self, X, *, n_jobs: int = 1) -> np.ndarray:
         """Label predicted for each row of a table or array (n, n_features)."""
         return np.asarray(self.domain.classes)[self.predict_index(X, n_jobs=n_jobs)]
+
+    def _decided(self, scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
+        coin = voting.coins(codes, self.seed) if self.voting == "probabilistic" else None
+        return voting.decide(scores if self.voting == "additive" else self._shares(scores), self.voting, coin)
 
     def _shares(self, scores: np.ndarray) -> np.ndarray:
         if self.voting == "additive":

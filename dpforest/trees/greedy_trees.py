@@ -31,6 +31,7 @@ def grow_tree(
     n_classes: int,
     depth: int,
     choose: Chooser,
+    root: np.ndarray | None = None,
 ) -> tuple[list[np.ndarray], np.ndarray]:
     """Grow one tree. Curator only: what is private about it is `choose`.
 
@@ -45,6 +46,8 @@ def grow_tree(
     depth : int
     choose : callable
         Gets each level and the histograms of its nodes.
+    root : int64 array of shape (1, n_slots, n_classes), optional
+        `root_histogram` of these rows, where it is there already.
 
     Returns
     -------
@@ -55,12 +58,10 @@ def grow_tree(
     """
     node = np.zeros(len(bins), np.int32)
     chosen: list[np.ndarray] = []
-    histogram = np.zeros((0, int(candidates.slot[-1]), n_classes), np.int64)
+    histogram = root_histogram(candidates, bins, y, weight, n_classes) if root is None else root
     for level in range(depth):
-        parents, histogram = histogram, np.zeros((2**level, *histogram.shape[1:]), np.int64)
-        if level == 0:
-            fill_histogram(bins, y, weight, node, candidates.slot, histogram)
-        else:
+        if level:
+            parents, histogram = histogram, np.zeros((2**level, *histogram.shape[1:]), np.int64)
             fill_children(bins, y, weight, node, candidates.slot, parents, histogram)
         picks = choose(level, histogram, undecided(candidates, chosen))
         if level:  # nothing is split below a node that was not
@@ -68,6 +69,15 @@ def grow_tree(
         chosen.append(picks)
         descend(bins, candidates.kind, candidates.feature, candidates.cut, picks, node)
     return chosen, node
+
+
+def root_histogram(
+    candidates: Candidates, bins: np.ndarray, y: np.ndarray, weight: np.ndarray, n_classes: int
+) -> np.ndarray:
+    """Class weights of every bin of all rows, int64 (1, n_slots, n_classes)."""
+    histogram = np.zeros((1, int(candidates.slot[-1]), n_classes), np.int64)
+    fill_histogram(bins, y, weight, np.zeros(len(bins), np.int32), candidates.slot, histogram)
+    return histogram
 
 
 def places_of_rows(candidates: Candidates, bins: np.ndarray, chosen: list[np.ndarray]) -> np.ndarray:

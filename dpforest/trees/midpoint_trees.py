@@ -36,6 +36,7 @@ def grow_midpoint_forest(
     max_depth: int = 60,
     seed: int,
     n_jobs: int = 1,
+    words: np.ndarray | None = None,
 ) -> tuple[Trees, np.ndarray]:
     """Grow the trees and count the estimation rows in their leaves.
 
@@ -67,6 +68,8 @@ def grow_midpoint_forest(
         From 0 to 2^64 - 1. A tree's rows depend on (seed, tree), a node's draws on (seed, tree, path).
     n_jobs : int
         Threads; the result is the same for any number.
+    words : int64 array of shape (m, n), optional
+        `sorted_words` of these rows, where they are there already.
 
     Returns
     -------
@@ -81,9 +84,7 @@ def grow_midpoint_forest(
     """
     n_structure = structure_size(len(codes), partition_rate)
     columns = np.ascontiguousarray(codes.T)
-    words = columns.astype(np.int64) << kernels.CODE_BIT | y.astype(np.int64) << kernels.CLASS_BIT
-    words |= np.arange(len(codes))
-    words.sort(axis=1)
+    words = sorted_words(codes, y) if words is None else words
     table, unit = _log_table(len(codes)) if impurity == "entropy" else (np.empty(0, np.int64), 0.0)
 
     def grow(tree: int) -> tuple:
@@ -104,6 +105,14 @@ def grow_midpoint_forest(
     first_child = np.concatenate([own + np.int32(first) for own, first in zip(children, start[:-1], strict=True)])
     arrays = (np.concatenate(kinds), np.concatenate(features), np.concatenate(thresholds), first_child)
     return Trees(*arrays, start, max(1, *depths)), np.concatenate(counts)
+
+
+def sorted_words(codes: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Every column as the kernels read it, int64 (m, n): code, class and number of each row in a word, sorted."""
+    words = np.ascontiguousarray(codes.T).astype(np.int64) << kernels.CODE_BIT
+    words |= y.astype(np.int64) << kernels.CLASS_BIT | np.arange(len(codes))
+    words.sort(axis=1)
+    return words
 
 
 def structure_size(n: int, partition_rate: float) -> int:

@@ -1,0 +1,56 @@
+"""Which ε each forest needs, as dots on one axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from dpforest.choosing import Answer
+from dpforest.plotting.curve import epsilon_axis
+from dpforest.plotting.style import NOT_HELD, PRIVATE, QUIET, figure, percent
+
+
+def smallest_epsilon(
+    answers: Sequence[Answer], low: float, high: float, *, chosen: str, epsilon: float, certified: bool = True
+) -> go.Figure:
+    """A row for each forest: a dot where it first reaches what is needed, a line for the ε above.
+
+    Parameters
+    ----------
+    low, high : float
+        Ends of the grid.
+    chosen : str
+        The forest that is looked at, at `epsilon`.
+    """
+    fig = figure(70 + 34 * len(answers), margin={"l": 8, "r": 12, "t": 8, "b": 8})
+    names = [a.forest for a in answers][::-1]
+    for answer in answers:
+        colour = (PRIVATE if certified else NOT_HELD) if answer.forest == chosen else QUIET
+        if answer.epsilon is None:
+            fig.add_annotation(
+                x=1, xref="paper", y=answer.forest, xanchor="right", showarrow=False, font={"color": QUIET},
+                text=f"not up to ε = {high:g}: {answer.reached} of {answer.releases} at best",
+            )  # fmt: skip
+            continue
+        fig.add_scatter(
+            x=[answer.epsilon, high * 1.09], y=[answer.forest] * 2, mode="lines", hoverinfo="skip",
+            line={"color": colour, "width": 5}, opacity=0.35,
+        )  # fmt: skip
+        text = f"{answer.forest} at ε = {answer.epsilon:g}: {percent(answer.accuracy or 0)} on average"
+        fig.add_scatter(
+            x=[answer.epsilon], y=[answer.forest], mode="markers+text", text=f"<b>{answer.epsilon:g}</b>",
+            textposition="top center", hovertext=f"{text}; {answer.reached} of {answer.releases} releases reach it",
+            hovertemplate="%{hovertext}<extra></extra>",
+            marker={
+                "size": 13, "color": colour if answer.is_sure else "rgba(0,0,0,0)",
+                "line": {"width": 2.5, "color": colour},
+            },
+        )  # fmt: skip
+    fig.add_vline(x=epsilon, line={"color": QUIET, "width": 1, "dash": "dot"})
+    epsilon_axis(fig, low, high, "ε" if certified else "ε as claimed")
+    fig.update_yaxes(
+        type="category", categoryorder="array", categoryarray=names, showgrid=False, range=[-0.6, len(names) - 0.2],
+        automargin=True,
+    )  # fmt: skip
+    return fig
