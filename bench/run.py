@@ -17,11 +17,12 @@ from pathlib import Path
 from app_latency import app_latency
 from greedy_suite import GREEDY_SUITES
 from measure import FULL, QUICK, Effort, Results
+from memory_suite import MEMORY_SUITES
 from processes import HERE, ONE_THREAD, PEER_PYTHON, ROOT, ask, make_peer, python_of
 from suites import SUITES
 from surface_suite import SURFACE_SUITES
 
-ALL = {**SUITES, "app": app_latency, **GREEDY_SUITES, **SURFACE_SUITES}
+ALL = {**SUITES, "app": app_latency, **GREEDY_SUITES, **SURFACE_SUITES, **MEMORY_SUITES}
 LIBRARIES = ("numpy", "numba", "scipy", "sklearn", "pandas", "diffprivlib", "interpret")
 
 

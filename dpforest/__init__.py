@@ -1,5 +1,6 @@
 """Differentially private decision forests that people can see, trust and use."""
 
+from dpforest.chunked_files import read_chunks
 from dpforest.domain import Domain, DomainError, Feature, PrivacyLeakWarning
 from dpforest.models.baselines import (
     JagannathanForestClassifier,
@@ -32,5 +33,6 @@ __all__ = [
     "ReleasedForest",
     "load_dataset",
     "make_synthetic",
+    "read_chunks",
     "read_csv",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -209,7 +210,8 @@ def _bytes(source: Any) -> tuple[bytes, str]:
 
 def _split(words: str, mark: str, n_columns: int) -> pa.Table:
     """The rows below the header, every cell as text."""
-    csv_text.check_quotes(words, mark)
+    if '"' in words:
+        csv_text.check_quotes(io.StringIO(words, newline=""), mark)
     data = words.encode()
     places = [str(j) for j in range(n_columns)]
     try:

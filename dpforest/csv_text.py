@@ -8,8 +8,9 @@ import io
 import json
 import re
 from ast import literal_eval
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from dpforest.features import counted
 
@@ -174,9 +175,9 @@ def _score(text: str, mark: str) -> tuple[float, int]:
     return (sum(size == sizes[0] for size in rows) / len(rows) if rows else 1.0), sizes[0]
 
 
-def records(text: str, mark: str, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
+def records(text: str, mark: str) -> Iterator[tuple[int, list[str]]]:
     """(line number of its end, cells) of each record that is not an empty line."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=strict)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark)
     for cells in reader:
         if cells:
             yield reader.line_num, cells
@@ -223,16 +224,20 @@ def explain(text: str, mark: str, n_columns: int) -> TableError:
     return TableError("The file cannot be split into rows and cells; check its quotes and delimiters.")
 
 
-def check_quotes(text: str, mark: str) -> None:
-    """Raise if a quoted cell is never closed: it would silently swallow the rows below it."""
-    if '"' not in text or all(line.count('"') % 2 == 0 for line in text.splitlines()):
-        return
-    line = 0
+def check_quotes(lines: Iterable[str], mark: str) -> None:
+    """Raise if a quoted cell is never closed: it would silently swallow the rows below it.
+
+    One line more is put behind the last one. If it does not come out as a record of its own, a quote was open.
+    """
+    end = "the end"
+    last, line, closed = 0, 0, False
+    reader = csv.reader(chain(lines, ["\n", end]), delimiter=mark)
     try:
-        for end, _ in records(text, mark, strict=True):
-            line = end
+        for cells in reader:
+            last, line, closed = line, reader.line_num, cells == [end]
     except csv.Error as error:
-        if "unexpected end" in str(error):
-            raise TableError(
-                f'A quote (") is opened after line {line:,} and never closed; close or remove it.'
-            ) from None
+        raise TableError(
+            f"The row below line {line:,} cannot be split into cells ({error}); check its quotes."
+        ) from None
+    if not closed:
+        raise TableError(f'A quote (") is opened after line {last:,} and never closed; close or remove it.')

@@ -1,5 +1,101 @@
 """Choose ε: from the accuracy that is needed to the smallest ε, and what that ε means for the people in the table."""
 
-from ui.page import open_page
+import streamlit as st
+
+from dpforest.choosing import smallest_epsilons
+from dpforest.domain import DomainError
+from ui import choose_controls, choose_parts, membership_part, more_data, risk_parts, sidebar, sweep
+from ui.compare_controls import settings_of
+from ui.compare_parts import about_leaks, gathered
+from ui.controls import LINKED
+from ui.page import badge, open_page, sorry, titled
+from ui.warm_up import warm_up
+from ui.wording import plain, plural
 
 open_page("Choose ε")
+warm_up()
+
+table = sidebar.choose_table()
+wish = choose_controls.choose()
+if table is None:
+    st.stop()
+
+title = f"**{plain(table.short_title, 50)}** · {plural(len(table.frame), 'row')} · predicts {plain(table.label, 30)}"
+with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"):
+    st.markdown(title, width="content")
+    with st.container(horizontal=True, width="content", gap="small"):
+        badge("Simulated", f", {wish.neighbours}")
+        badge("Curator only")
+st.caption(
+    "A smaller ε protects people better and costs accuracy. Say how much accuracy you need, read off the smallest ε "
+    "that gives it, and then decide whether what that ε means is acceptable."
+)
+about_leaks(table)
+
+settings = {kind: settings_of(table, kind, wish.mode, wish.neighbours) for kind in choose_controls.kinds()}
+try:
+    lines = [sweep.cells(table, sweep.Line(own), 1) for own in settings.values()]
+    for _ in sweep.work(lines, 1, st.container()):
+        pass
+    levels = sweep.ceiling(table, 1, 0)
+except (DomainError, ValueError) as problem:
+    sorry(problem)
+    st.stop()
+
+ready = min(wish.releases, *(line.n_done for line in lines))
+done = gathered(lines, ready, 1)
+best = done.cells["accuracy", "mean"].groupby("forest").max().max()
+needed = choose_controls.needed_accuracy(levels["floor"], best)
+said, picture = st.empty(), st.empty()
+with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="below_curve"):
+    behind = st.empty()
+    progress = st.container(width=420)
+
+answers = smallest_epsilons(done.pieces, needed, wish.share, margin=wish.margin)
+smallest = {line.line.settings.kind: a.epsilon for line in lines for a in answers if a.forest == line.line.name}
+best_kind = next(line.line.settings.kind for line in lines if line.line.name == answers[0].forest)
+kind, epsilon = choose_controls.look_at(list(settings), best_kind, smallest)
+chosen = choose_parts.at(settings[kind], epsilon)
+certificate, ledger = choose_parts.promise(table, chosen)
+
+
+def draw(n: int) -> None:
+    """The answer as it is after n simulated releases of every forest."""
+    global done, answers
+    done = gathered(lines, n, 1)
+    answers = smallest_epsilons(done.pieces, needed, wish.share, margin=wish.margin)
+    said.markdown(choose_parts.headline(answers, needed, wish, n))
+    choose_parts.answers_chart(answers, lines[list(settings).index(kind)].line.name, epsilon, wish, picture)
+    behind.caption(choose_parts.how_read(answers, done, wish), width="content")
+
+
+draw(ready)
+if not wish.certified:
+    choose_parts.about_claims(certificate)
+names = ["What it means", "More data", "Attack it", "Report"]
+tabs = dict(zip(names, st.tabs(names, key="choose_tab", bind=LINKED), strict=True))
+opened = next((name for name, tab in tabs.items() if tab.open), names[0])
+with tabs[opened]:
+    if opened == "What it means":
+        promised = choose_parts.guarantee(certificate, ledger, bool(table.domain.leaks()))
+        risk_parts.show(promised, wish.prior, rows=wish.rows_per_person)
+    elif opened == "More data":
+        more_data.show(table, chosen, needed)
+    elif opened == "Attack it":
+        membership_part.show(table, chosen, certificate)
+    else:
+        titled("For a privacy board", "Curator only")
+        choose_parts.offer_report(
+            table,
+            lambda: choose_parts.report(table, chosen, certificate, answers, needed, wish, done, levels),
+            done.n < wish.releases,
+        )
+
+was = (answers[0].forest, smallest[kind])
+with sweep.stoppable((table.schema_key, wish), progress) as place:
+    if place is not None:
+        for n in sweep.work(lines, wish.releases, place):
+            draw(n)
+now = {a.forest: a.epsilon for a in answers}
+if was != (answers[0].forest, now[lines[list(settings).index(kind)].line.name]):
+    st.rerun()  # what is looked at follows the answer, now that it is surer

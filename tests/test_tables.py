@@ -555,3 +555,22 @@ class TestBundled:
         domain = suggest_domain(csv, "income")
         assert domain.names == data.domain.names
         assert len(domain.leaks()) == 15
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ['5"2,"Ulm'],  # an even number of quotes in the line
+        ['"a"b,Ulm', '3,"Bonn'],  # after what a strict reader would give up at
+    ],
+)
+def test_an_open_quote_never_swallows_rows(lines):
+    rows = [f"{i},Ulm" for i in range(40)]
+    with pytest.raises(TableError, match="never closed"):
+        read_csv("\n".join(["size,city", *rows[:20], *lines, *rows[20:]]).encode())
+
+
+def test_an_open_quote_above_very_many_rows():
+    rows = [f"{i},Ulm" for i in range(20_000)]
+    with pytest.raises(TableError, match="check its quotes"):
+        read_csv("\n".join(["size,city", *rows[:20], '1,"Ulm', *rows[20:]]).encode())

@@ -24,9 +24,9 @@ _BADGES: dict[str, tuple[Literal["blue", "gray", "orange", "red"], str]] = {
 # Constants only: nothing from data ever gets into HTML. Tables lose their own download, whose name would not say
 # CURATOR_ONLY.
 _STYLE = """<style>
-.st-key-headline h3 {font-size: 1.85rem; padding: 0; line-height: 1.3; font-variant-numeric: tabular-nums}
-.st-key-headline [data-testid=stMarkdownContainer] {margin-bottom: 0}
-.st-key-headline [data-testid=stVerticalBlock] {gap: 0.35rem}
+[class*=st-key-headline] h3 {font-size: 1.85rem; padding: 0; line-height: 1.3; font-variant-numeric: tabular-nums}
+[class*=st-key-headline] [data-testid=stMarkdownContainer] {margin-bottom: 0}
+[class*=st-key-headline] [data-testid=stVerticalBlock] {gap: 0.35rem}
 .st-key-below_curve {min-height: 3.4rem}
 [data-testid=stElementToolbarButton]:has([aria-label^="Download as CSV"]) {display: none}
 .st-key-ends {margin-top: -1.2rem}
@@ -35,11 +35,11 @@ _STYLE = """<style>
   .st-key-focus [data-testid=stElementContainer] {min-width: 820px}
 }
 @media (max-width: 640px) {
-  .st-key-headline [data-testid=stHorizontalBlock] {display: grid; grid-template-columns: 1fr 1fr; gap: 0.6rem}
-  .st-key-headline [data-testid=stColumn] {width: auto; min-width: 0}
-  .st-key-headline [data-testid=stColumn] [data-testid=stVerticalBlock] {padding: 0.6rem}
-  .st-key-headline [data-testid=stColumn] > [data-testid=stVerticalBlock] {padding: 0}
-  .st-key-headline h3 {font-size: 1.35rem}
+  [class*=st-key-headline] [data-testid=stHorizontalBlock] {display: grid; grid-template-columns: 1fr 1fr; gap: 0.6rem}
+  [class*=st-key-headline] [data-testid=stColumn] {width: auto; min-width: 0}
+  [class*=st-key-headline] [data-testid=stColumn] [data-testid=stVerticalBlock] {padding: 0.6rem}
+  [class*=st-key-headline] [data-testid=stColumn] > [data-testid=stVerticalBlock] {padding: 0}
+  [class*=st-key-headline] h3 {font-size: 1.35rem}
 }
 </style>"""
 

@@ -4,7 +4,7 @@ import warnings
 from dataclasses import replace
 from fractions import Fraction
 from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -44,7 +44,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         """As `preview`, parameters and domain checked."""
         raise NotImplementedError
 
-    def fit(self, X: Any, y: Any) -> "ForestClassifier":
+    def fit(self, X: Any, y: Any) -> Self:
         """Read the rows and release what the mechanisms let through.
 
         Parameters
@@ -66,11 +66,16 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         domain = self._public_domain(X, y)
         codes = domain.encode_labels(y)
         self._check_parameters()
-        self.forest_ = self._fit_forest(domain, X, codes, _row_ids(X), effective_n_jobs(self.n_jobs or 1))
+        forest = self._fit_forest(domain, X, codes, row_ids_of(X), effective_n_jobs(self.n_jobs or 1))
+        return self._fitted(forest, domain)
+
+    def _fitted(self, forest: Forest, domain: Domain) -> Self:
+        """This estimator with a forest."""
+        self.forest_ = forest
         self.domain_ = domain
         self.classes_ = np.asarray(domain.classes)
-        self.certificate_: Certificate = self.forest_.certificate
-        self.ledger_: Ledger = self.forest_.ledger
+        self.certificate_: Certificate = forest.certificate
+        self.ledger_: Ledger = forest.ledger
         return self
 
     @property
@@ -194,7 +199,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def _row_ids(X: Any) -> np.ndarray:
+def row_ids_of(X: Any) -> np.ndarray:
     """What names a row in a demo: the index of a table if it is whole numbers, else its place."""
     index = getattr(X, "index", None)
     if index is not None and getattr(index, "dtype", None) is not None and index.dtype.kind in "iu":

@@ -28,6 +28,7 @@ def fit_forest(
     row_ids: np.ndarray,
     n_jobs: int,
     about: dict[str, Any],
+    counted: np.ndarray | int = 0,
 ) -> Forest:
     """Fit one forest. Counts and the rows' trees live in here only and are gone when it returns.
 
@@ -38,11 +39,14 @@ def fit_forest(
     epsilon : Fraction or None
     row_ids : int64 array of shape (n,)
         What names a row in a demo, so that leaving one out moves no other.
+    counted : int64 array of shape (n_leaves, n_classes), or 0
+        Counts of further rows, which were counted before, in the same way.
     """
     trees = plan.grow(domain, structure_seed)
     source = source_for(random_state)
     tree_of_row = rows_to_trees(plan, row_ids, source)
     counts = count_kept_rows(trees, domain, X, y, tree_of_row, n_jobs=n_jobs)
+    counts += counted
 
     is_release = epsilon is not None and not plan.as_published
     ledger = Ledger(epsilon if is_release else None, plan.neighbours)

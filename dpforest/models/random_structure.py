@@ -1,11 +1,14 @@
 """What the forests with data-independent structure share: a plan, then counts, then the door."""
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Final, Self
 
 import numpy as np
+from joblib import effective_n_jobs
 
 from dpforest.domain import Domain
-from dpforest.models.base import ForestClassifier
+from dpforest.models.base import ForestClassifier, row_ids_of
+from dpforest.models.chunks import PartCounter, PartialCounts, counting_settings
 from dpforest.models.fitting import fit_forest, preview
 from dpforest.models.plan import Plan
 from dpforest.privacy.certificate import Certificate
@@ -25,25 +28,167 @@ class RandomStructureClassifier(ForestClassifier):
         self._check_parameters()
         return self._plan(domain, n_rows)
 
+    def fit_chunks(self, chunks: Iterable[tuple[Any, Any]]) -> Self:
+        """Fit on a table that comes in parts: the forest, certificate and ledger that `fit` gives on all of it.
+
+        In memory are one part and the counts of all leaves. With the same seeds, a demo (`random_state` an integer) is
+        that of `fit` bit for bit, wherever the table is cut: what is drawn for a row belongs to its id. That is its
+        number in the index of its table, as in `fit`; arrays, and tables that are numbered from 0 each, are numbered
+        on.
+
+        Parameters
+        ----------
+        chunks : iterable of (X, y)
+            Parts of the table, as `fit` takes it; none, or parts without rows, are fine. `dpforest.read_chunks` makes
+            them of a file.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If there is no public domain with classes, a part does not fit the domain, or all rows are needed at once.
+
+        Examples
+        --------
+        >>> from dpforest import MajorityLabelForestClassifier, load_dataset
+        >>> data = load_dataset("nursery")
+        >>> forest = MajorityLabelForestClassifier(domain=data.domain, random_state=0)
+        >>> parts = ((data.X[i : i + 1_000], data.y[i : i + 1_000]) for i in range(0, len(data.table), 1_000))
+        >>> text = forest.fit_chunks(parts).forest_.to_json(uncertified=True)
+        >>> text == forest.fit(data.X, data.y).forest_.to_json(uncertified=True)
+        True
+        """
+        domain = self._given_domain()
+        counter = self._counter(domain)
+        self._public_domain(*_nobody(domain))  # warns of leaks
+        total = counter.count(*_nobody(domain), _NO_IDS)
+        for X, y in chunks:
+            X, y = self._checked_part(X, y)
+            ids = row_ids_of(X)
+            numbered_anew = np.array_equal(ids, np.arange(len(ids)))
+            total += counter.count(X, domain.encode_labels(y), ids + total.n_rows if numbered_anew else ids)
+        return self._release(total, domain)
+
+    def partial_counts(self, X: Any, y: Any, *, row_ids: Any = None) -> PartialCounts:
+        """Count a part of the rows, for `fit_counts`: the half of a fit that can be done where the rows are.
+
+        Curator only: the counts are exact. Each row must be in one part only. That the same rows are in two cannot be
+        seen from counts, and then they cost ε twice and the certificate does not hold.
+
+        Parameters
+        ----------
+        X, y
+            As in `fit`.
+        row_ids : integer array of shape (n,), optional
+            What names the rows in a demo (`random_state` an integer), different in all parts; by default the index of
+            the table if it is whole numbers, else their places in this part.
+
+        Returns
+        -------
+        PartialCounts
+            Adds up with ``+``.
+
+        Raises
+        ------
+        ValueError
+            As `fit_chunks`.
+        """
+        domain = self._given_domain()
+        X, y = self._checked_part(X, y)
+        ids = row_ids_of(X) if row_ids is None else np.asarray(row_ids)
+        if ids.shape != (len(X),) or ids.dtype.kind not in "iu":
+            raise ValueError(f"row_ids must be {len(X):,} whole numbers, one for each row.")
+        return self._counter(domain).count(X, domain.encode_labels(y), ids.astype(np.int64))
+
+    def fit_counts(self, part: PartialCounts) -> Self:
+        """Release from counts: the other half, which charges the ledger and draws the noise.
+
+        Parameters
+        ----------
+        part : PartialCounts
+            The sum over all parts of the table. Each call is a release of its own and costs ε again.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If the rows were counted for a forest with other settings, or as `fit_chunks`.
+        """
+        domain = self._given_domain()
+        if not isinstance(part, PartialCounts):
+            raise TypeError(f"fit_counts takes what partial_counts returns, not {type(part).__name__}.")
+        self._check_parameters()
+        self._public_domain(*_nobody(domain))  # warns of leaks
+        return self._release(part, domain)
+
+    def _release(self, part: PartialCounts, domain: Domain) -> Self:
+        """Fit on nobody and on those who were counted before."""
+        plan = self._plan(domain, part.n_rows)
+        part.check(counting_settings(plan, domain, **self._seeds()))
+        X, y = _nobody(domain)
+        self._check_rows(X, reset=True)
+        return self._fitted(self._fit_plan(plan, domain, X, y, _NO_IDS, 1, part.counts), domain)
+
     def _fit_forest(self, domain: Domain, X: Any, y: np.ndarray, row_ids: np.ndarray, n_jobs: int) -> Forest:
+        return self._fit_plan(self._plan(domain, len(y)), domain, X, y, row_ids, n_jobs)
+
+    def _fit_plan(
+        self,
+        plan: Plan,
+        domain: Domain,
+        X: Any,
+        y: np.ndarray,
+        row_ids: np.ndarray,
+        n_jobs: int,
+        counted: np.ndarray | int = 0,
+    ) -> Forest:
         return fit_forest(
-            self._plan(domain, len(y)),
+            plan,
             domain,
             X,
             y,
             epsilon=self._budget,
-            structure_seed=int(self.structure_seed),
-            random_state=self.random_state,
+            **self._seeds(),
             row_ids=row_ids,
             n_jobs=n_jobs,
             about={"estimator": type(self).__name__, "structure_seed": int(self.structure_seed)},
+            counted=counted,
         )
 
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
-        return preview(
-            self._plan(domain, n_rows),
-            domain,
-            epsilon=self._budget,
-            structure_seed=int(self.structure_seed),
-            random_state=self.random_state,
-        )
+        return preview(self._plan(domain, n_rows), domain, epsilon=self._budget, **self._seeds())
+
+    def _seeds(self) -> dict[str, Any]:
+        return {"structure_seed": int(self.structure_seed), "random_state": self.random_state}
+
+    def _given_domain(self) -> Domain:
+        """The domain, which must be complete: what a part would add to it, other parts would not know."""
+        if not isinstance(self.domain, Domain) or not self.domain.classes:
+            raise ValueError(
+                "Rows can be counted part by part only against a public domain with classes, as nothing may be read "
+                "from a part; give domain=Domain(..., classes=...)."
+            )
+        return self.domain
+
+    def _checked_part(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        """As `fit` checks a table, but nothing is left on this estimator, which may be at work elsewhere."""
+        return type(self)(**self.get_params(deep=False))._check_table(X, y)
+
+    def _counter(self, domain: Domain) -> PartCounter:
+        self._check_parameters()
+        n_jobs = effective_n_jobs(self.n_jobs or 1)
+        return PartCounter(self._plan(domain, 0), domain, **self._seeds(), n_jobs=n_jobs)
+
+
+_NO_IDS: Final = np.empty(0, np.int64)
+
+
+def _nobody(domain: Domain) -> tuple[np.ndarray, np.ndarray]:
+    """A table without rows, and their class indices."""
+    return np.empty((0, domain.n_features)), np.empty(0, np.int32)

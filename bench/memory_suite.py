@@ -1,0 +1,65 @@
+"""Larger than memory: forests fitted on a million to a hundred million rows, which exist one part at a time."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from contenders import DEPTH, TREES, public_domain
+from measure import AT_MOST, Effort, Results, seconds
+from processes import HERE, ask, python_of
+from worker import measured
+
+SIZES = (10**6, 10**7, 10**8)
+FEATURES, PART = 10, 2**17
+ITEM = "15 larger than memory"
+ONE_SIZE = (
+    "import sys, json; sys.path.insert(0, {here!r}); import memory_suite; print(json.dumps(memory_suite.fit({n})))"
+)
+
+
+def chunked(results: Results, folder: Path, effort: Effort) -> None:
+    """100 trees of depth 10, rows shared out among them; a process for each size."""
+    sizes = SIZES if effort.large >= SIZES[0] else SIZES[:-1]
+    extra = {}
+    for n in sizes:
+        found = ask(python_of("dpforest"), ONE_SIZE.format(here=str(HERE), n=n))
+        took, extra[n] = found["seconds"] - found["making"], found["extra_mb"]
+        results.add(f"chunked n={n}", took)
+        results.add(f"extra MB chunked n={n}", extra[n])
+        detail = (
+            f"{seconds(took)}, and {seconds(found['making'])} more to make the rows; accuracy {found['accuracy']:.3f}"
+        )
+        results.figure(ITEM, f"fit on {n:,} rows", n / took / 1e6, "million rows/s", None, detail)
+        detail = f"at peak, above a warm process; a part of {PART:,} rows takes {8e-6 * PART * FEATURES:.1f} MB"
+        results.figure(ITEM, f"memory, {n:,} rows", extra[n], "MB", None, detail)
+    few, many = sizes[0], sizes[-1]
+    what, detail = f"memory, {many:,} rows against {few:,}", f"{extra[many]:.1f} MB against {extra[few]:.1f} MB"
+    results.figure(ITEM, what, extra[many] / extra[few], "x", (AT_MOST, 1.2), detail)
+
+
+def fit(n: int) -> dict[str, float]:
+    """In a process of its own: seconds, those of them spent on making rows, and growth above the warm process."""
+    from dpforest import MajorityLabelForestClassifier
+
+    domain = public_domain((np.zeros(FEATURES), np.ones(FEATURES)))
+    forest = MajorityLabelForestClassifier(n_estimators=TREES, max_depth=DEPTH, domain=domain, random_state=0)
+    forest.fit_chunks(parts(2_000, []))  # compiles
+    making: list[float] = []
+    found = measured(lambda: forest.fit_chunks(parts(n, making)), memory=True)
+    X, y = next(parts(PART, []))
+    return {**found, "making": sum(making), "accuracy": forest.score(X, y)}
+
+
+def parts(n: int, making: list[float]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Rows on the fly: row i is always the same, drawn by a generator that counts (Salmon et al. 2011, Philox)."""
+    for start in range(0, n, PART):
+        began = time.perf_counter()
+        draws = np.random.Philox(key=0).advance(start * FEATURES // 4)  # four numbers a count
+        X = np.random.Generator(draws).random((min(PART, n - start), FEATURES))
+        y = ((X[:, 0] + X[:, 1] > 1) ^ (X[:, 2] < 0.1)).astype(np.int32)
+        making.append(time.perf_counter() - began)
+        yield X, y
+
+
+MEMORY_SUITES = {"chunked": chunked}

@@ -1,0 +1,136 @@
+"""Read a Parquet or CSV file part by part, every cell by itself, so that neither size nor other rows matter.
+
+What a cell means is fixed before the first row is read: by the domain and, for Parquet, by the types in the file's
+schema, which are public like the names of its columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from os import PathLike
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dpforest import csv_text
+from dpforest.checks import check_count
+from dpforest.chunked_csv import check_columns, csv_parts
+from dpforest.csv_text import TableError
+from dpforest.domain import Domain, DomainError
+from dpforest.encoding import numbers
+from dpforest.features import Feature, text
+
+
+def read_chunks(
+    path: str | PathLike[str], domain: Domain, *, rows: int = 100_000
+) -> Iterator[tuple[pd.DataFrame, pd.Series]]:
+    """The attributes and the label of a file, some rows at a time, for `fit_chunks`.
+
+    Rows are numbered over the whole file. A CSV file is read as ``read_csv(path).read_with(domain)`` reads it. The
+    columns of a Parquet file have types, which must not have been chosen by looking at the rows; texts are taken as
+    they are.
+
+    Parameters
+    ----------
+    path : path
+        A Parquet file, if it begins like one, or a CSV file, written as ``domain.reading`` states.
+    domain : Domain
+        With classes and the name of the label.
+    rows : int
+        Most rows in one part.
+
+    Returns
+    -------
+    iterator of (X, y)
+        A DataFrame of float64 (numeric attributes) and str columns, and the labels, str. One part is in memory at a
+        time.
+
+    Raises
+    ------
+    TableError
+        If the file cannot be read, or, on the way, a row of it.
+    DomainError
+        If a column is absent, or, on the way, a cell is no number where the type of its column is text.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from dpforest import Domain, Feature
+    >>> domain = Domain((Feature("size", "numeric", 0, 9),), ("no", "yes"), "ill")
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "patients.csv")
+    ...     _ = path.write_text("ill,size\\nyes,1\\nno,2\\nno,4\\n")
+    ...     [(X["size"].tolist(), y.tolist()) for X, y in read_chunks(path, domain, rows=2)]
+    [([1.0, 2.0], ['yes', 'no']), ([4.0], ['no'])]
+    """
+    if not domain.label or not domain.classes:
+        raise ValueError("The domain does not say what the label is; give Domain(..., classes=..., label=...).")
+    check_count("rows", rows, 1, 2**31)
+    path = Path(path)
+    try:
+        with open(path, "rb") as file:
+            start = file.read(8)
+    except OSError as error:
+        raise TableError(f"{path} cannot be read ({error.strerror}); check the path.") from None
+    if start.startswith(b"PAR1"):
+        return _numbered(_parquet(path, domain, rows), domain)
+    csv_text.decode(start)  # complains of archives and the like
+    return _numbered(csv_parts(path, domain, rows), domain)
+
+
+def _numbered(tables: Iterator[pd.DataFrame], domain: Domain) -> Iterator[tuple[pd.DataFrame, pd.Series]]:
+    n = 0
+    for table in tables:
+        table.index = pd.RangeIndex(n, n + len(table))
+        n += len(table)
+        yield table[list(domain.names)], table[domain.label]
+
+
+def _parquet(path: Path, domain: Domain, rows: int) -> Iterator[pd.DataFrame]:
+    """As `csv_parts`: the schema is checked now, rows are read later."""
+    try:
+        file = pq.ParquetFile(path)
+    except pa.ArrowInvalid as error:
+        raise TableError(f"{path} begins like a Parquet file but cannot be read ({error}).") from None
+    check_columns(file.schema_arrow.names, domain)
+    return _parquet_parts(file, domain, rows)
+
+
+def _parquet_parts(file: pq.ParquetFile, domain: Domain, rows: int) -> Iterator[pd.DataFrame]:
+    with file:
+        try:
+            for batch in file.iter_batches(rows, columns=[*domain.names, domain.label]):
+                table = {f.name: _typed_column(f.name, batch.column(f.name), f) for f in domain.features}
+                table[domain.label] = _typed_column(domain.label, batch.column(domain.label))
+                yield pd.DataFrame(table)
+        except (pa.ArrowException, OSError) as error:
+            raise TableError(f"The Parquet file is damaged ({error}); write it anew.") from None
+
+
+def _typed_column(name: str, cells: pa.Array, feature: Feature | None = None) -> Any:
+    """Cells of a Parquet column as floats or texts. Which of them depends on its type only, not on missing cells."""
+    if pa.types.is_dictionary(cells.type):
+        cells = cells.dictionary_decode()
+    is_text = pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type)
+    if not is_text and not any(known(cells.type) for known in _KNOWN):
+        raise DomainError(f"{name!r} holds {cells.type}; turn it into numbers or texts, or leave it out.")
+    if feature is not None and feature.kind == "numeric" and not is_text:
+        return cells.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    cells = cells.dictionary_encode()
+    values = cells.dictionary.to_numpy(zero_copy_only=False)  # keeps float32, of which 0.1 has another text
+    texts = pa.array([None if value != value else text(value) for value in values], pa.string())
+    column = texts.take(cells.indices).to_pandas().astype("str")
+    return column if feature is None or feature.kind == "categorical" else numbers(feature, column)
+
+
+_KNOWN: Final = (
+    pa.types.is_integer,
+    pa.types.is_floating,
+    pa.types.is_boolean,
+    pa.types.is_decimal,
+    pa.types.is_null,
+)

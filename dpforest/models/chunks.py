@@ -1,0 +1,105 @@
+"""Counting a table part by part: what one part adds, and what must be alike for parts to be added up.
+
+Where the structure does not look at data, a forest needs nothing of the rows but how many of each class are in each
+leaf. These counts add up, whatever the order and the borders of the parts, so a table may be larger than memory, or lie
+on many machines. They are exact, so they stay with the curator until the door has added its noise.
+"""
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from dpforest.domain import Domain
+from dpforest.models.fitting import count_kept_rows, rows_to_trees
+from dpforest.models.plan import Plan
+from dpforest.privacy.randomness import source_for
+
+# What counting does not depend on. Everything else must be alike in parts that are added up.
+_LATER = ("mechanism", "neighbours", "voting", "negative_rule", "leaf_shares", "as_published", "assumptions")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PartialCounts:
+    """Rows of each class in each leaf, of a part of a table. Curator only: these counts are exact, no noise is in them.
+
+    Parts add up with ``+`` and `sum`. They can be pickled, to be sent between machines that may see the rows; they have
+    no other export.
+
+    Parameters
+    ----------
+    counts : int64 array of shape (n_leaves, n_classes)
+    n_rows : int
+    settings : dict
+        Of the forest that the rows were counted for, as far as the counts depend on them.
+
+    Raises
+    ------
+    ValueError
+        If parts are added that were counted under different settings.
+    """
+
+    counts: np.ndarray
+    n_rows: int
+    settings: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: exact counts of a part of the rows, curator only>"
+
+    def __add__(self, other: Any) -> "PartialCounts":
+        if not isinstance(other, PartialCounts):
+            return NotImplemented
+        self.check(other.settings)
+        return PartialCounts(self.counts + other.counts, self.n_rows + other.n_rows, self.settings)
+
+    def __radd__(self, start: Any) -> "PartialCounts":
+        return self if isinstance(start, int) and start == 0 else NotImplemented  # where `sum` begins
+
+    def check(self, settings: dict[str, Any]) -> None:
+        """Raise ValueError, which names what differs, where these counts are not those of a forest of such settings."""
+        differ = [name for name in settings if self.settings.get(name) != settings[name]]
+        if differ:
+            raise ValueError(
+                f"These rows were counted for a forest with other settings ({', '.join(differ)}); "
+                "count all parts with one forest, and fit that one."
+            )
+
+
+class PartCounter:
+    """Counts rows as `fit_forest` would count them among all others: the same trees, the same draws of a row.
+
+    Parameters
+    ----------
+    plan, domain, structure_seed, random_state, n_jobs
+        As in `fit_forest`.
+
+    Raises
+    ------
+    ValueError
+        Where all rows are needed at once.
+    """
+
+    def __init__(self, plan: Plan, domain: Domain, *, structure_seed: int, random_state: int | None, n_jobs: int):
+        if plan.partition == "blocks":
+            raise ValueError(
+                "Equal blocks are cut from all rows at once, so rows cannot be counted part by part; use fit, or "
+                "partition='independent'."
+            )
+        self.plan, self.domain, self.n_jobs = plan, domain, n_jobs
+        self.source = source_for(random_state)
+        self.trees = plan.grow(domain, structure_seed)
+        self.settings = counting_settings(plan, domain, structure_seed=structure_seed, random_state=random_state)
+
+    def count(self, X: Any, y: np.ndarray, row_ids: np.ndarray) -> PartialCounts:
+        """Count some rows; `y` holds class indices, int32 (n,), and `row_ids` names the rows in a demo, int64 (n,)."""
+        tree_of_row = rows_to_trees(self.plan, row_ids, self.source)
+        counts = count_kept_rows(self.trees, self.domain, X, y, tree_of_row, n_jobs=self.n_jobs)
+        return PartialCounts(counts, len(y), self.settings)
+
+
+def counting_settings(plan: Plan, domain: Domain, *, structure_seed: int, random_state: int | None) -> dict[str, Any]:
+    """All that exact counts depend on, besides the rows."""
+    choices = {name: value for name, value in asdict(plan).items() if name not in _LATER}
+    schema = json.dumps(domain.to_dict())  # as text, in which 1 and True differ
+    return {**choices, "structure_seed": structure_seed, "random_state": random_state, "domain": schema}

@@ -1,0 +1,194 @@
+"""What ε means, in pictures: the errors left to an attacker, a hundred guesses, and beliefs before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from dpforest.plotting.style import FOLLOWED, NON_PRIVATE, PRIVATE, QUIET, escape, figure
+from dpforest.risk import (
+    MEMBERSHIP,
+    Guarantee,
+    grouped,
+    guesses,
+    kinks,
+    misses,
+    percent_down,
+    percent_up,
+    posterior,
+)
+
+SIDE = 10  # icons in a row, and rows
+_HEIGHT = 280
+_FRAME = {"margin": {"l": 8, "r": 14, "t": 14, "b": 8}, "hovermode": "closest"}
+_SHARES = {"tickvals": [0, 0.25, 0.5, 0.75, 1], "ticktext": ["0", "25", "50", "75", "100 %"], "zeroline": False}
+
+
+def trade_off_curve(
+    guarantee: Guarantee,
+    question: str = MEMBERSHIP,
+    rows: int = 1,
+    attackers: Sequence[tuple[object, float, float]] = (),
+) -> go.Figure:
+    """Misses against false alarms, with the region that no attacker reaches.
+
+    Parameters
+    ----------
+    guarantee : Guarantee
+    question : {"membership", "value"}
+    rows : int
+        Rows of the same person.
+    attackers : sequence of (name, false alarm rate, miss rate)
+        Points to mark.
+    """
+    rate = np.unique(np.r_[np.linspace(0, 1, 101), kinks(guarantee, question, rows)])
+    least = misses(guarantee, rate, question, rows)
+    fig = figure(_HEIGHT, **_FRAME)
+    fig.add_scatter(
+        x=[0, 1], y=[1, 0], mode="lines", line={"color": QUIET, "width": 1.5, "dash": "dot"}, hoverinfo="skip",
+        name="guessing",
+    )  # fmt: skip
+    fig.add_annotation(
+        x=0.72, y=0.28, text="guessing", showarrow=False, xanchor="left", yanchor="bottom", font={"size": 12}
+    )
+    fig.add_scatter(
+        x=[*rate, 0, 0], y=[*least, 0, least[0]], mode="lines", line={"width": 0}, fill="toself", hoverinfo="skip",
+        fillcolor="rgba(138,146,156,0.28)", name="out of reach",
+    )  # fmt: skip
+    said = [
+        f"false alarms {percent_up(a)}:<br>misses at least {percent_down(b)}" for a, b in zip(rate, least, strict=True)
+    ]
+    fig.add_scatter(
+        x=rate, y=least, mode="lines", line={"color": _colour(guarantee), "width": 3}, text=said, name="limit",
+        hovertemplate="%{text}<extra></extra>",
+    )  # fmt: skip
+    corner = float(rate[np.argmin(np.abs(rate - least))])
+    if corner > 0.18:
+        fig.add_scatter(
+            x=[0.03], y=[0.04], text=["no attacker<br>gets in here"], mode="text", textposition="top right",
+            textfont={"size": 12}, hoverinfo="skip", name="words",
+        )  # fmt: skip
+    for name, alarm, miss in attackers:
+        text = f"{escape(name, 40)}<br>false alarms {100 * alarm:.1f} %, misses {100 * miss:.1f} %"
+        fig.add_scatter(
+            x=[alarm], y=[miss], mode="markers", text=[text], hovertemplate="%{text}<extra></extra>", name="attack",
+            marker={"size": 13, "symbol": "diamond", "color": FOLLOWED, "line": {"color": "white", "width": 1.5}},
+        )  # fmt: skip
+        side = ("left", 12) if alarm < 0.6 else ("right", -12)
+        fig.add_annotation(
+            x=alarm, y=miss, text=f"<b>{escape(name, 24)}</b>", showarrow=False, xanchor=side[0], xshift=side[1],
+            yanchor="bottom", font={"size": 12},
+        )  # fmt: skip
+    fig.update_xaxes(title="false alarms", range=[-0.01, 1.02], showgrid=False, **_SHARES)
+    fig.update_yaxes(title="misses", range=[-0.015, 1.04], **_SHARES)
+    return fig
+
+
+def icon_grid(guarantee: Guarantee, prior: float = 0.5, question: str = MEMBERSHIP, rows: int = 1) -> go.Figure:
+    """A hundred people, and about how many of them an attacker is right at most.
+
+    Parameters
+    ----------
+    guarantee : Guarantee
+    prior : float
+        What the attacker believed of each of them before.
+    question : {"membership", "value"}
+    rows : int
+        Rows of the same person.
+    """
+    found = guesses(guarantee, prior, question, rows)
+    colour = _colour(guarantee)
+    fig = figure(_HEIGHT, **_FRAME)
+    start = 0
+    for key, n, name, said, fill, outline in (
+        (0.0, found.without, "right<br>anyway", "right without the release too", QUIET, QUIET),
+        (3.6, found.more, "more<br>at most", "right because of the release, at most", colour, colour),
+        (7.3, found.wrong, "wrong", "wrong at least", "rgba(0,0,0,0)", QUIET),
+    ):
+        place = np.arange(start, start + n)
+        marker = {"symbol": "circle", "size": 14, "color": fill, "line": {"color": outline, "width": 1.5}}
+        fig.add_scatter(
+            x=place % SIDE, y=-(place // SIDE), mode="markers", marker=marker, name=said,
+            hovertemplate=f"{n} of 100: {said}<extra></extra>",
+        )  # fmt: skip
+        if n:  # the key stands in the figure: a legend would not fit a narrow column
+            fig.add_scatter(
+                x=[key], y=[-SIDE - 0.6], mode="markers+text", marker=marker, text=[f" {n} {name}"],
+                textposition="middle right", textfont={"size": 12}, cliponaxis=False, hoverinfo="skip", name="key",
+            )  # fmt: skip
+        start += n
+    fig.update_xaxes(visible=False, range=[-0.7, SIDE - 0.3], constrain="domain")
+    fig.update_yaxes(visible=False, range=[-SIDE - 1.4, 0.7], scaleanchor="x", constrain="domain")
+    return fig
+
+
+def posterior_curve(
+    guarantee: Guarantee, prior: float = 0.5, question: str = MEMBERSHIP, rows: int = 1, *, failure: float = 0.0
+) -> go.Figure | None:
+    """What somebody may believe after a release, against what they believed before.
+
+    Parameters
+    ----------
+    guarantee : Guarantee
+    prior : float
+        The one that is marked.
+    question : {"membership", "value"}
+    rows : int
+        Rows of the same person.
+    failure : float
+        How often each bound may fail; not needed without δ.
+
+    Returns
+    -------
+    Figure or None
+        None where δ is not below the failure rate, so that nothing can be said.
+    """
+    both = grouped(guarantee, question, rows)
+    if both.kind == "approximate" and both.delta >= failure:
+        return None
+    before = np.r_[np.geomspace(1e-6, 0.02, 30), np.linspace(0.03, 0.97, 95), 1 - np.geomspace(0.02, 1e-6, 30)]
+    low, high = (
+        np.broadcast_to(b, before.shape) for b in posterior(guarantee, before, question, rows, failure=failure)
+    )
+    lowest, highest = posterior(guarantee, prior, question, rows, failure=failure)
+    colour = _colour(guarantee)
+    fig = figure(_HEIGHT, **_FRAME)
+    said = [
+        f"before: {100 * p:.3g} %<br>after: {percent_down(a)} to {percent_up(b)}"
+        for p, a, b in zip(before, low, high, strict=True)
+    ]
+    band = {"mode": "lines", "line": {"color": colour, "width": 2}, "x": before, "text": said}
+    fig.add_scatter(y=high, hovertemplate="%{text}<extra></extra>", name="most", **band)
+    fig.add_scatter(
+        y=low, fill="tonexty", fillcolor=_faint(colour), hovertemplate="%{text}<extra></extra>", name="least", **band
+    )
+    fig.add_scatter(
+        x=[0, 1], y=[0, 1], mode="lines", line={"color": QUIET, "width": 1.5, "dash": "dot"}, hoverinfo="skip",
+        name="nothing learned",
+    )  # fmt: skip
+    fig.add_scatter(
+        x=[prior, prior, prior], y=[lowest, prior, highest], mode="lines+markers", hoverinfo="skip", name="chosen",
+        line={"color": colour, "width": 4},
+        marker={"size": [10, 7, 10], "color": [colour, QUIET, colour], "line": {"color": "white", "width": 1.5}},
+    )  # fmt: skip
+    for y, text, anchor, side in (  # the free corners are above on the left and below on the right
+        (highest, f"<b>at most {percent_up(highest)}</b>", "bottom", ("left", 8) if prior < 0.4 else ("right", -8)),
+        (lowest, f"at least {percent_down(lowest)}", "top", ("right", 24) if prior > 0.6 else ("left", 8)),
+    ):
+        fig.add_annotation(
+            x=prior, y=y, text=text, showarrow=False, xanchor=side[0], xshift=side[1], yanchor=anchor,
+            yshift=3 if anchor == "bottom" else -3, font={"size": 12},
+        )  # fmt: skip
+    fig.update_xaxes(title="believed before", range=[-0.02, 1.02], showgrid=False, **_SHARES)
+    fig.update_yaxes(title="believed after", range=[-0.1, 1.1], **_SHARES)
+    return fig
+
+
+def _colour(guarantee: Guarantee) -> str:
+    return NON_PRIVATE if guarantee.kind == "none" else PRIVATE
+
+
+def _faint(colour: str) -> str:
+    return f"rgba({int(colour[1:3], 16)},{int(colour[3:5], 16)},{int(colour[5:], 16)},0.18)"

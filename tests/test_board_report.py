@@ -1,0 +1,193 @@
+"""The page for a privacy board: complete, inert whatever the names are, and without a promise where there is none."""
+
+import dataclasses
+import math
+import re
+import shutil
+from fractions import Fraction
+from html.parser import HTMLParser
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+from dpforest.board_report import BoardReport, promise, render
+from dpforest.privacy.certificate import REPLACE_ASSUMPTION, STANDING_ASSUMPTIONS, Certificate
+from dpforest.risk import Guarantee
+
+HOSTILE = '<script>alert("x")</script>\'"><img src=http://evil.example/a onerror=alert(1)>&lt;b&gt;</title></style>'
+VOID = {"meta", "circle", "line", "polygon", "polyline", "br"}
+
+
+def certificate(epsilon=1, neighbours="add-remove", reasons=(), extra=(), loss=None) -> Certificate:
+    standing = STANDING_ASSUMPTIONS + (() if neighbours == "add-remove" else (REPLACE_ASSUMPTION,))
+    loss = (math.inf if reasons else float(epsilon)) if loss is None else loss
+    return Certificate(
+        not reasons, Fraction(epsilon), neighbours, "permute-and-flip on 100 trees", loss, (*standing, *extra), reasons
+    )
+
+
+def report(**changes) -> BoardReport:
+    basis = BoardReport(
+        title="Adult", rows=30162, attributes=14, label="income", forest="Majority label",
+        settings=(("depth", "9"), ("trees", "100")), date="1 May 2026", certificate=certificate(),
+        needed_accuracy=0.82, confidence=0.9, smallest=(("Majority label", 0.7, 0.8203), ("JPW", None, None)),
+        curve=((0.01, 0.6, 0.55, 0.65), (0.1, 0.76, 0.75, 0.77), (1.0, 0.82, 0.815, 0.825), (10.0, 0.83, 0.82, 0.84)),
+        ceiling=0.849, floor=0.751, repeats=20, splits=3, band="10 % to 90 % of releases", prior=0.1,
+        versions=(("dpforest", "0.1.0"),),
+    )  # fmt: skip
+    return dataclasses.replace(basis, **changes)
+
+
+class Read(HTMLParser):
+    """Texts, tags and attributes; fails on tags that are not closed in order."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.open: list[str] = []
+        self.texts: list[str] = []
+        self.feed(page)
+        self.close()
+        assert not self.open
+        self.text = " ".join(" ".join(self.texts).split())
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] not in ("style", "title"):
+            self.texts.append(data)
+
+
+def test_everything_that_the_certificate_rests_on_is_on_the_page():
+    extra = ("The domain of 'age' is asserted by you: \"nobody is older\" <than 120>.", "At most 50,000 rows.")
+    for neighbours in ("add-remove", "replace-one"):
+        for reasons in ((), ("Bounds were read from the data.", "The noise is seeded.")):
+            own = certificate(neighbours=neighbours, reasons=reasons, extra=extra)
+            text = Read(render(report(certificate=own))).text
+            for sentence in (*own.assumptions, *own.reasons, own.mechanism):
+                assert sentence in text
+            assert "Choosing ε, or any setting, by looking at these figures is not covered by ε." in text
+            assert "computed from the raw rows" in text and "Curator only." in text
+
+
+def test_hostile_names_are_inert_and_nothing_is_loaded():
+    own = certificate(extra=(HOSTILE,))
+    broken = certificate(reasons=(HOSTILE,))
+    for shown in (own, broken):
+        page = render(
+            report(
+                title=HOSTILE, label=HOSTILE, forest=HOSTILE, settings=((HOSTILE, HOSTILE),), date=HOSTILE,
+                band=HOSTILE, smallest=((HOSTILE, 1.0, 0.8),), versions=((HOSTILE, HOSTILE),), certificate=shown,
+            )
+        )  # fmt: skip
+        read, plain = Read(page), Read(render(report(certificate=shown)))
+        assert set(read.tags) == set(plain.tags)  # no tag came with a name
+        assert not {"script", "img", "link", "iframe", "object", "base", "form", "a", "image", "use"} & set(read.tags)
+        names = {name for name, _ in read.attributes}
+        assert not {n for n in names if n.startswith("on") or n in ("src", "href", "xlink:href", "srcset", "action")}
+        assert not any("http" in (value or "") for _, value in read.attributes)
+        assert "url(" not in page and "@import" not in page
+        assert ("http-equiv", "Content-Security-Policy") in read.attributes
+        assert " ".join(HOSTILE.split()) in read.text
+
+
+def test_what_is_promised():
+    text = Read(render(report())).text
+    assert "Pure differential privacy, ε = 1, δ = 0" in text and "2.72 times as likely" in text
+    for figure in ("73.2 %", "88.1 %", "23.2 %", "45.1 %", "81.7"):  # membership and value, at priors of 50 and 10 %
+        assert figure in text
+    assert "at most 24 more by the release (blue), 26 wrong" in text
+    assert "smokers" in text and "ε counts twice" in text
+    page = render(report())
+    assert page.count('fill="#0072B2" stroke') == 24 and page.count('fill="none" stroke="#6B7480"') == 26
+
+
+def test_under_replace_one_membership_is_not_spoken_of_as_protected():
+    text = Read(render(report(certificate=certificate(neighbours="replace-one")))).text
+    assert "whether somebody is in the table" not in text.replace("Whether", "whether").replace(
+        "whether somebody is in the table is not at stake", ""
+    )
+    assert "88.1 %" not in text and "73.2 %" in text and "number of rows and all accuracies" not in text
+
+
+def test_a_person_with_several_rows():
+    text = Read(render(report(rows_per_person=3))).text
+    assert "3 ε = 3" in text and "95.3 %" in text and "73.2 %" not in text
+
+
+def test_a_certificate_that_spends_less_than_it_may_promises_what_it_spends():
+    text = Read(render(report(certificate=certificate(epsilon=1, loss=0.5)))).text
+    assert "ε = 0.5, δ = 0" in text and "62.3 %" in text and "88.1 %" not in text
+
+
+@pytest.mark.parametrize("loss", [math.inf, 3.0, 1.0])
+def test_a_forest_that_is_not_certified_says_so_on_top_and_promises_nothing(loss):
+    read = Read(render(report(certificate=certificate(reasons=("The noise is seeded.",), loss=loss))))
+    said = read.text.index("This forest is NOT certified: no limit is proved")
+    for later in ("The noise is seeded.", "Curator only.", "What it costs", STANDING_ASSUMPTIONS[0]):
+        assert read.text.index(later) > said
+    for promised in ("promised", "Pure", "times as likely", "after, at most", "no attack", "without exception", "73.2"):
+        assert promised not in read.text
+    assert "Even without these reasons" in read.text and "ε as claimed" in read.text
+    assert "circle" not in read.tags and "#0072B2" not in render(
+        report(certificate=certificate(reasons=("a",), loss=loss))
+    )
+
+
+def test_a_public_table_may_be_looked_at():
+    text = Read(render(report(declared_public=True))).text
+    assert "Curator only" not in text and "declared public" in text and "not covered by ε" not in text
+
+
+def test_costs_are_on_the_page():
+    read = Read(render(report()))
+    for said in ("82.0 %", "90.0 %", "0.7", "not reached", "84.9 %", "75.1 %", "20 simulated releases on 3 splits"):
+        assert said in read.text
+    line = next(v for n, v in read.attributes if n == "points" and len(v.split()) == 4)  # the mean, four points
+    x, y = zip(*(map(float, p.split(",")) for p in line.split()))
+    assert x[1] - x[0] == pytest.approx(x[2] - x[1], abs=0.2) == pytest.approx(x[3] - x[2], abs=0.2)  # log scale
+    assert list(y) == sorted(y, reverse=True)
+    with pytest.raises(ValueError, match="two points"):
+        render(report(curve=((1.0, 0.8, 0.7, 0.9),)))
+
+
+def test_sentences_differ_by_the_kind_of_guarantee():
+    pure, approximate = promise(Guarantee(1.0)), promise(Guarantee(1.0, 1e-6))
+    assert pure.startswith("<b>Pure") and "without exception" in pure
+    assert approximate.startswith("<b>Approximate") and "exception" not in approximate and "1e-06" in approximate
+    assert "weaker than pure" in approximate and "revealed outright" in approximate
+    assert promise(Guarantee(math.inf)) == "No limit is proved."
+    assert re.search(r"2\.72 times", pure)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("reasons", [(), ("One.", "Two.", "Three.")])
+def test_it_prints_on_one_page_and_asks_for_nothing(reasons, tmp_path):
+    where = "is documented: the width of the column in the record layout of a survey, and the notes that came with it."
+    domain = tuple(f"The domain of 'attribute-{i}' {where}" for i in range(8))
+    file = tmp_path / "report.html"
+    file.write_text(render(report(certificate=certificate(extra=domain, reasons=reasons))), encoding="utf-8")
+    asked: list[str] = []
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=shutil.which("chromium") or "/usr/bin/chromium")
+        page = chromium.new_page(viewport={"width": 390, "height": 844})
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(file.as_uri())
+        width = page.evaluate("document.documentElement.scrollWidth")
+        pdf = page.pdf(prefer_css_page_size=True, print_background=True)
+        chromium.close()
+    assert asked == [file.as_uri()]
+    assert width <= 390
+    assert re.search(rb"/Type /Pages\s+/Count 1\b", pdf)

@@ -1,0 +1,336 @@
+"""A table in parts: the forest of the whole table bit for bit, and nothing of the parts is left behind."""
+
+import json
+import pickle
+from dataclasses import replace
+from functools import reduce
+from operator import add
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import public_domain
+from sklearn.base import clone
+
+import dpforest
+from dpforest import Domain, MajorityLabelForestClassifier, RandomDecisionForestClassifier, ReleasedForest
+from dpforest.audit.recorder import Table
+from dpforest.audit.replay import replay
+from dpforest.audit.variants import EPSILON, VARIANTS, domain_of, neighbours_of, random_rows, shares_out
+from dpforest.domain import PrivacyLeakWarning
+from dpforest.models.chunks import PartialCounts
+from dpforest.models.random_structure import RandomStructureClassifier
+from dpforest.privacy.ledger import NEIGHBOURS
+from dpforest.trees import forest_file
+
+DOMAIN = domain_of(3)
+SMALL = {"n_estimators": 4, "max_depth": 3, "domain": DOMAIN}
+FORESTS = [
+    (MajorityLabelForestClassifier, {"partition": "independent"}),
+    (MajorityLabelForestClassifier, {"partition": "shared", "leaf_mechanism": "exponential"}),
+    (RandomDecisionForestClassifier, {"partition": "independent", "voting": "majority"}),
+    (RandomDecisionForestClassifier, {"partition": "shared", "n_jobs": 2}),
+    (dpforest.JagannathanForestClassifier, {"n_bound": 5_000}),
+    (dpforest.RandomForestLaplaceClassifier, {}),
+    (dpforest.RandomForestExponentialClassifier, {"budget": "paper"}),
+]
+MODES = [
+    {"epsilon": 0.7, "neighbours": "add-remove"},
+    {"epsilon": 0.7, "neighbours": "replace-one"},
+    {"epsilon": 0.7, "mode": "as_published"},
+    {"epsilon": None},
+]
+RANDOM = [(kind, parameters) for kind, parameters in VARIANTS.values() if issubclass(kind, RandomStructureClassifier)]
+
+
+def table(n: int, seed: int = 0) -> Table:
+    return random_rows(n, 3, 3 * seed)
+
+
+def cut(n: int, seed: int) -> list[slice]:
+    """Random borders, some parts without a row, in random order."""
+    rng = np.random.default_rng(seed)
+    borders = np.sort(rng.integers(0, n + 1, 6))
+    ends = [0, *borders, *borders[:1], n]
+    parts = [slice(a, b) for a, b in zip(sorted(ends), sorted(ends)[1:], strict=False)]
+    return [parts[i] for i in rng.permutation(len(parts))]
+
+
+def written(forest) -> tuple[dict, str, str]:
+    """All that a fitted forest says."""
+    return json.loads(forest_file.written(forest.forest_)), repr(forest.certificate_), repr(forest.ledger_)
+
+
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: "-".join(map(str, mode.values())))
+@pytest.mark.parametrize("kind, parameters", FORESTS, ids=lambda p: p.__name__ if isinstance(p, type) else str(p))
+def test_parts_give_the_forest_of_the_whole_table(kind, parameters, mode):
+    """Bit for bit, whatever the borders and the order, and with the certificate and the ledger of a fit."""
+    X, y = table(300)
+    forest = kind(**SMALL, **parameters, **mode, structure_seed=2, random_state=5)
+    whole = written(clone(forest).fit(X, y))
+    for seed in range(2):
+        parts = [forest.partial_counts(X.iloc[own], y[own]) for own in cut(len(y), seed)]
+        assert any(part.n_rows == 0 for part in parts) and sum(part.n_rows for part in parts) == len(y)
+        assert written(clone(forest).fit_counts(sum(parts))) == whole
+        assert written(clone(forest).fit_counts(reduce(add, reversed(parts)))) == whole
+        own_numbers = [(X.iloc[own].rename(index=lambda i: i + 1), y[own]) for own in cut(len(y), seed)]
+        moved = written(clone(forest).fit(X.rename(index=lambda i: i + 1), y))
+        assert written(clone(forest).fit_chunks(iter(own_numbers))) == moved
+
+
+@pytest.mark.parametrize("kind", ["array", "numbered anew", "named", "slices"])
+def test_rows_without_numbers_of_their_own_are_numbered_on(kind):
+    domain = public_domain(None, None, None)
+    rng = np.random.default_rng(0)
+    X, y = rng.random((100, 3)), rng.integers(0, 2, 100)
+    forest = MajorityLabelForestClassifier(domain=domain, n_estimators=10, random_state=1)
+
+    def part(start: int, stop: int):
+        frame = pd.DataFrame(X[start:stop], columns=domain.names)
+        if kind == "named":
+            frame.index = [f"row {i}" for i in range(start, stop)]
+        elif kind == "slices":
+            frame.index = range(start, stop)
+        return X[start:stop] if kind == "array" else frame
+
+    chunks = [(part(a, b), y[a:b]) for a, b in ((0, 30), (30, 30), (30, 31), (31, 100))]
+    assert written(clone(forest).fit_chunks(chunks)) == written(clone(forest).fit(X, y))
+
+
+def test_rows_can_be_named():
+    X, y = random_rows(60, 3, 0)
+    forest = MajorityLabelForestClassifier(**SMALL, random_state=1)
+    names = np.random.default_rng(0).permutation(1_000)[:60]
+    whole = written(clone(forest).fit(X.set_axis(names), y))
+    halves = [
+        forest.partial_counts(X.iloc[own].reset_index(drop=True), y[own], row_ids=names[own])
+        for own in (slice(0, 9), slice(9, 60))
+    ]
+    assert written(clone(forest).fit_counts(sum(halves))) == whole
+    assert written(clone(forest).fit_counts(forest.partial_counts(X, y))) != whole
+    for wrong in (names[:5], names.astype(float)):
+        with pytest.raises(ValueError, match="row_ids must be 60 whole numbers"):
+            forest.partial_counts(X, y, row_ids=wrong)
+
+
+@pytest.mark.parametrize("relation", NEIGHBOURS)
+def test_a_release_from_parts_is_certified(relation):
+    X, y = table(80)
+    forest = MajorityLabelForestClassifier(**SMALL, neighbours=relation)
+    chunked = clone(forest).fit_chunks([(X[:50], y[:50]), (X[50:], y[50:])])
+    promise, ledger = forest.preview(DOMAIN, len(y))
+    assert isinstance(chunked.released_, ReleasedForest) and chunked.certificate_.certified
+    assert repr(chunked.certificate_) == repr(promise) and repr(chunked.ledger_) == repr(ledger)
+    assert chunked.ledger_.spent == 1 and chunked.ledger_.closed
+    again = ReleasedForest.from_json(chunked.released_.to_json())
+    assert np.array_equal(again.predict(X), chunked.predict(X))
+
+
+def test_every_release_draws_afresh():
+    """Rows' trees are drawn when they are counted, noise when counts are released: alike by chance in 2**-100."""
+    X, y = table(300)
+    forest = MajorityLabelForestClassifier(domain=DOMAIN, n_estimators=50, max_depth=4)
+    part = forest.partial_counts(X, y)
+    assert (part.counts != forest.partial_counts(X, y).counts).any()
+    one, two = (forest.fit_counts(part).forest_.labels for _ in range(2))
+    assert (one != two).any()
+
+
+def test_each_row_is_counted_once():
+    X, y = table(200)
+    for partition, times in (("independent", 1), ("shared", 4)):
+        forest = MajorityLabelForestClassifier(**SMALL, partition=partition)
+        part = forest.partial_counts(X[:90], y[:90]) + forest.partial_counts(X[90:], y[90:])
+        assert part.counts.sum(axis=0).tolist() == (times * np.bincount(y, minlength=3)).tolist()
+        assert part.n_rows == 200
+
+
+@pytest.mark.parametrize("chunks", [[], [(table(0)[0], [])], [(np.empty((0, 4)), np.empty(0))]])
+def test_nobody_is_a_table(chunks):
+    forest = RandomDecisionForestClassifier(**SMALL).fit_chunks(chunks)
+    assert forest.certificate_.certified and forest.predict(table(2)[0]).shape == (2,)
+
+
+def test_a_fitted_forest_forgets_the_table_before():
+    X, y = table(50)
+    forest = MajorityLabelForestClassifier(**SMALL).fit(X.assign(more=1), y)
+    forest.fit_chunks([(X, y)])
+    assert forest.n_features_in_ == 4 and not hasattr(forest, "feature_names_in_")
+    assert forest.classes_.tolist() == [0, 1, 2] and forest.domain_ == DOMAIN
+
+
+def test_counting_leaves_the_forest_alone():
+    X, y = table(50)
+    forest = MajorityLabelForestClassifier(**SMALL)
+    forest.partial_counts(X, y)
+    assert vars(forest) == vars(clone(forest).set_params(domain=DOMAIN))
+
+
+def test_parts_stay_with_the_curator():
+    """A part can be pickled; nothing of it is on a fitted forest or in its pickle."""
+    X, y = table(200)
+    for kind, parameters in FORESTS:
+        forest = kind(**SMALL, **parameters)
+        part = pickle.loads(pickle.dumps(forest.partial_counts(X, y)))
+        assert "curator only" in repr(part) and "200" not in repr(part) and not hasattr(part, "to_json")
+        forest.fit_counts(part)
+        assert set(vars(forest)) - set(forest.get_params()) == {
+            "forest_", "domain_", "classes_", "certificate_", "ledger_", "n_features_in_",
+        }  # fmt: skip
+        stored = pickle.dumps(forest)
+        assert b"PartialCounts" not in stored and part.counts.tobytes() not in stored
+        assert all(part.counts is not value for value in vars(forest.forest_).values())
+
+
+OTHER = {
+    "structure_seed": {"structure_seed": 1},
+    "random_state": {"random_state": 0},
+    "depth": {"max_depth": 2},
+    "n_trees": {"n_estimators": 5},
+    "partition": {"partition": "shared"},
+    "categorical": {"categorical": "ordered"},
+    "max_leaves": {"max_leaves": 16},
+    "domain": {"domain": replace(DOMAIN, classes=(False, True, 2))},
+}
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_parts_of_other_settings_are_refused(name):
+    """A demo's draws above all: they would get into a forest that is certified."""
+    X, y = table(20, seed=2)  # all of class 0, which is False as well
+    forest = MajorityLabelForestClassifier(**SMALL)
+    other = clone(forest).set_params(**OTHER[name])
+    part, strange = forest.partial_counts(X, y), other.partial_counts(X, np.array([other.domain.classes[0]] * 20))
+    for wrong in (lambda: part + strange, lambda: strange + part, lambda: clone(forest).fit_counts(strange)):
+        with pytest.raises(ValueError, match=f"other settings.*{name}"):
+            wrong()
+
+
+def test_one_count_serves_every_budget():
+    """Each release costs its own ε."""
+    X, y = table(100)
+    part = MajorityLabelForestClassifier(**SMALL).partial_counts(X, y)
+    for epsilon, relation in ((0.5, "add-remove"), (2, "replace-one")):
+        forest = MajorityLabelForestClassifier(**SMALL, epsilon=epsilon, neighbours=relation).fit_counts(part)
+        assert forest.ledger_.spent == epsilon and forest.certificate_.certified
+
+
+def test_only_parts_are_added_and_fitted():
+    part = MajorityLabelForestClassifier(**SMALL).partial_counts(*table(5))
+    for wrong in (1, "part"):
+        with pytest.raises(TypeError):
+            part + wrong
+        with pytest.raises(TypeError):
+            wrong + part
+    with pytest.raises(TypeError, match="takes what partial_counts returns, not int"):
+        MajorityLabelForestClassifier(**SMALL).fit_counts(sum([]))
+
+
+@pytest.mark.parametrize("domain", [None, replace(DOMAIN, classes=()), "adult"])
+def test_without_a_public_domain_nothing_is_counted(domain):
+    X, y = table(10)
+    forest = MajorityLabelForestClassifier(domain=domain)
+    part = MajorityLabelForestClassifier(**SMALL).partial_counts(X, y)
+    for wrong in (
+        lambda: forest.fit_chunks([(X, y)]),
+        lambda: forest.partial_counts(X, y),
+        lambda: forest.fit_counts(part),
+    ):
+        with pytest.raises(ValueError, match="only against a public domain with classes"):
+            wrong()
+
+
+def test_a_domain_read_from_data_is_said_and_not_certified():
+    X, y = table(30)
+    forest = MajorityLabelForestClassifier(domain=Domain.infer(X, y), n_estimators=2, max_depth=2)
+    with pytest.warns(PrivacyLeakWarning, match="read from the data") as said:
+        forest.fit_chunks([(X, y)])
+    assert len(said) == 1 and said[0].filename == __file__ and not forest.certificate_.certified
+    with pytest.warns(PrivacyLeakWarning) as said:
+        forest.fit_counts(forest.partial_counts(X, y))
+    assert len(said) == 1 and said[0].filename == __file__
+
+
+def test_what_needs_all_rows_at_once_is_refused():
+    forest = MajorityLabelForestClassifier(domain=DOMAIN, mode="as_published")
+    for wrong in (lambda: forest.fit_chunks([table(5)]), lambda: forest.partial_counts(*table(5))):
+        with pytest.raises(ValueError, match="cut from all rows at once"):
+            wrong()
+
+
+def test_rows_beyond_the_public_bound_are_refused():
+    forest = dpforest.JagannathanForestClassifier(domain=DOMAIN, n_bound=30, n_estimators=2)
+    part = forest.partial_counts(*table(20))
+    with pytest.raises(ValueError, match="more rows than n_bound=30"):
+        forest.fit_counts(part + part)
+    assert forest.fit_counts(part).certificate_.certified
+
+
+def test_a_part_that_does_not_fit_the_domain_is_refused():
+    X, y = table(10)
+    forest = MajorityLabelForestClassifier(**SMALL)
+    with pytest.raises(ValueError, match="not one of the classes"):
+        forest.fit_chunks([(X, y), (X, y + 5)])
+    with pytest.raises(ValueError, match="no column 'a'"):
+        forest.fit_chunks([(X.drop(columns="a"), y)])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        forest.partial_counts(X, y[:3])
+    assert not hasattr(forest, "forest_")
+
+
+@pytest.mark.parametrize("mode", ["certified", "as_published"])
+@pytest.mark.parametrize("kind, parameters", RANDOM, ids=lambda p: p.__name__ if isinstance(p, type) else str(p))
+def test_no_plan_depends_on_how_many_rows_there_are(kind, parameters, mode):
+    """Parts are counted without knowing it."""
+    forest = kind(**{**parameters, "leaf_mechanism": None} if "leaf_mechanism" in parameters else parameters, mode=mode)
+    assert forest.plan(DOMAIN, 0) == forest.plan(DOMAIN, 1) == forest.plan(DOMAIN, 41)
+
+
+def by_number(table: Table, n_parts: int = 4, size: int = 11) -> list[Table]:
+    """Parts cut by the numbers of the rows, not by how many there are."""
+    X, y = table
+    part = np.minimum(X.index.to_numpy() // size, n_parts - 1)
+    return [(X[part == k], y[part == k]) for k in range(n_parts)]
+
+
+@pytest.mark.parametrize("relation", NEIGHBOURS)
+@pytest.mark.parametrize("kind, parameters", RANDOM, ids=lambda p: p.__name__ if isinstance(p, type) else str(p))
+def test_the_auditors_find_nothing(kind, parameters, relation):
+    """Recorded, and replayed on a neighbouring table with the same draws."""
+    loss = []
+    for seed, n in enumerate([1, 12, 40]):
+        model = kind(epsilon=EPSILON, domain=DOMAIN, neighbours=relation, **parameters)
+        pair = neighbours_of(random_rows(n, 3, seed), random_rows(1, 3, 100 + seed), relation, seed % n)
+        for before, after in (pair, pair[::-1]):
+            found = replay(
+                lambda table, model=model: model.fit_chunks(by_number(table)).forest_,
+                before,
+                after,
+                epsilon=EPSILON,
+                neighbours=relation,
+                one_tree=shares_out(model),
+                threads=model.n_jobs is not None,
+            )
+            assert [str(f) for f in found.findings] == []
+            loss.append(found.loss)
+    assert 0 < max(loss) <= EPSILON * (1 + 1e-9)
+
+
+def test_the_auditors_find_rows_that_are_in_two_parts():
+    model = MajorityLabelForestClassifier(epsilon=EPSILON, domain=DOMAIN, n_estimators=3, max_depth=1)
+
+    def fit(table: Table):
+        part = model.partial_counts(*table)
+        return model.fit_counts(part + part).forest_
+
+    pair = neighbours_of(table(12), random_rows(1, 3, 1), "add-remove", 5)
+    assert "sensitivity" in {f.kind for f in replay(fit, *pair, epsilon=EPSILON, one_tree=True).findings}
+
+
+def test_parts_are_what_was_counted():
+    """The counts of a part are those of the twin that fits it, so that nothing else is in it."""
+    X, y = table(100)
+    forest = RandomDecisionForestClassifier(**SMALL, epsilon=None)
+    part = forest.partial_counts(X, y)
+    assert isinstance(part, PartialCounts)
+    assert np.array_equal(part.counts, forest.fit(X, y).forest_.noisy_counts)

@@ -1,0 +1,34 @@
+"""The examples run as they stand."""
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+
+
+def example(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.filterwarnings("ignore")  # of the cluster's own
+@pytest.mark.parametrize(
+    "name, settings, said",
+    [
+        ("dask_dataframe", {"n_partitions": 5}, "that of a fit in memory, bit for bit"),
+        ("dask_sweep", {"repeats": 2}, "2 simulated releases in each cell"),
+    ],
+)
+def test_the_examples_run(name, settings, said, capsys):
+    example(name).main("zoo", **settings)
+    assert said in capsys.readouterr().out
+
+
+def test_every_example_is_run():
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == {"dask_dataframe", "dask_sweep"}

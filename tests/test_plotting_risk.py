@@ -1,0 +1,89 @@
+"""Pictures of risk hold the numbers of the formulas."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from dpforest.plotting.risk import icon_grid, posterior_curve, trade_off_curve
+from dpforest.plotting.style import NON_PRIVATE, PRIVATE
+from dpforest.risk import Guarantee, Guesses, guesses, misses, posterior, success
+
+GUARANTEES = [
+    Guarantee(0.01), Guarantee(1.0), Guarantee(10.0), Guarantee(1.0, 1e-6), Guarantee(0.5, 0.2), Guarantee(math.inf),
+    Guarantee(1.0, 0, "replace-one"), Guarantee(700.0),
+]  # fmt: skip
+CASES = [(g, q) for g in GUARANTEES for q in g.questions]
+
+
+def trace(figure, name):
+    (found,) = [t for t in figure.data if t.name == name]
+    return found
+
+
+@pytest.mark.parametrize("guarantee, question", CASES)
+def test_the_trade_off_curve_and_the_region_below_it(guarantee, question):
+    figure = trade_off_curve(guarantee, question)
+    limit = trace(figure, "limit")
+    np.testing.assert_allclose(limit.y, misses(guarantee, np.array(limit.x), question), atol=1e-12)
+    assert limit.line.color == (NON_PRIVATE if guarantee.kind == "none" else PRIVATE)
+    region = trace(figure, "out of reach")
+    assert region.fill == "toself" and list(region.x) == [*limit.x, 0, 0]
+    assert list(region.y) == [*limit.y, 0, limit.y[0]]
+
+
+def test_the_curve_has_its_corner_exactly():
+    limit = trace(trade_off_curve(Guarantee(1.0)), "limit")
+    corner = 1 / (1 + math.e)
+    assert any(abs(x - corner) < 1e-12 and abs(y - corner) < 1e-12 for x, y in zip(limit.x, limit.y))
+
+
+def test_attacks_are_marked_and_their_names_are_inert():
+    figure = trade_off_curve(Guarantee(1.0), attackers=[("<b>mine</b>", 0.3, 0.5), ("other", 0.9, 0.05)])
+    assert [(t.x[0], t.y[0]) for t in figure.data if t.name == "attack"] == [(0.3, 0.5), (0.9, 0.05)]
+    text = json.dumps(json.loads(figure.to_json()))
+    assert "<b>mine</b>" not in text and "&lt;b&gt;mine&lt;/b&gt;" in text
+    assert "30.0 %, misses 50.0 %" in text
+
+
+@pytest.mark.parametrize("guarantee, question", CASES)
+@pytest.mark.parametrize("prior", [0.01, 0.1, 0.5, 0.75, 0.995])
+def test_a_hundred_icons_that_never_flatter(guarantee, question, prior):
+    found = guesses(guarantee, prior, question)
+    assert found.without + found.more + found.wrong == 100 and min(found.without, found.more, found.wrong) >= 0
+    assert found.without + found.more >= 100 * success(guarantee, prior, question) - 1e-6
+    assert found.without <= 100 * max(prior, 1 - prior) + 1e-6
+    icons = [t for t in icon_grid(guarantee, prior, question).data if t.mode == "markers"]
+    assert [len(t.x) for t in icons] == [found.without, found.more, found.wrong]
+    assert len({(x, y) for t in icons for x, y in zip(t.x, t.y)}) == 100
+
+
+def test_golden_icons():
+    assert guesses(Guarantee(1.0)) == Guesses(50, 24, 26)  # 73.1 right
+    assert guesses(Guarantee(1.0), 0.5, "value") == Guesses(50, 32, 18)
+    assert guesses(Guarantee(1.0), 0.1) == Guesses(90, 0, 10)
+    assert guesses(Guarantee(math.inf), 0.1) == Guesses(90, 10, 0)
+    key = [t.text[0].strip() for t in icon_grid(Guarantee(1.0), 0.1).data if t.name == "key"]
+    assert key == ["90 right<br>anyway", "10 wrong"]
+
+
+@pytest.mark.parametrize("guarantee, question", CASES)
+@pytest.mark.parametrize("prior", [0.01, 0.5, 0.9])
+def test_beliefs_before_and_after(guarantee, question, prior):
+    figure = posterior_curve(guarantee, prior, question, failure=0.001)
+    if guarantee.delta == 0.2:
+        assert figure is None
+        return
+    low, high = posterior(guarantee, prior, question, failure=0.001)
+    assert list(trace(figure, "chosen").y) == pytest.approx([low, prior, high])
+    most, least = trace(figure, "most"), trace(figure, "least")
+    x = np.array(most.x)
+    np.testing.assert_allclose(most.y, posterior(guarantee, x, question, failure=0.001)[1])
+    assert (np.array(least.y) <= x).all() and (np.array(most.y) >= x).all()
+    assert "NaN" not in figure.to_json() and not any("nan" in text for text in most.text)
+
+
+def test_pictures_are_low():
+    for figure in (trade_off_curve(Guarantee(1.0)), icon_grid(Guarantee(1.0)), posterior_curve(Guarantee(1.0))):
+        assert 260 <= figure.layout.height <= 300

@@ -1,0 +1,108 @@
+"""The controls of the Choose ε page: what is needed, how surely, and what is feared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import streamlit as st
+
+from ui import risk_parts, sidebar
+from ui.controls import LINKED, follow, known, select
+from ui.forests import EPSILONS, FORESTS, MODES
+
+# Share of releases that must reach the accuracy, and how many simulated ones it takes to know.
+SURE: Final = {"8 in 10 releases": 0.8, "9 in 10 releases": 0.9, "19 in 20 releases": 0.95}
+RELEASES: Final = {0.8: 40, 0.9: 60, 0.95: 120}
+MOST_ROWS: Final = 10  # of one person
+STEP: Final = 0.5  # percent
+
+
+@dataclass(frozen=True)
+class Wish:
+    """Everything but the accuracy, which is asked for once there is a first picture."""
+
+    share: float
+    mode: str
+    neighbours: str
+    margin: bool
+    prior: float
+    rows_per_person: int
+
+    @property
+    def releases(self) -> int:
+        return RELEASES[self.share]
+
+    @property
+    def certified(self) -> bool:
+        return self.mode == "certified"
+
+
+def choose() -> Wish:
+    """Draw the controls in the sidebar."""
+    with st.sidebar:
+        sure = select("Reached in at least", list(SURE), "sure", "A release draws noise once; some have bad luck.",
+                      "9 in 10 releases")  # fmt: skip
+        prior = risk_parts.prior_control()
+        neighbours = sidebar.choose_neighbours()
+        mode = st.radio(
+            "Mode", list(MODES), key="mode", bind=LINKED, horizontal=True,
+            help="Certified: the guarantee is proved and checked. As published: the papers' own mechanisms, with the "
+            "loss that they really have.",
+        )  # fmt: skip
+        with st.expander("Fine settings"):
+            rows = st.slider(
+                "Rows of one person, at most", 1, MOST_ROWS, key="rows_each", bind=LINKED,
+                help="ε speaks of one row. Somebody with several rows is protected that many times less.",
+            )  # fmt: skip
+            margin = st.toggle(
+                "Keep a margin for the held-out rows", True, key="margin", bind=LINKED,
+                help="Accuracy is measured on a sample of rows, so it may be a little too high by luck. With the "
+                "margin an ε counts only if the lower end of the 95 % interval is high enough.",
+            )  # fmt: skip
+    return Wish(
+        SURE.get(sure, 0.9),
+        MODES.get(mode, "certified"),
+        neighbours,
+        bool(margin),
+        prior,
+        min(max(int(rows), 1), MOST_ROWS),
+    )
+
+
+def needed_accuracy(floor: float, best: float) -> float:
+    """The slider that the page is about, from the floor to certainty; it starts half of the way up."""
+    low = STEP * int(100 * floor / STEP)
+    default = STEP * round((100 * floor + 50 * max(best - floor, 0)) / STEP)
+    default = min(max(default, low), 100.0)
+    follow("need", default)
+    if not low <= st.session_state.get("need", default) <= 100.0:
+        st.session_state["need"] = default
+    value = st.slider(
+        "Accuracy that you need", low, 100.0, default, STEP, format="%.1f %%", key="need", bind=LINKED,
+        help="Share of new records that the forest has to predict rightly. The lowest value is what always naming the "
+        "most frequent class gets.",
+    )  # fmt: skip
+    return min(max(float(value), low), 100.0) / 100
+
+
+def look_at(names: list[str], best: str, smallest: dict[str, float | None]) -> tuple[str, float]:
+    """Which forest at which ε: the best answer, until somebody chooses otherwise."""
+    known("looked_at", names)
+    follow("looked_at", best)
+    left, right = st.columns([1, 2], gap="medium")
+    with left:
+        kind = select("Forest", names, "looked_at", "The one with the smallest ε, unless you choose another.", best)
+    start = smallest.get(kind) or 1.0
+    follow("look_eps", start)
+    with right:
+        epsilon = st.select_slider(
+            "at ε", EPSILONS, start, format_func=lambda e: f"{e:g}", key="look_eps", bind=LINKED,
+            help="Starts at the smallest ε that reaches what you need.",
+        )  # fmt: skip
+    return kind, min(EPSILONS, key=lambda e: abs(e - float(epsilon)))
+
+
+def kinds() -> list[str]:
+    """All forests of the app."""
+    return list(FORESTS)

@@ -1,0 +1,149 @@
+"""What the Choose ε page draws and says: the answer, the guarantee that belongs to it, and the report."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib.metadata import version
+
+import numpy as np
+import streamlit as st
+
+from dpforest.board_report import BoardReport, render
+from dpforest.choosing import Answer, held_out_margin
+from dpforest.plotting.choose import smallest_epsilon
+from dpforest.plotting.style import percent
+from dpforest.privacy.certificate import Certificate
+from dpforest.privacy.ledger import Ledger
+from dpforest.risk import Guarantee, guarantee_of
+from ui import simulate, tables
+from ui.choose_controls import SURE, Wish
+from ui.compare_parts import Done
+from ui.forests import EPSILONS, Settings
+from ui.page import badge, chart
+from ui.tables import Table
+from ui.wording import plain, plural
+
+
+def headline(answers: Sequence[Answer], needed: float, wish: Wish, n: int) -> str:
+    """The answer in a sentence, and how sure it is."""
+    share = next(text for text, value in SURE.items() if value == wish.share)
+    first = answers[0]
+    if first.epsilon is None:
+        return (
+            f"**No forest here reaches {percent(needed)} in {share}** at any ε up to {EPSILONS[-1]:g}. Ask for less, "
+            "or see below what more data would do."
+        )
+    others = [a.forest for a in answers[1:] if a.epsilon == first.epsilon]
+    also = f" ({', '.join(others)} as well)" if others else ""
+    claimed = "" if wish.certified else ", as claimed"
+    seen = f"{first.reached} of {first.releases} simulated releases reach {percent(needed)} there"
+    if first.is_sure:
+        sure = f"{seen}, so at least {percent(first.at_least)} of all do (95 % confidence)."
+    elif n < wish.releases:
+        sure = f"{seen} so far; {wish.releases} are drawn before this is sure."
+    else:
+        sure = f"{seen}: enough on average, but too few to be sure."
+    return f"**{first.forest}** needs the smallest ε: **{first.epsilon:g}**{claimed}{also}. {sure}"
+
+
+def answers_chart(answers: Sequence[Answer], kind: str, epsilon: float, wish: Wish, place=st):
+    """A dot for each forest."""
+    said = "; ".join(
+        f"{a.forest}: {'not reached' if a.epsilon is None else f'from ε = {a.epsilon:g} on'}" for a in answers
+    )
+    figure = smallest_epsilon(
+        answers, EPSILONS[0], EPSILONS[-1], chosen=kind, epsilon=epsilon, certified=wish.certified
+    )  # fmt: skip
+    return chart(figure, f"Smallest ε of each forest. {said}.", place)
+
+
+def how_read(answers: Sequence[Answer], done: Done, wish: Wish) -> str:
+    """What stands behind the dots."""
+    n_test = int(done.pieces["n_test"].max())
+    text = f"Full dots are sure, hollow ones may still move. Behind each: {done.behind}."
+    accuracy = next((a.accuracy for a in answers if a.accuracy is not None), None)
+    if wish.margin and accuracy is not None:
+        points = 100 * float(held_out_margin([accuracy], [n_test])[0])
+        text += f" Kept back for the luck of {plural(n_test, 'held-out row')}: {points:.1f} points."
+    return text
+
+
+def promise(table: Table, settings: Settings) -> tuple[Certificate, Ledger]:
+    """Certificate and ledger of a release with these settings."""
+    return simulate.promise(tables.fingerprint(table.domain), settings, len(table.frame), table.domain)
+
+
+def guarantee(certificate: Certificate, ledger: Ledger, leaks: bool) -> Guarantee:
+    """What is promised; where only the schema speaks against it, what would be once that is public."""
+    if certificate.certified or not leaks or ledger.epsilon is None:
+        return guarantee_of(certificate)
+    return Guarantee(float(ledger.spent), 0.0, certificate.neighbours)
+
+
+def about_claims(certificate: Certificate) -> None:
+    """Why a published mechanism does not have the privacy it claims."""
+    with st.container(border=True):
+        badge("Not certified")
+        st.markdown(plain(certificate.reasons[0], 600))
+
+
+def report(
+    table: Table, settings: Settings, certificate: Certificate, answers: Sequence[Answer], needed: float, wish: Wish,
+    done: Done, levels: dict[str, float],
+) -> str:  # fmt: skip
+    """The page for a privacy board, as HTML."""
+    cells = done.cells.loc[settings.kind if settings.certified else f"{settings.kind}, as published"].reset_index()
+    own = cells[np.isfinite(cells["epsilon"])].sort_values("epsilon")
+    accuracy = own["accuracy"]
+    shown = settings.parameters()
+    return render(
+        BoardReport(
+            title=table.short_title,
+            rows=len(table.frame),
+            attributes=table.domain.n_features,
+            label=table.label,
+            forest=settings.kind,
+            settings=tuple((name.replace("_", " "), _written(value)) for name, value in shown.items()),
+            date=f"{datetime.date.today():%-d %B %Y}",
+            certificate=certificate,
+            needed_accuracy=needed,
+            confidence=wish.share,
+            smallest=tuple((a.forest, a.epsilon, a.accuracy) for a in answers),
+            curve=tuple(zip(own["epsilon"], accuracy["mean"], accuracy["low"], accuracy["high"], strict=True)),
+            ceiling=levels["accuracy"],
+            floor=levels["floor"],
+            repeats=-(-done.n // done.folds),
+            splits=done.folds,
+            band="8 in 10 simulated releases",
+            prior=wish.prior,
+            rows_per_person=wish.rows_per_person,
+            declared_public=table.is_public,
+            versions=tuple((name, version(name)) for name in ("dpforest", "numpy", "numba", "scikit-learn")),
+        )
+    )
+
+
+def offer_report(table: Table, make, is_early: bool) -> None:
+    """The download, and what is in it."""
+    st.markdown(
+        "One page to print and to hand over: the forest and its settings, what is promised and on which conditions, "
+        "what it costs in accuracy, and what is **not** promised. It opens in any browser, without a network."
+    )
+    if is_early:
+        st.caption("More simulated releases are on their way; the report says how many it rests on.")
+    name = "privacy_report.html" if table.is_public else "CURATOR_ONLY_privacy_report.html"
+    st.download_button("Download the report", make, name, "text/html", on_click="ignore", type="primary")
+
+
+def _written(value: object) -> str:
+    if isinstance(value, float):
+        return "∞" if math.isinf(value) else f"{value:g}"
+    return "the default" if value is None else str(value)
+
+
+def at(settings: Settings, epsilon: float) -> Settings:
+    """The same forest at another ε."""
+    return replace(settings, epsilon=epsilon)

@@ -1,0 +1,164 @@
+"""What ε means for one person: the figures, the pictures and the sentences, and the belief to start from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from dpforest.plotting.risk import icon_grid, posterior_curve, trade_off_curve
+from dpforest.plotting.style import PRIVATE
+from dpforest.risk import MEMBERSHIP, Guarantee, guesses, percent_up, success
+from ui import risk_words as words
+from ui.controls import LINKED, known
+from ui.page import chart, titled
+
+PRIORS = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9)
+_BRIGHT = "#4DA6DD"  # PRIVATE, for lines on a dark page
+_PAGE = {"dark": "rgba(17,22,27,0.75)", "light": "rgba(255,255,255,0.75)"}  # behind words that a line may cross
+
+
+def prior_control() -> float:
+    """What an attacker believes before the release; in the URL as "prior"."""
+    known("prior", PRIORS)
+    value = st.select_slider(
+        "What an attacker believed before", PRIORS, 0.5, format_func=lambda p: f"{100 * p:g} %", key="prior",
+        bind=LINKED,
+        help="How sure they were, from whatever else they know, that somebody is in the table, or that somebody in it "
+        "has a certain value. 50 % is a coin toss.",
+    )  # fmt: skip
+    return min(PRIORS, key=lambda p: abs(p - float(value)))
+
+
+def show(
+    guarantee: Guarantee, prior: float, *, rows: int = 1, attackers: Sequence[tuple[object, float, float]] = ()
+) -> None:
+    """Draw the section.
+
+    Parameters
+    ----------
+    guarantee : Guarantee
+    prior : float
+        Of `prior_control`.
+    rows : int
+        Rows of one person.
+    attackers : sequence of (name, false alarm rate, miss rate)
+        Attacks on membership to mark beside the limit; the figure is the curator's then.
+    """
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        with st.container(width="content"):
+            titled("What this means for one person", None)
+        question = _question(guarantee)
+    st.markdown(words.meaning(guarantee))
+    _figures(guarantee, prior, question, rows)
+    columns = st.columns(3, gap="medium")
+    with columns[0]:
+        _guesses(guarantee, prior, question, rows)
+    with columns[1]:
+        _errors(guarantee, question, rows, attackers if question == MEMBERSHIP else ())
+    with columns[2]:
+        _beliefs(guarantee, prior, question, rows)
+    if guarantee.kind != "none":
+        with st.container(border=True):
+            st.markdown(words.not_covered(guarantee))
+            st.markdown(words.conditions(guarantee, rows))
+
+
+def _question(guarantee: Guarantee) -> str:
+    """What the attacker is after; one question only where membership is not at stake."""
+    if MEMBERSHIP not in guarantee.questions:
+        st.caption("The number of rows is public here, so what is guessed is a value.", width="content")
+        return guarantee.questions[0]
+    names = {words.QUESTIONS[q]: q for q in guarantee.questions}
+    known("guess", names)
+    chosen = st.segmented_control(
+        "What is guessed", list(names), default=next(iter(names)), required=True, key="guess", bind=LINKED,
+        label_visibility="collapsed",
+        help="Between two answers of somebody in the table lie two steps, one row out and another one in, so ε counts "
+        "twice.",
+    )  # fmt: skip
+    return names.get(chosen or "", MEMBERSHIP)
+
+
+def _figures(guarantee: Guarantee, prior: float, question: str, rows: int) -> None:
+    """The same three figures as the pictures, and δ."""
+    bounds = words.believed(guarantee, prior, question, rows)
+    times, formula = words.odds_factor(guarantee, question, rows)
+    without, right = max(prior, 1 - prior), success(guarantee, prior, question, rows)
+    exceptions = {
+        "pure": ("none", "δ = 0: this holds after every release"),
+        "approximate": (
+            "rare",
+            f"δ = {words.small(guarantee.delta)}: beliefs may go beyond" if guarantee.delta else "",
+        ),
+        "none": ("–", "there is no bound to break"),
+    }[guarantee.kind]
+    with st.container(key="headline_risk"):
+        boxes = (
+            ("Odds change at most", times, formula),
+            (
+                f"{percent_up(prior)} sure before, after at most",
+                "100 %" if bounds is None else percent_up(bounds[1]),
+                "no bound holds" if bounds is None else words.at_least(bounds[0]),
+            ),
+            (
+                "Guesses right, of 100, at most",
+                words.of_100(right),
+                f"{words.of_100(without)} without the release",
+            ),
+            ("Exceptions", *exceptions),
+        )
+        for column, (label, value, note) in zip(st.columns(4), boxes, strict=True):
+            with column, st.container(border=True, height="stretch"):
+                st.caption(label)
+                st.markdown(f"### {value}", anchors=False)
+                st.caption(note)
+
+
+def _guesses(guarantee: Guarantee, prior: float, question: str, rows: int) -> None:
+    titled("100 guesses", "From a formula", help="Rounded up: a part of a right guess counts as one.")
+    found = guesses(guarantee, prior, question, rows)
+    _drawn(
+        icon_grid(guarantee, prior, question, rows),
+        f"A hundred guesses: {found.without} are right anyway, at most {found.more} more with the release, "
+        f"{found.wrong} are wrong.",
+        key="risk_guesses",
+    )
+    st.markdown(words.frequency(guarantee, prior, question, rows))
+
+
+def _errors(guarantee: Guarantee, question: str, rows: int, attackers: Sequence[tuple[object, float, float]]) -> None:
+    titled(
+        "Errors",
+        "Curator only" if attackers else "From a formula",
+        help="Whoever wants to miss less must raise more false alarms. No attack gets below the line, whatever it "
+        "computes. (Wasserman and Zhou 2010; Dong, Roth and Su 2022.)",
+    )
+    _drawn(
+        trade_off_curve(guarantee, question, rows, attackers),
+        f"Misses against false alarms. {words.errors(guarantee, question, rows)}".replace("**", ""),
+        key="risk_errors",
+    )
+    st.markdown(words.errors(guarantee, question, rows))
+
+
+def _beliefs(guarantee: Guarantee, prior: float, question: str, rows: int) -> None:
+    titled(
+        "Beliefs",
+        "From a formula",
+        help="Bayes’ rule: odds after are odds before, times how many times as likely the release is if it is so.",
+    )
+    figure = posterior_curve(guarantee, prior, question, rows, failure=words.FAILURE)
+    said = words.belief(guarantee, prior, question, rows)
+    if figure is not None:
+        _drawn(figure, f"Belief after the release against belief before. {said}".replace("**", ""), key="risk_beliefs")
+    st.markdown(said)
+
+
+def _drawn(figure, alt: str, key: str) -> None:
+    """A figure whose lines can be seen, and whose words can be read, on a light and on a dark page."""
+    dark = st.context.theme.type == "dark"
+    figure.update_annotations(bgcolor=_PAGE["dark" if dark else "light"])
+    if dark:
+        figure.for_each_trace(lambda trace: trace.update(line_color=_BRIGHT), lambda trace: trace.line.color == PRIVATE)
+    chart(figure, alt, key=key)

@@ -1,0 +1,207 @@
+"""What a guarantee means for one person, in sentences: other ones for pure ε, with a δ, and for no bound at all.
+
+No streamlit in here. Upper bounds are rounded up, lower bounds down. Sentences are markdown without any text from data.
+"""
+
+from __future__ import annotations
+
+import math
+
+from dpforest.plotting.audit import raised
+from dpforest.privacy.ledger import ADD_REMOVE
+from dpforest.risk import (
+    MEMBERSHIP,
+    VALUE,
+    Guarantee,
+    grouped,
+    hits,
+    misses,
+    percent_down,
+    percent_up,
+    posterior,
+    steps,
+    success,
+)
+from ui.wording import epsilon_text
+
+FAILURE = 0.001  # how often what is said about beliefs may fail, where there is a δ
+ALARMS = 0.05  # the false alarm rate of the example
+QUESTIONS = {MEMBERSHIP: "who is in the table", VALUE: "a value of somebody in it"}
+
+
+def meaning(guarantee: Guarantee) -> str:
+    """The promise itself, before any example."""
+    if guarantee.kind == "none":
+        return (
+            "**No bound is proved.** Nothing that one can rely on limits what such a release reveals about a person: "
+            "an attacker may become certain, and be right every time."
+        )
+    what = (
+        "With any one row in the table or without it"
+        if guarantee.neighbours == ADD_REMOVE
+        else "Whatever any one row of the table says"
+    )
+    said = f"{what}: whatever may come out becomes at most {_factor(guarantee.epsilon)} times (eᵋ) as likely"
+    if guarantee.kind == "approximate":
+        return (
+            f"**{said}, plus δ = {small(guarantee.delta)}.** That is weaker than ε alone: a rule that publishes each "
+            "row outright with probability δ keeps this promise too, so δ must be far below one in the number of rows."
+        )
+    return f"**{said}.** There is no exception (δ = 0), and so there is none to what follows."
+
+
+def belief(guarantee: Guarantee, prior: float, question: str, rows: int = 1) -> str:
+    """From what somebody believed before to what they may believe after."""
+    if prior == 0.5:
+        asked = "is in the table or not" if question == MEMBERSHIP else "in the table has value A or B"
+        start = f"Whoever was unsure (50 %) whether somebody {asked}"
+    else:
+        asked = "is in the table" if question == MEMBERSHIP else "in the table has value A rather than B"
+        start = f"Whoever was {percent_up(prior)} sure that somebody {asked}"
+    if guarantee.kind == "none":
+        return f"{start} may become certain, one way or the other."
+    bounds = believed(guarantee, prior, question, rows)
+    if bounds is None:
+        return (
+            f"{start} may come to believe anything: δ = {small(grouped(guarantee, question, rows).delta)} is too large "
+            f"for bounds that hold in all but 1 of {1 / FAILURE:,.0f} releases."
+        )
+    most, least = percent_up(bounds[1]), percent_down(bounds[0])
+    said = (
+        f"{start} can become **{'' if most.startswith('practically') else 'at most '}{most} sure**, and "
+        f"{'may fall to' if least.startswith('practically') else 'stays at least'} {least} sure."
+    )
+    if guarantee.kind == "approximate":
+        said += (
+            " Not after every release: because of δ, each of the two bounds may fail in up to 1 of "
+            f"{1 / FAILURE:,.0f} releases."
+        )
+    return said
+
+
+def believed(guarantee: Guarantee, prior: float, question: str, rows: int = 1) -> tuple[float, float] | None:
+    """`risk.posterior`, or None where δ leaves nothing to be said."""
+    if guarantee.kind != "none" and grouped(guarantee, question, rows).delta >= FAILURE:
+        return None
+    low, high = posterior(guarantee, prior, question, rows, failure=FAILURE)
+    return float(low), float(high)
+
+
+def frequency(guarantee: Guarantee, prior: float, question: str, rows: int = 1) -> str:
+    """A hundred people, about whom an attacker guesses."""
+    without, right = max(prior, 1 - prior), success(guarantee, prior, question, rows)
+    chance = percent_up(prior)
+    if question == MEMBERSHIP:
+        each = "is as likely in the table as not" if prior == 0.5 else f"is in the table with a chance of {chance}"
+        people = f"Of 100 people, each {each}."
+        likelier = "“in the table”" if prior > 0.5 else "“not in the table”"
+    else:
+        each = "as likely value A as B" if prior == 0.5 else f"value A with a chance of {chance}, else B"
+        people = f"Of 100 people in the table, each has {each}."
+        likelier = "A" if prior > 0.5 else "B"
+    how = "tossing a coin" if prior == 0.5 else f"always guessing {likelier}"
+    alone = f"{people} By {how}, an attacker is right about {of_100(without)} of them"
+    if guarantee.kind == "none":
+        return f"{alone}; with the release, perhaps **all 100**."
+    if right <= without + 1e-12:
+        return f"{alone}. With the release it is **no more than that**: the best guess stays the same."
+    most = of_100(right)
+    return f"{alone}; with the release, **{'at most ' if most[0].isdigit() else ''}{most}** on average."
+
+
+def errors(guarantee: Guarantee, question: str, rows: int = 1) -> str:
+    """One point of the trade-off curve."""
+    alarms = f"{100 * ALARMS:g}"
+    if question == MEMBERSHIP:
+        wrong, right = f"an attacker who names {alarms} of 100 people who are not in the table", "who are"
+    else:
+        wrong, right = f"an attacker who says A of {alarms} of 100 people who have B", "who have A"
+    missed = math.floor(1000 * float(misses(guarantee, ALARMS, question, rows)) + 1e-7) / 10
+    if missed < 0.1:
+        return f"With this release, {wrong} may miss next to none of those {right}."
+    caught = math.ceil(1000 * float(hits(guarantee, ALARMS, question, rows)) - 1e-7) / 10
+    return (
+        f"With this release, {wrong} finds **at most {caught:g} of 100** {right}, and misses at least {missed:g}. "
+        f"Guessing finds {alarms}."
+    )
+
+
+def not_covered(guarantee: Guarantee) -> str:
+    """What ε says nothing about."""
+    if guarantee.kind == "none":
+        return ""
+    return (
+        "**What ε does not hide: what people of a kind have in common.** If a forest shows that smokers often have "
+        "cancer, everybody will think so of every smoker, in the table or not, and would have thought so without that "
+        "person's row. ε limits what a release reveals *because of* one row, not what it teaches about everybody."
+    )
+
+
+def conditions(guarantee: Guarantee, rows: int = 1) -> str:
+    """What the sentences take for granted."""
+    if guarantee.kind == "none":
+        return ""
+    own = (
+        "**One row is one person.** Somebody with three rows has three times the ε."
+        if rows == 1
+        else f"**All this is for a person with {rows:,} rows**, who has {rows:,} times the ε of one row."
+    )
+    return (
+        f"{own} The attacker may know every other row and own any computer. But what they believe about the others "
+        "must not hang on this person: of twins, one tells about the other."
+    )
+
+
+def odds_factor(guarantee: Guarantee, question: str, rows: int = 1) -> tuple[str, str]:
+    """(how many times the odds may change, as a formula).
+
+    >>> odds_factor(Guarantee(1.0), MEMBERSHIP), odds_factor(Guarantee(0.5), VALUE, 3)
+    (('× 2.72', 'e^1'), ('× 20.09', 'e^3, as 6 × ε = 3'))
+    """
+    if guarantee.kind == "none":
+        return "no limit", "nothing bounds the odds"
+    k, epsilon = steps(guarantee, question, rows), grouped(guarantee, question, rows).epsilon
+    power = f"e^{epsilon_text(epsilon)}"
+    return f"× {_factor(epsilon)}", power if k == 1 else f"{power}, as {k} × ε = {epsilon_text(epsilon)}"
+
+
+def at_least(share: float) -> str:
+    """A lower bound in a few words.
+
+    >>> at_least(0.26894), at_least(1e-9)
+    ('at least 26.8 %', 'or down to practically 0 %')
+    """
+    said = percent_down(share)
+    return f"or down to {said}" if said.startswith("practically") else f"at least {said}"
+
+
+def of_100(share: float) -> str:
+    """An upper bound as people out of a hundred, rounded up; never all of them unless it is.
+
+    >>> of_100(0.73106), of_100(0.5), of_100(0.9999999)
+    ('73.2', '50', 'practically all')
+    """
+    said = percent_up(share)
+    return "practically all" if said.startswith("practically") else said.removesuffix(" %")
+
+
+def small(probability: float) -> str:
+    """A small probability.
+
+    >>> small(1e-6), small(0.00025), small(0.05)
+    ('10⁻⁶', '2.5 × 10⁻⁴', '0.05')
+    """
+    if probability >= 0.01:
+        return f"{probability:.3g}"
+    power = math.floor(math.log10(probability) + 1e-12)
+    digits = f"{probability / 10.0**power:.2g}"
+    return f"10{raised(power)}" if digits == "1" else f"{digits} × 10{raised(power)}"
+
+
+def _factor(epsilon: float) -> str:
+    """e^ε, rounded up."""
+    if epsilon > 13.8:
+        return f"10{raised(math.ceil(epsilon / math.log(10)))}"
+    value = math.exp(epsilon)
+    digits = 3 if value < 1.1 else 2 if value < 100 else 0
+    return f"{math.ceil(value * 10**digits - 1e-9) / 10**digits:,.{digits}f}"
