@@ -1,0 +1,117 @@
+"""Choose ε: the answer is the engine's, what is looked at follows it, and the sentences fit the guarantee."""
+
+import json
+
+import pytest
+from app_words import words
+from streamlit.testing.v1 import AppTest
+
+from dpforest.choosing import smallest_epsilons
+from ui import choose_controls, choose_parts, sweep, tables
+from ui.compare_controls import settings_of
+from ui.forests import FORESTS
+
+KINDS = ["one greedy tree", "RF-E"]
+
+
+@pytest.fixture
+def choose(monkeypatch):
+    """The page with two forests and few releases."""
+    monkeypatch.setattr(choose_controls, "kinds", lambda: KINDS)
+    monkeypatch.setattr(choose_controls, "RELEASES", {0.8: 6, 0.9: 60, 0.95: 6})
+
+    def opened(**query) -> AppTest:
+        page = AppTest.from_file("../app.py", default_timeout=120)
+        page.switch_page("pages/2_Choose_epsilon.py")
+        page.query_params.update({"data": "nursery", "sure": "8 in 10 releases", **query})
+        page.run()
+        assert not page.exception
+        return page
+
+    return opened
+
+
+def answers(needed: float, share: float, n: int):
+    data = tables.bundled("nursery")
+    table = tables.bundled_table(data, data.label)
+    lines = [sweep.cells(table, sweep.Line(settings_of(table, k, "certified", "add-remove")), 1) for k in KINDS]
+    for line in lines:
+        line.at_least(n)
+    import pandas as pd
+
+    return smallest_epsilons(pd.concat([line.frame(n) for line in lines]), needed, share)
+
+
+def looked_at(page: AppTest) -> tuple[str, float]:
+    return page.selectbox(key="looked_at").value, page.select_slider(key="look_eps").value
+
+
+def test_the_answer_is_that_of_the_engine_and_is_looked_at(choose):
+    page = choose(need="80.0", sure="9 in 10 releases")
+    first = answers(0.8, 0.9, 60)[0]
+    assert first.is_sure
+    assert f"**{first.forest}** needs the smallest ε: **{first.epsilon:g}**" in words(page)
+    assert f"{first.reached} of 60 simulated releases reach 80.0 % there, so at least" in words(page)
+    assert looked_at(page) == (first.forest, first.epsilon)
+    chart = json.loads(page.get("plotly_chart")[0].proto.spec)
+    assert f"{first.forest} at ε = {first.epsilon:g}" in json.dumps(chart, ensure_ascii=False)
+
+
+def test_too_few_releases_are_not_called_sure(choose):
+    text = words(choose(need="80.0"))
+    assert "too few to be sure" in text and "so at least" not in text
+
+
+def test_what_is_looked_at_follows_until_somebody_moves_it(choose):
+    page = choose(need="60.0")
+    low = looked_at(page)[1]
+    page.slider(key="need").set_value(80.0).run()
+    assert looked_at(page)[1] > low
+    page.select_slider(key="look_eps").set_value(5.0).run()
+    page.slider(key="need").set_value(60.0).run()
+    assert looked_at(page)[1] == 5.0 and not page.exception
+
+
+def test_more_than_there_is_to_be_had(choose):
+    page = choose(need="99.5")
+    assert "No forest here reaches 99.5 %" in words(page)
+    assert looked_at(page)[1] == 1.0
+
+
+def test_pure_epsilon_has_bounds_and_a_claim_has_none(choose):
+    text = words(choose(need="80.0", look_eps="1"))
+    assert "at most 2.72 times" in text and "No bound is proved" not in text
+    text = words(choose(need="80.0", mode="as published"))
+    assert "Not certified" in text and "No bound is proved" in text and "at most 2.72 times" not in text
+
+
+def test_a_leaking_schema_is_said_and_the_guarantee_conditional(choose):
+    text = words(choose(data="magic"))
+    assert "no forest on this table would be certified" in text
+
+
+def test_a_row_exchanged_speaks_of_values_only(choose):
+    text = words(choose(neighbours="a row exchanged", look_eps="1", need="80.0"))
+    assert "who is in the table" not in text
+
+
+def test_the_report_holds_what_the_page_says(choose, monkeypatch):
+    made = []
+    monkeypatch.setattr(choose_parts, "offer_report", lambda table, make, is_early: made.append(make()))
+    choose(choose_tab="Report", need="80.0", rows_each="3", prior="10 %")
+    html = made[-1]
+    first = answers(0.8, 0.8, 6)[0]
+    assert f"{first.epsilon:g}" in html and "80.0 %" in html and first.forest in html
+    assert "NOT certified" not in html
+    choose(choose_tab="Report", need="80.0", mode="as published")
+    assert "NOT certified" in made[-1] and "What is promised" not in made[-1]
+
+
+@pytest.mark.parametrize("tab", ["More data", "Attack it", "Report"])
+def test_tabs(choose, tab):
+    page = choose(choose_tab=tab, need="80.0")
+    assert not page.exception
+
+
+def test_every_forest_is_asked():
+    assert choose_controls.kinds() == list(FORESTS)

@@ -1,0 +1,99 @@
+"""The smallest ε: known laws of accuracy, bounds that are not too high, and the rows held out."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from dpforest.choosing import (
+    CONFIDENCE,
+    held_out_margin,
+    releases_needed,
+    share_at_least,
+    smallest_epsilons,
+)
+
+EPSILONS = np.geomspace(0.01, 10, 18)
+
+
+def pieces(reach: dict[str, np.ndarray], releases: int, seed: int = 0, n_test: int = 10**9) -> pd.DataFrame:
+    """Releases of which a known share has accuracy 0.8, the rest 0.6; and a twin without privacy."""
+    rng = np.random.default_rng(seed)
+    rows = [
+        {"forest": name, "epsilon": e, "repeat": r, "accuracy": 0.8 if rng.random() < p else 0.6, "n_test": n_test}
+        for name, shares in reach.items()
+        for e, p in zip([*EPSILONS, np.inf], [*shares, 1.0], strict=True)
+        for r in range(releases)
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_forests_come_in_the_order_of_what_they_need():
+    late, early, never = np.zeros(18), np.zeros(18), np.zeros(18)
+    late[9:], early[5:] = 1, 1
+    never[17] = 0.5
+    answers = smallest_epsilons(pieces({"late": late, "never": never, "early": early}, 60), 0.75, 0.9)
+    assert [a.forest for a in answers] == ["early", "late", "never"]
+    assert [a.epsilon for a in answers[:2]] == [pytest.approx(EPSILONS[5]), pytest.approx(EPSILONS[9])]
+    assert answers[0].is_sure and answers[0].reached == answers[0].releases == 60 and answers[0].accuracy == 0.8
+    last = answers[2]
+    assert last.epsilon is None and last.accuracy is None and not last.is_sure and 15 < last.reached < 45
+
+
+def test_few_releases_give_an_answer_that_is_not_sure():
+    answer = smallest_epsilons(pieces({"a": np.ones(18)}, 5), 0.75, 0.9)[0]
+    assert answer.epsilon == pytest.approx(0.01) and not answer.is_sure
+    assert answer.at_least == pytest.approx(share_at_least(5, 5, n_tried=18))
+
+
+def test_a_sure_epsilon_is_rarely_wrong():
+    """Releases reach it a little too seldom at every ε: all sure answers are wrong, 5 % of them at most.
+
+    False alarm: with a rate of 0.05 at most, more than 52 of 500 has a probability below 1e-6.
+    """
+    wrong = sum(smallest_epsilons(pieces({"a": np.full(18, 0.899)}, 60, s), 0.75, 0.9)[0].is_sure for s in range(500))
+    assert stats.binom.sf(52, 500, 1 - CONFIDENCE) < 1e-6
+    assert wrong <= 52
+
+
+def test_the_bound_is_clopper_and_pearsons():
+    assert share_at_least(59, 59) == pytest.approx(0.05 ** (1 / 59))
+    for s, n in ((1, 1), (7, 20), (58, 60)):
+        p = share_at_least(s, n, n_tried=18)
+        assert stats.binom.sf(s - 1, n, p) == pytest.approx(0.05 / 18)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.8, 0.9, 0.95])
+def test_releases_needed_are_the_fewest(share):
+    n = releases_needed(share, 18)
+    assert share_at_least(n, n, n_tried=18) >= share > share_at_least(n - 1, n - 1, n_tried=18)
+
+
+def test_the_page_draws_as_many_as_it_takes():
+    from ui.choose_controls import RELEASES
+    from ui.forests import EPSILONS as GRID
+
+    assert all(n >= releases_needed(share, len(GRID)) for share, n in RELEASES.items())
+
+
+def test_the_margin_is_the_lower_end_of_wilsons_interval():
+    """Solves (a - p)² n = z² p (1 - p) for p."""
+    for a, n in ((0.8, 900), (0.5, 31), (1.0, 40), (0.0, 7)):
+        low = a - float(held_out_margin([a], [n])[0])
+        z = stats.norm.ppf(CONFIDENCE)
+        assert (a - low) ** 2 * n == pytest.approx(z**2 * low * (1 - low), abs=1e-9)
+        assert low + 1e-12 >= 0 and low <= a
+
+
+def test_the_margin_is_taken_off():
+    table = pieces({"a": np.ones(18)}, 60, n_test=100)
+    margin = float(held_out_margin([0.8], [100])[0])
+    assert smallest_epsilons(table, 0.8 - margin - 1e-9, 0.9)[0].epsilon is not None
+    assert smallest_epsilons(table, 0.8 - margin + 1e-9, 0.9)[0].epsilon is None
+    assert smallest_epsilons(table, 0.8, 0.9, margin=False)[0].epsilon is not None
+
+
+@pytest.mark.parametrize("needed, share", [(0, 0.9), (1, 0.9), (0.8, 0), (0.8, 1), (float("nan"), 0.9)])
+def test_what_is_no_share_is_refused(needed, share):
+    with pytest.raises(ValueError, match="is not a share"):
+        smallest_epsilons(pieces({"a": np.ones(18)}, 2), needed, share)
