@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Final
-from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -14,9 +13,10 @@ from dpforest.domain import DomainError
 from dpforest.limits import MAX_CLASSES, MAX_DEPTH, MAX_UPLOAD_MB, MIN_CLASSES
 from dpforest.tables import CsvTable, TableError
 from dpforest.trees.split_scores import depends_on_rows
-from ui import boosting, simulate, spending, sweep, tables
+from ui import boosting, membership_part, more_data, simulate, spending, sweep, tables
 from ui.controls import LINKED, follow, known, select
 from ui.forests import EPSILONS, FORESTS, MODES, NEIGHBOURS, TREES, ForestKind, Settings, as_code
+from ui.link import copy_link
 from ui.page import sorry
 from ui.tables import Table
 from ui.wording import plain, plural
@@ -236,14 +236,9 @@ def _option(option, mode: str) -> Any:
 
 def share(choice: Choice) -> None:
     """Link and code, to be copied; and the way out."""
-    address = (st.context.url or "").split("?")[0].rstrip("/")
-    link = f"{address}/?{urlencode(st.query_params.to_dict())}"
     table, settings = choice.table, choice.settings
     with st.sidebar, st.container(horizontal=True, gap="small"):
-        with st.popover("Copy link"):
-            st.caption("Anyone who opens this link sees the same settings." + (
-                " It does not carry your file or its columns." if table.uploaded else ""))  # fmt: skip
-            st.code(link, language=None, wrap_lines=True)
+        copy_link(of_upload=table.uploaded)
         with st.popover("As code"):
             st.caption("A release with the same settings, in Python. It draws new noise and costs ε once more.")
             as_it_comes = not table.uploaded and table.domain == tables.bundled(table.key).domain
@@ -265,6 +260,10 @@ def clear() -> None:
         simulate.own_simulation,
         simulate.promise,
         simulate.own_references,
+        membership_part.own_codes,
+        membership_part.own_counts,
+        membership_part.own_exposed,
+        more_data.own_learning,
     ):
         cache.clear()
     sweep.forget()

@@ -1,0 +1,117 @@
+"""A shadow attack on a greedy forest: fit it with and without a record, learn what differs, guess on fresh fits.
+
+How trees were grown depends on the record as well, so that no likelihood ratio is at hand; what is found this way is a
+lower bound on what is possible (Shokri et al. 2017). Simulated from seeds, for looking at, never for publishing.
+"""
+
+from collections.abc import Callable
+from time import monotonic
+from typing import Final
+
+import numpy as np
+from sklearn.base import clone
+
+from dpforest.domain import Domain
+from dpforest.guesses import LOOKS, SECONDS, Guesses, guesses
+from dpforest.models.greedy import Binned, GreedyClassifier, bin_rows
+from dpforest.privacy.ledger import rows_changed
+from dpforest.trees import routing
+from dpforest.trees.forest import Forest
+
+MOST_SHADOWS: Final = 2_000  # fits to learn from
+FEWEST_SHADOWS: Final = 10
+
+
+def shadow_attack(
+    estimator: GreedyClassifier, domain: Domain, codes: np.ndarray, labels: np.ndarray, row: int, *, seed: int = 0,
+    seconds: float = 4 * SECONDS, most: int = LOOKS[-1],
+) -> Guesses:  # fmt: skip
+    """`attack` on a greedy forest by fitting it again and again.
+
+    The first quarter of the time (or of `most` fits) goes into learning which of the forest's answers about the record
+    differs most and where to draw the line; the guesses are made on fresh fits. A lower bound on what is possible.
+    """
+    if estimator.epsilon is None:
+        raise ValueError("epsilon=None: without noise there is nothing to guess; give an epsilon")
+    if not 0 <= row < len(labels):
+        raise ValueError(f"row={row} is not a row of the table, which has {len(labels):,}")
+    rng = np.random.default_rng(seed)
+    model = clone(estimator).set_params(domain=domain)
+    model.check(domain, len(labels))
+    tables = _with_and_without(model, domain, codes, labels, row)
+    others = np.delete(codes, row, axis=0), np.delete(labels, row)
+    asked, label = codes[row : row + 1], int(labels[row])
+
+    def play() -> tuple[bool, np.ndarray]:
+        inside = bool(rng.random() < 0.5)
+        fitted = clone(model).set_params(random_state=int(rng.integers(2**62))).fit_binned(domain, tables[inside])
+        return inside, _answers(fitted, domain, asked, label, others)
+
+    start, share = monotonic(), most // 4
+    seen: list[tuple[bool, np.ndarray]] = []
+    while len(seen) < min(FEWEST_SHADOWS, share) or (
+        len(seen) < min(share, MOST_SHADOWS) and monotonic() - start < seconds / 4
+    ):
+        seen.append(play())
+        yield 0.25 * min(1.0, max(len(seen) / share, 4 * (monotonic() - start) / seconds)), None
+    rule = _learn(np.array([inside for inside, _ in seen]), np.array([answers for _, answers in seen]))
+
+    def guess(wanted: int) -> tuple[int, int]:
+        inside, answers = play()
+        return 1, int(rule(answers) == inside)
+
+    for done, look in guesses(guess, seconds=seconds - (monotonic() - start), most=most - len(seen)):
+        yield 0.25 + 0.75 * done, look
+
+
+def rarest_row(codes: np.ndarray, labels: np.ndarray) -> int:
+    """The row with the rarest values: the least sum of log-frequencies over its class and, in 16 parts, attributes."""
+    score = np.log(np.bincount(labels)[labels])
+    for column in codes.T:
+        part = column >> 12 if column.max() >= 4_096 else column
+        score = score + np.log(np.bincount(part)[part])
+    return int(np.argmin(score))
+
+
+def _with_and_without(
+    model: GreedyClassifier, domain: Domain, codes: np.ndarray, labels: np.ndarray, row: int
+) -> tuple[Binned, Binned]:
+    """The table without the record (with what stands in for it), and with it, binned; rows keep their names."""
+    ids = np.arange(len(labels))
+    if rows_changed(model.neighbours) == 2:
+        other = labels.copy()
+        other[row] = (labels[row] + 1) % domain.n_classes
+        before = bin_rows(domain, codes, other, ids, model.n_bins)
+    else:
+        kept = ids != row
+        before = bin_rows(domain, codes[kept], labels[kept], ids[kept], model.n_bins)
+    return before, bin_rows(domain, codes, labels, ids, model.n_bins)
+
+
+def _answers(
+    forest: Forest, domain: Domain, asked: np.ndarray, label: int, others: tuple[np.ndarray, np.ndarray]
+) -> np.ndarray:
+    """What a forest says about a record: its share of the class, each tree's word, and noisy counts less the others."""
+    leaves = routing.leaves_of_rows(forest.trees, domain, asked)[:, 0]
+    out = [forest.shares_and_index(asked)[0][0, label]]
+    if forest.leaf_values is not None:
+        out += list(forest.leaf_values[leaves])
+    elif forest.labels is not None:
+        out.append(np.mean(forest.labels[leaves] == label))
+    if forest.noisy_counts is not None:
+        known = routing.count_rows(forest.trees, domain, *others, n_classes=domain.n_classes)
+        out += [*forest.noisy_counts[leaves, label], *(forest.noisy_counts - known)[leaves, label]]
+    return np.array(out, float)
+
+
+def _learn(inside: np.ndarray, answers: np.ndarray) -> Callable[[np.ndarray], bool]:
+    """The answer, threshold and side that were right most often."""
+    best, found = -1.0, (0, np.inf, False)
+    for place, values in enumerate(answers.T):
+        distinct = np.unique(np.quantile(values, np.linspace(0, 1, 65)))
+        for threshold in (distinct[1:] + distinct[:-1]) / 2:
+            share = float(((values > threshold) == inside).mean())
+            if max(share, 1 - share) > best:
+                best, found = max(share, 1 - share), (place, float(threshold), share >= 0.5)
+    place, threshold, upward = found
+    return lambda answers: bool((answers[place] > threshold) == upward)

@@ -1,0 +1,167 @@
+"""Learning curves and the rows that a smaller ε takes: on surfaces that are known, and held-out on bundled tables."""
+
+import math
+
+import numpy as np
+import pytest
+
+from dpforest import (
+    FriedmanSchusterClassifier,
+    MajorityLabelForestClassifier,
+    RandomDecisionForestClassifier,
+    load_dataset,
+)
+from dpforest.learning import MOST_TIMES, SHARES, Learning, beyond, learning_curves, off_by, rows_needed
+from dpforest.simulation import split_table
+from dpforest.tradeoff import Task, run_task
+
+ROWS = np.array([500, 1_000, 2_000, 4_000, 8_000])
+EPSILONS = np.geomspace(0.1, 12.8, 29)
+
+
+def surface(accuracy, *, noise: float = 0.0, repeats: int = 6, seed: int = 0) -> Learning:
+    """Repeats of a known accuracy(rows, ε), with chance of this standard deviation."""
+    true = accuracy(ROWS[:, None].astype(float), EPSILONS[None, :])
+    chance = noise * np.random.default_rng(seed).standard_normal((repeats, *true.shape))
+    ceiling = np.tile(accuracy(ROWS.astype(float), 1e9), (repeats, 1))
+    return Learning(ROWS, EPSILONS, true + chance, ceiling)
+
+
+def power(a: float, b: float, c: float):
+    """Error a + b (ε n)^-c: noise alone decides."""
+    return lambda n, eps: 1 - a - b * (eps * n) ** -c
+
+
+@pytest.mark.parametrize("a, b, c", [(0.1, 8.0, 0.5), (0.2, 60.0, 0.8), (0.0, 2.0, 0.3)])
+def test_a_known_power_law_is_met_within_the_table_and_beyond(a, b, c):
+    learned, law = surface(power(a, b, c)), power(a, b, c)
+    for epsilon in (0.4, 1.0, 1.6):
+        for times in (0.1, 0.3, 0.9, 1.5, 3.0, 7.0):
+            wanted = float(law(8_000 * times, epsilon))
+            found = rows_needed(learned, epsilon, wanted)
+            assert found.how == ("observed" if times <= 1 else "extrapolated")
+            # straight lines between points a factor of 2 (rows) or 2^(1/4) (ε) apart
+            assert found.times == pytest.approx(times, rel=0.06 if times <= 1 else 0.02)
+            assert found.rows == pytest.approx(8_000 * found.times)
+    assert off_by(learned, 1.0) < 0.002
+
+
+def test_half_of_epsilon_takes_twice_the_rows_where_noise_decides():
+    learned = surface(power(0.1, 8.0, 0.5))
+    now = float(learned.by_rows(1.0)[-1])
+    assert rows_needed(learned, 0.5, now).times == pytest.approx(2.0, rel=0.01)
+    assert rows_needed(learned, 0.2, now).times == pytest.approx(5.0, rel=0.01)
+    assert rows_needed(learned, 1.0, now).times == pytest.approx(1.0)
+
+
+def test_what_cannot_be_told_is_not_told():
+    learned, law = surface(power(0.1, 8.0, 0.5)), power(0.1, 8.0, 0.5)
+    assert rows_needed(learned, 0.5, float(law(80_000, 0.5))).how == "beyond"
+    assert rows_needed(learned, 0.5, 0.95).how == "above"  # without noise it is 90 %
+    assert rows_needed(learned, 6.4, float(law(40_000, 6.4))).how == "unclear"  # larger ε were not simulated
+    for how in (rows_needed(learned, 0.5, 0.95), rows_needed(learned, 0.5, float(law(80_000, 0.5)))):
+        assert how.rows is None and how.times is None
+    first = rows_needed(learned, 1.0, float(law(100, 1.0)))
+    assert first.how == "observed" and first.at_most and first.rows == 500
+    with pytest.raises(ValueError, match="not among those simulated, 0.1 to 12.8"):
+        rows_needed(learned, 0.05, 0.8)
+
+
+def test_where_rows_teach_and_noise_does_not_matter_the_interval_says_how_little_is_known():
+    def law(n, eps):
+        return 0.95 - 3.0 * n**-0.5 + 0.0 * eps
+
+    learned = surface(law)
+    assert off_by(learned, 0.5) == pytest.approx(3 * (4_000**-0.5 - 8_000**-0.5), rel=1e-6)
+    found = rows_needed(learned, 0.5, float(law(12_000.0, 1)))
+    assert found.how != "extrapolated" and found.rows is None  # no larger ε reaches it, though more rows would
+
+
+def test_a_curve_that_jumps_about_gives_no_number():
+    learned = surface(lambda n, eps: 0.3 + 0.5 / (1 + (6_000 / n) ** 8) * (eps / (eps + 0.5)))
+    assert off_by(learned, 0.2) > 0.04
+    assert rows_needed(learned, 0.2, float(learned.by_rows(0.5)[-1])).how == "unclear"
+
+
+def test_intervals_hold_the_truth():
+    law, inside, n = power(0.15, 6.0, 0.5), 0, 60
+    for seed in range(n):
+        found = rows_needed(surface(law, noise=0.01, seed=seed), 0.5, float(law(8_000 * 2.5, 0.5)))
+        if found.how == "extrapolated":
+            assert found.low is not None and found.low <= found.rows <= (found.high or math.inf)
+            inside += found.low <= 20_000 <= (found.high or math.inf)
+    # 80 % are meant; they are wider, as what a doubling is off by holds the chance of the repeats once more
+    assert inside > 0.8 * n
+
+
+def test_beyond_starts_at_the_table_and_ends_where_nothing_is_known():
+    learned = surface(power(0.1, 8.0, 0.5), noise=0.01)
+    more = beyond(learned, 0.5)
+    assert more.rows[0] == 8_000 and more.rows[-1] == pytest.approx(MOST_TIMES * 8_000)
+    assert more.accuracy[0] == pytest.approx(learned.by_rows(0.5)[-1])
+    assert (np.diff(more.accuracy) >= 0).all() and (np.diff(more.error) > -0.005).all() and more.error[-1] > 0
+    assert beyond(learned, 6.4).rows[-1] == pytest.approx(2 * 8_000)
+    assert beyond(learned, 12.8).rows.tolist() == [8_000]
+
+
+def test_means_rise_with_rows_and_epsilon():
+    mean = surface(power(0.1, 8.0, 0.5), noise=0.05).mean
+    assert (np.diff(mean, axis=0) > -5e-3).all() and (np.diff(mean, axis=1) > -1e-9).all()
+    exact = surface(power(0.1, 8.0, 0.5))
+    np.testing.assert_allclose(exact.mean, exact.accuracy[0])
+
+
+# ---------------------------------------------------------------- simulated
+
+
+def learned_from(forest, name, epsilons, **settings):
+    data = load_dataset(name)
+    split = split_table(data.domain, data.X, data.y)
+    return list(learning_curves(forest, data.domain, split, epsilons=epsilons, **settings)), data, split
+
+
+@pytest.mark.parametrize("forest", [MajorityLabelForestClassifier(n_estimators=5), FriedmanSchusterClassifier()])
+def test_all_rows_give_what_a_sweep_gives_and_seeds_repeat(forest):
+    steps, data, split = learned_from(forest, "car", [1.0, 0.1], repeats=2, seed=7)
+    learned = steps[-1][1]
+    n = len(split.y_train)
+    assert learned.rows.tolist() == sorted(round(s * n) for s in SHARES) and learned.epsilons.tolist() == [0.1, 1.0]
+    assert learned.accuracy.shape == (2, 5, 2) and learned.ceiling.shape == (2, 5)
+    for repeat in range(2):
+        cells = run_task(forest, data.domain, split, Task("", repeat, 0), [0.1, 1.0], [(None, None)], 7 + repeat, {})
+        np.testing.assert_allclose(
+            [*learned.accuracy[repeat, -1], learned.ceiling[repeat, -1]], cells.sort_values("epsilon").accuracy
+        )
+    again = learned_from(forest, "car", [0.1, 1.0], repeats=2, seed=7)[0][-1][1]
+    np.testing.assert_array_equal(again.accuracy, learned.accuracy)
+    assert not np.array_equal(learned.accuracy[0], learned.accuracy[1])
+    done = [share for share, _ in steps]
+    assert done == sorted(done) and done[-1] == 1 and len(done) == 10
+    assert [own.n_repeats for _, own in steps if own is not None] == [1, 2]
+
+
+def test_a_tiny_table_has_fewer_parts_and_its_answers_say_so():
+    steps, _, _ = learned_from(MajorityLabelForestClassifier(n_estimators=3), "zoo", [0.5, 1.0, 2.0], repeats=2)
+    learned = steps[-1][1]
+    assert learned.rows[0] >= 30 and learned.rows[-1] == 70
+    assert rows_needed(learned, 0.5, 0.999).how in ("above", "unclear", "beyond")
+
+
+@pytest.mark.parametrize(
+    "name, forest, most",
+    [
+        ("nursery", RandomDecisionForestClassifier(), 0.03),
+        ("nursery", FriedmanSchusterClassifier(max_depth=5), 0.03),
+        ("mushroom", RandomDecisionForestClassifier(), 0.03),
+    ],
+)
+def test_a_quarter_of_a_table_tells_of_the_whole(name, forest, most):
+    grid = [0.1, 0.2, 0.4, 0.8, 1.6]
+    learned = learned_from(forest, name, grid, repeats=6)[0][-1][1]
+    quarter = Learning(learned.rows[:3], learned.epsilons, learned.accuracy[:, :3], learned.ceiling[:, :3])
+    for i, epsilon in enumerate(grid[:3]):
+        more, true = beyond(quarter, epsilon), learned.mean[-1, i]
+        told, error = (np.interp(learned.rows[-1], more.rows, values) for values in (more.accuracy, more.error))
+        assert abs(told - true) < most, (epsilon, told, true)
+        assert abs(told - true) < error + 0.01
+        assert abs(learned.mean[2, i] - true) > abs(told - true)  # nearer than the quarter's own accuracy

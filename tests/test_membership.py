@@ -1,0 +1,311 @@
+"""The membership attack: its exact success against closed forms and enumeration, its guesses against the exact success.
+
+Statistical tests raise a false alarm with a probability below 1e-6 each.
+"""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binom, binomtest
+
+from dpforest.audit.canaries import ALGORITHMS, canaries
+from dpforest.domain import Domain, Feature
+from dpforest.guesses import LOOKS, composed_variation, guesses, look_at, losses, most_success, variation
+from dpforest.membership import Counted, Record, attack, best_success, counted, exact_attack, most_exposed
+from dpforest.models.baselines import JagannathanForestClassifier, RandomForestExponentialClassifier
+from dpforest.models.friedman_schuster import FriedmanSchusterClassifier
+from dpforest.models.majority_label import MajorityLabelForestClassifier
+from dpforest.models.random_decision import RandomDecisionForestClassifier
+from dpforest.privacy.laws import log_law
+from dpforest.shadow import rarest_row, shadow_attack
+from dpforest.trees import routing
+
+ALARM = 1e-6
+BOTH = ("add-remove", "replace-one")
+
+
+def domain_of(n_classes: int, n_features: int = 1) -> Domain:
+    note = {"source": "documented", "source_note": "test_membership.py"}
+    features = tuple(Feature(f"x{i}", "numeric", 0.0, 1.0, **note) for i in range(n_features))
+    return Domain(features, tuple(range(n_classes)), "y", "documented", "test_membership.py")
+
+
+def at_one_point(labels, n_classes: int = 2):
+    """Rows with the same attributes: domain, codes, class indices."""
+    domain, labels = domain_of(n_classes), np.array(labels, np.int32)
+    return domain, domain.encode(np.full((len(labels), 1), 0.3)), labels
+
+
+def record_of(estimator, labels, n_classes: int = 2, row: int = 0) -> Record:
+    return counted(estimator, *at_one_point(labels, n_classes)).record(row)
+
+
+def played(record: Record, trials: int = 40_000, seed: int = 1):
+    """The last look of so many guesses."""
+    looks = [look for _, look in exact_attack(record, seed=seed, seconds=math.inf, most=trials) if look]
+    assert looks[-1].trials == trials
+    return looks[-1]
+
+
+def last_of(work):
+    return [look for _, look in work if look is not None][-1]
+
+
+# ---------------------------------------------------------------- counting, and the best guess between two laws
+
+
+def test_the_limit_is_that_of_randomised_response():
+    # a coin that tells the truth with odds e^ε : 1 is ε-private, and its answer is the best guess
+    assert most_success(math.log(3)) == pytest.approx(0.75)
+    assert most_success(1e-9) == pytest.approx(0.5) and most_success(math.inf) == 1
+
+
+def test_intervals_enclose_and_hold_at_once():
+    look = look_at(1000, 700)
+    assert look.share == 0.7 and look.low < 0.7 < look.high
+    assert look_at(20, 20).high == 1 and look_at(20, 0).low == 0
+    # one side misses with less than 1 % / (2 looks)
+    assert binom.sf(699, 1000, look.low) == pytest.approx(0.01 / (2 * (len(LOOKS) + 1)), rel=1e-6)
+
+
+def test_guesses_count_all_and_stop_when_told():
+    made = []
+
+    def guess(wanted):
+        n = min(wanted, 7)
+        made.append(n)
+        return n, n - 1
+
+    seen = list(guesses(guess, seconds=math.inf, most=500))
+    looks = [look for _, look in seen if look]
+    assert sum(made) == looks[-1].trials == 500 and looks[-1].right == 500 - len(made)
+    assert [look.trials for look in looks] == [*(size for size in LOOKS if size < 500), 500]
+    shares = [share for share, _ in seen]
+    assert shares == sorted(shares) and shares[-1] == 1
+    assert len(list(guesses(guess, seconds=0, most=10**9))) < 10
+
+
+@pytest.mark.parametrize("n_laws, n_outputs", [(1, 3), (2, 2), (4, 3), (6, 2)])
+def test_composition_against_enumeration(n_laws, n_outputs):
+    rng = np.random.default_rng(n_laws)
+    p, q = rng.dirichlet(np.ones(n_outputs), (2, n_laws))
+    exact = 0.0
+    for outputs in itertools.product(range(n_outputs), repeat=n_laws):
+        one, other = (math.prod(law[i, o] for i, o in enumerate(outputs)) for law in (p, q))
+        exact += max(0.0, one - other)
+    found = composed_variation(np.log(p), np.log(q))
+    assert exact - 1e-12 <= found <= exact + 1e-5
+
+
+def test_composition_of_certain_things():
+    with np.errstate(divide="ignore"):
+        p, q = np.log([[1.0, 0.0], [0.5, 0.5]]), np.log([[0.0, 1.0], [0.5, 0.5]])
+    assert composed_variation(p, q) == pytest.approx(1, abs=1e-9)
+    assert composed_variation(p[1:].repeat(3, axis=0), q[1:].repeat(3, axis=0)) == 0
+    assert variation(p, q).tolist() == [1.0, 0.0]
+    assert losses(p, q)[1].tolist() == [0.0, 0.0] and np.isfinite(losses(p, q)).all()
+
+
+# ---------------------------------------------------------------- exact success
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
+def test_permute_and_flip_at_a_tie(epsilon):
+    # With a tie a label is fair; with one row more it is wrong in e^-ε / 2 of the releases.
+    forest = MajorityLabelForestClassifier(epsilon=epsilon, n_estimators=1, max_depth=1)
+    record = record_of(forest, [0, 0, 1])
+    assert best_success(record) == pytest.approx(0.5 + (1 - math.exp(-epsilon)) / 4)
+    assert best_success(record) < most_success(epsilon)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
+def test_one_noisy_count_gives_away_all_that_is_allowed(epsilon):
+    forest = RandomDecisionForestClassifier(epsilon=epsilon, partition="independent", n_estimators=7, max_depth=2)
+    for labels in ([0], [0, 1, 1, 0, 0]):
+        assert best_success(record_of(forest, labels)) == pytest.approx(most_success(epsilon))
+
+
+@pytest.mark.parametrize("n_trees", [1, 2, 5, 12])
+def test_many_noisy_counts_against_the_binomial_law(n_trees):
+    # Each tree says yes with odds e^κ : 1, κ = ε / trees; the majority of them is the best guess.
+    forest = RandomDecisionForestClassifier(epsilon=2.0, n_estimators=n_trees, max_depth=2)
+    yes, k = most_success(2.0 / n_trees), np.arange(n_trees + 1)
+    exact = np.maximum(binom.pmf(k, n_trees, yes), binom.pmf(k, n_trees, 1 - yes)).sum() / 2
+    assert exact - 1e-12 <= best_success(record_of(forest, [0, 1])) <= exact + 1e-4
+
+
+def test_continuous_noise_in_one_tree():
+    # Two Laplace laws of scale 1/ε, 1 apart, vary by 1 - e^(-ε/2).
+    forest = RandomDecisionForestClassifier(epsilon=1.0, n_estimators=1, max_depth=1, mode="as_published")
+    assert best_success(record_of(forest, [0, 1])) == pytest.approx(0.5 + (1 - math.exp(-0.5)) / 2, abs=1e-4)
+
+
+@pytest.mark.parametrize("others, n_trees", [((3, 1), 2), ((0, 0), 5), ((2, 2), 3)])
+def test_sharing_out_against_enumeration(others, n_trees):
+    labels = [0] * (others[0] + 1) + [1] * others[1]
+    forest = MajorityLabelForestClassifier(epsilon=1.0, n_estimators=n_trees, max_depth=0)
+    record = record_of(forest, labels)
+    np.testing.assert_array_equal(record.others, np.tile(others, (n_trees, 1)))
+    exact = 0.0
+    for a, b in itertools.product(range(others[0] + 1), range(others[1] + 1)):
+        chance = binom.pmf(a, others[0], 1 / n_trees) * binom.pmf(b, others[1], 1 / n_trees)
+        laws = [log_law("permute-and-flip", [counts], 1.0) for counts in ([a, b], [a + 1, b])]
+        exact += chance * variation(*laws)[0]
+    assert best_success(record) == pytest.approx(0.5 + exact / 2, abs=0.003)  # ten standard errors of 50,000 states
+
+
+def test_replace_one_compares_two_labels_at_half_the_rate():
+    forest = MajorityLabelForestClassifier(epsilon=1.0, n_estimators=1, max_depth=1, neighbours="replace-one")
+    record = record_of(forest, [0])
+    assert record.stand_in == 1 and record.rate == pytest.approx(0.5)
+    # alone in its leaf: (1, 0) or (0, 1) at rate 1/2
+    assert best_success(record) == pytest.approx(0.5 + (1 - math.exp(-0.5)) / 2)
+
+
+def test_a_row_dropped_by_blocks_tells_nothing():
+    settings = {"epsilon": 3.0, "max_depth": 0, "mode": "as_published"}
+    forest = MajorityLabelForestClassifier(n_estimators=4, **settings)
+    # 7 rows in 4 blocks of one: 3 of 7 times the record is in none; else it is alone in its block
+    alone = best_success(record_of(MajorityLabelForestClassifier(n_estimators=1, **settings), [0]))
+    assert best_success(record_of(forest, [0] * 7)) == pytest.approx(0.5 + (alone - 0.5) * 4 / 7, abs=0.005)
+
+
+# ---------------------------------------------------------------- guesses
+
+
+CASES = {
+    "labels, shared out": MajorityLabelForestClassifier(n_estimators=3, max_depth=2),
+    "labels in all trees": MajorityLabelForestClassifier(n_estimators=3, max_depth=2, partition="shared"),
+    "labels by 0/1": MajorityLabelForestClassifier(n_estimators=2, max_depth=1, leaf_mechanism="global-01"),
+    "blocks": MajorityLabelForestClassifier(n_estimators=3, max_depth=1, mode="as_published"),
+    "counts": RandomDecisionForestClassifier(n_estimators=3, max_depth=2),
+    "counts, shared out": RandomDecisionForestClassifier(n_estimators=3, max_depth=2, partition="independent"),
+    "continuous counts": RandomDecisionForestClassifier(n_estimators=3, max_depth=2, mode="as_published"),
+    "JPW": JagannathanForestClassifier(n_estimators=4),
+    "RF-E": RandomForestExponentialClassifier(n_estimators=3, max_depth=1),
+}
+
+
+@pytest.mark.parametrize("neighbours", BOTH)
+@pytest.mark.parametrize("name", CASES)
+def test_guesses_are_right_as_often_as_the_formula_says(name, neighbours):
+    record = record_of(CASES[name].set_params(neighbours=neighbours), [2, 2, 1, 0, 2, 1, 2], n_classes=3, row=4)
+    look = played(record)
+    # the formula itself is good to 0.003
+    exact = best_success(record)
+    assert binom.sf(look.right - 1, look.trials, min(exact + 0.003, 1)) > ALARM
+    assert binom.cdf(look.right, look.trials, max(exact - 0.003, 0)) > ALARM
+
+
+def test_permute_and_flip_reaches_its_exact_value():
+    record = record_of(MajorityLabelForestClassifier(n_estimators=1, max_depth=1), [0, 0, 1])
+    look = played(record, 400_000)
+    exact = 0.5 + (1 - math.exp(-1)) / 4
+    assert binomtest(look.right, look.trials, exact).pvalue > ALARM and abs(look.share - exact) < 0.005
+
+
+@pytest.mark.parametrize("neighbours", BOTH)
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_no_certified_forest_exceeds_the_limit(name, neighbours):
+    epsilon = 1.0
+    for canary in canaries(name, "certified", neighbours, epsilon)[:2]:
+        model, (X, y) = canary.estimator, canary.after
+        domain = model.domain
+        codes, labels = domain.encode(X), domain.encode_labels(y)
+        loss = model.preview(domain, len(labels))[0].true_epsilon
+        assert loss <= epsilon * (1 + 1e-9)
+        look = last_of(attack(model, domain, codes, labels, len(y) - 1, seed=3, seconds=math.inf, most=1_000))
+        assert binom.sf(look.right - 1, look.trials, most_success(loss)) > ALARM / 32
+        assert look.trials >= 500
+
+
+def test_the_published_forest_exceeds_its_claim():
+    # 50 classes, two rows of one label: with a third one, the label comes out nearly always.
+    forest = MajorityLabelForestClassifier(epsilon=1.0, n_estimators=1, max_depth=1, mode="as_published")
+    record = record_of(forest, [0, 0, 0], n_classes=50)
+    assert best_success(record) > most_success(1.0) + 0.03
+    look = played(record, 20_000)
+    assert look.low > most_success(1.0)
+    certified = record_of(MajorityLabelForestClassifier(n_estimators=1, max_depth=1), [0, 0, 0], n_classes=50)
+    assert best_success(certified) < most_success(1.0)
+
+
+# ---------------------------------------------------------------- which record
+
+
+def small_table(n: int = 40, n_classes: int = 3, seed: int = 0):
+    rng = np.random.default_rng(seed)
+    domain = domain_of(n_classes, 3)
+    return domain, domain.encode(rng.random((n, 3))), rng.integers(0, n_classes, n).astype(np.int32)
+
+
+@pytest.mark.parametrize("neighbours", BOTH)
+@pytest.mark.parametrize("partition", ["independent", "shared"])
+def test_the_most_exposed_row_is_the_one_that_enumeration_finds(partition, neighbours):
+    forest = MajorityLabelForestClassifier(
+        epsilon=2.0, n_estimators=4, max_depth=3, partition=partition, neighbours=neighbours
+    )
+    table = counted(forest, *small_table(16))
+    every = [best_success(table.record(row)) for row in range(16)]
+    found = most_exposed(table)
+    assert found.success == pytest.approx(every[found.row]) and not found.all_alike
+    assert found.success > max(every) - 0.004 and max(every) - min(every) > 0.02
+
+
+def test_rows_of_noisy_counts_are_all_alike():
+    table = counted(RandomDecisionForestClassifier(n_estimators=3), *small_table())
+    found = most_exposed(table)
+    assert found.all_alike
+    assert {round(best_success(table.record(row)), 9) for row in range(40)} == {round(found.success, 9)}
+
+
+def test_a_record_sees_the_others_only_and_another_epsilon_counts_nothing_anew():
+    domain, codes, labels = small_table()
+    forest = MajorityLabelForestClassifier(epsilon=1.0, n_estimators=4, max_depth=3)
+    table = counted(forest, domain, codes, labels)
+    trees = forest.plan(domain, 40).grow(domain, 0)
+    kept = np.arange(40) != 7
+    without = routing.count_rows(trees, domain, codes[kept], labels[kept], n_classes=3)
+    leaves = routing.leaves_of_rows(trees, domain, codes[7:8])[:, 0]
+    np.testing.assert_array_equal(table.record(7).others, without[leaves])
+    other = table.at(0.1)
+    assert isinstance(other, Counted) and other.counts is table.counts
+    assert other.rate == pytest.approx(0.1) and table.rate == pytest.approx(1.0)
+
+
+def test_the_rarest_row_is_the_odd_one():
+    codes, labels = np.ones((30, 4), np.uint16), np.zeros(30, int)
+    codes[11], labels[11] = 2, 1
+    assert rarest_row(codes, labels) == 11
+
+
+# ---------------------------------------------------------------- shadow attacks, and what is refused
+
+
+def test_a_shadow_attack_finds_a_row_that_is_alone():
+    domain, codes, labels = at_one_point([0])
+    forest = FriedmanSchusterClassifier(epsilon=6.0, max_depth=1, n_bins=2)
+    look = last_of(shadow_attack(forest, domain, codes, labels, 0, seed=2, seconds=math.inf, most=1_000))
+    assert look.low > 0.55
+    assert binom.sf(look.right - 1, look.trials, most_success(6.0)) > ALARM
+
+
+def test_an_attack_repeats_itself_with_its_seed():
+    table = small_table()
+    for forest in (MajorityLabelForestClassifier(n_estimators=3), FriedmanSchusterClassifier(max_depth=2, n_bins=4)):
+        settings = {"seconds": math.inf, "most": 200}
+        one, same, other = (
+            [look for _, look in attack(forest, *table, 5, seed=seed, **settings) if look] for seed in (1, 1, 2)
+        )
+        assert one == same and one != other
+
+
+@pytest.mark.parametrize("forest", [MajorityLabelForestClassifier(), FriedmanSchusterClassifier()])
+def test_what_is_refused(forest):
+    table = small_table()
+    with pytest.raises(ValueError, match="row=40 is not a row"):
+        list(attack(forest, *table, 40))
+    with pytest.raises(ValueError, match="epsilon=None"):
+        list(attack(forest.set_params(epsilon=None), *table, 0))

@@ -1,0 +1,289 @@
+"""A live membership attack on the present forest: one record, in or out, and an attacker who guesses."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import streamlit as st
+
+from dpforest.guesses import CONFIDENCE, LOOKS, Look, most_success
+from dpforest.membership import Counted, Exposed, Record, best_success, counted, exact_attack, most_exposed
+from dpforest.models.greedy import GreedyClassifier
+from dpforest.plotting.membership import FIRST, success_chart
+from dpforest.plotting.style import percent
+from dpforest.privacy.certificate import Certificate
+from dpforest.privacy.ledger import rows_changed
+from dpforest.shadow import rarest_row, shadow_attack
+from ui.audit_parts import drawn
+from ui.forests import FORESTS, Settings
+from ui.page import badge
+from ui.tables import Table, fingerprint
+from ui.wording import plain, plural
+
+SECONDS, GREEDY_SECONDS = 4.0, 20.0
+_DRAW_EVERY = 0.25  # seconds
+
+
+def show(table: Table, settings: Settings, certificate: Certificate) -> None:
+    """Choose a record, attack it, and compare with what is possible. A moved control ends an attack that is running."""
+    replaced = rows_changed(settings.neighbours) == 2
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown("##### Attack one record, live", width="content", anchors=False)
+        badge("Simulated")
+        badge("Curator only")
+    st.markdown(_game(settings, replaced))
+    row = _choose(table, settings)
+    _shown(table, row)
+    if replaced:
+        other = table.domain.classes[(int(_encoded(table)[1][row]) + 1) % table.domain.n_classes]
+        st.caption(f"The other row has the same attributes and {plain(table.label, 30)} = {plain(other, 30)}.")
+    key = (table.schema_key, fingerprint(table.domain), settings, row)
+    if st.button("Attack this record", type="primary", key="member_attack"):
+        st.session_state["member_attacked"] = (key, _run(table, settings, certificate, row))
+    elif st.session_state.get("member_attacked", (None,))[0] == key:
+        _Drawing(table, settings, certificate, row).draw(st.session_state["member_attacked"][1])
+
+
+def _game(settings: Settings, replaced: bool) -> str:
+    greedy = FORESTS[settings.kind].is_greedy
+    if replaced:
+        coin = (
+            "A fair coin decides which of two rows is in the table: the record, or one with another label. The number "
+            "of rows is public, so **whether somebody is in the table is not at stake here, only what it says of "
+            "them**."
+        )
+    else:
+        coin = "A fair coin decides whether the record is in the table or is left out."
+    if greedy:
+        knows = (
+            "He has every other record and may fit the same forest as often as he likes, with and without this one, "
+            "to learn what differs."
+        )
+    else:
+        knows = (
+            "He is as strong as may be: he knows every other record, every question in the trees, and which tree each "
+            "record was given to."
+        )
+        if not settings.certified and settings.option("partition") == "blocks" and not replaced:
+            knows += " (Left out, the record leaves an empty place in its tree's block.)"
+    return (
+        f"{coin} The forest is released at ε = {settings.epsilon:g}, and an attacker who sees it guesses how the coin "
+        f"fell. {knows}"
+    )
+
+
+def _choose(table: Table, settings: Settings) -> int:
+    """Number of the row that is attacked."""
+    n, greedy = len(table.frame), FORESTS[settings.kind].is_greedy
+    wanted = st.session_state.pop("member_wanted", None)
+    if wanted is not None:
+        st.session_state["member_row"] = wanted
+    if not 1 <= st.session_state.get("member_row", 1) <= n:
+        st.session_state["member_row"] = 1
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        row = st.number_input(
+            "Record", 1, n, key="member_row", help="Its place in the table, counted from 1.", width=180
+        )
+        name = "Take the rarest record" if greedy else "Take the most exposed record"
+        pressed = st.button(
+            name, key="member_find",
+            help="The one whose class and values are rarest, one by one." if greedy
+            else "The record whose best attacker is right most often, of all in this table.",
+        )  # fmt: skip
+    if pressed:
+        with st.spinner("Looking at every record …"):
+            if greedy:
+                st.session_state["member_wanted"] = rarest_row(*_encoded(table)) + 1
+            else:
+                found = _most_exposed(table, settings)
+                st.session_state["member_wanted"] = found.row + 1
+                st.session_state["member_alike"] = (_key(table, settings), settings.epsilon, found.all_alike)
+        st.rerun()
+    if st.session_state.get("member_alike") == (_key(table, settings), settings.epsilon, True):
+        st.caption("Here all records are equally exposed: the noise on a count does not depend on the count.")
+    return int(row) - 1
+
+
+def _shown(table: Table, row: int) -> None:
+    """The record as a table of one row, its label first."""
+    columns = [table.label, *(name for name in table.domain.names if name != table.label)]
+    own = table.frame.iloc[[row]][columns]
+    st.dataframe(own.astype("string").fillna("missing"), hide_index=True, width="stretch", height="content")
+
+
+def _run(table: Table, settings: Settings, certificate: Certificate, row: int) -> list[Look]:
+    estimator = settings.estimator(table.domain)
+    codes, labels = _encoded(table)
+    if isinstance(estimator, GreedyClassifier):
+        work = shadow_attack(estimator, table.domain, codes, labels, row, seed=row, seconds=GREEDY_SECONDS)
+        waiting = "Fitting with and without the record, to learn what differs …"
+    else:
+        work = exact_attack(_counted(table, settings).record(row), seed=row, seconds=SECONDS)
+        waiting = "Drawing releases …"
+    bar, drawing = st.progress(0.0, waiting), _Drawing(table, settings, certificate, row)
+    looks: list[Look] = []
+    last, n_drawn = 0.0, -1
+    for share, look in work:
+        if look is not None:
+            looks.append(look)
+            if look.trials >= FIRST and time.monotonic() - last > _DRAW_EVERY:
+                drawing.draw(looks)
+                last, n_drawn = time.monotonic(), len(looks)
+        bar.progress(share, f"{plural(looks[-1].trials, 'guess', 'guesses')}" if looks else waiting)
+    bar.empty()
+    if n_drawn < len(looks):
+        drawing.draw(looks)
+    return looks
+
+
+class _Drawing:
+    """What came of an attack so far: words and chart, drawn again in place."""
+
+    def __init__(self, table: Table, settings: Settings, certificate: Certificate, row: int) -> None:
+        self._settings, self._certificate = settings, certificate
+        self._record = None if FORESTS[settings.kind].is_greedy else _counted(table, settings).record(row)
+        self._best = None if self._record is None else best_success(self._record)
+        self._words, self._place = st.empty(), st.empty()
+
+    def draw(self, looks: list[Look]) -> None:
+        """Draw the looks so far."""
+        if not looks:
+            self._words.caption("One fit of this forest takes too long here: there was no time for a guess.")
+            return
+        settings, last = self._settings, looks[-1]
+        limit = most_success(_loss(settings, self._certificate))
+        claimed = None if settings.certified else most_success(settings.epsilon)
+        said = _verdict(settings, self._certificate, last, self._best)
+        if settings.certified:
+            said += "\n\n" + _why(self._record, self._best, limit)
+        self._words.markdown(said)
+        most = 1_000 if self._record is None else LOOKS[-1]
+        drawn(
+            success_chart(looks, limit=limit, best=self._best, claimed=claimed, most=most),
+            f"After {last.trials:,} guesses {percent(last.share)} were right; blind guessing gives 50 %, the "
+            f"{'limit' if claimed is None else 'claimed limit'} is {percent(limit if claimed is None else claimed)}.",
+            self._place,
+        )
+
+
+def _loss(settings: Settings, certificate: Certificate) -> float:
+    """What the limit follows from: for a certified forest its noise, whatever else its table gives away."""
+    return min(certificate.true_epsilon, settings.epsilon) if settings.certified else certificate.true_epsilon
+
+
+def _verdict(settings: Settings, certificate: Certificate, last: Look, best: float | None) -> str:
+    """What was counted, and what is possible."""
+    shown = most_success(_loss(settings, certificate) if settings.certified else settings.epsilon)
+    digits = 1 if shown > 0.53 else 2
+    said = (
+        f"**Right in {percent(last.share, digits)} of {last.trials:,} guesses**; in the long run between "
+        f"{percent(last.low, digits)} and {percent(last.high, digits)} (confidence {100 * CONFIDENCE:.0f} %, for all "
+        "points of the curve together). A coin is right in 50 %"
+    )
+    if best is not None:
+        said += f"; the best possible attacker on this record, by formula, in {percent(best, digits)}"
+    limit = percent(most_success(_loss(settings, certificate)), digits)
+    if settings.certified:
+        spent = _loss(settings, certificate)
+        less = "" if spent > 0.999 * settings.epsilon else f", as this forest spends only {spent:.3g} of its ε"
+        more = "" if certificate.certified else " That is for the noise; what was read from the data gives away more."
+        return (
+            f"{said}. **No attacker on any record of any table is right in more than {limit}** (eᵋ/(1 + eᵋ){less})."
+            f"{more}"
+        )
+    claim = percent(most_success(settings.epsilon), digits)
+    if certificate.true_epsilon <= settings.epsilon * (1 + 1e-9):
+        return (
+            f"{said}. In exact arithmetic nobody exceeds {limit}; but as published the noise is drawn in ordinary "
+            "decimal numbers, whose last digits may tell more, and this attacker does not look at them."
+        )
+    true = "there is no limit" if np.isinf(certificate.true_epsilon) else f"the limit is {limit}"
+    if last.low > most_success(settings.epsilon):
+        return (
+            f"{said}. ε = {settings.epsilon:g} claims that nobody can exceed {claim}: :red[**exceeded**]. In truth "
+            f"{true}."
+        )
+    return (
+        f"{said}. ε = {settings.epsilon:g} claims that nobody can exceed {claim}; in truth {true}. That one record "
+        "stays below does not keep the claim: others need not."
+    )
+
+
+def _why(record: Record | None, best: float | None, limit: float) -> str:
+    """Why a record is mostly far from the limit."""
+    if record is None or best is None:
+        return (
+            "*Why so little:* one record among many moves a question or a leaf only now and then. This attacker learns "
+            "from fits alone; a cleverer one may do better, but never better than the limit."
+        )
+    if best > limit - 0.002:
+        return (
+            "*Why as high as it gets:* the attacker was told the record's tree, and what one noisy count gives away is "
+            "all that ε allows. In a real attack he would not know so much."
+        )
+    others = record.others.sum(axis=1) / (record.plan.n_trees if record.one_tree else 1)
+    if record.plan.releases_counts:
+        return (
+            f"*Why below the limit:* the record is in all {plural(record.plan.n_trees, 'tree')}, each with its part of "
+            "ε. The limit is reached only if every tree's noise points the same way; mostly their hints cancel."
+        )
+    if np.median(others) < 1:
+        return (
+            "*Why below the limit:* the record is nearly alone in its leaves, which is as exposed as one can be. But a "
+            "leaf says a label and nothing else, and an empty leaf says the same one now and then, by chance."
+        )
+    return (
+        "*Why below the limit:* the limit is for the worst record of the worst table. Here a leaf only says one label, "
+        f"and the record shares it with {_about(float(np.median(others)))} or more in half of the trees: where a label "
+        "has a clear lead, one record hardly changes it."
+    )
+
+
+def _about(n: float) -> str:
+    return f"about {plural(round(n), 'other')}"
+
+
+# ---------------------------------------------------------------- what is kept
+
+
+def _key(table: Table, settings: Settings) -> tuple:
+    return (table.schema_key, fingerprint(table.domain), settings.without_epsilon())
+
+
+def _encode(key: tuple, _table: Table) -> tuple[np.ndarray, np.ndarray]:
+    return _table.domain.encode(_table.columns()), _table.domain.encode_labels(_table.frame[_table.label])
+
+
+def _count(key: tuple, _table: Table, _settings: Settings) -> Counted:
+    return counted(_settings.estimator(_table.domain), _table.domain, *_encoded(_table))
+
+
+def _expose(key: tuple, epsilon: float, _counted: Counted) -> Exposed:
+    return most_exposed(_counted)
+
+
+_codes_for_all = st.cache_resource(max_entries=4, show_spinner=False)(_encode)
+own_codes = st.cache_resource(scope="session", max_entries=1, show_spinner=False)(_encode)
+_COUNTING = "Counting the rows in the leaves …"
+_counts_for_all = st.cache_resource(max_entries=4, show_spinner=_COUNTING)(_count)
+own_counts = st.cache_resource(scope="session", max_entries=2, show_spinner=_COUNTING)(_count)
+_exposed_for_all = st.cache_data(max_entries=64, show_spinner=False)(_expose)
+own_exposed = st.cache_data(scope="session", max_entries=8, show_spinner=False)(_expose)
+
+
+def _encoded(table: Table) -> tuple[np.ndarray, np.ndarray]:
+    """Codes and class indices of all rows; of an upload for this session only."""
+    key = (table.schema_key, fingerprint(table.domain))
+    return (own_codes if table.uploaded else _codes_for_all)(key, table)
+
+
+def _counted(table: Table, settings: Settings) -> Counted:
+    """The rows in the leaves, at the present ε."""
+    made = (own_counts if table.uploaded else _counts_for_all)(_key(table, settings), table, settings)
+    return made.at(settings.epsilon)
+
+
+def _most_exposed(table: Table, settings: Settings) -> Exposed:
+    find = own_exposed if table.uploaded else _exposed_for_all
+    return find(_key(table, settings), settings.epsilon, _counted(table, settings))
