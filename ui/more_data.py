@@ -124,7 +124,7 @@ def _draw(
     what = (
         f"the accuracy that you have at ε = {settings.epsilon:g} ({percent(wanted)})"
         if target is None
-        else f"an accuracy of {percent(wanted)}"
+        else f"an average accuracy of {percent(wanted)}"
     )
     words.markdown("\n".join(f"- {sentence(e, own, what)}" for e, own in asked))
     drawn(

@@ -1,0 +1,63 @@
+"""Compare and Choose ε: work that is stopped stays stopped, an accuracy finds its ε, the report can be taken home."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlencode
+
+from playwright.sync_api import expect
+
+from browser.driver import BROWSER, Chart, Explore, idle, rerun, titled
+
+pytestmark = BROWSER
+
+
+def visit(explore: Explore, page: str, **settings: object) -> None:
+    explore.page.goto(f"{explore.url}/{page}?{urlencode(settings, doseq=True)}")
+    expect(explore.page.locator(".js-plotly-plot .plot-container").first).to_be_visible()
+
+
+def test_a_comparison_can_be_stopped_and_gone_on_with(explore: Explore) -> None:
+    visit(
+        explore, "Compare", data="pendigits", forests=["boosted", "multinomial"], releases_each=50,
+        held_out="every row once, in 5 parts",
+    )  # fmt: skip
+    stop, go_on = (explore.main.get_by_role("button", name=name, exact=True) for name in ("Stop", "Go on"))
+    expect(explore.page.get_by_role("progressbar").first).to_be_visible()
+    with rerun(explore.page):
+        stop.click()
+    expect(go_on).to_be_visible()
+    expect(explore.main.get_by_text("Stopped.")).to_be_visible()
+    behind = explore.main.get_by_text("Each point is the mean of").inner_text()
+    assert "50 simulated releases" not in behind
+    go_on.click()
+    expect(explore.page.get_by_role("progressbar").first).to_be_visible()
+    # A moved control ends that work as well: the next page is there at once.
+    explore.go_to("Audit")
+    expect(explore.main.get_by_text("Does a rule keep its promise?")).to_be_visible()
+    idle(explore.page)
+
+
+def test_moving_epsilon_moves_the_words_not_the_lines(explore: Explore) -> None:
+    visit(explore, "Compare", data="nursery", forests=["RF-E", "one greedy tree"], releases_each=2)
+    idle(explore.page)
+    lines = [t["y"] for t in Chart(explore.page, titled("accuracy at")).traces() if t.get("name")]
+    with rerun(explore.page):
+        explore.slider("Privacy budget ε").press("End")
+    expect(explore.main.get_by_text(re.compile("At ε = 10 .* comes first"))).to_be_visible()
+    assert [t["y"] for t in Chart(explore.page, titled("accuracy at")).traces() if t.get("name")] == lines
+
+
+def test_an_accuracy_finds_its_epsilon_and_a_report(explore: Explore) -> None:
+    visit(explore, "Choose_epsilon", data="zoo", sure="8 in 10 releases", margin="false", choose_tab="Report")
+    idle(explore.page, 90_000)
+    answer = explore.main.get_by_text(re.compile("needs the smallest ε"))
+    before = answer.inner_text()
+    with rerun(explore.page):
+        explore.main.get_by_role("slider", name=re.compile("^Accuracy that you need")).press("ArrowRight")
+    expect(answer).not_to_have_text(before)
+    with explore.page.expect_download() as download:
+        explore.main.get_by_role("button", name="Download the report").click()
+    assert download.value.suggested_filename == "privacy_report.html"
+    text = download.value.path().read_text(encoding="utf-8")
+    assert "Privacy report: Zoo" in text and "What is promised" in text and "<script" not in text
