@@ -53,7 +53,7 @@ def test_explore_shows_four_figures_and_the_curve(app):
         "other kinds of forest may do better",
         "the floor: no forest at all",
         "over 2 simulated releases",
-        "73 % · 88 %",
+        "73.2 % · 88.1 %",
     ):
         assert part in text
     assert "you are here" in json.dumps(spec(app))

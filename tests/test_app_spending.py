@@ -109,7 +109,7 @@ def test_clearing_forgets_names_and_forests_but_no_cost(state):
 
 
 def test_the_sum_is_explained():
-    assert "at most 73 % sure; unsure between two values of theirs, at most 88 %" in explained(
+    assert "at most 73.2 % sure; unsure between two values of theirs, at most 88.1 %" in explained(
         [replace(FIRST, epsilon=1)]
     )
     together = explained([FIRST, EXCHANGED])

@@ -70,7 +70,7 @@ def test_the_cap(audit):
 
 def test_a_broken_rule_never_reads_better_than_its_claim(audit):
     page = audit(rule="smooth sensitivity, capped", claimed="10")
-    assert "can become practically certain (1 wrong in 10²¹)" in words(page) and "99.995 % sure, no more" in words(page)
+    assert "can become practically certain (1 wrong in 10²¹)" in words(page) and "99.996 % sure, no more" in words(page)
 
 
 def test_a_small_epsilon(audit):

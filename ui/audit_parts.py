@@ -19,7 +19,7 @@ from dpforest.privacy.ledger import rows_changed
 from ui.audit_controls import TELLING, Audit
 from ui.audit_words import NAMES, one_row, output_name, times
 from ui.page import chart, titled
-from ui.wording import guess_share, share_text
+from ui.wording import share_text
 
 _SHOWN = 4  # classes that a table lists one by one
 _BRIGHT = "#4DA6DD"  # PRIVATE, for thin lines on a dark page
@@ -254,11 +254,11 @@ def at_least(value: float) -> str:
 
 
 def sure(epsilon: float) -> str:
-    """How sure somebody can become who was at 50 %; one digit more where it is next to nothing.
+    """How sure somebody can become who was at 50 %.
 
     >>> sure(1.0), sure(0.01), sure(49.3)
-    ('73 % sure', '50.2 % sure', 'practically certain (1 wrong in 10²¹)')
+    ('73.2 % sure', '50.3 % sure', 'practically certain (1 wrong in 10²¹)')
     """
     if epsilon > 11.5:  # more than 99.999 %
         return f"practically certain (1 wrong in 10{raised(round(epsilon / math.log(10)))})"
-    return f"{share_text(epsilon) if epsilon >= 0.1 else f'{100 * guess_share(epsilon):.1f} %'} sure"
+    return f"{share_text(epsilon)} sure"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from dpforest.plotting.compare import Panel, Scale, budget_map, multiples
@@ -24,7 +25,7 @@ class Below:
     def __init__(self, opened: str, view: Comparison, rows: Table) -> None:
         self._opened, self._view = opened, view
         self._lines: list[Cells] = []
-        self._drawn = 0
+        self._drawn, self._shown = 0, pd.DataFrame()
         draw = {"Table": self._open_table, "Depth": self._open_multiples, "Trees": self._open_multiples}
         draw.get(opened, self._open_map)(rows)
         if self._lines and (ready := min(line.n_done for line in self._lines)):
@@ -33,7 +34,8 @@ class Below:
     def table(self, lines: Sequence[Cells], done: Done) -> None:
         """The table follows the main sweep."""
         if self._opened == "Table" and done.n != self._drawn:
-            show_table(table(self._view, lines, done), done.n, self._place)
+            self._shown = table(self._view, lines, done)
+            show_table(self._shown, done.n, self._place)
             self._drawn = done.n
 
     def work(self, place) -> None:
@@ -45,7 +47,15 @@ class Below:
     def _open_table(self, rows: Table) -> None:
         titled(f"All forests at ε = {self._view.epsilon:g}", "Curator only", help="A click on a column's head sorts.")
         self._place = st.empty()
-        st.caption("Every forest at the settings that the app starts from; Explore changes them one by one.")
+        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+            st.caption(
+                "Every forest at the settings that the app starts from; Explore changes them one by one.",
+                width="content",
+            )
+            st.download_button(
+                "Table as CSV", lambda: self._shown.to_csv(index=False), "CURATOR_ONLY_compare_table.csv", "text/csv",
+                on_click="ignore", type="tertiary",
+            )  # fmt: skip
 
     def _open_multiples(self, rows: Table) -> None:
         by_depth = self._opened == "Depth"

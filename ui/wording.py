@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from dpforest.risk import percent_up
+
 
 def epsilon_text(epsilon: float | Fraction | None) -> str:
     """ε as people write it.
@@ -36,26 +38,12 @@ def guess_share(epsilon: float) -> float:
 
 
 def share_text(epsilon: float) -> str:
-    """`guess_share`, rounded so that it never says certainty.
+    """`guess_share`, rounded up: a bound must never read lower than it is.
 
     >>> share_text(1.0), share_text(10.0), share_text(20.0)
-    ('73 %', '99.995 %', 'over 99.99 %')
+    ('73.2 %', '99.996 %', 'practically 100 %')
     """
-    share = 100 * guess_share(epsilon)
-    if share > 99.999:
-        return "over 99.99 %"
-    return f"{share:.{0 if share < 98.5 else 1 if share < 99.95 else 3}f} %"
-
-
-def odds(epsilon: float) -> str:
-    """A 50:50 guess after the release, as odds out of a hundred.
-
-    >>> odds(1.0), odds(0.01), odds(10.0)
-    ('73 : 27', '50.2 : 49.8', '99.995 : 0.005')
-    """
-    share = 100 * guess_share(epsilon)
-    digits = 0 if 51 <= share <= 98.5 else 1 if share < 99.5 else 3
-    return f"{share:.{digits}f} : {100 - share:.{digits}f}"
+    return percent_up(guess_share(epsilon))
 
 
 def value_epsilon(epsilon: float, neighbours: str) -> float:

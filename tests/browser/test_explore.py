@@ -24,7 +24,7 @@ def test_first_sight(explore: Explore) -> None:
     assert floor.label.startswith("Always “")
     assert floor.number < accuracy.number < ceiling.number
     assert "20 simulated releases" in accuracy.note
-    assert (meaning.label, meaning.value) == ("What ε = 1 means", "73 % · 88 %")
+    assert (meaning.label, meaning.value) == ("What ε = 1 means", "73.2 % · 88.1 %")
     expect(explore.badge("Simulated at ε = 1, add-remove")).to_be_visible()
     expect(explore.badge("Curator only")).to_be_visible()
     expect(explore.main.get_by_text(re.compile("Adult.*32,561 rows · 14 attributes · predicts income"))).to_be_visible()
@@ -102,7 +102,7 @@ def test_controls(explore: Explore, forest: str, selects: list[tuple[str, str, s
     with explore.refigured():
         explore.pick("a row exchanged")
         expect(explore.badge("Simulated at ε = 1, replace-one")).to_be_visible()
-    assert explore.figures()[-1].value == "73 % · 73 %", "exchanging a row costs ε once under replace-one"
+    assert explore.figures()[-1].value == "73.2 % · 73.2 %", "exchanging a row costs ε once under replace-one"
     for name, *options in selects:
         with explore.refigured(), explore.curve_chart.redrawn():
             explore.choose(name, next(option for option in options if option != explore.chosen(name)))

@@ -1,0 +1,83 @@
+"""Pictures of many forests: what is dashed, what is marked, what the hover says."""
+
+import numpy as np
+import pytest
+
+from dpforest.choosing import Answer
+from dpforest.plotting.choose import smallest_epsilon
+from dpforest.plotting.compare import COLOURS, Panel, Scale, Series, budget_map, comparison, multiples
+from dpforest.plotting.style import NON_PRIVATE, NOT_HELD
+
+EPSILONS = np.array([0.01, 0.1, 1.0, 10.0])
+SCALE = Scale("accuracy", True, 0.5, 0.9, "the floor", "the ceiling")
+
+
+def series(name: str, place: int, published: bool = False) -> Series:
+    mean = np.linspace(0.5, 0.8, 4)
+    return Series(
+        name, place, published, EPSILONS, mean, mean - 0.02, mean + 0.02, [f"{name} at {e}" for e in EPSILONS]
+    )
+
+
+def named(figure, name):
+    (trace,) = [t for t in figure.data if t.name == name]
+    return trace
+
+
+def test_no_forest_wears_a_colour_that_means_something():
+    assert len(set(COLOURS)) == len(COLOURS) == 8 and not {NON_PRIVATE, NOT_HELD} & set(COLOURS)
+
+
+def test_claims_are_dashed_in_the_colour_of_their_forest():
+    figure = comparison([series("a", 0), series("a, as published", 0, True), series("b", 1)], 1.0, SCALE)
+    kept, claimed = named(figure, "a"), named(figure, "a, as published")
+    assert (kept.line.dash, claimed.line.dash) == ("solid", "dash") and kept.line.color == claimed.line.color
+    assert named(figure, "b").line.color != kept.line.color and named(figure, "b").marker.symbol != kept.marker.symbol
+    assert list(kept.text) == [f"a at {e}" for e in EPSILONS]
+    assert {a.text for a in figure.layout.annotations} == {"the floor", "the ceiling"}
+
+
+def test_bands_can_be_left_out_and_go_with_their_line():
+    some = [series("a", 0), series("b", 1)]
+    figure = comparison(some, 1.0, SCALE)
+    assert len(figure.data) == 6 and all(t.legendgroup in "ab" for t in figure.data)
+    assert len(comparison(some, 1.0, SCALE, bands=False).data) == 2
+
+
+def test_everything_is_inside_the_picture():
+    low, high = comparison([series("a", 0)], 1.0, SCALE).layout.yaxis.range
+    assert low < 0.48 and high > 0.9
+
+
+def test_multiples_name_each_value_once():
+    mean = np.full((2, 4), 0.7)
+    panels = [Panel("a", [2, 4], EPSILONS, mean), Panel("b", [4, 8], EPSILONS, mean)]
+    figure = multiples(panels, "depth", SCALE, columns=2)
+    assert sorted(t.name for t in figure.data if t.showlegend) == ["depth 2", "depth 4", "depth 8"]
+    assert [t.line.color for t in figure.data][1] == [t.line.color for t in figure.data][2]  # depth 4 in both
+    assert named(multiples(panels[:1], "trees", SCALE, columns=1), "2 trees").text[0] == "a, 2 trees, ε = 0.01: 70.0 %"
+
+
+def test_the_map_marks_the_best_depths_and_says_the_price():
+    values = np.array([[0.5, 0.6, 0.7, 0.7], [0.4, 0.65, 0.6, 0.85]])
+    figure = budget_map(EPSILONS, [3, 9], values, SCALE, epsilon=1.0)
+    heat, best, star = figure.data
+    assert list(best.y) == ["3", "9", "3", "9"] and (star.x[0], star.y[0]) == ("10", "9")
+    assert heat.hovertext[1][3] == "ε = 10, depth 9: 85.0 %<br>price of privacy: 5.0 points"
+    (frame,) = figure.layout.shapes
+    assert (frame.x0, frame.x1) == (1.5, 2.5)
+
+
+@pytest.mark.parametrize("certified", [True, False])
+def test_dots_are_full_where_one_is_sure(certified):
+    answers = [
+        Answer("a", 0.3, 0.8, 60, 60, 0.907, True),
+        Answer("b", 1.0, 0.8, 5, 5, 0.5, False),
+        Answer("c", None, None, 3, 60, 0.0, False),
+    ]
+    figure = smallest_epsilon(answers, 0.01, 10, chosen="a", epsilon=0.3, certified=certified)
+    dots = {t.y[0]: t for t in figure.data if t.mode == "markers+text"}
+    assert set(dots) == {"a", "b"} and dots["a"].x[0] == 0.3
+    assert dots["a"].marker.color != "rgba(0,0,0,0)" and dots["b"].marker.color == "rgba(0,0,0,0)"
+    assert (dots["a"].marker.line.color == NOT_HELD) == (not certified)
+    assert any("not up to ε = 10: 3 of 60 at best" in a.text for a in figure.layout.annotations)
