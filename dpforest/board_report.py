@@ -71,8 +71,8 @@ class BoardReport:
         As it is to be printed.
     certificate : Certificate
         Of a release with these settings.
-    needed_accuracy, confidence : float
-        Shares: the accuracy asked for, and how surely it is to be reached.
+    needed_accuracy, share : float
+        The accuracy asked for, and the share of releases that must reach it.
     smallest : tuple of (forest, ε or None, accuracy there or None)
         The smallest ε at which each forest reaches it; None where none does.
     curve : tuple of (ε, mean, low, high)
@@ -87,6 +87,8 @@ class BoardReport:
         What an attacker believed before, between 0 and 1.
     rows_per_person : int
         Most rows that one person has.
+    margin : bool
+        Whether a margin was taken off accuracies first, because the rows held out are a sample.
     declared_public : bool
         Whether somebody said that the table may be seen by all.
     versions : tuple of (name, version)
@@ -101,7 +103,7 @@ class BoardReport:
     date: str
     certificate: Certificate
     needed_accuracy: float
-    confidence: float
+    share: float
     smallest: tuple[tuple[str, float | None, float | None], ...]
     curve: tuple[tuple[float, float, float, float], ...]
     ceiling: float
@@ -111,6 +113,7 @@ class BoardReport:
     band: str = "lowest and highest"
     prior: float = 0.5
     rows_per_person: int = 1
+    margin: bool = True
     declared_public: bool = False
     versions: tuple[tuple[str, str], ...] = ()
 
@@ -207,9 +210,10 @@ def _cost(report: BoardReport) -> str:
         for name, epsilon, accuracy in report.smallest
     )
     claimed = "" if report.certificate.certified else " as claimed"
+    margin = ", with a margin for the rows held out being a sample" if report.margin else ""
     return (
-        f"<h2>What it costs</h2><p>Needed: an accuracy of <b>{_percent(report.needed_accuracy)}</b>, reached with a "
-        f"confidence of <b>{_percent(report.confidence)}</b>.</p>"
+        f"<h2>What it costs</h2><p>Needed: an accuracy of <b>{_percent(report.needed_accuracy)}</b>, reached by at "
+        f"least <b>{_percent(report.share, 0)}</b> of all releases with these settings (95 % confidence){margin}.</p>"
         f'<div class="columns"><table><tr><th>Forest</th><th class="n">smallest ε</th><th class="n">accuracy</th></tr>'
         f"{rows}</table><div>{_accuracy_picture(report)}"
         f'<p class="small">{escape(report.forest)}: accuracy on held-out rows, by ε{claimed}. Each point: '

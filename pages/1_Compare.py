@@ -6,6 +6,7 @@ from dpforest.domain import DomainError
 from ui import compare_controls, compare_parts, sidebar, sweep
 from ui.compare_below import Below
 from ui.controls import LINKED
+from ui.link import copy_link
 from ui.page import badge, open_page, sorry, titled
 from ui.warm_up import warm_up
 from ui.wording import plain, plural
@@ -75,6 +76,9 @@ def measure_ceiling() -> None:
     """Forests without privacy, once for each split."""
     levels.extend(sweep.ceiling(table, view.folds, fold) for fold in range(len(levels), view.folds))
 
+
+with st.sidebar:
+    copy_link(of_upload=table.uploaded)
 
 pieces = view.releases * view.folds
 if ready := min(pieces, *(line.n_done for line in lines)):

@@ -8,6 +8,7 @@ from ui import choose_controls, choose_parts, membership_part, more_data, risk_p
 from ui.compare_controls import settings_of
 from ui.compare_parts import about_leaks, gathered
 from ui.controls import LINKED
+from ui.link import copy_link
 from ui.page import badge, open_page, sorry, titled
 from ui.warm_up import warm_up
 from ui.wording import plain, plural
@@ -90,6 +91,9 @@ with tabs[opened]:
             lambda: choose_parts.report(table, chosen, certificate, answers, needed, wish, done, levels),
             done.n < wish.releases,
         )
+
+with st.sidebar:
+    copy_link(of_upload=table.uploaded)
 
 was = (answers[0].forest, smallest[kind])
 with sweep.stoppable((table.schema_key, wish), progress) as place:

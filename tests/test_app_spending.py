@@ -113,7 +113,7 @@ def test_the_sum_is_explained():
         [replace(FIRST, epsilon=1)]
     )
     together = explained([FIRST, EXCHANGED])
-    assert "from one forest at ε = 1.1" in together and "counts twice" in together and "75 %" in together
+    assert "from one forest at ε = 1.1" in together and "counts twice" in together and "75.1 %" in together
     assert "more or less" in explained([EXCHANGED])
     assert spending.table([FIRST, EXCHANGED])["adds"].tolist() == ["1", "0.1", "**1.1**"]
 

@@ -110,8 +110,11 @@ def report(
             date=f"{datetime.date.today():%-d %B %Y}",
             certificate=certificate,
             needed_accuracy=needed,
-            confidence=wish.share,
-            smallest=tuple((a.forest, a.epsilon, a.accuracy) for a in answers),
+            share=wish.share,
+            smallest=tuple(
+                (a.forest if a.is_sure or a.epsilon is None else f"{a.forest} (not sure)", a.epsilon, a.accuracy)
+                for a in answers
+            ),
             curve=tuple(zip(own["epsilon"], accuracy["mean"], accuracy["low"], accuracy["high"], strict=True)),
             ceiling=levels["accuracy"],
             floor=levels["floor"],
@@ -120,6 +123,7 @@ def report(
             band="8 in 10 simulated releases",
             prior=wish.prior,
             rows_per_person=wish.rows_per_person,
+            margin=wish.margin,
             declared_public=table.is_public,
             versions=tuple((name, version(name)) for name in ("dpforest", "numpy", "numba", "scikit-learn")),
         )
