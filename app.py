@@ -31,9 +31,9 @@ if not settings.certified:
     headline.broken_promise(certificate)
 
 # A first curve at once ...
-simulate.first_curve(forest, len(table.frame), st.container())
-figures = headline.Figures(choice, certificate, forest.curve())
-panel = curve_panel.Panel(choice, forest.curve(), ledger)
+curve = simulate.first_curve(forest, len(table.frame), st.container())
+figures = headline.Figures(choice, certificate, curve)
+panel = curve_panel.Panel(choice, curve, ledger)
 
 tree, leaves, budget, data = st.tabs(["Tree", "Leaves", "Budget", "Data"], key="tab", bind=LINKED)
 if tree.open:
@@ -50,6 +50,6 @@ if data.open:
         data_tab.show(choice)
 
 # ... refined while somebody looks, until a control moves.
-for _ in simulate.refined(forest, simulate.LAST, panel.progress):
-    figures.refine(forest.curve())
-    panel.refine(forest.curve())
+for surer in simulate.refined(forest, curve, simulate.LAST, panel.progress):
+    figures.refine(surer)
+    panel.refine(surer)

@@ -3,7 +3,7 @@
 Everything here is simulated from seeds and computed from raw rows. It is for looking at, never for publishing.
 """
 
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -50,11 +50,11 @@ class GreedySimulation(Repeats):
         rows = np.arange(len(split.y_train))
         self.rows = bin_rows(domain, split.X_train, split.y_train, rows, estimator.n_bins)
 
-    def add_repeat(self) -> None:
+    def add_repeat(self, pause: Callable[[], None] = lambda: None) -> None:
         """Fit once more at every budget, and once without privacy, and score."""
         seed, rows = self.seed + self.n_repeats, replace(self.rows, memo={})
-        with ThreadPoolExecutor(self.n_jobs) as pool:
-            private = list(pool.map(lambda e: self._fit_and_score(float(e), seed, rows), self.epsilons))
+        private = self._at_each(lambda e: self._fit_and_score(e, seed, rows), pause)
+        pause()
         if self._twin is None or self._has_structure_seed:  # else nothing is random in it but noise
             self._twin = self._score(self._fit(None, seed, rows, None))
         self._figures.append((*zip(*private, strict=True), *self._twin))

@@ -3,6 +3,7 @@
 Everything here is simulated from seeds and computed from raw rows. It is for looking at, never for publishing.
 """
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
@@ -94,13 +95,36 @@ class Repeats:
     def n_repeats(self) -> int:
         return len(self._figures)
 
-    def add_repeat(self) -> None:
-        """Simulate once more at every budget."""
+    def add_repeat(self, pause: Callable[[], None] = lambda: None) -> None:
+        """Simulate once more at every budget.
+
+        Parameters
+        ----------
+        pause : callable
+            Called between two steps. If it raises, the simulation stays as it was.
+        """
         raise NotImplementedError
+
+    def _at_each(self, fit: Callable[[float], tuple], pause: Callable[[], None]) -> list[tuple]:
+        """Figures at every budget, some at a time."""
+        found: list[tuple] = []
+        with ThreadPoolExecutor(self.n_jobs) as pool:
+            for start in range(0, len(self.epsilons), self.n_jobs):
+                pause()
+                found += pool.map(fit, self.epsilons[start : start + self.n_jobs].tolist())
+        return found
 
     def view(self, epsilon: float) -> ForestView:
         """The first repeat's forest at one budget, leaf by leaf."""
         raise NotImplementedError
+
+    @property
+    def n_bytes(self) -> int:
+        """Of what is kept for `view` alone."""
+        return 0
+
+    def forget(self) -> None:
+        """Drop what only `view` needs; it is made again when it is asked for."""
 
     def curve(self) -> Curve:
         """Figures of all repeats so far."""
@@ -164,15 +188,15 @@ class Simulation(Repeats):
     ):
         super().__init__(domain, split, epsilons, seed, n_jobs)
         self.plan: Plan = estimator.plan(domain, len(split.y_train))
+        self._first: tuple[Trees, np.ndarray] | None = None
 
-    def add_repeat(self) -> None:
+    def add_repeat(self, pause: Callable[[], None] = lambda: None) -> None:
         """Grow, share out and count once more, then draw noise and score at every budget."""
         seed = self.seed + self.n_repeats
-        trees = self.plan.grow(self.domain, seed)
-        counts = self._count(trees, DemoSource(seed + NOISE_SEED))
-        if self.n_repeats == 0:
-            self._first = trees, counts
+        trees, counts = drawn = self._grow_and_count(seed, pause)
+        pause()
         twin = counts if self.plan.partition == "shared" else self._count(trees, None)
+        pause()
         leaves = routing.leaves_of_rows(trees, self.domain, self.split.X_test, n_jobs=self.n_jobs)
 
         # Only leaves that hold somebody or are asked for make a difference to the figures.
@@ -182,18 +206,36 @@ class Simulation(Repeats):
         counts, twin = counts[used], twin[used]
 
         exact = twin if self.plan.releases_counts else true_labels(twin, seed)
-        with ThreadPoolExecutor(self.n_jobs) as pool:
-            private = list(pool.map(lambda e: self._release_and_score(counts, leaves, e, seed), self.epsilons))
-        self._figures.append((*zip(*private, strict=True), *self._score(leaves, exact, seed)))
+        private = self._at_each(lambda e: self._release_and_score(counts, leaves, e, seed), pause)
+        scores = self._score(leaves, exact, seed)
+        if self.n_repeats == 0:
+            self._first = drawn
+        self._figures.append((*zip(*private, strict=True), *scores))
 
     def view(self, epsilon: float) -> ForestView:
         """The first repeat's forest at one budget, leaf by leaf."""
-        trees, counts = self._first
+        trees, counts = self._first = self._first or self._grow_and_count(self.seed)
         values = self._release(counts, epsilon, self.seed)
         labels = self._labels(values, self.seed)
         plan = self.plan
         noise = CountNoise(counts, plan.mechanism, plan.leaf_rate(_fraction(epsilon)), plan.negative_rule)
         return ForestView(trees, self.domain, counts, labels, noise)
+
+    @property
+    def n_bytes(self) -> int:
+        """Of the first repeat's trees and counts."""
+        trees, counts = self._first or (None, None)
+        arrays = [counts, *(vars(trees).values() if trees else ())]
+        return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
+
+    def forget(self) -> None:
+        """Drop what only `view` needs: the first repeat's trees and counts."""
+        self._first = None
+
+    def _grow_and_count(self, seed: int, pause: Callable[[], None] = lambda: None) -> tuple[Trees, np.ndarray]:
+        trees = self.plan.grow(self.domain, seed)
+        pause()
+        return trees, self._count(trees, DemoSource(seed + NOISE_SEED))
 
     def _count(self, trees: Trees, source: DemoSource | None) -> np.ndarray:
         """Rows of each class in each leaf; without a source every row is in every tree."""

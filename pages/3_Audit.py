@@ -4,6 +4,7 @@ import streamlit as st
 
 from ui import audit_attack, audit_controls, audit_parts, audit_table
 from ui.audit_words import RULES, promise, story
+from ui.link import copy_link
 from ui.page import badge, open_page
 from ui.warm_up import warm_up
 
@@ -40,6 +41,8 @@ with st.container(horizontal=True, vertical_alignment="bottom", horizontal_align
     with st.container(width="content"):
         audit_parts.pair_title(audit)
     which = audit_controls.choose_pair(audit)
+with st.sidebar:
+    copy_link()
 pair = audit_parts.pair_of(audit, which)
 audit_parts.pair_tables(audit, pair)
 audit_attack.show(audit, which, pair)

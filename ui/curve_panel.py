@@ -43,7 +43,8 @@ class Panel:
                     label_visibility="collapsed",
                 )  # fmt: skip
         self._measure = MEASURES.get(shown, "accuracy")
-        self._chart = chart(self._figure(curve), self._alt(curve))
+        self._drawn = self._figure(curve)
+        self._chart = chart(self._drawn, self._alt(curve))
         with st.container(
             horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="below_curve"
         ):
@@ -75,7 +76,10 @@ class Panel:
     def refine(self, curve: Curve) -> None:
         """The same chart, surer; the download follows."""
         self._curve = curve
-        chart(self._figure(curve), self._alt(curve), self._chart)
+        figure = self._figure(curve)
+        if figure.data != self._drawn.data:  # Streamlit wants no chart twice on a page
+            chart(figure, self._alt(curve), self._chart)
+            self._drawn = figure
         self._insight.caption(
             insight(curve, self._measure, "privacy" if self._choice.settings.certified else "its noise"),
             width="content",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 
 import streamlit as st
@@ -18,19 +19,21 @@ from dpforest.simulation import Curve, Repeats
 from dpforest.views import ForestView
 from ui.forests import EPSILONS, Settings
 from ui.tables import Table, fingerprint, split
+from ui.turns import Turns, held
 
 FIRST, LAST = 2, 20
 MOST_SECONDS = 30  # of refining; what is drawn by then says how many releases it rests on
 MANY_ROWS = 50_000  # more take a noticeable time
 N_JOBS = min(os.cpu_count() or 1, 4)
+TURNS = Turns(N_JOBS)
 
 
 class Shared:
-    """A simulation that several sessions may refine: one at a time."""
+    """A simulation that several sessions may refine: one at a time. What is known of it can be read at any time."""
 
     def __init__(self, simulation: Repeats) -> None:
         self._simulation = simulation
-        self._lock = threading.Lock()
+        self._refining, self._viewing = threading.Lock(), threading.Lock()
         self._views: dict[float, ForestView] = {}
 
     @property
@@ -42,24 +45,71 @@ class Shared:
         """Whether trees are grown anew at every ε, which takes longer."""
         return isinstance(self._simulation, GreedySimulation)
 
-    def refine(self, n_repeats: int) -> None:
-        """At least so many repeats."""
+    def refine(self, n_repeats: int, *, awaited: bool = False) -> None:
+        """At least so many repeats; `awaited` if there is nothing to look at before."""
         while self.n_repeats < n_repeats:
-            with self._lock:
+            with held(self._refining):
                 if self.n_repeats < n_repeats:
-                    self._simulation.add_repeat()
+                    with TURNS.turn(awaited=awaited) as pause:
+                        self._simulation.add_repeat(pause)
+                    if self.n_repeats == 1:
+                        RECENT.add(self)
 
     def curve(self) -> Curve:
         """Over the whole ε grid, so that moving ε moves a marker only."""
-        with self._lock:
-            return self._simulation.curve()
+        return self._simulation.curve()
 
     def view(self, epsilon: float) -> ForestView:
-        """One simulated release in full; the last ones are kept, with what was computed on them."""
+        """One simulated release in full; the last two are kept, with what was computed on them."""
+        with held(self._viewing):
+            view = self._views.get(epsilon)
+            if view is None:
+                with TURNS.turn(awaited=True):
+                    view = self._simulation.view(epsilon)
+                self._views = {**dict(list(self._views.items())[-1:]), epsilon: view}
+        RECENT.add(self)
+        return view
+
+    @property
+    def n_bytes(self) -> int:
+        """Of the forests kept, about."""
+        return self._simulation.n_bytes + sum(40 * len(view.counts) for view in self._views.values())
+
+    def forget(self) -> None:
+        """Keep the figures only."""
+        self._views = {}
+        self._simulation.forget()
+
+
+class Recent:
+    """The simulations that hold forests, the last at the end: forests are large, figures are not.
+
+    Parameters
+    ----------
+    most_bytes : int
+        That they may hold together; the last one stays however large it is.
+    """
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most, self._lock = most_bytes, threading.Lock()
+        self._kept: list[weakref.ref[Shared]] = []  # weak, so that a session's end or "Clear my data" frees them
+
+    def add(self, shared: Shared) -> None:
+        """One more; others drop their forests for it."""
         with self._lock:
-            if epsilon not in self._views:
-                self._views = {**dict(list(self._views.items())[-3:]), epsilon: self._simulation.view(epsilon)}
-            return self._views[epsilon]
+            others = [old for ref in self._kept if (old := ref()) is not None and old is not shared]
+            left = self._most - shared.n_bytes
+            kept = []
+            for old in reversed(others):
+                left -= old.n_bytes
+                if left < 0:
+                    old.forget()
+                else:
+                    kept.append(old)
+            self._kept = [weakref.ref(old) for old in (*reversed(kept), shared)]
+
+
+RECENT = Recent(400_000_000)
 
 
 def _make(key: tuple, _table: Table, _settings: Settings) -> Shared:
@@ -67,7 +117,7 @@ def _make(key: tuple, _table: Table, _settings: Settings) -> Shared:
     return Shared(simulation_for(estimator, _table.domain, split(_table), epsilons=EPSILONS, n_jobs=N_JOBS))
 
 
-_for_all = st.cache_resource(max_entries=8, show_spinner=False)(_make)
+_for_all = st.cache_resource(max_entries=256, show_spinner=False)(_make)
 own_simulation = st.cache_resource(scope="session", max_entries=4, show_spinner=False)(_make)
 
 
@@ -99,24 +149,26 @@ def references(table: Table) -> dict[str, tuple[float, float]]:
     return (own_references if table.uploaded else _references_for_all)(key, table)
 
 
-def first_curve(shared: Shared, n_rows: int, place) -> None:
+def first_curve(shared: Shared, n_rows: int, place) -> Curve:
     """The first repeats, fewer where one takes long, so that there is something to look at soon."""
     if shared.n_repeats:
-        return
+        return shared.curve()
     slow = n_rows > MANY_ROWS or shared.is_greedy
     bar = place.progress(0.0, f"Sending {n_rows:,} rows through the trees …") if slow else None
     start = time.monotonic()
-    shared.refine(1)
+    shared.refine(1, awaited=True)
     if time.monotonic() - start < 0.4:
-        shared.refine(FIRST)
+        shared.refine(FIRST, awaited=True)
     if bar is not None:
         bar.empty()
+    return shared.curve()
 
 
-def refined(shared: Shared, n_repeats: int, place) -> Iterator[int]:
-    """Add repeats one by one, with a counted bar once it takes long; moving a control ends this between two of them.
+def refined(shared: Shared, curve: Curve, n_repeats: int, place) -> Iterator[Curve]:
+    """Add repeats one by one, with a counted bar once it takes long; moving a control ends this within one of them.
 
-    Gives the number of repeats now and then, when it is worth drawing again.
+    Gives the curve now and then, when it is worth drawing again: it rests on more repeats than the one given before,
+    whoever added them.
     """
     bar, start = None, time.monotonic()
     drawn = start
@@ -126,13 +178,15 @@ def refined(shared: Shared, n_repeats: int, place) -> Iterator[int]:
         shared.refine(repeat)
         now = time.monotonic()
         if now - start > MOST_SECONDS:
-            yield repeat
             break
         if bar is not None or now - start > 0.5:
             text = f"Simulated release {repeat} of {n_repeats}; no need to wait"
             bar = (bar or place).progress(repeat / n_repeats, text)
-        if now - drawn > 1.0 or repeat == n_repeats:
-            yield repeat
+        if now - drawn > 1.0 and shared.n_repeats > len(curve.accuracy):
+            curve = shared.curve()
+            yield curve
             drawn = time.monotonic()
+    if shared.n_repeats > len(curve.accuracy):
+        yield shared.curve()
     if bar is not None:
         bar.empty()

@@ -24,8 +24,9 @@ from dpforest.simulation import Split
 from dpforest.tradeoff import Task, cells_of, promises_of, run_task
 from ui import tables
 from ui.forests import EPSILONS, Settings
-from ui.simulate import N_JOBS
+from ui.simulate import N_JOBS, TURNS
 from ui.tables import Table, fingerprint
+from ui.turns import held
 
 CEILING = "Breiman's forest"
 
@@ -69,17 +70,18 @@ class Cells:
     def at_least(self, n: int) -> None:
         """Compute pieces until there are so many: repeat by repeat, each on every split."""
         while self.n_done < n:
-            with self._lock:
-                done, folds = self.n_done, len(self._splits)
-                if done < n:
-                    task = Task(self.line.name, done // folds, done % folds)
-                    split = self._splits[task.fold]
-                    self._frames.append(
-                        run_task(
-                            self._forest, self._domain, split, task, self._epsilons, self._grid, task.repeat,
-                            self._promises,
-                        )
-                    )  # fmt: skip
+            with held(self._lock):
+                if self.n_done < n:
+                    with TURNS.turn(awaited=self.n_done == 0):
+                        self._frames.append(self._piece())
+
+    def _piece(self) -> pd.DataFrame:
+        folds = len(self._splits)
+        task = Task(self.line.name, self.n_done // folds, self.n_done % folds)
+        return run_task(
+            self._forest, self._domain, self._splits[task.fold], task, self._epsilons, self._grid, task.repeat,
+            self._promises,
+        )  # fmt: skip
 
     def frame(self, n: int) -> pd.DataFrame:
         """The first n pieces, whatever others may have added."""

@@ -68,7 +68,7 @@ def names() -> list[str]:
     return [UPLOAD, *list_datasets(), *SYNTHETIC]
 
 
-@st.cache_resource(max_entries=6, show_spinner=False)
+@st.cache_resource(max_entries=32, show_spinner=False)
 def bundled(name: str) -> Dataset:
     """A bundled table, shared by all sessions."""
     return load_dataset(name)
@@ -169,7 +169,7 @@ def _split(key: tuple, _table: Table) -> Split:
 
 
 _READING = "Reading the rows against the domain …"
-_shared_split = st.cache_resource(max_entries=6, show_spinner=_READING)(_split)
+_shared_split = st.cache_resource(max_entries=32, show_spinner=_READING)(_split)
 own_split = st.cache_resource(scope="session", max_entries=2, show_spinner=_READING)(_split)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 
 import numpy as np
@@ -35,6 +36,9 @@ def warm_up() -> None:
         steps[done]()
         progress["done"] = max(progress["done"], done + 1)
     place.empty()
+    # Streamlit collects garbage after every run of a page, with all other sessions standing still: not in what stays.
+    gc.collect()
+    gc.freeze()
 
 
 def _steps() -> list[Callable[[], object]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -55,12 +56,12 @@ def focus_tree(
     for on_path, colour, width in ((False, QUIET, 1), (True, FOLLOWED, 3)):
         x, y = _links(tree, drawn, followed if on_path else None)
         fig.add_scatter(x=x, y=y, mode="lines", line={"color": colour, "width": width}, hoverinfo="skip")
-    for parent, (n_more, line) in drawn.left_out.items():
-        fig.add_annotation(
-            x=drawn.level[parent] + 1, y=line, text=f"… {n_more} more values", showarrow=False,
-            xanchor="left", yanchor="middle", xshift=-6, font={"size": 11},
-        )  # fmt: skip
-    _nodes(fig, nodes, domain, drawn, followed)
+    more = [
+        _written(drawn.level[parent] + 1, line, f"… {n_more} more values", xshift=-6, font={"size": 11})
+        for parent, (n_more, line) in drawn.left_out.items()
+    ]
+    texts = _nodes(fig, nodes, domain, drawn, followed)
+    fig.layout.annotations = more + texts  # all at once: plotly checks every one again whenever one is added
     fig.update_xaxes(visible=False, range=[-0.12, deepest + 1.05], fixedrange=True)
     fig.update_yaxes(visible=False, range=[drawn.n_lines - 0.4, -0.8], fixedrange=True)
     return fig
@@ -83,7 +84,8 @@ def _links(tree: Trees, drawn: Drawn, followed: set[int] | None) -> tuple[list, 
     return x, y
 
 
-def _nodes(fig: go.Figure, table: NodeTable, domain: Domain, drawn: Drawn, followed: set[int]) -> None:
+def _nodes(fig: go.Figure, table: NodeTable, domain: Domain, drawn: Drawn, followed: set[int]) -> list[dict[str, Any]]:
+    """Draw the nodes; the texts to write beside them."""
     nodes, flip = np.array(drawn.nodes), table.flip
     n_rows = table.counts[nodes].sum(axis=1)
     share = np.sqrt(n_rows / max(int(n_rows.max()), 1))
@@ -109,11 +111,15 @@ def _nodes(fig: go.Figure, table: NodeTable, domain: Domain, drawn: Drawn, follo
             marker={"size": 8, "symbol": "square", "color": EMPTY, "line": {"color": QUIET, "width": 1}},
             selected={"marker": {"opacity": 1}}, unselected={"marker": {"opacity": 1}},
         )  # fmt: skip
-    for node, text in zip(drawn.nodes, texts, strict=True):
-        fig.add_annotation(
-            x=drawn.level[node], y=drawn.height[node], text=text, showarrow=False, xanchor="left", yanchor="middle",
-            xshift=11, align="left", font={"size": 11.5},
-        )  # fmt: skip
+    return [
+        _written(drawn.level[node], drawn.height[node], text, xshift=11, align="left", font={"size": 11.5})
+        for node, text in zip(drawn.nodes, texts, strict=True)
+    ]
+
+
+def _written(x: float, y: float, text: str, **settings: Any) -> dict[str, Any]:
+    """A text that starts at a place."""
+    return {"x": x, "y": y, "text": text, "showarrow": False, "xanchor": "left", "yanchor": "middle", **settings}
 
 
 def _text(table: NodeTable, domain: Domain, node: int, drawn: Drawn) -> str:

@@ -1,0 +1,229 @@
+"""Many people at once: `python bench/load.py [--sessions 30] [--every 10] [--minutes 30] [--page Audit]`.
+
+Starts the app as its own process and opens it in as many sessions, each over a websocket of its own and with the
+messages of Streamlit's front end. Each moves one control every so many seconds: on Explore mostly ε, depth or trees,
+now and then forest or label. Told apart are
+
+- *rerun*: from sending the move to the new figures and their chart, which is what a person waits for;
+- *finished*: from sending the move to the end of the script, with all that is refined while somebody looks on. The next
+  move ends a run, so this is known of some runs only, and it is said of how many.
+
+A session whose figures have not come when its next move is due waits for them and moves late; such moves are counted.
+The people are simulated on the same machine; their share of its processors is stated as well. Never part of the tests.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+
+import numpy as np
+import psutil
+from processes import ROOT
+from streamlit_client import Run, Tab
+
+PATIENCE = 120  # seconds until a session counts as lost
+WARM_UP = 0.2  # of the time, before memory counts
+GOAL = 1.0  # seconds, of the median rerun
+
+# Who looks at what: most at what opens first, some at other tables and at forests that are fitted anew at every ε.
+PEOPLE = (
+    *[("adult", "majority labels")] * 6, ("mushroom", "majority labels"), ("adult", "boosted"),
+    *[("adult", "noisy counts")] * 2, ("magic", "majority labels"), ("magic", "multinomial"),
+    *[("adult", "majority labels")] * 5, ("nursery", "noisy counts"), ("adult", "one greedy tree"),
+    *[("adult", "noisy counts")] * 2, ("pendigits", "majority labels"), ("cmc", "boosted"), ("adult", "multinomial"),
+    *[("adult", "majority labels")] * 3, ("car", "RF-L"), ("adult", "JPW"), ("wdbc", "one greedy tree"),
+)  # fmt: skip
+SLIDERS = {"Privacy budget ε": 9, "Depth": 5, "Trees": 4}  # and how often each is moved
+DETOURS = ("Forest", "Label")  # one move in ten; a few moves later back again
+
+
+@dataclass
+class Found:
+    """What all sessions together have met."""
+
+    reruns: dict[str, list[float]] = field(default_factory=dict)  # by control: seconds to the new figures
+    finished: list[float] = field(default_factory=list)
+    late: int = 0
+    lost: int = 0
+    dropped: int = 0
+    errors: Counter = field(default_factory=Counter)
+    memory: list[tuple[float, float]] = field(default_factory=list)  # (seconds, MB)
+
+    def add(self, control: str, run: Run) -> None:
+        self.errors.update(run.errors)
+        if run.first_chart is None:
+            self.lost += 1
+        else:
+            self.reruns.setdefault(control, []).append(run.first_chart - run.sent)
+        if run.ended is not None:
+            self.finished.append(run.ended - run.sent)
+
+
+class Person:
+    """One session, from its first look to the end."""
+
+    def __init__(self, number: int, url: str, page: str) -> None:
+        data, forest = PEOPLE[number % len(PEOPLE)]
+        self._rng = random.Random(number)
+        self._tab = Tab(url, page) if page else Tab(url, data=data, forest=forest)
+        self._away: str | None = None  # which control stands elsewhere for a while
+
+    async def play(self, every: float, until: float, found: Found) -> None:
+        tab = self._tab
+        await asyncio.sleep(self._rng.uniform(0, every))
+        await tab.open()
+        control, run, due = "opening the page", tab.run, time.monotonic() + every
+        while True:
+            await tab.until("first_chart", PATIENCE)
+            found.late += time.monotonic() > due + 0.1
+            await asyncio.sleep(max(due - time.monotonic(), 0))
+            found.add(control, run)
+            if tab.dropped or time.monotonic() > until:
+                break
+            due = max(due, time.monotonic()) + every
+            control, steps = self._next()
+            run = await tab.move(control, steps)
+        found.dropped += tab.dropped
+        await tab.close()
+
+    def _next(self) -> tuple[str, int]:
+        """A control and how far it moves."""
+        rng, there = self._rng, self._tab.widgets
+        if self._away is not None and rng.random() < 0.3:
+            control, self._away = self._away, None
+            return control, -1
+        detours = [d for d in DETOURS if d in there and self._away is None]
+        if detours and rng.random() < 0.1:
+            self._away = rng.choice(detours)
+            return self._away, 1
+        sliders = {s: SLIDERS.get(s, 5) for s, (_, kind) in there.items() if kind == "slider"}
+        return rng.choices(list(sliders), list(sliders.values()))[0], rng.choice((-2, -1, 1, 2))
+
+
+async def watch(server: psutil.Process, until: float, found: Found, out: bool) -> None:
+    """The server's memory every ten seconds."""
+    start = time.monotonic()
+    while time.monotonic() < until:
+        found.memory.append((time.monotonic() - start, server.memory_info().rss / 2**20))
+        if out:
+            every = [s for seconds in found.reruns.values() for s in seconds]
+            middle = f", median rerun {np.median(every):.2f} s of {len(every)}" if every else ""
+            print(f"  {found.memory[-1][0]:6.0f} s  {found.memory[-1][1]:6.0f} MB{middle}", flush=True)
+        await asyncio.sleep(10)
+
+
+@contextmanager
+def app(port: int) -> Iterator[tuple[str, psutil.Process, tempfile._TemporaryFileWrapper]]:
+    """`streamlit run app.py` until the block ends: its address, its process and its log."""
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    command += ["--server.address", "127.0.0.1", "--server.headless", "true", "--server.fileWatcherType", "none"]
+    url = f"http://127.0.0.1:{port}"
+    with tempfile.NamedTemporaryFile() as log:
+        process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT)
+        try:
+            for _ in range(600):
+                if process.poll() is not None:
+                    raise RuntimeError(f"the app did not start; is port {port} taken?")
+                with suppress(OSError):
+                    urllib.request.urlopen(f"{url}/_stcore/health", timeout=1)
+                    break
+                time.sleep(0.1)
+            yield url, psutil.Process(process.pid), log
+        finally:
+            process.terminate()
+            process.wait()
+
+
+async def load(url: str, server: psutil.Process, arguments: argparse.Namespace) -> Found:
+    """All sessions, and the watch over memory."""
+    found = Found()
+    warm = Tab(url)  # compiles what is not compiled yet
+    await warm.open()
+    await warm.until("first_chart", 600)
+    await warm.close()
+    server.cpu_percent()
+    until = time.monotonic() + 60 * arguments.minutes
+    people = [Person(i, url, arguments.page) for i in range(arguments.sessions)]
+    await asyncio.gather(
+        watch(server, until, found, arguments.verbose), *(p.play(arguments.every, until, found) for p in people)
+    )
+    return found
+
+
+def report(found: Found, cpu: dict[str, float], tracebacks: int) -> bool:
+    """Print what was found; whether the goals are met."""
+    moves = {control: s for control, s in found.reruns.items() if control != "opening the page"}
+    every = [s for seconds in moves.values() for s in seconds]
+    for control, seconds in sorted(found.reruns.items(), key=lambda item: -len(item[1])):
+        print(f"  {control:20} {_spread(seconds)}")
+    print(f"rerun, move sent to new figures: {_spread(every)}")
+    print(f"finished, move sent to the end of the script: {_spread(found.finished)}; the others a next move ended")
+    n_errors = sum(found.errors.values()) + tracebacks
+    print(f"later than the next move {found.late}, never answered {found.lost}, connections dropped {found.dropped}")
+    print(f"exceptions on pages {sum(found.errors.values())}, tracebacks in the log {tracebacks}")
+    for error, n in found.errors.most_common(5):
+        print(f"  {n} times {error[:200]}")
+    growth, per_minute = slope(found.memory)
+    print(
+        f"memory {found.memory[0][1]:.0f} MB at first, {found.memory[-1][1]:.0f} MB at the end, most "
+        f"{max(mb for _, mb in found.memory):.0f} MB; after warm-up {growth:+.0f} MB, {per_minute:+.2f} MB a minute"
+    )
+    thirds = np.array_split([mb for _, mb in found.memory], 3)
+    print("median memory in each third of the time: " + ", ".join(f"{np.median(third):.0f} MB" for third in thirds))
+    print("processors in use: " + ", ".join(f"{who} {share:.2f}" for who, share in cpu.items()))
+    return bool(np.median(every) < GOAL and not (n_errors or found.lost or found.dropped))
+
+
+def slope(memory: list[tuple[float, float]]) -> tuple[float, float]:
+    """MB over the time after warm-up, and a minute, by least squares."""
+    kept = np.array([m for m in memory if m[0] >= WARM_UP * memory[-1][0]])
+    if len(kept) < 3:
+        return np.nan, np.nan
+    per_second = float(np.polyfit(kept[:, 0], kept[:, 1], 1)[0])
+    return per_second * (kept[-1, 0] - kept[0, 0]), 60 * per_second
+
+
+def _spread(seconds: list[float]) -> str:
+    if not seconds:
+        return "none"
+    middle, high, top = np.quantile(seconds, [0.5, 0.95, 1])
+    return f"median {middle:.2f} s, p95 {high:.2f} s, longest {top:.2f} s, n = {len(seconds)}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sessions", type=int, default=30)
+    parser.add_argument("--every", type=float, default=10.0, help="seconds between two moves of one session")
+    parser.add_argument("--minutes", type=float, default=30.0)
+    parser.add_argument("--page", default="", help="Explore if empty; else the name in the address, as in Audit")
+    parser.add_argument("--port", type=int, default=8597)
+    parser.add_argument("--verbose", action="store_true", help="memory and median every ten seconds")
+    arguments = parser.parse_args()
+    with app(arguments.port) as (url, server, log):
+        start, own = time.monotonic(), time.process_time()
+        found = asyncio.run(load(url, server, arguments))
+        seconds = time.monotonic() - start
+        cpu = {"app": server.cpu_percent() / 100, "these sessions": (time.process_time() - own) / seconds}
+        log.flush()
+        with open(log.name, errors="replace") as text:
+            tracebacks = text.read().split("Traceback (most recent call last)")[1:]
+    print(f"{arguments.sessions} sessions, a move every {arguments.every:g} s each, {seconds / 60:.1f} minutes")
+    met = report(found, cpu, len(tracebacks))
+    if tracebacks:
+        print(f"the last traceback:{tracebacks[-1]}")
+    sys.exit(0 if met else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,194 @@
+"""One person's browser tab as the server sees it: Streamlit's messages over a websocket, without a browser.
+
+Speaks what Streamlit's own front end does: widget states and the query string go along with every rerun, and so do the
+hashes of large messages that are kept, which the server then sends as references.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from urllib.parse import urlencode, urlsplit
+
+import websockets
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+
+WIDGETS = ("slider", "selectbox", "radio")
+KEPT_RUNS = 2  # for so many script runs the front end keeps a message that was not sent again
+
+
+@dataclass
+class Run:
+    """One run of the script, as far as the tab has heard of it; times in seconds of `time.monotonic`."""
+
+    sent: float
+    begun: float | None = None
+    first_chart: float | None = None
+    ended: float | None = None
+    values: list[str] = field(default_factory=list)  # of the figures on top, and how they were refined
+    errors: list[str] = field(default_factory=list)
+
+
+class Tab:
+    """A page of the app, opened in a session of its own.
+
+    Parameters
+    ----------
+    url : str
+        Of the app, as in `http://127.0.0.1:8501`.
+    page : str
+        What follows in the address: empty for Explore, or the name of another page.
+    settings : str
+        What the address says about the controls.
+    """
+
+    def __init__(self, url: str, page: str = "", **settings: object) -> None:
+        self.url, self.page = url, page
+        self.query = {key: str(value) for key, value in settings.items()}
+        self.run = Run(time.monotonic())
+        self.widgets: dict[str, object] = {}  # by label, as last drawn
+        self._states: dict[str, WidgetState] = {}
+        self._script = ""
+        self._kept: dict[str, tuple[str, int]] = {}  # by hash: what a large message is, and in which run it last came
+        self._runs = 0
+        self._news = asyncio.Condition()
+
+    async def open(self) -> None:
+        """Connect, and run the page for the first time."""
+        address = f"ws://{urlsplit(self.url).netloc}/_stcore/stream"
+        self._socket = await websockets.connect(
+            address, subprotocols=[websockets.Subprotocol("streamlit")], max_size=None, compression=None
+        )
+        self._reading = asyncio.create_task(self._read())
+        await self.rerun()
+
+    async def close(self) -> None:
+        self._reading.cancel()
+        await self._socket.close()
+
+    @property
+    def dropped(self) -> bool:
+        """Whether the server has closed the connection."""
+        return self._reading.done()
+
+    async def rerun(self) -> Run:
+        """Ask for a run with the controls as they are; what is known of it, which grows."""
+        message = BackMsg()
+        state = message.rerun_script
+        state.query_string = urlencode(self.query)
+        state.page_script_hash, state.page_name = self._script, "" if self._script else self.page
+        state.widget_states.widgets.extend(self._states.values())
+        state.cached_message_hashes.extend(self._kept)
+        state.context_info.url = f"{self.url}/{self.page}"
+        state.context_info.timezone, state.context_info.locale = "UTC", "en-US"
+        state.context_info.color_scheme = "light"
+        self.run = Run(time.monotonic())
+        await self._socket.send(message.SerializeToString())
+        return self.run
+
+    async def move(self, label: str, steps: int) -> Run:
+        """Move a control by some places, turning round at its ends, and run the page."""
+        widget, kind = self.widgets[label]
+        state = WidgetState(id=widget.id)
+        if kind == "slider" and not widget.options:
+            at = int(self._states[widget.id].double_array_value.data[0]) + steps
+            new = _inside(at, int(widget.min), int(widget.max))
+            state.double_array_value.data.append(new)
+        else:
+            now = self._states[widget.id]
+            current = now.string_array_value.data[0] if kind == "slider" else now.string_value
+            options = list(widget.options)
+            new = options[_inside(options.index(current) + steps, 0, len(options) - 1)]
+            if kind == "slider":
+                state.string_array_value.data.append(new)
+            else:
+                state.string_value = new
+        self._states[widget.id] = state
+        if widget.query_param_key:
+            self.query[widget.query_param_key] = str(new)
+        return await self.rerun()
+
+    async def until(self, what: str, seconds: float) -> bool:
+        """Wait until `begun`, `first_chart` or `ended` of the present run is known; False if it takes too long."""
+        run = self.run
+        try:
+            async with asyncio.timeout(seconds), self._news:
+                await self._news.wait_for(lambda: getattr(run, what) is not None or self.dropped)
+        except TimeoutError:
+            return False
+        return not self.dropped
+
+    async def _read(self) -> None:
+        try:
+            async for data in self._socket:
+                now, message = time.monotonic(), ForwardMsg.FromString(data)
+                async with self._news:
+                    self._take(message, now)
+                    self._news.notify_all()
+        except websockets.ConnectionClosed:
+            pass
+        finally:
+            asyncio.get_running_loop().call_soon(lambda: asyncio.ensure_future(self._wake()))
+
+    async def _wake(self) -> None:
+        async with self._news:
+            self._news.notify_all()
+
+    def _take(self, message: ForwardMsg, now: float) -> None:
+        run, kind = self.run, message.WhichOneof("type")
+        if kind == "new_session":
+            self._runs += 1
+            run.begun = run.begun or now
+        elif kind == "navigation":
+            self._script = message.navigation.page_script_hash
+        elif kind == "ref_hash":
+            what, _ = self._kept[message.ref_hash]
+            self._kept[message.ref_hash] = what, self._runs
+            self._drawn(what, now)
+        elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":
+            element = message.delta.new_element
+            what = element.WhichOneof("type") or ""
+            if message.metadata.cacheable:
+                self._kept[message.hash] = what, self._runs
+            self._drawn(what, now)
+            if what in WIDGETS:
+                self._placed(getattr(element, what), what)
+            elif what == "exception":
+                run.errors.append(f"{element.exception.type}: {element.exception.message}")
+            elif what == "markdown" and element.markdown.body.startswith("### ") and run.begun:
+                run.values.append(element.markdown.body[4:])
+        elif kind == "script_finished" and run.begun is not None:
+            if message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
+                run.ended = now
+            elif message.script_finished == ForwardMsg.FINISHED_WITH_COMPILE_ERROR:
+                run.errors.append("the script does not compile")
+            self._kept = {h: (what, n) for h, (what, n) in self._kept.items() if n > self._runs - KEPT_RUNS}
+
+    def _drawn(self, what: str, now: float) -> None:
+        if what == "plotly_chart" and self.run.begun is not None and self.run.first_chart is None:
+            self.run.first_chart = now
+
+    def _placed(self, widget, kind: str) -> None:
+        """A control as drawn; where the app or the address set it, or nobody has moved it, that is its state."""
+        self.widgets[widget.label] = widget, kind
+        if widget.id in self._states and not widget.set_value:
+            return
+        state = WidgetState(id=widget.id)
+        if kind != "slider":
+            state.string_value = widget.raw_value if widget.set_value else widget.options[widget.default]
+        elif widget.options:
+            first = widget.raw_value[0] if widget.set_value else widget.options[int(widget.default[0])]
+            state.string_array_value.data.append(first)
+        else:
+            state.double_array_value.data.append((widget.value if widget.set_value else widget.default)[0])
+        self._states[widget.id] = state
+
+
+def _inside(place: int, low: int, high: int) -> int:
+    """A step over one end goes back from there."""
+    if place > high:
+        place = 2 * high - place
+    return min(max(2 * low - place if place < low else place, low), high)

@@ -1,0 +1,35 @@
+"""A moved control ends the work under way: the page goes on at once, and the processors are free again."""
+
+from __future__ import annotations
+
+import psutil
+import pytest
+from playwright.sync_api import expect
+
+from browser.driver import BROWSER, UPLOAD, Explore, idle
+from browser.server import Server
+
+pytestmark = BROWSER
+
+
+def at_work(explore: Explore, server: Server, seconds: float) -> float:
+    """Share of one processor that the app takes for a while."""
+    app = psutil.Process(server._process.pid)
+    before = app.cpu_times()
+    explore.page.wait_for_timeout(1000 * seconds)
+    after = app.cpu_times()
+    return (after.user + after.system - before.user - before.system) / seconds
+
+
+@pytest.mark.parametrize("depth", [8, 4])  # before the first curve, and while it is refined
+def test_slow_work_ends(explore: Explore, server: Server, depth: int) -> None:
+    slow = f"data=magic&forest=multinomial&trees=100&depth={depth}"
+    explore.page.goto(f"{explore.url}/?{slow}")
+    bar = explore.page.get_by_role("progressbar").first
+    if depth == 4:
+        expect(explore.main).to_contain_text("no need to wait")
+    expect(bar).to_be_visible()
+    explore.choose("Data", UPLOAD)
+    expect(explore.main).to_contain_text("Attach a CSV file")
+    idle(explore.page)
+    assert at_work(explore, server, 1.0) < 0.4  # else it would go on for many seconds, on all processors

@@ -1,0 +1,267 @@
+"""Several sessions in one process: whose turn it is, what a moved control ends, and that nobody shares an upload."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from app_words import words
+from streamlit.runtime.caching.cache_data_api import _data_caches
+from streamlit.runtime.caching.cache_resource_api import _resource_caches
+from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
+from streamlit.testing.v1 import AppTest
+
+from dpforest import MajorityLabelForestClassifier, load_dataset
+from dpforest.greedy_simulation import simulation_for
+from dpforest.models.multinomial import MultinomialForestClassifier
+from dpforest.simulation import split_table
+from ui import simulate
+from ui.simulate import Recent, Shared
+from ui.turns import Turns
+
+# Turns
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait for other threads."""
+    end = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.001)
+
+
+class Queue:
+    """Work for one place, in threads of their own; `order` says who got it, one after another."""
+
+    def __init__(self) -> None:
+        self.turns, self.order = Turns(1), []
+        self._threads: list[threading.Thread] = []
+
+    def join_in(self, name: str, *, awaited: bool) -> None:
+        """Ask for the place, behind those who asked before."""
+
+        def work() -> None:
+            with self.turns.turn(awaited=awaited):
+                self.order.append(name)
+
+        self._threads.append(threading.Thread(target=work))
+        self._threads[-1].start()
+        until(lambda: self.n_waiting == len(self._threads))
+
+    @property
+    def n_waiting(self) -> int:
+        return sum(len(q) for q in (self.turns._awaited, self.turns._begun, self.turns._others))
+
+    def finish(self) -> list[str]:
+        for thread in self._threads:
+            thread.join(10)
+        assert self.turns._free == 1 and self.n_waiting == 0
+        return self.order
+
+
+def test_what_somebody_waits_for_comes_first():
+    queue = Queue()
+    with queue.turns.turn(awaited=False):
+        queue.join_in("refine 1", awaited=False)
+        queue.join_in("look 1", awaited=True)
+        queue.join_in("refine 2", awaited=False)
+        queue.join_in("look 2", awaited=True)
+    assert queue.finish() == ["look 1", "look 2", "refine 1", "refine 2"]
+
+
+def test_refining_gives_way_between_two_steps_and_goes_on_before_new_refining():
+    queue = Queue()
+    with queue.turns.turn(awaited=False) as pause:
+        queue.join_in("refine", awaited=False)
+        pause()
+        assert queue.order == []  # nobody waits for it
+        queue.join_in("look", awaited=True)
+        pause()
+        queue.order.append("the first goes on")
+    assert queue.finish() == ["look", "the first goes on", "refine"]
+
+
+class Moved(BaseException):
+    """What Streamlit raises to end a run."""
+
+
+def test_whoever_gives_up_leaves_no_gap():
+    """A script is ended while it waits for a place: the place goes to the next, and to nobody twice."""
+    queue, ended = Queue(), threading.Event()
+
+    def give_up() -> None:
+        with pytest.raises(Moved), queue.turns.turn(awaited=True):
+            raise AssertionError
+        ended.set()
+
+    with queue.turns.turn(awaited=False):
+        leaving = threading.Thread(target=give_up)
+        leaving.start()
+        until(lambda: queue.n_waiting == 1)
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(leaving.ident or 0), ctypes.py_object(Moved))
+        assert ended.wait(10) and queue.n_waiting == 0
+        queue.join_in("next", awaited=False)
+    assert queue.finish() == ["next"]
+
+
+# What a moved control ends
+
+
+@pytest.mark.parametrize("forest", [MajorityLabelForestClassifier(n_estimators=5), MultinomialForestClassifier()])
+def test_an_abandoned_repeat_leaves_no_trace(forest):
+    data = load_dataset("zoo")
+    split = split_table(data.domain, data.X, data.y)
+    whole, broken = (simulation_for(forest, data.domain, split, epsilons=[0.1, 1, 10]) for _ in range(2))
+    for _ in range(2):
+        whole.add_repeat()
+    steps = 0
+
+    def pause() -> None:
+        nonlocal steps
+        steps += 1
+        if steps in (1, 3, 9):
+            raise Moved
+
+    for _ in range(3):
+        with pytest.raises(Moved):
+            for _ in range(2):
+                broken.add_repeat(pause)
+    while broken.n_repeats < 2:
+        broken.add_repeat(pause)
+    np.testing.assert_array_equal(broken.curve().accuracy, whole.curve().accuracy)
+    np.testing.assert_array_equal(broken.curve().ceiling, whole.curve().ceiling)
+    assert steps > 9
+
+
+def test_forests_are_dropped_and_made_again():
+    data = load_dataset("zoo")
+    split = split_table(data.domain, data.X, data.y)
+    forest = MajorityLabelForestClassifier(n_estimators=5)
+    kept = [Shared(simulation_for(forest, data.domain, split, epsilons=[1.0])) for _ in range(3)]
+    before = kept[0].view(1.0)
+    recent = Recent(2 * kept[0].n_bytes)
+    for shared in kept:
+        shared.view(1.0)
+        recent.add(shared)
+    assert [bool(shared._views) for shared in kept] == [False, True, True]
+    again = kept[0].view(1.0)
+    np.testing.assert_array_equal(again.labels, before.labels)
+    np.testing.assert_array_equal(again.counts, before.counts)
+
+
+# Uploads
+
+HEAD = "age,city,ill\n"
+ONE = HEAD + "".join(f"{20 + i % 60},{'AB'[i % 2]},{'yes' if i % 3 else 'no'}\n" for i in range(300))
+TWO = HEAD + "".join(f"{20 + i % 50},{'AB'[i % 2]},{'yes' if i % 5 else 'no'}\n" for i in range(300))
+
+
+@pytest.fixture
+def session(monkeypatch) -> Iterator[Callable[[str], AppTest]]:
+    """Open Explore in a session of its own; AppTest itself has one for all."""
+    start, who = ScriptRunner.__init__, ["nobody"]
+    monkeypatch.setattr(
+        ScriptRunner, "__init__", lambda self, **settings: start(self, **{**settings, "session_id": who[0]})
+    )
+    monkeypatch.setattr(simulate, "LAST", 2)
+    opened: list[str] = []
+
+    class Session:
+        def __init__(self, name: str) -> None:
+            self.name = name
+            opened.append(name)
+            with self.here():
+                self.page = AppTest.from_file("../app.py", default_timeout=60)
+                self.page.query_params.update({"data": "upload a CSV", "trees": "5"})
+                self.page.run()
+
+        @contextmanager
+        def here(self) -> Iterator[None]:
+            who[0] = self.name
+            yield
+            who[0] = "nobody"
+
+        def upload(self, text: str) -> AppTest:
+            with self.here():
+                self.page.file_uploader[0].upload("people.csv", text.encode()).run()
+            assert not self.page.exception
+            return self.page
+
+        def press(self, label: str) -> AppTest:
+            with self.here():
+                next(b for b in self.page.button if b.label == label).click().run()
+            assert not self.page.exception
+            return self.page
+
+    yield Session
+    for name in opened:
+        _resource_caches.clear_session(name)
+        _data_caches.clear_session(name)
+
+
+def cached(session_id: str | None) -> dict[tuple, object]:
+    """All that is kept for one session; None for all sessions together. By function and key."""
+    found: dict[tuple, object] = {}
+    for cache in _resource_caches._function_caches.get(session_id, {}).values():
+        found.update({(cache.display_name, key): value.value for key, value in cache._mem_cache.items()})
+    for cache in _data_caches._function_caches.get(session_id, {}).values():
+        found.update({(cache.display_name, key): None for key in cache.storage._mem_cache})
+    return found
+
+
+# Functions whose results come from the rows.
+OF_UPLOADS = {"ui.simulate._make", "ui.tables._split", "ui.tables.uploaded", "ui.tables.suggested"}
+
+
+def figures(page: AppTest) -> list[str]:
+    """The four on top."""
+    return [m.value for m in page.main.markdown if m.value.startswith("### ")]
+
+
+def simulations(session_id: str) -> set[int]:
+    return {id(value) for value in cached(session_id).values() if isinstance(value, Shared)}
+
+
+def test_an_upload_reaches_no_shared_cache(session):
+    """Nothing new is kept for all while an upload is looked at, and two sessions have nothing in common."""
+    session("warm")  # what is computed once a process
+    before = cached(None).keys()
+    first, second = session("first"), session("second")
+    for who in (first, second):
+        page = who.upload(ONE)
+        with who.here():
+            page.toggle(key="others").set_value(True).run()  # scikit-learn's trees on the same rows
+        assert not page.exception and "CART" in words(page)
+    assert cached(None).keys() <= before
+    assert figures(first.page) == figures(second.page)  # the same bytes, computed twice
+    assert len(simulations("first")) == len(simulations("second")) == 1
+    assert not simulations("first") & simulations("second")
+
+
+def test_the_same_name_and_shape_are_not_the_same_file(session):
+    first, second, again = session("first"), session("second"), session("again")
+    first.upload(ONE)
+    second.upload(TWO)
+    again.upload(ONE)
+    assert figures(first.page)[2] == "### 66.7 %" and figures(second.page)[2] == "### 80.0 %"
+    assert figures(again.page) == figures(first.page)
+
+
+def test_clear_my_data_empties_this_session_alone(session):
+    first, second = session("first"), session("second")
+    first.upload(ONE)
+    second.upload(ONE)
+    kept = simulations("second")
+    assert {name for name, _ in cached("first")} >= OF_UPLOADS
+    page = first.press("Clear my data")
+    assert "people.csv" not in words(page) and "attached" not in page.session_state
+    assert not {name for name, _ in cached("first")} & OF_UPLOADS
+    assert simulations("second") == kept
+    with second.here():
+        second.page.run()
+    assert "people.csv" in words(second.page)
