@@ -17,9 +17,11 @@ from dpforest.risk import (
     MEMBERSHIP,
     VALUE,
     Guarantee,
+    factor_up,
     grouped,
     guarantee_of,
     guesses,
+    kinks,
     misses,
     percent_up,
     posterior,
@@ -266,7 +268,7 @@ def promise(guarantee: Guarantee, rows_per_person: int = 1) -> str:
         else "two tables of the same size that differ in the content of one row"
     )
     name = "Pure" if guarantee.kind == "pure" else "Approximate"
-    bound = f"e<sup>ε</sup> = {_rounded_up(math.exp(min(guarantee.epsilon, 700)))} times as likely"
+    bound = f"e<sup>ε</sup> = {factor_up(guarantee.epsilon)} times as likely"
     said = f"<b>{name} differential privacy, ε = {guarantee.epsilon:.6g}, δ = {guarantee.delta:g}</b>"
     said += f" ({guarantee.neighbours}): of {pair}, one makes any outcome at most {bound} as the other"
     if guarantee.kind == "approximate":
@@ -355,7 +357,7 @@ def _accuracy_picture(report: BoardReport) -> str:
 
 
 def _errors_picture(guarantee: Guarantee, question: str, rows: int) -> str:
-    rate = np.linspace(0, 1, 201)
+    rate = np.union1d(np.linspace(0, 1, 201), kinks(guarantee, question, rows))  # a chord beside a kink lies too high
     least = misses(guarantee, rate, question, rows)
     x, y = 14 + 116 * rate, 84 - 80 * least
     curve = list(zip(x, y, strict=True))
@@ -415,10 +417,6 @@ def _percent(share: float, digits: int = 1) -> str:
 
 def _many(n: int, what: str) -> str:
     return f"{n:,} {what}{'' if n == 1 else 's'}"
-
-
-def _rounded_up(factor: float) -> str:
-    return f"{math.ceil(100 * factor - 1e-9) / 100:,.2f}" if factor < 1e6 else f"{factor:.3g}"
 
 
 def _belief(guarantee: Guarantee, prior: float, question: str, rows: int) -> str:

@@ -31,10 +31,11 @@ class Answer:
     reached, releases : int
         Simulated releases that reach it there, of how many; without an ε, at the one where most do.
     at_least : float
-        The share of all releases that reaches it, at least, with `CONFIDENCE`, over all ε of the grid together.
+        The share of all releases that reaches it, on the same held-out rows, at least: with `CONFIDENCE`, over all ε
+        and forests together.
     is_sure : bool
         Whether `at_least` is what was asked for. Otherwise the share of the simulated ones is, but they are too few to
-        know.
+        know. It counts once the number of releases that was fixed beforehand is there, not whenever one looks.
     """
 
     forest: str
@@ -82,15 +83,18 @@ def smallest_epsilons(pieces: pd.DataFrame, needed: float, share: float, *, marg
             raise ValueError(f"{name}={value!r} is not a share between 0 and 1")
     private = pieces[np.isfinite(pieces["epsilon"])]
     accuracy = private["accuracy"] - (held_out_margin(private["accuracy"], private["n_test"]) if margin else 0.0)
+    n_tried = len(private.groupby(["forest", "epsilon"]))
     reached = (accuracy >= needed).groupby([private["forest"], private["epsilon"]]).agg(["sum", "size"])
     mean = private.groupby(["forest", "epsilon"])["accuracy"].mean()
-    answers = [_answer(str(name), own.droplevel(0), mean[name], share) for name, own in reached.groupby(level=0)]
+    answers = [
+        _answer(str(name), own.droplevel(0), mean[name], share, n_tried) for name, own in reached.groupby(level=0)
+    ]
     return sorted(answers, key=lambda a: (math.inf if a.epsilon is None else a.epsilon, -(a.accuracy or 0), -a.reached))
 
 
-def _answer(forest: str, reached: pd.DataFrame, mean: pd.Series, share: float) -> Answer:
+def _answer(forest: str, reached: pd.DataFrame, mean: pd.Series, share: float, n_tried: int) -> Answer:
     """From successes and trials at each ε, in rising order."""
-    bounds = [share_at_least(int(s), int(n), n_tried=len(reached)) for s, n in reached.itertuples(index=False)]
+    bounds = [share_at_least(int(s), int(n), n_tried=n_tried) for s, n in reached.itertuples(index=False)]
     enough = (reached["sum"] >= share * reached["size"]).to_numpy()
     if not enough.any():
         best = int((reached["sum"] / reached["size"]).to_numpy().argmax())

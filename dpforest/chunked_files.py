@@ -78,7 +78,7 @@ def read_chunks(
         raise TableError(f"{path} cannot be read ({error.strerror}); check the path.") from None
     if start.startswith(b"PAR1"):
         return _numbered(_parquet(path, domain, rows), domain)
-    csv_text.decode(start)  # complains of archives and the like
+    csv_text.refuse_other_files(start)
     return _numbered(csv_parts(path, domain, rows), domain)
 
 
@@ -131,6 +131,7 @@ _KNOWN: Final = (
     pa.types.is_integer,
     pa.types.is_floating,
     pa.types.is_boolean,
-    pa.types.is_decimal,
+    pa.types.is_decimal128,
+    pa.types.is_decimal256,
     pa.types.is_null,
 )

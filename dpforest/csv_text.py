@@ -93,9 +93,7 @@ def decode(data: bytes) -> tuple[str, str]:
     A byte order mark is believed; without one it is UTF-16 by its zero bytes, UTF-8 if more characters beyond ASCII
     can be read so than cannot, or Latin-1 (as Windows extends it, which is what spreadsheets write).
     """
-    for start, what in _NOT_CSV.items():
-        if data.startswith(start):
-            raise TableError(f"This is {what}.")
+    refuse_other_files(data)
     for bom, codec, name in _BOMS:
         if data.startswith(bom):
             return _decode(data, codec), name
@@ -113,6 +111,13 @@ def decode(data: bytes) -> tuple[str, str]:
         beyond_ascii = len(text) - len(text.encode("ascii", "ignore"))
         name = "UTF-8" if beyond_ascii > 2 * text.count("\ufffd") else "Latin-1"
         return decode_as(data, name), name
+
+
+def refuse_other_files(data: bytes) -> None:
+    """Raise if a file begins as archives and the like do."""
+    for start, what in _NOT_CSV.items():
+        if data.startswith(start):
+            raise TableError(f"This is {what}.")
 
 
 def decode_as(data: bytes, encoding: str) -> str:

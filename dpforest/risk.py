@@ -368,6 +368,22 @@ def percent_down(share: float) -> str:
     return f"{math.floor(share * 10 ** (2 + digits) + 1e-7) / 10**digits:.{digits}f}".rstrip("0").rstrip(".") + " %"
 
 
+def factor_up(epsilon: float) -> str:
+    """e^ε as people read it, rounded up: an upper bound of odds must never read lower than it is.
+
+    >>> factor_up(1.0), factor_up(0.03), factor_up(10.0), factor_up(14.0), factor_up(math.inf)
+    ('2.72', '1.031', '22,027', '10⁷', '∞')
+    """
+    if math.isinf(epsilon):
+        return "∞"
+    if epsilon > 13.8:
+        power = math.ceil(epsilon / math.log(10))
+        return "10" + str(power).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    value = math.exp(epsilon)
+    digits = 3 if value < 1.1 else 2 if value < 100 else 0
+    return f"{math.ceil(value * 10**digits - 1e-9) / 10**digits:,.{digits}f}"
+
+
 def _check_prior(prior: Any) -> None:
     if not np.all((np.asarray(prior) > 0) & (np.asarray(prior) < 1)):
         raise ValueError(f"prior={prior!r} is not a probability between 0 and 1")

@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from dpforest.choosing import smallest_epsilons
 from dpforest.domain import DomainError
 from ui import choose_controls, choose_parts, membership_part, more_data, risk_parts, sidebar, sweep
 from ui.compare_controls import settings_of
@@ -52,7 +51,7 @@ with st.container(horizontal=True, vertical_alignment="center", horizontal_align
     behind = st.empty()
     progress = st.container(width=420)
 
-answers = smallest_epsilons(done.pieces, needed, wish.share, margin=wish.margin)
+answers = choose_parts.answered(done, needed, wish)
 smallest = {line.line.settings.kind: a.epsilon for line in lines for a in answers if a.forest == line.line.name}
 best_kind = next(line.line.settings.kind for line in lines if line.line.name == answers[0].forest)
 kind, epsilon = choose_controls.look_at(list(settings), best_kind, smallest)
@@ -64,7 +63,7 @@ def draw(n: int) -> None:
     """The answer as it is after n simulated releases of every forest."""
     global done, answers
     done = gathered(lines, n, 1)
-    answers = smallest_epsilons(done.pieces, needed, wish.share, margin=wish.margin)
+    answers = choose_parts.answered(done, needed, wish)
     said.markdown(choose_parts.headline(answers, needed, wish, n))
     choose_parts.answers_chart(answers, lines[list(settings).index(kind)].line.name, epsilon, wish, picture)
     behind.caption(choose_parts.how_read(answers, done, wish), width="content")

@@ -32,12 +32,12 @@ def test_forests_come_in_the_order_of_what_they_need():
     late, early, never = np.zeros(18), np.zeros(18), np.zeros(18)
     late[9:], early[5:] = 1, 1
     never[17] = 0.5
-    answers = smallest_epsilons(pieces({"late": late, "never": never, "early": early}, 60), 0.75, 0.9)
+    answers = smallest_epsilons(pieces({"late": late, "never": never, "early": early}, 80), 0.75, 0.9)
     assert [a.forest for a in answers] == ["early", "late", "never"]
     assert [a.epsilon for a in answers[:2]] == [pytest.approx(EPSILONS[5]), pytest.approx(EPSILONS[9])]
-    assert answers[0].is_sure and answers[0].reached == answers[0].releases == 60 and answers[0].accuracy == 0.8
+    assert answers[0].is_sure and answers[0].reached == answers[0].releases == 80 and answers[0].accuracy == 0.8
     last = answers[2]
-    assert last.epsilon is None and last.accuracy is None and not last.is_sure and 15 < last.reached < 45
+    assert last.epsilon is None and last.accuracy is None and not last.is_sure and 20 < last.reached < 60
 
 
 def test_few_releases_give_an_answer_that_is_not_sure():
@@ -72,8 +72,9 @@ def test_releases_needed_are_the_fewest(share):
 def test_the_page_draws_as_many_as_it_takes():
     from ui.choose_controls import RELEASES
     from ui.forests import EPSILONS as GRID
+    from ui.forests import FORESTS
 
-    assert all(n >= releases_needed(share, len(GRID)) for share, n in RELEASES.items())
+    assert all(n >= releases_needed(share, len(GRID) * len(FORESTS)) for share, n in RELEASES.items())
 
 
 def test_the_margin_is_the_lower_end_of_wilsons_interval():

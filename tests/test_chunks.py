@@ -13,7 +13,7 @@ from conftest import public_domain
 from sklearn.base import clone
 
 import dpforest
-from dpforest import Domain, MajorityLabelForestClassifier, RandomDecisionForestClassifier, ReleasedForest
+from dpforest import Domain, MajorityLabelForestClassifier, RandomDecisionForestClassifier, ReleasedForest, load_dataset
 from dpforest.audit.recorder import Table
 from dpforest.audit.replay import replay
 from dpforest.audit.variants import EPSILON, VARIANTS, domain_of, neighbours_of, random_rows, shares_out
@@ -334,3 +334,59 @@ def test_parts_are_what_was_counted():
     part = forest.partial_counts(X, y)
     assert isinstance(part, PartialCounts)
     assert np.array_equal(part.counts, forest.fit(X, y).forest_.noisy_counts)
+
+
+# ---------------------------------------------------------------- counts that are none
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        7,
+        np.ones(2, np.int64),
+        np.ones((3, 2), bool),
+        np.ones((3, 2), np.uint8),
+        np.ones((3, 2)),
+        np.full((3, 2), -1),
+        np.full((3, 2), 2**31),
+    ],
+    ids=["number", "one axis", "bool", "uint8", "float", "negative", "huge"],
+)
+def test_what_is_no_table_of_counts_is_refused(counts):
+    with pytest.raises(ValueError, match="int64"):
+        PartialCounts(counts, 3, {})
+
+
+def test_counts_of_another_shape_are_never_spread_over_leaves():
+    data = load_dataset("car")
+    forest = MajorityLabelForestClassifier(n_estimators=3, domain=data.domain)
+    part = forest.partial_counts(data.X, data.y)
+    for wrong in (part.counts[:, :1], part.counts[:1]):
+        with pytest.raises(ValueError, match="not those of the leaves"):
+            forest.fit_counts(replace(part, counts=np.ascontiguousarray(wrong)))
+
+
+def test_sums_that_are_too_large_are_refused_not_wrapped():
+    huge = PartialCounts(np.full((1, 2), 2**30), 2**31, {})
+    with pytest.raises(ValueError, match="below 2³¹"):
+        huge + huge
+
+
+def test_a_setting_that_is_absent_differs():
+    data = load_dataset("car")
+    forest = MajorityLabelForestClassifier(n_estimators=3, domain=data.domain)
+    part = forest.partial_counts(data.X, data.y)
+    fewer = {name: value for name, value in part.settings.items() if name != "random_state"}
+    with pytest.raises(ValueError, match="random_state"):
+        forest.fit_counts(replace(part, settings=fewer))
+
+
+def test_an_index_of_whole_numbers_names_rows_wherever_the_table_is_cut():
+    data = load_dataset("nursery")
+    order = np.random.default_rng(0).permutation(len(data.table))
+    X, y = data.X.iloc[order], data.y.iloc[order]
+    at = int(np.flatnonzero(X.index.to_numpy() == 0)[0])
+    parts = [(X[a:b], y[a:b]) for a, b in ((0, at), (at, at + 1), (at + 1, len(X)))]
+    forest = RandomDecisionForestClassifier(domain=data.domain, partition="independent", random_state=0)
+    whole = forest.fit(X, y).forest_.to_json(uncertified=True)
+    assert forest.fit_chunks(parts).forest_.to_json(uncertified=True) == whole

@@ -8,6 +8,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from dpforest import (
+    Domain,
+    JagannathanForestClassifier,
+    RandomForestExponentialClassifier,
+    RandomForestLaplaceClassifier,
+    load_dataset,
+)
 from dpforest.privacy.laws import log_law
 from dpforest.privacy.published import REPRODUCTION, deal_blocks, true_loss_and_reasons
 from dpforest.privacy.true_loss import (
@@ -180,3 +187,14 @@ def test_reasons():
     assert judge("continuous-laplace", partition="shared", share=10, neighbours="replace-one")[0] == pytest.approx(2)
     loss, why = judge("exponential", partition="shared", share=20)
     assert loss == pytest.approx(0.5) and why == (REPRODUCTION,)
+
+
+@pytest.mark.parametrize(
+    "kind", [RandomForestExponentialClassifier, RandomForestLaplaceClassifier, JagannathanForestClassifier]
+)
+def test_a_schema_read_from_the_rows_loses_without_limit(kind):
+    """Its bounds tell one row for certain, whatever the mechanism loses."""
+    data = load_dataset("car")
+    assert kind(mode="as_published").preview(data.domain, 100)[0].true_epsilon < math.inf
+    read = Domain.infer(data.X, data.y)
+    assert kind(mode="as_published").preview(read, 100)[0].true_epsilon == math.inf

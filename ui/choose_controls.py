@@ -13,7 +13,7 @@ from ui.forests import EPSILONS, FORESTS, MODES
 
 # Share of releases that must reach the accuracy, and how many simulated ones it takes to know.
 SURE: Final = {"8 in 10 releases": 0.8, "9 in 10 releases": 0.9, "19 in 20 releases": 0.95}
-RELEASES: Final = {0.8: 40, 0.9: 60, 0.95: 120}
+RELEASES: Final = {0.8: 40, 0.9: 80, 0.95: 160}
 MOST_ROWS: Final = 10  # of one person
 STEP: Final = 0.5  # percent
 

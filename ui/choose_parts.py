@@ -12,19 +12,26 @@ import numpy as np
 import streamlit as st
 
 from dpforest.board_report import BoardReport, render
-from dpforest.choosing import Answer, held_out_margin
+from dpforest.choosing import Answer, held_out_margin, smallest_epsilons
 from dpforest.plotting.choose import smallest_epsilon
 from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
-from dpforest.risk import Guarantee, guarantee_of
+from dpforest.risk import Guarantee, guarantee_of, percent_down
 from ui import simulate, tables
 from ui.choose_controls import SURE, Wish
 from ui.compare_parts import Done
+from ui.controls import LINKED
 from ui.forests import EPSILONS, Settings
 from ui.page import badge, chart
 from ui.tables import Table
 from ui.wording import plain, plural
+
+
+def answered(done: Done, needed: float, wish: Wish) -> list[Answer]:
+    """The smallest ε of each forest; sure only once there are as many releases as were decided on beforehand."""
+    found = smallest_epsilons(done.pieces, needed, wish.share, margin=wish.margin)
+    return found if done.n >= wish.releases else [replace(answer, is_sure=False) for answer in found]
 
 
 def headline(answers: Sequence[Answer], needed: float, wish: Wish, n: int) -> str:
@@ -41,7 +48,7 @@ def headline(answers: Sequence[Answer], needed: float, wish: Wish, n: int) -> st
     claimed = "" if wish.certified else ", as claimed"
     seen = f"{first.reached} of {first.releases} simulated releases reach {percent(needed)} there"
     if first.is_sure:
-        sure = f"{seen}, so at least {percent(first.at_least)} of all do (95 % confidence)."
+        sure = f"{seen}, so at least {percent_down(first.at_least)} of all do (95 % confidence)."
     elif n < wish.releases:
         sure = f"{seen} so far; {wish.releases} are drawn before this is sure."
     else:
@@ -67,7 +74,10 @@ def how_read(answers: Sequence[Answer], done: Done, wish: Wish) -> str:
     accuracy = next((a.accuracy for a in answers if a.accuracy is not None), None)
     if wish.margin and accuracy is not None:
         points = 100 * float(held_out_margin([accuracy], [n_test])[0])
-        text += f" Kept back for the luck of {plural(n_test, 'held-out row')}: {points:.1f} points."
+        text += (
+            f" Kept back for the luck of {plural(n_test, 'held-out row')}: {points:.1f} points (enough in 95 % of "
+            "cases for one forest; the best of several may owe more to luck)."
+        )
     return text
 
 
@@ -77,10 +87,17 @@ def promise(table: Table, settings: Settings) -> tuple[Certificate, Ledger]:
 
 
 def guarantee(certificate: Certificate, ledger: Ledger, leaks: bool) -> Guarantee:
-    """What is promised; where only the schema speaks against it, what would be once that is public."""
+    """What is promised; where only the schema speaks against it, on demand what would be once that is public."""
     if certificate.certified or not leaks or ledger.epsilon is None:
         return guarantee_of(certificate)
-    return Guarantee(float(ledger.spent), 0.0, certificate.neighbours)
+    if st.toggle(
+        "Show what would be promised if the schema were public", key="if_public", bind=LINKED,
+        help="It is not promised now: bounds and categories that were read from the rows can give single people away.",
+    ):  # fmt: skip
+        badge("Not certified")
+        st.markdown("**Not promised now. If the schema of this table were public, this is what would hold:**")
+        return Guarantee(float(ledger.spent), 0.0, certificate.neighbours)
+    return guarantee_of(certificate)
 
 
 def about_claims(certificate: Certificate) -> None:

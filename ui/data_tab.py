@@ -281,6 +281,9 @@ def report(key: tuple, _domain: Domain, _columns: pd.DataFrame) -> pd.DataFrame:
     return _domain.report(_columns)
 
 
+tables.OWN_CACHES.append(report)
+
+
 def _fit(table: Table) -> None:
     titled(
         "How the rows fit",

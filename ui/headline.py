@@ -10,6 +10,7 @@ import streamlit as st
 from dpforest.plotting.curve import series, spread_over
 from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
+from dpforest.risk import factor_up
 from dpforest.simulation import Curve
 from ui.forests import EPSILONS, FORESTS
 from ui.page import badge
@@ -126,10 +127,12 @@ def _meaning(choice: Choice, certificate: Certificate) -> tuple[str, str, str, s
     settings = choice.settings
     member = min(certificate.true_epsilon, settings.epsilon)
     value = value_epsilon(member, settings.neighbours)
+    holds = certificate.certified
     return (
-        f"What ε = {settings.epsilon:g} means",
+        f"What ε = {settings.epsilon:g} {'means' if holds else 'would mean'}",
         f"{share_text(member)} · {share_text(value)}",
-        f"unsure (50 %) whether somebody is in the table, one can become at most {share_text(member)} sure; unsure "
+        ("" if holds else "not promised, as the schema was read from the rows; once it is public: ")
+        + f"unsure (50 %) whether somebody is in the table, one can become at most {share_text(member)} sure; unsure "
         f"between two values of theirs, at most {share_text(value)}",
         "Differential privacy bounds odds. Whatever somebody believed before, the release multiplies the odds that a "
         f"row is in the table by {_factor(member)} at most, and the odds that somebody in it has one value rather than "
@@ -138,7 +141,7 @@ def _meaning(choice: Choice, certificate: Certificate) -> tuple[str, str, str, s
 
 
 def _factor(epsilon: float) -> str:
-    return f"e^{epsilon:g} = {math.exp(epsilon):,.3g}"
+    return f"e^{epsilon:g} = {factor_up(epsilon)}"
 
 
 def broken_promise(certificate: Certificate) -> None:

@@ -14,6 +14,7 @@ from dpforest.plotting.membership import FIRST, success_chart
 from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import rows_changed
+from dpforest.risk import percent_up
 from dpforest.shadow import rarest_row, shadow_attack
 from ui.audit_parts import drawn
 from ui.forests import FORESTS, Settings
@@ -162,7 +163,7 @@ class _Drawing:
         drawn(
             success_chart(looks, limit=limit, best=self._best, claimed=claimed, most=most),
             f"After {last.trials:,} guesses {percent(last.share)} were right; blind guessing gives 50 %, the "
-            f"{'limit' if claimed is None else 'claimed limit'} is {percent(limit if claimed is None else claimed)}.",
+            f"{'limit' if claimed is None else 'claimed limit'} is {percent_up(claimed or limit)}.",
             self._place,
         )
 
@@ -183,16 +184,18 @@ def _verdict(settings: Settings, certificate: Certificate, last: Look, best: flo
     )
     if best is not None:
         said += f"; the best possible attacker on this record, by formula, in {percent(best, digits)}"
-    limit = percent(most_success(_loss(settings, certificate)), digits)
+    limit = percent_up(most_success(_loss(settings, certificate)))
     if settings.certified:
         spent = _loss(settings, certificate)
         less = "" if spent > 0.999 * settings.epsilon else f", as this forest spends only {spent:.3g} of its ε"
-        more = "" if certificate.certified else " That is for the noise; what was read from the data gives away more."
-        return (
-            f"{said}. **No attacker on any record of any table is right in more than {limit}** (eᵋ/(1 + eᵋ){less})."
-            f"{more}"
-        )
-    claim = percent(most_success(settings.epsilon), digits)
+        if not certificate.certified:
+            return (
+                f"{said}. From the noisy leaves alone nobody is right in more than {limit} (eᵋ/(1 + eᵋ){less}); but "
+                "the schema was read from the rows, and **what it gives away has no limit**. This attacker does not "
+                "look at it."
+            )
+        return f"{said}. **No attacker on any record of any table is right in more than {limit}** (eᵋ/(1 + eᵋ){less})."
+    claim = percent_up(most_success(settings.epsilon))
     if certificate.true_epsilon <= settings.epsilon * (1 + 1e-9):
         return (
             f"{said}. In exact arithmetic nobody exceeds {limit}; but as published the noise is drawn in ordinary "

@@ -49,6 +49,9 @@ def _loaded(digest: str, _data: bytes) -> ReleasedForest:
     return ReleasedForest.from_json(_data)
 
 
+tables.OWN_CACHES.append(_loaded)
+
+
 def describe(forest: ReleasedForest) -> None:
     """What it is, what it promises, what it expects."""
     domain = forest.domain

@@ -13,6 +13,7 @@ from dpforest.risk import (
     MEMBERSHIP,
     VALUE,
     Guarantee,
+    factor_up,
     grouped,
     hits,
     misses,
@@ -41,7 +42,7 @@ def meaning(guarantee: Guarantee) -> str:
         if guarantee.neighbours == ADD_REMOVE
         else "Whatever any one row of the table says"
     )
-    said = f"{what}: whatever may come out becomes at most {_factor(guarantee.epsilon)} times (eᵋ) as likely"
+    said = f"{what}: whatever may come out becomes at most {factor_up(guarantee.epsilon)} times (eᵋ) as likely"
     if guarantee.kind == "approximate":
         return (
             f"**{said}, plus δ = {small(guarantee.delta)}.** That is weaker than ε alone: a rule that publishes each "
@@ -162,7 +163,7 @@ def odds_factor(guarantee: Guarantee, question: str, rows: int = 1) -> tuple[str
         return "no limit", "nothing bounds the odds"
     k, epsilon = steps(guarantee, question, rows), grouped(guarantee, question, rows).epsilon
     power = f"e^{epsilon_text(epsilon)}"
-    return f"× {_factor(epsilon)}", power if k == 1 else f"{power}, as {k} × ε = {epsilon_text(epsilon)}"
+    return f"× {factor_up(epsilon)}", power if k == 1 else f"{power}, as {k} × ε = {epsilon_text(epsilon)}"
 
 
 def at_least(share: float) -> str:
@@ -196,12 +197,3 @@ def small(probability: float) -> str:
     power = math.floor(math.log10(probability) + 1e-12)
     digits = f"{probability / 10.0**power:.2g}"
     return f"10{raised(power)}" if digits == "1" else f"{digits} × 10{raised(power)}"
-
-
-def _factor(epsilon: float) -> str:
-    """e^ε, rounded up."""
-    if epsilon > 13.8:
-        return f"10{raised(math.ceil(epsilon / math.log(10)))}"
-    value = math.exp(epsilon)
-    digits = 3 if value < 1.1 else 2 if value < 100 else 0
-    return f"{math.ceil(value * 10**digits - 1e-9) / 10**digits:,.{digits}f}"

@@ -264,6 +264,7 @@ def clear() -> None:
         membership_part.own_counts,
         membership_part.own_exposed,
         more_data.own_learning,
+        *tables.OWN_CACHES,
     ):
         cache.clear()
     sweep.forget()

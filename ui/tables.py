@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -16,6 +17,7 @@ from dpforest.simulation import Split, split_table
 from dpforest.tables import SYNTHETIC, CsvTable, Dataset, list_datasets, load_dataset, read_csv, suggest_domain
 
 UPLOAD = "upload a CSV"
+OWN_CACHES: list[Any] = []  # what parts that the sidebar does not know keep of uploads; emptied with "Clear my data"
 DEFAULT = "adult"
 
 

@@ -16,6 +16,7 @@ from dpforest.models.fitting import count_kept_rows, rows_to_trees
 from dpforest.models.plan import Plan
 from dpforest.privacy.randomness import source_for
 
+MOST = 2**31  # counts of a leaf stay below; a release can add noise to no more
 # What counting does not depend on. Everything else must be alike in parts that are added up.
 _LATER = ("mechanism", "neighbours", "voting", "negative_rule", "leaf_shares", "as_published", "assumptions")
 
@@ -37,12 +38,22 @@ class PartialCounts:
     Raises
     ------
     ValueError
-        If parts are added that were counted under different settings.
+        If they are not counts, or parts are added that were counted under different settings.
     """
 
     counts: np.ndarray
     n_rows: int
     settings: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        counts, n = self.counts, self.n_rows
+        is_table = isinstance(counts, np.ndarray) and counts.dtype == np.int64 and counts.ndim == 2
+        if not is_table or counts.min(initial=0) < 0 or counts.max(initial=0) >= MOST or type(n) is not int or n < 0:
+            raise ValueError("Counts are int64 (n_leaves, n_classes), from 0 and below 2³¹, and rows a whole number.")
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()  # a pickle may have been written by another version
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: exact counts of a part of the rows, curator only>"
@@ -58,7 +69,9 @@ class PartialCounts:
 
     def check(self, settings: dict[str, Any]) -> None:
         """Raise ValueError, which names what differs, where these counts are not those of a forest of such settings."""
-        differ = [name for name in settings if self.settings.get(name) != settings[name]]
+        absent = object()
+        names = {**settings, **self.settings}
+        differ = [n for n in names if self.settings.get(n, absent) != settings.get(n, absent)]
         if differ:
             raise ValueError(
                 f"These rows were counted for a forest with other settings ({', '.join(differ)}); "

@@ -46,6 +46,8 @@ def fit_forest(
     source = source_for(random_state)
     tree_of_row = rows_to_trees(plan, row_ids, source)
     counts = count_kept_rows(trees, domain, X, y, tree_of_row, n_jobs=n_jobs)
+    if np.shape(counted) not in ((), counts.shape):
+        raise ValueError("The counts are not those of the leaves of this forest; count the rows with it.")
     counts += counted
 
     is_release = epsilon is not None and not plan.as_published
@@ -140,7 +142,8 @@ def _certificate(plan: Plan, domain: Domain, ledger: Ledger, source, epsilon: Fr
     reasons = [*domain.leaks(), *source.reasons()] if epsilon is not None else []
     loss = None
     if epsilon is not None and plan.as_published:
-        loss, why = published.true_loss_and_reasons(plan, domain.n_classes, float(epsilon))
+        known, why = published.true_loss_and_reasons(plan, domain.n_classes, float(epsilon))
+        loss = None if reasons else known  # a schema read from the rows, or a seed, gives away more than any mechanism
         reasons = [*why, *reasons]
     return certify(
         ledger,

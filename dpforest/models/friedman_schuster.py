@@ -115,7 +115,9 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         stages = [paid[0]] if paid is not None else []
         chooser = Chooser(rows.candidates, self.criterion, bound, stages, source, trace=own)
         candidates, bins, y, ones = rows.candidates, rows.bins, rows.y, np.ones(len(rows.y), np.int64)
-        root = rows.once(("root",), lambda: root_histogram(candidates, bins, y, ones, domain.n_classes))
+        root = None  # a release takes it from its rows
+        if isinstance(source, DemoSource):
+            root = rows.once(("root",), lambda: root_histogram(candidates, bins, y, ones, domain.n_classes))
         chosen, node = grow_tree(
             candidates, bins, y, ones, n_classes=domain.n_classes, depth=self.max_depth, choose=chooser, root=root
         )

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any, Final, Self
 
 import numpy as np
+import pandas as pd
 from joblib import effective_n_jobs
 
 from dpforest.domain import Domain
@@ -33,8 +34,8 @@ class RandomStructureClassifier(ForestClassifier):
 
         In memory are one part and the counts of all leaves. With the same seeds, a demo (`random_state` an integer) is
         that of `fit` bit for bit, wherever the table is cut: what is drawn for a row belongs to its id. That is its
-        number in the index of its table, as in `fit`; arrays, and tables that are numbered from 0 each, are numbered
-        on.
+        number in the index of its table, as in `fit`; arrays, and tables whose index is a plain range from 0, are
+        numbered on.
 
         Parameters
         ----------
@@ -67,9 +68,8 @@ class RandomStructureClassifier(ForestClassifier):
         total = counter.count(*_nobody(domain), _NO_IDS)
         for X, y in chunks:
             X, y = self._checked_part(X, y)
-            ids = row_ids_of(X)
-            numbered_anew = np.array_equal(ids, np.arange(len(ids)))
-            total += counter.count(X, domain.encode_labels(y), ids + total.n_rows if numbered_anew else ids)
+            ids = row_ids_of(X) + (total.n_rows if _is_numbered_from_0(X) else 0)
+            total += counter.count(X, domain.encode_labels(y), ids)
         return self._release(total, domain)
 
     def partial_counts(self, X: Any, y: Any, *, row_ids: Any = None) -> PartialCounts:
@@ -184,6 +184,13 @@ class RandomStructureClassifier(ForestClassifier):
         self._check_parameters()
         n_jobs = effective_n_jobs(self.n_jobs or 1)
         return PartCounter(self._plan(domain, 0), domain, **self._seeds(), n_jobs=n_jobs)
+
+
+def _is_numbered_from_0(X: Any) -> bool:
+    """Whether the numbers of the rows say nothing but their places. A release has no use for them."""
+    index = X.index if hasattr(X, "iloc") else pd.RangeIndex(0)
+    plain = isinstance(index, pd.RangeIndex) and index.start == 0 and index.step == 1
+    return plain or index.dtype.kind not in "iu"
 
 
 _NO_IDS: Final = np.empty(0, np.int64)
