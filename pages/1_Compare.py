@@ -66,8 +66,11 @@ def draw(n: int) -> None:
     """Everything that rests on the main sweep, with n pieces of it."""
     done = latest["done"] = compare_parts.gathered(lines, n, view.folds)
     scale = compare_parts.scale_of(view.measure, levels)
-    compare_parts.lines_chart(view, lines, done, scale, picture)
-    said.markdown(compare_parts.insight(view, done, scale))
+    if why := compare_parts.cannot_be_measured(view, done):
+        said.markdown(why)
+    else:
+        compare_parts.lines_chart(view, lines, done, scale, picture)
+        said.markdown(compare_parts.insight(view, done, scale))
     behind.caption(f"Each point is the mean of {done.behind}.", width="content")
     below.table(lines, done)
 

@@ -6,9 +6,10 @@ import pandas as pd
 import pytest
 from app_words import words
 from streamlit.testing.v1 import AppTest
+from test_app import button
 
 from dpforest.choosing import smallest_epsilons
-from ui import choose_controls, choose_parts, sweep, tables
+from ui import choose_controls, choose_parts, membership_part, sweep, tables
 from ui.compare_controls import settings_of
 from ui.compare_parts import Done
 from ui.forests import FORESTS
@@ -104,8 +105,11 @@ def test_no_answer_is_sure_before_the_last_release():
 
 
 def test_a_row_exchanged_speaks_of_values_only(choose):
-    text = words(choose(neighbours="a row exchanged", look_eps="1", need="80.0"))
-    assert "who is in the table" not in text
+    def questions(page: AppTest) -> list[str]:
+        return [option for control in page.segmented_control for option in control.options]
+
+    assert "who is in the table" in questions(choose(look_eps="1", need="80.0"))
+    assert "who is in the table" not in questions(choose(neighbours="a row exchanged", look_eps="1", need="80.0"))
 
 
 def test_the_report_holds_what_the_page_says(choose, monkeypatch):
@@ -120,10 +124,34 @@ def test_the_report_holds_what_the_page_says(choose, monkeypatch):
     assert "NOT certified" in made[-1] and "What is promised" not in made[-1]
 
 
-@pytest.mark.parametrize("tab", ["More data", "Attack it", "Report"])
-def test_tabs(choose, tab):
-    page = choose(choose_tab=tab, need="80.0")
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_attack_is_run_and_stays_until_the_record_changes(choose, kind, monkeypatch):
+    for name in ("SECONDS", "GREEDY_SECONDS"):
+        monkeypatch.setattr(membership_part, name, 0.5)
+    page = choose(choose_tab="Attack it", need="80.0", looked_at=kind, look_eps="1")
+    assert "guesses**" not in words(page)
+    button(page, "Attack this record").click().run()
+    assert not page.exception and "guesses**" in words(page)
+    page.run()
+    assert "guesses**" in words(page)
+    button(page, "Take the").click().run()
+    assert not page.exception and "guesses**" not in words(page)
+
+
+def test_more_data_are_worked_out(choose):
+    page = choose(data="zoo", choose_tab="More data", need="50.0")
+    button(page, "Work it out").click().run()
     assert not page.exception
+    assert "for an average accuracy of 50.0 %" in words(page) or "No number" in words(page) or "rows" in words(page)
+    assert len(page.get("plotly_chart")) == 2
+
+
+def test_nine_in_ten_is_where_it_starts(choose):
+    page = AppTest.from_file("../app.py", default_timeout=120)
+    page.switch_page("pages/2_Choose_epsilon.py")
+    page.query_params.update({"data": "nursery", "need": "80.0"})
+    page.run()
+    assert page.selectbox(key="sure").value == "9 in 10 releases" and "of 64 simulated" in words(page)
 
 
 def test_every_forest_is_asked():

@@ -20,7 +20,7 @@ from dpforest import MajorityLabelForestClassifier, load_dataset
 from dpforest.greedy_simulation import simulation_for
 from dpforest.models.multinomial import MultinomialForestClassifier
 from dpforest.simulation import split_table
-from ui import simulate
+from ui import choose_controls, simulate
 from ui.simulate import Recent, Shared
 from ui.turns import Turns
 
@@ -172,12 +172,14 @@ def session(monkeypatch) -> Iterator[Callable[[str], AppTest]]:
     opened: list[str] = []
 
     class Session:
-        def __init__(self, name: str) -> None:
+        def __init__(self, name: str, page: str = "app.py", **query) -> None:
             self.name = name
             opened.append(name)
             with self.here():
                 self.page = AppTest.from_file("../app.py", default_timeout=60)
-                self.page.query_params.update({"data": "upload a CSV", "trees": "5"})
+                if page != "app.py":
+                    self.page.switch_page(page)
+                self.page.query_params.update({"data": "upload a CSV", "trees": "5", **query})
                 self.page.run()
 
         @contextmanager
@@ -265,3 +267,31 @@ def test_clear_my_data_empties_this_session_alone(session):
     with second.here():
         second.page.run()
     assert "people.csv" in words(second.page)
+
+
+@pytest.mark.parametrize(
+    "page, query, press",
+    [
+        ("1_Compare", {"compare_tab": "ε × depth", "mapped": "RF-E"}, None),
+        ("1_Compare", {"held_out": "every row once, in 5 parts"}, None),
+        ("2_Choose_epsilon", {"choose_tab": "More data", "looked_at": "RF-E"}, "Work it out"),
+        ("2_Choose_epsilon", {"choose_tab": "Attack it", "looked_at": "RF-E"}, "Take the most exposed record"),
+    ],
+    ids=["map", "parts", "more data", "attack"],
+)
+def test_no_page_keeps_an_upload_for_all_nor_after_it_is_cleared(session, monkeypatch, page, query, press):
+    monkeypatch.setattr(choose_controls, "kinds", lambda: ["RF-E"])
+    monkeypatch.setattr(choose_controls, "RELEASES", dict.fromkeys((0.8, 0.9, 0.95), 2))
+    session("warm")
+    before = cached(None).keys()
+    first = session("first", f"pages/{page}.py", forests=["RF-E"], releases_each="2", **query)
+    first.upload(ONE)
+    assert not first.page.exception and first.page.get("plotly_chart") and "people.csv" in words(first.page)
+    if press:
+        first.press(press)
+    assert cached(None).keys() <= before
+    assert len({name for name, _ in cached("first")} - OF_UPLOADS) >= 2  # this page keeps something, too
+    with first.here():
+        first.page.switch_page("app.py").run()
+    first.press("Clear my data")
+    assert {name for name, _ in cached("first")} <= {"ui.simulate.promise"}  # of the table that is shown instead

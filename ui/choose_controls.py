@@ -13,6 +13,7 @@ from ui.forests import EPSILONS, FORESTS, MODES
 
 # Share of releases that must reach the accuracy, and how many simulated ones it takes to know.
 SURE: Final = {"8 in 10 releases": 0.8, "9 in 10 releases": 0.9, "19 in 20 releases": 0.95}
+DEFAULT_SURE: Final = "9 in 10 releases"
 RELEASES: Final = {0.8: 40, 0.9: 80, 0.95: 160}
 MOST_ROWS: Final = 10  # of one person
 STEP: Final = 0.5  # percent
@@ -41,8 +42,9 @@ class Wish:
 def choose() -> Wish:
     """Draw the controls in the sidebar."""
     with st.sidebar:
-        sure = select("Reached in at least", list(SURE), "sure", "A release draws noise once; some have bad luck.",
-                      "9 in 10 releases")  # fmt: skip
+        sure = select(
+            "Reached in at least", list(SURE), "sure", "A release draws noise once; some have bad luck.", DEFAULT_SURE
+        )  # fmt: skip
         prior = risk_parts.prior_control()
         neighbours = sidebar.choose_neighbours()
         mode = st.radio(
@@ -61,7 +63,7 @@ def choose() -> Wish:
                 "margin an ε counts only if the lower end of the 95 % interval is high enough.",
             )  # fmt: skip
     return Wish(
-        SURE.get(sure, 0.9),
+        SURE[sure],
         MODES.get(mode, "certified"),
         neighbours,
         bool(margin),

@@ -10,8 +10,8 @@ import streamlit as st
 
 from dpforest.plotting.compare import Panel, Scale, budget_map, multiples
 from ui import compare_controls, sweep
-from ui.compare_controls import MEASURES, Comparison
-from ui.compare_parts import Done, gathered, show_table, table
+from ui.compare_controls import IN_PERCENT, MEASURES, Comparison
+from ui.compare_parts import Done, cannot_be_measured, gathered, show_table, table
 from ui.page import chart, titled
 from ui.sweep import Cells
 from ui.tables import Table
@@ -82,7 +82,9 @@ class Below:
 
     def _draw(self, n: int) -> None:
         done = gathered(self._lines, n, 1)
-        if self._opened in ("Depth", "Trees"):
+        if why := cannot_be_measured(self._view, done):
+            self._note.caption(why)
+        elif self._opened in ("Depth", "Trees"):
             self._draw_multiples(done)
         else:
             self._draw_map(done)
@@ -95,7 +97,7 @@ class Below:
             wide = cells[np.isfinite(cells.index.get_level_values("epsilon"))].unstack("epsilon")
             wide = wide.groupby(level=setting).mean()
             panels.append(Panel(line.line.name, list(wide.index), wide.columns.to_numpy(float), wide.to_numpy(float)))
-        scale = Scale(self._view.measure, True, None, None)
+        scale = Scale(self._view.measure, self._view.measure in IN_PERCENT, None, None)
         figure = multiples(panels, setting, scale, columns=min(4, len(panels)))
         chart(figure, f"{self._view.measure} against ε, a panel a forest, a line for each {setting}.", self._place)
         self._note.caption(f"Each point is the mean of {done.behind}. Darker lines: {_MORE[setting]}.")
@@ -104,7 +106,7 @@ class Below:
         view, name = self._view, self._lines[0].line.name
         wide = done.cells.loc[name][MEASURES[view.measure]]["mean"].unstack("epsilon").groupby(level="depth").mean()
         twin = wide.pop(np.inf)
-        scale = Scale(view.measure, True, None, float(twin.max()))
+        scale = Scale(view.measure, view.measure in IN_PERCENT, None, float(twin.max()))
         values, epsilons = wide.to_numpy(float), wide.columns.to_numpy(float)
         at = int(np.argmin(np.abs(np.log(epsilons / view.epsilon))))
         best = int(values[:, at].argmax())
@@ -113,8 +115,8 @@ class Below:
             f"{scale.text(values[best, at])}. Without privacy it reaches {scale.text(twin.max())} (depth "
             f"{twin.idxmax()})"
         )
-        lost = 100 * (twin.max() - values[best, at])
-        price = f": the price of privacy is **{lost:.1f} points**." if lost >= 0 else ": here noise costs nothing."
+        lost = twin.max() - values[best, at]
+        price = f": the price of privacy is **{scale.gap(lost)}**." if lost >= 0 else ": here noise costs nothing."
         self._note.markdown(f"{there}{price} Each cell is the mean of {done.behind}.")
         figure = budget_map(list(epsilons), list(wide.index), values, scale, epsilon=float(epsilons[at]))
         chart(figure, f"{there}{price}".replace("*", ""), self._place)

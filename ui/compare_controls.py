@@ -15,6 +15,7 @@ from ui.sweep import Line
 from ui.tables import Table
 
 MEASURES: Final = {"accuracy": "accuracy", "balanced accuracy": "balanced_accuracy", "AUC": "auc", "F1": "f1"}
+IN_PERCENT: Final = ("accuracy", "balanced accuracy")
 RELEASES: Final = (2, 5, 10, 20, 50)
 HELD_OUT: Final = {"three tenths, once": 1, "every row once, in 5 parts": 5}
 COARSE: Final = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)

@@ -11,7 +11,7 @@ import streamlit as st
 
 from dpforest.plotting.compare import Scale, Series, comparison
 from dpforest.tradeoff import summary
-from ui.compare_controls import MEASURES, Comparison
+from ui.compare_controls import IN_PERCENT, MEASURES, Comparison
 from ui.forests import FORESTS
 from ui.page import badge, chart
 from ui.sweep import CEILING, Cells
@@ -58,18 +58,19 @@ def gathered(lines: Sequence[Cells], n: int, folds: int) -> Done:
 def scale_of(measure: str, levels: Sequence[dict[str, float]]) -> Scale:
     """Floor and ceiling of a measure, means over splits."""
     name = MEASURES[measure]
+    is_share = measure in IN_PERCENT
     if not levels:
-        return Scale(measure, True, None, None)
+        return Scale(measure, is_share, None, None)
     ceiling = float(np.mean([one[name] for one in levels]))
     floor = {
         "accuracy": float(np.mean([one["floor"] for one in levels])),
         "balanced_accuracy": float(np.mean([1 / one["classes"] for one in levels])),
         "auc": 0.5,
     }.get(name)
-    scale = Scale(measure, True, floor, ceiling)
+    scale = Scale(measure, is_share, floor, ceiling)
     said = {"accuracy": "always the most frequent class", "balanced_accuracy": "always one class", "auc": "a coin"}
     return Scale(
-        measure, True, floor, ceiling, "" if floor is None else f"{said[name]} {scale.text(floor)}: the floor",
+        measure, is_share, floor, ceiling, "" if floor is None else f"{said[name]} {scale.text(floor)}: the floor",
         f"without privacy, {CEILING} {scale.text(ceiling)}: the ceiling",
     )  # fmt: skip
 
@@ -171,16 +172,27 @@ def show_table(found: pd.DataFrame, n: int, place=st) -> None:
     )  # fmt: skip
 
 
+def cannot_be_measured(view: Comparison, done: Done) -> str:
+    """Why there is nothing to draw: a measure that needs two classes where the held-out rows have one."""
+    if done.cells[MEASURES[view.measure]]["mean"].notna().any():
+        return ""
+    return (
+        f"{view.measure} cannot be measured here, as the rows held out are all of one class. Choose another measure, "
+        "or hold every row out once (Fine settings)."
+    )
+
+
 def insight(view: Comparison, done: Done, scale: Scale) -> str:
     """Which certified forest is best at the present ε, and which ones cannot be told from it."""
     cells = done.cells[MEASURES[view.measure]].reset_index()
     here = cells[(cells["epsilon"] == view.epsilon) & cells["forest"].isin(view.kinds)].sort_values("mean")
+    here = here.dropna(subset=["mean"])
     best, worst = here.iloc[-1], here.iloc[0]
     rest = here.iloc[:-1]
     near = list(rest[rest["high"] >= best["low"]]["forest"])[::-1]
     text = f"At ε = {view.epsilon:g} **{best['forest']}** comes first: {scale.text(best['mean'])}"
-    if scale.ceiling is not None:
-        text += f", {100 * (scale.ceiling - best['mean']):.1f} points below the ceiling"
+    if scale.ceiling is not None and best["mean"] <= scale.ceiling:
+        text += f", {scale.gap(scale.ceiling - best['mean'])} below the ceiling"
     if near:
         text += f". Its spread overlaps with that of {_listed(near)}, so another release may turn the order around"
     if len(rest) and scale.floor is not None and worst["mean"] < scale.floor:

@@ -66,6 +66,10 @@ class Scale:
         """A value of this measure."""
         return percent(value) if self.is_share else number(round(float(value), 3))
 
+    def gap(self, difference: float) -> str:
+        """A difference of two values."""
+        return f"{100 * difference:.1f} points" if self.is_share else number(round(float(difference), 3))
+
 
 def comparison(series: Sequence[Series], epsilon: float, scale: Scale, *, bands: bool = True) -> go.Figure:
     """All forests against ε, with the spread of each.
@@ -228,5 +232,4 @@ def budget_map(
 def _below(scale: Scale, value: float) -> str:
     if scale.ceiling is None:
         return ""
-    points = 100 * (scale.ceiling - value)
-    return f"<br>price of privacy: {points:.1f} points"
+    return f"<br>price of privacy: {scale.gap(scale.ceiling - value)}"

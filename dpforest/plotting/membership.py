@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 
 from dpforest.guesses import Look
 from dpforest.plotting.style import NOT_HELD, PRIVATE, QUIET, figure, percent
+from dpforest.risk import percent_up
 
 FIRST = 100  # guesses from which on a share is drawn
 
@@ -57,12 +58,12 @@ def success_chart(
     if claimed is None:
         near = best is not None and abs(best - limit) < 0.06 * span
         words = "the limit, and the best on this record" if near else "the limit for every record"
-        _level(fig, limit, QUIET, "longdash", f"<b>{words}: {percent(limit, digits)}</b>", "bottom", 0)
+        _level(fig, limit, QUIET, "longdash", f"<b>{words}: {percent_up(limit)}</b>", "bottom", 0)
     else:
         near, below = False, "top" if best is not None and best > claimed else "bottom"
         words = "claimed limit, exceeded" if exceeded else "claimed limit"
         line = NOT_HELD if exceeded else QUIET
-        _level(fig, claimed, line, "longdash", f"<b>{words}: {percent(claimed, digits)}</b>", below, 0)
+        _level(fig, claimed, line, "longdash", f"<b>{words}: {percent_up(claimed)}</b>", below, 0)
     if best is not None and not near:  # named at the right, where the curve has settled
         words = f"best attacker on this record: {percent(best, digits)}"
         crowded = best - 0.5 < 0.2 * span or (claimed is not None and best > claimed)
