@@ -18,7 +18,7 @@ REFERENCES = {
 }
 
 
-def reference_accuracies(domain: Domain, split: Split, *, n_jobs: int = 1) -> dict[str, tuple[float, float]]:
+def reference_accuracies(domain: Domain, split: Split) -> dict[str, tuple[float, float]]:
     """Accuracy and balanced accuracy of CART and of Breiman's forest on the rows held out. Curator only.
 
     Examples
@@ -30,11 +30,11 @@ def reference_accuracies(domain: Domain, split: Split, *, n_jobs: int = 1) -> di
     >>> list(figures), figures["CART"][0] > 0.7
     (['CART', "Breiman's forest"], True)
     """
-    found = {name: reference_metrics(domain, split, name, n_jobs=n_jobs) for name in REFERENCES}
+    found = {name: reference_metrics(domain, split, name) for name in REFERENCES}
     return {name: (own["accuracy"], own["balanced_accuracy"]) for name, own in found.items()}
 
 
-def reference_metrics(domain: Domain, split: Split, name: str, *, n_jobs: int = 1) -> dict[str, float]:
+def reference_metrics(domain: Domain, split: Split, name: str) -> dict[str, float]:
     """All `METRICS` of one of the `REFERENCES` on the rows held out. Curator only.
 
     Numbers are read as codes, categories as a column for each (L. Breiman et al., *Classification and regression
@@ -44,9 +44,8 @@ def reference_metrics(domain: Domain, split: Split, name: str, *, n_jobs: int = 
     columns = make_column_transformer(
         (OneHotEncoder(handle_unknown="ignore", dtype=np.float32), categorical), remainder="passthrough"
     )
+    # In one thread: scikit-learn's others reset Python's warnings, for all threads of the process.
     model = make_pipeline(columns, clone(REFERENCES[name]))
-    if "n_jobs" in model[-1].get_params():
-        model[-1].set_params(n_jobs=n_jobs)
     model.fit(split.X_train, split.y_train)
     shares = np.zeros((len(split.y_test), domain.n_classes))
     shares[:, model.classes_] = model.predict_proba(split.X_test)

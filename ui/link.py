@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
@@ -20,10 +21,11 @@ def copy_link(*, of_upload: bool = False) -> None:
     with st.popover("Copy link"):
         said = " It does not carry your file or its columns." if of_upload else ""
         st.caption(f"Anyone who opens this link sees the same settings.{said}")
-        st.code(address(st.context.url or "", st.query_params.to_dict()), language=None, wrap_lines=True)
+        settings = {name: st.query_params.get_all(name) for name in st.query_params}  # several values of one name, too
+        st.code(address(st.context.url or "", settings), language=None, wrap_lines=True)
 
 
-def address(url: str, settings: dict[str, str | list[str]]) -> str:
+def address(url: str, settings: Mapping[str, str | list[str]]) -> str:
     """Of a page with its settings.
 
     Examples

@@ -134,7 +134,7 @@ def promise(fingerprint: str, settings: Settings, n_rows: int, _domain: Domain) 
 
 
 def _references(key: tuple, _table: Table) -> dict[str, tuple[float, float]]:
-    return reference_accuracies(_table.domain, split(_table), n_jobs=N_JOBS)
+    return reference_accuracies(_table.domain, split(_table))
 
 
 _references_for_all = st.cache_data(max_entries=16, show_spinner="Fitting scikit-learn's trees …")(_references)

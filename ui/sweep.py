@@ -24,7 +24,7 @@ from dpforest.simulation import Split
 from dpforest.tradeoff import Task, cells_of, promises_of, run_task
 from ui import tables
 from ui.forests import EPSILONS, Settings
-from ui.simulate import N_JOBS, TURNS
+from ui.simulate import TURNS
 from ui.tables import Table, fingerprint
 from ui.turns import held
 
@@ -126,13 +126,14 @@ def splits_of(table: Table, folds: int) -> list[Split]:
 def _ceiling(key: tuple, _table: Table) -> dict[str, float]:
     folds, fold = key[-2:]
     split = splits_of(_table, folds)[fold]
-    found = reference_metrics(_table.domain, split, CEILING, n_jobs=N_JOBS)
+    found = reference_metrics(_table.domain, split, CEILING)
     most = int(np.bincount(split.y_train, minlength=_table.domain.n_classes).argmax())
     return {**found, "floor": float((split.y_test == most).mean()), "classes": len(np.unique(split.y_test))}
 
 
-_ceiling_for_all = st.cache_data(max_entries=32, show_spinner=False)(_ceiling)
-own_ceiling = st.cache_data(scope="session", max_entries=8, show_spinner=False)(_ceiling)
+_FITTING = "Fitting scikit-learn's forest without privacy, for the ceiling …"
+_ceiling_for_all = st.cache_data(max_entries=32, show_spinner=_FITTING)(_ceiling)
+own_ceiling = st.cache_data(scope="session", max_entries=8, show_spinner=_FITTING)(_ceiling)
 
 
 def ceiling(table: Table, folds: int, fold: int) -> dict[str, float]:

@@ -60,3 +60,31 @@ def test_each_page_has_a_link_of_its_own(explore: Explore) -> None:
     explore.go_to("Audit")
     looked_at(explore)
     assert explore.link() == f"{explore.url}/Audit"
+
+
+@pytest.mark.parametrize(
+    "page, query, chart",
+    [
+        (
+            "Compare", "data=nursery&forests=RF-E&forests=JPW&releases_each=2&eps=0.3&compare_tab=Depth"
+            "&compared=balanced+accuracy", "balanced accuracy at",
+        ),
+        (
+            "Choose_epsilon", "data=zoo&sure=8+in+10+releases&need=55.0&prior=10+%25&margin=false&rows_each=3",
+            "Smallest ε of each forest",
+        ),
+    ],
+    ids=["Compare", "Choose"],
+)  # fmt: skip
+def test_compare_and_choose(explore: Explore, friend: Explore, page: str, query: str, chart: str) -> None:
+    def drawn(window: Explore) -> tuple[list[dict], list[str]]:
+        expect(window.page.locator(".js-plotly-plot .plot-container").first).to_be_visible()
+        idle(window.page, 90_000)
+        return Chart(window.page, titled(chart)).traces(), window.main.get_by_role("paragraph").all_inner_texts()[:3]
+
+    explore.page.goto(f"{explore.url}/{page}?{query}")
+    figures = drawn(explore)
+    link = explore.link()
+    assert parse_qs(urlsplit(link).query) == parse_qs(query)
+    friend.page.goto(link)
+    assert drawn(friend) == figures and friend.link() == link
