@@ -11,6 +11,7 @@ from importlib.metadata import version
 import numpy as np
 import streamlit as st
 
+from dpforest import __version__
 from dpforest.board_report import BoardReport, render
 from dpforest.choosing import Answer, held_out_margin, smallest_epsilons
 from dpforest.plotting.choose import smallest_epsilon
@@ -142,7 +143,10 @@ def report(
             rows_per_person=wish.rows_per_person,
             margin=wish.margin,
             declared_public=table.is_public,
-            versions=tuple((name, version(name)) for name in ("dpforest", "numpy", "numba", "scikit-learn")),
+            versions=(
+                ("dpforest", __version__),
+                *((name, version(name)) for name in ("numpy", "numba", "scikit-learn")),
+            ),
         )
     )
 
