@@ -41,8 +41,8 @@ def test_epsilon_moves_along_one_curve(explore: Explore) -> None:
     assert list(curve)[0] == 0.01 and list(curve)[-1] == 10
     slider = explore.slider("Privacy budget ε")
     for key, epsilon, shares in (
-        ("ArrowRight", "1.5", "82 % · 95 %"),
-        ("Home", "0.01", "50 % · 50 %"),
+        ("ArrowRight", "1.5", "81.8 % · 95.3 %"),
+        ("Home", "0.01", "50.3 % · 50.5 %"),
         ("End", "10", None),
     ):
         with explore.refigured():
@@ -255,7 +255,7 @@ def test_as_published_shows_its_true_loss(explore: Explore) -> None:
 
 def test_small_epsilon_is_no_error(explore: Explore) -> None:
     explore.open(**SMALL, eps=0.01)
-    assert explore.figures()[-1].value == "50 % · 50 %"
+    assert explore.figures()[-1].value == "50.3 % · 50.5 %"
     for tab in TABS:
         explore.tab(tab)
         assert explore.reds() == []
