@@ -259,7 +259,6 @@ def clear() -> None:
         tables.own_split,
         simulate.own_simulation,
         simulate.promise,
-        simulate.own_references,
         membership_part.own_codes,
         membership_part.own_counts,
         membership_part.own_exposed,
