@@ -16,11 +16,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dpforest import csv_text
+from dpforest.cells import numbers
 from dpforest.checks import check_count
 from dpforest.chunked_csv import check_columns, csv_parts
 from dpforest.csv_text import TableError
 from dpforest.domain import Domain, DomainError
-from dpforest.encoding import numbers
 from dpforest.features import Feature, text
 
 

@@ -23,6 +23,7 @@ from dpforest import (
     RandomForestLaplaceClassifier,
     ReleasedForest,
 )
+from dpforest.misfits import MisfitWarning
 from dpforest.theory import fletcher_islam_depth
 from dpforest.trees import reference, routing
 from dpforest.trees.forest import CuratorForest
@@ -174,12 +175,6 @@ X, Y = table()
         (X.drop(columns="f2"), Y, "The table has no column 'f2'"),
         (X.rename(columns=str.upper), Y, "The table has no column 'f0', 'f1', 'f2', 'f3'"),
         (X.to_numpy()[:, :3], Y, "X has 3 columns, but the domain describes 4 features"),
-        (X.assign(f0=np.inf), Y, "'f0' contains infinity"),
-        (X.assign(f0=np.nan), Y, "'f0' has 120 missing cells"),
-        (X.assign(f0="high"), Y, "'f0' is numeric, but has 120 cells without a number"),
-        (X.assign(f1="c9"), Y, "'f1' has 120 cells whose value its domain does not list .'c9'."),
-        (X, np.where(Y == 0, 7, Y), "'y' has the value '7', which is not one of the classes '0', '1', '2'"),
-        (X, np.where(Y == 0, np.nan, Y), "'y' is missing in [0-9]+ rows"),
         (X, np.column_stack([Y, Y]), "1d array"),
         (X, Y[:-1], "inconsistent numbers of samples: .120, 119."),
         (X, None, "requires y to be passed"),
@@ -188,6 +183,25 @@ X, Y = table()
 def test_tables_that_do_not_fit_are_refused_with_a_sentence(rows, labels, sentence):
     with pytest.raises(ValueError, match=sentence):
         MajorityLabelForestClassifier(domain=DOMAIN, n_estimators=3).fit(rows, labels)
+
+
+@pytest.mark.parametrize(
+    ("rows", "labels", "sentence"),
+    [
+        (X.assign(f0=np.inf), Y, "120 cells of 'f0' are infinite; they were read as the bound"),
+        (X.assign(f0=np.nan), Y, "120 cells of 'f0' are missing although none are expected"),
+        (X.assign(f0="high"), Y, "120 cells of 'f0' are not a number"),
+        (X.assign(f1="c9"), Y, "120 cells of 'f1' are not listed"),
+        (X, np.where(Y == 0, 7, Y), "rows have no label that is listed and were left out"),
+        (X, np.where(Y == 0, np.nan, Y), "rows have no label that is listed and were left out"),
+    ],
+)
+def test_cells_that_do_not_fit_are_told_to_the_curator_alone(rows, labels, sentence):
+    """A fit that refused them would tell on them."""
+    model = MajorityLabelForestClassifier(domain=DOMAIN, n_estimators=3)
+    with pytest.warns(MisfitWarning, match=sentence):
+        model.fit(rows, labels)
+    assert str(model.certificate_) == str(model.preview(DOMAIN, 1)[0])
 
 
 def test_wrong_columns_are_refused_in_predictions_as_well():

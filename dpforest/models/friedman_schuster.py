@@ -107,7 +107,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
     def fit_binned(self, domain: Domain, rows: Binned, *, n_jobs: int = 1, trace: Trace | None = None) -> Forest:
         """Fit on rows that are binned already; fill `trace` for the curator's drawings."""
         source, ledger = source_for(self.random_state), self._ledger()
-        bound, _ = self._row_bound(len(rows.y))
+        bound, _ = self._row_bound(rows.n_given)
         own = TreeTrace() if trace is not None and trace.draws else None
         paid = self._charge(ledger, bound)
         if ledger.epsilon is None and self.epsilon is not None:
@@ -139,7 +139,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
                 trace.noise = CountNoise(counts, mechanism, float(paid[1].epsilon_each))
         kind = CuratorForest if ledger.epsilon is None else ReleasedForest
         about = {"estimator": type(self).__name__, "criterion": self.criterion, "n_bins": self.n_bins}
-        certificate = self._certificate(domain, len(rows.y), ledger, source_for(self.random_state))
+        certificate = self._certificate(domain, rows.n_given, ledger, source_for(self.random_state))
         return kind(trees, domain, None, values, "majority", "clamp", 0, certificate, ledger, about)
 
     def _ledger(self) -> Ledger:
