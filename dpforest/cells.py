@@ -71,10 +71,36 @@ class Keys:
         return self._key.get(key(cell), otherwise) if place is None else place
 
 
+def told_apart_as_texts(listed: Iterable[Any]) -> tuple[str, str] | None:
+    """Two listed values that are one key, so that only texts tell them apart; None if there are none."""
+    seen: dict[str, str] = {}
+    for value in listed:
+        first = seen.setdefault(key(value), text(value))
+        if first != text(value):
+            return first, text(value)
+    return None
+
+
 def as_array(cells: Any) -> np.ndarray:
     """An array as it is. Lists become arrays of objects, for a common type would change what single cells say."""
     has_type = hasattr(cells, "dtype") or hasattr(cells, "__array__")
     return np.asarray(cells) if has_type else np.array(cells, dtype=object)
+
+
+def table_of_lists(rows: Sequence[Any], n_columns: int, *, refuse: bool) -> np.ndarray:
+    """A list of rows as an array of objects (n, n_columns), cell by cell: numpy would find one type for all of them.
+
+    What is not a row of so many cells is refused with a DomainError, or has no known cell.
+    """
+    table = np.full((len(rows), n_columns), None, dtype=object)
+    for i, row in enumerate(rows):
+        cells = row.tolist() if isinstance(row, np.ndarray) else row
+        if isinstance(cells, (list, tuple)) and len(cells) == n_columns:
+            for j, cell in enumerate(cells):
+                table[i, j] = cell
+        elif refuse:
+            raise DomainError(f"Row {i} of the list is not a list of {counted(n_columns, 'cell')}.")
+    return table
 
 
 def numbers(feature: Feature, column: Any, misfits: Misfits | None = None) -> np.ndarray:

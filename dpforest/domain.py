@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from dpforest import encoding
+from dpforest.cells import told_apart_as_texts
 from dpforest.features import DomainError, Feature, PrivacyLeakWarning, because, check_source, check_text, text
 from dpforest.inference import infer_classes, infer_features
 from dpforest.limits import MAX_CLASSES, MAX_FEATURES, MIN_CLASSES
@@ -221,6 +222,12 @@ class Domain:
             sentences.append(f"That {self.reading} is {_origin(self.reading_source, self.reading_note)}.")
         if self.columns_source not in ("", "data"):
             sentences.append(f"The choice of columns is {_origin(self.columns_source, self.columns_note)}.")
+        listed = {repr(feature.name): feature.categories for feature in self.features} | {"the label": self.classes}
+        for name, values in listed.items():
+            if two := told_apart_as_texts(values):
+                sentences.append(
+                    f"The values of {name} were handed over as texts, as {two[0]!r} and {two[1]!r} are the same number."
+                )
         return [*sentences, READ_BY_RULE, HANDED_OVER]
 
     def asserted(self, note: str) -> Domain:

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from dpforest.cells import as_array
+from dpforest.cells import as_array, table_of_lists
 from dpforest.checks import check_choice, check_count
 from dpforest.domain import Domain, DomainError, PrivacyLeakWarning
 from dpforest.limits import EPSILON_MAX, EPSILON_MIN, MAX_TREES
@@ -163,8 +163,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
             validate_data(self, X, skip_check_array=True, reset=reset)
             return X
         if self.domain is not None and isinstance(X, (list, tuple)):
-            X = as_array(X)  # cell by cell: numpy would find one type for all of them
-            X = X.reshape(0, self.domain.n_features) if X.size == 0 else X
+            X = table_of_lists(X, self.domain.n_features, refuse=not reset)
         # With a public domain any cells will do, also none at all: nobody is a table, too.
         how: dict[str, Any] = {"dtype": "numeric", "ensure_all_finite": "allow-nan"}
         if self.domain is not None:
