@@ -62,7 +62,7 @@ features = st.one_of(
             kind="categorical", categories=tuple(listed), missing=missing, missing_value=listed[0]
         ),
         st.lists(
-            st.sampled_from(["1", "0", "2.5", "a", "b", "x;y", "True", "ü"]), min_size=1, max_size=4, unique_by=key
+            st.sampled_from(["1", "0", "2.5", "a", "b", "x;y", "True", "ü"]), min_size=2, max_size=4, unique_by=key
         ),
         st.sampled_from(["own", "value", "refuse"]),
     ),
