@@ -35,6 +35,8 @@ def number(cell: Any) -> float | None:
     if isinstance(cell, str):
         cell = cell.strip()
         return float(cell) if _NUMBER.fullmatch(cell) else _TRUTH.get(cell.lower())
+    if isinstance(cell, complex) and not cell.imag:
+        return cell.real  # beside a number with an imaginary part
     if not isinstance(cell, (Real, Decimal, np.bool_)) or isinstance(cell, np.timedelta64):
         return None
     try:
@@ -112,6 +114,9 @@ def numbers(feature: Feature, column: Any, misfits: Misfits | None = None) -> np
         return _numbers_of_objects(feature, np.asarray(column), misfits)
     series = pd.Series(column)
     dtype = series.dtype
+    strange = pd.api.types.is_complex_dtype(dtype) or series.dtype.kind in "mM"
+    if strange and misfits is not None:  # one cell may have given the column this type
+        return _numbers_of_objects(feature, series.astype(object).to_numpy(), misfits)
     if pd.api.types.is_complex_dtype(dtype):
         raise DomainError(f"{feature.name!r} holds complex numbers; give real ones.")
     if pd.api.types.is_datetime64_any_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype):

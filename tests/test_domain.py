@@ -205,7 +205,17 @@ class TestCellByCell:
     @pytest.mark.parametrize(
         ("stranger", "code"),
         [(True, 0), (np.True_, 0), (Decimal("1.0"), 0), (Decimal(1), 0), (1.0, 0), (np.float32(1), 0), (Fraction(1), 0)]
-        + [(Colour.RED, 0), ("1", 0), ("01", 0), ("TRUE", 0), (b"1", 2), (None, 2), (pd.Timestamp(1), 2), (1 + 0j, 2)]
+        + [
+            (Colour.RED, 0),
+            ("1", 0),
+            ("01", 0),
+            ("TRUE", 0),
+            (b"1", 2),
+            (None, 2),
+            (pd.Timestamp(1), 2),
+            (1 + 0j, 0),
+            (1 + 1j, 2),
+        ]
         + [("1,0", 2), ("true story", 2), ("\ud800", 2), (np.nan, 2)],
     )
     @pytest.mark.parametrize("ordinary", [1, "1", 1.0])

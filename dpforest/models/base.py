@@ -164,6 +164,8 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
             return X
         if self.domain is not None and isinstance(X, (list, tuple)):
             X = table_of_lists(X, self.domain.n_features, refuse=not reset)
+        if self.domain is not None and getattr(getattr(X, "dtype", None), "kind", "") == "c":
+            X = np.asarray(X).astype(object)
         # With a public domain any cells will do, also none at all: nobody is a table, too.
         how: dict[str, Any] = {"dtype": "numeric", "ensure_all_finite": "allow-nan"}
         if self.domain is not None:
