@@ -28,24 +28,9 @@ from dpforest.cells import key
 from dpforest.rows import Rows, read_rows
 
 # What people write into cells: what one of them is must not depend on the others in its column.
-TEXTS = ["1", "01", "1.0", "0", "2", "-3.5", "1e3", "1e400", "-inf", "9007199254740993", "7 "] + [
-    "",
-    "NA",
-    "nan",
-    "?",
-    "None",
-    "true",
-    "False",
-    "a",
-    "b ",
-    "x;y",
-    "ü",
-    "1,5",
-    "2020-01-01",
-    "sep=;",
-    '"',
-    "\n",
-]
+NUMBERS = ["1", "01", "1.0", "0", "2", "-3.5", "1e3", "1e400", "-inf", "9007199254740993", "7 ", "2j"]
+WORDS = ["", "NA", "nan", "?", "None", "true", "False", "a", "b ", "x;y", "ü", "1,5", "2020-01-01", "sep=;", '"', "\n"]
+TEXTS = NUMBERS + WORDS
 WAYS = ("csv", "pandas", "frame", "array", "list")
 NOTE = {"source": "asserted", "source_note": "made for this test"}
 SETTINGS = settings(derandomize=True, deadline=None, max_examples=150)
@@ -98,7 +83,7 @@ def neighbours(draw) -> tuple[Domain, list[list[str]], int, list[str]]:
 
 def cell(text: str):
     """A text as the object that a program would make of it."""
-    for kind in (int, float):
+    for kind in (int, float, complex):
         try:
             return kind(text)
         except ValueError:

@@ -146,7 +146,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         if not isinstance(self.domain, Domain | None):
             raise TypeError(f"domain={self.domain!r} is not a Domain; use one, or None to read it from the table")
         X = self._check_rows(X, reset=True)
-        y = column_or_1d(y if self.domain is None or not self.domain.classes else as_array(y), warn=True)
+        y = column_or_1d(y if self.domain is None or not self.domain.classes else _any_cells(as_array(y)), warn=True)
         if len(y) != len(X):
             raise ValueError(f"Found input variables with inconsistent numbers of samples: {[len(X), len(y)]}")
         if self.domain is None or not self.domain.classes:
@@ -164,8 +164,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
             return X
         if self.domain is not None and isinstance(X, (list, tuple)):
             X = table_of_lists(X, self.domain.n_features, refuse=not reset)
-        if self.domain is not None and getattr(getattr(X, "dtype", None), "kind", "") == "c":
-            X = np.asarray(X).astype(object)
+        X = X if self.domain is None else _any_cells(X)
         # With a public domain any cells will do, also none at all: nobody is a table, too.
         how: dict[str, Any] = {"dtype": "numeric", "ensure_all_finite": "allow-nan"}
         if self.domain is not None:
@@ -199,6 +198,11 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.classifier_tags.poor_score = True
         return tags
+
+
+def _any_cells(cells: Any) -> Any:
+    """Complex numbers as objects: one cell makes a whole array of them, which scikit-learn refuses."""
+    return np.asarray(cells).astype(object) if getattr(getattr(cells, "dtype", None), "kind", "") == "c" else cells
 
 
 def _is_numeric(dtype: Any) -> bool:
