@@ -13,6 +13,7 @@ import numpy as np
 
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import ADD_REMOVE
+from dpforest.privacy.rationals import text_up
 from dpforest.risk import (
     MEMBERSHIP,
     VALUE,
@@ -207,7 +208,7 @@ def _release(report: BoardReport) -> str:
 
 def _cost(report: BoardReport) -> str:
     rows = "".join(
-        f'<tr><td>{escape(name)}</td><td class="n">{"not reached" if epsilon is None else f"{epsilon:g}"}</td>'
+        f'<tr><td>{escape(name)}</td><td class="n">{"not reached" if epsilon is None else text_up(epsilon)}</td>'
         f'<td class="n">{"–" if accuracy is None else _percent(accuracy)}</td></tr>'
         for name, epsilon, accuracy in report.smallest
     )
@@ -269,7 +270,7 @@ def promise(guarantee: Guarantee, rows_per_person: int = 1) -> str:
     )
     name = "Pure" if guarantee.kind == "pure" else "Approximate"
     bound = f"e<sup>ε</sup> = {factor_up(guarantee.epsilon)} times as likely"
-    said = f"<b>{name} differential privacy, ε = {guarantee.epsilon:.6g}, δ = {guarantee.delta:g}</b>"
+    said = f"<b>{name} differential privacy, ε = {text_up(guarantee.epsilon)}, δ = {text_up(guarantee.delta)}</b>"
     said += f" ({guarantee.neighbours}): of {pair}, one makes any outcome at most {bound} as the other"
     if guarantee.kind == "approximate":
         said += (
@@ -285,7 +286,7 @@ def promise(guarantee: Guarantee, rows_per_person: int = 1) -> str:
     if rows_per_person > 1:
         said += (
             f". <b>One person may have {rows_per_person:,} rows: the figures below are for that many, "
-            f"{rows_per_person:,} ε = {rows_per_person * guarantee.epsilon:.6g}</b>"
+            f"{rows_per_person:,} ε = {text_up(rows_per_person * guarantee.epsilon)}</b>"
         )
     else:
         said += ". The figures below are for a person with one row"
@@ -351,7 +352,7 @@ def _accuracy_picture(report: BoardReport) -> str:
             ),
             f'<polyline points="{_points(mean)}" fill="none" stroke="{colour}" stroke-width="1.8"/>',
             *(_text(x0 - 3, y(share) + 3, _percent(share, 0), "end") for share in (low, high)),
-            *(_text(min(max(x(e), x0 + 12), x1 - 10), 95, f"ε = {e:g}", "middle") for e in marks),
+            *(_text(min(max(x(e), x0 + 12), x1 - 10), 95, f"ε = {text_up(e)}", "middle") for e in marks),
         ],
     )  # fmt: skip
 

@@ -14,7 +14,7 @@ from dpforest.models.trace import Trace, TreeTrace
 from dpforest.privacy import simulators
 from dpforest.privacy.certificate import Certificate, certify
 from dpforest.privacy.ledger import Allowance, Ledger, rows_changed
-from dpforest.privacy.published import REPRODUCTION
+from dpforest.privacy.published import REPRODUCTION, ideal_loss
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
 from dpforest.privacy.release import noisy_table
 from dpforest.trees.forest import CuratorForest, Forest, ReleasedForest
@@ -185,12 +185,10 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         self, domain: Domain, n_rows: int, ledger: Ledger, source: SecretSource | DemoSource
     ) -> Certificate:
         reasons = [*domain.leaks(), *source.reasons()] if self.epsilon is not None else []
-        loss = None
-        if self.epsilon is not None and ledger.epsilon is None:
-            reasons = [REPRODUCTION, *reasons]
+        if self._budget is not None and ledger.epsilon is None:
             # Of ε/(2(d+1)) a level spends half, as scores can only fall; the leaves spend all of theirs.
-            spent = self.epsilon * (self.max_depth / 2 + 1) / (2 * (self.max_depth + 1))
-            loss = spent * rows_changed(self.neighbours) if len(reasons) == 1 else None
+            ideal = self._budget * (self.max_depth + 2) / (4 * (self.max_depth + 1)) * rows_changed(self.neighbours)
+            reasons = [*ideal_loss(ideal, self._budget), REPRODUCTION, *reasons]
         return certify(
             ledger,
             mechanism=f"one tree of depth {self.max_depth}: "
@@ -201,6 +199,5 @@ class FriedmanSchusterClassifier(GreedyClassifier):
             ),
             assumptions=[*self._row_bound(n_rows)[1], *domain.assumptions()],
             reasons=reasons,
-            true_epsilon=loss,
             nominal_epsilon=self._budget,
         )

@@ -77,6 +77,10 @@ class Plan:
         )
 
     def leaf_rate(self, epsilon: Fraction) -> float:
+        """`exact_rate` as simulations take it."""
+        return float(self.exact_rate(epsilon))
+
+    def exact_rate(self, epsilon: Fraction) -> Fraction:
         """Rate of the mechanism at a leaf: of a certified one as `rate_for` says, of a published one as its paper does.
 
         The papers give a leaf epsilon, divided among trees that share rows and among leaves where a paper does so;
@@ -85,11 +89,10 @@ class Plan:
         epsilon = epsilon / self.leaf_shares
         if self.as_published:
             trees = self.n_trees if self.partition == "shared" else 1
-            return float(epsilon / trees / (2 if self.mechanism in ("exponential", "global-01") else 1))
-        rate = rate_for(
+            return epsilon / trees / (2 if self.mechanism in ("exponential", "global-01") else 1)
+        return rate_for(
             self.mechanism, epsilon, n_trees=self.n_trees, partition=self.partition, neighbours=self.neighbours
         )
-        return float(rate)
 
 
 def true_labels(counts: np.ndarray, seed: int, *, leaves: np.ndarray | None = None) -> np.ndarray:

@@ -6,6 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from dpforest.plotting.style import NON_PRIVATE, PRIVATE, QUIET, escape, figure, percent
+from dpforest.privacy.rationals import text_up
 
 
 def accuracy_curve(
@@ -33,7 +34,7 @@ def accuracy_curve(
     band = {"line": {"width": 0}, "hoverinfo": "skip", "mode": "lines", "x": eps}
     fig.add_scatter(y=mean + spread, **band)
     fig.add_scatter(y=mean - spread, fill="tonexty", fillcolor=faint(colour), **band)
-    text = [f"ε = {e:g}: {percent(m)} ± {100 * s:.1f}" for e, m, s in zip(eps, mean, spread, strict=True)]
+    text = [f"ε = {text_up(e)}: {percent(m)} ± {100 * s:.1f}" for e, m, s in zip(eps, mean, spread, strict=True)]
     fig.add_scatter(
         x=eps, y=mean, mode="lines+markers", line={"color": colour, "width": 2.5}, marker={"size": 5},
         text=text, hovertemplate="%{text}<extra></extra>",
