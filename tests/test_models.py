@@ -380,9 +380,9 @@ def test_a_public_domain_and_fresh_noise_are_certified_and_spend_all_of_epsilon(
 
 @every_estimator
 @pytest.mark.parametrize("mode", ["certified", "as_published"])
-def test_a_preview_from_an_empty_table_is_what_the_fit_says(estimator, mode):
+def test_a_preview_without_rows_is_what_the_fit_says(estimator, mode):
     model = fit(estimator, structure_seed=3, mode=mode)
-    certificate, ledger = clone(model).preview(DOMAIN, 0)
+    certificate, ledger = clone(model).preview(DOMAIN, len(Y))
     assert certificate == model.certificate_
     if mode == "certified":
         assert ledger == model.ledger_

@@ -19,7 +19,16 @@ from dpforest.rows import Rows
 
 MOST = 2**31  # counts of a leaf stay below; a release can add noise to no more
 # What counting does not depend on. Everything else must be alike in parts that are added up.
-_LATER = ("mechanism", "neighbours", "voting", "negative_rule", "leaf_shares", "as_published", "assumptions")
+_LATER = (
+    "mechanism",
+    "neighbours",
+    "voting",
+    "negative_rule",
+    "leaf_shares",
+    "as_published",
+    "assumptions",
+    "departures",
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

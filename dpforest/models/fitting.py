@@ -141,7 +141,7 @@ def _demo(source: SecretSource | DemoSource) -> DemoSource:
 def _certificate(plan: Plan, domain: Domain, ledger: Ledger, source, epsilon: Fraction | None) -> Certificate:
     reasons = [*domain.leaks(), *source.reasons()] if epsilon is not None else []
     if epsilon is not None and plan.as_published:
-        reasons = [*published.reasons(plan, domain.n_classes, epsilon), *reasons]
+        reasons = [*published.reasons(plan, domain.n_classes, epsilon), *plan.departures, *reasons]
     return certify(
         ledger,
         mechanism=f"{plan.mechanism} on {plan.n_trees} trees of depth {plan.depth}, rows {_PARTITIONS[plan.partition]}",

@@ -1,6 +1,7 @@
 """One private greedy tree (Friedman and Schuster), the baseline of those who let trees look at the data."""
 
 from fractions import Fraction
+from typing import Final
 
 import numpy as np
 
@@ -21,6 +22,11 @@ from dpforest.trees.forest import CuratorForest, Forest, ReleasedForest
 from dpforest.trees.greedy_trees import as_trees, grow_tree, leaf_table, root_histogram
 from dpforest.trees.split_scores import COUNTED, UNIT, depends_on_rows, sensitivity
 from dpforest.voting import leaf_shares, leaf_votes
+
+_DEPARTURE: Final = (
+    "The paper's stopping rule, which asks for a noisy count at every level, is left out, and nothing else gets its "
+    "share of ε: all leaves are at the same depth. Numeric attributes are split at public equal cuts."
+)
 
 
 class FriedmanSchusterClassifier(GreedyClassifier):
@@ -188,7 +194,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         if self._budget is not None and ledger.epsilon is None:
             # Of ε/(2(d+1)) a level spends half, as scores can only fall; the leaves spend all of theirs.
             ideal = self._budget * (self.max_depth + 2) / (4 * (self.max_depth + 1)) * rows_changed(self.neighbours)
-            reasons = [*ideal_loss(ideal, self._budget), REPRODUCTION, *reasons]
+            reasons = [*ideal_loss(ideal, self._budget), REPRODUCTION, _DEPARTURE, *reasons]
         return certify(
             ledger,
             mechanism=f"one tree of depth {self.max_depth}: "

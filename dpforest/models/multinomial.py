@@ -283,7 +283,7 @@ class MultinomialForestClassifier(GreedyClassifier):
         if plan is None and self._budget is not None:
             nominal = self.published_plan().nominal
             reasons = [*published.multinomial_reasons(nominal, self._budget), *reasons]
-        depth = "any depth" if plan is None else f"depth {plan.depth}"
+        depth = f"depth {plan.depth}" if plan is not None else f"depth up to {self.published_plan().max_depth}"
         return certify(
             ledger,
             mechanism=f"multinomial forest of {self.n_estimators} trees of {depth}: "

@@ -26,6 +26,11 @@ class RandomStructureClassifier(ForestClassifier):
         """Turn parameters into a plan. `n_rows` may be used under replace-one or as published only."""
         raise NotImplementedError
 
+    @property
+    def needs_all_rows(self) -> bool:
+        """Whether the structure follows from the number of rows."""
+        return False
+
     def plan(self, domain: Domain, n_rows: int) -> Plan:
         """Every choice that a fit will make, from parameters and public knowledge; `n_rows` as in `preview`."""
         self._check_parameters()
@@ -167,6 +172,11 @@ class RandomStructureClassifier(ForestClassifier):
             raise ValueError(
                 "Rows can be counted part by part only against a public domain with classes, as nothing may be read "
                 "from a part; give domain=Domain(..., classes=...)."
+            )
+        if self.needs_all_rows:
+            raise ValueError(
+                "The depth of this forest follows from the number of all rows, so they cannot be counted part by part; "
+                "give n_bound, a public bound on it, or max_depth."
             )
         return self.domain
 
