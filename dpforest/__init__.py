@@ -1,7 +1,9 @@
 """Differentially private decision forests that people can see, trust and use."""
 
 from dpforest.chunked_files import read_chunks
+from dpforest.csv_rows import read_table
 from dpforest.domain import Domain, DomainError, Feature, PrivacyLeakWarning
+from dpforest.misfits import MisfitWarning
 from dpforest.models.baselines import (
     JagannathanForestClassifier,
     RandomForestExponentialClassifier,
@@ -25,6 +27,7 @@ __all__ = [
     "FriedmanSchusterClassifier",
     "JagannathanForestClassifier",
     "MajorityLabelForestClassifier",
+    "MisfitWarning",
     "MultinomialForestClassifier",
     "PrivacyLeakWarning",
     "RandomDecisionForestClassifier",
@@ -35,4 +38,5 @@ __all__ = [
     "make_synthetic",
     "read_chunks",
     "read_csv",
+    "read_table",
 ]

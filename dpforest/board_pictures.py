@@ -7,6 +7,7 @@ from html import escape
 
 import numpy as np
 
+from dpforest.privacy.rationals import text_up
 from dpforest.risk import Guarantee, Guesses, kinks, misses
 
 BLUE, ORANGE, GREY = "#0072B2", "#E69F00", "#6B7480"
@@ -18,7 +19,7 @@ def accuracy_picture(
     needed: float,
     floor: float,
     ceiling: float | None,
-    chosen: Fraction | None,
+    chosen: Fraction | float | None,
     certified: bool,
 ) -> str:
     """Accuracy by ε with its band, between floor and ceiling."""
@@ -57,7 +58,7 @@ def accuracy_picture(
             ),
             f'<polyline points="{_points(mean)}" fill="none" stroke="{colour}" stroke-width="1.8"/>',
             *(_text(x0 - 3, y(share) + 3, f"{100 * share:.0f} %", "end") for share in (low, high)),
-            *(_text(min(max(x(e), x0 + 12), x1 - 10), 95, f"ε = {e:g}", "middle") for e in marks),
+            *(_text(min(max(x(e), x0 + 12), x1 - 10), 95, f"ε = {text_up(e)}", "middle") for e in marks),
         ],
     )  # fmt: skip
 

@@ -11,6 +11,7 @@ from typing import Final
 from dpforest.board_pictures import accuracy_picture, errors_picture, icons_picture
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import ADD_REMOVE
+from dpforest.privacy.rationals import text_up
 from dpforest.risk import (
     MEMBERSHIP,
     VALUE,
@@ -243,7 +244,7 @@ def _smallest(report: BoardReport, guessed: bool) -> str:
             f"{_percent(report.floor)} without any rows.</p>"
         )
     rows = "".join(
-        f'<tr><td>{escape(name)}</td><td class="n">{"not reached" if epsilon is None else f"{epsilon:g}"}</td>'
+        f'<tr><td>{escape(name)}</td><td class="n">{"not reached" if epsilon is None else text_up(epsilon)}</td>'
         f'<td class="n">{"–" if accuracy is None else _percent(accuracy)}</td></tr>'
         for name, epsilon, accuracy in report.smallest
     )
@@ -315,7 +316,7 @@ def promise(guarantee: Guarantee, rows_per_person: int = 1) -> str:
     )
     name = "Pure" if guarantee.kind == "pure" else "Approximate"
     bound = f"e<sup>ε</sup> = {factor_up(guarantee.epsilon)} times as likely"
-    said = f"<b>{name} differential privacy, ε = {guarantee.epsilon:.6g}, δ = {guarantee.delta:g}</b>"
+    said = f"<b>{name} differential privacy, ε = {text_up(guarantee.epsilon)}, δ = {text_up(guarantee.delta)}</b>"
     said += f" ({guarantee.neighbours}): of {pair}, one makes any outcome at most {bound} as the other"
     if guarantee.kind == "approximate":
         said += (
@@ -331,7 +332,7 @@ def promise(guarantee: Guarantee, rows_per_person: int = 1) -> str:
     if rows_per_person > 1:
         said += (
             f". <b>One person may have {rows_per_person:,} rows: the figures below are for that many, "
-            f"{rows_per_person:,} ε = {rows_per_person * guarantee.epsilon:.6g}</b>"
+            f"{rows_per_person:,} ε = {text_up(rows_per_person * guarantee.epsilon)}</b>"
         )
     else:
         said += ". The figures below are for a person with one row"

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import codecs
-import csv
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.csv as pa_csv
 
 from dpforest import csv_text
-from dpforest.csv_columns import numbers_one_by_one, texts_one_by_one
+from dpforest.csv_rows import Records, typed_cells
 from dpforest.csv_text import Settings, TableError
 from dpforest.domain import Domain, DomainError
 from dpforest.encoding import quoted
-from dpforest.features import counted, text
 
 _BLOCK_BYTES: Final = 2**20  # split into cells at a time; pyarrow reads 32 blocks ahead
 _HEADER_CHARACTERS: Final = 2**22
@@ -47,48 +43,17 @@ def _parts(
     with _text(path, settings) as file:
         file.read(told)
         _check_quotes(file, settings.delimiter)
+    wanted = [*domain.names, domain.label]
     with _text(path, settings) as file:
         file.read(told)
+        stream = pa.PythonFile(_Utf8(file), mode="r")
+        places = [str(names.index(name)) for name in wanted]
+        records = Records(stream, settings.delimiter, len(names), places, block_size=_BLOCK_BYTES)
         try:
-            blocks = _blocks(file, settings.delimiter, names, [*domain.names, domain.label])
-            for cells in _of_size(blocks, rows):
-                yield _read(cells, domain, settings)
-        except pa.ArrowInvalid:
-            raise _explained(path, settings, len(names), told) from None
-
-
-def _read(cells: pa.Table, domain: Domain, settings: Settings) -> pd.DataFrame:
-    """Cells as `CsvTable.read_with` reads them."""
-    table: dict[str, pd.Series] = {}
-    for feature in domain.features:
-        column, decimal = cells.column(feature.name), settings.decimal_of(feature.name)
-        if feature.kind == "numeric":
-            table[feature.name] = numbers_one_by_one(column, decimal)[0]
-        else:
-            table[feature.name] = texts_one_by_one(column, feature.categories, decimal)
-    classes = [text(label) for label in domain.classes]
-    decimal = settings.decimal_of(domain.label)
-    table[domain.label] = texts_one_by_one(cells.column(domain.label), classes, decimal)
-    return pd.DataFrame(table)
-
-
-def _blocks(file: IO[str], mark: str, names: list[str], wanted: list[str]) -> Iterator[pa.Table]:
-    """The rows below the header, in blocks, every cell as text."""
-    places = {name: str(j) for j, name in enumerate(names)}
-    used = [places[name] for name in wanted]
-    reader = pa_csv.open_csv(
-        pa.PythonFile(_Utf8(file), mode="r"),
-        read_options=pa_csv.ReadOptions(column_names=list(places.values()), block_size=_BLOCK_BYTES),
-        parse_options=pa_csv.ParseOptions(delimiter=mark, newlines_in_values=True),
-        convert_options=pa_csv.ConvertOptions(
-            include_columns=used, column_types=dict.fromkeys(used, pa.string()), strings_can_be_null=False
-        ),
-    )
-    header = 1
-    with reader:
-        for batch in reader:
-            yield pa.Table.from_batches([batch.slice(header)]).rename_columns(wanted)
-            header -= min(header, len(batch))
+            for cells in _of_size(records, rows):
+                yield typed_cells(cells.rename_columns(wanted), domain, settings)[0]
+        except pa.ArrowInvalid as error:
+            raise TableError(f"The file cannot be split into rows and cells ({error}).") from None
 
 
 def _of_size(blocks: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
@@ -136,20 +101,6 @@ def _check_quotes(file: IO[str], mark: str) -> None:
     if any('"' in block for block in iter(lambda: file.read(_BLOCK_BYTES), "")):
         file.seek(start)
         csv_text.check_quotes(file, mark)
-
-
-def _explained(path: Path, settings: Settings, n_columns: int, told: int) -> TableError:
-    """Why a file cannot be split into rows of so many cells: the line, and what is wrong there."""
-    with _text(path, settings) as file, suppress(csv.Error):
-        file.read(told)
-        reader = csv.reader(file, delimiter=settings.delimiter)
-        for cells in reader:
-            if cells and len(cells) != n_columns:
-                return TableError(
-                    f"Line {reader.line_num:,} has {counted(len(cells), 'cell')}, but the header has {n_columns:,}; "
-                    "correct the line, or put cells that contain the delimiter in quotes."
-                )
-    return TableError("The file cannot be split into rows and cells; check its quotes and delimiters.")
 
 
 def check_columns(names: Sequence[str], domain: Domain, how: str = "") -> None:

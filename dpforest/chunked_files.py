@@ -20,7 +20,6 @@ from dpforest.checks import check_count
 from dpforest.chunked_csv import check_columns, csv_parts
 from dpforest.csv_text import TableError
 from dpforest.domain import Domain, DomainError
-from dpforest.encoding import numbers
 from dpforest.features import Feature, text
 
 
@@ -45,15 +44,15 @@ def read_chunks(
     Returns
     -------
     iterator of (X, y)
-        A DataFrame of float64 (numeric attributes) and str columns, and the labels, str. One part is in memory at a
-        time.
+        A DataFrame of float64 (numeric attributes; str where a Parquet file has texts) and str columns, and the labels,
+        str. One part is in memory at a time.
 
     Raises
     ------
     TableError
         If the file cannot be read, or, on the way, a row of it.
     DomainError
-        If a column is absent, or, on the way, a cell is no number where the type of its column is text.
+        If a column is absent or of a type that is neither numbers nor texts.
 
     Examples
     --------
@@ -123,8 +122,7 @@ def _typed_column(name: str, cells: pa.Array, feature: Feature | None = None) ->
     cells = cells.dictionary_encode()
     values = cells.dictionary.to_numpy(zero_copy_only=False)  # keeps float32, of which 0.1 has another text
     texts = pa.array([None if value != value else text(value) for value in values], pa.string())
-    column = texts.take(cells.indices).to_pandas().astype("str")
-    return column if feature is None or feature.kind == "categorical" else numbers(feature, column)
+    return texts.take(cells.indices).to_pandas().astype("str")
 
 
 _KNOWN: Final = (

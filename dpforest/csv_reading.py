@@ -6,8 +6,6 @@ import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -15,12 +13,12 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from dpforest import csv_text
-from dpforest.csv_columns import Column, is_whole, numbers_one_by_one, read_cells, suggest, texts_one_by_one
+from dpforest.csv_columns import Column, is_whole, read_cells, suggest
+from dpforest.csv_rows import bytes_of, read_records
 from dpforest.csv_text import DELIMITERS, Settings, TableError
-from dpforest.domain import Domain, DomainError
-from dpforest.encoding import quoted
-from dpforest.features import counted, text
-from dpforest.limits import MAX_CLASSES, MAX_UPLOAD_MB, MIN_CLASSES, MIN_ROWS
+from dpforest.domain import Domain
+from dpforest.features import counted
+from dpforest.limits import MAX_CLASSES, MIN_CLASSES, MIN_ROWS
 
 _LABEL_NAME = re.compile(r"^(class|label|target|outcome|y|response|diagnosis|result|type|category|species)$", re.I)
 
@@ -57,27 +55,7 @@ class CsvTable:
     data: bytes = field(repr=False, compare=False)
 
     def read_with(self, domain: Domain) -> pd.DataFrame:
-        """The columns of a domain, and its label if the file has it, every cell read by itself.
-
-        How a cell is read depends on its text, on the domain and on the file settings that ``domain.reading`` states
-        (UTF-8, commas between columns and decimal points where it states none), never on another cell. Spaces around
-        it are removed. A numeric cell is a number with the stated decimal mark, grouped in threes by the other marks or
-        not at all; anything else is missing. A cell of a categorical attribute, and a label, is the listed text that it
-        equals or is the same number as ("1.0" is "1"); else it is missing if it is empty, NA and the like.
-
-        A row is a record with its quotes closed: a file where they are not, or with ragged rows, is refused as a whole.
-
-        Returns
-        -------
-        DataFrame
-            float64 for numeric attributes, str for categorical ones and the label.
-
-        Raises
-        ------
-        DomainError
-            If a column is absent.
-        TableError
-            If the file cannot be split into rows as its domain states.
+        """The columns of a domain, and its label if the file has it: `read_table` of this file.
 
         Examples
         --------
@@ -87,42 +65,11 @@ class CsvTable:
         >>> csv.table["zone"].tolist(), csv.read_with(Domain((city,)))["zone"].tolist()
         (['1.0', '2.0', 'x'], ['1', '2', 'x'])
         """
-        return self._read(domain)[0]
+        return read_records(self.data, domain)[0]
 
     def unread(self, domain: Domain) -> list[str]:
-        """A sentence for each numeric attribute with cells that `read_with` could not read. Curator only."""
-        return [
-            f"{counted(len(cells), 'cell')} of {name!r} {'is no number' if len(cells) == 1 else 'are no numbers'} and "
-            f"{'counts' if len(cells) == 1 else 'count'} as missing; the first is {cells[0][:40]!r}."
-            for name, cells in self._read(domain)[1].items()
-            if cells
-        ]
-
-    def _read(self, domain: Domain) -> tuple[pd.DataFrame, dict[str, list[str]]]:
-        """(the table, the cells of each numeric attribute that are neither numbers nor words for missing)."""
-        settings = Settings.stated_in(domain.reading)
-        _, words = csv_text.without_told_delimiter(csv_text.decode_as(self.data, settings.encoding))
-        names, _ = csv_text.header(words, settings.delimiter)
-        absent = [name for name in domain.names if name not in names]
-        if absent:
-            raise DomainError(
-                f"The file has no column {quoted(absent)} when it is read as its domain states ({settings}); give it "
-                "every column of the domain, or a domain with reading=csv.reading."
-            )
-        raw = _split(words, settings.delimiter, len(names))
-        table: dict[str, pd.Series] = {}
-        strange: dict[str, list[str]] = {}
-        for feature in domain.features:
-            cells, decimal = raw.column(names.index(feature.name)), settings.decimal_of(feature.name)
-            if feature.kind == "numeric":
-                table[feature.name], strange[feature.name] = numbers_one_by_one(cells, decimal)
-            else:
-                table[feature.name] = texts_one_by_one(cells, feature.categories, decimal)
-        if domain.label in names:
-            classes = [text(label) for label in domain.classes]
-            cells = raw.column(names.index(domain.label))
-            table[domain.label] = texts_one_by_one(cells, classes, settings.decimal_of(domain.label))
-        return pd.DataFrame(table), strange
+        """A sentence on each kind of cells that `read_with` could not read. Curator only."""
+        return read_records(self.data, domain)[1].sentences()
 
     def column(self, name: str) -> Column:
         """The column of this name."""
@@ -135,7 +82,8 @@ class CsvTable:
 def read_csv(source: Any, *, name: str = "") -> CsvTable:
     """Read a CSV file: delimiter, encoding, decimal commas, missing cells and kinds of columns are found out.
 
-    All of this is for suggesting a domain. Once there is one, fit on ``read_csv(...).read_with(domain)``.
+    All of this is for suggesting a domain, and depends on all rows. Once there is one, fit on `read_table`, or on
+    ``read_csv(...).read_with(domain)``.
 
     Parameters
     ----------
@@ -154,7 +102,7 @@ def read_csv(source: Any, *, name: str = "") -> CsvTable:
     >>> csv.table["size"].tolist(), csv.notes[0]
     ([1.5, 2.5], 'Semicolons between columns, UTF-8, 2 rows and 3 columns.')
     """
-    data, found_name = _bytes(source)
+    data, found_name = bytes_of(source)
     words, encoding = csv_text.decode(data)
     if not words.strip():
         raise TableError("The file is empty; choose one with a line of column names and rows below it.")
@@ -187,25 +135,6 @@ def read_csv(source: Any, *, name: str = "") -> CsvTable:
         str(settings),
         data,
     )
-
-
-def _bytes(source: Any) -> tuple[bytes, str]:
-    limit = MAX_UPLOAD_MB * 2**20
-    too_large = f"The file is larger than {MAX_UPLOAD_MB:,} MB; take a random sample of its rows."
-    if isinstance(source, (str, PathLike)):
-        path = Path(source)
-        try:
-            if path.stat().st_size > limit:
-                raise TableError(too_large)
-            return path.read_bytes(), path.name
-        except OSError as error:
-            raise TableError(f"{path} cannot be read ({error.strerror}); check the path.") from None
-    data = source if isinstance(source, (bytes, bytearray, memoryview)) else source.read(limit + 1)
-    if isinstance(data, str):
-        data = data.encode()
-    if len(data) > limit:
-        raise TableError(too_large)
-    return bytes(data), str(getattr(source, "name", ""))
 
 
 def _split(words: str, mark: str, n_columns: int) -> pa.Table:
@@ -317,10 +246,12 @@ def suggest_domain(csv: CsvTable, label: str, features: Sequence[str] | None = N
     if not MIN_CLASSES <= chosen.n_distinct <= MAX_CLASSES:
         found = "only one class" if chosen.n_distinct == 1 else f"{chosen.n_distinct:,} different values"
         raise TableError(f"The label {label!r} has {found}; choose one with {MIN_CLASSES} to {MAX_CLASSES} classes.")
+    chosen_here = features is None
     if features is None:
         features = [column.name for column in csv.columns if column.use and column.name != label]
     else:
         features = [csv.column(name).name for name in features if name != label]
     if not features:
         raise TableError("No attribute is left to predict from; choose at least one column besides the label.")
-    return replace(Domain.infer(csv.table[list(features)], csv.table[label], label), reading=csv.reading)
+    domain = Domain.infer(csv.table[list(features)], csv.table[label], label)
+    return replace(domain, reading=csv.reading, reading_source="data", columns_source="data" if chosen_here else "")

@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from itertools import chain
 
 from dpforest.features import counted
+from dpforest.limits import MAX_UPLOAD_MB
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _SAMPLE_ROWS = 200
 _SAMPLE_CHARACTERS = 1 << 17
+csv.field_size_limit(MAX_UPLOAD_MB * 2**20)  # else one long cell would be an error, and tell on its row
 _CONTROL = bytes(set(range(32)) - {9, 10, 11, 12, 13})
 _NOT_CSV = {
     b"PK\x03\x04": "an Excel or ZIP file; open it and save the table as CSV",

@@ -4,19 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
 from dpforest import encoding
-from dpforest.features import SOURCES, DomainError, Feature, PrivacyLeakWarning, text
+from dpforest.cells import told_apart_as_texts
+from dpforest.features import DomainError, Feature, PrivacyLeakWarning, because, check_source, check_text, text
 from dpforest.inference import infer_classes, infer_features
 from dpforest.limits import MAX_CLASSES, MAX_FEATURES, MIN_CLASSES
+from dpforest.misfits import Misfits
 
 __all__ = ["Domain", "DomainError", "Feature", "PrivacyLeakWarning"]
+
+# What a fit does with every table, and what only whoever hands it over can know. Both stand on every certificate.
+READ_BY_RULE: Final = (
+    "Each cell is read by itself: a number beyond its bounds counts as the bound, and what does not fit counts as "
+    "missing or, where none are expected, as the lower bound or the first category; a row whose label is not listed is "
+    "left out."
+)
+HANDED_OVER: Final = (
+    "How the table was handed over (its columns, their types and names, which of them is the label) was fixed without "
+    "looking at its rows."
+)
+_NEVER_ASKED: Final = "taken as given by an earlier version, which did not ask"
 
 
 @dataclass(frozen=True)
@@ -35,7 +49,11 @@ class Domain:
         As `Feature.source_note`.
     reading : str
         What everybody may know of how the rows are written, for example `CsvTable.reading`: half a sentence that goes
-        into the certificate. `CsvTable.read_with` reads by it.
+        into the certificate. `read_table` reads by it.
+    reading_source, reading_note : str
+        As `Feature.source` and its note. A reading without a source counts as found out from the rows.
+    columns_source, columns_note : str
+        The same for the choice of columns. Empty: whoever wrote this down chose them without looking at rows.
 
     Raises
     ------
@@ -60,6 +78,10 @@ class Domain:
     classes_source: str = "data"
     classes_note: str = ""
     reading: str = ""
+    reading_source: str = ""
+    reading_note: str = ""
+    columns_source: str = ""
+    columns_note: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", tuple(self.features))
@@ -75,12 +97,15 @@ class Domain:
             raise DomainError(f"Two attributes are called {_first_twice(names)!r}; rename one.")
         if self.label in names:
             raise DomainError(f"{self.label!r} is the label, so it cannot be an attribute as well; leave it out.")
-        if self.classes_source not in SOURCES:
-            raise DomainError(
-                f"classes_source={self.classes_source!r} is not known; choose one of {', '.join(SOURCES)}."
-            )
-        if not isinstance(self.reading, str):
-            raise DomainError("The reading of a domain must be a text that says how the rows are written.")
+        if not isinstance(self.label, str) or not isinstance(self.reading, str):
+            raise DomainError("The label and the reading of a domain must be texts.")
+        check_text(self.label, "the label")
+        check_text(self.reading, "the reading")
+        check_source(self.classes_source, self.classes_note if self.classes else "-", "The label", "classes_source")
+        for part, what in (("reading", "How the rows are written"), ("columns", "The choice of columns")):
+            source, note = getattr(self, f"{part}_source"), getattr(self, f"{part}_note")
+            if source:
+                check_source(source, note, what, f"{part}_source")
         if self.classes:
             self._check_classes()
 
@@ -93,8 +118,8 @@ class Domain:
         texts = [text(label) for label in self.classes]
         if len(set(texts)) < len(texts):
             raise DomainError(f"The class {_first_twice(texts)!r} is listed twice; remove one.")
-        if self.classes_source != "data" and not self.classes_note.strip():
-            raise DomainError(f"The classes are called {self.classes_source}, so say where they are written.")
+        for label in texts:
+            check_text(label, "a class")
 
     def __repr__(self) -> str:
         what = f"{len(self.features)} attributes, {len(self.classes)} classes"
@@ -116,18 +141,19 @@ class Domain:
     def _grid(self) -> encoding.Grid:
         return encoding.grid(self.features)
 
-    def encode(self, X: Any) -> np.ndarray:
+    def encode(self, X: Any, misfits: Misfits | None = None) -> np.ndarray:
         """Read a table, or a block of its rows, as codes.
 
-        The code of a cell depends on that cell, the dtype of its column and this domain, never on other cells. So the
-        codes of a block are the block of the codes, and a row more changes no other row's codes. The dtype of an array
-        or column (the categories of a pandas categorical too) is public: fix it without looking at the rows. In doubt,
-        take dtype object, or a list, whose cells are read one by one.
+        The code of a cell depends on what that cell says and on this domain, never on other cells, nor on the type that
+        they give its column: 1, 1.0, "1" and "01" say the same. So the codes of a block are the block of the codes, and
+        a row more changes no other row's codes.
 
         Parameters
         ----------
         X : DataFrame, array or list of shape (n, m)
             A DataFrame is read by column name (further columns are ignored), an array by position.
+        misfits : Misfits, optional
+            Read every cell by the public rule and note here how many did not fit, as a fit does (`dpforest.rows`).
 
         Returns
         -------
@@ -136,9 +162,10 @@ class Domain:
         Raises
         ------
         DomainError
-            If a column is absent, contains infinity, or contains what its feature refuses.
+            If a column is absent or holds dates; without `misfits` also if it contains infinity, texts where it is
+            numeric, or what its feature refuses.
         """
-        return encoding.encode(self.features, self._grid, X)
+        return encoding.encode(self.features, self._grid, X, misfits)
 
     def encode_labels(self, y: Any) -> np.ndarray:
         """Index in `classes` of each label, int32 (n,); each label is read by itself, as in `encode`.
@@ -150,25 +177,29 @@ class Domain:
         """
         return encoding.encode_labels(self.classes, y, self.label)
 
+    def listed_labels(self, y: Any) -> np.ndarray:
+        """As `encode_labels`, negative where a label is missing or not one of the classes."""
+        return encoding.listed_labels(self.classes, y, self.label)
+
     def report(self, X: Any) -> pd.DataFrame:
         """How well a table fits: cells that are clipped, unlisted or missing, a row for each feature. Curator only."""
         return encoding.report(self.features, X)
 
     def leaks(self) -> list[str]:
         """A sentence for each part of the schema that was read from the data; empty if all of it is public."""
-        what = {"numeric": "bounds", "categorical": "categories"}
-        found = [
-            f"The {what[feature.kind]} of {feature.name!r} were read from the data{_because(feature.source_note)}."
-            for feature in self.features
-            if feature.source == "data"
-        ]
+        found = [sentence for feature in self.features for sentence in feature.leaks()]
         if self.classes and self.classes_source == "data":
             name = f" of {self.label!r}" if self.label else ""
-            found.append(f"The classes{name} were read from the data{_because(self.classes_note)}.")
+            found.append(f"The classes{name} were read from the data{because(self.classes_note)}.")
+        if self.reading and self.reading_source in ("", "data"):
+            found.append(f"How the rows are written was found out from them{because(self.reading_note)}: "
+                         f"{self.reading}.")  # fmt: skip
+        if self.columns_source == "data":
+            found.append(f"Which columns are used was decided by what is in them{because(self.columns_note)}.")
         return found
 
     def assumptions(self) -> list[str]:
-        """A sentence for each source that the public schema rests on."""
+        """A sentence for each source that the public schema rests on, and what every fit reads by."""
         groups: dict[tuple[str, str], list[str]] = {}
         for feature in self.features:
             groups.setdefault((feature.source, feature.source_note), []).append(repr(feature.name))
@@ -180,9 +211,35 @@ class Domain:
             for (source, note), names in groups.items()
             if source != "data"
         ]
-        if self.reading:
-            sentences.append(f"Everybody may know that {self.reading}, and each cell is read by itself.")
-        return sentences
+        for part, what in (("type", "type"), ("missing", "rule for missing cells")):
+            groups = {}
+            for feature in self.features:
+                own = getattr(feature, f"{part}_source"), getattr(feature, f"{part}_note")
+                if own[0] not in ("", "data"):
+                    groups.setdefault(own, []).append(repr(feature.name))
+            sentences += [f"The {what} of {_some(names)} is {_origin(*own)}." for own, names in groups.items()]
+        if self.reading and self.reading_source not in ("", "data"):
+            sentences.append(f"That {self.reading} is {_origin(self.reading_source, self.reading_note)}.")
+        if self.columns_source not in ("", "data"):
+            sentences.append(f"The choice of columns is {_origin(self.columns_source, self.columns_note)}.")
+        listed = {repr(feature.name): feature.categories for feature in self.features} | {"the label": self.classes}
+        for name, values in listed.items():
+            if two := told_apart_as_texts(values):
+                sentences.append(
+                    f"The values of {name} were handed over as texts, as {two[0]!r} and {two[1]!r} are the same number."
+                )
+        return [*sentences, READ_BY_RULE, HANDED_OVER]
+
+    def asserted(self, note: str) -> Domain:
+        """The same schema, all that was read from the data asserted by the user, in these words."""
+        asserted = replace(self, features=tuple(feature.asserted(note) for feature in self.features))
+        if self.classes and self.classes_source == "data":
+            asserted = replace(asserted, classes_source="asserted", classes_note=note)
+        if self.reading and self.reading_source in ("", "data"):
+            asserted = replace(asserted, reading_source="asserted", reading_note=note)
+        if self.columns_source == "data":
+            asserted = replace(asserted, columns_source="asserted", columns_note=note)
+        return asserted
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary, exact both ways."""
@@ -193,10 +250,17 @@ class Domain:
             "classes_source": self.classes_source,
             "classes_note": self.classes_note,
             "reading": self.reading,
+            "reading_source": self.reading_source,
+            "reading_note": self.reading_note,
+            "columns_source": self.columns_source,
+            "columns_note": self.columns_note,
         }
 
     @classmethod
     def from_dict(cls, entry: dict[str, Any]) -> Domain:
+        """The inverse of `to_dict`, also for what was written before a reading had a source."""
+        if entry.get("reading") and "reading_source" not in entry:
+            entry = {**entry, "reading_source": "asserted", "reading_note": _NEVER_ASKED}
         return cls(**{**entry, "features": tuple(Feature.from_dict(feature) for feature in entry["features"])})
 
     @classmethod
@@ -240,10 +304,6 @@ def _plain(label: Any) -> Any:
 def _first_twice(names: Sequence[str]) -> str:
     seen: set[str] = set()
     return next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-
-
-def _because(note: str) -> str:
-    return f": {note}" if note else ""
 
 
 def _some(names: Sequence[str], most: int = 6) -> str:

@@ -1,32 +1,27 @@
 """Cells to codes: a table is read against its public domain, every cell as an unsigned 16-bit integer.
 
-The code of a cell depends on that cell, on the dtype of its column and on the domain, never on another cell: a row more
-or less must not change how the others are read. So nothing here may let numpy or pandas find a common type for cells,
-and cells of objects that compare equal (True and 1, 1.0 and Decimal("1.0")) are still read apart.
+The code of a cell depends on what that cell says (`cells`) and on the domain, never on another cell: a row more or less
+must not change how the others are read. So nothing here may let numpy or pandas find a common type for cells.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
-from decimal import Decimal
-from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numba import njit
 
+from dpforest.cells import Keys, as_array, number, numbers, places
 from dpforest.features import DomainError, Feature, counted, text
 from dpforest.limits import GRID
+from dpforest.misfits import INFINITE, MISSING, NO_NUMBER, UNLISTED, Misfits
 
-REFUSED = -1  # in Grid.missing_code: a missing cell is an error
+REFUSED: Final = -1  # in Grid.missing_code: a missing cell is an error
+UNLISTED_PLACE: Final = -2
 _TABLE_SPAN = 1 << 20  # widest range of integer labels that goes through a lookup table
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf(inity)?", re.IGNORECASE)
-_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,19}")
-_AS_FLOAT = {int, float, bool, type(None)}  # objects that numpy turns into floats one by one
-_EQUAL_IS_SAME = {str, int, float, type(None)}  # objects that have one text wherever they compare equal
 
 
 class Grid(NamedTuple):
@@ -73,8 +68,11 @@ def _encode_numbers(X, start, low, width, span, first, missing_code, out):
     return n_infinite, n_refused
 
 
-def encode(features: Sequence[Feature], grid: Grid, X: Any) -> np.ndarray:
-    """Codes of a table, uint16 (n, m) in C order; see `Domain.encode`."""
+def encode(features: Sequence[Feature], grid: Grid, X: Any, misfits: Misfits | None = None) -> np.ndarray:
+    """Codes of a table, uint16 (n, m) in C order; see `Domain.encode`.
+
+    Cells that do not fit are refused, or read by the public rule where `misfits` are noted.
+    """
     columns: Sequence[int] = range(len(features))
     if isinstance(X, pd.DataFrame):
         columns = positions(features, X)
@@ -83,18 +81,20 @@ def encode(features: Sequence[Feature], grid: Grid, X: Any) -> np.ndarray:
         X = _matrix(features, X)
         out = np.empty(X.shape, dtype=np.uint16)
         if X.dtype.kind in "fiub" and all(feature.kind == "numeric" for feature in features):
-            _encode_block(features, grid, X, 0, out)
+            _encode_block(features, grid, X, 0, out, misfits)
             return out
     for j, feature in enumerate(features):
         column = X.iloc[:, columns[j]] if isinstance(X, pd.DataFrame) else X[:, j]
         if feature.kind == "numeric":
-            _encode_block(features, grid, numbers(feature, column)[:, None], j, out)
+            _encode_block(features, grid, numbers(feature, column, misfits)[:, None], j, out, misfits)
         else:
-            out[:, j] = _category_codes(feature, column)
+            out[:, j] = _category_codes(feature, column, misfits)
     return out
 
 
-def _encode_block(features: Sequence[Feature], grid: Grid, X: np.ndarray, start: int, out: np.ndarray) -> None:
+def _encode_block(
+    features: Sequence[Feature], grid: Grid, X: np.ndarray, start: int, out: np.ndarray, misfits: Misfits | None
+) -> None:
     if X.dtype not in (np.float64, np.float32):
         X = X.astype(np.float64)
     X = X.view()
@@ -102,12 +102,18 @@ def _encode_block(features: Sequence[Feature], grid: Grid, X: np.ndarray, start:
     n_infinite, n_refused = _encode_numbers(X, start, *grid, out)
     if n_infinite or n_refused:
         for feature, column in zip(features[start:], X.T, strict=False):
-            if (n := int(np.isinf(column).sum())) > 0:
+            infinite, missing = int(np.isinf(column).sum()), int(np.isnan(column).sum())
+            missing = missing if feature.missing == "refuse" else 0
+            if misfits is not None:
+                misfits.add(feature.name, INFINITE, infinite)
+                misfits.add(feature.name, MISSING, missing)
+            elif infinite:
                 raise DomainError(
-                    f"{feature.name!r} contains infinity ({counted(n, 'cell')}); put a number there or leave it empty."
+                    f"{feature.name!r} contains infinity ({counted(infinite, 'cell')}); put a number there or leave it "
+                    "empty."
                 )
-            if feature.missing == "refuse" and (n := int(np.isnan(column).sum())) > 0:
-                raise DomainError(_refused(feature, n))
+            elif missing:
+                raise DomainError(_refused(feature, missing))
 
 
 def _refused(feature: Feature, n: int) -> str:
@@ -155,114 +161,55 @@ def _matrix(features: Sequence[Feature], X: Any) -> np.ndarray:
     return X
 
 
-def as_array(cells: Any) -> np.ndarray:
-    """An array as it is. Lists become arrays of objects, for a common type would change what single cells say."""
-    has_type = hasattr(cells, "dtype") or hasattr(cells, "__array__")
-    return np.asarray(cells) if has_type else np.array(cells, dtype=object)
-
-
-def numbers(feature: Feature, column: Any) -> np.ndarray:
-    """A column as floats, missing as NaN; anything that is not a number is a DomainError."""
-    if column.dtype == object:
-        return _numbers_of_objects(feature, np.asarray(column))
-    series = pd.Series(column)
-    dtype = series.dtype
-    if pd.api.types.is_complex_dtype(dtype):
-        raise DomainError(f"{feature.name!r} holds complex numbers; give real ones.")
-    if pd.api.types.is_datetime64_any_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype):
+def _category_codes(feature: Feature, column: Any, misfits: Misfits | None) -> np.ndarray:
+    n = len(feature.categories)
+    other = {"own": n, "refuse": REFUSED}.get(feature.missing, REFUSED)
+    if feature.missing == "value":
+        other = feature.categories.index(str(feature.missing_value))
+    place, of_value, values = places(column, feature.categories, UNLISTED_PLACE)
+    unlisted, missing = place == UNLISTED_PLACE, place == -1
+    if other != REFUSED:
+        return np.where(unlisted | missing, other, place)
+    n_missing, n_unlisted = int(missing.sum()), int(unlisted.sum())
+    if misfits is not None:
+        misfits.add(feature.name, MISSING, n_missing)
+        misfits.add(feature.name, UNLISTED, n_unlisted)
+        return np.maximum(place, 0)
+    if n_missing:
+        raise DomainError(_refused(feature, n_missing))
+    if n_unlisted:
+        strange = [text(value) for value, at in zip(values, of_value, strict=True) if at == UNLISTED_PLACE]
         raise DomainError(
-            f"{feature.name!r} holds dates; turn them into numbers (days since a public date, say) or leave them out."
+            f"{feature.name!r} has {counted(n_unlisted, 'cell')} whose value its domain does not list "
+            f'({quoted(strange, 3)}); add it, or set missing="own".'
         )
-    if isinstance(dtype, np.dtype) and dtype.kind in "fiub":
-        return series.to_numpy()
-    if pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
-        return series.to_numpy(dtype=np.float64, na_value=np.nan)
-    return _numbers_of_objects(feature, series.to_numpy(dtype=object))
-
-
-def _numbers_of_objects(feature: Feature, cells: np.ndarray) -> np.ndarray:
-    if set(map(type, cells.tolist())) <= _AS_FLOAT:
-        try:
-            return cells.astype(np.float64)
-        except OverflowError:  # a whole number too large for a float
-            pass
-    read = np.full(len(cells), np.nan)
-    bad = []
-    for i in np.flatnonzero(~pd.isna(cells)):
-        number = _number(cells[i])
-        if number is None:
-            bad.append(i)
-        else:
-            read[i] = number
-    if bad:
-        raise DomainError(
-            f"{feature.name!r} is numeric, but has {counted(len(bad), 'cell')} without a number, the first with "
-            f"{text(cells[bad[0]])!r}; make it categorical, or empty these cells."
-        )
-    return read
-
-
-def _number(cell: Any) -> float | None:
-    """One object as a float, None if it is not a number."""
-    if isinstance(cell, str):
-        cell = cell.strip()
-        return float(cell) if _NUMBER.fullmatch(cell) else None
-    if not isinstance(cell, (Real, Decimal, np.bool_)) or isinstance(cell, np.timedelta64):
-        return None
-    try:
-        return float(cell)
-    except OverflowError:
-        return math.inf if cell > 0 else -math.inf  # type: ignore[operator]
-    except ValueError:
-        return None
-
-
-def factorize(column: Any) -> tuple[np.ndarray, list[Any]]:
-    """(code of each cell, -1 where missing; values, one for each code). Cells of one code have the same text."""
-    if column.dtype == object:
-        return _factorize_objects(np.asarray(column))
-    series = pd.Series(column)
-    if isinstance(series.dtype, pd.CategoricalDtype):
-        return series.cat.codes.to_numpy(), list(series.cat.categories)
-    codes, values = pd.factorize(series)
-    return codes, list(values)
-
-
-def _factorize_objects(cells: np.ndarray) -> tuple[np.ndarray, list[Any]]:
-    if set(map(type, cells.tolist())) <= _EQUAL_IS_SAME:
-        codes, values = pd.factorize(cells)
-        return codes, list(values)
-    codes = np.full(len(cells), -1, dtype=np.int64)
-    index: dict[str, int] = {}
-    values = []
-    for i in np.flatnonzero(~pd.isna(cells)):
-        code = codes[i] = index.setdefault(text(cells[i]), len(index))
-        if code == len(values):
-            values.append(cells[i])
-    return codes, values
-
-
-def _category_codes(feature: Feature, column: Any) -> np.ndarray:
-    codes, values = factorize(column)
-    index = {category: i for i, category in enumerate(feature.categories)}
-    other = {"own": len(index), "refuse": REFUSED}.get(feature.missing, index.get(str(feature.missing_value), 0))
-    lookup = np.array([index.get(text(value), other) for value in values] + [other])  # last: code -1, a missing cell
-    out = lookup[codes]
-    if other == REFUSED and (refused := int((out == REFUSED).sum())) > 0:
-        missing = int((codes == -1).sum())
-        if missing:
-            raise DomainError(_refused(feature, missing))
-        unlisted = [text(value) for value, code in zip(values, lookup, strict=False) if code == REFUSED]
-        raise DomainError(
-            f"{feature.name!r} has {counted(refused, 'cell')} whose value its domain does not list "
-            f'({quoted(unlisted, 3)}); add it, or set missing="own".'
-        )
-    return out
+    return place
 
 
 def encode_labels(classes: Sequence[Any], y: Any, label: str = "") -> np.ndarray:
     """Index of each label in `classes`, int32 (n,); see `Domain.encode_labels`."""
     name = repr(label) if label else "the label"
+    out = _labels(classes, y, name)
+    if (n := int((out == -1).sum())) > 0:
+        raise DomainError(
+            f"{name[0].upper() + name[1:]} is missing in {counted(n, 'row')}; "
+            "leave these rows out or choose another label."
+        )
+    if len(out) and out.min() < 0:
+        first = np.asarray(y)[int(np.argmax(out < 0))]
+        raise DomainError(
+            f"{name[0].upper() + name[1:]} has the value {text(first)!r}, which is not one of the classes "
+            f"{quoted([text(label) for label in classes])}; add it to the classes or leave these rows out."
+        )
+    return out
+
+
+def listed_labels(classes: Sequence[Any], y: Any, label: str = "") -> np.ndarray:
+    """As `encode_labels`, negative where a label is missing or not one of the classes."""
+    return _labels(classes, y, repr(label) if label else "the label")
+
+
+def _labels(classes: Sequence[Any], y: Any, name: str) -> np.ndarray:
     y = y if isinstance(y, pd.Series) else as_array(y)
     if y.ndim != 1:
         raise DomainError(f"Labels are one column, but {name} has {y.ndim} dimensions.")
@@ -270,39 +217,20 @@ def encode_labels(classes: Sequence[Any], y: Any, label: str = "") -> np.ndarray
     if len(y) and isinstance(array, np.ndarray) and array.dtype.kind in "iu":
         low, high = int(array.min()), int(array.max())
         if high - low < _TABLE_SPAN and high <= np.iinfo(np.int64).max:
-            lookup = _lookup(classes, range(low, high + 1))
-            out = lookup[np.subtract(array, low, dtype=np.int64, casting="unsafe")] if low else lookup[array]
-            return _checked(out, array, classes, name)
-    codes, values = factorize(y)
-    if (n := int((codes == -1).sum())) > 0:
-        raise DomainError(
-            f"{name[0].upper() + name[1:]} is missing in {counted(n, 'row')}; "
-            "leave these rows out or choose another label."
-        )
-    return _checked(_lookup(classes, values)[codes], y, classes, name)
+            keys = Keys(classes)
+            values = range(low, high + 1)
+            of_value = np.full(len(values), UNLISTED_PLACE, np.int32)
+            for value in {value for value in map(_whole, classes) if value is not None and value in values}:
+                of_value[value - low] = keys.find(value)
+            place = array if not low else np.subtract(array, low, dtype=np.int64, casting="unsafe")
+            return of_value[place]
+    return places(y, classes, UNLISTED_PLACE)[0].astype(np.int32)
 
 
-def _lookup(classes: Sequence[Any], values: Sequence[Any]) -> np.ndarray:
-    lookup = np.full(len(values), -1, dtype=np.int32)
-    if isinstance(values, range):
-        for i, label in enumerate(classes):
-            key = text(label)
-            if _WHOLE.fullmatch(key) and int(key) in values:
-                lookup[int(key) - values.start] = i
-        return lookup
-    index = {text(label): i for i, label in enumerate(classes)}
-    lookup[:] = [index.get(text(value), -1) for value in values]
-    return lookup
-
-
-def _checked(out: np.ndarray, y: Any, classes: Sequence[Any], name: str) -> np.ndarray:
-    if len(out) and out.min() < 0:
-        strange = np.asarray(y)[int(np.argmin(out))]
-        raise DomainError(
-            f"{name[0].upper() + name[1:]} has the value {text(strange)!r}, which is not one of the classes "
-            f"{quoted([text(label) for label in classes])}; add it to the classes or leave these rows out."
-        )
-    return out
+def _whole(label: Any) -> int | None:
+    """The whole number that a label is."""
+    said = number(label)
+    return int(said) if said is not None and math.isfinite(said) and said.is_integer() else None
 
 
 def report(features: Sequence[Feature], X: Any) -> pd.DataFrame:
@@ -313,10 +241,11 @@ def report(features: Sequence[Feature], X: Any) -> pd.DataFrame:
     for j, feature in enumerate(features):
         column = X.iloc[:, where[j]] if isinstance(X, pd.DataFrame) else X[:, j]
         if feature.kind == "numeric":
-            x = numbers(feature, column)
-            counts[j] = np.sum((x < feature.low) | (x > feature.high)), 0, np.sum(np.isnan(x))
+            misfits = Misfits()
+            x = numbers(feature, column, misfits)
+            strange = misfits.count(feature.name, NO_NUMBER)
+            counts[j] = np.sum((x < feature.low) | (x > feature.high)), strange, np.sum(np.isnan(x)) - strange
         else:
-            codes, values = factorize(column)
-            listed = np.isin([text(value) for value in values] or [""], feature.categories)
-            counts[j] = 0, np.sum(~listed[codes] & (codes >= 0)), np.sum(codes == -1)
+            place, _, _ = places(column, feature.categories, UNLISTED_PLACE)
+            counts[j] = 0, np.sum(place == UNLISTED_PLACE), np.sum(place == -1)
     return pd.DataFrame(counts, index=[f.name for f in features], columns=["clipped", "unlisted", "missing"])

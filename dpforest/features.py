@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,28 @@ def text(value: object) -> str:
     return str(value)
 
 
+def check_source(source: str, note: str, what: str, parameter: str) -> None:
+    """Raise DomainError unless a part of a schema says where it comes from."""
+    if source not in SOURCES:
+        raise DomainError(f"{parameter}={source!r} is not known; choose one of {', '.join(SOURCES)}.")
+    if not isinstance(note, str) or (source != "data" and not note.strip()):
+        raise DomainError(f"{what} is called {source}, so say where that is written.")
+    check_text(note, "where it is written")
+
+
+def check_text(value: str, what: str) -> None:
+    """Raise DomainError for a text that no file can hold."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise DomainError(f"{value!r}, {what}, contains half a character; write it in UTF-8.") from None
+
+
+def because(note: str) -> str:
+    """What was read, behind a colon."""
+    return f": {note}" if note else ""
+
+
 def counted(n: int, noun: str) -> str:
     """1 row, 2,000 rows."""
     return f"{n:,} {noun}{'s' * (n != 1)}"
@@ -66,9 +88,15 @@ class Feature:
     source_note : str
         Documented: where it is written. Asserted: the words that the user typed. Data: what was read.
     missing : {"own", "value", "refuse"}
-        Missing cells get a code of their own, are replaced by the public `missing_value`, or are an error.
+        Missing cells get a code of their own, are replaced by the public `missing_value`, or are not expected: then
+        `Domain.encode` refuses them, while a fit, where a refusal would tell on a row, reads the lower bound or the
+        first category (`dpforest.rows`).
     missing_value : float or str, optional
         Public replacement, for ``missing="value"``.
+    type_source, type_note : str
+        As `source` and `source_note`, for `kind` and `integer`. Empty: they come from where `source` says.
+    missing_source, missing_note : str
+        The same for `missing` and `missing_value`.
 
     Raises
     ------
@@ -92,21 +120,26 @@ class Feature:
     source_note: str = ""
     missing: str = "refuse"
     missing_value: float | str | None = None
+    type_source: str = ""
+    type_note: str = ""
+    missing_source: str = ""
+    missing_note: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise DomainError("Every attribute needs a name that is a text.")
-        for value, allowed, what in (
-            (self.kind, KINDS, "kind"),
-            (self.source, SOURCES, "source"),
-            (self.missing, MISSING, "missing"),
-        ):
+        check_text(self.name, "the name of an attribute")
+        for value, allowed, what in ((self.kind, KINDS, "kind"), (self.missing, MISSING, "missing")):
             if value not in allowed:
                 raise DomainError(
                     f"{what}={value!r} of {self.name!r} is not known; choose one of {', '.join(allowed)}."
                 )
-        if self.source != "data" and not self.source_note.strip():
-            raise DomainError(f"The domain of {self.name!r} is called {self.source}, so say where that is written.")
+        check_source(self.source, self.source_note, f"The domain of {self.name!r}", "source")
+        if self.type_source:
+            check_source(self.type_source, self.type_note, f"The type of {self.name!r}", "type_source")
+        if self.missing_source:
+            check_source(self.missing_source, self.missing_note, f"The rule for missing cells of {self.name!r}",
+                         "missing_source")  # fmt: skip
         if self.kind == "numeric":
             self._check_bounds()
         else:
@@ -142,6 +175,8 @@ class Feature:
             raise DomainError(f"{self.name!r} is categorical, so it takes categories and no bounds.")
         categories = tuple(text(category) for category in self.categories)
         object.__setattr__(self, "categories", categories)
+        for category in categories:
+            check_text(category, f"a category of {self.name!r}")
         if not categories:
             raise DomainError(f"{self.name!r} has no categories; list the values it can take.")
         if len(categories) > MAX_CATEGORIES:
@@ -189,6 +224,33 @@ class Feature:
         if t < self.first_code:
             return -math.inf
         return self.low + (t + 1 - self.first_code) / (GRID - self.first_code) * (self.high - self.low)
+
+    def leaks(self) -> list[str]:
+        """A sentence for each part that was read from the data; empty if all of it is public."""
+        if self.source == "data":
+            what = "bounds" if self.kind == "numeric" else "categories"
+            return [f"The {what} of {self.name!r} were read from the data{because(self.source_note)}."]
+        found = []
+        if self.type_source == "data":
+            what = "whole numbers" if self.integer else self.kind
+            found.append(f"That {self.name!r} is {what} was read from the data{because(self.type_note)}.")
+        if self.missing_source == "data":
+            found.append(
+                f"Whether cells of {self.name!r} are missing was read from the data{because(self.missing_note)}."
+            )
+        return found
+
+    def asserted(self, note: str) -> Feature:
+        """The same attribute, all that was read from the data asserted by the user, in these words."""
+        if self.source == "data":
+            return replace(self, source="asserted", source_note=note, type_source="", type_note="", missing_source="",
+                           missing_note="")  # fmt: skip
+        asserted = self
+        if self.type_source == "data":
+            asserted = replace(asserted, type_source="asserted", type_note=note)
+        if self.missing_source == "data":
+            asserted = replace(asserted, missing_source="asserted", missing_note=note)
+        return asserted
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary, exact both ways."""

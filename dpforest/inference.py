@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
-from dpforest.encoding import as_array, factorize, numbers
+from dpforest.cells import as_array, factorize, numbers
 from dpforest.features import DomainError, Feature, counted, text
 from dpforest.limits import BLOCK_ROWS, MAX_CATEGORIES, MAX_CLASSES, MIN_CLASSES
 
@@ -89,7 +89,7 @@ def _numeric(name: str, low: float, high: float, whole: bool, missing: bool) -> 
         raise DomainError(f"{name!r} contains infinity; replace it by a number or leave the cell empty.")
     if low == high:  # a constant column; half the value where adding 1 would be lost to rounding
         low, high = (low, low + 1) if abs(low) < 2**52 else sorted((low, low / 2))
-    return Feature(name, "numeric", low, high, whole, missing="own" if missing else "refuse")
+    return Feature(name, "numeric", low, high, whole, missing="own" if missing else "refuse", **_READ)
 
 
 def _categorical(name: str, categories: list[str], missing: bool) -> Feature:
@@ -99,4 +99,7 @@ def _categorical(name: str, categories: list[str], missing: bool) -> Feature:
             "leave it out or group its values."
         )
     policy = "own" if missing or not categories else "refuse"
-    return Feature(name, "categorical", categories=tuple(categories) or ("(none)",), missing=policy)
+    return Feature(name, "categorical", categories=tuple(categories) or ("(none)",), missing=policy, **_READ)
+
+
+_READ: Final[Any] = {"type_source": "data", "missing_source": "data"}  # bounds and categories are so by default

@@ -44,17 +44,16 @@ class CountNoise:
     negative_rule: str = "clamp"
 
     def flip(self) -> np.ndarray:
-        """In closed form; counts with continuous noise and many classes are taken for discrete, which rounds them."""
+        """In closed form, or by sums and integrals as good."""
         flip = np.full(len(self.evidence), np.nan)
         full = np.flatnonzero(self.evidence.any(axis=1))
         # Leaves with the same counts have the same probability; there are few different ones.
         distinct, which = np.unique(self.evidence[full], axis=0, return_inverse=True)
-        if self.mechanism == "continuous-laplace" and distinct.shape[1] == 2:
+        if self.mechanism == "continuous-laplace":
             says = continuous_argmax_law(distinct, 1 / self.rate, self.negative_rule)
             law = np.where(distinct == distinct.max(axis=1, keepdims=True), 0, says).sum(axis=1)
         else:
-            name = mechanisms.NOISY_COUNTS if self.mechanism in mechanisms.RELEASE_COUNTS else self.mechanism
-            law = mechanisms.flip_probability(name, distinct, self.rate, negative=self.negative_rule)
+            law = mechanisms.flip_probability(self.mechanism, distinct, self.rate, negative=self.negative_rule)
         flip[full] = law[which.ravel()]
         return flip
 

@@ -20,8 +20,23 @@ MAX_LEAVES: Final = 2**20
 EPSILON_MIN: Final = 1e-4
 EPSILON_MAX: Final = 1e4
 
+# Of a whole forest: what may be fitted is what may be read from a file, so that no release is lost.
+MAX_FOREST_TREES: Final = MAX_TREES * MAX_CLASSES  # boosted ones have trees of their own for each class
+MAX_FOREST_LEAVES: Final = 6_000_000
+MAX_FOREST_NODES: Final = 2 * MAX_FOREST_LEAVES  # every test has two answers at least
+MAX_LEAF_NUMBERS: Final = 2**25  # leaves times classes
+
 BLOCK_ROWS: Final = 65_536  # rows encoded and routed at a time
 MAX_UPLOAD_MB: Final = 200
+
+# Of a file: every forest within the limits above is written in less.
+MAX_FILE_BYTES: Final = MAX_UPLOAD_MB * 2**20  # compressed
+MAX_JSON_BYTES: Final = 2**28  # not compressed
+MAX_JSON_VALUES: Final = 2_000_000  # in lists and objects; numbers of leaves and nodes are packed
+MAX_DOMAIN_BYTES: Final = 2**24  # of a domain as JSON
+MAX_DOMAIN_VALUES: Final = MAX_JSON_VALUES // 3  # the certificate repeats what it says
+MAX_NAME: Final = 1_000  # characters of a name, a category or a class
+MAX_NOTE: Final = 10_000  # characters of a sentence
 
 MIN_ROWS: Final = 2
 MAX_LEAF: Final = 1e6  # that a leaf of a boosted tree adds to a score

@@ -16,6 +16,7 @@ References: Wasserman and Zhou (2010), "A statistical framework for differential
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Final
 
 import numpy as np
@@ -23,6 +24,7 @@ import numpy as np
 from dpforest.checks import check_choice
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import ADD_REMOVE, rows_changed
+from dpforest.privacy.rationals import text_up
 
 MEMBERSHIP: Final = "membership"
 VALUE: Final = "value"
@@ -35,8 +37,8 @@ class Guarantee:
 
     Attributes
     ----------
-    epsilon : float
-        From 0; infinity where there is no bound.
+    epsilon : float or Fraction
+        From 0; infinity where there is no bound. A fraction is shown as what it is, a float as its shortest decimal.
     delta : float
         From 0 to 1; 0 is pure differential privacy.
     neighbours : {"add-remove", "replace-one"}
@@ -52,7 +54,7 @@ class Guarantee:
     ('pure', 'approximate', 'none')
     """
 
-    epsilon: float
+    epsilon: float | Fraction
     delta: float = 0.0
     neighbours: str = ADD_REMOVE
 
@@ -96,15 +98,16 @@ class Guesses:
 
 
 def guarantee_of(certificate: Certificate) -> Guarantee:
-    """What a certificate guarantees. Without certification nothing: its loss is then what is known to be reachable.
+    """What a certificate guarantees. Without certification nothing.
 
     >>> from dpforest.privacy.certificate import certify
     >>> from dpforest.privacy.ledger import Ledger
     >>> guarantee_of(certify(Ledger(None), mechanism="exact counts")).kind
     'none'
     """
-    loss = certificate.true_epsilon if certificate.certified else math.inf
-    return Guarantee(loss, certificate.delta, certificate.neighbours)
+    return Guarantee(
+        math.inf if certificate.loss is None else certificate.loss, certificate.delta, certificate.neighbours
+    )
 
 
 def steps(guarantee: Guarantee, question: str = MEMBERSHIP, rows: int = 1) -> int:
@@ -317,14 +320,14 @@ def posterior(
     """
     _check_prior(prior)
     both = grouped(guarantee, question, rows)
-    factor = both.epsilon
+    factor = float(both.epsilon)
     if both.kind == "none":
         factor = math.inf
     elif both.delta:
         if not both.delta < failure <= 1:
             raise ValueError(
-                f"with δ = {both.delta:g} no bound on beliefs holds for every release: say how often it may fail, "
-                f"failure={failure!r} is not above δ"
+                f"with δ = {text_up(both.delta)} no bound on beliefs holds for every release: say how often it may "
+                f"fail, failure={failure!r} is not above δ"
             )
         factor -= math.log1p(-both.delta / failure)
     shrink = math.exp(-factor)
@@ -368,7 +371,7 @@ def percent_down(share: float) -> str:
     return f"{math.floor(share * 10 ** (2 + digits) + 1e-7) / 10**digits:.{digits}f}".rstrip("0").rstrip(".") + " %"
 
 
-def factor_up(epsilon: float) -> str:
+def factor_up(epsilon: float | Fraction) -> str:
     """e^ε as people read it, rounded up: an upper bound of odds must never read lower than it is.
 
     >>> factor_up(1.0), factor_up(0.03), factor_up(10.0), factor_up(14.0), factor_up(math.inf)

@@ -46,6 +46,7 @@ SYNTHETIC = {
 }
 SYNTHETIC_BOUND = 8.0
 
+_DROPPED_WHERE = "load_dataset(…, incomplete='drop')"
 _DROPPED = "rows with missing values were left out, each judged by itself, for reproducing papers"
 
 
@@ -139,7 +140,9 @@ def load_dataset(name: str, *, incomplete: str = "own") -> Dataset:
     if incomplete == "drop":
         table = table.dropna().reset_index(drop=True)
         features = tuple(replace(feature, missing="refuse") for feature in domain.features)
-        domain = replace(domain, features=features, reading=_DROPPED)
+        domain = replace(
+            domain, features=features, reading=_DROPPED, reading_source="documented", reading_note=_DROPPED_WHERE
+        )
     return Dataset(
         name,
         entry["title"],

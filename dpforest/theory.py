@@ -23,7 +23,9 @@ def untested_features(n_numeric: int, depth: int) -> float:
     return n_numeric * ((n_numeric - 1) / n_numeric) ** depth if n_numeric else 0.0
 
 
-def fletcher_islam_depth(n_numeric: int, n_categorical: int, rule: str = "published") -> int:
+def fletcher_islam_depth(
+    n_numeric: int, n_categorical: int, rule: str = "published", *, most: int | None = MAX_DEPTH
+) -> int:
     """Depth of the majority-label forest from the public schema alone.
 
     Parameters
@@ -33,10 +35,12 @@ def fletcher_islam_depth(n_numeric: int, n_categorical: int, rule: str = "publis
         "theorem": smallest depth at which fewer than half of the numeric features are untested, plus half of the
         categorical ones. "published": what the paper's Table 4 holds, one more where there are numeric features.
         "half", "full": half of, or all, features.
+    most : int or None
+        What the rule is cut at; None for the rule itself.
 
     Returns
     -------
-    int between 1 and `MAX_DEPTH`
+    int from 1
 
     Raises
     ------
@@ -47,6 +51,8 @@ def fletcher_islam_depth(n_numeric: int, n_categorical: int, rule: str = "publis
     --------
     >>> fletcher_islam_depth(6, 8), fletcher_islam_depth(6, 8, "theorem"), fletcher_islam_depth(0, 22)
     (9, 8, 11)
+    >>> fletcher_islam_depth(60, 0), fletcher_islam_depth(60, 0, most=None)
+    (15, 43)
     """
     s, r = n_numeric, n_categorical
     if rule == "published":
@@ -59,7 +65,8 @@ def fletcher_islam_depth(n_numeric: int, n_categorical: int, rule: str = "publis
         numeric, r = s + r, 0
     else:
         raise ValueError(f"max_depth={rule!r} is no depth rule; use a number, 'published', 'theorem', 'half' or 'full'")
-    return min(max(numeric + r // 2, 1), MAX_DEPTH)
+    depth = max(numeric + r // 2, 1)
+    return depth if most is None else min(depth, most)
 
 
 def jagannathan_depth(n_features: int, mean_codes: float, n_bound: int | None) -> int:
@@ -78,7 +85,7 @@ def jagannathan_depth(n_features: int, mean_codes: float, n_bound: int | None) -
     """
     depth = n_features // 2
     if n_bound is not None:
-        depth = min(depth, math.floor(math.log(max(n_bound, 2), max(mean_codes, 2)) - 1))
+        depth = min(depth, math.floor(math.log(max(n_bound, 2), max(mean_codes, 2)) - 1 + 1e-12))
     return min(max(depth, 1), MAX_DEPTH)
 
 

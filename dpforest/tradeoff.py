@@ -6,6 +6,7 @@ Everything here is simulated from seeds and computed from raw rows. It is for lo
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, Final
 
 import numpy as np
@@ -21,6 +22,7 @@ from dpforest.models.base import ForestClassifier
 from dpforest.models.greedy import Binned, GreedyClassifier, bin_rows
 from dpforest.models.random_structure import RandomStructureClassifier
 from dpforest.models.trace import Trace
+from dpforest.privacy.rationals import float_up
 from dpforest.simulation import NOISE_SEED, Split, split_table
 
 KEYS: Final = ("forest", "epsilon", "depth", "trees", "repeat", "fold")
@@ -196,7 +198,7 @@ def promises_of(
     n_rows: int,
 ) -> dict[tuple, tuple[bool, float]]:  # fmt: skip
     """For each ε, depth and number of trees: whether a release would be certified, and what it would lose at most."""
-    out, known = {}, dict[tuple, tuple[bool, float]]()
+    out, known = {}, dict[tuple, Fraction | None]()
     for depth, trees in cells:
         for epsilon in epsilons:
             # What a certified forest loses is a share of ε that does not depend on the number of trees.
@@ -205,10 +207,12 @@ def promises_of(
             key = (depth, small, 1.0 if certified else epsilon)
             if key not in known:
                 model = _at(forest, depth, small).set_params(domain=domain, epsilon=key[2], random_state=None)
-                certificate, _ = model.preview(domain, n_rows)
-                known[key] = certificate.certified, certificate.true_epsilon / key[2]
-            holds, share = known[key]
-            out[epsilon, depth, trees] = holds, share * epsilon
+                loss = model.preview(domain, n_rows)[0].loss
+                known[key] = None if loss is None else loss / Fraction(str(key[2]))
+            share = known[key]
+            out[epsilon, depth, trees] = (
+                (False, math.inf) if share is None else (True, float_up(share * Fraction(str(epsilon))))
+            )
     return out
 
 

@@ -11,7 +11,8 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from dpforest.board_report import BoardReport, promise, render
-from dpforest.privacy.certificate import REPLACE_ASSUMPTION, STANDING_ASSUMPTIONS, Certificate
+from dpforest.privacy.certificate import REPLACE_ASSUMPTION, STANDING_ASSUMPTIONS, Certificate, certify
+from dpforest.privacy.ledger import Ledger
 from dpforest.risk import Guarantee
 from dpforest.stakes import Stakes
 
@@ -133,9 +134,8 @@ def test_a_certificate_that_spends_less_than_it_may_promises_what_it_spends():
     assert "ε = 0.5, δ = 0" in text and "62.3 %" in text and "88.1 %" not in text
 
 
-@pytest.mark.parametrize("loss", [math.inf, 3.0, 1.0])
-def test_a_forest_that_is_not_certified_says_so_on_top_and_promises_nothing(loss):
-    read = Read(render(report(certificate=certificate(reasons=("The noise is seeded.",), loss=loss))))
+def test_a_forest_that_is_not_certified_says_so_on_top_and_promises_nothing():
+    read = Read(render(report(certificate=certificate(reasons=("The noise is seeded.",), loss=math.inf))))
     said = read.text.index("This forest is NOT certified: no limit is proved")
     for later in ("The noise is seeded.", "Curator only.", "What it costs", STANDING_ASSUMPTIONS[0]):
         assert read.text.index(later) > said
@@ -143,7 +143,7 @@ def test_a_forest_that_is_not_certified_says_so_on_top_and_promises_nothing(loss
         assert promised not in read.text
     assert "Even without these reasons" in read.text and "ε as claimed" in read.text
     assert "circle" not in read.tags and "#0072B2" not in render(
-        report(certificate=certificate(reasons=("a",), loss=loss))
+        report(certificate=certificate(reasons=("a",), loss=math.inf))
     )
 
 
@@ -223,3 +223,14 @@ def test_cost_begins_with_what_there_is_to_lose(needed, stakes, first, smallest)
 def test_a_report_without_a_ceiling_draws_none():
     page = render(report(ceiling=None))
     assert "Dashed" not in page and "None" not in page and "#E69F00" not in page.split("</style>")[1]
+
+
+@pytest.mark.parametrize(("budget", "shown"), [("0.1234564", "0.123457"), ("0.3", "0.3"), ("1/3", "0.333334")])
+def test_the_epsilon_of_the_page_is_never_below_that_of_the_release(budget, shown):
+    ledger = Ledger(budget)
+    ledger.charge("labels", "m", 1, Fraction(budget), 1, "parallel")
+    ledger.close()
+    text = Read(render(report(certificate=certify(ledger, mechanism="m"), rows_per_person=3))).text
+    assert f"differential privacy, ε = {shown}, δ = 0" in text
+    thrice = re.search(r"3 ε = ([0-9.]*)", text)[1]
+    assert 3 * ledger.spent <= Fraction(thrice) <= 3 * ledger.spent * (1 + Fraction(1, 10**5))

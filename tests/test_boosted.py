@@ -76,7 +76,7 @@ def test_entries_sum_to_epsilon_and_a_preview_knows_them(alpha, leaf, beta, neig
     assert model.ledger_ == ledger and model.certificate_ == certificate
     assert model.ledger_.closed
     assert sum(entry.epsilon for entry in ledger.entries) == ledger.spent == Fraction(7, 10)
-    assert model.certificate_.certified and model.certificate_.true_epsilon == 0.7
+    assert model.certificate_.certified and model.certificate_.loss == Fraction(7, 10)
     share = {entry.what.split()[0]: entry.epsilon / ledger.spent for entry in ledger.entries}
     assert set(share) == {"splits,", "values" if leaf == "range" else "class"} | (
         {"error"} if alpha == "noisy" else set()

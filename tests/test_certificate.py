@@ -2,9 +2,13 @@
 
 import json
 import math
+import re
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dpforest.privacy import Certificate, DemoSource, Ledger, SecretSource, certify, source_for
 from dpforest.privacy.certificate import NO_PRIVACY, NOT_CLOSED, STANDING_ASSUMPTIONS
@@ -64,18 +68,51 @@ def test_open_ledgers_and_no_budget_are_not_certified():
     assert certify(Ledger(None), mechanism="none").reasons == (NO_PRIVACY,)
 
 
-def test_published_shows_its_true_loss_beside_the_nominal_one():
-    certificate = certify(
-        Ledger(None),
-        mechanism="smooth-sensitivity-clamped",
-        reasons=["r"],
-        true_epsilon=22.7,
-        nominal_epsilon=Fraction(1),
-    )
-    assert not certificate.certified and "Nominal ε = 1; true privacy loss: 22.7." in str(certificate)
-    assert "true privacy loss: no finite bound" in str(
-        certify(Ledger(None), mechanism="m", reasons=["r"], nominal_epsilon=Fraction(1))
-    )
+@pytest.mark.parametrize(("nominal", "shown"), [(Fraction(1), "1"), (Fraction(2, 3), "0.666667"), (math.inf, "∞")])
+def test_published_shows_what_it_claims_and_that_nothing_is_proved(nominal, shown):
+    certificate = certify(Ledger(None), mechanism="m", reasons=["r"], nominal_epsilon=nominal)
+    assert f"Nominal ε = {shown}; true privacy loss: no finite bound." in str(certificate)
+    assert certificate.loss is None
+    again = Certificate.from_dict(json.loads(json.dumps(certificate.to_dict(), allow_nan=False)))
+    assert again == certificate and again.epsilon == nominal
+
+
+def test_nothing_finite_is_promised_without_certification():
+    """A file may say what it likes; in memory it cannot be said."""
+    data = certify(closed_ledger(), mechanism="m", reasons=["r"]).to_dict()
+    assert Certificate.from_dict({**data, "true_epsilon": 0.3}).true_epsilon == math.inf
+    with pytest.raises(ValueError, match="Nothing finite"):
+        replace(Certificate.from_dict(data), true_epsilon=0.3)
+
+
+@settings(derandomize=True, deadline=None, max_examples=300)
+@given(st.fractions(Fraction(1, 10_000), 10_000), st.fractions(0, 1))
+def test_the_proved_loss_is_never_below_what_was_spent(epsilon, share):
+    """As a float, as text, and after a trip through a file."""
+    spent = epsilon * share or epsilon
+    ledger = Ledger(epsilon)
+    ledger.charge("labels", "m", 1, spent, 1, "parallel")
+    ledger.close()
+    certificate = certify(ledger, mechanism="m")
+    assert ledger.spent <= certificate.loss <= Fraction(certificate.true_epsilon)
+    assert certificate.true_epsilon == min(x for x in around(float(ledger.spent)) if Fraction(x) >= ledger.spent)
+    shown = re.search(r"ε = (\S+), δ", str(certificate))[1]
+    assert ledger.spent <= Fraction(shown) <= ledger.spent * (1 + Fraction(2, 10**5))
+    assert Certificate.from_dict(json.loads(json.dumps(certificate.to_dict()))) == certificate
+    if share == 1 and len(str(float(epsilon))) < 7 and Fraction(str(float(epsilon))) == epsilon:
+        assert float(shown) == float(epsilon)
+
+
+def around(x):
+    return math.nextafter(x, 0), x, math.nextafter(x, math.inf)
+
+
+def test_a_file_of_before_whose_loss_was_rounded_to_the_nearest_is_read():
+    data = certify(closed_ledger("0.7"), mechanism="m").to_dict()
+    assert data["true_epsilon"] > 0.7
+    assert Certificate.from_dict({**data, "true_epsilon": 0.7}).true_epsilon == 0.7
+    with pytest.raises(ValueError, match="loses at most that"):
+        Certificate.from_dict({**data, "true_epsilon": math.nextafter(data["true_epsilon"], 1)})
 
 
 @pytest.mark.parametrize("reasons", [(), ("The noise comes from a seed.",)])

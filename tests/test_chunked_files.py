@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from dpforest import Domain, DomainError, Feature, MajorityLabelForestClassifier, chunked_csv, load_dataset, read_csv
 from dpforest import read_chunks as read_chunks_of_the_package
 from dpforest.chunked_files import read_chunks
+from dpforest.csv_rows import read_table
+from dpforest.misfits import MisfitWarning
 from dpforest.tables import DATA, TableError
 
 NOTE = {"source": "documented", "source_note": "made up"}
@@ -136,11 +138,10 @@ LONG = "1,Ulm,no\n" * 40
         ("size,ill\n1,no\n", "The file has no column 'city' when it is read as its domain states"),
         ("size,city\n1,Ulm\n", "no column 'ill'"),
         ("size,city,city,ill\n", "Two columns are called 'city'"),
-        (f'size,city,ill\n1,"two\nlines",no\n\n{LONG}2,yes\n', "Line 45 has 2 cells, but the header has 3"),
         (f'size,city,ill\n1,Ulm,no\n2,"Ulm,no\n{LONG}', "opened after line 2 and never closed"),
         (f'size,city,ill\n1,Ulm,no\n5"2,"Ulm,no\n{LONG}', "opened after line 2 and never closed"),
         (f'size,city,ill\n1,"Ulm" am See,no\n2,"Ulm,no\n{LONG}', "opened after line 2 and never closed"),
-        (f'size,city,ill\n1,Ulm,no\n2,"Ulm,no\n{LONG * 500}', "below line 2 cannot be split into cells"),
+        (f'size,city,ill\n1,Ulm,no\n2,"Ulm,no\n{LONG * 500}', "opened after line 2 and never closed"),
         (f"size,city,ill\n1,{'U' * 140_000},no\n", "cannot be split into rows and cells"),
     ],
 )
@@ -168,12 +169,26 @@ def test_what_is_no_table_is_refused_at_once(tmp_path):
         read_chunks(path, domain(), rows=0)
 
 
-def test_a_class_that_is_not_listed_is_named(tmp_path):
+def test_rows_of_a_class_that_is_not_listed_are_left_out(tmp_path):
     path = write(tmp_path, "size,city,ill\n1,Ulm,no\n2,Ulm,perhaps\n")
     forest = MajorityLabelForestClassifier(domain=domain(), n_estimators=2)
-    with pytest.raises(DomainError, match="'ill' has the value 'perhaps', which is not one of the classes 'no', 'yes'"):
+    with pytest.warns(MisfitWarning, match="1 row has no label that is listed and was left out"):
         forest.fit_chunks(read_chunks(path, domain()))
-    assert not hasattr(forest, "forest_")
+    assert forest.certificate_.certified == (not domain().leaks())
+
+
+@pytest.mark.parametrize("block", [64, 1_000, 2**20])
+def test_ragged_rows_are_rows_without_a_known_cell(block, tmp_path, monkeypatch):
+    """They are told to the curator, stand where they stood, and change no other row."""
+    monkeypatch.setattr(chunked_csv, "_BLOCK_BYTES", block)
+    words = "size,city,ill\n" + "".join(
+        "1,no\n" if i % 7 == 3 else f'{i % 9},"U\nlm",no\n\n' if i % 5 else "1,Ulm,no,9\n" for i in range(100)
+    )
+    ragged = [i % 7 == 3 or i % 5 == 0 for i in range(100)]
+    X, y = (pd.concat(parts) for parts in zip(*read_chunks(write(tmp_path, words), domain(), rows=9), strict=True))
+    assert y.isna().tolist() == X["size"].isna().tolist() == ragged
+    assert X["size"][~y.isna()].tolist() == [i % 9 for i in range(100) if not ragged[i]]
+    pd.testing.assert_frame_equal(X.assign(ill=y), read_table(words.encode(), domain()))
 
 
 def test_a_forest_of_a_csv_file_is_that_of_the_table(tmp_path):

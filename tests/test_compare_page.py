@@ -77,7 +77,7 @@ def test_as_published_is_dashed_and_says_its_true_loss(compare):
     page = compare(also_published="true", forests="boosted,RF-E", data="car")
     traces = {t["name"]: t for t in drawn(page)["data"] if t.get("name")}
     assert traces["boosted, as published"]["line"]["dash"] == "dash" and traces["boosted"]["line"]["dash"] == "solid"
-    assert all("true loss without limit" in text for text in traces["boosted, as published"]["text"])
+    assert all("true loss: no finite bound" in text for text in traces["boosted, as published"]["text"])
     assert not any("loss" in text for text in traces["boosted"]["text"])
     assert "Not certified" in words(page)
     assert page.dataframe[0].value.set_index("forest").loc["boosted, as published", "true loss"] == "∞"

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
-from dpforest.domain import Domain, DomainError, Feature
+from dpforest.domain import HANDED_OVER, READ_BY_RULE, Domain, DomainError, Feature
 from dpforest.limits import GRID, MAX_CATEGORIES, MISSING_STRIP
 
 AGE = Feature("age", "numeric", low=0, high=100, source="documented", source_note="the questionnaire")
@@ -198,21 +198,33 @@ def objects(*cells):
 
 
 class TestCellByCell:
-    """Equal is not the same: what else stands in a column must not change how a cell is read."""
+    """What else stands in a column must not change how a cell is read, so what is equal in one type is so in all."""
 
     ONE = domain(Feature("c", "categorical", categories=("1", "2"), missing="own"), classes=("1", "True"))
 
     @pytest.mark.parametrize(
         ("stranger", "code"),
-        [(True, 2), (np.True_, 2), (Decimal("1.0"), 2), (Decimal(1), 0), (1.0, 0), (np.float32(1), 0), (Fraction(1), 0)]
-        + [(Colour.RED, 0), ("1", 0), (b"1", 2), (None, 2), (pd.Timestamp(1), 2), (1 + 0j, 2)],
+        [(True, 0), (np.True_, 0), (Decimal("1.0"), 0), (Decimal(1), 0), (1.0, 0), (np.float32(1), 0), (Fraction(1), 0)]
+        + [
+            (Colour.RED, 0),
+            ("1", 0),
+            ("01", 0),
+            ("TRUE", 0),
+            (b"1", 2),
+            (None, 2),
+            (pd.Timestamp(1), 2),
+            (1 + 0j, 0),
+            (1 + 1j, 2),
+        ]
+        + [("1,0", 2), ("true story", 2), ("\ud800", 2), (np.nan, 2)],
     )
     @pytest.mark.parametrize("ordinary", [1, "1", 1.0])
-    def test_objects_that_are_equal_are_read_apart(self, stranger, code, ordinary):
+    def test_a_cell_says_the_same_beside_all_others(self, stranger, code, ordinary):
         cells = objects(stranger, ordinary, ordinary)
         for X in (pd.DataFrame({"c": pd.Series(cells, dtype=object)}), cells[:, None], [[cell] for cell in cells]):
             assert self.ONE.encode(X).ravel().tolist() == [code, 0, 0]
-        assert self.ONE.report(pd.DataFrame({"c": cells})).loc["c", "unlisted"] == (code == 2 and stranger is not None)
+        known = code == 2 and stranger is not None and stranger == stranger
+        assert self.ONE.report(pd.DataFrame({"c": pd.Series(cells, dtype=object)})).loc["c", "unlisted"] == known
 
     def test_equal_objects_of_one_type_and_two_texts(self):
         schema = domain(Feature("c", "categorical", categories=("1.0", "1.00"), missing="own"))
@@ -386,7 +398,7 @@ class TestSchema:
             ((AGE,), {"classes": (1, "1")}, "'1' is listed twice"),
             ((AGE,), {"classes": (0, None)}, "neither a text nor a finite number"),
             ((AGE,), {"classes": (0, 1), "label": "age"}, "cannot be an attribute as well"),
-            ((AGE,), {"classes": (0, 1), "classes_source": "asserted"}, "say where they are written"),
+            ((AGE,), {"classes": (0, 1), "classes_source": "asserted"}, "say where that is written"),
             ((AGE,), {"classes_source": "rumour"}, "choose one of documented, asserted, data"),
         ],
     )
@@ -411,6 +423,8 @@ class TestSchema:
         assert schema.assumptions() == [
             "The domains of 'q0', 'q1', 'q2', 'q3', 'q4', 'q5' and 54 more are documented: the questionnaire.",
             "The domains of 'city', the classes are asserted by you: “our offices”.",
+            READ_BY_RULE,
+            HANDED_OVER,
         ]
 
     def test_json_and_pickle_are_exact(self):
@@ -425,13 +439,16 @@ class TestSchema:
 
     def test_how_rows_are_written_is_public(self):
         schema = Domain((AGE,), (0, 1), "ill", "asserted", "yes or no", "the file is written so")
-        assert schema.assumptions()[-1] == (
-            "Everybody may know that the file is written so, and each cell is read by itself."
-        )
+        assert schema.leaks() == ["How the rows are written was found out from them: the file is written so."]
+        schema = replace(schema, reading_source="asserted", reading_note="our export")
+        assert schema.leaks() == []
+        assert "That the file is written so is asserted by you: “our export”." in schema.assumptions()
         assert Domain.from_dict(json.loads(json.dumps(schema.to_dict()))) == schema
         older = schema.to_dict()
+        del older["reading_source"], older["reading_note"]
+        assert Domain.from_dict(older).leaks() == []  # files of before did not say, and are read as they were
         del older["reading"]
-        assert Domain.from_dict(older) == replace(schema, reading="")
+        assert Domain.from_dict(older) == replace(schema, reading="", reading_source="", reading_note="")
         with pytest.raises(DomainError, match="reading"):
             replace(schema, reading=None)
 

@@ -18,6 +18,7 @@ from dpforest.limits import MAX_BOUND
 from dpforest.models.greedy import bin_rows
 from dpforest.models.trace import Trace
 from dpforest.privacy import published
+from dpforest.privacy.rationals import text_up
 from dpforest.trees.candidates import public_candidates
 from dpforest.trees.forest import CuratorForest
 from dpforest.trees.split_scores import COUNTED, UNIT, sensitivity
@@ -50,7 +51,7 @@ def test_entries_sum_to_epsilon_and_a_preview_knows_them(neighbours, criterion, 
     splits, leaves = ledger.entries
     assert splits.epsilon + leaves.epsilon == ledger.spent == Fraction(7, 10)
     assert splits.epsilon == Fraction(7, 10) * Fraction(str(share)) and splits.times == depth
-    assert ledger.closed and certificate.certified and certificate.true_epsilon == 0.7
+    assert ledger.closed and certificate.certified and certificate.loss == Fraction(7, 10)
     bound = 20 if neighbours == "replace-one" else MAX_BOUND
     assert float(splits.sensitivity) == pytest.approx(sensitivity(criterion, bound) / UNIT, abs=0.05)  # to a tenth
 
@@ -145,10 +146,12 @@ def test_as_published_half_of_the_budget_goes_into_splits_and_leaves(neighbours,
     assert isinstance(model.forest_, CuratorForest) and not hasattr(model.forest_, "to_json")
     certificate = model.certificate_
     assert certificate == model.preview(DOMAIN, 30)[0]
-    assert not certificate.certified and certificate.reasons == (published.REPRODUCTION,)
     rows = 1 if neighbours == "add-remove" else 2
-    spent = 3.0 / (2 * (depth + 1)) * (depth / 2 + 1) * rows  # a split costs half, as scores can only fall
-    assert certificate.epsilon == 3 and certificate.true_epsilon == pytest.approx(spent) and spent <= 3
+    spent = Fraction(3, 2 * (depth + 1)) * Fraction(depth + 2, 2) * rows  # a split costs half, as scores can only fall
+    ideal = f"In ideal real numbers the loss would be at most {text_up(spent, 3)};"
+    assert certificate.reasons[0].startswith(ideal) and certificate.reasons[1] == published.REPRODUCTION
+    assert "stopping rule" in certificate.reasons[2] and len(certificate.reasons) == 3
+    assert not certificate.certified and certificate.epsilon == 3 and certificate.true_epsilon == math.inf
 
 
 @every_relation

@@ -56,7 +56,9 @@ def test_only_full_binary_trees_are_complete(trees, numeric):
         ("first_child", "leaf", 0),
         ("feature", "inner", 5),
         ("feature", "inner", -1),
+        ("threshold", "inner", 65_536),
         ("threshold", "inner", 70_000),
+        ("threshold", "leaf", 65_536),
         ("kind", "leaf", 0),
         ("kind", "inner", 3),
         ("kind", "inner", 9),
@@ -78,6 +80,40 @@ def test_check_is_not_fooled_by_numbers_that_wrap_round(numeric):
     start = np.array([0, 2**62 + 0xFFFFFF0, -(2**62 + 0xFFFFFF0), trees.n_nodes])
     with pytest.raises(ValueError, match="do not fit together"):
         dataclasses.replace(trees, tree_start=start).check(np.full(5, GRID))
+
+
+def test_check_refuses_a_threshold_that_is_no_code_of_its_feature(mixed):
+    trees = grow_random_trees(mixed, n_trees=9, depth=4, seed=3, categorical="ordered")
+    trees.check(MIXED_CODES)
+    for feature, highest in ((1, 2), (3, 6), (4, 1)):
+        node = np.flatnonzero(trees.feature == feature)[0]
+        for threshold, ok in ((highest, True), (highest + 1, False)):
+            cuts = trees.threshold.copy()
+            cuts[node] = threshold
+            other = dataclasses.replace(trees, threshold=cuts)
+            if ok:
+                other.check(MIXED_CODES)
+                continue
+            with pytest.raises(ValueError, match="outside the codes of its attribute"):
+                other.check(MIXED_CODES)
+
+
+def test_check_refuses_nodes_that_nothing_leads_to():
+    """Five leaves, of which the root points to the last two."""
+    kind = np.array([0, LEAF, LEAF, LEAF, LEAF], np.uint8)
+    nobody = np.array([-1] * 4, np.int32)
+    first_child = np.array([3, 1, 2, 3, 4], np.int32)
+    arrays = kind, np.append(np.int32(0), nobody), np.append(np.int32(7), nobody), first_child
+    with pytest.raises(ValueError, match="no parent"):
+        Trees(*arrays, np.array([0, 5]), 1).check(np.array([GRID]))
+
+
+def test_levels_are_the_numbers_of_tests_above(trees):
+    for node in range(trees.n_nodes):
+        above, n = node, 0
+        while trees.parent[above] != above:
+            above, n = int(trees.parent[above]), n + 1
+        assert trees.level[node] == n
 
 
 def test_check_refuses_a_depth_that_is_too_small(trees):

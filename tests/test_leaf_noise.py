@@ -8,6 +8,8 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 from conftest import public_domain
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 from transcripts import random_table
 
@@ -16,6 +18,8 @@ from dpforest.leaf_noise import CountNoise, FrequencyNoise, ValueNoise, WeightNo
 from dpforest.models import boost_voices
 from dpforest.models.greedy import bin_rows
 from dpforest.models.trace import Trace
+from dpforest.privacy import mechanisms
+from dpforest.voting import NEGATIVE_RULES
 
 FALSE_ALARM = 1e-6
 COUNTS = np.array([[0, 0], [1, 0], [3, 5], [4, 4], [0, 30], [7, 2], [0, 1]])
@@ -58,6 +62,40 @@ def test_closed_forms_against_redraws(noise):
     for leaf in np.flatnonzero(full):
         observed = int(wrong[which == leaf].sum())
         assert stats.binomtest(observed, n, float(flip[leaf])).pvalue > FALSE_ALARM / full.sum(), leaf
+
+
+EXAMPLES, DRAWS = 150, 20_000
+LEAVES = st.integers(2, 6).flatmap(
+    lambda k: st.lists(st.one_of(st.integers(0, 4), st.integers(0, 40)), min_size=k, max_size=k).filter(any)
+)
+
+
+@pytest.mark.parametrize("mechanism", [*mechanisms.MECHANISMS, "continuous-laplace"])
+@settings(derandomize=True, deadline=None, max_examples=EXAMPLES)
+@given(LEAVES, st.floats(0.03, 4.0), st.sampled_from(NEGATIVE_RULES), st.integers(0, 2**32))
+def test_what_is_shown_of_a_leaf_is_what_redraws_find(mechanism, counts, rate, rule, seed):
+    """Any counts of two to six classes, any rate: false alarms below `FALSE_ALARM` for all examples together."""
+    noise = CountNoise(np.array([counts]), mechanism, rate, rule)
+    said = noise.redraw(np.zeros(DRAWS, int), seed)
+    wrong = int((noise.evidence[0][said] < max(counts)).sum())
+    shown = float(noise.flip()[0])
+    assert -1e-12 <= shown <= 1 + 1e-9
+    assert stats.binomtest(wrong, DRAWS, min(max(shown, 0.0), 1.0)).pvalue > FALSE_ALARM / EXAMPLES
+
+
+@settings(derandomize=True, deadline=None, max_examples=EXAMPLES)
+@given(LEAVES, st.floats(0, 30) | st.just(np.inf), st.integers(0, 2**32))
+def test_so_it_is_for_leaves_that_draw_by_frequency(counts, temperature, seed):
+    noise = FrequencyNoise(np.array([counts]), temperature)
+    wrong = int((noise.evidence[0][noise.redraw(np.zeros(DRAWS, int), seed)] < max(counts)).sum())
+    shown = min(float(noise.flip()[0]), 1.0)
+    assert stats.binomtest(wrong, DRAWS, shown).pvalue > FALSE_ALARM / EXAMPLES
+
+
+@pytest.mark.parametrize("redrawn", [0.658, 0.316], ids=["paper", "clamp"])
+def test_continuous_noise_on_many_classes_is_not_taken_for_discrete(redrawn):
+    counts, rule = ((10, 0, 0, 0), "paper") if redrawn > 0.5 else ((3, 2, 0, 0), "clamp")
+    assert CountNoise(np.array([counts]), "continuous-laplace", 1.0, rule).flip()[0] == pytest.approx(redrawn, abs=3e-3)
 
 
 @pytest.mark.parametrize("noise", [*count_noises(), *OTHERS])

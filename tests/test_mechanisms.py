@@ -6,6 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import stats
+from scipy.integrate import quad
 
 from dpforest.audit.exact import neighbouring_leaves
 from dpforest.privacy import flip_by_gap, flip_floor, flip_probability, law, mechanisms, privacy_loss, rate_for
@@ -183,6 +185,34 @@ def test_continuous_laplace_golden():
     assert continuous_argmax_law([(0, 100)], 10, "clamp")[0, 1] == pytest.approx(0.9999, abs=2e-4)
     assert continuous_argmax_law([(50, 40)], 20, "paper")[0, 0] == pytest.approx(0.6076, abs=5e-5)
     assert continuous_argmax_law([(50, 40)], 20, "clamp")[0, 0] == pytest.approx(0.6209, abs=5e-5)
+
+
+@pytest.mark.parametrize("negative", NEGATIVE_RULES)
+@pytest.mark.parametrize("counts", [(10, 0, 0, 0), (3, 2, 0, 0), (5, 5, 1), (2, 2, 2, 2, 2, 2), (900, 890, 3)])
+def test_continuous_noise_on_many_classes_by_adaptive_integration(counts, negative):
+    p = continuous_argmax_law([counts], 2.5, negative)[0]
+    assert p.sum() == pytest.approx(1, abs=1e-10)
+    noise = stats.laplace(scale=2.5)
+    floor = [noise.cdf(-n) if negative == "paper" else 0 for n in counts]
+    nobody = (
+        1 - np.prod([noise.sf(-n) for n in counts]) if negative == "paper" else np.prod(noise.cdf(-np.array(counts)))
+    )
+    for c, own in enumerate(counts):
+
+        def wins(x, c=c, own=own):
+            others = [noise.cdf(x - n) - low for n, low in zip(counts, floor, strict=True)]
+            return noise.pdf(x - own) * np.prod(np.delete(others, c))
+
+        edges = sorted({0, *counts, *(max(n - 60, 0) for n in counts), max(counts) + 100})
+        parts = [quad(wins, a, b, epsabs=1e-12, limit=200)[0] for a, b in itertools.pairwise(edges)]
+        assert p[c] == pytest.approx(sum(parts) + nobody / len(counts), abs=1e-9)
+
+
+def test_continuous_noise_and_a_third_class_far_below_is_that_of_two():
+    for negative, third in (("clamp", 0), ("paper", 4_000)):
+        two = continuous_argmax_law([(9_000, 8_990), (8_990, 9_003)], 20, negative)
+        three = continuous_argmax_law([(9_000, 8_990, third), (8_990, 9_003, third)], 20, negative)
+        np.testing.assert_allclose(three, np.c_[two, [0, 0]], atol=1e-10)
 
 
 def test_discrete_laws_approach_the_continuous_ones():

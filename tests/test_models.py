@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -23,6 +24,7 @@ from dpforest import (
     RandomForestLaplaceClassifier,
     ReleasedForest,
 )
+from dpforest.misfits import MisfitWarning
 from dpforest.theory import fletcher_islam_depth
 from dpforest.trees import reference, routing
 from dpforest.trees.forest import CuratorForest
@@ -174,12 +176,6 @@ X, Y = table()
         (X.drop(columns="f2"), Y, "The table has no column 'f2'"),
         (X.rename(columns=str.upper), Y, "The table has no column 'f0', 'f1', 'f2', 'f3'"),
         (X.to_numpy()[:, :3], Y, "X has 3 columns, but the domain describes 4 features"),
-        (X.assign(f0=np.inf), Y, "'f0' contains infinity"),
-        (X.assign(f0=np.nan), Y, "'f0' has 120 missing cells"),
-        (X.assign(f0="high"), Y, "'f0' is numeric, but has 120 cells without a number"),
-        (X.assign(f1="c9"), Y, "'f1' has 120 cells whose value its domain does not list .'c9'."),
-        (X, np.where(Y == 0, 7, Y), "'y' has the value '7', which is not one of the classes '0', '1', '2'"),
-        (X, np.where(Y == 0, np.nan, Y), "'y' is missing in [0-9]+ rows"),
         (X, np.column_stack([Y, Y]), "1d array"),
         (X, Y[:-1], "inconsistent numbers of samples: .120, 119."),
         (X, None, "requires y to be passed"),
@@ -188,6 +184,25 @@ X, Y = table()
 def test_tables_that_do_not_fit_are_refused_with_a_sentence(rows, labels, sentence):
     with pytest.raises(ValueError, match=sentence):
         MajorityLabelForestClassifier(domain=DOMAIN, n_estimators=3).fit(rows, labels)
+
+
+@pytest.mark.parametrize(
+    ("rows", "labels", "sentence"),
+    [
+        (X.assign(f0=np.inf), Y, "120 cells of 'f0' are infinite; they were read as the bound"),
+        (X.assign(f0=np.nan), Y, "120 cells of 'f0' are missing although none are expected"),
+        (X.assign(f0="high"), Y, "120 cells of 'f0' are not a number"),
+        (X.assign(f1="c9"), Y, "120 cells of 'f1' are not listed"),
+        (X, np.where(Y == 0, 7, Y), "rows have no label that is listed and were left out"),
+        (X, np.where(Y == 0, np.nan, Y), "rows have no label that is listed and were left out"),
+    ],
+)
+def test_cells_that_do_not_fit_are_told_to_the_curator_alone(rows, labels, sentence):
+    """A fit that refused them would tell on them."""
+    model = MajorityLabelForestClassifier(domain=DOMAIN, n_estimators=3)
+    with pytest.warns(MisfitWarning, match=sentence):
+        model.fit(rows, labels)
+    assert str(model.certificate_) == str(model.preview(DOMAIN, 1)[0])
 
 
 def test_wrong_columns_are_refused_in_predictions_as_well():
@@ -365,9 +380,9 @@ def test_a_public_domain_and_fresh_noise_are_certified_and_spend_all_of_epsilon(
 
 @every_estimator
 @pytest.mark.parametrize("mode", ["certified", "as_published"])
-def test_a_preview_from_an_empty_table_is_what_the_fit_says(estimator, mode):
+def test_a_preview_without_rows_is_what_the_fit_says(estimator, mode):
     model = fit(estimator, structure_seed=3, mode=mode)
-    certificate, ledger = clone(model).preview(DOMAIN, 0)
+    certificate, ledger = clone(model).preview(DOMAIN, len(Y))
     assert certificate == model.certificate_
     if mode == "certified":
         assert ledger == model.ledger_
@@ -410,16 +425,18 @@ def test_as_published_is_the_curators_only(estimator):
 
 
 @pytest.mark.parametrize("mechanism", ["smooth-sensitivity", "smooth-sensitivity-clamped", "permute-and-flip"])
-def test_the_true_loss_stands_beside_the_nominal_one(mechanism):
+def test_what_ideal_numbers_would_lose_stands_beside_the_nominal_epsilon(mechanism):
     model = fit(MajorityLabelForestClassifier, mode="as_published", leaf_mechanism=mechanism)
-    true = model.certificate_.true_epsilon
+    assert model.certificate_.true_epsilon == math.inf
+    reasons = " ".join(model.certificate_.reasons)
+    ideal = re.search(r"In ideal real numbers the loss would be at most ([0-9.]*), not ε = 1;", reasons)
     if mechanism == "smooth-sensitivity":
-        assert true == math.inf
+        assert ideal is None
     elif mechanism == "smooth-sensitivity-clamped":
-        assert 4 * 20 < true < math.inf  # 22.7 a tree with two classes, and an extra row moves all four blocks
+        assert 4 * 20 < float(ideal[1]) < 120  # 22.7 a tree with two classes, and an extra row moves all four blocks
     else:
-        assert true == pytest.approx(4)  # the mechanism holds, equal blocks do not
-    assert any("blocks" in reason for reason in model.certificate_.reasons)
+        assert ideal[1] == "4"  # the mechanism holds, equal blocks do not
+    assert "blocks" in reasons
 
 
 @every_estimator

@@ -25,6 +25,7 @@ from dpforest.models.greedy import bin_rows
 from dpforest.privacy import published, selection
 from dpforest.privacy.ledger import ESTIMATION, STRUCTURE, Allowance, BudgetError
 from dpforest.privacy.randomness import DemoSource
+from dpforest.privacy.rationals import text_up
 from dpforest.trees.candidates import public_candidates
 from dpforest.trees.forest import CuratorForest
 from dpforest.trees.greedy_trees import grow_tree
@@ -61,7 +62,7 @@ def test_a_tree_costs_its_dearer_half_and_all_of_them_epsilon(
     model.fit(*random_table(domain, 30, 0))
     assert model.ledger_ == ledger and model.certificate_ == certificate
     assert ledger.closed and ledger.spent == Fraction(7, 10)
-    assert certificate.certified and certificate.true_epsilon == 0.7
+    assert certificate.certified and certificate.loss == Fraction(7, 10)
     cost = {STRUCTURE: Fraction(0), ESTIMATION: Fraction(0)}
     for entry in ledger.entries:
         cost[entry.part] += entry.epsilon
@@ -261,7 +262,7 @@ def test_as_published_it_says_why_there_is_no_epsilon():
     model = forest(mode="as_published").fit(X, y)
     certificate = model.certificate_
     assert not certificate.certified and certificate.true_epsilon == math.inf and certificate.epsilon == 1
-    assert certificate.reasons == published.multinomial_reasons()
+    assert certificate.reasons == published.multinomial_reasons(1, 1)
     assert "no finite ε" in certificate.reasons[0]
     assert isinstance(model.forest_, CuratorForest) and not hasattr(model.forest_, "to_json")
     assert certificate == model.preview(DOMAIN, 40)[0]
@@ -269,6 +270,30 @@ def test_as_published_it_says_why_there_is_no_epsilon():
         _ = model.released_
     twin = forest(mode="as_published", epsilon=None).fit(X, y)
     assert twin.certificate_.reasons[0].startswith("There is no privacy here")
+
+
+@pytest.mark.parametrize(
+    ("depth", "by_hand", "nominal"),
+    [
+        (None, (None, None, None), 1),
+        (3, (None, None, None), 1),
+        (None, (10, 10, math.inf), math.inf),
+        (None, (10, 10, 0), 3 * 10 * 20),
+        (4, (0.1, 0.2, None), 3 * 4 * Fraction("0.3")),
+        (None, (0, 0, 0), 0),
+        (None, (math.inf, None, 1), math.inf),
+        (None, (0, 0, 0.5), Fraction(3, 2)),
+    ],
+)
+def test_as_published_nominal_is_what_the_papers_sum_claims(depth, by_hand, nominal):
+    """trees × max(depth × (B1 + B2), B3), with 10 levels where there is no limit."""
+    names = ("feature_temperature", "value_temperature", "label_temperature")
+    model = forest(mode="as_published", n_estimators=3, max_depth=depth, **dict(zip(names, by_hand, strict=True)))
+    certificate = model.preview(DOMAIN, 40)[0]
+    assert certificate.epsilon == nominal
+    said = certificate.reasons[0].startswith("By the paper's own sum")
+    assert said == (nominal != 1) and (not said or f"claim ε = {text_up(nominal)}, not the 1" in certificate.reasons[0])
+    assert f"Nominal ε = {text_up(nominal)};" in str(certificate)
 
 
 def thresholds(model, X, y) -> set[int]:

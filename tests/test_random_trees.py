@@ -1,17 +1,40 @@
 """Structure from seed and domain alone: shape, prefixes, ranges, caps, and the law of the draws."""
 
+import dataclasses
+import hashlib
+
+import numba
 import numpy as np
 import pytest
 from conftest import public_domain
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
 from dpforest.domain import Domain, Feature
 from dpforest.trees.layout import LEAF, MULTIWAY, NUMERIC, ONE_VS_REST
 from dpforest.trees.random_trees import grow_random_trees
 
+JIT = not numba.config.DISABLE_JIT
 FALSE_ALARM = 1e-6
 GOLDEN_FEATURES = [0, 1, 0, -1, -1, -1]
 GOLDEN_THRESHOLDS = [50724, -1, 55812, -1, -1, -1]
+# SHA-256 of forests of a numeric attribute, and of a numeric one, one of 3 and one of 1 category, as they always were,
+# less thresholds above the codes, which are the highest code: (attributes, categorical, thresholds).
+GOLDEN = {
+    (1, "multiway", "node"): "0a91f81832a0f05f",
+    (1, "multiway", "domain"): "da59c2048eecf137",
+    (1, "multiway", "quantised"): "b3ecc88abac16e68",
+    (3, "multiway", "node"): "c6ca1abebfddbce3",
+    (3, "multiway", "domain"): "ca831a59e30ec43a",
+    (3, "multiway", "quantised"): "6f22686fd542c3e6",
+    (3, "one-vs-rest", "node"): "0ead9f154bc1b7b9",
+    (3, "one-vs-rest", "domain"): "c707e67f66352b02",
+    (3, "one-vs-rest", "quantised"): "c909be7ba9e32c0d",
+    (3, "ordered", "node"): "49154c933de24d69",
+    (3, "ordered", "domain"): "3393e972a5def79b",
+    (3, "ordered", "quantised"): "2f738ca34db83e75",
+}
 
 
 def paths(trees, tree):
@@ -67,6 +90,58 @@ def test_thresholds_stay_in_the_range_left_on_the_path():
                     high = one.threshold[node]
                 else:
                     low = one.threshold[node] + 1
+
+
+def with_own_missing(domain: Domain) -> Domain:
+    return dataclasses.replace(domain, features=tuple(dataclasses.replace(f, missing="own") for f in domain.features))
+
+
+@pytest.mark.parametrize(("n_features", "categorical", "thresholds"), GOLDEN)
+def test_forests_of_old_seeds_are_what_they_were(n_features, categorical, thresholds):
+    domain = with_own_missing(public_domain(*(None, 3, 1)[:n_features]))
+    trees = grow_random_trees(
+        domain, n_trees=3, depth=10, seed=23, categorical=categorical, thresholds=thresholds
+    )  # fmt: skip
+    arrays = (trees.kind, trees.feature, trees.threshold, trees.first_child, trees.tree_start)
+    digest = hashlib.sha256(b"".join(array.astype("<i8").tobytes() for array in arrays)).hexdigest()[:16]
+    assert digest == GOLDEN[n_features, categorical, thresholds]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_test_asks_for_a_code_of_its_feature_even_where_no_two_are_left(seed):
+    """Twenty trees of depth 8 on one numeric attribute: most seeds have a node whose range is empty."""
+    trees = grow_random_trees(public_domain(None), n_trees=20, depth=8, seed=seed)
+    trees.check(np.array([65_536]))
+    assert trees.threshold.max() <= 65_535
+
+
+@settings(max_examples=150, deadline=None, derandomize=True, database=None)
+@given(
+    kinds=st.lists(st.one_of(st.none(), st.integers(1, 6)), min_size=1, max_size=4),
+    own=st.booleans(),
+    depth=st.integers(0, 12 if JIT else 5),
+    categorical=st.sampled_from(["multiway", "one-vs-rest", "ordered"]),
+    thresholds=st.sampled_from(["node", "domain", "quantised"]),
+    n_quantiles=st.sampled_from([2, 10, 1000]),
+    seed=st.integers(0, 2**63 - 1),
+)
+def test_whatever_grows_is_sound(kinds, own, depth, categorical, thresholds, n_quantiles, seed):
+    domain = public_domain(*kinds)
+    domain = with_own_missing(domain) if own else domain
+    trees = grow_random_trees(
+        domain, n_trees=2, depth=depth, seed=seed, categorical=categorical, thresholds=thresholds,
+        n_quantiles=n_quantiles, max_leaves=300,
+    )  # fmt: skip
+    trees.check(np.array([f.n_codes for f in domain.features]))
+
+
+def test_growth_ends_as_soon_as_there_are_too_many_leaves():
+    wide, numeric = public_domain(*[9] * 9), public_domain(None)
+    assert grow_random_trees(numeric, n_trees=3, depth=4, seed=0, most_leaves=48).n_leaves == 48
+    with pytest.raises(ValueError, match="3 trees of depth 4 would have 48 leaves, more than the 47 .*take fewer"):
+        grow_random_trees(numeric, n_trees=3, depth=4, seed=0, most_leaves=47)
+    with pytest.raises(ValueError, match="1,000,000,000 trees of depth 9 have more leaves than the 1,000 "):
+        grow_random_trees(wide, n_trees=10**9, depth=9, seed=0, most_leaves=1_000)  # it would never end
 
 
 def test_a_table_of_categories_only_ends_when_they_are_used_up():

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpforest import csv_reading
+from dpforest import csv_rows
 from dpforest.csv_text import Settings
 from dpforest.domain import Domain, DomainError, Feature
 from dpforest.tables import (
@@ -271,10 +271,12 @@ class TestCellByCell:
 
     def test_file_settings_are_stated_in_the_certificate(self):
         csv = read_csv(b"size;city;y\n1,5;Bonn;1\n2,5;Ulm;2\n")
-        assert suggest_domain(csv, "y").assumptions() == [
-            "Everybody may know that the file is UTF-8 text with ';' between columns and decimal commas, and each cell "
-            "is read by itself."
-        ]
+        read = suggest_domain(csv, "y")
+        settings = "the file is UTF-8 text with ';' between columns and decimal commas"
+        assert f"How the rows are written was found out from them: {settings}." in read.leaks()
+        asserted = read.asserted("our export")
+        assert asserted.leaks() == []
+        assert f"That {settings} is asserted by you: “our export”." in asserted.assumptions()
 
     @pytest.mark.parametrize(
         "settings",
@@ -390,7 +392,8 @@ class TestLabels:
         for label in "it":
             domain = suggest_domain(csv, label, ["a"])
             assert domain.encode_labels(csv.table[label]).tolist() in ([0, 1, 1], [0, 1, 0])
-            assert len(domain.leaks()) == 2
+            assert len(domain.leaks()) == 3  # bounds, classes, how the file is written
+            assert len(suggest_domain(csv, label).leaks()) == 5  # one attribute more, and which columns are used
 
     @pytest.mark.parametrize(
         ("label", "features", "error", "message"),
@@ -447,7 +450,7 @@ class TestBadFiles:
         assert "\n" not in str(error.value)
 
     def test_a_file_above_the_limit(self, monkeypatch, tmp_path):
-        monkeypatch.setattr(csv_reading, "MAX_UPLOAD_MB", 1)
+        monkeypatch.setattr(csv_rows, "MAX_UPLOAD_MB", 1)
         path = tmp_path / "large.csv"
         path.write_bytes(b"a,b\n" + b"1,2\n" * 2**18)
         for source in (path, path.read_bytes(), io.BytesIO(path.read_bytes())):
@@ -505,7 +508,8 @@ class TestBundled:
         assert whole.n_left_out == entry["n_rows"] - entry["rows_complete"]
         assert not whole.table.isna().any(axis=None)
         assert all(feature.missing == "refuse" for feature in whole.domain.features)
-        assert "rows with missing values were left out, each judged by itself" in whole.domain.assumptions()[-1]
+        assert whole.domain.leaks() == data.domain.leaks()
+        assert any("rows with missing values were left out" in said for said in whole.domain.assumptions())
         assert not data.domain.reading
         attribution = (DATA / "ATTRIBUTION.md").read_text()
         assert f"`{name}`" in attribution
@@ -554,7 +558,7 @@ class TestBundled:
         assert kinds(csv)["fnlwgt"] == "numeric"
         domain = suggest_domain(csv, "income")
         assert domain.names == data.domain.names
-        assert len(domain.leaks()) == 15
+        assert len(domain.leaks()) == 14 + 3  # attributes; classes, how the file is written, which columns are used
 
 
 @pytest.mark.parametrize(
@@ -572,5 +576,5 @@ def test_an_open_quote_never_swallows_rows(lines):
 
 def test_an_open_quote_above_very_many_rows():
     rows = [f"{i},Ulm" for i in range(20_000)]
-    with pytest.raises(TableError, match="check its quotes"):
+    with pytest.raises(TableError, match="opened after line 21 and never closed"):
         read_csv("\n".join(["size,city", *rows[:20], '1,"Ulm', *rows[20:]]).encode())

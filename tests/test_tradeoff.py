@@ -21,7 +21,8 @@ from dpforest import (
 )
 from dpforest.metrics import METRICS
 from dpforest.models.greedy import GreedyClassifier
-from dpforest.simulation import NOISE_SEED, split_table
+from dpforest.rows import Rows
+from dpforest.simulation import NOISE_SEED, Split, split_table
 from dpforest.tradeoff import KEYS, _fitted_cells, cells_of, curve, summary, surface
 
 FORESTS = {
@@ -40,6 +41,14 @@ FORESTS = {
     "boosted": BoostedForestClassifier(n_bound=2_000),
     "one tree": FriedmanSchusterClassifier(),
 }
+
+
+def rows_of(split: Split) -> Rows:
+    """The rows to fit on, read already."""
+    n = len(split.y_train)
+    return Rows(split.X_train, split.y_train, np.arange(n), n)
+
+
 TWO, MANY = load_dataset("mushroom"), load_dataset("zoo")
 
 
@@ -64,7 +73,7 @@ def test_every_cell_is_what_a_separate_fit_gives(name, data):
             model.set_params(n_estimators=cell.trees)
         if "structure_seed" in model.get_params():
             model.set_params(structure_seed=3 + cell.repeat)
-        forest = model._fit_forest(data.domain, split.X_train, split.y_train, np.arange(len(split.y_train)), 1)
+        forest = model._fit_forest(data.domain, rows_of(split), 1)
         predicted = forest.predict_codes(split.X_test)
         shares, at_once = forest.shares_and_index(data.domain.encode(data.X))
         assert np.array_equal(at_once, forest.predict_index(data.X))
@@ -112,7 +121,7 @@ def test_repeats_are_like_releases():
 
     def release(epsilon: float, seed: int) -> float:
         model = clone(forest).set_params(domain=data.domain, epsilon=epsilon, structure_seed=1_000 + seed)
-        fitted = model._fit_forest(data.domain, split.X_train, split.y_train, np.arange(len(split.y_train)), 1)
+        fitted = model._fit_forest(data.domain, rows_of(split), 1)
         return float(np.mean(fitted.predict_codes(split.X_test) == split.y_test))
 
     released = pd.DataFrame({e: [release(e, s) for s in range(200)] for e in (0.2, 1.0)})

@@ -18,7 +18,6 @@ _VERDICTS = {
     "holds": "holds",
     "BROKEN": "BROKEN",
     "caught": "claim is false",
-    "loses more, not caught": "claim is false, not shown here",
     "nothing found": "nothing found",
 }
 _FORESTS = {

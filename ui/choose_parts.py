@@ -123,7 +123,7 @@ def guarantee(certificate: Certificate, ledger: Ledger, leaks: bool) -> Guarante
     ):  # fmt: skip
         badge("Not certified")
         st.markdown("**Not promised now. If the schema of this table were public, this is what would hold:**")
-        return Guarantee(float(ledger.spent), 0.0, certificate.neighbours)
+        return Guarantee(ledger.spent, 0.0, certificate.neighbours)
     return guarantee_of(certificate)
 
 

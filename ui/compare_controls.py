@@ -85,7 +85,8 @@ def settings_of(table: Table, kind: str, mode: str, neighbours: str) -> Settings
     if mode == "certified" and neighbours == "add-remove" and kind == "boosted":
         extra.append(("n_bound", boosting.default_bound(table)))
     chosen = [(o.parameter, o.start(mode)) for o in forest.options if o.choices[mode]]
-    return Settings(kind, mode, 1.0, forest.default_depth(table.domain), forest.trees, neighbours, (*extra, *chosen))
+    depth = forest.default_depth(table.domain, boosting.rows_for_rules(table))
+    return Settings(kind, mode, 1.0, depth, forest.trees, neighbours, (*extra, *chosen))
 
 
 def lines(view: Comparison, table: Table) -> list[Line]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -53,9 +54,8 @@ def _series(view: Comparison, line: Cells, done: Done, scale: Scale) -> Series:
     cells = done.cells.loc[name].reset_index()
     cells = cells[np.isfinite(cells["epsilon"])].sort_values("epsilon")
     values = cells[MEASURES[view.measure]]
-    losses = done.pieces[done.pieces.forest == name].groupby("epsilon").true_epsilon.max()
     texts = [
-        f"<b>{name}</b><br>{_promise(settings.certified, e, losses[e])}: {scale.text(m)}"
+        f"<b>{name}</b><br>{_promise(settings.certified, e)}: {scale.text(m)}"
         f"<br>8 in 10 releases: {scale.text(low)} to {scale.text(high)}"
         for e, m, low, high in zip(cells["epsilon"], values["mean"], values["low"], values["high"], strict=True)
     ]
@@ -65,11 +65,15 @@ def _series(view: Comparison, line: Cells, done: Done, scale: Scale) -> Series:
     )  # fmt: skip
 
 
-def _promise(certified: bool, epsilon: float, loss: float) -> str:
+def _promise(certified: bool, epsilon: float) -> str:
     if certified:
         return f"ε = {epsilon:g}"
-    true = "without limit" if np.isinf(loss) else f"ε = {epsilon_text(loss)}"
-    return f"claims ε = {epsilon:g}, true loss {true}"
+    return f"claims ε = {epsilon:g}, true loss: no finite bound"
+
+
+def _bound(loss: float, epsilon: float) -> float | Fraction:
+    """A loss from a table, which is rounded up to the next float, without the digit that this adds to all of ε."""
+    return loss if np.isinf(loss) else min(Fraction(loss), Fraction(str(epsilon)))
 
 
 def table(view: Comparison, lines: Sequence[Cells], done: Done, levels: list[Level]) -> pd.DataFrame:
@@ -101,7 +105,7 @@ def table(view: Comparison, lines: Sequence[Cells], done: Done, levels: list[Lev
                 "calibration error": here["calibration", "mean"],
                 "flipped": here["flips", "mean"],
                 "empty leaves": here["empty", "mean"],
-                "true loss": epsilon_text(float(pieces.true_epsilon.max())),
+                "true loss": epsilon_text(_bound(pieces.true_epsilon.max(), view.epsilon)),
                 "depth": int(here["depth", ""]),
                 "trees": int(here["trees", ""]),
             }
@@ -139,7 +143,7 @@ def show_table(found: pd.DataFrame, n: int, place=st) -> None:
             "flipped": st.column_config.NumberColumn(
                 format="percent", help="Share of rows in a leaf that says something else than it would without noise."
             ),
-            "true loss": st.column_config.TextColumn(help="What a release really loses; ∞ where nothing limits it."),
+            "true loss": st.column_config.TextColumn(help="At most; ∞ where no finite bound is proved."),
         },
     )  # fmt: skip
 

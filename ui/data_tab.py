@@ -251,17 +251,8 @@ def _confirm_all(table: Table) -> None:
             if _letters(words) < SOURCE_LETTERS:
                 sorry("Write down where it is known from; it goes into the certificate in your words.")
                 return
-            tables.edit(table, _asserted(table.domain, words.strip()))
+            tables.edit(table, table.domain.asserted(words.strip()))
             st.rerun()
-
-
-def _asserted(domain: Domain, words: str) -> Domain:
-    features = tuple(
-        replace(f, source="asserted", source_note=words) if f.source == "data" else f for f in domain.features
-    )
-    if domain.classes_source != "data":
-        return replace(domain, features=features)
-    return replace(domain, features=features, classes_source="asserted", classes_note=words)
 
 
 def _public(table: Table) -> None:

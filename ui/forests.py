@@ -8,6 +8,7 @@ from typing import Any
 
 import dpforest
 from dpforest.domain import Domain
+from dpforest.limits import LEAF_CAP, MAX_BOUND
 from dpforest.models.base import ForestClassifier
 from dpforest.models.greedy import GreedyClassifier
 from dpforest.models.random_structure import RandomStructureClassifier
@@ -196,11 +197,12 @@ class ForestKind:
         """Whether the number of trees can be chosen."""
         return "n_estimators" in self.estimator().get_params()
 
-    def default_depth(self, domain: Domain) -> int:
-        """Depth that the paper takes for this public schema."""
+    def default_depth(self, domain: Domain, n_bound: int = MAX_BOUND) -> int:
+        """Depth that the paper takes for this public schema and so many rows, as everybody knows."""
         if self.depth is not None or not issubclass(self.estimator, RandomStructureClassifier):
             return self.depth or 4
-        return self.estimator().plan(domain, 1).depth
+        bound = {"n_bound": n_bound} if "n_bound" in self.estimator().get_params() else {}
+        return self.estimator(**bound).plan(domain, 1).depth
 
     def has_depth(self, mode: str) -> bool:
         """Whether the depth can be chosen: the multinomial forest as published has no limit."""
@@ -299,9 +301,15 @@ class Settings:
             **({"n_estimators": self.trees} if kind.has_trees else {}),
             **({"max_depth": self.depth} if kind.has_depth(self.mode) else {}),
             **dict(self.options),
+            **({"max_leaves": LEAF_CAP} if self._has_cap else {}),
             "neighbours": self.neighbours,
             "mode": self.mode,
         }
+
+    @property
+    def _has_cap(self) -> bool:
+        """As published the app has its own cap on leaves, as sessions share its memory; the certificate says so."""
+        return not self.certified and "max_leaves" in FORESTS[self.kind].estimator().get_params()
 
     def estimator(self, domain: Domain | None = None) -> ForestClassifier:
         """Unfitted, with secret noise."""

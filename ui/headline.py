@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import streamlit as st
 
@@ -92,7 +90,7 @@ class Figures:
                 "What always naming the most frequent class gets right."
                 + (" High because classes are skewed; balanced accuracy counts every class alike." if shown else ""),
             ),
-            _broken(self._choice, self._certificate) if not self._choice.settings.certified
+            _broken(self._certificate) if not self._choice.settings.certified
             else _meaning(self._choice, self._certificate),
         ]  # fmt: skip
 
@@ -124,13 +122,10 @@ def _balanced(values: np.ndarray | float, shown: bool) -> str:
     return f" · balanced {percent(float(np.mean(values)))}" if shown else ""
 
 
-def _broken(choice: Choice, certificate: Certificate) -> tuple[str, str, str, str | None]:
-    claimed, loss = choice.settings.epsilon, certificate.true_epsilon
-    note = (
-        "no limit to what it may reveal about a row" if math.isinf(loss)
-        else f"a 50:50 guess can rise to {share_text(loss)}, not {share_text(claimed)}"
-    )  # fmt: skip
-    return f"True loss, where ε = {claimed:g} is claimed", f":red[{epsilon_text(loss)}]", note, None
+def _broken(certificate: Certificate) -> tuple[str, str, str, str | None]:
+    claimed = epsilon_text(certificate.epsilon)
+    note = "no finite bound is known on what it may reveal about a row"
+    return f"True loss, where ε = {claimed} is claimed", ":red[∞]", note, None
 
 
 def _meaning(choice: Choice, certificate: Certificate) -> tuple[str, str, str, str | None]:

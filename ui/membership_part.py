@@ -14,6 +14,7 @@ from dpforest.plotting.membership import FIRST, success_chart
 from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import rows_changed
+from dpforest.privacy.rationals import text_up
 from dpforest.risk import percent_up
 from dpforest.shadow import rarest_row, shadow_attack
 from ui.audit_parts import drawn
@@ -187,7 +188,7 @@ def _verdict(settings: Settings, certificate: Certificate, last: Look, best: flo
     limit = percent_up(most_success(_loss(settings, certificate)))
     if settings.certified:
         spent = _loss(settings, certificate)
-        less = "" if spent > 0.999 * settings.epsilon else f", as this forest spends only {spent:.3g} of its ε"
+        less = "" if spent > 0.999 * settings.epsilon else f", as this forest spends only {text_up(spent, 3)} of its ε"
         if not certificate.certified:
             return (
                 f"{said}. From the noisy leaves alone nobody is right in more than {limit} (eᵋ/(1 + eᵋ){less}); but "
@@ -196,12 +197,7 @@ def _verdict(settings: Settings, certificate: Certificate, last: Look, best: flo
             )
         return f"{said}. **No attacker on any record of any table is right in more than {limit}** (eᵋ/(1 + eᵋ){less})."
     claim = percent_up(most_success(settings.epsilon))
-    if certificate.true_epsilon <= settings.epsilon * (1 + 1e-9):
-        return (
-            f"{said}. In exact arithmetic nobody exceeds {limit}; but as published the noise is drawn in ordinary "
-            "decimal numbers, whose last digits may tell more, and this attacker does not look at them."
-        )
-    true = "there is no limit" if np.isinf(certificate.true_epsilon) else f"the limit is {limit}"
+    true = "no finite limit is proved"
     if last.low > most_success(settings.epsilon):
         return (
             f"{said}. ε = {settings.epsilon:g} claims that nobody can exceed {claim}: :red[**exceeded**]. In truth "
@@ -209,7 +205,8 @@ def _verdict(settings: Settings, certificate: Certificate, last: Look, best: flo
         )
     return (
         f"{said}. ε = {settings.epsilon:g} claims that nobody can exceed {claim}; in truth {true}. That one record "
-        "stays below does not keep the claim: others need not."
+        "stays below does not keep the claim: others need not, and this attacker does not look at the noise's last "
+        "digits."
     )
 
 

@@ -161,7 +161,7 @@ def _forest(table: Table | None) -> Settings:
 
 
 def _depth(forest: ForestKind, table: Table | None, mode: str) -> int:
-    default = forest.default_depth(table.domain) if table else forest.depth or 6
+    default = forest.default_depth(table.domain, boosting.rows_for_rules(table)) if table else forest.depth or 6
     if not forest.has_depth(mode):
         st.caption("Depth: as published there is no limit to it; a branch ends where few records are left.")
         return default

@@ -5,18 +5,17 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from dpforest.privacy.rationals import text_up
 from dpforest.risk import percent_up
 
 
 def epsilon_text(epsilon: float | Fraction | None) -> str:
-    """ε as people write it.
+    """ε as people write it, rounded up.
 
-    >>> epsilon_text(1.0), epsilon_text(Fraction(1, 10)), epsilon_text(math.inf)
-    ('1', '0.1', '∞')
+    >>> epsilon_text(1.0), epsilon_text(Fraction(1, 10)), epsilon_text(0.12341), epsilon_text(math.inf)
+    ('1', '0.1', '0.1235', '∞')
     """
-    if epsilon is None or math.isinf(epsilon):
-        return "∞"
-    return f"{float(epsilon):.4g}"
+    return text_up(epsilon, 4)
 
 
 def sum_text(epsilon: float | Fraction) -> str:
@@ -25,7 +24,7 @@ def sum_text(epsilon: float | Fraction) -> str:
     >>> sum_text(Fraction("632.6")), sum_text(Fraction(10004, 100))
     ('632.6', '100.04')
     """
-    return f"{float(epsilon):.6g}"
+    return text_up(epsilon)
 
 
 def guess_share(epsilon: float) -> float:

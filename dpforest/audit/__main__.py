@@ -11,7 +11,7 @@ from dpforest.audit.suite import suspicions
 _FORM = "{:<18} {:<13} {:<12} {:>5}  {:>9}  {:>9}  {:<13} {}"
 
 _KEY = """
-computed: certified, the worst loss of small leaves (or of replayed fits); as published, what is known of exact noise.
+computed: certified, the worst loss of small leaves (or of replayed fits); as published inf: nothing is proved.
 proved: lower bound of the black-box attack, wrong in one row of a million. Above ε, the claim is false; below, it says
 nothing. holds: proved, and no attack got above ε. nothing found: no proof, but no attack got above ε either."""
 

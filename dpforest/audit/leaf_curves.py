@@ -79,7 +79,7 @@ def verdict(rule: str, epsilon: float, n_classes: int, neighbours: str) -> Verdi
     if rule == "global-01":  # sees no more of a leaf than who is on top, so small leaves are all there are
         law = leaf_law(rule, rate)
         return Verdict(epsilon, worst_change(law, n_classes, most=2, neighbours=neighbours, symmetric=True).loss, 0.0)
-    loss = true_loss(rule, rate, n_classes=n_classes, neighbours=neighbours)
+    loss = float(true_loss(rule, rate, n_classes=n_classes, neighbours=neighbours))
     if rule not in PUBLISHED:
         return Verdict(epsilon, loss, 0.0)
     return Verdict(epsilon, loss, delta_lower_bound(rule, epsilon, n_classes=n_classes, neighbours=neighbours))

@@ -55,7 +55,7 @@ class Row:
         See `how`; infinite where there is no bound.
     how : {"enumerated", "replayed", "proved"}
         The worst over all small leaves; the largest found by replaying fits (greedy forests), which may not be the
-        worst; what a certificate as published says.
+        worst; what a certificate as published says: infinite, as nothing is proved for floats.
     bound : float
         What the black-box attack proved with confidence `CONFIDENCE`.
     canary, event : str
@@ -80,9 +80,7 @@ class Row:
         """In a word or two."""
         if self.mode == "certified":
             return "BROKEN" if max(self.computed, self.bound) > self.epsilon * (1 + 1e-9) or self.faults else "holds"
-        if self.bound > self.epsilon:
-            return "caught"
-        return "loses more, not caught" if self.computed > self.epsilon * (1 + 1e-9) else "nothing found"
+        return "caught" if self.bound > self.epsilon else "nothing found"  # where nothing is proved, no more is known
 
 
 def audit(name: str, mode: str, neighbours: str, epsilon: float, *, trials: int) -> Row:

@@ -12,12 +12,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from dpforest.cells import as_array, table_of_lists
 from dpforest.checks import check_choice, check_count
 from dpforest.domain import Domain, DomainError, PrivacyLeakWarning
-from dpforest.encoding import as_array
 from dpforest.limits import EPSILON_MAX, EPSILON_MIN, MAX_TREES
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import NEIGHBOURS, Ledger
+from dpforest.rows import Rows, read_rows
 from dpforest.trees.forest import Forest, ReleasedForest, as_values
 
 MODES = ("certified", "as_published")
@@ -36,8 +37,8 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
     random_state: int | None
     n_jobs: int | None
 
-    def _fit_forest(self, domain: Domain, X: Any, y: np.ndarray, row_ids: np.ndarray, n_jobs: int) -> Forest:
-        """Fit on raw values and class indices; `row_ids` name the rows in a demo."""
+    def _fit_forest(self, domain: Domain, rows: Rows, n_jobs: int) -> Forest:
+        """Fit on rows that are read already."""
         raise NotImplementedError
 
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
@@ -60,14 +61,15 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If a parameter is out of range, or the table does not fit the domain.
+            If a parameter is out of range, or the table has not the columns of the domain. With a `domain` no cell
+            and no label is refused, as that would tell on it: they are read by a public rule, and a `MisfitWarning`
+            says how many did not fit.
         """
         X, y = self._check_table(X, y)
         domain = self._public_domain(X, y)
-        codes = domain.encode_labels(y)
         self._check_parameters()
-        forest = self._fit_forest(domain, X, codes, row_ids_of(X), effective_n_jobs(self.n_jobs or 1))
-        return self._fitted(forest, domain)
+        n_jobs = effective_n_jobs(self.n_jobs or 1)
+        return self._fitted(self._fit_forest(domain, read_rows(domain, X, y, n_jobs=n_jobs), n_jobs), domain)
 
     def _fitted(self, forest: Forest, domain: Domain) -> Self:
         """This estimator with a forest."""
@@ -144,7 +146,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         if not isinstance(self.domain, Domain | None):
             raise TypeError(f"domain={self.domain!r} is not a Domain; use one, or None to read it from the table")
         X = self._check_rows(X, reset=True)
-        y = column_or_1d(y if self.domain is None or not self.domain.classes else as_array(y), warn=True)
+        y = column_or_1d(y if self.domain is None or not self.domain.classes else _any_cells(as_array(y)), warn=True)
         if len(y) != len(X):
             raise ValueError(f"Found input variables with inconsistent numbers of samples: {[len(X), len(y)]}")
         if self.domain is None or not self.domain.classes:
@@ -161,14 +163,13 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
             validate_data(self, X, skip_check_array=True, reset=reset)
             return X
         if self.domain is not None and isinstance(X, (list, tuple)):
-            X = as_array(X)  # cell by cell: numpy would find one type for all of them
-            X = X.reshape(0, self.domain.n_features) if X.size == 0 else X
-        has_texts = getattr(X, "dtype", None) == np.dtype(object) and self.domain is not None
-        dtype = None if has_texts else "numeric"
-        least = 0 if self.domain is not None else 1  # a public domain needs no row, and nobody is a table, too
-        checked = validate_data(
-            self, X, reset=reset, dtype=dtype, ensure_all_finite="allow-nan", ensure_min_samples=least
-        )
+            X = table_of_lists(X, self.domain.n_features, refuse=not reset)
+        X = X if self.domain is None else _any_cells(X)
+        # With a public domain any cells will do, also none at all: nobody is a table, too.
+        how: dict[str, Any] = {"dtype": "numeric", "ensure_all_finite": "allow-nan"}
+        if self.domain is not None:
+            how = {"dtype": None, "ensure_all_finite": False, "ensure_min_samples": 0}
+        checked = validate_data(self, X, reset=reset, **how)
         return X if hasattr(X, "iloc") else as_values(checked)
 
     def _public_domain(self, X: Any, y: np.ndarray) -> Domain:
@@ -199,12 +200,9 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def row_ids_of(X: Any) -> np.ndarray:
-    """What names a row in a demo: the index of a table if it is whole numbers, else its place."""
-    index = getattr(X, "index", None)
-    if index is not None and getattr(index, "dtype", None) is not None and index.dtype.kind in "iu":
-        return index.to_numpy().astype(np.int64)
-    return np.arange(len(X), dtype=np.int64)
+def _any_cells(cells: Any) -> Any:
+    """Complex numbers as objects: one cell makes a whole array of them, which scikit-learn refuses."""
+    return np.asarray(cells).astype(object) if getattr(getattr(cells, "dtype", None), "kind", "") == "c" else cells
 
 
 def _is_numeric(dtype: Any) -> bool:

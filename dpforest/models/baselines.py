@@ -4,9 +4,10 @@ import numpy as np
 
 from dpforest.checks import check_choice, check_count
 from dpforest.domain import Domain
-from dpforest.limits import LEAF_CAP, MAX_DEPTH
-from dpforest.models.plan import Plan
+from dpforest.limits import MAX_BOUND, MAX_DEPTH
+from dpforest.models.plan import Plan, capped, leaf_cap
 from dpforest.models.random_structure import RandomStructureClassifier
+from dpforest.privacy.ledger import ADD_REMOVE
 from dpforest.theory import jagannathan_depth
 
 
@@ -18,10 +19,11 @@ class JagannathanForestClassifier(RandomStructureClassifier):
     epsilon : float or None, default=1.0
     n_estimators : int, default=10
     max_depth : int or None, default=None
-        None: half the number of features and, where `n_bound` is given, at most log_b(n_bound) - 1, with b the mean
-        number of values of a feature.
+        None: the paper's rule, half the number of features and at most log_b(n) - 1, with b the mean number of values
+        of a feature and n the number of rows, or what stands for it (`n_bound`).
     n_bound : int or None, default=None
-        Public bound on the number of rows, for the depth rule.
+        Public bound on the number of rows, for the depth rule. None: under add-remove, which does not let anybody know
+        their number, 2,000,000; under replace-one, where it is public, and as published the number itself.
     max_leaves, neighbours, mode, domain, structure_seed, random_state, n_jobs
         As in `MajorityLabelForestClassifier`.
 
@@ -39,7 +41,7 @@ class JagannathanForestClassifier(RandomStructureClassifier):
         n_estimators: int = 10,
         max_depth: int | None = None,
         n_bound: int | None = None,
-        max_leaves: int = LEAF_CAP,
+        max_leaves: int | None = None,
         neighbours: str = "add-remove",
         mode: str = "certified",
         domain: Domain | None = None,
@@ -67,19 +69,37 @@ class JagannathanForestClassifier(RandomStructureClassifier):
                     f"the table has more rows than n_bound={self.n_bound:,}, which the privacy guarantee rests on; "
                     "give a public bound that is certain to hold"
                 )
-        mean_codes = np.mean([f.n_codes if f.kind == "categorical" else 2 for f in domain.features])
-        depth = jagannathan_depth(domain.n_features, float(mean_codes), self.n_bound)
+        published = self.mode == "as_published"
+        max_leaves, departures = leaf_cap(self.max_leaves, self.mode), tuple[str, ...]()
+        depth = self.max_depth
+        if depth is None:
+            n = self.n_bound or (max(n_rows, 1) if self.needs_all_rows else MAX_BOUND)
+            mean_codes = np.mean([f.n_codes if f.kind == "categorical" else 2 for f in domain.features])
+            depth = jagannathan_depth(domain.n_features, float(mean_codes), n)
+        check_count("max_depth", depth, 0, MAX_DEPTH)
+        if published:
+            departures = capped(domain, depth, "multiway", max_leaves)
+            if self.needs_all_rows and self.neighbours == ADD_REMOVE:
+                told = "The depth follows from the exact number of rows, which is private under add-remove."
+                departures = (told, *departures)
         return Plan(
             n_trees=self.n_estimators,
-            depth=depth if self.max_depth is None else self.max_depth,
-            mechanism="continuous-laplace" if self.mode == "as_published" else "discrete-laplace",
+            depth=depth,
+            mechanism="continuous-laplace" if published else "discrete-laplace",
             partition="shared",
             neighbours=self.neighbours,
             voting="threshold",
             assumptions=() if self.n_bound is None else (f"The table has at most {self.n_bound:,} rows.",),
-            max_leaves=self.max_leaves,
-            as_published=self.mode == "as_published",
+            max_leaves=max_leaves,
+            as_published=published,
+            departures=departures,
         )
+
+    @property
+    def needs_all_rows(self) -> bool:
+        """Whether the depth follows from the number of rows."""
+        knows = self.mode == "as_published" or self.neighbours != ADD_REMOVE
+        return self.max_depth is None and self.n_bound is None and knows
 
 
 class _EvenForest(RandomStructureClassifier):

@@ -171,7 +171,7 @@ class BoostedForestClassifier(GreedyClassifier):
 
     def fit_binned(self, domain: Domain, rows: Binned, *, n_jobs: int = 1, trace: Trace | None = None) -> Forest:
         """Fit on rows that are binned already; fill `trace` for the curator's drawings."""
-        plan, source, ledger = self.plan(domain, len(rows.y)), source_for(self.random_state), self._ledger()
+        plan, source, ledger = self.plan(domain, rows.n_given), source_for(self.random_state), self._ledger()
         paid = self._charge(plan, ledger, source)
         seed = demo_seed(source) if plan.as_published else 0
         grown, draws = [], trace is not None and trace.draws
@@ -213,7 +213,7 @@ class BoostedForestClassifier(GreedyClassifier):
         kind = ReleasedForest if ledger.epsilon is not None else CuratorForest
         about = {"estimator": type(self).__name__, "alpha": plan.alpha, "n_bins": plan.n_bins}
         return kind(
-            trees, domain, None, None, "additive", "clamp", 0, self._certificate(plan, domain, len(rows.y), ledger,
+            trees, domain, None, None, "additive", "clamp", 0, self._certificate(plan, domain, rows.n_given, ledger,
             source), ledger, about, values, classes, plan.alpha_link,
         )  # fmt: skip
 

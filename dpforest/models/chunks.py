@@ -15,10 +15,20 @@ from dpforest.domain import Domain
 from dpforest.models.fitting import count_kept_rows, rows_to_trees
 from dpforest.models.plan import Plan
 from dpforest.privacy.randomness import source_for
+from dpforest.rows import Rows
 
 MOST = 2**31  # counts of a leaf stay below; a release can add noise to no more
 # What counting does not depend on. Everything else must be alike in parts that are added up.
-_LATER = ("mechanism", "neighbours", "voting", "negative_rule", "leaf_shares", "as_published", "assumptions")
+_LATER = (
+    "mechanism",
+    "neighbours",
+    "voting",
+    "negative_rule",
+    "leaf_shares",
+    "as_published",
+    "assumptions",
+    "departures",
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,11 +114,11 @@ class PartCounter:
         self.trees = plan.grow(domain, structure_seed)
         self.settings = counting_settings(plan, domain, structure_seed=structure_seed, random_state=random_state)
 
-    def count(self, X: Any, y: np.ndarray, row_ids: np.ndarray) -> PartialCounts:
-        """Count some rows; `y` holds class indices, int32 (n,), and `row_ids` names the rows in a demo, int64 (n,)."""
-        tree_of_row = rows_to_trees(self.plan, row_ids, self.source)
-        counts = count_kept_rows(self.trees, self.domain, X, y, tree_of_row, n_jobs=self.n_jobs)
-        return PartialCounts(counts, len(y), self.settings)
+    def count(self, rows: Rows) -> PartialCounts:
+        """Count some rows."""
+        tree_of_row = rows_to_trees(self.plan, rows.ids, self.source)
+        counts = count_kept_rows(self.trees, self.domain, rows.codes, rows.y, tree_of_row, n_jobs=self.n_jobs)
+        return PartialCounts(counts, rows.n_given, self.settings)
 
 
 def counting_settings(plan: Plan, domain: Domain, *, structure_seed: int, random_state: int | None) -> dict[str, Any]:

@@ -140,17 +140,13 @@ def _demo(source: SecretSource | DemoSource) -> DemoSource:
 
 def _certificate(plan: Plan, domain: Domain, ledger: Ledger, source, epsilon: Fraction | None) -> Certificate:
     reasons = [*domain.leaks(), *source.reasons()] if epsilon is not None else []
-    loss = None
     if epsilon is not None and plan.as_published:
-        known, why = published.true_loss_and_reasons(plan, domain.n_classes, float(epsilon))
-        loss = None if reasons else known  # a schema read from the rows, or a seed, gives away more than any mechanism
-        reasons = [*why, *reasons]
+        reasons = [*published.reasons(plan, domain.n_classes, epsilon), *plan.departures, *reasons]
     return certify(
         ledger,
         mechanism=f"{plan.mechanism} on {plan.n_trees} trees of depth {plan.depth}, rows {_PARTITIONS[plan.partition]}",
         assumptions=[*plan.assumptions, *domain.assumptions()],
         reasons=reasons,
-        true_epsilon=loss,
         nominal_epsilon=epsilon,
     )
 

@@ -1,6 +1,7 @@
 """One private greedy tree (Friedman and Schuster), the baseline of those who let trees look at the data."""
 
 from fractions import Fraction
+from typing import Final
 
 import numpy as np
 
@@ -14,13 +15,18 @@ from dpforest.models.trace import Trace, TreeTrace
 from dpforest.privacy import simulators
 from dpforest.privacy.certificate import Certificate, certify
 from dpforest.privacy.ledger import Allowance, Ledger, rows_changed
-from dpforest.privacy.published import REPRODUCTION
+from dpforest.privacy.published import REPRODUCTION, ideal_loss
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
 from dpforest.privacy.release import noisy_table
 from dpforest.trees.forest import CuratorForest, Forest, ReleasedForest
 from dpforest.trees.greedy_trees import as_trees, grow_tree, leaf_table, root_histogram
 from dpforest.trees.split_scores import COUNTED, UNIT, depends_on_rows, sensitivity
 from dpforest.voting import leaf_shares, leaf_votes
+
+_DEPARTURE: Final = (
+    "The paper's stopping rule, which asks for a noisy count at every level, is left out, and nothing else gets its "
+    "share of ε: all leaves are at the same depth. Numeric attributes are split at public equal cuts."
+)
 
 
 class FriedmanSchusterClassifier(GreedyClassifier):
@@ -107,7 +113,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
     def fit_binned(self, domain: Domain, rows: Binned, *, n_jobs: int = 1, trace: Trace | None = None) -> Forest:
         """Fit on rows that are binned already; fill `trace` for the curator's drawings."""
         source, ledger = source_for(self.random_state), self._ledger()
-        bound, _ = self._row_bound(len(rows.y))
+        bound, _ = self._row_bound(rows.n_given)
         own = TreeTrace() if trace is not None and trace.draws else None
         paid = self._charge(ledger, bound)
         if ledger.epsilon is None and self.epsilon is not None:
@@ -139,7 +145,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
                 trace.noise = CountNoise(counts, mechanism, float(paid[1].epsilon_each))
         kind = CuratorForest if ledger.epsilon is None else ReleasedForest
         about = {"estimator": type(self).__name__, "criterion": self.criterion, "n_bins": self.n_bins}
-        certificate = self._certificate(domain, len(rows.y), ledger, source_for(self.random_state))
+        certificate = self._certificate(domain, rows.n_given, ledger, source_for(self.random_state))
         return kind(trees, domain, None, values, "majority", "clamp", 0, certificate, ledger, about)
 
     def _ledger(self) -> Ledger:
@@ -185,12 +191,10 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         self, domain: Domain, n_rows: int, ledger: Ledger, source: SecretSource | DemoSource
     ) -> Certificate:
         reasons = [*domain.leaks(), *source.reasons()] if self.epsilon is not None else []
-        loss = None
-        if self.epsilon is not None and ledger.epsilon is None:
-            reasons = [REPRODUCTION, *reasons]
+        if self._budget is not None and ledger.epsilon is None:
             # Of ε/(2(d+1)) a level spends half, as scores can only fall; the leaves spend all of theirs.
-            spent = self.epsilon * (self.max_depth / 2 + 1) / (2 * (self.max_depth + 1))
-            loss = spent * rows_changed(self.neighbours) if len(reasons) == 1 else None
+            ideal = self._budget * (self.max_depth + 2) / (4 * (self.max_depth + 1)) * rows_changed(self.neighbours)
+            reasons = [*ideal_loss(ideal, self._budget), REPRODUCTION, _DEPARTURE, *reasons]
         return certify(
             ledger,
             mechanism=f"one tree of depth {self.max_depth}: "
@@ -201,6 +205,5 @@ class FriedmanSchusterClassifier(GreedyClassifier):
             ),
             assumptions=[*self._row_bound(n_rows)[1], *domain.assumptions()],
             reasons=reasons,
-            true_epsilon=loss,
             nominal_epsilon=self._budget,
         )

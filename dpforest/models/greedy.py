@@ -12,6 +12,7 @@ from dpforest.models.base import ForestClassifier
 from dpforest.models.trace import Trace
 from dpforest.privacy.ledger import ADD_REMOVE
 from dpforest.privacy.randomness import DemoSource, SecretSource
+from dpforest.rows import Rows
 from dpforest.trees.candidates import Candidates, bin_codes, public_candidates
 from dpforest.trees.forest import Forest
 from dpforest.trees.routing import encoded
@@ -24,6 +25,7 @@ MOST_CELLS = 2**27  # of a level's histograms: a gigabyte
 class Binned:
     """Rows as a greedy tree reads them: made once, used by every fit on the same rows.
 
+    `n_given` is the number of rows that were handed over (`Rows`), the only one that may be public.
     `memo` holds what simulated releases of one sweep have in common. Raw data: it goes when the sweep does, no forest
     keeps it. Rows that a release is fitted on have none.
     """
@@ -33,6 +35,7 @@ class Binned:
     bins: np.ndarray
     y: np.ndarray
     row_ids: np.ndarray
+    n_given: int
     memo: dict[tuple, Any] | None = None
 
     def once(self, key: tuple, compute: Callable[[], T]) -> T:
@@ -47,10 +50,12 @@ class Binned:
         return self.memo[key]
 
 
-def bin_rows(domain: Domain, X: Any, y: np.ndarray, row_ids: np.ndarray, n_bins: int) -> Binned:
-    """Encode and bin a table. `X` may be codes already."""
-    codes = encoded(domain, X)
-    return Binned(public_candidates(domain, n_bins), codes, bin_codes(domain, codes, n_bins), y, row_ids)
+def bin_rows(
+    domain: Domain, X: Any, y: np.ndarray, row_ids: np.ndarray, n_bins: int, *, n_given: int | None = None
+) -> Binned:
+    """Encode and bin a table. `X` may be codes already; `n_given` is the number of rows where none was left out."""
+    codes, n = encoded(domain, X), len(y) if n_given is None else n_given
+    return Binned(public_candidates(domain, n_bins), codes, bin_codes(domain, codes, n_bins), y, row_ids, n)
 
 
 class GreedyClassifier(ForestClassifier):
@@ -64,9 +69,10 @@ class GreedyClassifier(ForestClassifier):
         """Fit on rows that are binned already; fill `trace` for the curator's drawings."""
         raise NotImplementedError
 
-    def _fit_forest(self, domain: Domain, X: Any, y: np.ndarray, row_ids: np.ndarray, n_jobs: int) -> Forest:
-        self.check(domain, len(y))
-        return self.fit_binned(domain, bin_rows(domain, X, y, row_ids, self.n_bins), n_jobs=n_jobs)
+    def _fit_forest(self, domain: Domain, rows: Rows, n_jobs: int) -> Forest:
+        self.check(domain, rows.n_given)
+        binned = bin_rows(domain, rows.codes, rows.y, rows.ids, self.n_bins, n_given=rows.n_given)
+        return self.fit_binned(domain, binned, n_jobs=n_jobs)
 
     def check(self, domain: Domain, n_rows: int) -> None:
         """Raise ValueError unless the parameters go together, on this domain, for this number of rows."""

@@ -1,9 +1,9 @@
 """Random forest whose leaves publish one label each (Fletcher and Islam)."""
 
-from dpforest.checks import check_choice
+from dpforest.checks import check_choice, check_count
 from dpforest.domain import Domain
-from dpforest.limits import LEAF_CAP
-from dpforest.models.plan import Plan
+from dpforest.limits import MAX_DEPTH
+from dpforest.models.plan import Plan, capped, leaf_cap
 from dpforest.models.random_structure import RandomStructureClassifier
 from dpforest.privacy.laws import CERTIFIED, PUBLISHED
 from dpforest.theory import fletcher_islam_depth
@@ -28,8 +28,9 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
         Each row in one tree by its own draw (None, certified), every row in every tree with epsilon / n_estimators
         each, or equal blocks of a shuffle with the rest dropped (None as published; breaks add-remove privacy).
     categorical : {"multiway", "one-vs-rest", "ordered"}, default="multiway"
-    max_leaves : int, default=4096
-        Public cap on the leaves of a tree with multiway tests.
+    max_leaves : int or None, default=None
+        Public cap on the leaves of a tree with multiway tests. None: 4,096, as published 65,536 (100 such trees take
+        about a gigabyte).
     neighbours : {"add-remove", "replace-one"}, default="add-remove"
     mode : {"certified", "as_published"}, default="certified"
     domain : Domain or None, default=None
@@ -72,7 +73,7 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
         leaf_mechanism: str | None = None,
         partition: str | None = None,
         categorical: str = "multiway",
-        max_leaves: int = LEAF_CAP,
+        max_leaves: int | None = None,
         neighbours: str = "add-remove",
         mode: str = "certified",
         domain: Domain | None = None,
@@ -102,11 +103,18 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
         if not published and (mechanism in PUBLISHED or partition == "blocks"):
             wrong = f"leaf_mechanism={mechanism!r}" if mechanism in PUBLISHED else "partition='blocks'"
             raise ValueError(f"{wrong} does not keep its privacy promise; use it with mode='as_published' only")
-        if isinstance(self.max_depth, str):
+        departures: tuple[str, ...] = ()
+        depth = self.max_depth
+        if isinstance(depth, str):
             numeric = sum(f.kind == "numeric" for f in domain.features)
-            depth = fletcher_islam_depth(numeric, domain.n_features - numeric, self.max_depth)
-        else:
-            depth = self.max_depth
+            wanted = fletcher_islam_depth(numeric, domain.n_features - numeric, depth, most=None)
+            depth = min(wanted, MAX_DEPTH)
+            if wanted > depth:
+                departures = (f"The paper's rule gives depth {wanted}; trees end at {depth} here.",)
+        max_leaves = leaf_cap(self.max_leaves, self.mode)
+        if published:
+            check_count("max_depth", depth, 0, MAX_DEPTH)
+            departures = (*departures, *capped(domain, depth, self.categorical, max_leaves))
         return Plan(
             n_trees=self.n_estimators,
             depth=depth,
@@ -114,6 +122,7 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
             partition="shared" if self.epsilon is None else partition,
             neighbours=self.neighbours,
             categorical=self.categorical,
-            max_leaves=self.max_leaves,
+            max_leaves=max_leaves,
             as_published=published,
+            departures=departures if published else (),
         )

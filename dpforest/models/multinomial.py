@@ -1,6 +1,7 @@
 """The multinomial random forest (Bai et al.): splits and labels drawn with probabilities that favour the best ones."""
 
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 
 import numpy as np
 
@@ -278,9 +279,11 @@ class MultinomialForestClassifier(GreedyClassifier):
         self, plan: MultinomialPlan | None, domain: Domain, ledger: Ledger, source: SecretSource | DemoSource
     ) -> Certificate:
         reasons = [*domain.leaks(), *source.reasons()] if self.epsilon is not None else []
-        if plan is None and self.epsilon is not None:
-            reasons = [*published.multinomial_reasons(), *reasons]
-        depth = "any depth" if plan is None else f"depth {plan.depth}"
+        nominal: Fraction | float | None = self._budget
+        if plan is None and self._budget is not None:
+            nominal = self.published_plan().nominal
+            reasons = [*published.multinomial_reasons(nominal, self._budget), *reasons]
+        depth = f"depth {plan.depth}" if plan is not None else f"depth up to {self.published_plan().max_depth}"
         return certify(
             ledger,
             mechanism=f"multinomial forest of {self.n_estimators} trees of {depth}: "
@@ -291,7 +294,7 @@ class MultinomialForestClassifier(GreedyClassifier):
             ),
             assumptions=[*self._row_bound(0)[1], *domain.assumptions()],
             reasons=reasons,
-            nominal_epsilon=self._budget,
+            nominal_epsilon=nominal,
         )
 
     def _about(self) -> dict:

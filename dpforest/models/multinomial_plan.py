@@ -61,7 +61,10 @@ class MultinomialPlan:
 
 @dataclass(frozen=True)
 class PublishedPlan:
-    """The paper's forest: candidates between the data's own values, stopping by exact counts."""
+    """The paper's forest: candidates between the data's own values, stopping by exact counts.
+
+    `nominal` is the ε that the paper's own sum claims for its temperatures, infinity included.
+    """
 
     n_trees: int
     feature: float
@@ -73,6 +76,7 @@ class PublishedPlan:
     partition_rate: float
     impurity: str
     purity_stop: bool
+    nominal: Fraction | float
 
     def __post_init__(self) -> None:
         check_count("max_depth", self.max_depth, 1, MOST_DEPTH)
@@ -112,15 +116,17 @@ def published_plan(
     """Temperatures by the paper's theorem 2 (B1 = B2 = ε/(2 d t), B3 = ε/t), or 10, 10, ∞; or set by hand."""
     most = MOST_DEPTH if depth is None else depth
     check_count("max_depth", most, 1, MOST_DEPTH)
+    levels = ASSUMED_DEPTH if depth is None else depth
     derived: tuple = (10, 10, math.inf)
     if budget is not None:
         each = budget / n_trees
-        level = each / (2 * (ASSUMED_DEPTH if depth is None else depth))
-        derived = (level, level, each)
-    feature, value, label = map(float, _temperatures(by_hand, derived))
+        derived = (each / (2 * levels), each / (2 * levels), each)
+    feature, value, label = _temperatures(by_hand, derived)
+    nominal = n_trees * max(levels * (feature + value), label)
     return PublishedPlan(
-        n_trees, feature, value, label, most, min_leaf, stopping, partition_rate, impurity, purity_stop
-    )
+        n_trees, float(feature), float(value), float(label), most, min_leaf, stopping, partition_rate, impurity,
+        purity_stop, nominal,
+    )  # fmt: skip
 
 
 def _temperatures(by_hand: tuple, derived: tuple) -> list[Any]:

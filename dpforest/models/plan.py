@@ -1,5 +1,6 @@
 """A forest as it stands before it has seen a row: every choice that its release and its simulation share."""
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -13,6 +14,8 @@ from dpforest.privacy.release import rate_for
 from dpforest.trees.layout import Trees
 from dpforest.trees.random_trees import CATEGORICAL, grow_random_trees
 from dpforest.voting import NEGATIVE_RULES, VOTING, uniform
+
+PUBLISHED_LEAF_CAP = 65_536  # of one tree as published: no paper has a cap, but memory has
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,8 @@ class Plan:
         Rates as in the paper, drawn in floating point; never a release.
     assumptions : tuple of str
         What the certificate rests on because of these choices.
+    departures : tuple of str
+        As published: what the certificate says of where this is not the paper's forest, or of what its shape tells.
     """
 
     n_trees: int
@@ -49,6 +54,7 @@ class Plan:
     leaf_shares: int = 1
     as_published: bool = False
     assumptions: tuple[str, ...] = ()
+    departures: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_choice("partition", self.partition, ("independent", "shared", "blocks"))
@@ -77,6 +83,10 @@ class Plan:
         )
 
     def leaf_rate(self, epsilon: Fraction) -> float:
+        """`exact_rate` as simulations take it."""
+        return float(self.exact_rate(epsilon))
+
+    def exact_rate(self, epsilon: Fraction) -> Fraction:
         """Rate of the mechanism at a leaf: of a certified one as `rate_for` says, of a published one as its paper does.
 
         The papers give a leaf epsilon, divided among trees that share rows and among leaves where a paper does so;
@@ -85,11 +95,32 @@ class Plan:
         epsilon = epsilon / self.leaf_shares
         if self.as_published:
             trees = self.n_trees if self.partition == "shared" else 1
-            return float(epsilon / trees / (2 if self.mechanism in ("exponential", "global-01") else 1))
-        rate = rate_for(
+            return epsilon / trees / (2 if self.mechanism in ("exponential", "global-01") else 1)
+        return rate_for(
             self.mechanism, epsilon, n_trees=self.n_trees, partition=self.partition, neighbours=self.neighbours
         )
-        return float(rate)
+
+
+def leaf_cap(given: int | None, mode: str) -> int:
+    """The public cap on the leaves of a tree with multiway tests: as given, or the default of the mode."""
+    if given is not None:
+        return given
+    return PUBLISHED_LEAF_CAP if mode == "as_published" else LEAF_CAP
+
+
+def capped(domain: Domain, depth: int, categorical: str, max_leaves: int) -> tuple[str, ...]:
+    """A sentence where a tree of this depth may have more leaves than the cap, which no paper has; from the schema."""
+    widths = [f.n_codes for f in domain.features if f.kind == "categorical" and f.n_codes > 1]
+    if categorical != "multiway" or not widths:
+        return ()
+    again = [2] * depth if len(widths) < domain.n_features else []  # other tests may come again on a path
+    most = math.prod(sorted([*widths, *again], reverse=True)[:depth])
+    if most <= max_leaves:
+        return ()
+    return (
+        f"A tree ends at {max_leaves:,} leaves here, which no paper says; of depth {depth} and on this schema it may "
+        "have more.",
+    )
 
 
 def true_labels(counts: np.ndarray, seed: int, *, leaves: np.ndarray | None = None) -> np.ndarray:

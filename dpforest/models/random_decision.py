@@ -1,9 +1,9 @@
 """Random decision trees with noisy counts (Bojarski, Choromanska, Choromanski and LeCun)."""
 
-from dpforest.checks import check_choice
+from dpforest.checks import check_choice, check_count
 from dpforest.domain import Domain
-from dpforest.limits import LEAF_CAP
-from dpforest.models.plan import Plan
+from dpforest.limits import MAX_DEPTH
+from dpforest.models.plan import Plan, capped, leaf_cap
 from dpforest.models.random_structure import RandomStructureClassifier
 
 
@@ -26,8 +26,9 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
         Every row in every tree with epsilon / n_estimators each, or each row in one tree with all of epsilon.
     categorical : {"ordered", "one-vs-rest", "multiway"}, default="ordered"
         Test on a categorical feature.
-    max_leaves : int, default=4096
-        Public cap on the leaves of a tree with multiway tests.
+    max_leaves : int or None, default=None
+        Public cap on the leaves of a tree with multiway tests. None: 4,096, as published 65,536 (100 such trees take
+        about a gigabyte).
     neighbours : {"add-remove", "replace-one"}, default="add-remove"
         Tables that must be hard to tell apart. With "replace-one" the number of rows is public.
     mode : {"certified", "as_published"}, default="certified"
@@ -73,7 +74,7 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
         negative_rule: str | None = None,
         partition: str = "shared",
         categorical: str = "ordered",
-        max_leaves: int = LEAF_CAP,
+        max_leaves: int | None = None,
         neighbours: str = "add-remove",
         mode: str = "certified",
         domain: Domain | None = None,
@@ -99,6 +100,8 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
     def _plan(self, domain: Domain, n_rows: int) -> Plan:
         check_choice("partition", self.partition, ("shared", "independent"))
         published = self.mode == "as_published"
+        check_count("max_depth", self.max_depth, 0, MAX_DEPTH)
+        max_leaves = leaf_cap(self.max_leaves, self.mode)
         return Plan(
             n_trees=self.n_estimators,
             depth=self.max_depth,
@@ -109,6 +112,7 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
             negative_rule=self.negative_rule or ("paper" if published else "clamp"),
             categorical=self.categorical,
             thresholds="domain",
-            max_leaves=self.max_leaves,
+            max_leaves=max_leaves,
             as_published=published,
+            departures=capped(domain, self.max_depth, self.categorical, max_leaves) if published else (),
         )

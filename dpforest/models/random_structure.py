@@ -1,19 +1,21 @@
 """What the forests with data-independent structure share: a plan, then counts, then the door."""
 
 from collections.abc import Iterable
-from typing import Any, Final, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 from joblib import effective_n_jobs
 
 from dpforest.domain import Domain
-from dpforest.models.base import ForestClassifier, row_ids_of
+from dpforest.misfits import Misfits
+from dpforest.models.base import ForestClassifier
 from dpforest.models.chunks import PartCounter, PartialCounts, counting_settings
 from dpforest.models.fitting import fit_forest, preview
 from dpforest.models.plan import Plan
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
+from dpforest.rows import Rows, ids_of, read_rows
 from dpforest.trees.forest import Forest
 
 
@@ -23,6 +25,11 @@ class RandomStructureClassifier(ForestClassifier):
     def _plan(self, domain: Domain, n_rows: int) -> Plan:
         """Turn parameters into a plan. `n_rows` may be used under replace-one or as published only."""
         raise NotImplementedError
+
+    @property
+    def needs_all_rows(self) -> bool:
+        """Whether the structure follows from the number of rows."""
+        return False
 
     def plan(self, domain: Domain, n_rows: int) -> Plan:
         """Every choice that a fit will make, from parameters and public knowledge; `n_rows` as in `preview`."""
@@ -50,7 +57,7 @@ class RandomStructureClassifier(ForestClassifier):
         Raises
         ------
         ValueError
-            If there is no public domain with classes, a part does not fit the domain, or all rows are needed at once.
+            If there is no public domain with classes, a part has not its columns, or all rows are needed at once.
 
         Examples
         --------
@@ -64,12 +71,13 @@ class RandomStructureClassifier(ForestClassifier):
         """
         domain = self._given_domain()
         counter = self._counter(domain)
-        self._public_domain(*_nobody(domain))  # warns of leaks
-        total = counter.count(*_nobody(domain), _NO_IDS)
+        self._public_domain(_nobody(domain).codes, _nobody(domain).y)  # warns of leaks
+        total, misfits = counter.count(_nobody(domain)), Misfits()
         for X, y in chunks:
             X, y = self._checked_part(X, y)
-            ids = row_ids_of(X) + (total.n_rows if _is_numbered_from_0(X) else 0)
-            total += counter.count(X, domain.encode_labels(y), ids)
+            ids = ids_of(X) + (total.n_rows if _is_numbered_from_0(X) else 0)
+            total += counter.count(read_rows(domain, X, y, ids, misfits=misfits))
+        misfits.warn()
         return self._release(total, domain)
 
     def partial_counts(self, X: Any, y: Any, *, row_ids: Any = None) -> PartialCounts:
@@ -98,10 +106,10 @@ class RandomStructureClassifier(ForestClassifier):
         """
         domain = self._given_domain()
         X, y = self._checked_part(X, y)
-        ids = row_ids_of(X) if row_ids is None else np.asarray(row_ids)
+        ids = ids_of(X) if row_ids is None else np.asarray(row_ids)
         if ids.shape != (len(X),) or ids.dtype.kind not in "iu":
             raise ValueError(f"row_ids must be {len(X):,} whole numbers, one for each row.")
-        return self._counter(domain).count(X, domain.encode_labels(y), ids.astype(np.int64))
+        return self._counter(domain).count(read_rows(domain, X, y, ids.astype(np.int64)))
 
     def fit_counts(self, part: PartialCounts) -> Self:
         """Release from counts: the other half, which charges the ledger and draws the noise.
@@ -124,38 +132,29 @@ class RandomStructureClassifier(ForestClassifier):
         if not isinstance(part, PartialCounts):
             raise TypeError(f"fit_counts takes what partial_counts returns, not {type(part).__name__}.")
         self._check_parameters()
-        self._public_domain(*_nobody(domain))  # warns of leaks
+        self._public_domain(_nobody(domain).codes, _nobody(domain).y)  # warns of leaks
         return self._release(part, domain)
 
     def _release(self, part: PartialCounts, domain: Domain) -> Self:
         """Fit on nobody and on those who were counted before."""
         plan = self._plan(domain, part.n_rows)
         part.check(counting_settings(plan, domain, **self._seeds()))
-        X, y = _nobody(domain)
-        self._check_rows(X, reset=True)
-        return self._fitted(self._fit_plan(plan, domain, X, y, _NO_IDS, 1, part.counts), domain)
+        nobody = _nobody(domain)
+        self._check_rows(nobody.codes, reset=True)
+        return self._fitted(self._fit_plan(plan, domain, nobody, 1, part.counts), domain)
 
-    def _fit_forest(self, domain: Domain, X: Any, y: np.ndarray, row_ids: np.ndarray, n_jobs: int) -> Forest:
-        return self._fit_plan(self._plan(domain, len(y)), domain, X, y, row_ids, n_jobs)
+    def _fit_forest(self, domain: Domain, rows: Rows, n_jobs: int) -> Forest:
+        return self._fit_plan(self._plan(domain, rows.n_given), domain, rows, n_jobs)
 
-    def _fit_plan(
-        self,
-        plan: Plan,
-        domain: Domain,
-        X: Any,
-        y: np.ndarray,
-        row_ids: np.ndarray,
-        n_jobs: int,
-        counted: np.ndarray | int = 0,
-    ) -> Forest:
+    def _fit_plan(self, plan: Plan, domain: Domain, rows: Rows, n_jobs: int, counted: np.ndarray | int = 0) -> Forest:
         return fit_forest(
             plan,
             domain,
-            X,
-            y,
+            rows.codes,
+            rows.y,
             epsilon=self._budget,
             **self._seeds(),
-            row_ids=row_ids,
+            row_ids=rows.ids,
             n_jobs=n_jobs,
             about={"estimator": type(self).__name__, "structure_seed": int(self.structure_seed)},
             counted=counted,
@@ -173,6 +172,11 @@ class RandomStructureClassifier(ForestClassifier):
             raise ValueError(
                 "Rows can be counted part by part only against a public domain with classes, as nothing may be read "
                 "from a part; give domain=Domain(..., classes=...)."
+            )
+        if self.needs_all_rows:
+            raise ValueError(
+                "The depth of this forest follows from the number of all rows, so they cannot be counted part by part; "
+                "give n_bound, a public bound on it, or max_depth."
             )
         return self.domain
 
@@ -193,9 +197,6 @@ def _is_numbered_from_0(X: Any) -> bool:
     return plain or index.dtype.kind not in "iu"
 
 
-_NO_IDS: Final = np.empty(0, np.int64)
-
-
-def _nobody(domain: Domain) -> tuple[np.ndarray, np.ndarray]:
-    """A table without rows, and their class indices."""
-    return np.empty((0, domain.n_features)), np.empty(0, np.int32)
+def _nobody(domain: Domain) -> Rows:
+    """A table without rows."""
+    return Rows(np.empty((0, domain.n_features), np.uint16), np.empty(0, np.int32), np.empty(0, np.int64), 0)

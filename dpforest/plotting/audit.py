@@ -11,6 +11,7 @@ from dpforest.audit.leaf_attack import Look, Pair
 from dpforest.audit.leaf_curves import LeafCurves
 from dpforest.plotting.style import NOT_HELD, PRIVATE, QUIET, figure, number
 from dpforest.privacy.laws import PUBLISHED
+from dpforest.privacy.rationals import text_up
 
 DASHES = {
     "permute-and-flip": "solid",
@@ -63,7 +64,7 @@ def flip_curves(curves: LeafCurves, chosen: str, names: dict[str, str]) -> go.Fi
     at = max(published, bottom * 1.6)
     _mark(
         fig, meets, at, "diamond" if at == published else "triangle-down",
-        f"at a lead of {meets:,} the published rule flips less than any rule with ε = {curves.epsilon:g} can",
+        f"at a lead of {meets:,} the published rule flips less than any rule with ε = {text_up(curves.epsilon)} can",
     )  # fmt: skip
     high = 0.18 * (1 - np.log10(bottom))  # decades above 100 %, where nothing is drawn
     late = meets > 0.5 * right
@@ -74,7 +75,8 @@ def flip_curves(curves: LeafCurves, chosen: str, names: dict[str, str]) -> go.Fi
         align="right" if late else "left", font={"size": 13},
     )  # fmt: skip
     fig.add_annotation(
-        x=0, y=np.log10(bottom * 2.2), text=f"no rule<br>with ε = {curves.epsilon:g}<br>gets in here", showarrow=False,
+        x=0, y=np.log10(bottom * 2.2), text=f"no rule<br>with ε = {text_up(curves.epsilon)}<br>gets in here",
+        showarrow=False,
         xanchor="left", yanchor="bottom", align="left", xshift=6, font={"size": 12},
     )  # fmt: skip
     _leads(fig, right)
@@ -110,7 +112,8 @@ def loss_curves(curves: LeafCurves, chosen: str, names: dict[str, str], true_los
     fig.add_hline(y=eps, line={"color": QUIET, "width": 2.5, "dash": "longdash"})
     before = first is not None and first > 0.25 * right  # the words about the first lead stand on the right of it
     fig.add_annotation(
-        x=0 if before else 1, xref="paper", y=np.log10(eps), text=f"<b>promised: ε = {eps:g}</b>", showarrow=False,
+        x=0 if before else 1, xref="paper", y=np.log10(eps), text=f"<b>promised: ε = {text_up(eps)}</b>",
+        showarrow=False,
         xanchor="left" if before else "right", yanchor="bottom", xshift=4 if before else 0, font={"size": 13},
     )  # fmt: skip
     if first is not None:
@@ -161,12 +164,12 @@ def bound_chart(looks: Sequence[Look], pair: Pair) -> go.Figure:
     lines = [
         (
             pair.epsilon,
-            f"<b>promised: ε = {pair.epsilon:g}</b>",
+            f"<b>promised: ε = {text_up(pair.epsilon)}</b>",
             "top" if 0.2 * top < pair.epsilon < pair.loss else "bottom",
         )
     ]
     if abs(pair.loss / pair.epsilon - 1) < 1e-6:
-        lines = [(pair.epsilon, f"<b>promised and true for this pair: {pair.epsilon:g}</b>", "bottom")]
+        lines = [(pair.epsilon, f"<b>promised and true for this pair: {text_up(pair.epsilon)}</b>", "bottom")]
     elif pair.loss < top:
         fig.add_hline(y=pair.loss, line={"color": colour, "width": 2, "dash": "dot"})
         above = "bottom" if pair.loss > pair.epsilon else "top"
@@ -229,7 +232,7 @@ def apart(loss: float, epsilon: float) -> str:
     ('0.01001', '2.13', '0.5')
     """
     texts = [size(loss), *(f"{loss:.{digits}g}" for digits in range(4, 10))]
-    return next((text for text in texts if text != f"{epsilon:g}"), texts[0])
+    return next((text for text in texts if text != text_up(epsilon)), texts[0])
 
 
 def raised(exponent: int) -> str:

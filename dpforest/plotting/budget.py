@@ -7,6 +7,7 @@ from fractions import Fraction
 import plotly.graph_objects as go
 
 from dpforest.plotting.style import PRIVATE, QUIET, escape, figure
+from dpforest.privacy.rationals import text_down, text_up
 
 MOST_PARTS = 120
 MOST_LAYERS = 8
@@ -35,16 +36,16 @@ def budget_picture(ledger) -> go.Figure:
         at[entry.part] = start + entry.epsilon
     start = ledger.spent
     if start < ledger.epsilon:
-        left = total - float(start)
         fig.add_shape(
             type="rect", x0=float(start), x1=total, y0=0, y1=1, line={"color": QUIET, "width": 1, "dash": "dot"}
         )
-        fig.add_annotation(x=float(start) + left / 2, y=0.5, text=f"{left:.3g}<br>not spent", showarrow=False)
+        left = f"{text_down(ledger.epsilon - start, 3)}<br>not spent"
+        fig.add_annotation(x=(float(start) + total) / 2, y=0.5, text=left, showarrow=False)
     fig.update_yaxes(visible=False, range=[-0.05, 1.05], fixedrange=True)
-    ticks = [0.0, total / 4, total / 2, 3 * total / 4, total]
+    ticks = [ledger.epsilon * k / 4 for k in range(5)]
     fig.update_xaxes(
-        range=[-total * 0.01, total * 1.01], tickvals=ticks, ticktext=[f"{t:.3g}" for t in ticks], title="ε spent",
-        showgrid=False, zeroline=False, fixedrange=True,
+        range=[-total * 0.01, total * 1.01], tickvals=[float(t) for t in ticks], ticktext=[text_up(t) for t in ticks],
+        title="ε spent", showgrid=False, zeroline=False, fixedrange=True,
     )  # fmt: skip
     return fig
 

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from dpforest.choosing import Answer
 from dpforest.plotting.curve import epsilon_axis
 from dpforest.plotting.style import NOT_HELD, PRIVATE, QUIET, figure, percent
+from dpforest.privacy.rationals import text_up
 
 
 def smallest_epsilon(
@@ -30,16 +31,16 @@ def smallest_epsilon(
         if answer.epsilon is None:
             fig.add_annotation(
                 x=1, xref="paper", y=answer.forest, xanchor="right", showarrow=False, font={"color": QUIET},
-                text=f"not up to ε = {high:g}: {answer.reached} of {answer.releases} at best",
+                text=f"not up to ε = {text_up(high)}: {answer.reached} of {answer.releases} at best",
             )  # fmt: skip
             continue
         fig.add_scatter(
             x=[answer.epsilon, high * 1.09], y=[answer.forest] * 2, mode="lines", hoverinfo="skip",
             line={"color": colour, "width": 5}, opacity=0.35,
         )  # fmt: skip
-        text = f"{answer.forest} at ε = {answer.epsilon:g}: {percent(answer.accuracy or 0)} on average"
+        text = f"{answer.forest} at ε = {text_up(answer.epsilon)}: {percent(answer.accuracy or 0)} on average"
         fig.add_scatter(
-            x=[answer.epsilon], y=[answer.forest], mode="markers+text", text=f"<b>{answer.epsilon:g}</b>",
+            x=[answer.epsilon], y=[answer.forest], mode="markers+text", text=f"<b>{text_up(answer.epsilon)}</b>",
             textposition="top center", hovertext=f"{text}; {answer.reached} of {answer.releases} releases reach it",
             hovertemplate="%{hovertext}<extra></extra>",
             marker={

@@ -11,6 +11,7 @@ from plotly.subplots import make_subplots
 
 from dpforest.plotting.curve import LEGEND, across, epsilon_axis, faint_colour
 from dpforest.plotting.style import NON_PRIVATE, QUIET, figure, number, percent
+from dpforest.privacy.rationals import text_up
 
 # One for each forest, told apart by colour-blind readers with the markers' help; none is the orange or the red that
 # have a meaning.
@@ -150,7 +151,7 @@ def multiples(panels: Sequence[Panel], setting: str, scale: Scale, *, columns: i
                 x=panel.epsilons, y=mean, mode="lines+markers", row=row, col=column, name=_named(setting, value),
                 legendgroup=str(value), legendrank=value, showlegend=value not in seen, marker={"size": 4},
                 line={"color": shades[every.index(value)], "width": 2},
-                text=[f"{panel.name}, {_named(setting, value)}, ε = {e:g}: {scale.text(m)}"
+                text=[f"{panel.name}, {_named(setting, value)}, ε = {text_up(e)}: {scale.text(m)}"
                       for e, m in zip(panel.epsilons, mean, strict=True)],
                 hovertemplate="%{text}<extra></extra>",
             )  # fmt: skip
@@ -192,11 +193,11 @@ def budget_map(
     epsilon : float, optional
         The column that is looked at, framed.
     """
-    x, y = [f"{e:g}" for e in epsilons], [str(d) for d in depths]
+    x, y = [text_up(e) for e in epsilons], [str(d) for d in depths]
     fig = figure(90 + 30 * len(depths), margin={"l": 8, "r": 8, "t": 12, "b": 8})
     hover = [
         [
-            f"ε = {e:g}, depth {d}: {scale.text(values[i, j])}" + _below(scale, values[i, j])
+            f"ε = {text_up(e)}, depth {d}: {scale.text(values[i, j])}" + _below(scale, values[i, j])
             for j, e in enumerate(epsilons)
         ]
         for i, d in enumerate(depths)

@@ -8,6 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from dpforest.plotting.style import NON_PRIVATE, PRIVATE, QUIET, escape, figure, percent
+from dpforest.privacy.rationals import text_up
 
 LEGEND = {
     "orientation": "h", "yanchor": "bottom", "y": 1.02, "xanchor": "left", "x": 0, "title": None,
@@ -59,7 +60,7 @@ def accuracy_curve(
     band = {"line": {"width": 0}, "hoverinfo": "skip", "mode": "lines", "x": eps, "showlegend": False}
     fig.add_scatter(y=mean + spread, **band)
     fig.add_scatter(y=mean - spread, fill="tonexty", fillcolor=faint_colour(colour), **band)
-    text = [f"ε = {e:g}: {percent(m)} ± {100 * s:.1f}" for e, m, s in zip(eps, mean, spread, strict=True)]
+    text = [f"ε = {text_up(e)}: {percent(m)} ± {100 * s:.1f}" for e, m, s in zip(eps, mean, spread, strict=True)]
     fig.add_scatter(
         x=eps, y=mean, mode="lines+markers", line={"color": colour, "width": 2.5}, marker={"size": 5},
         text=text, hovertemplate="%{text}<extra></extra>", name="this forest, with noise", legendrank=1,

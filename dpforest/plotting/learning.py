@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 
 from dpforest.learning import Learning, Needed, beyond
 from dpforest.plotting.style import NON_PRIVATE, PRIVATE, QUIET, figure, percent
+from dpforest.privacy.rationals import text_up
 
 SYMBOLS = ("circle", "square", "triangle-up")
 WIDTHS = (3.5, 2.5, 1.75)
@@ -45,7 +46,7 @@ def learning_chart(
         look = {"color": colour, "width": WIDTHS[i]}
         symbol = {"size": 8, "symbol": SYMBOLS[i], "color": colour}
         text = [
-            f"<b>ε = {epsilon:g}</b>, {r:,} rows: {percent(m)} ± {100 * s:.1f}<br>measured"
+            f"<b>ε = {text_up(epsilon)}</b>, {r:,} rows: {percent(m)} ± {100 * s:.1f}<br>measured"
             for r, m, s in zip(learning.rows, mean, error, strict=True)
         ]
         fig.add_scatter(
@@ -57,14 +58,14 @@ def learning_chart(
             fig.add_scatter(y=more.accuracy + more.error, **band)
             fig.add_scatter(y=more.accuracy - more.error, fill="tonexty", fillcolor=_faint(colour), **band)
             told = [
-                f"<b>ε = {epsilon:g}</b>, {r:,.0f} rows: about {percent(m)} ± {100 * s:.1f}<br>extrapolated"
+                f"<b>ε = {text_up(epsilon)}</b>, {r:,.0f} rows: about {percent(m)} ± {100 * s:.1f}<br>extrapolated"
                 for r, m, s in zip(more.rows, more.accuracy, more.error, strict=True)
             ]
             fig.add_scatter(
                 x=more.rows, y=more.accuracy, mode="lines", line={**look, "dash": "dash"}, text=told,
                 meta=f"extrapolated {i}", hovertemplate="%{text}<extra></extra>",
             )  # fmt: skip
-        ends.append((float(mean[0]), f"ε = {epsilon:g}", i))
+        ends.append((float(mean[0]), f"ε = {text_up(epsilon)}", i))
         low += [float(mean.min())]
         high += [float(mean.max()), *([float(more.accuracy.max())] if i else [])]
     for y, name, i in _apart(ends, 0.055 * max(max(high) - min(low), 0.02)):
@@ -104,7 +105,7 @@ def _mark(fig: go.Figure, epsilons: Sequence[float], needed: Sequence[Needed], t
         fig.add_scatter(
             x=[own.rows], y=[target], mode="markers", meta=f"needed {i}",
             marker={"size": 15, "symbol": "diamond", "color": colour, "line": {"color": "white", "width": 2}},
-            text=[f"ε = {epsilon:g}: {own.times:.2g} times the rows<br>{own.how}"],
+            text=[f"ε = {text_up(epsilon)}: {own.times:.2g} times the rows<br>{own.how}"],
             hovertemplate="%{text}<extra></extra>",
         )  # fmt: skip
         if own.how == "extrapolated":

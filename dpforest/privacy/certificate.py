@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from dpforest.privacy.ledger import ADD_REMOVE, Ledger, rows_changed
-from dpforest.privacy.rationals import written_fraction
+from dpforest.privacy.rationals import float_up, text_up, written_fraction
 
 STANDING_ASSUMPTIONS: Final = (
     "The unit of privacy is one row: if one person has several rows, ε is multiplied by their number.",
@@ -33,13 +33,14 @@ class Certificate:
     ----------
     certified : bool
         True exactly when there is no reason against it.
-    epsilon : Fraction or None
-        The nominal ε; None without privacy.
+    epsilon : Fraction, infinity or None
+        The nominal ε; None without privacy. Infinity where a mechanism as published claims nothing by its own formula.
     neighbours : {"add-remove", "replace-one"}
     mechanism : str
     true_epsilon : float
-        The loss that is proved: at most ε when certified (less where a mechanism costs less than it may), otherwise
-        the loss that is known to be reachable, often infinity.
+        The loss that is proved, rounded up to the next float: at most ε when certified (less where a mechanism costs
+        less than it may). Otherwise infinity, as nothing finite is proved; what holds for ideal real numbers only is
+        said among the reasons.
     assumptions : tuple of str
         What the promise rests on. The standing ones come first.
     reasons : tuple of str
@@ -50,7 +51,7 @@ class Certificate:
     """
 
     certified: bool
-    epsilon: Fraction | None
+    epsilon: Fraction | float | None
     neighbours: str
     mechanism: str
     true_epsilon: float
@@ -69,15 +70,26 @@ class Certificate:
             raise ValueError("A certificate always states the standing assumptions first.")
         if self.neighbours != ADD_REMOVE and REPLACE_ASSUMPTION not in self.assumptions:
             raise ValueError("Under replace-one a certificate states that the number of rows is public.")
-        if self.certified and (self.epsilon is None or not 0 < self.true_epsilon <= float(self.epsilon)):
-            raise ValueError("A certified forest has a budget and loses at most that.")
+        if self.certified:
+            budget = self.epsilon
+            if not isinstance(budget, Fraction) or not 0 < self.true_epsilon <= float_up(budget):
+                raise ValueError("A certified forest has a budget and loses at most that.")
+        elif self.true_epsilon != math.inf:
+            raise ValueError("Nothing finite is promised by a forest that is not certified.")
+
+    @property
+    def loss(self) -> Fraction | None:
+        """The proved loss, to be shown: never below what was spent, and without the last digit of a float where all of
+        ε was. None where there is no finite bound.
+        """
+        return min(Fraction(self.true_epsilon), Fraction(self.epsilon)) if self.certified and self.epsilon else None
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-safe; ε as an exact fraction in text, an infinite loss as "infinity"."""
+        """JSON-safe; ε as an exact fraction in text, what is infinite as "infinity"."""
         return {
             "certified": self.certified,
             "kind": self.kind,
-            "epsilon": None if self.epsilon is None else str(self.epsilon),
+            "epsilon": None if self.epsilon is None else "infinity" if self.epsilon == math.inf else str(self.epsilon),
             "delta": self.delta,
             "true_epsilon": "infinity" if math.isinf(self.true_epsilon) else self.true_epsilon,
             "neighbours": self.neighbours,
@@ -88,17 +100,18 @@ class Certificate:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Certificate":
-        """The inverse of `to_dict`; the same checks apply."""
+        """The inverse of `to_dict`; the same checks apply. Without certification no finite loss is read."""
         if not isinstance(data["certified"], bool):
             raise ValueError("whether it is certified must be true or false")
         if not all(isinstance(data[name], list) for name in ("assumptions", "reasons")):
             raise ValueError("assumptions and reasons are not lists")
+        loss = math.inf if data["true_epsilon"] == "infinity" else float(data["true_epsilon"])
         return cls(
             certified=data["certified"],
-            epsilon=written_fraction(data["epsilon"]),
+            epsilon=math.inf if data["epsilon"] == "infinity" else written_fraction(data["epsilon"]),
             neighbours=data["neighbours"],
             mechanism=data["mechanism"],
-            true_epsilon=math.inf if data["true_epsilon"] == "infinity" else float(data["true_epsilon"]),
+            true_epsilon=loss if data["certified"] else math.inf,
             assumptions=tuple(data["assumptions"]),
             reasons=tuple(data["reasons"]),
             delta=data["delta"],
@@ -107,12 +120,11 @@ class Certificate:
 
     def __str__(self) -> str:
         if self.certified:
-            lines = [f"CERTIFIED: pure differential privacy with ε = {_number(self.true_epsilon)}, δ = 0."]
+            lines = [f"CERTIFIED: pure differential privacy with ε = {text_up(self.loss)}, δ = 0."]
         else:
             lines = ["NOT CERTIFIED."]
             if self.epsilon is not None:
-                known = "no finite bound" if math.isinf(self.true_epsilon) else _number(self.true_epsilon)
-                lines.append(f"Nominal ε = {_number(float(self.epsilon))}; true privacy loss: {known}.")
+                lines.append(f"Nominal ε = {text_up(self.epsilon)}; true privacy loss: no finite bound.")
             lines += [f"  Why: {reason}" for reason in self.reasons]
         lines.append(f"Mechanism: {self.mechanism}.")
         lines.append(f"Compared are {_MEANING[self.neighbours]} ({self.neighbours}).")
@@ -127,8 +139,7 @@ def certify(
     mechanism: str,
     assumptions: Iterable[str] = (),
     reasons: Iterable[str] = (),
-    true_epsilon: float | None = None,
-    nominal_epsilon: Fraction | None = None,
+    nominal_epsilon: Fraction | float | None = None,
 ) -> Certificate:
     """Write the certificate of a fitted forest.
 
@@ -142,9 +153,7 @@ def certify(
         Beyond the standing ones: where each bound comes from, and the like.
     reasons : iterable of str
         Everything that speaks against it: `Domain.leaks()`, ``source.reasons()``, `published.reasons`, ...
-    true_epsilon : float, optional
-        The known loss of something that is not certified; infinity when not given.
-    nominal_epsilon : Fraction, optional
+    nominal_epsilon : Fraction or infinity, optional
         The ε that a mechanism as published claims; it has a ledger without a budget.
 
     Returns
@@ -158,21 +167,12 @@ def certify(
         against.append(NOT_CLOSED)
     standing = STANDING_ASSUMPTIONS + (() if ledger.neighbours == ADD_REMOVE else (REPLACE_ASSUMPTION,))
     extra = [a for a in dict.fromkeys(assumptions) if a not in standing]
-    certified = not against
-    if certified:
-        loss = float(ledger.spent)
-    else:
-        loss = math.inf if true_epsilon is None else float(true_epsilon)
     return Certificate(
-        certified=certified,
+        certified=not against,
         epsilon=ledger.epsilon if nominal_epsilon is None else nominal_epsilon,
         neighbours=ledger.neighbours,
         mechanism=mechanism,
-        true_epsilon=loss,
+        true_epsilon=math.inf if against else float_up(ledger.spent),
         assumptions=standing + tuple(extra),
         reasons=tuple(against),
     )
-
-
-def _number(x: float) -> str:
-    return f"{x:.6g}"

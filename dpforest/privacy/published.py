@@ -1,9 +1,9 @@
-"""What was published and does not hold: why, and at what true price. For reproduction, never for a release.
+"""What was published and does not hold, and why. For reproduction, never for a release.
 
 - Smooth sensitivity inside the exponential mechanism (Fletcher & Islam 2017, docs/PAPERS.md): the loss grows
-  without bound; with the cap of 50 in the author's code it is finite and far above ε.
+  without bound; with the cap of 50 in the author's code it would be finite in ideal real numbers, and far above ε.
 - Equal blocks of rows, one a tree (docs/PAPERS.md): one row more changes every block.
-- Continuous Laplace noise in floats (Bojarski et al., docs/PAPERS.md): for ideal real numbers it holds.
+- Noise drawn in floats (Bojarski et al., docs/PAPERS.md): what is proved is proved for ideal real numbers.
 """
 
 import math
@@ -13,11 +13,26 @@ from typing import Final, Protocol
 import numpy as np
 
 from dpforest.privacy.ledger import ADD_REMOVE
+from dpforest.privacy.rationals import text_up
 from dpforest.privacy.true_loss import CONTINUOUS, true_loss
 
 REPRODUCTION: Final = (
     "This is a reproduction of a paper: the noise is drawn in floating point and no budget is charged for it."
 )
+_MECHANISMS: Final = {
+    "smooth-sensitivity": (
+        "The labels are drawn by the exponential mechanism scaled by a smooth sensitivity, as published in 2017 and "
+        "withdrawn in 2021: the privacy loss grows without bound with the lead of the top label."
+    ),
+    "smooth-sensitivity-clamped": (
+        "The labels are drawn by the exponential mechanism scaled by a smooth sensitivity, with the exponent capped at "
+        "50 as in the author's code: even in ideal real numbers the privacy loss is not bounded by ε."
+    ),
+    CONTINUOUS: (
+        "The counts get continuous Laplace noise, which is for ideal real numbers; in floating point the last digits "
+        "can give a count away (Mironov 2012)."
+    ),
+}
 
 
 class Choices(Protocol):
@@ -39,61 +54,44 @@ class Choices(Protocol):
     def n_trees(self) -> int:
         """Number of trees."""
 
-    def leaf_rate(self, epsilon: Fraction) -> float:
+    def exact_rate(self, epsilon: Fraction) -> Fraction:
         """The rate of the mechanism at a leaf of one tree."""
 
 
-def true_loss_and_reasons(choices: Choices, n_classes: int, epsilon: float) -> tuple[float, tuple[str, ...]]:
-    """What a forest as published loses at worst when it claims ε, and why it is not certified."""
-    rate = float(choices.leaf_rate(Fraction(epsilon)))
+def reasons(choices: Choices, n_classes: int, epsilon: Fraction) -> tuple[str, ...]:
+    """Why a forest as published that claims ε is not certified, one plain sentence each; the last one always holds.
+
+    What its mechanism would lose if real numbers were real is among them. The floats that are drawn instead have no
+    proof, so no certificate may say a finite loss.
+    """
     loss = true_loss(
         choices.mechanism,
-        rate,
+        choices.exact_rate(epsilon),
         n_classes=n_classes,
         neighbours=choices.neighbours,
         partition=choices.partition,
         n_trees=choices.n_trees,
     )
-    return loss, reasons(
-        choices.mechanism,
-        loss,
-        partition=choices.partition,
-        n_trees=choices.n_trees,
-        neighbours=choices.neighbours,
-        epsilon=epsilon,
-    )
-
-
-def reasons(
-    mechanism: str, loss: float, *, partition: str, n_trees: int, neighbours: str, epsilon: float
-) -> tuple[str, ...]:
-    """Why a forest as published is not certified, one plain sentence each; the last one always holds."""
-    out = []
-    if mechanism == "smooth-sensitivity":
-        out.append(
-            "The labels are drawn by the exponential mechanism scaled by a smooth sensitivity, as published in 2017 "
-            "and withdrawn in 2021: the privacy loss grows without bound with the lead of the top label."
-        )
-    if mechanism == "smooth-sensitivity-clamped":
-        out.append(
-            "The labels are drawn by the exponential mechanism scaled by a smooth sensitivity, with the exponent "
-            "capped at 50 as in the author's code: the privacy loss is bounded, but not by ε."
-        )
-    if mechanism == CONTINUOUS:
-        out.append(
-            "The counts get continuous Laplace noise, which keeps its promise for ideal real numbers; in floating "
-            "point the last digits can give a count away (Mironov 2012), so nothing is certified."
-        )
-    if partition == "blocks":
-        out.append(
+    why = [_MECHANISMS[choices.mechanism]] if choices.mechanism in _MECHANISMS else []
+    if choices.partition == "blocks":
+        why.append(
             "The rows are shuffled and dealt out in equal blocks, one a tree: one row more or less changes the size "
-            f"of every block, which costs up to {n_trees} times as much as in one tree."
-            if neighbours == ADD_REMOVE and n_trees > 1
+            f"of every block, which costs up to {choices.n_trees} times as much as in one tree."
+            if choices.neighbours == ADD_REMOVE and choices.n_trees > 1
             else "The rows are shuffled and dealt out in equal blocks and the rest is dropped: for reproduction only."
         )
-    if epsilon * (1 + 1e-9) < loss < math.inf:
-        out.append(f"The true privacy loss is {loss:.3g}, not ε = {epsilon:g}.")
-    return (*out, REPRODUCTION)
+    return (*why, *ideal_loss(loss, epsilon), REPRODUCTION)
+
+
+def ideal_loss(loss: float | Fraction, epsilon: Fraction) -> tuple[str, ...]:
+    """What a mechanism would lose in ideal real numbers, with these words; nothing where that has no bound either."""
+    if math.isinf(loss):
+        return ()
+    claimed = f", not ε = {text_up(epsilon)}" if loss > epsilon * (1 + Fraction(1, 10**9)) else ""
+    return (
+        f"In ideal real numbers the loss would be at most {text_up(loss, 3)}{claimed}; for the floating point that is "
+        "used no finite bound is known.",
+    )
 
 
 class BoostChoices(Protocol):
@@ -137,9 +135,17 @@ def boosting_reasons(choices: BoostChoices) -> tuple[str, ...]:
     return (*out, REPRODUCTION)
 
 
-def multinomial_reasons() -> tuple[str, ...]:
-    """Why the multinomial forest as published is not differentially private for any finite ε."""
+def multinomial_reasons(nominal: Fraction | float, epsilon: Fraction) -> tuple[str, ...]:
+    """Why the multinomial forest as published is not differentially private for any finite ε.
+
+    `nominal` is what the paper's own sum makes of the temperatures, `epsilon` what was asked for.
+    """
+    other = (
+        f"By the paper's own sum, trees × max(depth × (B1 + B2), B3), temperatures that are set by hand claim "
+        f"ε = {text_up(nominal)}, not the {text_up(epsilon)} that was asked for.",
+    )
     return (
+        *(other if nominal != epsilon else ()),
         "The values to split at lie between values of the data, so one row more makes splits possible that were "
         "impossible without it: there is no finite ε.",
         "A branch ends where the exact number of rows is small or their labels agree, so the shape of a tree tells "

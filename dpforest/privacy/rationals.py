@@ -1,6 +1,9 @@
-"""Budgets as exact fractions, and rates as rationals of 32-bit numbers, rounded so that privacy never gets worse."""
+"""Budgets as exact fractions, rates as rationals of 32-bit numbers, figures as text: rounded to the safe side."""
 
+import math
 import re
+import sys
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from numbers import Rational
 from typing import Final
@@ -106,3 +109,61 @@ def _neighbours(x: Fraction, limit: int = LIMIT) -> tuple[Fraction, Fraction]:
         t = min((c * x.denominator - x.numerator * d) // (x.numerator * b - a * x.denominator), (limit - d) // b)
         c, d = c + t * a, d + t * b
     return Fraction(a, b), Fraction(c, d)
+
+
+def float_up(x: Rational) -> float:
+    """The smallest float that is not below x; infinity beyond all of them.
+
+    Examples
+    --------
+    >>> float_up(Fraction(3, 10)), float_up(Fraction(1, 10))
+    (0.30000000000000004, 0.1)
+    """
+    exact = Fraction(x)
+    try:
+        near = float(exact)
+    except OverflowError:
+        return math.inf if exact > 0 else -sys.float_info.max
+    return near if Fraction(near) >= exact else math.nextafter(near, math.inf)
+
+
+def text_up(x: float | Rational | None, digits: int = 6) -> str:
+    """An ε, δ or loss as people read it: rounded up, never below what it is.
+
+    Parameters
+    ----------
+    x : float, Fraction or None
+        0 or more; a float stands for its shortest decimal. None and infinity are no bound.
+    digits : int
+        Most significant digits.
+
+    Examples
+    --------
+    >>> text_up(0.1234564), text_up(Fraction(1, 3), 3), text_up(0.3), text_up(1), text_up(math.inf)
+    ('0.123457', '0.334', '0.3', '1', '∞')
+    >>> text_up(Fraction(1, 10**9)), text_up(1_234_567, 4)
+    ('1e-09', '1.235e+06')
+    """
+    return _written(x, digits, ROUND_CEILING)
+
+
+def text_down(x: float | Rational | None, digits: int = 6) -> str:
+    """The same for what is left of an ε, or for a lower bound: rounded down, never above what it is.
+
+    >>> text_down(Fraction(2, 3), 3), text_down(0.3)
+    ('0.666', '0.3')
+    """
+    return _written(x, digits, ROUND_FLOOR)
+
+
+def _written(x: float | Rational | None, digits: int, rounding: str) -> str:
+    if x is None or x == math.inf:
+        return "∞"
+    exact = Fraction(int(x.numerator), int(x.denominator)) if isinstance(x, Rational) else Fraction(repr(float(x)))
+    if exact < 0:
+        raise ValueError(f"a bound is not negative: {x!r}")
+    context = Context(prec=digits, rounding=rounding)
+    near = context.normalize(context.divide(Decimal(exact.numerator), Decimal(exact.denominator)))
+    if near == 0 or -4 <= near.adjusted() < max(digits, 6):
+        return f"{near:f}"
+    return f"{context.scaleb(near, -near.adjusted()):f}e{near.adjusted():+03d}"  # as 'g' writes it

@@ -1,4 +1,4 @@
-"""The true privacy loss of the published leaf mechanism, by going through every kind of neighbouring leaves.
+"""The privacy loss of a leaf mechanism by its law; of the published one by going through all neighbouring leaves.
 
 The published law sees only who is on top and by how much, so a leaf is in one of few states: one top label with lead
 j >= 1, or T labels tied. A *change* is a pair of states that one row added or removed (or moved within the leaf) can
@@ -8,6 +8,7 @@ after. Worst log-ratio and hockey-stick divergence are then maxima over changes 
 
 import math
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Final
 
 import numpy as np
@@ -35,21 +36,21 @@ def smooth_sensitivity(gap: np.ndarray, epsilon: float, neighbours: str = ADD_RE
 
 def true_loss(
     mechanism: str,
-    rate: float,
+    rate: float | Fraction,
     *,
     n_classes: int = 2,
     neighbours: str = ADD_REMOVE,
     partition: str = "independent",
     n_trees: int = 1,
     one_leaf: bool = False,
-) -> float:
-    """What a forest really loses, at worst.
+) -> float | Fraction:
+    """What a forest loses at worst, if its noise is drawn by its law exactly: of floats, that is in ideal real numbers.
 
     Parameters
     ----------
     mechanism : str
         A published mechanism, continuous Laplace noise, or a certified mechanism.
-    rate : float
+    rate : float or Fraction
         κ of a certified mechanism; for the published ones the ε that each tree is given.
     n_classes : int
     neighbours : {"add-remove", "replace-one"}
@@ -61,24 +62,24 @@ def true_loss(
 
     Returns
     -------
-    float
+    float or Fraction
         Infinite for smooth sensitivity without the cap. For the capped one the supremum over all leaves, by going
-        through all leads up to where the exponent stays at 50. For continuous Laplace noise the loss in ideal real
-        numbers; nothing is known in floats. With blocks under add-remove an upper bound, which equal leaves attain.
+        through all leads up to where the exponent stays at 50. With blocks under add-remove an upper bound, which equal
+        leaves attain. Exact where the rate is and the loss is a multiple of it.
 
     Examples
     --------
     >>> round(true_loss("smooth-sensitivity-clamped", 1.0), 1)
     22.7
     """
-    rate = float(rate)
+    added: float | Fraction
     if mechanism == "smooth-sensitivity":
         return math.inf
     if mechanism in (*CERTIFIED, NOISY_COUNTS, CONTINUOUS):
         added, replaced = rate, 2 * rate
     elif mechanism == "smooth-sensitivity-clamped":
-        added = max(_worst(c) for c in _changes(rate, n_classes, clamped=True, replaced=False))
-        replaced = max(_worst(c) for c in _changes(rate, n_classes, clamped=True, replaced=True))
+        added = max(_worst(c) for c in _changes(float(rate), n_classes, clamped=True, replaced=False))
+        replaced = max(_worst(c) for c in _changes(float(rate), n_classes, clamped=True, replaced=True))
         if not one_leaf:
             replaced = max(replaced, 2 * added)
     else:

@@ -121,9 +121,13 @@ class Trees:
     def level(self) -> np.ndarray:
         """Number of tests above each node, uint8 (n_nodes,)."""
         level = np.zeros(self.n_nodes, np.uint8)
-        parent = self.parent
-        for _ in range(self.depth + 1):  # one more than allowed, so that `check` sees it
-            level = np.where(parent == np.arange(self.n_nodes), 0, level[parent] + 1).astype(np.uint8)
+        nodes = self.tree_start[:-1]
+        for above in range(self.depth + 1):  # one more than allowed, so that `check` sees it
+            inner = nodes[self.kind[nodes] != LEAF]
+            width = self.n_children[inner]
+            first = self.first_child[inner] - (np.cumsum(width) - width)
+            nodes = np.repeat(first, width) + np.arange(width.sum())
+            level[nodes] = above + 1
         return level
 
     def select(self, tree: int) -> "Trees":
@@ -162,8 +166,10 @@ class Trees:
         if np.any((self.feature[inner] < 0) | (self.feature[inner] >= len(n_codes))):
             raise ValueError("a test names a feature that the domain does not have")
         binary = (self.kind == NUMERIC) | (self.kind == ONE_VS_REST)
-        # Of every node: in a packed node, a larger threshold would run over into the feature.
-        if np.any(self.threshold[binary] < 0) or np.any(self.threshold > NO_THRESHOLD):
+        asked = self.threshold[binary]
+        if np.any(asked < 0) or np.any(asked >= n_codes[self.feature[binary]]):
+            raise ValueError("a threshold lies outside the codes of its attribute")
+        if np.any(self.threshold > NO_THRESHOLD):  # of any node: in a packed one it would run over into the feature
             raise ValueError("a threshold lies outside the codes 0..65,535")
         width = np.where(inner, 2, 0)
         multi = self.kind == MULTIWAY
@@ -177,5 +183,7 @@ class Trees:
             raise ValueError("a child lies outside its tree")
         if not np.array_equal(self.n_children, width):
             raise ValueError("the children of a node are not side by side in level order")
+        if width.sum() != n - self.n_trees:
+            raise ValueError("a node has no parent")
         if int(self.level.max(initial=0)) > self.depth:
             raise ValueError("a path is longer than the stated depth")

@@ -5,6 +5,7 @@ from numba import njit
 
 from dpforest.domain import Domain
 from dpforest.limits import GRID
+from dpforest.trees.forest_size import too_many_leaves
 from dpforest.trees.layout import LEAF, MULTIWAY, NUMERIC, ONE_VS_REST, Trees
 
 CATEGORICAL = ("multiway", "one-vs-rest", "ordered")
@@ -22,6 +23,7 @@ def grow_random_trees(
     thresholds: str = "node",
     n_quantiles: int = 10,
     max_leaves: int = 4096,
+    most_leaves: int | None = None,
 ) -> Trees:
     """Draw a forest from a seed and a public domain alone.
 
@@ -44,10 +46,18 @@ def grow_random_trees(
         or one of `n_quantiles` - 1 equally spaced cuts of it (Nock & Henecka).
     max_leaves : int
         Public cap on the leaves of a tree with multiway tests. Nodes are split in level order while the cap allows.
+    most_leaves : int, optional
+        Of all trees together.
 
     Returns
     -------
     Trees
+        No test asks for a code that its feature does not have.
+
+    Raises
+    ------
+    ValueError
+        As soon as there are more leaves than `most_leaves`.
     """
     features = domain.features
     is_categorical = np.array([f.kind == "categorical" for f in features])
@@ -55,13 +65,15 @@ def grow_random_trees(
     first_code = np.array([0 if f.kind == "categorical" else f.first_code for f in features], np.int64)
     multiway = is_categorical & (n_codes > 1) & (categorical == "multiway")
     room = max_leaves if multiway.any() else 2**depth
+    if most_leaves is not None and not multiway.any() and n_trees * room > most_leaves:
+        raise too_many_leaves(n_trees, depth, n_trees * room, most_leaves)
     how = np.array([_HOW_CATEGORICAL[categorical], _HOW_THRESHOLD[thresholds], n_quantiles], np.int64)
 
     size = 2 * room - 1
     kind = np.empty(size, np.uint8)
     feature, threshold, first_child, parent = (np.empty(size, np.int32) for _ in range(4))
     parts: list[tuple[np.ndarray, ...]] = []
-    starts = [0]
+    starts, n_leaves = [0], 0
     for tree in range(n_trees):
         arrays = (kind, feature, threshold, first_child, parent)
         with np.errstate(over="ignore"):  # hashing wraps round; the warning only comes without the compiler
@@ -70,6 +82,9 @@ def grow_random_trees(
             (kind[:n].copy(), feature[:n].copy(), threshold[:n].copy(), first_child[:n] + np.int32(starts[-1]))
         )
         starts.append(starts[-1] + n)
+        n_leaves += int(np.count_nonzero(kind[:n] == LEAF))
+        if most_leaves is not None and n_leaves > most_leaves:
+            raise too_many_leaves(n_trees, depth, None, most_leaves)
     kinds, tested, cuts, children = (np.concatenate(column) for column in zip(*parts, strict=True))
     return Trees(kinds, tested, cuts, children, np.array(starts, np.int64), depth)
 
@@ -141,7 +156,9 @@ def _grow_one(
                         k = 1 + _uniform(seed, tree, node, draw, how[2] - 1)
                         threshold[node] = first_code[f] + (n_codes[f] - first_code[f]) * k // how[2] - 1
                     else:
-                        threshold[node] = low + _uniform(seed, tree, node, draw, max(high - low, 1))
+                        # Where no two codes are left, nothing can be split off; still the test asks for a code.
+                        cut = low + _uniform(seed, tree, node, draw, max(high - low, 1))
+                        threshold[node] = min(cut, n_codes[f] - 1)
                 parent[n_nodes : n_nodes + width] = node
                 n_nodes += width
                 n_leaves += width - 1

@@ -10,7 +10,7 @@ import numpy as np
 from dpforest.domain import Domain
 from dpforest.limits import BLOCK_ROWS
 from dpforest.trees import kernels
-from dpforest.trees.layout import LEAF, MULTIWAY, ONE_VS_REST, Trees
+from dpforest.trees.layout import LEAF, MULTIWAY, NO_THRESHOLD, ONE_VS_REST, Trees
 
 _MAX_COLUMNS = 2**15  # bits of a feature in a packed node
 
@@ -21,7 +21,16 @@ def pack(trees: Trees, n_features: int) -> tuple:
 
     A one-vs-rest test ``x[f] == v`` becomes ``extra > 0`` on a column made for the pair (f, v), so that the kernels
     know one binary test only. Leaves of incomplete trees point to themselves with a test that never holds.
+
+    Raises
+    ------
+    ValueError
+        If there is a test that does not fit a packed node. The kernels check nothing.
     """
+    if trees.feature.max(initial=-1) >= n_features:
+        raise ValueError("a test names a feature that the domain does not have")
+    if trees.threshold.max(initial=-1) > NO_THRESHOLD:
+        raise ValueError("a threshold lies outside the codes 0..65,535")
     feature = np.maximum(trees.feature, 0).astype(np.int64)
     threshold = np.where(trees.threshold < 0, 0, trees.threshold).astype(np.int64)
     ovr = np.flatnonzero(trees.kind == ONE_VS_REST)
@@ -49,6 +58,22 @@ def pack(trees: Trees, n_features: int) -> tuple:
         int(trees.depth),
         bool(complete),
     )
+
+
+def check_codes(domain: Domain, codes: np.ndarray) -> np.ndarray:
+    """Codes as they are. Raise ValueError unless they are what `Domain.encode` gives: the kernels look at no bounds."""
+    wanted = f"codes are uint16 of shape (n, {domain.n_features:,}), as Domain.encode gives them"
+    if not isinstance(codes, np.ndarray) or codes.dtype != np.uint16 or codes.ndim != 2:
+        raise ValueError(f"{wanted}, not {getattr(codes, 'dtype', type(codes).__name__)} {np.shape(codes)}")
+    if codes.shape[1] != domain.n_features:
+        raise ValueError(f"{wanted}, not {codes.shape[1]:,} columns")
+    n_codes = np.array([f.n_codes for f in domain.features])
+    highest = codes.max(axis=0, initial=0)
+    if np.any(highest >= n_codes):
+        j = int(np.argmax(highest >= n_codes))
+        name = domain.features[j].name
+        raise ValueError(f"{name!r} has the codes 0 to {n_codes[j] - 1:,}, but {highest[j]:,} is among those given")
+    return codes
 
 
 def blocks(domain: Domain, X, *, n_jobs: int = 1) -> Iterator[tuple[slice, Callable[[], np.ndarray]]]:

@@ -1,0 +1,203 @@
+"""What single cells say: numbers, and the keys by which values meet categories and classes.
+
+The same cell says the same in whatever type its column came: one row more can turn a column of whole numbers into one
+of texts (pandas and numpy find a common type), and must not change what the others say. So 1, 1.0, "1", "01" and True
+are one key, and a text that is a number is that number.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpforest.features import DomainError, Feature, counted, text
+from dpforest.misfits import NO_NUMBER, Misfits
+
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf(inity)?", re.IGNORECASE)
+_TRUTH = {"true": 1.0, "false": 0.0}
+_AS_FLOAT = {int, float, bool, type(None)}  # objects that numpy turns into floats one by one
+_EQUAL_IS_SAME = {str, int, float, type(None)}  # objects that have one text wherever they compare equal
+
+
+def number(cell: Any) -> float | None:
+    """One cell as a float, None if it is not a number. Truth is 1 or 0, as in a column of nothing else.
+
+    >>> number(" 1.50 "), number("1,5"), number("TRUE"), number("-inf")
+    (1.5, None, 1.0, -inf)
+    """
+    if isinstance(cell, str):
+        cell = cell.strip()
+        return float(cell) if _NUMBER.fullmatch(cell) else _TRUTH.get(cell.lower())
+    if isinstance(cell, complex) and not cell.imag:
+        return cell.real  # beside a number with an imaginary part
+    if not isinstance(cell, (Real, Decimal, np.bool_)) or isinstance(cell, np.timedelta64):
+        return None
+    try:
+        return float(cell)
+    except OverflowError:
+        return math.inf if cell > 0 else -math.inf  # type: ignore[operator]
+    except ValueError:
+        return None
+
+
+def key(cell: Any) -> str:
+    """What a cell says, whatever the type of its column.
+
+    >>> key(1), key("01"), key(True), key(" 1.0"), key(2**60 + 1) == key(2.0**60), key("a ")
+    ('1', '1', '1', '1', True, 'a ')
+    """
+    said = number(cell)
+    return text(cell) if said is None or math.isnan(said) else text(said)
+
+
+class Keys:
+    """Finds the place of a cell among listed values: by its text, else by its key, the first of several."""
+
+    def __init__(self, listed: Iterable[Any]) -> None:
+        self._text: dict[str, int] = {}
+        self._key: dict[str, int] = {}
+        for place, value in enumerate(listed):
+            self._text.setdefault(text(value), place)
+            self._key.setdefault(key(value), place)
+
+    def find(self, cell: Any, otherwise: int = -1) -> int:
+        """The place, `otherwise` where the value is not listed."""
+        place = self._text.get(text(cell))
+        return self._key.get(key(cell), otherwise) if place is None else place
+
+
+def told_apart_as_texts(listed: Iterable[Any]) -> tuple[str, str] | None:
+    """Two listed values that are one key, so that only texts tell them apart; None if there are none."""
+    seen: dict[str, str] = {}
+    for value in listed:
+        first = seen.setdefault(key(value), text(value))
+        if first != text(value):
+            return first, text(value)
+    return None
+
+
+def as_array(cells: Any) -> np.ndarray:
+    """An array as it is. Lists become arrays of objects, for a common type would change what single cells say."""
+    has_type = hasattr(cells, "dtype") or hasattr(cells, "__array__")
+    return np.asarray(cells) if has_type else np.array(cells, dtype=object)
+
+
+def table_of_lists(rows: Sequence[Any], n_columns: int, *, refuse: bool) -> np.ndarray:
+    """A list of rows as an array of objects (n, n_columns), cell by cell: numpy would find one type for all of them.
+
+    What is not a row of so many cells is refused with a DomainError, or has no known cell.
+    """
+    table = np.full((len(rows), n_columns), None, dtype=object)
+    for i, row in enumerate(rows):
+        cells = row.tolist() if isinstance(row, np.ndarray) else row
+        if isinstance(cells, (list, tuple)) and len(cells) == n_columns:
+            for j, cell in enumerate(cells):
+                table[i, j] = cell
+        elif refuse:
+            raise DomainError(f"Row {i} of the list is not a list of {counted(n_columns, 'cell')}.")
+    return table
+
+
+def numbers(feature: Feature, column: Any, misfits: Misfits | None = None) -> np.ndarray:
+    """A column as floats, missing as NaN.
+
+    What is not a number is refused with a DomainError, or counts as missing where `misfits` are noted.
+    """
+    if column.dtype == object or getattr(column.dtype, "kind", "") == "U":
+        return _numbers_of_objects(feature, np.asarray(column), misfits)
+    series = pd.Series(column)
+    dtype = series.dtype
+    strange = pd.api.types.is_complex_dtype(dtype) or series.dtype.kind in "mM"
+    if strange and misfits is not None:  # one cell may have given the column this type
+        return _numbers_of_objects(feature, series.astype(object).to_numpy(), misfits)
+    if pd.api.types.is_complex_dtype(dtype):
+        raise DomainError(f"{feature.name!r} holds complex numbers; give real ones.")
+    if pd.api.types.is_datetime64_any_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype):
+        raise DomainError(
+            f"{feature.name!r} holds dates; turn them into numbers (days since a public date, say) or leave them out."
+        )
+    if isinstance(dtype, np.dtype) and dtype.kind in "fiub":
+        return series.to_numpy()
+    if pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
+        return series.to_numpy(dtype=np.float64, na_value=np.nan)
+    return _numbers_of_objects(feature, series.to_numpy(dtype=object), misfits)
+
+
+def _numbers_of_objects(feature: Feature, cells: np.ndarray, misfits: Misfits | None) -> np.ndarray:
+    if set(map(type, cells.tolist())) <= _AS_FLOAT:
+        try:
+            return cells.astype(np.float64)
+        except OverflowError:  # a whole number too large for a float
+            pass
+    read = np.full(len(cells), np.nan)
+    bad = []
+    for i in np.flatnonzero(~is_missing(cells)):
+        said = number(cells[i])
+        if said is None:
+            bad.append(i)
+        else:
+            read[i] = said
+    if bad and misfits is None:
+        raise DomainError(
+            f"{feature.name!r} is numeric, but has {counted(len(bad), 'cell')} without a number, the first with "
+            f"{text(cells[bad[0]])!r}; make it categorical, or empty these cells."
+        )
+    if bad and misfits is not None:
+        misfits.add(feature.name, NO_NUMBER, len(bad))
+    return read
+
+
+def is_missing(cells: np.ndarray) -> np.ndarray:
+    """Which cells of an array hold nothing; a cell that is itself a list or an array holds something."""
+    missing = pd.isna(cells)
+    return missing if missing.ndim == cells.ndim else np.array([cell is None for cell in cells.tolist()])
+
+
+def factorize(column: Any) -> tuple[np.ndarray, list[Any]]:
+    """(code of each cell, -1 where missing; values, one for each code). Cells of one code have the same text."""
+    if column.dtype == object or getattr(column.dtype, "kind", "") == "U":
+        return _factorize_objects(np.asarray(column).astype(object, copy=False))
+    series = pd.Series(column)
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        return series.cat.codes.to_numpy(), list(series.cat.categories)
+    codes, values = pd.factorize(series)
+    return codes, list(values)
+
+
+def _factorize_objects(cells: np.ndarray) -> tuple[np.ndarray, list[Any]]:
+    types = set(map(type, cells.tolist()))
+    if types <= _EQUAL_IS_SAME and (str not in types or _is_utf8(cells)):
+        codes, values = pd.factorize(cells)
+        return codes, list(values)
+    codes = np.full(len(cells), -1, dtype=np.int64)
+    index: dict[str, int] = {}
+    found: list[Any] = []
+    for i in np.flatnonzero(~is_missing(cells)):
+        code = codes[i] = index.setdefault(text(cells[i]), len(index))
+        if code == len(found):
+            found.append(cells[i])
+    return codes, found
+
+
+def _is_utf8(cells: np.ndarray) -> bool:
+    """Whether all texts can be written: pandas takes a column with half a character for another one."""
+    try:
+        "".join([cell for cell in cells.tolist() if type(cell) is str]).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def places(column: Any, listed: Sequence[Any], otherwise: int) -> tuple[np.ndarray, np.ndarray, list[Any]]:
+    """(place of each cell among the listed values, -1 where missing; the same for each value of the column; values)."""
+    codes, values = factorize(column)
+    keys = Keys(listed)
+    of_value = np.array([keys.find(value, otherwise) for value in values] + [-1], dtype=np.int64)
+    return of_value[codes], of_value[:-1], values

@@ -1,0 +1,220 @@
+"""Rows of a CSV file against a domain: every record and every cell by itself, nothing guessed and no row refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+
+from dpforest import csv_text
+from dpforest.csv_columns import numbers_one_by_one, texts_one_by_one
+from dpforest.csv_text import Settings, TableError
+from dpforest.domain import Domain, DomainError
+from dpforest.encoding import quoted
+from dpforest.features import counted, text
+from dpforest.limits import MAX_UPLOAD_MB
+
+
+def read_table(source: Any, domain: Domain) -> pd.DataFrame:
+    """The columns of a domain, and its label if the file has it, as a CSV file writes them.
+
+    How a cell is read depends on its text, on the domain and on the file settings that ``domain.reading`` states
+    (UTF-8, commas between columns and decimal points where it states none), never on another cell. Spaces around it are
+    removed. A numeric cell is a number with the stated decimal mark, grouped in threes by the other marks or not at
+    all; anything else is missing. A cell of a categorical attribute, and a label, is the listed text that it equals or
+    is the same number as ("1.0" is "1"); else it is missing if it is empty, NA and the like.
+
+    A row is a record with its quotes closed; one with too few or too many cells is a row whose cells are all missing.
+
+    Parameters
+    ----------
+    source : bytes, path or binary file
+    domain : Domain
+
+    Returns
+    -------
+    DataFrame
+        float64 for numeric attributes, str for categorical ones and the label.
+
+    Raises
+    ------
+    DomainError
+        If a column is absent.
+    TableError
+        If this is no text, has no line of column names, or a quote is never closed.
+
+    Examples
+    --------
+    >>> from dpforest import Domain, Feature
+    >>> city = Feature("zone", "categorical", categories=("1", "2"), missing="own")
+    >>> read_table(b"zone,ill\\n1.0,yes\\n2,no\\n1,no,?\\n", Domain((city,)))["zone"].tolist()
+    ['1', '2', nan]
+    """
+    data, _ = bytes_of(source)
+    csv_text.refuse_other_files(data)
+    return read_records(data, domain)[0]
+
+
+def bytes_of(source: Any) -> tuple[bytes, str]:
+    """(content, name) of bytes, a path or a binary file."""
+    limit = MAX_UPLOAD_MB * 2**20
+    too_large = f"The file is larger than {MAX_UPLOAD_MB:,} MB; take a random sample of its rows."
+    if isinstance(source, (str, PathLike)):
+        path = Path(source)
+        try:
+            if path.stat().st_size > limit:
+                raise TableError(too_large)
+            return path.read_bytes(), path.name
+        except OSError as error:
+            raise TableError(f"{path} cannot be read ({error.strerror}); check the path.") from None
+    data = source if isinstance(source, (bytes, bytearray, memoryview)) else source.read(limit + 1)
+    if isinstance(data, str):
+        data = data.encode()
+    if len(data) > limit:
+        raise TableError(too_large)
+    return bytes(data), str(getattr(source, "name", ""))
+
+
+@dataclass
+class Strange:
+    """What could not be read as it was meant: for the curator."""
+
+    ragged: int = 0
+    cells: dict[str, list[str]] = field(default_factory=dict)  # of each numeric attribute
+
+    def sentences(self) -> list[str]:
+        """One for each kind."""
+        said = [
+            f"{counted(len(cells), 'cell')} of {name!r} {'is no number' if len(cells) == 1 else 'are no numbers'} and "
+            f"{'counts' if len(cells) == 1 else 'count'} as missing; the first is {cells[0][:40]!r}."
+            for name, cells in self.cells.items()
+            if cells
+        ]
+        if self.ragged:
+            has, counts = ("has", "counts") if self.ragged == 1 else ("have", "count")
+            what = f"{has} too few or too many cells and {counts} as missing in every column"
+            said.append(f"{counted(self.ragged, 'row')} {what}.")
+        return said
+
+
+def read_records(data: bytes, domain: Domain) -> tuple[pd.DataFrame, Strange]:
+    """`read_table` of a file's bytes, and what was strange."""
+    settings = Settings.stated_in(domain.reading)
+    _, words = csv_text.without_told_delimiter(csv_text.decode_as(data, settings.encoding))
+    if not words.strip():
+        raise TableError("The file is empty; choose one with a line of column names and rows below it.")
+    names, _ = csv_text.header(words, settings.delimiter)
+    absent = [name for name in domain.names if name not in names]
+    if absent:
+        raise DomainError(
+            f"The file has no column {quoted(absent)} when it is read as its domain states ({settings}); give it "
+            "every column of the domain, or a domain with reading=csv.reading."
+        )
+    if '"' in words:
+        csv_text.check_quotes(iter(words.splitlines(keepends=True)), settings.delimiter)
+    encoded = words.encode()
+    records = Records(pa.BufferReader(encoded), settings.delimiter, len(names), block_size=len(encoded) + 1)
+    places = {name: str(names.index(name)) for name in (*domain.names, domain.label) if name in names}
+    blocks = [block.select(list(places.values())) for block in records]
+    raw = pa.concat_tables(blocks).rename_columns(list(places)) if blocks else _nothing(list(places))
+    table, strange = typed_cells(raw, domain, settings)
+    return table, Strange(records.n_ragged, strange)
+
+
+def _nothing(names: Sequence[str]) -> pa.Table:
+    return pa.table({name: pa.array([], pa.string()) for name in names})
+
+
+class Records:
+    """The records below the header of a file, in blocks, every cell as text; all null where a record is ragged.
+
+    Parameters
+    ----------
+    file : file of UTF-8 bytes, its header first
+    mark : str
+    n_columns : int
+        Columns are called "0", "1", ...
+    wanted : sequence of str, optional
+        Those to read; by default all.
+    block_size : int
+        Bytes that are split at a time.
+    """
+
+    def __init__(
+        self, file: Any, mark: str, n_columns: int, wanted: Sequence[str] | None = None, *, block_size: int
+    ) -> None:
+        places = [str(j) for j in range(n_columns)]
+        used = places if wanted is None else list(wanted)
+        self._ragged: list[int] = []  # numbers of the ragged records, the header being 1
+        self._reader = pa_csv.open_csv(
+            file,
+            # Only then are records numbered; a record never meets the border of a block.
+            read_options=pa_csv.ReadOptions(column_names=places, block_size=block_size, use_threads=False),
+            parse_options=pa_csv.ParseOptions(delimiter=mark, newlines_in_values=True, invalid_row_handler=self._note),
+            convert_options=pa_csv.ConvertOptions(
+                include_columns=used, column_types=dict.fromkeys(used, pa.string()), strings_can_be_null=False
+            ),
+        )
+
+    def _note(self, row: Any) -> str:
+        self._ragged.append(row.number)
+        return "skip"
+
+    @property
+    def n_ragged(self) -> int:
+        """Records with too few or too many cells so far."""
+        return len(self._ragged)
+
+    def __iter__(self) -> Iterator[pa.Table]:
+        number, filled = 2, 0  # of the next record; ragged ones that have their place
+        header = 1
+        with self._reader:
+            for batch in self._reader:
+                block = pa.Table.from_batches([batch.slice(header)])
+                header -= min(header, len(batch))
+                here, n = [], len(block)
+                while filled < len(self._ragged) and self._ragged[filled] < number + n:
+                    here.append(self._ragged[filled] - number)
+                    filled, n = filled + 1, n + 1
+                number += n
+                yield _with_nulls(block, np.array(here, np.int64))
+            if rest := len(self._ragged) - filled:
+                yield self._nulls(rest)
+
+    def _nulls(self, n: int) -> pa.Table:
+        return pa.Table.from_arrays([pa.nulls(n, pa.string()) for _ in self._reader.schema], self._reader.schema.names)
+
+
+def _with_nulls(block: pa.Table, places: np.ndarray) -> pa.Table:
+    """A table with records of nulls put in, which stand at these places afterwards."""
+    if not len(places):
+        return block
+    null = np.zeros(len(block) + len(places), bool)
+    null[places] = True
+    rows = np.cumsum(~null) - 1
+    return block.take(pa.array(rows, mask=null))
+
+
+def typed_cells(raw: pa.Table, domain: Domain, settings: Settings) -> tuple[pd.DataFrame, dict[str, list[str]]]:
+    """(columns of texts as `read_table` reads them, cells of each numeric attribute that are no numbers)."""
+    table: dict[str, pd.Series] = {}
+    strange: dict[str, list[str]] = {}
+    for feature in domain.features:
+        cells, decimal = pc.fill_null(raw.column(feature.name), ""), settings.decimal_of(feature.name)
+        if feature.kind == "numeric":
+            table[feature.name], strange[feature.name] = numbers_one_by_one(cells, decimal)
+        else:
+            table[feature.name] = texts_one_by_one(cells, feature.categories, decimal)
+    if domain.label in raw.column_names:
+        classes = [text(label) for label in domain.classes]
+        cells = pc.fill_null(raw.column(domain.label), "")
+        table[domain.label] = texts_one_by_one(cells, classes, settings.decimal_of(domain.label))
+    return pd.DataFrame(table), strange

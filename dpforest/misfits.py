@@ -1,0 +1,78 @@
+"""Cells and labels that do not fit their schema and were read by its public rule: told to the curator, kept nowhere."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+
+from dpforest.features import counted
+
+MISSING, UNLISTED, NO_NUMBER, INFINITE, LABEL = "missing", "unlisted", "no number", "infinite", "label"
+
+
+class MisfitWarning(UserWarning):
+    """Cells or labels of a table were read by the public rule, as they do not fit. For the curator's eyes only."""
+
+
+class Misfits:
+    """Counts of what did not fit. They depend on rows, so they go to a warning and never into what a fit leaves behind.
+
+    Examples
+    --------
+    >>> misfits = Misfits()
+    >>> misfits.add("age", MISSING, 2)
+    >>> misfits.add("age", MISSING, 1)
+    >>> misfits.sentences()
+    ["3 cells of 'age' are missing although none are expected; they were read as its lower bound or first category."]
+    """
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], int] = {}
+        self._lock = threading.Lock()  # a table is read in several threads
+
+    def add(self, name: str, what: str, n: int) -> None:
+        """Note n cells of an attribute, or n labels."""
+        with self._lock:
+            self._found[name, what] = self._found.get((name, what), 0) + int(n)
+
+    def count(self, name: str, what: str) -> int:
+        """How many were noted."""
+        return self._found.get((name, what), 0)
+
+    def sentences(self) -> list[str]:
+        """One for each attribute and each way not to fit."""
+        return [_said(name, what, n) for (name, what), n in sorted(self._found.items()) if n]
+
+    def warn(self) -> None:
+        """Tell the curator, in one warning."""
+        said = self.sentences()
+        if said:
+            shown = " ".join(said[:5]) + (f" So it is in {len(said) - 5:,} more cases." if len(said) > 5 else "")
+            warnings.warn(
+                f"{shown} The forest is made by this public rule, whatever the rows hold; this warning is for the "
+                "curator only. Mend the table if it is wrong.",
+                MisfitWarning,
+                stacklevel=4,
+            )
+
+
+_WHY = {
+    MISSING: "missing although none are expected; {they} read as its lower bound or first category",
+    UNLISTED: "not listed although all are expected to be; {they} read as its first category",
+    NO_NUMBER: "not a number; {they} read as missing",
+    INFINITE: "infinite; {they} read as the bound",
+}
+
+
+def _said(name: str, what: str, n: int) -> str:
+    if what == LABEL:
+        return f"{counted(n, 'row')} {'has' if n == 1 else 'have'} no label that is listed and {_were(n)} left out."
+    return f"{counted(n, 'cell')} of {name!r} {'is' if n == 1 else 'are'} {_WHY[what].format(they=_they(n))}."
+
+
+def _were(n: int) -> str:
+    return "was" if n == 1 else "were"
+
+
+def _they(n: int) -> str:
+    return "it was" if n == 1 else "they were"

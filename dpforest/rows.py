@@ -1,0 +1,116 @@
+"""The one way from a table to what a forest reads of it: codes and class indices, every cell and label by itself.
+
+A fit that refused a table for one cell, or read other cells in another way because of it, would tell on that cell. So
+everything that rows decide is read by a public rule (`domain.READ_BY_RULE`) and told to the curator alone.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpforest.domain import Domain
+from dpforest.limits import BLOCK_ROWS
+from dpforest.misfits import LABEL, Misfits
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows as forests read them. Curator only.
+
+    Parameters
+    ----------
+    codes : uint16 array of shape (n, n_features)
+    y : int32 array of shape (n,)
+        Class indices.
+    ids : int64 array of shape (n,)
+        What names a row in a demo, so that leaving one out moves no other.
+    n_given : int
+        Rows that were handed over: those without a listed label are left out here, and how many is private.
+    """
+
+    codes: np.ndarray
+    y: np.ndarray
+    ids: np.ndarray
+    n_given: int
+
+
+def read_rows(
+    domain: Domain,
+    X: Any,
+    y: Any,
+    ids: np.ndarray | None = None,
+    *,
+    n_jobs: int = 1,
+    misfits: Misfits | None = None,
+) -> Rows:
+    """Read a table and its labels by the public rule; one `MisfitWarning` tells the curator what did not fit.
+
+    Parameters
+    ----------
+    domain : Domain
+        With classes.
+    X : DataFrame, array or list of shape (n, n_features)
+    y : array of shape (n,)
+    ids : int64 array of shape (n,), optional
+        By default `ids_of`.
+    n_jobs : int
+        Threads.
+    misfits : Misfits, optional
+        Note here what did not fit, instead of the warning.
+
+    Raises
+    ------
+    DomainError
+        If columns are absent, of a type that is never read (dates), or the labels are not one column.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from dpforest import Domain, Feature
+    >>> domain = Domain((Feature("age", "numeric", 0, 100),), ("no", "yes"), "ill")
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     rows = read_rows(domain, [[50], ["?"], [99]], ["no", "yes", "maybe"])
+    >>> rows.codes.ravel().tolist(), rows.y.tolist(), rows.ids.tolist(), rows.n_given
+    ([32768, 0], [0, 1], [0, 1], 3)
+    """
+    noted = Misfits() if misfits is None else misfits
+    ids = ids_of(X) if ids is None else ids
+    index = domain.listed_labels(y)
+    codes = _codes(domain, X, noted, n_jobs)
+    kept = index >= 0
+    n_given = len(index)
+    if not kept.all():
+        noted.add(domain.label, LABEL, n_given - int(kept.sum()))
+        codes, index, ids = codes[kept], index[kept], ids[kept]
+    if misfits is None:
+        noted.warn()
+    return Rows(codes, index, ids, n_given)
+
+
+def ids_of(X: Any) -> np.ndarray:
+    """What names a row in a demo: the index of a table if it is whole numbers, else its place."""
+    index = getattr(X, "index", None)
+    if index is not None and getattr(index, "dtype", None) is not None and index.dtype.kind in "iu":
+        return index.to_numpy().astype(np.int64)
+    return np.arange(len(X), dtype=np.int64)
+
+
+def _codes(domain: Domain, X: Any, misfits: Misfits, n_jobs: int) -> np.ndarray:
+    n = len(X)
+    if n <= BLOCK_ROWS:
+        return domain.encode(X, misfits)
+    rows = X.iloc if hasattr(X, "iloc") else X
+    codes = np.empty((n, domain.n_features), np.uint16)
+
+    def encode(start: int) -> None:
+        part = slice(start, start + BLOCK_ROWS)
+        codes[part] = domain.encode(rows[part], misfits)
+
+    with ThreadPoolExecutor(n_jobs) as pool:
+        list(pool.map(encode, range(0, n, BLOCK_ROWS)))
+    return codes

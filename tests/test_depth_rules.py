@@ -1,0 +1,160 @@
+"""The papers' rules for the shape of trees are applied where they are called so, and what is cut short says so."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpforest import (
+    Domain,
+    Feature,
+    JagannathanForestClassifier,
+    MajorityLabelForestClassifier,
+    RandomDecisionForestClassifier,
+    load_dataset,
+)
+from dpforest.limits import MAX_BOUND, MAX_DEPTH
+from dpforest.theory import fletcher_islam_depth
+from ui import boosting, tables
+from ui.forests import FORESTS, Settings
+
+CAPPED = "leaves here, which no paper says"
+
+
+def rule(domain: Domain, n: int) -> int:
+    """JPW's min(m / 2, log_b n - 1), in other words than the code's."""
+    b = sum(len(f.categories) + (f.missing == "own") if f.kind == "categorical" else 2 for f in domain.features)
+    b /= domain.n_features
+    depth = 0
+    while depth + 1 <= domain.n_features / 2 and max(b, 2) ** (depth + 2) <= max(n, 2) * (1 + 1e-12):
+        depth += 1
+    return min(max(depth, 1), MAX_DEPTH)
+
+
+@pytest.mark.parametrize(("name", "depth"), [("adult", 3), ("mushroom", 4), ("nursery", 4), ("sonar", 6)])
+def test_jpws_rule_with_the_number_of_rows(name, depth):
+    data = load_dataset(name)
+    n = len(data.table)
+    assert rule(data.domain, n) == depth
+    for settings_ in ({"mode": "as_published"}, {"neighbours": "replace-one"}, {"n_bound": n}):
+        assert JagannathanForestClassifier(**settings_).plan(data.domain, n).depth == depth
+    unknown = JagannathanForestClassifier().plan(data.domain, n)
+    assert unknown == JagannathanForestClassifier().plan(data.domain, 1)  # under add-remove nothing depends on n
+    assert unknown.depth == rule(data.domain, MAX_BOUND) and unknown.assumptions == ()
+
+
+def schema(sizes: list[int]) -> Domain:
+    note = {"source": "documented", "source_note": "made up"}
+    features = tuple(
+        Feature(f"f{i}", "categorical", categories=tuple(map(str, range(k))),
+                missing="value", missing_value="0", **note)
+        if k else Feature(f"f{i}", "numeric", 0.0, 1.0, missing="value", missing_value=0.0, **note)
+        for i, k in enumerate(sizes)
+    )  # fmt: skip
+    return Domain(features, ("a", "b"), "y", "documented", "made up")
+
+
+def test_the_rule_at_powers_of_the_mean_number_of_values():
+    """Where floats would say that log_3 243 is below 5."""
+    for k, power in ((3, 5), (5, 3), (10, 3), (6, 4)):
+        domain = schema([k] * 12)
+        for n, depth in ((k**power - 1, power - 2), (k**power, power - 1)):
+            assert JagannathanForestClassifier(n_bound=n).plan(domain, 1).depth == depth == rule(domain, n)
+
+
+@settings(derandomize=True, deadline=None, max_examples=60)
+@given(st.lists(st.sampled_from([0, 2, 3, 9, 40]), min_size=1, max_size=40), st.integers(1, MAX_BOUND))
+def test_jpws_rule_on_any_schema(sizes, n):
+    domain = schema(sizes)
+    assert JagannathanForestClassifier(n_bound=n).plan(domain, 1).depth == rule(domain, n)
+    assert JagannathanForestClassifier(mode="as_published").plan(domain, n).depth == rule(domain, n)
+
+
+def test_a_depth_that_follows_from_the_number_of_rows_says_so_and_needs_all_of_them():
+    data = load_dataset("car")
+    told = "The depth follows from the exact number of rows, which is private under add-remove."
+    for parameters in ({}, {"n_bound": 5_000}, {"max_depth": 3}, {"neighbours": "replace-one"}):
+        forest = JagannathanForestClassifier(mode="as_published", domain=data.domain, **parameters)
+        assert (told in forest.preview(data.domain, 100)[0].reasons) == (parameters == {})
+        if forest.needs_all_rows:
+            with pytest.raises(ValueError, match="follows from the number of all rows"):
+                forest.fit_chunks([(data.X, data.y)])
+        else:
+            forest.fit_chunks([(data.X, data.y)])
+    assert JagannathanForestClassifier(neighbours="replace-one").needs_all_rows
+
+
+def test_the_app_starts_jpw_from_the_papers_rule():
+    for name, depth in (("adult", 3), ("mushroom", 4)):
+        data = tables.bundled(name)
+        table = tables.bundled_table(data, data.domain.label)
+        n = boosting.rows_for_rules(table)
+        assert n == len(data.table) and FORESTS["JPW"].default_depth(table.domain, n) == depth
+    assert FORESTS["JPW"].default_depth(table.domain) == rule(table.domain, MAX_BOUND)
+
+
+# ---------------------------------------------------------------- limits that no paper has
+
+
+def most_leaves(domain: Domain, depth: int) -> int:
+    """Of a tree with multiway tests, by trying all features at every level."""
+    widths = [f.n_codes if f.kind == "categorical" and f.n_codes > 1 else 0 for f in domain.features]
+
+    def grown(left: int, used: frozenset) -> int:
+        if left == 0:
+            return 1
+        free = [i for i, w in enumerate(widths) if w == 0 or i not in used]
+        children = ((widths[i] or 2) * grown(left - 1, used | {i} if widths[i] else used) for i in free)
+        return max(children, default=1)
+
+    return grown(depth, frozenset())
+
+
+@settings(derandomize=True, deadline=None, max_examples=80)
+@given(st.lists(st.sampled_from([0, 0, 1, 2, 3, 7]), min_size=1, max_size=5), st.integers(0, 5), st.integers(2, 400))
+def test_a_cap_on_leaves_is_told_wherever_it_may_bite_and_nowhere_else(sizes, depth, cap):
+    domain = schema(sizes)
+    forest = MajorityLabelForestClassifier(mode="as_published", max_depth=depth, max_leaves=cap, n_estimators=3)
+    reasons = forest.preview(domain, 10)[0].reasons
+    multiway = any(f.kind == "categorical" and f.n_codes > 1 for f in domain.features)
+    assert any(CAPPED in r for r in reasons) == (multiway and most_leaves(domain, depth) > cap)
+    plan = forest.plan(domain, 10)
+    if multiway and not plan.departures:
+        free = MajorityLabelForestClassifier(mode="as_published", max_depth=depth, max_leaves=2**14, n_estimators=3)
+        assert np.array_equal(plan.grow(domain, 1).feature, free.plan(domain, 10).grow(domain, 1).feature)
+    assert MajorityLabelForestClassifier(max_depth=depth, max_leaves=cap).plan(domain, 10).departures == ()
+
+
+@pytest.mark.parametrize("kind", [MajorityLabelForestClassifier, JagannathanForestClassifier])
+def test_as_published_the_cap_is_far_away_and_told(kind):
+    domain = load_dataset("adult").domain
+    certified, published = kind(max_depth=9), kind(max_depth=9, mode="as_published")
+    assert certified.plan(domain, 100).max_leaves == 4_096
+    assert published.plan(domain, 100).max_leaves == 65_536
+    assert any(f"ends at 65,536 {CAPPED}" in r for r in published.preview(domain, 100)[0].reasons)
+    assert kind(max_depth=2, mode="as_published").plan(domain, 100).departures == ()
+
+
+def test_ordered_categories_need_no_cap():
+    domain = load_dataset("adult").domain
+    assert RandomDecisionForestClassifier(mode="as_published").plan(domain, 100).departures == ()
+    multiway = RandomDecisionForestClassifier(mode="as_published", categorical="multiway").plan(domain, 100)
+    assert CAPPED in multiway.departures[0]
+
+
+def test_what_the_app_draws_as_published_says_its_cap():
+    domain = load_dataset("mushroom").domain
+    settings_ = Settings("majority labels", "as_published", 1.0, 11, 100, "add-remove")
+    assert any(f"ends at 4,096 {CAPPED}" in r for r in settings_.estimator().preview(domain, 100)[0].reasons)
+    assert "max_leaves" not in Settings("majority labels", "certified", 1.0, 11, 100, "add-remove").parameters()
+
+
+def test_a_depth_rule_that_is_cut_short_says_so():
+    domain = load_dataset("sonar").domain
+    wanted = fletcher_islam_depth(60, 0, most=None)
+    assert wanted == 1 + math.ceil(math.log(0.5) / math.log(59 / 60))
+    plan = MajorityLabelForestClassifier(mode="as_published").plan(domain, 100)
+    assert plan.depth == MAX_DEPTH and f"gives depth {wanted}; trees end at {MAX_DEPTH}" in plan.departures[0]
+    assert MajorityLabelForestClassifier(mode="as_published", max_depth=15).plan(domain, 100).departures == ()

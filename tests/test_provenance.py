@@ -1,0 +1,104 @@
+"""Every field of a released file comes from somewhere: the format, settings, the schema's sources, or the ledger."""
+
+import json
+import re
+
+import pytest
+
+from dpforest import (
+    BoostedForestClassifier,
+    FriedmanSchusterClassifier,
+    JagannathanForestClassifier,
+    MajorityLabelForestClassifier,
+    MultinomialForestClassifier,
+    RandomDecisionForestClassifier,
+    RandomForestExponentialClassifier,
+    RandomForestLaplaceClassifier,
+    load_dataset,
+)
+
+FIXED, SETTING, PAID = "the format", "the settings", "the ledger"
+STRUCTURE = "the settings and the schema, or the ledger where splits look at rows"
+# Where each field comes from; for a part of the schema, the field that names its source ("" is: as `source`).
+ORIGINS = {
+    r"format|version": FIXED,
+    r"about/(estimator|structure_seed|alpha|n_bins|criterion|split_score)(/\d+)?": SETTING,
+    r"certificate/(certified|kind|epsilon|delta|true_epsilon|neighbours|mechanism)": SETTING,
+    r"certificate/(assumptions|reasons)/\d+": SETTING,
+    r"ledger/(epsilon|neighbours|closed|spent)": SETTING,
+    r"ledger/entries/\d+/\w+": SETTING,
+    r"domain/features/\d+/(name|kind|integer)": "type_source",
+    r"domain/features/\d+/(low|high|categories/\d+)": "source",
+    r"domain/features/\d+/missing(_value)?": "missing_source",
+    r"domain/features/\d+/(type_|missing_)?(source|note|source_note)": SETTING,
+    r"domain/(classes/\d+|label)": "classes_source",
+    r"domain/reading": "reading_source",
+    r"domain/(classes|reading|columns)_(source|note)": SETTING,
+    r"(voting|negative_rule|seed|depth|alpha_link)": SETTING,
+    r"class_of_tree/\w+(/\d+)?": SETTING,
+    r"trees/.*": STRUCTURE,
+    r"(labels|noisy_counts|leaf_values)/(dtype|shape/\d+)": SETTING,
+    r"(labels|noisy_counts|leaf_values)/base64": PAID,
+}
+RANDOM = [
+    MajorityLabelForestClassifier(n_estimators=3),
+    RandomDecisionForestClassifier(n_estimators=3, neighbours="replace-one"),
+    JagannathanForestClassifier(n_estimators=3),
+    RandomForestLaplaceClassifier(n_estimators=3, max_depth=3),
+    RandomForestExponentialClassifier(n_estimators=3, max_depth=3),
+]
+GREEDY = [
+    BoostedForestClassifier(n_estimators=3, n_bound=10**5),
+    BoostedForestClassifier(n_estimators=2, n_bound=10**5, alpha=[0.5, 0.5, 0, 0], leaf="range"),
+    MultinomialForestClassifier(n_estimators=3),
+    FriedmanSchusterClassifier(max_depth=3),
+]
+
+
+def fields(part, path: str = "") -> dict[str, object]:
+    """Every leaf of a JSON document by its path."""
+    below = part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else None
+    if below is None:
+        return {path: part}
+    return {k: v for name, own in below for k, v in fields(own, f"{path}/{name}" if path else str(name)).items()}
+
+
+def origin(path: str) -> str:
+    found = [where for pattern, where in ORIGINS.items() if re.fullmatch(pattern, path)]
+    assert len(found) == 1, f"nobody says where {path!r} comes from" if not found else f"{path!r} is listed twice"
+    return found[0]
+
+
+def released(model, X, y) -> dict:
+    return json.loads(model.fit(X, y).released_.to_json())
+
+
+@pytest.mark.parametrize("model", RANDOM + GREEDY, ids=lambda own: type(own).__name__)
+@pytest.mark.parametrize("name", ["adult", "nursery", "pendigits"])
+def test_every_field_of_a_release_has_an_origin(model, name):
+    """What is not paid for is what a table without any row gives as well; every part of the schema has a source."""
+    data = load_dataset(name)
+    model = model.set_params(domain=data.domain)
+    content, nobody = released(model, data.X, data.y), released(model, data.X[:0], data.y[:0])
+    found = fields(content)
+    of_nobody = fields(nobody)
+    for path, value in found.items():
+        where = origin(path)
+        if where.endswith("_source") or where == "source":
+            assert source_of(found, path, where) in ("documented", "asserted"), path
+        if where == PAID or (where == STRUCTURE and model in GREEDY):
+            continue
+        assert of_nobody[path] == value, f"{path} differs although nobody paid for it"
+    assert set(found) == set(of_nobody)
+    assert sum(origin(path) == PAID for path in found) == 1
+    assert content["ledger"]["entries"]
+
+
+def source_of(found: dict[str, object], path: str, where: str) -> object:
+    """The source of a part of the schema."""
+    if path.startswith("domain/features/"):
+        feature = "/".join(path.split("/")[:3])
+        return found[f"{feature}/{where}"] or found[f"{feature}/source"]
+    if path == "domain/reading" and not found[path]:
+        return "asserted"  # it states nothing
+    return found[f"domain/{where}"]

@@ -1,0 +1,263 @@
+"""What one row does to the reading of all others: nothing, in whatever form the table comes."""
+
+import csv
+import io
+import json
+import math
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from dpforest import (
+    BoostedForestClassifier,
+    Domain,
+    Feature,
+    FriedmanSchusterClassifier,
+    MajorityLabelForestClassifier,
+    MisfitWarning,
+    MultinomialForestClassifier,
+    RandomDecisionForestClassifier,
+    read_table,
+)
+from dpforest.cells import key
+from dpforest.rows import Rows, read_rows
+
+# What people write into cells: what one of them is must not depend on the others in its column.
+NUMBERS = ["1", "01", "1.0", "0", "2", "-3.5", "1e3", "1e400", "-inf", "9007199254740993", "7 ", "2j"]
+WORDS = ["", "NA", "nan", "?", "None", "true", "False", "a", "b ", "x;y", "ü", "1,5", "2020-01-01", "sep=;", '"', "\n"]
+TEXTS = NUMBERS + WORDS
+WAYS = ("csv", "pandas", "frame", "array", "list")
+NOTE = {"source": "asserted", "source_note": "made for this test"}
+SETTINGS = settings(derandomize=True, deadline=None, max_examples=150)
+
+features = st.one_of(
+    st.builds(
+        lambda low, width, missing: dict(kind="numeric", low=low, high=low + width, missing=missing, missing_value=low),
+        st.sampled_from([-4.0, 0.0, 0.5]),
+        st.sampled_from([1.0, 3.0, 1e4]),
+        st.sampled_from(["own", "value", "refuse"]),
+    ),
+    st.builds(
+        lambda listed, missing: dict(
+            kind="categorical", categories=tuple(listed), missing=missing, missing_value=listed[0]
+        ),
+        st.lists(
+            st.sampled_from(["1", "0", "2.5", "a", "b", "x;y", "True", "ü"]), min_size=2, max_size=4, unique_by=key
+        ),
+        st.sampled_from(["own", "value", "refuse"]),
+    ),
+)
+domains = st.builds(
+    lambda parts, classes: Domain(
+        tuple(Feature(f"f{j}", **part, **NOTE) for j, part in enumerate(parts)),
+        classes,
+        "y",
+        "asserted",
+        "made for this test",
+        "the file is UTF-8 text with ',' between columns and decimal points",
+        "asserted",
+        "made for this test",
+    ),
+    st.lists(features, min_size=1, max_size=4),
+    st.sampled_from([("no", "yes"), (0, 1), (False, True), ("1", "2.5", "a")]),
+)
+
+
+@st.composite
+def neighbours(draw) -> tuple[Domain, list[list[str]], int, list[str]]:
+    """A schema, rows as texts (the label last), the number of a row, and what stands there instead."""
+    domain = draw(domains)
+    width = domain.n_features + 1
+    row = st.lists(st.sampled_from(TEXTS), min_size=width, max_size=width)
+    # Columns of one kind of text, so that one cell more can change the type of its column.
+    kinds = [draw(st.sampled_from([TEXTS, ["1", "01", "2"], ["true", "False"], ["1.0", ""]])) for _ in range(width - 1)]
+    kinds.append([str(label) for label in domain.classes])
+    rows = draw(st.lists(st.tuples(*map(st.sampled_from, kinds)).map(list), min_size=1, max_size=6))
+    return domain, rows, draw(st.integers(0, len(rows) - 1)), draw(row)
+
+
+def cell(text: str):
+    """A text as the object that a program would make of it."""
+    for kind in (int, float, complex):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return {"true": True, "False": False, "": None, "NA": None}.get(text, text)
+
+
+def written(domain: Domain, rows: list[list[str]]) -> bytes:
+    file = io.StringIO()
+    csv.writer(file, quoting=csv.QUOTE_ALL).writerows([[*domain.names, "y"], *rows])
+    return file.getvalue().encode()
+
+
+def handed_over(way: str, domain: Domain, rows: list[list[str]], ids: list[int]):
+    """(X, y) in one of the ways in which people hold tables."""
+    names = [*domain.names, "y"]
+    if way == "csv":
+        table = read_table(written(domain, rows), domain)
+    elif way == "pandas":
+        table = pd.read_csv(io.BytesIO(written(domain, rows)))
+    else:
+        cells = [[cell(text) for text in row] for row in rows]
+        X, y = [row[:-1] for row in cells], [row[-1] for row in cells]
+        if way == "list":
+            return X, y
+        if way == "array":
+            return np.array(X), np.array(y)
+        table = pd.DataFrame(cells, columns=names)
+    table.index = pd.Index(ids, dtype=np.int64)
+    return table[list(domain.names)], table["y"]
+
+
+def read(way: str, domain: Domain, rows: list[list[str]], ids: list[int]) -> dict[int, tuple]:
+    """What a forest reads of each row, by its number; None of one that is left out."""
+    X, y = handed_over(way, domain, rows, ids)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MisfitWarning)
+        found: Rows = read_rows(domain, X, y, np.array(ids, np.int64))
+    assert found.n_given == len(rows)
+    seen = {int(i): (*codes, int(label)) for i, codes, label in zip(found.ids, found.codes.tolist(), found.y)}
+    return {i: seen.get(i) for i in ids}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@SETTINGS
+@given(neighbours())
+def test_a_cell_changes_how_no_other_row_is_read(way, table):
+    domain, rows, place, other = table
+    ids = list(range(len(rows)))
+    before = read(way, domain, rows, ids)
+    after = read(way, domain, [*rows[:place], other, *rows[place + 1 :]], ids)
+    assert {i: row for i, row in after.items() if i != place} == {i: row for i, row in before.items() if i != place}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@SETTINGS
+@given(neighbours())
+def test_a_row_more_changes_how_no_other_row_is_read(way, table):
+    domain, rows, place, other = table
+    ids = list(range(len(rows)))
+    before = read(way, domain, rows, ids)
+    after = read(way, domain, [*rows[:place], other, *rows[place:]], [*ids[:place], 99, *ids[place:]])
+    assert {i: row for i, row in after.items() if i != 99} == before
+
+
+@SETTINGS
+@given(neighbours())
+def test_all_ways_read_the_same(table):
+    """Where texts and objects say the same (not the words for missing, which pandas knows more of, nor a truth)."""
+    domain, rows, _, _ = table
+    plain = [[text if text not in ("?", "nan", "None", "7 ", "b ", "\n") else "1" for text in row] for row in rows]
+    ids = list(range(len(plain)))
+    of_list = read("list", domain, plain, ids)
+    assert read("array", domain, plain, ids) == read("frame", domain, plain, ids) == of_list
+    assert read("pandas", domain, plain, ids) == of_list
+
+
+PAID = {"labels", "noisy_counts", "leaf_values"}
+FORESTS = [
+    (MajorityLabelForestClassifier(n_estimators=3, max_depth=3), PAID),
+    (RandomDecisionForestClassifier(n_estimators=2, max_depth=2, neighbours="replace-one"), PAID),
+    (BoostedForestClassifier(n_estimators=2, max_depth=2, n_bound=50), PAID | {"trees"}),
+    (MultinomialForestClassifier(n_estimators=2, max_depth=2, neighbours="replace-one"), PAID | {"trees"}),
+    (FriedmanSchusterClassifier(max_depth=2, neighbours="replace-one"), PAID | {"trees"}),
+]
+
+
+def public(model, way: str, domain: Domain, rows: list[list[str]], paid: set[str]) -> dict:
+    """All that a release says without paying for it."""
+    X, y = handed_over(way, domain, rows, list(range(len(rows))))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MisfitWarning)
+        fitted = model.set_params(domain=domain).fit(X, y)
+    assert fitted.certificate_.certified
+    content = json.loads(fitted.released_.to_json())
+    return {name: part for name, part in content.items() if name not in paid} | {"classes": fitted.classes_.tolist()}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("model", "paid"), FORESTS, ids=lambda own: type(own).__name__)
+@settings(derandomize=True, deadline=None, max_examples=12)
+@given(neighbours())
+def test_what_is_not_paid_for_is_the_same_for_neighbours(model, paid, way, table):
+    """Drawn afresh from secret entropy each time, so only what rows cannot change may be compared, and all of it is."""
+    domain, rows, place, other = table
+    before = public(model, way, domain, rows, paid)
+    assert public(model, way, domain, [*rows[:place], other, *rows[place + 1 :]], paid) == before
+    if model.neighbours == "add-remove":
+        assert public(model, way, domain, [*rows, other], paid) == before
+
+
+@settings(derandomize=True, deadline=None, max_examples=60)
+@given(neighbours(), st.integers(1, 4))
+def test_parts_of_a_table_are_read_as_the_whole(table, size):
+    """A part's columns have types of their own."""
+    domain, rows, _, _ = table
+    model = MajorityLabelForestClassifier(n_estimators=2, max_depth=2, domain=domain, random_state=0)
+    parts = [(i, rows[i : i + size]) for i in range(0, len(rows), size)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MisfitWarning)
+        cut = model.fit_chunks(
+            handed_over("frame", domain, part, list(range(i, i + len(part)))) for i, part in parts
+        ).forest_.to_json(uncertified=True)
+        whole = model.fit(*handed_over("list", domain, rows, [])).forest_.to_json(uncertified=True)
+    assert cut == whole
+
+
+def test_values_that_only_texts_tell_apart_must_be_handed_over_as_texts():
+    """pandas reads 01 as 1 where the whole column is numbers, so the certificate says what nobody can check."""
+    zone = Feature("zone", "categorical", categories=("01", "1", "2"), **NOTE)
+    domain = Domain((zone,), (True, 1), "ill", "asserted", "made for this test")
+    said = [sentence for sentence in domain.assumptions() if "handed over as texts" in sentence]
+    assert len(said) == 2
+    assert "'01' and '1'" in said[0]
+    assert "'True' and '1'" in said[1]
+    assert domain.encode([["01"], ["1"], [1], ["1.0"], ["2.0"]]).ravel().tolist() == [0, 1, 1, 0, 2]
+
+
+HALF = "\ud800"  # half a character: pandas takes it for another text
+
+
+@given(st.lists(st.sampled_from(["a", "b", repr(HALF), "c"]), min_size=1, max_size=30), st.integers(0, 29))
+@settings(derandomize=True, deadline=None, max_examples=100)
+@example([repr(HALF)] * 40, 0)
+def test_half_a_character_changes_no_other_cell(cells, place):
+    """pandas hashes it as its own escape, so that it once made all cells with that text missing."""
+    listed = ("a", "b", repr(HALF))
+    domain = Domain((Feature("c", "categorical", categories=listed, missing="own", **NOTE),), ("x", "y"), "y")
+    before = domain.encode(np.array(cells, dtype=object)[:, None]).ravel().tolist()
+    place %= len(cells)
+    for stranger in (HALF, "a" + HALF):
+        changed = [*cells[:place], stranger, *cells[place + 1 :]]
+        for X in (np.array(changed, dtype=object)[:, None], [[own] for own in changed], np.array(changed)[:, None]):
+            assert domain.encode(X).ravel().tolist() == [*before[:place], 3, *before[place + 1 :]]
+
+
+@pytest.mark.parametrize("row", [[1], [1, 2, 3], 7, "ab", None, {}])
+def test_a_row_of_a_list_that_is_none_has_no_known_cell(row):
+    age = Feature("age", "numeric", 0, 100, missing="own", **NOTE)
+    domain = Domain((age, replace(age, name="size")), ("no", "yes"), "ill", "asserted", "made for this test")
+    model = MajorityLabelForestClassifier(domain=domain, n_estimators=1)
+    model.fit([[1, 2], row, [3, 4]], ["no", "yes", "no"])
+    assert model.certificate_.certified
+    with pytest.raises(ValueError, match="Row 1 of the list"):
+        model.predict([[1, 2], row])
+
+
+def test_one_cell_cannot_turn_the_reading_of_a_file():
+    """One row that looked like another delimiter, and one letter of another encoding, once turned a whole table."""
+    size = Feature("size", "numeric", 0, 100, missing="own", **NOTE)
+    domain = Domain((size,), ("no", "yes"), "ill", "asserted", "made for this test")
+    rows = [b"1.5,no", b"2.5,yes"] * 20
+    plain = read_table(b"size,ill\n" + b"\n".join(rows), domain)
+    for stranger in (b"50;1,5;no", "ü".encode("latin-1") + b",no", b"1,5", b'"a""b",x', b"\xff\xfe,no", b"9" * 200_000):
+        table = read_table(b"size,ill\n" + b"\n".join([*rows[:7], stranger, *rows[7:]]), domain)
+        pd.testing.assert_frame_equal(table.drop(index=7).reset_index(drop=True), plain)
+    assert math.isnan(table["size"][7])
