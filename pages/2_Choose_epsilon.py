@@ -38,8 +38,8 @@ with st.container(horizontal=True, vertical_alignment="center", horizontal_align
         badge("Simulated", f", {wish.neighbours}")
         badge("Curator only")
 st.caption(
-    "A smaller ε protects people better and costs accuracy. Say how much accuracy you need, read off the smallest ε "
-    "that gives it, and then decide whether what that ε means is acceptable."
+    "A smaller ε protects people better and mostly costs accuracy. Say how much accuracy you need, read off the "
+    "smallest ε that gives it, and then decide whether what that ε means is acceptable."
 )
 about_leaks(table)
 

@@ -163,9 +163,9 @@ def about_claims() -> None:
     with st.container(border=True):
         badge("Not certified")
         st.markdown(
-            "Dashed lines are the papers' own mechanisms, drawn at the ε that the papers claim. What they really lose "
-            "is another number, for some without limit: it is said at each point and in the table. So a dashed line "
-            "above a solid one does not mean more accuracy for the same privacy."
+            "Dashed lines are mechanisms as papers printed them, drawn at the ε that is claimed. No finite bound is "
+            "known on what they really lose, so a dashed line above a solid one does not mean more accuracy for the "
+            "same privacy."
         )
 
 
