@@ -60,7 +60,7 @@ def _leaks(table: Table) -> None:
     leaks = table.domain.leaks()
     if not leaks:
         st.success(
-            "Nothing here was read from the rows, so a release of this forest can be certified.",
+            "Nothing here was read from the rows, so nothing here speaks against a certificate.",
             icon=":material/check:",
         )
         return
@@ -286,7 +286,8 @@ def _fit(table: Table) -> None:
     titled(
         "How the rows fit",
         "Curator only",
-        help="Values beyond the bounds count as the bound; values that are not listed count as missing.",
+        help="Values beyond the bounds count as the bound; values that are not listed count as missing or, where no "
+        "cell is expected to be missing, as the first value or the lowest number.",
     )
     try:
         counts = report((table.schema_key, tables.fingerprint(table.domain)), table.domain, table.columns())
