@@ -53,12 +53,6 @@ def rows_of(split: Split) -> Rows:
 TWO, MANY = load_dataset("mushroom"), load_dataset("zoo")
 
 
-def rows_of(split) -> Rows:
-    """The rows to fit on, as a fit reads them."""
-    n = len(split.y_train)
-    return Rows(split.X_train, split.y_train, np.arange(n), n)
-
-
 def small(data, n: int = 400):
     """Some rows of a bundled table."""
     rows = np.random.default_rng(0).choice(len(data.X), min(n, len(data.X)), replace=False)
