@@ -1,5 +1,6 @@
 """The pages in process (AppTest): what they say, what they refuse, and what never leaves the session."""
 
+import gzip
 import json
 from fractions import Fraction
 
@@ -203,8 +204,8 @@ def test_a_release_is_exact_fresh_and_cautioned(choice):
     first, second = release.make(choice, 1, 1), release.make(choice, 1, 2)
     assert first.certificate.startswith("CERTIFIED")
     assert first.certificate.splitlines()[1] == f"CAUTION: {LOOKED}"
-    assert json.loads(first.json)["about"]["caution"] == LOOKED
-    assert first.json != second.json
+    assert json.loads(gzip.decompress(first.file))["about"]["caution"] == LOOKED
+    assert first.file != second.file
     assert first.epsilon == Fraction(1, 2)
 
 

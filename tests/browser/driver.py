@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -268,7 +269,9 @@ class Explore:
 
 
 def read(download: Download) -> tuple[str, str]:
-    return download.suggested_filename, download.path().read_text(encoding="utf-8")
+    data = download.path().read_bytes()
+    data = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
+    return download.suggested_filename, data.decode("utf-8")
 
 
 class Chart:
