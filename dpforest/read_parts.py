@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from dpforest.domain import Domain
 from dpforest.features import Feature, text
@@ -97,7 +97,7 @@ def assert_parts(domain: Domain, parts: Collection[Part], note: str) -> Domain:
         with_sources(feature, {what: asserted for what in OF_ATTRIBUTES if (what, feature.name) in chosen})
         for feature in domain.features
     )
-    changed = {
+    changed: dict[str, Any] = {
         key: value
         for what in OF_TABLES
         if (what, "") in chosen
