@@ -3,7 +3,19 @@
 import streamlit as st
 
 from dpforest.domain import DomainError
-from ui import budget_tab, curve_panel, data_tab, headline, leaves_tab, release, sidebar, simulate, tables, tree_tab
+from ui import (
+    budget_tab,
+    curve_panel,
+    data_tab,
+    headline,
+    leaves_tab,
+    release,
+    sidebar,
+    simulate,
+    tables,
+    tree_tab,
+    without_privacy,
+)
 from ui.controls import LINKED
 from ui.page import open_page, sorry
 from ui.warm_up import warm_up
@@ -32,8 +44,9 @@ if not settings.certified:
 
 # A first curve at once ...
 curve = simulate.first_curve(forest, len(table.frame), st.container())
-figures = headline.Figures(choice, certificate, curve)
-panel = curve_panel.Panel(choice, curve, ledger)
+level = without_privacy.level(table)
+figures = headline.Figures(choice, certificate, curve, level)
+panel = curve_panel.Panel(choice, curve, ledger, level)
 
 tree, leaves, budget, data = st.tabs(["Tree", "Leaves", "Budget", "Data"], key="tab", bind=LINKED)
 if tree.open:
@@ -49,7 +62,7 @@ if data.open:
     with data:
         data_tab.show(choice)
 
-# ... refined while somebody looks, until a control moves.
-for surer in simulate.refined(forest, curve, simulate.LAST, panel.progress):
+# ... refined while somebody looks, until a control moves; the ceiling is fitted in between.
+for surer in simulate.refined(forest, curve, simulate.LAST, panel.progress, level.step):
     figures.refine(surer)
     panel.refine(surer)

@@ -3,14 +3,12 @@
 A single HTML file without scripts, fonts, links or anything else from elsewhere. Its pictures are SVG, drawn here.
 """
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
 from typing import Final
 
-import numpy as np
-
+from dpforest.board_pictures import accuracy_picture, errors_picture, icons_picture
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import ADD_REMOVE
 from dpforest.privacy.rationals import text_up
@@ -22,15 +20,13 @@ from dpforest.risk import (
     grouped,
     guarantee_of,
     guesses,
-    kinks,
-    misses,
     percent_up,
     posterior,
     success,
 )
+from dpforest.stakes import Stakes
 
 _FAILURE: Final = 0.001  # how often what is said about beliefs may fail, where there is a δ
-_BLUE, _ORANGE, _GREY = "#0072B2", "#E69F00", "#6B7480"
 _STYLE: Final = """
 @page {size: A4; margin: 11mm 12mm}
 * {box-sizing: border-box}
@@ -80,8 +76,10 @@ class BoardReport:
         The smallest ε at which each forest reaches it; None where none does.
     curve : tuple of (ε, mean, low, high)
         Accuracy of the forest; at least two points, ε rising.
-    ceiling, floor : float
-        Accuracy without privacy, and of always naming the most frequent class.
+    ceiling : float or None
+        Accuracy of the best model known without privacy; None where none was fitted.
+    floor : float
+        Accuracy of always naming the most frequent class.
     repeats, splits : int
         Simulated releases, and splits into training and held-out rows, behind each point.
     band : str
@@ -95,6 +93,10 @@ class BoardReport:
     declared_public : bool
         Whether somebody said that the table may be seen by all.
     versions : tuple of (name, version)
+    stakes : Stakes or None
+        What the forest has to lose to privacy; None where nobody has looked.
+    ceiling_name : str
+        What the ceiling is.
     """
 
     title: str
@@ -109,7 +111,7 @@ class BoardReport:
     share: float
     smallest: tuple[tuple[str, float | None, float | None], ...]
     curve: tuple[tuple[float, float, float, float], ...]
-    ceiling: float
+    ceiling: float | None
     floor: float
     repeats: int
     splits: int
@@ -119,6 +121,8 @@ class BoardReport:
     margin: bool = True
     declared_public: bool = False
     versions: tuple[tuple[str, str], ...] = ()
+    stakes: Stakes | None = None
+    ceiling_name: str = "without privacy"
 
 
 def render(report: BoardReport) -> str:
@@ -207,22 +211,64 @@ def _release(report: BoardReport) -> str:
 
 
 def _cost(report: BoardReport) -> str:
+    guessed = report.needed_accuracy <= report.floor
+    claimed = "" if report.certificate.certified else " as claimed"
+    margin = ", with a margin for the rows held out being a sample" if report.margin else ""
+    dashed = "" if report.ceiling is None else (
+        f"Dashed: the ceiling, {_percent(report.ceiling)} ({escape(report.ceiling_name)}). "
+    )  # fmt: skip
+    reached = (
+        f", reached by at least <b>{_percent(report.share, 0)}</b> of all releases with these settings "
+        f"(95 % confidence){margin}"
+    )
+    picture = accuracy_picture(
+        report.curve, needed=report.needed_accuracy, floor=report.floor, ceiling=report.ceiling,
+        chosen=report.certificate.epsilon, certified=report.certificate.certified,
+    )  # fmt: skip
+    return (
+        f"<h2>What it costs</h2>{_worth(report)}<p>Needed: an accuracy of "
+        f"<b>{_percent(report.needed_accuracy)}</b>{'' if guessed else reached}.</p>"
+        f'<div class="columns">{_smallest(report, guessed)}<div>{picture}'
+        f'<p class="small">{escape(report.forest)}: accuracy on held-out rows, by ε{claimed}. Each point: '
+        f"{_many(report.repeats, 'simulated release')} on {_many(report.splits, 'split')} of the rows; nothing was "
+        f"released. Band: {escape(report.band)}. {dashed}"
+        f"Dotted: the floor, {_percent(report.floor)} by always naming the most frequent class.</p></div></div>"
+    )
+
+
+def _smallest(report: BoardReport, guessed: bool) -> str:
+    """The smallest ε of each forest; where guessing reaches what is needed, that there is none to choose."""
+    if guessed:
+        return (
+            "<p><b>No ε is needed for that:</b> always naming the most frequent class gets "
+            f"{_percent(report.floor)} without any rows.</p>"
+        )
     rows = "".join(
         f'<tr><td>{escape(name)}</td><td class="n">{"not reached" if epsilon is None else text_up(epsilon)}</td>'
         f'<td class="n">{"–" if accuracy is None else _percent(accuracy)}</td></tr>'
         for name, epsilon, accuracy in report.smallest
     )
-    claimed = "" if report.certificate.certified else " as claimed"
-    margin = ", with a margin for the rows held out being a sample" if report.margin else ""
+    head = '<tr><th>Forest</th><th class="n">smallest ε</th><th class="n">accuracy</th></tr>'
+    return f"<table>{head}{rows}</table>"
+
+
+def _worth(report: BoardReport) -> str:
+    """First of all, whether there is anything to lose."""
+    at = report.stakes
+    if at is None:
+        return ""
+    if at.nothing_to_lose:
+        return (
+            '<div class="box"><b>This forest predicts no better than guessing.</b> At no ε is it more often right than '
+            f"always naming the most frequent class ({_percent(at.floor)}), and without noise it is not "
+            f"either ({_percent(at.own)}; up to {100 * at.noise:.1f} points may be luck). So privacy takes nothing "
+            "away, and a release would pay ε for predictions that guessing has for free.</div>"
+        )
+    if at.own <= at.floor + at.noise:
+        return ""  # it is noise that helps
     return (
-        f"<h2>What it costs</h2><p>Needed: an accuracy of <b>{_percent(report.needed_accuracy)}</b>, reached by at "
-        f"least <b>{_percent(report.share, 0)}</b> of all releases with these settings (95 % confidence){margin}.</p>"
-        f'<div class="columns"><table><tr><th>Forest</th><th class="n">smallest ε</th><th class="n">accuracy</th></tr>'
-        f"{rows}</table><div>{_accuracy_picture(report)}"
-        f'<p class="small">{escape(report.forest)}: accuracy on held-out rows, by ε{claimed}. Each point: '
-        f"{_many(report.repeats, 'simulated release')} on {_many(report.splits, 'split')} of the rows; nothing was "
-        f"released. Band: {escape(report.band)}. Dashed: the ceiling, {_percent(report.ceiling)} without privacy. "
-        f"Dotted: the floor, {_percent(report.floor)} by always naming the most frequent class.</p></div></div>"
+        f"<p>Without noise the same forest gets {_percent(at.own)}, {100 * (at.own - at.floor):.1f} points more than "
+        "guessing: that is what noise can take away.</p>"
     )
 
 
@@ -247,7 +293,7 @@ def _promise(report: BoardReport, guarantee: Guarantee) -> str:
         "<p><b>Not promised:</b> to hide what people of a kind have in common. If a forest shows that smokers often "
         "have cancer, that is believed of every smoker, in the table or not. ε limits only what a release reveals "
         "because of one row.</p></div>"
-        f'<div class="pair"><div>{_icons_picture(found)}</div><div>{_errors_picture(guarantee, question, k)}</div>'
+        f'<div class="pair"><div>{icons_picture(found)}</div><div>{errors_picture(guarantee, question, k)}</div>'
         f'<p class="small" style="grid-column: 1 / 3">Left: of 100 guesses {_QUESTIONS[question]}, {found.without} are '
         f"right by tossing a coin (grey), at most {found.more} more by the release (blue), {found.wrong} wrong. "
         "Right: an attacker’s misses against false alarms; no attack reaches the grey region; dotted: guessing.</p>"
@@ -312,97 +358,6 @@ def _conditions(report: BoardReport) -> str:
 
 
 _QUESTIONS: Final = {MEMBERSHIP: "whether somebody is in the table", VALUE: "a value of somebody in it (one of two)"}
-
-
-# ---------------------------------------------------------------- pictures
-
-
-def _accuracy_picture(report: BoardReport) -> str:
-    points = np.asarray(report.curve, float)
-    if len(points) < 2:
-        raise ValueError("a curve has at least two points")
-    x0, x1, y0, y1 = 26.0, 292.0, 6.0, 84.0
-    log = np.log(points[:, 0])
-    values = [*points[:, 1:].ravel(), report.ceiling, report.floor, report.needed_accuracy]
-    low, high = min(values), max(values)
-    pad = 0.06 * max(high - low, 0.02)
-
-    def x(epsilon: float) -> float:
-        return x0 + (x1 - x0) * (math.log(epsilon) - log[0]) / (log[-1] - log[0])
-
-    def y(share: float) -> float:
-        return y1 - (y1 - y0) * (share - low + pad) / (high - low + 2 * pad)
-
-    mean, bottom, top = ([(x(p[0]), y(p[i])) for p in points] for i in (1, 2, 3))
-    marks = [e for e in (0.001, 0.01, 0.1, 1.0, 10.0, 100.0) if points[0, 0] <= e <= points[-1, 0]]
-    chosen = report.certificate.epsilon
-    colour = _BLUE if report.certificate.certified else _GREY  # blue is for ε that hold
-    return _svg(
-        300, 98, "Accuracy against epsilon",
-        [
-            f'<polygon points="{_points(top + bottom[::-1])}" fill="{colour}" fill-opacity="0.18"/>',
-            _line((x0, y(report.ceiling)), (x1, y(report.ceiling)), _ORANGE, "5 3"),
-            _line((x0, y(report.floor)), (x1, y(report.floor)), _GREY, "1.5 2.5"),
-            _line((x0, y(report.needed_accuracy)), (x1, y(report.needed_accuracy)), "#1B2229", "", 0.6),
-            _text(x0 + 2, y(report.needed_accuracy) - 2, "needed", "start"),
-            *(
-                [_line((x(float(chosen)), y0), (x(float(chosen)), y1), _GREY, "1 2")]
-                if chosen is not None and points[0, 0] <= chosen <= points[-1, 0]
-                else []
-            ),
-            f'<polyline points="{_points(mean)}" fill="none" stroke="{colour}" stroke-width="1.8"/>',
-            *(_text(x0 - 3, y(share) + 3, _percent(share, 0), "end") for share in (low, high)),
-            *(_text(min(max(x(e), x0 + 12), x1 - 10), 95, f"ε = {text_up(e)}", "middle") for e in marks),
-        ],
-    )  # fmt: skip
-
-
-def _errors_picture(guarantee: Guarantee, question: str, rows: int) -> str:
-    rate = np.union1d(np.linspace(0, 1, 201), kinks(guarantee, question, rows))  # a chord beside a kink lies too high
-    least = misses(guarantee, rate, question, rows)
-    x, y = 14 + 116 * rate, 84 - 80 * least
-    curve = list(zip(x, y, strict=True))
-    return _svg(
-        140, 100, "Misses against false alarms: the least that is possible",
-        [
-            f'<polygon points="{_points([*curve, (14, 84)])}" fill="#DDE1E5"/>',
-            _line((14, 4), (130, 84), _GREY, "1.5 2.5"),
-            f'<polyline points="{_points(curve)}" fill="none" stroke="{_BLUE}" stroke-width="1.8"/>',
-            _text(72, 96, "false alarms, 0 to 100 %", "middle"),
-            '<text transform="translate(9 44) rotate(-90)" text-anchor="middle">misses, 0 to 100 %</text>',
-        ],
-    )  # fmt: skip
-
-
-def _icons_picture(found) -> str:
-    fills = [_GREY] * found.without + [_BLUE] * found.more + ["none"] * found.wrong
-    return _svg(
-        100, 100, f"{found.without} right by a coin, {found.more} more at most, {found.wrong} wrong",
-        [
-            f'<circle cx="{5 + 10 * (i % 10)}" cy="{5 + 10 * (i // 10)}" r="3.7" fill="{fill}" '
-            f'stroke="{_GREY if fill == "none" else fill}"/>'
-            for i, fill in enumerate(fills)
-        ],
-    )  # fmt: skip
-
-
-def _svg(width: int, height: int, alt: str, parts: Iterable[str]) -> str:
-    return f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{escape(alt)}">{"".join(parts)}</svg>'
-
-
-def _line(a: tuple[float, float], b: tuple[float, float], colour: str, dash: str, width: float = 1.2) -> str:
-    return (
-        f'<line x1="{a[0]:.1f}" y1="{a[1]:.1f}" x2="{b[0]:.1f}" y2="{b[1]:.1f}" stroke="{colour}" '
-        f'stroke-width="{width}" stroke-dasharray="{dash}"/>'
-    )
-
-
-def _points(pairs: Iterable[tuple[float, float]]) -> str:
-    return " ".join(f"{x:.1f},{y:.1f}" for x, y in pairs)
-
-
-def _text(x: float, y: float, text: str, anchor: str) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
 
 
 # ---------------------------------------------------------------- words

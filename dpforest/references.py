@@ -4,7 +4,6 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
@@ -12,42 +11,99 @@ from dpforest.domain import Domain
 from dpforest.metrics import from_shares
 from dpforest.simulation import Split
 
+# In one thread: scikit-learn's others reset Python's warnings, for all threads of the process.
 REFERENCES = {
     "CART": DecisionTreeClassifier(min_samples_leaf=5, random_state=0),
     "Breiman's forest": RandomForestClassifier(100, min_samples_leaf=2, random_state=0),
 }
+TREES_A_STEP = 5
+_MOST = 100 + TREES_A_STEP  # trees, and a little
 
 
-def reference_accuracies(domain: Domain, split: Split) -> dict[str, tuple[float, float]]:
-    """Accuracy and balanced accuracy of CART and of Breiman's forest on the rows held out. Curator only.
+class References:
+    """All `REFERENCES` on one split, fitted step by step, so that others can go first in between.
+
+    Numbers are read as codes, categories as a column for each (L. Breiman et al., *Classification and regression
+    trees*, 1984; L. Breiman, *Random forests*, 2001). Curator only.
+
+    Parameters
+    ----------
+    domain : Domain
+    split : Split
+
+    Attributes
+    ----------
+    metrics : dict of str to dict
+        All `METRICS` on the rows held out, of those that are fitted.
 
     Examples
     --------
     >>> from dpforest import load_dataset
     >>> from dpforest.simulation import split_table
     >>> data = load_dataset("zoo")
-    >>> figures = reference_accuracies(data.domain, split_table(data.domain, data.X, data.y))
-    >>> list(figures), figures["CART"][0] > 0.7
+    >>> both = References(data.domain, split_table(data.domain, data.X, data.y))
+    >>> while not both.done:
+    ...     both.step()
+    >>> list(both.metrics), both.metrics["CART"]["accuracy"] > 0.7
     (['CART', "Breiman's forest"], True)
     """
-    found = {name: reference_metrics(domain, split, name) for name in REFERENCES}
-    return {name: (own["accuracy"], own["balanced_accuracy"]) for name, own in found.items()}
+
+    def __init__(self, domain: Domain, split: Split) -> None:
+        self._domain, self._split = domain, split
+        self._rows: tuple | None = None
+        self._forest: RandomForestClassifier | None = None
+        self.metrics: dict[str, dict[str, float]] = {}
+
+    @property
+    def done(self) -> bool:
+        """Whether all are fitted."""
+        return len(self.metrics) == len(REFERENCES)
+
+    @property
+    def share(self) -> float:
+        """How much of it is done."""
+        trees = 0 if self._forest is None else self._forest.n_estimators
+        return (len(self.metrics) + trees / _MOST) / len(REFERENCES)
+
+    def step(self) -> None:
+        """Fit the tree, or some trees of the forest: the same trees as all at once."""
+        if self.done:
+            return
+        X_train, X_test = self._columns()
+        name = next(name for name in REFERENCES if name not in self.metrics)
+        whole = REFERENCES[name]
+        if isinstance(whole, RandomForestClassifier):
+            if self._forest is None:
+                self._forest = clone(whole).set_params(n_estimators=0, warm_start=True)
+            grown = min(self._forest.n_estimators + TREES_A_STEP, whole.n_estimators)
+            model = self._forest.set_params(n_estimators=grown).fit(X_train, self._split.y_train)
+            if grown < whole.n_estimators:
+                return
+        else:
+            model = clone(whole).fit(X_train, self._split.y_train)
+        self.metrics[name] = self._scored(model, X_test)
+        if self.done:
+            self._rows = self._forest = None
+
+    def _columns(self) -> tuple:
+        """The rows as scikit-learn reads them, made once."""
+        if self._rows is None:
+            categorical = [j for j, feature in enumerate(self._domain.features) if feature.kind == "categorical"]
+            columns = make_column_transformer(
+                (OneHotEncoder(handle_unknown="ignore", dtype=np.float32), categorical), remainder="passthrough"
+            )
+            self._rows = columns.fit_transform(self._split.X_train), columns.transform(self._split.X_test)
+        return self._rows
+
+    def _scored(self, model, X_test) -> dict[str, float]:
+        n_classes, split = self._domain.n_classes, self._split
+        shares = np.zeros((len(split.y_test), n_classes))
+        shares[:, model.classes_] = model.predict_proba(X_test)
+        positive = int(np.bincount(split.y_train, minlength=n_classes).argmin())
+        return from_shares(shares, split.y_test, shares.argmax(axis=1), positive=positive)
 
 
-def reference_metrics(domain: Domain, split: Split, name: str) -> dict[str, float]:
-    """All `METRICS` of one of the `REFERENCES` on the rows held out. Curator only.
-
-    Numbers are read as codes, categories as a column for each (L. Breiman et al., *Classification and regression
-    trees*, 1984; L. Breiman, *Random forests*, 2001).
-    """
-    categorical = [j for j, feature in enumerate(domain.features) if feature.kind == "categorical"]
-    columns = make_column_transformer(
-        (OneHotEncoder(handle_unknown="ignore", dtype=np.float32), categorical), remainder="passthrough"
-    )
-    # In one thread: scikit-learn's others reset Python's warnings, for all threads of the process.
-    model = make_pipeline(columns, clone(REFERENCES[name]))
-    model.fit(split.X_train, split.y_train)
-    shares = np.zeros((len(split.y_test), domain.n_classes))
-    shares[:, model.classes_] = model.predict_proba(split.X_test)
-    positive = int(np.bincount(split.y_train, minlength=domain.n_classes).argmin())
-    return from_shares(shares, split.y_test, shares.argmax(axis=1), positive=positive)
+def guessing(split: Split, n_classes: int) -> dict[str, float]:
+    """What always naming the most frequent class gets on the rows held out, and how many classes those have."""
+    most = int(np.bincount(split.y_train, minlength=n_classes).argmax())
+    return {"accuracy": float((split.y_test == most).mean()), "classes": len(np.unique(split.y_test))}

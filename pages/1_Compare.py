@@ -3,8 +3,10 @@
 import streamlit as st
 
 from dpforest.domain import DomainError
-from ui import compare_controls, compare_parts, sidebar, sweep
+from ui import compare_controls, compare_parts, sidebar, sweep, without_privacy
 from ui.compare_below import Below
+from ui.compare_controls import MEASURES
+from ui.compare_done import Done, gathered, insight, stakes_of_sweep
 from ui.controls import LINKED
 from ui.link import copy_link
 from ui.page import badge, open_page, sorry, titled
@@ -31,7 +33,7 @@ if not view.kinds:
 
 try:
     lines = [sweep.cells(table, line, view.folds) for line in compare_controls.lines(view, table)]
-    sweep.splits_of(table, view.folds)
+    levels = [without_privacy.level(table, view.folds, fold) for fold in range(view.folds)]
 except (DomainError, ValueError) as problem:
     sorry(problem)
     st.stop()
@@ -45,8 +47,7 @@ titled(
     help="Measured on rows held out. The bands hold eight in ten of the simulated releases.",
 )  # fmt: skip
 picture = st.empty()
-latest: dict[str, compare_parts.Done] = {}
-levels: list[dict[str, float]] = []
+latest: dict[str, Done] = {}
 with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="below_curve"):
     behind = st.empty()
     progress = st.container(width=420)
@@ -64,20 +65,15 @@ with tabs[opened]:
 
 def draw(n: int) -> None:
     """Everything that rests on the main sweep, with n pieces of it."""
-    done = latest["done"] = compare_parts.gathered(lines, n, view.folds)
-    scale = compare_parts.scale_of(view.measure, levels)
+    done = latest["done"] = gathered(lines, n, view.folds)
+    scale = compare_parts.scale_of(view.measure, levels, done)
     if why := compare_parts.cannot_be_measured(view, done):
         said.markdown(why)
     else:
         compare_parts.lines_chart(view, lines, done, scale, picture)
-        said.markdown(compare_parts.insight(view, done, scale))
+        said.markdown(insight(view, done, scale, stakes_of_sweep(done, levels, MEASURES[view.measure])))
     behind.caption(f"Each point is the mean of {done.behind}.", width="content")
-    below.table(lines, done)
-
-
-def measure_ceiling() -> None:
-    """Forests without privacy, once for each split."""
-    levels.extend(sweep.ceiling(table, view.folds, fold) for fold in range(len(levels), view.folds))
+    below.table(lines, done, levels)
 
 
 with st.sidebar:
@@ -85,14 +81,12 @@ with st.sidebar:
 
 pieces = view.releases * view.folds
 if ready := min(pieces, *(line.n_done for line in lines)):
-    measure_ceiling()
     draw(ready)
 with sweep.stoppable((table.schema_key, view, opened), progress) as place:
     if place is not None:
         for n in sweep.work(lines, min(pieces, 2), place):
             draw(n)
-        if not levels:
-            measure_ceiling()
+        if without_privacy.fit(levels, place):
             draw(min(pieces, *(line.n_done for line in lines)))
         below.work(place)
         for n in sweep.work(lines, pieces, place):

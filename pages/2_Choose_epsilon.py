@@ -3,9 +3,20 @@
 import streamlit as st
 
 from dpforest.domain import DomainError
-from ui import choose_controls, choose_parts, membership_part, more_data, risk_parts, sidebar, sweep
+from dpforest.plotting.style import percent
+from ui import (
+    choose_controls,
+    choose_parts,
+    membership_part,
+    more_data,
+    risk_parts,
+    sidebar,
+    sweep,
+    without_privacy,
+)
 from ui.compare_controls import settings_of
-from ui.compare_parts import about_leaks, gathered
+from ui.compare_done import gathered, stakes_of_sweep
+from ui.compare_parts import about_leaks
 from ui.controls import LINKED
 from ui.link import copy_link
 from ui.page import badge, open_page, sorry, titled
@@ -27,8 +38,8 @@ with st.container(horizontal=True, vertical_alignment="center", horizontal_align
         badge("Simulated", f", {wish.neighbours}")
         badge("Curator only")
 st.caption(
-    "A smaller ε protects people better and costs accuracy. Say how much accuracy you need, read off the smallest ε "
-    "that gives it, and then decide whether what that ε means is acceptable."
+    "A smaller ε protects people better and mostly costs accuracy. Say how much accuracy you need, read off the "
+    "smallest ε that gives it, and then decide whether what that ε means is acceptable."
 )
 about_leaks(table)
 
@@ -37,7 +48,7 @@ try:
     lines = [sweep.cells(table, sweep.Line(own), 1) for own in settings.values()]
     for _ in sweep.work(lines, 1, st.container()):
         pass
-    levels = sweep.ceiling(table, 1, 0)
+    level = without_privacy.level(table)
 except (DomainError, ValueError) as problem:
     sorry(problem)
     st.stop()
@@ -45,14 +56,21 @@ except (DomainError, ValueError) as problem:
 ready = min(wish.releases, *(line.n_done for line in lines))
 done = gathered(lines, ready, 1)
 best = done.cells["accuracy", "mean"].groupby("forest").max().max()
-needed = choose_controls.needed_accuracy(levels["floor"], best)
+guessing = level.floor["accuracy"]
+needed = choose_controls.needed_accuracy(guessing, best)
 said, picture = st.empty(), st.empty()
 with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="below_curve"):
     behind = st.empty()
     progress = st.container(width=420)
 
 answers = choose_parts.answered(done, needed, wish)
-smallest = {line.line.settings.kind: a.epsilon for line in lines for a in answers if a.forest == line.line.name}
+# What guessing reaches asks for no ε at all: the smallest one is no answer then.
+smallest = {
+    line.line.settings.kind: None if needed <= guessing else a.epsilon
+    for line in lines
+    for a in answers
+    if a.forest == line.line.name
+}
 best_kind = next(line.line.settings.kind for line in lines if line.line.name == answers[0].forest)
 kind, epsilon = choose_controls.look_at(list(settings), best_kind, smallest)
 chosen = choose_parts.at(settings[kind], epsilon)
@@ -64,6 +82,12 @@ def draw(n: int) -> None:
     global done, answers
     done = gathered(lines, n, 1)
     answers = choose_parts.answered(done, needed, wish)
+    at_stake = stakes_of_sweep(done, [level], "accuracy")
+    if nothing := choose_parts.no_need(needed, guessing, at_stake):
+        said.info(nothing, icon=":material/info:")
+        picture.empty()
+        behind.caption(f"{done.behind[0].upper()}{done.behind[1:]} of every forest.", width="content")
+        return
     said.markdown(choose_parts.headline(answers, needed, wish, n))
     choose_parts.answers_chart(answers, lines[list(settings).index(kind)].line.name, epsilon, wish, picture)
     behind.caption(choose_parts.how_read(answers, done, wish), width="content")
@@ -80,15 +104,21 @@ with tabs[opened]:
         promised = choose_parts.guarantee(certificate, ledger, bool(table.domain.leaks()))
         risk_parts.show(promised, wish.prior, rows=wish.rows_per_person)
     elif opened == "More data":
-        more_data.show(table, chosen, needed)
+        if needed <= guessing:
+            st.markdown(
+                f"Always naming the most frequent class gets {percent(guessing)} with no rows at all, so no number of "
+                f"rows is needed for {percent(needed)}. Ask for more above."
+            )
+        else:
+            more_data.show(table, chosen, needed)
     elif opened == "Attack it":
         membership_part.show(table, chosen, certificate)
     else:
         titled("For a privacy board", "Curator only")
         choose_parts.offer_report(
             table,
-            lambda: choose_parts.report(table, chosen, certificate, answers, needed, wish, done, levels),
-            done.n < wish.releases,
+            lambda: choose_parts.report(table, chosen, certificate, answers, needed, wish, done, level),
+            done.n < wish.releases or not level.done,
         )
 
 with st.sidebar:
@@ -97,6 +127,7 @@ with st.sidebar:
 was = (answers[0].forest, smallest[kind])
 with sweep.stoppable((table.schema_key, wish), progress) as place:
     if place is not None:
+        without_privacy.fit([level], place)
         for n in sweep.work(lines, wish.releases, place):
             draw(n)
 now = {a.forest: a.epsilon for a in answers}

@@ -23,7 +23,7 @@ with st.container(horizontal=True, vertical_alignment="center", horizontal_align
 st.markdown(
     f"{promise(audit.epsilon, audit.neighbours)} "
     "A tree sorts rows into leaves, and each leaf publishes a label: the class that most of its rows have, but now and "
-    "then another one, so that nobody can tell whether any one row was there. "
+    "then another one, so that nobody can be sure whether any one row was there. "
     f"**{name.capitalize()}** {rule.does}."
 )
 

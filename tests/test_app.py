@@ -57,8 +57,8 @@ def test_explore_shows_four_figures_and_the_curve(app):
     assert not app.exception
     text = words(app)
     for part in (
-        "other kinds of forest may do better",
-        "the floor: no forest at all",
+        "the ceiling: Breiman's forest; this forest without noise",
+        "the floor: guessing, no forest at all",
         "over 2 simulated releases",
         "73.2 % · 88.1 %",
     ):

@@ -278,7 +278,7 @@ def test_the_budget_tab_repeats_the_sum(app):
     app.query_params["tab"] = "Budget"
     app.run()
     said = lambda: "\n".join(c.value for c in app.main.caption)
-    assert "Would spend 1 of 1" in said() and "Spent in this session" not in said()
+    assert "A release would use up ε = 1 of 1" in said() and "Spent in this session" not in said()
     app.session_state["releases"] = [replace(FIRST, file=b""), replace(EXCHANGED, file=b"")]
     app.run()
     assert "**Spent in this session** on people.csv and people (2).csv: **ε = 1.1 = 2 × 0.5 + 0.1**" in said()

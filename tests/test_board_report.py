@@ -14,6 +14,7 @@ from dpforest.board_report import BoardReport, promise, render
 from dpforest.privacy.certificate import REPLACE_ASSUMPTION, STANDING_ASSUMPTIONS, Certificate, certify
 from dpforest.privacy.ledger import Ledger
 from dpforest.risk import Guarantee
+from dpforest.stakes import Stakes
 
 HOSTILE = '<script>alert("x")</script>\'"><img src=http://evil.example/a onerror=alert(1)>&lt;b&gt;</title></style>'
 VOID = {"meta", "circle", "line", "polygon", "polyline", "br"}
@@ -199,6 +200,29 @@ def test_it_prints_on_one_page_and_asks_for_nothing(reasons, tmp_path):
     assert asked == [file.as_uri()]
     assert width <= 390
     assert re.search(rb"/Type /Pages\s+/Count 1\b", pdf)
+
+
+@pytest.mark.parametrize(
+    "needed, stakes, first, smallest",
+    [
+        (0.82, Stakes(0.751, 0.84, 0.83, 0.849, 0.01), "8.9 points more than guessing", True),
+        (0.82, Stakes(0.751, 0.752, 0.75, 0.849, 0.01), "predicts no better than guessing", True),
+        (0.75, Stakes(0.751, 0.84, 0.83, 0.849, 0.01), "No ε is needed for that", False),
+        (0.82, Stakes(0.751, 0.751, 0.83, 0.849, 0.01), "Needed: an accuracy of", True),  # it is noise that helps
+    ],
+)
+def test_cost_begins_with_what_there_is_to_lose(needed, stakes, first, smallest):
+    said = Read(render(report(needed_accuracy=needed, stakes=stakes))).text
+    cost = said[said.index("What it costs") : said.index("accuracy on held-out rows")]
+    assert first in cost and ("smallest ε" in cost) is smallest
+    assert ("no better than guessing" in cost) is stakes.nothing_to_lose
+    if not smallest:
+        assert "95 % confidence" not in cost and "0.7" not in cost.split("Needed", 1)[1].split("No ε")[1]
+
+
+def test_a_report_without_a_ceiling_draws_none():
+    page = render(report(ceiling=None))
+    assert "Dashed" not in page and "None" not in page and "#E69F00" not in page.split("</style>")[1]
 
 
 @pytest.mark.parametrize(("budget", "shown"), [("0.1234564", "0.123457"), ("0.3", "0.3"), ("1/3", "0.333334")])

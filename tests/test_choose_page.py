@@ -11,7 +11,7 @@ from test_app import button
 from dpforest.choosing import smallest_epsilons
 from ui import choose_controls, choose_parts, membership_part, sweep, tables
 from ui.compare_controls import settings_of
-from ui.compare_parts import Done
+from ui.compare_done import Done
 from ui.forests import FORESTS
 
 KINDS = ["one greedy tree", "RF-E"]

@@ -13,10 +13,11 @@ from test_app import CSV, button
 from dpforest import load_dataset
 from dpforest.metrics import METRICS
 from dpforest.plotting.compare import Scale
+from dpforest.stakes import Stakes
 from dpforest.tradeoff import summary, surface
 from ui import simulate, sweep, tables
 from ui.compare_controls import Comparison, settings_of
-from ui.compare_parts import Done, insight
+from ui.compare_done import Done, insight
 from ui.forests import FORESTS, MODES
 
 FEW = {"data": "zoo", "forests": "RF-E,one greedy tree", "releases_each": "2"}
@@ -50,7 +51,7 @@ def numbers(values) -> np.ndarray:
 
 
 def lines(page: AppTest) -> dict[str, np.ndarray]:
-    return {t["name"]: numbers(t["y"]) for t in drawn(page)["data"] if t.get("name")}
+    return {t["name"]: numbers(t["y"]) for t in drawn(page)["data"] if t["mode"] == "lines+markers"}
 
 
 def test_lines_table_and_words_are_those_of_a_sweep(compare):
@@ -200,10 +201,15 @@ def some_cells(means: dict[str, float], spread: float = 0.01) -> Done:
 def test_the_insight_names_the_best_its_equals_and_the_useless():
     view = Comparison(("a", "b", "c"), False, "add-remove", 1.0, 3, 1, "accuracy", True)
     scale = Scale("accuracy", True, 0.6, 0.9)
-    text = insight(view, some_cells({"a": 0.8, "b": 0.79, "c": 0.5}), scale)
+
+    def said(means: dict[str, float]) -> str:
+        learns = {name: Stakes(0.6, 0.8, mean, 0.9, 0.01) for name, mean in means.items()}
+        return insight(view, some_cells(means), scale, learns)
+
+    text = said({"a": 0.8, "b": 0.79, "c": 0.5})
     assert text.startswith("At ε = 1 **a** comes first: 80.0 %, 10.0 points below the ceiling.")
     assert "overlaps with that of b," in text and text.endswith("Below the floor, so of no use at this ε: c.")
-    clear = insight(view, some_cells({"a": 0.8, "b": 0.7}), scale)
+    clear = said({"a": 0.8, "b": 0.7})
     assert "overlaps" not in clear and "Below the floor" not in clear
 
 

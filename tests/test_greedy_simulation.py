@@ -16,7 +16,7 @@ from dpforest import (
 from dpforest.greedy_simulation import GreedySimulation, simulation_for
 from dpforest.models.greedy import bin_rows
 from dpforest.models.trace import Trace
-from dpforest.references import reference_accuracies
+from dpforest.references import REFERENCES, References
 from dpforest.simulation import NOISE_SEED, Simulation, split_table
 
 FORESTS = [
@@ -121,9 +121,25 @@ def test_each_estimator_gets_the_simulation_that_suits_it(votes):
 
 def test_references_are_scikit_learns_own(votes):
     domain, split = votes
-    figures = reference_accuracies(domain, split)
-    assert list(figures) == ["CART", "Breiman's forest"]
-    assert all(0.9 < accuracy <= 1 for accuracy, _ in figures.values())  # published: about 0.95 on these votes
+    both = References(domain, split)
+    shares = [both.share]
+    while not both.done:
+        both.step()
+        shares.append(both.share)
+    assert shares == sorted(shares) and shares[0] == 0 and shares[-1] == 1 and len(shares) > 10
+    assert list(both.metrics) == list(REFERENCES) == ["CART", "Breiman's forest"]
+    assert all(0.9 < own["accuracy"] <= 1 for own in both.metrics.values())  # published: about 0.95 on these votes
+
+
+def test_a_forest_grown_step_by_step_is_the_one_grown_at_once(votes):
+    domain, split = votes
+    steps = References(domain, split)
+    X_train, X_test = steps._columns()
+    whole = clone(REFERENCES["Breiman's forest"]).fit(X_train, split.y_train)
+    while not steps.done:
+        steps.step()
+    right = float((whole.predict(X_test) == split.y_test).mean())
+    assert steps.metrics["Breiman's forest"]["accuracy"] == right
 
 
 def test_parameters_are_checked_before_anything_is_grown(votes):

@@ -142,9 +142,28 @@ def test_curve_marks_where_you_are():
     assert list(here.x) == [1.0]
     np.testing.assert_allclose(here.y, curve().accuracy[:, 2].mean())
     text = all_text(figure)
-    assert "you are here" in text and "the ceiling" in text and "<u>" not in text
+    assert "you are here" in text and "<u>" not in text
     assert style.PRIVATE in text and style.NOT_HELD not in text
     assert style.PRIVATE not in all_text(plotting.accuracy_curve(curve(1), 1.0, certified=False))
+
+
+def test_the_ceiling_is_the_best_without_privacy_and_every_line_has_its_name():
+    """Names stand in the legend, where none can cover another; the forest's own line is the fainter one."""
+
+    def named(best):
+        figure = plotting.accuracy_curve(curve(), 1.0, floor_label="no", best=best)
+        return {t.name: t for t in figure.data if t.showlegend is not False}
+
+    better = named(("<b>CART</b>", 0.9))
+    assert list(better) == [
+        "&lt;b&gt;CART&lt;/b&gt;, no privacy 90.0 %: the ceiling", "this forest, no noise 85.0 %",
+        "always “no” 55.0 %: the floor", "this forest, with noise",
+    ]  # fmt: skip
+    best, own, *_ = better.values()
+    assert best.line.color == own.line.color == style.NON_PRIVATE and own.opacity < best.opacity
+    assert set(best.y) == {0.9} and set(own.y) == {0.85}
+    assert next(iter(named(("CART", 0.7)))) == "this forest, no noise 85.0 %: the ceiling"
+    assert next(iter(named(None))) == "this forest, no noise 85.0 %"
 
 
 def test_histogram_weighs_leaves_by_records():

@@ -130,7 +130,7 @@ def story(mechanism: str, found: Verdict, curves: LeafCurves, neighbours: str) -
         return f"{claimed} {true} {done}"
     half = "" if rows_changed(neighbours) == 1 else " An exchanged row is one removed and one added, so it runs at ε/2."
     checked = (
-        "**What we did:** the proof stands beside the formula in the code, the tests go through all small tables and "
+        "**What we did:** the proof stands beside the formula in the code, the tests go through all small leaves and "
         "find no pair above ε, and a release draws in whole numbers from the operating system's entropy."
     )
     return {
@@ -140,15 +140,16 @@ def story(mechanism: str, found: Verdict, curves: LeafCurves, neighbours: str) -
             f"keeps ε can do better. {checked}"
         ),
         "exponential": (
-            "**Claimed:** the addendum of 2021 put this rule in the place of the withdrawn one, and says that it keeps "
-            f"ε.{half} **True:** it does; its loss comes as near to ε as one likes when the lead grows, and never gets "
-            "above. But it flips more labels than permute-and-flip, which costs the same: up to twice as many. "
-            f"{checked}"
+            "**Claimed:** the addendum of 2021 prints this formula in the place of the withdrawn one (its words "
+            f"describe permute-and-flip), and says that it keeps ε.{half} **True:** it does; its loss comes as near to "
+            "ε as one likes when the lead grows, and never gets above. But it flips more labels than "
+            f"permute-and-flip, which costs the same: up to twice as many. {checked}"
         ),
         "global-01": (
-            "**Claimed:** Fletcher and Islam compared their rule with this one, as a plain and safe choice. **True:** "
-            f"it keeps ε and does not use all of it: the true loss is {size(found.loss)} of {eps:g}. It does not look "
-            f"at the lead, so a leaf of a thousand rows flips as often as a leaf of one. {checked}"
+            "**Claimed:** Fletcher and Islam compared their rule with this one: the exponential mechanism with the "
+            "largest sensitivity that can be. **True:** it keeps ε and does not use all of it: the true loss is "
+            f"{size(found.loss)} of {eps:g}. It does not look at the lead, so a leaf of a thousand rows flips as often "
+            f"as a leaf of one. {checked}"
         ),
         NOISY_COUNTS: (
             f"**Claimed:** noise of scale 1/ε on every count keeps ε.{half} **True:** it does for exact noise, and "

@@ -14,6 +14,17 @@ from ui.release import LOOKED, certificate_text, released_here
 from ui.sidebar import Choice
 from ui.wording import epsilon_text, plain
 
+COMPOSED = (
+    "In sequence: the same rows are asked again, and costs add up (sequential composition). In parallel: each asks "
+    "other rows, and a row pays once (parallel composition)."
+)
+NOT_LISTED = (
+    "The ledger lists the questions that are answered with noise and paid for. Not in it, and not paid for: reading "
+    "the file, bounds and categories where they were taken from the rows, counting the rows, everything on this "
+    "screen (held-out accuracies, trees, leaves), forests as published or without privacy, and other releases. What "
+    "of these a release rests on stands in the certificate."
+)
+
 
 def show(choice: Choice, certificate: Certificate, ledger: Ledger) -> None:
     """The Budget tab."""
@@ -21,22 +32,28 @@ def show(choice: Choice, certificate: Certificate, ledger: Ledger) -> None:
         titled(
             "Where ε goes",
             "Simulated",
-            help="Width is cost. Blocks side by side add up, because each asks the same rows again. Blocks on top of "
-            "each other do not, because each row is asked by one of them only.",
+            help="Width is cost. Blocks in a row: **in sequence**, each asks the same rows again, so costs add up. "
+            "Blocks in a stack: **in parallel**, each asks other rows, so a row pays for one of them only.",
         )
         chart(plotting.budget_picture(ledger), "The charges of the ledger as blocks on the line from 0 to ε.")
         st.markdown("\n".join(f"- {_sentence(entry)}" for entry in ledger.entries))
         if any(entry.part for entry in ledger.entries):
             st.caption(
-                "Each row either grows the trees or decides their leaves, drawn by itself. So it meets one of the two "
-                "parts only, and the dearer part is what all of them cost."
+                "Each row either grows the trees or decides their leaves, drawn by itself. So the two parts are in "
+                "parallel: a row meets one of them only, and the dearer part is what both cost."
             )
         meaning = "Most that one row changes what is asked (a count, the score of a question); noise is in proportion."
         st.dataframe(
-            ledger_table(ledger), hide_index=True, alt="The ledger: every access to the data and its cost.",
-            column_config={"sensitivity": st.column_config.TextColumn(help=meaning)},
+            ledger_table(ledger), hide_index=True, alt="The ledger: what a release asks of the rows, and its cost.",
+            column_config={
+                "sensitivity": st.column_config.TextColumn(help=meaning),
+                "composition": st.column_config.TextColumn(help=COMPOSED),
+            },
         )  # fmt: skip
-        st.caption(f"Would spend {ledger.spent} of {ledger.epsilon}, as exact fractions. A release never spends more.")
+        st.caption(
+            f"A release would use up ε = {ledger.spent} of {ledger.epsilon}, added up in exact fractions; never more."
+        )
+        st.caption(NOT_LISTED)
     else:
         st.info(
             "No budget is drawn on: what has no guarantee cannot be paid for with ε.", icon=":material/receipt_long:"
@@ -58,14 +75,14 @@ def _sentence(entry) -> str:
         return (
             f"{_first_up(entry.what)}: "
             + (
-                f"**{entry.times:,} times ε = {each}**, one after the other on the same rows, makes "
+                f"**{entry.times:,} times ε = {each}**, in sequence on the same rows, adds up to "
                 if entry.times > 1
                 else f"**once ε = {each}**, makes "
             )
             + f"**ε = {total}**.{twice}"
         )
     return (
-        f"{_first_up(entry.what)}: **{entry.times:,} answers side by side**, each at ε = {each}: every row is in one "
+        f"{_first_up(entry.what)}: **{entry.times:,} answers in parallel**, each at ε = {each}: every row is in one "
         f"of them only, so together they cost **ε = {total}** and not {entry.times:,} times as much.{twice}"
     )
 
@@ -75,7 +92,7 @@ def _first_up(text: str) -> str:
 
 
 def ledger_table(ledger: Ledger) -> pd.DataFrame:
-    """One row for each access."""
+    """One row for each kind of question that a release asks."""
     return pd.DataFrame(
         [
             {
@@ -84,7 +101,7 @@ def ledger_table(ledger: Ledger) -> pd.DataFrame:
                 "sensitivity": str(entry.sensitivity),
                 "ε each": "none" if entry.epsilon_each is None else str(entry.epsilon_each),
                 "how many": entry.times,
-                "composed": {"parallel": "side by side", "sequential": "one after the other"}[entry.composition],
+                "composition": {"parallel": "in parallel", "sequential": "in sequence"}[entry.composition],
                 "ε together": "none" if entry.epsilon is None else str(entry.epsilon),
             }
             for entry in ledger.entries

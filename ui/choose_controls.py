@@ -49,8 +49,8 @@ def choose() -> Wish:
         neighbours = sidebar.choose_neighbours()
         mode = st.radio(
             "Mode", list(MODES), key="mode", bind=LINKED, horizontal=True,
-            help="Certified: the guarantee is proved and checked. As published: the papers' own mechanisms, with the "
-            "loss that they really have.",
+            help="Certified: it keeps its ε; proved, tested and attacked. As published: the mechanisms as papers "
+            "printed them, whose claims about ε may not hold.",
         )  # fmt: skip
         with st.expander("Fine settings"):
             rows = st.slider(

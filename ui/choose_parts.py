@@ -19,13 +19,15 @@ from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
 from dpforest.risk import Guarantee, guarantee_of, percent_down
+from dpforest.stakes import Stakes
 from ui import simulate, tables
 from ui.choose_controls import SURE, Wish
-from ui.compare_parts import Done
+from ui.compare_done import Done, ceiling_of_sweep, stakes_of_sweep
 from ui.controls import LINKED
 from ui.forests import EPSILONS, Settings
 from ui.page import badge, chart
 from ui.tables import Table
+from ui.without_privacy import Level
 from ui.wording import plain, plural
 
 
@@ -33,6 +35,30 @@ def answered(done: Done, needed: float, wish: Wish) -> list[Answer]:
     """The smallest ε of each forest; sure only once there are as many releases as were decided on beforehand."""
     found = smallest_epsilons(done.pieces, needed, wish.share, margin=wish.margin)
     return found if done.n >= wish.releases else [replace(answer, is_sure=False) for answer in found]
+
+
+def no_need(needed: float, guessing: float, at_stake: dict[str, Stakes]) -> str:
+    """Why no ε is an answer: guessing reaches it, or no forest is better than guessing. Empty where one is."""
+    idle = all(at.nothing_to_lose for at in at_stake.values())
+    said = ""
+    if idle:
+        said = (
+            f"**No forest here is better than guessing.** Always naming the most frequent class gets "
+            f"{percent(guessing)}, and no forest gets beyond that by more than luck on the held-out rows, at no ε and "
+            "not without noise either. So a release would pay ε for predictions that guessing has for free. "
+        )
+        if any(at.learnable for at in at_stake.values()):
+            best = max(at.best for at in at_stake.values() if at.best is not None)
+            said += (
+                f"There is something to learn: without privacy scikit-learn's trees get {percent(best)}. Explore shows "
+                "what other depths and narrower public bounds do. "
+            )
+    if needed <= guessing:
+        return said + (
+            f"**{percent(needed)} needs no forest and no ε**: always naming the most frequent class gets "
+            f"{percent(guessing)} without any rows. {'' if idle else 'Ask for more.'}"
+        )
+    return said
 
 
 def headline(answers: Sequence[Answer], needed: float, wish: Wish, n: int) -> str:
@@ -110,10 +136,12 @@ def about_claims(certificate: Certificate) -> None:
 
 def report(
     table: Table, settings: Settings, certificate: Certificate, answers: Sequence[Answer], needed: float, wish: Wish,
-    done: Done, levels: dict[str, float],
+    done: Done, level: Level,
 ) -> str:  # fmt: skip
     """The page for a privacy board, as HTML."""
-    cells = done.cells.loc[settings.kind if settings.certified else f"{settings.kind}, as published"].reset_index()
+    name = settings.kind if settings.certified else f"{settings.kind}, as published"
+    cells = done.cells.loc[name].reset_index()
+    ceiling = ceiling_of_sweep(done, [level], "accuracy")
     own = cells[np.isfinite(cells["epsilon"])].sort_values("epsilon")
     accuracy = own["accuracy"]
     shown = settings.parameters()
@@ -134,8 +162,10 @@ def report(
                 for a in answers
             ),
             curve=tuple(zip(own["epsilon"], accuracy["mean"], accuracy["low"], accuracy["high"], strict=True)),
-            ceiling=levels["accuracy"],
-            floor=levels["floor"],
+            ceiling=None if ceiling is None else ceiling[1],
+            ceiling_name="" if ceiling is None else ceiling[0],
+            floor=level.floor["accuracy"],
+            stakes=stakes_of_sweep(done, [level], "accuracy")[name],
             repeats=-(-done.n // done.folds),
             splits=done.folds,
             band="8 in 10 simulated releases",

@@ -9,12 +9,16 @@ import pandas as pd
 import streamlit as st
 
 from dpforest.plotting.compare import Panel, Scale, budget_map, multiples
+from dpforest.stakes import stakes
 from ui import compare_controls, sweep
 from ui.compare_controls import IN_PERCENT, MEASURES, Comparison
-from ui.compare_parts import Done, cannot_be_measured, gathered, show_table, table
+from ui.compare_done import Done, gathered
+from ui.compare_parts import cannot_be_measured, show_table
+from ui.compare_parts import table as compared
 from ui.page import chart, titled
 from ui.sweep import Cells
 from ui.tables import Table
+from ui.without_privacy import Level, floor, level, rows
 
 PIECES = 5  # simulated releases behind small multiples and the map, on one split
 
@@ -22,19 +26,19 @@ PIECES = 5  # simulated releases behind small multiples and the map, on one spli
 class Below:
     """One opened tab: drawn as far as its sweep is done, brought on by `work`."""
 
-    def __init__(self, opened: str, view: Comparison, rows: Table) -> None:
-        self._opened, self._view = opened, view
+    def __init__(self, opened: str, view: Comparison, table: Table) -> None:
+        self._opened, self._view, self._data = opened, view, table
         self._lines: list[Cells] = []
         self._drawn, self._shown = 0, pd.DataFrame()
         draw = {"Table": self._open_table, "Depth": self._open_multiples, "Trees": self._open_multiples}
-        draw.get(opened, self._open_map)(rows)
+        draw.get(opened, self._open_map)(table)
         if self._lines and (ready := min(line.n_done for line in self._lines)):
             self._draw(min(ready, PIECES))
 
-    def table(self, lines: Sequence[Cells], done: Done) -> None:
+    def table(self, lines: Sequence[Cells], done: Done, levels: list[Level]) -> None:
         """The table follows the main sweep."""
         if self._opened == "Table" and done.n != self._drawn:
-            self._shown = table(self._view, lines, done)
+            self._shown = compared(self._view, lines, done, levels)
             show_table(self._shown, done.n, self._place)
             self._drawn = done.n
 
@@ -44,7 +48,7 @@ class Below:
             for n in sweep.work(self._lines, PIECES, place, f"{self._opened}: simulated release"):
                 self._draw(n)
 
-    def _open_table(self, rows: Table) -> None:
+    def _open_table(self, table: Table) -> None:
         titled(f"All forests at ε = {self._view.epsilon:g}", "Curator only", help="A click on a column's head sorts.")
         self._place = st.empty()
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
@@ -57,28 +61,28 @@ class Below:
                 on_click="ignore", type="tertiary",
             )  # fmt: skip
 
-    def _open_multiples(self, rows: Table) -> None:
+    def _open_multiples(self, table: Table) -> None:
         by_depth = self._opened == "Depth"
-        lines = (compare_controls.at_depths if by_depth else compare_controls.at_sizes)(self._view, rows)
+        lines = (compare_controls.at_depths if by_depth else compare_controls.at_sizes)(self._view, table)
         what = "how deep their trees are" if by_depth else "how many trees they have"
         titled(f"The same forests, by {what}", "Curator only")
         self._place = st.empty()
         self._note = st.empty()
         if not lines:
             self._note.caption("None of the chosen forests has more than one tree.")
-        self._lines = [sweep.cells(rows, line, 1) for line in lines]
+        self._lines = [sweep.cells(table, line, 1) for line in lines]
 
-    def _open_map(self, rows: Table) -> None:
+    def _open_map(self, table: Table) -> None:
         titled(
             "One forest over ε and depth", "Curator only",
             help="A dot marks the best depth at each ε, the star the best cell. The best depth is chosen by looking "
             "at the rows: a release that uses it is not covered by its ε unless the table is public.",
         )  # fmt: skip
         with st.container(width=420):
-            line = compare_controls.mapped(self._view, rows)
+            line = compare_controls.mapped(self._view, table)
         self._note = st.empty()
         self._place = st.empty()
-        self._lines = [sweep.cells(rows, line, 1)]
+        self._lines = [sweep.cells(table, line, 1)]
 
     def _draw(self, n: int) -> None:
         done = gathered(self._lines, n, 1)
@@ -106,20 +110,37 @@ class Below:
         view, name = self._view, self._lines[0].line.name
         wide = done.cells.loc[name][MEASURES[view.measure]]["mean"].unstack("epsilon").groupby(level="depth").mean()
         twin = wide.pop(np.inf)
-        scale = Scale(view.measure, view.measure in IN_PERCENT, None, float(twin.max()))
         values, epsilons = wide.to_numpy(float), wide.columns.to_numpy(float)
         at = int(np.argmin(np.abs(np.log(epsilons / view.epsilon))))
         best = int(values[:, at].argmax())
-        there = (
-            f"At ε = {epsilons[at]:g} the best depth for {name} is **{wide.index[best]}**: "
-            f"{scale.text(values[best, at])}. Without privacy it reaches {scale.text(twin.max())} (depth "
-            f"{twin.idxmax()})"
-        )
+        idle = self._learns_nothing(values, float(twin.max()))
+        scale = Scale(view.measure, view.measure in IN_PERCENT, None, None if idle else float(twin.max()))
+        there = f"At ε = {epsilons[at]:g} the best depth for {name} is **{wide.index[best]}**: "
+        there += f"{scale.text(values[best, at])}"
         lost = twin.max() - values[best, at]
-        price = f": the price of privacy is **{scale.gap(lost)}**." if lost >= 0 else ": here noise costs nothing."
-        self._note.markdown(f"{there}{price} Each cell is the mean of {done.behind}.")
+        if idle:
+            said = f"{there}. But **it predicts no better than guessing**: {idle}. So there is no price of privacy to "
+            said += "speak of."
+        else:
+            said = f"{there}. Without noise it reaches {scale.text(twin.max())} (depth {twin.idxmax()})"
+            said += f": the price of privacy is **{scale.gap(lost)}**." if lost >= 0 else ": here noise costs nothing."
+        self._note.markdown(f"{said} Each cell is the mean of {done.behind}.")
         figure = budget_map(list(epsilons), list(wide.index), values, scale, epsilon=float(epsilons[at]))
-        chart(figure, f"{there}{price}".replace("*", ""), self._place)
+        chart(figure, said.replace("*", ""), self._place)
+
+    def _learns_nothing(self, values: np.ndarray, twin: float) -> str:
+        """That no depth is better than guessing at any ε, nor without noise; empty where one is, or none can say."""
+        levels, measure = [level(self._data)], MEASURES[self._view.measure]
+        guessed = floor(levels, measure)
+        if guessed is None:
+            return ""
+        at = stakes(values.max(axis=0, keepdims=True), np.array([twin]), guessed, rows(levels, measure))
+        if not at.nothing_to_lose:
+            return ""
+        scale = Scale(self._view.measure, self._view.measure in IN_PERCENT, None, None)
+        return (
+            f"at no depth and no ε, and not without noise either, is it above {scale.text(guessed)} by more than luck"
+        )
 
 
 _MORE = {"depth": "deeper trees", "trees": "more trees"}

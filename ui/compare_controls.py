@@ -43,11 +43,13 @@ def choose() -> Comparison:
     with st.sidebar:
         kinds = st.multiselect(
             "Forests", list(FORESTS), list(FORESTS), key="forests", bind=LINKED,
-            help="Each at its own settings: depth and trees as its paper has them, or as we start from.",
+            help="Each at the depth and with the trees that Explore starts from; the help of these sliders says whose "
+            "numbers they are.",
         )  # fmt: skip
         published = st.toggle(
             "Also as published", key="also_published", bind=LINKED,
-            help="The papers' own mechanisms, dashed. Their ε is a claim; what is true is said at each point.",
+            help="The mechanisms as papers printed them, dashed. Their ε is a claim; what is true is said at each "
+            "point.",
         )  # fmt: skip
         epsilon = sidebar.choose_epsilon()
         neighbours = sidebar.choose_neighbours()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -11,68 +11,32 @@ import pandas as pd
 import streamlit as st
 
 from dpforest.plotting.compare import Scale, Series, comparison
-from dpforest.tradeoff import summary
+from dpforest.stakes import cheap_from
+from ui import without_privacy
 from ui.compare_controls import IN_PERCENT, MEASURES, Comparison
+from ui.compare_done import Done, ceiling_of_sweep, stakes_of_sweep
 from ui.forests import FORESTS
 from ui.page import badge, chart
-from ui.sweep import CEILING, Cells
+from ui.stake_words import points
+from ui.sweep import Cells
 from ui.tables import Table
+from ui.without_privacy import Level
 from ui.wording import epsilon_text, plain, plural
 
-QUANTILES = (0.1, 0.9)
-ENOUGH = 0.01  # points of accuracy that count as no price
 
-
-@dataclass(frozen=True, eq=False)
-class Done:
-    """A sweep as far as it is: all pieces, and what is said of them for each cell."""
-
-    pieces: pd.DataFrame
-    cells: pd.DataFrame  # of `tradeoff.summary`
-    n: int
-    folds: int
-
-    @property
-    def behind(self) -> str:
-        """How many repeats and splits stand behind each point."""
-        releases = plural(-(-self.n // self.folds), "simulated release")
-        if self.folds == 1:
-            return f"{releases} on one split"
-        if self.n < self.folds:
-            return f"one simulated release on each of {plural(self.n, 'split')}"
-        rest = f", the last on {self.n % self.folds} only" if self.n % self.folds else ""
-        return f"{releases} on each of {self.folds} splits{rest}"
-
-
-def gathered(lines: Sequence[Cells], n: int, folds: int) -> Done:
-    """The first n pieces of every line."""
-    frames = []
-    for line in lines:
-        frame = line.frame(n)
-        if not line.line.depths:  # trees without a limit grow to another depth each time
-            frame["depth"] = round(frame["depth"].mean())
-        frames.append(frame)
-    pieces = pd.concat(frames, ignore_index=True)
-    return Done(pieces, summary(pieces, QUANTILES), n, folds)
-
-
-def scale_of(measure: str, levels: Sequence[dict[str, float]]) -> Scale:
-    """Floor and ceiling of a measure, means over splits."""
+def scale_of(measure: str, levels: list[Level], done: Done) -> Scale:
+    """Floor and ceiling of a measure, means over splits; the ceiling once all that could be it are fitted."""
     name = MEASURES[measure]
-    is_share = measure in IN_PERCENT
-    if not levels:
-        return Scale(measure, is_share, None, None)
-    ceiling = float(np.mean([one[name] for one in levels]))
-    floor = {
-        "accuracy": float(np.mean([one["floor"] for one in levels])),
-        "balanced_accuracy": float(np.mean([1 / one["classes"] for one in levels])),
-        "auc": 0.5,
-    }.get(name)
-    scale = Scale(measure, is_share, floor, ceiling)
+    floor = without_privacy.floor(levels, name)
+    scale = Scale(measure, measure in IN_PERCENT, floor, None)
     said = {"accuracy": "always the most frequent class", "balanced_accuracy": "always one class", "auc": "a coin"}
-    return Scale(
-        measure, is_share, floor, ceiling, "" if floor is None else f"{said[name]} {scale.text(floor)}: the floor",
-        f"without privacy, {CEILING} {scale.text(ceiling)}: the ceiling",
+    floor_text = "" if floor is None else f"{said[name]} {scale.text(floor)}: the floor"
+    best = ceiling_of_sweep(done, levels, name)
+    if best is None:
+        return replace(scale, floor_text=floor_text)
+    return replace(
+        scale, ceiling=best[1], floor_text=floor_text,
+        ceiling_text=f"{best[0]} {scale.text(best[1])}: the ceiling",
     )  # fmt: skip
 
 
@@ -112,14 +76,16 @@ def _bound(loss: float, epsilon: float) -> float | Fraction:
     return loss if np.isinf(loss) else min(Fraction(loss), Fraction(str(epsilon)))
 
 
-def table(view: Comparison, lines: Sequence[Cells], done: Done) -> pd.DataFrame:
-    """One row a forest, at the ε of the slider."""
-    rows = []
+def table(view: Comparison, lines: Sequence[Cells], done: Done, levels: list[Level]) -> pd.DataFrame:
+    """One row a forest, at the ε of the slider. No price where there is nothing to lose."""
+    rows, at_stake = [], stakes_of_sweep(done, levels, "accuracy")
     for line in lines:
         own = done.cells.loc[line.line.name].reset_index()
         pieces = done.pieces[(done.pieces.forest == line.line.name) & (done.pieces.epsilon == view.epsilon)]
         here, twin = own[own["epsilon"] == view.epsilon].iloc[0], own[np.isinf(own["epsilon"])].iloc[0]
-        mean, without = here["accuracy", "mean"], twin["accuracy", "mean"]
+        mean, without, at = here["accuracy", "mean"], twin["accuracy", "mean"], at_stake[line.line.name]
+        grid = own[np.isfinite(own["epsilon"])].sort_values("epsilon")
+        cheap = cheap_from(grid["epsilon"].to_numpy(float), grid["accuracy", "mean"].to_numpy(float), at)
         rows.append(
             {
                 "forest": line.line.name,
@@ -127,8 +93,11 @@ def table(view: Comparison, lines: Sequence[Cells], done: Done) -> pd.DataFrame:
                 "8 in 10 from": here["accuracy", "low"],
                 "to": here["accuracy", "high"],
                 "without privacy": without,
-                "price of privacy": 100 * (without - mean),
-                "price under a point from ε": _cheap_from(own),
+                "above guessing": "no more than luck"
+                if at.nothing_to_lose
+                else points(max(without, at.private) - at.floor),
+                "price of privacy": None if at.nothing_to_lose else 100 * (without - mean),
+                "next to no price from ε": cheap,
                 "balanced": here["balanced_accuracy", "mean"],
                 "AUC": here["auc", "mean"],
                 "F1": here["f1", "mean"],
@@ -141,32 +110,35 @@ def table(view: Comparison, lines: Sequence[Cells], done: Done) -> pd.DataFrame:
                 "trees": int(here["trees", ""]),
             }
         )
-    return pd.DataFrame(rows).sort_values("accuracy", ascending=False, ignore_index=True)
-
-
-def _cheap_from(own: pd.DataFrame) -> float:
-    """The smallest ε from which on the mean stays within a point of the same forest without privacy; NaN if none."""
-    ceiling = own[np.isinf(own["epsilon"])]["accuracy", "mean"].iloc[0]
-    cells = own[np.isfinite(own["epsilon"])].sort_values("epsilon")
-    near = (cells["accuracy", "mean"] >= ceiling - ENOUGH).to_numpy()
-    from_here = np.flatnonzero(np.minimum.accumulate(near[::-1])[::-1])
-    return float(cells["epsilon"].iloc[from_here[0]]) if len(from_here) else float("nan")
+    found = pd.DataFrame(rows).sort_values("accuracy", ascending=False, ignore_index=True)
+    numbers = ["price of privacy", "next to no price from ε"]
+    return found.astype(dict.fromkeys(numbers, float))
 
 
 def show_table(found: pd.DataFrame, n: int, place=st) -> None:
     """Sortable by a click on a column's head; drawn once for each number of pieces."""
-    share, points = st.column_config.NumberColumn(format="percent"), st.column_config.NumberColumn(format="%.1f points")
-    shares = ("accuracy", "8 in 10 from", "to", "without privacy", "balanced", "flipped", "empty leaves")
+    share = st.column_config.NumberColumn(format="percent")
+    shares = ("accuracy", "8 in 10 from", "to", "balanced", "empty leaves")
     three = st.column_config.NumberColumn(format="%.3f")
     place.dataframe(
-        found, hide_index=True, width="stretch", key=f"compared_{n}",
+        found, hide_index=True, width="stretch", key=f"compared_{n}", placeholder="–",
         column_config={
             **dict.fromkeys(shares, share),
             **dict.fromkeys(("AUC", "F1", "log-loss", "calibration error"), three),
             "forest": st.column_config.TextColumn(pinned=True),
-            "price of privacy": points,
-            "price under a point from ε": st.column_config.NumberColumn(
-                format="%g", help="From this ε on the forest stays within one point of itself without privacy."
+            "without privacy": st.column_config.NumberColumn(format="percent", help="The same forest without noise."),
+            "above guessing": st.column_config.TextColumn(
+                help="How much more often than guessing it is right at its best, with noise or without."
+            ),
+            "price of privacy": st.column_config.NumberColumn(
+                format="%.1f points",
+                help="How much better the same forest is without noise. Empty where it is no better than "
+                "guessing: then there is nothing to lose.",
+            ),
+            "next to no price from ε": st.column_config.NumberColumn(
+                format="%g",
+                help="From this ε on the forest stays within one point of itself without noise, and loses at most a "
+                "quarter of what it is above guessing.",
             ),
             "flipped": st.column_config.NumberColumn(
                 format="percent", help="Share of rows in a leaf that says something else than it would without noise."
@@ -186,37 +158,14 @@ def cannot_be_measured(view: Comparison, done: Done) -> str:
     )
 
 
-def insight(view: Comparison, done: Done, scale: Scale) -> str:
-    """Which certified forest is best at the present ε, and which ones cannot be told from it."""
-    cells = done.cells[MEASURES[view.measure]].reset_index()
-    here = cells[(cells["epsilon"] == view.epsilon) & cells["forest"].isin(view.kinds)].sort_values("mean")
-    here = here.dropna(subset=["mean"])
-    best, worst = here.iloc[-1], here.iloc[0]
-    rest = here.iloc[:-1]
-    near = list(rest[rest["high"] >= best["low"]]["forest"])[::-1]
-    text = f"At ε = {view.epsilon:g} **{best['forest']}** comes first: {scale.text(best['mean'])}"
-    if scale.ceiling is not None and best["mean"] <= scale.ceiling:
-        text += f", {scale.gap(scale.ceiling - best['mean'])} below the ceiling"
-    if near:
-        text += f". Its spread overlaps with that of {_listed(near)}, so another release may turn the order around"
-    if len(rest) and scale.floor is not None and worst["mean"] < scale.floor:
-        under = list(here[here["mean"] < scale.floor]["forest"])
-        text += f". Below the floor, so of no use at this ε: {_listed(under)}"
-    return text + "."
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
 def about_claims() -> None:
     """What dashed lines are."""
     with st.container(border=True):
         badge("Not certified")
         st.markdown(
-            "Dashed lines are the papers' own mechanisms, drawn at the ε that the papers claim. What they really lose "
-            "is another number, for some without limit: it is said at each point and in the table. So a dashed line "
-            "above a solid one does not mean more accuracy for the same privacy."
+            "Dashed lines are mechanisms as papers printed them, drawn at the ε that is claimed. No finite bound is "
+            "known on what they really lose, so a dashed line above a solid one does not mean more accuracy for the "
+            "same privacy."
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -12,12 +11,16 @@ from dpforest.plotting.style import percent
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.rationals import positive_fraction
 from dpforest.simulation import Curve
-from ui import simulate
+from dpforest.stakes import Stakes, roomy
 from ui.controls import LINKED
+from ui.forests import FORESTS
 from ui.headline import is_skewed
 from ui.page import chart, titled
 from ui.sidebar import Choice
-from ui.wording import epsilon_text, plural, sum_text
+from ui.stake_words import learns_nothing, what_helps, what_privacy_costs
+from ui.tables import split
+from ui.without_privacy import Level, best, ceiling_of, engine_measure, stakes_of
+from ui.wording import epsilon_text, plain, plural, sum_text
 
 MEASURES = {"accuracy": "accuracy", "balanced accuracy": "balanced"}
 
@@ -25,9 +28,10 @@ MEASURES = {"accuracy": "accuracy", "balanced accuracy": "balanced"}
 class Panel:
     """Drawn once, then refined in place."""
 
-    def __init__(self, choice: Choice, curve: Curve, ledger: Ledger) -> None:
-        self._choice, self._ledger = choice, ledger
+    def __init__(self, choice: Choice, curve: Curve, ledger: Ledger, level: Level) -> None:
+        self._choice, self._ledger, self._level = choice, ledger, level
         self._curve = curve
+        self._warning = st.empty()
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             with st.container(width="content"):
                 titled(
@@ -42,36 +46,21 @@ class Panel:
                     "Measure", list(MEASURES), default="accuracy", required=True, key="measure", bind=LINKED,
                     label_visibility="collapsed",
                 )  # fmt: skip
-        self._measure = MEASURES.get(shown, "accuracy")
+        self._name = shown if shown in MEASURES else "accuracy"
+        self._measure = MEASURES[self._name]
         self._drawn = self._figure(curve)
         self._chart = chart(self._drawn, self._alt(curve))
         with st.container(
             horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="below_curve"
         ):
-            self._insight = st.caption(
-                insight(curve, self._measure, "privacy" if self._choice.settings.certified else "its noise"),
-                width="content",
-            )
+            self._insight = st.empty()
             self.progress = st.container(width=300)
             st.download_button(
                 "Curve as CSV", lambda: table(self._curve).to_csv(index=False), "CURATOR_ONLY_curve.csv", "text/csv",
                 on_click="ignore", type="tertiary",
             )  # fmt: skip
-
-        self._price = st.caption(price(curve, ledger))
-        if st.toggle(
-            "Beside other trees without privacy", key="others", persist_state="session",
-            help="CART and Breiman's random forest from scikit-learn, on the same records: what there is to be had "
-            "when nobody has to be protected.",
-        ):  # fmt: skip
-            self._others()
-
-    def _others(self) -> None:
-        """Scikit-learn's trees in a sentence."""
-        place = 1 if self._measure == "balanced" else 0
-        found = simulate.references(self._choice.table)
-        said = ", ".join(f"{name} **{percent(figures[place])}**" for name, figures in found.items())
-        st.markdown(f"Without privacy: {said} ({'balanced accuracy' if place else 'accuracy'}, records held out).")
+        self._price = st.empty()
+        self._say(curve)
 
     def refine(self, curve: Curve) -> None:
         """The same chart, surer; the download follows."""
@@ -80,43 +69,62 @@ class Panel:
         if figure.data != self._drawn.data:  # Streamlit wants no chart twice on a page
             chart(figure, self._alt(curve), self._chart)
             self._drawn = figure
-        self._insight.caption(
-            insight(curve, self._measure, "privacy" if self._choice.settings.certified else "its noise"),
-            width="content",
-        )
+        self._say(curve)
+
+    def _say(self, curve: Curve) -> None:
+        """What to read from it; first of all whether there is anything to lose to privacy."""
+        at = stakes_of(curve, self._measure, self._level)
+        if at.nothing_to_lose:
+            self._warning.info(self._nothing(curve, at), icon=":material/info:")
+            said = "What privacy costs cannot be read from this curve: there is nothing to lose."
+            self._insight.caption(said, width="content")
+        else:
+            self._warning.empty()
+            what = "privacy" if self._choice.settings.certified else "its noise"
+            means = series(curve, self._measure)[0].mean(axis=0)
+            self._insight.caption(what_privacy_costs(curve.epsilons, means, at, self._best_name, what), width="content")
         self._price.caption(price(curve, self._ledger))
+
+    def _nothing(self, curve: Curve, at: Stakes) -> str:
+        """Why this forest is worth nothing here, and what may be."""
+        table, settings = self._choice.table, self._choice.settings
+        guess = "always saying “" + plain(table.domain.classes[curve.floor_class], 20) + "”"
+        if self._measure == "balanced":
+            guess = "always naming one class"
+        said = learns_nothing(at, guess, self._name, curve.n_test, certified=settings.certified)
+        if self._measure == "accuracy" and is_skewed(curve):
+            other = stakes_of(curve, "balanced", self._level)
+            if not other.nothing_to_lose:
+                said += (
+                    " It does learn something of the rarer classes: choose “balanced accuracy” below, which counts "
+                    "every class alike."
+                )
+        wide = roomy(table.domain, split(table).X_train)
+        return f"{said} {what_helps(at, self._best_name, greedy=FORESTS[settings.kind].is_greedy, wide=wide)}"
+
+    @property
+    def _best_name(self) -> str | None:
+        found = best([self._level], engine_measure(self._measure))
+        return found and found[0]
 
     def _figure(self, curve: Curve):
         settings, classes = self._choice.settings, self._choice.table.domain.classes
+        found = best([self._level], engine_measure(self._measure))
         return plotting.accuracy_curve(
-            curve, settings.epsilon, floor_label=classes[curve.floor_class], measure=self._measure,
+            curve, settings.epsilon, floor_label=classes[curve.floor_class], best=found, measure=self._measure,
             certified=settings.certified,
         )  # fmt: skip
 
     def _alt(self, curve: Curve) -> str:
-        values, ceiling, floor = series(curve, self._measure)
+        values, own, floor = series(curve, self._measure)
         mean = values.mean(axis=0)
+        ceiling = ceiling_of(curve, self._measure, self._level)
+        known = f", the ceiling {percent(ceiling[1])}" if ceiling else ""
         return (
-            f"Accuracy goes from {percent(mean[0])} at ε = {curve.epsilons[0]:g} to {percent(mean[-1])} at ε = "
-            f"{curve.epsilons[-1]:g}; the floor is {percent(floor)}, the ceiling {percent(float(ceiling.mean()))}."
+            f"{self._name.capitalize()} goes from {percent(mean[0])} at ε = {curve.epsilons[0]:g} to "
+            f"{percent(mean[-1])} at ε = {curve.epsilons[-1]:g}; the floor is {percent(floor)}, this forest without "
+            f"noise {percent(float(own.mean()))}{known}."
         )
-
-
-def insight(curve: Curve, measure: str, what: str) -> str:
-    """The one thing to take away: from which ε on privacy costs less than a point."""
-    values, ceiling, floor = series(curve, measure)
-    mean, best = values.mean(axis=0), float(ceiling.mean())
-    if mean.max() > best + 0.01 and np.isclose(mean[-1], mean.max(), atol=0.01):
-        return (
-            f"From ε = {curve.epsilons[np.flatnonzero(mean > best)[0]]:g} on it does better than without noise, which "
-            "happens where the best question comes again and again: noise makes the trees differ."
-        )
-    near = np.flatnonzero(np.minimum.accumulate((mean >= best - 0.01)[::-1])[::-1])
-    if len(near):
-        return f"From ε = {curve.epsilons[near[0]]:g} on, {what} costs less than one point of accuracy here."
-    worse = ", and below the floor: always naming one class does better" if mean[-1] < floor else ""
-    last, missing = f"ε = {curve.epsilons[-1]:g}", 100 * (best - mean[-1])
-    return f"Even at {last} it stays {missing:.1f} points below the ceiling{worse}."
 
 
 def price(curve: Curve, ledger: Ledger) -> str:
@@ -134,7 +142,7 @@ def price(curve: Curve, ledger: Ledger) -> str:
     return (
         f"Nothing of this is released. If it were: {here} at ε = {epsilon_text(ledger.epsilon)} cost ε = "
         f"{sum_text(each)}, all {repeats * points} of the curve ε = {sum_text(all_of_them)} ({ledger.neighbours}); "
-        "no ε covers the ceiling."
+        "no ε covers the lines without noise."
     )
 
 
@@ -148,7 +156,7 @@ def table(curve: Curve) -> pd.DataFrame:
             "balanced_accuracy": curve.balanced.mean(axis=0),
             "balanced_accuracy_sd_over_releases": spread_over(curve.balanced),
             "rows_in_flipped_leaves": curve.flips.mean(axis=0),
-            "ceiling": curve.ceiling.mean(),
+            "same_forest_without_noise": curve.ceiling.mean(),
             "floor": curve.floor,
             "simulated_releases": len(curve.accuracy),
         }

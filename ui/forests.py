@@ -95,7 +95,7 @@ BUDGET = Option(
     "budget",
     "budget",
     "Budget of a leaf",
-    "A row is in one leaf of a tree only, so leaves need not share; the paper lets them.",
+    "A row is in one leaf of a tree only, so leaves need not share; Nock and Henecka let them.",
     {
         "certified": {"each leaf has the tree's": "fair", "leaves share it (paper)": "paper"},
         # Other words, so that nothing is kept when the mode, and with it the default, changes.
@@ -108,7 +108,7 @@ SCORE = Option(
     "score",
     "split_score",
     "Score of a question",
-    "Weighed by records, more data make better questions; stretched from 0 to 1, as in the paper, they do not.",
+    "Weighed by records, more data make better questions; stretched from 0 to 1, as Bai et al. do, they do not.",
     {"certified": {"weighed by records": "counts", "stretched (paper)": "normalised"}, "as_published": {}},
 )
 SHARD_ROWS = replace(LABEL_ROWS, key="shards", choices={**LABEL_ROWS.choices, "as_published": {}})
@@ -118,7 +118,7 @@ TEMPERATURES = tuple(
         key,
         f"{what}_temperature",
         f"{name}: how much the best {title} is favoured",
-        "0: all alike; ∞: always the best. From ε: as the paper's theorem divides ε.",
+        "0: all alike; ∞: always the best. From ε: as Bai et al.'s theorem 2 divides ε.",
         {"certified": {}, "as_published": _WARMTH},
         slider=True,
     )
@@ -151,7 +151,7 @@ SHARE = Option(
     "share",
     "tree_share",
     "Share of ε for the questions",
-    "The rest goes into what the leaves say (β_tree in the paper).",
+    "The rest goes into what the leaves say.",
     _same({f"{s:.0%}": s for s in (0.1, 0.3, 0.5, 0.7, 0.9)}),
     slider=True,
     default="50%",
@@ -184,7 +184,7 @@ class ForestKind:
     estimator: type[ForestClassifier]
     trees: int
     options: tuple[Option, ...] = field(default=())
-    depth: int | None = None  # None: the paper's rule
+    depth: int | None = None  # None: from the public schema, as the estimator does
     most_trees: int = 300
 
     @property
@@ -198,7 +198,7 @@ class ForestKind:
         return "n_estimators" in self.estimator().get_params()
 
     def default_depth(self, domain: Domain, n_bound: int = MAX_BOUND) -> int:
-        """Depth that the paper takes for this public schema and so many rows, as everybody knows."""
+        """Depth to start from (`starting_points`), for this public schema and so many rows, as everybody knows."""
         if self.depth is not None or not issubclass(self.estimator, RandomStructureClassifier):
             return self.depth or 4
         bound = {"n_bound": n_bound} if "n_bound" in self.estimator().get_params() else {}

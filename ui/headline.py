@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from dpforest.plotting.curve import series, spread_over
+from dpforest.plotting.curve import spread_over
 from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
 from dpforest.risk import factor_up
 from dpforest.simulation import Curve
-from ui.forests import EPSILONS, FORESTS
+from ui.forests import EPSILONS
 from ui.page import badge
 from ui.sidebar import Choice
+from ui.without_privacy import OWN, Level, ceiling_of, stakes_of
 from ui.wording import epsilon_text, plain, plural, share_text, value_epsilon
 
 
@@ -32,10 +33,10 @@ def header(choice: Choice) -> None:
             badge("Simulated", f" at ε = {settings.epsilon:g}{held}, {settings.neighbours}")
             badge("Curator only")
     st.caption(
-        "A release adds noise so that nobody can tell whether any one person was in the table. "
-        "Smaller ε: more noise, more privacy."
+        "A release adds noise, so that nobody can be sure whether any one person is in the table. ε limits how sure: "
+        "a smaller ε, less sure, and mostly less accurate."
         if settings.certified
-        else "This is a paper's own mechanism. What it claims about ε and what is true stand below."
+        else "This is a mechanism as it was published. What is claimed about its ε and what is true stand below."
     )
 
 
@@ -47,8 +48,8 @@ def is_skewed(curve: Curve) -> bool:
 class Figures:
     """Accuracy, ceiling, floor, and what ε means; drawn once, then refined in place."""
 
-    def __init__(self, choice: Choice, certificate: Certificate, curve: Curve) -> None:
-        self._choice, self._certificate = choice, certificate
+    def __init__(self, choice: Choice, certificate: Certificate, curve: Curve, level: Level) -> None:
+        self._choice, self._certificate, self._level = choice, certificate, level
         self._elements = []
         with st.container(key="headline"):
             for column, (label, value, note, help) in zip(st.columns(4), self._texts(curve), strict=True):
@@ -68,38 +69,47 @@ class Figures:
     def _texts(self, curve: Curve) -> list[tuple[str, str, str, str | None]]:
         """(label, value, note, help) of each."""
         at = EPSILONS.index(self._choice.settings.epsilon)
-        values, ceiling, floor = series(curve, "accuracy")
         shown = is_skewed(curve)
         classes = self._choice.table.domain.classes
+        own = stakes_of(curve, "accuracy", self._level)
+        mean = float(curve.accuracy[:, at].mean())
+        guessing = " · no better than guessing" if mean <= own.floor + own.noise else ""
         return [
             (
                 "Accuracy",
-                percent(values[:, at].mean()),
-                _spread(values[:, at]) + _balanced(curve.balanced[:, at], shown),
+                percent(mean),
+                _spread(curve.accuracy[:, at]) + guessing + _balanced(curve.balanced[:, at], shown),
                 "Share of held-out records predicted rightly. Each simulated release redraws trees, noise, and which "
                 "row goes to which tree; ± is the standard deviation over releases.",
             ),
-            (
-                "Without privacy",
-                percent(float(ceiling.mean())),
-                (
-                    "the ceiling: the best questions and true leaves; chance may do a little better"
-                    if FORESTS[self._choice.settings.kind].is_greedy
-                    else "the ceiling: the same trees without noise; other kinds of forest may do better"
-                )
-                + _balanced(curve.ceiling_balanced, shown),
-                "A forest of the same kind and size, grown without noise, with all rows in every tree.",
-            ),
+            self._without_privacy(curve, shown),
             (
                 f"Always “{plain(classes[curve.floor_class], 20)}”",
-                percent(floor),
-                "the floor: no forest at all" + _balanced(curve.floor_balanced, shown),
+                percent(curve.floor),
+                "the floor: guessing, no forest at all" + _balanced(curve.floor_balanced, shown),
                 "What always naming the most frequent class gets right."
                 + (" High because classes are skewed; balanced accuracy counts every class alike." if shown else ""),
             ),
             _broken(self._certificate) if not self._choice.settings.certified
             else _meaning(self._choice, self._certificate),
         ]  # fmt: skip
+
+    def _without_privacy(self, curve: Curve, shown: bool) -> tuple[str, str, str, str | None]:
+        """The ceiling, and the same forest without noise."""
+        own = float(curve.ceiling.mean())
+        forest = f"this forest without noise: {percent(own)}"
+        help = (
+            "The best model known without privacy, on the same records: scikit-learn's CART, its random forest "
+            "(Breiman's), or a forest of the same kind and size as yours, grown without noise and with all rows in "
+            "every tree. Compare shows the other forests without noise, too."
+        )
+        best = ceiling_of(curve, "accuracy", self._level)
+        if best is None:
+            return "Without privacy", "…", f"the ceiling is being fitted; {forest}", help
+        name, value = best
+        balanced = ceiling_of(curve, "balanced", self._level)
+        said = f"the ceiling: {name}; {forest}" if name != OWN else "the ceiling: this forest without noise"
+        return "Without privacy", percent(value), said + _balanced(balanced[1] if balanced else 0.0, shown), help
 
 
 def _spread(values: np.ndarray) -> str:
@@ -148,4 +158,4 @@ def broken_promise(certificate: Certificate) -> None:
             with st.expander(f"{len(certificate.reasons) - 1} more reasons"):
                 for reason in certificate.reasons[1:]:
                     st.markdown(f"- {plain(reason, 600)}")
-        st.caption("Shown to compare with the paper. It draws on no budget and cannot be released.")
+        st.caption("Shown to compare with what was published. It draws on no budget and cannot be released.")

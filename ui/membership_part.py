@@ -199,7 +199,10 @@ def _verdict(settings: Settings, certificate: Certificate, last: Look, best: flo
                 "the schema was read from the rows, and **what it gives away has no limit**. This attacker does not "
                 "look at it."
             )
-        return f"{said}. **No attacker on any record of any table is right in more than {limit}** (eᵋ/(1 + eᵋ){less})."
+        return (
+            f"{said}. **In the long run no attacker, on any record of any table, is right in more than {limit}** of "
+            f"such guesses (eᵋ/(1 + eᵋ){less})."
+        )
     claim = percent_up(most_success(settings.epsilon))
     true = "no finite limit is proved"
     if last.low > most_success(settings.epsilon):

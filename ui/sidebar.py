@@ -17,6 +17,7 @@ from ui.controls import LINKED, follow, known, select
 from ui.forests import EPSILONS, FORESTS, MODES, NEIGHBOURS, TREES, ForestKind, Settings, as_code
 from ui.link import copy_link
 from ui.page import sorry
+from ui.starting_points import ORIGINS, start
 from ui.tables import Table
 from ui.wording import plain, plural
 
@@ -64,13 +65,13 @@ def _upload() -> Table | None:
             type=["csv", "tsv", "txt", "data"],
             max_upload_size=MAX_UPLOAD_MB,
             key=f"file_{st.session_state.get('cleared', 0)}",
-            help="It stays in the memory of this computer and goes nowhere else.",
+            help="It stays in the memory of the computer that runs this app, and goes nowhere else.",
             on_change=lambda: st.session_state.pop("attached", None),
         )
         # A visit to another page empties the widget; the file stays until it is removed or cleared.
         file = st.session_state["attached"] = file or st.session_state.get("attached")
         still = f"Attached: {plain(file.name, 40)}. " if file is not None else ""
-        st.caption(f"{still}Read in memory only; gone when you clear it or close the page.")
+        st.caption(f"{still}Read in memory only; forgotten when you clear it, or soon after you close the page.")
     if file is None:
         st.info(
             "Attach a CSV file in the sidebar (behind » on a phone) to explore it. A link never carries a file: if you "
@@ -104,7 +105,8 @@ def _forest(table: Table | None) -> Settings:
         "Forest",
         list(FORESTS),
         "forest",
-        "Random trees ask the data about leaves only, greedy ones about questions too.",
+        "Random trees draw their questions by lot and spend all of ε on the leaves. Greedy trees choose good questions "
+        "and pay for choosing.",
     )
     forest = FORESTS[kind]
     st.caption(forest.sentence)
@@ -114,13 +116,13 @@ def _forest(table: Table | None) -> Settings:
         key="mode",
         bind=LINKED,
         horizontal=True,
-        help="Certified: the guarantee is proved and checked. As published: the paper's own mechanism, with the loss "
-        "it really has.",
+        help="Certified: it keeps its ε; proved, tested and attacked. As published: the mechanism as a paper printed "
+        "it, whose claim about ε may not hold; what is known of its true loss is said.",
     )
     mode = MODES.get(mode, "certified")
     epsilon = choose_epsilon()
-    depth = _depth(forest, table, mode)
-    trees = _trees(forest)
+    depth = _depth(kind, forest, table, mode)
+    trees = _trees(kind, forest)
     extra: tuple[tuple[str, Any], ...] = ()
     if kind == "boosted":
         extra = (("alpha", boosting.alpha(mode, depth)),)
@@ -141,7 +143,7 @@ def _forest(table: Table | None) -> Settings:
     )
 
 
-def _depth(forest: ForestKind, table: Table | None, mode: str) -> int:
+def _depth(kind: str, forest: ForestKind, table: Table | None, mode: str) -> int:
     default = forest.default_depth(table.domain, boosting.rows_for_rules(table)) if table else forest.depth or 6
     if not forest.has_depth(mode):
         st.caption("Depth: as published there is no limit to it; a branch ends where few records are left.")
@@ -152,13 +154,13 @@ def _depth(forest: ForestKind, table: Table | None, mode: str) -> int:
         st.session_state["depth"] = most
     depth = st.slider(
         "Depth", 1, most, default, key="depth", bind=LINKED,
-        help="Questions on a path. Deeper trees see more and leave fewer records in a leaf. "
-        + (f"We start from {default}." if forest.is_greedy else f"The paper's rule gives {default} here."),
+        help="How many questions a tree asks about each row. More questions: finer answers, but fewer rows in each "
+        f"leaf, so noise turns more labels. {start(default, ORIGINS[kind].depth)}",
     )  # fmt: skip
     return min(max(int(depth), 1), most)
 
 
-def _trees(forest: ForestKind) -> int:
+def _trees(kind: str, forest: ForestKind) -> int:
     if not forest.has_trees:
         return 1
     choices = [n for n in TREES if n <= forest.most_trees]
@@ -166,8 +168,8 @@ def _trees(forest: ForestKind) -> int:
     known("trees", choices)
     trees = st.select_slider(
         "Trees", choices, forest.trees, key="trees", bind=LINKED,
-        help="More trees share the rows, or they share ε. "
-        + (f"We start from {forest.trees}." if forest.is_greedy else f"The paper takes {forest.trees}."),
+        help="More trees vote better, but each gets fewer rows, or a smaller part of ε. "
+        + start(forest.trees, ORIGINS[kind].trees),
     )  # fmt: skip
     return trees if trees in choices else forest.trees
 
@@ -181,8 +183,9 @@ def choose_epsilon() -> float:
         format_func=lambda e: f"{e:g}",
         key="eps",
         bind=LINKED,
-        help="How much the release may reveal about any one row: the odds that somebody is in the table rise by at "
-        "most e^ε; which value they have, by at most e^(2ε) (add-remove).",
+        help="How much the release may reveal about any one row. Whatever somebody believed, a certified release "
+        "multiplies or divides the odds that a row is in the table by at most e^ε (2.72 at ε = 1); the odds of which "
+        "value it has by at most e^ε twice, e^(2ε) (with replace-one once, e^ε).",
     )
     with st.container(horizontal=True, horizontal_alignment="distribute", key="ends"):
         st.caption("← more private", width="content")
@@ -240,7 +243,6 @@ def clear() -> None:
         tables.own_split,
         simulate.own_simulation,
         simulate.promise,
-        simulate.own_references,
         membership_part.own_codes,
         membership_part.own_counts,
         membership_part.own_exposed,

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import streamlit as st
 
@@ -14,7 +14,6 @@ from dpforest.domain import Domain
 from dpforest.greedy_simulation import GreedySimulation, simulation_for
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
-from dpforest.references import reference_accuracies
 from dpforest.simulation import Curve, Repeats
 from dpforest.views import ForestView
 from ui.forests import EPSILONS, Settings
@@ -133,22 +132,6 @@ def promise(fingerprint: str, settings: Settings, n_rows: int, _domain: Domain) 
     return settings.estimator(_domain).preview(_domain, n_rows)
 
 
-def _references(key: tuple, _table: Table) -> dict[str, tuple[float, float]]:
-    return reference_accuracies(_table.domain, split(_table))
-
-
-_references_for_all = st.cache_data(max_entries=16, show_spinner="Fitting scikit-learn's trees …")(_references)
-own_references = st.cache_data(scope="session", max_entries=4, show_spinner="Fitting scikit-learn's trees …")(
-    _references
-)
-
-
-def references(table: Table) -> dict[str, tuple[float, float]]:
-    """Accuracy and balanced accuracy of scikit-learn's trees, without privacy; of an upload for this session only."""
-    key = (table.schema_key, fingerprint(table.domain))
-    return (own_references if table.uploaded else _references_for_all)(key, table)
-
-
 def first_curve(shared: Shared, n_rows: int, place) -> Curve:
     """The first repeats, fewer where one takes long, so that there is something to look at soon."""
     if shared.n_repeats:
@@ -164,29 +147,45 @@ def first_curve(shared: Shared, n_rows: int, place) -> Curve:
     return shared.curve()
 
 
-def refined(shared: Shared, curve: Curve, n_repeats: int, place) -> Iterator[Curve]:
+def refined(
+    shared: Shared, curve: Curve, n_repeats: int, place, beside: Callable[[], bool] = lambda: False
+) -> Iterator[Curve]:
     """Add repeats one by one, with a counted bar once it takes long; moving a control ends this within one of them.
 
     Gives the curve now and then, when it is worth drawing again: it rests on more repeats than the one given before,
-    whoever added them.
+    whoever added them, or the other work is done.
+
+    Parameters
+    ----------
+    beside : callable
+        A step of other work, done after each repeat and to its end; False when there is nothing left to do.
     """
     bar, start = None, time.monotonic()
-    drawn = start
+    drawn, is_new, others, worked = start, False, True, False
     if shared.is_greedy and shared.n_repeats < n_repeats:
         bar = place.progress(0.0, f"Simulated release {shared.n_repeats + 1} of {n_repeats} …")
     for repeat in range(shared.n_repeats + 1, n_repeats + 1):
         shared.refine(repeat)
+        now = time.monotonic()
+        others = others and beside()
+        start += time.monotonic() - now  # it has its own time
+        worked, is_new = worked or others, is_new or (worked and not others)
         now = time.monotonic()
         if now - start > MOST_SECONDS:
             break
         if bar is not None or now - start > 0.5:
             text = f"Simulated release {repeat} of {n_repeats}; no need to wait"
             bar = (bar or place).progress(repeat / n_repeats, text)
-        if now - drawn > 1.0 and shared.n_repeats > len(curve.accuracy):
-            curve = shared.curve()
+        if now - drawn > 1.0 and (is_new or shared.n_repeats > len(curve.accuracy)):
+            curve, is_new = shared.curve(), False
             yield curve
             drawn = time.monotonic()
-    if shared.n_repeats > len(curve.accuracy):
-        yield shared.curve()
+    if is_new or shared.n_repeats > len(curve.accuracy):
+        curve, is_new = shared.curve(), False
+        yield curve
+    while others and beside():
+        is_new = True
+    if is_new:
+        yield curve
     if bar is not None:
         bar.empty()

@@ -14,12 +14,10 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
 from dpforest import tradeoff
-from dpforest.references import reference_metrics
 from dpforest.simulation import Split
 from dpforest.tradeoff import Task, cells_of, promises_of, run_task
 from ui import tables
@@ -27,8 +25,6 @@ from ui.forests import EPSILONS, Settings
 from ui.simulate import TURNS
 from ui.tables import Table, fingerprint
 from ui.turns import held
-
-CEILING = "Breiman's forest"
 
 
 @dataclass(frozen=True)
@@ -123,28 +119,9 @@ def splits_of(table: Table, folds: int) -> list[Split]:
     )
 
 
-def _ceiling(key: tuple, _table: Table) -> dict[str, float]:
-    folds, fold = key[-2:]
-    split = splits_of(_table, folds)[fold]
-    found = reference_metrics(_table.domain, split, CEILING)
-    most = int(np.bincount(split.y_train, minlength=_table.domain.n_classes).argmax())
-    return {**found, "floor": float((split.y_test == most).mean()), "classes": len(np.unique(split.y_test))}
-
-
-_FITTING = "Fitting scikit-learn's forest without privacy, for the ceiling …"
-_ceiling_for_all = st.cache_data(max_entries=32, show_spinner=_FITTING)(_ceiling)
-own_ceiling = st.cache_data(scope="session", max_entries=8, show_spinner=_FITTING)(_ceiling)
-
-
-def ceiling(table: Table, folds: int, fold: int) -> dict[str, float]:
-    """Breiman's forest without privacy on one split; and the floor there, and how many classes it has."""
-    key = (table.schema_key, fingerprint(table.domain), folds, fold)
-    return (own_ceiling if table.uploaded else _ceiling_for_all)(key, table)
-
-
 def forget() -> None:
     """What was computed from uploads of this session."""
-    for cache in (own_cells, own_folds, own_ceiling):
+    for cache in (own_cells, own_folds):
         cache.clear()
 
 

@@ -39,8 +39,8 @@ _HOME: Final = Path(__file__).parents[1]
 # Pages, drawings, files, simulations: nothing that a fit or an attack runs through.
 _NOT_AUDITED: Final = (
     "plotting/", "csv_", "tables", "inference", "audit/leaf_", "audit/__main__", "counted", "metrics", "simulation",
-    "tradeoff", "greedy_simulation", "views", "references", "risk", "board_report", "choosing", "learning",
-    "membership", "guesses", "shadow", "chunked_",
+    "tradeoff", "greedy_simulation", "views", "references", "risk", "board_", "choosing", "learning",
+    "stakes", "membership", "guesses", "shadow", "chunked_",
 )  # fmt: skip
 _PACKAGES: Final = ("numpy", "numba", "scikit-learn", "scipy")
 

@@ -1,4 +1,4 @@
-"""Where the budget went: width is cost; side by side adds up, on top of each other does not."""
+"""Where the budget went: width is cost; in sequence (a row of blocks) adds up, in parallel (a stack) does not."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _entry(fig: go.Figure, entry, x0: float, width: float, low: float, high: flo
     text = (
         f"{escape(entry.what, 70)}<br>{escape(entry.mechanism)}<br>"
         f"{entry.times:,} × ε {entry.epsilon_each}{' × 2 rows that differ' if entry.rows == 2 else ''}, "
-        + ("one after the other: they add up" if in_turn else "side by side: a row meets only one")
+        + ("in sequence: they add up" if in_turn else "in parallel: a row meets only one")
         + f"<br>together ε {entry.epsilon}"
     )
     shown = range(n)

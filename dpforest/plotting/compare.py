@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from dpforest.plotting.curve import epsilon_axis, faint, level
+from dpforest.plotting.curve import LEGEND, across, epsilon_axis, faint_colour
 from dpforest.plotting.style import NON_PRIVATE, QUIET, figure, number, percent
 from dpforest.privacy.rationals import text_up
 
@@ -18,7 +18,7 @@ from dpforest.privacy.rationals import text_up
 COLOURS = ("#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#8F6FC4", "#9A8432", "#7F8C99", "#5B8C2A")
 MARKERS = ("circle", "square", "diamond", "triangle-up", "x", "star", "cross", "triangle-down")
 _SHADES = ("#B8D4E8", "#7FB5DA", "#3F92C6", "#0072B2", "#004B77")  # few to many, shallow to deep
-_HEIGHT = 430
+_HEIGHT = 480
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,12 @@ def comparison(series: Sequence[Series], epsilon: float, scale: Scale, *, bands:
             band = {"line": {"width": 0}, "hoverinfo": "skip", "mode": "lines", "x": one.epsilons}
             fig.add_scatter(y=one.high, legendgroup=group, showlegend=False, **band)
             fig.add_scatter(
-                y=one.low, fill="tonexty", fillcolor=faint(colour, 0.11), legendgroup=group, showlegend=False, **band
+                y=one.low,
+                fill="tonexty",
+                fillcolor=faint_colour(colour, 0.11),
+                legendgroup=group,
+                showlegend=False,
+                **band,
             )
         fig.add_scatter(
             x=one.epsilons, y=one.mean, name=one.name, legendgroup=group, mode="lines+markers",
@@ -97,15 +102,17 @@ def comparison(series: Sequence[Series], epsilon: float, scale: Scale, *, bands:
             marker={"size": 6, "symbol": MARKERS[one.place % len(MARKERS)] + ("-open" if one.published else "")},
             text=one.texts, hovertemplate="%{text}<extra></extra>",
         )  # fmt: skip
-    _levels(fig, scale)
     fig.add_vline(x=epsilon, line={"color": QUIET, "width": 1, "dash": "dot"})
     every = np.concatenate([one.epsilons for one in series])
+    ends = [every.min() * 0.92, every.max() * 1.09]
+    if scale.ceiling is not None:
+        across(fig, ends, scale.ceiling, NON_PRIVATE, "dash", scale.ceiling_text)
+    if scale.floor is not None:
+        across(fig, ends, scale.floor, QUIET, "dot", scale.floor_text)
     epsilon_axis(fig, every.min(), every.max(), "ε")
     low, high = _span(series, scale)
     fig.update_yaxes(range=[low, high], tickformat=".0%" if scale.is_share else None, zeroline=False, automargin=True)
-    fig.update_layout(
-        showlegend=True, legend={"orientation": "h", "yanchor": "top", "y": -0.2, "x": 0, "title": None}
-    )  # fmt: skip
+    fig.update_layout(showlegend=True, legend=LEGEND)
     return fig
 
 
@@ -115,13 +122,6 @@ def _span(series: Sequence[Series], scale: Scale) -> tuple[float, float]:
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     pad = max(high - low, 0.02) * 0.1
     return low - pad, min(high + pad, 1.04) if scale.is_share else high + pad
-
-
-def _levels(fig: go.Figure, scale: Scale) -> None:
-    if scale.ceiling is not None:
-        level(fig, scale.ceiling, NON_PRIVATE, "dash", scale.ceiling_text, "bottom", 0)
-    if scale.floor is not None:
-        level(fig, scale.floor, QUIET, "dot", scale.floor_text, "top", 1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import plotly.graph_objects as go
 
 from dpforest.plotting.style import NON_PRIVATE, PRIVATE, QUIET, escape, figure, percent
 from dpforest.privacy.rationals import text_up
 
+LEGEND = {
+    "orientation": "h", "yanchor": "bottom", "y": 1.02, "xanchor": "left", "x": 0, "title": None,
+    "traceorder": "normal",
+}  # fmt: skip
+
 
 def accuracy_curve(
-    curve, epsilon: float, *, floor_label: object = "", measure: str = "accuracy", certified: bool = True
+    curve,
+    epsilon: float,
+    *,
+    floor_label: object = "",
+    best: tuple[str, float] | None = None,
+    measure: str = "accuracy",
+    certified: bool = True,
 ) -> go.Figure:
-    """Accuracy of simulated releases at each ε.
+    """Accuracy of simulated releases at each ε, between guessing and the best that is known without privacy.
 
     Parameters
     ----------
@@ -22,30 +35,40 @@ def accuracy_curve(
         Where "you are here" stands.
     floor_label : object
         The class that the floor always predicts.
+    best : (name, accuracy) or None
+        The best other model without privacy; the ceiling if it is better than this forest. None while it is not known.
     measure : {"accuracy", "balanced"}
     certified : bool
         Blue is kept for ε that hold.
     """
-    values, ceiling, floor = series(curve, measure)
-    mean, spread = values.mean(axis=0), spread_over(values)
+    values, twin, floor = series(curve, measure)
+    mean, spread, own = values.mean(axis=0), spread_over(values), float(np.mean(twin))
     eps = np.asarray(curve.epsilons, float)
     colour = PRIVATE if certified else QUIET
-    fig = figure(340, hovermode="x", margin={"l": 8, "r": 12, "t": 8, "b": 8})
-    band = {"line": {"width": 0}, "hoverinfo": "skip", "mode": "lines", "x": eps}
+    fig = figure(380, hovermode="x", margin={"l": 8, "r": 12, "t": 8, "b": 8})
+    ends = [eps.min() * 0.92, eps.max() * 1.09]
+    without = f"this forest, no noise {percent(own)}"
+    if best is not None and best[1] > own:
+        name = f"{escape(best[0], 30)}, no privacy {percent(best[1])}: the ceiling"
+        across(fig, ends, best[1], NON_PRIVATE, "dash", name)
+        across(fig, ends, own, NON_PRIVATE, "solid", without, faint=True)
+    elif best is not None:
+        across(fig, ends, own, NON_PRIVATE, "dash", f"{without}: the ceiling")
+    else:
+        across(fig, ends, own, NON_PRIVATE, "solid", without, faint=True)
+    across(fig, ends, floor, QUIET, "dot", f"always “{escape(floor_label, 18)}” {percent(floor)}: the floor")
+    band = {"line": {"width": 0}, "hoverinfo": "skip", "mode": "lines", "x": eps, "showlegend": False}
     fig.add_scatter(y=mean + spread, **band)
-    fig.add_scatter(y=mean - spread, fill="tonexty", fillcolor=faint(colour), **band)
+    fig.add_scatter(y=mean - spread, fill="tonexty", fillcolor=faint_colour(colour), **band)
     text = [f"ε = {text_up(e)}: {percent(m)} ± {100 * s:.1f}" for e, m, s in zip(eps, mean, spread, strict=True)]
     fig.add_scatter(
         x=eps, y=mean, mode="lines+markers", line={"color": colour, "width": 2.5}, marker={"size": 5},
-        text=text, hovertemplate="%{text}<extra></extra>",
+        text=text, hovertemplate="%{text}<extra></extra>", name="this forest, with noise", legendrank=1,
     )  # fmt: skip
-    best = float(np.mean(ceiling))
-    level(fig, best, NON_PRIVATE, "dash", f"without privacy {percent(best)}: the ceiling", "bottom", 0)
-    level(fig, floor, QUIET, "dot", f"always “{escape(floor_label, 18)}” {percent(floor)}: the floor", "top", 1)
     here = float(np.interp(np.log(epsilon), np.log(eps), mean))
     fig.add_vline(x=epsilon, line={"color": QUIET, "width": 1, "dash": "dot"})
     fig.add_scatter(
-        x=[epsilon], y=[here], mode="markers", hoverinfo="skip",
+        x=[epsilon], y=[here], mode="markers", hoverinfo="skip", showlegend=False,
         marker={"size": 14, "color": colour, "line": {"color": "white", "width": 2.5}},
     )  # fmt: skip
     right = np.log(epsilon / eps.min()) < 0.6 * np.log(eps.max() / eps.min())
@@ -53,10 +76,12 @@ def accuracy_curve(
         x=np.log10(epsilon), y=0, yref="paper", text=f"<b>you are here</b> {percent(here)}", showarrow=False,
         xanchor="left" if right else "right", yanchor="bottom", xshift=5 if right else -5,
     )  # fmt: skip
-    low, high = min(floor, float((mean - spread).min()), here), max(best, float((mean + spread).max()), floor)
+    levels = [floor, own, *([best[1]] if best else [])]
+    low, high = min(*levels, float((mean - spread).min()), here), max(*levels, float((mean + spread).max()))
     pad = max(high - low, 0.02) * 0.12
-    fig.update_yaxes(range=[low - 1.6 * pad, min(high + 1.6 * pad, 1.06)], tickformat=".0%", title=None, zeroline=False)
+    fig.update_yaxes(range=[low - 1.6 * pad, min(high + pad, 1.04)], tickformat=".0%", title=None, zeroline=False)
     epsilon_axis(fig, eps.min(), eps.max(), "ε" if certified else "ε as claimed")
+    fig.update_layout(showlegend=True, legend=LEGEND)
     return fig
 
 
@@ -82,15 +107,16 @@ def spread_over(values: np.ndarray) -> np.ndarray:
     return values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1:])
 
 
-def level(fig: go.Figure, y: float, colour: str, dash: str, text: str, anchor: str, side: int) -> None:
-    """A line across; the ceiling is named at the left and the floor at the right, where the curve is far."""
-    fig.add_hline(y=y, line={"color": colour, "width": 2, "dash": dash})
-    fig.add_annotation(
-        x=side, xref="paper", y=y, text=text, showarrow=False, xanchor="right" if side else "left", yanchor=anchor,
-        xshift=-4 if side else 4, yshift=2 if anchor == "bottom" else -2,
+def across(
+    fig: go.Figure, ends: Sequence[float], y: float, colour: str, dash: str, name: str, *, faint: bool = False
+) -> None:
+    """A line across, named in the legend: there no name can cover a curve, a line or another name."""
+    fig.add_scatter(
+        x=list(ends), y=[y, y], mode="lines", name=name, hoverinfo="skip", opacity=0.55 if faint else 1,
+        line={"color": colour, "width": 1.5 if faint else 2, "dash": dash},
     )  # fmt: skip
 
 
-def faint(colour: str, alpha: float = 0.18) -> str:
+def faint_colour(colour: str, alpha: float = 0.18) -> str:
     """A colour that lets through what is behind it."""
     return f"rgba({int(colour[1:3], 16)},{int(colour[3:5], 16)},{int(colour[5:], 16)},{alpha})"

@@ -1,4 +1,8 @@
-"""The ledger: every access to private data and what it cost, in exact fractions.
+"""The ledger: every question that a release answers from private rows, and what it costs, in exact fractions.
+
+It does not list what is not paid for (docs/PRIVACY.md): reading a file, a schema read from rows, counting rows, figures
+on the curator's screen, sweeps and other releases. A forest without privacy or as published has a ledger without a
+budget.
 
 Composition rules (docs/PRIVACY.md):
 
@@ -45,7 +49,7 @@ def rows_changed(neighbours: str) -> int:
 
 @dataclass(frozen=True)
 class Entry:
-    """One access to private data.
+    """One kind of question asked of private rows.
 
     Attributes
     ----------
@@ -115,7 +119,7 @@ class Ledger:
     ----------
     epsilon : Fraction, int, str, float or None
         The budget. None is the ledger of a forest without privacy (the non-private twin, or a mechanism as published
-        that does not hold): it records accesses, has no total and never closes.
+        that does not hold): it records what was asked, has no total and never closes.
     neighbours : {"add-remove", "replace-one"}
 
     Raises
@@ -156,7 +160,7 @@ class Ledger:
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """Every access so far, in order."""
+        """All that was charged so far, in order."""
         return self._entries
 
     @property
@@ -181,7 +185,7 @@ class Ledger:
         part: str = "",
         branches: int = 1,
     ) -> Allowance | None:
-        """Write one access down **before** it happens.
+        """Write a question down **before** it is asked.
 
         Parameters
         ----------

@@ -183,7 +183,7 @@ def test_tabs(explore: Explore) -> None:
     holds = {
         "Tree": ("Tree 1 of 100: 128 leaves", "Questions from the root"),
         "Leaves": ("How often labels flip", "12,800 leaves"),
-        "Budget": ("CERTIFIED: pure differential privacy with ε = 1", "Would spend 1 of 1"),
+        "Budget": ("CERTIFIED: pure differential privacy with ε = 1", "A release would use up ε = 1 of 1"),
         "Data": ("Nothing here was read from the rows",),
     }
     for name in TABS[::-1]:

@@ -89,7 +89,7 @@ def test_two_releases_add_up(explore: Explore) -> None:
     expect(explore.sidebar).to_contain_text(re.compile(r"ε = 1.2 \(a row more or less\) in 2 releases"))
     budget = explore.tab("Budget")
     expect(budget).to_contain_text(
-        re.compile(r"Would spend 7/10 of 7/10, .*Spent in this session on Breast .*ε = 1.2", re.S)
+        re.compile(r"A release would use up ε = 7/10 of 7/10, .*Spent in this session on Breast .*ε = 1.2", re.S)
     )
     expect(budget).to_contain_text("Release 1")
     expect(budget).to_contain_text("Release 2")

@@ -1,0 +1,113 @@
+"""The pictures of the page for a privacy board, as SVG."""
+
+import math
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from html import escape
+
+import numpy as np
+
+from dpforest.privacy.rationals import text_up
+from dpforest.risk import Guarantee, Guesses, kinks, misses
+
+BLUE, ORANGE, GREY = "#0072B2", "#E69F00", "#6B7480"
+
+
+def accuracy_picture(
+    curve: Sequence[tuple[float, float, float, float]],
+    *,
+    needed: float,
+    floor: float,
+    ceiling: float | None,
+    chosen: Fraction | float | None,
+    certified: bool,
+) -> str:
+    """Accuracy by ε with its band, between floor and ceiling."""
+    points = np.asarray(curve, float)
+    if len(points) < 2:
+        raise ValueError("a curve has at least two points")
+    x0, x1, y0, y1 = 26.0, 292.0, 6.0, 84.0
+    log = np.log(points[:, 0])
+    values = [*points[:, 1:].ravel(), floor, needed]
+    values += [] if ceiling is None else [ceiling]
+    low, high = min(values), max(values)
+    pad = 0.06 * max(high - low, 0.02)
+
+    def x(epsilon: float) -> float:
+        return x0 + (x1 - x0) * (math.log(epsilon) - log[0]) / (log[-1] - log[0])
+
+    def y(share: float) -> float:
+        return y1 - (y1 - y0) * (share - low + pad) / (high - low + 2 * pad)
+
+    mean, bottom, top = ([(x(p[0]), y(p[i])) for p in points] for i in (1, 2, 3))
+    marks = [e for e in (0.001, 0.01, 0.1, 1.0, 10.0, 100.0) if points[0, 0] <= e <= points[-1, 0]]
+    colour = BLUE if certified else GREY  # blue is for ε that hold
+    return _svg(
+        300, 98, "Accuracy against epsilon",
+        [
+            f'<polygon points="{_points(top + bottom[::-1])}" fill="{colour}" fill-opacity="0.18"/>',
+            "" if ceiling is None
+            else _line((x0, y(ceiling)), (x1, y(ceiling)), ORANGE, "5 3"),
+            _line((x0, y(floor)), (x1, y(floor)), GREY, "1.5 2.5"),
+            _line((x0, y(needed)), (x1, y(needed)), "#1B2229", "", 0.6),
+            _text(x0 + 2, y(needed) - 2, "needed", "start"),
+            *(
+                [_line((x(float(chosen)), y0), (x(float(chosen)), y1), GREY, "1 2")]
+                if chosen is not None and points[0, 0] <= chosen <= points[-1, 0]
+                else []
+            ),
+            f'<polyline points="{_points(mean)}" fill="none" stroke="{colour}" stroke-width="1.8"/>',
+            *(_text(x0 - 3, y(share) + 3, f"{100 * share:.0f} %", "end") for share in (low, high)),
+            *(_text(min(max(x(e), x0 + 12), x1 - 10), 95, f"ε = {text_up(e)}", "middle") for e in marks),
+        ],
+    )  # fmt: skip
+
+
+def errors_picture(guarantee: Guarantee, question: str, rows: int) -> str:
+    """Misses against false alarms: no attack gets below the line."""
+    rate = np.union1d(np.linspace(0, 1, 201), kinks(guarantee, question, rows))  # a chord beside a kink lies too high
+    least = misses(guarantee, rate, question, rows)
+    x, y = 14 + 116 * rate, 84 - 80 * least
+    curve = list(zip(x, y, strict=True))
+    return _svg(
+        140, 100, "Misses against false alarms: the least that is possible",
+        [
+            f'<polygon points="{_points([*curve, (14, 84)])}" fill="#DDE1E5"/>',
+            _line((14, 4), (130, 84), GREY, "1.5 2.5"),
+            f'<polyline points="{_points(curve)}" fill="none" stroke="{BLUE}" stroke-width="1.8"/>',
+            _text(72, 96, "false alarms, 0 to 100 %", "middle"),
+            '<text transform="translate(9 44) rotate(-90)" text-anchor="middle">misses, 0 to 100 %</text>',
+        ],
+    )  # fmt: skip
+
+
+def icons_picture(found: Guesses) -> str:
+    """A hundred guesses."""
+    fills = [GREY] * found.without + [BLUE] * found.more + ["none"] * found.wrong
+    return _svg(
+        100, 100, f"{found.without} right by a coin, {found.more} more at most, {found.wrong} wrong",
+        [
+            f'<circle cx="{5 + 10 * (i % 10)}" cy="{5 + 10 * (i // 10)}" r="3.7" fill="{fill}" '
+            f'stroke="{GREY if fill == "none" else fill}"/>'
+            for i, fill in enumerate(fills)
+        ],
+    )  # fmt: skip
+
+
+def _svg(width: int, height: int, alt: str, parts: Iterable[str]) -> str:
+    return f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{escape(alt)}">{"".join(parts)}</svg>'
+
+
+def _line(a: tuple[float, float], b: tuple[float, float], colour: str, dash: str, width: float = 1.2) -> str:
+    return (
+        f'<line x1="{a[0]:.1f}" y1="{a[1]:.1f}" x2="{b[0]:.1f}" y2="{b[1]:.1f}" stroke="{colour}" '
+        f'stroke-width="{width}" stroke-dasharray="{dash}"/>'
+    )
+
+
+def _points(pairs: Iterable[tuple[float, float]]) -> str:
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in pairs)
+
+
+def _text(x: float, y: float, text: str, anchor: str) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'

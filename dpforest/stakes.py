@@ -1,0 +1,158 @@
+"""What there is to lose to privacy: a forest that learns nothing without noise pays no price, and is worth none."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from dpforest.choosing import held_out_margin
+from dpforest.domain import Domain
+from dpforest.limits import GRID
+
+POINT: Final = 0.01  # of a share: what counts as no price
+PART: Final = 0.25  # of what there is to lose, and at most so much of it
+ROOMY: Final = 0.1  # of a public range: if nine in ten rows need less, a random threshold mostly misses them
+
+
+@dataclass(frozen=True)
+class Stakes:
+    """How far a forest and the best model known get beyond guessing, by one measure on the rows held out.
+
+    Attributes
+    ----------
+    floor : float
+        What guessing gets: always the most frequent class.
+    own : float
+        The forest itself without privacy, mean over repeats.
+    private : float
+        The best mean over ε with privacy. It may be above `own`: noise makes trees differ.
+    best : float or None
+        The best model without privacy that is known; None while nobody has fitted one.
+    noise : float
+        Differences up to this mean nothing: at least one point, the spread of `own` over repeats, and how far the rows
+        held out may be off by luck (`choosing.held_out_margin`).
+    """
+
+    floor: float
+    own: float
+    private: float
+    best: float | None
+    noise: float
+
+    @property
+    def nothing_to_lose(self) -> bool:
+        """Whether the forest is no better than guessing, with noise at any ε and without."""
+        return max(self.own, self.private) <= self.floor + self.noise
+
+    @property
+    def learnable(self) -> bool | None:
+        """Whether any model known is better than guessing; None where no other one is known."""
+        if not self.nothing_to_lose:
+            return True
+        return None if self.best is None else self.best > self.floor + self.noise
+
+    @property
+    def bearable(self) -> float:
+        """The largest loss that counts as none: a point, or a quarter of what there is to lose where that is less."""
+        return min(POINT, PART * max(self.own - self.floor, 0.0))
+
+
+def stakes(private: np.ndarray, own: np.ndarray, floor: float, n_test: float, *, best: float | None = None) -> Stakes:
+    """From simulated releases of one forest.
+
+    Parameters
+    ----------
+    private : float array of shape (repeats, epsilons)
+    own : float array of shape (repeats,)
+        The same forest without privacy.
+    floor : float
+    n_test : float
+        Rows held out; for other measures than accuracy `rows_behind`.
+    best : float, optional
+
+    Examples
+    --------
+    >>> heavy = stakes(np.full((3, 4), 0.76), np.full(3, 0.761), 0.76, 10_000, best=0.85)
+    >>> heavy.nothing_to_lose, heavy.learnable
+    (True, True)
+    >>> stakes(np.full((3, 4), 0.76), np.full(3, 0.80), 0.76, 10_000).nothing_to_lose
+    False
+    """
+    mean = float(np.mean(own))
+    spread = float(np.std(own, ddof=1)) if len(own) > 1 else 0.0
+    luck = float(held_out_margin([max(mean, floor)], [n_test])[0])
+    return Stakes(float(floor), mean, float(np.mean(private, axis=0).max()), best, max(POINT, spread, luck))
+
+
+def rows_behind(measure: str, labels: np.ndarray) -> float:
+    """As many rows as make an accuracy as sure as a measure is on these labels, where a forest only guesses.
+
+    Parameters
+    ----------
+    measure : {"accuracy", "balanced_accuracy", "auc"}
+        Balanced accuracy is a mean over classes, K² / Σ 1/n_k; AUC has a variance of (n + 1) / (12 n_k (n - n_k)) for
+        each class against the rest (H. B. Mann, D. R. Whitney, 1947).
+    labels : int array of shape (n,)
+
+    >>> some = np.repeat([0, 1], [90, 10])
+    >>> [round(rows_behind(measure, some), 1) for measure in ("accuracy", "balanced_accuracy", "auc")]
+    [100.0, 36.0, 26.7]
+    """
+    rows = np.bincount(labels)
+    rows, n = rows[rows > 0], len(labels)
+    if measure == "accuracy" or len(rows) < 2:
+        return float(n)
+    if measure == "balanced_accuracy":
+        return float(len(rows) ** 2 / (1 / rows).sum())
+    own = 3 * rows * (n - rows) / (n + 1)
+    return float(own[0] if len(rows) == 2 else len(rows) ** 2 / (1 / own).sum())
+
+
+def cheap_from(epsilons: Sequence[float] | np.ndarray, means: Sequence[float] | np.ndarray, at: Stakes) -> float | None:
+    """The smallest ε from which on privacy costs next to nothing; None where there is none, or nothing to lose.
+
+    Parameters
+    ----------
+    epsilons : sequence of float
+        Rising.
+    means : sequence of float
+        Of the private forest at each.
+
+    Examples
+    --------
+    >>> at = Stakes(floor=0.5, own=0.8, private=0.8, best=None, noise=0.01)
+    >>> cheap_from([0.1, 1, 10], [0.6, 0.795, 0.8], at)
+    1.0
+    """
+    if at.nothing_to_lose or at.own <= at.floor + at.noise:
+        return None
+    near = np.asarray(means) >= at.own - at.bearable
+    on = np.flatnonzero(np.minimum.accumulate(near[::-1])[::-1])
+    return float(epsilons[on[0]]) if len(on) else None
+
+
+def roomy(domain: Domain, codes: np.ndarray) -> list[tuple[str, float]]:
+    """Numeric attributes whose public range is much wider than the rows need. Curator only.
+
+    Parameters
+    ----------
+    codes : array of shape (n, n_features)
+        Of `Domain.encode`.
+
+    Returns
+    -------
+    list of (name, share)
+        Of the range that nine in ten rows lie in, where that is below `ROOMY`; the narrowest first.
+    """
+    found = []
+    for j, feature in enumerate(domain.features):
+        if feature.kind != "numeric":
+            continue
+        known = codes[:, j][codes[:, j] >= feature.first_code]
+        if len(known):
+            low, high = np.quantile(known, [0.05, 0.95])
+            share = float(high - low) / (GRID - 1 - feature.first_code)
+            if share < ROOMY:
+                found.append((feature.name, share))
+    return sorted(found, key=lambda own: own[1])

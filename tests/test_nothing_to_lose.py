@@ -1,0 +1,157 @@
+"""A table on which forests learn nothing: no page may say that privacy costs little there."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from app_words import words
+from streamlit.testing.v1 import AppTest
+
+from dpforest.metrics import METRICS
+from dpforest.plotting.compare import Scale
+from dpforest.stakes import Stakes
+from dpforest.tradeoff import summary
+from ui import choose_controls, choose_parts
+from ui.compare_controls import Comparison
+from ui.compare_done import Done, insight
+from ui.stake_words import what_helps, what_privacy_costs
+
+EPSILONS = np.array([0.01, 0.1, 1.0, 10.0])
+CHEAP = ("costs this forest less than", "takes less than a quarter", "needs the smallest ε", "price of privacy is")
+
+
+def heavy_tails() -> bytes:
+    """Who repays hangs on income, of which nearly all is in a hundredth of the range that three numbers span."""
+    rng = np.random.default_rng(0)
+    income, debt = rng.lognormal(5, 1, (2, 900))
+    repaid = np.where(income > 250, "no", "yes")
+    rows = [f"{a:.2f};{b:.2f};{c}" for a, b, c in zip(income, debt, repaid, strict=True)]
+    return "\n".join(["income;debt;repaid", "400000;300000;yes", *rows, ""]).encode()
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """A page with the table attached."""
+    from ui import simulate
+
+    monkeypatch.setattr(simulate, "LAST", 2)
+    monkeypatch.setattr(choose_controls, "kinds", lambda: ["RF-E", "one greedy tree"])
+    monkeypatch.setattr(choose_controls, "RELEASES", dict.fromkeys((0.8, 0.9, 0.95), 4))
+
+    def open_page(page: str = "", data: bytes | None = None, **query) -> AppTest:
+        app = AppTest.from_file("../app.py", default_timeout=120)
+        if page:
+            app.switch_page(f"pages/{page}.py")
+        app.query_params.update({"data": "upload a CSV", **query})
+        app.run()
+        app.file_uploader[0].upload("heavy.csv", data or heavy_tails()).run()
+        assert not app.exception
+        return app
+
+    return open_page
+
+
+@pytest.mark.parametrize("kind", ["majority labels", "noisy counts", "one greedy tree"])
+def test_explore_says_that_the_forest_learns_nothing_and_what_would(opened, kind):
+    page = opened(forest=kind)
+    text = words(page)
+    assert "**This forest learns nothing here that makes it more often right.**" in text
+    assert "At no ε is it better than always saying “yes” (70.8 %)" in text
+    assert "Breiman's forest, without privacy, gets 98.5 %" in text or "CART, without privacy, gets 98.5 %" in text
+    assert "“income” in" in text and "narrower public bounds" in text
+    assert "no better than guessing" in text and "the ceiling: " in text
+    assert not any(cheap in text for cheap in CHEAP)
+
+
+def test_explore_speaks_of_a_price_where_there_is_one(opened):
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 10, 900)
+    table = "\n".join(["size;big", *(f"{v};{'yes' if v > 4 else 'no'}" for v in x), ""]).encode()
+    text = words(opened(data=table, forest="one greedy tree"))
+    assert "learns nothing" not in text and "privacy costs this forest less than one point of accuracy" in text
+
+
+def test_compare_names_no_price_and_no_winner(opened):
+    kinds = ["RF-E", "one greedy tree"]
+    page = opened("1_Compare", forests=kinds, releases_each="2")
+    text = words(page)
+    assert "**None of these forests predicts better than guessing here**" in text and "comes first" not in text
+    assert "There is something to learn" in text and "98.5 %" in text
+    shown = page.dataframe[0].value
+    assert set(shown["above guessing"]) == {"no more than luck"}
+    assert shown["price of privacy"].isna().all() and shown["next to no price from ε"].isna().all()
+    page = opened("1_Compare", forests=kinds, releases_each="2", compare_tab="ε × depth", mapped="RF-E")
+    text = words(page)
+    assert "**it predicts no better than guessing**" in text and "no price of privacy to speak of" in text
+    assert not any(cheap in text for cheap in CHEAP)
+
+
+@pytest.mark.parametrize("need", [None, 70.5, 85.0])
+def test_choose_gives_no_smallest_epsilon(opened, need):
+    page = opened("2_Choose_epsilon")
+    if need is not None:
+        page.slider(key="need").set_value(need).run()
+    text = words(page)
+    assert "**No forest here is better than guessing.**" in text
+    assert not any(cheap in text for cheap in CHEAP)
+    assert ("needs no forest and no ε" in text) == (need == 70.5)
+    assert page.select_slider(key="look_eps").value == 1.0
+
+
+def test_what_guessing_reaches_needs_no_epsilon(opened):
+    at = {"a": Stakes(0.7, 0.9, 0.9, 0.95, 0.01)}
+    assert choose_parts.no_need(0.7, 0.7, at) == (
+        "**70.0 % needs no forest and no ε**: always naming the most frequent class gets 70.0 % without any rows. Ask "
+        "for more."
+    )
+    assert choose_parts.no_need(0.71, 0.7, at) == ""
+
+
+def test_the_report_says_it_first(opened, monkeypatch):
+    made = []
+    monkeypatch.setattr(choose_parts, "offer_report", lambda table, make, is_early: made.append(make()))
+    page = opened("2_Choose_epsilon", choose_tab="Report")
+    page.slider(key="need").set_value(70.5).run()
+    cost = made[-1][made[-1].index("What it costs") :]
+    assert cost.index("This forest predicts no better than guessing.") < cost.index("Needed: an accuracy")
+    assert "No ε is needed for that" in cost and "smallest ε" not in cost
+
+
+def test_a_forest_that_learns_nothing_is_named_beside_others_that_do():
+    rows = [
+        {"forest": name, "epsilon": e, "depth": 1, "trees": 1, "repeat": r, "fold": 0, **dict.fromkeys(METRICS, m),
+         "flips": 0.0, "empty": 0.0} for name, m in (("a", 0.8), ("b", 0.7)) for e in (1.0, np.inf) for r in range(2)
+    ]  # fmt: skip
+    pieces = pd.DataFrame(rows)
+    done = Done(pieces, summary(pieces), 2, 1)
+    view = Comparison(("a", "b"), False, "add-remove", 1.0, 2, 1, "accuracy", True)
+    at = {"a": Stakes(0.7, 0.8, 0.8, None, 0.01), "b": Stakes(0.7, 0.7, 0.7, None, 0.01)}
+    text = insight(view, done, Scale("accuracy", True, 0.7, None), at)
+    assert text == (
+        "At ε = 1 **a** comes first: 80.0 %. No better than guessing by accuracy, at any ε and without noise too: b."
+    )
+
+
+@pytest.mark.parametrize(
+    "means, own, said",
+    [
+        ([0.6, 0.79, 0.8, 0.8], 0.8, "From ε = 0.1 on, privacy costs this forest less than one point of accuracy."),
+        ([0.6, 0.71, 0.718, 0.72], 0.72, "From ε = 1 on, privacy takes less than a quarter of what this forest learns"),
+        ([0.6, 0.6, 0.65, 0.7], 0.8, "Even at ε = 10 privacy takes all away that this forest learns"),
+        ([0.6, 0.7, 0.75, 0.77], 0.8, "Even at ε = 10 it stays 3.0 points below the same forest without noise."),
+        ([0.6, 0.75, 0.8, 0.8], 0.75, "From ε = 1 on this forest does better than without noise"),
+        ([0.6, 0.7, 0.712, 0.705], 0.705, "hardly better than guessing, so what privacy costs cannot be told"),
+    ],
+)
+def test_sentences_on_cost(means, own, said):
+    means = np.array(means)
+    assert said in what_privacy_costs(EPSILONS, means, Stakes(0.7, own, means.max(), None, 0.01), None)
+
+
+def test_what_would_help_is_said_only_once_it_is_known():
+    at = [Stakes(0.7, 0.7, 0.7, best, 0.01) for best in (None, 0.7, 0.9)]
+    assert "being worked out" in what_helps(at[0], None, greedy=False)
+    assert "say little about the label" in what_helps(at[1], "CART", greedy=False)
+    tight = what_helps(at[1], "CART", greedy=False, wide=[("a*b", 0.00004)])
+    assert "say little" not in tight and "“a\\*b” in under 0.1 % of the public range" in tight
+    assert "looks at the data" in what_helps(at[2], "CART", greedy=False)
+    assert "looks at the data" not in what_helps(at[2], "CART", greedy=True)

@@ -1,0 +1,87 @@
+"""What pages say: nothing absolute about privacy, nothing that papers do not say, one word for one thing."""
+
+import ast
+import json
+import re
+from pathlib import Path
+
+import pytest
+from app_words import words
+
+from ui.budget_tab import COMPOSED, NOT_LISTED
+from ui.forests import FORESTS
+
+HOME = Path(__file__).parents[1]
+SHOWN = [HOME / "app.py", *(HOME / "pages").glob("*.py"), *(HOME / "ui").glob("*.py"),
+         *(HOME / "dpforest" / "plotting").glob("*.py"), *(HOME / "dpforest").glob("board_*.py"),
+         HOME / "dpforest" / "risk.py"]  # fmt: skip
+DOCUMENTS = [HOME / "README.md", *(HOME / "docs").glob("*.md")]
+# At ε = 1 one can become 73.2 % sure, so none of these is true of any ε.
+ABSOLUTE = (
+    r"(nobody|no one|none) (can|could|may) (tell|know|learn|find out|see)|anonym|impossible to|perfectly"
+    r"|cannot be (traced|identified)"
+)
+# No paper has "a rule that gives 8" or "takes 11": whose number it is stands in ui/starting_points.py.
+ASCRIBED = r"the paper('s rule)? (gives|takes)\b|the paper's rule"
+
+
+def texts(file: Path) -> list[str]:
+    """All strings of a module but its docstrings, whole sentences also where they are written in parts."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    notes = {id(node.body[0].value) for node in ast.walk(tree)
+             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node)}  # fmt: skip
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            found.append("".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in notes:
+            found.append(node.value)
+    return found
+
+
+@pytest.mark.parametrize("file", SHOWN, ids=lambda file: file.name)
+def test_no_page_promises_what_no_epsilon_keeps(file):
+    for text in texts(file):
+        assert not re.search(f"{ABSOLUTE}|{ASCRIBED}", text, re.IGNORECASE), text
+
+
+@pytest.mark.parametrize("file", DOCUMENTS, ids=lambda file: file.name)
+def test_no_document_does_either(file):
+    text = file.read_text(encoding="utf-8")
+    assert not re.search(ABSOLUTE, text, re.IGNORECASE)
+
+
+@pytest.mark.parametrize("kind", FORESTS)
+def test_the_budget_has_one_word_for_one_thing(app, kind):
+    """Picture, sentence and ledger: in sequence adds up, in parallel does not."""
+    app.query_params.update({"data": "congressional_voting", "forest": kind, "tab": "Budget", "depth": "2"})
+    app.run()
+    assert not app.exception
+    text = words(app)
+    assert "side by side" not in text and "one after the other" not in text
+    ledger = app.dataframe[-1].value
+    assert set(ledger["composition"]) <= {"in parallel", "in sequence"}
+    hover = json.dumps([json.loads(c.proto.spec) for c in app.get("plotly_chart")], ensure_ascii=False)
+    for word in set(ledger["composition"]):
+        assert word in hover and word in COMPOSED.lower()
+    assert ("answers in parallel" in text) == ("in parallel" in set(ledger["composition"]))
+
+
+def test_the_ledger_says_what_it_does_not_list(app):
+    app.query_params["tab"] = "Budget"
+    app.run()
+    assert NOT_LISTED in words(app)
+    for part in ("reading the file", "bounds and categories", "counting the rows", "accuracies", "other releases"):
+        assert part in NOT_LISTED
+    app.query_params["mode"] = "as published"
+    app.run()
+    app.radio(key="mode").set_value("as published").run()
+    assert NOT_LISTED not in words(app) and "No budget is drawn on" in words(app)
+
+
+@pytest.mark.parametrize("page", ["", "pages/3_Audit.py"])
+def test_noise_keeps_people_from_being_sure(app, page):
+    app.run()
+    if page:
+        app.switch_page(page).run()
+    assert "so that nobody can be sure whether any one" in words(app)

@@ -1,0 +1,101 @@
+"""Whether there is anything to lose to privacy: on curves made by hand, and on labels that are guessed."""
+
+import numpy as np
+import pytest
+from conftest import public_domain
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpforest.stakes import POINT, cheap_from, roomy, rows_behind, stakes
+
+MANY = 10**6  # held-out rows, so that luck is less than a point
+EPSILONS = [0.01, 0.1, 1.0, 10.0]
+
+
+def at(private, own: float, floor: float, n_test: float = MANY, best: float | None = None):
+    return stakes(np.atleast_2d(private), np.array([own]), floor, n_test, best=best)
+
+
+@pytest.mark.parametrize(
+    "private, own, floor, nothing",
+    [
+        ([0.70, 0.76, 0.76, 0.76], 0.76, 0.76, True),  # at the floor at every ε
+        ([0.50, 0.60, 0.70, 0.75], 0.76, 0.76, True),  # below it, and at it without noise
+        ([0.75, 0.77, 0.77, 0.77], 0.769, 0.76, True),  # less than a point above it
+        ([0.50, 0.60, 0.75, 0.79], 0.80, 0.76, False),
+        ([0.76, 0.76, 0.76, 0.76], 0.80, 0.76, False),  # learns, and noise takes all of it
+        ([0.76, 0.80, 0.82, 0.78], 0.76, 0.76, False),  # the noise itself helps
+    ],
+)
+def test_curves_by_hand(private, own, floor, nothing):
+    assert at(private, own, floor).nothing_to_lose is nothing
+
+
+def test_few_rows_or_much_spread_hide_what_is_gained():
+    curve = np.full((1, 4), 0.80)
+    assert not at(curve, 0.80, 0.76).nothing_to_lose
+    assert at(curve, 0.80, 0.76, n_test=40).nothing_to_lose
+    assert not stakes(curve, np.array([0.79, 0.81]), 0.76, MANY).nothing_to_lose
+    assert stakes(curve, np.array([0.70, 0.90]), 0.76, MANY).nothing_to_lose
+
+
+def test_whether_anything_can_be_learned_needs_another_model():
+    flat = [0.76] * 4
+    assert at(flat, 0.76, 0.76).learnable is None
+    assert at(flat, 0.76, 0.76, best=0.85).learnable is True
+    assert at(flat, 0.76, 0.76, best=0.765).learnable is False
+    assert at([0.8] * 4, 0.8, 0.76, best=0.7).learnable is True
+
+
+def test_a_price_is_small_only_if_something_is_left():
+    assert cheap_from(EPSILONS, [0.6, 0.7, 0.795, 0.8], at([0.8] * 4, 0.8, 0.5)) == 1.0
+    # It loses less than a point from ε = 0.1 on, but that is most of the 1.2 points that it learns.
+    assert cheap_from(EPSILONS, [0.76, 0.763, 0.765, 0.772], at([0.772] * 4, 0.772, 0.76)) == 10.0
+    assert cheap_from(EPSILONS, [0.6, 0.8, 0.6, 0.7], at([0.8] * 4, 0.8, 0.5)) is None  # it does not stay there
+
+
+SHARES = st.floats(0.0, 1.0)
+
+
+@settings(derandomize=True, deadline=None, max_examples=300)
+@given(st.lists(SHARES, min_size=4, max_size=4), SHARES, SHARES, st.integers(10, 10**6), st.none() | SHARES)
+def test_no_price_is_named_where_there_is_nothing_to_lose(private, own, floor, n_test, best):
+    """The class of faults: "privacy costs less than a point", said of a forest that is no better than guessing."""
+    found = at(private, own, floor, n_test, best)
+    cheap = cheap_from(EPSILONS, private, found)
+    if cheap is not None:
+        assert not found.nothing_to_lose
+        i = EPSILONS.index(cheap)
+        assert all(mean >= own - POINT and mean > floor for mean in private[i:])
+    if found.nothing_to_lose:
+        assert max(own, *private) <= floor + found.noise
+    assert found.noise >= POINT
+
+
+@pytest.mark.parametrize("counts", [(500, 500), (950, 50)])
+@pytest.mark.parametrize("measure", ["accuracy", "balanced_accuracy", "auc"])
+def test_rows_behind_a_measure_give_its_spread_for_guesses(measure, counts):
+    """Guesses at random have the spread that so many rows would give an accuracy of a half."""
+    y, rng, n_draws = np.repeat([0, 1], counts), np.random.default_rng(0), 4_000
+    scores = rng.random((n_draws, len(y)))
+    said = (scores > 0.5).astype(int) == y
+    ranks = scores.argsort(axis=1).argsort(axis=1)[:, counts[0] :].mean(axis=1)
+    found = {
+        "accuracy": said.mean(axis=1),
+        "balanced_accuracy": (said[:, : counts[0]].mean(axis=1) + said[:, counts[0] :].mean(axis=1)) / 2,
+        "auc": (ranks - (counts[1] - 1) / 2) / counts[0],
+    }[measure]
+    # A standard deviation of 4,000 draws is off by 1.1 %, so by more than 6 % once in 10⁷ runs.
+    assert found.std() == pytest.approx(0.5 / np.sqrt(rows_behind(measure, y)), rel=0.06)
+
+
+def test_roomy_ranges_are_named():
+    domain = public_domain(None, 3, None, None)
+    rng = np.random.default_rng(0)
+    codes = np.stack(
+        [rng.integers(0, 60, 1_000), rng.integers(0, 3, 1_000), rng.integers(0, 65_536, 1_000), np.full(1_000, 7)],
+        axis=1,
+    ).astype(np.uint16)
+    found = roomy(domain, codes)
+    assert [name for name, _ in found] == ["f3", "f0"]
+    assert [share for _, share in found] == [0, pytest.approx(0.9 * 60 / 65_536, rel=0.1)]

@@ -1,0 +1,121 @@
+"""Sentences about what privacy costs: each first asks whether there is anything to lose. No streamlit in here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dpforest.plotting.style import percent
+from dpforest.stakes import POINT, Stakes, cheap_from
+from ui.wording import plain
+
+GREEDY = "a forest that looks at the data (boosted, multinomial, one greedy tree)"
+MOST_NAMED = 2  # attributes
+
+
+def points(difference: float) -> str:
+    """A difference of two shares.
+
+    >>> points(0.0123), points(0.01)
+    ('1.2 points', '1.0 points')
+    """
+    return f"{100 * difference:.1f} points"
+
+
+def learns_nothing(at: Stakes, guess: str, measure: str, rows: int, *, certified: bool = True) -> str:
+    """That a forest predicts no better than guessing, and so that privacy is not what is wrong with it.
+
+    It may still rank rows: that does not show in these measures, so nothing more is said than what they show.
+
+    Parameters
+    ----------
+    guess : str
+        What guessing is, as markdown.
+    measure : str
+        As the page names it.
+    rows : int
+        Held out.
+    certified : bool
+        Whether it could be released.
+    """
+    end = "So privacy takes nothing away, and a release would pay ε for predictions that guessing has for free."
+    better = "makes it more often right" if measure == "accuracy" else f"raises its {measure}"
+    return (
+        f"**This forest learns nothing here that {better}.** At no ε is it better than {guess} "
+        f"({percent(at.floor)}), and without noise it is not either "
+        f"({percent(at.own)}; up to {points(at.noise)} may be luck on {rows:,} held-out rows). "
+        f"{end if certified else 'So the noise takes nothing away.'}"
+    )
+
+
+def what_helps(at: Stakes, best_name: str | None, *, greedy: bool, wide: Sequence[tuple[str, float]] = ()) -> str:
+    """What would help, as far as it is known: whether anything can be learned here, and what to try.
+
+    Parameters
+    ----------
+    best_name : str or None
+        The best model without privacy; None while it is being fitted.
+    greedy : bool
+        Whether the forest looks at the data.
+    wide : sequence of (name, share)
+        Of `stakes.roomy`.
+    """
+    if at.best is None or best_name is None:
+        return "Whether there is anything to learn here is being worked out."
+    crowded = ", ".join(f"“{plain(name, 30)}” in {_part(share)}" for name, share in wide[:MOST_NAMED])
+    if len(wide) > MOST_NAMED:
+        crowded += f" (and {len(wide) - MOST_NAMED} more attributes like these)"
+    narrower = "narrower public bounds (Data tab), where narrower ones are known without looking"
+    if crowded:
+        narrower += f"; nine in ten rows have {crowded} of the public range"
+    if at.learnable:
+        others = "random trees, which spend all of ε on their leaves" if greedy else GREEDY
+        return (
+            f"There is something to learn: {best_name}, without privacy, gets {percent(at.best)}. What may help: "
+            f"another depth; {others}; {narrower}. (Whether it "
+            "at least ranks the rows, AUC says: see Compare.)"
+        )
+    stuck = f"{best_name}, without any privacy, gets no further ({percent(at.best)})"
+    if crowded:
+        return f"{stuck}, but it reads numbers within the same public bounds. What may help: {narrower}."
+    return f"{stuck}: these attributes seem to say little about the label."
+
+
+def _part(share: float) -> str:
+    return "under 0.1 %" if share < 0.001 else percent(share)
+
+
+def what_privacy_costs(
+    epsilons: np.ndarray, means: np.ndarray, at: Stakes, best_name: str | None, what: str = "privacy"
+) -> str:
+    """The one thing to take away from a curve of a forest that learns something.
+
+    Parameters
+    ----------
+    means : array of shape (E,)
+        Of the private forest.
+    what : str
+        What costs: privacy, or the noise of something that has none.
+    """
+    last = f"ε = {epsilons[-1]:g}"
+    if means.max() > at.own + POINT and np.isclose(means[-1], means.max(), atol=POINT):
+        said = (
+            f"From ε = {epsilons[np.flatnonzero(means > at.own)[0]]:g} on this forest does better than without noise: "
+            "noise makes its trees differ, and a vote of different trees is better than one of equal trees."
+        )
+    elif at.own <= at.floor + at.noise:
+        said = f"With noise or without it is hardly better than guessing, so what {what} costs cannot be told."
+    elif (cheap := cheap_from(epsilons, means, at)) is not None:
+        said = f"From ε = {cheap:g} on, {what} " + (
+            "costs this forest less than one point of accuracy."
+            if at.bearable >= POINT
+            else f"takes less than a quarter of what this forest learns, {points(at.own - at.floor)} above guessing."
+        )
+    elif means[-1] <= at.floor + at.noise:
+        said = f"Even at {last} {what} takes all away that this forest learns: guessing does as well."
+    else:
+        said = f"Even at {last} it stays {points(at.own - means[-1])} below the same forest without noise."
+    if at.best is not None and best_name is not None and at.best > max(at.own, at.private) + at.noise:
+        said += f" {best_name}, without privacy, is {points(at.best - at.own)} better than this forest without noise."
+    return said

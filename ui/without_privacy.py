@@ -1,0 +1,136 @@
+"""What is to be had without privacy, and by guessing: fitted in the background of a page, kept, shared where public."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import streamlit as st
+
+from dpforest.domain import Domain
+from dpforest.plotting.curve import series
+from dpforest.references import References, guessing
+from dpforest.simulation import Curve, Split
+from dpforest.stakes import Stakes, rows_behind, stakes
+from ui import tables
+from ui.simulate import TURNS
+from ui.sweep import splits_of
+from ui.tables import Table, fingerprint
+from ui.turns import held
+
+OWN = "this forest"
+FITTING = "Fitting scikit-learn's forest without privacy, for the ceiling …"
+
+
+class Level:
+    """Floor and ceiling on one split; several sessions may fit it, one at a time.
+
+    Attributes
+    ----------
+    floor : dict
+        Of `references.guessing`: known at once.
+    labels : array
+        Of the rows held out.
+    """
+
+    def __init__(self, domain: Domain, split: Split) -> None:
+        self.floor, self.labels = guessing(split, domain.n_classes), split.y_test
+        self._references, self._lock = References(domain, split), threading.Lock()
+
+    @property
+    def done(self) -> bool:
+        return self._references.done
+
+    def step(self, *, awaited: bool = False) -> bool:
+        """Fit a little more; False when there is nothing left to do."""
+        if self.done:
+            return False
+        with held(self._lock), TURNS.turn(awaited=awaited):
+            self._references.step()
+        return True
+
+    @property
+    def share(self) -> float:
+        """How much of it is done."""
+        return self._references.share
+
+    @property
+    def metrics(self) -> dict[str, dict[str, float]]:
+        """All measures of every model; nothing until all are fitted."""
+        return self._references.metrics if self.done else {}
+
+
+def _make(key: tuple, _table: Table) -> Level:
+    folds, fold = key[-2:]
+    return Level(_table.domain, splits_of(_table, folds)[fold])
+
+
+_for_all = st.cache_resource(max_entries=48, show_spinner=False)(_make)
+own_level = st.cache_resource(scope="session", max_entries=8, show_spinner=False)(_make)
+tables.OWN_CACHES.append(own_level)
+
+
+def level(table: Table, folds: int = 1, fold: int = 0) -> Level:
+    """Floor and ceiling of a table, by its content and schema; of an upload for this session only."""
+    key = (table.schema_key, fingerprint(table.domain), folds, fold)
+    return (own_level if table.uploaded else _for_all)(key, table)
+
+
+def fit(levels: list[Level], place) -> bool:
+    """Fit all of them, with a bar; False where there was nothing left to do."""
+    if all(one.done for one in levels):
+        return False
+    bar = place.progress(0.0, FITTING)
+    for n, one in enumerate(levels):
+        while one.step(awaited=True):
+            bar.progress((n + one.share) / len(levels), FITTING)
+    bar.empty()
+    return True
+
+
+def best(levels: list[Level], measure: str) -> tuple[str, float] | None:
+    """Name and figure of the best model without privacy, mean over splits; None until all are fitted."""
+    if not levels or not all(one.metrics for one in levels):
+        return None
+    means = {name: float(np.mean([one.metrics[name][measure] for one in levels])) for name in levels[0].metrics}
+    known = {name: value for name, value in means.items() if np.isfinite(value)}
+    return max(known.items(), key=lambda item: item[1]) if known else None
+
+
+def rows(levels: list[Level], measure: str) -> float:
+    """As many rows as make an accuracy as sure as this measure is here (`stakes.rows_behind`)."""
+    return sum(rows_behind(measure, one.labels) for one in levels)
+
+
+def floor(levels: list[Level], measure: str) -> float | None:
+    """What guessing gets, mean over splits; None for measures where that depends on how one guesses."""
+    of_one = {
+        "accuracy": lambda one: one.floor["accuracy"],
+        "balanced_accuracy": lambda one: 1 / one.floor["classes"],
+        "auc": lambda one: 0.5,
+    }.get(measure)
+    return None if of_one is None else float(np.mean([of_one(one) for one in levels]))
+
+
+def engine_measure(of_curve: str) -> str:
+    """The engine's name of a measure of a curve."""
+    return {"balanced": "balanced_accuracy"}.get(of_curve, of_curve)
+
+
+def ceiling_of(curve: Curve, measure: str, own_level: Level) -> tuple[str, float] | None:
+    """Name and figure of the best model without privacy, the forest's own twin among them; None while some are fitted.
+
+    Parameters
+    ----------
+    measure : {"accuracy", "balanced"}
+    """
+    others = best([own_level], engine_measure(measure))
+    twin = float(np.mean(series(curve, measure)[1]))
+    return None if others is None else max(others, (OWN, twin), key=lambda item: item[1])
+
+
+def stakes_of(curve: Curve, measure: str, own_level: Level) -> Stakes:
+    """What there is to lose by a measure of a curve."""
+    private, twin, guessed = series(curve, measure)
+    others = best([own_level], engine_measure(measure))
+    return stakes(private, twin, guessed, rows([own_level], engine_measure(measure)), best=others and others[1])
