@@ -272,11 +272,13 @@ def test_bounds_that_are_the_rows_own_are_said(with_upload):
     app = with_upload
     app.session_state["tab"] = "Data"
     app.run()
-    assert said in words(app) and not app.success
+    assert listed(app, "rounder")["the rows' own"].tolist() == ["lowest and highest"] * 2
+    assert "still decide by what is known without the rows" in words(app) and not app.success
     asserting(app, "the study protocol")
     assert said in app.warning[0].value and not app.success and not button(app, "Release").disabled
     next(c for c in app.checkbox if c.label.startswith("This table is public")).check().run()
     assert said not in words(app) and len(app.success) == 1 and not app.warning
+    assert not any("rounder" in frame.value.columns for frame in app.dataframe)
 
 
 def test_rounder_bounds_count_as_read_until_they_have_a_source(with_upload):

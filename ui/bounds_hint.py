@@ -40,8 +40,8 @@ def sentence(found: Sequence[RowsOwn], most: int = 3) -> str:
         hits = [(text(bound), which) for bound, hit, which in ends if hit]
         numbers, which = (" and ".join(words) for words in zip(*hits, strict=True))
         said.append(f"{numbers} {'are' if len(hits) > 1 else 'is'} exactly the {which} value of '{plain(own.name)}'")
-    more = [f"so it is with {plural(len(found) - most, 'further attribute')}"] if len(found) > most else []
-    return f"{', '.join([*said, *more])} in your rows."
+    more = f"; so it is with {plural(len(found) - most, 'further attribute')}" if len(found) > most else ""
+    return f"{', '.join(said)} in your rows{more}."
 
 
 def show(table: Table, *, pending: bool) -> None:
@@ -54,10 +54,10 @@ def show(table: Table, *, pending: bool) -> None:
         help="Only you see this hint. It depends on the rows, so nothing of it goes into a certificate.",
     )  # fmt: skip
     st.markdown(
-        f"{sentence(found)} It may be one person's value, and publishing it tells on them. Write what everybody could "
-        "know without the rows. Below are rounder numbers to think of; they are worked out from your rows as well, so "
-        "**still decide by what is known without the rows**: a percentage lies between 0 and 100, an age between 0 and "
-        "120."
+        "These bounds are exactly the lowest or highest value in your rows. That may be one person's, and publishing "
+        "it tells on them: write what everybody could know. The rounder numbers beside them are worked out from your "
+        "rows as well, so **still decide by what is known without the rows**: a percentage lies between 0 and 100, an "
+        "age between 0 and 120."
     )
     key = f"rounder_{tables.fingerprint(table.domain)[:12]}"
     features = {feature.name: feature for feature in table.domain.features}
@@ -70,8 +70,8 @@ def show(table: Table, *, pending: bool) -> None:
             {
                 "attribute": [own.name for own in chosen],
                 "bounds now": [_range(own.low, own.high) for own in chosen],
-                "the rows' own": [_which(own) for own in chosen],
                 "rounder": [_range(*own.rounder) for own in chosen],
+                "the rows' own": [_which(own) for own in chosen],
             }
         ),
         hide_index=True, height="auto" if len(chosen) <= 6 else 250,

@@ -146,9 +146,13 @@ def _editor_key(table: Table) -> str:
 def _pending(table: Table, classes: tuple[str, str]) -> bool:
     """Whether something was typed that is not applied yet."""
     domain = table.domain
-    note = domain.classes_note if domain.classes_source != "data" else ""
-    cells = st.session_state.get(_editor_key(table), {}).get("edited_rows")
-    return bool(cells) or classes != (SEPARATOR.join(str(c) for c in domain.classes), note)
+    if st.session_state.get(_editor_key(table), {}).get("edited_rows"):
+        return True
+    try:
+        edited = _edited_classes(domain, *classes)
+    except DomainError:
+        return True
+    return edited != (domain.classes, domain.label, domain.classes_source, domain.classes_note)
 
 
 def _classes(table: Table) -> tuple[str, str]:
