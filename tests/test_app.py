@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import warnings
 from dataclasses import replace
 from fractions import Fraction
 
@@ -16,7 +17,7 @@ from dpforest.domain import Domain, DomainError, Feature
 from dpforest.misfits import MisfitWarning
 from dpforest.read_parts import read_parts, sources
 from dpforest.tables import read_csv, suggest_domain
-from ui import data_tab, release, rows_fit, tables
+from ui import data_tab, membership_part, release, rows_fit, tables
 from ui.forests import EPSILONS, FORESTS, Settings, as_code
 from ui.release import LOOKED
 from ui.sidebar import Choice
@@ -266,6 +267,15 @@ def test_an_edit_keeps_what_is_said_about_the_file(with_upload):
     assert (kept.reading, kept.reading_source, kept.columns_source) == (domain.reading, "asserted", "data")
 
 
+def test_who_asserted_a_choice_of_columns_did_not_assert_another_one(choice):
+    domain = choice.table.domain
+    assert tables.kept(domain, domain) == domain and not domain.leaks()
+    fewer = tables.kept(domain, replace(domain, features=domain.features[1:]))
+    assert fewer.leaks() == ["Which columns are used was decided by what is in them."]
+    documented = replace(domain, columns_source="")  # nobody chose by the rows
+    assert tables.kept(documented, replace(documented, features=domain.features[1:])).leaks() == []
+
+
 def test_bounds_that_are_the_rows_own_are_said(with_upload):
     """Never below a box that says all is well, and only until looking at the table costs nobody anything."""
     said = "20 and 79 are exactly the lowest and highest value of 'age'"
@@ -310,6 +320,7 @@ def test_rows_without_a_label_are_left_out_and_counted(app):
     confirmed(app, "the code book of the study")
     assert "**72 rows of 200 have no label that is listed and are left out**" in words(app)
     assert not app.exception and not button(app, "Release").disabled
+    warnings.warn("told on the page, so not in the log of the server", MisfitWarning, stacklevel=1)
 
 
 def test_a_release_leaves_out_the_rows_that_its_figures_leave_out():
@@ -321,6 +332,9 @@ def test_a_release_leaves_out_the_rows_that_its_figures_leave_out():
         released = ReleasedForest.from_json(release.make(Choice(table, settings), 1, 1).json)
     read = tables._split((), table)
     assert len(read.y_train) + len(read.y_test) == 128
+    attacked = membership_part._read((), table)
+    classes = table.frame["outcome"].iloc[attacked.ids]
+    assert [str(domain.classes[i]) for i in attacked.y] == classes.tolist()  # of record 1, 2, ... as shown
     assert abs(int(released.noisy_counts.sum()) - 128) < 10  # at ε = 10 noise that large has a chance below 1e-40
 
 

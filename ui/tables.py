@@ -141,13 +141,18 @@ def edit(table: Table, domain: Domain) -> None:
 
 
 def kept(old: Domain, domain: Domain) -> Domain:
-    """An edited domain. How the file is written cannot be edited; nothing gets public by not being mentioned."""
+    """An edited domain. How the file is written cannot be edited; nothing gets public by not being mentioned.
+
+    Who asserted a choice of columns did not assert another one.
+    """
     if domain.reading != old.reading:
         domain = replace(
             domain, reading=old.reading, reading_source=old.reading_source, reading_note=old.reading_note
         )  # fmt: skip
     if old.columns_source and not domain.columns_source:
         domain = replace(domain, columns_source=old.columns_source, columns_note=old.columns_note)
+    if domain.columns_source == "asserted" and set(domain.names) != set(old.names):
+        domain = replace(domain, columns_source="data", columns_note="")
     return domain
 
 
