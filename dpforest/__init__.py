@@ -14,6 +14,7 @@ from dpforest.models.friedman_schuster import FriedmanSchusterClassifier
 from dpforest.models.majority_label import MajorityLabelForestClassifier
 from dpforest.models.multinomial import MultinomialForestClassifier
 from dpforest.models.random_decision import RandomDecisionForestClassifier
+from dpforest.models.repeated_fits import RepeatedReleaseWarning
 from dpforest.tables import load_dataset, make_synthetic, read_csv
 from dpforest.trees.forest import ReleasedForest
 
@@ -34,6 +35,7 @@ __all__ = [
     "RandomForestExponentialClassifier",
     "RandomForestLaplaceClassifier",
     "ReleasedForest",
+    "RepeatedReleaseWarning",
     "load_dataset",
     "make_synthetic",
     "read_chunks",

@@ -195,24 +195,27 @@ def _some(names: Sequence[str], most: int = 4) -> str:
 
 
 def label_candidates(csv: CsvTable) -> list[str]:
-    """Columns that could be the label, best first: 2 to 50 values, whole or text, and none missing.
+    """Columns that could be the label, best first: 2 to 50 values, whole or text.
 
-    First those of a telling name, then the last column, the first, and the others from the right.
+    Those with another value in every row come last, as they name rows; before them those with missing cells, as rows
+    without a label are left out of a fit. Else first those of a telling name, then the last column, the first, and the
+    others from the right.
     """
     usable = [
         column
         for column in csv.columns
-        if (column.use and not column.n_missing and MIN_CLASSES <= column.n_distinct <= MAX_CLASSES)
-        and (column.kind == "categorical" or is_whole(csv.table[column.name]))
+        if (column.use and MIN_CLASSES <= column.n_distinct <= MAX_CLASSES)
+        and (column.kind == "categorical" or is_whole(csv.table[column.name].dropna()))
     ]
     place = {column.name: j for j, column in enumerate(csv.columns)}
     last = len(csv.columns) - 1
 
-    def rank(column: Column) -> tuple[bool, bool, bool, bool, int]:
-        j = place[column.name]
-        return column.n_distinct == csv.n_rows, not _LABEL_NAME.match(column.name), j != last, j != 0, -j
+    def rank(column: Column) -> tuple[bool, ...]:
+        j, n_known = place[column.name], csv.n_rows - column.n_missing
+        names_rows, telling = column.n_distinct == n_known, _LABEL_NAME.match(column.name)
+        return names_rows, column.n_missing > 0, not telling, j != last, j != 0
 
-    return [column.name for column in sorted(usable, key=rank)]
+    return [column.name for column in sorted(reversed(usable), key=rank)]
 
 
 def suggest_label(csv: CsvTable) -> str | None:
@@ -233,16 +236,11 @@ def suggest_domain(csv: CsvTable, label: str, features: Sequence[str] | None = N
     Raises
     ------
     TableError
-        If the label is missing in some rows or has not 2 to 50 classes, or no attribute is left.
+        If the label has not 2 to 50 classes, or no attribute is left.
     DomainError
         If an attribute cannot be used, for example for having more than 1,000 categories.
     """
     chosen = csv.column(label)
-    if chosen.n_missing:
-        raise TableError(
-            f"The label {label!r} is missing in {chosen.n_missing:,} of {counted(csv.n_rows, 'row')}; "
-            "choose another label, or leave these rows out of the file."
-        )
     if not MIN_CLASSES <= chosen.n_distinct <= MAX_CLASSES:
         found = "only one class" if chosen.n_distinct == 1 else f"{chosen.n_distinct:,} different values"
         raise TableError(f"The label {label!r} has {found}; choose one with {MIN_CLASSES} to {MAX_CLASSES} classes.")

@@ -53,7 +53,7 @@ def check_text(value: str, what: str) -> None:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise DomainError(f"{value!r}, {what}, contains half a character; write it in UTF-8.") from None
+        raise DomainError(f"{value!r}, {what}, is not valid Unicode (half a character); write it in UTF-8.") from None
 
 
 def because(note: str) -> str:

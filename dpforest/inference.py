@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from dpforest.cells import as_array, factorize, numbers
-from dpforest.features import DomainError, Feature, counted, text
+from dpforest.features import DomainError, Feature, text
 from dpforest.limits import BLOCK_ROWS, MAX_CATEGORIES, MAX_CLASSES, MIN_CLASSES
 
 
@@ -32,12 +32,10 @@ def infer_features(X: Any, leave_out: str = "") -> tuple[Feature, ...]:
 
 
 def infer_classes(y: Any, label: str = "") -> tuple[Any, ...]:
-    """The distinct labels in order: numbers by size, then texts by alphabet."""
+    """The distinct labels that are known, in order: numbers by size, then texts by alphabet."""
     codes, values = factorize(y if isinstance(y, pd.Series) else as_array(y))
-    if (n := int((codes == -1).sum())) > 0:
-        name = repr(label) if label else "The label"
-        raise DomainError(f"{name} is missing in {counted(n, 'row')}; leave these rows out or choose another label.")
-    seen = [value for value, used in zip(values, np.bincount(codes, minlength=len(values)), strict=True) if used]
+    used_often = np.bincount(codes[codes >= 0], minlength=len(values))
+    seen = [value for value, used in zip(values, used_often, strict=True) if used]
     if not MIN_CLASSES <= len(seen) <= MAX_CLASSES:
         name = f"the label {label!r}" if label else "the label"
         found = "one class" if len(seen) == 1 else f"{len(seen):,} classes"

@@ -12,12 +12,16 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from dpforest import voting
-from dpforest.domain import Domain
+from dpforest.domain import Domain, DomainError
+from dpforest.features import counted
 from dpforest.leaf_noise import CountNoise
+from dpforest.limits import MIN_ROWS
+from dpforest.misfits import Misfits
 from dpforest.models.fitting import count_kept_rows, rows_to_trees, simulate_values
 from dpforest.models.plan import Plan, true_labels
 from dpforest.models.random_structure import RandomStructureClassifier
 from dpforest.privacy.randomness import DemoSource
+from dpforest.rows import read_rows
 from dpforest.trees import routing
 from dpforest.trees.layout import Trees
 from dpforest.views import ForestView
@@ -36,8 +40,10 @@ class Split:
     y_test: np.ndarray
 
 
-def split_table(domain: Domain, X, y, *, test_share: float = 0.3, seed: int = 0) -> Split:
-    """Encode a table once and hold some of its rows out, class by class where every class has two rows.
+def split_table(
+    domain: Domain, X, y, *, test_share: float = 0.3, seed: int = 0, misfits: Misfits | None = None
+) -> Split:
+    """Read a table once, as a fit does, and hold some of its rows out, class by class where every class has two rows.
 
     Parameters
     ----------
@@ -45,8 +51,21 @@ def split_table(domain: Domain, X, y, *, test_share: float = 0.3, seed: int = 0)
     y : array of shape (n,)
     test_share : float
     seed : int
+    misfits : Misfits, optional
+        As in `read_rows`.
+
+    Raises
+    ------
+    DomainError
+        If the table has not the columns of the domain, or fewer than two rows with a listed label.
     """
-    codes, labels = domain.encode(X), domain.encode_labels(y)
+    rows = read_rows(domain, X, y, misfits=misfits)
+    codes, labels = rows.codes, rows.y
+    if len(labels) < MIN_ROWS:
+        raise DomainError(
+            f"Of {counted(rows.n_given, 'row')} {len(labels)} {'has' if len(labels) == 1 else 'have'} a label that is "
+            "listed, too few to hold some out; correct the classes or choose another label."
+        )
     counts = np.bincount(labels)
     stratify = labels if counts[counts > 0].min() >= 2 and len(labels) * test_share >= len(counts) else None
     train, test = train_test_split(np.arange(len(labels)), test_size=test_share, random_state=seed, stratify=stratify)

@@ -23,6 +23,7 @@ from dpforest.models.greedy import Binned, GreedyClassifier, bin_rows
 from dpforest.models.random_structure import RandomStructureClassifier
 from dpforest.models.trace import Trace
 from dpforest.privacy.rationals import float_up
+from dpforest.rows import read_rows
 from dpforest.simulation import NOISE_SEED, Split, split_table
 
 KEYS: Final = ("forest", "epsilon", "depth", "trees", "repeat", "fold")
@@ -281,7 +282,8 @@ def splits(data: Any, folds: int, seed: int) -> list[Split]:
     """
     if folds == 1:
         return [split_table(data.domain, data.X, data.y, seed=seed)]
-    codes, labels = data.domain.encode(data.X), data.domain.encode_labels(data.y)
+    rows = read_rows(data.domain, data.X, data.y)
+    codes, labels = rows.codes, rows.y
     counts = np.bincount(labels)
     kind = StratifiedKFold if counts[counts > 0].min() >= folds else KFold
     parts = kind(folds, shuffle=True, random_state=seed).split(codes, labels)

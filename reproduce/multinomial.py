@@ -20,7 +20,13 @@ from sklearn.model_selection import KFold
 from dpforest import MultinomialForestClassifier, __version__, load_dataset
 from dpforest.trees.midpoint_trees import STOPPING
 
-PUBLISHED = {"wdbc": ("Wdbc", 95.78), "yeast": ("Yeast", 61.03), "image_segmentation": ("Image", 97.47)}
+# Of the five rows of table 1 that are printed whole, those whose data come with this project; the fifth is Wilt, 98.56.
+PUBLISHED = {
+    "wdbc": ("Wdbc", 95.78),
+    "yeast": ("Yeast", 61.03),
+    "image_segmentation": ("Image", 97.47),
+    "hepatitis": ("Hepatitis", 64.32),
+}
 SETTINGS = {
     "n_estimators": 100,
     "partition_rate": 1.0,
@@ -72,6 +78,9 @@ def run() -> dict:
                     "mean": round(float(found.mean()), 2),
                     "sd_folds": round(float(found.std(ddof=1)), 2),
                     "sd_repetitions": round(float(found.mean(axis=1).std(ddof=1)), 2),
+                    "most_frequent_class": round(
+                        100 * float(load_dataset(name).y.value_counts(normalize=True).max()), 2
+                    ),
                     "published": published,
                     "difference": round(float(found.mean()) - published, 2),
                     "seconds_per_forest": round((time.perf_counter() - start) / found.size, 3),
@@ -135,6 +144,7 @@ def report(found: dict) -> str:
             "",
             f"{len(within)} of {len(main)} are within {TOLERANCE} points of the published mean.",
             "",
+            *_below_the_floor(main),
             'Branches end here as in the authors\' program (`stopping="code"`): a child with k estimation rows or '
             "fewer is a leaf. The paper's text asks for at least k in every leaf; the two ways to read that:",
             "",
@@ -147,6 +157,21 @@ def report(found: dict) -> str:
             "",
         ]
     )
+
+
+def _below_the_floor(rows: list[dict]) -> list[str]:
+    """What can be said of published figures that always naming one class would beat."""
+    return [
+        line
+        for row in rows if row["published"] < row["most_frequent_class"]
+        for line in (
+            f"{row['data']}: the published {row['published']:.2f} lies below what always naming the most frequent "
+            f"class gets right, {row['most_frequent_class']:.2f}. All six methods of the paper do (58.33 to 64.32), so "
+            "it has probably predicted another column or other rows; it does not say which. This row is not "
+            "reproduced.",
+            "",
+        )
+    ]  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -1,15 +1,23 @@
 """The pages in process (AppTest): what they say, what they refuse, and what never leaves the session."""
 
+import gzip
 import json
+import warnings
+from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
+import pandas as pd
 import pytest
 from app_words import words
 from streamlit.testing.v1 import AppTest
 
+from dpforest import ReleasedForest
 from dpforest.domain import Domain, DomainError, Feature
+from dpforest.misfits import MisfitWarning
+from dpforest.read_parts import read_parts, sources
 from dpforest.tables import read_csv, suggest_domain
-from ui import data_tab, release
+from ui import data_tab, membership_part, release, rows_fit, tables
 from ui.forests import EPSILONS, FORESTS, Settings, as_code
 from ui.release import LOOKED
 from ui.sidebar import Choice
@@ -138,12 +146,31 @@ def test_an_upload_stays_out_of_the_link_and_needs_confirming(with_upload):
     assert "<b>x</b>" not in json.dumps(spec(app, 2))
 
 
-def confirmed(app: AppTest) -> AppTest:
+def source(app: AppTest):
+    """The field for the words that assert what is listed."""
+    return next(field for field in app.text_input if field.label == "Source, in your words")
+
+
+def asserting(app: AppTest, words: str) -> AppTest:
+    source(app).set_value(words).run()
+    app.button(key="assert").click().run()
+    return app
+
+
+def confirmed(app: AppTest, words: str = "the study protocol") -> AppTest:
     app.session_state["tab"] = "Data"
     app.run()
-    app.text_input(key="confirm_words").set_value("the study protocol").run()
-    app.button(key="confirm_all").click().run()
-    return app
+    return asserting(app, words)
+
+
+def listed(app: AppTest, column: str) -> pd.DataFrame:
+    """The table with this column."""
+    return next(frame.value for frame in app.dataframe if column in frame.value.columns)
+
+
+def schema(app: AppTest) -> Domain:
+    """The domain as edited."""
+    return next(iter(app.session_state["schemas"].values()))
 
 
 def test_confirming_makes_it_certified_in_the_users_words(with_upload):
@@ -155,47 +182,193 @@ def test_confirming_makes_it_certified_in_the_users_words(with_upload):
     assert "asserted by you: “the study protocol”" in "\n".join(c.value for c in app.main.code)
 
 
-def test_confirming_needs_words(with_upload):
+@pytest.mark.parametrize("no_source", ["", "yes", "ok ok ok", "asdf", "1a.", "page 2"])
+def test_a_source_is_a_few_words(with_upload, no_source):
+    app = confirmed(with_upload, no_source)
+    assert len(app.warning) == 1 and "“the questionnaire, page 2”" in app.warning[0].value
+    assert button(app, "Release").disabled and "schemas" not in app.session_state
+    if no_source:
+        with pytest.raises(DomainError, match="three words"):
+            edited(Feature("age", "numeric", 18, 94, source="data"), **{"where this is known from": no_source})
+        with pytest.raises(DomainError, match="three words"):
+            data_tab._edited_classes(Domain((Feature("age", "numeric", 0, 1),), (0, 1), "ill"), "0; 1", no_source)
+
+
+def test_parts_have_sources_of_their_own(with_upload):
+    """Bounds from one source, what concerns the table from another; the rest stays read from the data."""
     app = with_upload
     app.session_state["tab"] = "Data"
     app.run()
-    app.button(key="confirm_all").click().run()
-    assert len(app.warning) == 1 and button(app, "Release").disabled
+    assert [len(group) for group in (app.pills[-1].options, app.pills[-1].value)] == [6, 6]
+    app.pills[-1].set_value(["bounds and categories", "classes of the label"]).run()
+    assert "You assert that\n- **ill** is the label, and its classes are ja; nein" in words(app)
+    assert listed(app, "bounds or categories").to_dict("records") == [
+        {"attribute": "age", "bounds or categories": "20 to 79"},
+        {"attribute": "city", "bounds or categories": "Bonn; Kiel; Ulm"},
+        {"attribute": "<b>x</b>", "bounds or categories": "0.5 to 6.5"},
+    ]
+    asserting(app, "the study protocol")
+    domain = schema(app)
+    assert {f.source_note for f in domain.features} == {domain.classes_note} == {"the study protocol"}
+    assert {part.what for part in read_parts(domain)} == {"type", "missing", "reading", "columns"}
+    assert button(app, "Release").disabled and not app.success
+    app.pills[-1].unselect("types").run()
+    app.pills[-1].unselect("missing cells").run()
+    assert "the file is UTF-8 text with ';' between columns and decimal commas" in words(app).replace("\\", "")
+    asserting(app, "our export program writes it so")
+    assert schema(app).reading_note == schema(app).columns_note == "our export program writes it so"
+    asserting(app, "the code book of the study")
+    assert schema(app).leaks() == [] and not button(app, "Release").disabled
+    assert len([field for field in app.text_input if field.label == "Source, in your words"]) == 0
 
 
-def test_a_source_is_a_few_words(with_upload):
+def test_attributes_are_asserted_in_groups(app):
+    names = [f"word_freq_{i}" for i in range(5)] + [f"char_freq_{i}" for i in range(3)] + ["town"]
+    rows = [";".join([*(f"{i * j % 11},5" for j in range(1, 9)), "ab"[i % 2], "01"[i % 3 > 0]]) for i in range(90)]
+    app.query_params["data"] = "upload a CSV"
+    app.run()
+    app.file_uploader[0].upload("mails.csv", "\n".join([";".join([*names, "spam"]), *rows]).encode()).run()
+    app.session_state["tab"] = "Data"
+    app.run()
+    group = next(box for box in app.selectbox if box.label == "Attributes")
+    assert group.options == [
+        "all (9)", "numbers (8)", "categories (1)", "word_freq_… (5)", "char_freq_… (3)", "one by one …"
+    ]  # fmt: skip
+    group.select("word_freq_…").run()
+    app.pills[-1].set_value(["bounds and categories", "types", "missing cells"]).run()
+    assert len(listed(app, "type")) == 5 and button(app, "Assert").label == "Assert 15 entries"
+    asserting(app, "shares in percent by definition")
+    asserted = {f.name for f in schema(app).features if not f.leaks()}
+    assert asserted == set(names[:5])
+    next(box for box in app.selectbox if box.label == "Attributes").select("one by one …").run()
+    app.pills[-1].set_value(["types"]).run()
+    assert button(app, "Assert").disabled
+    next(box for box in app.multiselect if box.label == "These attributes").select("town").run()
+    asserting(app, "a column of names")
+    assert {f.type_note for f in schema(app).features if f.name not in asserted} == {"", "a column of names"}
+
+
+def test_an_edit_keeps_what_is_said_about_the_file(with_upload):
     app = with_upload
     app.session_state["tab"] = "Data"
     app.run()
-    app.text_input(key="confirm_words").set_value("1a.").run()
-    app.button(key="confirm_all").click().run()
-    assert len(app.warning) == 1 and button(app, "Release").disabled
-    with pytest.raises(DomainError, match="few words"):
-        edited(Feature("age", "numeric", 18, 94, source="data"), **{"where this is known from": "x"})
+    app.pills[-1].set_value(["how the file is written"]).run()
+    asserting(app, "our export program writes it so")
+    next(field for field in app.text_input if field.label.startswith("Where the classes")).set_value(
+        "a yes or no"
+    ).run()
+    assert button(app, "Assert").disabled and "apply these changes first" in words(app)
+    button(app, "Apply my changes").click().run()
+    domain = schema(app)
+    assert (domain.classes_source, domain.classes_note) == ("asserted", "a yes or no")
+    assert (domain.reading_source, domain.reading_note) == ("asserted", "our export program writes it so")
+    assert domain.columns_source == "data"
+    bare = Domain(domain.features, domain.classes, "ill", "asserted", "a yes or no")
+    kept = tables.kept(domain, bare)
+    assert (kept.reading, kept.reading_source, kept.columns_source) == (domain.reading, "asserted", "data")
+
+
+def test_who_asserted_a_choice_of_columns_did_not_assert_another_one(choice):
+    domain = choice.table.domain
+    assert tables.kept(domain, domain) == domain and not domain.leaks()
+    fewer = tables.kept(domain, replace(domain, features=domain.features[1:]))
+    assert fewer.leaks() == ["Which columns are used was decided by what is in them."]
+    documented = replace(domain, columns_source="")  # nobody chose by the rows
+    assert tables.kept(documented, replace(documented, features=domain.features[1:])).leaks() == []
 
 
 def test_bounds_that_are_the_rows_own_are_said(with_upload):
+    """Never below a box that says all is well, and only until looking at the table costs nobody anything."""
     said = "20 and 79 are exactly the lowest and highest value of 'age'"
-    app = confirmed(with_upload)
-    assert said in app.warning[0].value
+    app = with_upload
+    app.session_state["tab"] = "Data"
+    app.run()
+    assert listed(app, "rounder")["the rows' own"].tolist() == ["lowest and highest"] * 2
+    assert "still decide by what is known without the rows" in words(app) and not app.success
+    asserting(app, "the study protocol")
+    assert said in app.warning[0].value and not app.success and not button(app, "Release").disabled
     next(c for c in app.checkbox if c.label.startswith("This table is public")).check().run()
-    assert said not in words(app)
+    assert said not in words(app) and len(app.success) == 1 and not app.warning
+    assert not any("rounder" in frame.value.columns for frame in app.dataframe)
 
 
-def test_a_label_with_missing_cells_is_explained(app):
+def test_rounder_bounds_count_as_read_until_they_have_a_source(with_upload):
+    app = confirmed(with_upload)
+    proposed = listed(app, "rounder")
+    assert proposed["rounder"].tolist() == ["0 to 120", "0 to 8"]
+    button(app, "Fill in 2 rounder ranges").click().run()
+    age, city, x = schema(app).features
+    assert (age.low, age.high, x.low, x.high) == (0, 120, 0, 8)
+    assert age.source == x.source == "data" and city.source == "asserted"
+    assert button(app, "Release").disabled and not app.success
+    assert {part.what for part in read_parts(schema(app))} == {"bounds"}
+    assert not any(b.label.startswith("Fill in") for b in app.button)
+    asserting(app, "people live so long")
+    assert schema(app).leaks() == [] and len(app.success) == 1 and not app.warning
+
+
+GAPS = b"x,outcome,y\n" + b"".join(
+    f"{i % 90},{'' if i < 72 else i % 2},{i % 3 / 4}\n".encode() for i in range(200)
+)  # fmt: skip
+
+
+def test_rows_without_a_label_are_left_out_and_counted(app):
     app.query_params["data"] = "upload a CSV"
     app.run()
-    rows = "".join(f"{i % 9},{('' if i < 72 else i % 2)},{'ab'[i % 2]}\n" for i in range(200))
-    app.file_uploader[0].upload("gaps.csv", f"x,outcome,y\n{rows}".encode()).run()
+    app.file_uploader[0].upload("gaps.csv", GAPS).run()
     assert not app.exception
-    assert "'outcome', which 72 rows leave empty" in words(app)
+    assert "72 rows have no label here and will be left out." in words(app)
+    confirmed(app, "the code book of the study")
+    assert "**72 rows of 200 have no label that is listed and are left out**" in words(app)
+    assert not app.exception and not button(app, "Release").disabled
+    warnings.warn("told on the page, so not in the log of the server", MisfitWarning, stacklevel=1)
+
+
+def test_a_release_leaves_out_the_rows_that_its_figures_leave_out():
+    csv = read_csv(GAPS, name="gaps.csv")
+    domain = suggest_domain(csv, "outcome").asserted("the code book of the study")
+    table = replace(Table("digest", csv.name, csv.table, "outcome", domain, csv=csv), frame=csv.read_with(domain))
+    settings = Settings("noisy counts", "certified", EPSILONS[-1], 1, 1, "add-remove")
+    with pytest.warns(MisfitWarning, match="72 rows have no label that is listed"):
+        released = ReleasedForest.from_json(release.make(Choice(table, settings), 1, 1).json)
+    read = tables._split((), table)
+    assert len(read.y_train) + len(read.y_test) == 128
+    attacked = membership_part._read((), table)
+    classes = table.frame["outcome"].iloc[attacked.ids]
+    assert [str(domain.classes[i]) for i in attacked.y] == classes.tolist()  # of record 1, 2, ... as shown
+    assert abs(int(released.noisy_counts.sum()) - 128) < 10  # at ε = 10 noise that large has a chance below 1e-40
+
+
+def test_cells_that_do_not_fit_and_what_the_rule_makes_of_them():
+    a, b = Feature("a", "numeric", 0, 9), Feature("b", "categorical", categories=("x", "y"), missing="own")
+    columns = pd.DataFrame({"a": [-5.0, np.nan, 3, 4], "b": ["x", "q", None, "x"]})
+    found, left_out = rows_fit.misfits(Domain((a, b), (0, 1)), columns, pd.Series(["0", "1", "2", None]))
+    assert left_out == 2
+    assert found.to_dict("split")["data"] == [
+        ["a", "beyond the bounds", 1, "the nearest bound"],
+        ["a", "missing or no number", 1, "0"],
+        ["b", "not listed", 1, "a value of their own"],
+        ["b", "missing", 1, "a value of their own"],
+    ]
+
+
+def test_a_label_without_listed_rows_is_said_and_can_be_mended(with_upload):
+    app = with_upload
+    app.session_state["tab"] = "Data"
+    app.run()
+    next(field for field in app.text_input if field.label.startswith("Classes of")).set_value("oui; non").run()
+    button(app, "Apply my changes").click().run()
+    assert not app.exception
+    assert "Of 200 rows 0 have a label that is listed" in app.warning[0].value
+    button(app, "Undo all edits").click().run()
+    assert not app.exception and not app.warning
 
 
 @pytest.fixture
 def choice() -> Choice:
     """A small upload whose domain was confirmed."""
     csv = read_csv(CSV.encode(), name="people.csv")
-    domain = data_tab._asserted(suggest_domain(csv, "ill"), "the study protocol")
+    domain = suggest_domain(csv, "ill").asserted("the study protocol")
     table = Table("digest", "people.csv", csv.table, "ill", domain, csv=csv)
     return Choice(table, Settings("majority labels", "certified", 0.5, 3, 5, "add-remove"))
 
@@ -204,8 +377,8 @@ def test_a_release_is_exact_fresh_and_cautioned(choice):
     first, second = release.make(choice, 1, 1), release.make(choice, 1, 2)
     assert first.certificate.startswith("CERTIFIED")
     assert first.certificate.splitlines()[1] == f"CAUTION: {LOOKED}"
-    assert json.loads(first.json)["about"]["caution"] == LOOKED
-    assert first.json != second.json
+    assert json.loads(gzip.decompress(first.file))["about"]["caution"] == LOOKED
+    assert first.file != second.file
     assert first.epsilon == Fraction(1, 2)
 
 
@@ -263,18 +436,33 @@ def test_an_edited_domain_loses_its_document():
     age = Feature("age", "numeric", 0, 120, source="documented", source_note="the manual")
     assert edited(age, highest=99).source == "data"
     assert edited(age, missing="own value").source == "documented"
-    assert edited(age, highest=99, **{"where this is known from": "the law"}).source_note == "the law"
+    assert edited(age, missing="own value").leaks() == ["Whether cells of 'age' are missing was read from the data."]
+    assert edited(age, whole=True).leaks() == ["That 'age' is whole numbers was read from the data."]
+    law = edited(age, highest=99, **{"where this is known from": "the law on voting"})
+    assert law.source_note == "the law on voting" and not law.leaks()
+
+
+def test_words_beside_an_attribute_are_about_all_of_its_row():
+    read = suggest_domain(read_csv(CSV.encode()), "ill").features[0]
+    assert len(sources(read)) == 3 and read.leaks()
+    known = edited(read, lowest=0, highest=120, **{"where this is known from": "people live so long"})
+    assert set(sources(known).values()) == {("asserted", "people live so long")}
+    assert edited(known, lowest=1).leaks() == []  # the words in the row still stand
+    typed = replace(known, type_source="documented", type_note="the manual")
+    other = edited(typed, highest=99, **{"where this is known from": "the law on voting"})
+    assert [note for _, note in sources(other).values()] == ["the law on voting", "the manual", "the law on voting"]
+    assert len(read_parts(Domain((edited(known, **{"where this is known from": ""}),)))) == 3
 
 
 def test_edited_values_and_classes():
     city = Feature("city", "categorical", categories=("Bonn", "Ulm"), source="data")
     assert edited(city, values=" Bonn;Ulm ; Kiel;").categories == ("Bonn", "Ulm", "Kiel")
     domain = Domain((city,), (0, 1), "ill")
-    assert data_tab._edited_classes(domain, "0; 1; 2", "coding sheet") == (
+    assert data_tab._edited_classes(domain, "0; 1; 2", "the coding sheet") == (
         (0, 1, "2"),
         "ill",
         "asserted",
-        "coding sheet",
+        "the coding sheet",
     )
     with pytest.raises(DomainError, match="lower bound"):
         edited(Feature("age", "numeric", 0, 1), lowest=None)

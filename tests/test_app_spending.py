@@ -18,7 +18,7 @@ from ui.forests import EPSILONS
 from ui.spending import Release, added_up, counted, explained, groups, spent
 
 FIRST = Release(
-    1, "people.csv", "noisy counts", "digest", True, 1, Fraction(1, 2), "add-remove", "CERTIFIED", '{"forest": 1}'
+    1, "people.csv", "noisy counts", "digest", True, 1, Fraction(1, 2), "add-remove", "CERTIFIED", b'{"forest": 1}'
 )
 SAVED_AGAIN = replace(FIRST, number=2, title="people (2).csv", table_key="another digest", epsilon=Fraction(1, 10))
 EXCHANGED = replace(SAVED_AGAIN, neighbours="replace-one")
@@ -145,7 +145,7 @@ def test_under_the_curve(app):
 
 @pytest.mark.parametrize("page", ["app.py", "pages/4_Use_a_forest.py"])
 def test_the_sidebar_of_every_page(app, page):
-    app.session_state["releases"] = [replace(FIRST, json=""), replace(EXCHANGED, json=""), replace(ZOO, json="")]
+    app.session_state["releases"] = [replace(FIRST, file=b""), replace(EXCHANGED, file=b""), replace(ZOO, file=b"")]
     app.run()
     if page != "app.py":
         app.switch_page(page).run()
@@ -162,7 +162,7 @@ def test_the_sidebar_of_every_page(app, page):
 
 
 def test_a_sum_gets_smaller_by_a_statement_only(app):
-    app.session_state["releases"] = [replace(FIRST, json=""), replace(SAVED_AGAIN, json="")]
+    app.session_state["releases"] = [replace(FIRST, file=b""), replace(SAVED_AGAIN, file=b"")]
     app.run()
     total = lambda: [c.value for c in app.sidebar.caption if c.value.startswith("**Spent")]
     before = total()
@@ -183,7 +183,7 @@ def ask(app: AppTest) -> str:
 
 
 def test_the_dialog_says_the_sum_beforehand(app):
-    app.session_state["releases"] = [replace(EXCHANGED, json="")]
+    app.session_state["releases"] = [replace(EXCHANGED, file=b"")]
     app.query_params["eps"] = "1"
     text = ask(app.run())
     assert (
@@ -193,7 +193,7 @@ def test_the_dialog_says_the_sum_beforehand(app):
 
 
 def test_the_same_rows_are_the_same_people(app):
-    app.session_state["releases"] = [replace(ZOO, json="")]
+    app.session_state["releases"] = [replace(ZOO, file=b"")]
     text = ask(app.run())
     assert "released from before" in text and "will have spent **ε = 4** (a row more or less)" in text
     assert not [r for r in app.radio if r.label.startswith("Do these rows")]
@@ -245,8 +245,10 @@ def test_the_same_rows_in_another_file_are_not_split(app):
         app.file_uploader[0].upload("people.csv", csv.encode()).run()
         app.session_state["tab"] = "Data"
         app.run()
-        app.text_input(key="confirm_words").set_value("the study protocol").run()
-        app.button(key="confirm_all").click().run()
+        next(field for field in app.text_input if field.label == "Source, in your words").set_value(
+            "the protocol of 2021"
+        )
+        app.button(key="assert").click().run()
         return ask(app)
 
     text = asked(again)
@@ -261,8 +263,8 @@ def test_the_same_rows_in_another_file_are_not_split(app):
 
 def test_files_of_one_name_are_told_apart(app):
     app.session_state["releases"] = [
-        replace(FIRST, json="", shape=(9, frozenset("ab"))),
-        replace(SAVED_AGAIN, title="people.csv", json="", shape=(9, frozenset("ab"))),
+        replace(FIRST, file=b"", shape=(9, frozenset("ab"))),
+        replace(SAVED_AGAIN, title="people.csv", file=b"", shape=(9, frozenset("ab"))),
     ]
     app.run()
     box = next(b for b in app.selectbox if b.label == "Is a table in this sum by mistake?")
@@ -277,6 +279,6 @@ def test_the_budget_tab_repeats_the_sum(app):
     app.run()
     said = lambda: "\n".join(c.value for c in app.main.caption)
     assert "A release would use up ε = 1 of 1" in said() and "Spent in this session" not in said()
-    app.session_state["releases"] = [replace(FIRST, json=""), replace(EXCHANGED, json="")]
+    app.session_state["releases"] = [replace(FIRST, file=b""), replace(EXCHANGED, file=b"")]
     app.run()
     assert "**Spent in this session** on people.csv and people (2).csv: **ε = 1.1 = 2 × 0.5 + 0.1**" in said()

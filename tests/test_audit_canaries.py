@@ -4,6 +4,8 @@ Draws are fresh in every run. A certified forest is blamed with a probability of
 whatever the search does. Where something is to be caught, trials are so many that it is missed more rarely than that.
 """
 
+import re
+
 import numpy as np
 import pytest
 
@@ -87,11 +89,12 @@ def test_forests_as_published_are_caught(name, neighbours, epsilon):
 
 @pytest.mark.parametrize("epsilon", BUDGETS)
 @pytest.mark.parametrize("neighbours", RELATIONS)
-def test_rf_e_as_published_loses_no_more_than_its_certificate_says(neighbours, epsilon):
-    """Labels by the exponential mechanism at ε/2 a row: no value with low digits leaves."""
+def test_rf_e_as_published_is_not_seen_to_lose_more_than_in_ideal_numbers(neighbours, epsilon):
+    """Labels by the exponential mechanism at ε/2 a row: no value with low digits leaves. That is no promise."""
     for canary in canaries("RF-E", "as_published", neighbours, epsilon):
-        true_loss = canary.estimator.fit(*canary.after).certificate_.true_epsilon
-        assert audit(canary, 150).epsilon <= true_loss <= epsilon
+        reasons = canary.estimator.fit(*canary.after).certificate_.reasons
+        ideal = float(re.match(r"In ideal real numbers the loss would be at most ([0-9.]+);", reasons[0])[1])
+        assert audit(canary, 150).epsilon <= ideal <= epsilon
 
 
 @pytest.mark.parametrize("called", ["a value that nobody else has", "the only row of its class"])

@@ -534,6 +534,8 @@ class TestInfer:
     )
     def test_classes_in_order(self, y, classes):
         assert Domain.infer(np.zeros((3, 1)), np.array(y)).classes == classes
+        known = np.array([*y, None], dtype=object)  # rows without a label have no class
+        assert Domain.infer(np.zeros((4, 1)), known).classes == classes
 
     @pytest.mark.parametrize(
         ("X", "y", "message"),
@@ -543,7 +545,8 @@ class TestInfer:
             (pd.DataFrame({"a": [f"u{i}" for i in range(10_000)]}), None, "10,000 different values, more than 1,000"),
             (np.zeros((3, 1)), [1, 1, 1], "one class in the label"),
             (np.zeros((60, 1)), list(range(60)), "60 classes"),
-            (np.zeros((2, 1)), [1, None], "missing in 1 row;"),
+            (np.zeros((2, 1)), [1, None], "one class in the label"),
+            (np.zeros((2, 1)), [None, None], "0 classes in the label"),
         ],
     )
     def test_refusals(self, X, y, message):

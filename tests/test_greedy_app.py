@@ -103,7 +103,7 @@ def test_a_release_goes_out_and_comes_back(kind):
     table = tables.bundled_table(data, data.label)
     options = (("n_bound", 1_000),) if kind == "boosted" else ()
     made = release.make(sidebar.Choice(table, Settings(kind, "certified", 2.0, 3, 5, "add-remove", options)), 1, 1)
-    forest = ReleasedForest.from_json(made.json)
+    forest = ReleasedForest.from_bytes(made.file)
     assert forest.certificate.certified
     assert forest.ledger.spent == 2
     assert (forest.predict(data.X) == data.y.to_numpy()).mean() > 0.6

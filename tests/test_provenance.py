@@ -35,10 +35,10 @@ ORIGINS = {
     r"domain/reading": "reading_source",
     r"domain/(classes|reading|columns)_(source|note)": SETTING,
     r"(voting|negative_rule|seed|depth|alpha_link)": SETTING,
-    r"class_of_tree/\w+(/\d+)?": SETTING,
-    r"trees/.*": STRUCTURE,
-    r"(labels|noisy_counts|leaf_values)/(dtype|shape/\d+)": SETTING,
-    r"(labels|noisy_counts|leaf_values)/base64": PAID,
+    r"class_of_tree/(type|data|shape/\d+)": SETTING,
+    r"(trees|structure)/.*": STRUCTURE,
+    r"(labels|noisy_counts|leaf_values)/shape/\d+": SETTING,
+    r"(labels|noisy_counts|leaf_values)/(type|data)": PAID,
 }
 RANDOM = [
     MajorityLabelForestClassifier(n_estimators=3),
@@ -90,7 +90,7 @@ def test_every_field_of_a_release_has_an_origin(model, name):
             continue
         assert of_nobody[path] == value, f"{path} differs although nobody paid for it"
     assert set(found) == set(of_nobody)
-    assert sum(origin(path) == PAID for path in found) == 1
+    assert sum(origin(path) == PAID for path in found) == 2
     assert content["ledger"]["entries"]
 
 

@@ -1,8 +1,8 @@
 """What may leave the house: the JSON trip, what a fitted object holds, and files that someone tampered with."""
 
-import base64
 import copy
 import dataclasses
+import gzip
 import io
 import itertools
 import json
@@ -35,7 +35,8 @@ from dpforest.privacy.release import assign_rows, noisy_table
 from dpforest.privacy.simulators import simulate_noisy_counts
 from dpforest.trees import reference
 from dpforest.trees.forest import CuratorForest, Forest, ForestFormatError
-from dpforest.trees.layout import LEAF, MULTIWAY, NUMERIC
+from dpforest.trees.packed_arrays import pack, unpack
+from dpforest.trees.structure import structure_of
 
 JIT = not numba.config.DISABLE_JIT
 DOMAIN = public_domain(None, 3, None, 4, n_classes=3)
@@ -86,6 +87,10 @@ def test_a_forest_is_the_same_after_the_trip(name):
     assert back.ledger == forest.ledger
     assert back.domain == forest.domain
     assert saved(ReleasedForest.from_json(text.encode())) == text
+    data = forest.to_bytes(uncertified=True)
+    assert gzip.decompress(data).decode() == text and forest.to_bytes(uncertified=True) == data
+    for file in (data, text.encode()):
+        assert saved(ReleasedForest.from_bytes(file)) == text
 
 
 @by_model
@@ -107,8 +112,9 @@ def test_a_forest_that_is_not_certified_is_saved_only_on_request():
     demo = fitted("labels", random_state=1).released_
     back = ReleasedForest.from_json(saved(demo))
     for forest in (demo, back):
-        with pytest.raises(ValueError, match="not certified: .*random_state.*to_json.uncertified=True."):
-            forest.to_json()
+        for write in (forest.to_json, forest.to_bytes):
+            with pytest.raises(ValueError, match="not certified: .*random_state.*to_json.uncertified=True."):
+                write()
     certified = fitted("labels").released_
     assert certified.to_json() == saved(certified)
     assert ReleasedForest.from_json(certified.to_json()).certificate.certified
@@ -169,17 +175,18 @@ def test_all_of_the_file_but_the_noisy_values_is_known_without_the_table(name, s
     certificate, ledger = model.preview(DOMAIN, 0)
     trees = model.plan(DOMAIN, 0).grow(DOMAIN, structure_seed)
     values = content.pop("labels", None) or content.pop("noisy_counts")
-    assert set(values) == {"dtype", "shape", "base64"}
+    assert set(values) == {"type", "shape", "data"}
     assert content.pop("certificate") == certificate.to_dict()
     assert content.pop("ledger") == ledger.to_dict()
     assert content.pop("domain") == DOMAIN.to_dict()
     assert content.pop("depth") == trees.depth
-    for part, packed in content.pop("trees").items():
-        array = np.frombuffer(base64.b64decode(packed["base64"]), packed["dtype"])
-        assert np.array_equal(array, getattr(trees, part)), part
-    assert content == {
+    structure, packed = structure_of(trees), content.pop("trees")
+    assert packed.pop("n_trees") == trees.n_trees
+    for part in ("test_feature", "test_kind", "nodes", "thresholds"):
+        assert packed.pop(part) == pack(getattr(structure, part)), part
+    assert not packed and content == {
         "format": "dpforest released forest",
-        "version": 1,
+        "version": 2,
         "about": {"estimator": type(model).__name__, "structure_seed": structure_seed},
         "voting": model.forest_.voting,
         "negative_rule": model.forest_.negative_rule,
@@ -210,10 +217,11 @@ def test_neither_counts_nor_assignment_nor_source_of_noise_is_kept(name, random_
 
 @by_model
 def test_sizes_do_not_depend_on_the_table(name):
-    """Neither the pickle nor the file tells how many rows there were, nor whether a leaf was empty."""
+    """The pickle does not tell how many rows there were, nor whether a leaf was empty. The file is a function of it."""
     small, large = (fitted(name, n=n, random_state=3) for n in (8, 4_000))
     assert len(pickle.dumps(small)) == len(pickle.dumps(large))
-    assert len(saved(small.released_)) == len(saved(large.released_))
+    again = ReleasedForest.from_json(saved(large.released_))
+    assert saved(again) == saved(large.released_) == saved(pickle.loads(pickle.dumps(large)).released_)
     values = small.forest_.labels if small.forest_.labels is not None else small.forest_.noisy_counts
     assert len(values) == small.forest_.trees.n_leaves
 
@@ -374,8 +382,9 @@ ODD_VALUES = st.one_of(
     st.floats(),
     st.text(max_size=12),
     st.sampled_from(["", "1/0", "-1", "nan", "infinity", "3/7", "1e3", "clamp", "paper", "majority", "threshold"]),
+    st.sampled_from(["\ud800", "x" * 200_000, 10**400, 1e308, ["c"] * 2_000, [[[[[]]]]], {}, [], True]),
     st.lists(st.integers(-2, 9), max_size=3),
-    st.dictionaries(st.sampled_from(["a", "dtype", "shape"]), st.integers(0, 3), max_size=2),
+    st.dictionaries(st.sampled_from(["a", "type", "shape"]), st.integers(0, 3), max_size=2),
 )
 
 
@@ -390,7 +399,7 @@ def tampered(draw) -> str:
     """A forest's JSON with one to three of its values replaced, removed, exchanged, or changed inside an array."""
     content = json.loads(TEXTS[draw(st.sampled_from(sorted(TEXTS)))])
     for _ in range(draw(st.integers(1, 3))):
-        what = draw(st.sampled_from(["replace", "remove", "exchange", "array", "array", "array"]))
+        what = draw(st.sampled_from(["replace", "replace", "remove", "add", "exchange", "array", "array", "array"]))
         if what == "array":
             change_array(draw, content)
             continue
@@ -402,6 +411,9 @@ def tampered(draw) -> str:
             parent[last] = draw(ODD_VALUES)
         elif what == "remove":
             del parent[last]
+        elif what == "add":
+            extra = draw(ODD_VALUES)
+            parent.update({draw(st.text(max_size=5)): extra}) if isinstance(parent, dict) else parent.append(extra)
         else:
             other = draw(st.sampled_from(sorted(parent) if isinstance(parent, dict) else range(len(parent))))
             parent[last], parent[other] = parent[other], parent[last]
@@ -416,27 +428,26 @@ def change_array(draw, content) -> None:
         content.get("labels"),
         content.get("noisy_counts"),
     ]
-    arrays = [a for a in arrays if isinstance(a, dict) and {"dtype", "shape", "base64"} == set(a)]
+    arrays = [a for a in arrays if isinstance(a, dict) and {"type", "shape", "data"} == set(a)]
     if not arrays:
         return
     entry = draw(st.sampled_from(arrays))
     try:
-        values = np.frombuffer(base64.b64decode(entry["base64"]), entry["dtype"]).copy()
+        values = unpack(entry, tuple(entry["shape"])).copy()
         info = np.iinfo(values.dtype)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, AttributeError):
         return
-    how = draw(st.sampled_from(["cells", "cells", "cells", "cut", "shape"])) if len(values) else "shape"
+    how = draw(st.sampled_from(["cells", "cells", "cells", "cut", "shape"])) if values.size else "shape"
     if how == "cells":
         new = st.one_of(st.integers(info.min, info.max), st.integers(max(info.min, -1), 100))
         for _ in range(draw(st.integers(1, 3))):
-            values[draw(st.integers(0, len(values) - 1))] = draw(new)
+            values.flat[draw(st.integers(0, values.size - 1))] = draw(new)
+        entry.update(pack(values))
     elif how == "cut":
-        values = values[: draw(st.integers(0, len(values)))]
-        entry["shape"] = [len(values)]
+        entry.update(pack(values.ravel()[: draw(st.integers(0, values.size))]))
     else:
-        n = len(values)
+        n = values.size
         entry["shape"] = draw(st.sampled_from([[n, 1], [1, n], [], [-1], [n, 0], [0], [2**40], [True], [1.0 * n]]))
-    entry["base64"] = base64.b64encode(values.tobytes()).decode()
 
 
 def rows_for(domain: Domain) -> pd.DataFrame:
@@ -470,7 +481,7 @@ def assert_a_sentence(error: ForestFormatError) -> None:
     message = str(error)
     assert message[0].isupper(), message
     assert message.endswith(".") and not message.endswith(".."), message
-    assert "\n" not in message, message
+    assert "\n" not in message and len(message) < 500, message
 
 
 @settings(
@@ -491,12 +502,13 @@ def test_a_tampered_file_is_refused_with_a_sentence_or_is_sound(text):
 
 
 @settings(max_examples=200, deadline=None, derandomize=True, database=None)
-@given(st.integers(0, len(TEXTS["labels"]) - 1), st.binary(min_size=1, max_size=4))
-def test_a_file_with_bytes_cut_or_overwritten(place, other):
-    whole = TEXTS["labels"].encode()
-    for text in (whole[:place], whole[:place] + other + whole[place + len(other) :], whole[:place] + other):
+@given(st.integers(0, len(TEXTS["labels"]) - 1), st.binary(min_size=1, max_size=4), st.booleans())
+def test_a_file_with_bytes_cut_or_overwritten(place, other, packed):
+    whole = gzip.compress(TEXTS["labels"].encode(), mtime=0) if packed else TEXTS["labels"].encode()
+    place %= len(whole)
+    for data in (whole[:place], whole[:place] + other + whole[place + len(other) :], whole[:place] + other):
         try:
-            forest = ReleasedForest.from_json(text)
+            forest = ReleasedForest.from_bytes(data)
         except ForestFormatError as error:
             assert_a_sentence(error)
         else:
@@ -520,18 +532,37 @@ def replaced(path: tuple, value, name: str = "labels") -> str:
         (("depth",), -1),
         (("depth",), 0),
         (("depth",), None),
+        (("depth",), True),
+        (("depth",), 3.0),
         (("seed",), float("nan")),
+        (("seed",), -1),
         (("voting",), "loud"),
         (("voting",), []),
         (("negative_rule",), None),
         (("labels",), None),
-        (("labels", "dtype"), "O"),
+        (("labels", "type"), "O"),
         (("labels", "shape"), [-5]),
+        (("labels", "data"), "????"),
         (("trees",), {}),
-        (("trees", "kind", "dtype"), "<f8"),
+        (("trees", "nodes", "type"), "f8"),
+        (("trees", "nodes", "type"), "i1"),
+        (("trees", "n_trees"), 0),
+        (("trees", "n_trees"), 10**6),
+        (("trees", "extra"), 1),
+        (("extra",), 1),
         (("domain", "classes"), []),
         (("domain", "classes"), [0, 1]),
+        (("domain", "classes"), [0, 0, 1]),
         (("domain", "features"), []),
+        (("domain", "features", 0, "low"), "0"),
+        (("domain", "features", 0, "low"), float("inf")),
+        (("domain", "features", 0, "low"), -(10**400)),
+        (("domain", "features", 0, "name"), "\ud800"),
+        (("domain", "features", 0, "name"), "x" * 1_001),
+        (("domain", "features", 0, "extra"), ""),
+        (("domain", "features", 1, "categories"), ["a", 2]),
+        (("domain", "features", 1, "categories"), list(map(str, range(1_001)))),
+        (("domain", "features", 1, "source_note"), "x" * 10_001),
         (("ledger", "closed"), False),
         (("ledger", "entries"), []),
         (("ledger", "epsilon"), None),
@@ -544,6 +575,8 @@ def replaced(path: tuple, value, name: str = "labels") -> str:
         (("certificate", "certified"), True),  # the demo's reasons are still there
         (("certificate", "kind"), "zCDP"),
         (("about",), 3),
+        (("about", "extra"), 3),
+        (("about", "estimator"), ["MajorityLabelForestClassifier"]),
     ],
 )
 def test_what_is_refused(path, value):
@@ -553,41 +586,51 @@ def test_what_is_refused(path, value):
 
 
 @pytest.mark.parametrize(
-    ("array", "kind", "value"),
+    ("array", "value"),
     [
-        ("threshold", MULTIWAY, 2**16),  # beyond 16 bits it would name another feature
-        ("threshold", MULTIWAY, 3_548_122),
-        ("threshold", NUMERIC, 2**16),
-        ("threshold", NUMERIC, -1),
-        ("feature", MULTIWAY, 4),
-        ("feature", MULTIWAY, 0),  # a numeric one, with 65,536 codes
-        ("feature", NUMERIC, -1),
-        ("first_child", MULTIWAY, 0),
-        ("first_child", NUMERIC, 2**31 - 1),
-        ("first_child", LEAF, 0),
-        ("kind", LEAF, MULTIWAY),
-        ("kind", NUMERIC, LEAF),
-        ("kind", NUMERIC, 7),
+        ("nodes", 200),  # a test that is not listed
+        ("nodes", 0),  # a leaf: then there are too many nodes below
+        ("test_feature", 4),
+        ("test_kind", 3),
+        ("test_kind", 9),
+        ("test_kind", 2),  # a numeric attribute with a child for each of its 65,536 codes
+        ("thresholds", 65_536),
+        ("thresholds", -1),
     ],
 )
-def test_one_cell_that_would_lead_out_of_the_arrays_is_refused(array, kind, value):
+def test_one_cell_that_would_lead_out_of_the_arrays_is_refused(array, value):
     content = json.loads(TEXTS["labels"])
-    kinds = np.frombuffer(base64.b64decode(content["trees"]["kind"]["base64"]), "u1")
     entry = content["trees"][array]
-    cells = np.frombuffer(base64.b64decode(entry["base64"]), entry["dtype"]).copy()
-    cells[np.flatnonzero(kinds == kind)[-1]] = value
-    entry["base64"] = base64.b64encode(cells.tobytes()).decode()
+    cells = unpack(entry, tuple(entry["shape"])).astype(int)
+    cells[0] = value
+    entry.update(pack(cells))
     with pytest.raises(ForestFormatError) as error:
         ReleasedForest.from_json(json.dumps(content))
     assert_a_sentence(error.value)
 
 
+def test_a_threshold_beyond_the_categories_is_refused():
+    forest = fitted("labels", categorical="ordered", n_estimators=20, random_state=1).released_
+    content = json.loads(saved(forest))
+    structure = structure_of(forest.trees)
+    cells, tests = structure.thresholds.copy(), structure.nodes[structure.nodes > 0] - 1
+    at = np.flatnonzero(structure.test_feature[tests] == 1)[0]
+    for value, ok in ((2, True), (3, False)):  # of three categories
+        cells[at] = value
+        content["trees"]["thresholds"] = pack(cells)
+        if ok:
+            assert ReleasedForest.from_json(json.dumps(content)).notes == ()
+            continue
+        with pytest.raises(ForestFormatError, match="outside the codes of its attribute"):
+            ReleasedForest.from_json(json.dumps(content))
+
+
 def test_a_label_that_is_no_class_is_refused():
     content = json.loads(TEXTS["labels"])
-    labels = bytearray(base64.b64decode(content["labels"]["base64"]))
+    labels = unpack(content["labels"], tuple(content["labels"]["shape"])).copy()
     for value in (3, 255):
         labels[-1] = value
-        content["labels"]["base64"] = base64.b64encode(labels).decode()
+        content["labels"] = pack(labels)
         with pytest.raises(ForestFormatError, match="labels do not fit"):
             ReleasedForest.from_json(json.dumps(content))
 
@@ -596,7 +639,7 @@ def test_counts_without_classes_are_refused():
     content = json.loads(TEXTS["counts"])
     content["domain"]["classes"] = []
     n_leaves = content["noisy_counts"]["shape"][0]
-    content["noisy_counts"] = {"dtype": "<i8", "shape": [n_leaves, 0], "base64": ""}
+    content["noisy_counts"] = pack(np.zeros((n_leaves, 0), int))
     with pytest.raises(ForestFormatError):
         ReleasedForest.from_json(json.dumps(content))
 
@@ -615,6 +658,9 @@ def test_a_certificate_that_contradicts_its_ledger_or_domain_is_refused():
         assert_a_sentence(error.value)
 
 
+HEAD = '{"format": "dpforest released forest", "version": '
+
+
 @pytest.mark.parametrize(
     ("text", "match"),
     [
@@ -624,12 +670,44 @@ def test_a_certificate_that_contradicts_its_ledger_or_domain_is_refused():
         ("[" * 100_000, "not JSON"),
         ("[]", "not a released forest"),
         ("3", "not a released forest"),
+        ("\ud800", "not JSON"),
+        (HEAD + "2, " + HEAD[1:] + "2}", "not JSON"),  # keys twice
+        (HEAD + '2, "seed": NaN}', "not JSON"),
+        (HEAD + '2, "seed": -Infinity}', "not JSON"),
+        (HEAD + '2, "seed": 1e999}', "not JSON"),
+        (HEAD + '2, "seed": "\\ud800"}', "not JSON"),
+        (HEAD + '2, "seed": ' + "9" * 5_000 + "}", "not JSON"),
         ('{"format": "dpforest released forest"}', "format version None"),
-        ('{"format": "dpforest released forest", "version": 2}', "format version 2; this dpforest reads version 1"),
-        ('{"format": "dpforest released forest", "version": 1}', "damaged"),
+        (HEAD + "3}", "format version 3; this dpforest reads versions 1 and 2"),
+        (HEAD + "true}", "format version True"),
+        (HEAD + "2.0}", "format version 2.0"),
+        (HEAD + "1}", "damaged"),
+        (HEAD + "2}", "damaged: '.*' is missing in the file"),
+        (None, "from text or bytes, not from NoneType"),
+        (3, "not from int"),
     ],
 )
 def test_other_files_are_told_apart(text, match):
     with pytest.raises(ForestFormatError, match=match) as error:
         ReleasedForest.from_json(text)
+    assert_a_sentence(error.value)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        "text",
+        b"\x1f\x8b",
+        b"\x1f\x8b" + b"\0" * 50,
+        gzip.compress(b"{}", mtime=0)[:-3],
+        gzip.compress(b"{}", mtime=0) + b"more",
+        gzip.compress(b"{}", mtime=0) * 2,
+        gzip.compress(b"\xff\xfe", mtime=0),
+        gzip.compress(gzip.compress(b"{}", mtime=0), mtime=0),
+    ],
+)
+def test_other_compressed_files_are_told_apart(data):
+    with pytest.raises(ForestFormatError) as error:
+        ReleasedForest.from_bytes(data)
     assert_a_sentence(error.value)

@@ -1,14 +1,20 @@
 """Kernels against their naive twins, on every shape of tree and every awkward number of rows."""
 
+import dataclasses
+
+import numba
 import numpy as np
 import pytest
 from conftest import public_domain, random_codes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpforest import MajorityLabelForestClassifier, RandomDecisionForestClassifier
 from dpforest.trees import reference, routing
+from dpforest.trees.layout import LEAF, MULTIWAY, NUMERIC, ONE_VS_REST
 from dpforest.trees.random_trees import grow_random_trees
 
+JIT = not numba.config.DISABLE_JIT
 KINDS = st.lists(st.one_of(st.none(), st.integers(1, 9)), min_size=1, max_size=6)
 
 
@@ -86,3 +92,91 @@ def test_too_many_categories_for_a_packed_node_is_said():
     trees = grow_random_trees(domain, n_trees=40, depth=12, seed=0, categorical="one-vs-rest")
     with pytest.raises(ValueError, match="different categories"):
         routing.pack(trees, 40)
+
+
+@pytest.mark.parametrize(("field", "value"), [("threshold", 65_536), ("threshold", 2**31 - 1), ("feature", 5)])
+def test_a_test_that_does_not_fit_a_packed_node_is_refused(numeric, field, value):
+    """A threshold of more than 16 bits would run over into the feature, and name a column that is not there."""
+    trees = grow_random_trees(numeric, n_trees=2, depth=3, seed=0)
+    broken = getattr(trees, field).copy()
+    broken[3] = value
+    with pytest.raises(ValueError, match="outside the codes|does not have"):
+        routing.pack(dataclasses.replace(trees, **{field: broken}), 5)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@given(
+    kinds=KINDS,
+    depth=st.integers(0, 15 if JIT else 5),
+    seed=st.integers(0, 2**63 - 1),
+    categorical=st.sampled_from(["multiway", "one-vs-rest", "ordered"]),
+)
+def test_a_packed_node_says_what_its_test_says(kinds, depth, seed, categorical):
+    domain = public_domain(*kinds)
+    trees = grow_random_trees(domain, n_trees=1, depth=depth, seed=seed, categorical=categorical, max_leaves=500)
+    word, _, _, _, _, source, value, *_ = routing.pack(trees, len(kinds))
+    inner, column = trees.kind != LEAF, word >> 16 & 0x7FFF
+    binary = trees.kind == NUMERIC
+    assert np.array_equal(word[binary] & 0xFFFF, trees.threshold[binary])
+    assert np.array_equal(
+        column[inner & (trees.kind != ONE_VS_REST)], trees.feature[inner & (trees.kind != ONE_VS_REST)]
+    )
+    rest = np.flatnonzero(trees.kind == ONE_VS_REST)
+    extra = column[rest].astype(int) - len(kinds)
+    assert np.array_equal(source[extra], trees.feature[rest]) and np.array_equal(value[extra], trees.threshold[rest])
+    assert np.array_equal(word >> 31, trees.kind == MULTIWAY)
+
+
+CODED = {
+    name: model.set_params(domain=public_domain(None, 3, 7), random_state=0).fit(
+        [[0.5, "c1", "c6"], [0.1, "c0", "c2"]] * 9, [0, 1] * 9
+    )
+    for name, model in {
+        "labels": MajorityLabelForestClassifier(n_estimators=3, max_depth=3),
+        "counts": RandomDecisionForestClassifier(n_estimators=3, max_depth=3, voting="threshold"),
+    }.items()
+}
+NO_CODES = [
+    np.zeros((5, 0), np.uint16),
+    np.zeros((5, 1), np.uint16),
+    np.zeros((5, 2), np.uint16),
+    np.zeros((5, 4), np.uint16),
+    np.zeros(3, np.uint16),
+    np.zeros((1, 5, 3), np.uint16),
+    np.zeros((5, 3), np.int64),
+    np.zeros((5, 3)),
+    np.full((5, 3), 65_535, np.uint16),
+    np.array([[0, 3, 0]], np.uint16),
+    np.array([[0, 0, 7]], np.uint16),
+    [[0, 0, 0]],
+    None,
+]
+
+
+@pytest.mark.parametrize("name", CODED)
+@pytest.mark.parametrize("codes", NO_CODES, ids=range(len(NO_CODES)))
+def test_what_are_no_codes_is_refused(name, codes):
+    """The kernels look at no bounds: a code that there is not ended the process."""
+    for ask in (CODED[name].forest_.predict_codes, CODED[name].forest_.shares_and_index):
+        with pytest.raises(ValueError, match="codes"):
+            ask(codes)
+
+
+@settings(max_examples=150, deadline=None, derandomize=True, database=None)
+@given(
+    name=st.sampled_from(sorted(CODED)),
+    shape=st.tuples(st.integers(0, 40), st.integers(0, 5)),
+    highest=st.tuples(*[st.sampled_from([0, 1, 2, 3, 6, 7, 8, 255, 65_535])] * 5),
+    seed=st.integers(0, 99),
+)
+def test_codes_are_refused_or_predicted(name, shape, highest, seed):
+    forest = CODED[name].forest_
+    codes = np.random.default_rng(seed).integers(0, np.array(highest[: shape[1]]) + 1, shape).astype(np.uint16)
+    n_codes = [f.n_codes for f in forest.domain.features]
+    if shape[1] == 3 and (codes < n_codes).all():
+        shares, index = forest.shares_and_index(codes)
+        assert np.array_equal(index, forest.predict_codes(codes)) and shares.shape == (shape[0], 2)
+        return
+    for ask in (forest.predict_codes, forest.shares_and_index):
+        with pytest.raises(ValueError, match="codes"):
+            ask(codes)

@@ -18,6 +18,9 @@ from dpforest import (
     RandomForestExponentialClassifier,
     load_dataset,
 )
+from dpforest.domain import DomainError
+from dpforest.misfits import Misfits, MisfitWarning
+from dpforest.rows import read_rows
 from dpforest.simulation import Simulation, Split, split_table
 from dpforest.trees import reference, routing
 from dpforest.trees.layout import LEAF
@@ -376,3 +379,26 @@ def test_a_table_too_small_to_stratify_is_split_all_the_same(labels):
     curve = simulation.curve()
     for figure in (curve.accuracy, curve.balanced, curve.flips, curve.ceiling):
         assert ((figure >= 0) & (figure <= 1)).all()
+
+
+def test_a_split_reads_rows_as_a_fit_does():
+    """The same rows are left out, and all others get the same codes, so that figures and releases are of one table."""
+    domain = public_domain(None, 3)
+    X = pd.DataFrame({"f0": [0.1, np.nan, np.inf, 0.4, 7.0, 0.6], "f1": ["c1", "c9", None, "c0", "c2", "c1"]})
+    y = [0, 1, None, 1, 5, 0]
+    read = read_rows(domain, X, y, misfits=Misfits())
+    assert len(read.y) == 4 and read.n_given == 6
+    with pytest.warns(MisfitWarning, match="2 rows have no label that is listed"):
+        loud = split_table(domain, X, y)
+    quiet = split_table(domain, X, y, misfits=(noted := Misfits()))
+    assert any("2 rows have no label" in said for said in noted.sentences())
+    for split in (loud, quiet):
+        rows = np.column_stack([np.vstack([split.X_train, split.X_test]), np.append(split.y_train, split.y_test)])
+        whole = np.column_stack([read.codes, read.y])
+        assert np.array_equal(rows[np.lexsort(rows.T)], whole[np.lexsort(whole.T)])
+
+
+def test_a_table_without_known_labels_cannot_be_split():
+    X = pd.DataFrame({"f0": [0.1, 0.2, 0.3]})
+    with pytest.raises(DomainError, match="Of 3 rows 1 has a label that is listed"):
+        split_table(public_domain(None), X, [None, 0, 7], misfits=Misfits())

@@ -371,6 +371,8 @@ class TestLabels:
             ("a,b,c\np,0.5,0.25\nq,0.7,1.5\np,0.1,3.5\n", "a"),
             ("a,b,c\n1.5,0.5,0.25\n2.5,0.7,1.5\n1.5,0.1,3.5\n", None),
             ("a,b,target\n1,x,\n2,y,1\n3,x,0\n", "b"),
+            ("a,b,target\n1.5,x,\n2.5,x,1\n3.5,x,0\n", "target"),
+            ("a,target,b\n1.5,1,p\n2.5,,q\n3.5,0,\n", "target"),
         ],
     )
     def test_suggestion(self, text, label):
@@ -399,7 +401,6 @@ class TestLabels:
         ("label", "features", "error", "message"),
         [
             ("one", None, TableError, "only one class"),
-            ("holes", None, TableError, "missing in 1 of 3 rows"),
             ("nowhere", None, TableError, "no column 'nowhere'"),
             ("y", ["y"], TableError, "No attribute is left"),
             ("y", ["nowhere"], TableError, "no column 'nowhere'"),
@@ -409,6 +410,14 @@ class TestLabels:
         csv = read_csv(b"a,one,holes,y\n1,5,x,0\n2,5,,1\n3,5,z,0\n")
         with pytest.raises(error, match=message):
             suggest_domain(csv, label, features)
+
+    def test_a_label_with_missing_cells_has_the_classes_of_the_others(self):
+        csv = read_csv(b"a,b,ill,t\n1,0,0,p\n2,0,,q\n3,0,1,\n4,1,?,p\n5,1,1,q\n")
+        assert label_candidates(csv) == ["b", "t", "ill", "a"]  # complete ones first, but for what names rows
+        domain = suggest_domain(csv, "ill")
+        assert domain.classes == (0, 1)
+        assert domain.listed_labels(csv.read_with(domain)["ill"]).tolist() == [0, -1, 1, -1, 1]
+        assert suggest_domain(csv, "t").classes == ("p", "q")
 
     def test_too_many_classes_and_categories(self):
         table = pd.DataFrame({"name": [f"n{j}" for j in range(10_000)], "y": [0, 1] * 5_000})

@@ -20,10 +20,11 @@ from dpforest import (
     load_dataset,
 )
 from dpforest.metrics import METRICS
+from dpforest.misfits import MisfitWarning
 from dpforest.models.greedy import GreedyClassifier
 from dpforest.rows import Rows
 from dpforest.simulation import NOISE_SEED, Split, split_table
-from dpforest.tradeoff import KEYS, _fitted_cells, cells_of, curve, summary, surface
+from dpforest.tradeoff import KEYS, _fitted_cells, cells_of, curve, splits, summary, surface
 
 FORESTS = {
     "labels": MajorityLabelForestClassifier(),
@@ -58,6 +59,15 @@ def small(data, n: int = 400):
     return SimpleNamespace(
         X=data.X.iloc[rows].reset_index(drop=True), y=data.y.iloc[rows].reset_index(drop=True), domain=data.domain
     )
+
+
+def test_folds_leave_out_the_rows_that_a_fit_leaves_out():
+    data = SimpleNamespace(X=TWO.X.iloc[:60], y=TWO.y.iloc[:60].where(np.arange(60) % 4 > 0, "?"), domain=TWO.domain)
+    for folds in (1, 3):
+        with pytest.warns(MisfitWarning, match="15 rows have no label that is listed"):
+            found = splits(data, folds, 0)
+        assert len(found) == folds and {len(split.y_train) + len(split.y_test) for split in found} == {45}
+        assert all((split.y_train >= 0).all() and (split.y_test >= 0).all() for split in found)
 
 
 @pytest.mark.parametrize("name", FORESTS)

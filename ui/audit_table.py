@@ -59,14 +59,14 @@ def show(neighbours: str) -> None:
         "for every known weak point of a forest. *Attack proved* is a lower bound on the loss; only one such row in a "
         "million would say more than is true. Above ε, it proves that the claim is false. Below ε it proves nothing: "
         "a certified forest *holds* because of a proof, and no attack spoke against it; for *nothing found* there is "
-        "no proof. *Loss computed* is for exact noise: the worst of all small leaves, or of replayed fits. As "
-        "published, noise is drawn in ordinary decimal numbers, whose last digits give more away than that. "
+        "no proof. *Loss computed*: the worst of all small leaves, or of replayed fits. As published, noise is drawn "
+        "in ordinary decimal numbers, of which no finite bound is proved. "
         f"Made on {audit['date']}; repeat it with `python -m dpforest.audit`."
     )
 
 
 def as_table(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    """For people: numbers as texts, so that "no limit" can stand among them."""
+    """For people: numbers as texts, so that "no bound" can stand among them."""
     return pd.DataFrame(
         {
             "forest": [_FORESTS.get(row["algorithm"], row["algorithm"]) for row in rows],
@@ -76,7 +76,7 @@ def as_table(rows: list[dict[str, Any]]) -> pd.DataFrame:
                 f"≥ {math.floor(100 * row['bound']) / 100:.2f}" if row["bound"] > 0 else "nothing" for row in rows
             ],
             "loss computed": [
-                "no limit" if row["computed"] == "infinity" else f"{row['computed']:.3g}" for row in rows
+                "no finite bound" if row["computed"] == "infinity" else f"{row['computed']:.3g}" for row in rows
             ],
             "best attack": [_attack(row) for row in rows],
         }

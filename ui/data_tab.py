@@ -1,4 +1,4 @@
-"""The public domain: what everybody may know of a table, to be corrected and confirmed; and how the rows fit it."""
+"""The Data tab: the public domain, what everybody may know of a table, to be corrected; and how the file was read."""
 
 from __future__ import annotations
 
@@ -10,16 +10,13 @@ import pandas as pd
 import streamlit as st
 
 from dpforest.domain import Domain, DomainError, Feature
-from dpforest.features import text
-from ui import tables
+from dpforest.read_parts import read_parts
+from ui import bounds_hint, confirm, rows_fit, tables
 from ui.page import sorry, titled
 from ui.sidebar import Choice
 from ui.tables import Table
 from ui.value_list import HELP, parsed, written
-from ui.wording import plain, plural
-
-READ = "read from the data"
-SOURCE_LETTERS = 3  # fewest that can name a source
+from ui.wording import plain
 
 
 def show(choice: Choice) -> None:
@@ -40,7 +37,6 @@ def show(choice: Choice) -> None:
             "Apply my changes", type="primary", key="use_domain", help="Read the rows against the domain as edited."
         ):
             _apply(table, edited, classes)
-        _confirm_all(table)
         if tables.is_edited(table):
             st.button("Undo all edits", on_click=tables.undo, args=(table,))
         st.download_button(
@@ -48,49 +44,37 @@ def show(choice: Choice) -> None:
             "CURATOR_ONLY_domain.json" if table.domain.leaks() else "domain.json", "application/json",
             on_click="ignore",
         )  # fmt: skip
+    pending = _pending(table, classes)
+    bounds_hint.show(table, pending=pending)
+    confirm.show(table, pending=pending)
     if table.uploaded:
         _public(table)
-    if not table.is_public and (exact := _exact(table, "asserted")):
-        st.warning(exact, icon=":material/info:")
-    _fit(table)
+    rows_fit.show(table)
     _notes(table)
 
 
 def _leaks(table: Table) -> None:
-    leaks = table.domain.leaks()
-    if not leaks:
+    """One box: what was read from the rows, or that nothing was; in the latter case what there is to look at."""
+    parts = read_parts(table.domain)
+    if parts:
+        st.info(
+            f"**Read from the rows: {confirm.summary(parts)}.** The lowest value in a column may be one person's, and "
+            "publishing it tells on them. Correct each entry to what is known without looking (an age lies between 0 "
+            "and 120) and say where that is known from: beside it in the table, or for many at once below it. It goes "
+            "into the certificate as *asserted by you*, in your words.",
+            icon=":material/search:",
+        )
+    elif own := bounds_hint.of(table):
+        st.warning(
+            f"Nothing counts as read from the rows, so a release can be certified. But {bounds_hint.sentence(own)} If "
+            "everybody knows these bounds all the same, as the ends of a scale from 1 to 5, leave them.",
+            icon=":material/info:",
+        )
+    else:
         st.success(
             "Nothing here was read from the rows, so nothing here speaks against a certificate.",
             icon=":material/check:",
         )
-        return
-    were = "entry below was" if len(leaks) == 1 else "entries below were"
-    st.info(
-        f"**{len(leaks)} {were} read from the rows.** The lowest value in a column may be one person's, and publishing "
-        "it tells on them. Correct each to what is known without looking (an age lies between 0 and 120) and write "
-        "down where that is known from. What you write goes into the certificate as *asserted by you*.",
-        icon=":material/search:",
-    )
-
-
-def _exact(table: Table, source: str) -> str:
-    """One sentence on the bounds of this source that are a lowest or highest value of the rows; empty without any."""
-    said = []
-    for feature in table.domain.features:
-        if feature.kind != "numeric" or feature.source != source:
-            continue
-        values = table.frame[feature.name]
-        ends = ((feature.low, values.min(), "lowest"), (feature.high, values.max(), "highest"))
-        hits = [(text(bound), which) for bound, end, which in ends if bound == end]
-        if hits:
-            numbers, which = (" and ".join(words) for words in zip(*hits, strict=True))
-            said.append(
-                f"{numbers} {'are' if len(hits) > 1 else 'is'} exactly the {which} value of '{plain(feature.name)}'"
-            )
-    if not said:
-        return ""
-    more = [f"so it is with {plural(len(said) - 3, 'further attribute')}"] if len(said) > 3 else []
-    return f"{', '.join([*said[:3], *more])} in your rows: write what everybody could know without them."
 
 
 def _rows(table: Table) -> pd.DataFrame:
@@ -111,7 +95,7 @@ def _row(feature: Feature, use: bool) -> dict[str, Any]:
             feature.missing
         ],
         "where this is known from": feature.source_note if feature.source != "data" else "",
-        "state": {"documented": "documented", "asserted": "asserted by you", "data": READ}[feature.source],
+        "state": confirm.state(feature),
     }
 
 
@@ -147,11 +131,27 @@ def _editor(table: Table) -> pd.DataFrame:
         hide_index=True,
         disabled=["attribute", "state"],
         column_config=config,
-        key=f"editor_{tables.fingerprint(table.domain)[:12]}",
+        key=_editor_key(table),
         height="auto" if len(rows) <= 12 else 460,
         placeholder="",
         alt="The public domain: a row for each attribute with its bounds or values and where they are known from.",
     )
+
+
+def _editor_key(table: Table) -> str:
+    return f"editor_{tables.fingerprint(table.domain)[:12]}"
+
+
+def _pending(table: Table, classes: tuple[str, str]) -> bool:
+    """Whether something was typed that is not applied yet."""
+    domain = table.domain
+    if st.session_state.get(_editor_key(table), {}).get("edited_rows"):
+        return True
+    try:
+        edited = _edited_classes(domain, *classes)
+    except DomainError:
+        return True
+    return edited != (domain.classes, domain.label, domain.classes_source, domain.classes_note)
 
 
 def _classes(table: Table) -> tuple[str, str]:
@@ -168,7 +168,7 @@ def _classes(table: Table) -> tuple[str, str]:
         "Where the classes are known from",
         domain.classes_note if domain.classes_source != "data" else "",
         key=f"classes_note_{key}",
-        placeholder=READ,
+        placeholder=confirm.READ,
     )
     return classes, note
 
@@ -183,7 +183,10 @@ def _apply(table: Table, edited: pd.DataFrame, classes: tuple[str, str]) -> None
             for row in edited.to_dict("records")
             if row["use"]
         )
-        domain = Domain(features, *_edited_classes(table.domain, *classes))
+        labels, _, source, note = _edited_classes(table.domain, *classes)
+        domain = replace(
+            table.domain, features=features, classes=labels, classes_source=source, classes_note=note
+        )  # fmt: skip
     except DomainError as problem:
         sorry(problem)
         return
@@ -192,19 +195,15 @@ def _apply(table: Table, edited: pd.DataFrame, classes: tuple[str, str]) -> None
 
 
 def _edited_feature(old: Feature, row: dict[str, Any], before: dict[str, Any]) -> Feature:
-    """A feature as edited. Words about its source turn it into an assertion; changing it drops an old source."""
+    """A feature as edited. Words about its source assert its row; changing it drops an old source."""
     changed = {name for name in row if not _same(row[name], before[name])}
     if not changed - {"use"}:
         return old
     note = (row["where this is known from"] or "").strip()
-    if "where this is known from" in changed:
-        _check_source(note, old.name)
+    if "where this is known from" in changed and note:
+        confirm.check_source(note, f"{old.name!r} is")
     values = {name: value for cell in changed for name, value in _values(old, cell, row[cell]).items()}
-    if old.source == "documented" and "where this is known from" not in changed and changed - {"missing", "use"}:
-        note = ""  # the document does not say this any more
-    if old.source == "documented" and changed <= {"missing", "use"}:
-        return replace(old, **values)
-    return replace(old, **values, source="asserted" if note else "data", source_note=note)
+    return confirm.edited_sources(old, replace(old, **values), changed, note)
 
 
 def _values(old: Feature, cell: str, value: Any) -> dict[str, Any]:
@@ -215,16 +214,6 @@ def _values(old: Feature, cell: str, value: Any) -> dict[str, Any]:
         name = {"lowest": "low", "highest": "high", "whole": "integer"}.get(cell)
         return {} if name is None else {name: bool(value) if cell == "whole" else value}
     return {"categories": parsed(value or "")} if cell == "values" else {}
-
-
-def _letters(words: str) -> int:
-    return sum(c.isalpha() for c in words)
-
-
-def _check_source(note: str, name: str) -> None:
-    """A source is a few words; without any, it is no source."""
-    if note and _letters(note) < SOURCE_LETTERS:
-        raise DomainError(f"{note!r} does not say where {name!r} is known from; write it down in a few words.")
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -239,69 +228,21 @@ def _edited_classes(domain: Domain, text: str, note: str) -> tuple:
     note = note.strip()
     if classes == domain.classes and note == (domain.classes_note if domain.classes_source != "data" else ""):
         return classes, domain.label, domain.classes_source, domain.classes_note
-    _check_source(note, domain.label)
+    if note:
+        confirm.check_source(note, "the classes are")
     return classes, domain.label, "asserted" if note else "data", note
 
 
-def _confirm_all(table: Table) -> None:
-    """One sentence for everything that was read from the rows."""
-    if not table.domain.leaks():
-        return
-    with st.popover("Confirm all that was read"):
-        if exact := _exact(table, "data"):
-            st.caption(exact)
-        st.markdown(
-            "I checked every entry above, and all of it is known without looking at the rows. It is known from:"
-        )
-        words = st.text_input("Source, in your words", key="confirm_words", placeholder="the questionnaire, page 2")
-        if st.button("Confirm", key="confirm_all"):
-            if _letters(words) < SOURCE_LETTERS:
-                sorry("Write down where it is known from; it goes into the certificate in your words.")
-                return
-            tables.edit(table, table.domain.asserted(words.strip()))
-            st.rerun()
-
-
 def _public(table: Table) -> None:
-    declared = st.session_state.setdefault("declared_public", set())
-    said = st.checkbox(
+    declared, key = st.session_state.setdefault("declared_public", set()), f"public_{table.key[:12]}"
+    st.checkbox(
         "This table is public: looking at it costs nobody anything",
         table.key in declared,
-        key=f"public_{table.key[:12]}",
+        key=key,
         help="Otherwise every release says that its settings were chosen by looking at this table.",
+        # At once, for what stands further up on the page.
+        on_change=lambda: (declared.add if st.session_state[key] else declared.discard)(table.key),
     )
-    (declared.add if said else declared.discard)(table.key)
-
-
-@st.cache_data(scope="session", max_entries=8, show_spinner=False)
-def report(key: tuple, _domain: Domain, _columns: pd.DataFrame) -> pd.DataFrame:
-    """Cells that are clipped, unlisted or missing."""
-    return _domain.report(_columns)
-
-
-tables.OWN_CACHES.append(report)
-
-
-def _fit(table: Table) -> None:
-    titled(
-        "How the rows fit",
-        "Curator only",
-        help="Values beyond the bounds count as the bound; values that are not listed count as missing or, where no "
-        "cell is expected to be missing, as the first value or the lowest number.",
-    )
-    try:
-        counts = report((table.schema_key, tables.fingerprint(table.domain)), table.domain, table.columns())
-    except (DomainError, KeyError) as problem:
-        sorry(problem)
-        return
-    some = counts[counts.sum(axis=1) > 0]
-    if some.empty:
-        st.markdown(f"All cells of all {plural(len(table.frame), 'row')} lie within the domain, and none is missing.")
-        return
-    st.dataframe(
-        some.rename_axis("attribute").reset_index(), hide_index=True,
-        alt="Counts of cells that are clipped, unlisted or missing, by attribute.",
-    )  # fmt: skip
 
 
 def _notes(table: Table) -> None:

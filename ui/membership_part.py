@@ -9,6 +9,7 @@ import streamlit as st
 
 from dpforest.guesses import CONFIDENCE, LOOKS, Look, most_success
 from dpforest.membership import Counted, Exposed, Record, best_success, counted, exact_attack, most_exposed
+from dpforest.misfits import Misfits
 from dpforest.models.greedy import GreedyClassifier
 from dpforest.plotting.membership import FIRST, success_chart
 from dpforest.plotting.style import percent
@@ -16,6 +17,7 @@ from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import rows_changed
 from dpforest.privacy.rationals import text_up
 from dpforest.risk import percent_up
+from dpforest.rows import Rows, read_rows
 from dpforest.shadow import rarest_row, shadow_attack
 from ui.audit_parts import drawn
 from ui.forests import FORESTS, Settings
@@ -76,8 +78,8 @@ def _game(settings: Settings, replaced: bool) -> str:
 
 
 def _choose(table: Table, settings: Settings) -> int:
-    """Number of the row that is attacked."""
-    n, greedy = len(table.frame), FORESTS[settings.kind].is_greedy
+    """Number of the row that is attacked, among those that forests learn from."""
+    n, greedy = len(_rows(table).y), FORESTS[settings.kind].is_greedy
     wanted = st.session_state.pop("member_wanted", None)
     if wanted is not None:
         st.session_state["member_row"] = wanted
@@ -85,8 +87,10 @@ def _choose(table: Table, settings: Settings) -> int:
         st.session_state["member_row"] = 1
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         row = st.number_input(
-            "Record", 1, n, key="member_row", help="Its place in the table, counted from 1.", width=180
-        )
+            "Record", 1, n, key="member_row", width=180,
+            help="Its place in the table, counted from 1."
+            + (" Rows without a listed label are not counted." if n < len(table.frame) else ""),
+        )  # fmt: skip
         name = "Take the rarest record" if greedy else "Take the most exposed record"
         pressed = st.button(
             name, key="member_find",
@@ -110,7 +114,7 @@ def _choose(table: Table, settings: Settings) -> int:
 def _shown(table: Table, row: int) -> None:
     """The record as a table of one row, its label first."""
     columns = [table.label, *(name for name in table.domain.names if name != table.label)]
-    own = table.frame.iloc[[row]][columns]
+    own = table.frame.iloc[_rows(table).ids[[row]]][columns]
     st.dataframe(own.astype("string").fillna("missing"), hide_index=True, width="stretch", height="content")
 
 
@@ -254,8 +258,10 @@ def _key(table: Table, settings: Settings) -> tuple:
     return (table.schema_key, fingerprint(table.domain), settings.without_epsilon())
 
 
-def _encode(key: tuple, _table: Table) -> tuple[np.ndarray, np.ndarray]:
-    return _table.domain.encode(_table.columns()), _table.domain.encode_labels(_table.frame[_table.label])
+def _read(key: tuple, _table: Table) -> Rows:
+    """As a fit reads them; their ids are places in the table."""
+    places = np.arange(len(_table.frame))
+    return read_rows(_table.domain, _table.columns(), _table.frame[_table.label], places, misfits=Misfits())
 
 
 def _count(key: tuple, _table: Table, _settings: Settings) -> Counted:
@@ -266,8 +272,8 @@ def _expose(key: tuple, epsilon: float, _counted: Counted) -> Exposed:
     return most_exposed(_counted)
 
 
-_codes_for_all = st.cache_resource(max_entries=4, show_spinner=False)(_encode)
-own_codes = st.cache_resource(scope="session", max_entries=1, show_spinner=False)(_encode)
+_codes_for_all = st.cache_resource(max_entries=4, show_spinner=False)(_read)
+own_codes = st.cache_resource(scope="session", max_entries=1, show_spinner=False)(_read)
 _COUNTING = "Counting the rows in the leaves …"
 _counts_for_all = st.cache_resource(max_entries=4, show_spinner=_COUNTING)(_count)
 own_counts = st.cache_resource(scope="session", max_entries=2, show_spinner=_COUNTING)(_count)
@@ -275,10 +281,15 @@ _exposed_for_all = st.cache_data(max_entries=64, show_spinner=False)(_expose)
 own_exposed = st.cache_data(scope="session", max_entries=8, show_spinner=False)(_expose)
 
 
-def _encoded(table: Table) -> tuple[np.ndarray, np.ndarray]:
-    """Codes and class indices of all rows; of an upload for this session only."""
+def _rows(table: Table) -> Rows:
+    """All rows with a listed label; of an upload for this session only."""
     key = (table.schema_key, fingerprint(table.domain))
     return (own_codes if table.uploaded else _codes_for_all)(key, table)
+
+
+def _encoded(table: Table) -> tuple[np.ndarray, np.ndarray]:
+    """Their codes and class indices."""
+    return _rows(table).codes, _rows(table).y
 
 
 def _counted(table: Table, settings: Settings) -> Counted:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Literal
 
 import plotly.graph_objects as go
 import streamlit as st
 
+from dpforest.misfits import MisfitWarning
 from dpforest.plotting import CONFIG
 from ui import spending
 
@@ -46,6 +48,8 @@ _STYLE = """<style>
 
 def open_page(title: str) -> None:
     """First call of every page."""
+    # Cells that do not fit are told on the Data tab; in the server's log they would be for other eyes.
+    warnings.filterwarnings("ignore", category=MisfitWarning)
     st.set_page_config(page_title=f"{title} · dpforest", page_icon="🌲", layout="wide")
     st.html(_STYLE)
     with st.sidebar:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 
 import numpy as np
@@ -27,26 +28,29 @@ _NOT = {"numeric": "no number", "categorical": "not listed"}
 
 
 def choose_forest() -> ReleasedForest | None:
-    """One released in this session, or a JSON file."""
+    """One released in this session, or a file; a sentence for any file that is none."""
     own = {f"release {r.number}: {r.title}": r for r in reversed(at_hand())}
     picked = (
         st.segmented_control("Forest from", [*own, FILE], default=next(iter(own), FILE), required=True) if own else FILE
     )
     if picked != FILE:
-        return ReleasedForest.from_json(own[picked].json)
-    file = st.file_uploader("Released forest (JSON)", type=["json"], max_upload_size=MAX_UPLOAD_MB)
-    if file is None:
-        return None
+        file = own[picked].file
+        digest = hashlib.sha256(file).hexdigest()
+    else:
+        upload = st.file_uploader("Released forest (JSON)", type=["json", "gz"], max_upload_size=MAX_UPLOAD_MB)
+        if upload is None:
+            return None
+        file, digest = upload.getvalue(), tables.digest_of(upload)
     try:
-        return _loaded(tables.digest_of(file), file.getvalue())
+        return _loaded(digest, file)
     except ForestFormatError as problem:
         sorry(problem)
         return None
 
 
-@st.cache_resource(scope="session", max_entries=2, show_spinner=False)
+@st.cache_resource(scope="session", max_entries=2, show_spinner="Reading the forest …")
 def _loaded(digest: str, _data: bytes) -> ReleasedForest:
-    return ReleasedForest.from_json(_data)
+    return ReleasedForest.from_bytes(_data)
 
 
 tables.OWN_CACHES.append(_loaded)
@@ -61,6 +65,8 @@ def describe(forest: ReleasedForest) -> None:
         f"**{trees}**, {leaves}, predicts **{plain(domain.label)}** "
         f"({classes}{', …' if len(domain.classes) > 8 else ''}) at ε = {epsilon_text(forest.certificate.epsilon)}."
     )
+    for note in forest.notes:
+        st.info(note, icon=":material/build:")
     titled("Certificate", "Released" if forest.certificate.certified else "Not certified")
     st.code(certificate_text(forest.certificate, forest.about.get("caution")), language=None, wrap_lines=True)
     st.caption(f"{_private(forest)} The file says this of itself. Who sent it to you should confirm it.".lstrip())

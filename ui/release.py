@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pandas as pd
 import streamlit as st
 
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
+from dpforest.trees.forest import ForestFormatError, ReleasedForest
+from ui import tables
 from ui.page import badge, sorry
 from ui.sidebar import Choice
 from ui.spending import (
@@ -26,6 +30,11 @@ from ui.spending import (
 )
 from ui.wording import epsilon_text, plain, plural, sum_text
 
+TRIED = 20  # rows that a forest read back must predict as before
+LOST = (
+    "The noise was drawn, but the forest could not be read back from its file, so nothing can be handed out. Whether "
+    "that happens may depend on the rows, so the cost counts all the same. It should never happen; please report it."
+)
 LOOKED = "The settings were chosen while looking at figures of this table: what these tell is not covered."
 
 
@@ -37,7 +46,7 @@ def certificate_text(certificate: Certificate, caution: object = None) -> str:
 
 
 def make(choice: Choice, people: int, number: int) -> Release:
-    """Exact noise, once, on all rows.
+    """Exact noise, once, on all rows. Without a file, should it not be read back as it was made.
 
     Raises
     ------
@@ -48,11 +57,59 @@ def make(choice: Choice, people: int, number: int) -> Release:
     forest = settings.estimator(table.domain).fit(table.columns(), table.frame[table.label]).released_
     if not table.is_public:
         forest.about["caution"] = LOOKED
+    try:
+        file = read_back(forest, forest.to_bytes(), table.columns())
+    except ForestFormatError:
+        file = b""
     text = certificate_text(forest.certificate, forest.about.get("caution"))
     return Release(
         number, table.short_title, settings.kind, rows_key(table), table.uploaded, people, forest.ledger.spent,
-        settings.neighbours, text, forest.to_json(), shape_of(table),
+        settings.neighbours, text, file, shape_of(table),
     )  # fmt: skip
+
+
+def read_back(forest: ReleasedForest, file: bytes, rows: pd.DataFrame) -> bytes:
+    """A forest's file, of which is certain that whoever gets it has the forest.
+
+    Raises
+    ------
+    ForestFormatError
+        If it cannot be read, or predicts some rows otherwise.
+    """
+    back, some = ReleasedForest.from_bytes(file), rows[:TRIED]
+    same = np.array_equal(back.apply(some), forest.apply(some))
+    if not same or not np.array_equal(back.class_shares(some), forest.class_shares(some)):
+        raise ForestFormatError("What was read back predicts otherwise than what was made.")
+    return file
+
+
+@st.cache_data(scope="session", max_entries=16, show_spinner="Trying out the file …")
+def _size_tried(key: tuple, _choice: Choice) -> int:
+    """Bytes of the file of a simulated release, which was read back."""
+    table = _choice.table
+    estimator = _choice.settings.estimator(table.domain).set_params(random_state=0)
+    forest = estimator.fit(table.columns(), table.frame[table.label]).released_
+    return len(read_back(forest, forest.to_bytes(uncertified=True), table.columns()))
+
+
+tables.OWN_CACHES.append(_size_tried)
+
+
+def expected_size(choice: Choice) -> int:
+    """About how many bytes a release will have: as a simulated one of the same rows and settings."""
+    table = choice.table
+    return _size_tried((table.schema_key, tables.fingerprint(table.domain), choice.settings), choice)
+
+
+def size_text(n_bytes: int) -> str:
+    """A size for people.
+
+    >>> size_text(400), size_text(3_499), size_text(9_597_000), size_text(123_456_789)
+    ('1 KB', '3 KB', '9.6 MB', '123 MB')
+    """
+    if n_bytes < 1_000_000:
+        return f"{max(round(n_bytes / 1_000), 1):,} KB"
+    return f"{n_bytes / 1e6:.1f} MB" if n_bytes < 100_000_000 else f"{n_bytes / 1e6:,.0f} MB"
 
 
 def button(choice: Choice, certificate: Certificate, ledger: Ledger) -> None:
@@ -83,13 +140,17 @@ def _dialog(choice: Choice, ledger: Ledger) -> None:
     if made is None:
         _ask(choice, ledger)
         return
-    badge("Released")
-    st.code(made.certificate, language=None, wrap_lines=True)
-    _download(made, "in_dialog")
+    if made.file:
+        badge("Released")
+        st.code(made.certificate, language=None, wrap_lines=True)
+        _download(made, "in_dialog")
+    else:
+        sorry(LOST)
     own = groups()[made.people]
     total, relation = spent(own)
     st.markdown(f"In this session {_people_of(own)} have spent **ε = {sum_text(total)}** ({IN_WORDS[relation]}).")
-    st.caption("Kept for this session in the Budget tab, and ready on the page “Use a released forest”.")
+    if made.file:
+        st.caption("Kept for this session in the Budget tab, and ready on the page “Use a released forest”.")
 
 
 def _ask(choice: Choice, ledger: Ledger) -> None:
@@ -101,6 +162,14 @@ def _ask(choice: Choice, ledger: Ledger) -> None:
     )
     if not table.is_public:
         st.info(LOOKED + " If this table is public anyway, say so in the Data tab.", icon=":material/visibility:")
+    try:
+        size = expected_size(choice)
+    except ValueError as problem:  # before anything is spent
+        sorry(problem)
+        return
+    st.markdown(
+        f"The file will have about **{size_text(size)}**, as a simulated release has, which was read back as a test."
+    )
     people = _people(choice)
     sure = _really_others(choice, people)
     if own := groups().get(people):
@@ -169,8 +238,8 @@ def _release(choice: Choice, people: int) -> None:
 
 def _download(release: Release, place: str) -> None:
     st.download_button(
-        "Download the forest as JSON", lambda: release.json, release.file_name, "application/json", on_click="ignore",
-        key=f"json_{place}_{release.number}",
+        f"Download the forest as JSON ({size_text(len(release.file))})", lambda: release.file, release.file_name,
+        "application/gzip", on_click="ignore", key=f"json_{place}_{release.number}",
     )  # fmt: skip
 
 

@@ -7,11 +7,10 @@ from typing import Any, Final
 
 import streamlit as st
 
-from dpforest.csv_columns import is_whole
 from dpforest.csv_reading import label_candidates
 from dpforest.domain import DomainError
-from dpforest.limits import MAX_CLASSES, MAX_DEPTH, MAX_UPLOAD_MB, MIN_CLASSES
-from dpforest.tables import CsvTable, TableError
+from dpforest.limits import MAX_DEPTH, MAX_UPLOAD_MB
+from dpforest.tables import TableError
 from dpforest.trees.split_scores import depends_on_rows
 from ui import boosting, membership_part, more_data, simulate, spending, sweep, tables
 from ui.controls import LINKED, follow, known, select
@@ -85,38 +84,20 @@ def _upload() -> Table | None:
         csv = tables.uploaded(digest, file.getvalue(), file.name)
         candidates = label_candidates(csv)
         if not candidates:
-            _unlabelled(csv)
             raise TableError(
-                "No column has between 2 and 50 different values and none missing, so there is nothing to predict; "
-                "add a column with classes."
+                "No column has between 2 and 50 different values, so there is nothing to predict; add a column with "
+                "classes."
             )
         with st.sidebar:
             label = st.selectbox(
                 "Label", candidates, key=f"label_{digest[:8]}", help="The column that the forest learns to predict."
             )
-        _unlabelled(csv)
+            if n := csv.column(label).n_missing:
+                st.caption(f"{plural(n, 'row')} {'has' if n == 1 else 'have'} no label here and will be left out.")
         return tables.uploaded_table(digest, csv, label)
     except (TableError, DomainError) as problem:
         sorry(problem)
         return None
-
-
-def _unlabelled(csv: CsvTable) -> None:
-    """Which columns could be the label if no cell of theirs were missing; those from the right first."""
-    gaps = [
-        column
-        for column in reversed(csv.columns)
-        if column.use and column.n_missing and MIN_CLASSES <= column.n_distinct <= MAX_CLASSES
-        and (column.kind == "categorical" or is_whole(csv.table[column.name].dropna()))
-    ]  # fmt: skip
-    with st.sidebar:
-        for column in gaps[:2]:
-            st.caption(
-                f"Not offered as label: '{plain(column.name)}', which {plural(column.n_missing, 'row')} leave empty; "
-                "fill or remove them in the file to predict it."
-            )
-        if len(gaps) > 2:
-            st.caption(f"Nor {plural(len(gaps) - 2, 'further column')} for the same reason.")
 
 
 def _forest(table: Table | None) -> Settings:

@@ -33,8 +33,8 @@ class Release:
         What the rows were (`rows_key`): the same key is the same rows, another one may still be the same people.
     people : int
         Which group of people the rows describe, as the user says. Costs within a group add up.
-    json : str
-        The forest; empty once its table was cleared.
+    file : bytes
+        The forest as it is downloaded; empty once its table was cleared.
     shape : (int, frozenset of str)
         Number of rows, and the names of the columns; (0, nothing) once the table was cleared.
     """
@@ -48,12 +48,12 @@ class Release:
     epsilon: Fraction
     neighbours: str
     certificate: str
-    json: str
+    file: bytes
     shape: tuple[int, frozenset[str]] = (0, frozenset())
 
     @property
     def file_name(self) -> str:
-        return f"forest_{self.number}.json"
+        return f"forest_{self.number}.json.gz"
 
 
 # ---------------------------------------------------------------- sums, and who is who
@@ -66,7 +66,7 @@ def releases() -> list[Release]:
 
 def at_hand() -> list[Release]:
     """Those whose forest can still be downloaded and used."""
-    return [r for r in releases() if r.json]
+    return [r for r in releases() if r.file]
 
 
 def groups() -> dict[int, list[Release]]:
@@ -128,7 +128,7 @@ def forget_tables() -> None:
     _update(
         lambda r: replace(
             r, title=names.get(r.table_key, r.title), table_key=names.get(r.table_key, r.table_key),
-            certificate="", json="", shape=(0, frozenset()) if r.uploaded else r.shape,
+            certificate="", file=b"", shape=(0, frozenset()) if r.uploaded else r.shape,
         )
     )  # fmt: skip
 

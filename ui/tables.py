@@ -13,6 +13,7 @@ import streamlit as st
 from dpforest.domain import Domain, Feature
 from dpforest.features import text
 from dpforest.limits import MAX_CLASSES, MIN_CLASSES
+from dpforest.misfits import Misfits
 from dpforest.simulation import Split, split_table
 from dpforest.tables import SYNTHETIC, CsvTable, Dataset, list_datasets, load_dataset, read_csv, suggest_domain
 
@@ -135,9 +136,24 @@ def _edited(table: Table) -> Domain:
 
 
 def edit(table: Table, domain: Domain) -> None:
-    """Keep an edited domain for this session. How the file is written stays as it is."""
-    kept = replace(domain, reading=table.domain.reading)
-    st.session_state.setdefault("schemas", {})[table.schema_key] = kept
+    """Keep an edited domain for this session."""
+    st.session_state.setdefault("schemas", {})[table.schema_key] = kept(table.domain, domain)
+
+
+def kept(old: Domain, domain: Domain) -> Domain:
+    """An edited domain. How the file is written cannot be edited; nothing gets public by not being mentioned.
+
+    Who asserted a choice of columns did not assert another one.
+    """
+    if domain.reading != old.reading:
+        domain = replace(
+            domain, reading=old.reading, reading_source=old.reading_source, reading_note=old.reading_note
+        )  # fmt: skip
+    if old.columns_source and not domain.columns_source:
+        domain = replace(domain, columns_source=old.columns_source, columns_note=old.columns_note)
+    if domain.columns_source == "asserted" and set(domain.names) != set(old.names):
+        domain = replace(domain, columns_source="data", columns_note="")
+    return domain
 
 
 def undo(table: Table) -> None:
@@ -167,7 +183,8 @@ def fingerprint(domain: Domain) -> str:
 
 
 def _split(key: tuple, _table: Table) -> Split:
-    return split_table(_table.domain, _table.columns(), _table.frame[_table.label])
+    # What does not fit is told on the Data tab (`rows_fit`), so there is no need of a warning.
+    return split_table(_table.domain, _table.columns(), _table.frame[_table.label], misfits=Misfits())
 
 
 _READING = "Reading the rows against the domain …"

@@ -16,6 +16,7 @@ from dpforest.cells import as_array, table_of_lists
 from dpforest.checks import check_choice, check_count
 from dpforest.domain import Domain, DomainError, PrivacyLeakWarning
 from dpforest.limits import EPSILON_MAX, EPSILON_MIN, MAX_TREES
+from dpforest.models import repeated_fits
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import NEIGHBOURS, Ledger
 from dpforest.rows import Rows, read_rows
@@ -69,7 +70,9 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         domain = self._public_domain(X, y)
         self._check_parameters()
         n_jobs = effective_n_jobs(self.n_jobs or 1)
-        return self._fitted(self._fit_forest(domain, read_rows(domain, X, y, n_jobs=n_jobs), n_jobs), domain)
+        forest = self._fit_forest(domain, read_rows(domain, X, y, n_jobs=n_jobs), n_jobs)
+        repeated_fits.notice(forest.certificate)
+        return self._fitted(forest, domain)
 
     def _fitted(self, forest: Forest, domain: Domain) -> Self:
         """This estimator with a forest."""

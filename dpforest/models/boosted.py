@@ -164,10 +164,14 @@ class BoostedForestClassifier(GreedyClassifier):
             tree_share=check_share("tree_share", self.tree_share),
             calibration_share=check_share("calibration_share", self.calibration_share),
             n_bound=bound,
-            n_scores=1 if domain.n_classes == 2 else domain.n_classes,
+            n_scores=self.scores_of(domain),
             neighbours=self.neighbours,
             as_published=published,
         )
+
+    def scores_of(self, domain: Domain) -> int:
+        """Boosters: one for two classes, else one for each."""
+        return 1 if domain.n_classes == 2 else domain.n_classes
 
     def fit_binned(self, domain: Domain, rows: Binned, *, n_jobs: int = 1, trace: Trace | None = None) -> Forest:
         """Fit on rows that are binned already; fill `trace` for the curator's drawings."""

@@ -12,6 +12,7 @@ from dpforest.privacy.certificate import Certificate, certify
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
 from dpforest.trees.forest import CuratorForest, Forest, ReleasedForest
+from dpforest.trees.forest_schema import check_domain
 from dpforest.trees.layout import Trees
 from dpforest.trees.routing import count_rows
 
@@ -42,7 +43,10 @@ def fit_forest(
     counted : int64 array of shape (n_leaves, n_classes), or 0
         Counts of further rows, which were counted before, in the same way.
     """
-    trees = plan.grow(domain, structure_seed)
+    is_release = epsilon is not None and not plan.as_published
+    if is_release:
+        check_domain(domain)
+    trees = plan.grow(domain, structure_seed, to_fit=True)
     source = source_for(random_state)
     tree_of_row = rows_to_trees(plan, row_ids, source)
     counts = count_kept_rows(trees, domain, X, y, tree_of_row, n_jobs=n_jobs)
@@ -50,7 +54,6 @@ def fit_forest(
         raise ValueError("The counts are not those of the leaves of this forest; count the rows with it.")
     counts += counted
 
-    is_release = epsilon is not None and not plan.as_published
     ledger = Ledger(epsilon if is_release else None, plan.neighbours)
     if epsilon is not None and is_release:
         values = _release(plan, counts, epsilon, ledger, source)
@@ -75,8 +78,9 @@ def preview(
     source = source_for(random_state)
     is_release = epsilon is not None and not plan.as_published
     ledger = Ledger(epsilon if is_release else None, plan.neighbours)
+    trees = plan.grow(domain, structure_seed, to_fit=True)
     if epsilon is not None and is_release:
-        trees = plan.grow(domain, structure_seed)
+        check_domain(domain)
         _release(plan, np.zeros((trees.n_leaves, domain.n_classes), np.int64), epsilon, ledger, DemoSource(0))
     return _certificate(plan, domain, ledger, source, epsilon), ledger
 

@@ -10,11 +10,14 @@ from dpforest.domain import Domain
 from dpforest.limits import MAX_BOUND
 from dpforest.models.base import ForestClassifier
 from dpforest.models.trace import Trace
-from dpforest.privacy.ledger import ADD_REMOVE
+from dpforest.privacy.certificate import Certificate
+from dpforest.privacy.ledger import ADD_REMOVE, Ledger
 from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.rows import Rows
 from dpforest.trees.candidates import Candidates, bin_codes, public_candidates
 from dpforest.trees.forest import Forest
+from dpforest.trees.forest_schema import check_domain
+from dpforest.trees.forest_size import check_forest_size
 from dpforest.trees.routing import encoded
 
 T = TypeVar("T")
@@ -74,10 +77,28 @@ class GreedyClassifier(ForestClassifier):
         binned = bin_rows(domain, rows.codes, rows.y, rows.ids, self.n_bins, n_given=rows.n_given)
         return self.fit_binned(domain, binned, n_jobs=n_jobs)
 
+    def preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
+        """As of every forest; ValueError where its file could not be read back as well."""
+        promise = super().preview(domain, n_rows)
+        self._check_file(domain)
+        return promise
+
+    def _check_file(self, domain: Domain) -> None:
+        """Raise ValueError if a file of this forest could be too large, or could not hold the domain."""
+        n_trees = self.n_estimators * self.scores_of(domain)
+        check_forest_size(n_trees, self.depth_asked, n_trees * 2**self.depth_asked, domain.n_classes)
+        if self.epsilon is not None and self.mode == "certified":
+            check_domain(domain)
+
+    def scores_of(self, domain: Domain) -> int:
+        """Trees that a fit grows for each of `n_estimators`."""
+        return 1
+
     def check(self, domain: Domain, n_rows: int) -> None:
         """Raise ValueError unless the parameters go together, on this domain, for this number of rows."""
         self._check_parameters()
         self._preview(domain, n_rows)
+        self._check_file(domain)
         n_slots = sum(f.n_codes if f.kind == "categorical" else self.n_bins + 1 for f in domain.features)
         if n_slots * domain.n_classes * 2 ** (self.depth_asked - 1) > MOST_CELLS:
             raise ValueError(

@@ -11,6 +11,7 @@ from dpforest.domain import Domain
 from dpforest.limits import LEAF_CAP, MAX_DEPTH, MAX_LEAVES
 from dpforest.privacy.mechanisms import RELEASE_COUNTS
 from dpforest.privacy.release import rate_for
+from dpforest.trees.forest_size import most_leaves
 from dpforest.trees.layout import Trees
 from dpforest.trees.random_trees import CATEGORICAL, grow_random_trees
 from dpforest.voting import NEGATIVE_RULES, VOTING, uniform
@@ -69,8 +70,11 @@ class Plan:
     def releases_counts(self) -> bool:
         return self.mechanism in RELEASE_COUNTS
 
-    def grow(self, domain: Domain, seed: int) -> Trees:
-        """The structure: from a public seed and the public domain alone."""
+    def grow(self, domain: Domain, seed: int, *, to_fit: bool = False) -> Trees:
+        """The structure: from a public seed and the public domain alone.
+
+        With `to_fit`, ValueError where a file of the forest could not be read back: one that is too large.
+        """
         return grow_random_trees(
             domain,
             n_trees=self.n_trees,
@@ -80,6 +84,7 @@ class Plan:
             thresholds=self.thresholds,
             n_quantiles=self.n_quantiles,
             max_leaves=self.max_leaves,
+            most_leaves=most_leaves(domain.n_classes) if to_fit else None,
         )
 
     def leaf_rate(self, epsilon: Fraction) -> float:

@@ -54,7 +54,7 @@ def written_fraction(text: object) -> Fraction | None:
     """
     if text is None:
         return None
-    if not isinstance(text, str) or not re.fullmatch(r"\d{1,60}(/\d{1,60})?", text):
+    if not isinstance(text, str) or not re.fullmatch(r"\d{1,200}(/\d{1,200})?", text):
         raise ValueError(f"{str(text)[:60]!r} is not a fraction")
     return Fraction(text)
 

@@ -43,6 +43,8 @@ class Forest:
         Class whose score a tree adds to; with two classes every tree adds to the second and subtracts from the first.
     alpha_link : float
         α of the link that turns scores into shares (voting "additive").
+    notes : tuple of str
+        What had to be mended when it was read from a file, a sentence each.
     """
 
     trees: Trees
@@ -58,6 +60,7 @@ class Forest:
     leaf_values: np.ndarray | None = None
     class_of_tree: np.ndarray | None = None
     alpha_link: float = 1.0
+    notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         promise = "certified" if self.certificate.certified else "not certified"
@@ -95,13 +98,19 @@ class Forest:
         return self._predict(as_values(X), n_jobs)
 
     def shares_and_index(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """`class_shares` and `predict_index` of rows that are encoded already, uint16 (n, n_features), routed once."""
-        found = self._scores()(codes)
+        """`class_shares` and `predict_index` of rows that are encoded already, uint16 (n, n_features), routed once.
+
+        ValueError if these are not codes of the domain.
+        """
+        found = self._scores()(routing.check_codes(self.domain, codes))
         return self._shares(found), self._decided(found, codes)
 
     def predict_codes(self, codes: np.ndarray, *, n_jobs: int = 1) -> np.ndarray:
-        """The same for rows that are encoded already, uint16 (n, n_features)."""
-        return self._predict(codes, n_jobs)
+        """`predict_index` of rows that are encoded already, uint16 (n, n_features).
+
+        ValueError if these are not codes of the domain.
+        """
+        return self._predict(routing.check_codes(self.domain, codes), n_jobs)
 
     def _predict(self, X, n_jobs: int) -> np.ndarray:
         out = np.empty(len(X), np.int64)
@@ -191,11 +200,27 @@ class ReleasedForest(Forest):
 
     @classmethod
     def from_json(cls, text: str | bytes) -> "ReleasedForest":
-        """Read what `to_json` wrote.
+        """Read what `to_json` wrote, now or in an earlier version.
 
         Raises
         ------
         ForestFormatError
-            If the text is not a released forest, was cut short, or its parts do not fit together.
+            If the text is not a released forest, was cut short, its parts do not fit together, or it is larger than
+            any forest that can be fitted (`dpforest.limits`).
         """
         return forest_file.read(text, cls)
+
+    def to_bytes(self, *, uncertified: bool = False) -> bytes:
+        """`to_json`, compressed by gzip: what a file ``.json.gz`` holds. Equal forests give equal bytes."""
+        return forest_file.compressed(self.to_json(uncertified=uncertified))
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "ReleasedForest":
+        """Read what a file holds, as `to_bytes` or `to_json` wrote it.
+
+        Raises
+        ------
+        ForestFormatError
+            As `from_json`.
+        """
+        return cls.from_json(forest_file.decompressed(data))

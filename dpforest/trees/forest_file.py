@@ -1,41 +1,46 @@
 """Released forests as JSON (docs/FORMAT.md): written, and read back by somebody who trusts nothing in the file."""
 
-import base64
+import gzip
 import json
+import math
+import zlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from dpforest import voting
 from dpforest.domain import Domain
-from dpforest.limits import GRID, MAX_DEPTH, MAX_LEAF
+from dpforest.limits import MAX_FILE_BYTES, MAX_JSON_BYTES, MAX_JSON_VALUES, MAX_LEAF, MAX_LEAF_NUMBERS
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
+from dpforest.trees import forest_file_1, forest_schema, routing
+from dpforest.trees.forest_schema import FORMAT, SchemaError
 from dpforest.trees.layout import Trees
+from dpforest.trees.packed_arrays import ArrayError, pack, unpack
+from dpforest.trees.structure import Structure, structure_of, trees_of
 
 if TYPE_CHECKING:
     from dpforest.trees.forest import ReleasedForest
 
-FORMAT: Final = "dpforest released forest"
-FORMAT_VERSION: Final = 1
-_ARRAYS: Final = {"kind": "u1", "feature": "<i4", "threshold": "<i4", "first_child": "<i4", "tree_start": "<i8"}
-_VALUES: Final = {"labels": "u1", "noisy_counts": "<i8", "leaf_values": "<f8"}
+FORMAT_VERSION: Final = 2
+_VALUES: Final = ("labels", "noisy_counts", "leaf_values", "class_of_tree")
+_GZIP: Final = b"\x1f\x8b"
+_PIECE: Final = 2**16  # bytes
 
 
 class ForestFormatError(ValueError):
     """A file that is not a released forest, or one that was damaged."""
 
 
+# ---------------------------------------------------------------- writing
+
+
 def written(forest: "ReleasedForest") -> str:
     """The text of `ReleasedForest.to_json`."""
-    values: dict[str, Any] = {
-        name: _packed(getattr(forest, name), kind)
-        for name, kind in _VALUES.items()
-        if getattr(forest, name) is not None
-    }
+    structure = structure_of(forest.trees)
+    values: dict[str, Any] = {name: pack(array) for name in _VALUES if (array := getattr(forest, name)) is not None}
     if forest.class_of_tree is not None:
-        values |= {"class_of_tree": _packed(forest.class_of_tree, "<i2"), "alpha_link": forest.alpha_link}
+        values["alpha_link"] = forest.alpha_link
     content = {
         "format": FORMAT,
         "version": FORMAT_VERSION,
@@ -46,111 +51,210 @@ def written(forest: "ReleasedForest") -> str:
         "voting": forest.voting,
         "negative_rule": forest.negative_rule,
         "seed": forest.seed,
-        "depth": forest.trees.depth,
-        "trees": {name: _packed(getattr(forest.trees, name), kind) for name, kind in _ARRAYS.items()},
+        "depth": structure.depth,
+        "trees": {
+            "n_trees": structure.n_trees,
+            "test_feature": pack(structure.test_feature),
+            "test_kind": pack(structure.test_kind),
+            "nodes": pack(structure.nodes),
+            "thresholds": pack(structure.thresholds),
+        },
         **values,
     }
     return json.dumps(content, indent=1, default=lambda number: number.item())  # numbers of numpy
 
 
+def compressed(text: str) -> bytes:
+    """The bytes of `ReleasedForest.to_bytes`."""
+    return gzip.compress(text.encode(), 6, mtime=0)
+
+
+# ---------------------------------------------------------------- reading
+
+
+def decompressed(data: bytes) -> bytes:
+    """The text in a file, compressed or not. No more is decompressed than the longest file may hold."""
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise ForestFormatError(f"A released forest is read from bytes, not from {type(data).__name__}.")
+    data = bytes(data)
+    if not data.startswith(_GZIP):
+        return data
+    if len(data) > MAX_FILE_BYTES:
+        raise _too_large()
+    try:
+        length = _length(data)
+        text = zlib.decompress(data, wbits=31, bufsize=length + 1)
+    except zlib.error:
+        raise ForestFormatError(
+            "This is not a released forest: the file is not compressed as it says, was cut short, or something follows."
+        ) from None
+    return text
+
+
+def _length(data: bytes) -> int:
+    """Bytes in a compressed file, in next to no memory; the error where there are more than in any forest."""
+    stream, n_bytes, n_marks = zlib.decompressobj(wbits=31), 0, 0
+    for start in range(0, len(data), _PIECE):
+        rest = data[start : start + _PIECE]
+        while rest and not stream.eof:
+            piece = stream.decompress(rest, _PIECE)
+            rest = stream.unconsumed_tail
+            n_bytes += len(piece)
+            n_marks += forest_schema.n_values(piece)
+            if n_bytes > MAX_JSON_BYTES or n_marks > MAX_JSON_VALUES:
+                raise _too_large()
+        if stream.eof and (stream.unused_data or start + _PIECE < len(data)):
+            raise zlib.error("something follows")
+    return n_bytes
+
+
 def read(text: str | bytes, build: "Callable[..., ReleasedForest]") -> "ReleasedForest":
     """What `ReleasedForest.from_json` says, given the class."""
-    try:
-        content = json.loads(text)
-    except (ValueError, RecursionError):
-        raise ForestFormatError("This is not a released forest: the file is not JSON.") from None
+    content = _parsed(text)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ForestFormatError("This is JSON, but not a released forest of dpforest.")
-    if content.get("version") != FORMAT_VERSION:
+    version = content.get("version")
+    if type(version) is not int or version not in (1, FORMAT_VERSION):
         raise ForestFormatError(
-            f"This forest has format version {content.get('version')!r}; this dpforest reads version {FORMAT_VERSION}. "
+            f"This forest has format version {str(version)[:40]}; this dpforest reads versions 1 and {FORMAT_VERSION}. "
             "Use the dpforest that wrote it."
         )
     try:
-        return build(**_parts(content))
+        return build(**_parts(content, version))
+    except (SchemaError, ArrayError) as error:
+        raise _damaged(str(error)) from None
+    except Exception as error:  # of what the parts are made of
+        raise _damaged(_one_line(error)) from None
+
+
+def _parsed(text: Any) -> Any:
+    """The JSON in a text, which is neither too long nor of too many values, and plain: no constant, no key twice."""
+    if not isinstance(text, (str, bytes, bytearray)):
+        raise ForestFormatError(f"A released forest is read from text or bytes, not from {type(text).__name__}.")
+    if len(text) > MAX_JSON_BYTES:
+        raise _too_large()
+    try:
+        if not isinstance(text, str):
+            text = bytes(text).decode("utf-8-sig")
+        if forest_schema.n_values(text) > MAX_JSON_VALUES:
+            raise _too_large()
+        content = json.loads(text, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_once)
+        if not text.isascii() or "\\ud" in text or "\\uD" in text:  # half of a pair has no UTF-8
+            json.dumps(content, ensure_ascii=False).encode()
+        return content
     except ForestFormatError:
         raise
-    except KeyError as error:
-        raise ForestFormatError(f"This released forest is damaged: {error} is missing.") from None
-    except Exception as error:
-        raise ForestFormatError(f"This released forest is damaged: {_one_line(error)}.") from None
+    except (ValueError, RecursionError):
+        raise ForestFormatError("This is not a released forest: the file is not JSON.") from None
 
 
-def _parts(content: dict[str, Any]) -> dict[str, Any]:
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _finite(digits: str) -> float:
+    if not math.isfinite(number := float(digits)):
+        raise ValueError("a number is too large")
+    return number
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(found := dict(pairs)) < len(pairs):
+        raise ValueError("a key is there twice")
+    return found
+
+
+def _parts(content: dict[str, Any], version: int) -> dict[str, Any]:
     """What a forest is made of, each part checked against the others."""
-    arrays = {name: _unpacked(content["trees"][name], kind) for name, kind in _ARRAYS.items()}
-    trees = Trees(**arrays, depth=int(content["depth"]))
-    if any(array.ndim != 1 for array in arrays.values()) or not 0 <= trees.depth <= MAX_DEPTH:
-        raise _damaged("its trees have a shape that no forest has")
+    forest_schema.check(content, version)
     domain = Domain.from_dict(content["domain"])
-    if not domain.classes:
-        raise _damaged("its domain has no classes")
-    trees.check(np.array([f.n_codes if f.kind == "categorical" else GRID for f in domain.features]))
-    values = _leaves(content, trees, domain.n_classes)
-    if content["voting"] not in voting.VOTING:
-        raise _damaged(f"voting {content['voting']!r} is not known")
-    if content["negative_rule"] not in voting.NEGATIVE_RULES:
-        raise _damaged("its rule for negative counts is not known")
-    certificate, ledger = Certificate.from_dict(content["certificate"]), Ledger.from_dict(content["ledger"])
-    texts = [certificate.mechanism, *certificate.assumptions, *certificate.reasons]
-    texts += [text for entry in ledger.entries for text in (entry.what, entry.mechanism)]
-    if not all(isinstance(text, str) for text in texts):
-        raise _damaged("what it says about privacy is not all text")
+    n_codes = np.array([f.n_codes for f in domain.features])
+    notes: tuple[str, ...] = ()
+    if version == 1:
+        trees, notes = forest_file_1.trees_and_notes(content, n_codes)
+    else:
+        trees = _trees(content, n_codes)
+    trees.check(n_codes)
+    routing.pack(trees, domain.n_features)  # what could not be predicted with is not read
     return {
         "trees": trees,
         "domain": domain,
         "voting": content["voting"],
         "negative_rule": content["negative_rule"],
-        "seed": int(content["seed"]),
-        "certificate": certificate,
-        "ledger": ledger,
-        "about": dict(content["about"]),
-        **values,
+        "seed": content["seed"],
+        "certificate": Certificate.from_dict(content["certificate"]),
+        "ledger": Ledger.from_dict(content["ledger"]),
+        "about": content["about"],
+        "notes": notes,
+        **_leaves(content, trees, domain.n_classes, forest_file_1.array if version == 1 else unpack),
     }
 
 
-def _leaves(content: dict[str, Any], trees: Trees, n_classes: int) -> dict[str, Any]:
+def _trees(content: dict[str, Any], n_codes: np.ndarray) -> Trees:
+    own = content["trees"]
+    arrays = {name: own[name] for name in ("test_feature", "test_kind", "nodes", "thresholds")}
+    if any(len(entry["shape"]) != 1 for entry in arrays.values()):
+        raise ArrayError("its trees have a shape that no forest has")
+    n_tests = own["test_kind"]["shape"][0]
+    if n_tests > 3 * len(n_codes):
+        raise ArrayError("there are more kinds of tests than attributes have")
+    most = {"test_feature": n_tests, "thresholds": own["nodes"]["shape"][0]}
+    if any(own[name]["shape"][0] > n for name, n in most.items()):
+        raise ArrayError("the trees' arrays do not fit together")
+    read_in = {name: unpack(entry, tuple(entry["shape"])) for name, entry in arrays.items()}
+    return trees_of(Structure(own["n_trees"], content["depth"], **read_in), n_codes)
+
+
+def _leaves(content: dict[str, Any], trees: Trees, n_classes: int, array: Callable) -> dict[str, Any]:
     """What the leaves say: labels, noisy counts, or values that are added up."""
-    given = {name: _unpacked(content[name], kind) if name in content else None for name, kind in _VALUES.items()}
-    labels, counts, values = given["labels"], given["noisy_counts"], given["leaf_values"]
-    if sum(part is not None for part in (labels, counts, values)) != 1:
+    shapes = {
+        "labels": (trees.n_leaves,),
+        "noisy_counts": (trees.n_leaves, n_classes),
+        "leaf_values": (trees.n_leaves,),
+    }
+    given = [name for name in shapes if name in content]
+    if len(given) != 1:
         raise _damaged("it needs labels, noisy counts or leaf values, one of them")
-    if (content["voting"] == "additive") != (values is not None):
+    (name,) = given
+    if (content["voting"] == "additive") != (name == "leaf_values"):
         raise _damaged("its leaves do not fit its way of voting")
-    if labels is not None and (labels.shape != (trees.n_leaves,) or labels.max() >= n_classes):
-        raise _damaged("its labels do not fit its leaves and classes")
-    if counts is not None and counts.shape != (trees.n_leaves, n_classes):
-        raise _damaged("its counts do not fit its leaves and classes")
-    if values is None:
-        return {"labels": labels, "noisy_counts": counts}
-    classes, alpha = _unpacked(content["class_of_tree"], "<i2"), float(content["alpha_link"])
-    if values.shape != (trees.n_leaves,) or not (np.abs(values) <= MAX_LEAF).all():
-        raise _damaged("its leaf values do not fit its leaves, or are none")
-    # Of two classes the second is scored, for the first too.
-    if classes.shape != (trees.n_trees,) or classes.min() < (n_classes == 2) or classes.max() >= n_classes:
+    if ("class_of_tree" in content, "alpha_link" in content) != 2 * (name == "leaf_values",):
+        raise _damaged("its leaves do not fit its way of voting")
+    if tuple(content[name]["shape"]) != shapes[name]:
+        raise _damaged(f"its {name.replace('_', ' ')} do not fit its leaves and classes")
+    if math.prod(shapes[name]) > MAX_LEAF_NUMBERS:
+        raise _too_large()
+    cells = array(content[name], shapes[name])
+    if name == "labels":
+        if cells.max() >= n_classes:
+            raise _damaged("its labels do not fit its leaves and classes")
+        return {"labels": cells, "noisy_counts": None}
+    if name == "noisy_counts":
+        return {"labels": None, "noisy_counts": cells.astype(np.int64, copy=False)}
+    classes = array(content["class_of_tree"], (trees.n_trees,)).astype(np.int16)
+    alpha = float(content["alpha_link"])
+    if not np.abs(cells).max() <= MAX_LEAF:  # nor are they no numbers
+        raise _damaged("its leaf values are not numbers that a forest has")
+    if classes.min() < (n_classes == 2) or classes.max() >= n_classes:
         raise _damaged("the classes that its trees score do not fit its trees and classes")
     if not 0 < alpha <= 1:
         raise _damaged("the α of its link is not a number above 0 and up to 1")
-    return {**given, "class_of_tree": classes, "alpha_link": alpha}
-
-
-def _packed(array: np.ndarray, dtype: str) -> dict[str, Any]:
-    data = np.ascontiguousarray(array, dtype=dtype)
-    return {"dtype": dtype, "shape": list(data.shape), "base64": base64.b64encode(data.tobytes()).decode("ascii")}
-
-
-def _unpacked(entry: dict[str, Any], dtype: str) -> np.ndarray:
-    if entry["dtype"] != dtype:
-        raise _damaged(f"an array should have the type {dtype}")
-    data = np.frombuffer(base64.b64decode(entry["base64"], validate=True), dtype=dtype)
-    if any(length < 0 for length in entry["shape"]):
-        raise _damaged("an array has a negative length")
-    return data.reshape(entry["shape"]).astype(np.dtype(dtype).newbyteorder("="))
+    return {
+        "labels": None,
+        "noisy_counts": None,
+        "leaf_values": cells,
+        "class_of_tree": classes,
+        "alpha_link": alpha,
+    }
 
 
 def _damaged(why: str) -> ForestFormatError:
     return ForestFormatError(f"This released forest is damaged: {why}.")
 
 
+def _too_large() -> ForestFormatError:
+    return ForestFormatError("This file is larger than any forest that dpforest writes, so it is not read.")
+
+
 def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split()).rstrip(".")
+    return " ".join(str(error).split())[:300].rstrip(".") or type(error).__name__

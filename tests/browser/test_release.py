@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import re
 from collections.abc import Callable
@@ -22,7 +23,7 @@ FOREST, ROWS = "Released forest (JSON)", "New rows (CSV)"
 
 def _attach(page: Page, title: str, name: str, data: bytes) -> None:
     uploader = page.locator("[data-testid=stFileUploader]").filter(has_text=title)
-    kind = "application/json" if name.endswith(".json") else "text/csv"
+    kind = "application/gzip" if name.endswith(".gz") else "text/csv"
     uploader.locator("[data-testid=stFileUploaderDropzoneInput]").set_input_files(
         {"name": name, "mimeType": kind, "buffer": data}
     )
@@ -36,7 +37,7 @@ def test_released_forest_is_certified_and_predicts(
     expect(dialog).to_contain_text("CERTIFIED: pure differential privacy with ε = 2, δ = 0")
     assert "CAUTION" not in dialog.inner_text(), "a bundled table is public: looking at it costs nobody anything"
     name, text = explore.download("Download the forest as JSON", dialog)
-    assert name.endswith(".json") and "CURATOR" not in name
+    assert name.endswith(".json.gz") and "CURATOR" not in name
     dialog.get_by_role("button", name="Close").click()
     expect(explore.sidebar).to_contain_text(
         re.compile(r"Spent in this session on Nursery: ε = 2 \(a row more or less\) in 1 release")
@@ -58,7 +59,7 @@ def test_released_forest_is_certified_and_predicts(
         page.goto(f"{explore.url}/Use_a_forest")
         expect(page.get_by_text("A released forest is a JSON file")).to_be_visible()
         idle(page)
-        _attach(page, FOREST, name, text.encode())
+        _attach(page, FOREST, name, gzip.compress(text.encode()))
         expect(page.get_by_text("CERTIFIED: pure differential privacy with ε = 2")).to_be_visible()
         expect(page.locator("[data-testid=stMain]")).to_contain_text("100 trees")
         idle(page)
@@ -218,7 +219,7 @@ def test_a_file_that_is_no_forest(explore: Explore) -> None:
     expect(page.get_by_text("A released forest is a JSON file")).to_be_visible()
     idle(page)
     for broken in (b"", b"{", b"[1, 2]", b'{"format": "dpforest"}', bytes(range(256))):
-        _attach(page, FOREST, "forest.json", broken)
+        _attach(page, FOREST, "forest.json.gz", broken)
         alert = page.locator("[data-testid=stMain]").get_by_role("alert")
         expect(alert).to_have_count(1)
         idle(page)

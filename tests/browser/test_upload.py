@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from browser import clinic
-from browser.driver import BROWSER, UPLOAD, Explore, chart_ready, idle
+from browser.driver import BROWSER, UPLOAD, Explore, chart_ready, idle, rerun
 
 pytestmark = BROWSER
 
@@ -43,7 +43,11 @@ def test_choose_upload_attach_and_look(explore: Explore) -> None:
     expect(panel).to_contain_text("Empty cells are read as missing in 'Größe', 'Stadt'")
     expect(panel).to_contain_text(re.compile("Kennung.*leave it out"))
     expect(panel).to_contain_text(re.compile("Datum.*leave it out"))
-    expect(panel).to_contain_text("4 entries below were read from the rows")
+    expect(panel).to_contain_text(
+        "Read from the rows: the bounds of 2 attributes, the categories of 1 attribute, the types of 3 attributes, "
+        "what is said about missing cells of 3 attributes, the classes, how the file is written and which columns are "
+        "used."
+    )
     domain = explore.page.get_by_role("region", name="The public domain")
     expect(domain.get_by_test_id("glide-cell-5-2")).to_have_text("Köln; München; Zürich")
 
@@ -60,12 +64,15 @@ def test_no_release_before_the_domain_is_confirmed(uploaded: Explore) -> None:
     expect(uploaded.sidebar).to_contain_text("The bounds of 'Größe' were read from the data")
     expect(uploaded.tab("Budget")).to_contain_text("NOT CERTIFIED")
 
-    uploaded.tab("Data").get_by_role("button", name="Confirm all that was read").click()
-    body = uploaded.page.locator("[data-testid=stPopoverBody]")
-    body.get_by_role("button", name="Confirm", exact=True).click()
-    expect(uploaded.page.get_by_text("Write down where it is known from")).to_be_visible()
+    panel = uploaded.tab("Data")
+    field = panel.get_by_label("Source, in your words")
+    field.fill("yes")
+    with rerun(uploaded.page):
+        field.press("Enter")
+    with rerun(uploaded.page):
+        panel.get_by_role("button", name="Assert 12 entries").click()
+    expect(panel.get_by_text("A source takes three words at least")).to_be_visible()
     expect(release).to_be_disabled()
-    uploaded.page.keyboard.press("Escape")
 
     uploaded.confirm(clinic.SOURCE)
     expect(release).to_be_enabled()
@@ -81,20 +88,39 @@ def test_no_release_before_the_domain_is_confirmed(uploaded: Explore) -> None:
 def test_edit_one_bound(uploaded: Explore) -> None:
     """A bound and its source are typed into the table; the forest is drawn anew on the wider domain."""
     uploaded.tab("Data")
-    expect(uploaded.sidebar).to_contain_text("There are 3 more like it")
+    expect(uploaded.sidebar).to_contain_text("There are 5 more like it")
     uploaded.edit(0, 3, "2.5")
     uploaded.edit(0, 7, "nobody is taller")
     uploaded.page.get_by_role("button", name="Apply my changes").click()
-    expect(uploaded.page.get_by_role("tabpanel")).to_contain_text("3 entries below were read from the rows")
+    expect(uploaded.page.get_by_role("tabpanel")).to_contain_text("Read from the rows: the bounds of 1 attribute,")
     idle(uploaded.page)
     name, text = uploaded.download("Download as JSON")
-    assert "CURATOR_ONLY" in name, "three entries of it are still read from the rows"
+    assert "CURATOR_ONLY" in name, "other entries are still read from the rows"
     size = next(f for f in json.loads(text)["features"] if f["name"] == "Größe")
     assert (size["high"], size["source"], size["source_note"]) == (2.5, "asserted", "nobody is taller")
     uploaded.confirm(clinic.SOURCE)
     name, text = uploaded.download("Download as JSON")
     assert "CURATOR" not in name
     assert {f["source"] for f in json.loads(text)["features"]} == {"asserted"}
+    assert json.loads(text)["reading_note"] == json.loads(text)["columns_note"] == clinic.SOURCE
+
+
+def test_rounder_bounds_are_filled_into_the_table(uploaded: Explore) -> None:
+    """They stand in the cells that a person edits, still read from the data, and are no longer the rows' own."""
+    panel = uploaded.tab("Data")
+    expect(panel).to_contain_text("still decide by what is known without the rows")
+    with rerun(uploaded.page):
+        panel.get_by_role("button", name="Fill in 2 rounder ranges").click()
+    expect(panel).not_to_contain_text("still decide by what is known without the rows")
+    cell = uploaded.page.get_by_role("region", name="The public domain").get_by_test_id
+    bounds = [[float(cell(f"glide-cell-{column}-{row}").inner_text()) for column in (2, 3)] for row in (0, 1)]
+    sizes, weights = ([c for c in cells if c] for cells in zip(*(row[1:3] for row in clinic.rows()), strict=True))
+    for (low, high), cells in zip(bounds, (sizes, weights), strict=True):
+        numbers = [float(c.replace(",", ".")) for c in cells]
+        assert low < min(numbers) and max(numbers) < high
+    expect(uploaded.sidebar.get_by_role("button", name="Release this forest")).to_be_disabled()
+    uploaded.confirm(clinic.SOURCE)
+    expect(panel.get_by_text("Nothing here was read from the rows")).to_be_visible()
 
 
 def test_a_category_with_a_semicolon_stays_whole(explore: Explore) -> None:
@@ -112,7 +138,7 @@ def test_a_category_with_a_semicolon_stays_whole(explore: Explore) -> None:
         return sorted(next(f for f in features if f["name"] == "place")["categories"])
 
     explore.tab("Data")
-    explore.edit(1, 7, "the map of the town")
+    explore.edit(1, 7, "the map of the town council")
     assert categories() == sorted(places)
     shown = explore.page.get_by_role("region", name="The public domain").get_by_test_id("glide-cell-5-1").inner_text()
     explore.edit(1, 5, f"{shown}; Kiel")

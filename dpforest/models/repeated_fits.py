@@ -1,0 +1,75 @@
+"""A warning where a search fits certified forests again and again on the same rows.
+
+Each fit of a cross-validation or a grid search is a release of its own, and the certificate of the best one speaks of
+one release only. A fit knows that it is one of many by who called it: scikit-learn's searches run their fits by a
+`joblib.Parallel`, one for each search. A fit in another process or thread does not see who called it and stays silent.
+"""
+
+import sys
+import threading
+import warnings
+import weakref
+from types import FrameType
+from typing import Final
+
+from joblib import Parallel
+
+from dpforest.privacy.certificate import Certificate
+from dpforest.privacy.rationals import text_up
+
+_SEARCHES: Final = "sklearn.model_selection"
+_fits: weakref.WeakKeyDictionary[Parallel, int] = weakref.WeakKeyDictionary()  # of each search: counts, nothing of rows
+_lock = threading.Lock()
+
+
+class RepeatedReleaseWarning(UserWarning):
+    """Several certified forests were fitted on the same rows to choose among them; ε covers one of them."""
+
+
+def notice(certificate: Certificate) -> None:
+    """Warn once a search of fits whose noise is fresh and certified; to be called after each fit.
+
+    Parameters
+    ----------
+    certificate : Certificate
+        Of the forest that was fitted. Demos, forests without privacy and what is not certified anyway need no warning.
+    """
+    frames = _callers() if certificate.certified else []
+    searches = [i for i, frame in enumerate(frames) if _module(frame).startswith(_SEARCHES)]
+    if not searches or not _is_second(frames[: searches[-1] + 1]):
+        return
+    user = next((i for i in range(searches[-1], len(frames)) if not _module(frames[i]).startswith("sklearn")), None)
+    warnings.warn(
+        f"This search fits certified forests on the same rows again and again. Each fit costs its own ε "
+        f"({text_up(certificate.loss)}), the scores are computed from raw rows, and the certificate of the best forest "
+        "covers neither the other fits nor the choice. What is covered: docs/PRIVACY.md, Choosing settings.",
+        RepeatedReleaseWarning,
+        stacklevel=2 + (searches[-1] if user is None else user),
+    )
+
+
+def _callers() -> list[FrameType]:
+    """Frames from the caller of `notice` outwards."""
+    frames = list[FrameType]()
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None:
+        frames.append(frame)
+        frame = frame.f_back
+    return frames
+
+
+def _module(frame: FrameType) -> str:
+    return frame.f_globals.get("__name__") or ""
+
+
+def _is_second(frames: list[FrameType]) -> bool:
+    """Whether this is the second fit of its search, the outermost frame. A refit is, as others went before it."""
+    running = [f.f_locals.get("self") for f in reversed(frames) if _module(f).startswith("joblib")]
+    running = [one for one in running if isinstance(one, Parallel)]
+    search = next((v for v in [*frames[-1].f_locals.values(), *running] if isinstance(v, Parallel)), None)
+    if search is None:
+        return False
+    with _lock:
+        before = _fits.get(search, 0)
+        _fits[search] = before + (1 if running else 2)
+    return before == 1 or (before == 0 and not running)

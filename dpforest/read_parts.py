@@ -1,0 +1,123 @@
+"""The parts of a schema that were read from rows, one by one, and asserting some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from dpforest.domain import Domain
+from dpforest.features import Feature, text
+
+BOUNDS, CATEGORIES, TYPE, MISSING = "bounds", "categories", "type", "missing"
+CLASSES, READING, COLUMNS = "classes", "reading", "columns"
+OF_ATTRIBUTES: Final = (BOUNDS, CATEGORIES, TYPE, MISSING)
+OF_TABLES: Final = (CLASSES, READING, COLUMNS)
+Source = tuple[str, str]  # as `Feature.source` and its note
+
+
+@dataclass(frozen=True)
+class Part:
+    """One thing that was read from rows.
+
+    Parameters
+    ----------
+    what : str
+        One of `OF_ATTRIBUTES` or `OF_TABLES`.
+    name : str
+        Of the attribute; empty for the table as a whole.
+    said : str
+        What was read, in full: nobody can assert what they do not see.
+    """
+
+    what: str
+    name: str
+    said: str
+
+
+def sources(feature: Feature) -> dict[str, Source]:
+    """Where each part of an attribute comes from.
+
+    >>> sources(Feature("age", "numeric", 0, 90, missing_source="documented", missing_note="a duty"))
+    {'bounds': ('data', ''), 'type': ('data', ''), 'missing': ('documented', 'a duty')}
+    """
+    own = feature.source, feature.source_note
+    return {
+        _domain_of(feature): own,
+        TYPE: (feature.type_source, feature.type_note) if feature.type_source else own,
+        MISSING: (feature.missing_source, feature.missing_note) if feature.missing_source else own,
+    }
+
+
+def with_sources(feature: Feature, changed: dict[str, Source]) -> Feature:
+    """The same attribute, some of its parts from elsewhere; all others keep the source that they have."""
+    found = sources(feature) | changed
+    own = found[_domain_of(feature)]
+    of_type, of_missing = (
+        ("", "") if part == own and own[0] != "data" else part for part in (found[TYPE], found[MISSING])
+    )
+    return replace(
+        feature, source=own[0], source_note=own[1], type_source=of_type[0], type_note=of_type[1],
+        missing_source=of_missing[0], missing_note=of_missing[1],
+    )  # fmt: skip
+
+
+def read_parts(domain: Domain) -> tuple[Part, ...]:
+    """Everything that was read from rows; empty just where `Domain.leaks` is.
+
+    >>> age = Feature("age", "numeric", 18, 94, integer=True)
+    >>> [(part.what, part.said) for part in read_parts(Domain((age,)))]
+    [('bounds', '18 to 94'), ('type', 'whole numbers'), ('missing', 'none expected')]
+    """
+    parts = [
+        Part(what, feature.name, _said(feature, what))
+        for feature in domain.features
+        for what, (source, _) in sources(feature).items()
+        if source == "data"
+    ]
+    if domain.classes and domain.classes_source == "data":
+        parts.append(Part(CLASSES, "", "; ".join(text(label) for label in domain.classes)))
+    if domain.reading and domain.reading_source in ("", "data"):
+        parts.append(Part(READING, "", domain.reading))
+    if domain.columns_source == "data":
+        parts.append(Part(COLUMNS, "", "; ".join(domain.names)))
+    return tuple(parts)
+
+
+def assert_parts(domain: Domain, parts: Collection[Part], note: str) -> Domain:
+    """The same schema, these parts asserted by the user, in these words. What was not read from rows stays as it is.
+
+    >>> age = Domain((Feature("age", "numeric", 18, 94, integer=True),))
+    >>> assert_parts(age, read_parts(age)[:2], "the law on voting").leaks()
+    ["Whether cells of 'age' are missing was read from the data."]
+    """
+    chosen = {(part.what, part.name) for part in read_parts(domain)} & {(part.what, part.name) for part in parts}
+    asserted = "asserted", note
+    features = tuple(
+        with_sources(feature, {what: asserted for what in OF_ATTRIBUTES if (what, feature.name) in chosen})
+        for feature in domain.features
+    )
+    changed: dict[str, Any] = {
+        key: value
+        for what in OF_TABLES
+        if (what, "") in chosen
+        for key, value in ((f"{what}_source", "asserted"), (f"{what}_note", note))
+    }
+    return replace(domain, features=features, **changed)
+
+
+def _domain_of(feature: Feature) -> str:
+    return BOUNDS if feature.kind == "numeric" else CATEGORIES
+
+
+def _said(feature: Feature, what: str) -> str:
+    if what == BOUNDS:
+        return f"{text(feature.low)} to {text(feature.high)}"
+    if what == CATEGORIES:
+        return "; ".join(feature.categories)
+    if what == MISSING:
+        rules = {"own": "a value of their own", "refuse": "none expected"}
+        return rules.get(feature.missing, f"read as {text(feature.missing_value)}")
+    if feature.kind == "categorical":
+        return "categories"
+    return "whole numbers" if feature.integer else "numbers"

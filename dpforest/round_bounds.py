@@ -1,0 +1,146 @@
+"""Rounder bounds than the lowest and highest value of the rows: a hint for whoever corrects a schema, no more.
+
+A bound that is exactly a lowest or highest value may be one person's value. What is proposed instead is worked out from
+the same rows, so it is read from the data as well until somebody says where it is known from.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from typing import Any, Final
+
+import numpy as np
+
+from dpforest.domain import Domain
+from dpforest.features import Feature
+from dpforest.read_parts import BOUNDS, with_sources
+
+HEADROOM: Final = Decimal("0.1")  # of the range, at each end, at least
+GRAIN: Final = Decimal("0.2")  # of the range: bounds are multiples of a 1, 2 or 5, followed by zeros, not below it
+OLDEST = 120
+FROM_ROWS: Final = "rounded outwards from the lowest and highest value in the rows"
+
+_STEPS = (Decimal(1), Decimal(2), Decimal(5))
+_SHARE = re.compile(
+    r"%|(^|[^a-z])(percent|percentage|pct|perc|prozent|share|anteil|freq|frequency|proportion|fraction|prob|"
+    r"probability)([^a-z]|$)",
+    re.IGNORECASE,
+)
+_AGE = re.compile(r"(^|[^a-z])(age|alter|edad|âge)([^a-z]|$)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class RowsOwn:
+    """An attribute with a bound that is exactly a lowest or highest value of the rows.
+
+    Parameters
+    ----------
+    name : str
+    low, high : float
+        Its bounds.
+    at_low, at_high : bool
+        Whether they are the rows' own.
+    rounder : tuple of float
+        Bounds to think of instead.
+    """
+
+    name: str
+    low: float
+    high: float
+    at_low: bool
+    at_high: bool
+    rounder: tuple[float, float]
+
+
+def rows_own(domain: Domain, table: Mapping[str, Any]) -> list[RowsOwn]:
+    """Attributes whose bounds, not documented ones, are the rows' own. Curator only.
+
+    Not told are bounds that everybody would write down: 0 below, the ends of a range from 0 to 1, and those of what is
+    named a percentage, from 0 to 100.
+    """
+    found = []
+    for feature in domain.features:
+        if feature.kind != "numeric" or feature.source == "documented":
+            continue
+        assert feature.low is not None and feature.high is not None
+        values = np.asarray(table[feature.name], dtype=float)
+        known = values[~np.isnan(values)]
+        if not len(known):
+            continue
+        low, high = round_bounds(feature.low, feature.high, whole=feature.integer, name=feature.name)
+        at_low = bool(known.min() == feature.low != low)
+        at_high = bool(known.max() == feature.high != high)
+        if at_low or at_high:
+            rounder = low if at_low else feature.low, high if at_high else feature.high
+            found.append(RowsOwn(feature.name, feature.low, feature.high, at_low, at_high, rounder))
+    return found
+
+
+def with_rounder(feature: Feature, rounder: tuple[float, float]) -> Feature:
+    """The attribute with rounder bounds, which count as read from the data whatever the old ones came from."""
+    known = with_sources(feature, {BOUNDS: ("data", FROM_ROWS)})
+    return replace(known, low=rounder[0], high=rounder[1])
+
+
+def round_bounds(low: float, high: float, *, whole: bool = False, name: str = "") -> tuple[float, float]:
+    """Round numbers around a range: those of a percentage, a share or an age, else the next ones with headroom.
+
+    Parameters
+    ----------
+    low, high : float
+        Finite, ``low <= high``.
+    whole : bool
+        Whether only whole numbers occur; bounds are whole numbers then.
+    name : str
+        Of the attribute: it may name a percentage or an age.
+
+    Returns
+    -------
+    tuple of float
+        They contain the range, and its ends only where these are 0 below, 1 above it, or the 100 of a percentage.
+
+    Examples
+    --------
+    >>> round_bounds(0, 4.54, name="word_freq_make"), round_bounds(17, 90, name="age"), round_bounds(0.02, 0.97)
+    ((0.0, 100.0), (0.0, 120.0), (0.0, 1.0))
+    >>> round_bounds(0, 15841), round_bounds(1950, 2005, whole=True), round_bounds(-3.2, 8.7)
+    ((0.0, 20000.0), (1940.0, 2020.0), (-5.0, 10.0))
+    """
+    low, high = float(low), float(high)
+    if low >= 0:
+        if _SHARE.search(name) and high <= 100:
+            return 0.0, 1.0 if high <= 1 else 100.0
+        if _AGE.search(name) and high < OLDEST:
+            return 0.0, float(OLDEST)
+        if (low == 0 and high == 1) or (not whole and 0.5 < high <= 1):
+            return 0.0, 1.0
+        if 50 < high < 100 and low <= (high - low) / 2:
+            return 0.0, 100.0
+    return _beyond(low, high, whole, ROUND_FLOOR), _beyond(high, low, whole, ROUND_CEILING)
+
+
+def _beyond(end: float, other: float, whole: bool, rounding: str) -> float:
+    """The next round number beyond one end of a range, a tenth of the range away at least, or 0."""
+    own = Decimal(repr(end))  # as it is written: 0.1 is a tenth
+    width = abs(own - Decimal(repr(other))) or max(abs(own), Decimal(1))
+    down = rounding == ROUND_FLOOR
+    if (0 <= own <= width / 2 and down) or (own and -width / 2 <= own <= 0 and not down):
+        return 0.0
+    aim = own - HEADROOM * width if down else own + HEADROOM * width
+    step = _step(GRAIN * width)
+    step = max(step, Decimal(1)) if whole else step
+    while True:
+        beyond = float((aim / step).to_integral_value(rounding) * step)
+        if (beyond < end if down else beyond > end) or not math.isfinite(beyond):
+            return beyond if math.isfinite(beyond) else end
+        step *= 10  # too fine for floats of this size
+
+
+def _step(least: Decimal) -> Decimal:
+    """The smallest of 1, 2, 5, 10, 20, … (and of 0.5, 0.2, …) that is not below this."""
+    power = Decimal(1).scaleb(least.adjusted())
+    return next((factor * power for factor in _STEPS if factor * power >= least), 10 * power)

@@ -1,0 +1,56 @@
+"""Files of format version 1, which listed every array of the trees in full: still read, no longer written."""
+
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+
+from dpforest.limits import MAX_DEPTH, MAX_FOREST_NODES, MAX_FOREST_TREES
+from dpforest.trees.layout import NUMERIC, Trees
+from dpforest.trees.packed_arrays import ArrayError, unpack_plain
+
+_TREES: Final = {
+    "kind": MAX_FOREST_NODES,
+    "feature": MAX_FOREST_NODES,
+    "threshold": MAX_FOREST_NODES,
+    "first_child": MAX_FOREST_NODES,
+    "tree_start": MAX_FOREST_TREES + 1,
+}
+
+
+def trees_and_notes(content: dict[str, Any], n_codes: np.ndarray) -> tuple[Trees, tuple[str, ...]]:
+    """The trees, and a sentence if thresholds had to be mended; `Trees.check` has still to be asked."""
+    entries = content["trees"]
+    if any(len(entry["shape"]) != 1 for entry in entries.values()):
+        raise ArrayError("its trees have a shape that no forest has")
+    arrays = {name: unpack_plain(entries[name], entries[name]["dtype"], most) for name, most in _TREES.items()}
+    if len({len(arrays[name]) for name in ("kind", "feature", "threshold")}) > 1:
+        raise ArrayError("the trees' arrays do not fit together")
+    arrays["threshold"], mended = _mended(arrays["kind"], arrays["feature"], arrays["threshold"], n_codes)
+    trees = Trees(**arrays, depth=content["depth"])
+    if not mended:
+        return trees, ()
+    return trees, (
+        f"This file was written by an earlier version: {mended:,} of its thresholds lay above the codes of their "
+        "attributes. They were set to the highest code, which no value exceeds either, so no prediction changes.",
+    )
+
+
+def array(entry: dict[str, Any], shape: tuple[int, ...]) -> np.ndarray:
+    """An array of what leaves say, whose shape was checked."""
+    return unpack_plain(entry, entry["dtype"], prod(shape)).reshape(shape)
+
+
+def _mended(
+    kind: np.ndarray, feature: np.ndarray, threshold: np.ndarray, n_codes: np.ndarray
+) -> tuple[np.ndarray, int]:
+    """Thresholds with those that the growth of old let rise above the codes put back, and how many they were.
+
+    Where no two codes were left at a node, each test below it asked for one code more; so none is further off than a
+    path is long. Others are left for `Trees.check` to refuse.
+    """
+    known = (kind == NUMERIC) & (feature >= 0) & (feature < len(n_codes))
+    highest = np.full(len(kind), np.iinfo(np.int32).max, np.int64)
+    highest[known] = n_codes[feature[known]] - 1
+    above = known & (threshold > highest) & (threshold <= highest + MAX_DEPTH)
+    return np.where(above, highest, threshold).astype(np.int32), int(above.sum())

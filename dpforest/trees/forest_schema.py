@@ -1,0 +1,293 @@
+"""JSON schemas of a released forest (docs/FORMAT.md): type, length and range of every field; no field is unknown."""
+
+import json
+from functools import lru_cache
+from typing import Any, Final
+from weakref import WeakSet
+
+from dpforest import voting
+from dpforest.domain import Domain, DomainError
+from dpforest.features import KINDS, MISSING, SOURCES
+from dpforest.limits import (
+    MAX_CATEGORIES,
+    MAX_CLASSES,
+    MAX_DEPTH,
+    MAX_DOMAIN_BYTES,
+    MAX_DOMAIN_VALUES,
+    MAX_FEATURES,
+    MAX_FOREST_NODES,
+    MAX_FOREST_TREES,
+    MAX_LEAF_NUMBERS,
+    MAX_NAME,
+    MAX_NOTE,
+)
+from dpforest.privacy.ledger import COMPOSITIONS, NEIGHBOURS, PARTS
+
+FORMAT: Final = "dpforest released forest"
+_MOST: Final = max(MAX_FOREST_NODES, MAX_LEAF_NUMBERS)
+
+
+class SchemaError(ValueError):
+    """Something in a file that is not as the schema has it; the message is the end of a sentence."""
+
+
+# ---------------------------------------------------------------- the pieces
+
+
+def _text(most: int = MAX_NOTE) -> dict[str, Any]:
+    return {"type": "string", "maxLength": most}
+
+
+def _whole(least: int, most: int) -> dict[str, Any]:
+    return {"type": "integer", "minimum": least, "maximum": most}
+
+
+def _list(items: dict[str, Any], least: int, most: int) -> dict[str, Any]:
+    return {"type": "array", "items": items, "minItems": least, "maxItems": most}
+
+
+def _object(required: dict[str, Any], optional: dict[str, Any] | None = None) -> dict[str, Any]:
+    """An object with these fields, some of which may be left out, and no others."""
+    fields = {**required, **(optional or {})}
+    return {"type": "object", "properties": fields, "required": list(required), "additionalProperties": False}
+
+
+def _packed(*types: str) -> dict[str, Any]:
+    """An array of format version 2."""
+    return _object({"type": {"enum": list(types)}, "shape": _list(_whole(0, _MOST), 1, 2), "data": {"type": "string"}})
+
+
+def _plain(dtype: str) -> dict[str, Any]:
+    """An array of format version 1."""
+    shape = _list(_whole(0, _MOST), 1, 2)
+    return _object({"dtype": {"const": dtype}, "shape": shape, "base64": {"type": "string"}})
+
+
+_SENTENCE: Final = _text(10 * MAX_NOTE)  # of a certificate: a note, with the names that it is about
+_FRACTION: Final = {"type": "string", "pattern": r"^[0-9]{1,200}(/[0-9]{1,200})?\Z"}
+_SEED: Final = _whole(0, 2**64 - 1)
+_SOURCE: Final = {"enum": list(SOURCES)}
+
+_CERTIFICATE: Final = _object(
+    {
+        "certified": {"type": "boolean"},
+        "kind": {"const": "pure"},
+        "epsilon": {"anyOf": [_FRACTION, {"type": "null"}]},
+        "delta": {"type": "number"},
+        "true_epsilon": {"anyOf": [{"type": "number"}, {"const": "infinity"}]},
+        "neighbours": {"enum": list(NEIGHBOURS)},
+        "mechanism": _SENTENCE,
+        "assumptions": _list(_SENTENCE, 0, 2 * MAX_FEATURES),
+        "reasons": _list(_SENTENCE, 0, 2 * MAX_FEATURES),
+    }
+)
+_ENTRY: Final = _object(
+    {
+        "what": _text(),
+        "mechanism": _text(),
+        "sensitivity": _FRACTION,
+        "epsilon_each": {"anyOf": [_FRACTION, {"type": "null"}]},
+        "times": _whole(1, 2**63 - 1),
+        "composition": {"enum": list(COMPOSITIONS)},
+    },
+    {"part": {"enum": list(PARTS)}},
+)
+_LEDGER: Final = _object(
+    {
+        "epsilon": {"anyOf": [_FRACTION, {"type": "null"}]},
+        "neighbours": {"enum": list(NEIGHBOURS)},
+        "closed": {"type": "boolean"},
+        "entries": _list(_ENTRY, 0, 30),
+    },
+    {"spent": _FRACTION},
+)
+_BOUND: Final = {"type": ["number", "null"]}
+_FEATURE: Final = _object(
+    {"name": _text(MAX_NAME), "kind": {"enum": list(KINDS)}},
+    {
+        "low": _BOUND,
+        "high": _BOUND,
+        "integer": {"type": "boolean"},
+        "categories": _list(_text(MAX_NAME), 0, MAX_CATEGORIES),
+        "source": _SOURCE,
+        "source_note": _text(),
+        "missing": {"enum": list(MISSING)},
+        "missing_value": {"anyOf": [_text(MAX_NAME), {"type": ["number", "null"]}]},
+        **{name: _text() for name in ("missing_source", "missing_note", "type_source", "type_note")},
+    },
+)
+_DOMAIN: Final = _object(
+    {
+        "features": _list(_FEATURE, 1, MAX_FEATURES),
+        "classes": _list({"anyOf": [_text(MAX_NAME), {"type": ["number", "boolean"]}]}, 2, MAX_CLASSES),
+    },
+    {
+        "label": _text(MAX_NAME),
+        "classes_source": _SOURCE,
+        "classes_note": _text(),
+        **{name: _text() for name in ("reading", "reading_source", "reading_note", "columns_source", "columns_note")},
+    },
+)
+_ABOUT: Final = _object(
+    {},
+    {
+        "estimator": _text(MAX_NAME),
+        "structure_seed": _SEED,
+        "caution": _text(),
+        "alpha": {"anyOf": [{"type": "number"}, _text(MAX_NAME), _list({"type": "number"}, 0, MAX_DEPTH)]},
+        "n_bins": _whole(0, 2**31),
+        "criterion": _text(MAX_NAME),
+        "split_score": _text(MAX_NAME),
+    },
+)
+_COMMON: Final = {
+    "format": {"const": FORMAT},
+    "about": _ABOUT,
+    "certificate": _CERTIFICATE,
+    "ledger": _LEDGER,
+    "domain": _DOMAIN,
+    "voting": {"enum": list(voting.VOTING)},
+    "negative_rule": {"enum": list(voting.NEGATIVE_RULES)},
+    "seed": _SEED,
+    "depth": _whole(0, MAX_DEPTH),
+}
+_ALPHA_LINK: Final = {"type": "number"}
+
+VERSION_1: Final = _object(
+    {
+        **_COMMON,
+        "version": {"const": 1},
+        "trees": _object(
+            {
+                "kind": _plain("u1"),
+                "feature": _plain("<i4"),
+                "threshold": _plain("<i4"),
+                "first_child": _plain("<i4"),
+                "tree_start": _plain("<i8"),
+            }
+        ),
+    },
+    {
+        "labels": _plain("u1"),
+        "noisy_counts": _plain("<i8"),
+        "leaf_values": _plain("<f8"),
+        "class_of_tree": _plain("<i2"),
+        "alpha_link": _ALPHA_LINK,
+    },
+)
+VERSION_2: Final = _object(
+    {
+        **_COMMON,
+        "version": {"const": 2},
+        "trees": _object(
+            {
+                "n_trees": _whole(1, MAX_FOREST_TREES),
+                "test_feature": _packed("u1", "u2"),
+                "test_kind": _packed("u1"),
+                "nodes": _packed("u1", "u2"),
+                "thresholds": _packed("u1", "u2"),
+            }
+        ),
+    },
+    {
+        "labels": _packed("u1"),
+        "noisy_counts": _packed("u1", "u2", "u4", "i1", "i2", "i4", "i8"),
+        "leaf_values": _packed("f8"),
+        "class_of_tree": _packed("u1"),
+        "alpha_link": _ALPHA_LINK,
+    },
+)
+SCHEMAS: Final = {1: VERSION_1, 2: VERSION_2, "domain": _DOMAIN}
+_CHECKED: WeakSet[Domain] = WeakSet()
+
+
+# ---------------------------------------------------------------- checking
+
+
+def check(content: Any, what: int | str) -> None:
+    """Raise SchemaError, which names the first field that is not as it should be.
+
+    Parameters
+    ----------
+    what : {1, 2, "domain"}
+        A file of this format version, or a domain alone.
+    """
+    error = next(_validator(what).iter_errors(content), None)
+    if error is not None:
+        raise SchemaError(_sentence(error))
+
+
+def check_domain(domain: Domain) -> None:
+    """Raise DomainError for a domain that a file could not hold, so that no fit spends anything on it.
+
+    The longest texts and lists are those of `dpforest.limits`, as is the size of all of it; a text is valid Unicode.
+    """
+    if domain in _CHECKED:
+        return
+    content = domain.to_dict()
+    try:
+        json.dumps(content, ensure_ascii=False).encode()
+        check(content, "domain")
+        text = json.dumps(content)
+        if len(text) > MAX_DOMAIN_BYTES or n_values(text) > MAX_DOMAIN_VALUES:
+            raise SchemaError(f"it takes more than {MAX_DOMAIN_BYTES // 2**20} MB or {MAX_DOMAIN_VALUES:,} values")
+    except UnicodeEncodeError:
+        raise DomainError(
+            "A text of the domain is not valid Unicode, as it holds half of a pair of characters; write it anew."
+        ) from None
+    except SchemaError as error:
+        raise DomainError(
+            f"A released forest is written to a file with its domain, but {error}; shorten it or leave it out."
+        ) from None
+    _CHECKED.add(domain)
+
+
+def n_values(text: str | bytes) -> int:
+    """At least the number of values in a JSON text, from its characters alone."""
+    if isinstance(text, str):
+        return sum(text.count(mark) for mark in ",[{")
+    return sum(text.count(mark) for mark in (b",", b"[", b"{"))
+
+
+@lru_cache
+def _validator(what: int | str):
+    import jsonschema  # takes a while, and only files need it
+
+    whole = jsonschema.Draft202012Validator
+    types = whole.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
+    return jsonschema.validators.extend(whole, {"items": _items}, type_checker=types)(SCHEMAS[what])
+
+
+def _items(validator, items: dict[str, Any], instance: Any, schema: dict[str, Any]):
+    """As jsonschema's own, but lists that are too long are not walked, and lists of texts are quick."""
+    if not isinstance(instance, list) or len(instance) > schema["maxItems"]:
+        return
+    if items.get("type") == "string" and all(type(v) is str and len(v) <= items["maxLength"] for v in instance):
+        return
+    for index, value in enumerate(instance):
+        yield from validator.descend(value, items, path=index)
+
+
+_SAID: Final = {
+    "type": "is of the wrong type",
+    "enum": "has a value that is not known",
+    "const": "has a value that is not known",
+    "maxLength": "is too long",
+    "maxItems": "is too long",
+    "minItems": "is too short",
+    "minimum": "is out of range",
+    "maximum": "is out of range",
+    "anyOf": "is of the wrong type, or too long",
+    "pattern": "is not a fraction",
+}
+
+
+def _sentence(error: Any) -> str:
+    where = ".".join(map(str, error.absolute_path)) or "the file"
+    if error.validator == "required":
+        missing = next(name for name in error.validator_value if name not in error.instance)
+        return f"{missing!r} is missing in {where}"
+    if error.validator == "additionalProperties":
+        extra = next(name for name in error.instance if name not in error.schema["properties"])
+        return f"{where} has a field that is not known, {extra[:40]!r}"
+    return f"{where} {_SAID.get(error.validator, 'is not as it should be')}"

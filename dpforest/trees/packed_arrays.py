@@ -1,0 +1,109 @@
+"""Arrays as entries of a JSON, small and exact, and read with limits that hold before anything is allocated."""
+
+import base64
+import binascii
+import zlib
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+
+# Smallest first; whole numbers take the first one that holds all of them.
+_UNSIGNED: Final = ("u1", "u2", "u4")
+_SIGNED: Final = ("i1", "i2", "i4", "i8")
+TYPES: Final = (*_UNSIGNED, *_SIGNED, "f8")
+
+
+class ArrayError(ValueError):
+    """An entry that is not the array that it should be; the message is the end of a sentence."""
+
+
+def pack(array: np.ndarray) -> dict[str, Any]:
+    """An array as ``{"type", "shape", "data"}``: base64 of zlib of its bytes, plane by plane.
+
+    The lowest bytes of all elements come first, then the next higher ones, and so on: the high bytes of counts are
+    nearly all alike, which compresses well.
+
+    >>> pack(np.array([1, 2, 300]))["type"], pack(np.array([-1, 2]))["type"], unpack(pack(np.arange(3)), (3,)).tolist()
+    ('u2', 'i1', [0, 1, 2])
+    """
+    kind = _smallest(array)
+    cells = np.ascontiguousarray(array, dtype=f"<{kind}")
+    planes = cells.view(np.uint8).reshape(cells.size, cells.itemsize).T
+    data = base64.b64encode(zlib.compress(planes.tobytes(), 6)).decode("ascii")
+    return {"type": kind, "shape": list(cells.shape), "data": data}
+
+
+def unpack(entry: dict[str, Any], shape: tuple[int, ...]) -> np.ndarray:
+    """The array of an entry of `pack`, in the machine's own byte order.
+
+    Parameters
+    ----------
+    entry : dict
+        Its types were checked.
+    shape : tuple of int
+        That it must have.
+
+    Raises
+    ------
+    ArrayError
+        If it has not, or its data are not as long as they should be. No more than that is ever decompressed.
+    """
+    if tuple(entry["shape"]) != shape:
+        raise ArrayError(f"an array has the shape {_short(entry['shape'])}, not {list(shape)}")
+    dtype = np.dtype(f"<{entry['type']}")
+    n = prod(shape)
+    planes = np.frombuffer(_inflated(entry["data"], n * dtype.itemsize), np.uint8)
+    cells = np.ascontiguousarray(planes.reshape(dtype.itemsize, n).T).view(dtype)
+    return cells.reshape(shape).astype(dtype.newbyteorder("="), copy=False)
+
+
+def unpack_plain(entry: dict[str, Any], dtype: str, most: int) -> np.ndarray:
+    """The array of an entry ``{"dtype", "shape", "base64"}`` of format version 1, of at most so many elements.
+
+    Raises
+    ------
+    ArrayError
+        If it is not of that type, its shape is not that of its data, or it is larger.
+    """
+    if entry["dtype"] != dtype:
+        raise ArrayError(f"an array should have the type {dtype}")
+    item = np.dtype(dtype).itemsize
+    if len(entry["base64"]) > 4 * (most * item // 3 + 1):
+        raise ArrayError(f"an array has more than {most:,} elements")
+    data = _decoded(entry["base64"])
+    if prod(entry["shape"]) * item != len(data):
+        raise ArrayError("an array is not as long as it says")
+    return np.frombuffer(data, dtype).reshape(entry["shape"]).astype(np.dtype(dtype).newbyteorder("="))
+
+
+def _smallest(array: np.ndarray) -> str:
+    if array.dtype.kind == "f":
+        return "f8"
+    low, high = int(array.min(initial=0)), int(array.max(initial=0))
+    kinds = _UNSIGNED if low >= 0 else _SIGNED
+    return next((k for k in kinds if np.iinfo(k).min <= low and high <= np.iinfo(k).max), "i8")
+
+
+def _inflated(text: str, n_bytes: int) -> bytes:
+    stream = zlib.decompressobj()
+    try:
+        # Asked for one byte more, so that data that go on are seen without reading on.
+        data = stream.decompress(_decoded(text), n_bytes + 1)
+    except zlib.error:
+        raise ArrayError("the data of an array are not compressed as they should be") from None
+    if len(data) != n_bytes or not stream.eof or stream.unused_data:
+        raise ArrayError("an array is not as long as it says")
+    return data
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raise ArrayError("the data of an array are not base64") from None
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= 60 else f"{text[:60]}…"

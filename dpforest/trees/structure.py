@@ -1,0 +1,119 @@
+"""The structure of trees as a stream that says nothing twice: level by level, one small number a node.
+
+All that can be derived is left out: where children are, how many nodes there are, that nodes at the greatest depth are
+leaves. What is left is which test a node asks, and the threshold of tests that have one.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpforest.limits import MAX_FOREST_LEAVES, MAX_FOREST_NODES
+from dpforest.trees.layout import LEAF, MULTIWAY, Trees
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """Trees, less what can be derived.
+
+    Parameters
+    ----------
+    n_trees, depth : int
+    test_feature, test_kind : int arrays of shape (n_tests,)
+        The tests that occur, without their thresholds, in the order of feature and kind; kinds as in `Trees`.
+    nodes : int array
+        0 for a leaf, else the place of its test, from 1. The roots of all trees come first, then all nodes of level 1,
+        tree after tree and in each from left to right, and so on; nothing is said of level `depth`.
+    thresholds : int array
+        Of the nodes that have one, in the same order.
+    """
+
+    n_trees: int
+    depth: int
+    test_feature: np.ndarray
+    test_kind: np.ndarray
+    nodes: np.ndarray
+    thresholds: np.ndarray
+
+
+def structure_of(trees: Trees) -> Structure:
+    """What is to be written of trees."""
+    order = np.argsort(trees.level, kind="stable")  # within a level nodes already are in this order
+    order = order[: np.count_nonzero(trees.level < trees.depth)]
+    kind, feature = trees.kind[order], trees.feature[order]
+    inner = kind != LEAF
+    tests, which = np.unique(feature[inner].astype(np.int64) * LEAF + kind[inner], return_inverse=True)
+    nodes = np.zeros(len(order), np.int64)
+    nodes[inner] = which + 1
+    asked = inner & (kind != MULTIWAY)
+    return Structure(trees.n_trees, trees.depth, tests // LEAF, tests % LEAF, nodes, trees.threshold[order][asked])
+
+
+def trees_of(structure: Structure, n_codes: np.ndarray) -> Trees:
+    """The trees, given the number of codes of each feature (int64, 65,536 for numeric ones).
+
+    Raises
+    ------
+    ValueError
+        If there are no such trees, or too many nodes; nothing is allocated for nodes beyond the limit.
+    """
+    s = structure
+    if np.any(s.test_feature >= len(n_codes)) or np.any(s.test_kind >= LEAF):
+        raise ValueError("a test names a feature that the domain does not have")
+    if np.any(s.nodes > len(s.test_kind)):
+        raise ValueError("a node asks a test that is not listed")
+    width = np.concatenate([[0], np.where(s.test_kind == MULTIWAY, n_codes[s.test_feature], 2)])
+    levels, n_nodes, done = [s.n_trees], s.n_trees, 0
+    while len(levels) <= s.depth and levels[-1]:
+        level = s.nodes[done : done + levels[-1]]
+        if len(level) < levels[-1]:
+            raise ValueError("the nodes of a level are missing")
+        done += len(level)
+        levels.append(int(width[level].sum()))
+        n_nodes += levels[-1]
+        if n_nodes > MAX_FOREST_NODES:
+            raise ValueError(f"there are more than {MAX_FOREST_NODES:,} nodes")
+    if done != len(s.nodes):
+        raise ValueError("there are more nodes than the tests lead to")
+    return _linked(s, n_nodes, width)
+
+
+def _linked(s: Structure, n_nodes: int, width: np.ndarray) -> Trees:
+    """The arrays of `Trees`: nodes get their children, and are put in the order of trees."""
+    test = np.zeros(n_nodes, s.nodes.dtype)
+    test[: len(s.nodes)] = s.nodes  # what follows are the leaves of the last level
+    children = width[test]
+    first = s.n_trees + np.cumsum(children) - children
+    inner = test > 0
+    if n_nodes - np.count_nonzero(inner) > MAX_FOREST_LEAVES:
+        raise ValueError(f"there are more than {MAX_FOREST_LEAVES:,} leaves")
+    tree = np.zeros(n_nodes, np.int32)
+    tree[: s.n_trees] = np.arange(s.n_trees)
+    at = s.n_trees
+    for a, b in _level_borders(s.n_trees, children):
+        below = np.repeat(tree[a:b], children[a:b])
+        tree[at : at + len(below)] = below
+        at += len(below)
+    order = np.argsort(tree, kind="stable")
+    place = np.empty(n_nodes, np.int32)
+    place[order] = np.arange(n_nodes, dtype=np.int32)
+
+    kinds = np.concatenate([[LEAF], s.test_kind]).astype(np.uint8)
+    features = np.concatenate([[-1], s.test_feature]).astype(np.int32)
+    kind = kinds[test]
+    threshold = np.full(n_nodes, -1, np.int32)
+    asked = inner & (kind != MULTIWAY)
+    if np.count_nonzero(asked) != len(s.thresholds):
+        raise ValueError("there are not as many thresholds as tests with one")
+    threshold[asked] = s.thresholds
+    first_child = np.where(inner, place[np.minimum(first, n_nodes - 1)], place)
+    start = np.searchsorted(tree[order], np.arange(s.n_trees + 1))
+    return Trees(kind[order], features[test][order], threshold[order], first_child[order], start, s.depth)
+
+
+def _level_borders(n_trees: int, children: np.ndarray):
+    """Where each level begins and ends."""
+    a, b = 0, n_trees
+    while a < b:
+        yield a, b
+        a, b = b, b + int(children[a:b].sum())

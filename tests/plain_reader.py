@@ -1,0 +1,116 @@
+"""A released forest read by what docs/FORMAT.md says, and nothing of dpforest: JSON, zlib, base64 and numpy."""
+
+import base64
+import gzip
+import json
+import math
+import zlib
+
+import numpy as np
+
+M = 2**64
+
+
+def array(entry):
+    kind = np.dtype("<" + entry["type"])
+    planes = np.frombuffer(zlib.decompress(base64.b64decode(entry["data"])), np.uint8).reshape(kind.itemsize, -1)
+    return np.ascontiguousarray(planes.T).view(kind).reshape(entry["shape"])
+
+
+def code(feature, value):
+    """The code of a cell; None is a missing one."""
+    if feature["kind"] == "categorical":
+        return feature["categories"].index(value) if value is not None else len(feature["categories"])
+    if value is None:
+        return 0
+    span = 65_536 - (5_957 if feature["missing"] == "own" else 0)
+    place = (value - feature["low"]) / (feature["high"] - feature["low"]) * span
+    return 65_536 - span + math.floor(min(max(place, 0), span - 1))
+
+
+def mixed(z):
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % M
+    z = (z ^ z >> 27) * 0x94D049BB133111EB % M
+    return z ^ z >> 31
+
+
+def uniform(seed, key):
+    odd = 0x9E3779B97F4A7C15
+    return (mixed((key * odd + mixed((seed + odd) % M)) % M) >> 11) * 2.0**-53
+
+
+class Reader:
+    def __init__(self, data: bytes):
+        self.file = file = json.loads(gzip.decompress(data))
+        assert (file["format"], file["version"]) == ("dpforest released forest", 2)
+        self.features, self.k = file["domain"]["features"], len(file["domain"]["classes"])
+        own = file["trees"]
+        tests = list(zip(array(own["test_feature"]).tolist(), array(own["test_kind"]).tolist()))
+        nodes, thresholds = iter(array(own["nodes"]).tolist()), iter(array(own["thresholds"]).tolist())
+        self.trees = [[[None, None, []]] for _ in range(own["n_trees"])]  # [test, threshold, children] of each node
+        level = [(tree, tree[0]) for tree in self.trees]
+        for _ in range(file["depth"]):
+            below = []
+            for tree, node in level:
+                if test := next(nodes):
+                    feature, kind = node[0] = tests[test - 1]
+                    node[1] = None if kind == 2 else next(thresholds)
+                    node[2] = [[None, None, []] for _ in range(self.n_codes(feature) if kind == 2 else 2)]
+                    tree += node[2]
+                    below += [(tree, child) for child in node[2]]
+            level = below
+        assert next(nodes, None) is None and next(thresholds, None) is None
+        leaves = [node for tree in self.trees for node in tree if not node[2]]
+        self.number = {id(node): i for i, node in enumerate(leaves)}
+        self.values = {
+            n: array(file[n]) for n in ("labels", "noisy_counts", "leaf_values", "class_of_tree") if n in file
+        }
+
+    def n_codes(self, f):
+        feature = self.features[f]
+        return 65_536 if feature["kind"] == "numeric" else len(feature["categories"]) + (feature["missing"] == "own")
+
+    def leaf(self, tree, codes):
+        node = tree[0]
+        while node[2]:
+            (_, kind), x = node[0], codes[node[0][0]]
+            node = node[2][x if kind == 2 else int(x > node[1]) if kind == 0 else int(x == node[1])]
+        return self.number[id(node)]
+
+    def shares_of_leaf(self, leaf):
+        counts = self.values["noisy_counts"][leaf].tolist()
+        known = [float(max(c, 0)) for c in counts]
+        if sum(known) == 0 or self.file["negative_rule"] == "paper" and min(counts) < 0:
+            known = [-math.log1p(-uniform(self.file["seed"], leaf * self.k + c)) for c in range(self.k)]
+        return [x / sum(known) for x in known]
+
+    def predict(self, row):
+        """(leaves, class, shares) of a row: one cell for each feature."""
+        codes = [code(f, v) for f, v in zip(self.features, row)]
+        leaves = [self.leaf(tree, codes) for tree in self.trees]
+        scores, voting = [0.0] * self.k, self.file["voting"]
+        for t, leaf in enumerate(leaves):
+            if voting == "additive":
+                wanted, value = int(self.values["class_of_tree"][t]), float(self.values["leaf_values"][leaf])
+                scores[wanted] += value
+                scores[0] -= value if self.k == 2 else 0
+            elif voting == "majority":
+                shares = self.shares_of_leaf(leaf) if "noisy_counts" in self.values else None
+                scores[int(self.values["labels"][leaf]) if shares is None else shares.index(max(shares))] += 1
+            else:
+                scores = [a + b for a, b in zip(scores, self.shares_of_leaf(leaf))]
+        best = scores.index(max(scores))
+        shares = self.linked(scores, best) if voting == "additive" else [s / len(leaves) for s in scores]
+        if voting == "probabilistic":
+            weights = [mixed(j * 0x9E3779B97F4A7C15 % M) for j in range(1, len(codes) + 1)]
+            coin = uniform(self.file["seed"], sum(c * w for c, w in zip(codes, weights)) % M)
+            best = sum(sum(shares[: c + 1]) <= coin for c in range(self.k - 1))
+        return leaves, self.file["domain"]["classes"][best], shares
+
+    def linked(self, scores, best):
+        alpha, shares = self.file["alpha_link"], []
+        for c, z in enumerate(scores):
+            b = max(abs(z) / 2 - (1 - alpha), 0)
+            psi = (1 + (math.copysign(b, z) / math.sqrt(b * b + alpha * alpha) if z else 0)) / 2
+            shares.append((1 - 2e-9) * psi + 1e-9 * (0.5 + math.asinh(2.0**60 * z) / 200) + 1e-9 * (c == best))
+        return [share / sum(shares) for share in shares]

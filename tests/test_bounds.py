@@ -1,0 +1,92 @@
+"""Few attributes, deep trees, codes at the ends: `scripts/test` runs these once more with NUMBA_BOUNDSCHECK=1.
+
+Compiled kernels look at no bounds, so what leads out of an array here would be seen there only: as an IndexError.
+"""
+
+import numpy as np
+import pytest
+from conftest import public_domain, random_codes
+
+from dpforest import (
+    BoostedForestClassifier,
+    FriedmanSchusterClassifier,
+    MajorityLabelForestClassifier,
+    MultinomialForestClassifier,
+    RandomDecisionForestClassifier,
+    ReleasedForest,
+)
+from dpforest.domain import Domain
+from dpforest.features import Feature
+from dpforest.trees import reference, routing
+from dpforest.trees.random_trees import grow_random_trees
+
+UNIT = public_domain(None)
+SMALL = {"one": UNIT, "five": public_domain(*[None] * 5), "lonely": public_domain(1), "two": public_domain(None, 2)}
+
+
+def ends(domain: Domain, n: int, seed: int) -> np.ndarray:
+    """Codes, half of them the lowest and highest of their feature."""
+    rng = np.random.default_rng(seed)
+    codes = random_codes(domain, n, seed)
+    highest = np.array([f.n_codes - 1 for f in domain.features], np.uint16)
+    at = rng.random(codes.shape)
+    return np.where(at < 0.25, 0, np.where(at < 0.5, highest, codes)).astype(np.uint16)
+
+
+def assert_same_leaves(trees, domain: Domain, seed: int = 0) -> None:
+    codes = ends(domain, 70, seed)
+    assert np.array_equal(routing.leaves_of_rows(trees, domain, codes), reference.leaves_of_rows(trees, codes))
+
+
+def test_a_thousand_trees_of_one_attribute():
+    """With this seed there are thresholds that once rose over 65,535, which names a column that is not there."""
+    trees = grow_random_trees(UNIT, n_trees=1_000, depth=6, seed=1)
+    trees.check(np.array([65_536]))
+    assert_same_leaves(trees, UNIT)
+
+
+@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("categorical", ["multiway", "one-vs-rest", "ordered"])
+def test_deep_trees_of_few_attributes(name, categorical):
+    domain = SMALL[name]
+    for seed in range(3):
+        trees = grow_random_trees(domain, n_trees=2, depth=15, seed=seed, categorical=categorical, max_leaves=3_000)
+        assert_same_leaves(trees, domain, seed)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        MajorityLabelForestClassifier(n_estimators=20, max_depth=8),
+        MajorityLabelForestClassifier(n_estimators=3, max_depth=15, partition="shared", structure_seed=5),
+        RandomDecisionForestClassifier(n_estimators=3, max_depth=12, voting="probabilistic"),
+        BoostedForestClassifier(n_estimators=2, max_depth=9, n_bins=3),
+        MultinomialForestClassifier(n_estimators=2, max_depth=9, n_bins=3),
+        FriedmanSchusterClassifier(max_depth=9, n_bins=3),
+        MultinomialForestClassifier(n_estimators=2, mode="as_published", random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_fits_predict_within_their_arrays(model):
+    for domain in (UNIT, public_domain(None, 3, n_classes=3)):
+        model.set_params(domain=domain)
+        X = [[0.0, "c0"], [1.0, "c2"], [0.5, "c1"]] * 100
+        model.fit([row[: domain.n_features] for row in X], [0, 1, domain.n_classes - 1] * 100)
+        codes = ends(domain, 300, 1)
+        shares, index = model.forest_.shares_and_index(codes)
+        assert np.array_equal(index, model.forest_.predict_codes(codes)) and len(shares) == 300
+        if isinstance(model.forest_, ReleasedForest):
+            back = ReleasedForest.from_bytes(model.released_.to_bytes(uncertified=True))
+            assert np.array_equal(back.predict_codes(codes), index)
+
+
+@pytest.mark.parametrize("columns", [0, 1, 3])
+def test_codes_that_there_are_not_never_reach_a_kernel(columns):
+    features = (*UNIT.features, Feature("f1", "categorical", categories=("a", "b", "c")))
+    domain = Domain(features, (0, 1))
+    model = MajorityLabelForestClassifier(n_estimators=5, max_depth=4, domain=domain, epsilon=None)
+    forest = model.fit([[0.2, "a"], [0.7, "c"]] * 20, [0, 1] * 20).forest_
+    for codes in (np.zeros((9, columns), np.uint16), np.full((9, 2), 3, np.uint16)):
+        for ask in (forest.predict_codes, forest.shares_and_index):
+            with pytest.raises(ValueError, match="codes"):
+                ask(codes)

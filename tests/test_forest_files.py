@@ -1,0 +1,384 @@
+"""Files of forests: those of old, a reader made from the document alone, sizes, and limits before anything is read."""
+
+import gzip
+import json
+import resource
+import time
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import public_domain
+from plain_reader import Reader
+
+from dpforest import (
+    BoostedForestClassifier,
+    Domain,
+    DomainError,
+    Feature,
+    MajorityLabelForestClassifier,
+    MultinomialForestClassifier,
+    RandomDecisionForestClassifier,
+    ReleasedForest,
+    limits,
+    load_dataset,
+)
+from dpforest.trees import forest_schema, packed_arrays
+from dpforest.trees.forest import ForestFormatError
+
+DATA = Path(__file__).parent / "data"
+OLD = json.loads((DATA / "v1_expected.json").read_text())
+NEW = json.loads((DATA / "v2_expected.json").read_text())
+
+
+def as_table(forest: ReleasedForest, rows: list) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=list(forest.domain.names), dtype=object)
+
+
+def assert_predicts(forest: ReleasedForest, then: dict) -> None:
+    """The same leaves and classes, and shares to the last bits that logarithms of another machine may change."""
+    X = as_table(forest, then["rows"])
+    assert forest.apply(X).tolist() == then["leaves"]
+    assert forest.predict(X).tolist() == then["classes"]
+    np.testing.assert_array_max_ulp(forest.class_shares(X), np.array(then["shares"]), maxulp=4)
+    given = [v for v in (forest.labels, forest.noisy_counts, forest.leaf_values) if v is not None]
+    assert len(given) == 1 and given[0].tolist() == then["leaf_values"]
+
+
+# ---------------------------------------------------------------- files that were written before
+
+
+@pytest.mark.parametrize("name", OLD)
+def test_files_of_version_1_are_read_and_predict_the_same(name):
+    forest = ReleasedForest.from_json((DATA / f"v1_{name}.json").read_bytes())
+    assert_predicts(forest, OLD[name])
+    n = OLD[name]["thresholds_above"]
+    assert [note.startswith("This file was written by an earlier version: 4 of") for note in forest.notes] == [True] * (
+        n > 0
+    )
+    again = ReleasedForest.from_bytes(forest.to_bytes(uncertified=True))
+    assert again.notes == () and again.certificate == forest.certificate and again.ledger == forest.ledger
+    assert_predicts(again, OLD[name])
+
+
+def test_thresholds_are_mended_as_they_would_have_grown():
+    for name, model in {
+        "overflow": MajorityLabelForestClassifier(n_estimators=3, max_depth=8, structure_seed=23),
+        "ordered": RandomDecisionForestClassifier(n_estimators=3, max_depth=5, categorical="ordered"),
+    }.items():
+        forest = ReleasedForest.from_json((DATA / f"v1_{name}.json").read_bytes())
+        trees = model.plan(forest.domain, 0).grow(forest.domain, model.structure_seed)
+        for part in ("kind", "feature", "threshold", "first_child", "tree_start"):
+            assert np.array_equal(getattr(trees, part), getattr(forest.trees, part)), part
+
+
+@pytest.mark.parametrize("above", [16, 1_000, 2**31 - 65_537])
+def test_thresholds_that_no_growth_made_are_refused(above):
+    """Thresholds rose by one at each level at most, and there are 15."""
+    content = json.loads((DATA / "v1_labels.json").read_text())
+    entry = content["trees"]["threshold"]
+    cells = packed_arrays.unpack_plain(entry, "<i4", 10**6).copy()
+    cells[np.flatnonzero(cells >= 0)[0]] = 65_535 + above
+    entry["base64"] = packed_arrays.base64.b64encode(cells.astype("<i4").tobytes()).decode()
+    with pytest.raises(ForestFormatError, match="outside the codes of its attribute"):
+        ReleasedForest.from_json(json.dumps(content))
+
+
+@pytest.mark.parametrize("name", NEW)
+def test_files_of_version_2_are_read_and_predict_the_same(name):
+    forest = ReleasedForest.from_bytes((DATA / f"v2_{name}.json.gz").read_bytes())
+    assert_predicts(forest, NEW[name])
+
+
+# ---------------------------------------------------------------- by the document alone
+
+
+@pytest.mark.parametrize("name", NEW)
+def test_a_reader_made_from_the_document_finds_the_same(name):
+    reader = Reader((DATA / f"v2_{name}.json.gz").read_bytes())
+    found = [reader.predict(row) for row in NEW[name]["rows"]]
+    assert [leaves for leaves, _, _ in found] == NEW[name]["leaves"]
+    assert [best for _, best, _ in found] == NEW[name]["classes"]
+    np.testing.assert_allclose([shares for _, _, shares in found], NEW[name]["shares"], rtol=1e-12)
+
+
+def test_the_document_names_every_field():
+    document = (Path(__file__).parents[1] / "docs" / "FORMAT.md").read_text()
+    schema = forest_schema.VERSION_2["properties"]
+    names = {*schema, *schema["trees"]["properties"], *schema["certificate"]["properties"]}
+    names |= {*schema["ledger"]["properties"], *schema["ledger"]["properties"]["entries"]["items"]["properties"]}
+    names |= {*schema["about"]["properties"], *schema["domain"]["properties"]}
+    names |= {*schema["domain"]["properties"]["features"]["items"]["properties"]}
+    assert not [name for name in sorted(names) if f"`{name}`" not in document]
+
+
+# ---------------------------------------------------------------- sizes
+
+
+def version_1_bytes(forest: ReleasedForest) -> int:
+    """What the arrays of a forest took in format version 1: 4/3 bytes of base64 for each of theirs."""
+    values = [(forest.labels, 1), (forest.noisy_counts, 8), (forest.leaf_values, 8)]
+    leaves = sum(array.size * size for array, size in values if array is not None)
+    return (forest.trees.n_nodes * 13 + leaves) * 4 // 3
+
+
+SIZES = {
+    "57 numeric attributes, 100 trees of depth 11": (
+        MajorityLabelForestClassifier(max_depth=11),
+        public_domain(*[None] * 57),
+        0.09,
+    ),
+    "11 MB for 1,000 rows": (
+        RandomDecisionForestClassifier(n_estimators=100, max_depth=11),
+        public_domain(*[None] * 10),
+        0.1,
+    ),
+    "mixed, as it comes": (MajorityLabelForestClassifier(), load_dataset("adult").domain, 0.04),
+}
+
+
+@pytest.mark.parametrize("what", SIZES)
+def test_a_file_is_a_tenth_of_what_it_was(what):
+    model, domain, share = SIZES[what]
+    rng = np.random.default_rng(0)
+    columns = [rng.choice(f.categories, 1_000) if f.categories else rng.random(1_000) for f in domain.features]
+    X = pd.DataFrame(dict(zip(domain.names, columns)))
+    if domain.features[0].name == "age":
+        X = load_dataset("adult").X[:1_000]
+    forest = model.set_params(domain=domain).fit(X, rng.choice(domain.classes, 1_000)).released_
+    assert len(forest.to_bytes()) < share * version_1_bytes(forest)
+
+
+def test_runs_of_equal_leaves_cost_next_to_nothing():
+    """A million leaves of which the rows decide nothing else: all rows of a class, and a budget that flips nothing."""
+    entry = packed_arrays.pack(np.zeros(1_000_000, np.uint8))
+    assert len(entry["data"]) < 2_000
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[], [0], [255], [256], [65_536], [2**32], [-1], [-129], [-32_769, 5], [-(2**31) - 1], [2**62, -(2**62)]],
+)
+def test_whole_numbers_take_the_smallest_type_that_holds_them(values):
+    array = np.array(values, np.int64)
+    entry = packed_arrays.pack(array)
+    assert packed_arrays.unpack(entry, array.shape).tolist() == values
+    smaller = {"u2": "u1", "u4": "u2", "i2": "i1", "i4": "i2", "i8": "i4"}.get(entry["type"])
+    if smaller:
+        info = np.iinfo(smaller)
+        assert min(values) < info.min or max(values) > info.max
+
+
+# ---------------------------------------------------------------- limits before a fit
+
+
+TOO_LARGE = {
+    "leaves": (MajorityLabelForestClassifier(n_estimators=300, max_depth=15), public_domain(None)),
+    "classes": (MajorityLabelForestClassifier(n_estimators=100, max_depth=15), public_domain(None, n_classes=20)),
+    "multiway": (
+        RandomDecisionForestClassifier(n_estimators=1_000, max_depth=15, max_leaves=2**20),
+        public_domain(*[9] * 20),
+    ),
+    "boosted": (BoostedForestClassifier(n_estimators=1_000, max_depth=12), public_domain(None, n_classes=5)),
+    "multinomial": (MultinomialForestClassifier(n_estimators=1_000, max_depth=13), public_domain(None)),
+}
+
+
+@pytest.mark.parametrize("what", TOO_LARGE)
+def test_a_forest_too_large_to_be_read_is_refused_before_a_row_is_read(what):
+    """In a second, without its memory, by the preview and by the fit, which does not look at the rows."""
+    model, domain = TOO_LARGE[what]
+    model.set_params(domain=domain)
+    start, before = time.monotonic(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    rows = np.zeros((2, domain.n_features)) if domain.features[0].kind == "numeric" else [["c0"] * 20] * 2
+    for ask in (lambda: model.preview(domain, 2), lambda: model.fit(rows, [0, 1])):
+        with pytest.raises(ValueError, match=r"leaves,? .*than the [0-9,]+ .*; take fewer trees"):
+            ask()
+    assert not hasattr(model, "forest_")
+    assert time.monotonic() - start < 60
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1_000_000  # kilobytes
+
+
+def named(**changes) -> Domain:
+    """A domain with one text changed."""
+    plain = {"name": "x", "note": "made up", "category": "a", "label": "y", "class": "no", **changes}
+    features = (
+        Feature(plain["name"], "numeric", 0, 1, source="asserted", source_note=plain["note"]),
+        Feature("z", "categorical", categories=(plain["category"], "b"), source="asserted", source_note="made up"),
+    )
+    return Domain(features, (plain["class"], "yes"), plain["label"], "asserted", plain["note"])
+
+
+LONGEST = {"name": 1_000, "note": 10_000, "category": 1_000, "label": 1_000, "class": 1_000}
+FITS = {
+    "random": lambda domain: RandomDecisionForestClassifier(n_estimators=2, max_depth=2, domain=domain),
+    "greedy": lambda domain: MultinomialForestClassifier(n_estimators=2, max_depth=2, domain=domain),
+}
+
+
+@pytest.mark.parametrize("kind", FITS)
+@pytest.mark.parametrize("what", LONGEST)
+def test_the_longest_texts_are_written_and_read_and_longer_ones_refused_before_the_fit(kind, what):
+    for character in ("x", "\N{PILE OF POO}", "\x01"):
+        domain = named(**{what: character * LONGEST[what]})
+        rows = pd.DataFrame({domain.names[0]: [0.1, 0.9] * 9, "z": ["b"] * 18})
+        forest = FITS[kind](domain).fit(rows, ["yes"] * 18).released_
+        back = ReleasedForest.from_bytes(forest.to_bytes())
+        assert back.domain == domain and np.array_equal(back.predict(rows), forest.predict(rows))
+        longer = named(**{what: character * (LONGEST[what] + 1)})
+        with pytest.raises(DomainError, match="too long; shorten it"):
+            FITS[kind](longer).preview(longer, 18)
+        with pytest.raises(DomainError, match="too long; shorten it"):
+            FITS[kind](longer).fit(rows.rename(columns={domain.names[0]: longer.names[0]}), ["yes"] * 18)
+
+
+def test_a_text_without_utf_8_is_refused_before_the_fit():
+    domain = named(category="\ud800")
+    for make in FITS.values():
+        with pytest.raises(DomainError, match="not valid Unicode"):
+            make(domain).preview(domain, 10)
+
+
+def test_a_domain_that_is_too_large_altogether_is_refused():
+    many = tuple(
+        Feature(f"f{i}", "categorical", categories=tuple(f"c{j}" for j in range(1_000)), source="asserted",
+                source_note="made up")
+        for i in range(700)
+    )  # fmt: skip
+    domain = Domain(many, ("a", "b"), "y", "asserted", "made up")
+    with pytest.raises(DomainError, match="16 MB or 666,666 values; shorten it"):
+        forest_schema.check_domain(domain)
+
+
+def test_the_largest_forests_are_below_the_limit_of_the_page():
+    """Bytes for each node and leaf, times their limits, with the widest noise that a budget can buy."""
+    rng = np.random.default_rng(0)
+    scale = 1_000 * 2 / limits.EPSILON_MIN  # 1,000 trees share the rows, replace-one
+    n = 200_000
+    noise = np.rint(rng.laplace(0, scale, n)).astype(np.int64)
+    for_count = len(packed_arrays.pack(noise)["data"]) / n
+    for_leaf = len(packed_arrays.pack(rng.random(n))["data"]) / n  # values of boosted trees
+    for_node = len(packed_arrays.pack(rng.integers(0, 2**16, n))["data"]) * 2 / n  # a test and a threshold
+    texts = 2 * limits.MAX_DOMAIN_BYTES  # the domain, and what the certificate says of it
+    structure = limits.MAX_FOREST_LEAVES * for_node
+    largest = structure + texts + max(limits.MAX_LEAF_NUMBERS * for_count, limits.MAX_FOREST_LEAVES * for_leaf)
+    assert largest < limits.MAX_JSON_BYTES
+    assert 0.78 * largest < limits.MAX_FILE_BYTES == limits.MAX_UPLOAD_MB * 2**20  # base64 holds 6 bits in 8
+
+
+def test_streamlit_takes_what_the_limits_allow():
+    config = (Path(__file__).parents[1] / ".streamlit" / "config.toml").read_text()
+    assert f"maxUploadSize = {limits.MAX_UPLOAD_MB}\n" in config
+
+
+# ---------------------------------------------------------------- limits when reading
+
+
+def peak(data: bytes) -> tuple[str, int, float]:
+    """Why it was refused, with how many bytes of memory at most, and in which time."""
+    tracemalloc.start()
+    start = time.monotonic()
+    try:
+        with pytest.raises(ForestFormatError) as error:
+            ReleasedForest.from_bytes(data)
+        return str(error.value), tracemalloc.get_traced_memory()[1], time.monotonic() - start
+    finally:
+        tracemalloc.stop()
+
+
+def content_of(name: str = "labels") -> dict:
+    return json.loads(gzip.decompress((DATA / f"v2_{name}.json.gz").read_bytes()))
+
+
+def written(content: dict) -> bytes:
+    return gzip.compress(json.dumps(content).encode(), mtime=0)
+
+
+def declared(n: int, data: str, kind: str = "u1") -> dict:
+    return {"type": kind, "shape": [n], "data": data}
+
+
+def test_a_declared_shape_allocates_nothing():
+    for path, entry in (
+        ("nodes", declared(limits.MAX_FOREST_NODES, "")),
+        ("thresholds", declared(limits.MAX_FOREST_NODES, "")),
+        ("test_kind", declared(5, "AAAA")),
+    ):
+        content = content_of()
+        content["trees"][path] = entry
+        why, memory, seconds = peak(written(content))
+        assert "damaged" in why and memory < 5_000_000 and seconds < 5
+    for shape in ([10**12], [2**63], [10**6, 10**6], [-1], [True], []):
+        content = content_of()
+        content["labels"]["shape"] = shape
+        why, memory, seconds = peak(written(content))
+        assert "damaged" in why and memory < 5_000_000 and seconds < 5
+
+
+def test_data_that_grow_when_decompressed_are_not_read_on():
+    """100 MB of zeros in 100 KB, where 100 labels should be: inside, and around the whole file."""
+    zeros = packed_arrays.pack(np.zeros(100_000_000, np.uint8))["data"]
+    content = content_of()
+    content["labels"]["data"] = zeros
+    why, memory, seconds = peak(written(content))
+    assert "not as long as it says" in why and memory < 5_000_000 and seconds < 5
+    bomb = gzip.compress(bytes(limits.MAX_JSON_BYTES + 1), 1)
+    why, memory, seconds = peak(bomb)
+    assert "larger than any forest" in why and memory < 5_000_000 and seconds < 20
+
+
+def test_a_million_trees_are_refused_at_once():
+    """28 MB of the old format, and as many in the new one."""
+    old = json.loads((DATA / "v1_single_leaf.json").read_text())
+    n = 1_000_000
+    plain = lambda array, kind: {  # noqa: E731
+        "dtype": kind,
+        "shape": [len(array)],
+        "base64": packed_arrays.base64.b64encode(np.asarray(array, kind).tobytes()).decode(),
+    }
+    old["trees"] = {
+        "kind": plain(np.full(n, 3), "u1"),
+        "feature": plain(np.full(n, -1), "<i4"),
+        "threshold": plain(np.full(n, -1), "<i4"),
+        "first_child": plain(np.arange(n), "<i4"),
+        "tree_start": plain(np.arange(n + 1), "<i8"),
+    }
+    old["labels"] = plain(np.zeros(n), "u1")
+    text = json.dumps(old).encode()
+    assert len(text) > 28_000_000
+    why, memory, seconds = peak(text)
+    assert "more than 50,001 elements" in why and memory < 4 * len(text) and seconds < 10
+    new = content_of("single_leaf")
+    new["trees"]["n_trees"] = n
+    why, memory, seconds = peak(written(new))
+    assert "trees.n_trees is out of range" in why and memory < 5_000_000 and seconds < 5
+
+
+def test_tests_with_many_children_end_at_the_limit():
+    """A tree that asks an attribute of 1,000 categories at each of four levels would have 10^12 leaves."""
+    domain = public_domain(1_000)
+    forest = MajorityLabelForestClassifier(n_estimators=1, max_depth=1, domain=domain)
+    content = json.loads(forest.fit([["c0"]] * 9, [0] * 9).released_.to_json())
+    content["depth"] = 4
+    content["trees"]["nodes"] = packed_arrays.pack(np.ones(1 + 1_000 + 1_000_000, np.uint8))
+    why, memory, seconds = peak(written(content))
+    assert f"more than {limits.MAX_FOREST_NODES:,} nodes" in why and memory < 60_000_000 and seconds < 10
+
+
+def test_more_values_than_any_file_has_are_not_parsed():
+    for text in (b"[" + b"0," * 5_000_000 + b"0]", b"[" * 5_000_000, b'{"a":{' * 3_000_000):
+        why, memory, seconds = peak(text)
+        assert "larger than any forest" in why and memory < 4 * len(text) and seconds < 5
+        why, memory, seconds = peak(gzip.compress(text, 1))
+        assert "larger than any forest" in why and memory < 5_000_000 and seconds < 5
+
+
+def test_a_ledger_of_many_long_fractions_is_refused():
+    content = content_of()
+    content["ledger"]["entries"] *= 100
+    assert "ledger.entries is too long" in peak(written(content))[0]
+    content = content_of()
+    content["ledger"]["epsilon"] = "9" * 201
+    assert "ledger.epsilon" in peak(written(content))[0]

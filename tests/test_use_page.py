@@ -1,0 +1,160 @@
+"""What was released can be used: the page reads it, whatever the settings, and says a sentence for any other file."""
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from app_words import words
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from streamlit.testing.v1 import AppTest
+
+from dpforest import ReleasedForest, load_dataset
+from dpforest.trees.forest import ForestFormatError
+from ui import release, sidebar, tables
+from ui.forests import FORESTS, Settings
+from ui.sidebar import Choice
+
+DATA = Path(__file__).parent / "data"
+
+
+def choice(name: str, kind: str = "majority labels", depth: int = 3, trees: int = 5, epsilon: float = 1.0) -> Choice:
+    data = load_dataset(name)
+    table = tables.bundled_table(data, data.label)
+    options = (("n_bound", 1_000),) if kind == "boosted" else ()
+    return sidebar.Choice(table, Settings(kind, "certified", epsilon, depth, trees, "add-remove", options))
+
+
+def use_page(app: AppTest) -> AppTest:
+    return app.switch_page("pages/4_Use_a_forest.py").run()
+
+
+def test_a_deep_forest_of_few_attributes_is_released_and_used(app):
+    """By the link /?data=breast_wisconsin&depth=14 and its buttons; the page could not read what was released."""
+    app.query_params.update({"data": "breast_wisconsin", "depth": "14", "trees": "21"})
+    app.run()
+    next(b for b in app.button if b.label == "Release this forest").click().run()
+    assert not app.exception
+    assert any("The file will have about" in element.value for element in app.markdown)
+    made = release.make(choice("breast_wisconsin", depth=14, trees=21), 1, 1)  # as the dialog's button does
+    app.session_state["releases"] = [made]
+    page = use_page(app)
+    assert not page.exception and not page.warning
+    assert "CERTIFIED" in page.code[0].value and "21 trees" in words(page)
+    table = load_dataset("breast_wisconsin").table
+    page.file_uploader[0].upload("new.csv", table[:50].to_csv(index=False).encode()).run()
+    assert not page.exception
+    assert len(page.dataframe[-1].value) == 50
+    assert ReleasedForest.from_bytes(made.file).trees.depth == 14
+
+
+@pytest.mark.parametrize("kind", FORESTS)
+def test_what_is_released_was_read_back(kind):
+    own = choice("congressional_voting", kind)
+    made = release.make(own, 1, 1)
+    assert made.file and made.file_name.endswith(".json.gz")
+    forest = ReleasedForest.from_bytes(made.file)
+    assert forest.certificate.certified
+    assert release.read_back(forest, made.file, own.table.columns()) == made.file
+
+
+def test_a_file_that_predicts_otherwise_is_not_handed_out():
+    own = choice("congressional_voting")
+    one, other = (ReleasedForest.from_bytes(release.make(own, 1, n).file) for n in (1, 2))
+    flipped = np.where(one.labels == 0, 1, 0).astype(np.uint8)
+    object.__setattr__(other, "labels", flipped)
+    with pytest.raises(ForestFormatError, match="predicts otherwise"):
+        release.read_back(one, other.to_bytes(), own.table.columns())
+    with pytest.raises(ForestFormatError, match="damaged|not a released forest"):
+        release.read_back(one, one.to_bytes()[:-9], own.table.columns())
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        choice("nursery", trees=100),
+        choice("adult", depth=8, trees=100, epsilon=0.1),
+        choice("adult", "noisy counts", depth=8, trees=11),
+        choice("pendigits", "noisy counts", depth=10, trees=31, epsilon=10),
+        choice("zoo", "JPW"),
+        choice("pendigits", depth=12, trees=50),
+        choice("congressional_voting", "boosted"),
+        choice("mushroom", "multinomial", depth=4, trees=10),
+    ],
+    ids=lambda own: f"{own.table.key}, {own.settings.kind}",
+)
+def test_the_size_is_known_before(own):
+    """Within 20 %, as the page says "about"."""
+    expected = release._size_tried.__wrapped__((), own)
+    made = len(release.make(own, 1, 1).file)
+    assert abs(made - expected) < 0.2 * made
+
+
+def test_sizes_are_said_in_words():
+    assert [release.size_text(n) for n in (10, 999_999, 1_000_000, 99_960_000, 123e6)] == [
+        "1 KB", "1,000 KB", "1.0 MB", "100.0 MB", "123 MB"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["v1_labels.json", "v1_overflow.json", "v2_boosted.json.gz", "v2_single_leaf.json.gz"])
+def test_files_of_both_versions_are_used(app, name):
+    page = use_page(app.run())
+    page.file_uploader[0].upload(name, (DATA / name).read_bytes()).run()
+    assert not page.exception and not page.warning
+    assert "Mechanism:" in page.code[0].value
+    said = [info.value for info in page.info if "earlier version" in info.value]
+    assert len(said) == ("overflow" in name)
+
+
+def test_files_that_are_none_get_one_sentence_each(app):
+    page = use_page(app.run())
+    whole = (DATA / "v2_labels.json.gz").read_bytes()
+    text = gzip.decompress(whole)
+    content = json.loads(text)
+    lone = {**content, "about": {"caution": "\ud800"}}
+    files = [
+        b"", b"\x1f\x8b", whole[:-5], whole + b"x", text[:-5], text[:5], gzip.compress(whole), bytes(range(256)) * 40,
+        b"[" * 50_000, b"null", json.dumps({**content, "version": 9}).encode(), json.dumps(lone).encode(),
+        json.dumps({**content, "depth": 10**9}).encode(), b'{"format": "dpforest released forest", "version": 2}',
+    ]  # fmt: skip
+    for number, file in enumerate(files):
+        page.file_uploader[0].upload(f"forest_{number}.json.gz", file).run()
+        assert not page.exception, file[:80]
+        assert len(page.warning) == 1 and page.warning[0].value.endswith("."), file[:80]
+
+
+@pytest.fixture
+def use(app) -> AppTest:
+    return use_page(app.run())
+
+
+TEXT = gzip.decompress((DATA / "v2_counts.json.gz").read_bytes()).decode()
+
+
+@settings(max_examples=25, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_texts_of_a_file_are_shown_or_refused(use, data):
+    """Any text where there is one: names, categories, notes, mechanisms; the page shows it and does not break."""
+    content = json.loads(TEXT)
+    odd = data.draw(st.one_of(st.text(max_size=30), st.sampled_from(["$x$", "<b>", "]()", "\0", "a" * 900, "\u202e"])))
+    feature = data.draw(st.sampled_from(content["domain"]["features"]))
+    place, key = data.draw(
+        st.sampled_from(
+            [(feature, "name"), (feature, "source_note"), (content["domain"], "label"), (content["about"], "caution"),
+             (content["certificate"], "mechanism"), (content["domain"]["classes"], 0), (content["about"], "estimator")]
+        )
+    )  # fmt: skip
+    place[key] = odd
+    use.file_uploader[0].upload("forest.json", json.dumps(content).encode()).run()
+    assert not use.exception
+    assert len(use.warning) == 1 or "Mechanism:" in use.code[0].value
+
+
+def test_a_forest_too_large_to_be_read_is_refused_on_the_page(app):
+    app.query_params.update({"data": "breast_wisconsin", "depth": "15", "trees": "300"})
+    app.run()
+    assert not app.exception
+    assert "9,830,400 leaves, more than the 6,000,000" in app.warning[0].value
+    assert not [b for b in app.button if b.label == "Release this forest"]

@@ -1,0 +1,83 @@
+"""How the rows fit the public domain: cells and labels that do not, and what the public rule makes of them."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from dpforest.domain import Domain, DomainError
+from dpforest.features import Feature, text
+from ui import tables
+from ui.page import sorry, titled
+from ui.tables import Table
+from ui.wording import plain, plural
+
+COLUMNS = ("attribute", "what", "cells", "read as")
+
+
+def misfits(domain: Domain, columns: pd.DataFrame, labels: pd.Series) -> tuple[pd.DataFrame, int]:
+    """(a row for each attribute and way not to fit, rows left out for their labels)."""
+    rows = [
+        (feature.name, what, int(n), _read_as(feature, what))
+        for feature, found in zip(domain.features, domain.report(columns).itertuples(index=False), strict=True)
+        for what, n in zip(_ways(feature), found, strict=True)
+        if n
+    ]
+    return pd.DataFrame(rows, columns=COLUMNS), int((domain.listed_labels(labels) < 0).sum())
+
+
+@st.cache_data(scope="session", max_entries=8, show_spinner=False)
+def _misfits(key: tuple, _table: Table) -> tuple[pd.DataFrame, int]:
+    return misfits(_table.domain, _table.columns(), _table.frame[_table.label])
+
+
+tables.OWN_CACHES.append(_misfits)
+
+
+def _ways(feature: Feature) -> tuple[str, str, str]:
+    if feature.kind == "categorical":
+        return "", "not listed", "missing"
+    return "beyond the bounds", "no number", "missing or no number"
+
+
+def _read_as(feature: Feature, what: str) -> str:
+    if what == "beyond the bounds":
+        return "the nearest bound"
+    if feature.missing == "own":
+        return "a value of their own"
+    if feature.missing == "value":
+        return text(feature.missing_value)
+    return text(feature.low) if feature.kind == "numeric" else feature.categories[0]
+
+
+def show(table: Table) -> None:
+    """Counts, each with what becomes of such cells in every fit."""
+    titled(
+        "How the rows fit", "Curator only",
+        help="Every fit reads each cell by this public rule, whatever the other rows hold, and refuses none: a refusal "
+        "would tell on a row.",
+    )  # fmt: skip
+    try:
+        found, left_out = _misfits((table.schema_key, tables.fingerprint(table.domain)), table)
+    except (DomainError, KeyError) as problem:
+        sorry(problem)
+        return
+    n = len(table.frame)
+    if left_out:
+        have = "has no label that is listed and is" if left_out == 1 else "have no label that is listed and are"
+        st.markdown(
+            f"**{plural(left_out, 'row')} of {n:,} {have} left out** of figures and releases: "
+            f"{plain(table.label)} is empty there, or says something else than its classes above."
+        )
+    if found.empty:
+        st.markdown(f"All cells of all {plural(n, 'row')} lie within the domain, and none is missing.")
+        return
+    total = int(found["cells"].sum())
+    st.markdown(
+        f"{plural(total, 'cell')} of {n * table.domain.n_features:,} {'is' if total == 1 else 'are'} missing, not "
+        "listed or beyond the bounds, and read by the public rule:"
+    )
+    st.dataframe(
+        found, hide_index=True,
+        alt="Cells that are missing, not listed or beyond the bounds, by attribute, and what they are read as.",
+    )  # fmt: skip
