@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import ConsoleMessage, Download, Locator, Page, Request, expect
 
 IDLE = "[data-testid=stApp][data-test-script-state=notRunning][data-test-connection-state=CONNECTED]"
+FITTING = 120_000  # milliseconds; the ceiling of a large table is fitted once a process, beside what is refined
 COMPILING = 300_000  # milliseconds; the first start on a machine compiles the kernels
 PATIENCE = 30_000
 UPLOAD = "upload a CSV"

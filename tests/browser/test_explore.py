@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from playwright.sync_api import expect
 
-from browser.driver import BROWSER, TABS, Chart, Explore, chart_ready, titled
+from browser.driver import BROWSER, FITTING, TABS, Chart, Explore, chart_ready, titled
 
 pytestmark = BROWSER
 
@@ -18,7 +18,7 @@ SMALL = {"data": "breast_wisconsin"}
 
 def test_first_sight(explore: Explore) -> None:
     explore.page.goto(explore.url)
-    chart_ready(explore.page)
+    chart_ready(explore.page, FITTING)
     accuracy, ceiling, floor, meaning = explore.figures()
     assert [f.label for f in (accuracy, ceiling)] == ["Accuracy", "Without privacy"]
     assert floor.label.startswith("Always “")
@@ -266,7 +266,7 @@ def test_address_with_nonsense(explore: Explore) -> None:
     explore.page.goto(
         f"{explore.url}/?data=nothing&forest=oak&eps=-3&depth=999&trees=x&tab=Attic&mode=perhaps&rows=maybe"
     )
-    chart_ready(explore.page)
+    chart_ready(explore.page, FITTING)
     assert explore.figures()[-1].label == "What ε = 1 means"
     assert explore.slider("Depth").get_attribute("aria-valuetext") != "999"
 
