@@ -15,9 +15,8 @@ from ui import bounds_hint, confirm, rows_fit, tables
 from ui.page import sorry, titled
 from ui.sidebar import Choice
 from ui.tables import Table
+from ui.value_list import HELP, parsed, written
 from ui.wording import plain
-
-SEPARATOR = "; "
 
 
 def show(choice: Choice) -> None:
@@ -73,7 +72,7 @@ def _leaks(table: Table) -> None:
         )
     else:
         st.success(
-            "Nothing here was read from the rows, so a release of this forest can be certified.",
+            "Nothing here was read from the rows, so nothing here speaks against a certificate.",
             icon=":material/check:",
         )
 
@@ -91,7 +90,7 @@ def _row(feature: Feature, use: bool) -> dict[str, Any]:
         "lowest": feature.low,
         "highest": feature.high,
         "whole": feature.integer if feature.kind == "numeric" else None,
-        "values": SEPARATOR.join(feature.categories),
+        "values": written(feature.categories),
         "missing": {"own": "own value", "value": f"as {feature.missing_value}", "refuse": "none expected"}[
             feature.missing
         ],
@@ -122,7 +121,7 @@ def _editor(table: Table) -> pd.DataFrame:
         "lowest": st.column_config.NumberColumn("lowest"),
         "highest": st.column_config.NumberColumn("highest"),
         "whole": st.column_config.CheckboxColumn("whole numbers"),
-        "values": st.column_config.TextColumn("values, separated by ;", width="medium"),
+        "values": st.column_config.TextColumn("values, separated by ;", width="medium", help=HELP),
         "missing": st.column_config.SelectboxColumn("missing cells", options=["own value", "none expected"]),
         "where this is known from": st.column_config.TextColumn("where this is known from", width="large"),
         "state": st.column_config.TextColumn("state"),
@@ -161,8 +160,9 @@ def _classes(table: Table) -> tuple[str, str]:
     key = f"{table.schema_key}_{tables.fingerprint(domain)[:12]}"
     classes = left.text_input(
         f"Classes of {plain(domain.label)}, separated by ;",
-        SEPARATOR.join(str(c) for c in domain.classes),
+        written(domain.classes),
         key=f"classes_{key}",
+        help=HELP,
     )
     note = right.text_input(
         "Where the classes are known from",
@@ -202,14 +202,18 @@ def _edited_feature(old: Feature, row: dict[str, Any], before: dict[str, Any]) -
     note = (row["where this is known from"] or "").strip()
     if "where this is known from" in changed and note:
         confirm.check_source(note, f"{old.name!r} is")
-    values: dict[str, Any] = {
-        "missing": {"own value": "own", "none expected": "refuse"}.get(row["missing"], old.missing)
-    }
-    if old.kind == "numeric":
-        values |= {"low": row["lowest"], "high": row["highest"], "integer": bool(row["whole"])}
-    else:
-        values["categories"] = tuple(v.strip() for v in (row["values"] or "").split(";") if v.strip())
+    values = {name: value for cell in changed for name, value in _values(old, cell, row[cell]).items()}
     return confirm.edited_sources(old, replace(old, **values), changed, note)
+
+
+def _values(old: Feature, cell: str, value: Any) -> dict[str, Any]:
+    """What one edited cell says of a feature; nothing of what stands in the others."""
+    if cell == "missing":
+        return {"missing": {"own value": "own", "none expected": "refuse"}.get(value, old.missing)}
+    if old.kind == "numeric":
+        name = {"lowest": "low", "highest": "high", "whole": "integer"}.get(cell)
+        return {} if name is None else {name: bool(value) if cell == "whole" else value}
+    return {"categories": parsed(value or "")} if cell == "values" else {}
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -218,7 +222,9 @@ def _same(a: Any, b: Any) -> bool:
 
 def _edited_classes(domain: Domain, text: str, note: str) -> tuple:
     known = {str(c): c for c in domain.classes}
-    classes = tuple(known.get(v.strip(), v.strip()) for v in text.split(";") if v.strip())
+    classes = domain.classes
+    if text != written(domain.classes):
+        classes = tuple(known.get(value, value) for value in parsed(text))
     note = note.strip()
     if classes == domain.classes and note == (domain.classes_note if domain.classes_source != "data" else ""):
         return classes, domain.label, domain.classes_source, domain.classes_note

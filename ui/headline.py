@@ -108,8 +108,9 @@ class Figures:
             return "Without privacy", "…", f"the ceiling is being fitted; {forest}", help
         name, value = best
         balanced = ceiling_of(curve, "balanced", self._level)
-        said = f"the ceiling: {name}; {forest}" if name != OWN else "the ceiling: this forest without noise"
-        return "Without privacy", percent(value), said + _balanced(balanced[1] if balanced else 0.0, shown), help
+        said = f"the ceiling: {OWN} without noise" if name == OWN else f"the ceiling: {name}"
+        said += _balanced(balanced[1] if balanced else 0.0, shown)
+        return "Without privacy", percent(value), said if name == OWN else f"{said}; {forest}", help
 
 
 def _spread(values: np.ndarray) -> str:

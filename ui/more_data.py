@@ -62,8 +62,9 @@ def show(table: Table, settings: Settings, target: float | None = None) -> None:
         badge("Simulated")
         badge("Curator only")
     st.markdown(
-        "**With more rows, each of them matters less, so the same accuracy can be had at a smaller ε.** We release "
-        "from random parts of this table and see how accuracy grows with the number of rows."
+        "**With more rows, each of them matters less, so a forest that learns something often gets the same accuracy "
+        "at a smaller ε.** We simulate releases from random parts of this table and see how accuracy changes with the "
+        "number of rows."
     )
     shown = [settings.epsilon, *smaller(settings.epsilon)]
     growing = _growing(table, settings, shown)

@@ -112,7 +112,7 @@ def comparison(series: Sequence[Series], epsilon: float, scale: Scale, *, bands:
     epsilon_axis(fig, every.min(), every.max(), "ε")
     low, high = _span(series, scale)
     fig.update_yaxes(range=[low, high], tickformat=".0%" if scale.is_share else None, zeroline=False, automargin=True)
-    fig.update_layout(showlegend=True, legend=LEGEND)
+    fig.update_layout(showlegend=True, legend={**LEGEND, "traceorder": "grouped"})
     return fig
 
 

@@ -119,6 +119,28 @@ def test_rounder_bounds_are_filled_into_the_table(uploaded: Explore) -> None:
     expect(panel.get_by_text("Nothing here was read from the rows")).to_be_visible()
 
 
+def test_a_category_with_a_semicolon_stays_whole(explore: Explore) -> None:
+    """Whichever other cell of its row is edited, and when a value is added beside it."""
+    places = ["Köln; Deutz", 'the "old" town', "Bonn"]
+    rows = "".join(f"{i % 50},{json.dumps(places[i % 3], ensure_ascii=False)},{'ab'[i % 2]}\n" for i in range(150))
+    explore.visit(f"{explore.url}/?data=upload+a+CSV")
+    explore.upload("places.csv", f"size,place,kind\n{rows}".replace('\\"', '""').encode())
+    chart_ready(explore.page)
+
+    def categories() -> list[str]:
+        explore.page.get_by_role("button", name="Apply my changes").click()
+        idle(explore.page)
+        features = json.loads(explore.download("Download as JSON")[1])["features"]
+        return sorted(next(f for f in features if f["name"] == "place")["categories"])
+
+    explore.tab("Data")
+    explore.edit(1, 7, "the map of the town council")
+    assert categories() == sorted(places)
+    shown = explore.page.get_by_role("region", name="The public domain").get_by_test_id("glide-cell-5-1").inner_text()
+    explore.edit(1, 5, f"{shown}; Kiel")
+    assert categories() == sorted([*places, "Kiel"])
+
+
 def test_bounds_that_make_no_sense(uploaded: Explore) -> None:
     """One sentence, and the page goes on with what it had."""
     uploaded.tab("Data")
