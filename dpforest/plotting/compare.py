@@ -86,7 +86,7 @@ def comparison(series: Sequence[Series], epsilon: float, scale: Scale, *, bands:
     for one in series:
         colour, group = COLOURS[one.place % len(COLOURS)], one.name
         if bands:
-            band = {"line": {"width": 0}, "hoverinfo": "skip", "mode": "lines", "x": one.epsilons}
+            band = {"line": {"width": 0, "color": colour}, "hoverinfo": "skip", "mode": "lines", "x": one.epsilons}
             fig.add_scatter(y=one.high, legendgroup=group, showlegend=False, **band)
             fig.add_scatter(
                 y=one.low,

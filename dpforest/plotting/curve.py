@@ -57,7 +57,7 @@ def accuracy_curve(
     else:
         across(fig, ends, own, NON_PRIVATE, "solid", without, faint=True)
     across(fig, ends, floor, QUIET, "dot", f"always “{escape(floor_label, 18)}” {percent(floor)}: the floor")
-    band = {"line": {"width": 0}, "hoverinfo": "skip", "mode": "lines", "x": eps, "showlegend": False}
+    band = {"line": {"width": 0, "color": colour}, "hoverinfo": "skip", "mode": "lines", "x": eps, "showlegend": False}
     fig.add_scatter(y=mean + spread, **band)
     fig.add_scatter(y=mean - spread, fill="tonexty", fillcolor=faint_colour(colour), **band)
     text = [f"ε = {text_up(e)}: {percent(m)} ± {100 * s:.1f}" for e, m, s in zip(eps, mean, spread, strict=True)]

@@ -110,7 +110,7 @@ class Explore:
         self.main = page.locator("[data-testid=stMain]")
         self.sidebar = page.locator("[data-testid=stSidebar]")
         self.headline = page.locator(".st-key-headline")
-        self.curve_chart = Chart(page, titled("Accuracy goes"))
+        self.curve_chart = Chart(page, ":has([aria-label*='ccuracy goes from'])")
         self.overview, self.focus = Chart(page, ".st-key-overview"), Chart(page, ".st-key-focus_chart")
 
     # Going there

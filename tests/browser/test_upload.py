@@ -136,6 +136,8 @@ def test_a_category_with_a_semicolon_stays_whole(explore: Explore) -> None:
     explore.tab("Data")
     explore.edit(1, 7, "the map of the town council")
     assert categories() == sorted(places)
+    explore.tab("Tree")
+    explore.tab("Data")
     shown = explore.page.get_by_role("region", name="The public domain").get_by_test_id("glide-cell-5-1").inner_text()
     explore.edit(1, 5, f"{shown}; Kiel")
     assert categories() == sorted([*places, "Kiel"])
