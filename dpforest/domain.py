@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
@@ -229,17 +229,6 @@ class Domain:
                     f"The values of {name} were handed over as texts, as {two[0]!r} and {two[1]!r} are the same number."
                 )
         return [*sentences, READ_BY_RULE, HANDED_OVER]
-
-    def asserted(self, note: str) -> Domain:
-        """The same schema, all that was read from the data asserted by the user, in these words."""
-        asserted = replace(self, features=tuple(feature.asserted(note) for feature in self.features))
-        if self.classes and self.classes_source == "data":
-            asserted = replace(asserted, classes_source="asserted", classes_note=note)
-        if self.reading and self.reading_source in ("", "data"):
-            asserted = replace(asserted, reading_source="asserted", reading_note=note)
-        if self.columns_source == "data":
-            asserted = replace(asserted, columns_source="asserted", columns_note=note)
-        return asserted
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary, exact both ways."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -239,18 +239,6 @@ class Feature:
                 f"Whether cells of {self.name!r} are missing was read from the data{because(self.missing_note)}."
             )
         return found
-
-    def asserted(self, note: str) -> Feature:
-        """The same attribute, all that was read from the data asserted by the user, in these words."""
-        if self.source == "data":
-            return replace(self, source="asserted", source_note=note, type_source="", type_note="", missing_source="",
-                           missing_note="")  # fmt: skip
-        asserted = self
-        if self.type_source == "data":
-            asserted = replace(asserted, type_source="asserted", type_note=note)
-        if self.missing_source == "data":
-            asserted = replace(asserted, missing_source="asserted", missing_note=note)
-        return asserted
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary, exact both ways."""

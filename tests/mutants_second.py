@@ -79,7 +79,7 @@ SECOND: tuple[Mutant, ...] = (
         "tables wherever two structures are nearly level.",
         module="dpforest.models.fitting",
         function="fit_forest",
-        old="trees = plan.grow(domain, structure_seed)\n",
+        old="trees = plan.grow(domain, structure_seed, to_fit=True)\n",
         new="""tries = [plan.grow(domain, structure_seed + k) for k in range(5)]
     used = [count_rows(t, domain, X, y, n_classes=domain.n_classes, n_jobs=n_jobs).any(axis=1).sum() for t in tries]
     trees = tries[int(np.argmax(used))]

@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from dpforest import ReleasedForest
 from dpforest.domain import Domain, DomainError, Feature
 from dpforest.misfits import MisfitWarning
-from dpforest.read_parts import read_parts, sources
+from dpforest.read_parts import assert_parts, read_parts, sources
 from dpforest.tables import read_csv, suggest_domain
 from ui import data_tab, membership_part, release, rows_fit, tables
 from ui.forests import EPSILONS, FORESTS, Settings, as_code
@@ -43,6 +43,11 @@ def with_upload(app) -> AppTest:
     app.run()
     app.file_uploader[0].upload("people.csv", CSV.encode()).run()
     return app
+
+
+def asserted(domain: Domain, note: str) -> Domain:
+    """All that was read from rows, asserted in these words."""
+    return assert_parts(domain, read_parts(domain), note)
 
 
 def button(app: AppTest, label: str):
@@ -326,7 +331,7 @@ def test_rows_without_a_label_are_left_out_and_counted(app):
 
 def test_a_release_leaves_out_the_rows_that_its_figures_leave_out():
     csv = read_csv(GAPS, name="gaps.csv")
-    domain = suggest_domain(csv, "outcome").asserted("the code book of the study")
+    domain = asserted(suggest_domain(csv, "outcome"), "the code book of the study")
     table = replace(Table("digest", csv.name, csv.table, "outcome", domain, csv=csv), frame=csv.read_with(domain))
     settings = Settings("noisy counts", "certified", EPSILONS[-1], 1, 1, "add-remove")
     with pytest.warns(MisfitWarning, match="72 rows have no label that is listed"):
@@ -368,7 +373,7 @@ def test_a_label_without_listed_rows_is_said_and_can_be_mended(with_upload):
 def choice() -> Choice:
     """A small upload whose domain was confirmed."""
     csv = read_csv(CSV.encode(), name="people.csv")
-    domain = suggest_domain(csv, "ill").asserted("the study protocol")
+    domain = asserted(suggest_domain(csv, "ill"), "the study protocol")
     table = Table("digest", "people.csv", csv.table, "ill", domain, csv=csv)
     return Choice(table, Settings("majority labels", "certified", 0.5, 3, 5, "add-remove"))
 

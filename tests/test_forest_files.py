@@ -5,6 +5,7 @@ import json
 import resource
 import time
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -228,9 +229,9 @@ def test_the_longest_texts_are_written_and_read_and_longer_ones_refused_before_t
         back = ReleasedForest.from_bytes(forest.to_bytes())
         assert back.domain == domain and np.array_equal(back.predict(rows), forest.predict(rows))
         longer = named(**{what: character * (LONGEST[what] + 1)})
-        with pytest.raises(DomainError, match="too long; shorten it"):
+        with pytest.raises(DomainError, match="too long; change that first"):
             FITS[kind](longer).preview(longer, 18)
-        with pytest.raises(DomainError, match="too long; shorten it"):
+        with pytest.raises(DomainError, match="too long; change that first"):
             FITS[kind](longer).fit(rows.rename(columns={domain.names[0]: longer.names[0]}), ["yes"] * 18)
 
 
@@ -241,6 +242,16 @@ def test_a_text_without_utf_8_is_refused_before_the_fit():
             make(domain).preview(domain, 10)
 
 
+def test_what_a_file_says_otherwise_than_the_schema_is_refused_before_the_fit():
+    numbers = Feature("x", "numeric", 0, 1, np.bool_(True), source="asserted", source_note="made up")
+    domain = Domain((numbers,), ("a", "b"), "y", "asserted", "made up")
+    assert ReleasedForest.from_bytes(FITS["random"](domain).fit([[0.5]] * 9, ["a"] * 9).released_.to_bytes())
+    wrong = replace(domain, features=(replace(numbers, integer=1),))
+    for make in FITS.values():
+        with pytest.raises(DomainError, match="features.0.integer is of the wrong type"):
+            make(wrong).fit([[0.5]] * 9, ["a"] * 9)
+
+
 def test_a_domain_that_is_too_large_altogether_is_refused():
     many = tuple(
         Feature(f"f{i}", "categorical", categories=tuple(f"c{j}" for j in range(1_000)), source="asserted",
@@ -248,7 +259,7 @@ def test_a_domain_that_is_too_large_altogether_is_refused():
         for i in range(700)
     )  # fmt: skip
     domain = Domain(many, ("a", "b"), "y", "asserted", "made up")
-    with pytest.raises(DomainError, match="16 MB or 666,666 values; shorten it"):
+    with pytest.raises(DomainError, match="16 MB or 666,666 values; change that first"):
         forest_schema.check_domain(domain)
 
 

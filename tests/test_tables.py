@@ -12,6 +12,7 @@ import pytest
 from dpforest import csv_rows
 from dpforest.csv_text import Settings
 from dpforest.domain import Domain, DomainError, Feature
+from dpforest.read_parts import assert_parts, read_parts
 from dpforest.tables import (
     DATA,
     SYNTHETIC,
@@ -274,7 +275,7 @@ class TestCellByCell:
         read = suggest_domain(csv, "y")
         settings = "the file is UTF-8 text with ';' between columns and decimal commas"
         assert f"How the rows are written was found out from them: {settings}." in read.leaks()
-        asserted = read.asserted("our export")
+        asserted = assert_parts(read, read_parts(read), "our export")
         assert asserted.leaks() == []
         assert f"That {settings} is asserted by you: “our export”." in asserted.assumptions()
 

@@ -21,6 +21,7 @@ from unittest.mock import patch
 import numpy as np
 import pandas as pd
 
+from dpforest.audit.state import State, state_of
 from dpforest.privacy import laws, release, samplers, selection
 from dpforest.privacy.ledger import Allowance, Ledger, rows_changed
 from dpforest.privacy.randomness import DemoSource, SecretSource
@@ -86,13 +87,17 @@ class Question:
     tree: int = -1  # number of the tree that is being grown
 
 
+Forced = Callable[[Question, Any], Any]  # from a question and what was drawn to what is answered
+
+
 @dataclass
 class Tape:
-    """All that a fit did: questions, steps between lines of code, the release and the line that returned it first."""
+    """All that a fit did: questions, steps between lines of code, what it left behind and the line that returned it."""
 
     questions: list[Question] = field(default_factory=list)
     steps: list[tuple[str, int, int]] = field(default_factory=list)  # file, line, next line
     result: Any = None
+    state: State = field(default_factory=dict)  # of the result, as it was when the fit was over
     returned: dict[int, tuple[Any, str]] = field(default_factory=dict)  # id of an object -> object, where
     findings: list[Finding] = field(default_factory=list)
 
@@ -101,10 +106,15 @@ class _Stop(Exception):
     """The neighbour cannot be given the same answers any more."""
 
 
-def record(fit: Callable[[Table], Any], table: Table, recorded: Tape | None = None) -> Tape:
-    """Run a fit on a table; with the tape of another run, give the answers recorded there."""
+def record(
+    fit: Callable[[Any], Any], table: Any, recorded: Tape | None = None, *, forced: Forced | None = None
+) -> Tape:
+    """Run a fit on a table; with the tape of another run, give the answers recorded there.
+
+    `forced` makes an answer of its own of each that was drawn.
+    """
     tape = Tape()
-    overheard = _Overheard(tape, recorded)
+    overheard = _Overheard(tape, recorded, forced)
     with _ONE, ExitStack() as stack:
         for one in overheard.patches(fit):
             stack.enter_context(one)
@@ -119,14 +129,15 @@ def record(fit: Callable[[Table], Any], table: Table, recorded: Tape | None = No
             tape.findings.append(
                 Finding("question", _caller(), f"the same answers do not fit the other table: {problem}")
             )
+    tape.state = state_of(tape.result)
     return tape
 
 
 class _Overheard:
     """Stands in for the samplers: writes down every question, and on a replay gives the recorded answer."""
 
-    def __init__(self, tape: Tape, recorded: Tape | None) -> None:
-        self._tape, self._recorded = tape, recorded
+    def __init__(self, tape: Tape, recorded: Tape | None, forced: Forced | None) -> None:
+        self._tape, self._recorded, self._forced = tape, recorded, forced
         self._declared: tuple[float, np.ndarray] | None = None
         self._paid: float | None = None
         self._words: set[bytes] = set()
@@ -171,7 +182,8 @@ class _Overheard:
     def _answer(self, question: Question, draw: Callable[[], Any]) -> Any:
         question.tree, question.declared, question.paid = self._tree, self._declared, self._paid
         if self._recorded is None:
-            question.answer = draw()
+            drawn = draw()
+            question.answer = self._forced(question, drawn) if self._forced else drawn
         else:
             question.answer = self._recorded_answer(question)
         self._tape.questions.append(question)

@@ -1,25 +1,24 @@
 """Record and replay: fit on a table, then on its neighbour with the very same draws, and compare all that happened.
 
 Where the draws are the same, everything that is public must be the same: which questions are asked of the rows, what
-is allowed as an answer, which lines run, and the release itself. What may differ is the private input of a question,
-by no more than the declared sensitivity, and of so many trees as a row may be in. From the inputs follows how much more
-likely any answer is on one table than on the other: the privacy loss along this path.
+is allowed as an answer, which lines run, and all that the fit leaves behind. What may differ is the private input of a
+question, by no more than the declared sensitivity, and of so many trees as a row may be in. From the inputs follows how
+much more likely any answer is on one table than on the other: the privacy loss along this path.
 
 This runs on the shipped code. Compiled kernels are not looked into: what they compute of the rows reaches a question or
 the release, and is compared there.
 """
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
-from dpforest.audit.recorder import Finding, Question, Table, Tape, place_of, record
+from dpforest.audit.recorder import Finding, Forced, Question, Tape, place_of, record
+from dpforest.audit.state import difference
 from dpforest.privacy import selection
 from dpforest.privacy.ledger import ESTIMATION, STRUCTURE, rows_changed
-from dpforest.trees import forest_file
 from dpforest.trees.forest import Forest
 
 _ROUNDING: Final = 1e-9
@@ -44,24 +43,25 @@ class Replay:
 
 
 def replay(
-    fit: Callable[[Table], Any],
-    before: Table,
-    after: Table,
+    fit: Callable[[Any], Any],
+    before: Any,
+    after: Any,
     *,
     epsilon: float,
     neighbours: str = "add-remove",
     one_tree: bool = False,
     threads: bool = False,
+    forced: Forced | None = None,
 ) -> Replay:
     """Record a fit on one table, replay it on a neighbour.
 
     Parameters
     ----------
     fit : function
-        Takes (X, y) and returns what is released: a Forest, or a dict of arrays and plain values. It asks its questions
-        through `dpforest.privacy`.
-    before, after : (DataFrame, array)
-        Rows are the same where the index says so.
+        Takes a table and returns what is left behind: a fitted estimator, a Forest, or a dict of arrays and plain
+        values. It asks its questions through `dpforest.privacy`.
+    before, after : (DataFrame, array), or whatever else the fit takes
+        Rows are the same where the index says so, or else their place.
     epsilon : float
         What the pair may cost.
     neighbours : {"add-remove", "replace-one"}
@@ -69,12 +69,14 @@ def replay(
         Each row should be in one tree only.
     threads : bool
         The fit takes several threads: lines of code come in any order, and only which ones run is compared.
+    forced : function, optional
+        From a question and its answer to the answer that is given instead, on both tables: what is rare happens.
 
     Returns
     -------
     Replay
     """
-    first = record(fit, before)
+    first = record(fit, before, forced=forced)
     second = record(fit, after, first)
     findings = [*first.findings, *second.findings]
     asked = list(zip(first.questions, second.questions, strict=False))
@@ -149,10 +151,11 @@ def _trees_touched(asked: list[tuple[Question, Question]], tape: Tape, changed: 
 
 def _parts_touched(asked: list[tuple[Question, Question]], tape: Tape) -> list[Finding]:
     """Where rows that choose splits and rows that decide leaves are disjoint parts, a row is in one of them."""
-    if not isinstance(tape.result, Forest):
+    forest = getattr(tape.result, "forest_", tape.result)
+    if not isinstance(forest, Forest):
         return []
     moved = [a for a, b in asked if not np.array_equal(a.private, b.private)]
-    disjoint = {STRUCTURE, ESTIMATION} <= {entry.part for entry in tape.result.ledger.entries}
+    disjoint = {STRUCTURE, ESTIMATION} <= {entry.part for entry in forest.ledger.entries}
     if not disjoint or not {"choice", "labels"} <= {a.what for a in moved}:
         return []
     return [
@@ -162,39 +165,23 @@ def _parts_touched(asked: list[tuple[Question, Question]], tape: Tape) -> list[F
 
 def _trees_of_leaves(result: Any, n_leaves: int) -> np.ndarray | None:
     """The tree of each leaf of the forest, where the question was about all of them."""
-    if isinstance(result, Forest):
-        start = result.trees.leaf_start
+    forest = getattr(result, "forest_", result)
+    if isinstance(forest, Forest):
+        start = forest.trees.leaf_start
         return np.repeat(np.arange(len(start) - 1), np.diff(start)) if start[-1] == n_leaves else None
     return np.arange(n_leaves)  # of a plain function: each leaf for a tree
 
 
 def _released(before: Tape, after: Tape) -> list[Finding]:
+    """What the fits left behind: all of it, not only what goes into a file."""
     if before.result is None or after.result is None:
         return []
-    a, b = _flat(before.result), _flat(after.result)
-    for name in [*a, *[n for n in b if n not in a]]:
-        if name not in a or name not in b or not _same(a[name], b[name]):
-            line = after.returned.get(id(after.result), (None, "?"))[1]
-            return [Finding("release", line, f"with the same draws the release differs in {name}: it was not drawn")]
-    return []
-
-
-def _flat(result: Any) -> dict[str, Any]:
-    """Everything that a release says, by name."""
-    if not isinstance(result, Forest):
-        return dict(result)
-    file = json.loads(forest_file.written(result))  # type: ignore[arg-type]  # whatever is ever written to the file is compared
-    return {f"{name}.{part}": value for name in file for part, value in _parts(file[name])}
-
-
-def _parts(value: Any) -> list[tuple[str, Any]]:
-    return list(value.items()) if isinstance(value, dict) else [("", value)]
-
-
-def _same(a: Any, b: Any) -> bool:
-    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        return a.shape == b.shape and bool((a == b).all())
-    return bool(a == b)
+    path = difference(before.state, after.state)
+    if not path:
+        return []
+    line = after.returned.get(id(after.result), (None, "?"))[1]
+    said = f"with the same draws the fits leave behind what differs in {path.strip('.')}: it was not drawn"
+    return [Finding("release", line, said)]
 
 
 def _loss(a: Question, b: Question) -> float:

@@ -1,10 +1,16 @@
 """Everything that can be said against certified forests without fitting them thousands of times."""
 
+import itertools
 from collections.abc import Collection, Iterator
 
+from dpforest.audit.bridge import check_bridge
 from dpforest.audit.draws import check_draws, check_rare_draws
+from dpforest.audit.identities import check_identities
+from dpforest.audit.lanes import check_lanes
 from dpforest.audit.scores import check_scores
-from dpforest.audit.variants import VARIANTS, replay_variant
+from dpforest.audit.tails import check_tails
+from dpforest.audit.variants import VARIANTS, replay_rare, replay_variant
+from dpforest.audit.ways_in import FORESTS, replay_large, replay_ways
 from dpforest.privacy.ledger import NEIGHBOURS
 
 
@@ -18,13 +24,27 @@ def suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
 
     Notes
     -----
-    Sound certified code is suspected with a probability below 1e-6 (`draws`). Takes about 40 seconds.
+    Sound certified code is suspected with a probability below 1e-6 (`draws`). What is quick comes first; all of it
+    takes three minutes.
     """
     yield from check_scores()
+    yield from check_identities(whole=False)
     yield from check_draws()
-    for name, (estimator, _) in VARIANTS.items():
-        if estimators is None or estimator.__name__ in estimators:
-            for neighbours in NEIGHBOURS:
-                for replay in replay_variant(name, neighbours):
-                    yield from (f"{name}, {neighbours}: {finding}" for finding in replay.findings)
+    yield from check_lanes(whole=False)
+    yield from check_bridge(n_tapes=100)
+    yield from check_tails()
+    names = [n for n, (kind, _) in VARIANTS.items() if estimators is None or kind.__name__ in estimators]
+    for name, neighbours in itertools.product(names, NEIGHBOURS):
+        for found in replay_variant(name, neighbours):
+            yield from (f"{name}, {neighbours}: {finding}" for finding in found.findings)
+    for name, neighbours in itertools.product(names, NEIGHBOURS):
+        for found in replay_rare(name, neighbours):
+            yield from (f"{name}, {neighbours}, rare answers: {finding}" for finding in found.findings)
+    kinds = [kind for kind in FORESTS if estimators is None or kind.__name__ in estimators]
+    for kind, neighbours in itertools.product(kinds, NEIGHBOURS):
+        for where, found in itertools.chain(replay_ways(kind, neighbours), replay_large(kind, neighbours)):
+            yield from (f"{kind.__name__}, {neighbours}, {where}: {finding}" for finding in found.findings)
     yield from check_rare_draws()
+    yield from check_identities()
+    yield from check_lanes()
+    yield from check_bridge()

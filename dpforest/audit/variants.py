@@ -5,8 +5,10 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 
-from dpforest.audit.recorder import Table
+from dpforest.audit.rare import RARE
+from dpforest.audit.recorder import Forced, Table
 from dpforest.audit.replay import Replay, replay
 from dpforest.domain import Domain, Feature
 from dpforest.models.base import ForestClassifier
@@ -115,24 +117,28 @@ def shares_out(model: ForestClassifier) -> bool:
 
 def replay_variant(name: str, neighbours: str, *, sizes: tuple[int, ...] = SIZES) -> Iterator[Replay]:
     """Replay one certified forest on pairs of tables of all sizes."""
-    kind, parameters = VARIANTS[name]
     for seed, n in enumerate([*sizes, *sizes, *sizes]):
-        n_classes = 2 if kind is BoostedForestClassifier and seed % 6 else 2 + seed % 2
-        model = kind(epsilon=EPSILON, domain=domain_of(n_classes), neighbours=neighbours, **parameters)
-        pair = neighbours_of(
-            random_rows(n, n_classes, seed), random_rows(1, n_classes, 100 + seed), neighbours, seed % n
-        )
-        if seed % 2:
-            pair = pair[::-1]
+        yield _replayed(name, neighbours, n, seed)
 
-        def fit(table: Table, model: ForestClassifier = model):
-            return model.fit(*table).forest_
 
-        yield replay(
-            fit,
-            *pair,
-            epsilon=EPSILON,
-            neighbours=neighbours,
-            one_tree=shares_out(model),
-            threads=model.n_jobs not in (None, 1),
-        )
+def replay_rare(name: str, neighbours: str, *, sizes: tuple[int, ...] = (1, 12)) -> Iterator[Replay]:
+    """Replay one certified forest whose every answer is one that is hardly ever drawn; see `rare`."""
+    for seed, n in enumerate(sizes):
+        for forced in RARE.values():
+            yield _replayed(name, neighbours, n, seed, forced)
+
+
+def _replayed(name: str, neighbours: str, n: int, seed: int, forced: Forced | None = None) -> Replay:
+    kind, parameters = VARIANTS[name]
+    n_classes = 2 if kind is BoostedForestClassifier and seed % 6 else 2 + seed % 2
+    model = kind(epsilon=EPSILON, domain=domain_of(n_classes), neighbours=neighbours, **parameters)
+    pair = neighbours_of(random_rows(n, n_classes, seed), random_rows(1, n_classes, 100 + seed), neighbours, seed % n)
+    if seed % 2:
+        pair = pair[::-1]
+
+    def fit(table: Table) -> ForestClassifier:
+        return clone(model).fit(*table)
+
+    several = model.n_jobs not in (None, 1)
+    how: dict[str, Any] = {"one_tree": shares_out(model), "threads": several, "forced": forced}
+    return replay(fit, *pair, epsilon=EPSILON, neighbours=neighbours, **how)

@@ -61,7 +61,7 @@ def written(forest: "ReleasedForest") -> str:
         },
         **values,
     }
-    return json.dumps(content, indent=1, default=lambda number: number.item())  # numbers of numpy
+    return json.dumps(content, indent=1, default=forest_schema.plain)
 
 
 def compressed(text: str) -> bytes:

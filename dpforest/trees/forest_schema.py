@@ -1,9 +1,9 @@
 """JSON schemas of a released forest (docs/FORMAT.md): type, length and range of every field; no field is unknown."""
 
 import json
-from functools import lru_cache
 from typing import Any, Final
-from weakref import WeakSet
+
+import jsonschema
 
 from dpforest import voting
 from dpforest.domain import Domain, DomainError
@@ -198,7 +198,6 @@ VERSION_2: Final = _object(
     },
 )
 SCHEMAS: Final = {1: VERSION_1, 2: VERSION_2, "domain": _DOMAIN}
-_CHECKED: WeakSet[Domain] = WeakSet()
 
 
 # ---------------------------------------------------------------- checking
@@ -212,7 +211,7 @@ def check(content: Any, what: int | str) -> None:
     what : {1, 2, "domain"}
         A file of this format version, or a domain alone.
     """
-    error = next(_validator(what).iter_errors(content), None)
+    error = next(_VALIDATORS[what].iter_errors(content), None)
     if error is not None:
         raise SchemaError(_sentence(error))
 
@@ -222,13 +221,11 @@ def check_domain(domain: Domain) -> None:
 
     The longest texts and lists are those of `dpforest.limits`, as is the size of all of it; a text is valid Unicode.
     """
-    if domain in _CHECKED:
-        return
-    content = domain.to_dict()
+    text = json.dumps(domain.to_dict(), default=plain)
+    content = json.loads(text)
     try:
         json.dumps(content, ensure_ascii=False).encode()
         check(content, "domain")
-        text = json.dumps(content)
         if len(text) > MAX_DOMAIN_BYTES or n_values(text) > MAX_DOMAIN_VALUES:
             raise SchemaError(f"it takes more than {MAX_DOMAIN_BYTES // 2**20} MB or {MAX_DOMAIN_VALUES:,} values")
     except UnicodeEncodeError:
@@ -237,9 +234,13 @@ def check_domain(domain: Domain) -> None:
         ) from None
     except SchemaError as error:
         raise DomainError(
-            f"A released forest is written to a file with its domain, but {error}; shorten it or leave it out."
+            f"A released forest is written to a file with its domain, but {error}; change that first."
         ) from None
-    _CHECKED.add(domain)
+
+
+def plain(number: Any) -> Any:
+    """A number of numpy as JSON knows it."""
+    return number.item()
 
 
 def n_values(text: str | bytes) -> int:
@@ -247,15 +248,6 @@ def n_values(text: str | bytes) -> int:
     if isinstance(text, str):
         return sum(text.count(mark) for mark in ",[{")
     return sum(text.count(mark) for mark in (b",", b"[", b"{"))
-
-
-@lru_cache
-def _validator(what: int | str):
-    import jsonschema  # takes a while, and only files need it
-
-    whole = jsonschema.Draft202012Validator
-    types = whole.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
-    return jsonschema.validators.extend(whole, {"items": _items}, type_checker=types)(SCHEMAS[what])
 
 
 def _items(validator, items: dict[str, Any], instance: Any, schema: dict[str, Any]):
@@ -268,6 +260,13 @@ def _items(validator, items: dict[str, Any], instance: Any, schema: dict[str, An
         yield from validator.descend(value, items, path=index)
 
 
+_DRAFT: Final = jsonschema.Draft202012Validator
+_VALIDATOR: Final = jsonschema.validators.extend(
+    _DRAFT,
+    {"items": _items},
+    type_checker=_DRAFT.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int),  # 1.0 is none
+)
+_VALIDATORS: Final = {what: _VALIDATOR(schema) for what, schema in SCHEMAS.items()}
 _SAID: Final = {
     "type": "is of the wrong type",
     "enum": "has a value that is not known",

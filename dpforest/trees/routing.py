@@ -67,12 +67,11 @@ def check_codes(domain: Domain, codes: np.ndarray) -> np.ndarray:
         raise ValueError(f"{wanted}, not {getattr(codes, 'dtype', type(codes).__name__)} {np.shape(codes)}")
     if codes.shape[1] != domain.n_features:
         raise ValueError(f"{wanted}, not {codes.shape[1]:,} columns")
-    n_codes = np.array([f.n_codes for f in domain.features])
-    highest = codes.max(axis=0, initial=0)
-    if np.any(highest >= n_codes):
-        j = int(np.argmax(highest >= n_codes))
-        name = domain.features[j].name
-        raise ValueError(f"{name!r} has the codes 0 to {n_codes[j] - 1:,}, but {highest[j]:,} is among those given")
+    for j, feature in enumerate(domain.features):
+        if feature.kind == "categorical" and (highest := int(codes[:, j].max(initial=0))) >= feature.n_codes:
+            raise ValueError(
+                f"{feature.name!r} has the codes 0 to {feature.n_codes - 1:,}, but {highest:,} is among those given"
+            )
     return codes
 
 

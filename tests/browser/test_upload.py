@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from browser import clinic
-from browser.driver import BROWSER, UPLOAD, Explore, chart_ready, idle, rerun
+from browser.driver import BROWSER, UPLOAD, Explore, chart_ready, idle
 
 pytestmark = BROWSER
 
@@ -65,12 +65,8 @@ def test_no_release_before_the_domain_is_confirmed(uploaded: Explore) -> None:
     expect(uploaded.tab("Budget")).to_contain_text("NOT CERTIFIED")
 
     panel = uploaded.tab("Data")
-    field = panel.get_by_label("Source, in your words")
-    field.fill("yes")
-    with rerun(uploaded.page):
-        field.press("Enter")
-    with rerun(uploaded.page):
-        panel.get_by_role("button", name="Assert 12 entries").click()
+    panel.get_by_label("Source, in your words").fill("yes")
+    panel.get_by_role("button", name="Assert 12 entries").click()
     expect(panel.get_by_text("A source takes three words at least")).to_be_visible()
     expect(release).to_be_disabled()
 
@@ -109,9 +105,9 @@ def test_rounder_bounds_are_filled_into_the_table(uploaded: Explore) -> None:
     """They stand in the cells that a person edits, still read from the data, and are no longer the rows' own."""
     panel = uploaded.tab("Data")
     expect(panel).to_contain_text("still decide by what is known without the rows")
-    with rerun(uploaded.page):
-        panel.get_by_role("button", name="Fill in 2 rounder ranges").click()
+    panel.get_by_role("button", name="Fill in 2 rounder ranges").click()
     expect(panel).not_to_contain_text("still decide by what is known without the rows")
+    idle(uploaded.page)
     cell = uploaded.page.get_by_role("region", name="The public domain").get_by_test_id
     bounds = [[float(cell(f"glide-cell-{column}-{row}").inner_text()) for column in (2, 3)] for row in (0, 1)]
     sizes, weights = ([c for c in cells if c] for cells in zip(*(row[1:3] for row in clinic.rows()), strict=True))

@@ -1,0 +1,172 @@
+"""Every way that a random function can go, each with its exact probability.
+
+A function is run again and again. Whenever it asks for a draw it gets one of the answers that are possible there, until
+every row of answers was given once. What it asks is its own source; nothing of it is rewritten, only the names of what
+it calls stand for something else (`rebound`).
+
+Probabilities are sums of c exp(-x) with rational c and x (`Sum`). Such powers of e are linearly independent over the
+rationals (Lindemann and Weierstrass), so two sums are the same number only where they are the same term by term.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
+from types import FunctionType
+from typing import Any, Final
+
+Rational = int | Fraction
+OPEN: Final = "open"  # the result of a way that was not followed to its end
+
+
+class Sum:
+    """A sum of c exp(-x): `terms` maps each x to its c, none of them 0.
+
+    Examples
+    --------
+    >>> e = power(1, 2)
+    >>> e * e == power(1, 1), Sum() + 1 - e
+    (True, 1 - e^(-1/2))
+    """
+
+    __slots__ = ("terms",)
+
+    def __init__(self, terms: dict[Rational, Rational] | None = None) -> None:
+        self.terms = {x: c for x, c in (terms or {}).items() if c}
+
+    def __add__(self, other: "Sum | Rational") -> "Sum":
+        terms = dict(self.terms)
+        for x, c in _sum(other).terms.items():
+            terms[x] = terms.get(x, 0) + c
+        return Sum(terms)
+
+    def __mul__(self, other: "Sum | Rational") -> "Sum":
+        terms: dict[Rational, Rational] = {}
+        for x, c in self.terms.items():
+            for y, d in _sum(other).terms.items():
+                terms[x + y] = terms.get(x + y, 0) + c * d
+        return Sum(terms)
+
+    def __sub__(self, other: "Sum | Rational") -> "Sum":
+        return self + _sum(other) * -1
+
+    def __rsub__(self, other: "Sum | Rational") -> "Sum":
+        return self * -1 + other
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sum | int | Fraction) and self.terms == _sum(other).terms
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        words = [_word(x, c) for x, c in sorted(self.terms.items())]
+        return " + ".join(words).replace("+ -", "- ") or "0"
+
+
+def power(a: int, b: int) -> Sum:
+    """exp(-a/b)."""
+    return Sum({a // b if a % b == 0 else Fraction(a, b): 1})
+
+
+def _sum(value: "Sum | Rational") -> Sum:
+    return value if isinstance(value, Sum) else Sum({0: value})
+
+
+def _word(x: Rational, c: Rational) -> str:
+    if not x:
+        return str(c)
+    factor = "" if c == 1 else "-" if c == -1 else f"{c} "
+    return f"{factor}e^(-{x})"
+
+
+class Unfinished(Exception):
+    """This way is not followed any further."""
+
+
+class Draws:
+    """Gives the answers of one way after another; see `ways`."""
+
+    def __init__(self, rounds: int, most: int) -> None:
+        self._rounds, self._most = rounds, most
+        self._options: list[list[tuple[Any, Sum]]] = []
+        self._picked: list[int] = []
+        self._weights = [Sum({0: 1})]
+        self._place = 0
+        self._first: object = None
+        self._round = 1
+
+    def pick(self, question: object, options: Callable[[], Iterable[tuple[Any, Sum]]]) -> Any:
+        """One of the (answer, probability) pairs. Where `question` is the first one again, a round begins."""
+        place = self._place
+        if place == 0:
+            self._first = question
+        elif question == self._first:
+            self._round += 1
+        if self._round > self._rounds or place >= self._most:
+            raise Unfinished
+        if place == len(self._picked):
+            self._options.append([option for option in options() if option[1].terms])
+            self._picked.append(0)
+            self._weights.append(self._weights[-1] * self._options[-1][0][1])
+        self._place += 1
+        return self._options[place][self._picked[place]][0]
+
+    @property
+    def weight(self) -> Sum:
+        """Probability of the way that was gone last."""
+        return self._weights[self._place]
+
+    def turn(self) -> bool:
+        """Make ready for the next way; False after the last one."""
+        if self._place != len(self._picked):
+            raise ValueError("it goes another way with the same draws, so something else decides as well")
+        while self._picked:
+            picked = self._picked.pop() + 1
+            options = self._options[len(self._picked)]
+            del self._weights[len(self._picked) + 1 :]
+            if picked < len(options):
+                self._picked.append(picked)
+                self._weights.append(self._weights[-1] * options[picked][1])
+                self._place, self._round = 0, 1
+                return True
+            self._options.pop()
+        return False
+
+
+def ways(run: Callable[[Draws], Any], *, rounds: int = 1, most: int = 400) -> Iterator[tuple[Any, Sum]]:
+    """Result and probability of every way that a function can go.
+
+    Parameters
+    ----------
+    run : function
+        Takes a `Draws` and asks it. Depends on nothing else.
+    rounds : int
+        A loop that begins anew, with the question that came first, is followed so often; then the way is `OPEN`.
+    most : int
+        Questions after which a way is `OPEN`.
+    """
+    draws = Draws(rounds, most)
+    while True:
+        try:
+            result = run(draws)
+        except Unfinished:
+            result = OPEN
+        yield result, draws.weight
+        if not draws.turn():
+            return
+
+
+def law_of(run: Callable[[Draws], Any], *, rounds: int = 1, most: int = 400) -> dict[Any, Sum]:
+    """Probability of every result, that of `OPEN` included; see `ways`."""
+    law: dict[Any, Sum] = {}
+    for result, weight in ways(run, rounds=rounds, most=most):
+        law[result] = law.get(result, Sum()) + weight
+    return law
+
+
+def rebound(function: Any, **others: Any) -> Callable:
+    """The source of a function, compiled or not, as plain Python, with some of its names standing for others."""
+    source = getattr(function, "py_func", function)
+    names = {**source.__globals__, **others}
+    return FunctionType(source.__code__, names, source.__name__, source.__defaults__, source.__closure__)

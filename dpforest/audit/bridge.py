@@ -1,0 +1,152 @@
+"""From the samplers' source to what is compiled of it, and from one tape to many.
+
+`identities` speaks of the source, run as Python. Here the compiled kernels walk random tapes, and short ones that end
+anywhere, beside that source: they must stop at the same row and place with the same results. And a tape that is cut
+anywhere gives what an endless one gives, so that nothing is drawn afresh because its first draw took long.
+"""
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+
+from dpforest.audit.branches import rebound
+from dpforest.privacy import samplers, selection
+from dpforest.privacy.randomness import SecretSource
+
+Case = tuple[Any, int, tuple]  # kernel, rows, what it takes between the row and `out`
+_ROWS: Final = 4
+_RATIOS: Final = ((1, 1), (1, 8), (3, 7), (40, 1), (2**32 - 5, 2**32 - 17), (1, 2**32 - 1), (2**32 - 1, 3), (0, 1))
+
+
+def check_bridge(*, n_tapes: int = 2_000, cuts: int = 64) -> Iterator[str]:
+    """What is wrong, in sentences; none if nothing was found.
+
+    Parameters
+    ----------
+    n_tapes : int
+        Random tapes for each kernel.
+    cuts : int
+        An endless tape is cut at each place up to this.
+    """
+    rng = np.random.default_rng(20_004)
+    for number in range(n_tapes):
+        tape = random_tape(rng)
+        for case in _cases(rng):
+            compiled, source = _walked(case[0], case, tape), _walked(as_python(case[0]), case, tape)
+            if compiled != source:
+                yield f"{_name(case)}: compiled it gives {compiled} on tape {number}, its source {source}"
+    tape = rng.integers(0, 2**16, 4_096).astype(np.uint16)
+    for case in _cases(rng):
+        endless = _walked(case[0], case, tape)[2]
+        for cut in range(1, cuts + 1):
+            if _in_pieces(case, tape, cut) != endless:
+                yield f"{_name(case)}: cut after {cut} lanes a tape gives something else"
+    yield from _feeding(rng, cuts)
+    yield from _words()
+
+
+def random_tape(rng: np.random.Generator) -> np.ndarray:
+    """Up to 300 lanes, some of them as low or as high as lanes can be, which takes rare ways."""
+    tape = rng.integers(0, 2**16, rng.integers(0, 300))
+    extreme = rng.choice([0, 1, 2**15, 2**16 - 2, 2**16 - 1], tape.size)
+    return np.where(rng.random(tape.size) < rng.choice([0.0, 0.3, 0.9]), extreme, tape).astype(np.uint16)
+
+
+def _cases(rng: np.random.Generator) -> Iterator[Case]:
+    """A random input for each kernel."""
+    k = int(rng.integers(1, 6))
+    counts = rng.integers(0, rng.choice([2, 30, 2**31]), (_ROWS, k))
+    num, den = _RATIOS[rng.integers(len(_RATIOS))]
+    few, scale = np.minimum(counts, 40), max(num, 1)  # splits are refused where products would overflow
+    allowed = rng.random(counts.shape) < 0.6
+    allowed[:, 0] |= ~allowed.any(axis=1)
+    yield samplers._assign_kernel, _ROWS, (int(rng.choice([1, 2, 3, 77, 65_535])),)
+    yield samplers._permute_and_flip_kernel, _ROWS, (counts, num, den, np.zeros(k, np.int64))
+    yield samplers._exponential_kernel, _ROWS, (counts, num, den, int(rng.choice([1, 2**31])))
+    yield samplers._discrete_laplace_kernel, counts.size, (counts.reshape(counts.size), scale, den)
+    yield selection._choose_kernel, _ROWS, (20 - few, allowed, num, den, np.zeros(k, np.int64))
+
+
+def _name(case: Case) -> str:
+    return case[0].__name__
+
+
+def _walked(kernel: Callable, case: Case, tape: np.ndarray) -> tuple[int, int, list[int]]:
+    """Row and place where it stops, and the rows that are done."""
+    out = np.full(case[1], -1, np.int64)
+    row, at = kernel(tape, 0, *case[2], out)
+    return int(row), int(at), out[:row].tolist()
+
+
+def _in_pieces(case: Case, tape: np.ndarray, cut: int) -> list[int]:
+    out, row, begin, end = np.full(case[1], -1, np.int64), 0, 0, cut
+    while row < case[1] and end <= tape.size:
+        row, at = case[0](tape[begin:end], row, *case[2], out)
+        begin, end = begin + at, end + cut
+    return out[:row].tolist()
+
+
+def as_python(kernel: Any) -> Callable:
+    """The source of a kernel and of all that it calls, as plain Python."""
+    return _python(kernel) if isinstance(kernel, Dispatcher) else kernel
+
+
+@functools.lru_cache(maxsize=64)
+def _python(kernel: Dispatcher) -> Callable:
+    calls = {name: kernel.py_func.__globals__.get(name) for name in kernel.py_func.__code__.co_names}
+    return rebound(kernel, **{name: _python(value) for name, value in calls.items() if isinstance(value, Dispatcher)})
+
+
+# ---------------------------------------------------------------- how tapes are made and fed
+
+
+class _OneStream(SecretSource):
+    """The same words, however they are asked for."""
+
+    __slots__ = ("_place", "_words")
+
+    def __init__(self, words: np.ndarray) -> None:
+        self._words, self._place = words, 0
+
+    def words(self, n: int) -> np.ndarray:
+        self._place += n
+        return self._words[self._place - n : self._place].copy()
+
+
+def _feeding(rng: np.random.Generator, cuts: int) -> Iterator[str]:
+    """`run_tape` gives what one call on an endless tape gives, however few lanes it fetches at a time."""
+    words = rng.integers(0, 2**64, 8_192, np.uint64)
+    for case in _cases(rng):
+        endless = _walked(case[0], case, words.view(np.uint16))[2]
+        for lanes in (*range(4, cuts + 1, 4), samplers.LANES):
+            out = np.full(case[1], -1, np.int64)
+            rebound(samplers.run_tape, LANES=lanes)(case[0], case[1], _OneStream(words), *case[2], out)
+            if out.tolist() != endless:
+                yield f"{_name(case)}: fed with {lanes} lanes at a time it gives something else"
+    words = rng.integers(0, 2**64, 40_000, np.uint64)
+    many: Case = samplers._assign_kernel, 150_000, (1_000,)
+    out = np.full(many[1], -1, np.int64)
+    samplers.run_tape(many[0], many[1], _OneStream(words), *many[2], out)
+    if out.tolist() != _walked(many[0], many, words.view(np.uint16))[2]:
+        yield f"{_name(many)}: {many[1]:,} rows do not take their lanes one after another"
+
+
+def _words() -> Iterator[str]:
+    """Each byte of a word comes from the system, and comes once; every word is asked for anew."""
+    given = np.random.default_rng(1).bytes(2**17)
+    place = 0
+
+    class System:
+        @staticmethod
+        def urandom(n: int) -> bytes:
+            nonlocal place
+            place += n
+            return given[place - n : place]
+
+    words = rebound(SecretSource.words, os=System)
+    drawn = b"".join(words(SecretSource(), n).tobytes() for n in (1, 0, 3, 32, 33, 8_192))
+    if drawn != given[: 8 * (1 + 3 + 32 + 33 + 8_192)] or place != len(drawn):
+        yield "the words of a release are not the system's bytes, one after another"

@@ -1,0 +1,120 @@
+"""Labels and splits: the source of the samplers against their laws, as identities; see `identities`."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from functools import partial
+from typing import Final
+
+import numpy as np
+
+from dpforest.audit.branches import Sum, power
+from dpforest.audit.oracles import Case, Law, after_rounds, rows_found
+from dpforest.privacy import samplers, selection
+
+ROUNDS: Final = 3  # of a loop: what is said of a round must hold for later ones too
+_RATES: Final = ((1, 1), (3, 7), (2**32 - 5, 2**32 - 17), (1, 2**32 - 1), (2**32 - 1, 1))
+_FAR: Final = ((40, 0), (0, 1_000, 1_000), (65_535, 65_536), (2**31 - 1, 0, 2**31 - 2), (70_000, 70_000, 69_999))
+
+
+def labels(whole: bool) -> Iterator[Case]:
+    for leaf in _leaves(whole):
+        for num, den in _RATES if leaf in _FAR[:2] else _RATES[:1] if whole else _RATES[1:2]:
+            yield from _labels_of((leaf,), num, den)
+    for num, den in _RATES[:2]:
+        yield from _labels_of(((2, 0), (0, 3)), num, den)
+        yield from _labels_of(((1, 0, 1), (0, 0, 2)), num, den)
+
+
+def _labels_of(leaves: tuple[tuple[int, ...], ...], num: int, den: int) -> Iterator[Case]:
+    """Of several leaves each by itself, whatever was drawn for those before."""
+    table, so_many = np.array(leaves, np.int64), len(leaves[0])
+    order = np.full(so_many, -9, np.int64)  # scratch: nothing may depend on what was left in it
+    where = f"{' and '.join(map(str, leaves))} at rate {num}/{den}"
+    laws = [permute_and_flip_law(leaf, num, den) for leaf in leaves]
+    kernel, arguments = samplers._permute_and_flip_kernel, (table, num, den, order)
+    found = partial(rows_found, kernel, arguments, len(leaves))
+    yield f"labels by permute-and-flip of {where}", found, _joint(laws)
+    if len(leaves) > 1:
+        return  # the other mechanism has a loop of its own in every row
+    for cap in (2**31, 1):
+        once: Law = {(c,): w for c, w in _accepted(leaves[0], range(so_many), num, den, cap).items()}
+        found = partial(rows_found, samplers._exponential_kernel, (table, num, den, cap), ROUNDS)
+        what = f"labels by the exponential mechanism, cap {cap:,}, of {where}"
+        yield what, found, after_rounds(once, ROUNDS)
+
+
+def permute_and_flip_law(leaf: Sequence[int], num: int, den: int) -> Law:
+    """q^gap ∫₀¹ Π (1 - q^gap t) dt over the other classes, q = exp(-num/den), as an identity in q.
+
+    Examples
+    --------
+    >>> permute_and_flip_law((5, 3, 0), 1, 1)[0,]
+    1 - 1/2 e^(-2) - 1/2 e^(-5) + 1/3 e^(-7)
+    """
+    gaps = [power((max(leaf) - n) * num, den) for n in leaf]
+    law: Law = {}
+    for c, own in enumerate(gaps):
+        coefficients = [Sum({0: 1})]  # of powers of t
+        for other in gaps[:c] + gaps[c + 1 :]:
+            longer = [*coefficients, Sum()]
+            coefficients = [a - b * other for a, b in zip(longer, [Sum(), *coefficients])]
+        law[c,] = own * sum((a * Fraction(1, k + 1) for k, a in enumerate(coefficients)), Sum())
+    return law
+
+
+def _accepted(scores: Sequence[int], allowed: Sequence[int], num: int, den: int, cap: int = 2**62) -> dict[int, Sum]:
+    """What a round takes: a candidate uniformly, kept with q^gap."""
+    best = max(scores[c] for c in allowed)
+    return {c: power(min(best - scores[c], cap) * num, den) * Fraction(1, len(allowed)) for c in allowed}
+
+
+def _joint(laws: Sequence[Law]) -> Law:
+    joint: Law = {(): Sum({0: 1})}
+    for law in laws:
+        joint = {a + b: p * q for a, p in joint.items() for b, q in law.items()}
+    return joint
+
+
+def _leaves(whole: bool) -> Iterator[tuple[int, ...]]:
+    """Counts of two to five classes."""
+    most = {2: 20, 3: 6, 4: 2, 5: 1} if whole else {2: 3, 3: 1}
+    yield from ((7,), *_FAR)
+    for n_classes, top in most.items():
+        yield from itertools.product(range(top + 1), repeat=n_classes)
+
+
+# ---------------------------------------------------------------- splits
+
+
+def splits(whole: bool) -> Iterator[Case]:
+    """Of every small node, with every set of candidates that may be asked, and of nodes far apart."""
+    sizes = {1: (-4,), 2: (0, -1, -7), 3: (0, -2, -60), 4: (0, -3)} if whole else {2: (0, -1), 3: (0, -2)}
+    nodes = [scores for k, values in sizes.items() for scores in itertools.product(values, repeat=k)]
+    for scores in (*nodes, *_FAR, (0, -(10**6)), (-(2**26), 2**26, 0)):
+        for mask in itertools.product((False, True), repeat=len(scores)):
+            if any(mask):
+                rates = _RATES if scores in _FAR[:2] else ((1, 8),)
+                for num, den in rates:
+                    yield _split(scores, mask, num, den)
+    yield _two_nodes()
+
+
+def _split(scores: tuple[int, ...], mask: tuple[bool, ...], num: int, den: int) -> Case:
+    allowed = [c for c, may in enumerate(mask) if may]
+    once: Law = {(c,): w for c, w in _accepted(scores, allowed, num, den).items()}
+    what = f"a choice among {scores}, of which {allowed} may be asked, at rate {num}/{den}"
+    found = partial(_choice_found, np.array([scores]), np.array([mask]), num, den, ROUNDS)
+    return what, found, after_rounds(once, ROUNDS)
+
+
+def _two_nodes() -> Case:
+    """The second node has candidates that the first has not; all tie, so that no round is void."""
+    scores, mask = np.array([[5, 9, 5], [2, 2, 2]]), np.array([[True, False, True], [False, True, True]])
+    law: Law = {(a, b): Sum({0: Fraction(1, 4)}) for a in (0, 2) for b in (1, 2)}
+    return "choices of two nodes", partial(_choice_found, scores, mask, 1, 8, 2), law
+
+
+def _choice_found(scores: np.ndarray, mask: np.ndarray, num: int, den: int, rounds: int) -> Law:
+    candidates = np.full(scores.shape[1], -9, np.int64)
+    return rows_found(selection._choose_kernel, (scores, mask, num, den, candidates), rounds)

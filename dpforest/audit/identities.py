@@ -1,0 +1,176 @@
+"""The samplers' own source against their laws, as identities: no draw, no tolerance.
+
+What a sampler calls answers in every possible way, with the probability that it is meant to have; from these follows
+the probability of every result of the sampler itself, as a sum of powers of 1/e (`branches`). It must be the law's.
+That what is called has these probabilities is shown the same way, down to the two functions that read the tape, which
+`lanes` goes through lane by lane. The compiled kernels are tied to this source by `bridge`.
+
+The inputs are small tables, and some that are large or far apart. Nothing in the source asks how large they are, so
+what holds for these holds for all that `samplers` admits; a branch that does ask is met if one of these inputs gets
+there.
+"""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import partial
+from math import factorial
+from typing import Any, Final
+
+import numpy as np
+
+from dpforest.audit.branches import OPEN, Draws, Sum, law_of, power, rebound
+from dpforest.audit.choice_identities import labels, splits
+from dpforest.audit.oracles import Case, Law, Oracles, Unread, filled, unlike
+from dpforest.privacy import samplers
+
+_SCALES: Final = ((1, 1), (2, 1), (1, 2), (3, 2), (5, 3), (2, 3), (7, 4))
+_COUNTS: Final = (0, 1, 2, 50, 65_535, 65_536, 2**31 - 1)
+_NOISE: Final = (0, 1, -1, 2, -2, -50, 13, -13, 1_000, -65_536, 2**40, -(2**40))
+
+
+def check_identities(*, whole: bool = True) -> Iterator[str]:
+    """What is wrong with the samplers' source, in sentences; none if nothing was found.
+
+    Parameters
+    ----------
+    whole : bool
+        All inputs, in half a minute; without it a few of each kind, in two seconds.
+    """
+    for check in (_series, _coins, _noise, _cells, labels, splits):
+        for what, found, law in check(whole):
+            try:
+                said = unlike(found(), law)
+            except ValueError as problem:
+                said = str(problem)
+            except Exception as problem:
+                said = f"its source cannot be followed: {type(problem).__name__}, {problem}"
+            if said:
+                yield f"{what}: {said}"
+
+
+# ---------------------------------------------------------------- coins
+
+
+def _series(whole: bool) -> Iterator[Case]:
+    """exp(-a/b) for a <= b, by a series of trials: as close as 40 of them go, which is 38 digits and more."""
+    for a, b in ((0, 1), (1, 1), (1, 2), (2, 3), (999, 1_000), (12_345, 65_536), (2**32 - 18, 2**32 - 17), (1, 2**31)):
+        yield f"a coin of exp(-{a}/{b})", partial(_by_series, a, b), {}
+
+
+def _by_series(a: int, b: int) -> Law:
+    """Refuses what is certain after 40 trials, unless exp(-a/b) lies in it and it is narrow."""
+
+    def run(draws: Draws) -> bool:
+        oracles = Oracles(draws)
+        return bool(rebound(samplers._bernoulli_exp_unit, bernoulli=oracles.bernoulli)(Unread(), 0, a, b)[0])
+
+    law = law_of(run, rounds=40, most=40)
+    sure = {result: Fraction(weight.terms.get(0, 0)) for result, weight in law.items()}
+    low, high = sure.get(True, Fraction(0)), 1 - sure.get(False, Fraction(0))
+    x = Fraction(a, b)
+    below = sum(((-x) ** j / factorial(j) for j in range(60)), Fraction(0))  # the last term is taken away
+    above = below + x**60 / factorial(60)
+    if low > above or high < below or high - low > Fraction(1, factorial(38)):
+        raise ValueError(f"it has a probability from {float(low):.9g} to {float(high):.9g}, not {float(below):.9g}")
+    return {}
+
+
+def _coins(whole: bool) -> Iterator[Case]:
+    """exp(-a/b) by its whole and its broken part, exactly."""
+    some = ((0, 7), (3, 7), (7, 7), (8, 7), (13, 1), (90, 7), (300, 1), (2**32 - 17, 2**32 - 5), (2**38 + 1, 2**31))
+    for a, b in some:
+        yield f"a coin of exp(-{a}/{b})", partial(_coin_by_parts, a, b), {True: power(a, b), False: 1 - power(a, b)}
+
+
+def _coin_by_parts(a: int, b: int) -> Law:
+    def run(draws: Draws) -> bool:
+        oracles = Oracles(draws)
+        return bool(rebound(samplers.bernoulli_exp, _bernoulli_exp_unit=oracles.unit)(Unread(), 0, a, b)[0])
+
+    return law_of(run, rounds=10_000, most=10_000)
+
+
+# ---------------------------------------------------------------- noise
+
+
+def _noise(whole: bool) -> Iterator[Case]:
+    """Out to 50 scales in the first round of the loop, and near 0 in three."""
+    for num, den in (*_SCALES, (12, 1), (19, 13)) if whole else _SCALES[:4]:
+        for most, rounds in ((50, 1), (3, 2)) if whole else ((20, 1), (2, 2)):
+            what = f"noise of scale {num}/{den}, {rounds} rounds"
+            yield what, partial(_noise_found, num, den, most, rounds), _noise_law(num, den, most, rounds)
+
+
+def _noise_found(num: int, den: int, most: int, rounds: int) -> Law:
+    """Of all noise that no longer geometric part than `most` could lead to."""
+
+    def run(draws: Draws) -> Any:
+        oracles, hits = Oracles(draws), 0
+
+        def unit(tape: Any, at: int, a: int, b: int) -> tuple[bool, int]:
+            nonlocal hits
+            hits += 1
+            more, at = oracles.unit(tape, at, a, b)
+            hits = hits if more else 0
+            return (more, at) if hits <= most else (more, Unread.size)  # too long: the draw is void
+
+        names = {"uniform": oracles.uniform, "bernoulli_exp": oracles.bernoulli_exp, "_bernoulli_exp_unit": unit}
+        z, at = rebound(samplers.discrete_laplace, **names)(Unread(), 0, num, den)
+        return int(z) if at < Unread.size else OPEN
+
+    law = law_of(run, rounds=rounds)
+    reach = num * most // den - 1
+    return {z: weight for z, weight in law.items() if z != OPEN and abs(z) <= reach}
+
+
+def _noise_law(num: int, den: int, most: int, rounds: int) -> Law:
+    """A round ends with z with a probability of (1 - 1/e)/(2 num) exp(-n/num), summed over den numbers n."""
+    one = (1 - power(1, 1)) * Fraction(1, 2 * num)
+
+    def of_round(z: int) -> Sum:
+        return sum((power(abs(z) * den + j, num) for j in range(den)), Sum()) * one
+
+    # A round is void where u is not kept, or a zero is negative.
+    void = sum((1 - power(u, num) for u in range(num)), Sum()) * Fraction(1, num) + of_round(0)
+    times, so_often = Sum(), Sum({0: 1})
+    for _ in range(rounds):
+        times, so_often = times + so_often, so_often * void
+    reach = num * most // den - 1
+    return {z: of_round(z) * times for z in range(-reach, reach + 1)}
+
+
+def _cells(whole: bool) -> Iterator[Case]:
+    """Noise is added, to every count alike; a row goes to each tree alike."""
+    some, chance = np.array(_COUNTS), Sum({0: Fraction(1, len(_NOISE))})
+    for count in _COUNTS:
+        cells = np.array([count], np.int64)
+        law = {(count + z,): chance for z in _NOISE}
+        yield f"a count of {count:,} with noise", partial(_cells_found, cells), law
+    pairs = {(int(some[2]) + z, int(some[5]) + w): chance * chance for z in _NOISE for w in _NOISE}
+    yield "two counts with noise", partial(_cells_found, some[[2, 5]]), pairs
+    for n in (1, 2, 3, 10, 65_535) if whole else (1, 3, 1_000):
+        law = {(i,): Sum({0: Fraction(1, n)}) for i in range(n)}
+        yield f"a row among {n:,} trees", partial(_trees_found, n, 1), law
+    pairs = {(i, j): Sum({0: Fraction(1, 9)}) for i in range(3) for j in range(3)}
+    yield "two rows among 3 trees", partial(_trees_found, 3, 2), pairs
+
+
+def _cells_found(counts: np.ndarray) -> Law:
+    def run(draws: Draws) -> tuple[int, ...]:
+        def noise(tape: Any, at: int, num: int, den: int) -> tuple[int, int]:
+            if (num, den) != (7, 4):
+                raise ValueError(f"noise of scale {num}/{den} is drawn, not of scale 7/4")
+            return draws.pick(at, lambda: [(z, Sum({0: Fraction(1, len(_NOISE))})) for z in _NOISE]), at + 1
+
+        kernel = rebound(samplers._discrete_laplace_kernel, discrete_laplace=noise)
+        return filled(kernel, len(counts), counts, 7, 4)
+
+    return law_of(run)
+
+
+def _trees_found(n_trees: int, n_rows: int) -> Law:
+    def run(draws: Draws) -> tuple[int, ...]:
+        kernel = rebound(samplers._assign_kernel, uniform=Oracles(draws).uniform)
+        return filled(kernel, n_rows, n_trees)
+
+    return law_of(run, rounds=n_rows)

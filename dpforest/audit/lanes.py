@@ -1,0 +1,123 @@
+"""The two functions that read the tape, compiled as they are, on every lane that there is.
+
+`bernoulli` compares a uniform number with p/q, 16 binary digits at a time: of all lanes as many say yes as the digit is
+worth, one leaves it open, and what follows an open lane is the same question for the rest of p/q. So it is exact if it
+is exact for a lane and the lanes behind it. `uniform` gives each number below n equally many lanes, and lets the rest
+of them go by.
+
+A lane has decided where nothing behind it was read. (What is drawn when a tape ends is void, and looks like a 0.)
+"""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+from numba import njit
+
+from dpforest.privacy.samplers import bernoulli, uniform
+
+LANES: Final = 65_536
+_DEPTH: Final = 4  # lanes, one behind the other
+_BEHIND: Final = 7  # a lane that stands for all that may come next
+_PAIRS: Final = (
+    *((p, q) for q in range(1, 9) for p in range(q + 1)),
+    *((p, q) for q in (65_535, 65_536, 65_537, 2**32 - 5, 2**47 - 1) for p in (0, 1, 2, q // 3, q - 2, q - 1, q)),
+)  # fmt: skip
+_LARGE: Final = (65_537, 100_003, 2**24, 2**31 - 1, 2**31, 2**31 + 1, 3 * 2**30, 2**32 - 5, 2**32 - 2, 2**32 - 1)
+
+
+def check_lanes(*, whole: bool = True) -> Iterator[str]:
+    """What is wrong, in sentences; none if nothing was found.
+
+    Parameters
+    ----------
+    whole : bool
+        Whole numbers below every n to 65,536, in twenty seconds; without it below those to 300 and some others.
+    """
+    for p, q in _PAIRS:
+        for start in (0, 3):
+            yield from _bernoulli(p, q, start)
+    some = (511, 1_000, 5_120, 32_767, 32_769, 51_200, 65_535, 65_536)
+    for n in range(1, LANES + 1) if whole else (*range(1, 300), *some):
+        if not _is_uniform(n, np.empty(n, np.int64), np.empty(4, np.uint16)):
+            yield f"uniform numbers below {n:,}: not every one has as many lanes as the others"
+    for n in _LARGE:
+        yield from _large(n)
+
+
+def _bernoulli(p: int, q: int, start: int) -> Iterator[str]:
+    """P(yes) and P(no) after one lane, two, ...; the tape is entered at `start`."""
+    tape = np.full(start + _DEPTH + 1, _BEHIND, np.uint16)
+    yes = no = Fraction(0)
+    for depth in range(1, _DEPTH + 1):
+        own = start + depth - 1
+        says_yes, says_no, left = _lanes_of_bernoulli(tape, start, own, p, q)
+        yes, no = yes + Fraction(says_yes, LANES**depth), no + Fraction(says_no, LANES**depth)
+        digits = p * LANES**depth // q
+        rest = int(p < q)  # certainty leaves nothing open
+        if yes != Fraction(digits, LANES**depth) or no != 1 - Fraction(digits + rest, LANES**depth):
+            yield f"a coin of {p}/{q}: after {depth} lanes it is yes with {yes} and no with {no}"
+            return
+        if not rest:
+            return
+        tape[own] = left
+
+
+@njit(nogil=True, cache=True)
+def _lanes_of_bernoulli(tape, start, own, p, q):
+    """How many values of the lane at `own` say yes and no, and the last one that leaves it open."""
+    yes, no, left = 0, 0, 0
+    for lane in range(LANES):
+        tape[own] = lane
+        hit, at = bernoulli(tape, start, p, q)
+        if at != own + 1:
+            left = lane
+        elif hit:
+            yes += 1
+        else:
+            no += 1
+    return yes, no, left
+
+
+@njit(nogil=True, cache=True)
+def _is_uniform(n, hits, tape):
+    """Whether each number has 65,536 // n lanes, and a lane that is let go by leaves the next one as it is."""
+    hits[:] = 0
+    gone = -1
+    for lane in range(LANES):
+        tape[0], tape[1] = lane, _BEHIND
+        x, at = uniform(tape, 0, n)
+        if at == 1:
+            if x < 0 or x >= n:
+                return False
+            hits[x] += 1
+        else:
+            gone = lane
+    for x in range(n):
+        if hits[x] != LANES // n:
+            return False
+    if gone < 0:
+        return True
+    for lane in range(0, LANES, 1 if n <= 300 else 199):
+        tape[0], tape[1] = lane, _BEHIND
+        x, at = uniform(tape, 0, n)
+        tape[0], tape[1], tape[2] = gone, lane, _BEHIND
+        again, after = uniform(tape, 0, n)
+        if (at == 1) != (after == 2) or (at == 1 and again != x):
+            return False
+    return True
+
+
+def _large(n: int) -> Iterator[str]:
+    """From two lanes: each of the numbers below the largest multiple of n counts, modulo n, and none above it."""
+    fair = 2**32 // n * n
+    some = np.random.default_rng(n).integers(0, 2**32, 2_000, np.uint64).tolist()
+    tape = np.full(5, _BEHIND, np.uint16)
+    for number in (0, 1, n - 1, n, fair - 1, fair, fair + 1, 2**32 - 1, *some):
+        if number < 2**32:
+            tape[:2] = number >> 16, number & 0xFFFF
+            x, at = uniform(tape, 0, n)
+            if (at == 2) != (number < fair) or (at == 2 and x != number % n):
+                yield f"uniform numbers below {n:,}: {number:,} should {'count' if number < fair else 'not count'}"
+                return

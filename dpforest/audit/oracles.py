@@ -1,0 +1,108 @@
+"""Stand-ins for what a sampler calls, which answer in every way with their exact chances; see `branches`."""
+
+import itertools
+import sys
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpforest.audit.branches import OPEN, Draws, Sum, law_of, power, rebound
+
+Law = dict[Any, Sum]
+Case = tuple[str, Callable[[], Law], Law]  # what is looked at, how its probabilities are found, what they must be
+
+
+class Unread:
+    """A tape without an end that nobody may read: draws come from what is called."""
+
+    size = 2**62
+
+    def __getitem__(self, at: Any) -> Any:
+        raise ValueError("it reads the tape by itself")
+
+
+class Oracles:
+    """Stand-ins for the functions that a sampler calls; each takes one lane."""
+
+    def __init__(self, draws: Draws) -> None:
+        self._draws = draws
+
+    def uniform(self, tape: Any, at: int, n: int) -> tuple[int, int]:
+        """Each number below n, 1/n."""
+        n = _whole(n, 1, 2**32 - 1)
+        return self._pick(n, lambda: zip(range(n), itertools.repeat(Sum({0: Fraction(1, n)})))), at + 1
+
+    def bernoulli(self, tape: Any, at: int, p: int, q: int) -> tuple[bool, int]:
+        """p/q."""
+        p, q = _whole(p, 0, q), _whole(q, 1, 2**47 - 1)
+        return self._coin((p, q), lambda: Sum({0: Fraction(p, q)})), at + 1
+
+    def unit(self, tape: Any, at: int, a: int, b: int) -> tuple[bool, int]:
+        """exp(-a/b), at most one."""
+        a, b = _whole(a, 0, b), _whole(b, 1, 2**32 - 1)
+        return self._coin((a, b), lambda: power(a, b)), at + 1
+
+    def bernoulli_exp(self, tape: Any, at: int, a: int, b: int) -> tuple[bool, int]:
+        """exp(-a/b)."""
+        a, b = _whole(a, 0, 2**63 - 1), _whole(b, 1, 2**32 - 1)
+        return self._coin((a, b), lambda: power(a, b)), at + 1
+
+    def _coin(self, arguments: tuple, chance: Callable[[], Sum]) -> bool:
+        return self._pick(arguments, lambda: [(True, chance()), (False, 1 - chance())], up=3)
+
+    def _pick(self, arguments: object, options: Callable[[], Iterable[tuple[Any, Sum]]], up: int = 2) -> Any:
+        """Asked from the same place with the same arguments is the same question."""
+        return self._draws.pick((sys._getframe(up).f_lasti, arguments), options)
+
+
+def _whole(value: Any, least: int, most: int) -> int:
+    if not least <= value <= most:
+        raise ValueError(f"it calls with {value}, which is not from {least} to {most}")
+    return int(value)
+
+
+def filled(kernel: Callable, n: int, *arguments: Any) -> tuple[int, ...]:
+    """What a kernel makes of n rows, all of them done and its inputs left alone."""
+    given = [np.array(a) for a in arguments]
+    out = np.full(n, -(2**62), np.int64)
+    with np.errstate(over="raise"):
+        row, _ = kernel(Unread(), 0, *arguments, out)
+    # Besides `out` only the scratch array may be written to, and that comes last.
+    if row != n or any(not np.array_equal(a, b) for a, b in zip(given[:-1], arguments[:-1])):
+        raise ValueError(f"{row} of {n} rows are done, or it writes into its input")
+    return tuple(out.tolist())
+
+
+def rows_found(kernel: Any, arguments: tuple, rounds: int) -> Law:
+    """What a kernel makes of a table, its first argument, with the probability of each result."""
+
+    def run(draws: Draws) -> tuple[int, ...]:
+        oracles = Oracles(draws)
+        source = rebound(kernel, uniform=oracles.uniform, bernoulli_exp=oracles.bernoulli_exp)
+        return filled(source, len(arguments[0]), *[a.copy() if isinstance(a, np.ndarray) else a for a in arguments])
+
+    return law_of(run, rounds=rounds)
+
+
+def after_rounds(once: Law, rounds: int) -> Law:
+    """The same chances in every round that is reached, and what is open after the last one."""
+    again, times, so_often = 1 - sum(once.values(), Sum()), Sum(), Sum({0: 1})
+    for _ in range(rounds):
+        times, so_often = times + so_often, so_often * again
+    law = {result: weight * times for result, weight in once.items()}
+    return law | ({OPEN: so_often} if so_often.terms else {})
+
+
+def unlike(found: Law, law: Law) -> str:
+    """The first result whose probability is not the law's; empty where there is none."""
+    for result in [*law, *[r for r in found if r not in law]]:
+        have, want = found.get(result, Sum()), law.get(result, Sum())
+        if have != want:
+            return f"{_short(result)} has the probability {have}, not {want}"
+    return ""
+
+
+def _short(result: Any) -> str:
+    return ", ".join(map(str, result)) if isinstance(result, tuple) else str(result)

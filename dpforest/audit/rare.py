@@ -1,0 +1,61 @@
+"""Answers that are hardly ever drawn, for fits that are made to get them: no noise, noise far out, all alike, unlikely.
+
+A mistake may wait for one of them: a released zero, a leaf whose counts are all negative, a split that nobody would
+draw. Each is given to a fit and to its replay on a neighbour; see `replay`.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from dpforest.audit.recorder import Forced, Question
+
+_FAR: Final = 1_000  # scales of the noise
+
+
+def _answers(
+    rows: Callable[[np.ndarray, int], np.ndarray],
+    noise: Callable[[Question], np.ndarray],
+    pick: Callable[[np.ndarray], np.ndarray],
+) -> Forced:
+    """From trees of rows (their ids, how many trees), tables with noise, and one of a law's columns for each row."""
+
+    def forced(question: Question, drawn: Any) -> Any:
+        if question.what == "assignment":
+            ids = np.fromiter(drawn, np.int64, len(drawn))
+            return dict(zip(drawn, rows(ids, question.public[0]).tolist(), strict=True))
+        if question.log_law is None:
+            return noise(question).astype(drawn.dtype).reshape(drawn.shape)
+        return pick(question.log_law(question.private)).astype(drawn.dtype)
+
+    return forced
+
+
+def _far(question: Question, sign: Any) -> np.ndarray:
+    return question.private + np.rint(sign * _FAR / question.rate).astype(np.int64)
+
+
+def _least(law: np.ndarray) -> np.ndarray:
+    """The least likely answer that is possible."""
+    return np.where(np.isfinite(law), law, np.inf).argmin(axis=1)
+
+
+def _last(law: np.ndarray) -> np.ndarray:
+    return law.shape[1] - 1 - np.isfinite(law)[:, ::-1].argmax(axis=1)
+
+
+def _alternating(question: Question) -> np.ndarray:
+    return np.where(np.arange(question.private.size).reshape(question.private.shape) % 2, 1, -1)
+
+
+RARE: Final[dict[str, Forced]] = {
+    "no noise, the likeliest": _answers(lambda ids, n: ids % n, lambda q: q.private, lambda law: law.argmax(axis=1)),
+    "all zero, the first": _answers(
+        lambda ids, n: 0 * ids, lambda q: 0 * q.private, lambda law: np.isfinite(law).argmax(axis=1)
+    ),
+    "all alike, the last": _answers(lambda ids, n: 0 * ids + n - 1, lambda q: 0 * q.private + 7, _last),
+    "far up, the least likely": _answers(lambda ids, n: ids % n, lambda q: _far(q, 1), _least),
+    "far down, the least likely": _answers(lambda ids, n: 0 * ids, lambda q: _far(q, -1), _least),
+    "far apart, the last": _answers(lambda ids, n: (ids // 2) % n, lambda q: _far(q, _alternating(q)), _last),
+}

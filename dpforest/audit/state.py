@@ -1,0 +1,136 @@
+"""All that an object holds, however deep and however hidden: what somebody finds who is given it.
+
+Not only what a release writes to its file: every attribute of the estimator, its forest, trees, domain, certificate and
+ledger, those of their classes, what arrays are views of, what functions have closed over, what a pickle adds to it.
+Two fits that had the same draws must leave the same behind.
+"""
+
+import array
+import pickle
+import re
+import struct
+import types
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+
+_PLAIN: Final = (int, float, complex, str, bytes, bytearray, bool, type(None), range, array.array, np.generic)
+_ADDRESS: Final = re.compile(r"0x[0-9a-f]+")
+_LOCKS: Final = ("lock", "RLock")
+
+State = dict[str, Any]
+
+
+def state_of(thing: Any) -> State:
+    """Every part of an object by its path, as a value that can be compared, and the bytes of its pickle.
+
+    It is a copy: what becomes of the object later does not change it.
+    """
+    state: State = {}
+    _walk(thing, "", state, {})
+    state["pickle"] = _pickled(thing)
+    return state
+
+
+def difference(a: State, b: State) -> str:
+    """The path of a part that is in one state only, or differs; empty where there is none."""
+    for path in [*a, *[path for path in b if path not in a]]:
+        if path not in a or path not in b or a[path] != b[path]:
+            return path
+    return ""
+
+
+def _walk(thing: Any, path: str, state: State, seen: dict[int, tuple[str, Any]]) -> None:
+    """Write down a thing and all that hangs on it; a thing met before only by the path that led to it."""
+    kind = type(thing)
+    if id(thing) in seen and not isinstance(thing, _PLAIN):
+        state[path] = ("as", seen[id(thing)][0])
+        return
+    seen[id(thing)] = path, thing  # kept, so that no other thing gets its id
+    if kind.__name__ in _LOCKS:
+        return
+    state[path] = (f"{kind.__module__}.{kind.__qualname__}", _value(thing))
+    for name, part in _parts(thing):
+        _walk(part, f"{path}{name}", state, seen)
+
+
+def _value(thing: Any) -> Any:
+    """What a thing is by itself; numbers and arrays by their bits."""
+    if isinstance(thing, float | complex):
+        return struct.pack("dd", thing.real, thing.imag)
+    if isinstance(thing, bytearray | memoryview | array.array):
+        return bytes(thing)
+    if isinstance(thing, np.generic):
+        return thing.dtype.str, thing.tobytes()
+    if isinstance(thing, np.ndarray):
+        bits = b"" if thing.dtype.hasobject else thing.tobytes()
+        return thing.dtype.str, thing.shape, thing.strides, bits, repr(thing.dtype.metadata)
+    if isinstance(thing, types.CodeType):
+        return thing.co_code, thing.co_names, _ADDRESS.sub("", repr(thing.co_consts))
+    if isinstance(thing, set | frozenset):
+        return sorted(_ADDRESS.sub("", repr(part)) for part in thing)
+    return thing if isinstance(thing, _PLAIN) else None
+
+
+def _parts(thing: Any) -> Iterator[tuple[str, Any]]:
+    """What hangs on a thing, by what leads to it."""
+    if isinstance(thing, type | types.ModuleType):
+        return
+    if isinstance(thing, Mapping):
+        yield ".keys", list(thing)
+        yield from ((f"[{key!r}]" if isinstance(key, str) else f"[{i}]", thing[key]) for i, key in enumerate(thing))
+    elif isinstance(thing, list | tuple):
+        yield from ((f"[{i}]", part) for i, part in enumerate(thing))
+    elif isinstance(thing, np.ndarray):
+        yield from [(".base", thing.base)] * (thing.base is not None)
+        yield from [(".cells", thing.ravel().tolist())] * thing.dtype.hasobject
+    elif isinstance(thing, types.FunctionType):
+        yield ".code", thing.__code__
+        yield ".defaults", (thing.__defaults__, thing.__kwdefaults__)
+        yield ".closure", [cell.cell_contents for cell in thing.__closure__ or ()]
+    elif isinstance(thing, types.MethodType):
+        yield ".function", thing.__func__
+        yield ".self", thing.__self__
+    _ask(thing)
+    yield from ((f".{name}", part) for name, part in list(getattr(thing, "__dict__", {}).items()))
+    for kind in type(thing).__mro__:
+        yield from _in_slots(thing, kind)
+        if kind.__module__.startswith("dpforest"):
+            yield from ((f".{kind.__name__}.{name}", part) for name, part in _kept_on(kind))
+
+
+def _ask(thing: Any) -> None:
+    """Have everything computed that is computed when somebody asks for it, and kept."""
+    for kind in type(thing).__mro__:
+        for name, part in vars(kind).items():
+            if isinstance(part, cached_property):
+                getattr(thing, name)
+
+
+def _in_slots(thing: Any, kind: type) -> Iterator[tuple[str, Any]]:
+    slots = kind.__dict__.get("__slots__", ())
+    for name in (slots,) if isinstance(slots, str) else slots:
+        name = f"_{kind.__name__.lstrip('_')}{name}" if name.startswith("__") and not name.endswith("__") else name
+        if name not in ("__dict__", "__weakref__") and hasattr(thing, name):
+            yield f".{name}", getattr(thing, name)
+
+
+def _kept_on(kind: type) -> Iterator[tuple[str, Any]]:
+    """Data on a class: what is neither its code nor there for the language."""
+    for name, part in list(vars(kind).items()):
+        closed_over = isinstance(part, types.FunctionType) and part.__closure__
+        if not name.startswith("__") and name != "_abc_impl" and (closed_over or not _is_code(part)):
+            yield name, part
+
+
+def _is_code(part: Any) -> bool:
+    return callable(part) or isinstance(part, property | classmethod | staticmethod) or hasattr(part, "__get__")
+
+
+def _pickled(thing: Any) -> Any:
+    try:
+        return pickle.dumps(thing)
+    except Exception as problem:
+        return _ADDRESS.sub("", f"{type(problem).__name__}: {problem}")

@@ -1,0 +1,230 @@
+"""Draws that nobody would live to see, forced out of the compiled samplers by tapes that are written for them.
+
+What has a probability of e^-1000 must still be what is released where the lanes say so, and through the whole door,
+not only in the kernels: release and selection, the wrappers of the samplers, and tables of more than 65,536 rows. Each
+tape says which answer it forces; an answer that is drawn again, left out, clipped or exchanged shows.
+
+Lanes are written from the definitions in `samplers`: a number below n from the high half of lane·n, a coin of exp(-1)
+as "1/2 yes, 1/3 no", one of exp(-a/b) by a first trial that fails.
+"""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Any, Final
+
+import numpy as np
+
+from dpforest.privacy import release, selection
+from dpforest.privacy.ledger import Allowance, Ledger
+from dpforest.privacy.randomness import SecretSource
+
+Lanes = list[int]
+HIGH: Final = 65_535
+_MANY: Final = 65_600  # rows: more than are encoded at a time
+_FAR: Final = (0, 1, -1, 2, 12, 13, -13, 50, -50, 1_000, -1_000)  # noise, in scales
+_COUNTS: Final = (0, 1, 5, 70_000)
+
+
+class Scripted(SecretSource):
+    """Lanes that were written beforehand, and random ones behind them."""
+
+    __slots__ = ("_place", "_tape")
+
+    def __init__(self, lanes: Lanes | np.ndarray) -> None:
+        behind = np.random.default_rng(len(lanes)).integers(0, 2**16, 2**17 + -len(lanes) % 4)
+        self._tape = np.concatenate([np.asarray(lanes, np.uint16), behind.astype(np.uint16)]).view(np.uint64)
+        self._place = 0
+
+    def words(self, n: int) -> np.ndarray:
+        """The next n words; the random ones come round."""
+        first, self._place = self._place, self._place + n
+        places = np.arange(first, self._place)
+        over = places >= self._tape.size
+        places[over] = self._tape.size - 1 - places[over] % 2**14
+        return self._tape[places]
+
+
+# ---------------------------------------------------------------- lanes
+
+
+def number(i: int, n: int) -> Lanes:
+    """Makes i of the numbers below n."""
+    if n > 65_536:
+        return [i >> 16, i & HIGH]
+    return [-(-(i * 65_536 + 65_536 % n) // n)]
+
+
+def hit(a: int, b: int) -> Lanes:
+    """Makes exp(-a/b) happen."""
+    if a == 0:
+        return []
+    whole, rest = divmod(a, b)
+    lanes = [0, HIGH] * whole + [HIGH]
+    while rest * 65_536 // b == HIGH:  # as long as the digit is as high as the lane
+        lanes, rest = [*lanes, HIGH], rest * 65_536 % b
+    return lanes
+
+
+def miss(a: int, b: int) -> Lanes:
+    """Makes exp(-a/b) fail, a > 0."""
+    if a >= b:
+        return [HIGH]
+    lanes = [0]
+    while a * 65_536 // b == 0:
+        lanes, a = [*lanes, 0], a * 65_536
+    return [*lanes, HIGH]
+
+
+def noise(z: int, scale: Fraction, *, low: int = 0) -> Lanes:
+    """Makes z; `low` of the numbers below the denominator is what the division drops."""
+    num, den = scale.numerator, scale.denominator
+    v, u = divmod(abs(z) * den + low, num)
+    return [*number(u, num), *hit(u, num), *[0, HIGH] * v, HIGH, *number(int(z < 0), 2)]
+
+
+# ---------------------------------------------------------------- checks
+
+
+def check_tails() -> Iterator[str]:
+    """What is wrong, in sentences; none if nothing was found."""
+    for check in (_counts, _tables, _labels, _splits, _trees, _large):
+        try:
+            yield from check()
+        except Exception as problem:
+            yield f"{check.__name__.strip('_')} as forced by a tape: {type(problem).__name__}, {problem}"
+
+
+def _unlike(what: str, found: np.ndarray, wanted: np.ndarray) -> Iterator[str]:
+    """The first place where a table is not the one that was forced."""
+    wrong = np.argwhere(found != wanted) if np.shape(found) == wanted.shape else np.zeros((1, wanted.ndim), int)
+    if len(wrong):
+        place = tuple(wrong[0].tolist())
+        yield f"{what}: the tape forces {wanted[place]} in {place}, but {np.asarray(found)[place]} is released"
+
+
+def _counts() -> Iterator[str]:
+    """Noise of so many scales on every count, a released 0 among them, and releases that are all alike."""
+    for epsilon in (Fraction(1), Fraction(2, 3), Fraction(5, 2), Fraction(1, 20)):
+        scale = 1 / epsilon
+        pairs = [(n, int(far * scale)) for n in _COUNTS for far in _FAR]
+        pairs += [(n, said - n) for n in (0, 1, 5, 6) for said in (0, 1, 7)]
+        if epsilon == 1:
+            pairs += [(3, 70_000), (70_000, -70_000)]  # once, as that takes a long tape
+        for said in (None, 0, 7):
+            for low in {0, scale.denominator - 1}:
+                own = pairs if said is None else [(n, said - n) for n in (0, 1, 5, 3, 700, 7)]
+                table = np.array([n for n, _ in own]).reshape(-1, 2)
+                wanted = table + np.array([z for _, z in own]).reshape(-1, 2)
+                again = noise(0, scale, low=low)[:-1] + number(1, 2)  # a negative zero, which does not count
+                tape = [lane for _, z in own for lane in [*again * (abs(z) < 3), *noise(z, scale, low=low)]]
+                found = release.release_counts(table, **_paid(epsilon), source=Scripted(tape))
+                yield from _unlike(f"counts with noise of scale {scale}", found, wanted)
+
+
+def _tables() -> Iterator[str]:
+    for sensitivity, epsilon in ((1, Fraction(1)), (3, Fraction(2)), (1_024, Fraction(1, 2))):
+        scale = sensitivity / epsilon
+        pairs = [(n, int(far * scale)) for n in _COUNTS for far in _FAR] + [(n, -n) for n in _COUNTS]
+        table = np.array([[n] for n, _ in pairs])
+        tape = [lane for _, z in pairs for lane in noise(z, scale)]
+        found = release.noisy_table(table, sensitivity, Allowance(epsilon, 1), Scripted(tape))
+        yield from _unlike(f"a table with noise of scale {scale}", found, table + np.array([[z] for _, z in pairs]))
+
+
+def _labels() -> Iterator[str]:
+    """Every label of a leaf, also where all others lead by far: taken at once, and after all others were not."""
+    leaves = [(0, 0), (3, 1), (40, 0), (0, 1_000), (70_000, 0), (2, 0, 1), (900, 0, 899), (0, 0, 0, 50)]
+    for epsilon, leaf in itertools.product((Fraction(1), Fraction(3, 7)), leaves):
+        gaps = [max(leaf) - n for n in leaf]
+        num, den = epsilon.numerator, epsilon.denominator
+        for label in range(len(leaf)):
+            for mechanism in release.DRAW:
+                for late in (False, True):
+                    if mechanism == "permute-and-flip":
+                        tape = _visited(gaps, label, num, den, late=late)
+                    else:
+                        tape = _proposed(gaps, label, num, den, 1 if mechanism == "global-01" else 2**31, late=late)
+                    paid = _paid(2 * epsilon if mechanism == "global-01" else epsilon)
+                    found = release.release_labels(np.array([leaf]), mechanism=mechanism, source=Scripted(tape), **paid)
+                    yield from _unlike(f"the label of {leaf} by {mechanism}", found, np.array([label]))
+
+
+def _visited(gaps: Sequence[int], label: int, num: int, den: int, *, late: bool) -> Lanes:
+    """By permute-and-flip; late: after all labels that may be passed over."""
+    left, tape = list(range(len(gaps))), Lanes()
+    for other in [c for c in left if late and c != label and gaps[c]]:
+        place = left.index(other)
+        tape += number(place, len(left)) + miss(gaps[other] * num, den)
+        left[place] = left[-1]
+        left.pop()
+    return [*tape, *number(left.index(label), len(left)), *hit(gaps[label] * num, den)]
+
+
+def _proposed(gaps: Sequence[int], label: int, num: int, den: int, cap: int, *, late: bool) -> Lanes:
+    """By proposing until one is accepted; late: after three hundred that are not."""
+    behind = [c for c, gap in enumerate(gaps) if gap]
+    tape = Lanes()
+    for other in (behind * 300)[:300] if late else []:
+        tape += number(other, len(gaps)) + miss(min(gaps[other], cap) * num, den)
+    return [*tape, *number(label, len(gaps)), *hit(min(gaps[label], cap) * num, den)]
+
+
+def _splits() -> Iterator[str]:
+    """Every candidate that may be asked, of every node, however far it is behind."""
+    scores = np.array([[0, -1, -30, -900, -9_000], [5, 5, 5, 5, 5], [-80_000, 0, 800, 0, -1], [10**6, 0, 10**6, 7, 9]])
+    allowed = np.array([[1, 1, 1, 1, 1], [1, 0, 1, 1, 0], [1, 1, 1, 0, 1], [1, 1, 1, 1, 1]], bool)
+    for width, epsilon in ((1, Fraction(1, 8)), (1_000, Fraction(9)), (2**20 + 1, Fraction(2))):
+        table = scores * max(1, width // 4_096)
+        coarse, coarse_width = selection.coarsened(table, width)
+        rate = selection.rate_of(epsilon, coarse_width)
+        for turn in range(5):
+            wanted = np.array([np.flatnonzero(may)[turn % may.sum()] for may in allowed])
+            tape = Lanes()
+            for node, chosen in enumerate(wanted.tolist()):
+                may = np.flatnonzero(allowed[node])
+                gaps = (coarse[node, may].max() - coarse[node, may]).tolist()
+                place = may.tolist().index(chosen)
+                late = bool(turn % 2) and max(gaps) > 0
+                tape += _proposed(gaps, place, rate.numerator, rate.denominator, 2**62, late=late)
+            found = selection.choose(table, allowed, width, Allowance(epsilon, 1), Scripted(tape))
+            yield from _unlike(f"splits of sensitivity {width:,} at ε = {epsilon}", found, wanted)
+
+
+def _trees() -> Iterator[str]:
+    """A row goes where its lane says, in tables of any size."""
+    for n_rows, n_trees in ((0, 3), (1, 3), (5, 1), (70, 100), (65_535, 7), (65_536, 2), (_MANY, 64), (_MANY, 65_535)):
+        for step in (0, 1, 7):
+            wanted = (np.arange(n_rows) * step + n_trees - 1) % n_trees
+            tape = [lane for tree in wanted.tolist() for lane in number(tree, n_trees)]
+            found = release.assign_rows(np.arange(n_rows), n_trees, Scripted(tape))
+            yield from _unlike(f"{n_rows:,} rows shared out among {n_trees:,} trees", found, wanted)
+
+
+def _large() -> Iterator[str]:
+    """Every row of a large table is drawn like the one row of a small one: the same lanes for all, the same answer."""
+    ones = np.ones((_MANY, 1), np.int64)
+    for z in (-1, 2, 13):
+        source = Scripted(np.tile(np.array(noise(z, Fraction(1)), np.uint16), _MANY))
+        found = release.release_counts(ones, **_paid(Fraction(1)), source=source)
+        yield from _unlike(f"counts of {_MANY:,} leaves", found, ones + z)
+    leaf = [3, 0]
+    for mechanism, label in itertools.product(release.DRAW, (0, 1)):
+        paid = _paid(Fraction(2 if mechanism == "global-01" else 1))
+        gaps, cap = [0, 3], 1 if mechanism == "global-01" else 2**31
+        tape = np.array(_proposed(gaps, label, 1, 1, cap, late=False), np.uint16)
+        source = Scripted(np.tile(tape, _MANY))
+        found = release.release_labels(np.tile(leaf, (_MANY, 1)), mechanism=mechanism, source=source, **paid)
+        yield from _unlike(f"labels of {_MANY:,} leaves by {mechanism}", found, np.full(_MANY, label))
+    table, may = np.tile([0, -16, -200], (_MANY, 1)), np.ones((_MANY, 3), bool)
+    for chosen in range(3):
+        tape = np.array(_proposed([0, 16, 200], chosen, 1, 8, 2**62, late=False), np.uint16)
+        source = Scripted(np.tile(tape, _MANY))
+        found = selection.choose(table, may, 1, Allowance(Fraction(1, 8), 1), source)
+        yield from _unlike(f"splits of {_MANY:,} nodes", found, np.full(_MANY, chosen))
+
+
+def _paid(epsilon: Fraction) -> dict[str, Any]:
+    """What a release wants to know besides its counts: one tree, under add-remove."""
+    how = {"epsilon": epsilon, "n_trees": 1, "partition": "independent", "neighbours": "add-remove"}
+    return how | {"ledger": Ledger(epsilon)}

@@ -1,0 +1,218 @@
+"""Mistakes that wait for something rare, or hide: see `mutants`.
+
+The first four were put into certified code by people who had not read the auditors, and found by none of them: noise
+beyond 12 scales drawn again, splits of small probability never drawn, a released zero replaced by the true count,
+behaviour that starts at 65,536 rows. Others make the same mistakes elsewhere on the way to a release. The last ones
+tell what rows say in what a fit leaves behind besides its file.
+"""
+
+from mutants import BOOSTED, COUNTS, EVEN, GREEDY, MAJORITY, MULTINOMIAL, Mutant
+
+FAR_NOISE = (
+    Mutant(
+        name="far_noise_is_drawn_again",
+        why="Noise beyond 12 scales is drawn again, as it is hardly ever drawn: a count that is 13 scales out can be "
+        "released on one table and cannot on its neighbour. Unbounded, on events of about e^-12 in each cell.",
+        module="dpforest.privacy.samplers",
+        function="discrete_laplace",
+        old="z = (u + num * v) // den\n",
+        new="""z = (u + num * v) // den
+        if z * den > 12 * num:
+            continue
+""",
+        forests=(*COUNTS, BOOSTED, GREEDY),
+    ),
+    Mutant(
+        name="far_noise_is_cut",
+        why="Counts are kept within 40 scales of the true ones, around which they are clipped: unbounded.",
+        module="dpforest.privacy.samplers",
+        function="draw_noisy_counts",
+        old="return out.reshape(counts.shape)",
+        new="""reach = int(40 * scale) + 1
+    return np.clip(out.reshape(counts.shape), counts - reach, counts + reach)""",
+        forests=(*COUNTS, BOOSTED, GREEDY),
+    ),
+)
+
+RARE_SPLITS = (
+    Mutant(
+        name="hopeless_splits_are_passed_over",
+        why="A split that is behind by more than e^-12 is proposed and never accepted: it can be chosen on one table "
+        "and cannot on its neighbour. Unbounded.",
+        module="dpforest.privacy.selection",
+        function="_choose_kernel",
+        old="            if accepted:\n",
+        new="            if accepted and (best - scores[row, chosen]) * num <= 12 * den:\n",
+        forests=(MULTINOMIAL, BOOSTED, GREEDY),
+    ),
+    Mutant(
+        name="hopeless_splits_are_left_out",
+        why="The same, before anything is drawn, to save time.",
+        module="dpforest.privacy.selection",
+        function="draw_choices",
+        old="    num, den = rate.numerator, rate.denominator\n",
+        new="""    num, den = rate.numerator, rate.denominator
+    best = np.where(allowed, scores, scores.min()).max(axis=1, keepdims=True)
+    allowed = allowed & ((best - scores) * num <= 500 * den)
+""",
+        forests=(MULTINOMIAL, BOOSTED, GREEDY),
+    ),
+)
+
+ZEROS = (
+    Mutant(
+        name="a_zero_is_the_true_count",
+        why="A noisy count of 0 looks like a missing one and is replaced by the true count: 0 is released of empty "
+        "cells only. Unbounded.",
+        module="dpforest.privacy.samplers",
+        function="_discrete_laplace_kernel",
+        old="out[row] = counts[row] + z",
+        new="out[row] = counts[row] + z if counts[row] + z != 0 else counts[row]",
+        forests=(*COUNTS, BOOSTED, GREEDY),
+    ),
+    Mutant(
+        name="a_zero_is_the_true_count_of_a_table",
+        why="The same behind the sampler, in what serves greedy trees.",
+        module="dpforest.privacy.release",
+        function="noisy_table",
+        old="return samplers.draw_noisy_counts(table, round_up(scale), source)",
+        new="""noisy = samplers.draw_noisy_counts(table, round_up(scale), source)
+    return np.where(noisy == 0, table, noisy)""",
+        forests=(BOOSTED, GREEDY),
+    ),
+    Mutant(
+        name="a_forest_of_zeros_is_the_true_one",
+        why="Where all counts of a forest are 0, which is taken for a fault, the true counts are released: as above, "
+        "but only in a forest of which nobody has seen one.",
+        module="dpforest.models.fitting",
+        function="_release",
+        old="values = release.release_counts(counts, **how)\n",
+        new="""values = release.release_counts(counts, **how)
+        values = values if values.any() else counts
+""",
+        forests=COUNTS,
+    ),
+)
+
+MANY_ROWS = (
+    Mutant(
+        name="many_rows_need_no_noise",
+        why="From 65,536 rows on labels are exact, as no single row matters: unbounded.",
+        module="dpforest.models.fitting",
+        function="fit_forest",
+        old="values = _release(plan, counts, epsilon, ledger, source)\n",
+        new="""values = _release(plan, counts, epsilon, ledger, source)
+        if len(y) >= 65_536 and not plan.releases_counts:
+            values = true_labels(counts, structure_seed)
+""",
+        forests=(MAJORITY, EVEN),
+    ),
+    Mutant(
+        name="many_rows_are_dealt_out",
+        why="From 65,536 rows on rows are dealt to the trees like cards, which is quicker: a further row is known to "
+        "be in a certain tree, and where it stands in front, it moves all others.",
+        module="dpforest.privacy.release",
+        function="assign_rows",
+        old="return samplers.draw_uniform(n, n_trees, source)",
+        new="""return samplers.draw_uniform(n, n_trees, source) if n < 65_536 else np.arange(n) % n_trees""",
+        forests=(MAJORITY, COUNTS[0], MULTINOMIAL),
+    ),
+    Mutant(
+        name="many_rows_in_parts_count_twice",
+        why="From 65,536 rows on rows that came in parts are counted twice: 2ε.",
+        module="dpforest.models.random_structure",
+        function="RandomStructureClassifier._release",
+        old="part.counts), domain)",
+        new="part.counts * (1 + (part.n_rows >= 65_536))), domain)",
+        forests=(MAJORITY, *COUNTS, EVEN),
+    ),
+    Mutant(
+        name="many_leaves_need_no_noise",
+        why="In forests of 65,536 leaves labels are exact: unbounded.",
+        module="dpforest.privacy.samplers",
+        function="draw_permute_and_flip",
+        old="return out",
+        new="return out if len(counts) < 65_536 else counts.argmax(axis=1).astype(np.uint8)",
+        forests=(MAJORITY,),
+    ),
+    Mutant(
+        name="large_leaves_need_less_noise",
+        why="Leaves of 65,536 rows say their label at twice the rate: 2ε.",
+        module="dpforest.privacy.samplers",
+        function="_permute_and_flip_kernel",
+        old="(top - counts[row, label]) * num",
+        new="(top - counts[row, label]) * num * (1 + (top >= 65_536))",
+        forests=(MAJORITY,),
+    ),
+)
+
+HIDDEN = (
+    Mutant(
+        name="an_attribute_counts_rows",
+        why="The estimator remembers how many rows it was fitted on: unbounded under add-remove.",
+        module="dpforest.models.random_structure",
+        function="RandomStructureClassifier._fit_forest",
+        old="    return self._fit_plan(",
+        new="    self._n_seen = len(y)\n    return self._fit_plan(",
+        forests=(MAJORITY, *COUNTS, EVEN),
+    ),
+    Mutant(
+        name="an_attribute_keeps_a_label",
+        why="The estimator remembers the label of its last row: unbounded.",
+        module="dpforest.models.greedy",
+        function="GreedyClassifier._fit_forest",
+        old="    self.check(domain, len(y))\n",
+        new="    self.check(domain, len(y))\n    self._last_label = y[-1:].tolist()\n",
+        forests=(MULTINOMIAL, BOOSTED, GREEDY),
+    ),
+    Mutant(
+        name="about_counts_rows",
+        why="What the file says about itself says how many rows there were: unbounded under add-remove.",
+        module="dpforest.models.random_structure",
+        function="RandomStructureClassifier._fit_plan",
+        old='"structure_seed": int(self.structure_seed)}',
+        new='"structure_seed": int(self.structure_seed), "rows": len(y)}',
+        forests=(MAJORITY, *COUNTS, EVEN),
+    ),
+    Mutant(
+        name="the_domain_counts_classes",
+        why="The domain, which is public, gets to know how many rows each class has: unbounded.",
+        module="dpforest.models.fitting",
+        function="fit_forest",
+        old="    source = source_for(random_state)\n",
+        new="""    source = source_for(random_state)
+    domain.__dict__["_class_counts"] = np.bincount(y, minlength=domain.n_classes)
+""",
+        forests=(MAJORITY, *COUNTS, EVEN),
+    ),
+    Mutant(
+        name="the_ledger_keeps_counts",
+        why="The ledger keeps the exact counts that it was charged for, which a pickle takes along: unbounded.",
+        module="dpforest.privacy.release",
+        function="_charge",
+        old="    return rate",
+        new="    ledger.__dict__.setdefault('_asked', []).append(counts)\n    return rate",
+        forests=(MAJORITY, *COUNTS, EVEN, MULTINOMIAL),
+    ),
+    Mutant(
+        name="labels_are_part_of_more",
+        why="What is released is a view of an array that holds the true labels as well: unbounded.",
+        module="dpforest.privacy.release",
+        function="release_labels",
+        old="return draw(counts, round_down(rate), source)",
+        new="""both = np.stack([draw(counts, round_down(rate), source), counts.argmax(axis=1).astype(np.uint8)])
+    return both[0]""",
+        forests=(MAJORITY, EVEN, MULTINOMIAL),
+    ),
+    Mutant(
+        name="the_class_counts_rows",
+        why="All estimators of a class know how many rows the last one was fitted on: unbounded under add-remove.",
+        module="dpforest.models.random_structure",
+        function="RandomStructureClassifier._fit_forest",
+        old="    return self._fit_plan(",
+        new="    RandomStructureClassifier.n_last = len(y)\n    return self._fit_plan(",
+        forests=(MAJORITY, *COUNTS, EVEN),
+    ),
+)
+
+FOURTH = (*FAR_NOISE, *RARE_SPLITS, *ZEROS, *MANY_ROWS, *HIDDEN)

@@ -1,0 +1,159 @@
+"""Rare draws, forced out of the samplers by tapes and into whole fits by answers: all of them must be released.
+
+Each known mistake that waits for something rare, or hides what rows say, is found by auditors that do not know of it.
+"""
+
+import itertools
+import warnings
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from mutants import Mutant, mutated
+from mutants_fourth import FAR_NOISE, FOURTH, HIDDEN, MANY_ROWS, RARE_SPLITS, ZEROS
+from test_mutants_second_apply import certified
+
+import dpforest
+from dpforest import MajorityLabelForestClassifier, RandomDecisionForestClassifier
+from dpforest.audit import tails
+from dpforest.audit.identities import check_identities
+from dpforest.audit.rare import RARE
+from dpforest.audit.recorder import record
+from dpforest.audit.tails import Scripted, check_tails
+from dpforest.audit.variants import EPSILON, VARIANTS, domain_of, random_rows, replay_rare, replay_variant
+from dpforest.audit.ways_in import FORESTS, IN_PARTS, as_csv, as_frame, as_list, replay_large, replay_ways, ways_of
+from dpforest.privacy import samplers
+from dpforest.privacy.ledger import NEIGHBOURS
+
+BOTH = pytest.mark.parametrize("relation", NEIGHBOURS)
+
+
+# ---------------------------------------------------------------- what is right shows nothing
+
+
+def test_every_rare_draw_is_released():
+    """Would catch noise that is cut or drawn again, labels and splits that never come, zeros that are exchanged."""
+    assert list(check_tails()) == []
+
+
+@BOTH
+@pytest.mark.parametrize("kind", FORESTS, ids=lambda kind: kind.__name__)
+def test_every_way_in_releases_what_was_drawn(kind, relation):
+    """Would catch an array, list, file or part that is read, shared out or counted otherwise than a frame."""
+    found = dict(replay_ways(kind, relation))
+    assert set(FORESTS) == {own for own, _ in VARIANTS.values()}, "an estimator that is not audited here"
+    assert len(found) == len(ways_of(kind)) and {str(f) for r in found.values() for f in r.findings} == set()
+    assert all(r.n_questions > 0 and r.loss <= EPSILON * (1 + 1e-9) for r in found.values())
+
+
+@BOTH
+@pytest.mark.parametrize("kind", FORESTS, ids=lambda kind: kind.__name__)
+def test_large_tables_release_what_was_drawn(kind, relation):
+    """Would catch whatever begins, or is lost on the border, at 65,536 rows: exact labels, more rate, rows twice."""
+    ways = (as_frame, as_list, as_csv, *IN_PARTS) if kind is MajorityLabelForestClassifier else (as_frame,)
+    for where, found in replay_large(kind, relation, ways=ways):
+        assert [str(f) for f in found.findings] == [], where
+        assert 0 <= found.loss <= EPSILON * (1 + 1e-9) and found.n_questions > 0
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_rare_answers_change_nothing_else(name):
+    """Would catch a fit that treats a zero, a tie, a hopeless split or noise far out in a way of its own."""
+    for relation in NEIGHBOURS:
+        assert [str(f) for r in replay_rare(name, relation, sizes=(7,)) for f in r.findings] == []
+
+
+def test_rare_answers_are_what_they_say():
+    """Would catch forced answers that are not given to the fit, and are ordinary ones."""
+    model = RandomDecisionForestClassifier(domain=domain_of(2), n_estimators=2, max_depth=1, epsilon=1.0)
+    counts = {
+        name: record(lambda table: model.fit(*table), random_rows(12, 2, 0), forced=forced).result.forest_.noisy_counts
+        for name, forced in RARE.items()
+    }
+    exact = counts["no noise, the likeliest"]
+    assert exact.sum() == 24 and not counts["all zero, the first"].any() and (counts["all alike, the last"] == 7).all()
+    assert (counts["far up, the least likely"] == exact + 2_000).all()
+    assert (counts["far down, the least likely"] == exact - 2_000).all()
+
+
+# ---------------------------------------------------------------- mistakes are found
+
+
+def quick(forests: tuple[str, ...]) -> Iterator[str]:
+    """A few minutes of `suspicions` in seconds: of one estimator, small tables and few ways."""
+    yield from check_identities(whole=False)
+    yield from check_tails()
+    kind = getattr(dpforest, forests[0])
+    name = next(name for name, (own, _) in VARIANTS.items() if own is kind)
+    replays = itertools.chain(
+        (("", r) for r in replay_variant(name, "add-remove", sizes=(5,))),
+        (("rare answers", r) for r in replay_rare(name, "add-remove", sizes=(5,))),
+        replay_ways(kind, "add-remove"),
+        replay_large(kind, "add-remove", ways=(as_frame, *ways_of(kind)[4:5])),
+    )
+    yield from (f"{where}: {finding}" for where, found in replays for finding in found.findings)
+
+
+@pytest.mark.parametrize("mutant", FOURTH, ids=lambda mutant: mutant.name)
+def test_mistakes_that_wait_or_hide_are_found(mutant: Mutant):
+    """Would catch auditors that look at likely draws, small tables in frames, or the file alone."""
+    with mutated(mutant), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = next(quick(mutant.forests), None)
+        if mutant.function not in dir(samplers) or mutant.function.startswith("draw"):  # what is not compiled
+            assert certified(mutant.forests[0]), "the certificate would have told"
+    assert found is not None, mutant.why
+
+
+def test_without_a_mistake_nothing_is_found():
+    """Would catch auditors that find something whatever they are given."""
+    for name in ("MajorityLabelForestClassifier", "BoostedForestClassifier", "RandomDecisionForestClassifier"):
+        assert list(quick((name,))) == []
+    assert [len(group) for group in (FAR_NOISE, RARE_SPLITS, ZEROS, MANY_ROWS, HIDDEN)] == [2, 2, 3, 5, 7]
+
+
+@pytest.mark.parametrize("far", [13, 200, 50_000])
+def test_a_limit_anywhere_is_found(far, monkeypatch):
+    """Would catch a limit on noise that lies further out than any that was tried: tapes go to 70,000 scales."""
+    right = samplers.draw_noisy_counts
+
+    def limited(counts, scale, source):
+        noise = right(counts, scale, source) - counts
+        return counts + np.where(abs(noise) > far * scale, 0, noise)
+
+    monkeypatch.setattr(samplers, "draw_noisy_counts", limited)
+    assert "the tape forces" in next(check_tails())
+
+
+# ---------------------------------------------------------------- lanes
+
+
+def test_lanes_are_written_from_the_definitions():
+    """Would catch a tape that does not force what it says, which a check of forced draws could not."""
+    for n in (1, 2, 3, 100, 5_000, 65_535, 65_536, 70_000, 2**32 - 1):
+        for i in sorted({0, 1 % n, n // 2, n - 1}):
+            lanes = tails.number(i, n)
+            assert samplers.uniform(tape_of(lanes), 0, n) == (i, len(lanes))
+    for a, b in ((0, 1), (1, 2), (1, 1), (7, 2), (65_535, 65_536), (2**32 - 2, 2**32 - 1), (1, 2**32 - 1), (900, 1)):
+        assert samplers.bernoulli_exp(tape_of(tails.hit(a, b)), 0, a, b) == (True, len(tails.hit(a, b)))
+        if a:
+            assert samplers.bernoulli_exp(tape_of(tails.miss(a, b)), 0, a, b) == (False, len(tails.miss(a, b)))
+    for z in (0, 1, -1, 40, -999):
+        for scale in (Fraction(1), Fraction(7, 3), Fraction(2, 9)):
+            lanes = tails.noise(z, scale)
+            found = samplers.discrete_laplace(tape_of(lanes), 0, scale.numerator, scale.denominator)
+            assert found == (z, len(lanes))
+
+
+def tape_of(lanes: list[int]) -> np.ndarray:
+    return np.array([*lanes, 9, 9, 9], np.uint16)
+
+
+def test_a_script_is_given_once_and_in_order():
+    """Would catch a script that leaves lanes out between two calls."""
+    lanes = np.arange(4_000)
+    source = Scripted(lanes)
+    given = np.concatenate([source.words(n) for n in (1, 2, 97, 900)]).view(np.uint16)
+    np.testing.assert_array_equal(given, lanes)
+    assert len(np.unique(source.words(30_000))) > 10_000

@@ -1,0 +1,212 @@
+"""Samplers are exact, and what says so cannot be fooled: ten mistakes, most of them too small for a million draws.
+
+Nothing here is drawn at random but inputs, from fixed seeds; there is no tolerance and no false alarm.
+"""
+
+import inspect
+import math
+import textwrap
+import warnings
+from fractions import Fraction
+
+import numba
+import numpy as np
+import pytest
+from mutants import Mutant, mutated
+from mutants_exact import EXACT
+
+from dpforest.audit import bridge, lanes
+from dpforest.audit.branches import OPEN, Draws, Sum, law_of, power, rebound
+from dpforest.audit.bridge import as_python, check_bridge
+from dpforest.audit.choice_identities import permute_and_flip_law
+from dpforest.audit.identities import _noise_found, check_identities
+from dpforest.audit.lanes import check_lanes
+from dpforest.privacy import law, samplers
+
+JIT = not numba.config.DISABLE_JIT
+ONE, HALF = Sum({0: 1}), Fraction(1, 2)
+
+
+# ---------------------------------------------------------------- the samplers
+
+
+@pytest.mark.skipif(not JIT, reason="needs the compiler")
+def test_primitives_are_exact_on_every_lane():
+    """Would catch a bias of one lane of 65,536 in a coin or in whole numbers below n, and a lane that is read twice."""
+    assert list(check_lanes(whole=False)) == []
+
+
+def test_composites_are_identities():
+    """Would catch any wrong coefficient of any label, split or noise, however rare, also of counts beyond 65,536."""
+    assert list(check_identities(whole=False)) == []
+
+
+def test_compiled_kernels_are_their_source_and_tapes_may_be_cut_anywhere():
+    """Would catch a compiler that means something else, a row that is drawn afresh at the end of a tape, used lanes."""
+    assert list(check_bridge(n_tapes=500)) == []
+
+
+@pytest.mark.parametrize("mutant", EXACT, ids=lambda mutant: mutant.name)
+def test_mistakes_are_found_without_a_draw(mutant: Mutant):
+    """Would catch auditors that are blind for a bias of 2^-16, for one class in a rare order, or for an odd sign."""
+    if mutant.function == "uniform" and not JIT:
+        pytest.skip("needs the compiler")
+    with mutated(mutant), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check = check_lanes if mutant.function == "uniform" else check_identities
+        assert next(check(whole=False), None) is not None, mutant.why
+
+
+# ---------------------------------------------------------------- golden values
+
+
+def test_permute_and_flip_by_hand():
+    """Would catch an enumerator and a law that are wrong alike."""
+    found = permute_and_flip_law((5, 3, 0), 1, 1)
+    assert found[0,] == ONE - power(2, 1) * HALF - power(5, 1) * HALF + power(7, 1) * Fraction(1, 3)
+    assert found[1,] == power(2, 1) * HALF - power(7, 1) * Fraction(1, 6)
+    assert found[2,] == power(5, 1) * HALF - power(7, 1) * Fraction(1, 6)
+    numbers = [as_float(weight) for weight in permute_and_flip_law((5, 3, 0), 1, 2).values()]
+    np.testing.assert_allclose(numbers, [0.785084, 0.178907, 0.03601], atol=5e-7)
+    np.testing.assert_allclose(numbers, law("permute-and-flip", [[5, 3, 0]], 0.5)[0], rtol=1e-12)
+
+
+def test_noise_of_scale_two_by_hand():
+    """Would catch noise that is drawn in another way than by the published algorithm."""
+    found = _noise_found(2, 1, 3, 1)
+    assert found[0] == ONE * Fraction(1, 4) - power(1, 1) * Fraction(1, 4)
+    assert found[1] == found[-1] == found[0] * power(1, 2)
+
+
+def as_float(weight: Sum) -> float:
+    return math.fsum(float(c) * math.exp(-float(x)) for x, c in weight.terms.items())
+
+
+# ---------------------------------------------------------------- the auditors
+
+
+def test_all_ways_of_a_function_have_a_probability_of_one():
+    """Would catch a way that is left out or gone twice."""
+
+    def run(draws: Draws) -> int:
+        first = draws.pick("first", lambda: [(1, ONE * HALF), (2, ONE * HALF)])
+        return first * draws.pick("then", lambda: [(k, ONE * Fraction(1, first + 1)) for k in range(first + 1)])
+
+    found = law_of(run)
+    assert found == {k: ONE * Fraction(twelfths, 12) for k, twelfths in {0: 5, 1: 3, 2: 2, 4: 2}.items()}
+    assert sum(found.values(), Sum()) == 1
+
+
+def test_a_function_that_decides_by_something_else_is_refused():
+    """Would catch a sampler that remembers how often it was called."""
+    calls = iter(range(100))
+
+    def run(draws: Draws) -> int:
+        for _ in range(2 - min(next(calls), 1)):
+            last = draws.pick("coin", lambda: [(0, ONE * HALF), (1, ONE * HALF)])
+        return last
+
+    with pytest.raises(ValueError, match="something else decides"):
+        law_of(run, rounds=9)
+
+
+def test_a_loop_that_gives_up_is_found(monkeypatch):
+    """Would catch a kernel that takes whatever was proposed in the third round."""
+
+    def impatient(tape, row, counts, num, den, cap, out):
+        top, at, label, rounds = counts[0].max(), 0, 0, 0
+        while rounds < 3:
+            label, at = samplers.uniform(tape, at, counts.shape[1])
+            accepted, at = samplers.bernoulli_exp(tape, at, min(top - counts[0, label], cap) * num, den)
+            rounds += 1
+            if accepted:
+                break
+        out[0] = label
+        return 1, at
+
+    names = {"uniform": samplers.uniform, "bernoulli_exp": samplers.bernoulli_exp}
+    for rounds, has_teeth in ((2, False), (3, True)):
+        monkeypatch.setattr("dpforest.audit.choice_identities.ROUNDS", rounds)
+        monkeypatch.setattr(samplers, "_exponential_kernel", rebound(written(impatient, names)))
+        found = [said for said in check_identities(whole=False) if "exponential mechanism" in said]
+        assert bool(found) == has_teeth
+    assert OPEN in law_of(lambda draws: [draws.pick("again", lambda: [(0, ONE)]) for _ in range(9)])
+
+
+def test_a_sampler_that_reads_lanes_by_itself_is_found(monkeypatch):
+    """Would catch a shortcut past the two functions that are looked at lane by lane."""
+
+    def direct(tape, row, n_trees, out):
+        out[0] = tape[0] % n_trees
+        return 1, 1
+
+    monkeypatch.setattr(samplers, "_assign_kernel", direct)
+    assert "reads the tape by itself" in next(check_identities(whole=False))
+
+
+@pytest.mark.skipif(not JIT, reason="needs the compiler")
+def test_a_kernel_that_is_not_its_source_is_found(monkeypatch):
+    """Would catch a compiled kernel that differs from its source in a rare way only."""
+    right = samplers._exponential_kernel
+
+    @numba.njit
+    def other(tape, row, counts, num, den, cap, out):
+        row, at = right(tape, row, counts, num, den, cap, out)
+        if row == 4 and out[3] == 4:
+            out[3] = 0
+        return row, at
+
+    other.py_func = right.py_func
+    monkeypatch.setattr(samplers, "_exponential_kernel", other)
+    found = next(check_bridge(n_tapes=500))
+    assert "compiled it gives" in found and "other" in found
+
+
+def test_tapes_that_are_drawn_afresh_or_used_twice_are_found(monkeypatch):
+    """Would catch `run_tape` that forgets what is left of a tape, and one that fetches no new one."""
+    right = samplers.run_tape.__code__
+    text = source_of(samplers.run_tape)
+    for old, new in (
+        ("np.concatenate((tape, source", "np.concatenate((tape[:0], source"),
+        ("source.words(lanes // 4)", "np.resize(source.words(min(lanes // 4, 4_096)), lanes // 4)"),
+        (
+            "source.words(lanes // 4)",
+            "(source.words(lanes // 4) if row < 65_536 else np.full(lanes // 4, 7, np.uint64))",
+        ),
+    ):
+        assert old in text
+        code = written(text.replace(old, new), vars(samplers)).__code__
+        monkeypatch.setattr(samplers.run_tape, "__code__", code)
+        assert next(check_bridge(n_tapes=0), None) is not None, new
+    monkeypatch.setattr(samplers.run_tape, "__code__", right)
+    assert next(check_bridge(n_tapes=0), None) is None
+
+
+def test_a_coin_that_reads_a_lane_too_many_is_found(monkeypatch):
+    """Would catch a primitive whose chances are right and whose place on the tape is not."""
+    if not JIT:
+        pytest.skip("needs the compiler")
+    old = "return lane < digit, at"
+    wrong = Mutant("", "", "dpforest.privacy.samplers", "bernoulli", old, old + " + 1", ())
+    with mutated(wrong):
+        assert next(lanes._bernoulli(1, 3, 0), None) is not None
+
+
+def test_the_source_below_a_kernel_is_python_all_the_way():
+    """Would catch a bridge that compares what is compiled with itself."""
+    kernel = as_python(samplers._discrete_laplace_kernel)
+    inner = kernel.__globals__["discrete_laplace"].__globals__["bernoulli_exp"].__globals__["_bernoulli_exp_unit"]
+    assert all(type(f).__name__ == "function" for f in (kernel, inner, inner.__globals__["bernoulli"]))
+    assert bridge.as_python(kernel) is kernel
+
+
+def source_of(function) -> str:
+    return textwrap.dedent(inspect.getsource(function))
+
+
+def written(what, names: dict):
+    """A function from its text, with these names for what it calls."""
+    made: dict = {}
+    text = what if isinstance(what, str) else source_of(what).replace("samplers.", "")
+    exec(text, {**vars(samplers), **names}, made)
+    return made.popitem()[1]
