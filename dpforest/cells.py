@@ -20,7 +20,8 @@ import pandas as pd
 from dpforest.features import DomainError, Feature, counted, text
 from dpforest.misfits import NO_NUMBER, Misfits
 
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf(inity)?", re.IGNORECASE)
+# Each digit in one way only: a cell of a million digits must not take hours.
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?inf(inity)?", re.IGNORECASE)
 _TRUTH = {"true": 1.0, "false": 0.0}
 _AS_FLOAT = {int, float, bool, type(None)}  # objects that numpy turns into floats one by one
 _EQUAL_IS_SAME = {str, int, float, type(None)}  # objects that have one text wherever they compare equal
@@ -32,8 +33,8 @@ def number(cell: Any) -> float | None:
     >>> number(" 1.50 "), number("1,5"), number("TRUE"), number("-inf")
     (1.5, None, 1.0, -inf)
     """
-    if isinstance(cell, str):
-        cell = cell.strip()
+    if isinstance(cell, (str, bytes)):
+        cell = _words(cell).strip()
         return float(cell) if _NUMBER.fullmatch(cell) else _TRUTH.get(cell.lower())
     if isinstance(cell, complex) and not cell.imag:
         return cell.real  # beside a number with an imaginary part
@@ -43,8 +44,18 @@ def number(cell: Any) -> float | None:
         return float(cell)
     except OverflowError:
         return math.inf if cell > 0 else -math.inf  # type: ignore[operator]
-    except ValueError:
+    except Exception:  # whatever an object of somebody's own raises: it is one cell
         return None
+
+
+def _words(cell: str | bytes) -> str:
+    """A text as numpy would hold it beside others: bytes beside texts are texts, and zeros at the end are none."""
+    return (cell if isinstance(cell, str) else cell.decode("utf-8", "replace")).rstrip("\0")
+
+
+def said(cell: Any) -> str:
+    """The text of a cell."""
+    return text(_words(cell) if isinstance(cell, (str, bytes)) else cell)
 
 
 def key(cell: Any) -> str:
@@ -53,8 +64,10 @@ def key(cell: Any) -> str:
     >>> key(1), key("01"), key(True), key(" 1.0"), key(2**60 + 1) == key(2.0**60), key("a ")
     ('1', '1', '1', '1', True, 'a ')
     """
-    said = number(cell)
-    return text(cell) if said is None or math.isnan(said) else text(said)
+    # A float32 of 0.1 is 0.1, as it is where a column of texts takes it up.
+    short = isinstance(cell, np.floating) and not isinstance(cell, float)
+    found = number(str(cell)) if short else number(cell)
+    return said(cell) if found is None or math.isnan(found) else text(found)
 
 
 class Keys:
@@ -64,18 +77,21 @@ class Keys:
         self._text: dict[str, int] = {}
         self._key: dict[str, int] = {}
         for place, value in enumerate(listed):
-            self._text.setdefault(text(value), place)
+            self._text.setdefault(said(value), place)
             self._key.setdefault(key(value), place)
 
     def find(self, cell: Any, otherwise: int = -1) -> int:
         """The place, `otherwise` where the value is not listed."""
-        place = self._text.get(text(cell))
+        place = self._text.get(said(cell))
         return self._key.get(key(cell), otherwise) if place is None else place
 
 
 def told_apart_as_texts(listed: Iterable[Any]) -> tuple[str, str] | None:
-    """Two listed values that are one key, so that only texts tell them apart; None if there are none."""
-    seen: dict[str, str] = {}
+    """Two listed values that are one key, so that only texts tell them apart; None if there are none.
+
+    Words that numpy writes for a missing cell in an array of texts are as good as missing.
+    """
+    seen = {word: "missing" for word in ("nan", "None", "NaT", "<NA>")}
     for value in listed:
         first = seen.setdefault(key(value), text(value))
         if first != text(value):
@@ -87,6 +103,15 @@ def as_array(cells: Any) -> np.ndarray:
     """An array as it is. Lists become arrays of objects, for a common type would change what single cells say."""
     has_type = hasattr(cells, "dtype") or hasattr(cells, "__array__")
     return np.asarray(cells) if has_type else np.array(cells, dtype=object)
+
+
+def column_of_list(cells: Sequence[Any]) -> np.ndarray:
+    """A list of labels as an array of objects (n,), label by label; one in a list of its own is that label."""
+    column = np.full(len(cells), None, dtype=object)
+    for i, cell in enumerate(cells):
+        own = cell.tolist() if isinstance(cell, np.ndarray) and cell.ndim else cell
+        column[i] = (own[0] if len(own) == 1 else None) if isinstance(own, (list, tuple)) else own
+    return column
 
 
 def table_of_lists(rows: Sequence[Any], n_columns: int, *, refuse: bool) -> np.ndarray:
@@ -110,7 +135,7 @@ def numbers(feature: Feature, column: Any, misfits: Misfits | None = None) -> np
 
     What is not a number is refused with a DomainError, or counts as missing where `misfits` are noted.
     """
-    if column.dtype == object or getattr(column.dtype, "kind", "") == "U":
+    if column.dtype == object or getattr(column.dtype, "kind", "") in "US":
         return _numbers_of_objects(feature, np.asarray(column), misfits)
     series = pd.Series(column)
     dtype = series.dtype
@@ -139,15 +164,15 @@ def _numbers_of_objects(feature: Feature, cells: np.ndarray, misfits: Misfits | 
     read = np.full(len(cells), np.nan)
     bad = []
     for i in np.flatnonzero(~is_missing(cells)):
-        said = number(cells[i])
-        if said is None:
+        found = number(cells[i])
+        if found is None:
             bad.append(i)
         else:
-            read[i] = said
+            read[i] = found
     if bad and misfits is None:
         raise DomainError(
             f"{feature.name!r} is numeric, but has {counted(len(bad), 'cell')} without a number, the first with "
-            f"{text(cells[bad[0]])!r}; make it categorical, or empty these cells."
+            f"{said(cells[bad[0]])!r}; make it categorical, or empty these cells."
         )
     if bad and misfits is not None:
         misfits.add(feature.name, NO_NUMBER, len(bad))
@@ -156,18 +181,33 @@ def _numbers_of_objects(feature: Feature, cells: np.ndarray, misfits: Misfits | 
 
 def is_missing(cells: np.ndarray) -> np.ndarray:
     """Which cells of an array hold nothing; a cell that is itself a list or an array holds something."""
-    missing = pd.isna(cells)
-    return missing if missing.ndim == cells.ndim else np.array([cell is None for cell in cells.tolist()])
+    try:
+        missing = pd.isna(cells)
+        if missing.shape == cells.shape:
+            return missing
+    except Exception:  # what one object of somebody's own raises must not matter to the others
+        pass
+    return np.array([_holds_nothing(cell) for cell in cells.tolist()], dtype=bool)
+
+
+def _holds_nothing(cell: Any) -> bool:
+    try:
+        return pd.isna(cell) is True
+    except Exception:
+        return True
 
 
 def factorize(column: Any) -> tuple[np.ndarray, list[Any]]:
     """(code of each cell, -1 where missing; values, one for each code). Cells of one code have the same text."""
-    if column.dtype == object or getattr(column.dtype, "kind", "") == "U":
+    if column.dtype == object or getattr(column.dtype, "kind", "") in "US":
         return _factorize_objects(np.asarray(column).astype(object, copy=False))
     series = pd.Series(column)
     if isinstance(series.dtype, pd.CategoricalDtype):
         return series.cat.codes.to_numpy(), list(series.cat.categories)
     codes, values = pd.factorize(series)
+    own = getattr(series.dtype, "numpy_dtype", series.dtype)
+    if isinstance(own, np.dtype) and own.kind == "f" and own.itemsize < 8:
+        values = [own.type(value) for value in values]  # pandas makes longer floats of them, with longer texts
     return codes, list(values)
 
 

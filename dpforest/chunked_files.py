@@ -119,10 +119,20 @@ def _typed_column(name: str, cells: pa.Array, feature: Feature | None = None) ->
         raise DomainError(f"{name!r} holds {cells.type}; turn it into numbers or texts, or leave it out.")
     if feature is not None and feature.kind == "numeric" and not is_text:
         return cells.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    cells = cells.dictionary_encode()
+    cells = (_utf8(cells) if is_text else cells).dictionary_encode()
     values = cells.dictionary.to_numpy(zero_copy_only=False)  # keeps float32, of which 0.1 has another text
     texts = pa.array([None if value != value else text(value) for value in values], pa.string())
     return texts.take(cells.indices).to_pandas().astype("str")
+
+
+def _utf8(cells: pa.Array) -> pa.Array:
+    """Texts as they are; bytes that make no character become U+FFFD, and change no other cell."""
+    try:
+        cells.validate(full=True)
+        return cells
+    except pa.ArrowInvalid:
+        found = cells.cast(pa.large_binary()).to_pylist()
+        return pa.array([None if cell is None else cell.decode("utf-8", "replace") for cell in found], pa.string())
 
 
 _KNOWN: Final = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
@@ -119,7 +120,7 @@ def read_records(data: bytes, domain: Domain) -> tuple[pd.DataFrame, Strange]:
             "every column of the domain, or a domain with reading=csv.reading."
         )
     if '"' in words:
-        csv_text.check_quotes(iter(words.splitlines(keepends=True)), settings.delimiter)
+        csv_text.check_quotes(io.StringIO(words, newline=""), settings.delimiter)
     encoded = words.encode()
     records = Records(pa.BufferReader(encoded), settings.delimiter, len(names), block_size=len(encoded) + 1)
     places = {name: str(names.index(name)) for name in (*domain.names, domain.label) if name in names}

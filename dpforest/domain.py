@@ -30,7 +30,6 @@ HANDED_OVER: Final = (
     "How the table was handed over (its columns, their types and names, which of them is the label) was fixed without "
     "looking at its rows."
 )
-_NEVER_ASKED: Final = "taken as given by an earlier version, which did not ask"
 
 
 @dataclass(frozen=True)
@@ -120,6 +119,8 @@ class Domain:
             raise DomainError(f"The class {_first_twice(texts)!r} is listed twice; remove one.")
         for label in texts:
             check_text(label, "a class")
+        if len(set(self.classes)) < len(self.classes):
+            raise DomainError(f"Two classes of {', '.join(texts)} are the same to a program, as True and 1 are.")
 
     def __repr__(self) -> str:
         what = f"{len(self.features)} attributes, {len(self.classes)} classes"
@@ -226,7 +227,7 @@ class Domain:
         for name, values in listed.items():
             if two := told_apart_as_texts(values):
                 sentences.append(
-                    f"The values of {name} were handed over as texts, as {two[0]!r} and {two[1]!r} are the same number."
+                    f"The values of {name} were handed over as texts: {two[0]!r} and {two[1]!r} may be the same else."
                 )
         return [*sentences, READ_BY_RULE, HANDED_OVER]
 
@@ -247,9 +248,7 @@ class Domain:
 
     @classmethod
     def from_dict(cls, entry: dict[str, Any]) -> Domain:
-        """The inverse of `to_dict`, also for what was written before a reading had a source."""
-        if entry.get("reading") and "reading_source" not in entry:
-            entry = {**entry, "reading_source": "asserted", "reading_note": _NEVER_ASKED}
+        """The inverse of `to_dict`."""
         return cls(**{**entry, "features": tuple(Feature.from_dict(feature) for feature in entry["features"])})
 
     @classmethod

@@ -1,7 +1,8 @@
 """Cells to codes: a table is read against its public domain, every cell as an unsigned 16-bit integer.
 
 The code of a cell depends on what that cell says (`cells`) and on the domain, never on another cell: a row more or less
-must not change how the others are read. So nothing here may let numpy or pandas find a common type for cells.
+must not change how the others are read. So nothing here lets numpy or pandas find a common type for cells; where they
+have found one before, `cells` reads the same of it as far as it can be read (docs/PRIVACY.md).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from dpforest.misfits import INFINITE, MISSING, NO_NUMBER, UNLISTED, Misfits
 REFUSED: Final = -1  # in Grid.missing_code: a missing cell is an error
 UNLISTED_PLACE: Final = -2
 _TABLE_SPAN = 1 << 20  # widest range of integer labels that goes through a lookup table
+_EXACT = 1 << 53  # whole numbers up to here are floats as well
 
 
 class Grid(NamedTuple):
@@ -216,7 +218,7 @@ def _labels(classes: Sequence[Any], y: Any, name: str) -> np.ndarray:
     array = y.to_numpy() if isinstance(y, pd.Series) and isinstance(y.dtype, np.dtype) else y
     if len(y) and isinstance(array, np.ndarray) and array.dtype.kind in "iu":
         low, high = int(array.min()), int(array.max())
-        if high - low < _TABLE_SPAN and high <= np.iinfo(np.int64).max:
+        if high - low < _TABLE_SPAN and -_EXACT <= low <= high <= _EXACT:
             keys = Keys(classes)
             values = range(low, high + 1)
             of_value = np.full(len(values), UNLISTED_PLACE, np.int32)

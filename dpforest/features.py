@@ -34,9 +34,12 @@ def text(value: object) -> str:
         return str.__str__(value)  # of a member of an enumeration of texts: the text, as where pandas stores texts
     if isinstance(value, (bool, np.bool_)):
         return str(bool(value))
-    if isinstance(value, (float, np.floating)) and value.is_integer():
-        return str(int(value))
-    return str(value)
+    try:
+        if isinstance(value, (float, np.floating)) and value.is_integer():
+            return str(int(value))
+        return str(value)
+    except Exception:  # thousands of digits, or an object of somebody's own: it is one cell, and says nothing
+        return f"({type(value).__name__})"
 
 
 def check_source(source: str, note: str, what: str, parameter: str) -> None:

@@ -32,6 +32,7 @@ MAX_UPLOAD_MB: Final = 200
 # Of a file: every forest within the limits above is written in less.
 MAX_FILE_BYTES: Final = MAX_UPLOAD_MB * 2**20  # compressed
 MAX_JSON_BYTES: Final = 2**28  # not compressed
+MAX_WIDE_BYTES: Final = 2**25  # of JSON with characters beyond ASCII, which no file of ours has
 MAX_JSON_VALUES: Final = 2_000_000  # in lists and objects; numbers of leaves and nodes are packed
 MAX_DOMAIN_BYTES: Final = 2**24  # of a domain as JSON
 MAX_DOMAIN_VALUES: Final = MAX_JSON_VALUES // 3  # the certificate repeats what it says

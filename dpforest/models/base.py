@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from dpforest.cells import as_array, table_of_lists
+from dpforest.cells import as_array, column_of_list, table_of_lists
 from dpforest.checks import check_choice, check_count
 from dpforest.domain import Domain, DomainError, PrivacyLeakWarning
 from dpforest.limits import EPSILON_MAX, EPSILON_MIN, MAX_TREES
@@ -149,7 +149,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         if not isinstance(self.domain, Domain | None):
             raise TypeError(f"domain={self.domain!r} is not a Domain; use one, or None to read it from the table")
         X = self._check_rows(X, reset=True)
-        y = column_or_1d(y if self.domain is None or not self.domain.classes else _any_cells(as_array(y)), warn=True)
+        y = column_or_1d(y if self.domain is None or not self.domain.classes else _any_cells(_column(y)), warn=True)
         if len(y) != len(X):
             raise ValueError(f"Found input variables with inconsistent numbers of samples: {[len(X), len(y)]}")
         if self.domain is None or not self.domain.classes:
@@ -206,6 +206,10 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
 def _any_cells(cells: Any) -> Any:
     """Complex numbers as objects: one cell makes a whole array of them, which scikit-learn refuses."""
     return np.asarray(cells).astype(object) if getattr(getattr(cells, "dtype", None), "kind", "") == "c" else cells
+
+
+def _column(y: Any) -> np.ndarray:
+    return column_of_list(y) if isinstance(y, (list, tuple)) else as_array(y)
 
 
 def _is_numeric(dtype: Any) -> bool:

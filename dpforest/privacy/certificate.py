@@ -64,7 +64,7 @@ class Certificate:
         rows_changed(self.neighbours)
         if self.kind != "pure" or self.delta != 0:
             raise ValueError("Only pure ε (delta = 0) is implemented.")
-        if self.certified == bool(self.reasons):
+        if self.certified == bool(self.reasons) or not all(reason.strip() for reason in self.reasons):
             raise ValueError("A certificate is certified exactly when there is no reason against it.")
         if self.assumptions[: len(STANDING_ASSUMPTIONS)] != STANDING_ASSUMPTIONS:
             raise ValueError("A certificate always states the standing assumptions first.")
@@ -125,12 +125,21 @@ class Certificate:
             lines = ["NOT CERTIFIED."]
             if self.epsilon is not None:
                 lines.append(f"Nominal ε = {text_up(self.epsilon)}; true privacy loss: no finite bound.")
-            lines += [f"  Why: {reason}" for reason in self.reasons]
-        lines.append(f"Mechanism: {self.mechanism}.")
+            lines += [f"  Why: {_one_line(reason)}" for reason in self.reasons]
+        lines.append(f"Mechanism: {_one_line(self.mechanism)}.")
         lines.append(f"Compared are {_MEANING[self.neighbours]} ({self.neighbours}).")
         lines.append("It rests on this:" if self.certified else "Even without these reasons it would rest on this:")
-        lines += [f"  - {assumption}" for assumption in self.assumptions]
+        lines += [f"  - {_one_line(assumption)}" for assumption in self.assumptions]
         return "\n".join(lines)
+
+
+def _one_line(words: str) -> str:
+    """Words of somebody else on one line, so that they can never look like a line of the certificate.
+
+    >>> _one_line("our\\nCERTIFIED: \\u202e.00001 = ε")
+    'our CERTIFIED: \\\\u202e.00001 = ε'
+    """
+    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in " ".join(words.split()))
 
 
 def certify(

@@ -27,6 +27,7 @@ from typing import Any, Final
 
 from dpforest.privacy.rationals import positive_fraction, written_fraction
 
+MOST_BITS: Final = 10_000  # of the two numbers of a fraction in a file: about 3,000 digits, which can be written
 ADD_REMOVE: Final = "add-remove"
 REPLACE_ONE: Final = "replace-one"
 NEIGHBOURS: Final = (ADD_REMOVE, REPLACE_ONE)
@@ -272,6 +273,8 @@ class Ledger:
             ledger.charge(e["what"], e["mechanism"], sensitivity, each, *how, part=e.get("part", ""))
         if data["closed"]:
             ledger.close()
+        if not all(part.bit_length() < MOST_BITS for part in (ledger.spent.numerator, ledger.spent.denominator)):
+            raise ValueError("what was spent is a fraction of too many digits")
         if "spent" in data and written_fraction(data["spent"]) != ledger.spent:
             raise ValueError("what was spent is not the sum of the entries")
         return ledger

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from dpforest.domain import Domain
-from dpforest.limits import MAX_FILE_BYTES, MAX_JSON_BYTES, MAX_JSON_VALUES, MAX_LEAF, MAX_LEAF_NUMBERS
+from dpforest.limits import MAX_FILE_BYTES, MAX_JSON_BYTES, MAX_JSON_VALUES, MAX_LEAF, MAX_LEAF_NUMBERS, MAX_WIDE_BYTES
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
 from dpforest.trees import forest_file_1, forest_schema, routing
@@ -131,7 +131,9 @@ def _parsed(text: Any) -> Any:
     """The JSON in a text, which is neither too long nor of too many values, and plain: no constant, no key twice."""
     if not isinstance(text, (str, bytes, bytearray)):
         raise ForestFormatError(f"A released forest is read from text or bytes, not from {type(text).__name__}.")
-    if len(text) > MAX_JSON_BYTES:
+    if len(text) > MAX_JSON_BYTES or (
+        len(text) > MAX_WIDE_BYTES and not text.isascii()
+    ):  # as texts these are 4 × as large
         raise _too_large()
     try:
         if not isinstance(text, str):
@@ -167,7 +169,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _parts(content: dict[str, Any], version: int) -> dict[str, Any]:
     """What a forest is made of, each part checked against the others."""
     forest_schema.check(content, version)
-    domain = Domain.from_dict(content["domain"])
+    domain = Domain.from_dict(forest_file_1.domain(content["domain"]) if version == 1 else content["domain"])
     n_codes = np.array([f.n_codes for f in domain.features])
     notes: tuple[str, ...] = ()
     if version == 1:
