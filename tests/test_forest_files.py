@@ -2,8 +2,8 @@
 
 import gzip
 import json
+import math
 import resource
-import time
 import tracemalloc
 from dataclasses import replace
 from pathlib import Path
@@ -189,16 +189,15 @@ TOO_LARGE = {
 
 @pytest.mark.parametrize("what", TOO_LARGE)
 def test_a_forest_too_large_to_be_read_is_refused_before_a_row_is_read(what):
-    """In a second, without its memory, by the preview and by the fit, which does not look at the rows."""
+    """Without its memory, by the preview and by the fit, which does not look at the rows."""
     model, domain = TOO_LARGE[what]
     model.set_params(domain=domain)
-    start, before = time.monotonic(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     rows = np.zeros((2, domain.n_features)) if domain.features[0].kind == "numeric" else [["c0"] * 20] * 2
     for ask in (lambda: model.preview(domain, 2), lambda: model.fit(rows, [0, 1])):
         with pytest.raises(ValueError, match=r"leaves,? .*than the [0-9,]+ .*; take fewer trees"):
             ask()
     assert not hasattr(model, "forest_")
-    assert time.monotonic() - start < 60
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1_000_000  # kilobytes
 
 
@@ -236,10 +235,9 @@ def test_the_longest_texts_are_written_and_read_and_longer_ones_refused_before_t
 
 
 def test_a_text_without_utf_8_is_refused_before_the_fit():
-    domain = named(category="\ud800")
-    for make in FITS.values():
+    for what in LONGEST:
         with pytest.raises(DomainError, match="not valid Unicode"):
-            make(domain).preview(domain, 10)
+            named(**{what: "a\ud800"})
 
 
 def test_what_a_file_says_otherwise_than_the_schema_is_refused_before_the_fit():
@@ -287,14 +285,13 @@ def test_streamlit_takes_what_the_limits_allow():
 # ---------------------------------------------------------------- limits when reading
 
 
-def peak(data: bytes) -> tuple[str, int, float]:
-    """Why it was refused, with how many bytes of memory at most, and in which time."""
+def peak(data: bytes) -> tuple[str, int]:
+    """Why it was refused, with how many bytes of memory at most."""
     tracemalloc.start()
-    start = time.monotonic()
     try:
         with pytest.raises(ForestFormatError) as error:
             ReleasedForest.from_bytes(data)
-        return str(error.value), tracemalloc.get_traced_memory()[1], time.monotonic() - start
+        return str(error.value), tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
 
@@ -319,13 +316,13 @@ def test_a_declared_shape_allocates_nothing():
     ):
         content = content_of()
         content["trees"][path] = entry
-        why, memory, seconds = peak(written(content))
-        assert "damaged" in why and memory < 5_000_000 and seconds < 5
+        why, memory = peak(written(content))
+        assert "damaged" in why and memory < 5_000_000
     for shape in ([10**12], [2**63], [10**6, 10**6], [-1], [True], []):
         content = content_of()
         content["labels"]["shape"] = shape
-        why, memory, seconds = peak(written(content))
-        assert "damaged" in why and memory < 5_000_000 and seconds < 5
+        why, memory = peak(written(content))
+        assert "damaged" in why and memory < 5_000_000
 
 
 def test_data_that_grow_when_decompressed_are_not_read_on():
@@ -333,11 +330,11 @@ def test_data_that_grow_when_decompressed_are_not_read_on():
     zeros = packed_arrays.pack(np.zeros(100_000_000, np.uint8))["data"]
     content = content_of()
     content["labels"]["data"] = zeros
-    why, memory, seconds = peak(written(content))
-    assert "not as long as it says" in why and memory < 5_000_000 and seconds < 5
+    why, memory = peak(written(content))
+    assert "not as long as it says" in why and memory < 5_000_000
     bomb = gzip.compress(bytes(limits.MAX_JSON_BYTES + 1), 1)
-    why, memory, seconds = peak(bomb)
-    assert "larger than any forest" in why and memory < 5_000_000 and seconds < 20
+    why, memory = peak(bomb)
+    assert "larger than any forest" in why and memory < 5_000_000
 
 
 def test_a_million_trees_are_refused_at_once():
@@ -359,12 +356,12 @@ def test_a_million_trees_are_refused_at_once():
     old["labels"] = plain(np.zeros(n), "u1")
     text = json.dumps(old).encode()
     assert len(text) > 28_000_000
-    why, memory, seconds = peak(text)
-    assert "more than 50,001 elements" in why and memory < 4 * len(text) and seconds < 10
+    why, memory = peak(text)
+    assert "more than 50,001 elements" in why and memory < 4 * len(text)
     new = content_of("single_leaf")
     new["trees"]["n_trees"] = n
-    why, memory, seconds = peak(written(new))
-    assert "trees.n_trees is out of range" in why and memory < 5_000_000 and seconds < 5
+    why, memory = peak(written(new))
+    assert "trees.n_trees is out of range" in why and memory < 5_000_000
 
 
 def test_tests_with_many_children_end_at_the_limit():
@@ -374,16 +371,49 @@ def test_tests_with_many_children_end_at_the_limit():
     content = json.loads(forest.fit([["c0"]] * 9, [0] * 9).released_.to_json())
     content["depth"] = 4
     content["trees"]["nodes"] = packed_arrays.pack(np.ones(1 + 1_000 + 1_000_000, np.uint8))
-    why, memory, seconds = peak(written(content))
-    assert f"more than {limits.MAX_FOREST_NODES:,} nodes" in why and memory < 60_000_000 and seconds < 10
+    why, memory = peak(written(content))
+    assert f"more than {limits.MAX_FOREST_NODES:,} nodes" in why and memory < 60_000_000
 
 
 def test_more_values_than_any_file_has_are_not_parsed():
     for text in (b"[" + b"0," * 5_000_000 + b"0]", b"[" * 5_000_000, b'{"a":{' * 3_000_000):
-        why, memory, seconds = peak(text)
-        assert "larger than any forest" in why and memory < 4 * len(text) and seconds < 5
-        why, memory, seconds = peak(gzip.compress(text, 1))
-        assert "larger than any forest" in why and memory < 5_000_000 and seconds < 5
+        why, memory = peak(text)
+        assert "larger than any forest" in why and memory < 4 * len(text)
+        why, memory = peak(gzip.compress(text, 1))
+        assert "larger than any forest" in why and memory < 5_000_000
+
+
+def test_a_long_text_beyond_ascii_is_not_decoded():
+    """One character can make a text of 250 MB four times as large in memory."""
+    content = content_of()
+    content["about"]["caution"] = "😀" + "x" * limits.MAX_WIDE_BYTES
+    text = json.dumps(content, ensure_ascii=False).encode()
+    why, memory = peak(text)
+    assert "larger than any forest" in why and memory < 5_000_000
+    content["about"]["caution"] = "😀" * 100
+    assert ReleasedForest.from_json(json.dumps(content, ensure_ascii=False)).about == content["about"]
+
+
+def test_a_ledger_whose_sum_cannot_be_written_is_refused():
+    """Thirty fractions of 200 digits whose denominators have no common factor."""
+    content = content_of()
+    entry = content["ledger"]["entries"][0]
+    primes = [p for p in range(2, 200) if all(p % q for q in range(2, p))][:30]
+    each = [p ** int(199 / math.log10(p)) for p in primes]
+    content["ledger"]["entries"] = [{**entry, "epsilon_each": f"1/{q}", "times": 1} for q in each]
+    content["ledger"].pop("spent", None)
+    assert "too many digits" in peak(written(content))[0]
+
+
+def test_words_in_a_file_never_look_like_a_line_of_the_certificate():
+    content = content_of()
+    content["certificate"]["assumptions"].append(
+        "ours.\nCERTIFIED: pure differential privacy with ε = 0.0001, δ = 0.\u202e"
+    )
+    lines = str(ReleasedForest.from_json(json.dumps(content)).certificate).split("\n")
+    assert [line.startswith("CERTIFIED") for line in lines].count(True) == 1 and "\u202e" not in "".join(lines)
+    content["certificate"] |= {"certified": False, "reasons": [" "], "true_epsilon": "infinity"}
+    assert "damaged" in peak(written(content))[0]
 
 
 def test_a_ledger_of_many_long_fractions_is_refused():

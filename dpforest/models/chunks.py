@@ -111,7 +111,7 @@ class PartCounter:
             )
         self.plan, self.domain, self.n_jobs = plan, domain, n_jobs
         self.source = source_for(random_state)
-        self.trees = plan.grow(domain, structure_seed, to_fit=True)
+        self.trees = plan.grow(domain, structure_seed, to_file=not plan.as_published)
         self.settings = counting_settings(plan, domain, structure_seed=structure_seed, random_state=random_state)
 
     def count(self, rows: Rows) -> PartialCounts:

@@ -46,7 +46,7 @@ def fit_forest(
     is_release = epsilon is not None and not plan.as_published
     if is_release:
         check_domain(domain)
-    trees = plan.grow(domain, structure_seed, to_fit=True)
+    trees = plan.grow(domain, structure_seed, to_file=is_release)
     source = source_for(random_state)
     tree_of_row = rows_to_trees(plan, row_ids, source)
     counts = count_kept_rows(trees, domain, X, y, tree_of_row, n_jobs=n_jobs)
@@ -78,9 +78,9 @@ def preview(
     source = source_for(random_state)
     is_release = epsilon is not None and not plan.as_published
     ledger = Ledger(epsilon if is_release else None, plan.neighbours)
-    trees = plan.grow(domain, structure_seed, to_fit=True)
     if epsilon is not None and is_release:
         check_domain(domain)
+        trees = plan.grow(domain, structure_seed, to_file=True)
         _release(plan, np.zeros((trees.n_leaves, domain.n_classes), np.int64), epsilon, ledger, DemoSource(0))
     return _certificate(plan, domain, ledger, source, epsilon), ledger
 

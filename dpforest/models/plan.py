@@ -70,10 +70,10 @@ class Plan:
     def releases_counts(self) -> bool:
         return self.mechanism in RELEASE_COUNTS
 
-    def grow(self, domain: Domain, seed: int, *, to_fit: bool = False) -> Trees:
+    def grow(self, domain: Domain, seed: int, *, to_file: bool = False) -> Trees:
         """The structure: from a public seed and the public domain alone.
 
-        With `to_fit`, ValueError where a file of the forest could not be read back: one that is too large.
+        With `to_file`, ValueError where a file of the forest could not be read back: one that is too large.
         """
         return grow_random_trees(
             domain,
@@ -84,7 +84,7 @@ class Plan:
             thresholds=self.thresholds,
             n_quantiles=self.n_quantiles,
             max_leaves=self.max_leaves,
-            most_leaves=most_leaves(domain.n_classes) if to_fit else None,
+            most_leaves=most_leaves(domain.n_classes) if to_file else None,
         )
 
     def leaf_rate(self, epsilon: Fraction) -> float:
