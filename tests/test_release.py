@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import copy
 import gzip
 import io
 import itertools
@@ -385,7 +386,7 @@ ODD_VALUES = st.one_of(
     st.sampled_from(["\ud800", "x" * 200_000, 10**400, 1e308, ["c"] * 2_000, [[[[[]]]]], {}, [], True]),
     st.lists(st.integers(-2, 9), max_size=3),
     st.dictionaries(st.sampled_from(["a", "type", "shape"]), st.integers(0, 3), max_size=2),
-)
+).map(copy.deepcopy)  # or a value that one example changes would be another one in the next
 
 
 def places(content, path=()) -> list[tuple]:
