@@ -2,7 +2,6 @@
 
 import copy
 import dataclasses
-import copy
 import gzip
 import io
 import itertools
