@@ -4,6 +4,7 @@ Nothing here is drawn at random but inputs, from fixed seeds; there is no tolera
 """
 
 import inspect
+import itertools
 import math
 import textwrap
 import warnings
@@ -108,6 +109,17 @@ def test_a_function_that_decides_by_something_else_is_refused():
 
     with pytest.raises(ValueError, match="something else decides"):
         law_of(run, rounds=9)
+
+
+def test_a_function_that_draws_for_ever_is_refused():
+    """Would catch auditors that hang instead of saying what is wrong."""
+
+    def run(draws: Draws) -> None:
+        for k in itertools.count():
+            draws.pick(k, lambda: [(0, ONE * HALF), (1, ONE * HALF)])
+
+    with pytest.raises(ValueError, match="draws so often"):
+        law_of(run)
 
 
 def test_a_loop_that_gives_up_is_found(monkeypatch):

@@ -14,6 +14,7 @@ from types import FunctionType
 from typing import Any, Final
 
 Rational = int | Fraction
+_MOST: Final = 2_000_000  # answers, of all ways together
 OPEN: Final = "open"  # the result of a way that was not followed to its end
 
 
@@ -92,13 +93,16 @@ class Draws:
         self._options: list[list[tuple[Any, Sum]]] = []
         self._picked: list[int] = []
         self._weights = [Sum({0: 1})]
-        self._place = 0
+        self._place = self._given = 0
         self._first: object = None
         self._round = 1
 
     def pick(self, question: object, options: Callable[[], Iterable[tuple[Any, Sum]]]) -> Any:
         """One of the (answer, probability) pairs. Where `question` is the first one again, a round begins."""
         place = self._place
+        self._given += 1
+        if self._given > _MOST:
+            raise ValueError("it draws so often that its ways cannot be gone through")
         if place == 0:
             self._first = question
         elif question == self._first:
@@ -145,6 +149,11 @@ def ways(run: Callable[[Draws], Any], *, rounds: int = 1, most: int = 400) -> It
         A loop that begins anew, with the question that came first, is followed so often; then the way is `OPEN`.
     most : int
         Questions after which a way is `OPEN`.
+
+    Raises
+    ------
+    ValueError
+        If there are too many ways, or something else than the answers decides.
     """
     draws = Draws(rounds, most)
     while True:

@@ -160,12 +160,12 @@ def _cells_found(counts: np.ndarray) -> Law:
         def noise(tape: Any, at: int, num: int, den: int) -> tuple[int, int]:
             if (num, den) != (7, 4):
                 raise ValueError(f"noise of scale {num}/{den} is drawn, not of scale 7/4")
-            return draws.pick(at, lambda: [(z, Sum({0: Fraction(1, len(_NOISE))})) for z in _NOISE]), at + 1
+            return draws.pick("noise", lambda: [(z, Sum({0: Fraction(1, len(_NOISE))})) for z in _NOISE]), at + 1
 
         kernel = rebound(samplers._discrete_laplace_kernel, discrete_laplace=noise)
         return filled(kernel, len(counts), counts, 7, 4)
 
-    return law_of(run)
+    return law_of(run, rounds=len(counts))
 
 
 def _trees_found(n_trees: int, n_rows: int) -> Law:
