@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from dpforest.features import DomainError, Feature, counted, text
-from dpforest.misfits import NO_NUMBER, Misfits
+from dpforest.misfits import Misfit, Misfits
 
 # Each digit in one way only: a cell of a million digits must not take hours.
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?inf(inity)?", re.IGNORECASE)
@@ -175,7 +175,7 @@ def _numbers_of_objects(feature: Feature, cells: np.ndarray, misfits: Misfits | 
             f"{said(cells[bad[0]])!r}; make it categorical, or empty these cells."
         )
     if bad and misfits is not None:
-        misfits.add(feature.name, NO_NUMBER, len(bad))
+        misfits.add(feature.name, Misfit.NO_NUMBER, len(bad))
     return read
 
 

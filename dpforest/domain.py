@@ -101,12 +101,15 @@ class Domain:
         check_text(self.label, "the label")
         check_text(self.reading, "the reading")
         check_source(self.classes_source, self.classes_note if self.classes else "-", "The label", "classes_source")
+        for note in (self.classes_note, self.reading_note, self.columns_note):
+            check_text(note, "where something is written")
         for part, what in (("reading", "How the rows are written"), ("columns", "The choice of columns")):
             source, note = getattr(self, f"{part}_source"), getattr(self, f"{part}_note")
             if source:
                 check_source(source, note, what, f"{part}_source")
         if self.classes:
             self._check_classes()
+        _ = self._grid  # now and not when rows are read: a pickle must not tell whether there were any
 
     def _check_classes(self) -> None:
         if not MIN_CLASSES <= len(self.classes) <= MAX_CLASSES:

@@ -18,7 +18,7 @@ from numba import njit
 from dpforest.cells import Keys, as_array, number, numbers, places
 from dpforest.features import DomainError, Feature, counted, text
 from dpforest.limits import GRID
-from dpforest.misfits import INFINITE, MISSING, NO_NUMBER, UNLISTED, Misfits
+from dpforest.misfits import Misfit, Misfits
 
 REFUSED: Final = -1  # in Grid.missing_code: a missing cell is an error
 UNLISTED_PLACE: Final = -2
@@ -88,15 +88,19 @@ def encode(features: Sequence[Feature], grid: Grid, X: Any, misfits: Misfits | N
     for j, feature in enumerate(features):
         column = X.iloc[:, columns[j]] if isinstance(X, pd.DataFrame) else X[:, j]
         if feature.kind == "numeric":
-            _encode_block(features, grid, numbers(feature, column, misfits)[:, None], j, out, misfits)
+            own = None if misfits is None else Misfits()
+            read = numbers(feature, column, own)
+            _encode_block(features, grid, read[:, None], j, out, misfits, _no_number(feature, own, misfits))
         else:
             out[:, j] = _category_codes(feature, column, misfits)
     return out
 
 
 def _encode_block(
-    features: Sequence[Feature], grid: Grid, X: np.ndarray, start: int, out: np.ndarray, misfits: Misfits | None
-) -> None:
+    features: Sequence[Feature], grid: Grid, X: np.ndarray, start: int, out: np.ndarray, misfits: Misfits | None,
+    n_strange: int = 0,
+) -> None:  # fmt: skip
+    """Codes of numbers, of which `n_strange` are only NaN because they were none."""
     if X.dtype not in (np.float64, np.float32):
         X = X.astype(np.float64)
     X = X.view()
@@ -105,10 +109,10 @@ def _encode_block(
     if n_infinite or n_refused:
         for feature, column in zip(features[start:], X.T, strict=False):
             infinite, missing = int(np.isinf(column).sum()), int(np.isnan(column).sum())
-            missing = missing if feature.missing == "refuse" else 0
+            missing = missing - n_strange if feature.missing == "refuse" else 0
             if misfits is not None:
-                misfits.add(feature.name, INFINITE, infinite)
-                misfits.add(feature.name, MISSING, missing)
+                misfits.add(feature.name, Misfit.INFINITE, infinite)
+                misfits.add(feature.name, Misfit.MISSING, missing)
             elif infinite:
                 raise DomainError(
                     f"{feature.name!r} contains infinity ({counted(infinite, 'cell')}); put a number there or leave it "
@@ -116,6 +120,15 @@ def _encode_block(
                 )
             elif missing:
                 raise DomainError(_refused(feature, missing))
+
+
+def _no_number(feature: Feature, own: Misfits | None, misfits: Misfits | None) -> int:
+    """How many cells of a column were no numbers; noted with the others."""
+    if own is None or misfits is None:
+        return 0
+    n = own.count(feature.name, Misfit.NO_NUMBER)
+    misfits.add(feature.name, Misfit.NO_NUMBER, n)
+    return n
 
 
 def _refused(feature: Feature, n: int) -> str:
@@ -174,8 +187,8 @@ def _category_codes(feature: Feature, column: Any, misfits: Misfits | None) -> n
         return np.where(unlisted | missing, other, place)
     n_missing, n_unlisted = int(missing.sum()), int(unlisted.sum())
     if misfits is not None:
-        misfits.add(feature.name, MISSING, n_missing)
-        misfits.add(feature.name, UNLISTED, n_unlisted)
+        misfits.add(feature.name, Misfit.MISSING, n_missing)
+        misfits.add(feature.name, Misfit.UNLISTED, n_unlisted)
         return np.maximum(place, 0)
     if n_missing:
         raise DomainError(_refused(feature, n_missing))
@@ -245,7 +258,7 @@ def report(features: Sequence[Feature], X: Any) -> pd.DataFrame:
         if feature.kind == "numeric":
             misfits = Misfits()
             x = numbers(feature, column, misfits)
-            strange = misfits.count(feature.name, NO_NUMBER)
+            strange = misfits.count(feature.name, Misfit.NO_NUMBER)
             counts[j] = np.sum((x < feature.low) | (x > feature.high)), strange, np.sum(np.isnan(x)) - strange
         else:
             place, _, _ = places(column, feature.categories, UNLISTED_PLACE)

@@ -52,7 +52,9 @@ def check_source(source: str, note: str, what: str, parameter: str) -> None:
 
 
 def check_text(value: str, what: str) -> None:
-    """Raise DomainError for a text that no file can hold."""
+    """Raise DomainError for what is no text, or one that no file can hold."""
+    if not isinstance(value, str):
+        raise DomainError(f"{value!r}, {what}, is not a text.")
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -137,6 +139,8 @@ class Feature:
                 raise DomainError(
                     f"{what}={value!r} of {self.name!r} is not known; choose one of {', '.join(allowed)}."
                 )
+        for note in (self.source_note, self.type_note, self.missing_note):
+            check_text(note, f"where something about {self.name!r} is written")
         check_source(self.source, self.source_note, f"The domain of {self.name!r}", "source")
         if self.type_source:
             check_source(self.type_source, self.type_note, f"The type of {self.name!r}", "type_source")

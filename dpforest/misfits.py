@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import threading
 import warnings
+from enum import Enum
 
 from dpforest.features import counted
 
-MISSING, UNLISTED, NO_NUMBER, INFINITE, LABEL = "missing", "unlisted", "no number", "infinite", "label"
+
+class Misfit(Enum):
+    """A way not to fit, with the half of a sentence that tells it: each has one, or telling it would fail on a row."""
+
+    MISSING = "missing although none are expected; {they} read as its lower bound or first category"
+    UNLISTED = "not listed although all are expected to be; {they} read as its first category"
+    NO_NUMBER = "not a number; {they} read as missing"
+    INFINITE = "infinite; {they} read as the bound"
+    LABEL = "no label that is listed"
 
 
 class MisfitWarning(UserWarning):
@@ -20,28 +29,29 @@ class Misfits:
     Examples
     --------
     >>> misfits = Misfits()
-    >>> misfits.add("age", MISSING, 2)
-    >>> misfits.add("age", MISSING, 1)
+    >>> misfits.add("age", Misfit.MISSING, 2)
+    >>> misfits.add("age", Misfit.MISSING, 1)
     >>> misfits.sentences()
     ["3 cells of 'age' are missing although none are expected; they were read as its lower bound or first category."]
     """
 
     def __init__(self) -> None:
-        self._found: dict[tuple[str, str], int] = {}
+        self._found: dict[tuple[str, Misfit], int] = {}
         self._lock = threading.Lock()  # a table is read in several threads
 
-    def add(self, name: str, what: str, n: int) -> None:
+    def add(self, name: str, what: Misfit, n: int) -> None:
         """Note n cells of an attribute, or n labels."""
         with self._lock:
             self._found[name, what] = self._found.get((name, what), 0) + int(n)
 
-    def count(self, name: str, what: str) -> int:
+    def count(self, name: str, what: Misfit) -> int:
         """How many were noted."""
         return self._found.get((name, what), 0)
 
     def sentences(self) -> list[str]:
         """One for each attribute and each way not to fit."""
-        return [_said(name, what, n) for (name, what), n in sorted(self._found.items()) if n]
+        found = sorted(self._found.items(), key=lambda item: (item[0][0], item[0][1].name))
+        return [_said(name, what, n) for (name, what), n in found if n]
 
     def warn(self) -> None:
         """Tell the curator, in one warning."""
@@ -56,23 +66,9 @@ class Misfits:
             )
 
 
-_WHY = {
-    MISSING: "missing although none are expected; {they} read as its lower bound or first category",
-    UNLISTED: "not listed although all are expected to be; {they} read as its first category",
-    NO_NUMBER: "not a number; {they} read as missing",
-    INFINITE: "infinite; {they} read as the bound",
-}
-
-
-def _said(name: str, what: str, n: int) -> str:
-    if what == LABEL:
-        return f"{counted(n, 'row')} {'has' if n == 1 else 'have'} no label that is listed and {_were(n)} left out."
-    return f"{counted(n, 'cell')} of {name!r} {'is' if n == 1 else 'are'} {_WHY[what].format(they=_they(n))}."
-
-
-def _were(n: int) -> str:
-    return "was" if n == 1 else "were"
-
-
-def _they(n: int) -> str:
-    return "it was" if n == 1 else "they were"
+def _said(name: str, what: Misfit, n: int) -> str:
+    have, be, were = ("has", "is", "was") if n == 1 else ("have", "are", "were")
+    if what is Misfit.LABEL:
+        return f"{counted(n, 'row')} {have} {what.value} and {were} left out."
+    they = f"{'it' if n == 1 else 'they'} {were}"
+    return f"{counted(n, 'cell')} of {name!r} {be} {what.value.format(they=they)}."

@@ -14,7 +14,7 @@ import numpy as np
 
 from dpforest.domain import Domain
 from dpforest.limits import BLOCK_ROWS
-from dpforest.misfits import LABEL, Misfits
+from dpforest.misfits import Misfit, Misfits
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +85,7 @@ def read_rows(
     kept = index >= 0
     n_given = len(index)
     if not kept.all():
-        noted.add(domain.label, LABEL, n_given - int(kept.sum()))
+        noted.add(domain.label, Misfit.LABEL, n_given - int(kept.sum()))
         codes, index, ids = codes[kept], index[kept], ids[kept]
     if misfits is None:
         noted.warn()

@@ -102,6 +102,8 @@ def edited_sources(old: Feature, new: Feature, changed: Collection[str], note: s
         MISSING: {"missing"},
     }  # fmt: skip
     typed = "where this is known from" in changed
+    if strange := set(changed) - {"use", "where this is known from"}.union(*columns.values()):
+        raise ValueError(f"nobody says which part of an attribute the columns {strange} are")
     changes: dict[str, Source] = {}
     for what, source in found.items():
         touched = bool(columns[what] & set(changed))

@@ -37,7 +37,7 @@ tables.OWN_CACHES.append(_misfits)
 def _ways(feature: Feature) -> tuple[str, str, str]:
     if feature.kind == "categorical":
         return "", "not listed", "missing"
-    return "beyond the bounds", "no number", "missing or no number"
+    return "beyond the bounds", "no number", "missing"
 
 
 def _read_as(feature: Feature, what: str) -> str:

@@ -10,14 +10,12 @@ from fractions import Fraction
 from typing import Final
 
 import numpy as np
-from numba import njit
 from scipy.stats import binomtest, chisquare
 
 from dpforest.privacy import release, samplers, selection
 from dpforest.privacy.laws import log_law
 from dpforest.privacy.noisy_counts import discrete_laplace_pmf
 from dpforest.privacy.randomness import SecretSource
-from dpforest.privacy.samplers import uniform
 
 FALSE_ALARM: Final = 1e-9  # of one test; there are about sixty, and the words
 DRAWS: Final = 100_000
@@ -38,32 +36,12 @@ _LAGS: Final = (1, 2, 3, 64, 1_000, 8_192)
 def check_draws() -> Iterator[str]:
     """What is wrong with the samplers, in sentences; none if nothing was found."""
     yield from _words()
-    yield from _uniform_numbers()
     yield from _unlike(_assignments, _noise, _choices, _labels, _neighbouring_cells)
 
 
 def check_rare_draws() -> Iterator[str]:
     """The same for labels that are far behind, which takes longer."""
     yield from _unlike(_rare_labels)
-
-
-def _uniform_numbers() -> Iterator[str]:
-    """Whole numbers below n are equally likely: of all 65,536 lanes, exactly as many lead to each."""
-    for n in (1, 2, 3, 10, 1_000, 5_120, 32_769, 51_200, 65_535, 65_536):
-        hits = np.zeros(n, np.int64)
-        _count_lanes(n, hits)
-        if (hits != 65_536 // n).any():
-            yield f"uniform numbers below {n:,}: some are more likely than others"
-
-
-@njit(nogil=True, cache=True)
-def _count_lanes(n, hits):
-    tape = np.zeros(2, np.uint16)
-    for lane in range(65_536):
-        tape[0] = lane
-        x, at = uniform(tape, 0, n)
-        if at == 1:  # else this lane is rejected
-            hits[x] += 1
 
 
 def _unlike(*tests: Callable[[], Iterator[tuple[str, float]]]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The two functions that read the tape, compiled as they are, on every lane that there is.
+"""The two functions that read the tape, compiled as they are, on every lane that there is (on two lanes: on a sample).
 
 `bernoulli` compares a uniform number with p/q, 16 binary digits at a time: of all lanes as many say yes as the digit is
 worth, one leaves it open, and what follows an open lane is the same question for the rest of p/q. So it is exact if it
@@ -33,7 +33,8 @@ def check_lanes(*, whole: bool = True) -> Iterator[str]:
     Parameters
     ----------
     whole : bool
-        Whole numbers below every n to 65,536, in twenty seconds; without it below those to 300 and some others.
+        Whole numbers below every n to 65,536, in twenty seconds; without it below those to 300 and some others. Above
+        65,536 two lanes make a number, and there n are sampled, 100,000 or 5,000 of them, at the ends of what counts.
     """
     for p, q in _PAIRS:
         for start in (0, 3):
@@ -44,6 +45,9 @@ def check_lanes(*, whole: bool = True) -> Iterator[str]:
             yield f"uniform numbers below {n:,}: not every one has as many lanes as the others"
     for n in _LARGE:
         yield from _large(n)
+    for n in np.unique(np.geomspace(LANES + 1, 2**32 - 1, 100_000 if whole else 5_000).astype(np.int64)).tolist():
+        if not _ends_rightly(n, np.full(5, _BEHIND, np.uint16)):
+            yield f"uniform numbers below {n:,}: numbers around the last fair one count or do not count as they should"
 
 
 def _bernoulli(p: int, q: int, start: int) -> Iterator[str]:
@@ -105,6 +109,20 @@ def _is_uniform(n, hits, tape):
         tape[0], tape[1], tape[2] = gone, lane, _BEHIND
         again, after = uniform(tape, 0, n)
         if (at == 1) != (after == 2) or (at == 1 and again != x):
+            return False
+    return True
+
+
+@njit(nogil=True, cache=True)
+def _ends_rightly(n, tape):
+    """Whether exactly the two-lane numbers below the largest multiple of n count, at that multiple and at the ends."""
+    fair = (1 << 32) - (1 << 32) % n
+    for number in (0, n - 1, n, fair - n, fair - 1, fair, fair + 1, (1 << 32) - 1):
+        if number >= 1 << 32:
+            continue
+        tape[0], tape[1] = number >> 16, number & 0xFFFF
+        x, at = uniform(tape, 0, n)
+        if (at == 2) != (number < fair) or (at == 2 and x != number % n):
             return False
     return True
 
