@@ -214,11 +214,11 @@ def test_parts_of_a_table_are_read_as_the_whole(table, size):
 def test_values_that_only_texts_tell_apart_must_be_handed_over_as_texts():
     """pandas reads 01 as 1 where the whole column is numbers, so the certificate says what nobody can check."""
     zone = Feature("zone", "categorical", categories=("01", "1", "2"), **NOTE)
-    domain = Domain((zone,), (True, 1), "ill", "asserted", "made for this test")
+    domain = Domain((zone,), ("1", "1.0"), "ill", "asserted", "made for this test")
     said = [sentence for sentence in domain.assumptions() if "handed over as texts" in sentence]
     assert len(said) == 2
     assert "'01' and '1'" in said[0]
-    assert "'True' and '1'" in said[1]
+    assert "'1' and '1.0'" in said[1]
     assert domain.encode([["01"], ["1"], [1], ["1.0"], ["2.0"]]).ravel().tolist() == [0, 1, 1, 0, 2]
 
 
