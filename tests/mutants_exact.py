@@ -1,4 +1,4 @@
-"""Ten mistakes in the samplers, most of which a million draws do not show: see `mutants`."""
+"""Eleven mistakes in the samplers, most of which a million draws do not show: see `mutants`."""
 
 from mutants import COUNTS, EVERY, MAJORITY, Mutant
 
@@ -19,6 +19,8 @@ EXACT = (
     uneven(3),
     uneven(10),
     uneven(100),
+    sampler("uneven_numbers_of_two_lanes", "Uniform numbers below some large n are not rejected: a bias of 1/4,294.",
+            "uniform", "if x < limit:", "if x < limit or 200_000 <= n < 16_777_216:"),
     sampler(
         "order_is_not_shortened",
         "A class that was passed over is visited again in the place of another one.",

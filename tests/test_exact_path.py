@@ -75,3 +75,38 @@ def test_the_rate_is_the_exact_fraction(neighbours, rows_changed, passed):
     MajorityLabelForestClassifier(epsilon=0.1, domain=DOMAIN, neighbours=neighbours, **how).fit(X, y)
     ((_, _, (_, num, den, *_)),) = passed
     assert Fraction(num, den) == Fraction(1, 10) / 7 / rows_changed
+
+
+# Budgets of many digits, whose rates are no fractions of 32 bits, and very small and large ones: a rate with a floor,
+# or one that is rounded up, looks right at ε = 0.1 and ε = 1.
+BUDGETS = [
+    0.0001,
+    0.0012345678901234567,
+    0.03333333333333333,
+    0.12345678901234567,
+    7.777777777777777,
+    1234.5678901234567,
+]
+
+
+@pytest.mark.parametrize("epsilon", BUDGETS)
+@pytest.mark.parametrize("neighbours, rows_changed", [("add-remove", 1), ("replace-one", 2)])
+def test_the_rate_never_exceeds_what_was_paid_for(epsilon, neighbours, rows_changed, passed):
+    """And is not much less: labels, counts, and a greedy tree's counts."""
+    X, y = rows()
+    exact = Fraction(str(epsilon)) / rows_changed
+    how = {"epsilon": epsilon, "domain": DOMAIN, "neighbours": neighbours, "max_depth": 2}
+    MajorityLabelForestClassifier(n_estimators=7, partition="shared", **how).fit(X, y)
+    ((_, _, (_, num, den, *_)),) = passed
+    assert Fraction(99_999, 100_000) * exact / 7 < Fraction(num, den) <= exact / 7
+    passed.clear()
+    dpforest.RandomDecisionForestClassifier(n_estimators=7, **how).fit(X, y)
+    ((_, _, (_, num, den, *_)),) = passed
+    assert Fraction(99_999, 100_000) * exact / 7 < Fraction(den, num) <= exact / 7
+    passed.clear()
+    if epsilon < 1_000:
+        dpforest.FriedmanSchusterClassifier(**how).fit(X, y)
+        _, num, den, *_ = passed[-1][2]
+        assert Fraction(99_999, 100_000) * exact / 2 < Fraction(den, num) <= exact / 2
+        splits = [arguments for kernel, _, arguments in passed[:-1]]
+        assert len(splits) == 2
