@@ -172,7 +172,8 @@ def _numbers_of_objects(feature: Feature, cells: np.ndarray, misfits: Misfits | 
     if bad and misfits is None:
         raise DomainError(
             f"{feature.name!r} is numeric, but has {counted(len(bad), 'cell')} without a number, the first with "
-            f"{said(cells[bad[0]])!r}; make it categorical, or empty these cells."
+            f"{said(cells[bad[0]])!r}; make it categorical, empty these cells, or read the file with read_table, which "
+            "knows decimal commas."
         )
     if bad and misfits is not None:
         misfits.add(feature.name, Misfit.NO_NUMBER, len(bad))

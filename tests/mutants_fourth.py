@@ -153,7 +153,7 @@ HIDDEN = (
         module="dpforest.models.random_structure",
         function="RandomStructureClassifier._fit_forest",
         old="    return self._fit_plan(",
-        new="    self._n_seen = len(y)\n    return self._fit_plan(",
+        new="    self._n_seen = len(rows.y)\n    return self._fit_plan(",
         forests=(MAJORITY, *COUNTS, EVEN),
     ),
     Mutant(
@@ -161,8 +161,8 @@ HIDDEN = (
         why="The estimator remembers the label of its last row: unbounded.",
         module="dpforest.models.greedy",
         function="GreedyClassifier._fit_forest",
-        old="    self.check(domain, len(y))\n",
-        new="    self.check(domain, len(y))\n    self._last_label = y[-1:].tolist()\n",
+        old="    self.check(domain, rows.n_given)\n",
+        new="    self.check(domain, rows.n_given)\n    self._last_label = rows.y[-1:].tolist()\n",
         forests=(MULTINOMIAL, BOOSTED, GREEDY),
     ),
     Mutant(
@@ -171,7 +171,7 @@ HIDDEN = (
         module="dpforest.models.random_structure",
         function="RandomStructureClassifier._fit_plan",
         old='"structure_seed": int(self.structure_seed)}',
-        new='"structure_seed": int(self.structure_seed), "rows": len(y)}',
+        new='"structure_seed": int(self.structure_seed), "rows": len(rows.y)}',
         forests=(MAJORITY, *COUNTS, EVEN),
     ),
     Mutant(
@@ -210,7 +210,7 @@ HIDDEN = (
         module="dpforest.models.random_structure",
         function="RandomStructureClassifier._fit_forest",
         old="    return self._fit_plan(",
-        new="    RandomStructureClassifier.n_last = len(y)\n    return self._fit_plan(",
+        new="    RandomStructureClassifier.n_last = len(rows.y)\n    return self._fit_plan(",
         forests=(MAJORITY, *COUNTS, EVEN),
     ),
 )

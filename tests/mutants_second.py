@@ -79,7 +79,7 @@ SECOND: tuple[Mutant, ...] = (
         "tables wherever two structures are nearly level.",
         module="dpforest.models.fitting",
         function="fit_forest",
-        old="trees = plan.grow(domain, structure_seed, to_fit=True)\n",
+        old="trees = plan.grow(domain, structure_seed, to_file=is_release)\n",
         new="""tries = [plan.grow(domain, structure_seed + k) for k in range(5)]
     used = [count_rows(t, domain, X, y, n_classes=domain.n_classes, n_jobs=n_jobs).any(axis=1).sum() for t in tries]
     trees = tries[int(np.argmax(used))]
@@ -94,11 +94,12 @@ SECOND: tuple[Mutant, ...] = (
         "lost where a class has no row before and after.",
         module="dpforest.models.base",
         function="ForestClassifier.fit",
-        old="codes = domain.encode_labels(y)\n",
-        new="""codes = domain.encode_labels(y)
-    n_each = np.bincount(codes, minlength=domain.n_classes).min()
-    kept = np.sort(np.concatenate([np.flatnonzero(codes == k)[:n_each] for k in range(domain.n_classes)]))
-    X, codes = X.iloc[kept] if hasattr(X, "iloc") else X[kept], codes[kept]
+        old="forest = self._fit_forest(domain, read_rows(domain, X, y, n_jobs=n_jobs), n_jobs)\n",
+        new="""rows = read_rows(domain, X, y, n_jobs=n_jobs)
+    n_each = np.bincount(rows.y, minlength=domain.n_classes).min()
+    kept = np.sort(np.concatenate([np.flatnonzero(rows.y == k)[:n_each] for k in range(domain.n_classes)]))
+    rows = Rows(rows.codes[kept], rows.y[kept], rows.ids[kept], len(kept))
+    forest = self._fit_forest(domain, rows, n_jobs)
 """,
         forests=EVERY,
     ),

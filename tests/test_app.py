@@ -351,7 +351,7 @@ def test_cells_that_do_not_fit_and_what_the_rule_makes_of_them():
     assert left_out == 2
     assert found.to_dict("split")["data"] == [
         ["a", "beyond the bounds", 1, "the nearest bound"],
-        ["a", "missing or no number", 1, "0"],
+        ["a", "missing", 1, "0"],
         ["b", "not listed", 1, "a value of their own"],
         ["b", "missing", 1, "a value of their own"],
     ]

@@ -77,7 +77,7 @@ def test_compare_names_no_price_and_no_winner(opened):
     assert "**None of these forests predicts better than guessing here**" in text and "comes first" not in text
     assert "There is something to learn" in text and "98.5 %" in text
     shown = page.dataframe[0].value
-    assert set(shown["above guessing"]) == {"no more than luck"}
+    assert set(shown["best above guessing"]) == {"no more than luck"}
     assert shown["price of privacy"].isna().all() and shown["next to no price from ε"].isna().all()
     page = opened("1_Compare", forests=kinds, releases_each="2", compare_tab="ε × depth", mapped="RF-E")
     text = words(page)

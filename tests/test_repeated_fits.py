@@ -82,7 +82,7 @@ def test_a_search_warns_once(name):
     for _ in range(3):  # each time anew
         found = warned(lambda: SEARCHES[name](forest(epsilon=0.1)))
         assert len(found) == 1
-        assert "Each fit costs its own ε (0.1)" in str(found[0].message)
+        assert "Each fit costs its own ε (this one 0.1)" in str(found[0].message)
         assert found[0].filename == __file__  # the line that began the search
 
 

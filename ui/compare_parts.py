@@ -93,7 +93,7 @@ def table(view: Comparison, lines: Sequence[Cells], done: Done, levels: list[Lev
                 "8 in 10 from": here["accuracy", "low"],
                 "to": here["accuracy", "high"],
                 "without privacy": without,
-                "above guessing": "no more than luck"
+                "best above guessing": "no more than luck"
                 if at.nothing_to_lose
                 else points(max(without, at.private) - at.floor),
                 "price of privacy": None if at.nothing_to_lose else 100 * (without - mean),
@@ -127,7 +127,7 @@ def show_table(found: pd.DataFrame, n: int, place=st) -> None:
             **dict.fromkeys(("AUC", "F1", "log-loss", "calibration error"), three),
             "forest": st.column_config.TextColumn(pinned=True),
             "without privacy": st.column_config.NumberColumn(format="percent", help="The same forest without noise."),
-            "above guessing": st.column_config.TextColumn(
+            "best above guessing": st.column_config.TextColumn(
                 help="How much more often than guessing it is right at its best, with noise or without."
             ),
             "price of privacy": st.column_config.NumberColumn(

@@ -46,15 +46,23 @@ _TITLES: Final = {  # what can be chosen: (parts, words for it in a sentence)
 }
 
 
+# What is known from there is what a source is asked against. (Nobody can be kept from a lie, but from a slip.)
+_ROWS_THEMSELVES: Final = {"guess", "guessed", "guessing", "min", "max", "minimum", "maximum", "dunno"}
+
+
 def is_source(words: str) -> bool:
-    """Whether words can say where something is known from: three different ones at least.
+    """Whether words can say where something is known from: three different ones at least, and not the rows themselves.
 
     >>> [is_source(words) for words in ("yes", "ok ok ok", "asdf", "page 2", "1 2 3", "a b c")]
     [False, False, False, False, False, False]
+    >>> [is_source(words) for words in ("read from the data", "the min and max of it", "I just guessed this")]
+    [False, False, False]
     >>> is_source("the questionnaire, page 2"), is_source("研究計画書、第2章")
     (True, True)
     """
     found = {word.casefold() for word in _WORD.findall(words)}
+    if found & _ROWS_THEMSELVES or "from the data" in " ".join(words.casefold().split()):
+        return False
     return len(found) >= FEWEST_WORDS and sum(map(len, found)) >= FEWEST_LETTERS
 
 

@@ -66,13 +66,14 @@ def _leaks(table: Table) -> None:
         )
     elif own := bounds_hint.of(table):
         st.warning(
-            f"Nothing counts as read from the rows, so a release can be certified. But {bounds_hint.sentence(own)} If "
+            f"All of this has a source, so a release can be certified. But {bounds_hint.sentence(own)} If "
             "everybody knows these bounds all the same, as the ends of a scale from 1 to 5, leave them.",
             icon=":material/info:",
         )
     else:
         st.success(
-            "Nothing here was read from the rows, so nothing here speaks against a certificate.",
+            "All of this has a source: it is documented, or asserted by you. So nothing here speaks against a "
+            "certificate.",
             icon=":material/check:",
         )
 

@@ -28,6 +28,7 @@ from ui.spending import (
     spent,
     whom,
 )
+from ui.tables import Table
 from ui.wording import epsilon_text, plain, plural, sum_text
 
 TRIED = 20  # rows that a forest read back must predict as before
@@ -157,7 +158,7 @@ def _ask(choice: Choice, ledger: Ledger) -> None:
     """What it costs, whom it concerns, what they will have spent, and the button."""
     table, cost = choice.table, (ledger.spent, choice.settings.neighbours)
     st.markdown(
-        f"This draws exact noise once, on all {plural(len(table.frame), 'row')} of **{plain(table.short_title)}**. "
+        f"This draws exact noise once, on {_rows_of(table)} of **{plain(table.short_title)}**. "
         f"It costs **ε = {epsilon_text(cost[0])}** ({IN_WORDS[cost[1]]}), which cannot be taken back."
     )
     if not table.is_public:
@@ -182,6 +183,15 @@ def _ask(choice: Choice, ledger: Ledger) -> None:
         )
     if st.button(f"Release for ε = {epsilon_text(cost[0])}", type="primary", key="release_now", disabled=not sure):
         _release(choice, people)
+
+
+def _rows_of(table: Table) -> str:
+    n, out = len(table.frame), int((table.domain.listed_labels(table.frame[table.label]) < 0).sum())
+    return (
+        f"{plural(n - out, 'row')} ({plural(out, 'further row')} without a label left out)"
+        if out
+        else (f"all {plural(n, 'row')}")
+    )
 
 
 def _people_of(own: list[Release]) -> str:
@@ -238,7 +248,7 @@ def _release(choice: Choice, people: int) -> None:
 
 def _download(release: Release, place: str) -> None:
     st.download_button(
-        f"Download the forest as JSON ({size_text(len(release.file))})", lambda: release.file, release.file_name,
+        f"Download the forest ({size_text(len(release.file))})", lambda: release.file, release.file_name,
         "application/gzip", on_click="ignore", key=f"json_{place}_{release.number}",
     )  # fmt: skip
 

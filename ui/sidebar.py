@@ -89,9 +89,13 @@ def _upload() -> Table | None:
                 "classes."
             )
         with st.sidebar:
+            # A visit to another page empties the widget; what was chosen stays, and never goes into the address.
+            chosen = st.session_state.setdefault("labels", {})
             label = st.selectbox(
-                "Label", candidates, key=f"label_{digest[:8]}", help="The column that the forest learns to predict."
-            )
+                "Label", candidates, candidates.index(chosen[digest]) if chosen.get(digest) in candidates else 0,
+                key=f"label_{digest[:8]}", help="The column that the forest learns to predict.",
+            )  # fmt: skip
+            chosen[digest] = label
             if n := csv.column(label).n_missing:
                 st.caption(f"{plural(n, 'row')} {'has' if n == 1 else 'have'} no label here and will be left out.")
         return tables.uploaded_table(digest, csv, label)

@@ -39,13 +39,19 @@ def learns_nothing(at: Stakes, guess: str, measure: str, rows: int, *, certified
     certified : bool
         Whether it could be released.
     """
-    end = "So privacy takes nothing away, and a release would pay ε for predictions that guessing has for free."
+    if max(at.own, at.private) > at.floor + POINT:
+        return (
+            f"**Whether this forest learns anything here cannot be told.** Without noise it is right in "
+            f"{percent(at.own)}, {guess} in {percent(at.floor)}, and up to {points(at.noise)} of that may be luck: "
+            f"only {rows:,} rows are held out. What privacy costs cannot be told either; more rows would tell."
+        )
+    end = "A release would pay ε for predictions that guessing has for free."
     better = "makes it more often right" if measure == "accuracy" else f"raises its {measure}"
     return (
         f"**This forest learns nothing here that {better}.** At no ε is it better than {guess} "
         f"({percent(at.floor)}), and without noise it is not either "
         f"({percent(at.own)}; up to {points(at.noise)} may be luck on {rows:,} held-out rows). "
-        f"{end if certified else 'So the noise takes nothing away.'}"
+        f"{end if certified else ''}"
     )
 
 
@@ -111,6 +117,10 @@ def what_privacy_costs(
             "costs this forest less than one point of accuracy."
             if at.bearable >= POINT
             else f"takes less than a quarter of what this forest learns, {points(at.own - at.floor)} above guessing."
+        )
+    elif at.floor + POINT < means[-1] <= at.floor + at.noise:
+        said = (
+            f"Even at {last} it cannot be told from guessing: {points(at.noise)} may be luck on so few rows held out."
         )
     elif means[-1] <= at.floor + at.noise:
         said = f"Even at {last} {what} takes all away that this forest learns: guessing does as well."

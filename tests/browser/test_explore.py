@@ -184,7 +184,7 @@ def test_tabs(explore: Explore) -> None:
         "Tree": ("Tree 1 of 100: 128 leaves", "Questions from the root"),
         "Leaves": ("How often labels flip", "12,800 leaves"),
         "Budget": ("CERTIFIED: pure differential privacy with ε = 1", "A release would use up ε = 1 of 1"),
-        "Data": ("Nothing here was read from the rows",),
+        "Data": ("All of this has a source",),
     }
     for name in TABS[::-1]:
         panel = explore.tab(name)

@@ -116,7 +116,7 @@ def test_rounder_bounds_are_filled_into_the_table(uploaded: Explore) -> None:
         assert low < min(numbers) and max(numbers) < high
     expect(uploaded.sidebar.get_by_role("button", name="Release this forest")).to_be_disabled()
     uploaded.confirm(clinic.SOURCE)
-    expect(panel.get_by_text("Nothing here was read from the rows")).to_be_visible()
+    expect(panel.get_by_text("All of this has a source")).to_be_visible()
 
 
 def test_a_category_with_a_semicolon_stays_whole(explore: Explore) -> None:
