@@ -40,9 +40,9 @@ def notice(certificate: Certificate) -> None:
         return
     user = next((i for i in range(searches[-1], len(frames)) if not _module(frames[i]).startswith("sklearn")), None)
     warnings.warn(
-        f"This search fits certified forests on the same rows again and again. Each fit costs its own ε "
-        f"(this one {text_up(certificate.loss)}), the scores are computed from raw rows, and the certificate of the "
-        "best forest covers neither the other fits nor the choice. What is covered: docs/PRIVACY.md, Choosing settings.",
+        f"This search fits certified forests on the same rows again and again. Each fit costs its own ε (this one "
+        f"{text_up(certificate.loss)}), the scores are computed from raw rows, and the certificate of the best forest "
+        "covers neither the other fits nor the choice. What is covered: docs/PRIVACY.md, Choosing settings.",
         RepeatedReleaseWarning,
         stacklevel=2 + (searches[-1] if user is None else user),
     )
