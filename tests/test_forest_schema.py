@@ -154,9 +154,8 @@ def assert_refused_or_sound(text: str, name: str) -> None:
         assert message.endswith(".") and "\n" not in message and len(message) < 600
         return
     rows = ROWS[name.split("_", 1)[1].split(".")[0]]["rows"]
-    X = pd.DataFrame(rows, columns=list(forest.domain.names), dtype=object)
     try:
-        codes = forest.domain.encode(X)
+        codes = forest.domain.encode(pd.DataFrame(rows, columns=list(forest.domain.names), dtype=object))
     except ValueError:  # the domain is another one, which these rows do not fit
         codes = np.zeros((3, forest.domain.n_features), np.uint16)
     shares, index = forest.shares_and_index(codes)

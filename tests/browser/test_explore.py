@@ -245,7 +245,7 @@ def test_as_published_shows_its_true_loss(explore: Explore) -> None:
     budget = explore.tab("Budget")
     expect(budget).to_contain_text("No budget is drawn on")
     expect(budget).to_contain_text("NOT CERTIFIED")
-    expect(explore.page.get_by_role("button", name=re.compile("forest as JSON"))).to_have_count(0)
+    expect(explore.page.get_by_role("button", name=re.compile("Download the forest"))).to_have_count(0)
     with explore.refigured():
         explore.pick("certified")
     expect(release).to_be_enabled()

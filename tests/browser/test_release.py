@@ -36,7 +36,7 @@ def test_released_forest_is_certified_and_predicts(
     dialog = explore.release()
     expect(dialog).to_contain_text("CERTIFIED: pure differential privacy with ε = 2, δ = 0")
     assert "CAUTION" not in dialog.inner_text(), "a bundled table is public: looking at it costs nobody anything"
-    name, text = explore.download("Download the forest as JSON", dialog)
+    name, text = explore.download("Download the forest", dialog)
     assert name.endswith(".json.gz") and "CURATOR" not in name
     dialog.get_by_role("button", name="Close").click()
     expect(explore.sidebar).to_contain_text(
@@ -77,13 +77,13 @@ def test_released_forest_is_certified_and_predicts(
 
 def test_two_releases_add_up(explore: Explore) -> None:
     explore.open(data="breast_wisconsin", eps=0.5)
-    first = explore.download("Download the forest as JSON", explore.release())[1]
+    first = explore.download("Download the forest", explore.release())[1]
     explore.page.get_by_role("dialog").get_by_role("button", name="Close").click()
     with explore.refigured():
         explore.slider("Privacy budget ε").press("ArrowRight")
     dialog = explore.release("will have spent ε = 1.2 (a row more or less) in this session")
     expect(dialog).to_contain_text("have spent ε = 1.2 (a row more or less)")
-    second = explore.download("Download the forest as JSON", dialog)[1]
+    second = explore.download("Download the forest", dialog)[1]
     dialog.get_by_role("button", name="Close").click()
     assert first != second
     expect(explore.sidebar).to_contain_text(re.compile(r"ε = 1.2 \(a row more or less\) in 2 releases"))
@@ -136,7 +136,7 @@ def test_two_tables_on_the_same_people(explore: Explore) -> None:
     body.get_by_role("button", name="Take it out of the sum").click()
     expect(sidebar).to_contain_text(re.compile(r"Zoo: ε = 1 \(a row more or less\) in 1 release"))
     expect(body).to_contain_text("nobody is in more than one of these groups")
-    explore.choose("Release 2: are these the same people as in an earlier release?", "yes, as in release 1")
+    explore.answer("Release 2: are these the same people as in an earlier release?", "yes, as in release 1")
     page.keyboard.press("Escape")
     expect(sidebar).to_contain_text("ε = 3 = 2 × 1 + 1 (a row exchanged) in 2 releases")
     explore.go_to("Use a released forest")
@@ -154,7 +154,7 @@ def test_release_of_an_upload(explore: Explore) -> None:
     dialog = explore.release()
     expect(dialog).to_contain_text(f"asserted by you: “{clinic.SOURCE}”")
     expect(dialog).to_contain_text("CAUTION: The settings were chosen while looking at figures of this table")
-    _, text = explore.download("Download the forest as JSON", dialog)
+    _, text = explore.download("Download the forest", dialog)
     forest = ReleasedForest.from_json(text)
     assert forest.certificate.certified
     assert [f.name for f in forest.domain.features] == ["Größe", "Gewicht", "Stadt"]
