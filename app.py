@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from dpforest.domain import DomainError
+from dpforest.tables.domain import DomainError
 from ui import (
     budget_tab,
     curve_panel,

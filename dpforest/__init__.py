@@ -1,9 +1,5 @@
 """Differentially private decision forests that people can see, trust and use."""
 
-from dpforest.chunked_files import read_chunks
-from dpforest.csv_rows import read_table
-from dpforest.domain import Domain, DomainError, Feature, PrivacyLeakWarning
-from dpforest.misfits import MisfitWarning
 from dpforest.models.baselines import (
     JagannathanForestClassifier,
     RandomForestExponentialClassifier,
@@ -15,7 +11,11 @@ from dpforest.models.majority_label import MajorityLabelForestClassifier
 from dpforest.models.multinomial import MultinomialForestClassifier
 from dpforest.models.random_decision import RandomDecisionForestClassifier
 from dpforest.models.repeated_fits import RepeatedReleaseWarning
-from dpforest.tables import load_dataset, make_synthetic, read_csv
+from dpforest.tables.chunked_files import read_chunks
+from dpforest.tables.csv_rows import read_table
+from dpforest.tables.datasets import load_dataset, make_synthetic, read_csv
+from dpforest.tables.domain import Domain, DomainError, Feature, PrivacyLeakWarning
+from dpforest.tables.misfits import MisfitWarning
 from dpforest.trees.forest import ReleasedForest
 
 __version__ = "0.1.0"

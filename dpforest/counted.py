@@ -16,13 +16,13 @@ from numba import njit
 from sklearn.base import clone
 
 from dpforest import voting
-from dpforest.domain import Domain
 from dpforest.metrics import from_shares, from_votes
 from dpforest.models.fitting import rows_to_trees, simulate_values
 from dpforest.models.plan import Plan, true_labels
 from dpforest.models.random_structure import RandomStructureClassifier
 from dpforest.privacy.randomness import DemoSource
 from dpforest.simulation import NOISE_SEED, Split
+from dpforest.tables.domain import Domain
 from dpforest.trees import routing
 from dpforest.trees.layout import LEAF, Trees
 

@@ -9,12 +9,12 @@ from dataclasses import replace
 import numpy as np
 from sklearn.base import clone
 
-from dpforest.domain import Domain
 from dpforest.models.base import ForestClassifier
 from dpforest.models.greedy import Binned, GreedyClassifier, bin_rows
 from dpforest.models.random_structure import RandomStructureClassifier
 from dpforest.models.trace import Trace
 from dpforest.simulation import NOISE_SEED, Repeats, Simulation, Split, accuracies
+from dpforest.tables.domain import Domain
 from dpforest.trees.forest import Forest
 from dpforest.views import ForestView
 

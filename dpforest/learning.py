@@ -16,9 +16,9 @@ from typing import Final
 import numpy as np
 from sklearn.isotonic import isotonic_regression
 
-from dpforest.domain import Domain
 from dpforest.models.base import ForestClassifier
 from dpforest.simulation import Split
+from dpforest.tables.domain import Domain
 from dpforest.tradeoff import Task, run_task
 
 SHARES: Final = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)

@@ -7,9 +7,9 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
-from dpforest.domain import Domain
 from dpforest.metrics import from_shares
 from dpforest.simulation import Split
+from dpforest.tables.domain import Domain
 
 # In one thread: scikit-learn's others reset Python's warnings, for all threads of the process.
 REFERENCES = {

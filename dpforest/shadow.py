@@ -11,10 +11,10 @@ from typing import Final
 import numpy as np
 from sklearn.base import clone
 
-from dpforest.domain import Domain
 from dpforest.guesses import LOOKS, SECONDS, Guesses, guesses
 from dpforest.models.greedy import Binned, GreedyClassifier, bin_rows
 from dpforest.privacy.ledger import rows_changed
+from dpforest.tables.domain import Domain
 from dpforest.trees import routing
 from dpforest.trees.forest import Forest
 

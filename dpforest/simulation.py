@@ -12,16 +12,16 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from dpforest import voting
-from dpforest.domain import Domain, DomainError
-from dpforest.features import counted
 from dpforest.leaf_noise import CountNoise
 from dpforest.limits import MIN_ROWS
-from dpforest.misfits import Misfits
 from dpforest.models.fitting import count_kept_rows, rows_to_trees, simulate_values
 from dpforest.models.plan import Plan, true_labels
 from dpforest.models.random_structure import RandomStructureClassifier
 from dpforest.privacy.randomness import DemoSource
-from dpforest.rows import read_rows
+from dpforest.tables.domain import Domain, DomainError
+from dpforest.tables.features import counted
+from dpforest.tables.misfits import Misfits
+from dpforest.tables.rows import read_rows
 from dpforest.trees import routing
 from dpforest.trees.layout import Trees
 from dpforest.views import ForestView

@@ -7,8 +7,8 @@ from typing import Final
 import numpy as np
 
 from dpforest.choosing import held_out_margin
-from dpforest.domain import Domain
 from dpforest.limits import GRID
+from dpforest.tables.domain import Domain
 
 POINT: Final = 0.01  # of a share: what counts as no price
 PART: Final = 0.25  # of what there is to lose, and at most so much of it

@@ -16,15 +16,15 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from dpforest.counted import counted_cells
-from dpforest.domain import Domain
 from dpforest.metrics import METRICS, from_shares
 from dpforest.models.base import ForestClassifier
 from dpforest.models.greedy import Binned, GreedyClassifier, bin_rows
 from dpforest.models.random_structure import RandomStructureClassifier
 from dpforest.models.trace import Trace
 from dpforest.privacy.rationals import float_up
-from dpforest.rows import read_rows
 from dpforest.simulation import NOISE_SEED, Split, split_table
+from dpforest.tables.domain import Domain
+from dpforest.tables.rows import read_rows
 
 KEYS: Final = ("forest", "epsilon", "depth", "trees", "repeat", "fold")
 Progress = Callable[[int, int], bool | None]

@@ -5,9 +5,9 @@ from functools import cached_property
 
 import numpy as np
 
-from dpforest.domain import Domain
 from dpforest.leaf_noise import LeafNoise
 from dpforest.models.trace import TreeTrace
+from dpforest.tables.domain import Domain
 from dpforest.trees.layout import LEAF, Trees
 from dpforest.trees.reference import path_of_row
 

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from dpforest.domain import DomainError
+from dpforest.tables.domain import DomainError
 from ui import compare_controls, compare_parts, sidebar, sweep, without_privacy
 from ui.compare_below import Below
 from ui.compare_controls import MEASURES

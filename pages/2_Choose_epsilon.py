@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from dpforest.domain import DomainError
 from dpforest.plotting.style import percent
+from dpforest.tables.domain import DomainError
 from ui import (
     choose_controls,
     choose_parts,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpforest.domain import Domain, Feature
+from dpforest.tables.domain import Domain, Feature
 
 
 def public_domain(*kinds: int | None, n_classes: int = 2) -> Domain:

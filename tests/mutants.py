@@ -192,7 +192,7 @@ MUTANTS = (
         why='Missing numbers of an attribute with missing="value" get the column\'s median, not the public value, '
         "so that one row can move all rows with a missing cell to another leaf: (2k + 1)ε with k of them, in tables "
         "of pandas only.",
-        module="dpforest.encoding",
+        module="dpforest.tables.encoding",
         function="numbers",
         old="return series.to_numpy()\n",
         new='return (series.fillna(series.median()) if feature.missing == "value" else series).to_numpy()\n',

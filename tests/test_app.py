@@ -13,10 +13,10 @@ from app_words import words
 from streamlit.testing.v1 import AppTest
 
 from dpforest import ReleasedForest
-from dpforest.domain import Domain, DomainError, Feature
-from dpforest.misfits import MisfitWarning
-from dpforest.read_parts import assert_parts, read_parts, sources
-from dpforest.tables import read_csv, suggest_domain
+from dpforest.tables.datasets import read_csv, suggest_domain
+from dpforest.tables.domain import Domain, DomainError, Feature
+from dpforest.tables.misfits import MisfitWarning
+from dpforest.tables.read_parts import assert_parts, read_parts, sources
 from ui import data_tab, membership_part, release, rows_fit, tables
 from ui.forests import EPSILONS, FORESTS, Settings, as_code
 from ui.release import LOOKED

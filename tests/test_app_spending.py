@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpforest.privacy.ledger import Ledger
 from dpforest.simulation import Curve
-from dpforest.tables import read_csv
+from dpforest.tables.datasets import read_csv
 from ui import curve_panel, spending
 from ui.forests import EPSILONS
 from ui.spending import Release, added_up, counted, explained, groups, spent

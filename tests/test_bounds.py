@@ -15,8 +15,8 @@ from dpforest import (
     RandomDecisionForestClassifier,
     ReleasedForest,
 )
-from dpforest.domain import Domain
-from dpforest.features import Feature
+from dpforest.tables.domain import Domain
+from dpforest.tables.features import Feature
 from dpforest.trees import reference, routing
 from dpforest.trees.random_trees import grow_random_trees
 

@@ -9,8 +9,8 @@ from conftest import public_domain, random_codes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpforest.domain import Domain
 from dpforest.limits import GRID, MAX_CANDIDATES, MISSING_STRIP
+from dpforest.tables.domain import Domain
 from dpforest.trees.candidates import bin_codes, public_candidates, undecided
 from dpforest.trees.layout import NUMERIC, ONE_VS_REST
 

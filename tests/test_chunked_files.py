@@ -13,13 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpforest import Domain, DomainError, Feature, MajorityLabelForestClassifier, chunked_csv, load_dataset, read_csv
+from dpforest import Domain, DomainError, Feature, MajorityLabelForestClassifier, load_dataset, read_csv
 from dpforest import read_chunks as read_chunks_of_the_package
-from dpforest.chunked_files import read_chunks
-from dpforest.csv_rows import read_table
-from dpforest.misfits import MisfitWarning
-from dpforest.rows import read_rows
-from dpforest.tables import DATA, TableError
+from dpforest.tables import chunked_csv
+from dpforest.tables.chunked_files import read_chunks
+from dpforest.tables.csv_rows import read_table
+from dpforest.tables.datasets import DATA, TableError
+from dpforest.tables.misfits import MisfitWarning
+from dpforest.tables.rows import read_rows
 
 NOTE = {"source": "documented", "source_note": "made up"}
 SIZE = Feature("size", "numeric", 0, 10, missing="own", **NOTE)

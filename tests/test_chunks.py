@@ -17,10 +17,10 @@ from dpforest import Domain, MajorityLabelForestClassifier, RandomDecisionForest
 from dpforest.audit.recorder import Table
 from dpforest.audit.replay import replay
 from dpforest.audit.variants import EPSILON, VARIANTS, domain_of, neighbours_of, random_rows, shares_out
-from dpforest.domain import PrivacyLeakWarning
 from dpforest.models.chunks import PartialCounts
 from dpforest.models.random_structure import RandomStructureClassifier
 from dpforest.privacy.ledger import NEIGHBOURS
+from dpforest.tables.domain import PrivacyLeakWarning
 from dpforest.trees import forest_file
 
 DOMAIN = domain_of(3)

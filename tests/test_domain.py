@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
-from dpforest.domain import HANDED_OVER, READ_BY_RULE, Domain, DomainError, Feature
 from dpforest.limits import GRID, MAX_CATEGORIES, MISSING_STRIP
+from dpforest.tables.domain import HANDED_OVER, READ_BY_RULE, Domain, DomainError, Feature
 
 AGE = Feature("age", "numeric", low=0, high=100, source="documented", source_note="the questionnaire")
 CITY = Feature("city", "categorical", categories=("Bonn", "Ulm", "Köln"), source="asserted", source_note="our offices")

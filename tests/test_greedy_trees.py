@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_candidates import with_missing
 
-from dpforest.domain import Domain
 from dpforest.privacy import DemoSource, selection
 from dpforest.privacy.ledger import Allowance
+from dpforest.tables.domain import Domain
 from dpforest.trees import reference, routing
 from dpforest.trees.candidates import bin_codes, public_candidates
 from dpforest.trees.greedy_trees import as_trees, fill_histogram, grow_tree, leaf_table, places_of_rows

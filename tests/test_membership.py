@@ -11,7 +11,6 @@ import pytest
 from scipy.stats import binom, binomtest
 
 from dpforest.audit.canaries import ALGORITHMS, canaries
-from dpforest.domain import Domain, Feature
 from dpforest.guesses import LOOKS, composed_variation, guesses, look_at, losses, most_success, variation
 from dpforest.membership import Counted, Record, attack, best_success, counted, exact_attack, most_exposed
 from dpforest.models.baselines import JagannathanForestClassifier, RandomForestExponentialClassifier
@@ -20,6 +19,7 @@ from dpforest.models.majority_label import MajorityLabelForestClassifier
 from dpforest.models.random_decision import RandomDecisionForestClassifier
 from dpforest.privacy.laws import log_law
 from dpforest.shadow import rarest_row, shadow_attack
+from dpforest.tables.domain import Domain, Feature
 from dpforest.trees import routing
 
 ALARM = 1e-6

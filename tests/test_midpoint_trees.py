@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.tree import DecisionTreeClassifier
 
-from dpforest.domain import Domain
 from dpforest.limits import GRID, MAX_DEPTH
+from dpforest.tables.domain import Domain
 from dpforest.trees import reference, routing
 from dpforest.trees.layout import LEAF, NUMERIC, ONE_VS_REST, Trees
 from dpforest.trees.midpoint_kernels import coin, draw_structure, hashed, tree_key

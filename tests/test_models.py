@@ -24,7 +24,7 @@ from dpforest import (
     RandomForestLaplaceClassifier,
     ReleasedForest,
 )
-from dpforest.misfits import MisfitWarning
+from dpforest.tables.misfits import MisfitWarning
 from dpforest.theory import fletcher_islam_depth
 from dpforest.trees import reference, routing
 from dpforest.trees.forest import CuratorForest

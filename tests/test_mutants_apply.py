@@ -17,7 +17,6 @@ from conftest import public_domain
 from mutants import EVERY, MUTANTS, Mutant, mutated
 
 import dpforest
-from dpforest.domain import Domain
 from dpforest.models.boost_plan import BoostPlan
 from dpforest.models.boosting import boost
 from dpforest.models.count_trees import share_out
@@ -25,6 +24,7 @@ from dpforest.models.fitting import count_kept_rows
 from dpforest.privacy import SecretSource, samplers, selection
 from dpforest.privacy.ledger import Allowance, Ledger
 from dpforest.privacy.release import assign_rows, release_labels
+from dpforest.tables.domain import Domain
 from dpforest.trees.candidates import public_candidates
 from dpforest.trees.greedy_trees import grow_tree
 from dpforest.trees.random_trees import grow_random_trees

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from dpforest.domain import Domain, Feature
+from dpforest.tables.domain import Domain, Feature
 from dpforest.trees.layout import LEAF, MULTIWAY, NUMERIC, ONE_VS_REST
 from dpforest.trees.random_trees import grow_random_trees
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpforest.domain import Domain, Feature
-from dpforest.read_parts import assert_parts, read_parts, sources, with_sources
-from dpforest.tables import read_csv, suggest_domain
+from dpforest.tables.datasets import read_csv, suggest_domain
+from dpforest.tables.domain import Domain, Feature
+from dpforest.tables.read_parts import assert_parts, read_parts, sources, with_sources
 
 EXACTLY = settings(derandomize=True, deadline=None, max_examples=200)
 SOURCE = st.sampled_from(["data", "asserted", "documented"])

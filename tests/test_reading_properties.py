@@ -24,8 +24,8 @@ from dpforest import (
     RandomDecisionForestClassifier,
     read_table,
 )
-from dpforest.cells import key
-from dpforest.rows import Rows, read_rows
+from dpforest.tables.cells import key
+from dpforest.tables.rows import Rows, read_rows
 
 # What people write into cells: what one of them is must not depend on the others in its column.
 NUMBERS = ["1", "01", "1.0", "0", "2", "-3.5", "1e3", "1e400", "-inf", "9007199254740993", "7 ", "2j"]

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from dpforest.domain import Domain, Feature
-from dpforest.round_bounds import FROM_ROWS, round_bounds, rows_own, with_rounder
+from dpforest.tables.domain import Domain, Feature
+from dpforest.tables.round_bounds import FROM_ROWS, round_bounds, rows_own, with_rounder
 
 FINITE = st.floats(-1e12, 1e12, allow_nan=False, allow_subnormal=False)
 WHOLE = st.integers(-(10**12), 10**12).map(float)

@@ -18,10 +18,10 @@ from dpforest import (
     RandomForestExponentialClassifier,
     load_dataset,
 )
-from dpforest.domain import DomainError
-from dpforest.misfits import Misfits, MisfitWarning
-from dpforest.rows import read_rows
 from dpforest.simulation import Simulation, Split, split_table
+from dpforest.tables.domain import DomainError
+from dpforest.tables.misfits import Misfits, MisfitWarning
+from dpforest.tables.rows import read_rows
 from dpforest.trees import reference, routing
 from dpforest.trees.layout import LEAF
 

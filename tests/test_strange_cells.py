@@ -19,9 +19,9 @@ from dpforest import (
     read_chunks,
     read_table,
 )
-from dpforest.cells import number
-from dpforest.rows import read_rows
-from dpforest.tables import TableError
+from dpforest.tables.cells import number
+from dpforest.tables.datasets import TableError
+from dpforest.tables.rows import read_rows
 
 NOTE = {"source": "asserted", "source_note": "made for this test"}
 SIZE = Feature("n", "numeric", 0, 100, missing="own", **NOTE)

@@ -9,11 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpforest import csv_rows
-from dpforest.csv_text import Settings
-from dpforest.domain import Domain, DomainError, Feature
-from dpforest.read_parts import assert_parts, read_parts
-from dpforest.tables import (
+from dpforest.tables import csv_rows
+from dpforest.tables.csv_text import Settings
+from dpforest.tables.datasets import (
     DATA,
     SYNTHETIC,
     TableError,
@@ -25,6 +23,8 @@ from dpforest.tables import (
     suggest_domain,
     suggest_label,
 )
+from dpforest.tables.domain import Domain, DomainError, Feature
+from dpforest.tables.read_parts import assert_parts, read_parts
 
 
 def kinds(csv):

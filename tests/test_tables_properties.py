@@ -13,9 +13,9 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from dpforest.csv_text import Settings
-from dpforest.domain import Domain, DomainError, Feature
-from dpforest.tables import CsvTable, TableError, label_candidates, read_csv, suggest_domain
+from dpforest.tables.csv_text import Settings
+from dpforest.tables.datasets import CsvTable, TableError, label_candidates, read_csv, suggest_domain
+from dpforest.tables.domain import Domain, DomainError, Feature
 
 settings.register_profile(
     "dpforest", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]

@@ -20,10 +20,10 @@ from dpforest import (
     load_dataset,
 )
 from dpforest.metrics import METRICS
-from dpforest.misfits import MisfitWarning
 from dpforest.models.greedy import GreedyClassifier
-from dpforest.rows import Rows
 from dpforest.simulation import NOISE_SEED, Split, split_table
+from dpforest.tables.misfits import MisfitWarning
+from dpforest.tables.rows import Rows
 from dpforest.tradeoff import KEYS, _fitted_cells, cells_of, curve, splits, summary, surface
 
 FORESTS = {

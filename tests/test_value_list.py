@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dpforest.domain import Domain, Feature
+from dpforest.tables.domain import Domain, Feature
 from ui import data_tab
 from ui.value_list import parsed, written
 

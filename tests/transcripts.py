@@ -16,13 +16,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpforest.domain import Domain
 from dpforest.models import boost_voices, boosting, friedman_schuster, multinomial
 from dpforest.models.greedy import GreedyClassifier, bin_rows
 from dpforest.privacy import selection
 from dpforest.privacy.ledger import BudgetError, Ledger
 from dpforest.privacy.randomness import DemoSource
 from dpforest.privacy.release import release_labels
+from dpforest.tables.domain import Domain
 from dpforest.trees.forest import Forest
 
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pandas as pd
 import streamlit as st
 
-from dpforest.domain import Domain
-from dpforest.features import text
-from dpforest.round_bounds import RowsOwn, rows_own, with_rounder
+from dpforest.tables.domain import Domain
+from dpforest.tables.features import text
+from dpforest.tables.round_bounds import RowsOwn, rows_own, with_rounder
 from ui import column_groups, tables
 from ui.page import titled
 from ui.tables import Table

@@ -8,7 +8,7 @@ from typing import Final
 
 import streamlit as st
 
-from dpforest.features import Feature
+from dpforest.tables.features import Feature
 
 FEWEST: Final = 3  # attributes of a group with a name of its own
 MOST: Final = 12  # such groups

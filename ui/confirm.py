@@ -9,8 +9,8 @@ from typing import Any, Final
 import pandas as pd
 import streamlit as st
 
-from dpforest.domain import DomainError, Feature
-from dpforest.read_parts import (
+from dpforest.tables.domain import DomainError, Feature
+from dpforest.tables.read_parts import (
     BOUNDS,
     CATEGORIES,
     CLASSES,

@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dpforest.domain import Domain, DomainError, Feature
-from dpforest.read_parts import read_parts
+from dpforest.tables.domain import Domain, DomainError, Feature
+from dpforest.tables.read_parts import read_parts
 from ui import bounds_hint, confirm, rows_fit, tables
 from ui.page import sorry, titled
 from ui.sidebar import Choice

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import dpforest
-from dpforest.domain import Domain
 from dpforest.limits import LEAF_CAP, MAX_BOUND
 from dpforest.models.base import ForestClassifier
 from dpforest.models.greedy import GreedyClassifier
 from dpforest.models.random_structure import RandomStructureClassifier
+from dpforest.tables.domain import Domain
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ import streamlit as st
 
 from dpforest.guesses import CONFIDENCE, LOOKS, Look, most_success
 from dpforest.membership import Counted, Exposed, Record, best_success, counted, exact_attack, most_exposed
-from dpforest.misfits import Misfits
 from dpforest.models.greedy import GreedyClassifier
 from dpforest.plotting.membership import FIRST, success_chart
 from dpforest.plotting.style import percent
@@ -17,8 +16,9 @@ from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import rows_changed
 from dpforest.privacy.rationals import text_up
 from dpforest.risk import percent_up
-from dpforest.rows import Rows, read_rows
 from dpforest.shadow import rarest_row, shadow_attack
+from dpforest.tables.misfits import Misfits
+from dpforest.tables.rows import Rows, read_rows
 from ui.audit_parts import drawn
 from ui.forests import FORESTS, Settings
 from ui.page import badge

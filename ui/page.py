@@ -8,8 +8,8 @@ from typing import Literal
 import plotly.graph_objects as go
 import streamlit as st
 
-from dpforest.misfits import MisfitWarning
 from dpforest.plotting import CONFIG
+from dpforest.tables.misfits import MisfitWarning
 from ui import spending
 
 Badge = Literal["Released", "Simulated", "Curator only", "Not certified", "From a formula", "Made-up tables"]

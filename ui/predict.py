@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpforest.domain import Domain, DomainError
-from dpforest.features import Feature, text
 from dpforest.limits import MAX_UPLOAD_MB
 from dpforest.plotting.style import number, percent
-from dpforest.tables import TableError
+from dpforest.tables.datasets import TableError
+from dpforest.tables.domain import Domain, DomainError
+from dpforest.tables.features import Feature, text
 from dpforest.trees.forest import ForestFormatError, ReleasedForest
 from ui import tables
 from ui.page import sorry, titled

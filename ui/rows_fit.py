@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from dpforest.domain import Domain, DomainError
-from dpforest.features import Feature, text
+from dpforest.tables.domain import Domain, DomainError
+from dpforest.tables.features import Feature, text
 from ui import tables
 from ui.page import sorry, titled
 from ui.tables import Table

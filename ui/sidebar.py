@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import streamlit as st
 
-from dpforest.csv_reading import label_candidates
-from dpforest.domain import DomainError
 from dpforest.limits import MAX_DEPTH, MAX_UPLOAD_MB
-from dpforest.tables import TableError
+from dpforest.tables.csv_table import label_candidates
+from dpforest.tables.datasets import TableError
+from dpforest.tables.domain import DomainError
 from dpforest.trees.split_scores import depends_on_rows
 from ui import boosting, membership_part, more_data, simulate, spending, sweep, tables
 from ui.controls import LINKED, follow, known, select

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 
 import streamlit as st
 
-from dpforest.domain import Domain
 from dpforest.greedy_simulation import GreedySimulation, simulation_for
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
 from dpforest.simulation import Curve, Repeats
+from dpforest.tables.domain import Domain
 from dpforest.views import ForestView
 from ui.forests import EPSILONS, Settings
 from ui.tables import Table, fingerprint, split

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpforest.features import text
+from dpforest.tables.features import text
 from ui.forests import NEIGHBOURS
 from ui.tables import Table
 from ui.wording import plain, plural, share_text, sum_text, value_epsilon

@@ -10,12 +10,12 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dpforest.domain import Domain, Feature
-from dpforest.features import text
 from dpforest.limits import MAX_CLASSES, MIN_CLASSES
-from dpforest.misfits import Misfits
 from dpforest.simulation import Split, split_table
-from dpforest.tables import SYNTHETIC, CsvTable, Dataset, list_datasets, load_dataset, read_csv, suggest_domain
+from dpforest.tables.datasets import SYNTHETIC, CsvTable, Dataset, list_datasets, load_dataset, read_csv, suggest_domain
+from dpforest.tables.domain import Domain, Feature
+from dpforest.tables.features import text
+from dpforest.tables.misfits import Misfits
 
 UPLOAD = "upload a CSV"
 OWN_CACHES: list[Any] = []  # what parts that the sidebar does not know keep of uploads; emptied with "Clear my data"

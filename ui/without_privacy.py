@@ -7,11 +7,11 @@ import threading
 import numpy as np
 import streamlit as st
 
-from dpforest.domain import Domain
 from dpforest.plotting.curve import series
 from dpforest.references import References, guessing
 from dpforest.simulation import Curve, Split
 from dpforest.stakes import Stakes, rows_behind, stakes
+from dpforest.tables.domain import Domain
 from ui import tables
 from ui.simulate import TURNS
 from ui.sweep import splits_of

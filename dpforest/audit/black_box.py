@@ -17,8 +17,8 @@ import pandas as pd
 
 from dpforest.audit.events import lower_bound, search
 from dpforest.audit.fits import Data, Progress, run_many
-from dpforest.domain import Domain
 from dpforest.privacy.ledger import ADD_REMOVE
+from dpforest.tables.domain import Domain
 
 TRIALS: Final = 4_000  # fits of either table
 

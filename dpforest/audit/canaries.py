@@ -14,7 +14,6 @@ import numpy as np
 
 from dpforest.audit.black_box import TRIALS
 from dpforest.audit.fits import Data
-from dpforest.domain import Domain, Feature
 from dpforest.models.base import ForestClassifier
 from dpforest.models.baselines import (
     JagannathanForestClassifier,
@@ -27,6 +26,7 @@ from dpforest.models.majority_label import MajorityLabelForestClassifier
 from dpforest.models.multinomial import MultinomialForestClassifier
 from dpforest.models.random_decision import RandomDecisionForestClassifier
 from dpforest.privacy.ledger import ADD_REMOVE
+from dpforest.tables.domain import Domain, Feature
 
 ALGORITHMS: Final[dict[str, type[ForestClassifier]]] = {
     "majority label": MajorityLabelForestClassifier,

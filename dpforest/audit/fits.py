@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
-from dpforest.domain import PrivacyLeakWarning
 from dpforest.models.fitting import fit_forest
 from dpforest.models.greedy import GreedyClassifier, bin_rows
 from dpforest.models.random_structure import RandomStructureClassifier
+from dpforest.tables.domain import PrivacyLeakWarning
 from dpforest.trees.forest import Forest
 from dpforest.trees.layout import LEAF
 

@@ -24,11 +24,11 @@ from dpforest.audit.events import lower_bound
 from dpforest.audit.exact import leaf_law, worst_change
 from dpforest.audit.replay import replay
 from dpforest.audit.variants import shares_out
-from dpforest.domain import Domain
 from dpforest.models.random_structure import RandomStructureClassifier
 from dpforest.privacy.laws import NOISY_COUNTS
 from dpforest.privacy.ledger import NEIGHBOURS, rows_changed
 from dpforest.privacy.release import rate_for
+from dpforest.tables.domain import Domain
 
 EPSILONS: Final = (0.1, 1.0, 4.0)
 MODES: Final = ("certified", "as_published")
@@ -38,9 +38,9 @@ _END: Final = "<!-- end of the audit -->"
 _HOME: Final = Path(__file__).parents[1]
 # Pages, drawings, files, simulations: nothing that a fit or an attack runs through.
 _NOT_AUDITED: Final = (
-    "plotting/", "csv_", "tables", "inference", "audit/leaf_", "audit/__main__", "counted", "metrics", "simulation",
-    "tradeoff", "greedy_simulation", "views", "references", "risk", "board_", "choosing", "learning",
-    "stakes", "membership", "guesses", "shadow", "chunked_",
+    "plotting/", "tables/csv_", "tables/chunked_", "tables/datasets", "tables/inference", "audit/leaf_",
+    "audit/__main__", "counted", "metrics", "simulation", "tradeoff", "greedy_simulation", "views", "references", "risk",
+    "board_", "choosing", "learning", "stakes", "membership", "guesses", "shadow",
 )  # fmt: skip
 _PACKAGES: Final = ("numpy", "numba", "scikit-learn", "scipy")
 

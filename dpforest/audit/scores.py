@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from dpforest.domain import Domain, Feature
+from dpforest.tables.domain import Domain, Feature
 from dpforest.trees.candidates import public_candidates
 from dpforest.trees.split_scores import COUNTED, UNIT, score_splits, sensitivity
 

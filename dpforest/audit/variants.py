@@ -10,7 +10,6 @@ from sklearn.base import clone
 from dpforest.audit.rare import RARE
 from dpforest.audit.recorder import Forced, Table
 from dpforest.audit.replay import Replay, replay
-from dpforest.domain import Domain, Feature
 from dpforest.models.base import ForestClassifier
 from dpforest.models.baselines import (
     JagannathanForestClassifier,
@@ -24,6 +23,7 @@ from dpforest.models.multinomial import MultinomialForestClassifier
 from dpforest.models.random_decision import RandomDecisionForestClassifier
 from dpforest.privacy.laws import CERTIFIED
 from dpforest.privacy.ledger import rows_changed
+from dpforest.tables.domain import Domain, Feature
 
 EPSILON: Final = 0.8
 SIZES: Final = (1, 2, 3, 5, 12, 40)

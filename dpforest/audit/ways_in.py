@@ -15,7 +15,6 @@ from dpforest.audit.rare import RARE
 from dpforest.audit.recorder import Table
 from dpforest.audit.replay import Replay, replay
 from dpforest.audit.variants import EPSILON, domain_of, random_rows, shares_out
-from dpforest.csv_reading import read_csv
 from dpforest.models.base import ForestClassifier
 from dpforest.models.baselines import (
     JagannathanForestClassifier,
@@ -29,6 +28,7 @@ from dpforest.models.multinomial import MultinomialForestClassifier
 from dpforest.models.random_decision import RandomDecisionForestClassifier
 from dpforest.models.random_structure import RandomStructureClassifier
 from dpforest.privacy.ledger import rows_changed
+from dpforest.tables.csv_table import read_csv
 
 Way = Callable[[ForestClassifier, pd.DataFrame, np.ndarray], ForestClassifier]
 BLOCK: Final = 65_536

@@ -12,14 +12,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from dpforest.cells import as_array, column_of_list, table_of_lists
 from dpforest.checks import check_choice, check_count
-from dpforest.domain import Domain, DomainError, PrivacyLeakWarning
 from dpforest.limits import EPSILON_MAX, EPSILON_MIN, MAX_TREES
 from dpforest.models import repeated_fits
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import NEIGHBOURS, Ledger
-from dpforest.rows import Rows, read_rows
+from dpforest.tables.cells import as_array, column_of_list, table_of_lists
+from dpforest.tables.domain import Domain, DomainError, PrivacyLeakWarning
+from dpforest.tables.rows import Rows, read_rows
 from dpforest.trees.forest import Forest, ReleasedForest, as_values
 
 MODES = ("certified", "as_published")

@@ -3,11 +3,11 @@
 import numpy as np
 
 from dpforest.checks import check_choice, check_count
-from dpforest.domain import Domain
 from dpforest.limits import MAX_BOUND, MAX_DEPTH
 from dpforest.models.plan import Plan, capped, leaf_cap
 from dpforest.models.random_structure import RandomStructureClassifier
 from dpforest.privacy.ledger import ADD_REMOVE
+from dpforest.tables.domain import Domain
 from dpforest.theory import jagannathan_depth
 
 

@@ -6,7 +6,6 @@ from fractions import Fraction
 import numpy as np
 
 from dpforest.checks import check_choice, check_count, check_flag, check_share
-from dpforest.domain import Domain
 from dpforest.leaf_noise import ValueNoise, WeightNoise
 from dpforest.limits import MAX_BOUND
 from dpforest.models import boost_voices
@@ -18,6 +17,7 @@ from dpforest.privacy import published
 from dpforest.privacy.certificate import Certificate, certify
 from dpforest.privacy.ledger import Allowance, Ledger
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
+from dpforest.tables.domain import Domain
 from dpforest.trees.forest import CuratorForest, Forest, ReleasedForest
 from dpforest.trees.greedy_trees import as_trees
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from dpforest.domain import Domain
 from dpforest.models.fitting import count_kept_rows, rows_to_trees
 from dpforest.models.plan import Plan
 from dpforest.privacy.randomness import source_for
-from dpforest.rows import Rows
+from dpforest.tables.domain import Domain
+from dpforest.tables.rows import Rows
 
 MOST = 2**31  # counts of a leaf stay below; a release can add noise to no more
 # What counting does not depend on. Everything else must be alike in parts that are added up.

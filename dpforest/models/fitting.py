@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from dpforest.domain import Domain
 from dpforest.models.plan import Plan, true_labels
 from dpforest.privacy import published, release, simulators
 from dpforest.privacy.certificate import Certificate, certify
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
+from dpforest.tables.domain import Domain
 from dpforest.trees.forest import CuratorForest, Forest, ReleasedForest
 from dpforest.trees.forest_schema import check_domain
 from dpforest.trees.layout import Trees

@@ -6,7 +6,6 @@ from typing import Final
 import numpy as np
 
 from dpforest.checks import check_choice, check_count, check_share
-from dpforest.domain import Domain
 from dpforest.leaf_noise import CountNoise
 from dpforest.limits import MAX_BOUND, MAX_DEPTH
 from dpforest.models.count_trees import Chooser
@@ -18,6 +17,7 @@ from dpforest.privacy.ledger import Allowance, Ledger, rows_changed
 from dpforest.privacy.published import REPRODUCTION, ideal_loss
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
 from dpforest.privacy.release import noisy_table
+from dpforest.tables.domain import Domain
 from dpforest.trees.forest import CuratorForest, Forest, ReleasedForest
 from dpforest.trees.greedy_trees import as_trees, grow_tree, leaf_table, root_histogram
 from dpforest.trees.split_scores import COUNTED, UNIT, depends_on_rows, sensitivity

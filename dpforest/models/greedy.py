@@ -6,14 +6,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dpforest.domain import Domain
 from dpforest.limits import MAX_BOUND
 from dpforest.models.base import ForestClassifier
 from dpforest.models.trace import Trace
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import ADD_REMOVE, Ledger
 from dpforest.privacy.randomness import DemoSource, SecretSource
-from dpforest.rows import Rows
+from dpforest.tables.domain import Domain
+from dpforest.tables.rows import Rows
 from dpforest.trees.candidates import Candidates, bin_codes, public_candidates
 from dpforest.trees.forest import Forest
 from dpforest.trees.forest_schema import check_domain

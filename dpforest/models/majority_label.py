@@ -1,11 +1,11 @@
 """Random forest whose leaves publish one label each (Fletcher and Islam)."""
 
 from dpforest.checks import check_choice, check_count
-from dpforest.domain import Domain
 from dpforest.limits import MAX_DEPTH
 from dpforest.models.plan import Plan, capped, leaf_cap
 from dpforest.models.random_structure import RandomStructureClassifier
 from dpforest.privacy.laws import CERTIFIED, PUBLISHED
+from dpforest.tables.domain import Domain
 from dpforest.theory import fletcher_islam_depth
 
 

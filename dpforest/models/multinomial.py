@@ -6,7 +6,6 @@ from fractions import Fraction
 import numpy as np
 
 from dpforest.checks import check_choice, check_count, check_flag
-from dpforest.domain import Domain
 from dpforest.leaf_noise import CountNoise, FrequencyNoise, draw_by_frequency
 from dpforest.limits import MAX_BOUND
 from dpforest.models.count_trees import Chooser, Shares, share_out, structure_share
@@ -25,6 +24,7 @@ from dpforest.privacy.certificate import Certificate, certify
 from dpforest.privacy.ledger import ESTIMATION, Allowance, Ledger
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
 from dpforest.privacy.release import PARTITIONS, release_labels
+from dpforest.tables.domain import Domain
 from dpforest.trees.forest import CuratorForest, Forest, ReleasedForest
 from dpforest.trees.greedy_trees import as_trees, grow_tree, leaf_table, places_of_rows
 from dpforest.trees.midpoint_trees import IMPURITY, STOPPING, sorted_words

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from dpforest.checks import check_count
-from dpforest.domain import Domain
 from dpforest.limits import MAX_DEPTH
 from dpforest.models.count_trees import structure_share
 from dpforest.privacy.ledger import STRUCTURE, Allowance, Ledger, rows_changed
+from dpforest.tables.domain import Domain
 from dpforest.trees.layout import Trees
 from dpforest.trees.midpoint_trees import grow_midpoint_forest
 

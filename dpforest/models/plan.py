@@ -7,10 +7,10 @@ from fractions import Fraction
 import numpy as np
 
 from dpforest.checks import check_choice, check_count
-from dpforest.domain import Domain
 from dpforest.limits import LEAF_CAP, MAX_DEPTH, MAX_LEAVES
 from dpforest.privacy.mechanisms import RELEASE_COUNTS
 from dpforest.privacy.release import rate_for
+from dpforest.tables.domain import Domain
 from dpforest.trees.forest_size import most_leaves
 from dpforest.trees.layout import Trees
 from dpforest.trees.random_trees import CATEGORICAL, grow_random_trees

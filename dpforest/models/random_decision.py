@@ -1,10 +1,10 @@
 """Random decision trees with noisy counts (Bojarski, Choromanska, Choromanski and LeCun)."""
 
 from dpforest.checks import check_choice, check_count
-from dpforest.domain import Domain
 from dpforest.limits import MAX_DEPTH
 from dpforest.models.plan import Plan, capped, leaf_cap
 from dpforest.models.random_structure import RandomStructureClassifier
+from dpforest.tables.domain import Domain
 
 
 class RandomDecisionForestClassifier(RandomStructureClassifier):

@@ -7,15 +7,15 @@ import numpy as np
 import pandas as pd
 from joblib import effective_n_jobs
 
-from dpforest.domain import Domain
-from dpforest.misfits import Misfits
 from dpforest.models.base import ForestClassifier
 from dpforest.models.chunks import PartCounter, PartialCounts, counting_settings
 from dpforest.models.fitting import fit_forest, preview
 from dpforest.models.plan import Plan
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
-from dpforest.rows import Rows, ids_of, read_rows
+from dpforest.tables.domain import Domain
+from dpforest.tables.misfits import Misfits
+from dpforest.tables.rows import Rows, ids_of, read_rows
 from dpforest.trees.forest import Forest
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from dpforest.domain import Domain
 from dpforest.plotting.geometry import Drawn, focus_nodes
 from dpforest.plotting.overview import describe
 from dpforest.plotting.style import (
@@ -23,6 +22,7 @@ from dpforest.plotting.style import (
     percent,
 )
 from dpforest.plotting.words import answer, explanation, question
+from dpforest.tables.domain import Domain
 from dpforest.trees.layout import LEAF, Trees
 from dpforest.views import NodeTable
 

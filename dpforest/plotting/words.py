@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from dpforest.domain import Domain
 from dpforest.plotting.style import escape, number
+from dpforest.tables.domain import Domain
 from dpforest.trees.layout import LEAF, MULTIWAY, NUMERIC, ONE_VS_REST, Trees
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from dpforest.domain import Domain
 from dpforest.limits import GRID, MAX_CANDIDATES
+from dpforest.tables.domain import Domain
 from dpforest.trees.layout import NUMERIC, ONE_VS_REST
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from dpforest import voting
-from dpforest.domain import Domain
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
+from dpforest.tables.domain import Domain
 from dpforest.trees import forest_file, routing
 from dpforest.trees.forest_file import ForestFormatError as ForestFormatError
 from dpforest.trees.layout import Trees

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from dpforest.domain import Domain
 from dpforest.limits import MAX_FILE_BYTES, MAX_JSON_BYTES, MAX_JSON_VALUES, MAX_LEAF, MAX_LEAF_NUMBERS, MAX_WIDE_BYTES
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
+from dpforest.tables.domain import Domain
 from dpforest.trees import forest_file_1, forest_schema, routing
 from dpforest.trees.forest_schema import FORMAT, SchemaError
 from dpforest.trees.layout import Trees

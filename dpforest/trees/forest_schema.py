@@ -6,8 +6,6 @@ from typing import Any, Final
 import jsonschema
 
 from dpforest import voting
-from dpforest.domain import Domain, DomainError
-from dpforest.features import KINDS, MISSING, SOURCES
 from dpforest.limits import (
     MAX_CATEGORIES,
     MAX_CLASSES,
@@ -22,6 +20,8 @@ from dpforest.limits import (
     MAX_NOTE,
 )
 from dpforest.privacy.ledger import COMPOSITIONS, NEIGHBOURS, PARTS
+from dpforest.tables.domain import Domain, DomainError
+from dpforest.tables.features import KINDS, MISSING, SOURCES
 
 FORMAT: Final = "dpforest released forest"
 _MOST: Final = max(MAX_FOREST_NODES, MAX_LEAF_NUMBERS)

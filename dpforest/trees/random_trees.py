@@ -3,8 +3,8 @@
 import numpy as np
 from numba import njit
 
-from dpforest.domain import Domain
 from dpforest.limits import GRID
+from dpforest.tables.domain import Domain
 from dpforest.trees.forest_size import too_many_leaves
 from dpforest.trees.layout import LEAF, MULTIWAY, NUMERIC, ONE_VS_REST, Trees
 

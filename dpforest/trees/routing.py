@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dpforest.domain import Domain
 from dpforest.limits import BLOCK_ROWS
+from dpforest.tables.domain import Domain
 from dpforest.trees import kernels
 from dpforest.trees.layout import LEAF, MULTIWAY, NO_THRESHOLD, ONE_VS_REST, Trees
 

@@ -95,7 +95,7 @@ class Feature:
     missing : {"own", "value", "refuse"}
         Missing cells get a code of their own, are replaced by the public `missing_value`, or are not expected: then
         `Domain.encode` refuses them, while a fit, where a refusal would tell on a row, reads the lower bound or the
-        first category (`dpforest.rows`).
+        first category (`dpforest.tables.rows`).
     missing_value : float or str, optional
         Public replacement, for ``missing="value"``.
     type_source, type_note : str

@@ -8,9 +8,9 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from dpforest.cells import as_array, factorize, numbers
-from dpforest.features import DomainError, Feature, text
 from dpforest.limits import BLOCK_ROWS, MAX_CATEGORIES, MAX_CLASSES, MIN_CLASSES
+from dpforest.tables.cells import as_array, factorize, numbers
+from dpforest.tables.features import DomainError, Feature, text
 
 
 def infer_features(X: Any, leave_out: str = "") -> tuple[Feature, ...]:

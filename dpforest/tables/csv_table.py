@@ -12,13 +12,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from dpforest import csv_text
-from dpforest.csv_columns import Column, is_whole, read_cells, suggest
-from dpforest.csv_rows import bytes_of, read_records
-from dpforest.csv_text import DELIMITERS, Settings, TableError
-from dpforest.domain import Domain
-from dpforest.features import counted
 from dpforest.limits import MAX_CLASSES, MIN_CLASSES, MIN_ROWS
+from dpforest.tables import csv_text
+from dpforest.tables.csv_columns import Column, is_whole, read_cells, suggest
+from dpforest.tables.csv_rows import bytes_of, read_records
+from dpforest.tables.csv_text import DELIMITERS, Settings, TableError
+from dpforest.tables.domain import Domain
+from dpforest.tables.features import counted
 
 _LABEL_NAME = re.compile(r"^(class|label|target|outcome|y|response|diagnosis|result|type|category|species)$", re.I)
 

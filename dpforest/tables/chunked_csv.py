@@ -10,11 +10,11 @@ from typing import IO, Final
 import pandas as pd
 import pyarrow as pa
 
-from dpforest import csv_text
-from dpforest.csv_rows import Records, typed_cells
-from dpforest.csv_text import Settings, TableError
-from dpforest.domain import Domain, DomainError
-from dpforest.encoding import quoted
+from dpforest.tables import csv_text
+from dpforest.tables.csv_rows import Records, typed_cells
+from dpforest.tables.csv_text import Settings, TableError
+from dpforest.tables.domain import Domain, DomainError
+from dpforest.tables.encoding import quoted
 
 _BLOCK_BYTES: Final = 2**20  # split into cells at a time; pyarrow reads 32 blocks ahead
 _HEADER_CHARACTERS: Final = 2**22

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpforest.csv_columns import Column
-from dpforest.csv_reading import CsvTable, label_candidates, read_csv, suggest_domain, suggest_label
-from dpforest.csv_text import TableError
-from dpforest.domain import Domain
-from dpforest.features import Feature
+from dpforest.tables.csv_columns import Column
+from dpforest.tables.csv_table import CsvTable, label_candidates, read_csv, suggest_domain, suggest_label
+from dpforest.tables.csv_text import TableError
+from dpforest.tables.domain import Domain
+from dpforest.tables.features import Feature
 
 __all__ = [
     "SYNTHETIC",
@@ -32,7 +32,7 @@ __all__ = [
     "suggest_label",
 ]
 
-DATA = Path(__file__).resolve().parent.parent / "data"
+DATA = Path(__file__).resolve().parents[2] / "data"
 
 # Fletcher and Islam 2017, table 1: informative attributes, attributes of pure noise.
 SYNTHETIC = {

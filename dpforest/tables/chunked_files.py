@@ -15,12 +15,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dpforest import csv_text
 from dpforest.checks import check_count
-from dpforest.chunked_csv import check_columns, csv_parts
-from dpforest.csv_text import TableError
-from dpforest.domain import Domain, DomainError
-from dpforest.features import Feature, text
+from dpforest.tables import csv_text
+from dpforest.tables.chunked_csv import check_columns, csv_parts
+from dpforest.tables.csv_text import TableError
+from dpforest.tables.domain import Domain, DomainError
+from dpforest.tables.features import Feature, text
 
 
 def read_chunks(

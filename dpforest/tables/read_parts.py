@@ -6,8 +6,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from dpforest.domain import Domain
-from dpforest.features import Feature, text
+from dpforest.tables.domain import Domain
+from dpforest.tables.features import Feature, text
 
 BOUNDS, CATEGORIES, TYPE, MISSING = "bounds", "categories", "type", "missing"
 CLASSES, READING, COLUMNS = "classes", "reading", "columns"

@@ -11,8 +11,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dpforest.features import text as text_of
 from dpforest.limits import MANY_DISTINCT, MAX_CATEGORIES
+from dpforest.tables.features import text as text_of
 
 # Read as missing everywhere, and, in a column of numbers, also these.
 MISSING_TEXTS = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "<NA>")

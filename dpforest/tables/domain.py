@@ -11,12 +11,12 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from dpforest import encoding
-from dpforest.cells import told_apart_as_texts
-from dpforest.features import DomainError, Feature, PrivacyLeakWarning, because, check_source, check_text, text
-from dpforest.inference import infer_classes, infer_features
 from dpforest.limits import MAX_CLASSES, MAX_FEATURES, MIN_CLASSES
-from dpforest.misfits import Misfits
+from dpforest.tables import encoding
+from dpforest.tables.cells import told_apart_as_texts
+from dpforest.tables.features import DomainError, Feature, PrivacyLeakWarning, because, check_source, check_text, text
+from dpforest.tables.inference import infer_classes, infer_features
+from dpforest.tables.misfits import Misfits
 
 __all__ = ["Domain", "DomainError", "Feature", "PrivacyLeakWarning"]
 
@@ -157,7 +157,8 @@ class Domain:
         X : DataFrame, array or list of shape (n, m)
             A DataFrame is read by column name (further columns are ignored), an array by position.
         misfits : Misfits, optional
-            Read every cell by the public rule and note here how many did not fit, as a fit does (`dpforest.rows`).
+            Read every cell by the public rule and note here how many did not fit, as a fit does
+            (`dpforest.tables.rows`).
 
         Returns
         -------

@@ -15,13 +15,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
-from dpforest import csv_text
-from dpforest.csv_columns import numbers_one_by_one, texts_one_by_one
-from dpforest.csv_text import Settings, TableError
-from dpforest.domain import Domain, DomainError
-from dpforest.encoding import quoted
-from dpforest.features import counted, text
 from dpforest.limits import MAX_UPLOAD_MB
+from dpforest.tables import csv_text
+from dpforest.tables.csv_columns import numbers_one_by_one, texts_one_by_one
+from dpforest.tables.csv_text import Settings, TableError
+from dpforest.tables.domain import Domain, DomainError
+from dpforest.tables.encoding import quoted
+from dpforest.tables.features import counted, text
 
 
 def read_table(source: Any, domain: Domain) -> pd.DataFrame:

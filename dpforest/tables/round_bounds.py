@@ -15,9 +15,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpforest.domain import Domain
-from dpforest.features import Feature
-from dpforest.read_parts import BOUNDS, with_sources
+from dpforest.tables.domain import Domain
+from dpforest.tables.features import Feature
+from dpforest.tables.read_parts import BOUNDS, with_sources
 
 HEADROOM: Final = Decimal("0.1")  # of the range, at each end, at least
 GRAIN: Final = Decimal("0.2")  # of the range: bounds are multiples of a 1, 2 or 5, followed by zeros, not below it

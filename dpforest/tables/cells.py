@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpforest.features import DomainError, Feature, counted, text
-from dpforest.misfits import Misfit, Misfits
+from dpforest.tables.features import DomainError, Feature, counted, text
+from dpforest.tables.misfits import Misfit, Misfits
 
 # Each digit in one way only: a cell of a million digits must not take hours.
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?inf(inity)?", re.IGNORECASE)

@@ -6,7 +6,7 @@ import threading
 import warnings
 from enum import Enum
 
-from dpforest.features import counted
+from dpforest.tables.features import counted
 
 
 class Misfit(Enum):

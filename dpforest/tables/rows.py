@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from dpforest.domain import Domain
 from dpforest.limits import BLOCK_ROWS
-from dpforest.misfits import Misfit, Misfits
+from dpforest.tables.domain import Domain
+from dpforest.tables.misfits import Misfit, Misfits
 
 
 @dataclass(frozen=True, eq=False)

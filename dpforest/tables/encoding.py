@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 from numba import njit
 
-from dpforest.cells import Keys, as_array, number, numbers, places
-from dpforest.features import DomainError, Feature, counted, text
 from dpforest.limits import GRID
-from dpforest.misfits import Misfit, Misfits
+from dpforest.tables.cells import Keys, as_array, number, numbers, places
+from dpforest.tables.features import DomainError, Feature, counted, text
+from dpforest.tables.misfits import Misfit, Misfits
 
 REFUSED: Final = -1  # in Grid.missing_code: a missing cell is an error
 UNLISTED_PLACE: Final = -2
