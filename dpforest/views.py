@@ -9,7 +9,7 @@ from dpforest.leaf_noise import LeafNoise
 from dpforest.models.trace import TreeTrace
 from dpforest.tables.domain import Domain
 from dpforest.trees.layout import LEAF, Trees
-from dpforest.trees.reference import path_of_row
+from dpforest.trees.naive import path_of_row
 
 
 @dataclass(frozen=True, eq=False)

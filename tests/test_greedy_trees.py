@@ -14,7 +14,7 @@ from test_candidates import with_missing
 from dpforest.privacy import DemoSource, selection
 from dpforest.privacy.ledger import Allowance
 from dpforest.tables.domain import Domain
-from dpforest.trees import reference, routing
+from dpforest.trees import naive, routing
 from dpforest.trees.candidates import bin_codes, public_candidates
 from dpforest.trees.greedy_trees import as_trees, fill_histogram, grow_tree, leaf_table, places_of_rows
 from dpforest.trees.layout import LEAF, NUMERIC
@@ -93,7 +93,7 @@ def test_the_builder_agrees_with_its_twin(kinds, missing, n_bins, n_classes, n, 
     choose, fast_shown = any_test(seed, skip=skip, stubborn=stubborn)
     fast, node = grow_tree(candidates, bins, y, weight, **shape, choose=choose)
     choose, slow_shown = any_test(seed, skip=skip, stubborn=stubborn)
-    slow, places = reference.grow_tree(candidates, codes, y, weight, **shape, choose=choose)
+    slow, places = naive.grow_tree(candidates, codes, y, weight, **shape, choose=choose)
     for level in range(depth):
         for mine, theirs in zip(fast_shown[level], slow_shown[level], strict=True):
             assert mine.dtype == theirs.dtype and np.array_equal(mine, theirs)
@@ -154,7 +154,7 @@ def test_grown_trees_in_the_layout_of_the_house(kinds, missing, n_trees, depth, 
     assert trees.n_trees == n_trees and trees.depth == depth and place.shape == (trees.n_leaves,)
     assert len(np.unique(place)) == len(place)
     leaves = routing.leaves_of_rows(trees, domain, codes)
-    assert np.array_equal(leaves, reference.leaves_of_rows(trees, codes))
+    assert np.array_equal(leaves, naive.leaves_of_rows(trees, codes))
     assert np.array_equal(place[leaves], np.array(nodes) + 2**depth * np.arange(n_trees)[:, None])
     for tree in range(n_trees):
         inner = sum(1 for c in np.concatenate(grown[tree]) if c >= 0)

@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from dpforest.limits import GRID, MAX_DEPTH
 from dpforest.tables.domain import Domain
-from dpforest.trees import reference, routing
+from dpforest.trees import naive, routing
 from dpforest.trees.layout import LEAF, NUMERIC, ONE_VS_REST, Trees
 from dpforest.trees.midpoint_kernels import coin, draw_structure, hashed, tree_key
 from dpforest.trees.midpoint_trees import (
@@ -197,7 +197,7 @@ def test_counts_are_what_routing_finds_among_the_estimation_rows(mixed, stopping
     trees, counts = grow(mixed, codes, y, stopping=stopping, min_leaf=2)
     for t in range(trees.n_trees):
         estimation = ~structure_rows(300, seed=0, tree=t)
-        found = reference.count_rows(trees.select(t), codes[estimation], y[estimation], n_classes=3)
+        found = naive.count_rows(trees.select(t), codes[estimation], y[estimation], n_classes=3)
         assert np.array_equal(found, counts[trees.leaf_start[t] : trees.leaf_start[t + 1]])
 
 
@@ -453,7 +453,7 @@ def test_trees_deeper_than_released_ones_are_routed_the_same():
     trees, _ = grow(domain, codes, y, feature_temperature=0.0, value_temperature=0.0, min_leaf=1, purity_stop=False)
     assert trees.depth > MAX_DEPTH
     assert set(trees.kind) == {NUMERIC, ONE_VS_REST, LEAF}
-    assert np.array_equal(routing.leaves_of_rows(trees, domain, codes), reference.leaves_of_rows(trees, codes))
+    assert np.array_equal(routing.leaves_of_rows(trees, domain, codes), naive.leaves_of_rows(trees, codes))
 
 
 def test_trees_do_not_depend_on_threads_or_on_how_many_there_are(mixed):

@@ -26,7 +26,7 @@ from dpforest import (
 )
 from dpforest.tables.misfits import MisfitWarning
 from dpforest.theory import fletcher_islam_depth
-from dpforest.trees import reference, routing
+from dpforest.trees import naive, routing
 from dpforest.trees.forest import CuratorForest
 from dpforest.trees.layout import MULTIWAY
 from dpforest.trees.random_trees import grow_random_trees
@@ -241,7 +241,7 @@ def assert_works(model):
     assert shares.shape == (30, 3)
     assert np.allclose(shares.sum(axis=1), 1)
     leaves = model.apply(held_out)
-    assert np.array_equal(leaves.T, reference.leaves_of_rows(model.forest_.trees, DOMAIN.encode(held_out)))
+    assert np.array_equal(leaves.T, naive.leaves_of_rows(model.forest_.trees, DOMAIN.encode(held_out)))
     if getattr(model, "voting", "majority") != "probabilistic":
         assert np.array_equal(predicted, shares.argmax(axis=1))
     certified = model.mode == "certified" and model.epsilon is not None
@@ -331,7 +331,7 @@ def test_the_twin_without_privacy(estimator):
     assert one.certificate_.epsilon is None
     assert one.certificate_.true_epsilon == math.inf
     assert not one.ledger_.closed
-    leaves = reference.leaves_of_rows(one.forest_.trees, DOMAIN.encode(X))
+    leaves = naive.leaves_of_rows(one.forest_.trees, DOMAIN.encode(X))
     counts = np.zeros((one.forest_.trees.n_leaves, 3), int)
     np.add.at(counts, (leaves, np.broadcast_to(Y, leaves.shape)), 1)
     if estimator in WITH_COUNTS:
@@ -519,7 +519,7 @@ def test_a_huge_epsilon_gives_the_majority_labels(mechanism, neighbours, random_
         neighbours=neighbours,
         random_state=random_state,
     )
-    leaves = reference.leaves_of_rows(model.forest_.trees, DOMAIN.encode(X))
+    leaves = naive.leaves_of_rows(model.forest_.trees, DOMAIN.encode(X))
     counts = np.zeros((model.forest_.trees.n_leaves, 3), int)
     np.add.at(counts, (leaves, np.broadcast_to(Y, leaves.shape)), 1)
     ordered = np.sort(counts, axis=1)
@@ -659,4 +659,4 @@ def test_attributes_with_two_categories_in_multiway_trees():
         trees = grow_random_trees(domain, n_trees=2, depth=depth, seed=seed)
         assert trees.is_complete == (trees.kind != MULTIWAY).all()  # before a kernel reads what is not there
         counts = routing.count_rows(trees, domain, codes, y, n_classes=2)
-        assert np.array_equal(counts, reference.count_rows(trees, codes, y, n_classes=2))
+        assert np.array_equal(counts, naive.count_rows(trees, codes, y, n_classes=2))

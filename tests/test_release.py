@@ -33,7 +33,7 @@ from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.privacy.rationals import round_up
 from dpforest.privacy.release import assign_rows, noisy_table
 from dpforest.privacy.simulators import simulate_noisy_counts
-from dpforest.trees import reference
+from dpforest.trees import naive
 from dpforest.trees.forest import CuratorForest, Forest, ForestFormatError
 from dpforest.trees.packed_arrays import pack, unpack
 from dpforest.trees.structure import structure_of
@@ -466,7 +466,7 @@ def assert_sound(forest: ReleasedForest) -> None:
     """It predicts, it stays inside its arrays, and it can be saved again."""
     X = rows_for(forest.domain)
     leaves = forest.apply(X)
-    assert np.array_equal(leaves.T, reference.leaves_of_rows(forest.trees, forest.domain.encode(X)))
+    assert np.array_equal(leaves.T, naive.leaves_of_rows(forest.trees, forest.domain.encode(X)))
     index = forest.predict_index(X)
     assert ((index >= 0) & (index < forest.domain.n_classes)).all()
     shares = forest.class_shares(X)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpforest import MajorityLabelForestClassifier, RandomDecisionForestClassifier
-from dpforest.trees import reference, routing
+from dpforest.trees import naive, routing
 from dpforest.trees.layout import LEAF, MULTIWAY, NUMERIC, ONE_VS_REST
 from dpforest.trees.random_trees import grow_random_trees
 
@@ -37,15 +37,15 @@ def test_kernels_agree_with_their_twins(kinds, depth, n, categorical, n_classes)
     shares = rng.random((trees.n_leaves, n_classes))
 
     leaves = routing.leaves_of_rows(trees, domain, codes)
-    assert np.array_equal(leaves, reference.leaves_of_rows(trees, codes))
+    assert np.array_equal(leaves, naive.leaves_of_rows(trees, codes))
     for assigned in (None, own):
         fast = routing.count_rows(trees, domain, codes, y, n_classes=n_classes, tree_of_row=assigned)
-        slow = reference.count_rows(trees, codes, y, n_classes=n_classes, tree_of_row=assigned)
+        slow = naive.count_rows(trees, codes, y, n_classes=n_classes, tree_of_row=assigned)
         assert np.array_equal(fast, slow)
     votes = routing.scorer(trees, domain, labels)(codes)
-    assert np.array_equal(votes, reference.votes_of_rows(trees, codes, labels, n_classes=n_classes))
+    assert np.array_equal(votes, naive.votes_of_rows(trees, codes, labels, n_classes=n_classes))
     total = routing.scorer(trees, domain, shares)(codes)
-    np.testing.assert_allclose(total, reference.shares_of_rows(trees, codes, shares), rtol=1e-12)
+    np.testing.assert_allclose(total, naive.shares_of_rows(trees, codes, shares), rtol=1e-12)
 
 
 def test_two_way_multiway_trees_are_not_taken_for_binary_ones():
@@ -54,21 +54,21 @@ def test_two_way_multiway_trees_are_not_taken_for_binary_ones():
     trees = grow_random_trees(domain, n_trees=5, depth=6, seed=0, max_leaves=64)
     assert (np.diff(trees.leaf_start) == 64).all() and not trees.is_complete
     codes = random_codes(domain, 300, seed=1)
-    assert np.array_equal(routing.leaves_of_rows(trees, domain, codes), reference.leaves_of_rows(trees, codes))
+    assert np.array_equal(routing.leaves_of_rows(trees, domain, codes), naive.leaves_of_rows(trees, codes))
 
 
 @pytest.mark.parametrize("n", [255, 256, 257, 700])
 def test_rows_at_the_edges_of_a_block(numeric, n):
     trees = grow_random_trees(numeric, n_trees=2, depth=6, seed=0)
     codes = random_codes(numeric, n, seed=n)
-    assert np.array_equal(routing.leaves_of_rows(trees, numeric, codes), reference.leaves_of_rows(trees, codes))
+    assert np.array_equal(routing.leaves_of_rows(trees, numeric, codes), naive.leaves_of_rows(trees, codes))
 
 
 def test_extreme_codes_meet_extreme_thresholds(numeric):
     trees = grow_random_trees(numeric, n_trees=20, depth=3, seed=0)
     trees.threshold[trees.kind == 0] = np.random.default_rng(0).choice([0, 1, 65_533, 65_534], (trees.kind == 0).sum())
     codes = np.random.default_rng(1).choice(np.array([0, 1, 2, 65_534, 65_535], np.uint16), (64, 5))
-    assert np.array_equal(routing.leaves_of_rows(trees, numeric, codes), reference.leaves_of_rows(trees, codes))
+    assert np.array_equal(routing.leaves_of_rows(trees, numeric, codes), naive.leaves_of_rows(trees, codes))
 
 
 def test_threads_count_the_same(mixed):

@@ -22,7 +22,7 @@ from dpforest.simulation import Simulation, Split, split_table
 from dpforest.tables.domain import DomainError
 from dpforest.tables.misfits import Misfits, MisfitWarning
 from dpforest.tables.rows import read_rows
-from dpforest.trees import reference, routing
+from dpforest.trees import naive, routing
 from dpforest.trees.layout import LEAF
 
 FALSE_ALARM = 1e-6
@@ -337,7 +337,7 @@ def test_nodes_sum_their_leaves(nursery, name):
             path = view.path(tree, row)
             assert path[0] == 0
             assert leaf[path[-1]]
-            assert [p + view.trees.tree_start[tree] for p in path] == reference.path_of_row(view.trees, tree, row)
+            assert [p + view.trees.tree_start[tree] for p in path] == naive.path_of_row(view.trees, tree, row)
     rows_in_trees = {"permute-and-flip": N_TRAIN, "clamped counts": 3 * N_TRAIN, "smooth sensitivity": N_TRAIN - 1}
     assert in_trees == view.n_rows.sum() == rows_in_trees[name]  # three blocks of 83 leave one row out
 

@@ -11,7 +11,7 @@ from conftest import public_domain, random_codes
 
 from dpforest.limits import MAX_BOUND
 from dpforest.losses import ENTROPY, ERROR, GINI, m_alpha
-from dpforest.trees import reference
+from dpforest.trees import naive
 from dpforest.trees.candidates import Candidates, bin_codes, public_candidates
 from dpforest.trees.greedy_trees import fill_histogram
 from dpforest.trees.split_scores import CRITERIA, UNIT, score_splits, sensitivity, whole_root
@@ -123,7 +123,7 @@ def test_every_candidate_of_every_node(criterion, n_classes):
         for c in range(candidates.n_candidates):
             children = np.zeros((2, n_classes), int)
             for i in np.flatnonzero(node == place):
-                children[reference.answer(candidates, c, codes[i]), y[i]] += weight[i]
+                children[naive.answer(candidates, c, codes[i]), y[i]] += weight[i]
             assert scores[place, c] == -sum(exact_potential(side, criterion, 321) for side in children)
     assert (scores[-1] == 0).all()
 
