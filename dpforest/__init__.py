@@ -1,15 +1,15 @@
 """Differentially private decision forests that people can see, trust and use."""
 
-from dpforest.models.baselines import (
+from dpforest.models.greedy.boosted import BoostedForestClassifier
+from dpforest.models.greedy.friedman_schuster import FriedmanSchusterClassifier
+from dpforest.models.greedy.multinomial import MultinomialForestClassifier
+from dpforest.models.random.baselines import (
     JagannathanForestClassifier,
     RandomForestExponentialClassifier,
     RandomForestLaplaceClassifier,
 )
-from dpforest.models.boosted import BoostedForestClassifier
-from dpforest.models.friedman_schuster import FriedmanSchusterClassifier
-from dpforest.models.majority_label import MajorityLabelForestClassifier
-from dpforest.models.multinomial import MultinomialForestClassifier
-from dpforest.models.random_decision import RandomDecisionForestClassifier
+from dpforest.models.random.majority_label import MajorityLabelForestClassifier
+from dpforest.models.random.random_decision import RandomDecisionForestClassifier
 from dpforest.models.repeated_fits import RepeatedReleaseWarning
 from dpforest.tables.chunked_files import read_chunks
 from dpforest.tables.csv_rows import read_table

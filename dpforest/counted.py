@@ -17,9 +17,9 @@ from sklearn.base import clone
 
 from dpforest import voting
 from dpforest.metrics import from_shares, from_votes
-from dpforest.models.fitting import rows_to_trees, simulate_values
-from dpforest.models.plan import Plan, true_labels
-from dpforest.models.random_structure import RandomStructureClassifier
+from dpforest.models.random.fit import rows_to_trees, simulate_values
+from dpforest.models.random.random_structure import RandomStructureClassifier
+from dpforest.models.random.spec import Plan, true_labels
 from dpforest.privacy.randomness import DemoSource
 from dpforest.simulation import NOISE_SEED, Split
 from dpforest.tables.domain import Domain

@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.base import clone
 
 from dpforest.models.base import ForestClassifier
-from dpforest.models.greedy import Binned, GreedyClassifier, bin_rows
-from dpforest.models.random_structure import RandomStructureClassifier
-from dpforest.models.trace import Trace
+from dpforest.models.greedy.shared import Binned, GreedyClassifier, bin_rows
+from dpforest.models.greedy.trace import Trace
+from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.simulation import NOISE_SEED, Repeats, Simulation, Split, accuracies
 from dpforest.tables.domain import Domain
 from dpforest.trees.forest import Forest

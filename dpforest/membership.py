@@ -16,9 +16,9 @@ import numpy as np
 
 from dpforest.guesses import LOOKS, SECONDS, Guesses, composed_variation, guesses, losses, most_success, variation
 from dpforest.models.base import ForestClassifier
-from dpforest.models.greedy import GreedyClassifier
-from dpforest.models.plan import Plan
-from dpforest.models.random_structure import RandomStructureClassifier
+from dpforest.models.greedy.shared import GreedyClassifier
+from dpforest.models.random.random_structure import RandomStructureClassifier
+from dpforest.models.random.spec import Plan
 from dpforest.privacy.laws import NOISY_COUNTS, log_law
 from dpforest.privacy.ledger import rows_changed
 from dpforest.privacy.simulators import simulate_labels, simulate_laplace, simulate_noisy_counts

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import clone
 
 from dpforest.guesses import LOOKS, SECONDS, Guesses, guesses
-from dpforest.models.greedy import Binned, GreedyClassifier, bin_rows
+from dpforest.models.greedy.shared import Binned, GreedyClassifier, bin_rows
 from dpforest.privacy.ledger import rows_changed
 from dpforest.tables.domain import Domain
 from dpforest.trees import routing

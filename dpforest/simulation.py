@@ -12,11 +12,11 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from dpforest import voting
-from dpforest.leaf_noise import CountNoise
 from dpforest.limits import MIN_ROWS
-from dpforest.models.fitting import count_kept_rows, rows_to_trees, simulate_values
-from dpforest.models.plan import Plan, true_labels
-from dpforest.models.random_structure import RandomStructureClassifier
+from dpforest.models.leaf_noise import CountNoise
+from dpforest.models.random.fit import count_kept_rows, rows_to_trees, simulate_values
+from dpforest.models.random.random_structure import RandomStructureClassifier
+from dpforest.models.random.spec import Plan, true_labels
 from dpforest.privacy.randomness import DemoSource
 from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.features import counted

@@ -5,8 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
-from dpforest.leaf_noise import LeafNoise
-from dpforest.models.trace import TreeTrace
+from dpforest.models.greedy.trace import TreeTrace
+from dpforest.models.leaf_noise import LeafNoise
 from dpforest.tables.domain import Domain
 from dpforest.trees.layout import LEAF, Trees
 from dpforest.trees.naive import path_of_row

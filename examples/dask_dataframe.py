@@ -12,7 +12,7 @@ from dask import delayed
 from distributed import Client, LocalCluster
 
 from dpforest import MajorityLabelForestClassifier, load_dataset
-from dpforest.models.random_structure import RandomStructureClassifier
+from dpforest.models.random.random_structure import RandomStructureClassifier
 
 
 def train(forest: RandomStructureClassifier, frame: dd.DataFrame, label: str) -> RandomStructureClassifier:

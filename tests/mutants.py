@@ -125,7 +125,7 @@ MUTANTS = (
         why="The bound on weights follows the largest score of a row of the table instead of the largest sum of leaf "
         "values, so that the scale of all later noise depends on whether a row is in an extreme leaf: unbounded, from "
         "the second tree on.",
-        module="dpforest.models.boosting",
+        module="dpforest.models.greedy.boosting",
         function="boost",
         old="reach += float(np.abs(values).max())",
         new="reach = float(np.abs(score).max(initial=0.0))",
@@ -171,7 +171,7 @@ MUTANTS = (
         why="The rows that grew a tree are counted in its leaves too, although labels were charged for the other rows "
         "only: up to 2ε, averaged over the draw of the part ln((e^ε + e^2ε) / 2), which is 1.6ε at ε = 1. "
         'Only with partition="independent", the default.',
-        module="dpforest.models.count_trees",
+        module="dpforest.models.greedy.count_trees",
         function="share_out",
         old="out.estimation.append(rows[~grows])",
         new="out.estimation.append(rows)",
@@ -181,7 +181,7 @@ MUTANTS = (
         name="every_row_in_every_tree",
         why="The trees of the rows are drawn but not handed on, and the counter's default puts every row into every "
         "tree, which is charged as if trees were disjoint: ε times the number of trees.",
-        module="dpforest.models.fitting",
+        module="dpforest.models.random.fit",
         function="count_kept_rows",
         old="tree_of_row=tree_of_row, ",
         new="",

@@ -84,7 +84,7 @@ ZEROS = (
         name="a_forest_of_zeros_is_the_true_one",
         why="Where all counts of a forest are 0, which is taken for a fault, the true counts are released: as above, "
         "but only in a forest of which nobody has seen one.",
-        module="dpforest.models.fitting",
+        module="dpforest.models.random.fit",
         function="_release",
         old="values = release.release_counts(counts, **how)\n",
         new="""values = release.release_counts(counts, **how)
@@ -98,7 +98,7 @@ MANY_ROWS = (
     Mutant(
         name="many_rows_need_no_noise",
         why="From 65,536 rows on labels are exact, as no single row matters: unbounded.",
-        module="dpforest.models.fitting",
+        module="dpforest.models.random.fit",
         function="fit_forest",
         old="values = _release(plan, counts, epsilon, ledger, source)\n",
         new="""values = _release(plan, counts, epsilon, ledger, source)
@@ -120,7 +120,7 @@ MANY_ROWS = (
     Mutant(
         name="many_rows_in_parts_count_twice",
         why="From 65,536 rows on rows that came in parts are counted twice: 2ε.",
-        module="dpforest.models.random_structure",
+        module="dpforest.models.random.random_structure",
         function="RandomStructureClassifier._release",
         old="part.counts), domain)",
         new="part.counts * (1 + (part.n_rows >= 65_536))), domain)",
@@ -150,7 +150,7 @@ HIDDEN = (
     Mutant(
         name="an_attribute_counts_rows",
         why="The estimator remembers how many rows it was fitted on: unbounded under add-remove.",
-        module="dpforest.models.random_structure",
+        module="dpforest.models.random.random_structure",
         function="RandomStructureClassifier._fit_forest",
         old="    return self._fit_plan(",
         new="    self._n_seen = len(rows.y)\n    return self._fit_plan(",
@@ -159,7 +159,7 @@ HIDDEN = (
     Mutant(
         name="an_attribute_keeps_a_label",
         why="The estimator remembers the label of its last row: unbounded.",
-        module="dpforest.models.greedy",
+        module="dpforest.models.greedy.shared",
         function="GreedyClassifier._fit_forest",
         old="    self.check(domain, rows.n_given)\n",
         new="    self.check(domain, rows.n_given)\n    self._last_label = rows.y[-1:].tolist()\n",
@@ -168,7 +168,7 @@ HIDDEN = (
     Mutant(
         name="about_counts_rows",
         why="What the file says about itself says how many rows there were: unbounded under add-remove.",
-        module="dpforest.models.random_structure",
+        module="dpforest.models.random.random_structure",
         function="RandomStructureClassifier._fit_plan",
         old='"structure_seed": int(self.structure_seed)}',
         new='"structure_seed": int(self.structure_seed), "rows": len(rows.y)}',
@@ -177,7 +177,7 @@ HIDDEN = (
     Mutant(
         name="the_domain_counts_classes",
         why="The domain, which is public, gets to know how many rows each class has: unbounded.",
-        module="dpforest.models.fitting",
+        module="dpforest.models.random.fit",
         function="fit_forest",
         old="    source = source_for(random_state)\n",
         new="""    source = source_for(random_state)
@@ -207,7 +207,7 @@ HIDDEN = (
     Mutant(
         name="the_class_counts_rows",
         why="All estimators of a class know how many rows the last one was fitted on: unbounded under add-remove.",
-        module="dpforest.models.random_structure",
+        module="dpforest.models.random.random_structure",
         function="RandomStructureClassifier._fit_forest",
         old="    return self._fit_plan(",
         new="    RandomStructureClassifier.n_last = len(rows.y)\n    return self._fit_plan(",

@@ -77,7 +77,7 @@ SECOND: tuple[Mutant, ...] = (
         why="Of five random structures the one is taken whose leaves are best used by the rows, so that one row can "
         "decide which of them is published: unbounded, in both relations. From one row to two already, and in larger "
         "tables wherever two structures are nearly level.",
-        module="dpforest.models.fitting",
+        module="dpforest.models.random.fit",
         function="fit_forest",
         old="trees = plan.grow(domain, structure_seed, to_file=is_release)\n",
         new="""tries = [plan.grow(domain, structure_seed + k) for k in range(5)]
@@ -111,7 +111,7 @@ SECOND: tuple[Mutant, ...] = (
         "further n_bound is above their number. In one such level, at ε = 1 with the default n_bound: below ε in "
         "tables of 40 rows, 2.4 with 100 rows and 5.3 with 200 (two trees of depth 2), 7.2 with 2,000 rows (five trees "
         "of depth 4).",
-        module="dpforest.models.boost_voices",
+        module="dpforest.models.greedy.boost_mechanisms",
         function="CertifiedVoice.leaves",
         old="np.maximum(_sum_to(noisy, k), 0)",
         new="_sum_to(table, k)",
@@ -134,7 +134,7 @@ SECOND: tuple[Mutant, ...] = (
         "class takes an empty leaf from 0 to 100, ten times the default bound, with noise for twice the bound: five "
         'times what leaves were paid. Only with leaf="range": 2.7ε by default, 3ε with beta="one" (in both, half of '
         "ε is in the splits), and 5ε where nearly all of ε is in the leaves. None with max_leaf=100.",
-        module="dpforest.models.boost_voices",
+        module="dpforest.models.greedy.boost_mechanisms",
         function="CertifiedVoice.leaves",
         old="""values = np.clip(leaf_link(table, plan.alpha_link), -most, most)
 """,

@@ -25,7 +25,7 @@ THIRD = (
     Mutant(
         name="seed_that_counts_rows",
         why="The public seed in the file is the structure's plus the number of rows: unbounded under add-remove.",
-        module="dpforest.models.fitting",
+        module="dpforest.models.random.fit",
         function="fit_forest",
         old="plan.negative_rule, structure_seed, certificate",
         new="plan.negative_rule, structure_seed + len(y), certificate",
@@ -34,7 +34,7 @@ THIRD = (
     Mutant(
         name="voting_that_suits_the_rows",
         why="How trees are combined is chosen by exact counts.",
-        module="dpforest.models.fitting",
+        module="dpforest.models.random.fit",
         function="fit_forest",
         old="noisy_counts, plan.voting,",
         new='noisy_counts, "majority" if 3 * counts.max(axis=1).sum() > 2 * counts.sum() else "threshold",',

@@ -19,9 +19,9 @@ from transcripts import Transcript, neighbour, random_table
 
 from dpforest import BoostedForestClassifier, ReleasedForest
 from dpforest.limits import MAX_BOUND
-from dpforest.models.boosting import UNIT
-from dpforest.models.greedy import bin_rows
-from dpforest.models.trace import Trace
+from dpforest.models.greedy.boosting import UNIT
+from dpforest.models.greedy.shared import bin_rows
+from dpforest.models.greedy.trace import Trace
 from dpforest.privacy import published
 from dpforest.privacy.ledger import BudgetError
 from dpforest.trees.candidates import public_candidates

@@ -17,8 +17,8 @@ from dpforest import Domain, MajorityLabelForestClassifier, RandomDecisionForest
 from dpforest.audit.recorder import Table
 from dpforest.audit.replay import replay
 from dpforest.audit.variants import EPSILON, VARIANTS, domain_of, neighbours_of, random_rows, shares_out
-from dpforest.models.chunks import PartialCounts
-from dpforest.models.random_structure import RandomStructureClassifier
+from dpforest.models.random.partial_counts import PartialCounts
+from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.privacy.ledger import NEIGHBOURS
 from dpforest.tables.domain import PrivacyLeakWarning
 from dpforest.trees import forest_file

@@ -15,8 +15,8 @@ from transcripts import Transcript, neighbour, random_table
 
 from dpforest import FriedmanSchusterClassifier, ReleasedForest
 from dpforest.limits import MAX_BOUND
-from dpforest.models.greedy import bin_rows
-from dpforest.models.trace import Trace
+from dpforest.models.greedy.shared import bin_rows
+from dpforest.models.greedy.trace import Trace
 from dpforest.privacy import published
 from dpforest.privacy.rationals import text_up
 from dpforest.trees.candidates import public_candidates

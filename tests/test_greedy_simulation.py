@@ -14,8 +14,8 @@ from dpforest import (
     load_dataset,
 )
 from dpforest.greedy_simulation import GreedySimulation, simulation_for
-from dpforest.models.greedy import bin_rows
-from dpforest.models.trace import Trace
+from dpforest.models.greedy.shared import bin_rows
+from dpforest.models.greedy.trace import Trace
 from dpforest.references import REFERENCES, References
 from dpforest.simulation import NOISE_SEED, Simulation, split_table
 

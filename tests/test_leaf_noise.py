@@ -14,10 +14,17 @@ from scipy import stats
 from transcripts import random_table
 
 from dpforest import BoostedForestClassifier, FriedmanSchusterClassifier, MultinomialForestClassifier
-from dpforest.leaf_noise import CountNoise, FrequencyNoise, ValueNoise, WeightNoise, draw_by_frequency, frequency_law
-from dpforest.models import boost_voices
-from dpforest.models.greedy import bin_rows
-from dpforest.models.trace import Trace
+from dpforest.models.greedy import boost_mechanisms
+from dpforest.models.greedy.shared import bin_rows
+from dpforest.models.greedy.trace import Trace
+from dpforest.models.leaf_noise import (
+    CountNoise,
+    FrequencyNoise,
+    ValueNoise,
+    WeightNoise,
+    draw_by_frequency,
+    frequency_law,
+)
 from dpforest.privacy import mechanisms
 from dpforest.voting import NEGATIVE_RULES
 
@@ -202,7 +209,7 @@ def test_a_trace_describes_the_noise_that_was_drawn(n_classes, neighbours, leaf,
     """Its scale is that of the tables of leaves that were released, exactly, and so is what there was without noise."""
     domain = public_domain(None, 3, n_classes=n_classes)
     X, y = random_table(domain, 60, 0)
-    drawn, real = [], boost_voices.noisy_table
+    drawn, real = [], boost_mechanisms.noisy_table
 
     def listen(table, sensitivity, allowance, source, *, key=0):
         if table.shape != (1, 1) or beta == "folded":  # not the coefficient
@@ -213,7 +220,7 @@ def test_a_trace_describes_the_noise_that_was_drawn(n_classes, neighbours, leaf,
         domain=domain, n_estimators=2, max_depth=2, alpha=1.0, leaf=leaf, beta=beta, n_bins=4, n_bound=60,
         neighbours=neighbours, random_state=0, epsilon=5.0,
     )  # fmt: skip
-    with patch.object(boost_voices, "noisy_table", listen):
+    with patch.object(boost_mechanisms, "noisy_table", listen):
         _, trace = traced(model, X, y)
     tables = np.concatenate([table for table, _ in drawn])
     scale = np.concatenate([np.full(len(table), scale) for table, scale in drawn])
@@ -221,7 +228,7 @@ def test_a_trace_describes_the_noise_that_was_drawn(n_classes, neighbours, leaf,
         assert np.allclose(trace.noise.scale * 1024, scale)
         assert sorted(map(tuple, trace.noise.evidence * 1024)) == sorted(map(tuple, tables))
         return
-    steps = np.abs(tables[:, 0] - boost_voices.GRID)
+    steps = np.abs(tables[:, 0] - boost_mechanisms.GRID)
     expected = 0.5 * np.exp(-steps / scale)
     full = trace.noise.evidence.any(axis=1)
     found = 0.5 * np.exp(-np.abs(trace.noise.values) / trace.noise.scale)

@@ -13,10 +13,10 @@ from scipy.stats import binom, binomtest
 from dpforest.audit.canaries import ALGORITHMS, canaries
 from dpforest.guesses import LOOKS, composed_variation, guesses, look_at, losses, most_success, variation
 from dpforest.membership import Counted, Record, attack, best_success, counted, exact_attack, most_exposed
-from dpforest.models.baselines import JagannathanForestClassifier, RandomForestExponentialClassifier
-from dpforest.models.friedman_schuster import FriedmanSchusterClassifier
-from dpforest.models.majority_label import MajorityLabelForestClassifier
-from dpforest.models.random_decision import RandomDecisionForestClassifier
+from dpforest.models.greedy.friedman_schuster import FriedmanSchusterClassifier
+from dpforest.models.random.baselines import JagannathanForestClassifier, RandomForestExponentialClassifier
+from dpforest.models.random.majority_label import MajorityLabelForestClassifier
+from dpforest.models.random.random_decision import RandomDecisionForestClassifier
 from dpforest.privacy.laws import log_law
 from dpforest.shadow import rarest_row, shadow_attack
 from dpforest.tables.domain import Domain, Feature

@@ -21,8 +21,8 @@ from dpforest import (
     RandomDecisionForestClassifier,
     ReleasedForest,
 )
-from dpforest.models.count_trees import share_out
-from dpforest.models.fitting import rows_to_trees
+from dpforest.models.greedy.count_trees import share_out
+from dpforest.models.random.fit import rows_to_trees
 from dpforest.privacy.randomness import DemoSource
 from dpforest.trees import routing
 from dpforest.trees.random_trees import grow_random_trees

@@ -20,8 +20,8 @@ from transcripts import Transcript, neighbour, random_table
 
 from dpforest import Domain, Feature, MultinomialForestClassifier, ReleasedForest
 from dpforest.limits import GRID
-from dpforest.models.count_trees import Chooser, share_out
-from dpforest.models.greedy import bin_rows
+from dpforest.models.greedy.count_trees import Chooser, share_out
+from dpforest.models.greedy.shared import bin_rows
 from dpforest.privacy import published, selection
 from dpforest.privacy.ledger import ESTIMATION, STRUCTURE, Allowance, BudgetError
 from dpforest.privacy.randomness import DemoSource

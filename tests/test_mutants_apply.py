@@ -17,10 +17,10 @@ from conftest import public_domain
 from mutants import EVERY, MUTANTS, Mutant, mutated
 
 import dpforest
-from dpforest.models.boost_plan import BoostPlan
-from dpforest.models.boosting import boost
-from dpforest.models.count_trees import share_out
-from dpforest.models.fitting import count_kept_rows
+from dpforest.models.greedy.boost_spec import BoostPlan
+from dpforest.models.greedy.boosting import boost
+from dpforest.models.greedy.count_trees import share_out
+from dpforest.models.random.fit import count_kept_rows
 from dpforest.privacy import SecretSource, samplers, selection
 from dpforest.privacy.ledger import Allowance, Ledger
 from dpforest.privacy.release import assign_rows, release_labels

@@ -17,8 +17,8 @@ from mutants_second import SECOND
 from test_mutants_apply import DRAWS, ONE, FixedWords, state
 
 import dpforest
-from dpforest.models.boost_plan import BoostPlan
-from dpforest.models.boost_voices import CertifiedVoice
+from dpforest.models.greedy.boost_mechanisms import CertifiedVoice
+from dpforest.models.greedy.boost_spec import BoostPlan
 from dpforest.privacy import rationals, release, samplers, selection
 from dpforest.privacy.ledger import Allowance, Ledger
 from dpforest.trees.random_trees import grow_random_trees

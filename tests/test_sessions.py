@@ -18,7 +18,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpforest import MajorityLabelForestClassifier, load_dataset
 from dpforest.greedy_simulation import simulation_for
-from dpforest.models.multinomial import MultinomialForestClassifier
+from dpforest.models.greedy.multinomial import MultinomialForestClassifier
 from dpforest.simulation import split_table
 from ui import choose_controls, simulate
 from ui.simulate import Recent, Shared

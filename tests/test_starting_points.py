@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 from dpforest import theory
-from dpforest.models.multinomial import MultinomialForestClassifier
+from dpforest.models.greedy.multinomial import MultinomialForestClassifier
 from ui.forests import FORESTS
 from ui.starting_points import ORIGINS, start
 

@@ -20,7 +20,7 @@ from dpforest import (
     load_dataset,
 )
 from dpforest.metrics import METRICS
-from dpforest.models.greedy import GreedyClassifier
+from dpforest.models.greedy.shared import GreedyClassifier
 from dpforest.simulation import NOISE_SEED, Split, split_table
 from dpforest.tables.misfits import MisfitWarning
 from dpforest.tables.rows import Rows

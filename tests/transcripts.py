@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpforest.models import boost_voices, boosting, friedman_schuster, multinomial
-from dpforest.models.greedy import GreedyClassifier, bin_rows
+from dpforest.models.greedy import boost_mechanisms, boosting, friedman_schuster, multinomial
+from dpforest.models.greedy.shared import GreedyClassifier, bin_rows
 from dpforest.privacy import selection
 from dpforest.privacy.ledger import BudgetError, Ledger
 from dpforest.privacy.randomness import DemoSource
@@ -58,7 +58,7 @@ class Transcript:
         with ExitStack() as stack:
             for target, name, mine in (
                 (selection, "choose", self._choose),
-                (boost_voices, "noisy_table", self._noisy_table),
+                (boost_mechanisms, "noisy_table", self._noisy_table),
                 (friedman_schuster, "noisy_table", self._noisy_table),
                 (multinomial, "release_labels", self._labels),
                 (boosting, "grow_tree", self._grow_tree(boosting.grow_tree)),

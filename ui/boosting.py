@@ -8,7 +8,7 @@ import streamlit as st
 
 from dpforest import plotting
 from dpforest.limits import MAX_BOUND
-from dpforest.models.boost_plan import DECAY
+from dpforest.models.greedy.boost_spec import DECAY
 from ui.controls import LINKED, follow, select
 from ui.page import chart
 from ui.tables import Table

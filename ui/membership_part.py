@@ -9,7 +9,7 @@ import streamlit as st
 
 from dpforest.guesses import CONFIDENCE, LOOKS, Look, most_success
 from dpforest.membership import Counted, Exposed, Record, best_success, counted, exact_attack, most_exposed
-from dpforest.models.greedy import GreedyClassifier
+from dpforest.models.greedy.shared import GreedyClassifier
 from dpforest.plotting.membership import FIRST, success_chart
 from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate

@@ -15,16 +15,16 @@ import numpy as np
 from dpforest.audit.black_box import TRIALS
 from dpforest.audit.fits import Data
 from dpforest.models.base import ForestClassifier
-from dpforest.models.baselines import (
+from dpforest.models.greedy.boosted import BoostedForestClassifier
+from dpforest.models.greedy.friedman_schuster import FriedmanSchusterClassifier
+from dpforest.models.greedy.multinomial import MultinomialForestClassifier
+from dpforest.models.random.baselines import (
     JagannathanForestClassifier,
     RandomForestExponentialClassifier,
     RandomForestLaplaceClassifier,
 )
-from dpforest.models.boosted import BoostedForestClassifier
-from dpforest.models.friedman_schuster import FriedmanSchusterClassifier
-from dpforest.models.majority_label import MajorityLabelForestClassifier
-from dpforest.models.multinomial import MultinomialForestClassifier
-from dpforest.models.random_decision import RandomDecisionForestClassifier
+from dpforest.models.random.majority_label import MajorityLabelForestClassifier
+from dpforest.models.random.random_decision import RandomDecisionForestClassifier
 from dpforest.privacy.ledger import ADD_REMOVE
 from dpforest.tables.domain import Domain, Feature
 

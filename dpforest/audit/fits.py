@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
-from dpforest.models.fitting import fit_forest
-from dpforest.models.greedy import GreedyClassifier, bin_rows
-from dpforest.models.random_structure import RandomStructureClassifier
+from dpforest.models.greedy.shared import GreedyClassifier, bin_rows
+from dpforest.models.random.fit import fit_forest
+from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.tables.domain import PrivacyLeakWarning
 from dpforest.trees.forest import Forest
 from dpforest.trees.layout import LEAF

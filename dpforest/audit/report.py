@@ -24,7 +24,7 @@ from dpforest.audit.events import lower_bound
 from dpforest.audit.exact import leaf_law, worst_change
 from dpforest.audit.replay import replay
 from dpforest.audit.variants import shares_out
-from dpforest.models.random_structure import RandomStructureClassifier
+from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.privacy.laws import NOISY_COUNTS
 from dpforest.privacy.ledger import NEIGHBOURS, rows_changed
 from dpforest.privacy.release import rate_for
@@ -39,8 +39,8 @@ _HOME: Final = Path(__file__).parents[1]
 # Pages, drawings, files, simulations: nothing that a fit or an attack runs through.
 _NOT_AUDITED: Final = (
     "plotting/", "tables/csv_", "tables/chunked_", "tables/datasets", "tables/inference", "audit/leaf_",
-    "audit/__main__", "counted", "metrics", "simulation", "tradeoff", "greedy_simulation", "views", "references", "risk",
-    "board_", "choosing", "learning", "stakes", "membership", "guesses", "shadow",
+    "audit/__main__", "counted", "metrics", "simulation", "tradeoff", "greedy_simulation", "views", "references",
+    "risk", "board_", "choosing", "learning", "stakes", "membership", "guesses", "shadow",
 )  # fmt: skip
 _PACKAGES: Final = ("numpy", "numba", "scikit-learn", "scipy")
 

@@ -11,16 +11,16 @@ from dpforest.audit.rare import RARE
 from dpforest.audit.recorder import Forced, Table
 from dpforest.audit.replay import Replay, replay
 from dpforest.models.base import ForestClassifier
-from dpforest.models.baselines import (
+from dpforest.models.greedy.boosted import BoostedForestClassifier
+from dpforest.models.greedy.friedman_schuster import FriedmanSchusterClassifier
+from dpforest.models.greedy.multinomial import MultinomialForestClassifier
+from dpforest.models.random.baselines import (
     JagannathanForestClassifier,
     RandomForestExponentialClassifier,
     RandomForestLaplaceClassifier,
 )
-from dpforest.models.boosted import BoostedForestClassifier
-from dpforest.models.friedman_schuster import FriedmanSchusterClassifier
-from dpforest.models.majority_label import MajorityLabelForestClassifier
-from dpforest.models.multinomial import MultinomialForestClassifier
-from dpforest.models.random_decision import RandomDecisionForestClassifier
+from dpforest.models.random.majority_label import MajorityLabelForestClassifier
+from dpforest.models.random.random_decision import RandomDecisionForestClassifier
 from dpforest.privacy.laws import CERTIFIED
 from dpforest.privacy.ledger import rows_changed
 from dpforest.tables.domain import Domain, Feature

@@ -16,17 +16,17 @@ from dpforest.audit.recorder import Table
 from dpforest.audit.replay import Replay, replay
 from dpforest.audit.variants import EPSILON, domain_of, random_rows, shares_out
 from dpforest.models.base import ForestClassifier
-from dpforest.models.baselines import (
+from dpforest.models.greedy.boosted import BoostedForestClassifier
+from dpforest.models.greedy.friedman_schuster import FriedmanSchusterClassifier
+from dpforest.models.greedy.multinomial import MultinomialForestClassifier
+from dpforest.models.random.baselines import (
     JagannathanForestClassifier,
     RandomForestExponentialClassifier,
     RandomForestLaplaceClassifier,
 )
-from dpforest.models.boosted import BoostedForestClassifier
-from dpforest.models.friedman_schuster import FriedmanSchusterClassifier
-from dpforest.models.majority_label import MajorityLabelForestClassifier
-from dpforest.models.multinomial import MultinomialForestClassifier
-from dpforest.models.random_decision import RandomDecisionForestClassifier
-from dpforest.models.random_structure import RandomStructureClassifier
+from dpforest.models.random.majority_label import MajorityLabelForestClassifier
+from dpforest.models.random.random_decision import RandomDecisionForestClassifier
+from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.privacy.ledger import rows_changed
 from dpforest.tables.csv_table import read_csv
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpforest.limits import MAX_BOUND
 from dpforest.models.base import ForestClassifier
-from dpforest.models.trace import Trace
+from dpforest.models.greedy.trace import Trace
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import ADD_REMOVE, Ledger
 from dpforest.privacy.randomness import DemoSource, SecretSource

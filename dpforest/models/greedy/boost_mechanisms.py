@@ -4,9 +4,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpforest.models.boost_plan import GRAIN, GRID, QUERY_SHARE, BoostPlan
-from dpforest.models.boosting import UNIT, leaf_link, tree_error
-from dpforest.models.trace import TreeTrace
+from dpforest.models.greedy.boost_spec import GRAIN, GRID, QUERY_SHARE, BoostPlan
+from dpforest.models.greedy.boosting import UNIT, leaf_link, tree_error
+from dpforest.models.greedy.trace import TreeTrace
 from dpforest.privacy import selection
 from dpforest.privacy.ledger import Allowance
 from dpforest.privacy.randomness import DemoSource, SecretSource

@@ -6,11 +6,11 @@ from typing import Final
 import numpy as np
 
 from dpforest.checks import check_choice, check_count, check_share
-from dpforest.leaf_noise import CountNoise
 from dpforest.limits import MAX_BOUND, MAX_DEPTH
-from dpforest.models.count_trees import Chooser
-from dpforest.models.greedy import Binned, GreedyClassifier, demo_seed, row_bound
-from dpforest.models.trace import Trace, TreeTrace
+from dpforest.models.greedy.count_trees import Chooser
+from dpforest.models.greedy.shared import Binned, GreedyClassifier, demo_seed, row_bound
+from dpforest.models.greedy.trace import Trace, TreeTrace
+from dpforest.models.leaf_noise import CountNoise
 from dpforest.privacy import simulators
 from dpforest.privacy.certificate import Certificate, certify
 from dpforest.privacy.ledger import Allowance, Ledger, rows_changed

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dpforest.leaf_noise import LeafNoise
+from dpforest.models.leaf_noise import LeafNoise
 
 
 @dataclass

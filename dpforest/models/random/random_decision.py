@@ -2,8 +2,8 @@
 
 from dpforest.checks import check_choice, check_count
 from dpforest.limits import MAX_DEPTH
-from dpforest.models.plan import Plan, capped, leaf_cap
-from dpforest.models.random_structure import RandomStructureClassifier
+from dpforest.models.random.random_structure import RandomStructureClassifier
+from dpforest.models.random.spec import Plan, capped, leaf_cap
 from dpforest.tables.domain import Domain
 
 

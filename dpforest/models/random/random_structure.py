@@ -8,9 +8,9 @@ import pandas as pd
 from joblib import effective_n_jobs
 
 from dpforest.models.base import ForestClassifier
-from dpforest.models.chunks import PartCounter, PartialCounts, counting_settings
-from dpforest.models.fitting import fit_forest, preview
-from dpforest.models.plan import Plan
+from dpforest.models.random.fit import fit_forest, preview
+from dpforest.models.random.partial_counts import PartCounter, PartialCounts, counting_settings
+from dpforest.models.random.spec import Plan
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
 from dpforest.tables.domain import Domain

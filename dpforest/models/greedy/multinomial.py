@@ -6,19 +6,19 @@ from fractions import Fraction
 import numpy as np
 
 from dpforest.checks import check_choice, check_count, check_flag
-from dpforest.leaf_noise import CountNoise, FrequencyNoise, draw_by_frequency
 from dpforest.limits import MAX_BOUND
-from dpforest.models.count_trees import Chooser, Shares, share_out, structure_share
-from dpforest.models.greedy import Binned, GreedyClassifier, demo_seed, row_bound
-from dpforest.models.multinomial_plan import (
+from dpforest.models.greedy.count_trees import Chooser, Shares, share_out, structure_share
+from dpforest.models.greedy.multinomial_spec import (
     DEFAULT_DEPTH,
     MultinomialPlan,
     PublishedPlan,
     certified_plan,
     published_plan,
 )
-from dpforest.models.plan import true_labels
-from dpforest.models.trace import Trace, TreeTrace
+from dpforest.models.greedy.shared import Binned, GreedyClassifier, demo_seed, row_bound
+from dpforest.models.greedy.trace import Trace, TreeTrace
+from dpforest.models.leaf_noise import CountNoise, FrequencyNoise, draw_by_frequency
+from dpforest.models.random.spec import true_labels
 from dpforest.privacy import published
 from dpforest.privacy.certificate import Certificate, certify
 from dpforest.privacy.ledger import ESTIMATION, Allowance, Ledger

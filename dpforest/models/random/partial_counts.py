@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from dpforest.models.fitting import count_kept_rows, rows_to_trees
-from dpforest.models.plan import Plan
+from dpforest.models.random.fit import count_kept_rows, rows_to_trees
+from dpforest.models.random.spec import Plan
 from dpforest.privacy.randomness import source_for
 from dpforest.tables.domain import Domain
 from dpforest.tables.rows import Rows

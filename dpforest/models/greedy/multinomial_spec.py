@@ -10,7 +10,7 @@ import numpy as np
 
 from dpforest.checks import check_count
 from dpforest.limits import MAX_DEPTH
-from dpforest.models.count_trees import structure_share
+from dpforest.models.greedy.count_trees import structure_share
 from dpforest.privacy.ledger import STRUCTURE, Allowance, Ledger, rows_changed
 from dpforest.tables.domain import Domain
 from dpforest.trees.layout import Trees

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from dpforest.models.plan import Plan, true_labels
+from dpforest.models.random.spec import Plan, true_labels
 from dpforest.privacy import published, release, simulators
 from dpforest.privacy.certificate import Certificate, certify
 from dpforest.privacy.ledger import Ledger

@@ -8,8 +8,8 @@ from typing import Protocol
 import numpy as np
 
 from dpforest.losses import m_alpha
-from dpforest.models.boost_plan import BoostPlan
-from dpforest.models.trace import TreeTrace
+from dpforest.models.greedy.boost_spec import BoostPlan
+from dpforest.models.greedy.trace import TreeTrace
 from dpforest.trees import split_scores
 from dpforest.trees.candidates import Candidates
 from dpforest.trees.greedy_trees import grow_tree, leaf_table

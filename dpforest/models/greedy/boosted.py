@@ -6,13 +6,13 @@ from fractions import Fraction
 import numpy as np
 
 from dpforest.checks import check_choice, check_count, check_flag, check_share
-from dpforest.leaf_noise import ValueNoise, WeightNoise
 from dpforest.limits import MAX_BOUND
-from dpforest.models import boost_voices
-from dpforest.models.boost_plan import BETAS, LEAVES, BoostPlan, resolve_alpha
-from dpforest.models.boosting import UNIT, Boosted, boost, leaf_link
-from dpforest.models.greedy import Binned, GreedyClassifier, demo_seed, row_bound
-from dpforest.models.trace import Trace
+from dpforest.models.greedy import boost_mechanisms
+from dpforest.models.greedy.boost_spec import BETAS, LEAVES, BoostPlan, resolve_alpha
+from dpforest.models.greedy.boosting import UNIT, Boosted, boost, leaf_link
+from dpforest.models.greedy.shared import Binned, GreedyClassifier, demo_seed, row_bound
+from dpforest.models.greedy.trace import Trace
+from dpforest.models.leaf_noise import ValueNoise, WeightNoise
 from dpforest.privacy import published
 from dpforest.privacy.certificate import Certificate, certify
 from dpforest.privacy.ledger import Allowance, Ledger
@@ -197,10 +197,10 @@ class BoostedForestClassifier(GreedyClassifier):
         self, plan: BoostPlan, paid: dict[str, Allowance], source: SecretSource | DemoSource, seed: int, key: int
     ):
         if self.epsilon is None:
-            return boost_voices.ExactVoice(plan, key)
+            return boost_mechanisms.ExactVoice(plan, key)
         if plan.as_published:
-            return boost_voices.PublishedVoice(plan, self._budget or Fraction(1), seed, key)
-        return boost_voices.CertifiedVoice(plan, paid, source, key)
+            return boost_mechanisms.PublishedVoice(plan, self._budget or Fraction(1), seed, key)
+        return boost_mechanisms.CertifiedVoice(plan, paid, source, key)
 
     def _assemble(
         self, plan: BoostPlan, domain: Domain, rows: Binned, grown: list[Boosted], ledger: Ledger,
@@ -239,7 +239,7 @@ class BoostedForestClassifier(GreedyClassifier):
             trace.noise = WeightNoise(tables, bounds / float(paid["leaves"].epsilon_each))
             return
         if plan.as_published:
-            scale = boost_voices.published_leaf_scale(plan, float(self._budget) / plan.n_scores)
+            scale = boost_mechanisms.published_leaf_scale(plan, float(self._budget) / plan.n_scores)
         else:
             scale = 2 * plan.max_leaf / float(paid["leaves"].epsilon_each)
         clean = np.clip(leaf_link(tables, plan.alpha_link), -plan.max_leaf, plan.max_leaf)

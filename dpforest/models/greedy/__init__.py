@@ -1,0 +1,1 @@
+"""Forests that choose their splits from the data, through the door."""

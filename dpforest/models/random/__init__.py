@@ -1,0 +1,1 @@
+"""Forests whose structure comes from a public seed: only their leaves are paid for."""
