@@ -16,7 +16,7 @@ def whole_surface(results: Results, folder: Path, effort: Effort) -> None:
     from sklearn.model_selection import train_test_split
 
     from dpforest import MajorityLabelForestClassifier, load_dataset
-    from dpforest.tradeoff import surface
+    from dpforest.evaluation.sweep import surface
 
     data, forest = load_dataset("adult"), MajorityLabelForestClassifier()
     X, X_test, y, y_test = train_test_split(data.X, data.y, test_size=0.3, random_state=0)

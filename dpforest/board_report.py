@@ -9,6 +9,7 @@ from html import escape
 from typing import Final
 
 from dpforest.board_pictures import accuracy_picture, errors_picture, icons_picture
+from dpforest.evaluation.stakes import Stakes
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import ADD_REMOVE
 from dpforest.privacy.rationals import text_up
@@ -24,7 +25,6 @@ from dpforest.risk import (
     posterior,
     success,
 )
-from dpforest.stakes import Stakes
 
 _FAILURE: Final = 0.001  # how often what is said about beliefs may fail, where there is a δ
 _STYLE: Final = """

@@ -10,8 +10,8 @@ import pytest
 from app_words import words
 from streamlit.testing.v1 import AppTest
 
+from dpforest.evaluation.simulation import Curve
 from dpforest.privacy.ledger import Ledger
-from dpforest.simulation import Curve
 from dpforest.tables.datasets import read_csv
 from ui import curve_panel, spending
 from ui.forests import EPSILONS

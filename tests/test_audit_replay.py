@@ -125,7 +125,12 @@ def test_other_threads_draw_noise_of_their_own():
 
 def test_neither_engine_nor_app_loads_the_recorder():
     """What can replace noise is for auditors only."""
-    pages = ("dpforest.plotting.audit", "dpforest.tradeoff", *(f"ui.audit_{name}" for name in PAGE), "ui.release")
+    pages = (
+        "dpforest.plotting.audit",
+        "dpforest.evaluation.sweep",
+        *(f"ui.audit_{name}" for name in PAGE),
+        "ui.release",
+    )
     code = f"import sys, {', '.join(pages)}; assert 'dpforest.audit.recorder' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 

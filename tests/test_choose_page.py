@@ -8,7 +8,7 @@ from app_words import words
 from streamlit.testing.v1 import AppTest
 from test_app import button
 
-from dpforest.choosing import smallest_epsilons
+from dpforest.evaluation.smallest_epsilon import smallest_epsilons
 from ui import choose_controls, choose_parts, membership_part, sweep, tables
 from ui.compare_controls import settings_of
 from ui.compare_done import Done

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from dpforest.choosing import (
+from dpforest.evaluation.smallest_epsilon import (
     CONFIDENCE,
     held_out_margin,
     releases_needed,

@@ -6,7 +6,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 from dpforest import FriedmanSchusterClassifier, MajorityLabelForestClassifier, load_dataset
-from dpforest.tradeoff import surface
+from dpforest.evaluation.sweep import surface
 
 
 @pytest.mark.filterwarnings("ignore")  # of the cluster's own

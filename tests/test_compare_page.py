@@ -11,10 +11,10 @@ from streamlit.testing.v1 import AppTest
 from test_app import CSV, button
 
 from dpforest import load_dataset
-from dpforest.metrics import METRICS
+from dpforest.evaluation.metrics import METRICS
+from dpforest.evaluation.stakes import Stakes
+from dpforest.evaluation.sweep import summary, surface
 from dpforest.plotting.compare import Scale
-from dpforest.stakes import Stakes
-from dpforest.tradeoff import summary, surface
 from ui import simulate, sweep, tables
 from ui.compare_controls import Comparison, settings_of
 from ui.compare_done import Done, insight

@@ -13,11 +13,11 @@ from dpforest import (
     MultinomialForestClassifier,
     load_dataset,
 )
-from dpforest.greedy_simulation import GreedySimulation, simulation_for
+from dpforest.evaluation.greedy_simulation import GreedySimulation, simulation_for
+from dpforest.evaluation.nonprivate import REFERENCES, References
+from dpforest.evaluation.simulation import NOISE_SEED, Simulation, split_table
 from dpforest.models.greedy.shared import bin_rows
 from dpforest.models.greedy.trace import Trace
-from dpforest.references import REFERENCES, References
-from dpforest.simulation import NOISE_SEED, Simulation, split_table
 
 FORESTS = [
     BoostedForestClassifier(n_bound=20_000, n_estimators=3, max_depth=3),

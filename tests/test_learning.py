@@ -11,9 +11,17 @@ from dpforest import (
     RandomDecisionForestClassifier,
     load_dataset,
 )
-from dpforest.learning import MOST_TIMES, SHARES, Learning, beyond, learning_curves, off_by, rows_needed
-from dpforest.simulation import split_table
-from dpforest.tradeoff import Task, run_task
+from dpforest.evaluation.learning_curve import (
+    MOST_TIMES,
+    SHARES,
+    Learning,
+    beyond,
+    learning_curves,
+    off_by,
+    rows_needed,
+)
+from dpforest.evaluation.simulation import split_table
+from dpforest.evaluation.sweep import Task, run_task
 
 ROWS = np.array([500, 1_000, 2_000, 4_000, 8_000])
 EPSILONS = np.geomspace(0.1, 12.8, 29)

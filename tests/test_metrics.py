@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn import metrics as reference
 
-from dpforest.metrics import METRICS, auc, from_shares, from_votes
+from dpforest.evaluation.metrics import METRICS, auc, from_shares, from_votes
 
 
 def votes_and_rows(n_trees: int, n: int, seed: int):

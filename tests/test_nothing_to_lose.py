@@ -6,10 +6,10 @@ import pytest
 from app_words import words
 from streamlit.testing.v1 import AppTest
 
-from dpforest.metrics import METRICS
+from dpforest.evaluation.metrics import METRICS
+from dpforest.evaluation.stakes import Stakes
+from dpforest.evaluation.sweep import summary
 from dpforest.plotting.compare import Scale
-from dpforest.stakes import Stakes
-from dpforest.tradeoff import summary
 from ui import choose_controls, choose_parts
 from ui.compare_controls import Comparison
 from ui.compare_done import Done, insight

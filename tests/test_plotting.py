@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from dpforest import plotting
+from dpforest.evaluation.forest_view import NodeTable
 from dpforest.plotting import geometry, style, words
 from dpforest.plotting.overview import MOST_COLUMNS
 from dpforest.privacy.ledger import Ledger
 from dpforest.tables.domain import Domain, Feature
 from dpforest.trees.layout import LEAF, MULTIWAY, NUMERIC, Trees
 from dpforest.trees.random_trees import grow_random_trees
-from dpforest.views import NodeTable
 
 DOMAIN = Domain(
     (

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpforest.choosing import Answer
+from dpforest.evaluation.smallest_epsilon import Answer
 from dpforest.plotting.choose import smallest_epsilon
 from dpforest.plotting.compare import COLOURS, Panel, Scale, Series, budget_map, comparison, multiples
 from dpforest.plotting.style import NON_PRIVATE, NOT_HELD

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
+from dpforest.evaluation.learning_curve import Learning, Needed, beyond, rows_needed
 from dpforest.guesses import look_at, most_success
-from dpforest.learning import Learning, Needed, beyond, rows_needed
 from dpforest.plotting.learning import learning_chart
 from dpforest.plotting.membership import FIRST, success_chart
 from dpforest.plotting.style import NON_PRIVATE, NOT_HELD, PRIVATE, QUIET

@@ -17,9 +17,9 @@ from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.testing.v1 import AppTest
 
 from dpforest import MajorityLabelForestClassifier, load_dataset
-from dpforest.greedy_simulation import simulation_for
+from dpforest.evaluation.greedy_simulation import simulation_for
+from dpforest.evaluation.simulation import split_table
 from dpforest.models.greedy.multinomial import MultinomialForestClassifier
-from dpforest.simulation import split_table
 from ui import choose_controls, simulate
 from ui.simulate import Recent, Shared
 from ui.turns import Turns

@@ -18,7 +18,7 @@ from dpforest import (
     RandomForestExponentialClassifier,
     load_dataset,
 )
-from dpforest.simulation import Simulation, Split, split_table
+from dpforest.evaluation.simulation import Simulation, Split, split_table
 from dpforest.tables.domain import DomainError
 from dpforest.tables.misfits import Misfits, MisfitWarning
 from dpforest.tables.rows import read_rows

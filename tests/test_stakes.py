@@ -6,7 +6,7 @@ from conftest import public_domain
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpforest.stakes import POINT, cheap_from, roomy, rows_behind, stakes
+from dpforest.evaluation.stakes import POINT, cheap_from, roomy, rows_behind, stakes
 
 MANY = 10**6  # held-out rows, so that luck is less than a point
 EPSILONS = [0.01, 0.1, 1.0, 10.0]

@@ -19,12 +19,12 @@ from dpforest import (
     RandomForestLaplaceClassifier,
     load_dataset,
 )
-from dpforest.metrics import METRICS
+from dpforest.evaluation.metrics import METRICS
+from dpforest.evaluation.simulation import NOISE_SEED, Split, split_table
+from dpforest.evaluation.sweep import KEYS, _fitted_cells, cells_of, curve, splits, summary, surface
 from dpforest.models.greedy.shared import GreedyClassifier
-from dpforest.simulation import NOISE_SEED, Split, split_table
 from dpforest.tables.misfits import MisfitWarning
 from dpforest.tables.rows import Rows
-from dpforest.tradeoff import KEYS, _fitted_cells, cells_of, curve, splits, summary, surface
 
 FORESTS = {
     "labels": MajorityLabelForestClassifier(),

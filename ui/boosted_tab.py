@@ -6,8 +6,8 @@ import numpy as np
 import streamlit as st
 
 from dpforest import plotting
+from dpforest.evaluation.forest_view import ForestView
 from dpforest.plotting.style import flip_percent
-from dpforest.views import ForestView
 from ui.page import chart, titled
 from ui.sidebar import Choice
 from ui.wording import plain, plural

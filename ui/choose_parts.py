@@ -13,13 +13,13 @@ import streamlit as st
 
 from dpforest import __version__
 from dpforest.board_report import BoardReport, render
-from dpforest.choosing import Answer, held_out_margin, smallest_epsilons
+from dpforest.evaluation.smallest_epsilon import Answer, held_out_margin, smallest_epsilons
+from dpforest.evaluation.stakes import Stakes
 from dpforest.plotting.choose import smallest_epsilon
 from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
 from dpforest.risk import Guarantee, guarantee_of, percent_down
-from dpforest.stakes import Stakes
 from ui import simulate, tables
 from ui.choose_controls import SURE, Wish
 from ui.compare_done import Done, ceiling_of_sweep, stakes_of_sweep

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpforest.evaluation.stakes import stakes
 from dpforest.plotting.compare import Panel, Scale, budget_map, multiples
-from dpforest.stakes import stakes
 from ui import compare_controls, sweep
 from ui.compare_controls import IN_PERCENT, MEASURES, Comparison
 from ui.compare_done import Done, gathered

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from dpforest.evaluation.stakes import Stakes, stakes
+from dpforest.evaluation.sweep import summary
 from dpforest.plotting.compare import Scale
-from dpforest.stakes import Stakes, stakes
-from dpforest.tradeoff import summary
 from ui import without_privacy
 from ui.compare_controls import MEASURES, Comparison
 from ui.sweep import Cells

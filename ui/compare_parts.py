@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpforest.evaluation.stakes import cheap_from
 from dpforest.plotting.compare import Scale, Series, comparison
-from dpforest.stakes import cheap_from
 from ui import without_privacy
 from ui.compare_controls import IN_PERCENT, MEASURES, Comparison
 from ui.compare_done import Done, ceiling_of_sweep, stakes_of_sweep

@@ -6,12 +6,12 @@ import pandas as pd
 import streamlit as st
 
 from dpforest import plotting
+from dpforest.evaluation.simulation import Curve
+from dpforest.evaluation.stakes import Stakes, roomy
 from dpforest.plotting.curve import series, spread_over
 from dpforest.plotting.style import percent
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.rationals import positive_fraction
-from dpforest.simulation import Curve
-from dpforest.stakes import Stakes, roomy
 from ui.controls import LINKED
 from ui.forests import FORESTS
 from ui.headline import is_skewed

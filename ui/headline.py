@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
+from dpforest.evaluation.simulation import Curve
 from dpforest.plotting.curve import spread_over
 from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
 from dpforest.risk import factor_up
-from dpforest.simulation import Curve
 from ui.forests import EPSILONS
 from ui.page import badge
 from ui.sidebar import Choice

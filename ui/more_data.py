@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import streamlit as st
 
-from dpforest.learning import MOST_TIMES, Learning, Needed, learning_curves, rows_needed
+from dpforest.evaluation.learning_curve import MOST_TIMES, Learning, Needed, learning_curves, rows_needed
 from dpforest.plotting.learning import learning_chart
 from dpforest.plotting.style import percent
 from ui.audit_parts import drawn

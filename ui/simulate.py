@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 
 import streamlit as st
 
-from dpforest.greedy_simulation import GreedySimulation, simulation_for
+from dpforest.evaluation.forest_view import ForestView
+from dpforest.evaluation.greedy_simulation import GreedySimulation, simulation_for
+from dpforest.evaluation.simulation import Curve, Repeats
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
-from dpforest.simulation import Curve, Repeats
 from dpforest.tables.domain import Domain
-from dpforest.views import ForestView
 from ui.forests import EPSILONS, Settings
 from ui.tables import Table, fingerprint, split
 from ui.turns import Turns, held

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dpforest.evaluation.stakes import POINT, Stakes, cheap_from
 from dpforest.plotting.style import percent
-from dpforest.stakes import POINT, Stakes, cheap_from
 from ui.wording import plain
 
 GREEDY = "a forest that looks at the data (boosted, multinomial, one greedy tree)"

@@ -17,9 +17,9 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dpforest import tradeoff
-from dpforest.simulation import Split
-from dpforest.tradeoff import Task, cells_of, promises_of, run_task
+from dpforest.evaluation import sweep
+from dpforest.evaluation.simulation import Split
+from dpforest.evaluation.sweep import Task, cells_of, promises_of, run_task
 from ui import tables
 from ui.forests import EPSILONS, Settings
 from ui.simulate import TURNS
@@ -103,7 +103,7 @@ def cells(table: Table, line: Line, folds: int) -> Cells:
 
 def _split_folds(key: tuple, _table: Table) -> list[Split]:
     rows = SimpleNamespace(domain=_table.domain, X=_table.columns(), y=_table.frame[_table.label])
-    return tradeoff.splits(rows, key[-1], 0)
+    return sweep.splits(rows, key[-1], 0)
 
 
 _folds_for_all = st.cache_resource(max_entries=4, show_spinner=False)(_split_folds)

@@ -6,12 +6,12 @@ import numpy as np
 import streamlit as st
 
 from dpforest import plotting
+from dpforest.evaluation.forest_view import ForestView, NodeTable
 from dpforest.limits import LEAF_CAP
 from dpforest.plotting.style import flip_percent, percent
 from dpforest.plotting.words import ancestors, answer, question
 from dpforest.trees.layout import LEAF
 from dpforest.trees.routing import leaves_of_rows
-from dpforest.views import ForestView, NodeTable
 from ui import boosted_tab
 from ui.forests import FORESTS
 from ui.page import chart, titled

@@ -9,8 +9,8 @@ import numpy as np
 import streamlit as st
 
 import dpforest
-from dpforest.greedy_simulation import simulation_for
-from dpforest.simulation import split_table
+from dpforest.evaluation.greedy_simulation import simulation_for
+from dpforest.evaluation.simulation import split_table
 from dpforest.tables.domain import Domain, Feature
 from dpforest.trees.routing import count_rows
 from ui.forests import FORESTS, MODES, Settings

@@ -7,10 +7,10 @@ import threading
 import numpy as np
 import streamlit as st
 
+from dpforest.evaluation.nonprivate import References, guessing
+from dpforest.evaluation.simulation import Curve, Split
+from dpforest.evaluation.stakes import Stakes, rows_behind, stakes
 from dpforest.plotting.curve import series
-from dpforest.references import References, guessing
-from dpforest.simulation import Curve, Split
-from dpforest.stakes import Stakes, rows_behind, stakes
 from dpforest.tables.domain import Domain
 from ui import tables
 from ui.simulate import TURNS

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from dpforest.choosing import Answer
+from dpforest.evaluation.smallest_epsilon import Answer
 from dpforest.plotting.curve import epsilon_axis
 from dpforest.plotting.style import NOT_HELD, PRIVATE, QUIET, figure, percent
 from dpforest.privacy.rationals import text_up

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from dpforest.evaluation.forest_view import NodeTable
 from dpforest.plotting.geometry import Drawn, focus_nodes
 from dpforest.plotting.overview import describe
 from dpforest.plotting.style import (
@@ -24,7 +25,6 @@ from dpforest.plotting.style import (
 from dpforest.plotting.words import answer, explanation, question
 from dpforest.tables.domain import Domain
 from dpforest.trees.layout import LEAF, Trees
-from dpforest.views import NodeTable
 
 MOST_LEVELS = 6
 LINE = 24  # pixels a node needs

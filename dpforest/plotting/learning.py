@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from dpforest.learning import Learning, Needed, beyond
+from dpforest.evaluation.learning_curve import Learning, Needed, beyond
 from dpforest.plotting.style import NON_PRIVATE, PRIVATE, QUIET, figure, percent
 from dpforest.privacy.rationals import text_up
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from dpforest.evaluation.forest_view import NodeTable
 from dpforest.plotting.geometry import Span, spans
 from dpforest.plotting.style import (
     EMPTY,
@@ -23,7 +24,6 @@ from dpforest.plotting.style import (
 from dpforest.plotting.words import answer, question
 from dpforest.tables.domain import Domain
 from dpforest.trees.layout import LEAF, Trees
-from dpforest.views import NodeTable
 
 MOST_COLUMNS = 768
 CLICK_COLUMNS = 48

@@ -16,10 +16,10 @@ from typing import Final
 import numpy as np
 from sklearn.isotonic import isotonic_regression
 
+from dpforest.evaluation.simulation import Split
+from dpforest.evaluation.sweep import Task, run_task
 from dpforest.models.base import ForestClassifier
-from dpforest.simulation import Split
 from dpforest.tables.domain import Domain
-from dpforest.tradeoff import Task, run_task
 
 SHARES: Final = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
 MOST_TIMES: Final = 8.0  # the table's rows: further nothing is said
@@ -117,7 +117,7 @@ def learning_curves(
     Examples
     --------
     >>> from dpforest import MajorityLabelForestClassifier, load_dataset
-    >>> from dpforest.simulation import split_table
+    >>> from dpforest.evaluation.simulation import split_table
     >>> data = load_dataset("nursery")
     >>> split = split_table(data.domain, data.X, data.y)
     >>> forest = MajorityLabelForestClassifier(n_estimators=10)

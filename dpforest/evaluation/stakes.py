@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from dpforest.choosing import held_out_margin
+from dpforest.evaluation.smallest_epsilon import held_out_margin
 from dpforest.limits import GRID
 from dpforest.tables.domain import Domain
 

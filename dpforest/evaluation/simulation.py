@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from dpforest import voting
+from dpforest.evaluation.forest_view import ForestView
 from dpforest.limits import MIN_ROWS
 from dpforest.models.leaf_noise import CountNoise
 from dpforest.models.random.fit import count_kept_rows, rows_to_trees, simulate_values
@@ -24,7 +25,6 @@ from dpforest.tables.misfits import Misfits
 from dpforest.tables.rows import read_rows
 from dpforest.trees import routing
 from dpforest.trees.layout import Trees
-from dpforest.views import ForestView
 
 # Seeds of repeat r: structure r, assignment and noise this much further.
 NOISE_SEED = 1_000_003

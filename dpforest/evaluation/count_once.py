@@ -16,12 +16,12 @@ from numba import njit
 from sklearn.base import clone
 
 from dpforest import voting
-from dpforest.metrics import from_shares, from_votes
+from dpforest.evaluation.metrics import from_shares, from_votes
+from dpforest.evaluation.simulation import NOISE_SEED, Split
 from dpforest.models.random.fit import rows_to_trees, simulate_values
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.models.random.spec import Plan, true_labels
 from dpforest.privacy.randomness import DemoSource
-from dpforest.simulation import NOISE_SEED, Split
 from dpforest.tables.domain import Domain
 from dpforest.trees import routing
 from dpforest.trees.layout import LEAF, Trees

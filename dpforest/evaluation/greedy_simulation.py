@@ -9,14 +9,14 @@ from dataclasses import replace
 import numpy as np
 from sklearn.base import clone
 
+from dpforest.evaluation.forest_view import ForestView
+from dpforest.evaluation.simulation import NOISE_SEED, Repeats, Simulation, Split, accuracies
 from dpforest.models.base import ForestClassifier
 from dpforest.models.greedy.shared import Binned, GreedyClassifier, bin_rows
 from dpforest.models.greedy.trace import Trace
 from dpforest.models.random.random_structure import RandomStructureClassifier
-from dpforest.simulation import NOISE_SEED, Repeats, Simulation, Split, accuracies
 from dpforest.tables.domain import Domain
 from dpforest.trees.forest import Forest
-from dpforest.views import ForestView
 
 
 class GreedySimulation(Repeats):
@@ -29,7 +29,7 @@ class GreedySimulation(Repeats):
     Examples
     --------
     >>> from dpforest import FriedmanSchusterClassifier, load_dataset
-    >>> from dpforest.simulation import split_table
+    >>> from dpforest.evaluation.simulation import split_table
     >>> data = load_dataset("nursery")
     >>> split = split_table(data.domain, data.X, data.y)
     >>> simulation = GreedySimulation(FriedmanSchusterClassifier(), data.domain, split, epsilons=[0.01, 10])

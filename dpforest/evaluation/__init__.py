@@ -1,0 +1,1 @@
+"""Simulated releases and what they are worth: for looking at, never for publishing."""
