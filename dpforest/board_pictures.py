@@ -8,7 +8,7 @@ from html import escape
 import numpy as np
 
 from dpforest.privacy.rationals import text_up
-from dpforest.risk import Guarantee, Guesses, kinks, misses
+from dpforest.risk.guarantee import Guarantee, Guesses, kinks, misses
 
 BLUE, ORANGE, GREY = "#0072B2", "#E69F00", "#6B7480"
 

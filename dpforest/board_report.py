@@ -13,7 +13,7 @@ from dpforest.evaluation.stakes import Stakes
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import ADD_REMOVE
 from dpforest.privacy.rationals import text_up
-from dpforest.risk import (
+from dpforest.risk.guarantee import (
     MEMBERSHIP,
     VALUE,
     Guarantee,

@@ -14,7 +14,7 @@ from dpforest.board_report import BoardReport, promise, render
 from dpforest.evaluation.stakes import Stakes
 from dpforest.privacy.certificate import REPLACE_ASSUMPTION, STANDING_ASSUMPTIONS, Certificate, certify
 from dpforest.privacy.ledger import Ledger
-from dpforest.risk import Guarantee
+from dpforest.risk.guarantee import Guarantee
 
 HOSTILE = '<script>alert("x")</script>\'"><img src=http://evil.example/a onerror=alert(1)>&lt;b&gt;</title></style>'
 VOID = {"meta", "circle", "line", "polygon", "polyline", "br"}

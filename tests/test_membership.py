@@ -11,14 +11,14 @@ import pytest
 from scipy.stats import binom, binomtest
 
 from dpforest.audit.canaries import ALGORITHMS, canaries
-from dpforest.guesses import LOOKS, composed_variation, guesses, look_at, losses, most_success, variation
-from dpforest.membership import Counted, Record, attack, best_success, counted, exact_attack, most_exposed
 from dpforest.models.greedy.friedman_schuster import FriedmanSchusterClassifier
 from dpforest.models.random.baselines import JagannathanForestClassifier, RandomForestExponentialClassifier
 from dpforest.models.random.majority_label import MajorityLabelForestClassifier
 from dpforest.models.random.random_decision import RandomDecisionForestClassifier
 from dpforest.privacy.laws import log_law
-from dpforest.shadow import rarest_row, shadow_attack
+from dpforest.risk.membership import Counted, Record, attack, best_success, counted, exact_attack, most_exposed
+from dpforest.risk.shadow_models import rarest_row, shadow_attack
+from dpforest.risk.success_rate import LOOKS, composed_variation, guesses, look_at, losses, most_success, variation
 from dpforest.tables.domain import Domain, Feature
 from dpforest.trees import routing
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from dpforest.evaluation.learning_curve import Learning, Needed, beyond, rows_needed
-from dpforest.guesses import look_at, most_success
 from dpforest.plotting.learning import learning_chart
 from dpforest.plotting.membership import FIRST, success_chart
 from dpforest.plotting.style import NON_PRIVATE, NOT_HELD, PRIVATE, QUIET
-from dpforest.risk import percent_up
+from dpforest.risk.guarantee import percent_up
+from dpforest.risk.success_rate import look_at, most_success
 
 LOOKS = [look_at(n, round(0.64 * n)) for n in (18, 56, 100, 1_000, 10_000, 100_000)]
 

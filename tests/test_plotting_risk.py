@@ -8,7 +8,7 @@ import pytest
 
 from dpforest.plotting.risk import icon_grid, posterior_curve, trade_off_curve
 from dpforest.plotting.style import NON_PRIVATE, PRIVATE
-from dpforest.risk import Guarantee, Guesses, guesses, misses, posterior, success
+from dpforest.risk.guarantee import Guarantee, Guesses, guesses, misses, posterior, success
 
 GUARANTEES = [
     Guarantee(0.01), Guarantee(1.0), Guarantee(10.0), Guarantee(1.0, 1e-6), Guarantee(0.5, 0.2), Guarantee(math.inf),

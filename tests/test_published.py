@@ -33,7 +33,7 @@ from dpforest.privacy.true_loss import (
     smooth_sensitivity_published,
     true_loss,
 )
-from dpforest.risk import guarantee_of
+from dpforest.risk.guarantee import guarantee_of
 
 CLAMPED = "smooth-sensitivity-clamped"
 EPSILONS = (0.01, 0.05, 0.1, 0.2, 0.5, 1, 2, 3, 5, 10)

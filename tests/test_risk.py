@@ -8,7 +8,7 @@ import pytest
 
 from dpforest.privacy.certificate import certify
 from dpforest.privacy.ledger import Ledger
-from dpforest.risk import (
+from dpforest.risk.guarantee import (
     Guarantee,
     advantage,
     grouped,

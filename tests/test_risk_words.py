@@ -6,7 +6,7 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpforest.risk import Guarantee, hits, success
+from dpforest.risk.guarantee import Guarantee, hits, success
 from ui import risk_words as words
 from ui.risk_parts import PRIORS
 
@@ -112,7 +112,7 @@ def test_words_that_are_not_used(guarantee):
 
 def section(epsilon, delta, neighbours, rows):
     """The script of a page that shows nothing else."""
-    from dpforest.risk import Guarantee
+    from dpforest.risk.guarantee import Guarantee
     from ui import risk_parts
 
     risk_parts.show(Guarantee(epsilon, delta, neighbours), risk_parts.prior_control(), rows=rows)

@@ -19,7 +19,7 @@ from dpforest.plotting.choose import smallest_epsilon
 from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
-from dpforest.risk import Guarantee, guarantee_of, percent_down
+from dpforest.risk.guarantee import Guarantee, guarantee_of, percent_down
 from ui import simulate, tables
 from ui.choose_controls import SURE, Wish
 from ui.compare_done import Done, ceiling_of_sweep, stakes_of_sweep

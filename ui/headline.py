@@ -9,7 +9,7 @@ from dpforest.evaluation.simulation import Curve
 from dpforest.plotting.curve import spread_over
 from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
-from dpforest.risk import factor_up
+from dpforest.risk.guarantee import factor_up
 from ui.forests import EPSILONS
 from ui.page import badge
 from ui.sidebar import Choice

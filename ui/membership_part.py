@@ -7,16 +7,16 @@ import time
 import numpy as np
 import streamlit as st
 
-from dpforest.guesses import CONFIDENCE, LOOKS, Look, most_success
-from dpforest.membership import Counted, Exposed, Record, best_success, counted, exact_attack, most_exposed
 from dpforest.models.greedy.shared import GreedyClassifier
 from dpforest.plotting.membership import FIRST, success_chart
 from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import rows_changed
 from dpforest.privacy.rationals import text_up
-from dpforest.risk import percent_up
-from dpforest.shadow import rarest_row, shadow_attack
+from dpforest.risk.guarantee import percent_up
+from dpforest.risk.membership import Counted, Exposed, Record, best_success, counted, exact_attack, most_exposed
+from dpforest.risk.shadow_models import rarest_row, shadow_attack
+from dpforest.risk.success_rate import CONFIDENCE, LOOKS, Look, most_success
 from dpforest.tables.misfits import Misfits
 from dpforest.tables.rows import Rows, read_rows
 from ui.audit_parts import drawn

@@ -8,7 +8,7 @@ import streamlit as st
 
 from dpforest.plotting.risk import icon_grid, posterior_curve, trade_off_curve
 from dpforest.plotting.style import PRIVATE
-from dpforest.risk import MEMBERSHIP, Guarantee, guesses, percent_up, success
+from dpforest.risk.guarantee import MEMBERSHIP, Guarantee, guesses, percent_up, success
 from ui import risk_words as words
 from ui.controls import LINKED, known
 from ui.page import chart, titled

@@ -9,7 +9,7 @@ import math
 
 from dpforest.plotting.audit import raised
 from dpforest.privacy.ledger import ADD_REMOVE
-from dpforest.risk import (
+from dpforest.risk.guarantee import (
     MEMBERSHIP,
     VALUE,
     Guarantee,

@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 from dpforest.privacy.rationals import text_up
-from dpforest.risk import percent_up
+from dpforest.risk.guarantee import percent_up
 
 
 def epsilon_text(epsilon: float | Fraction | None) -> str:

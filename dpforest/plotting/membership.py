@@ -7,9 +7,9 @@ from math import log10
 
 import plotly.graph_objects as go
 
-from dpforest.guesses import Look
 from dpforest.plotting.style import NOT_HELD, PRIVATE, QUIET, figure, percent
-from dpforest.risk import percent_up
+from dpforest.risk.guarantee import percent_up
+from dpforest.risk.success_rate import Look
 
 FIRST = 100  # guesses from which on a share is drawn
 

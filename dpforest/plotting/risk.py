@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from dpforest.plotting.style import FOLLOWED, NON_PRIVATE, PRIVATE, QUIET, escape, figure
-from dpforest.risk import (
+from dpforest.risk.guarantee import (
     MEMBERSHIP,
     Guarantee,
     grouped,

@@ -14,7 +14,6 @@ from typing import Final
 
 import numpy as np
 
-from dpforest.guesses import LOOKS, SECONDS, Guesses, composed_variation, guesses, losses, most_success, variation
 from dpforest.models.base import ForestClassifier
 from dpforest.models.greedy.shared import GreedyClassifier
 from dpforest.models.random.random_structure import RandomStructureClassifier
@@ -22,7 +21,17 @@ from dpforest.models.random.spec import Plan
 from dpforest.privacy.laws import NOISY_COUNTS, log_law
 from dpforest.privacy.ledger import rows_changed
 from dpforest.privacy.simulators import simulate_labels, simulate_laplace, simulate_noisy_counts
-from dpforest.shadow import shadow_attack
+from dpforest.risk.shadow_models import shadow_attack
+from dpforest.risk.success_rate import (
+    LOOKS,
+    SECONDS,
+    Guesses,
+    composed_variation,
+    guesses,
+    losses,
+    most_success,
+    variation,
+)
 from dpforest.tables.domain import Domain
 from dpforest.trees import routing
 from dpforest.trees.layout import Trees

@@ -11,9 +11,9 @@ from typing import Final
 import numpy as np
 from sklearn.base import clone
 
-from dpforest.guesses import LOOKS, SECONDS, Guesses, guesses
 from dpforest.models.greedy.shared import Binned, GreedyClassifier, bin_rows
 from dpforest.privacy.ledger import rows_changed
+from dpforest.risk.success_rate import LOOKS, SECONDS, Guesses, guesses
 from dpforest.tables.domain import Domain
 from dpforest.trees import routing
 from dpforest.trees.forest import Forest

@@ -1,0 +1,1 @@
+"""What a guarantee means for one person, and what attackers achieve."""
