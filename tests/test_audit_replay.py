@@ -12,9 +12,9 @@ from faulty import FAULTS, right
 from sklearn.base import clone
 
 from dpforest import MajorityLabelForestClassifier
-from dpforest.audit.recorder import Table
-from dpforest.audit.replay import replay
-from dpforest.audit.variants import (
+from dpforest.audit.replay.recorder import Table
+from dpforest.audit.replay.replay import replay
+from dpforest.audit.replay.variants import (
     EPSILON,
     VARIANTS,
     domain_of,
@@ -131,7 +131,7 @@ def test_neither_engine_nor_app_loads_the_recorder():
         *(f"ui.audit_{name}" for name in PAGE),
         "ui.release",
     )
-    code = f"import sys, {', '.join(pages)}; assert 'dpforest.audit.recorder' not in sys.modules"
+    code = f"import sys, {', '.join(pages)}; assert 'dpforest.audit.replay.recorder' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 

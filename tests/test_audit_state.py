@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from dpforest import MajorityLabelForestClassifier
-from dpforest.audit.state import difference, state_of
-from dpforest.audit.variants import domain_of, random_rows
+from dpforest.audit.replay.state import difference, state_of
+from dpforest.audit.replay.variants import domain_of, random_rows
 
 
 class Slotted:

@@ -18,11 +18,20 @@ import dpforest
 from dpforest import MajorityLabelForestClassifier, RandomDecisionForestClassifier
 from dpforest.audit import tails
 from dpforest.audit.identities import check_identities
-from dpforest.audit.rare import RARE
-from dpforest.audit.recorder import record
+from dpforest.audit.replay.rare import RARE
+from dpforest.audit.replay.recorder import record
+from dpforest.audit.replay.variants import EPSILON, VARIANTS, domain_of, random_rows, replay_rare, replay_variant
+from dpforest.audit.replay.ways_in import (
+    FORESTS,
+    IN_PARTS,
+    as_csv,
+    as_frame,
+    as_list,
+    replay_large,
+    replay_ways,
+    ways_of,
+)
 from dpforest.audit.tails import Scripted, check_tails
-from dpforest.audit.variants import EPSILON, VARIANTS, domain_of, random_rows, replay_rare, replay_variant
-from dpforest.audit.ways_in import FORESTS, IN_PARTS, as_csv, as_frame, as_list, replay_large, replay_ways, ways_of
 from dpforest.privacy import samplers
 from dpforest.privacy.ledger import NEIGHBOURS
 

@@ -22,8 +22,8 @@ from dpforest.audit.black_box import TRIALS, attack
 from dpforest.audit.canaries import ALGORITHMS, Canary, canaries
 from dpforest.audit.events import lower_bound
 from dpforest.audit.exact import leaf_law, worst_change
-from dpforest.audit.replay import replay
-from dpforest.audit.variants import shares_out
+from dpforest.audit.replay.replay import replay
+from dpforest.audit.replay.variants import shares_out
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.privacy.laws import NOISY_COUNTS
 from dpforest.privacy.ledger import NEIGHBOURS, rows_changed

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from dpforest.audit.rare import RARE
-from dpforest.audit.recorder import Forced, Table
-from dpforest.audit.replay import Replay, replay
+from dpforest.audit.replay.rare import RARE
+from dpforest.audit.replay.recorder import Forced, Table
+from dpforest.audit.replay.replay import Replay, replay
 from dpforest.models.base import ForestClassifier
 from dpforest.models.greedy.boosted import BoostedForestClassifier
 from dpforest.models.greedy.friedman_schuster import FriedmanSchusterClassifier

@@ -21,7 +21,7 @@ from unittest.mock import patch
 import numpy as np
 import pandas as pd
 
-from dpforest.audit.state import State, state_of
+from dpforest.audit.replay.state import State, state_of
 from dpforest.privacy import laws, release, samplers, selection
 from dpforest.privacy.ledger import Allowance, Ledger, rows_changed
 from dpforest.privacy.randomness import DemoSource, SecretSource

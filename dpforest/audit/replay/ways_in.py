@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from dpforest.audit.rare import RARE
-from dpforest.audit.recorder import Table
-from dpforest.audit.replay import Replay, replay
-from dpforest.audit.variants import EPSILON, domain_of, random_rows, shares_out
+from dpforest.audit.replay.rare import RARE
+from dpforest.audit.replay.recorder import Table
+from dpforest.audit.replay.replay import Replay, replay
+from dpforest.audit.replay.variants import EPSILON, domain_of, random_rows, shares_out
 from dpforest.models.base import ForestClassifier
 from dpforest.models.greedy.boosted import BoostedForestClassifier
 from dpforest.models.greedy.friedman_schuster import FriedmanSchusterClassifier

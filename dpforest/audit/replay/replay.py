@@ -15,8 +15,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpforest.audit.recorder import Finding, Forced, Question, Tape, place_of, record
-from dpforest.audit.state import difference
+from dpforest.audit.replay.recorder import Finding, Forced, Question, Tape, place_of, record
+from dpforest.audit.replay.state import difference
 from dpforest.privacy import selection
 from dpforest.privacy.ledger import ESTIMATION, STRUCTURE, rows_changed
 from dpforest.trees.forest import Forest
