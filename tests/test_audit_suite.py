@@ -13,7 +13,7 @@ from mutants import MUTANTS, mutated
 from mutants_second import SECOND
 from mutants_third import THIRD
 
-from dpforest.audit.draws import check_draws, check_rare_draws
+from dpforest.audit.samplers.draws import check_draws, check_rare_draws
 from dpforest.audit.scores import check_scores
 from dpforest.audit.suite import suspicions
 

@@ -16,8 +16,6 @@ from test_mutants_second_apply import certified
 
 import dpforest
 from dpforest import MajorityLabelForestClassifier, RandomDecisionForestClassifier
-from dpforest.audit import tails
-from dpforest.audit.identities import check_identities
 from dpforest.audit.replay.rare import RARE
 from dpforest.audit.replay.recorder import record
 from dpforest.audit.replay.variants import EPSILON, VARIANTS, domain_of, random_rows, replay_rare, replay_variant
@@ -31,7 +29,9 @@ from dpforest.audit.replay.ways_in import (
     replay_ways,
     ways_of,
 )
-from dpforest.audit.tails import Scripted, check_tails
+from dpforest.audit.samplers import tails
+from dpforest.audit.samplers.identities import check_identities
+from dpforest.audit.samplers.tails import Scripted, check_tails
 from dpforest.privacy import samplers
 from dpforest.privacy.ledger import NEIGHBOURS
 

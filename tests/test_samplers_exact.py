@@ -16,12 +16,12 @@ import pytest
 from mutants import Mutant, mutated
 from mutants_exact import EXACT
 
-from dpforest.audit import bridge, lanes
-from dpforest.audit.branches import OPEN, Draws, Sum, law_of, power, rebound
-from dpforest.audit.bridge import as_python, check_bridge
-from dpforest.audit.choice_identities import permute_and_flip_law
-from dpforest.audit.identities import _noise_found, check_identities
-from dpforest.audit.lanes import check_lanes
+from dpforest.audit.samplers import bridge, lanes
+from dpforest.audit.samplers.branches import OPEN, Draws, Sum, law_of, power, rebound
+from dpforest.audit.samplers.bridge import as_python, check_bridge
+from dpforest.audit.samplers.choice_identities import permute_and_flip_law
+from dpforest.audit.samplers.identities import _noise_found, check_identities
+from dpforest.audit.samplers.lanes import check_lanes
 from dpforest.privacy import law, samplers
 
 JIT = not numba.config.DISABLE_JIT
@@ -138,7 +138,7 @@ def test_a_loop_that_gives_up_is_found(monkeypatch):
 
     names = {"uniform": samplers.uniform, "bernoulli_exp": samplers.bernoulli_exp}
     for rounds, has_teeth in ((2, False), (3, True)):
-        monkeypatch.setattr("dpforest.audit.choice_identities.ROUNDS", rounds)
+        monkeypatch.setattr("dpforest.audit.samplers.choice_identities.ROUNDS", rounds)
         monkeypatch.setattr(samplers, "_exponential_kernel", rebound(written(impatient, names)))
         found = [said for said in check_identities(whole=False) if "exponential mechanism" in said]
         assert bool(found) == has_teeth

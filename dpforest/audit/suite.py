@@ -3,14 +3,14 @@
 import itertools
 from collections.abc import Collection, Iterator
 
-from dpforest.audit.bridge import check_bridge
-from dpforest.audit.draws import check_draws, check_rare_draws
-from dpforest.audit.identities import check_identities
-from dpforest.audit.lanes import check_lanes
 from dpforest.audit.replay.variants import VARIANTS, replay_rare, replay_variant
 from dpforest.audit.replay.ways_in import FORESTS, replay_large, replay_ways
+from dpforest.audit.samplers.bridge import check_bridge
+from dpforest.audit.samplers.draws import check_draws, check_rare_draws
+from dpforest.audit.samplers.identities import check_identities
+from dpforest.audit.samplers.lanes import check_lanes
+from dpforest.audit.samplers.tails import check_tails
 from dpforest.audit.scores import check_scores
-from dpforest.audit.tails import check_tails
 from dpforest.privacy.ledger import NEIGHBOURS
 
 

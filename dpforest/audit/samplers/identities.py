@@ -18,9 +18,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpforest.audit.branches import OPEN, Draws, Sum, law_of, power, rebound
-from dpforest.audit.choice_identities import labels, splits
-from dpforest.audit.oracles import Case, Law, Oracles, Unread, filled, unlike
+from dpforest.audit.samplers.branches import OPEN, Draws, Sum, law_of, power, rebound
+from dpforest.audit.samplers.choice_identities import labels, splits
+from dpforest.audit.samplers.oracles import Case, Law, Oracles, Unread, filled, unlike
 from dpforest.privacy import samplers
 
 _SCALES: Final = ((1, 1), (2, 1), (1, 2), (3, 2), (5, 3), (2, 3), (7, 4))

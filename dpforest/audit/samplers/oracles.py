@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpforest.audit.branches import OPEN, Draws, Sum, law_of, power, rebound
+from dpforest.audit.samplers.branches import OPEN, Draws, Sum, law_of, power, rebound
 
 Law = dict[Any, Sum]
 Case = tuple[str, Callable[[], Law], Law]  # what is looked at, how its probabilities are found, what they must be

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from dpforest.audit.branches import rebound
+from dpforest.audit.samplers.branches import rebound
 from dpforest.privacy import samplers, selection
 from dpforest.privacy.randomness import SecretSource
 

@@ -8,8 +8,8 @@ from typing import Final
 
 import numpy as np
 
-from dpforest.audit.branches import Sum, power
-from dpforest.audit.oracles import Case, Law, after_rounds, rows_found
+from dpforest.audit.samplers.branches import Sum, power
+from dpforest.audit.samplers.oracles import Case, Law, after_rounds, rows_found
 from dpforest.privacy import samplers, selection
 
 ROUNDS: Final = 3  # of a loop: what is said of a round must hold for later ones too

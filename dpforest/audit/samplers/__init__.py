@@ -1,0 +1,1 @@
+"""Attacks on the samplers: exact identities, every lane, forced tails, frequencies."""
