@@ -10,8 +10,8 @@ from html.parser import HTMLParser
 import pytest
 from playwright.sync_api import sync_playwright
 
-from dpforest.board_report import BoardReport, promise, render
 from dpforest.evaluation.stakes import Stakes
+from dpforest.plotting.board_report import BoardReport, promise, render
 from dpforest.privacy.certificate import REPLACE_ASSUMPTION, STANDING_ASSUMPTIONS, Certificate, certify
 from dpforest.privacy.ledger import Ledger
 from dpforest.risk.guarantee import Guarantee

@@ -12,9 +12,9 @@ import numpy as np
 import streamlit as st
 
 from dpforest import __version__
-from dpforest.board_report import BoardReport, render
 from dpforest.evaluation.smallest_epsilon import Answer, held_out_margin, smallest_epsilons
 from dpforest.evaluation.stakes import Stakes
+from dpforest.plotting.board_report import BoardReport, render
 from dpforest.plotting.choose import smallest_epsilon
 from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate

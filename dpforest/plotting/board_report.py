@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Final
 
-from dpforest.board_pictures import accuracy_picture, errors_picture, icons_picture
 from dpforest.evaluation.stakes import Stakes
+from dpforest.plotting.board_pictures import accuracy_picture, errors_picture, icons_picture
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import ADD_REMOVE
 from dpforest.privacy.rationals import text_up
