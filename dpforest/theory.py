@@ -1,4 +1,4 @@
-"""The papers' depth rules and bounds as functions of public numbers."""
+"""The papers' bounds as functions of public numbers."""
 
 import itertools
 import math
@@ -9,84 +9,8 @@ import numpy as np
 from scipy.special import lambertw
 
 from dpforest.checks import check_choice
-from dpforest.limits import MAX_DEPTH
 
 RULES: Final = ("published", "derived")  # of the boosting bounds
-
-
-def untested_features(n_numeric: int, depth: int) -> float:
-    """Expected number of numeric features never tested on a path (Fletcher & Islam, Theorem 2).
-
-    >>> round(untested_features(10, 7), 3)
-    4.783
-    """
-    return n_numeric * ((n_numeric - 1) / n_numeric) ** depth if n_numeric else 0.0
-
-
-def fletcher_islam_depth(
-    n_numeric: int, n_categorical: int, rule: str = "published", *, most: int | None = MAX_DEPTH
-) -> int:
-    """Depth of the majority-label forest from the public schema alone.
-
-    Parameters
-    ----------
-    n_numeric, n_categorical : int
-    rule : {"published", "theorem", "half", "full"}
-        "theorem": smallest depth at which fewer than half of the numeric features are untested, plus half of the
-        categorical ones. "published": what the paper's Table 4 holds, one more where there are numeric features.
-        "half", "full": half of, or all, features.
-    most : int or None
-        What the rule is cut at; None for the rule itself.
-
-    Returns
-    -------
-    int from 1
-
-    Raises
-    ------
-    ValueError
-        If the rule is not known.
-
-    Examples
-    --------
-    >>> fletcher_islam_depth(6, 8), fletcher_islam_depth(6, 8, "theorem"), fletcher_islam_depth(0, 22)
-    (9, 8, 11)
-    >>> fletcher_islam_depth(60, 0), fletcher_islam_depth(60, 0, most=None)
-    (15, 43)
-    """
-    s, r = n_numeric, n_categorical
-    if rule == "published":
-        numeric = 1 + next(d for d in range(10**6) if untested_features(s, d) <= s / 2) if s else 0
-    elif rule == "theorem":
-        numeric = next(d for d in range(10**6) if untested_features(s, d) < s / 2) if s else 0
-    elif rule == "half":
-        numeric, r = (s + r) // 2, 0
-    elif rule == "full":
-        numeric, r = s + r, 0
-    else:
-        raise ValueError(f"max_depth={rule!r} is no depth rule; use a number, 'published', 'theorem', 'half' or 'full'")
-    depth = max(numeric + r // 2, 1)
-    return depth if most is None else min(depth, most)
-
-
-def jagannathan_depth(n_features: int, mean_codes: float, n_bound: int | None) -> int:
-    """Depth of Jagannathan, Pillaipakkamnatt and Wright's trees: min(m / 2, log_b n - 1).
-
-    Parameters
-    ----------
-    n_features : int
-    mean_codes : float
-        Mean number b of values of a feature (2 for a numeric one).
-    n_bound : int or None
-        Public bound on the number of rows; None leaves the second term out.
-
-    >>> jagannathan_depth(22, 5.7, 10_000), jagannathan_depth(10, 2, None)
-    (4, 5)
-    """
-    depth = n_features // 2
-    if n_bound is not None:
-        depth = min(depth, math.floor(math.log(max(n_bound, 2), max(mean_codes, 2)) - 1 + 1e-12))
-    return min(max(depth, 1), MAX_DEPTH)
 
 
 # R. Nock, W. Henecka, "Boosted and differentially private ensembles of decision trees" (2020). The edge is their γ: a

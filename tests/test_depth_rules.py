@@ -16,7 +16,7 @@ from dpforest import (
     load_dataset,
 )
 from dpforest.limits import MAX_BOUND, MAX_DEPTH
-from dpforest.theory import fletcher_islam_depth
+from dpforest.models.depth_rules import fletcher_islam_depth
 from ui import boosting, tables
 from ui.forests import FORESTS, Settings
 

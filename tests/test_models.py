@@ -24,8 +24,8 @@ from dpforest import (
     RandomForestLaplaceClassifier,
     ReleasedForest,
 )
+from dpforest.models.depth_rules import fletcher_islam_depth
 from dpforest.tables.misfits import MisfitWarning
-from dpforest.theory import fletcher_islam_depth
 from dpforest.trees import naive, routing
 from dpforest.trees.forest import CuratorForest
 from dpforest.trees.layout import MULTIWAY

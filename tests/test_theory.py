@@ -8,18 +8,16 @@ import pytest
 
 from dpforest.limits import MAX_DEPTH
 from dpforest.losses import MATSUSHITA, m_alpha
+from dpforest.models.depth_rules import fletcher_islam_depth, jagannathan_depth, untested_features
 from dpforest.theory import (
     calibration_constant,
     efficiency_needed,
-    fletcher_islam_depth,
-    jagannathan_depth,
     levels_for_error,
     rows_needed,
     splits_for_error,
     tree_efficiency,
     tree_error_bound,
     trees_for_error,
-    untested_features,
 )
 
 # Fletcher and Islam 2017, Theorem 2 and Table 4: numeric, categorical, depth by theorem, depth published, E[X].

@@ -38,9 +38,8 @@ _END: Final = "<!-- end of the audit -->"
 _HOME: Final = Path(__file__).parents[1]
 # Pages, drawings, files, simulations: nothing that a fit or an attack runs through.
 _NOT_AUDITED: Final = (
-    "plotting/", "tables/csv_", "tables/chunked_", "tables/datasets", "tables/inference", "audit/leaf_",
-    "audit/__main__", "counted", "metrics", "simulation", "tradeoff", "greedy_simulation", "views", "references",
-    "risk", "board_", "choosing", "learning", "stakes", "membership", "guesses", "shadow",
+    "plotting/", "evaluation/", "risk/", "tables/csv_", "tables/chunked_", "tables/datasets", "tables/inference",
+    "audit/leaf_", "audit/__main__",
 )  # fmt: skip
 _PACKAGES: Final = ("numpy", "numba", "scikit-learn", "scipy")
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from types import FrameType, FunctionType
 from typing import Any, Final, NoReturn
 from unittest.mock import patch
@@ -28,7 +29,7 @@ from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.trees import greedy_trees
 
 Table = tuple[pd.DataFrame, np.ndarray]
-_HOME: Final = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_HOME: Final = str(Path(__file__).parents[2])
 _DOOR: Final = (os.path.join(_HOME, "privacy", ""), os.path.join(_HOME, "audit", ""))
 _ROUTING: Final = os.path.join(_HOME, "trees", "routing.py")
 _ONE: Final = threading.Lock()

@@ -4,11 +4,11 @@ import numpy as np
 
 from dpforest.checks import check_choice, check_count
 from dpforest.limits import MAX_BOUND, MAX_DEPTH
+from dpforest.models.depth_rules import jagannathan_depth
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.models.random.spec import Plan, capped, leaf_cap
 from dpforest.privacy.ledger import ADD_REMOVE
 from dpforest.tables.domain import Domain
-from dpforest.theory import jagannathan_depth
 
 
 class JagannathanForestClassifier(RandomStructureClassifier):

@@ -2,11 +2,11 @@
 
 from dpforest.checks import check_choice, check_count
 from dpforest.limits import MAX_DEPTH
+from dpforest.models.depth_rules import fletcher_islam_depth
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.models.random.spec import Plan, capped, leaf_cap
 from dpforest.privacy.laws import CERTIFIED, PUBLISHED
 from dpforest.tables.domain import Domain
-from dpforest.theory import fletcher_islam_depth
 
 
 class MajorityLabelForestClassifier(RandomStructureClassifier):
