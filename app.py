@@ -3,22 +3,11 @@
 import streamlit as st
 
 from dpforest.tables.domain import DomainError
-from ui import (
-    budget_tab,
-    curve_panel,
-    data_tab,
-    headline,
-    leaves_tab,
-    release,
-    sidebar,
-    simulate,
-    tables,
-    tree_tab,
-    without_privacy,
-)
-from ui.controls import LINKED
-from ui.page import open_page, sorry
-from ui.warm_up import warm_up
+from ui import budget_tab, curve_panel, data_tab, headline, leaves_tab, tree_tab
+from ui.shared import release, sidebar, simulate, tables, without_privacy
+from ui.shared.controls import LINKED
+from ui.shared.page import open_page, sorry
+from ui.shared.warm_up import warm_up
 
 open_page("Explore")
 warm_up()

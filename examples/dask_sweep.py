@@ -3,7 +3,7 @@
     python examples/dask_sweep.py
 
 `dpforest.evaluation.sweep` runs its tasks through joblib, so joblib's configuration says where. For Ray:
-`pip install ray`, then `from ray.util.joblib import register_ray`, `register_ray()`, and "ray" in place of "dask" below.
+`pip install ray`, then `from ray.util.joblib import register_ray`, `register_ray()`, and "ray" for "dask" below.
 """
 
 import joblib

@@ -3,15 +3,16 @@
 import streamlit as st
 
 from dpforest.tables.domain import DomainError
-from ui import compare_controls, compare_parts, sidebar, sweep, without_privacy
+from ui import compare_controls, compare_parts
 from ui.compare_below import Below
 from ui.compare_controls import MEASURES
 from ui.compare_done import Done, gathered, insight, stakes_of_sweep
-from ui.controls import LINKED
-from ui.link import copy_link
-from ui.page import badge, open_page, sorry, titled
-from ui.warm_up import warm_up
-from ui.wording import plain, plural
+from ui.shared import sidebar, sweep, without_privacy
+from ui.shared.controls import LINKED
+from ui.shared.link import copy_link
+from ui.shared.page import badge, open_page, sorry, titled
+from ui.shared.warm_up import warm_up
+from ui.shared.wording import plain, plural
 
 open_page("Compare forests")
 warm_up()

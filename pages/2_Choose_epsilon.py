@@ -4,24 +4,16 @@ import streamlit as st
 
 from dpforest.plotting.style import percent
 from dpforest.tables.domain import DomainError
-from ui import (
-    choose_controls,
-    choose_parts,
-    membership_part,
-    more_data,
-    risk_parts,
-    sidebar,
-    sweep,
-    without_privacy,
-)
+from ui import choose_controls, choose_parts, membership_part, more_data, risk_parts
 from ui.compare_controls import settings_of
 from ui.compare_done import gathered, stakes_of_sweep
 from ui.compare_parts import about_leaks
-from ui.controls import LINKED
-from ui.link import copy_link
-from ui.page import badge, open_page, sorry, titled
-from ui.warm_up import warm_up
-from ui.wording import plain, plural
+from ui.shared import sidebar, sweep, without_privacy
+from ui.shared.controls import LINKED
+from ui.shared.link import copy_link
+from ui.shared.page import badge, open_page, sorry, titled
+from ui.shared.warm_up import warm_up
+from ui.shared.wording import plain, plural
 
 open_page("Choose ε")
 warm_up()

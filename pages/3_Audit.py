@@ -4,9 +4,9 @@ import streamlit as st
 
 from ui import audit_attack, audit_controls, audit_parts, audit_table
 from ui.audit_words import RULES, promise, story
-from ui.link import copy_link
-from ui.page import badge, open_page
-from ui.warm_up import warm_up
+from ui.shared.link import copy_link
+from ui.shared.page import badge, open_page
+from ui.shared.warm_up import warm_up
 
 open_page("Audit")
 warm_up()

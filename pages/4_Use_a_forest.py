@@ -3,7 +3,7 @@
 import streamlit as st
 
 from ui import predict
-from ui.page import open_page
+from ui.shared.page import open_page
 
 open_page("Use a released forest")
 st.markdown("#### Use a released forest", anchors=False)

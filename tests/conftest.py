@@ -48,7 +48,7 @@ def numeric() -> Domain:
 @pytest.fixture
 def app(monkeypatch) -> AppTest:
     """Explore on a small table, with two repeats."""
-    from ui import simulate
+    from ui.shared import simulate
 
     monkeypatch.setattr(simulate, "LAST", 2)
     page = AppTest.from_file("../app.py", default_timeout=60)

@@ -17,12 +17,13 @@ from dpforest.tables.datasets import read_csv, suggest_domain
 from dpforest.tables.domain import Domain, DomainError, Feature
 from dpforest.tables.misfits import MisfitWarning
 from dpforest.tables.read_parts import assert_parts, read_parts, sources
-from ui import data_tab, membership_part, release, rows_fit, tables
-from ui.forests import EPSILONS, FORESTS, Settings, as_code
-from ui.release import LOOKED
-from ui.sidebar import Choice
-from ui.tables import Table
-from ui.wording import guess_share, plain
+from ui import data_tab, membership_part, rows_fit
+from ui.shared import release, tables
+from ui.shared.forests import EPSILONS, FORESTS, Settings, as_code
+from ui.shared.release import LOOKED
+from ui.shared.sidebar import Choice
+from ui.shared.tables import Table
+from ui.shared.wording import guess_share, plain
 
 CSV = "age;city;<b>x</b>;ill\n" + "".join(
     f"{20 + i % 60};{('Bonn', 'Ulm', 'Kiel')[i % 3]};{i % 7},5;{'ja' if i % 60 > 25 else 'nein'}\n" for i in range(200)

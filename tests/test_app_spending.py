@@ -13,9 +13,10 @@ from streamlit.testing.v1 import AppTest
 from dpforest.evaluation.simulation import Curve
 from dpforest.privacy.ledger import Ledger
 from dpforest.tables.datasets import read_csv
-from ui import curve_panel, spending
-from ui.forests import EPSILONS
-from ui.spending import Release, added_up, counted, explained, groups, spent
+from ui import curve_panel
+from ui.shared import session_ledger
+from ui.shared.forests import EPSILONS
+from ui.shared.session_ledger import Release, added_up, counted, explained, groups, spent
 
 FIRST = Release(
     1, "people.csv", "noisy counts", "digest", True, 1, Fraction(1, 2), "add-remove", "CERTIFIED", b'{"forest": 1}'
@@ -29,7 +30,7 @@ ZOO = replace(FIRST, number=3, title="Zoo", table_key="zoo", uploaded=False, peo
 def state(monkeypatch) -> dict:
     """A session without streamlit."""
     session: dict = {}
-    monkeypatch.setattr(spending.st, "session_state", session)
+    monkeypatch.setattr(session_ledger.st, "session_state", session)
     return session
 
 
@@ -75,17 +76,17 @@ def test_merging_and_taking_out(state):
         (2,): (Fraction(1, 10), "replace-one"),
         (3,): (3, "add-remove"),
     }
-    spending.merge(1, 2)
+    session_ledger.merge(1, 2)
     assert sums() == {(1, 2): (Fraction(11, 10), "replace-one"), (3,): (3, "add-remove")}
-    spending.merge(1, 3)
+    session_ledger.merge(1, 3)
     assert sums() == {(1, 2, 3): (Fraction(71, 10), "replace-one")}
-    spending.take_out("another digest")
+    session_ledger.take_out("another digest")
     assert sums() == {(1, 3): (Fraction(7, 2), "add-remove"), (2,): (Fraction(1, 10), "replace-one")}
 
 
 def test_the_same_rows_stay_together(state):
     state["releases"] = [FIRST, replace(FIRST, number=2), replace(ZOO, people=1)]
-    spending.take_out("digest")
+    session_ledger.take_out("digest")
     assert set(sums()) == {(1, 2), (3,)}
 
 
@@ -93,16 +94,21 @@ def test_clearing_forgets_names_and_forests_but_no_cost(state):
     first = replace(FIRST, shape=(9, frozenset({"secret column"})))
     state["releases"] = [first, replace(first, number=4), replace(EXCHANGED, people=2), ZOO]
     before = sums()
-    spending.forget_tables()
-    assert sums() == before and not spending.at_hand()
+    session_ledger.forget_tables()
+    assert sums() == before and not session_ledger.at_hand()
     left = repr(state)
     assert not [
         secret for secret in ("people.csv", "people (2)", "digest", "CERTIFIED", "forest'", "secret") if secret in left
     ]
-    assert [r.title for r in spending.releases()] == ["cleared table 1", "cleared table 1", "cleared table 2", "Zoo"]
+    assert [r.title for r in session_ledger.releases()] == [
+        "cleared table 1",
+        "cleared table 1",
+        "cleared table 2",
+        "Zoo",
+    ]
     state["releases"].append(replace(FIRST, number=5))
-    spending.forget_tables()
-    assert [r.title for r in spending.releases()][-2:] == ["Zoo", "cleared table 3"]
+    session_ledger.forget_tables()
+    assert [r.title for r in session_ledger.releases()][-2:] == ["Zoo", "cleared table 3"]
 
 
 # ---------------------------------------------------------------- words
@@ -115,7 +121,7 @@ def test_the_sum_is_explained():
     together = explained([FIRST, EXCHANGED])
     assert "from one forest at ε = 1.1" in together and "counts twice" in together and "75.1 %" in together
     assert "more or less" in explained([EXCHANGED])
-    assert spending.table([FIRST, EXCHANGED])["adds"].tolist() == ["1", "0.1", "**1.1**"]
+    assert session_ledger.table([FIRST, EXCHANGED])["adds"].tolist() == ["1", "0.1", "**1.1**"]
 
 
 def test_what_the_simulated_forests_would_cost():
@@ -203,7 +209,7 @@ def test_the_same_rows_are_the_same_people(app):
 
 
 def rows_of(csv: bytes) -> str:
-    return spending.digest_of_rows(read_csv(csv).table)
+    return session_ledger.digest_of_rows(read_csv(csv).table)
 
 
 def test_rows_are_the_same_however_they_are_written():
@@ -225,7 +231,7 @@ def test_rows_are_the_same_however_they_are_written():
 def test_rows_that_occur_twice_count_twice():
     one, two = "x,y\n1,a\n1,a\n2,b\n", "x,y\n1,a\n2,b\n2,b\n"
     frame = lambda csv: pd.read_csv(io.StringIO(csv))
-    assert spending.digest_of_rows(frame(one)) != spending.digest_of_rows(frame(two))
+    assert session_ledger.digest_of_rows(frame(one)) != session_ledger.digest_of_rows(frame(two))
 
 
 def test_the_same_rows_in_another_file_are_not_split(app):

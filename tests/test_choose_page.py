@@ -9,10 +9,11 @@ from streamlit.testing.v1 import AppTest
 from test_app import button
 
 from dpforest.evaluation.smallest_epsilon import smallest_epsilons
-from ui import choose_controls, choose_parts, membership_part, sweep, tables
+from ui import choose_controls, choose_parts, membership_part
 from ui.compare_controls import settings_of
 from ui.compare_done import Done
-from ui.forests import FORESTS
+from ui.shared import sweep, tables
+from ui.shared.forests import FORESTS
 
 KINDS = ["one greedy tree", "RF-E"]
 

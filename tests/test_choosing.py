@@ -71,8 +71,8 @@ def test_releases_needed_are_the_fewest(share):
 
 def test_the_page_draws_as_many_as_it_takes():
     from ui.choose_controls import RELEASES
-    from ui.forests import EPSILONS as GRID
-    from ui.forests import FORESTS
+    from ui.shared.forests import EPSILONS as GRID
+    from ui.shared.forests import FORESTS
 
     assert all(n >= releases_needed(share, len(GRID) * len(FORESTS)) for share, n in RELEASES.items())
 

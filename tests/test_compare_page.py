@@ -15,10 +15,10 @@ from dpforest.evaluation.metrics import METRICS
 from dpforest.evaluation.stakes import Stakes
 from dpforest.evaluation.sweep import summary, surface
 from dpforest.plotting.compare import Scale
-from ui import simulate, sweep, tables
 from ui.compare_controls import Comparison, settings_of
 from ui.compare_done import Done, insight
-from ui.forests import FORESTS, MODES
+from ui.shared import simulate, sweep, tables
+from ui.shared.forests import FORESTS, MODES
 
 FEW = {"data": "zoo", "forests": "RF-E,one greedy tree", "releases_each": "2"}
 

@@ -17,8 +17,8 @@ from dpforest import (
 )
 from dpforest.limits import MAX_BOUND, MAX_DEPTH
 from dpforest.models.depth_rules import fletcher_islam_depth
-from ui import boosting, tables
-from ui.forests import FORESTS, Settings
+from ui.shared import boosting, tables
+from ui.shared.forests import FORESTS, Settings
 
 CAPPED = "leaves here, which no paper says"
 

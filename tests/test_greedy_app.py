@@ -7,9 +7,9 @@ from app_words import words
 
 from dpforest import ReleasedForest, load_dataset
 from dpforest.privacy.ledger import BudgetError
-from ui import release, sidebar, tables
-from ui.boosting import ALPHAS, BOUNDS
-from ui.forests import FORESTS, Settings, as_code
+from ui.shared import release, sidebar, tables
+from ui.shared.boosting import ALPHAS, BOUNDS
+from ui.shared.forests import FORESTS, Settings, as_code
 
 GREEDY = [name for name, kind in FORESTS.items() if kind.is_greedy]
 

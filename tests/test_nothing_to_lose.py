@@ -13,7 +13,7 @@ from dpforest.plotting.compare import Scale
 from ui import choose_controls, choose_parts
 from ui.compare_controls import Comparison
 from ui.compare_done import Done, insight
-from ui.stake_words import what_helps, what_privacy_costs
+from ui.shared.stake_words import what_helps, what_privacy_costs
 
 EPSILONS = np.array([0.01, 0.1, 1.0, 10.0])
 CHEAP = ("costs this forest less than", "takes less than a quarter", "needs the smallest ε", "price of privacy is")
@@ -31,7 +31,7 @@ def heavy_tails() -> bytes:
 @pytest.fixture
 def opened(monkeypatch):
     """A page with the table attached."""
-    from ui import simulate
+    from ui.shared import simulate
 
     monkeypatch.setattr(simulate, "LAST", 2)
     monkeypatch.setattr(choose_controls, "kinds", lambda: ["RF-E", "one greedy tree"])

@@ -9,7 +9,7 @@ import pytest
 from app_words import words
 
 from ui.budget_tab import COMPOSED, NOT_LISTED
-from ui.forests import FORESTS
+from ui.shared.forests import FORESTS
 
 HOME = Path(__file__).parents[1]
 SHOWN = [HOME / "app.py", *(HOME / "pages").glob("*.py"), *(HOME / "ui").glob("*.py"),
@@ -21,7 +21,7 @@ ABSOLUTE = (
     r"(nobody|no one|none) (can|could|may) (tell|know|learn|find out|see)|anonym|impossible to|perfectly"
     r"|cannot be (traced|identified)"
 )
-# No paper has "a rule that gives 8" or "takes 11": whose number it is stands in ui/starting_points.py.
+# No paper has "a rule that gives 8" or "takes 11": whose number it is stands in ui/shared/starting_points.py.
 ASCRIBED = r"the paper('s rule)? (gives|takes)\b|the paper's rule"
 
 

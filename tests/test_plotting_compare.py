@@ -7,7 +7,7 @@ from dpforest.evaluation.smallest_epsilon import Answer
 from dpforest.plotting.choose import smallest_epsilon
 from dpforest.plotting.compare import COLOURS, Panel, Scale, Series, budget_map, comparison, multiples
 from dpforest.plotting.style import NON_PRIVATE, NOT_HELD
-from ui.forests import FORESTS
+from ui.shared.forests import FORESTS
 
 EPSILONS = np.array([0.01, 0.1, 1.0, 10.0])
 SCALE = Scale("accuracy", True, 0.5, 0.9, "the floor", "the ceiling")

@@ -20,9 +20,10 @@ from dpforest import MajorityLabelForestClassifier, load_dataset
 from dpforest.evaluation.greedy_simulation import simulation_for
 from dpforest.evaluation.simulation import split_table
 from dpforest.models.greedy.multinomial import MultinomialForestClassifier
-from ui import choose_controls, simulate
-from ui.simulate import Recent, Shared
-from ui.turns import Turns
+from ui import choose_controls
+from ui.shared import simulate
+from ui.shared.scheduler import Turns
+from ui.shared.simulate import Recent, Shared
 
 # Turns
 
@@ -218,7 +219,7 @@ def cached(session_id: str | None) -> dict[tuple, object]:
 
 # Functions whose results come from the rows.
 OF_UPLOADS = {
-    "ui.simulate._make", "ui.without_privacy._make", "ui.tables._split", "ui.tables.uploaded", "ui.tables.suggested",
+    "ui.shared.simulate._make", "ui.shared.without_privacy._make", "ui.shared.tables._split", "ui.shared.tables.uploaded", "ui.shared.tables.suggested",
 }  # fmt: skip
 
 
@@ -296,4 +297,4 @@ def test_no_page_keeps_an_upload_for_all_nor_after_it_is_cleared(session, monkey
     with first.here():
         first.page.switch_page("app.py").run()
     first.press("Clear my data")
-    assert {name for name, _ in cached("first")} <= {"ui.simulate.promise"}  # of the table that is shown instead
+    assert {name for name, _ in cached("first")} <= {"ui.shared.simulate.promise"}  # of the table that is shown instead

@@ -4,10 +4,10 @@ import inspect
 
 import pytest
 
-from dpforest.models import depth_rules
+from dpforest.models.depth_rules import fletcher_islam_depth
 from dpforest.models.greedy.multinomial import MultinomialForestClassifier
-from ui.forests import FORESTS
-from ui.starting_points import ORIGINS, start
+from ui.shared.forests import FORESTS
+from ui.shared.starting_points import ORIGINS, start
 
 
 def helps(app) -> dict[str, str]:
@@ -44,9 +44,7 @@ def test_what_papers_say():
 @pytest.mark.parametrize("numeric", range(12))
 @pytest.mark.parametrize("categorical", [0, 1, 8, 22])
 def test_the_depth_of_the_tables_is_mostly_one_more_than_the_theorem(numeric, categorical):
-    published, theorem = (
-        depth_rules.fletcher_islam_depth(numeric, categorical, rule) for rule in ("published", "theorem")
-    )
+    published, theorem = (fletcher_islam_depth(numeric, categorical, rule) for rule in ("published", "theorem"))
     capped = published == 15
     assert published <= 15
     if numeric == 0:

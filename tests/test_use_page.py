@@ -13,9 +13,9 @@ from streamlit.testing.v1 import AppTest
 
 from dpforest import ReleasedForest, load_dataset
 from dpforest.trees.forest import ForestFormatError
-from ui import release, sidebar, tables
-from ui.forests import FORESTS, Settings
-from ui.sidebar import Choice
+from ui.shared import release, sidebar, tables
+from ui.shared.forests import FORESTS, Settings
+from ui.shared.sidebar import Choice
 
 DATA = Path(__file__).parent / "data"
 

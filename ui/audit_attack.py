@@ -10,7 +10,7 @@ from dpforest.privacy.randomness import SecretSource
 from ui.audit_controls import FEWEST, TELLING, Audit
 from ui.audit_parts import drawn
 from ui.audit_words import proved
-from ui.page import titled
+from ui.shared.page import titled
 
 SEARCHING = "Looking for the telling output"
 FIRST_DRAWN = 10_000  # the looks before come faster than they can be drawn

@@ -9,8 +9,8 @@ import streamlit as st
 from dpforest.limits import MIN_CLASSES
 from dpforest.privacy.laws import PUBLISHED
 from ui.audit_words import RULES
-from ui.controls import LINKED, known
-from ui.forests import EPSILONS, NEIGHBOURS
+from ui.shared.controls import LINKED, known
+from ui.shared.forests import EPSILONS, NEIGHBOURS
 
 FEWEST, TELLING = "fewest rows", "most telling"
 MOST_CLASSES = 10

@@ -18,8 +18,8 @@ from dpforest.privacy.laws import NOISY_COUNTS
 from dpforest.privacy.ledger import rows_changed
 from ui.audit_controls import TELLING, Audit
 from ui.audit_words import NAMES, one_row, output_name, times
-from ui.page import chart, titled
-from ui.wording import share_text
+from ui.shared.page import chart, titled
+from ui.shared.wording import share_text
 
 _SHOWN = 4  # classes that a table lists one by one
 _BRIGHT = "#4DA6DD"  # PRIVATE, for thin lines on a dark page

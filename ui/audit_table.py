@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from ui.page import titled
+from ui.shared.page import titled
 
 _KEPT = Path(__file__).parents[1] / "docs" / "audit.json"
 _VERDICTS = {

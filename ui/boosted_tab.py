@@ -8,9 +8,9 @@ import streamlit as st
 from dpforest import plotting
 from dpforest.evaluation.forest_view import ForestView
 from dpforest.plotting.style import flip_percent
-from ui.page import chart, titled
-from ui.sidebar import Choice
-from ui.wording import plain, plural
+from ui.shared.page import chart, titled
+from ui.shared.sidebar import Choice
+from ui.shared.wording import plain, plural
 
 MOST = 12  # trees whose α is drawn
 

@@ -11,10 +11,11 @@ import streamlit as st
 from dpforest.tables.domain import Domain
 from dpforest.tables.features import text
 from dpforest.tables.round_bounds import RowsOwn, rows_own, with_rounder
-from ui import column_groups, tables
-from ui.page import titled
-from ui.tables import Table
-from ui.wording import plain, plural
+from ui import column_groups
+from ui.shared import tables
+from ui.shared.page import titled
+from ui.shared.tables import Table
+from ui.shared.wording import plain, plural
 
 
 @st.cache_data(scope="session", max_entries=8, show_spinner=False)

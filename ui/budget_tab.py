@@ -8,11 +8,11 @@ import streamlit as st
 from dpforest import plotting
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
-from ui import spending
-from ui.page import chart, titled
-from ui.release import LOOKED, certificate_text, released_here
-from ui.sidebar import Choice
-from ui.wording import epsilon_text, plain
+from ui.shared import session_ledger
+from ui.shared.page import chart, titled
+from ui.shared.release import LOOKED, certificate_text, released_here
+from ui.shared.sidebar import Choice
+from ui.shared.wording import epsilon_text, plain
 
 COMPOSED = (
     "In sequence: the same rows are asked again, and costs add up (sequential composition). In parallel: each asks "
@@ -58,8 +58,8 @@ def show(choice: Choice, certificate: Certificate, ledger: Ledger) -> None:
         st.info(
             "No budget is drawn on: what has no guarantee cannot be paid for with ε.", icon=":material/receipt_long:"
         )
-    for own in spending.groups().values():
-        st.caption(spending.sentence(own))
+    for own in session_ledger.groups().values():
+        st.caption(session_ledger.sentence(own))
     if choice.settings.certified:
         titled("The certificate a release would carry", "Simulated")
     else:

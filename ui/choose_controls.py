@@ -7,9 +7,10 @@ from typing import Final
 
 import streamlit as st
 
-from ui import risk_parts, sidebar
-from ui.controls import LINKED, follow, known, select
-from ui.forests import EPSILONS, FORESTS, MODES
+from ui import risk_parts
+from ui.shared import sidebar
+from ui.shared.controls import LINKED, follow, known, select
+from ui.shared.forests import EPSILONS, FORESTS, MODES
 
 # Share of releases that must reach the accuracy, and how many simulated ones it takes to know.
 SURE: Final = {"8 in 10 releases": 0.8, "9 in 10 releases": 0.9, "19 in 20 releases": 0.95}

@@ -20,15 +20,15 @@ from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
 from dpforest.risk.guarantee import Guarantee, guarantee_of, percent_down
-from ui import simulate, tables
 from ui.choose_controls import SURE, Wish
 from ui.compare_done import Done, ceiling_of_sweep, stakes_of_sweep
-from ui.controls import LINKED
-from ui.forests import EPSILONS, Settings
-from ui.page import badge, chart
-from ui.tables import Table
-from ui.without_privacy import Level
-from ui.wording import plain, plural
+from ui.shared import simulate, tables
+from ui.shared.controls import LINKED
+from ui.shared.forests import EPSILONS, Settings
+from ui.shared.page import badge, chart
+from ui.shared.tables import Table
+from ui.shared.without_privacy import Level
+from ui.shared.wording import plain, plural
 
 
 def answered(done: Done, needed: float, wish: Wish) -> list[Answer]:

@@ -10,15 +10,16 @@ import streamlit as st
 
 from dpforest.evaluation.stakes import stakes
 from dpforest.plotting.compare import Panel, Scale, budget_map, multiples
-from ui import compare_controls, sweep
+from ui import compare_controls
 from ui.compare_controls import IN_PERCENT, MEASURES, Comparison
 from ui.compare_done import Done, gathered
 from ui.compare_parts import cannot_be_measured, show_table
 from ui.compare_parts import table as compared
-from ui.page import chart, titled
-from ui.sweep import Cells
-from ui.tables import Table
-from ui.without_privacy import Level, floor, level, rows
+from ui.shared import sweep
+from ui.shared.page import chart, titled
+from ui.shared.sweep import Cells
+from ui.shared.tables import Table
+from ui.shared.without_privacy import Level, floor, level, rows
 
 PIECES = 5  # simulated releases behind small multiples and the map, on one split
 

@@ -8,11 +8,11 @@ from typing import Final
 import streamlit as st
 
 from dpforest.limits import MAX_DEPTH
-from ui import boosting, sidebar
-from ui.controls import LINKED, known, select
-from ui.forests import EPSILONS, FORESTS, MODES, Settings
-from ui.sweep import Line
-from ui.tables import Table
+from ui.shared import boosting, sidebar
+from ui.shared.controls import LINKED, known, select
+from ui.shared.forests import EPSILONS, FORESTS, MODES, Settings
+from ui.shared.sweep import Line
+from ui.shared.tables import Table
 
 MEASURES: Final = {"accuracy": "accuracy", "balanced accuracy": "balanced_accuracy", "AUC": "auc", "F1": "f1"}
 IN_PERCENT: Final = ("accuracy", "balanced accuracy")

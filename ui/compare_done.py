@@ -11,11 +11,11 @@ import pandas as pd
 from dpforest.evaluation.stakes import Stakes, stakes
 from dpforest.evaluation.sweep import summary
 from dpforest.plotting.compare import Scale
-from ui import without_privacy
 from ui.compare_controls import MEASURES, Comparison
-from ui.sweep import Cells
-from ui.without_privacy import Level
-from ui.wording import plural
+from ui.shared import without_privacy
+from ui.shared.sweep import Cells
+from ui.shared.without_privacy import Level
+from ui.shared.wording import plural
 
 QUANTILES = (0.1, 0.9)
 

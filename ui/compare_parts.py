@@ -12,16 +12,16 @@ import streamlit as st
 
 from dpforest.evaluation.stakes import cheap_from
 from dpforest.plotting.compare import Scale, Series, comparison
-from ui import without_privacy
 from ui.compare_controls import IN_PERCENT, MEASURES, Comparison
 from ui.compare_done import Done, ceiling_of_sweep, stakes_of_sweep
-from ui.forests import FORESTS
-from ui.page import badge, chart
-from ui.stake_words import points
-from ui.sweep import Cells
-from ui.tables import Table
-from ui.without_privacy import Level
-from ui.wording import epsilon_text, plain, plural
+from ui.shared import without_privacy
+from ui.shared.forests import FORESTS
+from ui.shared.page import badge, chart
+from ui.shared.stake_words import points
+from ui.shared.sweep import Cells
+from ui.shared.tables import Table
+from ui.shared.without_privacy import Level
+from ui.shared.wording import epsilon_text, plain, plural
 
 
 def scale_of(measure: str, levels: list[Level], done: Done) -> Scale:

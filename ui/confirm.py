@@ -26,10 +26,11 @@ from dpforest.tables.read_parts import (
     sources,
     with_sources,
 )
-from ui import column_groups, tables
-from ui.page import sorry, titled
-from ui.tables import Table
-from ui.wording import plain, plural
+from ui import column_groups
+from ui.shared import tables
+from ui.shared.page import sorry, titled
+from ui.shared.tables import Table
+from ui.shared.wording import plain, plural
 
 FEWEST_WORDS, FEWEST_LETTERS = 3, 6
 EXAMPLE: Final = "the questionnaire, page 2"

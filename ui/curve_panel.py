@@ -12,15 +12,15 @@ from dpforest.plotting.curve import series, spread_over
 from dpforest.plotting.style import percent
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.rationals import positive_fraction
-from ui.controls import LINKED
-from ui.forests import FORESTS
 from ui.headline import is_skewed
-from ui.page import chart, titled
-from ui.sidebar import Choice
-from ui.stake_words import learns_nothing, what_helps, what_privacy_costs
-from ui.tables import split
-from ui.without_privacy import Level, best, ceiling_of, engine_measure, stakes_of
-from ui.wording import epsilon_text, plain, plural, sum_text
+from ui.shared.controls import LINKED
+from ui.shared.forests import FORESTS
+from ui.shared.page import chart, titled
+from ui.shared.sidebar import Choice
+from ui.shared.stake_words import learns_nothing, what_helps, what_privacy_costs
+from ui.shared.tables import split
+from ui.shared.without_privacy import Level, best, ceiling_of, engine_measure, stakes_of
+from ui.shared.wording import epsilon_text, plain, plural, sum_text
 
 MEASURES = {"accuracy": "accuracy", "balanced accuracy": "balanced"}
 

@@ -10,11 +10,11 @@ from dpforest.plotting.curve import spread_over
 from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
 from dpforest.risk.guarantee import factor_up
-from ui.forests import EPSILONS
-from ui.page import badge
-from ui.sidebar import Choice
-from ui.without_privacy import OWN, Level, ceiling_of, stakes_of
-from ui.wording import epsilon_text, plain, plural, share_text, value_epsilon
+from ui.shared.forests import EPSILONS
+from ui.shared.page import badge
+from ui.shared.sidebar import Choice
+from ui.shared.without_privacy import OWN, Level, ceiling_of, stakes_of
+from ui.shared.wording import epsilon_text, plain, plural, share_text, value_epsilon
 
 
 def header(choice: Choice) -> None:

@@ -10,8 +10,8 @@ from dpforest import plotting
 from dpforest.evaluation.forest_view import ForestView
 from dpforest.plotting.style import flip_percent, percent
 from dpforest.plotting.words import path_text
-from ui.page import chart, titled
-from ui.sidebar import Choice
+from ui.shared.page import chart, titled
+from ui.shared.sidebar import Choice
 from ui.tree_tab import choose_tree
 
 SHOWN = 1_000

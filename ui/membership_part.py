@@ -20,10 +20,10 @@ from dpforest.risk.success_rate import CONFIDENCE, LOOKS, Look, most_success
 from dpforest.tables.misfits import Misfits
 from dpforest.tables.rows import Rows, read_rows
 from ui.audit_parts import drawn
-from ui.forests import FORESTS, Settings
-from ui.page import badge
-from ui.tables import Table, fingerprint
-from ui.wording import plain, plural
+from ui.shared.forests import FORESTS, Settings
+from ui.shared.page import badge
+from ui.shared.tables import Table, fingerprint
+from ui.shared.wording import plain, plural
 
 SECONDS, GREEDY_SECONDS = 4.0, 20.0
 _DRAW_EVERY = 0.25  # seconds

@@ -11,10 +11,10 @@ from dpforest.evaluation.learning_curve import MOST_TIMES, Learning, Needed, lea
 from dpforest.plotting.learning import learning_chart
 from dpforest.plotting.style import percent
 from ui.audit_parts import drawn
-from ui.forests import EPSILONS, FORESTS, Settings
-from ui.page import badge
-from ui.tables import Table, fingerprint, split
-from ui.wording import plural
+from ui.shared.forests import EPSILONS, FORESTS, Settings
+from ui.shared.page import badge
+from ui.shared.tables import Table, fingerprint, split
+from ui.shared.wording import plural
 
 REPEATS = 8
 SMALLER = (2, 5)  # parts of the chosen ε that are looked at

@@ -15,11 +15,11 @@ from dpforest.tables.datasets import TableError
 from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.features import Feature, text
 from dpforest.trees.forest import ForestFormatError, ReleasedForest
-from ui import tables
-from ui.page import sorry, titled
-from ui.release import certificate_text
-from ui.spending import at_hand
-from ui.wording import epsilon_text, plain, plural
+from ui.shared import tables
+from ui.shared.page import sorry, titled
+from ui.shared.release import certificate_text
+from ui.shared.session_ledger import at_hand
+from ui.shared.wording import epsilon_text, plain, plural
 
 FILE = "a file"
 SURE = "how sure"  # share of the votes, or what the score stands for

@@ -10,8 +10,8 @@ from dpforest.plotting.risk import icon_grid, posterior_curve, trade_off_curve
 from dpforest.plotting.style import PRIVATE
 from dpforest.risk.guarantee import MEMBERSHIP, Guarantee, guesses, percent_up, success
 from ui import risk_words as words
-from ui.controls import LINKED, known
-from ui.page import chart, titled
+from ui.shared.controls import LINKED, known
+from ui.shared.page import chart, titled
 
 PRIORS = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9)
 _BRIGHT = "#4DA6DD"  # PRIVATE, for lines on a dark page

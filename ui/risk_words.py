@@ -23,7 +23,7 @@ from dpforest.risk.guarantee import (
     steps,
     success,
 )
-from ui.wording import epsilon_text
+from ui.shared.wording import epsilon_text
 
 FAILURE = 0.001  # how often what is said about beliefs may fail, where there is a δ
 ALARMS = 0.05  # the false alarm rate of the example

@@ -7,10 +7,10 @@ import streamlit as st
 
 from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.features import Feature, text
-from ui import tables
-from ui.page import sorry, titled
-from ui.tables import Table
-from ui.wording import plain, plural
+from ui.shared import tables
+from ui.shared.page import sorry, titled
+from ui.shared.tables import Table
+from ui.shared.wording import plain, plural
 
 COLUMNS = ("attribute", "what", "cells", "read as")
 

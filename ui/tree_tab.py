@@ -13,11 +13,11 @@ from dpforest.plotting.words import ancestors, answer, question
 from dpforest.trees.layout import LEAF
 from dpforest.trees.routing import leaves_of_rows
 from ui import boosted_tab
-from ui.forests import FORESTS
-from ui.page import chart, titled
-from ui.sidebar import Choice
-from ui.tables import split
-from ui.wording import plain, plural
+from ui.shared.forests import FORESTS
+from ui.shared.page import chart, titled
+from ui.shared.sidebar import Choice
+from ui.shared.tables import split
+from ui.shared.wording import plain, plural
 
 WIDTHS = ("as wide as its records", "all leaves alike")
 

@@ -13,7 +13,7 @@ from dpforest.evaluation.greedy_simulation import simulation_for
 from dpforest.evaluation.simulation import split_table
 from dpforest.tables.domain import Domain, Feature
 from dpforest.trees.routing import count_rows
-from ui.forests import FORESTS, MODES, Settings
+from ui.shared.forests import FORESTS, MODES, Settings
 
 
 @st.cache_resource(show_spinner=False)

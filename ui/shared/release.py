@@ -9,10 +9,9 @@ import streamlit as st
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
 from dpforest.trees.forest import ForestFormatError, ReleasedForest
-from ui import tables
-from ui.page import badge, sorry
-from ui.sidebar import Choice
-from ui.spending import (
+from ui.shared import tables
+from ui.shared.page import badge, sorry
+from ui.shared.session_ledger import (
     ADD_REMOVE,
     IN_WORDS,
     REPLACE_ONE,
@@ -28,8 +27,9 @@ from ui.spending import (
     spent,
     whom,
 )
-from ui.tables import Table
-from ui.wording import epsilon_text, plain, plural, sum_text
+from ui.shared.sidebar import Choice
+from ui.shared.tables import Table
+from ui.shared.wording import epsilon_text, plain, plural, sum_text
 
 TRIED = 20  # rows that a forest read back must predict as before
 LOST = (

@@ -9,9 +9,9 @@ import streamlit as st
 from dpforest import plotting
 from dpforest.limits import MAX_BOUND
 from dpforest.models.greedy.boost_spec import DECAY
-from ui.controls import LINKED, follow, select
-from ui.page import chart
-from ui.tables import Table
+from ui.shared.controls import LINKED, follow, select
+from ui.shared.page import chart
+from ui.shared.tables import Table
 
 ALPHAS = {
     "certified": {

@@ -10,7 +10,7 @@ import streamlit as st
 
 from dpforest.plotting import CONFIG
 from dpforest.tables.misfits import MisfitWarning
-from ui import spending
+from ui.shared import session_ledger
 
 Badge = Literal["Released", "Simulated", "Curator only", "Not certified", "From a formula", "Made-up tables"]
 
@@ -59,7 +59,7 @@ def open_page(title: str) -> None:
         st.page_link("pages/2_Choose_epsilon.py", label="Choose ε")
         st.page_link("pages/3_Audit.py", label="Audit")
         st.page_link("pages/4_Use_a_forest.py", label="Use a released forest")
-    spending.in_sidebar()
+    session_ledger.in_sidebar()
 
 
 def badge(kind: Badge, detail: str = "") -> None:

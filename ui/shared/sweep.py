@@ -20,11 +20,11 @@ import streamlit as st
 from dpforest.evaluation import sweep
 from dpforest.evaluation.simulation import Split
 from dpforest.evaluation.sweep import Task, cells_of, promises_of, run_task
-from ui import tables
-from ui.forests import EPSILONS, Settings
-from ui.simulate import TURNS
-from ui.tables import Table, fingerprint
-from ui.turns import held
+from ui.shared import tables
+from ui.shared.forests import EPSILONS, Settings
+from ui.shared.scheduler import held
+from ui.shared.simulate import TURNS
+from ui.shared.tables import Table, fingerprint
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpforest.evaluation.stakes import POINT, Stakes, cheap_from
 from dpforest.plotting.style import percent
-from ui.wording import plain
+from ui.shared.wording import plain
 
 GREEDY = "a forest that looks at the data (boosted, multinomial, one greedy tree)"
 MOST_NAMED = 2  # attributes

@@ -12,14 +12,15 @@ from dpforest.tables.csv_table import label_candidates
 from dpforest.tables.datasets import TableError
 from dpforest.tables.domain import DomainError
 from dpforest.trees.split_scores import depends_on_rows
-from ui import boosting, membership_part, more_data, simulate, spending, sweep, tables
-from ui.controls import LINKED, follow, known, select
-from ui.forests import EPSILONS, FORESTS, MODES, NEIGHBOURS, TREES, ForestKind, Settings, as_code
-from ui.link import copy_link
-from ui.page import sorry
-from ui.starting_points import ORIGINS, start
-from ui.tables import Table
-from ui.wording import plain, plural
+from ui import membership_part, more_data
+from ui.shared import boosting, session_ledger, simulate, sweep, tables
+from ui.shared.controls import LINKED, follow, known, select
+from ui.shared.forests import EPSILONS, FORESTS, MODES, NEIGHBOURS, TREES, ForestKind, Settings, as_code
+from ui.shared.link import copy_link
+from ui.shared.page import sorry
+from ui.shared.starting_points import ORIGINS, start
+from ui.shared.tables import Table
+from ui.shared.wording import plain, plural
 
 MAX_GREEDY_DEPTH: Final = 8  # every level doubles the histograms, at every ε of the curve
 
@@ -240,7 +241,7 @@ def share(choice: Choice) -> None:
 
 def clear() -> None:
     """Empty the session: uploads, their caches, edited domains, released forests. What they cost stays."""
-    spending.forget_tables()
+    session_ledger.forget_tables()
     for cache in (
         tables.uploaded,
         tables.suggested,

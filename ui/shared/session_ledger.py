@@ -14,9 +14,9 @@ import pandas as pd
 import streamlit as st
 
 from dpforest.tables.features import text
-from ui.forests import NEIGHBOURS
-from ui.tables import Table
-from ui.wording import plain, plural, share_text, sum_text, value_epsilon
+from ui.shared.forests import NEIGHBOURS
+from ui.shared.tables import Table
+from ui.shared.wording import plain, plural, share_text, sum_text, value_epsilon
 
 ADD_REMOVE, REPLACE_ONE = "add-remove", "replace-one"
 IN_WORDS: Final = {relation: words for words, relation in NEIGHBOURS.items()}  # as the controls call them

@@ -12,11 +12,11 @@ from dpforest.evaluation.simulation import Curve, Split
 from dpforest.evaluation.stakes import Stakes, rows_behind, stakes
 from dpforest.plotting.curve import series
 from dpforest.tables.domain import Domain
-from ui import tables
-from ui.simulate import TURNS
-from ui.sweep import splits_of
-from ui.tables import Table, fingerprint
-from ui.turns import held
+from ui.shared import tables
+from ui.shared.scheduler import held
+from ui.shared.simulate import TURNS
+from ui.shared.sweep import splits_of
+from ui.shared.tables import Table, fingerprint
 
 OWN = "this forest"
 FITTING = "Fitting scikit-learn's forest without privacy, for the ceiling …"

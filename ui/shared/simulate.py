@@ -16,9 +16,9 @@ from dpforest.evaluation.simulation import Curve, Repeats
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
 from dpforest.tables.domain import Domain
-from ui.forests import EPSILONS, Settings
-from ui.tables import Table, fingerprint, split
-from ui.turns import Turns, held
+from ui.shared.forests import EPSILONS, Settings
+from ui.shared.scheduler import Turns, held
+from ui.shared.tables import Table, fingerprint, split
 
 FIRST, LAST = 2, 20
 MOST_SECONDS = 30  # of refining; what is drawn by then says how many releases it rests on
