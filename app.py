@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpforest.tables.domain import DomainError
-from ui import budget_tab, curve_panel, data_tab, headline, leaves_tab, tree_tab
+from ui.explore import budget_tab, curve_panel, data_tab, headline, leaves_tab, tree_tab
 from ui.shared import release, sidebar, simulate, tables, without_privacy
 from ui.shared.controls import LINKED
 from ui.shared.page import open_page, sorry

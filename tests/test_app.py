@@ -17,7 +17,8 @@ from dpforest.tables.datasets import read_csv, suggest_domain
 from dpforest.tables.domain import Domain, DomainError, Feature
 from dpforest.tables.misfits import MisfitWarning
 from dpforest.tables.read_parts import assert_parts, read_parts, sources
-from ui import data_tab, membership_part, rows_fit
+from ui import membership_part
+from ui.explore import data_tab, rows_fit
 from ui.shared import release, tables
 from ui.shared.forests import EPSILONS, FORESTS, Settings, as_code
 from ui.shared.release import LOOKED

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from dpforest.evaluation.simulation import Curve
 from dpforest.privacy.ledger import Ledger
 from dpforest.tables.datasets import read_csv
-from ui import curve_panel
+from ui.explore import curve_panel
 from ui.shared import session_ledger
 from ui.shared.forests import EPSILONS
 from ui.shared.session_ledger import Release, added_up, counted, explained, groups, spent

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from app_words import words
 
-from ui.budget_tab import COMPOSED, NOT_LISTED
+from ui.explore.budget_tab import COMPOSED, NOT_LISTED
 from ui.shared.forests import FORESTS
 
 HOME = Path(__file__).parents[1]

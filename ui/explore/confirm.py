@@ -26,7 +26,7 @@ from dpforest.tables.read_parts import (
     sources,
     with_sources,
 )
-from ui import column_groups
+from ui.explore import column_groups
 from ui.shared import tables
 from ui.shared.page import sorry, titled
 from ui.shared.tables import Table

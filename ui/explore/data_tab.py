@@ -11,13 +11,13 @@ import streamlit as st
 
 from dpforest.tables.domain import Domain, DomainError, Feature
 from dpforest.tables.read_parts import read_parts
-from ui import bounds_hint, confirm, rows_fit
+from ui.explore import bounds_hint, confirm, rows_fit
+from ui.explore.value_list import HELP, parsed, written
 from ui.shared import tables
 from ui.shared.page import sorry, titled
 from ui.shared.sidebar import Choice
 from ui.shared.tables import Table
 from ui.shared.wording import plain
-from ui.value_list import HELP, parsed, written
 
 
 def show(choice: Choice) -> None:

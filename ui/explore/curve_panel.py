@@ -12,7 +12,7 @@ from dpforest.plotting.curve import series, spread_over
 from dpforest.plotting.style import percent
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.rationals import positive_fraction
-from ui.headline import is_skewed
+from ui.explore.headline import is_skewed
 from ui.shared.controls import LINKED
 from ui.shared.forests import FORESTS
 from ui.shared.page import chart, titled

@@ -12,7 +12,7 @@ from dpforest.plotting.style import flip_percent, percent
 from dpforest.plotting.words import ancestors, answer, question
 from dpforest.trees.layout import LEAF
 from dpforest.trees.routing import leaves_of_rows
-from ui import boosted_tab
+from ui.explore import boosted_tab
 from ui.shared.forests import FORESTS
 from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice

@@ -10,9 +10,9 @@ from dpforest import plotting
 from dpforest.evaluation.forest_view import ForestView
 from dpforest.plotting.style import flip_percent, percent
 from dpforest.plotting.words import path_text
+from ui.explore.tree_tab import choose_tree
 from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
-from ui.tree_tab import choose_tree
 
 SHOWN = 1_000
 N_DRAWS = 200

@@ -11,7 +11,7 @@ import streamlit as st
 from dpforest.tables.domain import Domain
 from dpforest.tables.features import text
 from dpforest.tables.round_bounds import RowsOwn, rows_own, with_rounder
-from ui import column_groups
+from ui.explore import column_groups
 from ui.shared import tables
 from ui.shared.page import titled
 from ui.shared.tables import Table
