@@ -3,10 +3,10 @@
 import streamlit as st
 
 from dpforest.tables.domain import DomainError
-from ui import compare_controls, compare_parts
-from ui.compare_below import Below
-from ui.compare_controls import MEASURES
-from ui.compare_done import Done, gathered, insight, stakes_of_sweep
+from ui.compare import controls, parts
+from ui.compare.below import Below
+from ui.compare.controls import MEASURES
+from ui.compare.results import Done, gathered, insight, stakes_of_sweep
 from ui.shared import sidebar, sweep, without_privacy
 from ui.shared.controls import LINKED
 from ui.shared.link import copy_link
@@ -18,7 +18,7 @@ open_page("Compare forests")
 warm_up()
 
 table = sidebar.choose_table()
-view = compare_controls.choose()
+view = controls.choose()
 if table is None:
     st.stop()
 
@@ -33,7 +33,7 @@ if not view.kinds:
     st.stop()
 
 try:
-    lines = [sweep.cells(table, line, view.folds) for line in compare_controls.lines(view, table)]
+    lines = [sweep.cells(table, line, view.folds) for line in controls.lines(view, table)]
     levels = [without_privacy.level(table, view.folds, fold) for fold in range(view.folds)]
 except (DomainError, ValueError) as problem:
     sorry(problem)
@@ -41,8 +41,8 @@ except (DomainError, ValueError) as problem:
 
 said = st.empty()
 if view.published:
-    compare_parts.about_claims()
-compare_parts.about_leaks(table)
+    parts.about_claims()
+parts.about_leaks(table)
 titled(
     f"{view.measure[0].upper()}{view.measure[1:]} against ε", "Curator only",
     help="Measured on rows held out. The bands hold eight in ten of the simulated releases.",
@@ -67,11 +67,11 @@ with tabs[opened]:
 def draw(n: int) -> None:
     """Everything that rests on the main sweep, with n pieces of it."""
     done = latest["done"] = gathered(lines, n, view.folds)
-    scale = compare_parts.scale_of(view.measure, levels, done)
-    if why := compare_parts.cannot_be_measured(view, done):
+    scale = parts.scale_of(view.measure, levels, done)
+    if why := parts.cannot_be_measured(view, done):
         said.markdown(why)
     else:
-        compare_parts.lines_chart(view, lines, done, scale, picture)
+        parts.lines_chart(view, lines, done, scale, picture)
         said.markdown(insight(view, done, scale, stakes_of_sweep(done, levels, MEASURES[view.measure])))
     behind.caption(f"Each point is the mean of {done.behind}.", width="content")
     below.table(lines, done, levels)

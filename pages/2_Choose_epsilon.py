@@ -5,9 +5,9 @@ import streamlit as st
 from dpforest.plotting.style import percent
 from dpforest.tables.domain import DomainError
 from ui import choose_controls, choose_parts, membership_part, more_data, risk_parts
-from ui.compare_controls import settings_of
-from ui.compare_done import gathered, stakes_of_sweep
-from ui.compare_parts import about_leaks
+from ui.compare.controls import settings_of
+from ui.compare.parts import about_leaks
+from ui.compare.results import gathered, stakes_of_sweep
 from ui.shared import sidebar, sweep, without_privacy
 from ui.shared.controls import LINKED
 from ui.shared.link import copy_link

@@ -10,8 +10,8 @@ from test_app import button
 
 from dpforest.evaluation.smallest_epsilon import smallest_epsilons
 from ui import choose_controls, choose_parts, membership_part
-from ui.compare_controls import settings_of
-from ui.compare_done import Done
+from ui.compare.controls import settings_of
+from ui.compare.results import Done
 from ui.shared import sweep, tables
 from ui.shared.forests import FORESTS
 

@@ -15,8 +15,8 @@ from dpforest.evaluation.metrics import METRICS
 from dpforest.evaluation.stakes import Stakes
 from dpforest.evaluation.sweep import summary, surface
 from dpforest.plotting.compare import Scale
-from ui.compare_controls import Comparison, settings_of
-from ui.compare_done import Done, insight
+from ui.compare.controls import Comparison, settings_of
+from ui.compare.results import Done, insight
 from ui.shared import simulate, sweep, tables
 from ui.shared.forests import FORESTS, MODES
 

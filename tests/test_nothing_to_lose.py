@@ -11,8 +11,8 @@ from dpforest.evaluation.stakes import Stakes
 from dpforest.evaluation.sweep import summary
 from dpforest.plotting.compare import Scale
 from ui import choose_controls, choose_parts
-from ui.compare_controls import Comparison
-from ui.compare_done import Done, insight
+from ui.compare.controls import Comparison
+from ui.compare.results import Done, insight
 from ui.shared.stake_words import what_helps, what_privacy_costs
 
 EPSILONS = np.array([0.01, 0.1, 1.0, 10.0])

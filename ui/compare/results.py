@@ -11,7 +11,7 @@ import pandas as pd
 from dpforest.evaluation.stakes import Stakes, stakes
 from dpforest.evaluation.sweep import summary
 from dpforest.plotting.compare import Scale
-from ui.compare_controls import MEASURES, Comparison
+from ui.compare.controls import MEASURES, Comparison
 from ui.shared import without_privacy
 from ui.shared.sweep import Cells
 from ui.shared.without_privacy import Level

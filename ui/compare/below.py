@@ -10,11 +10,11 @@ import streamlit as st
 
 from dpforest.evaluation.stakes import stakes
 from dpforest.plotting.compare import Panel, Scale, budget_map, multiples
-from ui import compare_controls
-from ui.compare_controls import IN_PERCENT, MEASURES, Comparison
-from ui.compare_done import Done, gathered
-from ui.compare_parts import cannot_be_measured, show_table
-from ui.compare_parts import table as compared
+from ui.compare import controls
+from ui.compare.controls import IN_PERCENT, MEASURES, Comparison
+from ui.compare.parts import cannot_be_measured, show_table
+from ui.compare.parts import table as compared
+from ui.compare.results import Done, gathered
 from ui.shared import sweep
 from ui.shared.page import chart, titled
 from ui.shared.sweep import Cells
@@ -64,7 +64,7 @@ class Below:
 
     def _open_multiples(self, table: Table) -> None:
         by_depth = self._opened == "Depth"
-        lines = (compare_controls.at_depths if by_depth else compare_controls.at_sizes)(self._view, table)
+        lines = (controls.at_depths if by_depth else controls.at_sizes)(self._view, table)
         what = "how deep their trees are" if by_depth else "how many trees they have"
         titled(f"The same forests, by {what}", "Curator only")
         self._place = st.empty()
@@ -80,7 +80,7 @@ class Below:
             "at the rows: a release that uses it is not covered by its ε unless the table is public.",
         )  # fmt: skip
         with st.container(width=420):
-            line = compare_controls.mapped(self._view, table)
+            line = controls.mapped(self._view, table)
         self._note = st.empty()
         self._place = st.empty()
         self._lines = [sweep.cells(table, line, 1)]

@@ -12,8 +12,8 @@ import streamlit as st
 
 from dpforest.evaluation.stakes import cheap_from
 from dpforest.plotting.compare import Scale, Series, comparison
-from ui.compare_controls import IN_PERCENT, MEASURES, Comparison
-from ui.compare_done import Done, ceiling_of_sweep, stakes_of_sweep
+from ui.compare.controls import IN_PERCENT, MEASURES, Comparison
+from ui.compare.results import Done, ceiling_of_sweep, stakes_of_sweep
 from ui.shared import without_privacy
 from ui.shared.forests import FORESTS
 from ui.shared.page import badge, chart

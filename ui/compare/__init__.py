@@ -1,0 +1,1 @@
+"""The page Compare: forests side by side."""
