@@ -4,7 +4,7 @@ import streamlit as st
 
 from dpforest.plotting.style import percent
 from dpforest.tables.domain import DomainError
-from ui import choose_controls, choose_parts, membership_part, more_data, risk_parts
+from ui.choose import controls, membership, more_data, parts, risk_parts
 from ui.compare.controls import settings_of
 from ui.compare.parts import about_leaks
 from ui.compare.results import gathered, stakes_of_sweep
@@ -19,7 +19,7 @@ open_page("Choose ε")
 warm_up()
 
 table = sidebar.choose_table()
-wish = choose_controls.choose()
+wish = controls.choose()
 if table is None:
     st.stop()
 
@@ -35,7 +35,7 @@ st.caption(
 )
 about_leaks(table)
 
-settings = {kind: settings_of(table, kind, wish.mode, wish.neighbours) for kind in choose_controls.kinds()}
+settings = {kind: settings_of(table, kind, wish.mode, wish.neighbours) for kind in controls.kinds()}
 try:
     lines = [sweep.cells(table, sweep.Line(own), 1) for own in settings.values()]
     for _ in sweep.work(lines, 1, st.container()):
@@ -49,13 +49,13 @@ ready = min(wish.releases, *(line.n_done for line in lines))
 done = gathered(lines, ready, 1)
 best = done.cells["accuracy", "mean"].groupby("forest").max().max()
 guessing = level.floor["accuracy"]
-needed = choose_controls.needed_accuracy(guessing, best)
+needed = controls.needed_accuracy(guessing, best)
 said, picture = st.empty(), st.empty()
 with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="below_curve"):
     behind = st.empty()
     progress = st.container(width=420)
 
-answers = choose_parts.answered(done, needed, wish)
+answers = parts.answered(done, needed, wish)
 # What guessing reaches asks for no ε at all: the smallest one is no answer then.
 smallest = {
     line.line.settings.kind: None if needed <= guessing else a.epsilon
@@ -64,36 +64,36 @@ smallest = {
     if a.forest == line.line.name
 }
 best_kind = next(line.line.settings.kind for line in lines if line.line.name == answers[0].forest)
-kind, epsilon = choose_controls.look_at(list(settings), best_kind, smallest)
-chosen = choose_parts.at(settings[kind], epsilon)
-certificate, ledger = choose_parts.promise(table, chosen)
+kind, epsilon = controls.look_at(list(settings), best_kind, smallest)
+chosen = parts.at(settings[kind], epsilon)
+certificate, ledger = parts.promise(table, chosen)
 
 
 def draw(n: int) -> None:
     """The answer as it is after n simulated releases of every forest."""
     global done, answers
     done = gathered(lines, n, 1)
-    answers = choose_parts.answered(done, needed, wish)
+    answers = parts.answered(done, needed, wish)
     at_stake = stakes_of_sweep(done, [level], "accuracy")
-    if nothing := choose_parts.no_need(needed, guessing, at_stake):
+    if nothing := parts.no_need(needed, guessing, at_stake):
         said.info(nothing, icon=":material/info:")
         picture.empty()
         behind.caption(f"{done.behind[0].upper()}{done.behind[1:]} of every forest.", width="content")
         return
-    said.markdown(choose_parts.headline(answers, needed, wish, n))
-    choose_parts.answers_chart(answers, lines[list(settings).index(kind)].line.name, epsilon, wish, picture)
-    behind.caption(choose_parts.how_read(answers, done, wish), width="content")
+    said.markdown(parts.headline(answers, needed, wish, n))
+    parts.answers_chart(answers, lines[list(settings).index(kind)].line.name, epsilon, wish, picture)
+    behind.caption(parts.how_read(answers, done, wish), width="content")
 
 
 draw(ready)
 if not wish.certified:
-    choose_parts.about_claims(certificate)
+    parts.about_claims(certificate)
 names = ["What it means", "More data", "Attack it", "Report"]
 tabs = dict(zip(names, st.tabs(names, key="choose_tab", bind=LINKED), strict=True))
 opened = next((name for name, tab in tabs.items() if tab.open), names[0])
 with tabs[opened]:
     if opened == "What it means":
-        promised = choose_parts.guarantee(certificate, ledger, bool(table.domain.leaks()))
+        promised = parts.guarantee(certificate, ledger, bool(table.domain.leaks()))
         risk_parts.show(promised, wish.prior, rows=wish.rows_per_person)
     elif opened == "More data":
         if needed <= guessing:
@@ -104,12 +104,12 @@ with tabs[opened]:
         else:
             more_data.show(table, chosen, needed)
     elif opened == "Attack it":
-        membership_part.show(table, chosen, certificate)
+        membership.show(table, chosen, certificate)
     else:
         titled("For a privacy board", "Curator only")
-        choose_parts.offer_report(
+        parts.offer_report(
             table,
-            lambda: choose_parts.report(table, chosen, certificate, answers, needed, wish, done, level),
+            lambda: parts.report(table, chosen, certificate, answers, needed, wish, done, level),
             done.n < wish.releases or not level.done,
         )
 

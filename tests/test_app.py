@@ -17,7 +17,7 @@ from dpforest.tables.datasets import read_csv, suggest_domain
 from dpforest.tables.domain import Domain, DomainError, Feature
 from dpforest.tables.misfits import MisfitWarning
 from dpforest.tables.read_parts import assert_parts, read_parts, sources
-from ui import membership_part
+from ui.choose import membership
 from ui.explore import data_tab, rows_fit
 from ui.shared import release, tables
 from ui.shared.forests import EPSILONS, FORESTS, Settings, as_code
@@ -340,7 +340,7 @@ def test_a_release_leaves_out_the_rows_that_its_figures_leave_out():
         released = ReleasedForest.from_bytes(release.make(Choice(table, settings), 1, 1).file)
     read = tables._split((), table)
     assert len(read.y_train) + len(read.y_test) == 128
-    attacked = membership_part._read((), table)
+    attacked = membership._read((), table)
     classes = table.frame["outcome"].iloc[attacked.ids]
     assert [str(domain.classes[i]) for i in attacked.y] == classes.tolist()  # of record 1, 2, ... as shown
     assert abs(int(released.noisy_counts.sum()) - 128) < 10  # at ε = 10 noise that large has a chance below 1e-40

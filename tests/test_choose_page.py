@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from test_app import button
 
 from dpforest.evaluation.smallest_epsilon import smallest_epsilons
-from ui import choose_controls, choose_parts, membership_part
+from ui.choose import controls, parts
 from ui.compare.controls import settings_of
 from ui.compare.results import Done
 from ui.shared import sweep, tables
@@ -21,8 +21,8 @@ KINDS = ["one greedy tree", "RF-E"]
 @pytest.fixture
 def choose(monkeypatch):
     """The page with two forests and few releases."""
-    monkeypatch.setattr(choose_controls, "kinds", lambda: KINDS)
-    monkeypatch.setattr(choose_controls, "RELEASES", {0.8: 6, 0.9: 64, 0.95: 6})
+    monkeypatch.setattr(controls, "kinds", lambda: KINDS)
+    monkeypatch.setattr(controls, "RELEASES", {0.8: 6, 0.9: 64, 0.95: 6})
 
     def opened(**query) -> AppTest:
         page = AppTest.from_file("../app.py", default_timeout=120)
@@ -100,9 +100,9 @@ def test_a_leaking_schema_promises_nothing(choose):
 def test_no_answer_is_sure_before_the_last_release():
     """A bound that is looked at again and again is passed by luck in the end."""
     pieces = pd.DataFrame({"forest": "a", "epsilon": [1.0] * 79, "accuracy": 0.9, "n_test": 10**9, "repeat": range(79)})
-    wish = choose_controls.Wish(0.9, "certified", "add-remove", True, 0.5, 1)
+    wish = controls.Wish(0.9, "certified", "add-remove", True, 0.5, 1)
     for n, sure in ((79, False), (wish.releases, True)):
-        assert choose_parts.answered(Done(pieces, pieces, n, 1), 0.8, wish)[0].is_sure is sure
+        assert parts.answered(Done(pieces, pieces, n, 1), 0.8, wish)[0].is_sure is sure
 
 
 def test_a_row_exchanged_speaks_of_values_only(choose):
@@ -115,7 +115,7 @@ def test_a_row_exchanged_speaks_of_values_only(choose):
 
 def test_the_report_holds_what_the_page_says(choose, monkeypatch):
     made = []
-    monkeypatch.setattr(choose_parts, "offer_report", lambda table, make, is_early: made.append(make()))
+    monkeypatch.setattr(parts, "offer_report", lambda table, make, is_early: made.append(make()))
     choose(choose_tab="Report", need="80.0", rows_each="3", prior="10 %")
     html = made[-1]
     first = answers(0.8, 0.8, 6)[0]
@@ -158,4 +158,4 @@ def test_nine_in_ten_is_where_it_starts(choose):
 
 
 def test_every_forest_is_asked():
-    assert choose_controls.kinds() == list(FORESTS)
+    assert controls.kinds() == list(FORESTS)

@@ -10,7 +10,7 @@ from dpforest.evaluation.metrics import METRICS
 from dpforest.evaluation.stakes import Stakes
 from dpforest.evaluation.sweep import summary
 from dpforest.plotting.compare import Scale
-from ui import choose_controls, choose_parts
+from ui.choose import controls, parts
 from ui.compare.controls import Comparison
 from ui.compare.results import Done, insight
 from ui.shared.stake_words import what_helps, what_privacy_costs
@@ -34,8 +34,8 @@ def opened(monkeypatch):
     from ui.shared import simulate
 
     monkeypatch.setattr(simulate, "LAST", 2)
-    monkeypatch.setattr(choose_controls, "kinds", lambda: ["RF-E", "one greedy tree"])
-    monkeypatch.setattr(choose_controls, "RELEASES", dict.fromkeys((0.8, 0.9, 0.95), 4))
+    monkeypatch.setattr(controls, "kinds", lambda: ["RF-E", "one greedy tree"])
+    monkeypatch.setattr(controls, "RELEASES", dict.fromkeys((0.8, 0.9, 0.95), 4))
 
     def open_page(page: str = "", data: bytes | None = None, **query) -> AppTest:
         app = AppTest.from_file("../app.py", default_timeout=120)
@@ -99,16 +99,16 @@ def test_choose_gives_no_smallest_epsilon(opened, need):
 
 def test_what_guessing_reaches_needs_no_epsilon(opened):
     at = {"a": Stakes(0.7, 0.9, 0.9, 0.95, 0.01)}
-    assert choose_parts.no_need(0.7, 0.7, at) == (
+    assert parts.no_need(0.7, 0.7, at) == (
         "**70.0 % needs no forest and no ε**: always naming the most frequent class gets 70.0 % without any rows. Ask "
         "for more."
     )
-    assert choose_parts.no_need(0.71, 0.7, at) == ""
+    assert parts.no_need(0.71, 0.7, at) == ""
 
 
 def test_the_report_says_it_first(opened, monkeypatch):
     made = []
-    monkeypatch.setattr(choose_parts, "offer_report", lambda table, make, is_early: made.append(make()))
+    monkeypatch.setattr(parts, "offer_report", lambda table, make, is_early: made.append(make()))
     page = opened("2_Choose_epsilon", choose_tab="Report")
     page.slider(key="need").set_value(70.5).run()
     cost = made[-1][made[-1].index("What it costs") :]

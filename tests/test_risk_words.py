@@ -7,8 +7,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpforest.risk.guarantee import Guarantee, hits, success
-from ui import risk_words as words
-from ui.risk_parts import PRIORS
+from ui.choose import risk_words as words
+from ui.choose.risk_parts import PRIORS
 
 PURE, DELTA, NONE = Guarantee(1.0), Guarantee(1.0, 1e-6), Guarantee(math.inf)
 REPLACED = Guarantee(1.0, 0, "replace-one")
@@ -113,7 +113,7 @@ def test_words_that_are_not_used(guarantee):
 def section(epsilon, delta, neighbours, rows):
     """The script of a page that shows nothing else."""
     from dpforest.risk.guarantee import Guarantee
-    from ui import risk_parts
+    from ui.choose import risk_parts
 
     risk_parts.show(Guarantee(epsilon, delta, neighbours), risk_parts.prior_control(), rows=rows)
 

@@ -20,7 +20,7 @@ from dpforest import MajorityLabelForestClassifier, load_dataset
 from dpforest.evaluation.greedy_simulation import simulation_for
 from dpforest.evaluation.simulation import split_table
 from dpforest.models.greedy.multinomial import MultinomialForestClassifier
-from ui import choose_controls
+from ui.choose import controls
 from ui.shared import simulate
 from ui.shared.scheduler import Turns
 from ui.shared.simulate import Recent, Shared
@@ -281,8 +281,8 @@ def test_clear_my_data_empties_this_session_alone(session):
     ids=["map", "parts", "more data", "attack"],
 )
 def test_no_page_keeps_an_upload_for_all_nor_after_it_is_cleared(session, monkeypatch, page, query, press):
-    monkeypatch.setattr(choose_controls, "kinds", lambda: ["RF-E"])
-    monkeypatch.setattr(choose_controls, "RELEASES", dict.fromkeys((0.8, 0.9, 0.95), 2))
+    monkeypatch.setattr(controls, "kinds", lambda: ["RF-E"])
+    monkeypatch.setattr(controls, "RELEASES", dict.fromkeys((0.8, 0.9, 0.95), 2))
     session("warm")
     before = cached(None).keys()
     first = session("first", f"pages/{page}.py", forests=["RF-E"], releases_each="2", **query)

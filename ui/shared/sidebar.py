@@ -12,7 +12,7 @@ from dpforest.tables.csv_table import label_candidates
 from dpforest.tables.datasets import TableError
 from dpforest.tables.domain import DomainError
 from dpforest.trees.split_scores import depends_on_rows
-from ui import membership_part, more_data
+from ui.choose import membership, more_data
 from ui.shared import boosting, session_ledger, simulate, sweep, tables
 from ui.shared.controls import LINKED, follow, known, select
 from ui.shared.forests import EPSILONS, FORESTS, MODES, NEIGHBOURS, TREES, ForestKind, Settings, as_code
@@ -248,9 +248,9 @@ def clear() -> None:
         tables.own_split,
         simulate.own_simulation,
         simulate.promise,
-        membership_part.own_codes,
-        membership_part.own_counts,
-        membership_part.own_exposed,
+        membership.own_codes,
+        membership.own_counts,
+        membership.own_exposed,
         more_data.own_learning,
         *tables.OWN_CACHES,
     ):

@@ -7,7 +7,7 @@ from typing import Final
 
 import streamlit as st
 
-from ui import risk_parts
+from ui.choose import risk_parts
 from ui.shared import sidebar
 from ui.shared.controls import LINKED, follow, known, select
 from ui.shared.forests import EPSILONS, FORESTS, MODES

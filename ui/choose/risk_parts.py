@@ -9,7 +9,7 @@ import streamlit as st
 from dpforest.plotting.risk import icon_grid, posterior_curve, trade_off_curve
 from dpforest.plotting.style import PRIVATE
 from dpforest.risk.guarantee import MEMBERSHIP, Guarantee, guesses, percent_up, success
-from ui import risk_words as words
+from ui.choose import risk_words as words
 from ui.shared.controls import LINKED, known
 from ui.shared.page import chart, titled
 

@@ -20,7 +20,7 @@ from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
 from dpforest.risk.guarantee import Guarantee, guarantee_of, percent_down
-from ui.choose_controls import SURE, Wish
+from ui.choose.controls import SURE, Wish
 from ui.compare.results import Done, ceiling_of_sweep, stakes_of_sweep
 from ui.shared import simulate, tables
 from ui.shared.controls import LINKED

@@ -1,0 +1,1 @@
+"""The page Choose ε: from an accuracy or a risk to a budget."""
