@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from ui import audit_attack, audit_controls, audit_parts, audit_table
-from ui.audit_words import RULES, promise, story
+from ui.audit import attack, controls, parts, table
+from ui.audit.words import RULES, promise, story
 from ui.shared.link import copy_link
 from ui.shared.page import badge, open_page
 from ui.shared.warm_up import warm_up
@@ -11,10 +11,10 @@ from ui.shared.warm_up import warm_up
 open_page("Audit")
 warm_up()
 
-audit = audit_controls.choose()
+audit = controls.choose()
 name, rule = next((name, rule) for name, rule in RULES.items() if rule.mechanism == audit.mechanism)
-found = audit_parts.verdict_of(audit)
-curves = audit_parts.curves_of(audit.epsilon, audit.n_classes, audit.neighbours)
+found = parts.verdict_of(audit)
+curves = parts.curves_of(audit.epsilon, audit.n_classes, audit.neighbours)
 
 with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"):
     st.markdown("#### Does a rule keep its promise?", anchors=False, width="content")
@@ -27,24 +27,24 @@ st.markdown(
     f"**{name.capitalize()}** {rule.does}."
 )
 
-audit_parts.headline(audit, found)
+parts.headline(audit, found)
 left, right = st.columns(2, gap="large")
 with left:
-    audit_parts.flips(audit, curves)
+    parts.flips(audit, curves)
 with right:
-    audit_parts.losses(audit, curves, found)
+    parts.losses(audit, curves, found)
 
 with st.container(border=True):
     st.markdown(story(audit.mechanism, found, curves, audit.neighbours))
 
 with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
     with st.container(width="content"):
-        audit_parts.pair_title(audit)
-    which = audit_controls.choose_pair(audit)
+        parts.pair_title(audit)
+    which = controls.choose_pair(audit)
 with st.sidebar:
     copy_link()
-pair = audit_parts.pair_of(audit, which)
-audit_parts.pair_tables(audit, pair)
-audit_attack.show(audit, which, pair)
+pair = parts.pair_of(audit, which)
+parts.pair_tables(audit, pair)
+attack.show(audit, which, pair)
 st.divider()
-audit_table.show(audit.neighbours)
+table.show(audit.neighbours)

@@ -9,9 +9,9 @@ from streamlit.testing.v1 import AppTest
 
 from dpforest.audit import leaf_attack, leaf_curves
 from dpforest.audit.leaf_attack import Look
-from ui import audit_attack
-from ui.audit_parts import telling
-from ui.audit_words import NAMES, RULES, proved
+from ui.audit import attack
+from ui.audit.parts import telling
+from ui.audit.words import NAMES, RULES, proved
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ def test_outputs_together_say_where_their_chance_comes_from(audit):
 def test_the_attack_runs_and_stays_until_something_moves(audit, monkeypatch, rule):
     monkeypatch.setattr(leaf_attack, "LOOKS", (100, 10_000, 100_000))
     monkeypatch.setattr(leaf_attack, "SEARCH", 100_000)
-    monkeypatch.setattr(audit_attack, "SECONDS", math.inf)
+    monkeypatch.setattr(attack, "SECONDS", math.inf)
     page = audit(rule=rule)
     page.button(key="attack").click().run()
     assert not page.exception
@@ -144,8 +144,8 @@ def test_links_are_checked(audit):
 def test_the_last_looks_are_drawn_even_if_time_is_short(audit, monkeypatch):
     monkeypatch.setattr(leaf_attack, "LOOKS", (100, 200))
     monkeypatch.setattr(leaf_attack, "SEARCH", 1_000)
-    monkeypatch.setattr(audit_attack, "SECONDS", math.inf)
+    monkeypatch.setattr(attack, "SECONDS", math.inf)
     page = audit()
     page.button(key="attack").click().run()
     assert not page.exception and len(page.get("plotly_chart")) == 3
-    assert audit_attack.FIRST_DRAWN > 200
+    assert attack.FIRST_DRAWN > 200

@@ -9,7 +9,7 @@ from dpforest.audit import report
 from dpforest.audit.canaries import ALGORITHMS
 from dpforest.audit.report import EPSILONS, MODES, Row, audit, fingerprint, in_markdown, save, written
 from dpforest.privacy.ledger import NEIGHBOURS
-from ui.audit_table import as_table
+from ui.audit.table import as_table
 
 DOCS = Path(__file__).parents[1] / "docs"
 FILE = DOCS / "audit.json"

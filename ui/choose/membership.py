@@ -19,7 +19,7 @@ from dpforest.risk.shadow_models import rarest_row, shadow_attack
 from dpforest.risk.success_rate import CONFIDENCE, LOOKS, Look, most_success
 from dpforest.tables.misfits import Misfits
 from dpforest.tables.rows import Rows, read_rows
-from ui.audit_parts import drawn
+from ui.audit.parts import drawn
 from ui.shared.forests import FORESTS, Settings
 from ui.shared.page import badge
 from ui.shared.tables import Table, fingerprint

@@ -10,7 +10,7 @@ import streamlit as st
 from dpforest.evaluation.learning_curve import MOST_TIMES, Learning, Needed, learning_curves, rows_needed
 from dpforest.plotting.learning import learning_chart
 from dpforest.plotting.style import percent
-from ui.audit_parts import drawn
+from ui.audit.parts import drawn
 from ui.shared.forests import EPSILONS, FORESTS, Settings
 from ui.shared.page import badge
 from ui.shared.tables import Table, fingerprint, split

@@ -7,9 +7,9 @@ import streamlit as st
 from dpforest.audit.leaf_attack import CONFIDENCE, LOOKS, SECONDS, Look, Pair, attack, can_be_proved
 from dpforest.plotting.audit import apart, bound_chart
 from dpforest.privacy.randomness import SecretSource
-from ui.audit_controls import FEWEST, TELLING, Audit
-from ui.audit_parts import drawn
-from ui.audit_words import proved
+from ui.audit.controls import FEWEST, TELLING, Audit
+from ui.audit.parts import drawn
+from ui.audit.words import proved
 from ui.shared.page import titled
 
 SEARCHING = "Looking for the telling output"

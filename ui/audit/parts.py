@@ -16,8 +16,8 @@ from dpforest.plotting.audit import chance, flip_curves, loss_curves, raised, si
 from dpforest.plotting.style import PRIVATE
 from dpforest.privacy.laws import NOISY_COUNTS
 from dpforest.privacy.ledger import rows_changed
-from ui.audit_controls import TELLING, Audit
-from ui.audit_words import NAMES, one_row, output_name, times
+from ui.audit.controls import TELLING, Audit
+from ui.audit.words import NAMES, one_row, output_name, times
 from ui.shared.page import chart, titled
 from ui.shared.wording import share_text
 

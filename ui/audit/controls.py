@@ -8,7 +8,7 @@ import streamlit as st
 
 from dpforest.limits import MIN_CLASSES
 from dpforest.privacy.laws import PUBLISHED
-from ui.audit_words import RULES
+from ui.audit.words import RULES
 from ui.shared.controls import LINKED, known
 from ui.shared.forests import EPSILONS, NEIGHBOURS
 

@@ -1,0 +1,1 @@
+"""The page Audit: attacks that one can watch."""
