@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from ui import predict
 from ui.shared.page import open_page
+from ui.use import predict
 
 open_page("Use a released forest")
 st.markdown("#### Use a released forest", anchors=False)
