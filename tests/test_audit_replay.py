@@ -128,7 +128,7 @@ def test_neither_engine_nor_app_loads_the_recorder():
     pages = (
         "dpforest.plotting.audit",
         "dpforest.evaluation.sweep",
-        *(f"ui.audit_{name}" for name in PAGE),
+        *(f"ui.audit.{name}" for name in PAGE),
         "ui.shared.release",
     )
     code = f"import sys, {', '.join(pages)}; assert 'dpforest.audit.replay.recorder' not in sys.modules"

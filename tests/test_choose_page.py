@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from test_app import button
 
 from dpforest.evaluation.smallest_epsilon import smallest_epsilons
-from ui.choose import controls, parts
+from ui.choose import controls, membership, parts
 from ui.compare.controls import settings_of
 from ui.compare.results import Done
 from ui.shared import sweep, tables
@@ -128,7 +128,7 @@ def test_the_report_holds_what_the_page_says(choose, monkeypatch):
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_attack_is_run_and_stays_until_the_record_changes(choose, kind, monkeypatch):
     for name in ("SECONDS", "GREEDY_SECONDS"):
-        monkeypatch.setattr(membership_part, name, 0.5)
+        monkeypatch.setattr(membership, name, 0.5)
     page = choose(choose_tab="Attack it", need="80.0", looked_at=kind, look_eps="1")
     assert "guesses**" not in words(page)
     button(page, "Attack this record").click().run()

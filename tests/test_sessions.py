@@ -219,7 +219,8 @@ def cached(session_id: str | None) -> dict[tuple, object]:
 
 # Functions whose results come from the rows.
 OF_UPLOADS = {
-    "ui.shared.simulate._make", "ui.shared.without_privacy._make", "ui.shared.tables._split", "ui.shared.tables.uploaded", "ui.shared.tables.suggested",
+    "ui.shared.simulate._make", "ui.shared.without_privacy._make", "ui.shared.tables._split",
+    "ui.shared.tables.uploaded", "ui.shared.tables.suggested",
 }  # fmt: skip
 
 

@@ -13,7 +13,7 @@ import streamlit as st
 
 from ui.shared.page import titled
 
-_KEPT = Path(__file__).parents[1] / "docs" / "audit.json"
+_KEPT = Path(__file__).parents[2] / "docs" / "audit.json"
 _VERDICTS = {
     "holds": "holds",
     "BROKEN": "BROKEN",

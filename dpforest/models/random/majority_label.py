@@ -20,7 +20,7 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
     n_estimators : int, default=100
         Trees; to be chosen without looking at the table.
     max_depth : int or {"published", "theorem", "half", "full"}, default="published"
-        Tests on a path, or a rule that computes it from the public schema (`dpforest.models.depth_rules.fletcher_islam_depth`).
+        Tests on a path, or a rule that computes it from the public schema (`models.depth_rules`).
     leaf_mechanism : str or None, default=None
         "permute-and-flip" (None, certified), "exponential", "global-01"; as published "smooth-sensitivity" (None) and
         "smooth-sensitivity-clamped", which are not differentially private at the stated epsilon.
