@@ -13,7 +13,7 @@ from ui.shared.forests import FORESTS
 
 HOME = Path(__file__).parents[1]
 SHOWN = [HOME / "app.py", *(HOME / "pages").glob("*.py"), *(HOME / "ui").rglob("*.py"),
-         *(HOME / "dpforest" / "plotting").glob("*.py"),          HOME / "dpforest" / "risk" / "guarantee.py"]  # fmt: skip
+         *(HOME / "dpforest" / "plotting").glob("*.py"), HOME / "dpforest" / "risk" / "guarantee.py"]  # fmt: skip
 DOCUMENTS = [HOME / "README.md", *(HOME / "docs").glob("*.md")]
 # At ε = 1 one can become 73.2 % sure, so none of these is true of any ε.
 ABSOLUTE = (
