@@ -8,7 +8,7 @@ import pytest
 import streamlit as st
 from app_words import words
 from streamlit.testing.v1 import AppTest
-from test_app import CSV, button
+from test_explore_page import CSV, button
 
 from dpforest import load_dataset
 from dpforest.evaluation.metrics import METRICS
@@ -26,7 +26,7 @@ FEW = {"data": "zoo", "forests": "RF-E,one greedy tree", "releases_each": "2"}
 @pytest.fixture
 def compare():
     def opened(**query) -> AppTest:
-        page = AppTest.from_file("../app.py", default_timeout=120)
+        page = AppTest.from_file("../../app.py", default_timeout=120)
         page.switch_page("pages/1_Compare.py")
         settings = {**FEW, **query}
         page.query_params.update({k: v.split(",") if k == "forests" else v for k, v in settings.items()})

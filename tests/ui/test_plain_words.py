@@ -11,7 +11,7 @@ from app_words import words
 from ui.explore.budget_tab import COMPOSED, NOT_LISTED
 from ui.shared.forests import FORESTS
 
-HOME = Path(__file__).parents[1]
+HOME = Path(__file__).parents[2]
 SHOWN = [HOME / "app.py", *(HOME / "pages").glob("*.py"), *(HOME / "ui").rglob("*.py"),
          *(HOME / "dpforest" / "plotting").glob("*.py"), HOME / "dpforest" / "risk" / "guarantee.py"]  # fmt: skip
 DOCUMENTS = [HOME / "README.md", *(HOME / "docs").glob("*.md")]

@@ -17,7 +17,7 @@ from ui.shared import release, sidebar, tables
 from ui.shared.forests import FORESTS, Settings
 from ui.shared.sidebar import Choice
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[1] / "data"
 
 
 def choice(name: str, kind: str = "majority labels", depth: int = 3, trees: int = 5, epsilon: float = 1.0) -> Choice:

@@ -29,7 +29,7 @@ from dpforest import (
 from dpforest.trees import forest_schema, packed_arrays
 from dpforest.trees.forest import ForestFormatError
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[1] / "data"
 OLD = json.loads((DATA / "v1_expected.json").read_text())
 NEW = json.loads((DATA / "v2_expected.json").read_text())
 
@@ -106,7 +106,7 @@ def test_a_reader_made_from_the_document_finds_the_same(name):
 
 
 def test_the_document_names_every_field():
-    document = (Path(__file__).parents[1] / "docs" / "FORMAT.md").read_text()
+    document = (Path(__file__).parents[2] / "docs" / "FORMAT.md").read_text()
     schema = forest_schema.VERSION_2["properties"]
     names = {*schema, *schema["trees"]["properties"], *schema["certificate"]["properties"]}
     names |= {*schema["ledger"]["properties"], *schema["ledger"]["properties"]["entries"]["items"]["properties"]}
@@ -278,7 +278,7 @@ def test_the_largest_forests_are_below_the_limit_of_the_page():
 
 
 def test_streamlit_takes_what_the_limits_allow():
-    config = (Path(__file__).parents[1] / ".streamlit" / "config.toml").read_text()
+    config = (Path(__file__).parents[2] / ".streamlit" / "config.toml").read_text()
     assert f"maxUploadSize = {limits.MAX_UPLOAD_MB}\n" in config
 
 

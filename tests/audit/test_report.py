@@ -11,7 +11,7 @@ from dpforest.audit.report import EPSILONS, MODES, Row, audit, fingerprint, in_m
 from dpforest.privacy.ledger import NEIGHBOURS
 from ui.audit.table import as_table
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 FILE = DOCS / "audit.json"
 KEPT = json.loads(FILE.read_text()) if FILE.exists() else {"rows": []}
 

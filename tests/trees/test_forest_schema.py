@@ -18,7 +18,7 @@ from dpforest.trees import forest_schema
 from dpforest.trees.forest import ForestFormatError
 from dpforest.trees.forest_schema import SchemaError
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[1] / "data"
 FILES = {
     path.name: json.loads(path.read_bytes()) for path in sorted(DATA.glob("v1_*.json")) if "expected" not in path.name
 }

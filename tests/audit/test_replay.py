@@ -89,7 +89,7 @@ def test_known_faults_are_reported_with_the_line(fault):
     assert FAULTS[fault] <= {f.kind for f in found}
     source, first = inspect.getsourcelines(fault)
     own = [f for f in found if f.kind in FAULTS[fault]]
-    lines = [int(line) for f in own for line in re.findall(r"tests/faulty.py:(\d+)", f.line)]
+    lines = [int(line) for f in own for line in re.findall(r"tests/audit/faulty.py:(\d+)", f.line)]
     assert any(first <= line < first + len(source) for line in lines)
     if fault.__name__ == "exact_stop":
         branch = next(f for f in found if f.kind == "branch")
