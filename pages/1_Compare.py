@@ -6,11 +6,12 @@ from dpforest.tables.domain import DomainError
 from ui.compare import controls, parts
 from ui.compare.below import Below
 from ui.compare.controls import MEASURES
-from ui.compare.results import Done, gathered, insight, stakes_of_sweep
+from ui.compare.insight import insight
 from ui.shared import sidebar, sweep, without_privacy
 from ui.shared.controls import LINKED
 from ui.shared.link import copy_link
 from ui.shared.page import badge, open_page, sorry, titled
+from ui.shared.sweep_results import Done, gathered, stakes_of_sweep
 from ui.shared.warm_up import warm_up
 from ui.shared.wording import plain, plural
 

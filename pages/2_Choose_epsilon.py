@@ -7,11 +7,11 @@ from dpforest.tables.domain import DomainError
 from ui.choose import controls, membership, more_data, parts, risk_parts
 from ui.compare.controls import settings_of
 from ui.compare.parts import about_leaks
-from ui.compare.results import gathered, stakes_of_sweep
 from ui.shared import sidebar, sweep, without_privacy
 from ui.shared.controls import LINKED
 from ui.shared.link import copy_link
 from ui.shared.page import badge, open_page, sorry, titled
+from ui.shared.sweep_results import gathered, stakes_of_sweep
 from ui.shared.warm_up import warm_up
 from ui.shared.wording import plain, plural
 

@@ -16,9 +16,10 @@ from dpforest.evaluation.stakes import Stakes
 from dpforest.evaluation.sweep import summary, surface
 from dpforest.plotting.compare import Scale
 from ui.compare.controls import Comparison, settings_of
-from ui.compare.results import Done, insight
+from ui.compare.insight import insight
 from ui.shared import simulate, sweep, tables
 from ui.shared.forests import FORESTS, MODES
+from ui.shared.sweep_results import Done
 
 FEW = {"data": "zoo", "forests": "RF-E,one greedy tree", "releases_each": "2"}
 
@@ -133,8 +134,8 @@ def test_a_table_that_leaks_says_so(compare):
 
 def test_an_upload_stays_in_its_session(compare, monkeypatch):
     made = []
-    for_all = sweep._for_all
-    monkeypatch.setattr(sweep, "_for_all", lambda *key: made.append(key) or for_all(*key))
+    for_all = sweep._make
+    monkeypatch.setattr(sweep, "_make", lambda *key: made.append(key) or for_all(*key))
     page = compare(data="upload a CSV")
     page.file_uploader[0].upload("people.csv", CSV.encode()).run()
     assert not page.exception and len(page.dataframe) == 1

@@ -12,8 +12,9 @@ from dpforest.evaluation.sweep import summary
 from dpforest.plotting.compare import Scale
 from ui.choose import controls, parts
 from ui.compare.controls import Comparison
-from ui.compare.results import Done, insight
+from ui.compare.insight import insight
 from ui.shared.stake_words import what_helps, what_privacy_costs
+from ui.shared.sweep_results import Done
 
 EPSILONS = np.array([0.01, 0.1, 1.0, 10.0])
 CHEAP = ("costs this forest less than", "takes less than a quarter", "needs the smallest ε", "price of privacy is")

@@ -8,9 +8,8 @@ from dpforest.audit.leaf_attack import CONFIDENCE, LOOKS, SECONDS, Look, Pair, a
 from dpforest.plotting.audit import apart, bound_chart
 from dpforest.privacy.randomness import SecretSource
 from ui.audit.controls import FEWEST, TELLING, Audit
-from ui.audit.parts import drawn
 from ui.audit.words import proved
-from ui.shared.page import titled
+from ui.shared.page import drawn, titled
 
 SEARCHING = "Looking for the telling output"
 FIRST_DRAWN = 10_000  # the looks before come faster than they can be drawn

@@ -6,51 +6,36 @@ import math
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 import streamlit as st
 
 from dpforest.audit import leaf_attack, leaf_curves
 from dpforest.audit.leaf_attack import Pair
 from dpforest.audit.leaf_curves import LeafCurves, Verdict
 from dpforest.plotting.audit import chance, flip_curves, loss_curves, raised, size
-from dpforest.plotting.style import PRIVATE
 from dpforest.privacy.laws import NOISY_COUNTS
 from dpforest.privacy.ledger import rows_changed
 from ui.audit.controls import TELLING, Audit
 from ui.audit.words import NAMES, one_row, output_name, times
-from ui.shared.page import chart, titled
+from ui.shared import cache
+from ui.shared.page import drawn, titled
 from ui.shared.wording import share_text
 
 _SHOWN = 4  # classes that a table lists one by one
-_BRIGHT = "#4DA6DD"  # PRIVATE, for thin lines on a dark page
-_PAGE = {"dark": "rgba(17,22,27,0.85)", "light": "rgba(255,255,255,0.85)"}  # behind words that a curve may cross
 
 
-def drawn(figure: go.Figure, alt: str, place=st, **settings) -> None:
-    """A figure of this page: its lines can be seen, and its words read, on a light and on a dark page."""
-    dark = st.context.theme.type == "dark"
-    figure.update_annotations(bgcolor=_PAGE["dark" if dark else "light"])
-    if dark:
-        figure.for_each_trace(
-            lambda line: line.update(line_color=_BRIGHT, marker_color=_BRIGHT, opacity=1),
-            lambda trace: trace.line.color == PRIVATE,
-        )
-    chart(figure, alt, place, **settings)
-
-
-@st.cache_data(max_entries=64, show_spinner=False)
+@cache.for_everybody(data=True, max_entries=64)
 def curves_of(epsilon: float, n_classes: int, neighbours: str) -> LeafCurves:
     """Of all rules at once."""
     return leaf_curves.leaf_curves(epsilon, n_classes, neighbours)
 
 
-@st.cache_data(max_entries=256, show_spinner=False)
+@cache.for_everybody(data=True, max_entries=256)
 def verdict_of(audit: Audit) -> Verdict:
     """Claim and truth."""
     return leaf_curves.verdict(audit.mechanism, audit.epsilon, audit.n_classes, audit.neighbours)
 
 
-@st.cache_data(max_entries=256, show_spinner=False)
+@cache.for_everybody(data=True, max_entries=256)
 def pair_of(audit: Audit, which: str) -> Pair:
     """The pair that is shown and attacked."""
     find = leaf_attack.telling_pair if which == TELLING else leaf_attack.first_pair

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from ui.shared import cache
 from ui.shared.page import titled
 
 _KEPT = Path(__file__).parents[2] / "docs" / "audit.json"
@@ -34,7 +35,7 @@ WORDS = {"add-remove": "a row more or less", "replace-one": "a row exchanged"}
 _MODES = {"certified": "certified", "as_published": "as published"}
 
 
-@st.cache_data(show_spinner=False)
+@cache.for_everybody(data=True)
 def kept() -> dict[str, Any]:
     """The last audit."""
     return json.loads(_KEPT.read_text(encoding="utf-8"))

@@ -19,9 +19,9 @@ from dpforest.risk.shadow_models import rarest_row, shadow_attack
 from dpforest.risk.success_rate import CONFIDENCE, LOOKS, Look, most_success
 from dpforest.tables.misfits import Misfits
 from dpforest.tables.rows import Rows, read_rows
-from ui.audit.parts import drawn
+from ui.shared import cache
 from ui.shared.forests import FORESTS, Settings
-from ui.shared.page import badge
+from ui.shared.page import badge, drawn
 from ui.shared.tables import Table, fingerprint
 from ui.shared.wording import plain, plural
 
@@ -258,33 +258,27 @@ def _key(table: Table, settings: Settings) -> tuple:
     return (table.schema_key, fingerprint(table.domain), settings.without_epsilon())
 
 
+@cache.by_table(everybody=4, own=1)
 def _read(key: tuple, _table: Table) -> Rows:
     """As a fit reads them; their ids are places in the table."""
     places = np.arange(len(_table.frame))
     return read_rows(_table.domain, _table.columns(), _table.frame[_table.label], places, misfits=Misfits())
 
 
+@cache.by_table(everybody=4, own=2, spinner="Counting the rows in the leaves …")
 def _count(key: tuple, _table: Table, _settings: Settings) -> Counted:
     return counted(_settings.estimator(_table.domain), _table.domain, *_encoded(_table))
 
 
-def _expose(key: tuple, epsilon: float, _counted: Counted) -> Exposed:
+@cache.by_table(everybody=64, own=8, data=True)
+def _expose(key: tuple, _table: Table, epsilon: float, _counted: Counted) -> Exposed:
     return most_exposed(_counted)
-
-
-_codes_for_all = st.cache_resource(max_entries=4, show_spinner=False)(_read)
-own_codes = st.cache_resource(scope="session", max_entries=1, show_spinner=False)(_read)
-_COUNTING = "Counting the rows in the leaves …"
-_counts_for_all = st.cache_resource(max_entries=4, show_spinner=_COUNTING)(_count)
-own_counts = st.cache_resource(scope="session", max_entries=2, show_spinner=_COUNTING)(_count)
-_exposed_for_all = st.cache_data(max_entries=64, show_spinner=False)(_expose)
-own_exposed = st.cache_data(scope="session", max_entries=8, show_spinner=False)(_expose)
 
 
 def _rows(table: Table) -> Rows:
     """All rows with a listed label; of an upload for this session only."""
     key = (table.schema_key, fingerprint(table.domain))
-    return (own_codes if table.uploaded else _codes_for_all)(key, table)
+    return _read(key, table)
 
 
 def _encoded(table: Table) -> tuple[np.ndarray, np.ndarray]:
@@ -294,10 +288,8 @@ def _encoded(table: Table) -> tuple[np.ndarray, np.ndarray]:
 
 def _counted(table: Table, settings: Settings) -> Counted:
     """The rows in the leaves, at the present ε."""
-    made = (own_counts if table.uploaded else _counts_for_all)(_key(table, settings), table, settings)
-    return made.at(settings.epsilon)
+    return _count(_key(table, settings), table, settings).at(settings.epsilon)
 
 
 def _most_exposed(table: Table, settings: Settings) -> Exposed:
-    find = own_exposed if table.uploaded else _exposed_for_all
-    return find(_key(table, settings), settings.epsilon, _counted(table, settings))
+    return _expose(_key(table, settings), table, settings.epsilon, _counted(table, settings))

@@ -10,9 +10,9 @@ import streamlit as st
 from dpforest.evaluation.learning_curve import MOST_TIMES, Learning, Needed, learning_curves, rows_needed
 from dpforest.plotting.learning import learning_chart
 from dpforest.plotting.style import percent
-from ui.audit.parts import drawn
+from ui.shared import cache
 from ui.shared.forests import EPSILONS, FORESTS, Settings
-from ui.shared.page import badge
+from ui.shared.page import badge, drawn
 from ui.shared.tables import Table, fingerprint, split
 from ui.shared.wording import plural
 
@@ -40,13 +40,10 @@ class Growing:
             return True
 
 
+@cache.by_table(everybody=8, own=4)
 def _make(key: tuple, _table: Table, _settings: Settings) -> Growing:
     estimator = _settings.estimator(_table.domain)
     return Growing(learning_curves(estimator, _table.domain, split(_table), epsilons=key[-1], repeats=REPEATS))
-
-
-_for_all = st.cache_resource(max_entries=8, show_spinner=False)(_make)
-own_learning = st.cache_resource(scope="session", max_entries=4, show_spinner=False)(_make)
 
 
 def show(table: Table, settings: Settings, target: float | None = None) -> None:
@@ -108,7 +105,7 @@ def _growing(table: Table, settings: Settings, shown: list[float]) -> Growing:
         second = shown[min(1, len(shown) - 1)]
         grid = tuple(e for e in EPSILONS if shown[-1] <= e <= MOST_TIMES * second)
     key = (table.schema_key, fingerprint(table.domain), settings.without_epsilon(), grid)
-    return (own_learning if table.uploaded else _for_all)(key, table, settings)
+    return _make(key, table, settings)
 
 
 def _draw(

@@ -21,11 +21,11 @@ from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
 from dpforest.risk.guarantee import Guarantee, guarantee_of, percent_down
 from ui.choose.controls import SURE, Wish
-from ui.compare.results import Done, ceiling_of_sweep, stakes_of_sweep
 from ui.shared import simulate, tables
 from ui.shared.controls import LINKED
 from ui.shared.forests import EPSILONS, Settings
 from ui.shared.page import badge, chart
+from ui.shared.sweep_results import Done, ceiling_of_sweep, stakes_of_sweep
 from ui.shared.tables import Table
 from ui.shared.without_privacy import Level
 from ui.shared.wording import plain, plural

@@ -14,10 +14,10 @@ from ui.compare import controls
 from ui.compare.controls import IN_PERCENT, MEASURES, Comparison
 from ui.compare.parts import cannot_be_measured, show_table
 from ui.compare.parts import table as compared
-from ui.compare.results import Done, gathered
 from ui.shared import sweep
 from ui.shared.page import chart, titled
 from ui.shared.sweep import Cells
+from ui.shared.sweep_results import Done, gathered
 from ui.shared.tables import Table
 from ui.shared.without_privacy import Level, floor, level, rows
 

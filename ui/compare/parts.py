@@ -13,12 +13,12 @@ import streamlit as st
 from dpforest.evaluation.stakes import cheap_from
 from dpforest.plotting.compare import Scale, Series, comparison
 from ui.compare.controls import IN_PERCENT, MEASURES, Comparison
-from ui.compare.results import Done, ceiling_of_sweep, stakes_of_sweep
 from ui.shared import without_privacy
 from ui.shared.forests import FORESTS
 from ui.shared.page import badge, chart
 from ui.shared.stake_words import points
 from ui.shared.sweep import Cells
+from ui.shared.sweep_results import Done, ceiling_of_sweep, stakes_of_sweep
 from ui.shared.tables import Table
 from ui.shared.without_privacy import Level
 from ui.shared.wording import epsilon_text, plain, plural

@@ -12,18 +12,15 @@ from dpforest.tables.domain import Domain
 from dpforest.tables.features import text
 from dpforest.tables.round_bounds import RowsOwn, rows_own, with_rounder
 from ui.explore import column_groups
-from ui.shared import tables
+from ui.shared import cache, tables
 from ui.shared.page import titled
 from ui.shared.tables import Table
 from ui.shared.wording import plain, plural
 
 
-@st.cache_data(scope="session", max_entries=8, show_spinner=False)
+@cache.for_session(data=True, max_entries=8)
 def _found(key: tuple, _domain: Domain, _columns: pd.DataFrame) -> list[RowsOwn]:
     return rows_own(_domain, _columns)
-
-
-tables.OWN_CACHES.append(_found)
 
 
 def of(table: Table) -> list[RowsOwn]:

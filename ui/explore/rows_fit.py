@@ -7,7 +7,7 @@ import streamlit as st
 
 from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.features import Feature, text
-from ui.shared import tables
+from ui.shared import cache, tables
 from ui.shared.page import sorry, titled
 from ui.shared.tables import Table
 from ui.shared.wording import plain, plural
@@ -26,12 +26,9 @@ def misfits(domain: Domain, columns: pd.DataFrame, labels: pd.Series) -> tuple[p
     return pd.DataFrame(rows, columns=COLUMNS), int((domain.listed_labels(labels) < 0).sum())
 
 
-@st.cache_data(scope="session", max_entries=8, show_spinner=False)
+@cache.for_session(data=True, max_entries=8)
 def _misfits(key: tuple, _table: Table) -> tuple[pd.DataFrame, int]:
     return misfits(_table.domain, _table.columns(), _table.frame[_table.label])
-
-
-tables.OWN_CACHES.append(_misfits)
 
 
 def _ways(feature: Feature) -> tuple[str, str, str]:

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from dpforest.plotting import CONFIG
+from dpforest.plotting.style import PRIVATE
 from dpforest.tables.misfits import MisfitWarning
 from ui.shared import session_ledger
 
@@ -22,6 +23,9 @@ _BADGES: dict[str, tuple[Literal["blue", "gray", "orange", "red"], str]] = {
     "From a formula": ("gray", "Computed from the rule itself. No data went into it."),
     "Made-up tables": ("gray", "Drawn from two tables that were made up for this. No data went into it."),
 }
+
+_BRIGHT = "#4DA6DD"  # PRIVATE, for thin lines on a dark page
+_PAGE = {"dark": "rgba(17,22,27,0.85)", "light": "rgba(255,255,255,0.85)"}  # behind words that a curve may cross
 
 # Constants only: nothing from data ever gets into HTML. Tables lose their own download, whose name would not say
 # CURATOR_ONLY.
@@ -80,6 +84,18 @@ def chart(figure: go.Figure, alt: str, place=st, **settings):
     """A plotly figure whose texts can be read on a light and on a dark page."""
     figure.update_layout(font_color="#E7ECF0" if st.context.theme.type == "dark" else "#1B2229")
     return place.plotly_chart(figure, config=CONFIG, alt=alt, **settings)
+
+
+def drawn(figure: go.Figure, alt: str, place=st, **settings) -> None:
+    """A figure with thin lines: they can be seen, and its words read, on a light and on a dark page."""
+    dark = st.context.theme.type == "dark"
+    figure.update_annotations(bgcolor=_PAGE["dark" if dark else "light"])
+    if dark:
+        figure.for_each_trace(
+            lambda line: line.update(line_color=_BRIGHT, marker_color=_BRIGHT, opacity=1),
+            lambda trace: trace.line.color == PRIVATE,
+        )
+    chart(figure, alt, place, **settings)
 
 
 def sorry(sentence: object) -> None:

@@ -9,7 +9,7 @@ import streamlit as st
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
 from dpforest.trees.forest import ForestFormatError, ReleasedForest
-from ui.shared import tables
+from ui.shared import cache, tables
 from ui.shared.page import badge, sorry
 from ui.shared.session_ledger import (
     ADD_REMOVE,
@@ -84,16 +84,13 @@ def read_back(forest: ReleasedForest, file: bytes, rows: pd.DataFrame) -> bytes:
     return file
 
 
-@st.cache_data(scope="session", max_entries=16, show_spinner="Trying out the file …")
+@cache.for_session(data=True, max_entries=16, spinner="Trying out the file …")
 def _size_tried(key: tuple, _choice: Choice) -> int:
     """Bytes of the file of a simulated release, which was read back."""
     table = _choice.table
     estimator = _choice.settings.estimator(table.domain).set_params(random_state=0)
     forest = estimator.fit(table.columns(), table.frame[table.label]).released_
     return len(read_back(forest, forest.to_bytes(uncertified=True), table.columns()))
-
-
-tables.OWN_CACHES.append(_size_tried)
 
 
 def expected_size(choice: Choice) -> int:

@@ -12,8 +12,7 @@ from dpforest.tables.csv_table import label_candidates
 from dpforest.tables.datasets import TableError
 from dpforest.tables.domain import DomainError
 from dpforest.trees.split_scores import depends_on_rows
-from ui.choose import membership, more_data
-from ui.shared import boosting, session_ledger, simulate, sweep, tables
+from ui.shared import boosting, cache, session_ledger, tables
 from ui.shared.controls import LINKED, follow, known, select
 from ui.shared.forests import EPSILONS, FORESTS, MODES, NEIGHBOURS, TREES, ForestKind, Settings, as_code
 from ui.shared.link import copy_link
@@ -242,20 +241,7 @@ def share(choice: Choice) -> None:
 def clear() -> None:
     """Empty the session: uploads, their caches, edited domains, released forests. What they cost stays."""
     session_ledger.forget_tables()
-    for cache in (
-        tables.uploaded,
-        tables.suggested,
-        tables.own_split,
-        simulate.own_simulation,
-        simulate.promise,
-        membership.own_codes,
-        membership.own_counts,
-        membership.own_exposed,
-        more_data.own_learning,
-        *tables.OWN_CACHES,
-    ):
-        cache.clear()
-    sweep.forget()
+    cache.clear()
     times = st.session_state.get("cleared", 0) + 1
     for key in list(st.session_state):
         if key not in ("releases", "data", "forest", "mode", "eps", "depth", "trees", "neighbours"):

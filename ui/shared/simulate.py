@@ -8,14 +8,13 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 
-import streamlit as st
-
 from dpforest.evaluation.forest_view import ForestView
 from dpforest.evaluation.greedy_simulation import GreedySimulation, simulation_for
 from dpforest.evaluation.simulation import Curve, Repeats
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
 from dpforest.tables.domain import Domain
+from ui.shared import cache
 from ui.shared.forests import EPSILONS, Settings
 from ui.shared.scheduler import Turns, held
 from ui.shared.tables import Table, fingerprint, split
@@ -111,22 +110,19 @@ class Recent:
 RECENT = Recent(400_000_000)
 
 
+@cache.by_table(everybody=256, own=4)
 def _make(key: tuple, _table: Table, _settings: Settings) -> Shared:
     estimator = _settings.estimator(_table.domain)
     return Shared(simulation_for(estimator, _table.domain, split(_table), epsilons=EPSILONS, n_jobs=N_JOBS))
 
 
-_for_all = st.cache_resource(max_entries=256, show_spinner=False)(_make)
-own_simulation = st.cache_resource(scope="session", max_entries=4, show_spinner=False)(_make)
-
-
 def simulation(table: Table, settings: Settings) -> Shared:
     """The simulation of these settings; of an upload for this session only."""
     key = (table.schema_key, fingerprint(table.domain), settings.without_epsilon())
-    return (own_simulation if table.uploaded else _for_all)(key, table, settings)
+    return _make(key, table, settings)
 
 
-@st.cache_resource(max_entries=64, show_spinner=False, scope="session")
+@cache.for_session(max_entries=64)
 def promise(fingerprint: str, settings: Settings, n_rows: int, _domain: Domain) -> tuple[Certificate, Ledger]:
     """Certificate and ledger that a release would carry, from public knowledge."""
     return settings.estimator(_domain).preview(_domain, n_rows)

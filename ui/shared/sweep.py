@@ -20,7 +20,7 @@ import streamlit as st
 from dpforest.evaluation import sweep
 from dpforest.evaluation.simulation import Split
 from dpforest.evaluation.sweep import Task, cells_of, promises_of, run_task
-from ui.shared import tables
+from ui.shared import cache, tables
 from ui.shared.forests import EPSILONS, Settings
 from ui.shared.scheduler import held
 from ui.shared.simulate import TURNS
@@ -84,12 +84,9 @@ class Cells:
         return pd.concat(self._frames[:n], ignore_index=True)
 
 
+@cache.by_table(everybody=96, own=48)
 def _make(key: tuple, _table: Table, _line: Line) -> Cells:
     return Cells(_line, _table.domain, splits_of(_table, key[-1]))
-
-
-_for_all = st.cache_resource(max_entries=96, show_spinner=False)(_make)
-own_cells = st.cache_resource(scope="session", max_entries=48, show_spinner=False)(_make)
 
 
 def cells(table: Table, line: Line, folds: int) -> Cells:
@@ -98,31 +95,20 @@ def cells(table: Table, line: Line, folds: int) -> Cells:
         table.schema_key, fingerprint(table.domain), line.settings.without_epsilon(), line.epsilons, line.depths,
         line.trees, folds,
     )  # fmt: skip
-    return (own_cells if table.uploaded else _for_all)(key, table, line)
+    return _make(key, table, line)
 
 
+@cache.by_table(everybody=4, own=2)
 def _split_folds(key: tuple, _table: Table) -> list[Split]:
     rows = SimpleNamespace(domain=_table.domain, X=_table.columns(), y=_table.frame[_table.label])
     return sweep.splits(rows, key[-1], 0)
-
-
-_folds_for_all = st.cache_resource(max_entries=4, show_spinner=False)(_split_folds)
-own_folds = st.cache_resource(scope="session", max_entries=2, show_spinner=False)(_split_folds)
 
 
 def splits_of(table: Table, folds: int) -> list[Split]:
     """The split of all pages, or cross-validation."""
     if folds == 1:
         return [tables.split(table)]
-    return (own_folds if table.uploaded else _folds_for_all)(
-        (table.schema_key, fingerprint(table.domain), folds), table
-    )
-
-
-def forget() -> None:
-    """What was computed from uploads of this session."""
-    for cache in (own_cells, own_folds):
-        cache.clear()
+    return _split_folds((table.schema_key, fingerprint(table.domain), folds), table)
 
 
 def work(lines: Sequence[Cells], pieces: int, place, what: str = "Simulated release") -> Iterator[int]:

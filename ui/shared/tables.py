@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, replace
-from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -16,9 +15,9 @@ from dpforest.tables.datasets import SYNTHETIC, CsvTable, Dataset, list_datasets
 from dpforest.tables.domain import Domain, Feature
 from dpforest.tables.features import text
 from dpforest.tables.misfits import Misfits
+from ui.shared import cache
 
 UPLOAD = "upload a CSV"
-OWN_CACHES: list[Any] = []  # what parts that the sidebar does not know keep of uploads; emptied with "Clear my data"
 DEFAULT = "adult"
 
 
@@ -71,13 +70,13 @@ def names() -> list[str]:
     return [UPLOAD, *list_datasets(), *SYNTHETIC]
 
 
-@st.cache_resource(max_entries=32, show_spinner=False)
+@cache.for_everybody(max_entries=32)
 def bundled(name: str) -> Dataset:
     """A bundled table, shared by all sessions."""
     return load_dataset(name)
 
 
-@st.cache_resource(scope="session", max_entries=2, show_spinner="Reading the file …")
+@cache.for_session(max_entries=2, spinner="Reading the file …")
 def uploaded(digest: str, _data: bytes, name: str) -> CsvTable:
     """An uploaded table, for this session only. The bytes are named by their digest, never hashed by sampling."""
     return read_csv(_data, name=name)
@@ -125,7 +124,7 @@ def _read_with(table: Table, csv: CsvTable) -> Table:
     return replace(table, frame=frame, csv=csv)
 
 
-@st.cache_resource(scope="session", max_entries=8, show_spinner=False)
+@cache.for_session(max_entries=8)
 def suggested(digest: str, label: str, _csv: CsvTable) -> Domain:
     """The domain of an upload as read from the data."""
     return suggest_domain(_csv, label)
@@ -182,16 +181,12 @@ def fingerprint(domain: Domain) -> str:
     return hashlib.sha256(json.dumps(domain.to_dict()).encode()).hexdigest()
 
 
+@cache.by_table(everybody=32, own=2, spinner="Reading the rows against the domain …")
 def _split(key: tuple, _table: Table) -> Split:
     # What does not fit is told on the Data tab (`rows_fit`), so there is no need of a warning.
     return split_table(_table.domain, _table.columns(), _table.frame[_table.label], misfits=Misfits())
 
 
-_READING = "Reading the rows against the domain …"
-_shared_split = st.cache_resource(max_entries=32, show_spinner=_READING)(_split)
-own_split = st.cache_resource(scope="session", max_entries=2, show_spinner=_READING)(_split)
-
-
 def split(table: Table) -> Split:
     """Codes of the rows to learn from and of those to test on."""
-    return (own_split if table.uploaded else _shared_split)((table.schema_key, fingerprint(table.domain)), table)
+    return _split((table.schema_key, fingerprint(table.domain)), table)

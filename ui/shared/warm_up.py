@@ -13,10 +13,11 @@ from dpforest.evaluation.greedy_simulation import simulation_for
 from dpforest.evaluation.simulation import split_table
 from dpforest.tables.domain import Domain, Feature
 from dpforest.trees.routing import count_rows
+from ui.shared import cache
 from ui.shared.forests import FORESTS, MODES, Settings
 
 
-@st.cache_resource(show_spinner=False)
+@cache.for_everybody()
 def _progress() -> dict[str, int]:
     """How many steps this process has done."""
     return {"done": 0}

@@ -5,14 +5,13 @@ from __future__ import annotations
 import threading
 
 import numpy as np
-import streamlit as st
 
 from dpforest.evaluation.nonprivate import References, guessing
 from dpforest.evaluation.simulation import Curve, Split
 from dpforest.evaluation.stakes import Stakes, rows_behind, stakes
 from dpforest.plotting.curve import series
 from dpforest.tables.domain import Domain
-from ui.shared import tables
+from ui.shared import cache
 from ui.shared.scheduler import held
 from ui.shared.simulate import TURNS
 from ui.shared.sweep import splits_of
@@ -60,20 +59,16 @@ class Level:
         return self._references.metrics if self.done else {}
 
 
+@cache.by_table(everybody=48, own=8)
 def _make(key: tuple, _table: Table) -> Level:
     folds, fold = key[-2:]
     return Level(_table.domain, splits_of(_table, folds)[fold])
 
 
-_for_all = st.cache_resource(max_entries=48, show_spinner=False)(_make)
-own_level = st.cache_resource(scope="session", max_entries=8, show_spinner=False)(_make)
-tables.OWN_CACHES.append(own_level)
-
-
 def level(table: Table, folds: int = 1, fold: int = 0) -> Level:
     """Floor and ceiling of a table, by its content and schema; of an upload for this session only."""
     key = (table.schema_key, fingerprint(table.domain), folds, fold)
-    return (own_level if table.uploaded else _for_all)(key, table)
+    return _make(key, table)
 
 
 def fit(levels: list[Level], place) -> bool:

@@ -15,7 +15,7 @@ from dpforest.tables.datasets import TableError
 from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.features import Feature, text
 from dpforest.trees.forest import ForestFormatError, ReleasedForest
-from ui.shared import tables
+from ui.shared import cache, tables
 from ui.shared.page import sorry, titled
 from ui.shared.release import certificate_text
 from ui.shared.session_ledger import at_hand
@@ -48,12 +48,9 @@ def choose_forest() -> ReleasedForest | None:
         return None
 
 
-@st.cache_resource(scope="session", max_entries=2, show_spinner="Reading the forest …")
+@cache.for_session(max_entries=2, spinner="Reading the forest …")
 def _loaded(digest: str, _data: bytes) -> ReleasedForest:
     return ReleasedForest.from_bytes(_data)
-
-
-tables.OWN_CACHES.append(_loaded)
 
 
 def describe(forest: ReleasedForest) -> None:

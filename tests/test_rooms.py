@@ -1,0 +1,20 @@
+"""The rooms of the house: imports run one way (contracts in pyproject.toml), and every cache of the app is registered."""
+
+import re
+from pathlib import Path
+
+from importlinter import cli
+
+HOME = Path(__file__).parents[1]
+
+
+def test_imports_run_one_way(monkeypatch):
+    monkeypatch.chdir(HOME)
+    assert cli.lint_imports(str(HOME / "pyproject.toml")) == cli.EXIT_STATUS_SUCCESS
+
+
+def test_every_cache_of_the_app_is_one_that_is_cleared():
+    makers = re.compile(r"cache_(data|resource)\b")
+    files = [HOME / "app.py", *(HOME / "pages").glob("*.py"), *(HOME / "ui").rglob("*.py")]
+    found = {f.relative_to(HOME).as_posix() for f in files if makers.search(f.read_text(encoding="utf-8"))}
+    assert found == {"ui/shared/cache.py"}

@@ -1,0 +1,82 @@
+"""Sweeps of several forests as far as they are done: what stands behind a point, and what is at stake."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from dpforest.evaluation.stakes import Stakes, stakes
+from dpforest.evaluation.sweep import summary
+from ui.shared import without_privacy
+from ui.shared.sweep import Cells
+from ui.shared.without_privacy import Level
+from ui.shared.wording import plural
+
+QUANTILES = (0.1, 0.9)
+
+
+@dataclass(frozen=True, eq=False)
+class Done:
+    """A sweep as far as it is: all pieces, and what is said of them for each cell."""
+
+    pieces: pd.DataFrame
+    cells: pd.DataFrame  # of `tradeoff.summary`
+    n: int
+    folds: int
+
+    @property
+    def behind(self) -> str:
+        """How many repeats and splits stand behind each point."""
+        releases = plural(-(-self.n // self.folds), "simulated release")
+        if self.folds == 1:
+            return f"{releases} on one split"
+        if self.n < self.folds:
+            return f"one simulated release on each of {plural(self.n, 'split')}"
+        rest = f", the last on {self.n % self.folds} only" if self.n % self.folds else ""
+        return f"{releases} on each of {self.folds} splits{rest}"
+
+
+def gathered(lines: Sequence[Cells], n: int, folds: int) -> Done:
+    """The first n pieces of every line."""
+    frames = []
+    for line in lines:
+        frame = line.frame(n)
+        if not line.line.depths:  # trees without a limit grow to another depth each time
+            frame["depth"] = round(frame["depth"].mean())
+        frames.append(frame)
+    pieces = pd.concat(frames, ignore_index=True)
+    return Done(pieces, summary(pieces, QUANTILES), n, folds)
+
+
+def ceiling_of_sweep(done: Done, levels: list[Level], measure: str) -> tuple[str, float] | None:
+    """Name and figure of the best model without privacy, the forests' own twins among them; None while some are fitted.
+
+    Parameters
+    ----------
+    measure : str
+        As the engine names it.
+    """
+    others = without_privacy.best(levels, measure)
+    if others is None:
+        return None
+    twins = done.cells[measure]["mean"].reset_index()
+    twins = twins[np.isinf(twins["epsilon"])].dropna(subset=["mean"])
+    own = [(f"{name} without noise", float(m)) for name, m in zip(twins["forest"], twins["mean"], strict=True)]
+    return max((f"{others[0]}, no privacy", others[1]), *own, key=lambda item: item[1])
+
+
+def stakes_of_sweep(done: Done, levels: list[Level], measure: str) -> dict[str, Stakes]:
+    """What each forest has to lose by a measure; where guessing has no figure (F1), by balanced accuracy."""
+    floor = without_privacy.floor(levels, measure)
+    if floor is None:
+        return stakes_of_sweep(done, levels, "balanced_accuracy")
+    n, best = without_privacy.rows(levels, measure), without_privacy.best(levels, measure)
+    found = {}
+    for name, own in done.pieces.groupby("forest"):
+        by_repeat = own.pivot_table(index="repeat", columns="epsilon", values=measure, dropna=False)
+        private = by_repeat.loc[:, np.isfinite(by_repeat.columns)].to_numpy(float)
+        found[str(name)] = stakes(private, by_repeat[np.inf].to_numpy(float), floor, n, best=best and best[1])
+    return found
