@@ -1,4 +1,4 @@
-"""The rooms of the house: imports run one way (contracts in pyproject.toml), and every cache of the app is registered."""
+"""The rooms of the house: imports run one way (contracts in pyproject.toml); every cache of the app is registered."""
 
 import re
 from pathlib import Path

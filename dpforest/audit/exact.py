@@ -14,9 +14,9 @@ import numpy as np
 from dpforest.privacy import laws
 from dpforest.privacy.laws import NOISY_COUNTS
 from dpforest.privacy.ledger import rows_changed
-from dpforest.privacy.noisy_counts import noisy_argmax_law
+from dpforest.privacy.noisy_counts import noisy_argmax_pmf
 
-LogLaw = Callable[[np.ndarray], np.ndarray]  # counts (L, K) -> log-probabilities (L, n_outputs)
+LogPmf = Callable[[np.ndarray], np.ndarray]  # counts (L, K) -> log-probabilities (L, n_outputs)
 _MOST_LAWS = 300  # pairs of leaves for a δ under replace-one; above, the worst ones give a lower bound
 _ROUNDING = 1e-9
 
@@ -58,11 +58,11 @@ class Change:
         return 1 if ratio.max(axis=1).sum() >= (-ratio).max(axis=1).sum() else -1
 
 
-def leaf_law(mechanism: str, rate: float, *, negative: str = "clamp") -> LogLaw:
+def leaf_log_pmf(mechanism: str, rate: float, *, negative: str = "clamp") -> LogPmf:
     """Law of the label of a leaf, by the name of its mechanism (`dpforest.privacy.mechanisms`)."""
     if mechanism == NOISY_COUNTS:
-        return lambda counts: np.log(noisy_argmax_law(counts, 1 / rate, negative))
-    return partial(laws.log_law, mechanism, rate=rate)
+        return lambda counts: np.log(noisy_argmax_pmf(counts, 1 / rate, negative))
+    return partial(laws.log_pmf, mechanism, rate=rate)
 
 
 def neighbouring_leaves(
@@ -109,13 +109,13 @@ def _product(values: range, n: int):
 
 
 def worst_change(
-    law: LogLaw, n_classes: int, *, most: int, neighbours: str = "add-remove", symmetric: bool = False
+    pmf: LogPmf, n_classes: int, *, most: int, neighbours: str = "add-remove", symmetric: bool = False
 ) -> Change:
     """The neighbouring leaves that a law tells apart best.
 
     Parameters
     ----------
-    law : function from int array (L, K) to float array (L, n_outputs)
+    pmf : function from int array (L, K) to float array (L, n_outputs)
         Logarithms of probabilities.
     n_classes : int
         2 to 10 are quick: see `symmetric`.
@@ -128,16 +128,16 @@ def worst_change(
 
     Examples
     --------
-    >>> change = worst_change(leaf_law("smooth-sensitivity", 1.0), 2, most=3)
+    >>> change = worst_change(leaf_log_pmf("smooth-sensitivity", 1.0), 2, most=3)
     >>> change.before.tolist(), change.after.tolist(), round(change.loss, 1)
     ([[3, 0]], [[4, 0]], 17.3)
     """
-    found = list(_changes(law, n_classes, most, neighbours, symmetric, at_once=True))
+    found = list(_changes(pmf, n_classes, most, neighbours, symmetric, at_once=True))
     return max(found, key=lambda change: change.loss)
 
 
 def first_violation(
-    law: LogLaw, epsilon: float, n_classes: int, *, most: int, neighbours: str = "add-remove", symmetric: bool = False
+    pmf: LogPmf, epsilon: float, n_classes: int, *, most: int, neighbours: str = "add-remove", symmetric: bool = False
 ) -> Change | None:
     """The neighbouring leaves with the fewest rows that a law tells apart better than ε allows; None if there are none.
 
@@ -145,20 +145,20 @@ def first_violation(
 
     Examples
     --------
-    >>> first_violation(leaf_law("smooth-sensitivity", 1.0), 1.0, 2, most=3).before.tolist()
+    >>> first_violation(leaf_log_pmf("smooth-sensitivity", 1.0), 1.0, 2, most=3).before.tolist()
     [[1, 0]]
-    >>> first_violation(leaf_law("permute-and-flip", 1.0), 1.0, 2, most=3) is None
+    >>> first_violation(leaf_log_pmf("permute-and-flip", 1.0), 1.0, 2, most=3) is None
     True
     """
-    found = _changes(law, n_classes, most, neighbours, symmetric, at_once=False)
+    found = _changes(pmf, n_classes, most, neighbours, symmetric, at_once=False)
     too_much = (change for change in found if change.loss > epsilon * (1 + _ROUNDING))
     return min(too_much, key=lambda change: change.before.sum(), default=None)
 
 
-def _changes(law: LogLaw, n_classes: int, most: int, neighbours: str, symmetric: bool, *, at_once: bool):
+def _changes(pmf: LogPmf, n_classes: int, most: int, neighbours: str, symmetric: bool, *, at_once: bool):
     """The worst changes: over all numbers of rows at once, or one for each number of rows that a leaf holds."""
     before, after = neighbouring_leaves(n_classes, most, symmetric=symmetric)
-    p, q = law(before), law(after)
+    p, q = pmf(before), pmf(after)
     ratio = _ratios(p, q)
     rows = np.zeros(len(before), int) if at_once else before.sum(axis=1)
     falls = _best_of_each(rows, ratio.max(axis=1))  # an added row makes an output less likely
@@ -174,7 +174,7 @@ def _changes(law: LogLaw, n_classes: int, most: int, neighbours: str, symmetric:
                 np.array([p[i], q[j]]), np.array([q[i], p[j]]),
             )  # fmt: skip
     before, after = neighbouring_leaves(n_classes, most, moved=True, symmetric=symmetric)
-    p, q = law(before), law(after)
+    p, q = pmf(before), pmf(after)
     rows = np.zeros(len(before), int) if at_once else before.sum(axis=1)
     for i in _best_of_each(rows, np.abs(_ratios(p, q)).max(axis=1)):
         yield Change(before[[i]], after[[i]], p[[i]], q[[i]])
@@ -188,7 +188,7 @@ def _best_of_each(group: np.ndarray, value: np.ndarray) -> list[int]:
 
 
 def delta_curve(
-    law: LogLaw,
+    pmf: LogPmf,
     epsilons: np.ndarray,
     n_classes: int,
     *,
@@ -208,11 +208,11 @@ def delta_curve(
     """
     epsilons = np.atleast_1d(np.asarray(epsilons, float))
     before, after = neighbouring_leaves(n_classes, most, symmetric=symmetric)
-    p, q = law(before), law(after)
+    p, q = pmf(before), pmf(after)
     if rows_changed(neighbours) == 1:
         return np.maximum(*_delta_both(p, q, epsilons))
     before, after = neighbouring_leaves(n_classes, most, moved=True, symmetric=symmetric)
-    within = np.maximum(*_delta_both(law(before), law(after), epsilons))
+    within = np.maximum(*_delta_both(pmf(before), pmf(after), epsilons))
     pairs = np.unique(np.concatenate([p, q], axis=1).round(12), axis=0)
     ratio = np.abs(_ratios(*np.split(pairs, 2, axis=1))).max(axis=1)
     p, q = np.split(pairs[np.argsort(-ratio)[:_MOST_LAWS]], 2, axis=1)

@@ -119,10 +119,10 @@ def releaser(target: Any, X: Any, y: Any, probes: Any = None) -> Callable[[], Re
         target.check(domain, len(labels))
         rows = bin_rows(domain, codes, labels, ids, target.n_bins)
         return lambda: statistics(target.fit_binned(domain, rows), asked)
-    plan = target.plan(domain, len(labels))
+    spec = target.spec(domain, len(labels))
     return lambda: statistics(
         fit_forest(
-            plan, domain, codes, labels, epsilon=target._budget, structure_seed=target.structure_seed,
+            spec, domain, codes, labels, epsilon=target._budget, structure_seed=target.structure_seed,
             random_state=target.random_state, row_ids=ids, n_jobs=1, about={},
         ),
         asked,

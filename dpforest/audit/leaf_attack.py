@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from dpforest.audit.events import lower_bound
-from dpforest.audit.exact import Change, LogLaw, leaf_law
+from dpforest.audit.exact import Change, LogPmf, leaf_log_pmf
 from dpforest.privacy import samplers, simulators
 from dpforest.privacy.laws import NOISY_COUNTS, PUBLISHED
 from dpforest.privacy.ledger import rows_changed
@@ -63,7 +63,7 @@ class Pair:
 
 
 @dataclass(frozen=True, eq=False)
-class Look:
+class LossEstimate:
     """What the attacker knows after so many releases of either table.
 
     Parameters
@@ -102,16 +102,16 @@ def first_pair(mechanism: str, epsilon: float, n_classes: int, neighbours: str) 
     """
     if mechanism == NOISY_COUNTS:
         return Pair(mechanism, epsilon, neighbours, _counts_change(epsilon, n_classes, neighbours))
-    law = leaf_law(mechanism, float(rate_of(mechanism, epsilon, neighbours)))
+    pmf = leaf_log_pmf(mechanism, float(rate_of(mechanism, epsilon, neighbours)))
     before, after = _pairs_of_leaves(epsilon, n_classes, neighbours)
-    p, q = law(before), law(after)
+    p, q = pmf(before), pmf(after)
     loss = np.abs(p - q).max(axis=1)
     if mechanism in PUBLISHED:
         enough = loss > epsilon * (1 + 1e-9)
     else:
         enough = loss >= _NEAR * loss.max()
         if rows_changed(neighbours) == 2:
-            two = _two_leaves(law, epsilon, n_classes)
+            two = _two_leaves(pmf, epsilon, n_classes)
             if two.loss > loss.max() / _NEAR:
                 return Pair(mechanism, epsilon, neighbours, two)
     rows, provable = before.sum(axis=1), np.zeros(len(before)) if mechanism in PUBLISHED else _provable(p, q).round(6)
@@ -121,9 +121,9 @@ def first_pair(mechanism: str, epsilon: float, n_classes: int, neighbours: str) 
 
 def telling_pair(mechanism: str, epsilon: float, n_classes: int, neighbours: str) -> Pair:
     """The pair with which an attacker proves most in as many releases as he has time for (published rules)."""
-    law = leaf_law(mechanism, float(rate_of(mechanism, epsilon, neighbours)))
+    pmf = leaf_log_pmf(mechanism, float(rate_of(mechanism, epsilon, neighbours)))
     before, after = _pairs_of_leaves(epsilon, n_classes, neighbours)
-    p, q = law(before), law(after)
+    p, q = pmf(before), pmf(after)
     i = int(np.argmax(_provable(p, q)))
     return Pair(mechanism, epsilon, neighbours, Change(before[[i]], after[[i]], p[[i]], q[[i]]))
 
@@ -167,10 +167,10 @@ def _pairs_of_leaves(epsilon: float, n_classes: int, neighbours: str) -> tuple[n
     return before[possible], after[possible]
 
 
-def _two_leaves(law: LogLaw, epsilon: float, n_classes: int) -> Change:
+def _two_leaves(pmf: LogPmf, epsilon: float, n_classes: int) -> Change:
     """The worst that a row can do by leaving one leaf and entering another."""
     before, after = _pairs_of_leaves(epsilon, n_classes, "add-remove")
-    p, q = law(before), law(after)
+    p, q = pmf(before), pmf(after)
     i, j = int((p - q).max(axis=1).argmax()), int((q - p).max(axis=1).argmax())
     return Change(
         np.array([before[i], after[j]]), np.array([after[i], before[j]]), np.array([p[i], q[j]]), np.array([q[i], p[j]])
@@ -199,7 +199,7 @@ def attack(
     confidence: float = CONFIDENCE,
     seconds: float = SECONDS,
     most: int | None = None,
-) -> Iterator[tuple[float, Look | None]]:
+) -> Iterator[tuple[float, LossEstimate | None]]:
     """Draw from both tables, and say again and again what that proves.
 
     The event is chosen on a sample of its own. Of what is drawn afterwards nothing is thrown away; all looks share
@@ -251,7 +251,7 @@ def attack(
                 yield share(drawn + n), None
         now = float(lower_bound(hits[0], hits[1], n, alpha=1 - confidence, n_events=len(looks)))
         bound = max(bound, now)
-        yield share(drawn + n), Look(n, (int(hits[0]), int(hits[1])), bound, named)
+        yield share(drawn + n), LossEstimate(n, (int(hits[0]), int(hits[1])), bound, named)
 
 
 def _choose(seen: np.ndarray, trials: int, alpha: float) -> np.ndarray:

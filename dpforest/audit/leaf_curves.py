@@ -6,9 +6,9 @@ from typing import Final
 
 import numpy as np
 
-from dpforest.audit.exact import leaf_law, worst_change
+from dpforest.audit.exact import leaf_log_pmf, worst_change
 from dpforest.audit.leaf_attack import rate_of
-from dpforest.privacy.laws import CERTIFIED, NOISY_COUNTS, PUBLISHED, log_law
+from dpforest.privacy.laws import CERTIFIED, NOISY_COUNTS, PUBLISHED, log_pmf
 from dpforest.privacy.mechanisms import flip_by_gap, flip_floor, privacy_loss
 from dpforest.privacy.true_loss import delta_lower_bound, true_loss
 
@@ -77,8 +77,8 @@ def verdict(rule: str, epsilon: float, n_classes: int, neighbours: str) -> Verdi
     """
     rate = float(rate_of(rule, epsilon, neighbours))
     if rule == "global-01":  # sees no more of a leaf than who is on top, so small leaves are all there are
-        law = leaf_law(rule, rate)
-        return Verdict(epsilon, worst_change(law, n_classes, most=2, neighbours=neighbours, symmetric=True).loss, 0.0)
+        pmf = leaf_log_pmf(rule, rate)
+        return Verdict(epsilon, worst_change(pmf, n_classes, most=2, neighbours=neighbours, symmetric=True).loss, 0.0)
     loss = float(true_loss(rule, rate, n_classes=n_classes, neighbours=neighbours))
     if rule not in PUBLISHED:
         return Verdict(epsilon, loss, 0.0)
@@ -95,7 +95,7 @@ def crossing(epsilon: float, n_classes: int = 2) -> int:
     """
     gap = np.arange(1, math.ceil(max(math.log(1600 / epsilon), 1) / epsilon) + 3)
     leaf = gap[:, None] * np.eye(1, n_classes, dtype=int)
-    flip = log_law("smooth-sensitivity", leaf, epsilon)[:, -1] + math.log(n_classes - 1)
+    flip = log_pmf("smooth-sensitivity", leaf, epsilon)[:, -1] + math.log(n_classes - 1)
     floor = math.log((n_classes - 1) / n_classes) - epsilon * gap
     return int(gap[np.argmax(flip < floor)])
 

@@ -21,7 +21,7 @@ from sklearn.base import clone
 from dpforest.audit.black_box import TRIALS, attack
 from dpforest.audit.canaries import ALGORITHMS, Canary, canaries
 from dpforest.audit.events import lower_bound
-from dpforest.audit.exact import leaf_law, worst_change
+from dpforest.audit.exact import leaf_log_pmf, worst_change
 from dpforest.audit.replay.replay import replay
 from dpforest.audit.replay.variants import shares_out
 from dpforest.models.random.random_structure import RandomStructureClassifier
@@ -191,17 +191,17 @@ def _random_pairs(bird: Canary, neighbours: str, n_pairs: int = 3, n_rows: int =
 
 def _enumerated(model: RandomStructureClassifier, domain: Domain, n_rows: int) -> float:
     """Worst loss over leaves with two and three classes, composed over leaves and trees."""
-    plan = model.plan(domain, n_rows)
-    epsilon = Fraction(str(model.epsilon)) / plan.leaf_shares
+    spec = model.spec(domain, n_rows)
+    epsilon = Fraction(str(model.epsilon)) / spec.leaf_shares
     rate = float(
-        rate_for(plan.mechanism, epsilon, n_trees=plan.n_trees, partition=plan.partition, neighbours=model.neighbours)
+        rate_for(spec.mechanism, epsilon, n_trees=spec.n_trees, partition=spec.partition, neighbours=model.neighbours)
     )
-    trees = plan.n_trees if plan.partition == "shared" else 1
-    if plan.mechanism == NOISY_COUNTS:
+    trees = spec.n_trees if spec.partition == "shared" else 1
+    if spec.mechanism == NOISY_COUNTS:
         return rate * rows_changed(model.neighbours) * trees  # one count of one leaf for each row changed
-    law = leaf_law(plan.mechanism, rate)
+    pmf = leaf_log_pmf(spec.mechanism, rate)
     sizes = ((2, 30), (3, 8))
-    return trees * max(worst_change(law, k, most=n, neighbours=model.neighbours).loss for k, n in sizes)
+    return trees * max(worst_change(pmf, k, most=n, neighbours=model.neighbours).loss for k, n in sizes)
 
 
 def _known_loss(bird: Canary) -> float:

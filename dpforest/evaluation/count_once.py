@@ -20,7 +20,7 @@ from dpforest.evaluation.metrics import from_shares, from_votes
 from dpforest.evaluation.simulation import NOISE_SEED, Split
 from dpforest.models.random.fit import rows_to_trees, simulate_values
 from dpforest.models.random.random_structure import RandomStructureClassifier
-from dpforest.models.random.spec import Plan, true_labels
+from dpforest.models.random.spec import ForestSpec, true_labels
 from dpforest.privacy.randomness import DemoSource
 from dpforest.tables.domain import Domain
 from dpforest.trees import routing
@@ -46,15 +46,15 @@ def counted_cells(
     positive : int
         Class that F1 is about.
     """
-    plans = []
+    specs = []
     for depth, trees in cells:
         settings = {"max_depth": depth, "n_estimators": trees}
         own = clone(forest).set_params(**{k: v for k, v in settings.items() if v is not None})
-        plans.append(own.plan(domain, len(split.y_train)))
-    largest = replace(plans[0], depth=max(p.depth for p in plans), n_trees=max(p.n_trees for p in plans))
+        specs.append(own.spec(domain, len(split.y_train)))
+    largest = replace(specs[0], depth=max(p.depth for p in specs), n_trees=max(p.n_trees for p in specs))
     routed = Routed(largest.grow(domain, seed), domain, split)
-    levels = {depth: Level(routed, depth) for depth in {p.depth for p in plans}}
-    return [row for plan in plans for row in _cell(plan, domain, split, levels[plan.depth], epsilons, seed, positive)]
+    levels = {depth: Level(routed, depth) for depth in {p.depth for p in specs}}
+    return [row for spec in specs for row in _cell(spec, domain, split, levels[spec.depth], epsilons, seed, positive)]
 
 
 class Routed:
@@ -94,7 +94,7 @@ class Level:
         self.leaf = number[node]  # of each deepest leaf
         self.leaf_start = np.append(0, np.cumsum(is_leaf))[trees.tree_start]
 
-    def count(self, plan: Plan, tree_of_row: np.ndarray | None) -> "Counted":
+    def count(self, spec: ForestSpec, tree_of_row: np.ndarray | None) -> "LeafCounts":
         """Add up rows in the leaves that hold somebody or are asked for.
 
         Parameters
@@ -102,7 +102,7 @@ class Level:
         tree_of_row : int array (n,) or None
             None for all rows in all trees; -1 for rows that are left out.
         """
-        routed, k, end = self.routed, self.routed.domain.n_classes, int(self.leaf_start[plan.n_trees])
+        routed, k, end = self.routed, self.routed.domain.n_classes, int(self.leaf_start[spec.n_trees])
         deep, shared = routed.all_counts
         everybody = self.leaf[deep]
         inside = everybody < end
@@ -120,31 +120,33 @@ class Level:
         place = np.cumsum(used, dtype=np.int32) - 1
         counts = np.zeros((int(place[-1]) + 1, k), np.int64)
         _add_rows(counts, place[leaf], weight)
-        twin, empty = counts, 1 - n_held / end
-        empty_twin = empty
+        nonprivate, empty = counts, 1 - n_held / end
+        empty_nonprivate = empty
         if tree_of_row is not None:
-            twin = np.zeros_like(counts)
+            nonprivate = np.zeros_like(counts)
             known = used[everybody]
-            _add_rows(twin, place[everybody[known]], shared[known])
+            _add_rows(nonprivate, place[everybody[known]], shared[known])
             held = np.zeros(end, bool)
             held[everybody] = True
-            empty_twin = 1 - np.count_nonzero(held) / end
-        return Counted(np.flatnonzero(used), counts, twin, place[np.minimum(asked, end - 1)], empty, empty_twin)
+            empty_nonprivate = 1 - np.count_nonzero(held) / end
+        return LeafCounts(
+            np.flatnonzero(used), counts, nonprivate, place[np.minimum(asked, end - 1)], empty, empty_nonprivate
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class Counted:
+class LeafCounts:
     """Rows in leaves: their numbers, counts with rows shared out as planned and with all rows in all trees (the twin).
 
-    `place` says where among them each asked leaf is; `empty` and `empty_twin` are shares of all leaves.
+    `place` says where among them each asked leaf is; `empty` and `empty_nonprivate` are shares of all leaves.
     """
 
     leaves: np.ndarray
     counts: np.ndarray
-    twin: np.ndarray
+    nonprivate: np.ndarray
     place: np.ndarray
     empty: float
-    empty_twin: float
+    empty_nonprivate: float
 
 
 @njit(nogil=True, cache=True)
@@ -155,56 +157,56 @@ def _add_rows(counts, place, weight):
 
 
 def _cell(
-    plan: Plan, domain: Domain, split: Split, level: Level, epsilons: list[float], seed: int, positive: int
+    spec: ForestSpec, domain: Domain, split: Split, level: Level, epsilons: list[float], seed: int, positive: int
 ) -> list[dict[str, Any]]:
-    tree_of_row = rows_to_trees(plan, np.arange(len(split.y_train)), DemoSource(seed + NOISE_SEED))
-    own = level.count(plan, tree_of_row)
+    tree_of_row = rows_to_trees(spec, np.arange(len(split.y_train)), DemoSource(seed + NOISE_SEED))
+    own = level.count(spec, tree_of_row)
     values = [
-        simulate_values(plan, own.counts, Fraction(str(e)), seed + NOISE_SEED, leaves=own.leaves) for e in epsilons
+        simulate_values(spec, own.counts, Fraction(str(e)), seed + NOISE_SEED, leaves=own.leaves) for e in epsilons
     ]
-    values.append(own.twin if plan.releases_counts else true_labels(own.twin, seed, leaves=own.leaves))
-    labels = np.stack([_labels(plan, v, seed, own.leaves) for v in values], axis=1)
-    found = _metrics(plan, split, level.routed, values, labels, own, seed, positive)
+    values.append(own.nonprivate if spec.releases_counts else true_labels(own.nonprivate, seed, leaves=own.leaves))
+    labels = np.stack([_labels(spec, v, seed, own.leaves) for v in values], axis=1)
+    found = _metrics(spec, split, level.routed, values, labels, own, seed, positive)
     held = np.flatnonzero(own.counts.any(axis=1))
     counts, said = own.counts[held], labels[held, :-1].astype(np.int64)
     flipped = np.take_along_axis(counts, said, axis=1) < counts.max(axis=1, keepdims=True)
     flips = (flipped * counts.sum(axis=1, keepdims=True)).sum(axis=0) / max(int(counts.sum()), 1)
-    empty = [own.empty] * len(epsilons) + [own.empty_twin]
+    empty = [own.empty] * len(epsilons) + [own.empty_nonprivate]
     return [
-        {"epsilon": e, "depth": plan.depth, "trees": plan.n_trees, **f, "flips": float(flip), "empty": share}
+        {"epsilon": e, "depth": spec.depth, "trees": spec.n_trees, **f, "flips": float(flip), "empty": share}
         for e, f, flip, share in zip([*epsilons, np.inf], found, [*flips, 0.0], empty, strict=True)
     ]
 
 
-def _labels(plan: Plan, values: np.ndarray, seed: int, leaves: np.ndarray) -> np.ndarray:
+def _labels(spec: ForestSpec, values: np.ndarray, seed: int, leaves: np.ndarray) -> np.ndarray:
     """What each leaf votes for."""
-    if not plan.releases_counts:
+    if not spec.releases_counts:
         return values
-    return voting.leaf_votes(voting.leaf_shares(values, plan.negative_rule, seed, leaves=leaves))
+    return voting.leaf_votes(voting.leaf_shares(values, spec.negative_rule, seed, leaves=leaves))
 
 
 def _metrics(
-    plan: Plan, split: Split, routed: Routed, values: list[np.ndarray], labels: np.ndarray, own: Counted, seed: int,
-    positive: int,
+    spec: ForestSpec, split: Split, routed: Routed, values: list[np.ndarray], labels: np.ndarray, own: LeafCounts,
+    seed: int, positive: int,
 ) -> list[dict[str, float]]:  # fmt: skip
     """For each of several releases, whose labels are the columns of `labels`."""
     k = routed.domain.n_classes
-    if plan.voting == "majority" and k == 2:
-        votes = np.zeros((labels.shape[1], plan.n_trees + 1, 2), np.int64)
-        _count_votes(routed.test, plan.n_trees, own.place, np.ascontiguousarray(labels), split.y_test, votes)
+    if spec.voting == "majority" and k == 2:
+        votes = np.zeros((labels.shape[1], spec.n_trees + 1, 2), np.int64)
+        _count_votes(routed.test, spec.n_trees, own.place, np.ascontiguousarray(labels), split.y_test, votes)
         found = from_votes(votes, positive)
         return [{name: float(v[e]) for name, v in found.items()} for e in range(len(votes))]
-    at = own.place[routed.test[:, : plan.n_trees]].T
-    coin = voting.coins(split.X_test, seed) if plan.voting == "probabilistic" else None
+    at = own.place[routed.test[:, : spec.n_trees]].T
+    coin = voting.coins(split.X_test, seed) if spec.voting == "probabilistic" else None
     out = []
     for value, votes_of in zip(values, labels.T, strict=True):
-        if plan.voting == "majority":
-            shares = routing.votes_at_leaves(at, np.ascontiguousarray(votes_of), k) / plan.n_trees
-            step = 0.5 / plan.n_trees
+        if spec.voting == "majority":
+            shares = routing.votes_at_leaves(at, np.ascontiguousarray(votes_of), k) / spec.n_trees
+            step = 0.5 / spec.n_trees
         else:
-            held = voting.leaf_shares(value, plan.negative_rule, seed, leaves=own.leaves)
-            shares, step = routing.shares_at_leaves(at, held) / plan.n_trees, 1e-6
-        predicted = voting.decide(shares, plan.voting, coin)
+            held = voting.leaf_shares(value, spec.negative_rule, seed, leaves=own.leaves)
+            shares, step = routing.shares_at_leaves(at, held) / spec.n_trees, 1e-6
+        predicted = voting.decide(shares, spec.voting, coin)
         out.append(from_shares(shares, split.y_test, predicted, positive=positive, step=step))
     return out
 

@@ -20,7 +20,7 @@ TREES_A_STEP = 5
 _MOST = 100 + TREES_A_STEP  # trees, and a little
 
 
-class References:
+class NonprivateModels:
     """All `REFERENCES` on one split, fitted step by step, so that others can go first in between.
 
     Numbers are read as codes, categories as a column for each (L. Breiman et al., *Classification and regression
@@ -41,7 +41,7 @@ class References:
     >>> from dpforest import load_dataset
     >>> from dpforest.evaluation.simulation import split_table
     >>> data = load_dataset("zoo")
-    >>> both = References(data.domain, split_table(data.domain, data.X, data.y))
+    >>> both = NonprivateModels(data.domain, split_table(data.domain, data.X, data.y))
     >>> while not both.done:
     ...     both.step()
     >>> list(both.metrics), both.metrics["CART"]["accuracy"] > 0.7

@@ -17,10 +17,10 @@ from dpforest.limits import MIN_ROWS
 from dpforest.models.leaf_noise import CountNoise
 from dpforest.models.random.fit import count_kept_rows, rows_to_trees, simulate_values
 from dpforest.models.random.random_structure import RandomStructureClassifier
-from dpforest.models.random.spec import Plan, true_labels
+from dpforest.models.random.spec import ForestSpec, true_labels
 from dpforest.privacy.randomness import DemoSource
 from dpforest.tables.domain import Domain, DomainError
-from dpforest.tables.features import counted
+from dpforest.tables.features import plural
 from dpforest.tables.misfits import Misfits
 from dpforest.tables.rows import read_rows
 from dpforest.trees import routing
@@ -63,7 +63,7 @@ def split_table(
     codes, labels = rows.codes, rows.y
     if len(labels) < MIN_ROWS:
         raise DomainError(
-            f"Of {counted(rows.n_given, 'row')} {len(labels)} {'has' if len(labels) == 1 else 'have'} a label that is "
+            f"Of {plural(rows.n_given, 'row')} {len(labels)} {'has' if len(labels) == 1 else 'have'} a label that is "
             "listed, too few to hold some out; correct the classes or choose another label."
         )
     counts = np.bincount(labels)
@@ -206,7 +206,7 @@ class Simulation(Repeats):
         n_jobs: int = 1,
     ):
         super().__init__(domain, split, epsilons, seed, n_jobs)
-        self.plan: Plan = estimator.plan(domain, len(split.y_train))
+        self.spec: ForestSpec = estimator.spec(domain, len(split.y_train))
         self._first: tuple[Trees, np.ndarray] | None = None
 
     def add_repeat(self, pause: Callable[[], None] = lambda: None) -> None:
@@ -214,7 +214,7 @@ class Simulation(Repeats):
         seed = self.seed + self.n_repeats
         trees, counts = drawn = self._grow_and_count(seed, pause)
         pause()
-        twin = counts if self.plan.partition == "shared" else self._count(trees, None)
+        nonprivate = counts if self.spec.partition == "shared" else self._count(trees, None)
         pause()
         leaves = routing.leaves_of_rows(trees, self.domain, self.split.X_test, n_jobs=self.n_jobs)
 
@@ -222,9 +222,9 @@ class Simulation(Repeats):
         used = np.array(counts.any(axis=1))
         used[leaves] = True
         leaves = (np.cumsum(used, dtype=np.int32) - 1)[leaves]
-        counts, twin = counts[used], twin[used]
+        counts, nonprivate = counts[used], nonprivate[used]
 
-        exact = twin if self.plan.releases_counts else true_labels(twin, seed)
+        exact = nonprivate if self.spec.releases_counts else true_labels(nonprivate, seed)
         private = self._at_each(lambda e: self._release_and_score(counts, leaves, e, seed), pause)
         scores = self._score(leaves, exact, seed)
         if self.n_repeats == 0:
@@ -236,8 +236,8 @@ class Simulation(Repeats):
         trees, counts = self._first = self._first or self._grow_and_count(self.seed)
         values = self._release(counts, epsilon, self.seed)
         labels = self._labels(values, self.seed)
-        plan = self.plan
-        noise = CountNoise(counts, plan.mechanism, plan.leaf_rate(_fraction(epsilon)), plan.negative_rule)
+        spec = self.spec
+        noise = CountNoise(counts, spec.mechanism, spec.leaf_rate(_fraction(epsilon)), spec.negative_rule)
         return ForestView(trees, self.domain, counts, labels, noise)
 
     @property
@@ -252,24 +252,24 @@ class Simulation(Repeats):
         self._first = None
 
     def _grow_and_count(self, seed: int, pause: Callable[[], None] = lambda: None) -> tuple[Trees, np.ndarray]:
-        trees = self.plan.grow(self.domain, seed)
+        trees = self.spec.grow(self.domain, seed)
         pause()
         return trees, self._count(trees, DemoSource(seed + NOISE_SEED))
 
     def _count(self, trees: Trees, source: DemoSource | None) -> np.ndarray:
         """Rows of each class in each leaf; without a source every row is in every tree."""
         X, y = self.split.X_train, self.split.y_train
-        tree_of_row = None if source is None else rows_to_trees(self.plan, np.arange(len(y)), source)
+        tree_of_row = None if source is None else rows_to_trees(self.spec, np.arange(len(y)), source)
         return count_kept_rows(trees, self.domain, X, y, tree_of_row, n_jobs=self.n_jobs)
 
     def _release(self, counts: np.ndarray, epsilon: float, seed: int) -> np.ndarray:
-        return simulate_values(self.plan, counts, _fraction(epsilon), seed + NOISE_SEED)
+        return simulate_values(self.spec, counts, _fraction(epsilon), seed + NOISE_SEED)
 
     def _labels(self, values: np.ndarray, seed: int) -> np.ndarray:
         """What each leaf votes for."""
-        if not self.plan.releases_counts:
+        if not self.spec.releases_counts:
             return values
-        return voting.leaf_votes(voting.leaf_shares(values, self.plan.negative_rule, seed))
+        return voting.leaf_votes(voting.leaf_shares(values, self.spec.negative_rule, seed))
 
     def _release_and_score(self, counts: np.ndarray, leaves: np.ndarray, epsilon: float, seed: int):
         """Accuracy, balanced accuracy, and share of rows in leaves whose label was flipped."""
@@ -279,13 +279,13 @@ class Simulation(Repeats):
 
     def _score(self, leaves: np.ndarray, values: np.ndarray, seed: int) -> tuple[float, float]:
         """Accuracy and balanced accuracy on the held-out rows."""
-        plan, y = self.plan, self.split.y_test
-        if plan.voting == "majority":
+        spec, y = self.spec, self.split.y_test
+        if spec.voting == "majority":
             shares = routing.votes_at_leaves(leaves, self._labels(values, seed), self.domain.n_classes)
         else:
-            shares = routing.shares_at_leaves(leaves, voting.leaf_shares(values, plan.negative_rule, seed))
-        coin = voting.coins(self.split.X_test, seed) if plan.voting == "probabilistic" else None
-        return accuracies(voting.decide(shares / plan.n_trees, plan.voting, coin), y)
+            shares = routing.shares_at_leaves(leaves, voting.leaf_shares(values, spec.negative_rule, seed))
+        coin = voting.coins(self.split.X_test, seed) if spec.voting == "probabilistic" else None
+        return accuracies(voting.decide(shares / spec.n_trees, spec.voting, coin), y)
 
 
 def accuracies(predicted: np.ndarray, y: np.ndarray) -> tuple[float, float]:

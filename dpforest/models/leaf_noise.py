@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 
 from dpforest.privacy import mechanisms, simulators
-from dpforest.privacy.noisy_counts import continuous_argmax_law
+from dpforest.privacy.noisy_counts import continuous_argmax_pmf
 from dpforest.voting import leaf_shares, leaf_votes
 
 
@@ -50,11 +50,11 @@ class CountNoise:
         # Leaves with the same counts have the same probability; there are few different ones.
         distinct, which = np.unique(self.evidence[full], axis=0, return_inverse=True)
         if self.mechanism == "continuous-laplace":
-            says = continuous_argmax_law(distinct, 1 / self.rate, self.negative_rule)
-            law = np.where(distinct == distinct.max(axis=1, keepdims=True), 0, says).sum(axis=1)
+            says = continuous_argmax_pmf(distinct, 1 / self.rate, self.negative_rule)
+            pmf = np.where(distinct == distinct.max(axis=1, keepdims=True), 0, says).sum(axis=1)
         else:
-            law = mechanisms.flip_probability(self.mechanism, distinct, self.rate, negative=self.negative_rule)
-        flip[full] = law[which.ravel()]
+            pmf = mechanisms.flip_probability(self.mechanism, distinct, self.rate, negative=self.negative_rule)
+        flip[full] = pmf[which.ravel()]
         return flip
 
     def redraw(self, leaves: np.ndarray, seed: int) -> np.ndarray:
@@ -78,7 +78,7 @@ class FrequencyNoise:
     def flip(self) -> np.ndarray:
         """In closed form."""
         top = self.evidence == self.evidence.max(axis=1, keepdims=True)
-        wrong = np.where(top, 0.0, frequency_law(self.evidence, self.temperature)).sum(axis=1)
+        wrong = np.where(top, 0.0, frequency_pmf(self.evidence, self.temperature)).sum(axis=1)
         return np.where(self.evidence.any(axis=1), wrong, np.nan)
 
     def redraw(self, leaves: np.ndarray, seed: int) -> np.ndarray:
@@ -86,7 +86,7 @@ class FrequencyNoise:
         return draw_by_frequency(self.evidence[leaves], self.temperature, seed)
 
 
-def frequency_law(counts: np.ndarray, temperature: float) -> np.ndarray:
+def frequency_pmf(counts: np.ndarray, temperature: float) -> np.ndarray:
     """P(c) proportional to exp(B3 η_c / 2); the most frequent classes alike where B3 is infinite."""
     frequency = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     gap = frequency - frequency.max(axis=1, keepdims=True)
@@ -95,9 +95,9 @@ def frequency_law(counts: np.ndarray, temperature: float) -> np.ndarray:
 
 
 def draw_by_frequency(counts: np.ndarray, temperature: float, seed: int) -> np.ndarray:
-    """One label a leaf by `frequency_law`, uint8 (n_leaves,). Never a release."""
+    """One label a leaf by `frequency_pmf`, uint8 (n_leaves,). Never a release."""
     draws = np.random.default_rng(seed).random(len(counts))
-    passed = np.cumsum(frequency_law(counts, temperature), axis=1) <= draws[:, None]
+    passed = np.cumsum(frequency_pmf(counts, temperature), axis=1) <= draws[:, None]
     return np.minimum(passed.sum(axis=1), counts.shape[1] - 1).astype(np.uint8)
 
 
@@ -122,7 +122,7 @@ class WeightNoise:
         Where both noisy weights are negative, and so count as 0, the leaf says the first class.
         """
         scaled = self.evidence / self.scale[:, None]
-        second = continuous_argmax_law(scaled, 1.0)[:, 1] - np.exp(-scaled.sum(axis=1)) / 8  # a fair coin's half there
+        second = continuous_argmax_pmf(scaled, 1.0)[:, 1] - np.exp(-scaled.sum(axis=1)) / 8  # a fair coin's half there
         lead = self.evidence[:, 1] - self.evidence[:, 0]
         wrong = np.select([lead > 0, lead < 0], [1 - second, second], 0.0)
         return np.where(self.evidence.any(axis=1), wrong, np.nan)

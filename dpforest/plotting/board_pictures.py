@@ -8,7 +8,7 @@ from html import escape
 import numpy as np
 
 from dpforest.privacy.rationals import text_up
-from dpforest.risk.guarantee import Guarantee, Guesses, kinks, misses
+from dpforest.risk.guarantee import Guarantee, HundredGuesses, kinks, misses
 
 BLUE, ORANGE, GREY = "#0072B2", "#E69F00", "#6B7480"
 
@@ -81,7 +81,7 @@ def errors_picture(guarantee: Guarantee, question: str, rows: int) -> str:
     )  # fmt: skip
 
 
-def icons_picture(found: Guesses) -> str:
+def icons_picture(found: HundredGuesses) -> str:
     """A hundred guesses."""
     fills = [GREY] * found.without + [BLUE] * found.more + ["none"] * found.wrong
     return _svg(

@@ -20,7 +20,7 @@ from dpforest.risk.guarantee import (
     factor_up,
     grouped,
     guarantee_of,
-    guesses,
+    hundred_guesses,
     percent_up,
     posterior,
     success,
@@ -286,7 +286,7 @@ def _promise(report: BoardReport, guarantee: Guarantee) -> str:
         for p in dict.fromkeys((0.5, prior))
     )
     question = guarantee.questions[0]
-    found = guesses(guarantee, 0.5, question, k)
+    found = hundred_guesses(guarantee, 0.5, question, k)
     return (
         f"<h2>What is promised</h2><p>{promise(guarantee, k)}</p>"
         f'<div class="columns"><div><table>{head}{rows}</table>'

@@ -41,8 +41,8 @@ def accuracy_curve(
     certified : bool
         Blue is kept for ε that hold.
     """
-    values, twin, floor = series(curve, measure)
-    mean, spread, own = values.mean(axis=0), spread_over(values), float(np.mean(twin))
+    values, nonprivate, floor = series(curve, measure)
+    mean, spread, own = values.mean(axis=0), spread_over(values), float(np.mean(nonprivate))
     eps = np.asarray(curve.epsilons, float)
     colour = PRIVATE if certified else QUIET
     fig = figure(380, hovermode="x", margin={"l": 8, "r": 12, "t": 8, "b": 8})

@@ -9,13 +9,18 @@ import plotly.graph_objects as go
 
 from dpforest.plotting.style import NOT_HELD, PRIVATE, QUIET, figure, percent
 from dpforest.risk.guarantee import percent_up
-from dpforest.risk.success_rate import Look
+from dpforest.risk.success_rate import AttackEstimate
 
 FIRST = 100  # guesses from which on a share is drawn
 
 
 def success_chart(
-    looks: Sequence[Look], *, limit: float, best: float | None = None, claimed: float | None = None, most: int = 0
+    looks: Sequence[AttackEstimate],
+    *,
+    limit: float,
+    best: float | None = None,
+    claimed: float | None = None,
+    most: int = 0,
 ) -> go.Figure:
     """Share of right guesses against their number, with its interval.
 

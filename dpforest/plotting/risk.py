@@ -12,7 +12,7 @@ from dpforest.risk.guarantee import (
     MEMBERSHIP,
     Guarantee,
     grouped,
-    guesses,
+    hundred_guesses,
     kinks,
     misses,
     percent_down,
@@ -98,7 +98,7 @@ def icon_grid(guarantee: Guarantee, prior: float = 0.5, question: str = MEMBERSH
     rows : int
         Rows of the same person.
     """
-    found = guesses(guarantee, prior, question, rows)
+    found = hundred_guesses(guarantee, prior, question, rows)
     colour = _colour(guarantee)
     fig = figure(_HEIGHT, **_FRAME)
     start = 0

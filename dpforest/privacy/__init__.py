@@ -7,7 +7,7 @@ floats. ``published`` and ``true_loss`` hold what was published and does not hol
 
 from dpforest.privacy.certificate import Certificate, certify
 from dpforest.privacy.ledger import ADD_REMOVE, NEIGHBOURS, REPLACE_ONE, BudgetError, Entry, Ledger
-from dpforest.privacy.mechanisms import flip_by_gap, flip_floor, flip_probability, law, privacy_loss
+from dpforest.privacy.mechanisms import flip_by_gap, flip_floor, flip_probability, pmf, privacy_loss
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
 from dpforest.privacy.rationals import positive_fraction, round_down, round_up
 from dpforest.privacy.release import assign_rows, rate_for, release_counts, release_labels
@@ -27,7 +27,7 @@ __all__ = [
     "flip_by_gap",
     "flip_floor",
     "flip_probability",
-    "law",
+    "pmf",
     "positive_fraction",
     "privacy_loss",
     "rate_for",

@@ -20,7 +20,7 @@ PUBLISHED: Final = ("smooth-sensitivity", "smooth-sensitivity-clamped")
 CLAMP: Final = 50.0  # the exponent's cap in the author's code
 
 
-def law(mechanism: str, counts: np.ndarray, rate: float) -> np.ndarray:
+def pmf(mechanism: str, counts: np.ndarray, rate: float) -> np.ndarray:
     """Probability of each label.
 
     Parameters
@@ -39,14 +39,14 @@ def law(mechanism: str, counts: np.ndarray, rate: float) -> np.ndarray:
 
     Examples
     --------
-    >>> law("permute-and-flip", [[5, 3, 0]], 0.5).round(6)
+    >>> pmf("permute-and-flip", [[5, 3, 0]], 0.5).round(6)
     array([[0.785084, 0.178907, 0.03601 ]])
     """
-    return np.exp(log_law(mechanism, counts, rate))
+    return np.exp(log_pmf(mechanism, counts, rate))
 
 
-def log_law(mechanism: str, counts: np.ndarray, rate: float) -> np.ndarray:
-    """Logarithm of `law`: what a privacy loss must be computed from, as probabilities underflow."""
+def log_pmf(mechanism: str, counts: np.ndarray, rate: float) -> np.ndarray:
+    """Logarithm of `pmf`: what a privacy loss must be computed from, as probabilities underflow."""
     counts = np.atleast_2d(np.asarray(counts))
     gaps = (counts.max(axis=1, keepdims=True) - counts).astype(float)
     if mechanism == "permute-and-flip":

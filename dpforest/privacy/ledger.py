@@ -88,7 +88,7 @@ class Entry:
         return self.epsilon_each * self.rows * (self.times if self.composition == "sequential" else 1)
 
 
-class Allowance:
+class QueryBudget:
     """The right to ask so many times, paid for in a ledger before the first answer.
 
     Parameters
@@ -119,7 +119,7 @@ class Ledger:
     Parameters
     ----------
     epsilon : Fraction, int, str, float or None
-        The budget. None is the ledger of a forest without privacy (the non-private twin, or a mechanism as published
+        The budget. None is the ledger of a forest without privacy (the non-private model, or a mechanism as published
         that does not hold): it records what was asked, has no total and never closes.
     neighbours : {"add-remove", "replace-one"}
 
@@ -185,7 +185,7 @@ class Ledger:
         *,
         part: str = "",
         branches: int = 1,
-    ) -> Allowance | None:
+    ) -> QueryBudget | None:
         """Write a question down **before** it is asked.
 
         Parameters
@@ -204,7 +204,7 @@ class Ledger:
 
         Returns
         -------
-        Allowance or None
+        QueryBudget or None
             The right to ask ``times * branches`` times, for mechanisms that are asked one by one.
         """
         if self._closed:
@@ -228,7 +228,7 @@ class Ledger:
                     f"{what} would cost {entry.epsilon}, but only {left} of the budget of {self._epsilon} is left."
                 )
         self._entries = (*self._entries, entry)
-        return None if each is None else Allowance(each, int(times) * branches)
+        return None if each is None else QueryBudget(each, int(times) * branches)
 
     def close(self) -> None:
         """End the spending. Only a closed ledger allows a release."""

@@ -11,14 +11,14 @@ import numpy as np
 from dpforest.privacy import laws
 from dpforest.privacy.laws import CERTIFIED, NOISY_COUNTS, PUBLISHED
 from dpforest.privacy.ledger import rows_changed
-from dpforest.privacy.noisy_counts import noisy_argmax_law
+from dpforest.privacy.noisy_counts import noisy_argmax_pmf
 
 MECHANISMS: Final = (*CERTIFIED, NOISY_COUNTS, *PUBLISHED)
 RELEASE_COUNTS: Final = (NOISY_COUNTS, "continuous-laplace")  # the others release labels
 _FAR: Final = 100_000  # "far below the two contenders": rows that the other classes are behind
 
 
-def law(mechanism: str, counts: np.ndarray, rate: float, *, negative: str = "clamp") -> np.ndarray:
+def pmf(mechanism: str, counts: np.ndarray, rate: float, *, negative: str = "clamp") -> np.ndarray:
     """Probability of each label of each leaf.
 
     Parameters
@@ -35,8 +35,8 @@ def law(mechanism: str, counts: np.ndarray, rate: float, *, negative: str = "cla
     float array (L, K)
     """
     if mechanism == NOISY_COUNTS:
-        return noisy_argmax_law(counts, 1.0 / rate, negative)
-    return laws.law(mechanism, counts, rate)
+        return noisy_argmax_pmf(counts, 1.0 / rate, negative)
+    return laws.pmf(mechanism, counts, rate)
 
 
 def flip_probability(
@@ -47,7 +47,7 @@ def flip_probability(
     Parameters
     ----------
     mechanism, counts, rate, negative
-        As for `law`.
+        As for `pmf`.
     ties_count : bool
         Count every label but the first top one, as figure 8 of the paper does (docs/PAPERS.md).
 
@@ -61,7 +61,7 @@ def flip_probability(
     if ties_count:
         top &= top.cumsum(axis=1) == 1
     # Summing the wrong labels keeps the digits of a small probability; 1 - P(right) would lose them.
-    flips = np.where(top, 0.0, law(mechanism, counts, rate, negative=negative)).sum(axis=1)
+    flips = np.where(top, 0.0, pmf(mechanism, counts, rate, negative=negative)).sum(axis=1)
     return np.where(counts.any(axis=1), flips, np.nan)
 
 
@@ -85,7 +85,7 @@ def flip_by_gap(
     gap = np.atleast_1d(np.asarray(gap, np.int64))
     counts = np.full((len(gap), n_classes), others, np.int64)
     counts[:, -1] += gap
-    wrong = law(mechanism, counts, rate, negative=negative)[:, :-1].sum(axis=1)
+    wrong = pmf(mechanism, counts, rate, negative=negative)[:, :-1].sum(axis=1)
     return np.where(gap == 0, 0.0, wrong)
 
 
@@ -134,5 +134,5 @@ def privacy_loss(
 
 def _worst(mechanism: str, before: np.ndarray, after: np.ndarray, rate: float) -> np.ndarray:
     with np.errstate(invalid="ignore"):
-        ratio = np.abs(laws.log_law(mechanism, before, rate) - laws.log_law(mechanism, after, rate)).max(axis=1)
+        ratio = np.abs(laws.log_pmf(mechanism, before, rate) - laws.log_pmf(mechanism, after, rate)).max(axis=1)
     return np.where(np.isnan(ratio), np.inf, ratio)

@@ -26,7 +26,7 @@ def discrete_laplace_pmf(z: np.ndarray, scale: float) -> np.ndarray:
     return -np.expm1(-1.0 / scale) / (1 + q) * q ** np.abs(z)
 
 
-def noisy_argmax_law(counts: np.ndarray, scale: float, negative: str = "clamp") -> np.ndarray:
+def noisy_argmax_pmf(counts: np.ndarray, scale: float, negative: str = "clamp") -> np.ndarray:
     """Probability of each label of a leaf whose counts got discrete Laplace noise.
 
     Parameters
@@ -67,7 +67,7 @@ def noisy_argmax_law(counts: np.ndarray, scale: float, negative: str = "clamp") 
     return out
 
 
-def continuous_argmax_law(counts: np.ndarray, scale: float, negative: str = "clamp") -> np.ndarray:
+def continuous_argmax_pmf(counts: np.ndarray, scale: float, negative: str = "clamp") -> np.ndarray:
     """The same for continuous Laplace noise (Bojarski et al., docs/PAPERS.md), float array (L, K).
 
     Counts may be any numbers from 0, such as weights. Two classes in closed form: with Δ = u - v,

@@ -22,7 +22,7 @@ import numpy as np
 from dpforest.limits import BLOCK_ROWS
 from dpforest.privacy import samplers, simulators
 from dpforest.privacy.laws import CERTIFIED, NOISY_COUNTS
-from dpforest.privacy.ledger import Allowance, BudgetError, Ledger, rows_changed
+from dpforest.privacy.ledger import BudgetError, Ledger, QueryBudget, rows_changed
 from dpforest.privacy.randomness import ASSIGNMENT, DemoSource, SecretSource
 from dpforest.privacy.rationals import positive_fraction, round_down, round_up
 
@@ -170,7 +170,7 @@ def release_counts(
 
 
 def noisy_table(
-    table: np.ndarray, sensitivity: int, allowance: Allowance, source: SecretSource | DemoSource, *, key: int = 0
+    table: np.ndarray, sensitivity: int, query_budget: QueryBudget, source: SecretSource | DemoSource, *, key: int = 0
 ) -> np.ndarray:
     """A table of whole numbers plus discrete Laplace noise, paid for beforehand.
 
@@ -179,7 +179,7 @@ def noisy_table(
     table : int64 array of shape (n_rows, n_columns)
         0 or more. One row of data added or removed changes it by at most `sensitivity` in all (L1).
     sensitivity : int
-    allowance : Allowance
+    query_budget : QueryBudget
         One use is taken from it.
     source : SecretSource or DemoSource
     key : int
@@ -190,7 +190,7 @@ def noisy_table(
     int64 array of the same shape
         May be negative.
     """
-    scale = sensitivity / allowance.use()
+    scale = sensitivity / query_budget.use()
     if isinstance(source, DemoSource):
         return simulators.simulate_noisy_counts(table, float(scale), source.seed, key=key)
     return samplers.draw_noisy_counts(table, round_up(scale), source)

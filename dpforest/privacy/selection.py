@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 from numba import njit
 
-from dpforest.privacy.ledger import Allowance
+from dpforest.privacy.ledger import QueryBudget
 from dpforest.privacy.randomness import SPLITS, DemoSource, SecretSource, stream_state, word_at
 from dpforest.privacy.rationals import round_down
 from dpforest.privacy.samplers import bernoulli_exp, run_tape, uniform
@@ -31,7 +31,7 @@ def choose(
     scores: np.ndarray,
     allowed: np.ndarray,
     sensitivity: int,
-    allowance: Allowance,
+    query_budget: QueryBudget,
     source: SecretSource | DemoSource,
     *,
     key: int = 0,
@@ -46,7 +46,7 @@ def choose(
         Public. At least one candidate of each node.
     sensitivity : int
         Width of the interval in which one row moves the scores of its node (see the module), in units of the scores.
-    allowance : Allowance
+    query_budget : QueryBudget
         One use is taken from it, whatever the number of nodes.
     source : SecretSource or DemoSource
     key : int
@@ -58,7 +58,7 @@ def choose(
         Candidates chosen.
     """
     scores, width = coarsened(scores, sensitivity)
-    rate = rate_of(allowance.use(), width)
+    rate = rate_of(query_budget.use(), width)
     if isinstance(source, DemoSource):
         return simulate_choices(scores, allowed, float(rate), source.seed, key=key)
     return draw_choices(scores, allowed, rate, source)
@@ -80,7 +80,7 @@ def rate_of(epsilon_each: Fraction, sensitivity: int) -> Fraction:
     return round_down(min(epsilon_each / sensitivity, _MOST_RATE))
 
 
-def choice_law(scores: np.ndarray, allowed: np.ndarray, rate: float) -> np.ndarray:
+def choice_pmf(scores: np.ndarray, allowed: np.ndarray, rate: float) -> np.ndarray:
     """Probability of each candidate of each node, float (n_nodes, n_candidates); an infinite rate takes the best."""
     gap = np.where(allowed, scores - np.where(allowed, scores, np.iinfo(np.int64).min).max(axis=1, keepdims=True), 0)
     if np.isinf(rate):
@@ -95,7 +95,7 @@ def chosen_probability(
 ) -> np.ndarray:
     """With which probability `choose` takes these candidates, float (n_nodes,). Curator only, as scores are."""
     scores, width = coarsened(scores, sensitivity)
-    return choice_law(scores, allowed, float(rate_of(epsilon_each, width)))[np.arange(len(chosen)), chosen]
+    return choice_pmf(scores, allowed, float(rate_of(epsilon_each, width)))[np.arange(len(chosen)), chosen]
 
 
 def simulate_choices(scores: np.ndarray, allowed: np.ndarray, rate: float, seed: int, *, key: int = 0) -> np.ndarray:

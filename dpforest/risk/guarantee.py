@@ -79,7 +79,7 @@ class Guarantee:
 
 
 @dataclass(frozen=True)
-class Guesses:
+class HundredGuesses:
     """A hundred guesses, as icons.
 
     Attributes
@@ -334,15 +334,17 @@ def posterior(
     return prior * shrink / (prior * shrink + 1 - prior), prior / (prior + (1 - prior) * shrink)
 
 
-def guesses(guarantee: Guarantee, prior: float = 0.5, question: str = MEMBERSHIP, rows: int = 1) -> Guesses:
+def hundred_guesses(
+    guarantee: Guarantee, prior: float = 0.5, question: str = MEMBERSHIP, rows: int = 1
+) -> HundredGuesses:
     """How many of a hundred guesses are right, without and with the release.
 
-    >>> guesses(Guarantee(1.0))
+    >>> hundred_guesses(Guarantee(1.0))
     Guesses(without=50, more=24, wrong=26)
     """
     without = math.floor(100 * max(prior, 1 - prior) + 1e-9)
     right = math.ceil(100 * success(guarantee, prior, question, rows) - 1e-9)
-    return Guesses(without, right - without, 100 - right)
+    return HundredGuesses(without, right - without, 100 - right)
 
 
 def percent_up(share: float) -> str:

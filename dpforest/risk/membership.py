@@ -17,19 +17,19 @@ import numpy as np
 from dpforest.models.base import ForestClassifier
 from dpforest.models.greedy.shared import GreedyClassifier
 from dpforest.models.random.random_structure import RandomStructureClassifier
-from dpforest.models.random.spec import Plan
-from dpforest.privacy.laws import NOISY_COUNTS, log_law
+from dpforest.models.random.spec import ForestSpec
+from dpforest.privacy.laws import NOISY_COUNTS, log_pmf
 from dpforest.privacy.ledger import rows_changed
 from dpforest.privacy.simulators import simulate_labels, simulate_laplace, simulate_noisy_counts
 from dpforest.risk.shadow_models import shadow_attack
 from dpforest.risk.success_rate import (
     LOOKS,
     SECONDS,
-    Guesses,
+    Estimates,
     composed_variation,
-    guesses,
     losses,
     most_success,
+    success_rate,
     variation,
 )
 from dpforest.tables.domain import Domain
@@ -44,7 +44,7 @@ _WORK: Final = 4_000_000  # laws that a ranking of all rows may ask for
 def attack(
     estimator: ForestClassifier, domain: Domain, codes: np.ndarray, labels: np.ndarray, row: int, *, seed: int = 0,
     seconds: float = SECONDS, most: int = LOOKS[-1],
-) -> Guesses:  # fmt: skip
+) -> Estimates:  # fmt: skip
     """Attack one record of a table: a fair coin puts it in or not, the forest is released, the attacker guesses.
 
     Under replace-one membership is not at stake: instead of leaving it out, the same attributes with the next class of
@@ -78,7 +78,7 @@ def attack(
     """
     if isinstance(estimator, GreedyClassifier):
         return shadow_attack(estimator, domain, codes, labels, row, seed=seed, seconds=seconds, most=most)
-    record = counted(estimator, domain, codes, labels).record(row)
+    record = count_in_leaves(estimator, domain, codes, labels).record(row)
     return exact_attack(record, seed=seed, seconds=seconds, most=most)
 
 
@@ -91,7 +91,7 @@ class Record:
 
     Attributes
     ----------
-    plan : Plan
+    spec : ForestSpec
     rate : float
         Of the mechanism at a leaf.
     others : int64 array of shape (n_trees, n_classes)
@@ -103,7 +103,7 @@ class Record:
         Of the table with it.
     """
 
-    plan: Plan
+    spec: ForestSpec
     rate: float
     others: np.ndarray
     label: int
@@ -113,14 +113,14 @@ class Record:
     @property
     def one_tree(self) -> bool:
         """Whether a row is in one tree only."""
-        return self.plan.partition != "shared"
+        return self.spec.partition != "shared"
 
 
 @dataclass(frozen=True, eq=False)
-class Counted:
+class RowsInLeaves:
     """A table, counted in the leaves of one structure: made once, whatever record is attacked."""
 
-    plan: Plan
+    spec: ForestSpec
     rate: float
     trees: Trees
     domain: Domain
@@ -128,9 +128,9 @@ class Counted:
     labels: np.ndarray
     counts: np.ndarray
 
-    def at(self, epsilon: float) -> "Counted":
+    def at(self, epsilon: float) -> "RowsInLeaves":
         """The same at another ε: nothing is counted again."""
-        return replace(self, rate=self.plan.leaf_rate(Fraction(str(float(epsilon)))))
+        return replace(self, rate=self.spec.leaf_rate(Fraction(str(float(epsilon)))))
 
     def record(self, row: int) -> Record:
         """One row, seen by its attacker."""
@@ -139,24 +139,24 @@ class Counted:
         leaves = routing.leaves_of_rows(self.trees, self.domain, self.codes[row : row + 1])[:, 0]
         others, label = self.counts[leaves].copy(), int(self.labels[row])
         others[:, label] -= 1
-        replaced = rows_changed(self.plan.neighbours) == 2
+        replaced = rows_changed(self.spec.neighbours) == 2
         stand_in = (label + 1) % self.domain.n_classes if replaced else None
-        return Record(self.plan, self.rate, others, label, stand_in, len(self.labels))
+        return Record(self.spec, self.rate, others, label, stand_in, len(self.labels))
 
 
-def counted(estimator: ForestClassifier, domain: Domain, codes: np.ndarray, labels: np.ndarray) -> Counted:
+def count_in_leaves(estimator: ForestClassifier, domain: Domain, codes: np.ndarray, labels: np.ndarray) -> RowsInLeaves:
     """Count all rows in all leaves of a random structure; parameters as for `attack`."""
     assert isinstance(estimator, RandomStructureClassifier)
     if estimator.epsilon is None:
         raise ValueError("epsilon=None: without noise there is nothing to guess; give an epsilon")
-    plan = estimator.plan(domain, len(labels))
-    trees = plan.grow(domain, int(estimator.structure_seed))
+    spec = estimator.spec(domain, len(labels))
+    trees = spec.grow(domain, int(estimator.structure_seed))
     counts = routing.count_rows(trees, domain, codes, labels, n_classes=domain.n_classes)
-    rate = plan.leaf_rate(Fraction(str(float(estimator.epsilon))))
-    return Counted(plan, rate, trees, domain, codes, labels, counts)
+    rate = spec.leaf_rate(Fraction(str(float(estimator.epsilon))))
+    return RowsInLeaves(spec, rate, trees, domain, codes, labels, counts)
 
 
-def exact_attack(record: Record, *, seed: int = 0, seconds: float = SECONDS, most: int = LOOKS[-1]) -> Guesses:
+def exact_attack(record: Record, *, seed: int = 0, seconds: float = SECONDS, most: int = LOOKS[-1]) -> Estimates:
     """`attack` on a forest with random structure, by the likelihood ratio of the leaves that hold the record."""
     rng = np.random.default_rng(seed)
     size = max(20, 200_000 // (record.others.shape[1] if record.one_tree else record.others.size))
@@ -166,7 +166,7 @@ def exact_attack(record: Record, *, seed: int = 0, seconds: float = SECONDS, mos
         inside = rng.random(n) < 0.5
         return n, int(((_evidence(record, inside, rng) > 0) == inside).sum())
 
-    return guesses(guess, seconds=seconds, most=most)
+    return success_rate(guess, seconds=seconds, most=most)
 
 
 def best_success(record: Record, *, seed: int = 0) -> float:
@@ -176,17 +176,17 @@ def best_success(record: Record, *, seed: int = 0) -> float:
     al. 2022), by less than 0.001. Where rows are shared out among trees it is the mean over `STATES` ways to do so,
     with a standard error of 0.001 at most.
     """
-    if record.plan.releases_counts:
+    if record.spec.releases_counts:
         return 0.5 + 0.5 * composed_variation(*_count_laws(record))
     if not record.one_tree:
         before, after = _worlds(record, record.others)
-        laws = (log_law(record.plan.mechanism, own, record.rate) for own in (before, after))
+        laws = (log_pmf(record.spec.mechanism, own, record.rate) for own in (before, after))
         return 0.5 + 0.5 * composed_variation(*laws)
     rng = np.random.default_rng(seed)
     tree, others = _shared_out(record, STATES, rng)
     before, after = _worlds(record, others)
     pairs, which = np.unique(np.hstack([before, after]), axis=0, return_inverse=True)
-    laws = (log_law(record.plan.mechanism, own, record.rate) for own in np.hsplit(pairs, 2))
+    laws = (log_pmf(record.spec.mechanism, own, record.rate) for own in np.hsplit(pairs, 2))
     return 0.5 + 0.5 * float(variation(*laws)[which.ravel()].mean() * (tree >= 0).mean())
 
 
@@ -199,9 +199,9 @@ class Exposed:
     all_alike: bool
 
 
-def most_exposed(table: Counted, *, seed: int = 0) -> Exposed:
+def most_exposed(table: RowsInLeaves, *, seed: int = 0) -> Exposed:
     """The row whose best attacker is right most often: all are ranked roughly, the first `_FINALISTS` exactly."""
-    if table.plan.releases_counts:  # noise on a count does not depend on the count
+    if table.spec.releases_counts:  # noise on a count does not depend on the count
         return Exposed(0, best_success(table.record(0)), True)
     told = _telling(table, np.random.default_rng(seed))
     score = np.empty(len(table.labels))
@@ -217,7 +217,7 @@ def most_exposed(table: Counted, *, seed: int = 0) -> Exposed:
     return Exposed(int(finalists[best]), found[best], False)
 
 
-def _telling(table: Counted, rng: np.random.Generator) -> np.ndarray:
+def _telling(table: RowsInLeaves, rng: np.random.Generator) -> np.ndarray:
     """How much a leaf tells about one of its rows of each class, roughly, float (n_leaves, n_classes)."""
     told = np.zeros(table.counts.shape)
     shape = table.counts.shape[1]
@@ -225,21 +225,21 @@ def _telling(table: Counted, rng: np.random.Generator) -> np.ndarray:
     others = table.counts[leaf] - np.eye(shape, dtype=np.int64)[label]
     cases, which = np.unique(np.column_stack([others, label]), axis=0, return_inverse=True)
     others, label = cases[:, :-1], cases[:, -1]
-    repeats = max(4, min(32, _WORK // cases.size)) if table.plan.partition != "shared" else 1
+    repeats = max(4, min(32, _WORK // cases.size)) if table.spec.partition != "shared" else 1
     total = np.zeros(len(cases))
     for _ in range(repeats):  # where rows are in one tree only, a few ways to share them out
-        own = others if repeats == 1 else rng.binomial(others, 1 / table.plan.n_trees)
-        total += _told(table.plan, table.rate, own, label)
+        own = others if repeats == 1 else rng.binomial(others, 1 / table.spec.n_trees)
+        total += _told(table.spec, table.rate, own, label)
     told[np.nonzero(table.counts)] = total[which.ravel()]
     return told
 
 
-def _told(plan: Plan, rate: float, others: np.ndarray, label: np.ndarray) -> np.ndarray:
+def _told(spec: ForestSpec, rate: float, others: np.ndarray, label: np.ndarray) -> np.ndarray:
     """Variation of a leaf's law where a row is in one tree; what adds up over trees (Bhattacharyya) in all."""
     one, at = np.eye(others.shape[1], dtype=np.int64), (label + 1) % others.shape[1]
-    before = others + one[at] if rows_changed(plan.neighbours) == 2 else others
-    log_p, log_q = (log_law(plan.mechanism, own, rate) for own in (before, others + one[label]))
-    if plan.partition != "shared":
+    before = others + one[at] if rows_changed(spec.neighbours) == 2 else others
+    log_p, log_q = (log_pmf(spec.mechanism, own, rate) for own in (before, others + one[label]))
+    if spec.partition != "shared":
         return variation(log_p, log_q)
     return -np.log(np.clip(np.exp((log_p + log_q) / 2).sum(axis=1), 1e-300, 1))
 
@@ -255,12 +255,12 @@ def _worlds(record: Record, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 def _shared_out(record: Record, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """A tree for the record (-1: it is left out) and the other rows in its leaf there, n times."""
-    tree = rng.integers(record.plan.n_trees, size=n)
-    if record.plan.partition == "independent":
-        return tree, rng.binomial(record.others[tree], 1 / record.plan.n_trees)
-    size = record.n_rows // record.plan.n_trees
+    tree = rng.integers(record.spec.n_trees, size=n)
+    if record.spec.partition == "independent":
+        return tree, rng.binomial(record.others[tree], 1 / record.spec.n_trees)
+    size = record.n_rows // record.spec.n_trees
     others = _dealt(record.others[tree], record.n_rows - 1, max(size - 1, 0), rng)
-    return np.where(rng.random(n) < size * record.plan.n_trees / record.n_rows, tree, -1), others
+    return np.where(rng.random(n) < size * record.spec.n_trees / record.n_rows, tree, -1), others
 
 
 def _dealt(leaf: np.ndarray, n_rows: int, size: int, rng: np.random.Generator) -> np.ndarray:
@@ -275,7 +275,7 @@ def _dealt(leaf: np.ndarray, n_rows: int, size: int, rng: np.random.Generator) -
 
 def _evidence(record: Record, inside: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """One release for each coin in `inside`, and the log-likelihood ratio of what it shows, float (n,)."""
-    n, plan, seed = len(inside), record.plan, int(rng.integers(2**62))
+    n, spec, seed = len(inside), record.spec, int(rng.integers(2**62))
     if record.one_tree:
         tree, others = _shared_out(record, n, rng)
         others = others[:, None]
@@ -283,19 +283,19 @@ def _evidence(record: Record, inside: np.ndarray, rng: np.random.Generator) -> n
         tree, others = np.zeros(n, int), np.broadcast_to(record.others, (n, *record.others.shape))
     before, after = _worlds(record, others)
     true = np.where(inside[:, None, None], after, before)
-    if plan.releases_counts:
+    if spec.releases_counts:
         cells = [record.label] if record.stand_in is None else [record.label, record.stand_in]
-        draw = simulate_noisy_counts if plan.mechanism == NOISY_COUNTS else simulate_laplace
+        draw = simulate_noisy_counts if spec.mechanism == NOISY_COUNTS else simulate_laplace
         shown = draw(true[..., cells].reshape(-1, len(cells)), 1 / record.rate, seed).reshape(*true.shape[:2], -1)
         ratio = record.rate * (np.abs(shown - before[..., cells]) - np.abs(shown - after[..., cells])).sum(axis=(1, 2))
     else:
-        said = simulate_labels(true.reshape(-1, true.shape[-1]), plan.mechanism, record.rate, seed)
+        said = simulate_labels(true.reshape(-1, true.shape[-1]), spec.mechanism, record.rate, seed)
         if record.one_tree:
-            laws = (log_law(plan.mechanism, own[:, 0], record.rate) for own in (before, after))
+            laws = (log_pmf(spec.mechanism, own[:, 0], record.rate) for own in (before, after))
             ratio = losses(*laws)[np.arange(n), said]
         else:
-            laws = (log_law(plan.mechanism, own[0], record.rate) for own in (before, after))
-            ratio = losses(*laws)[np.arange(plan.n_trees), said.reshape(n, -1)].sum(axis=1)
+            laws = (log_pmf(spec.mechanism, own[0], record.rate) for own in (before, after))
+            ratio = losses(*laws)[np.arange(spec.n_trees), said.reshape(n, -1)].sum(axis=1)
     return np.where(tree >= 0, ratio, 0.0)
 
 
@@ -305,8 +305,8 @@ def _count_laws(record: Record) -> tuple[np.ndarray, np.ndarray]:
     A noisy count tells by how much it is above the true one of either world. In whole numbers all that matters is
     whether it reaches the larger; continuous noise is cut into many parts between the two.
     """
-    n = (1 if record.one_tree else record.plan.n_trees) * (1 if record.stand_in is None else 2)
-    if record.plan.mechanism == NOISY_COUNTS:
+    n = (1 if record.one_tree else record.spec.n_trees) * (1 if record.stand_in is None else 2)
+    if record.spec.mechanism == NOISY_COUNTS:
         reaches = most_success(record.rate)
         log_p, log_q = np.log([reaches, 1 - reaches]), np.log([1 - reaches, reaches])
     else:

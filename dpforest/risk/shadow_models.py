@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from dpforest.models.greedy.shared import Binned, GreedyClassifier, bin_rows
 from dpforest.privacy.ledger import rows_changed
-from dpforest.risk.success_rate import LOOKS, SECONDS, Guesses, guesses
+from dpforest.risk.success_rate import LOOKS, SECONDS, Estimates, success_rate
 from dpforest.tables.domain import Domain
 from dpforest.trees import routing
 from dpforest.trees.forest import Forest
@@ -25,7 +25,7 @@ FEWEST_SHADOWS: Final = 10
 def shadow_attack(
     estimator: GreedyClassifier, domain: Domain, codes: np.ndarray, labels: np.ndarray, row: int, *, seed: int = 0,
     seconds: float = 4 * SECONDS, most: int = LOOKS[-1],
-) -> Guesses:  # fmt: skip
+) -> Estimates:  # fmt: skip
     """`attack` on a greedy forest by fitting it again and again.
 
     The first quarter of the time (or of `most` fits) goes into learning which of the forest's answers about the record
@@ -60,7 +60,7 @@ def shadow_attack(
         inside, answers = play()
         return 1, int(rule(answers) == inside)
 
-    for done, look in guesses(guess, seconds=seconds - (monotonic() - start), most=most - len(seen)):
+    for done, look in success_rate(guess, seconds=seconds - (monotonic() - start), most=most - len(seen)):
         yield 0.25 + 0.75 * done, look
 
 

@@ -16,7 +16,7 @@ _FAR: Final = 60.0  # exp(-60) is nothing
 
 
 @dataclass(frozen=True)
-class Look:
+class AttackEstimate:
     """Guesses so far.
 
     Attributes
@@ -37,7 +37,7 @@ class Look:
         return self.right / self.trials
 
 
-Guesses = Iterator[tuple[float, Look | None]]
+Estimates = Iterator[tuple[float, AttackEstimate | None]]
 
 
 def most_success(epsilon: float) -> float:
@@ -49,7 +49,7 @@ def most_success(epsilon: float) -> float:
     return 1 / (1 + math.exp(-epsilon))
 
 
-def guesses(guess: Callable[[int], tuple[int, int]], *, seconds: float, most: int) -> Guesses:
+def success_rate(guess: Callable[[int], tuple[int, int]], *, seconds: float, most: int) -> Estimates:
     """Guess until time or number is up, and look now and then.
 
     Parameters
@@ -78,19 +78,19 @@ def guesses(guess: Callable[[int], tuple[int, int]], *, seconds: float, most: in
             trials, right = trials + made, right + hits
             if trials < size:
                 yield _done(trials, most, start, seconds), None
-        yield _done(trials, most, start, seconds), look_at(trials, right)
+        yield _done(trials, most, start, seconds), estimate(trials, right)
 
 
-def look_at(trials: int, right: int) -> Look:
+def estimate(trials: int, right: int) -> AttackEstimate:
     """What so many guesses say.
 
-    >>> look_at(1_000, 700).low < 0.7 < look_at(1_000, 700).high
+    >>> estimate(1_000, 700).low < 0.7 < estimate(1_000, 700).high
     True
     """
     side = (1 - CONFIDENCE) / (2 * (len(LOOKS) + 1))
     low = float(beta.ppf(side, right, trials - right + 1)) if right else 0.0
     high = float(beta.isf(side, right + 1, trials - right)) if right < trials else 1.0
-    return Look(trials, right, low, high)
+    return AttackEstimate(trials, right, low, high)
 
 
 def _done(trials: int, most: int, start: float, seconds: float) -> float:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpforest.tables.features import DomainError, Feature, counted, text
+from dpforest.tables.features import DomainError, Feature, plural, text
 from dpforest.tables.misfits import Misfit, Misfits
 
 # Each digit in one way only: a cell of a million digits must not take hours.
@@ -126,7 +126,7 @@ def table_of_lists(rows: Sequence[Any], n_columns: int, *, refuse: bool) -> np.n
             for j, cell in enumerate(cells):
                 table[i, j] = cell
         elif refuse:
-            raise DomainError(f"Row {i} of the list is not a list of {counted(n_columns, 'cell')}.")
+            raise DomainError(f"Row {i} of the list is not a list of {plural(n_columns, 'cell')}.")
     return table
 
 
@@ -171,7 +171,7 @@ def _numbers_of_objects(feature: Feature, cells: np.ndarray, misfits: Misfits | 
             read[i] = found
     if bad and misfits is None:
         raise DomainError(
-            f"{feature.name!r} is numeric, but has {counted(len(bad), 'cell')} without a number, the first with "
+            f"{feature.name!r} is numeric, but has {plural(len(bad), 'cell')} without a number, the first with "
             f"{said(cells[bad[0]])!r}; make it categorical, empty these cells, or read the file with read_table, which "
             "knows decimal commas."
         )

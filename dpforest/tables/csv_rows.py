@@ -21,7 +21,7 @@ from dpforest.tables.csv_columns import numbers_one_by_one, texts_one_by_one
 from dpforest.tables.csv_text import Settings, TableError
 from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.encoding import quoted
-from dpforest.tables.features import counted, text
+from dpforest.tables.features import plural, text
 
 
 def read_table(source: Any, domain: Domain) -> pd.DataFrame:
@@ -94,7 +94,7 @@ class Strange:
     def sentences(self) -> list[str]:
         """One for each kind."""
         said = [
-            f"{counted(len(cells), 'cell')} of {name!r} {'is no number' if len(cells) == 1 else 'are no numbers'} and "
+            f"{plural(len(cells), 'cell')} of {name!r} {'is no number' if len(cells) == 1 else 'are no numbers'} and "
             f"{'counts' if len(cells) == 1 else 'count'} as missing; the first is {cells[0][:40]!r}."
             for name, cells in self.cells.items()
             if cells
@@ -102,7 +102,7 @@ class Strange:
         if self.ragged:
             has, counts = ("has", "counts") if self.ragged == 1 else ("have", "count")
             what = f"{has} too few or too many cells and {counts} as missing in every column"
-            said.append(f"{counted(self.ragged, 'row')} {what}.")
+            said.append(f"{plural(self.ragged, 'row')} {what}.")
         return said
 
 

@@ -18,7 +18,7 @@ from dpforest.tables.csv_columns import Column, is_whole, read_cells, suggest
 from dpforest.tables.csv_rows import bytes_of, read_records
 from dpforest.tables.csv_text import DELIMITERS, Settings, TableError
 from dpforest.tables.domain import Domain
-from dpforest.tables.features import counted
+from dpforest.tables.features import plural
 
 _LABEL_NAME = re.compile(r"^(class|label|target|outcome|y|response|diagnosis|result|type|category|species)$", re.I)
 
@@ -161,12 +161,12 @@ def _split(words: str, mark: str, n_columns: int) -> pa.Table:
 
 def _garbled(words: str) -> list[str]:
     n = words.count("\ufffd")
-    return [f"{counted(n, 'character')} that could not be read, shown as \ufffd."] if n else []
+    return [f"{plural(n, 'character')} that could not be read, shown as \ufffd."] if n else []
 
 
 def _breaks(words: str, n_rows: int) -> list[str]:
     n = words.strip("\r\n").count("\n") - n_rows
-    return [f"{counted(n, 'line break')} inside quoted cells or before empty lines."] if n > 0 else []
+    return [f"{plural(n, 'line break')} inside quoted cells or before empty lines."] if n > 0 else []
 
 
 def _notes(read: dict[str, Any]) -> list[str]:

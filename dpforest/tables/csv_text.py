@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from dpforest.limits import MAX_UPLOAD_MB
-from dpforest.tables.features import counted
+from dpforest.tables.features import plural
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _SAMPLE_ROWS = 200
@@ -223,7 +223,7 @@ def explain(text: str, mark: str, n_columns: int) -> TableError:
         for line, cells in records(text, mark):
             if len(cells) != n_columns:
                 return TableError(
-                    f"Line {line:,} has {counted(len(cells), 'cell')}, but the header has {n_columns:,}; "
+                    f"Line {line:,} has {plural(len(cells), 'cell')}, but the header has {n_columns:,}; "
                     "correct the line, or put cells that contain the delimiter in quotes."
                 )
     except csv.Error as error:

@@ -17,7 +17,7 @@ from numba import njit
 
 from dpforest.limits import GRID
 from dpforest.tables.cells import Keys, as_array, number, numbers, places
-from dpforest.tables.features import DomainError, Feature, counted, text
+from dpforest.tables.features import DomainError, Feature, plural, text
 from dpforest.tables.misfits import Misfit, Misfits
 
 REFUSED: Final = -1  # in Grid.missing_code: a missing cell is an error
@@ -115,7 +115,7 @@ def _encode_block(
                 misfits.add(feature.name, Misfit.MISSING, missing)
             elif infinite:
                 raise DomainError(
-                    f"{feature.name!r} contains infinity ({counted(infinite, 'cell')}); put a number there or leave it "
+                    f"{feature.name!r} contains infinity ({plural(infinite, 'cell')}); put a number there or leave it "
                     "empty."
                 )
             elif missing:
@@ -133,7 +133,7 @@ def _no_number(feature: Feature, own: Misfits | None, misfits: Misfits | None) -
 
 def _refused(feature: Feature, n: int) -> str:
     return (
-        f"{feature.name!r} has {counted(n, 'missing cell')}, but its domain says that none are missing; "
+        f"{feature.name!r} has {plural(n, 'missing cell')}, but its domain says that none are missing; "
         'set missing="own" or a public missing_value.'
     )
 
@@ -195,7 +195,7 @@ def _category_codes(feature: Feature, column: Any, misfits: Misfits | None) -> n
     if n_unlisted:
         strange = [text(value) for value, at in zip(values, of_value, strict=True) if at == UNLISTED_PLACE]
         raise DomainError(
-            f"{feature.name!r} has {counted(n_unlisted, 'cell')} whose value its domain does not list "
+            f"{feature.name!r} has {plural(n_unlisted, 'cell')} whose value its domain does not list "
             f'({quoted(strange, 3)}); add it, or set missing="own".'
         )
     return place
@@ -207,7 +207,7 @@ def encode_labels(classes: Sequence[Any], y: Any, label: str = "") -> np.ndarray
     out = _labels(classes, y, name)
     if (n := int((out == -1).sum())) > 0:
         raise DomainError(
-            f"{name[0].upper() + name[1:]} is missing in {counted(n, 'row')}; "
+            f"{name[0].upper() + name[1:]} is missing in {plural(n, 'row')}; "
             "leave these rows out or choose another label."
         )
     if len(out) and out.min() < 0:

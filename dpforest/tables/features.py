@@ -66,7 +66,7 @@ def because(note: str) -> str:
     return f": {note}" if note else ""
 
 
-def counted(n: int, noun: str) -> str:
+def plural(n: int, noun: str) -> str:
     """1 row, 2,000 rows."""
     return f"{n:,} {noun}{'s' * (n != 1)}"
 

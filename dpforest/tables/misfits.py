@@ -6,7 +6,7 @@ import threading
 import warnings
 from enum import Enum
 
-from dpforest.tables.features import counted
+from dpforest.tables.features import plural
 
 
 class Misfit(Enum):
@@ -69,6 +69,6 @@ class Misfits:
 def _said(name: str, what: Misfit, n: int) -> str:
     have, be, were = ("has", "is", "was") if n == 1 else ("have", "are", "were")
     if what is Misfit.LABEL:
-        return f"{counted(n, 'row')} {have} {what.value} and {were} left out."
+        return f"{plural(n, 'row')} {have} {what.value} and {were} left out."
     they = f"{'it' if n == 1 else 'they'} {were}"
-    return f"{counted(n, 'cell')} of {name!r} {be} {what.value.format(they=they)}."
+    return f"{plural(n, 'cell')} of {name!r} {be} {what.value.format(they=they)}."

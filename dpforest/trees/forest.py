@@ -148,7 +148,7 @@ class Forest:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CuratorForest(Forest):
-    """A forest that must stay with whoever holds the data: a non-private twin or a paper's mechanism as published.
+    """A forest that must stay with whoever holds the data: a non-private model or a paper's mechanism as published.
 
     It predicts and can be drawn; it has no export, and it refuses to be mistaken for a release.
     """

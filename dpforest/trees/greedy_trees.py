@@ -16,7 +16,7 @@ from dpforest.trees.candidates import Candidates, undecided
 from dpforest.trees.layout import LEAF, NUMERIC, Trees
 
 # (level, class weights of every bin of every node (n_nodes, n_slots, n_classes), allowed tests) -> candidates, -1: none
-Chooser = Callable[[int, np.ndarray, np.ndarray], np.ndarray]
+ChooseSplits = Callable[[int, np.ndarray, np.ndarray], np.ndarray]
 
 _P = np.uintp
 _BLOCK = 512  # rows
@@ -30,7 +30,7 @@ def grow_tree(
     *,
     n_classes: int,
     depth: int,
-    choose: Chooser,
+    choose: ChooseSplits,
     root: np.ndarray | None = None,
 ) -> tuple[list[np.ndarray], np.ndarray]:
     """Grow one tree. Curator only: what is private about it is `choose`.

@@ -6,7 +6,7 @@ import numpy as np
 
 from dpforest.audit.replay.recorder import Table
 from dpforest.privacy import release, samplers, selection
-from dpforest.privacy.ledger import Allowance, Ledger
+from dpforest.privacy.ledger import Ledger, QueryBudget
 from dpforest.privacy.randomness import DemoSource, SecretSource
 
 EPSILON = 1.0
@@ -27,7 +27,7 @@ def labels_of(counts: np.ndarray, source=None, epsilon: Fraction = Fraction(1)) 
     )  # fmt: skip
 
 
-def allowance(ledger: Ledger, what: str, epsilon: Fraction, times: int = 1):
+def query_budget(ledger: Ledger, what: str, epsilon: Fraction, times: int = 1):
     return ledger.charge(what, "any", 1, epsilon, times, "sequential")
 
 
@@ -56,7 +56,7 @@ def same_noise_twice(table: Table) -> dict:
     X, y = table
     trees = release.assign_rows(X.index.to_numpy(), 2, SecretSource())
     counts, ledger = count(trees, y, 2), Ledger(Fraction(1), "add-remove")
-    noisy = release.noisy_table(counts[:1], 1, allowance(ledger, "counts", Fraction(1)), SecretSource())
+    noisy = release.noisy_table(counts[:1], 1, query_budget(ledger, "counts", Fraction(1)), SecretSource())
     return {"first": noisy, "second": counts[1:] + (noisy - counts[:1])}
 
 
@@ -69,7 +69,7 @@ def values_of_rows_as_candidates(table: Table) -> dict:
     scores = np.abs(below[:, 0] - below[:, 1])[None, :]
     ledger = Ledger(Fraction(1), "add-remove")
     allowed = np.ones(scores.shape, bool)
-    chosen = selection.choose(scores, allowed, 2, allowance(ledger, "cut", Fraction(1)), SecretSource())
+    chosen = selection.choose(scores, allowed, 2, query_budget(ledger, "cut", Fraction(1)), SecretSource())
     return {"cut": cuts[chosen]}
 
 
@@ -87,7 +87,7 @@ def exact_beta(table: Table) -> dict:
     X, y = table
     leaves = (X.iloc[:, 0].to_numpy() > 0.5).astype(int)
     counts, ledger = count(leaves, y, 2), Ledger(Fraction(1), "add-remove")
-    noisy = release.noisy_table(counts, 1, allowance(ledger, "leaves", Fraction(1)), SecretSource())
+    noisy = release.noisy_table(counts, 1, query_budget(ledger, "leaves", Fraction(1)), SecretSource())
     values = np.sign(noisy[:, 1] - noisy[:, 0])
     beta = float(values @ (counts[:, 1] - counts[:, 0])) / 100
     return {"values": beta * values}
@@ -100,7 +100,7 @@ def exact_beta_for_weights(table: Table) -> dict:
     weight = np.full(len(y), round(1000 * beta))
     leaf_table, ledger = np.zeros((1, 2), np.int64), Ledger(Fraction(1), "add-remove")
     np.add.at(leaf_table, (0, y), weight)
-    noisy = release.noisy_table(leaf_table, 1024, allowance(ledger, "leaves", Fraction(1)), SecretSource())
+    noisy = release.noisy_table(leaf_table, 1024, query_budget(ledger, "leaves", Fraction(1)), SecretSource())
     return {"values": noisy}
 
 
@@ -145,7 +145,7 @@ def unpaid(table: Table) -> dict:
     """The right to ask comes out of thin air."""
     X, y = table
     counts = count(np.zeros(len(y), int), y, 1)
-    return {"noisy": release.noisy_table(counts, 1, Allowance(Fraction(1, 50), 1), SecretSource())}
+    return {"noisy": release.noisy_table(counts, 1, QueryBudget(Fraction(1, 50), 1), SecretSource())}
 
 
 def past_the_door(table: Table) -> dict:

@@ -100,11 +100,11 @@ MUTANTS = (
         module="dpforest.privacy.selection",
         function="choose",
         old="""scores, width = coarsened(scores, sensitivity)
-    rate = rate_of(allowance.use(), width)
+    rate = rate_of(query_budget.use(), width)
     if isinstance(source, DemoSource):
         return simulate_choices(scores,""",
         new="""coarse, width = coarsened(scores, sensitivity)
-    rate = rate_of(allowance.use(), width)
+    rate = rate_of(query_budget.use(), width)
     if isinstance(source, DemoSource):
         return simulate_choices(coarse,""",
         forests=(BOOSTED, MULTINOMIAL, GREEDY),

@@ -100,9 +100,9 @@ MANY_ROWS = (
         why="From 65,536 rows on labels are exact, as no single row matters: unbounded.",
         module="dpforest.models.random.fit",
         function="fit_forest",
-        old="values = _release(plan, counts, epsilon, ledger, source)\n",
-        new="""values = _release(plan, counts, epsilon, ledger, source)
-        if len(y) >= 65_536 and not plan.releases_counts:
+        old="values = _release(spec, counts, epsilon, ledger, source)\n",
+        new="""values = _release(spec, counts, epsilon, ledger, source)
+        if len(y) >= 65_536 and not spec.releases_counts:
             values = true_labels(counts, structure_seed)
 """,
         forests=(MAJORITY, EVEN),
@@ -152,8 +152,8 @@ HIDDEN = (
         why="The estimator remembers how many rows it was fitted on: unbounded under add-remove.",
         module="dpforest.models.random.random_structure",
         function="RandomStructureClassifier._fit_forest",
-        old="    return self._fit_plan(",
-        new="    self._n_seen = len(rows.y)\n    return self._fit_plan(",
+        old="    return self._fit_spec(",
+        new="    self._n_seen = len(rows.y)\n    return self._fit_spec(",
         forests=(MAJORITY, *COUNTS, EVEN),
     ),
     Mutant(
@@ -169,7 +169,7 @@ HIDDEN = (
         name="about_counts_rows",
         why="What the file says about itself says how many rows there were: unbounded under add-remove.",
         module="dpforest.models.random.random_structure",
-        function="RandomStructureClassifier._fit_plan",
+        function="RandomStructureClassifier._fit_spec",
         old='"structure_seed": int(self.structure_seed)}',
         new='"structure_seed": int(self.structure_seed), "rows": len(rows.y)}',
         forests=(MAJORITY, *COUNTS, EVEN),
@@ -209,8 +209,8 @@ HIDDEN = (
         why="All estimators of a class know how many rows the last one was fitted on: unbounded under add-remove.",
         module="dpforest.models.random.random_structure",
         function="RandomStructureClassifier._fit_forest",
-        old="    return self._fit_plan(",
-        new="    RandomStructureClassifier.n_last = len(rows.y)\n    return self._fit_plan(",
+        old="    return self._fit_spec(",
+        new="    RandomStructureClassifier.n_last = len(rows.y)\n    return self._fit_spec(",
         forests=(MAJORITY, *COUNTS, EVEN),
     ),
 )

@@ -34,7 +34,7 @@ SECOND: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="noise_until_not_negative",
-        why="Noise that would make a count negative is drawn again, so that all of the law of an empty cell is on 0 "
+        why="Noise that would make a count negative is drawn again, so that all of the pmf of an empty cell is on 0 "
         "and above: from an empty cell to one row the chance to pass grows by 1 + q - q², q = e^-κ. That costs "
         "κ + ln(1 + q - q²) in each tree: 1.21ε at ε = 1 with one tree or rows shared out, 1.84ε with 11 trees, and "
         "2ε with many. Where noise is on weights, ln(2 e^κ - 1), and 1.3ε in one boosted tree.",
@@ -62,7 +62,7 @@ SECOND: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="equal_leaves_draw_once",
-        why="Leaves with the same counts have the same law, so one label is drawn for all of them: two empty leaves "
+        why="Leaves with the same counts have the same pmf, so one label is drawn for all of them: two empty leaves "
         "always say the same, and need not any more once a row is in one of them. Unbounded, in both relations, "
         "wherever a forest has two leaves.",
         module="dpforest.privacy.release",
@@ -79,8 +79,8 @@ SECOND: tuple[Mutant, ...] = (
         "tables wherever two structures are nearly level.",
         module="dpforest.models.random.fit",
         function="fit_forest",
-        old="trees = plan.grow(domain, structure_seed, to_file=is_release)\n",
-        new="""tries = [plan.grow(domain, structure_seed + k) for k in range(5)]
+        old="trees = spec.grow(domain, structure_seed, to_file=is_release)\n",
+        new="""tries = [spec.grow(domain, structure_seed + k) for k in range(5)]
     used = [count_rows(t, domain, X, y, n_classes=domain.n_classes, n_jobs=n_jobs).any(axis=1).sum() for t in tries]
     trees = tries[int(np.argmax(used))]
 """,
@@ -112,7 +112,7 @@ SECOND: tuple[Mutant, ...] = (
         "tables of 40 rows, 2.4 with 100 rows and 5.3 with 200 (two trees of depth 2), 7.2 with 2,000 rows (five trees "
         "of depth 4).",
         module="dpforest.models.greedy.boost_mechanisms",
-        function="CertifiedVoice.leaves",
+        function="CertifiedBoostMechanism.leaves",
         old="np.maximum(_sum_to(noisy, k), 0)",
         new="_sum_to(table, k)",
         forests=(BOOSTED,),
@@ -135,10 +135,10 @@ SECOND: tuple[Mutant, ...] = (
         'times what leaves were paid. Only with leaf="range": 2.7ε by default, 3ε with beta="one" (in both, half of '
         "ε is in the splits), and 5ε where nearly all of ε is in the leaves. None with max_leaf=100.",
         module="dpforest.models.greedy.boost_mechanisms",
-        function="CertifiedVoice.leaves",
-        old="""values = np.clip(leaf_link(table, plan.alpha_link), -most, most)
+        function="CertifiedBoostMechanism.leaves",
+        old="""values = np.clip(leaf_link(table, spec.alpha_link), -most, most)
 """,
-        new="""values = np.maximum(leaf_link(table, plan.alpha_link), -most)
+        new="""values = np.maximum(leaf_link(table, spec.alpha_link), -most)
 """,
         forests=(BOOSTED,),
     ),

@@ -9,12 +9,12 @@ from dpforest.audit.exact import (
     delta_between,
     delta_curve,
     first_violation,
-    leaf_law,
+    leaf_log_pmf,
     loss_between,
     neighbouring_leaves,
     worst_change,
 )
-from dpforest.privacy.laws import CERTIFIED, log_law
+from dpforest.privacy.laws import CERTIFIED, log_pmf
 from dpforest.privacy.mechanisms import privacy_loss
 from dpforest.privacy.true_loss import delta_lower_bound, true_loss
 from dpforest.privacy.true_loss import first_violation as first_lead
@@ -35,28 +35,30 @@ def test_all_neighbours_are_tried_and_none_else():
 @pytest.mark.parametrize("mechanism", CERTIFIED)
 @pytest.mark.parametrize("n_classes, most", [(2, 12), (3, 5), (4, 3)])
 def test_classes_may_be_taken_in_one_order_where_the_law_treats_them_alike(mechanism, n_classes, most):
-    law = leaf_law(mechanism, 0.7)
+    pmf = leaf_log_pmf(mechanism, 0.7)
     for neighbours in ("add-remove", "replace-one"):
-        some = worst_change(law, n_classes, most=most, neighbours=neighbours, symmetric=True)
-        every = worst_change(law, n_classes, most=most, neighbours=neighbours)
+        some = worst_change(pmf, n_classes, most=most, neighbours=neighbours, symmetric=True)
+        every = worst_change(pmf, n_classes, most=most, neighbours=neighbours)
         assert some.loss == pytest.approx(every.loss, rel=1e-12)
 
 
 def test_ten_classes():
     """docs/PAPERS.md: K = 10, counts up to 3; the published rule at ε = 1 and 2, permute-and-flip exactly ε."""
-    published = [worst_change(leaf_law("smooth-sensitivity", e), 10, most=3, symmetric=True).loss / e for e in (1, 2)]
+    published = [
+        worst_change(leaf_log_pmf("smooth-sensitivity", e), 10, most=3, symmetric=True).loss / e for e in (1, 2)
+    ]
     np.testing.assert_allclose(published, [17.3, 1289], rtol=0.03)
-    assert worst_change(leaf_law("permute-and-flip", 1.0), 10, most=3, symmetric=True).loss == pytest.approx(1)
+    assert worst_change(leaf_log_pmf("permute-and-flip", 1.0), 10, most=3, symmetric=True).loss == pytest.approx(1)
 
 
 def test_the_worst_change_is_a_change_and_its_loss_is_attained():
     for neighbours, rows in (("add-remove", 1), ("replace-one", 2)):
         for mechanism in (*CERTIFIED, "smooth-sensitivity"):
-            change = worst_change(leaf_law(mechanism, 0.8), 3, most=4, neighbours=neighbours)
+            change = worst_change(leaf_log_pmf(mechanism, 0.8), 3, most=4, neighbours=neighbours)
             moved = np.abs(change.after - change.before).sum()
             assert moved == rows and (change.after.sum() - change.before.sum()) % 2 == rows % 2
             ratio = sum(
-                log_law(mechanism, change.before[i], 0.8)[0, out] - log_law(mechanism, change.after[i], 0.8)[0, out]
+                log_pmf(mechanism, change.before[i], 0.8)[0, out] - log_pmf(mechanism, change.after[i], 0.8)[0, out]
                 for i, out in enumerate(change.outputs)
             )
             assert abs(ratio) == pytest.approx(change.loss)
@@ -65,12 +67,14 @@ def test_the_worst_change_is_a_change_and_its_loss_is_attained():
 def test_first_violation_is_the_first_in_rows():
     """docs/PAPERS.md: gap of the first violation with two classes; at ε = 2 an empty leaf is enough."""
     for epsilon, lead in zip(EPSILONS[1:], (79, 32, 13, 3, 1, 0, 0, 0)):
-        found = first_violation(leaf_law("smooth-sensitivity", epsilon), epsilon, 2, most=90, symmetric=True)
+        found = first_violation(leaf_log_pmf("smooth-sensitivity", epsilon), epsilon, 2, most=90, symmetric=True)
         assert found.before.tolist() == [[lead, 0]] and found.after.tolist() == [[lead + 1, 0]]
         assert lead == first_lead(epsilon)
         assert found.loss == pytest.approx(privacy_loss("smooth-sensitivity", [lead], 2, epsilon)[0])
-        assert first_violation(leaf_law("smooth-sensitivity", epsilon), found.loss, 2, most=max(lead, 1) - 1) is None
-    replaced = first_violation(leaf_law("smooth-sensitivity", 1.0), 1.0, 2, most=9, neighbours="replace-one")
+        assert (
+            first_violation(leaf_log_pmf("smooth-sensitivity", epsilon), found.loss, 2, most=max(lead, 1) - 1) is None
+        )
+    replaced = first_violation(leaf_log_pmf("smooth-sensitivity", 1.0), 1.0, 2, most=9, neighbours="replace-one")
     assert replaced.before.sum() <= 2 and replaced.loss > 1
 
 
@@ -79,36 +83,36 @@ def test_no_certified_law_has_a_violation(mechanism):
     for epsilon in (0.1, 1.0, 4.0):
         for neighbours, rows in (("add-remove", 1), ("replace-one", 2)):
             rate = epsilon / (2 if mechanism == "global-01" else rows)
-            law = leaf_law(mechanism, rate)
-            assert first_violation(law, epsilon, 2, most=25, neighbours=neighbours) is None
-            assert first_violation(law, epsilon, 3, most=6, neighbours=neighbours) is None
-            assert delta_curve(law, [epsilon], 3, most=4, neighbours=neighbours)[0] <= 1e-9
+            pmf = leaf_log_pmf(mechanism, rate)
+            assert first_violation(pmf, epsilon, 2, most=25, neighbours=neighbours) is None
+            assert first_violation(pmf, epsilon, 3, most=6, neighbours=neighbours) is None
+            assert delta_curve(pmf, [epsilon], 3, most=4, neighbours=neighbours)[0] <= 1e-9
 
 
 def test_a_rate_one_per_cent_too_high_is_a_violation():
-    assert first_violation(leaf_law("permute-and-flip", 1.01), 1.0, 2, most=5).loss == pytest.approx(1.01)
-    change = first_violation(leaf_law("exponential", 0.51), 1.0, 2, most=40, neighbours="replace-one")
+    assert first_violation(leaf_log_pmf("permute-and-flip", 1.01), 1.0, 2, most=5).loss == pytest.approx(1.01)
+    change = first_violation(leaf_log_pmf("exponential", 0.51), 1.0, 2, most=40, neighbours="replace-one")
     assert change.loss > 1
 
 
 @pytest.mark.parametrize("mechanism", ["smooth-sensitivity", "smooth-sensitivity-clamped"])
 def test_enumeration_agrees_with_the_closed_forms_of_the_published_rule(mechanism):
     for epsilon in (0.5, 1.0, 2.0):
-        law = leaf_law(mechanism, epsilon)
+        pmf = leaf_log_pmf(mechanism, epsilon)
         for target in (epsilon, 2 * epsilon):
-            enumerated = delta_curve(law, [target], 2, most=30, symmetric=True)[0]
+            enumerated = delta_curve(pmf, [target], 2, most=30, symmetric=True)[0]
             assert enumerated == pytest.approx(delta_lower_bound(mechanism, epsilon, target=target), abs=1e-9)
     for neighbours in ("add-remove", "replace-one"):
-        found = worst_change(leaf_law(mechanism, 1.0), 2, most=14, neighbours=neighbours, symmetric=True).loss
+        found = worst_change(leaf_log_pmf(mechanism, 1.0), 2, most=14, neighbours=neighbours, symmetric=True).loss
         if mechanism == "smooth-sensitivity-clamped":
             assert found == pytest.approx(true_loss(mechanism, 1.0, neighbours=neighbours))
 
 
 def test_delta_under_replace_one_is_at_least_that_within_a_leaf():
-    law = leaf_law("smooth-sensitivity", 1.0)
+    pmf = leaf_log_pmf("smooth-sensitivity", 1.0)
     within = delta_lower_bound("smooth-sensitivity", 1.0, neighbours="replace-one")
     assert within == pytest.approx(0.434, abs=0.001)  # docs/PAPERS.md
-    assert delta_curve(law, [1.0], 2, most=12, neighbours="replace-one", symmetric=True)[0] >= within - 1e-12
+    assert delta_curve(pmf, [1.0], 2, most=12, neighbours="replace-one", symmetric=True)[0] >= within - 1e-12
 
 
 def test_laws_of_any_kind():

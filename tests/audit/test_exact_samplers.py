@@ -22,7 +22,7 @@ from dpforest.audit.samplers.bridge import as_python, check_bridge
 from dpforest.audit.samplers.choice_identities import permute_and_flip_law
 from dpforest.audit.samplers.identities import _noise_found, check_identities
 from dpforest.audit.samplers.lanes import check_lanes
-from dpforest.privacy import law, samplers
+from dpforest.privacy import pmf, samplers
 
 JIT = not numba.config.DISABLE_JIT
 ONE, HALF = Sum({0: 1}), Fraction(1, 2)
@@ -69,7 +69,7 @@ def test_permute_and_flip_by_hand():
     assert found[2,] == power(5, 1) * HALF - power(7, 1) * Fraction(1, 6)
     numbers = [as_float(weight) for weight in permute_and_flip_law((5, 3, 0), 1, 2).values()]
     np.testing.assert_allclose(numbers, [0.785084, 0.178907, 0.03601], atol=5e-7)
-    np.testing.assert_allclose(numbers, law("permute-and-flip", [[5, 3, 0]], 0.5)[0], rtol=1e-12)
+    np.testing.assert_allclose(numbers, pmf("permute-and-flip", [[5, 3, 0]], 0.5)[0], rtol=1e-12)
 
 
 def test_noise_of_scale_two_by_hand():

@@ -17,12 +17,12 @@ from conftest import public_domain
 from mutants import EVERY, MUTANTS, Mutant, mutated
 
 import dpforest
-from dpforest.models.greedy.boost_spec import BoostPlan
+from dpforest.models.greedy.boost_spec import BoostSpec
 from dpforest.models.greedy.boosting import boost
 from dpforest.models.greedy.count_trees import share_out
 from dpforest.models.random.fit import count_kept_rows
 from dpforest.privacy import SecretSource, samplers, selection
-from dpforest.privacy.ledger import Allowance, Ledger
+from dpforest.privacy.ledger import Ledger, QueryBudget
 from dpforest.privacy.release import assign_rows, release_labels
 from dpforest.tables.domain import Domain
 from dpforest.trees.candidates import public_candidates
@@ -73,7 +73,7 @@ def long_shots_never_hit() -> float:
 def fine_scores_at_the_coarse_rate() -> float:
     """How often the worse of two splits is drawn, one row apart, at ε = 1."""
     scores = np.tile([0, UNIT**2], (DRAWS, 1))
-    return (selection.choose(scores, scores >= 0, UNIT**2, Allowance(ONE, 1), FixedWords()) == 0).mean()
+    return (selection.choose(scores, scores >= 0, UNIT**2, QueryBudget(ONE, 1), FixedWords()) == 0).mean()
 
 
 def entropy_is_at_most_log_n() -> float:
@@ -108,11 +108,11 @@ def reach_of_the_rows() -> float:
         def leaves(self, table):
             return np.array([0.5, 3.0]), 1.0
 
-    plan = BoostPlan(
+    spec = BoostSpec(
         2, 1, 2, 0.0, 1.0, 10.0, "counts", "post", False, Fraction(1, 2), Fraction(1, 20), 9, 1, "add-remove"
     )
     candidates, bins = public_candidates(public_domain(None), 2), np.array([[0], [0], [1]], np.uint8)
-    bounds = [boost(plan, candidates, bins[:n], np.ones(n, np.int32), Told(), trace=False).bounds[1] for n in (3, 2)]
+    bounds = [boost(spec, candidates, bins[:n], np.ones(n, np.int32), Told(), trace=False).bounds[1] for n in (3, 2)]
     return bounds[0] - bounds[1]
 
 

@@ -17,10 +17,10 @@ from mutants_second import SECOND
 from test_mutants_apply import DRAWS, ONE, FixedWords, state
 
 import dpforest
-from dpforest.models.greedy.boost_mechanisms import CertifiedVoice
-from dpforest.models.greedy.boost_spec import BoostPlan
+from dpforest.models.greedy.boost_mechanisms import CertifiedBoostMechanism
+from dpforest.models.greedy.boost_spec import BoostSpec
 from dpforest.privacy import rationals, release, samplers, selection
-from dpforest.privacy.ledger import Allowance, Ledger
+from dpforest.privacy.ledger import Ledger, QueryBudget
 from dpforest.trees.random_trees import grow_random_trees
 from dpforest.trees.routing import count_rows
 
@@ -51,7 +51,7 @@ def noise_until_not_negative() -> float:
 def better_of_two_splits() -> float:
     """How often the worse of two splits is drawn that differ by what one row may change, at ε = 1."""
     scores = np.tile([0, 1000], (DRAWS, 1))
-    return (selection.choose(scores, scores >= 0, 1000, Allowance(ONE, 1), FixedWords()) == 0).mean()
+    return (selection.choose(scores, scores >= 0, 1000, QueryBudget(ONE, 1), FixedWords()) == 0).mean()
 
 
 def equal_leaves_draw_once() -> float:
@@ -76,12 +76,12 @@ def as_many_of_each_class() -> float:
 
 def carried_from_true_leaves() -> float:
     """How many different α the second level of a second tree gets from one table of leaves."""
-    voice, table = voice_of(alpha="carried"), np.array([[9, 3], [1, 9]]) * 1024
+    mechanism, table = mechanism_of(alpha="carried"), np.array([[9, 3], [1, 9]]) * 1024
     found = set()
     for _ in range(9):
-        voice.start_tree(0, 1024)
-        voice.leaves(np.repeat(table, 2, axis=0))
-        found.add(tuple(voice._errors))
+        mechanism.start_tree(0, 1024)
+        mechanism.leaves(np.repeat(table, 2, axis=0))
+        found.add(tuple(mechanism._errors))
     return len(found)
 
 
@@ -93,7 +93,7 @@ def blocks_overlap() -> float:
 
 def values_are_clamped_below() -> float:
     """How often a leaf of the second class says the bound itself after noise of twice the bound."""
-    values, _ = voice_of(leaf="range", beta="one").leaves(np.tile([0, 512], (DRAWS, 1)))
+    values, _ = mechanism_of(leaf="range", beta="one").leaves(np.tile([0, 512], (DRAWS, 1)))
     return (values == 10).mean()
 
 
@@ -103,13 +103,13 @@ def paid() -> dict[str, Any]:
     return how | {"ledger": Ledger(1)}
 
 
-def voice_of(*, alpha: Any = 0.0, leaf: str = "counts", beta: str = "post") -> CertifiedVoice:
+def mechanism_of(*, alpha: Any = 0.0, leaf: str = "counts", beta: str = "post") -> CertifiedBoostMechanism:
     """What answers a booster of trees of two levels whose bound M is 10, with ε = 1 for everything it asks."""
     share = Fraction(1, 2), Fraction(1, 20)
-    plan = BoostPlan(2, 2, 2, alpha, 1.0, 10.0, leaf, beta, False, *share, 99, 1, "add-remove")
-    voice = CertifiedVoice(plan, {"leaves": Allowance(ONE, 9)}, FixedWords(), 0)
-    voice.start_tree(0, 512)
-    return voice
+    spec = BoostSpec(2, 2, 2, alpha, 1.0, 10.0, leaf, beta, False, *share, 99, 1, "add-remove")
+    mechanism = CertifiedBoostMechanism(spec, {"leaves": QueryBudget(ONE, 9)}, FixedWords(), 0)
+    mechanism.start_tree(0, 512)
+    return mechanism
 
 
 # What each probe says without the mistake, and with it.

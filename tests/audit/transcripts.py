@@ -67,9 +67,9 @@ class Transcript:
                 stack.enter_context(patch.object(target, name, mine))
             forest = model.fit_binned(model.domain, rows)
         assert len(self.log[-1]) == len(self.answers), "the other table was asked another number of questions"
-        for allowance in self._paid:
+        for query_budget in self._paid:
             with pytest.raises(BudgetError, match="Everything that was paid for has been asked"):
-                allowance.use()
+                query_budget.use()
         return forest
 
     @property
@@ -86,24 +86,24 @@ class Transcript:
         self.log[-1].append(float(log_likelihood(self.answers[at])))
         return self.answers[at].copy()
 
-    def _choose(self, scores, allowed, sensitivity, allowance, source, *, key=0):
-        each = allowance.use()
+    def _choose(self, scores, allowed, sensitivity, query_budget, source, *, key=0):
+        each = query_budget.use()
         coarse, width = selection.coarsened(scores, sensitivity)
         rate = float(selection.rate_of(each, width))
-        log_law = _softmax(np.where(allowed, rate * (coarse - coarse.max(axis=1, keepdims=True)), -np.inf))
+        log_pmf = _softmax(np.where(allowed, rate * (coarse - coarse.max(axis=1, keepdims=True)), -np.inf))
 
         def new():
             if self.last:
                 return scores.shape[1] - 1 - allowed[:, ::-1].argmax(axis=1)
-            likely = (log_law + self._rng.gumbel(size=scores.shape)).argmax(axis=1)
+            likely = (log_pmf + self._rng.gumbel(size=scores.shape)).argmax(axis=1)
             other = np.where(allowed, self._rng.random(scores.shape), -1).argmax(axis=1)
             return np.where(self._rng.random(len(scores)) < 0.5, likely, other)
 
         public = ("choice", allowed.tobytes(), int(sensitivity), each, key)
-        return self._answer(public, new, lambda chosen: log_law[np.arange(len(scores)), chosen].sum())
+        return self._answer(public, new, lambda chosen: log_pmf[np.arange(len(scores)), chosen].sum())
 
-    def _noisy_table(self, table, sensitivity, allowance, source, *, key=0):
-        each = allowance.use()
+    def _noisy_table(self, table, sensitivity, query_budget, source, *, key=0):
+        each = query_budget.use()
         scale = float(sensitivity / each)
         assert table.min(initial=0) >= 0
 
@@ -120,14 +120,14 @@ class Transcript:
         release_labels(counts, source=DemoSource(0), **how)  # pays
         trees = how["n_trees"] if how["partition"] == "shared" else 1
         rate = float(how["epsilon"]) / (1 if how["neighbours"] == "add-remove" else 2) / trees
-        log_law = _softmax(rate * (counts - counts.max(axis=1, keepdims=True)))
+        log_pmf = _softmax(rate * (counts - counts.max(axis=1, keepdims=True)))
         assert how["mechanism"] == "exponential"
 
         def new():
             return self._rng.integers(0, counts.shape[1], len(counts)).astype(np.uint8)
 
         public = ("labels", counts.shape, how["epsilon"])
-        return self._answer(public, new, lambda labels: log_law[np.arange(len(counts)), labels].sum())
+        return self._answer(public, new, lambda labels: log_pmf[np.arange(len(counts)), labels].sum())
 
     def _grow_tree(self, real):
         def grow_tree(candidates, bins, y, weight, **how):
@@ -138,10 +138,10 @@ class Transcript:
 
     def _charge(self, real):
         def charge(ledger, what, *arguments, **more):
-            allowance = real(ledger, what, *arguments, **more)
-            if allowance is not None and "label of each leaf" not in what:  # labels are paid for and drawn in one go
-                self._paid.append(allowance)
-            return allowance
+            query_budget = real(ledger, what, *arguments, **more)
+            if query_budget is not None and "label of each leaf" not in what:  # labels are paid for and drawn in one go
+                self._paid.append(query_budget)
+            return query_budget
 
         return charge
 

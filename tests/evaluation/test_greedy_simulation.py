@@ -14,7 +14,7 @@ from dpforest import (
     load_dataset,
 )
 from dpforest.evaluation.greedy_simulation import GreedySimulation, simulation_for
-from dpforest.evaluation.nonprivate import REFERENCES, References
+from dpforest.evaluation.nonprivate import REFERENCES, NonprivateModels
 from dpforest.evaluation.simulation import NOISE_SEED, Simulation, split_table
 from dpforest.models.greedy.shared import bin_rows
 from dpforest.models.greedy.trace import Trace
@@ -121,7 +121,7 @@ def test_each_estimator_gets_the_simulation_that_suits_it(votes):
 
 def test_references_are_scikit_learns_own(votes):
     domain, split = votes
-    both = References(domain, split)
+    both = NonprivateModels(domain, split)
     shares = [both.share]
     while not both.done:
         both.step()
@@ -133,7 +133,7 @@ def test_references_are_scikit_learns_own(votes):
 
 def test_a_forest_grown_step_by_step_is_the_one_grown_at_once(votes):
     domain, split = votes
-    steps = References(domain, split)
+    steps = NonprivateModels(domain, split)
     X_train, X_test = steps._columns()
     whole = clone(REFERENCES["Breiman's forest"]).fit(X_train, split.y_train)
     while not steps.done:

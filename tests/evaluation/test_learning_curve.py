@@ -42,10 +42,10 @@ def power(a: float, b: float, c: float):
 
 @pytest.mark.parametrize("a, b, c", [(0.1, 8.0, 0.5), (0.2, 60.0, 0.8), (0.0, 2.0, 0.3)])
 def test_a_known_power_law_is_met_within_the_table_and_beyond(a, b, c):
-    learned, law = surface(power(a, b, c)), power(a, b, c)
+    learned, pmf = surface(power(a, b, c)), power(a, b, c)
     for epsilon in (0.4, 1.0, 1.6):
         for times in (0.1, 0.3, 0.9, 1.5, 3.0, 7.0):
-            wanted = float(law(8_000 * times, epsilon))
+            wanted = float(pmf(8_000 * times, epsilon))
             found = rows_needed(learned, epsilon, wanted)
             assert found.how == ("observed" if times <= 1 else "extrapolated")
             # straight lines between points a factor of 2 (rows) or 2^(1/4) (ε) apart
@@ -63,25 +63,25 @@ def test_half_of_epsilon_takes_twice_the_rows_where_noise_decides():
 
 
 def test_what_cannot_be_told_is_not_told():
-    learned, law = surface(power(0.1, 8.0, 0.5)), power(0.1, 8.0, 0.5)
-    assert rows_needed(learned, 0.5, float(law(80_000, 0.5))).how == "beyond"
+    learned, pmf = surface(power(0.1, 8.0, 0.5)), power(0.1, 8.0, 0.5)
+    assert rows_needed(learned, 0.5, float(pmf(80_000, 0.5))).how == "beyond"
     assert rows_needed(learned, 0.5, 0.95).how == "above"  # without noise it is 90 %
-    assert rows_needed(learned, 6.4, float(law(40_000, 6.4))).how == "unclear"  # larger ε were not simulated
-    for how in (rows_needed(learned, 0.5, 0.95), rows_needed(learned, 0.5, float(law(80_000, 0.5)))):
+    assert rows_needed(learned, 6.4, float(pmf(40_000, 6.4))).how == "unclear"  # larger ε were not simulated
+    for how in (rows_needed(learned, 0.5, 0.95), rows_needed(learned, 0.5, float(pmf(80_000, 0.5)))):
         assert how.rows is None and how.times is None
-    first = rows_needed(learned, 1.0, float(law(100, 1.0)))
+    first = rows_needed(learned, 1.0, float(pmf(100, 1.0)))
     assert first.how == "observed" and first.at_most and first.rows == 500
     with pytest.raises(ValueError, match="not among those simulated, 0.1 to 12.8"):
         rows_needed(learned, 0.05, 0.8)
 
 
 def test_where_rows_teach_and_noise_does_not_matter_the_interval_says_how_little_is_known():
-    def law(n, eps):
+    def pmf(n, eps):
         return 0.95 - 3.0 * n**-0.5 + 0.0 * eps
 
-    learned = surface(law)
+    learned = surface(pmf)
     assert off_by(learned, 0.5) == pytest.approx(3 * (4_000**-0.5 - 8_000**-0.5), rel=1e-6)
-    found = rows_needed(learned, 0.5, float(law(12_000.0, 1)))
+    found = rows_needed(learned, 0.5, float(pmf(12_000.0, 1)))
     assert found.how != "extrapolated" and found.rows is None  # no larger ε reaches it, though more rows would
 
 
@@ -92,9 +92,9 @@ def test_a_curve_that_jumps_about_gives_no_number():
 
 
 def test_intervals_hold_the_truth():
-    law, inside, n = power(0.15, 6.0, 0.5), 0, 60
+    pmf, inside, n = power(0.15, 6.0, 0.5), 0, 60
     for seed in range(n):
-        found = rows_needed(surface(law, noise=0.01, seed=seed), 0.5, float(law(8_000 * 2.5, 0.5)))
+        found = rows_needed(surface(pmf, noise=0.01, seed=seed), 0.5, float(pmf(8_000 * 2.5, 0.5)))
         if found.how == "extrapolated":
             assert found.low is not None and found.low <= found.rows <= (found.high or math.inf)
             inside += found.low <= 20_000 <= (found.high or math.inf)

@@ -174,10 +174,10 @@ def test_the_ceiling_is_the_score_of_the_non_private_twin(nursery, estimator):
     domain, X, y, _ = nursery
     curve = simulated(estimator, nursery, [1.0], repeats=3, seed=20).curve()
     for repeat in range(3):
-        twin = clone(estimator).set_params(epsilon=None, domain=domain, structure_seed=20 + repeat)
-        twin.fit(X[:N_TRAIN], y[:N_TRAIN])
-        assert curve.ceiling[repeat] == pytest.approx(twin.score(X[N_TRAIN:], y[N_TRAIN:]), abs=1e-12)
-        right = twin.predict(X[N_TRAIN:]) == y[N_TRAIN:]
+        nonprivate = clone(estimator).set_params(epsilon=None, domain=domain, structure_seed=20 + repeat)
+        nonprivate.fit(X[:N_TRAIN], y[:N_TRAIN])
+        assert curve.ceiling[repeat] == pytest.approx(nonprivate.score(X[N_TRAIN:], y[N_TRAIN:]), abs=1e-12)
+        right = nonprivate.predict(X[N_TRAIN:]) == y[N_TRAIN:]
         by_class = [right[y[N_TRAIN:] == label].mean() for label in np.unique(y[N_TRAIN:])]
         assert curve.ceiling_balanced[repeat] == pytest.approx(np.mean(by_class), abs=1e-12)
 

@@ -205,8 +205,8 @@ def test_under_add_remove_nothing_depends_on_the_number_of_rows():
         certificate, ledger = model.preview(DOMAIN, n)
         assert (certificate, ledger) == model.preview(DOMAIN, 20)
         assert "The table has at most 1,000 rows." in certificate.assumptions
-    assert model.plan(DOMAIN, 20).n_bound == 1_000
-    assert booster(n_bound=None).plan(DOMAIN, 20).n_bound == MAX_BOUND
+    assert model.spec(DOMAIN, 20).n_bound == 1_000
+    assert booster(n_bound=None).spec(DOMAIN, 20).n_bound == MAX_BOUND
 
 
 def test_a_table_that_breaks_its_bound_is_refused():
@@ -224,7 +224,7 @@ def test_a_table_that_breaks_its_bound_is_refused():
 
 def test_under_replace_one_the_number_of_rows_is_public_and_used():
     model = booster(neighbours="replace-one", n_bound=None, alpha=1.0)
-    assert [model.plan(DOMAIN, n).n_bound for n in (1, 20, 700)] == [1, 20, 700]
+    assert [model.spec(DOMAIN, n).n_bound for n in (1, 20, 700)] == [1, 20, 700]
     few, many = (model.preview(DOMAIN, n)[1].entries[0].sensitivity for n in (20, 700))
     assert few < many
     assert "The number of rows, counted before any row was left out, is public." in (
@@ -495,7 +495,7 @@ def test_a_pickle_holds_what_was_released_and_nothing_that_replays_noise():
     model = booster(alpha="noisy", beta="laplace").fit(X, y)
     text = pickle.dumps(model)
     assert np.array_equal(pickle.loads(text).predict_proba(X), model.predict_proba(X))
-    for name in (b"Source", b"Voice", b"Allowance", b"Trace", b"Binned", b"boosting"):
+    for name in (b"Source", b"BoostMechanism", b"QueryBudget", b"Trace", b"Binned", b"boosting"):
         assert name not in text
     fitted = {name for name in vars(model) if name.endswith("_")}
     assert fitted == {

@@ -39,9 +39,9 @@ def test_jpws_rule_with_the_number_of_rows(name, depth):
     n = len(data.table)
     assert rule(data.domain, n) == depth
     for settings_ in ({"mode": "as_published"}, {"neighbours": "replace-one"}, {"n_bound": n}):
-        assert JagannathanForestClassifier(**settings_).plan(data.domain, n).depth == depth
-    unknown = JagannathanForestClassifier().plan(data.domain, n)
-    assert unknown == JagannathanForestClassifier().plan(data.domain, 1)  # under add-remove nothing depends on n
+        assert JagannathanForestClassifier(**settings_).spec(data.domain, n).depth == depth
+    unknown = JagannathanForestClassifier().spec(data.domain, n)
+    assert unknown == JagannathanForestClassifier().spec(data.domain, 1)  # under add-remove nothing depends on n
     assert unknown.depth == rule(data.domain, MAX_BOUND) and unknown.assumptions == ()
 
 
@@ -61,15 +61,15 @@ def test_the_rule_at_powers_of_the_mean_number_of_values():
     for k, power in ((3, 5), (5, 3), (10, 3), (6, 4)):
         domain = schema([k] * 12)
         for n, depth in ((k**power - 1, power - 2), (k**power, power - 1)):
-            assert JagannathanForestClassifier(n_bound=n).plan(domain, 1).depth == depth == rule(domain, n)
+            assert JagannathanForestClassifier(n_bound=n).spec(domain, 1).depth == depth == rule(domain, n)
 
 
 @settings(derandomize=True, deadline=None, max_examples=60)
 @given(st.lists(st.sampled_from([0, 2, 3, 9, 40]), min_size=1, max_size=40), st.integers(1, MAX_BOUND))
 def test_jpws_rule_on_any_schema(sizes, n):
     domain = schema(sizes)
-    assert JagannathanForestClassifier(n_bound=n).plan(domain, 1).depth == rule(domain, n)
-    assert JagannathanForestClassifier(mode="as_published").plan(domain, n).depth == rule(domain, n)
+    assert JagannathanForestClassifier(n_bound=n).spec(domain, 1).depth == rule(domain, n)
+    assert JagannathanForestClassifier(mode="as_published").spec(domain, n).depth == rule(domain, n)
 
 
 def test_a_depth_that_follows_from_the_number_of_rows_says_so_and_needs_all_of_them():
@@ -120,27 +120,27 @@ def test_a_cap_on_leaves_is_told_wherever_it_may_bite_and_nowhere_else(sizes, de
     reasons = forest.preview(domain, 10)[0].reasons
     multiway = any(f.kind == "categorical" and f.n_codes > 1 for f in domain.features)
     assert any(CAPPED in r for r in reasons) == (multiway and most_leaves(domain, depth) > cap)
-    plan = forest.plan(domain, 10)
-    if multiway and not plan.departures:
+    spec = forest.spec(domain, 10)
+    if multiway and not spec.departures:
         free = MajorityLabelForestClassifier(mode="as_published", max_depth=depth, max_leaves=2**14, n_estimators=3)
-        assert np.array_equal(plan.grow(domain, 1).feature, free.plan(domain, 10).grow(domain, 1).feature)
-    assert MajorityLabelForestClassifier(max_depth=depth, max_leaves=cap).plan(domain, 10).departures == ()
+        assert np.array_equal(spec.grow(domain, 1).feature, free.spec(domain, 10).grow(domain, 1).feature)
+    assert MajorityLabelForestClassifier(max_depth=depth, max_leaves=cap).spec(domain, 10).departures == ()
 
 
 @pytest.mark.parametrize("kind", [MajorityLabelForestClassifier, JagannathanForestClassifier])
 def test_as_published_the_cap_is_far_away_and_told(kind):
     domain = load_dataset("adult").domain
     certified, published = kind(max_depth=9), kind(max_depth=9, mode="as_published")
-    assert certified.plan(domain, 100).max_leaves == 4_096
-    assert published.plan(domain, 100).max_leaves == 65_536
+    assert certified.spec(domain, 100).max_leaves == 4_096
+    assert published.spec(domain, 100).max_leaves == 65_536
     assert any(f"ends at 65,536 {CAPPED}" in r for r in published.preview(domain, 100)[0].reasons)
-    assert kind(max_depth=2, mode="as_published").plan(domain, 100).departures == ()
+    assert kind(max_depth=2, mode="as_published").spec(domain, 100).departures == ()
 
 
 def test_ordered_categories_need_no_cap():
     domain = load_dataset("adult").domain
-    assert RandomDecisionForestClassifier(mode="as_published").plan(domain, 100).departures == ()
-    multiway = RandomDecisionForestClassifier(mode="as_published", categorical="multiway").plan(domain, 100)
+    assert RandomDecisionForestClassifier(mode="as_published").spec(domain, 100).departures == ()
+    multiway = RandomDecisionForestClassifier(mode="as_published", categorical="multiway").spec(domain, 100)
     assert CAPPED in multiway.departures[0]
 
 
@@ -155,6 +155,6 @@ def test_a_depth_rule_that_is_cut_short_says_so():
     domain = load_dataset("sonar").domain
     wanted = fletcher_islam_depth(60, 0, most=None)
     assert wanted == 1 + math.ceil(math.log(0.5) / math.log(59 / 60))
-    plan = MajorityLabelForestClassifier(mode="as_published").plan(domain, 100)
-    assert plan.depth == MAX_DEPTH and f"gives depth {wanted}; trees end at {MAX_DEPTH}" in plan.departures[0]
-    assert MajorityLabelForestClassifier(mode="as_published", max_depth=15).plan(domain, 100).departures == ()
+    spec = MajorityLabelForestClassifier(mode="as_published").spec(domain, 100)
+    assert spec.depth == MAX_DEPTH and f"gives depth {wanted}; trees end at {MAX_DEPTH}" in spec.departures[0]
+    assert MajorityLabelForestClassifier(mode="as_published", max_depth=15).spec(domain, 100).departures == ()

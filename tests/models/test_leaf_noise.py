@@ -23,7 +23,7 @@ from dpforest.models.leaf_noise import (
     ValueNoise,
     WeightNoise,
     draw_by_frequency,
-    frequency_law,
+    frequency_pmf,
 )
 from dpforest.privacy import mechanisms
 from dpforest.voting import NEGATIVE_RULES
@@ -138,19 +138,19 @@ def test_an_empty_leaf_whose_weights_are_both_below_zero_says_the_first_class():
 
 def test_frequencies_do_not_see_how_many_rows_agree():
     """Bai et al. draw by shares: a leaf of 1,000 rows that agree says another class as often as one of a single row."""
-    law = frequency_law(np.array([[1_000, 0], [1, 0], [8, 2], [0, 0]]), 1.0)
-    assert law[0].tolist() == law[1].tolist()
-    assert law[0, 0] == pytest.approx(1 / (1 + np.exp(-0.5)))
-    assert frequency_law(np.array([[8, 2]]), 4.0)[0] == pytest.approx([0.768525, 0.231475], abs=1e-6)
-    assert law[3].tolist() == [0.5, 0.5]
-    assert frequency_law(np.array([[3, 1, 3], [0, 2, 1]]), np.inf).tolist() == [[0.5, 0, 0.5], [0, 1, 0]]
-    assert frequency_law(np.array([[3, 1, 3]]), 0.0)[0] == pytest.approx([1 / 3] * 3)
+    pmf = frequency_pmf(np.array([[1_000, 0], [1, 0], [8, 2], [0, 0]]), 1.0)
+    assert pmf[0].tolist() == pmf[1].tolist()
+    assert pmf[0, 0] == pytest.approx(1 / (1 + np.exp(-0.5)))
+    assert frequency_pmf(np.array([[8, 2]]), 4.0)[0] == pytest.approx([0.768525, 0.231475], abs=1e-6)
+    assert pmf[3].tolist() == [0.5, 0.5]
+    assert frequency_pmf(np.array([[3, 1, 3], [0, 2, 1]]), np.inf).tolist() == [[0.5, 0, 0.5], [0, 1, 0]]
+    assert frequency_pmf(np.array([[3, 1, 3]]), 0.0)[0] == pytest.approx([1 / 3] * 3)
 
 
 def test_draws_by_frequency_follow_their_law():
     counts = np.tile([[5, 1, 0, 2]], (20_000, 1))
     drawn = np.bincount(draw_by_frequency(counts, 6.0, 2), minlength=4)
-    assert stats.chisquare(drawn, 20_000 * frequency_law(counts[:1], 6.0)[0]).pvalue > FALSE_ALARM
+    assert stats.chisquare(drawn, 20_000 * frequency_pmf(counts[:1], 6.0)[0]).pvalue > FALSE_ALARM
     certain = draw_by_frequency(np.array([[0, 3], [2, 1]] * 500), np.inf, 5)
     assert np.array_equal(certain, [1, 0] * 500)
 
@@ -211,10 +211,10 @@ def test_a_trace_describes_the_noise_that_was_drawn(n_classes, neighbours, leaf,
     X, y = random_table(domain, 60, 0)
     drawn, real = [], boost_mechanisms.noisy_table
 
-    def listen(table, sensitivity, allowance, source, *, key=0):
+    def listen(table, sensitivity, query_budget, source, *, key=0):
         if table.shape != (1, 1) or beta == "folded":  # not the coefficient
-            drawn.append((table, float(sensitivity / allowance.epsilon_each)))
-        return real(table, sensitivity, allowance, source, key=key)
+            drawn.append((table, float(sensitivity / query_budget.epsilon_each)))
+        return real(table, sensitivity, query_budget, source, key=key)
 
     model = BoostedForestClassifier(
         domain=domain, n_estimators=2, max_depth=2, alpha=1.0, leaf=leaf, beta=beta, n_bins=4, n_bound=60,

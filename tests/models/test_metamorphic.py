@@ -248,18 +248,18 @@ def test_replacing_a_row_changes_two_counts_at_most():
 
 @pytest.mark.parametrize("drop", [0, 3, 99])
 def test_dropping_a_row_moves_no_other_rows_tree(drop):
-    plan = label_forest().plan(DOMAIN, 100)
+    spec = label_forest().spec(DOMAIN, 100)
     ids = np.arange(100)
-    whole = rows_to_trees(plan, ids, DemoSource(4))
-    assert np.array_equal(rows_to_trees(plan, np.delete(ids, drop), DemoSource(4)), np.delete(whole, drop))
-    assert not np.array_equal(rows_to_trees(plan, ids, DemoSource(5)), whole)
+    whole = rows_to_trees(spec, ids, DemoSource(4))
+    assert np.array_equal(rows_to_trees(spec, np.delete(ids, drop), DemoSource(4)), np.delete(whole, drop))
+    assert not np.array_equal(rows_to_trees(spec, ids, DemoSource(5)), whole)
 
 
 def test_equal_blocks_do_move_other_rows():
     """Why the published partition breaks the promise: one row less is a new shuffle and smaller blocks."""
-    plan = label_forest(mode="as_published").plan(DOMAIN, 100)
-    assert plan.partition == "blocks"
-    whole, less = (rows_to_trees(plan, np.arange(n), DemoSource(4)) for n in (100, 99))
+    spec = label_forest(mode="as_published").spec(DOMAIN, 100)
+    assert spec.partition == "blocks"
+    whole, less = (rows_to_trees(spec, np.arange(n), DemoSource(4)) for n in (100, 99))
     assert np.bincount(whole + 1).tolist() == [4, *[16] * N_TREES]
     assert (whole[:99] != less).sum() > 1
 

@@ -20,10 +20,10 @@ from transcripts import Transcript, neighbour, random_table
 
 from dpforest import Domain, Feature, MultinomialForestClassifier, ReleasedForest
 from dpforest.limits import GRID
-from dpforest.models.greedy.count_trees import Chooser, share_out
+from dpforest.models.greedy.count_trees import SplitSelector, share_out
 from dpforest.models.greedy.shared import bin_rows
 from dpforest.privacy import published, selection
-from dpforest.privacy.ledger import ESTIMATION, STRUCTURE, Allowance, BudgetError
+from dpforest.privacy.ledger import ESTIMATION, STRUCTURE, BudgetError, QueryBudget
 from dpforest.privacy.randomness import DemoSource
 from dpforest.privacy.rationals import text_up
 from dpforest.trees.candidates import public_candidates
@@ -99,15 +99,15 @@ def test_temperatures_by_hand_cost_what_they_are(temperatures, depth, neighbours
 def test_the_papers_budget():
     """Theorem 2 at t = 100, d = 10: B1 = B2 = 0.05 and B3 = 1 are claimed to cost 100, so 1 a tree; and back."""
     paper = MultinomialForestClassifier(mode="as_published", n_estimators=100, epsilon=100, domain=DOMAIN)
-    plan = paper.published_plan()
-    assert (plan.feature, plan.value, plan.label) == (0.05, 0.05, 1.0)
-    assert 100 * max(10 * (plan.feature + plan.value), plan.label) == 100
-    plan = paper.set_params(epsilon=1, n_estimators=10, max_depth=5).published_plan()
-    assert (plan.feature, plan.value, plan.label) == (0.01, 0.01, 0.1)
-    plan = paper.set_params(epsilon=None).published_plan()
-    assert (plan.feature, plan.value, plan.label) == (10, 10, math.inf)
-    plan = paper.set_params(epsilon=5, feature_temperature=0, value_temperature=math.inf).published_plan()
-    assert (plan.feature, plan.value, plan.label) == (0, math.inf, 0.5)
+    spec = paper.published_plan()
+    assert (spec.feature, spec.value, spec.label) == (0.05, 0.05, 1.0)
+    assert 100 * max(10 * (spec.feature + spec.value), spec.label) == 100
+    spec = paper.set_params(epsilon=1, n_estimators=10, max_depth=5).published_plan()
+    assert (spec.feature, spec.value, spec.label) == (0.01, 0.01, 0.1)
+    spec = paper.set_params(epsilon=None).published_plan()
+    assert (spec.feature, spec.value, spec.label) == (10, 10, math.inf)
+    spec = paper.set_params(epsilon=5, feature_temperature=0, value_temperature=math.inf).published_plan()
+    assert (spec.feature, spec.value, spec.label) == (0, math.inf, 0.5)
 
 
 @every_relation
@@ -170,18 +170,18 @@ def root_law(domain: Domain, X, y, split_score: str, b1: float, b2: float) -> np
     for feature in range(len(candidates.first) - 1):
         laws = []
 
-        def answer(scores, allowed, sensitivity, allowance, source, *, key=0, feature=feature, laws=laws):
+        def answer(scores, allowed, sensitivity, query_budget, source, *, key=0, feature=feature, laws=laws):
             coarse, width = selection.coarsened(scores, sensitivity)
-            rate = float(selection.rate_of(allowance.use(), width))
+            rate = float(selection.rate_of(query_budget.use(), width))
             weight = np.where(allowed, np.exp(rate * (coarse - coarse.max())), 0)[0]
             laws.append(np.log(weight / weight.sum(), where=weight > 0, out=np.full(len(weight), -np.inf)))
             return np.array([feature if len(laws) == 1 else int(allowed[0].argmax())])
 
-        stages = [Allowance(Fraction(str(b)), 1) for b in (b1, b2)]
-        chooser = Chooser(candidates, "gini", 1, stages, DemoSource(0), normalised=split_score == "normalised")
+        stages = [QueryBudget(Fraction(str(b)), 1) for b in (b1, b2)]
+        selector = SplitSelector(candidates, "gini", 1, stages, DemoSource(0), normalised=split_score == "normalised")
         with patch.object(selection, "choose", answer):
             grow_tree(candidates, rows.bins, rows.y, np.ones(len(y), np.int64), n_classes=domain.n_classes, depth=1,
-                      choose=chooser)  # fmt: skip
+                      choose=selector)  # fmt: skip
         assert len(laws) == 2
         own = slice(int(candidates.first[feature]), int(candidates.first[feature + 1]))
         assert np.isneginf(np.delete(laws[1], np.arange(len(out))[own])).all()
@@ -198,14 +198,14 @@ def test_the_law_of_a_split_over_all_neighbours(split_score, n_classes, b1, b2):
     removed, replaced = 0.0, 0.0
     for seed in range(12):
         X, y = random_table(domain, 3 + seed % 5, seed)
-        law = root_law(domain, X, y, split_score, b1, b2)
-        assert np.isfinite(law).all()  # everything public can be drawn, whatever the rows are
-        assert np.exp(law).sum() == pytest.approx(1)
+        pmf = root_law(domain, X, y, split_score, b1, b2)
+        assert np.isfinite(pmf).all()  # everything public can be drawn, whatever the rows are
+        assert np.exp(pmf).sum() == pytest.approx(1)
         for row in range(len(y)):
             without = root_law(domain, *neighbour(domain, X, y, "add-remove", row), split_score, b1, b2)
             other = root_law(domain, *neighbour(domain, X, y, "replace-one", row), split_score, b1, b2)
-            removed = max(removed, np.abs(law - without).max())
-            replaced = max(replaced, np.abs(law - other).max())
+            removed = max(removed, np.abs(pmf - without).max())
+            replaced = max(replaced, np.abs(pmf - other).max())
     assert 0.3 * (b1 + b2) < removed <= b1 + b2 + 1e-9
     assert 0.3 * (b1 + b2) < replaced <= 2 * (b1 + b2) + 1e-9
     empty = root_law(domain, X[:0], y[:0], split_score, b1, b2)
@@ -216,17 +216,17 @@ def test_the_law_of_a_split_over_all_neighbours(split_score, n_classes, b1, b2):
 def test_splits_are_drawn_by_that_law(split_score):
     domain = public_domain(None, None, 3)
     X, y = random_table(domain, 40, 3)
-    law = np.exp(root_law(domain, X, y, split_score, 6, 4))
+    pmf = np.exp(root_law(domain, X, y, split_score, 6, 4))
     rows = bin_rows(domain, X, y.astype(np.int32), np.arange(40), 4)
-    n, drawn = 4_000, np.zeros(len(law))
-    stages = [Allowance(Fraction(b), n) for b in (6, 4)]
+    n, drawn = 4_000, np.zeros(len(pmf))
+    stages = [QueryBudget(Fraction(b), n) for b in (6, 4)]
     for key in range(n):
-        chooser = Chooser(rows.candidates, "gini", 1, stages, DemoSource(5), key=64 * key,
+        selector = SplitSelector(rows.candidates, "gini", 1, stages, DemoSource(5), key=64 * key,
                           normalised=split_score == "normalised")  # fmt: skip
         chosen, _ = grow_tree(rows.candidates, rows.bins, rows.y, np.ones(40, np.int64), n_classes=2, depth=1,
-                              choose=chooser)  # fmt: skip
+                              choose=selector)  # fmt: skip
         drawn[chosen[0][0]] += 1
-    assert stats.chisquare(drawn, n * law).pvalue > FALSE_ALARM
+    assert stats.chisquare(drawn, n * pmf).pvalue > FALSE_ALARM
 
 
 def test_normalised_scores_do_not_see_how_many_rows_there_are_and_counts_do():
@@ -404,7 +404,7 @@ def test_a_file_and_a_pickle_hold_what_was_released(partition):
     assert np.array_equal(again.class_shares(X), model.predict_proba(X))
     pickled = pickle.dumps(model)
     assert np.array_equal(pickle.loads(pickled).predict(X), model.predict(X))
-    for name in (b"Source", b"Allowance", b"Trace", b"Binned", b"Shares", b"Chooser"):
+    for name in (b"Source", b"QueryBudget", b"Trace", b"Binned", b"Shares", b"SplitSelector"):
         assert name not in pickled
 
 

@@ -281,7 +281,7 @@ def test_a_part_that_does_not_fit_the_domain_is_refused():
 def test_no_plan_depends_on_how_many_rows_there_are(kind, parameters, mode):
     """Parts are counted without knowing it."""
     forest = kind(**{**parameters, "leaf_mechanism": None} if "leaf_mechanism" in parameters else parameters, mode=mode)
-    assert forest.plan(DOMAIN, 0) == forest.plan(DOMAIN, 1) == forest.plan(DOMAIN, 41)
+    assert forest.spec(DOMAIN, 0) == forest.spec(DOMAIN, 1) == forest.spec(DOMAIN, 41)
 
 
 def by_number(table: Table, n_parts: int = 4, size: int = 11) -> list[Table]:

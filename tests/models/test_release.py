@@ -27,7 +27,7 @@ from dpforest import (
     RandomForestLaplaceClassifier,
     ReleasedForest,
 )
-from dpforest.privacy.ledger import Allowance, BudgetError, Ledger
+from dpforest.privacy.ledger import BudgetError, Ledger, QueryBudget
 from dpforest.privacy.noisy_counts import discrete_laplace_pmf
 from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.privacy.rationals import round_up
@@ -173,7 +173,7 @@ def test_all_of_the_file_but_the_noisy_values_is_known_without_the_table(name, s
     model = fitted(name, structure_seed=structure_seed)
     content = json.loads(saved(model.released_))
     certificate, ledger = model.preview(DOMAIN, 0)
-    trees = model.plan(DOMAIN, 0).grow(DOMAIN, structure_seed)
+    trees = model.spec(DOMAIN, 0).grow(DOMAIN, structure_seed)
     values = content.pop("labels", None) or content.pop("noisy_counts")
     assert set(values) == {"type", "shape", "data"}
     assert content.pop("certificate") == certificate.to_dict()
@@ -300,11 +300,11 @@ def test_a_noisy_table_has_noise_of_its_sensitivity_over_what_one_answer_costs()
         (3, Fraction(30), (FixedWords(), DemoSource(4))),
     ]:
         for source in sources:
-            noisy = noisy_table(table, sensitivity, Allowance(each, 1), source)
+            noisy = noisy_table(table, sensitivity, QueryBudget(each, 1), source)
             assert noisy.shape == table.shape and noisy.dtype == np.int64
             for column in (noisy - table).T:
                 assert noise_p_value(column, float(sensitivity / each)) > 1e-7
-    small = noisy_table(np.zeros((500, 1), np.int64), 1, Allowance(Fraction(1, 10), 1), FixedWords())
+    small = noisy_table(np.zeros((500, 1), np.int64), 1, QueryBudget(Fraction(1, 10), 1), FixedWords())
     assert small.min() < 0  # clamped nowhere
 
 
@@ -325,18 +325,18 @@ def test_a_noisy_table_takes_one_answer_and_draws_nothing_without_it():
             raise AssertionError("drew without paying")
 
     ledger = Ledger(1, "add-remove")
-    allowance = ledger.charge("weights", "discrete-laplace", 1, Fraction(1, 2), 2, "sequential")
+    query_budget = ledger.charge("weights", "discrete-laplace", 1, Fraction(1, 2), 2, "sequential")
     table = np.arange(6).reshape(3, 2)
     for source in (SecretSource(), DemoSource(0)):
-        noisy_table(table, 5, allowance, source)
+        noisy_table(table, 5, query_budget, source)
     for source in (Untouchable(), DemoSource(0)):
         with pytest.raises(BudgetError, match="has been asked"):
-            noisy_table(table, 5, allowance, source)
+            noisy_table(table, 5, query_budget, source)
 
 
 def test_tables_of_a_demonstration_draw_by_their_key_and_cell():
     table = np.zeros((600, 2), np.int64)
-    draw = lambda table, **key: noisy_table(table, 4, Allowance(Fraction(1), 1), DemoSource(3), **key)
+    draw = lambda table, **key: noisy_table(table, 4, QueryBudget(Fraction(1), 1), DemoSource(3), **key)
     first = draw(table)
     assert np.array_equal(first, draw(table, key=0)) and np.array_equal(first[:50], draw(table[:50]))
     changed = table.copy()
@@ -345,7 +345,7 @@ def test_tables_of_a_demonstration_draw_by_their_key_and_cell():
     for key in (1, 31, 63, 64, 2**20 + 31):
         other = draw(table, key=key)
         assert abs(np.corrcoef(first.ravel(), other.ravel())[0, 1]) < 5 / np.sqrt(first.size)
-    a, b = (noisy_table(table, 4, Allowance(Fraction(1), 1), SecretSource()) for _ in range(2))
+    a, b = (noisy_table(table, 4, QueryBudget(Fraction(1), 1), SecretSource()) for _ in range(2))
     assert (a != b).any()  # equal with probability below 0.2**1200
 
 

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from dpforest.audit.exact import first_violation, leaf_law, worst_change
-from dpforest.audit.leaf_attack import Look, attack, can_be_proved, first_pair, rate_of, telling_pair
+from dpforest.audit.exact import first_violation, leaf_log_pmf, worst_change
+from dpforest.audit.leaf_attack import LossEstimate, attack, can_be_proved, first_pair, rate_of, telling_pair
 from dpforest.audit.leaf_curves import RULES, crossing, leaf_curves, verdict
 from dpforest.plotting.audit import DASHES, bound_chart, flip_curves, loss_curves
 from dpforest.plotting.style import NOT_HELD, PRIVATE
@@ -67,8 +67,8 @@ def test_first_violation_by_lead_and_as_tables(epsilon, lead):
 @pytest.mark.parametrize("epsilon", [0.7, 1.0, 3.0])
 def test_no_smaller_tables_break_the_promise(n_classes, most, neighbours, epsilon):
     pair = first_pair("smooth-sensitivity", epsilon, n_classes, neighbours)
-    law = leaf_law("smooth-sensitivity", epsilon)
-    every = first_violation(law, epsilon, n_classes, most=most, neighbours=neighbours, symmetric=True)
+    pmf = leaf_log_pmf("smooth-sensitivity", epsilon)
+    every = first_violation(pmf, epsilon, n_classes, most=most, neighbours=neighbours, symmetric=True)
     assert pair.change.before.sum() == every.before.sum() and pair.loss > epsilon
 
 
@@ -80,8 +80,8 @@ def test_the_tables_of_a_certified_rule_come_near_the_worst_and_never_above(rule
         pair, found = first_pair(rule, epsilon, n_classes, neighbours), verdict(rule, epsilon, n_classes, neighbours)
         assert 0.95 * found.loss <= pair.loss <= found.loss * (1 + 1e-9) <= epsilon * (1 + 2e-9)
         if rule in CERTIFIED:
-            law = leaf_law(rule, float(rate_of(rule, epsilon, neighbours)))
-            assert worst_change(law, n_classes, most=4, neighbours=neighbours, symmetric=True).loss <= found.loss + 1e-9
+            pmf = leaf_log_pmf(rule, float(rate_of(rule, epsilon, neighbours)))
+            assert worst_change(pmf, n_classes, most=4, neighbours=neighbours, symmetric=True).loss <= found.loss + 1e-9
 
 
 def test_the_cap_makes_the_loss_finite():
@@ -174,14 +174,14 @@ def test_the_most_telling_pair_can_be_proved(epsilon, neighbours):
 
 def test_bound_chart_says_what_was_claimed_and_what_is_true():
     pair = first_pair("smooth-sensitivity", 1.0, 2, "add-remove")
-    looks = [Look(100, (20, 2), 0.1, ((1,),)), Look(1000, (204, 24), 1.2, ((1,),))]
+    looks = [LossEstimate(100, (20, 2), 0.1, ((1,),)), LossEstimate(1000, (204, 24), 1.2, ((1,),))]
     text = all_text(bound_chart(looks, pair))
     assert "promised: ε = 1" in text and "true for this pair: 2.13" in text and NOT_HELD in text
     kept = first_pair("permute-and-flip", 1.0, 2, "add-remove")
     text = all_text(bound_chart(looks[:1], kept))
     assert "promised and true for this pair: 1" in text and NOT_HELD not in text
     close = first_pair("smooth-sensitivity", 0.01, 2, "add-remove")
-    text = all_text(bound_chart([Look(100, (20, 20), 0.0, ((1,),))], close))
+    text = all_text(bound_chart([LossEstimate(100, (20, 20), 0.0, ((1,),))], close))
     assert "promised: ε = 0.01<" in text and "true for this pair: 0.01<" not in text
     far = first_pair("smooth-sensitivity", 10.0, 2, "add-remove")
     assert "far above" in all_text(bound_chart(looks, far))

@@ -10,9 +10,9 @@ from dpforest.plotting.learning import learning_chart
 from dpforest.plotting.membership import FIRST, success_chart
 from dpforest.plotting.style import NON_PRIVATE, NOT_HELD, PRIVATE, QUIET
 from dpforest.risk.guarantee import percent_up
-from dpforest.risk.success_rate import look_at, most_success
+from dpforest.risk.success_rate import estimate, most_success
 
-LOOKS = [look_at(n, round(0.64 * n)) for n in (18, 56, 100, 1_000, 10_000, 100_000)]
+LOOKS = [estimate(n, round(0.64 * n)) for n in (18, 56, 100, 1_000, 10_000, 100_000)]
 
 
 def all_text(figure) -> str:
@@ -68,7 +68,7 @@ def test_only_a_broken_claim_is_vermillion():
 @pytest.mark.parametrize("epsilon", [0.01, 0.1, 10.0])
 def test_limits_of_any_size_can_be_read(epsilon):
     limit = most_success(epsilon)
-    figure = success_chart([look_at(n, n // 2) for n in (100, 1_000, 10_000)], limit=limit)
+    figure = success_chart([estimate(n, n // 2) for n in (100, 1_000, 10_000)], limit=limit)
     bottom, top = figure.layout.yaxis.range
     assert bottom < 0.5 < limit < top < 1.2
     assert (top - bottom) < 4 * max(limit - 0.5, 0.01)

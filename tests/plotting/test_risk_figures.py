@@ -8,7 +8,7 @@ import pytest
 
 from dpforest.plotting.risk import icon_grid, posterior_curve, trade_off_curve
 from dpforest.plotting.style import NON_PRIVATE, PRIVATE
-from dpforest.risk.guarantee import Guarantee, Guesses, guesses, misses, posterior, success
+from dpforest.risk.guarantee import Guarantee, HundredGuesses, hundred_guesses, misses, posterior, success
 
 GUARANTEES = [
     Guarantee(0.01), Guarantee(1.0), Guarantee(10.0), Guarantee(1.0, 1e-6), Guarantee(0.5, 0.2), Guarantee(math.inf),
@@ -50,7 +50,7 @@ def test_attacks_are_marked_and_their_names_are_inert():
 @pytest.mark.parametrize("guarantee, question", CASES)
 @pytest.mark.parametrize("prior", [0.01, 0.1, 0.5, 0.75, 0.995])
 def test_a_hundred_icons_that_never_flatter(guarantee, question, prior):
-    found = guesses(guarantee, prior, question)
+    found = hundred_guesses(guarantee, prior, question)
     assert found.without + found.more + found.wrong == 100 and min(found.without, found.more, found.wrong) >= 0
     assert found.without + found.more >= 100 * success(guarantee, prior, question) - 1e-6
     assert found.without <= 100 * max(prior, 1 - prior) + 1e-6
@@ -60,10 +60,10 @@ def test_a_hundred_icons_that_never_flatter(guarantee, question, prior):
 
 
 def test_golden_icons():
-    assert guesses(Guarantee(1.0)) == Guesses(50, 24, 26)  # 73.1 right
-    assert guesses(Guarantee(1.0), 0.5, "value") == Guesses(50, 32, 18)
-    assert guesses(Guarantee(1.0), 0.1) == Guesses(90, 0, 10)
-    assert guesses(Guarantee(math.inf), 0.1) == Guesses(90, 10, 0)
+    assert hundred_guesses(Guarantee(1.0)) == HundredGuesses(50, 24, 26)  # 73.1 right
+    assert hundred_guesses(Guarantee(1.0), 0.5, "value") == HundredGuesses(50, 32, 18)
+    assert hundred_guesses(Guarantee(1.0), 0.1) == HundredGuesses(90, 0, 10)
+    assert hundred_guesses(Guarantee(math.inf), 0.1) == HundredGuesses(90, 10, 0)
     key = [t.text[0].strip() for t in icon_grid(Guarantee(1.0), 0.1).data if t.name == "key"]
     assert key == ["90 right<br>anyway", "10 wrong"]
 

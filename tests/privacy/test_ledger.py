@@ -9,7 +9,7 @@ import pytest
 
 from dpforest.privacy import BudgetError, DemoSource, Ledger, SecretSource, release_counts, release_labels
 from dpforest.privacy.laws import CERTIFIED
-from dpforest.privacy.ledger import ESTIMATION, STRUCTURE, Allowance
+from dpforest.privacy.ledger import ESTIMATION, STRUCTURE, QueryBudget
 from dpforest.privacy.rationals import LIMIT, positive_fraction, round_down, round_up
 from dpforest.privacy.release import rate_for
 
@@ -198,22 +198,22 @@ def test_files_write_plain_fractions_only(text):
 
 def test_an_allowance_answers_as_often_as_was_paid_for():
     ledger = Ledger(1)
-    allowance = ledger.charge("splits", "exponential", 1, "0.3", 3, "sequential")
-    assert [allowance.use() for _ in range(3)] == [Fraction(3, 10)] * 3 and ledger.spent == Fraction(9, 10)
+    query_budget = ledger.charge("splits", "exponential", 1, "0.3", 3, "sequential")
+    assert [query_budget.use() for _ in range(3)] == [Fraction(3, 10)] * 3 and ledger.spent == Fraction(9, 10)
     for _ in range(2):
         with pytest.raises(BudgetError, match="charge the ledger before asking again"):
-            allowance.use()
+            query_budget.use()
     ledger.close()
     with pytest.raises(BudgetError, match="closed"):  # there is no way to get another
         ledger.charge("more splits", "exponential", 1, "0.01", 1, "sequential")
 
 
 def test_an_allowance_gives_no_more_to_many_threads():
-    allowance = Allowance(Fraction(1), 500)
+    query_budget = QueryBudget(Fraction(1), 500)
 
     def use(_) -> int:
         try:
-            return int(allowance.use())
+            return int(query_budget.use())
         except BudgetError:
             return 0
 
@@ -224,21 +224,21 @@ def test_an_allowance_gives_no_more_to_many_threads():
 def test_a_refused_charge_gives_no_right_to_ask_and_leaves_no_entry():
     ledger = Ledger(1)
     ledger.charge("splits", "exponential", 1, "0.5", 2, "sequential", part=STRUCTURE)
-    allowance = None
+    query_budget = None
     with pytest.raises(BudgetError, match="only 0 of the budget of 1 is left"):
-        allowance = ledger.charge("splits", "exponential", 1, "0.001", 1, "sequential")
-    assert allowance is None and len(ledger.entries) == 1
+        query_budget = ledger.charge("splits", "exponential", 1, "0.001", 1, "sequential")
+    assert query_budget is None and len(ledger.entries) == 1
     assert Ledger(None).charge("splits", "none", 1, None, 5, "sequential") is None  # nothing to count without a price
 
 
 @pytest.mark.parametrize("composition, cost", [("sequential", Fraction(3, 2)), ("parallel", Fraction(1, 2))])
 def test_branches_multiply_the_answers_and_not_the_cost(composition, cost):
     ledger = Ledger(2)
-    allowance = ledger.charge("splits", "exponential", 1, "0.5", 3, composition, branches=4)
+    query_budget = ledger.charge("splits", "exponential", 1, "0.5", 3, composition, branches=4)
     assert ledger.spent == cost
-    assert [allowance.use() for _ in range(12)] == [Fraction(1, 2)] * 12
+    assert [query_budget.use() for _ in range(12)] == [Fraction(1, 2)] * 12
     with pytest.raises(BudgetError, match="has been asked"):
-        allowance.use()
+        query_budget.use()
 
 
 # ---------------------------------------------------------------- parts of the table

@@ -10,13 +10,13 @@ from scipy import stats
 from scipy.integrate import quad
 
 from dpforest.audit.exact import neighbouring_leaves
-from dpforest.privacy import flip_by_gap, flip_floor, flip_probability, law, mechanisms, privacy_loss, rate_for
-from dpforest.privacy.laws import CERTIFIED, log_law
+from dpforest.privacy import flip_by_gap, flip_floor, flip_probability, mechanisms, pmf, privacy_loss, rate_for
+from dpforest.privacy.laws import CERTIFIED, log_pmf
 from dpforest.privacy.noisy_counts import (
     NEGATIVE_RULES,
-    continuous_argmax_law,
+    continuous_argmax_pmf,
     discrete_laplace_pmf,
-    noisy_argmax_law,
+    noisy_argmax_pmf,
     thrown_away,
 )
 
@@ -50,7 +50,7 @@ def test_golden_laws(counts, epsilon, published, em, em_half, pf, pf_half):
         ("permute-and-flip", epsilon, pf),
         ("permute-and-flip", epsilon / 2, pf_half),
     ):
-        np.testing.assert_allclose(law(mechanism, [counts], rate)[0], [float(x) for x in expected.split()], atol=6e-7)
+        np.testing.assert_allclose(pmf(mechanism, [counts], rate)[0], [float(x) for x in expected.split()], atol=6e-7)
 
 
 @pytest.mark.parametrize("mechanism", [m for m in mechanisms.MECHANISMS if m != "discrete-laplace"])
@@ -59,11 +59,11 @@ def test_laws_sum_to_one_are_symmetric_and_uniform_on_empty_leaves(mechanism):
     for k in (2, 3, 10, 50):
         counts = rng.integers(0, 40, (30, k))
         counts[0] = 0
-        p = law(mechanism, counts, 0.3)
+        p = pmf(mechanism, counts, 0.3)
         np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-12)
         np.testing.assert_allclose(p[0], 1 / k)
         relabelled = rng.permutation(k)
-        np.testing.assert_allclose(law(mechanism, counts[:, relabelled], 0.3), p[:, relabelled], rtol=1e-12)
+        np.testing.assert_allclose(pmf(mechanism, counts[:, relabelled], 0.3), p[:, relabelled], rtol=1e-12)
 
 
 def test_permute_and_flip_with_many_classes_against_its_definition():
@@ -76,7 +76,7 @@ def test_permute_and_flip_with_many_classes_against_its_definition():
         for c in order:
             expected[c] += reached * accept[c] / math.factorial(7)
             reached *= 1 - accept[c]
-    np.testing.assert_allclose(law("permute-and-flip", [counts], 0.2)[0], expected, rtol=1e-12)
+    np.testing.assert_allclose(pmf("permute-and-flip", [counts], 0.2)[0], expected, rtol=1e-12)
 
 
 def test_addendum_table_6():
@@ -89,7 +89,7 @@ def test_addendum_table_6():
     }
     for (mechanism, rate), expected in table.items():
         np.testing.assert_allclose(
-            100 * law(mechanism, counts, rate)[:, 1], expected, atol=0.08
+            100 * pmf(mechanism, counts, rate)[:, 1], expected, atol=0.08
         )  # it cuts some digits off
 
 
@@ -114,7 +114,7 @@ HALVES = {
 @pytest.mark.parametrize("counts", HALVES)
 def test_golden_noisy_counts_two_classes(counts):
     for negative, expected in zip(NEGATIVE_RULES, HALVES[counts], strict=True):
-        p = noisy_argmax_law([counts], 1 / math.log(2), negative)[0]
+        p = noisy_argmax_pmf([counts], 1 / math.log(2), negative)[0]
         np.testing.assert_allclose(p, [float(1 - expected), float(expected)], rtol=1e-13)
 
 
@@ -138,14 +138,14 @@ def brute_noisy_argmax(counts, scale, negative, reach):
 )
 def test_noisy_counts_two_classes_against_brute_force(counts, scale, negative):
     expected = brute_noisy_argmax(counts, scale, negative, 180)
-    np.testing.assert_allclose(noisy_argmax_law([counts], scale, negative)[0], expected, rtol=1e-10)
+    np.testing.assert_allclose(noisy_argmax_pmf([counts], scale, negative)[0], expected, rtol=1e-10)
 
 
 @pytest.mark.parametrize("negative", NEGATIVE_RULES)
 @pytest.mark.parametrize("counts", [(3, 5, 1), (0, 0, 0), (4, 4, 4), (0, 6, 6), (1, 0, 7)])
 def test_noisy_counts_three_classes_against_brute_force(counts, negative):
     expected = brute_noisy_argmax(counts, 1.3, negative, 50)
-    np.testing.assert_allclose(noisy_argmax_law([counts], 1.3, negative)[0], expected, rtol=1e-10)
+    np.testing.assert_allclose(noisy_argmax_pmf([counts], 1.3, negative)[0], expected, rtol=1e-10)
     thrown = sum(brute_noisy_argmax(counts, 1.3, "paper", 50))
     assert thrown == pytest.approx(1, abs=1e-12)
 
@@ -155,7 +155,7 @@ def test_noisy_counts_three_classes_against_brute_force(counts, negative):
 def test_two_classes_by_summation_equal_the_closed_form(scale, negative):
     """A third class far below: the sum for many classes against the formula for two, also where it goes by nodes."""
     counts = (int(80 * scale), int(79 * scale), int(40 * scale))
-    two, three = noisy_argmax_law([counts[:2]], scale, negative)[0], noisy_argmax_law([counts], scale, negative)[0]
+    two, three = noisy_argmax_pmf([counts[:2]], scale, negative)[0], noisy_argmax_pmf([counts], scale, negative)[0]
     np.testing.assert_allclose(three, [*two, 0], atol=1e-9)
 
 
@@ -164,10 +164,10 @@ def test_many_classes_and_wide_noise_sum_to_one_and_depend_on_order_through_ties
     counts = rng.integers(0, 2000, (20, 9))
     counts[0], counts[1] = 0, 5
     for scale in (20, 500):
-        p = noisy_argmax_law(counts, scale, "clamp")
+        p = noisy_argmax_pmf(counts, scale, "clamp")
         np.testing.assert_allclose(p.sum(axis=1), 1, atol=1e-9)
         relabelled = rng.permutation(9)
-        swapped = noisy_argmax_law(counts[:, relabelled], scale, "clamp")
+        swapped = noisy_argmax_pmf(counts[:, relabelled], scale, "clamp")
         np.testing.assert_allclose(
             swapped, p[:, relabelled], atol=1 / scale
         )  # a tie has a probability of about 1/scale
@@ -180,17 +180,17 @@ def test_thrown_away():
 
 def test_continuous_laplace_golden():
     """Bojarski et al., docs/PAPERS.md."""
-    assert continuous_argmax_law([(10, 3)], 5, "paper")[0, 0] == pytest.approx(0.6870, abs=5e-5)
-    assert continuous_argmax_law([(0, 100)], 10, "paper")[0, 1] == pytest.approx(0.7499, abs=5e-5)
-    assert continuous_argmax_law([(0, 100)], 10, "clamp")[0, 1] == pytest.approx(0.9999, abs=2e-4)
-    assert continuous_argmax_law([(50, 40)], 20, "paper")[0, 0] == pytest.approx(0.6076, abs=5e-5)
-    assert continuous_argmax_law([(50, 40)], 20, "clamp")[0, 0] == pytest.approx(0.6209, abs=5e-5)
+    assert continuous_argmax_pmf([(10, 3)], 5, "paper")[0, 0] == pytest.approx(0.6870, abs=5e-5)
+    assert continuous_argmax_pmf([(0, 100)], 10, "paper")[0, 1] == pytest.approx(0.7499, abs=5e-5)
+    assert continuous_argmax_pmf([(0, 100)], 10, "clamp")[0, 1] == pytest.approx(0.9999, abs=2e-4)
+    assert continuous_argmax_pmf([(50, 40)], 20, "paper")[0, 0] == pytest.approx(0.6076, abs=5e-5)
+    assert continuous_argmax_pmf([(50, 40)], 20, "clamp")[0, 0] == pytest.approx(0.6209, abs=5e-5)
 
 
 @pytest.mark.parametrize("negative", NEGATIVE_RULES)
 @pytest.mark.parametrize("counts", [(10, 0, 0, 0), (3, 2, 0, 0), (5, 5, 1), (2, 2, 2, 2, 2, 2), (900, 890, 3)])
 def test_continuous_noise_on_many_classes_by_adaptive_integration(counts, negative):
-    p = continuous_argmax_law([counts], 2.5, negative)[0]
+    p = continuous_argmax_pmf([counts], 2.5, negative)[0]
     assert p.sum() == pytest.approx(1, abs=1e-10)
     noise = stats.laplace(scale=2.5)
     floor = [noise.cdf(-n) if negative == "paper" else 0 for n in counts]
@@ -210,15 +210,15 @@ def test_continuous_noise_on_many_classes_by_adaptive_integration(counts, negati
 
 def test_continuous_noise_and_a_third_class_far_below_is_that_of_two():
     for negative, third in (("clamp", 0), ("paper", 4_000)):
-        two = continuous_argmax_law([(9_000, 8_990), (8_990, 9_003)], 20, negative)
-        three = continuous_argmax_law([(9_000, 8_990, third), (8_990, 9_003, third)], 20, negative)
+        two = continuous_argmax_pmf([(9_000, 8_990), (8_990, 9_003)], 20, negative)
+        three = continuous_argmax_pmf([(9_000, 8_990, third), (8_990, 9_003, third)], 20, negative)
         np.testing.assert_allclose(three, np.c_[two, [0, 0]], atol=1e-10)
 
 
 def test_discrete_laws_approach_the_continuous_ones():
     for negative in NEGATIVE_RULES:
-        fine = noisy_argmax_law([(50_000, 40_000)], 20_000, negative)
-        np.testing.assert_allclose(fine, continuous_argmax_law([(50, 40)], 20, negative), atol=1e-4)
+        fine = noisy_argmax_pmf([(50_000, 40_000)], 20_000, negative)
+        np.testing.assert_allclose(fine, continuous_argmax_pmf([(50, 40)], 20, negative), atol=1e-4)
 
 
 # ---------------------------------------------------------------- flips
@@ -243,7 +243,7 @@ def test_flip_closed_forms():
 def test_flip_probability_ties_and_empty_leaves():
     counts = [(3, 3, 1), (0, 0, 0), (0, 2, 1)]
     flips = flip_probability("permute-and-flip", counts, 0.5)
-    p = law("permute-and-flip", counts, 0.5)
+    p = pmf("permute-and-flip", counts, 0.5)
     assert np.isnan(flips[1])
     np.testing.assert_allclose(flips[[0, 2]], [p[0, 2], p[2, 0] + p[2, 2]])
     ties = flip_probability("permute-and-flip", counts, 0.5, ties_count=True)
@@ -272,7 +272,7 @@ def test_floor_is_attained_by_permute_and_flip_and_crossed_by_the_published_rule
 def worst(mechanism, rate, n_classes, most, relation):
     """Worst log-ratio over labels and neighbouring leaves; under replace-one a row changes its class in a leaf."""
     before, after = neighbouring_leaves(n_classes, most, moved=relation == "replace-one", symmetric=True)
-    return np.abs(log_law(mechanism, before, rate) - log_law(mechanism, after, rate)).max()
+    return np.abs(log_pmf(mechanism, before, rate) - log_pmf(mechanism, after, rate)).max()
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -308,7 +308,7 @@ def test_noisy_counts_lose_epsilon_and_their_labels_no_more(relation, negative):
         for n_classes, most in ((2, 40), (3, 4)):
             moved = relation == "replace-one"
             before, after = neighbouring_leaves(n_classes, most, moved=moved, symmetric=True)
-            p = np.log(noisy_argmax_law(np.concatenate([before, after]), 1 / rate, negative))
+            p = np.log(noisy_argmax_pmf(np.concatenate([before, after]), 1 / rate, negative))
             assert np.abs(p[: len(before)] - p[len(before) :]).max() <= epsilon * (1 + 1e-9)
 
 
@@ -370,7 +370,7 @@ def forest_law(labels, n_trees, rate, deals):
         for label, tree in zip(labels, trees, strict=True):
             if tree >= 0:
                 counts[tree, label] += 1
-        leaf = law("permute-and-flip", counts, rate)
+        leaf = pmf("permute-and-flip", counts, rate)
         total += math.prod(np.meshgrid(*leaf, indexing="ij"))
     return total / len(deals)
 

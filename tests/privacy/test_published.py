@@ -24,7 +24,7 @@ from dpforest import (
     load_dataset,
 )
 from dpforest.privacy import laws, published
-from dpforest.privacy.laws import log_law
+from dpforest.privacy.laws import log_pmf
 from dpforest.privacy.published import REPRODUCTION, deal_blocks
 from dpforest.privacy.true_loss import (
     delta_lower_bound,
@@ -49,7 +49,7 @@ def test_true_loss_with_the_cap_replace_one():
     """Within one leaf; at ε = 5 and 10 (N+1, N) -> (N, N+1) costs the whole cap of 50."""
     found = [true_loss(CLAMPED, e, neighbours="replace-one", one_leaf=True) for e in EPSILONS]
     np.testing.assert_allclose(found, [0.990, 4.75, 8.99, 16.2, 27.5, 40.0, 49.3, 49.3, 50, 50], rtol=3e-3)
-    swap = log_law(CLAMPED, [(7, 6), (6, 7)], 5.0)
+    swap = log_pmf(CLAMPED, [(7, 6), (6, 7)], 5.0)
     assert abs(swap[0, 0] - swap[1, 0]) == pytest.approx(50)
 
 
@@ -77,7 +77,7 @@ def test_true_loss_and_delta_against_enumeration(neighbours, epsilon, n_classes,
         if j is not None:
             moved[:, j] -= 1
         possible = moved.min(axis=1) >= 0
-        p, q = log_law(CLAMPED, leaves[possible], epsilon), log_law(CLAMPED, moved[possible], epsilon)
+        p, q = log_pmf(CLAMPED, leaves[possible], epsilon), log_pmf(CLAMPED, moved[possible], epsilon)
         worst = max(worst, np.abs(p - q).max())
         for a, b in ((p, q), (q, p)):
             delta = max(delta, np.maximum(0, np.exp(a) - np.exp(epsilon + b)).sum(axis=1).max())

@@ -14,9 +14,9 @@ from numba.core import types
 from numba.core.dispatcher import Dispatcher
 from scipy.stats import chi2, kstest
 
-from dpforest.privacy import SecretSource, law, samplers
+from dpforest.privacy import SecretSource, pmf, samplers
 from dpforest.privacy.laws import CERTIFIED, PUBLISHED
-from dpforest.privacy.noisy_counts import discrete_laplace_pmf, noisy_argmax_law
+from dpforest.privacy.noisy_counts import discrete_laplace_pmf, noisy_argmax_pmf
 from dpforest.privacy.release import DRAW
 from dpforest.privacy.samplers import (
     draw_exponential,
@@ -204,7 +204,7 @@ def test_labels_follow_their_law(leaf, rate):
     for mechanism in CERTIFIED:
         labels = DRAW[mechanism](counts, rate, FixedWords())
         assert labels.dtype == np.uint8
-        assert label_p_value(labels, law(mechanism, [leaf], float(rate))[0]) > 1e-4, mechanism
+        assert label_p_value(labels, pmf(mechanism, [leaf], float(rate))[0]) > 1e-4, mechanism
 
 
 def test_rate_zero_is_a_fair_draw():
@@ -234,7 +234,7 @@ def test_labels_read_from_noisy_counts_follow_their_law():
     clamped = np.maximum(noisy, 0)
     fair = ~clamped.any(axis=1)
     labels = np.where(fair, np.arange(DRAWS) % 3, clamped.argmax(axis=1))
-    assert label_p_value(labels, noisy_argmax_law([(6, 4, 5)], 3)[0]) > 1e-3
+    assert label_p_value(labels, noisy_argmax_pmf([(6, 4, 5)], 3)[0]) > 1e-3
 
 
 # ---------------------------------------------------------------- tape, limits, bad input
@@ -325,7 +325,7 @@ def test_the_systems_entropy():
         found = [label_p_value(draw_uniform(DRAWS, 7, SecretSource()), [1 / 7] * 7)]
         for mechanism in CERTIFIED:
             labels = DRAW[mechanism](counts, rate, SecretSource())
-            found.append(label_p_value(labels, law(mechanism, [leaf], float(rate))[0]))
+            found.append(label_p_value(labels, pmf(mechanism, [leaf], float(rate))[0]))
         noisy = draw_noisy_counts(counts[:, :2], 1 / rate, SecretSource()) - counts[:, :2]
         found += [noise_p_value(noisy[:, 0], float(1 / rate)), noise_p_value(noisy[:, 1], float(1 / rate))]
         assert min(found) > 1e-8
@@ -339,7 +339,7 @@ def test_the_systems_entropy():
 def test_simulated_labels_follow_their_law(leaf, mechanism):
     labels = simulate_labels(np.tile(leaf, (DRAWS, 1)), mechanism, 0.6, seed=3)
     assert labels.dtype == np.uint8
-    assert label_p_value(labels, law(mechanism, [leaf], 0.6)[0]) > 1e-4
+    assert label_p_value(labels, pmf(mechanism, [leaf], 0.6)[0]) > 1e-4
 
 
 @pytest.mark.parametrize("scale", [0.4, 3, 250.0])

@@ -18,9 +18,9 @@ from test_samplers import FixedWords, p_value
 
 from dpforest.limits import MAX_BOUND, MAX_CANDIDATES
 from dpforest.privacy import BudgetError, DemoSource, SecretSource, samplers, selection
-from dpforest.privacy.ledger import Allowance, Ledger
+from dpforest.privacy.ledger import Ledger, QueryBudget
 from dpforest.privacy.rationals import LIMIT
-from dpforest.privacy.selection import choice_law, choose, coarsened, draw_choices, rate_of, simulate_choices
+from dpforest.privacy.selection import choice_pmf, choose, coarsened, draw_choices, rate_of, simulate_choices
 from dpforest.trees.candidates import public_candidates
 from dpforest.trees.split_scores import CRITERIA, UNIT, score_splits, sensitivity
 
@@ -35,10 +35,10 @@ SCORES = np.array(
 ALLOWED = np.array([[1, 1, 1, 1, 1], [1, 0, 1, 1, 0], [1, 1, 1, 1, 0], [1, 1, 1, 1, 1], [0, 0, 0, 1, 0]], bool)
 
 
-def assert_follows(chosen: np.ndarray, law: np.ndarray, least: float = 1e-7) -> None:
+def assert_follows(chosen: np.ndarray, pmf: np.ndarray, least: float = 1e-7) -> None:
     """Choices of nodes 0, 1, 2, ... of the table above, over and over, against the law of each."""
-    for node, probabilities in enumerate(law):
-        observed = np.bincount(chosen[node :: len(law)], minlength=len(probabilities))
+    for node, probabilities in enumerate(pmf):
+        observed = np.bincount(chosen[node :: len(pmf)], minlength=len(probabilities))
         assert (observed[probabilities == 0] == 0).all()
         if (probabilities > 0).sum() > 1:
             assert p_value(observed, probabilities) > least, node
@@ -58,19 +58,19 @@ def test_exact_draws_follow_their_law(rate):
     """Several nodes in one call, some of whose candidates may not be asked, the best one among them."""
     chosen = draw_choices(*tiled(), rate, FixedWords())
     assert chosen.dtype == np.int64 and chosen.shape == (len(SCORES) * (DRAWS // 5),)
-    assert_follows(chosen, choice_law(SCORES, ALLOWED, float(rate)))
+    assert_follows(chosen, choice_pmf(SCORES, ALLOWED, float(rate)))
 
 
 def test_the_systems_entropy():
     chosen = draw_choices(*tiled(), Fraction(1, 8), SecretSource())
-    assert_follows(chosen, choice_law(SCORES, ALLOWED, 0.125))
+    assert_follows(chosen, choice_pmf(SCORES, ALLOWED, 0.125))
 
 
 def test_the_law_by_hand():
-    law = choice_law(np.array([[0, -10, -20], [5, 5, 5]]), np.array([[1, 1, 1], [0, 1, 1]], bool), 0.1)
+    pmf = choice_pmf(np.array([[0, -10, -20], [5, 5, 5]]), np.array([[1, 1, 1], [0, 1, 1]], bool), 0.1)
     weights = np.exp([0, -1, -2])
-    np.testing.assert_allclose(law, [weights / weights.sum(), [0, 0.5, 0.5]], rtol=1e-14)
-    best = choice_law(np.array([[1, 9, 9], [9, 1, 2]]), np.array([[1, 1, 1], [0, 1, 1]], bool), np.inf)
+    np.testing.assert_allclose(pmf, [weights / weights.sum(), [0, 0.5, 0.5]], rtol=1e-14)
+    best = choice_pmf(np.array([[1, 9, 9], [9, 1, 2]]), np.array([[1, 1, 1], [0, 1, 1]], bool), np.inf)
     np.testing.assert_array_equal(best, [[0, 0.5, 0.5], [0, 0, 1]])
 
 
@@ -155,7 +155,7 @@ def test_no_float_in_the_compiled_sampler():
 @pytest.mark.parametrize("rate", [0.0, 0.02, 0.4, 3.0])
 def test_simulations_follow_the_same_law(rate):
     chosen = simulate_choices(*tiled(), rate, 5)
-    assert_follows(chosen, choice_law(SCORES, ALLOWED, rate))
+    assert_follows(chosen, choice_pmf(SCORES, ALLOWED, rate))
 
 
 def test_one_nodes_scores_move_no_other_nodes_draw():
@@ -220,14 +220,14 @@ def test_a_level_takes_one_use_and_none_is_left_over():
             raise AssertionError("drew without paying")
 
     ledger = Ledger(1)
-    allowance = ledger.charge("splits", "exponential", 1, Fraction(1, 2), 2, "sequential")
+    query_budget = ledger.charge("splits", "exponential", 1, Fraction(1, 2), 2, "sequential")
     for _ in range(2):
-        chosen = choose(SCORES, ALLOWED, 1, allowance, SecretSource())
+        chosen = choose(SCORES, ALLOWED, 1, query_budget, SecretSource())
         assert ALLOWED[np.arange(5), chosen].all()
     with pytest.raises(BudgetError, match="has been asked"):
-        choose(SCORES, ALLOWED, 1, allowance, Untouchable())
+        choose(SCORES, ALLOWED, 1, query_budget, Untouchable())
     with pytest.raises(BudgetError, match="has been asked"):
-        choose(SCORES, ALLOWED, 1, allowance, DemoSource(0))  # a demonstration keeps the same books
+        choose(SCORES, ALLOWED, 1, query_budget, DemoSource(0))  # a demonstration keeps the same books
 
 
 @pytest.mark.parametrize("s", [40, 20_000])
@@ -235,9 +235,9 @@ def test_a_level_takes_one_use_and_none_is_left_over():
 def test_a_choice_is_made_at_the_coarse_scores_and_the_rate_paid_for(source, s):
     scores, allowed = tiled()
     scores, base = scores * (s // 40), SCORES * (s // 40)
-    chosen = choose(scores, allowed, s, Allowance(Fraction(2), 1), source())
+    chosen = choose(scores, allowed, s, QueryBudget(Fraction(2), 1), source())
     coarse, width = coarsened(base, s)
-    assert_follows(chosen, choice_law(coarse, ALLOWED, float(rate_of(Fraction(2), width))))
+    assert_follows(chosen, choice_pmf(coarse, ALLOWED, float(rate_of(Fraction(2), width))))
 
 
 def largest_spreads() -> list[tuple[int, int]]:
@@ -303,8 +303,8 @@ def test_all_small_tables(criterion, n_classes, most):
     alone, width = coarsened(scores(tables), s)
     for each in (Fraction(1, 100), Fraction(1), Fraction(5)):
         rate = float(rate_of(each, width))
-        before = np.log(choice_law(alone, allowed, rate))
-        after = np.log([choice_law(more, allowed, rate) for more, _ in coarse])
+        before = np.log(choice_pmf(alone, allowed, rate))
+        after = np.log([choice_pmf(more, allowed, rate) for more, _ in coarse])
         assert np.abs(after - before).max() <= each * (1 + 1e-9)
         assert np.abs(after[:, None] - after[None]).max() <= 2 * each * (1 + 1e-9)
 
@@ -355,8 +355,8 @@ def test_two_nodes_of_a_level_lose_what_was_paid_for(criterion):
         logs = []
         for histogram in histograms:
             coarse, width = coarsened(score_splits(histogram, candidates, criterion, alpha), s)
-            law = choice_law(coarse, allowed, float(rate_of(each, width)))
-            logs.append(np.log(np.where(allowed, law, 1)))
+            pmf = choice_pmf(coarse, allowed, float(rate_of(each, width)))
+            logs.append(np.log(np.where(allowed, pmf, 1)))
         for what, other in (("removed", 1), ("replaced", 2)):
             ratio = (logs[0] - logs[other]).reshape(trials, 2, -1)
             # The worst choices of both nodes together, each way.
@@ -387,7 +387,7 @@ def test_the_bound_is_nearly_attained_so_a_larger_rate_would_be_caught(criterion
         logs = []
         for histogram in (before, after):
             coarse, width = coarsened(score_splits(histogram, candidates, criterion), s)
-            logs.append(np.log(choice_law(coarse, np.ones(coarse.shape, bool), float(rate_of(each, width)))))
+            logs.append(np.log(choice_pmf(coarse, np.ones(coarse.shape, bool), float(rate_of(each, width)))))
         loss = np.abs(logs[0] - logs[1]).max() / float(each)
         assert 0.97 < loss <= 1, (criterion, loss)
 
@@ -396,8 +396,8 @@ def test_half_of_the_usual_price_needs_scores_that_move_one_way():
     """Where a row may raise one score and lower another by s each, this rate loses twice epsilon_each."""
     s, each = 1_000, Fraction(1)
     before, after = np.array([[0, *[0] * 500]]), np.array([[-s, *[s] * 500]])
-    law = [np.log(choice_law(x, np.ones(x.shape, bool), float(rate_of(each, s)))) for x in (before, after)]
-    assert np.abs(law[0] - law[1]).max() == pytest.approx(2, rel=0.01)
-    law = [np.log(choice_law(x, np.ones(x.shape, bool), float(rate_of(each, 2 * s)))) for x in (before, after)]
-    assert np.abs(law[0] - law[1]).max() <= 1
+    pmf = [np.log(choice_pmf(x, np.ones(x.shape, bool), float(rate_of(each, s)))) for x in (before, after)]
+    assert np.abs(pmf[0] - pmf[1]).max() == pytest.approx(2, rel=0.01)
+    pmf = [np.log(choice_pmf(x, np.ones(x.shape, bool), float(rate_of(each, 2 * s)))) for x in (before, after)]
+    assert np.abs(pmf[0] - pmf[1]).max() <= 1
     assert math.isclose(float(rate_of(each, 2 * s)), 1 / 2_000)

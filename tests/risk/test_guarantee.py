@@ -77,9 +77,9 @@ def test_no_test_on_random_laws_beats_the_bounds(n_steps, share):
                 for failure in (0.02, 0.1, 0.5):
                     if grouped(guarantee, question, rows).delta < failure:
                         low, high = posterior(guarantee, prior, question, rows, failure=failure)
-                        for law in (chain[0], chain[-1]):
-                            assert law[after > high + 1e-9].sum() <= failure
-                            assert law[after < low - 1e-9].sum() <= failure
+                        for pmf in (chain[0], chain[-1]):
+                            assert pmf[after > high + 1e-9].sum() <= failure
+                            assert pmf[after < low - 1e-9].sum() <= failure
 
 
 def best_tests(p: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -120,14 +120,14 @@ def test_randomized_response_attains_every_bound(epsilon, delta):
 @pytest.mark.parametrize("n_steps", [1, 2, 3, 6])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
 def test_the_geometric_mechanism_attains_the_bounds_over_several_steps(n_steps, epsilon):
-    def law(count):  # a count with geometric noise, cut off at 0 and n_steps (Ghosh, Roughgarden, Sundararajan 2009)
+    def pmf(count):  # a count with geometric noise, cut off at 0 and n_steps (Ghosh, Roughgarden, Sundararajan 2009)
         a, z = math.exp(-epsilon), np.arange(n_steps + 1)
         p = a ** abs(z - count) * (1 - a) / (1 + a)
         p[[0, -1]] = a ** abs(z[[0, -1]] - count) / (1 + a)
         return p
 
-    p, q = law(n_steps), law(0)
-    assert p.sum() == pytest.approx(1) and neighbours_delta(np.array([p, law(n_steps - 1)]), epsilon) < 1e-12
+    p, q = pmf(n_steps), pmf(0)
+    assert p.sum() == pytest.approx(1) and neighbours_delta(np.array([p, pmf(n_steps - 1)]), epsilon) < 1e-12
     false_alarms, found = best_tests(p, q)
     for guarantee, question, rows in question_with(n_steps, epsilon):
         np.testing.assert_allclose(hits(guarantee, np.minimum(false_alarms, 1), question, rows), found, atol=1e-12)

@@ -15,10 +15,26 @@ from dpforest.models.greedy.friedman_schuster import FriedmanSchusterClassifier
 from dpforest.models.random.baselines import JagannathanForestClassifier, RandomForestExponentialClassifier
 from dpforest.models.random.majority_label import MajorityLabelForestClassifier
 from dpforest.models.random.random_decision import RandomDecisionForestClassifier
-from dpforest.privacy.laws import log_law
-from dpforest.risk.membership import Counted, Record, attack, best_success, counted, exact_attack, most_exposed
+from dpforest.privacy.laws import log_pmf
+from dpforest.risk.membership import (
+    Record,
+    RowsInLeaves,
+    attack,
+    best_success,
+    count_in_leaves,
+    exact_attack,
+    most_exposed,
+)
 from dpforest.risk.shadow_models import rarest_row, shadow_attack
-from dpforest.risk.success_rate import LOOKS, composed_variation, guesses, look_at, losses, most_success, variation
+from dpforest.risk.success_rate import (
+    LOOKS,
+    composed_variation,
+    estimate,
+    losses,
+    most_success,
+    success_rate,
+    variation,
+)
 from dpforest.tables.domain import Domain, Feature
 from dpforest.trees import routing
 
@@ -39,7 +55,7 @@ def at_one_point(labels, n_classes: int = 2):
 
 
 def record_of(estimator, labels, n_classes: int = 2, row: int = 0) -> Record:
-    return counted(estimator, *at_one_point(labels, n_classes)).record(row)
+    return count_in_leaves(estimator, *at_one_point(labels, n_classes)).record(row)
 
 
 def played(record: Record, trials: int = 40_000, seed: int = 1):
@@ -63,9 +79,9 @@ def test_the_limit_is_that_of_randomised_response():
 
 
 def test_intervals_enclose_and_hold_at_once():
-    look = look_at(1000, 700)
+    look = estimate(1000, 700)
     assert look.share == 0.7 and look.low < 0.7 < look.high
-    assert look_at(20, 20).high == 1 and look_at(20, 0).low == 0
+    assert estimate(20, 20).high == 1 and estimate(20, 0).low == 0
     # one side misses with less than 1 % / (2 looks)
     assert binom.sf(699, 1000, look.low) == pytest.approx(0.01 / (2 * (len(LOOKS) + 1)), rel=1e-6)
 
@@ -78,13 +94,13 @@ def test_guesses_count_all_and_stop_when_told():
         made.append(n)
         return n, n - 1
 
-    seen = list(guesses(guess, seconds=math.inf, most=500))
+    seen = list(success_rate(guess, seconds=math.inf, most=500))
     looks = [look for _, look in seen if look]
     assert sum(made) == looks[-1].trials == 500 and looks[-1].right == 500 - len(made)
     assert [look.trials for look in looks] == [*(size for size in LOOKS if size < 500), 500]
     shares = [share for share, _ in seen]
     assert shares == sorted(shares) and shares[-1] == 1
-    assert len(list(guesses(guess, seconds=0, most=10**9))) < 10
+    assert len(list(success_rate(guess, seconds=0, most=10**9))) < 10
 
 
 @pytest.mark.parametrize("n_laws, n_outputs", [(1, 3), (2, 2), (4, 3), (6, 2)])
@@ -93,7 +109,7 @@ def test_composition_against_enumeration(n_laws, n_outputs):
     p, q = rng.dirichlet(np.ones(n_outputs), (2, n_laws))
     exact = 0.0
     for outputs in itertools.product(range(n_outputs), repeat=n_laws):
-        one, other = (math.prod(law[i, o] for i, o in enumerate(outputs)) for law in (p, q))
+        one, other = (math.prod(pmf[i, o] for i, o in enumerate(outputs)) for pmf in (p, q))
         exact += max(0.0, one - other)
     found = composed_variation(np.log(p), np.log(q))
     assert exact - 1e-12 <= found <= exact + 1e-5
@@ -151,7 +167,7 @@ def test_sharing_out_against_enumeration(others, n_trees):
     exact = 0.0
     for a, b in itertools.product(range(others[0] + 1), range(others[1] + 1)):
         chance = binom.pmf(a, others[0], 1 / n_trees) * binom.pmf(b, others[1], 1 / n_trees)
-        laws = [log_law("permute-and-flip", [counts], 1.0) for counts in ([a, b], [a + 1, b])]
+        laws = [log_pmf("permute-and-flip", [counts], 1.0) for counts in ([a, b], [a + 1, b])]
         exact += chance * variation(*laws)[0]
     assert best_success(record) == pytest.approx(0.5 + exact / 2, abs=0.003)  # ten standard errors of 50,000 states
 
@@ -247,7 +263,7 @@ def test_the_most_exposed_row_is_the_one_that_enumeration_finds(partition, neigh
     forest = MajorityLabelForestClassifier(
         epsilon=2.0, n_estimators=4, max_depth=3, partition=partition, neighbours=neighbours
     )
-    table = counted(forest, *small_table(16))
+    table = count_in_leaves(forest, *small_table(16))
     every = [best_success(table.record(row)) for row in range(16)]
     found = most_exposed(table)
     assert found.success == pytest.approx(every[found.row]) and not found.all_alike
@@ -255,7 +271,7 @@ def test_the_most_exposed_row_is_the_one_that_enumeration_finds(partition, neigh
 
 
 def test_rows_of_noisy_counts_are_all_alike():
-    table = counted(RandomDecisionForestClassifier(n_estimators=3), *small_table())
+    table = count_in_leaves(RandomDecisionForestClassifier(n_estimators=3), *small_table())
     found = most_exposed(table)
     assert found.all_alike
     assert {round(best_success(table.record(row)), 9) for row in range(40)} == {round(found.success, 9)}
@@ -264,14 +280,14 @@ def test_rows_of_noisy_counts_are_all_alike():
 def test_a_record_sees_the_others_only_and_another_epsilon_counts_nothing_anew():
     domain, codes, labels = small_table()
     forest = MajorityLabelForestClassifier(epsilon=1.0, n_estimators=4, max_depth=3)
-    table = counted(forest, domain, codes, labels)
-    trees = forest.plan(domain, 40).grow(domain, 0)
+    table = count_in_leaves(forest, domain, codes, labels)
+    trees = forest.spec(domain, 40).grow(domain, 0)
     kept = np.arange(40) != 7
     without = routing.count_rows(trees, domain, codes[kept], labels[kept], n_classes=3)
     leaves = routing.leaves_of_rows(trees, domain, codes[7:8])[:, 0]
     np.testing.assert_array_equal(table.record(7).others, without[leaves])
     other = table.at(0.1)
-    assert isinstance(other, Counted) and other.counts is table.counts
+    assert isinstance(other, RowsInLeaves) and other.counts is table.counts
     assert other.rate == pytest.approx(0.1) and table.rate == pytest.approx(1.0)
 
 

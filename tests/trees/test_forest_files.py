@@ -70,7 +70,7 @@ def test_thresholds_are_mended_as_they_would_have_grown():
         "ordered": RandomDecisionForestClassifier(n_estimators=3, max_depth=5, categorical="ordered"),
     }.items():
         forest = ReleasedForest.from_json((DATA / f"v1_{name}.json").read_bytes())
-        trees = model.plan(forest.domain, 0).grow(forest.domain, model.structure_seed)
+        trees = model.spec(forest.domain, 0).grow(forest.domain, model.structure_seed)
         for part in ("kind", "feature", "threshold", "first_child", "tree_start"):
             assert np.array_equal(getattr(trees, part), getattr(forest.trees, part)), part
 

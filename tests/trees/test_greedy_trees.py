@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from test_candidates import with_missing
 
 from dpforest.privacy import DemoSource, selection
-from dpforest.privacy.ledger import Allowance
+from dpforest.privacy.ledger import QueryBudget
 from dpforest.tables.domain import Domain
 from dpforest.trees import naive, routing
 from dpforest.trees.candidates import bin_codes, public_candidates
@@ -49,11 +49,11 @@ def best_test(candidates, criterion: str, alpha: int = UNIT):
 
 def private_test(candidates, seed: int):
     """A demonstration of the private choice."""
-    allowance = Allowance(Fraction(3), 100)
+    query_budget = QueryBudget(Fraction(3), 100)
 
     def choose(level, histogram, allowed):
         scores = score_splits(histogram, candidates, "gini")
-        return selection.choose(scores, allowed, sensitivity("gini", 2), allowance, DemoSource(seed), key=level)
+        return selection.choose(scores, allowed, sensitivity("gini", 2), query_budget, DemoSource(seed), key=level)
 
     return choose
 

@@ -58,7 +58,7 @@ def key_of(key, *numbers: int) -> np.uint64:
     return np.uint64(key)
 
 
-def law(decreases, temperature: float) -> np.ndarray:
+def pmf(decreases, temperature: float) -> np.ndarray:
     """The selection law, as the paper words it."""
     decreases = np.array(decreases)
     low, high = decreases.min(), decreases.max()
@@ -86,7 +86,7 @@ def one_tree(
         return np.bincount(y[rows], minlength=n_classes)
 
     def pick(decreases, temperature, number):
-        cumulated = np.cumsum(law(decreases, temperature))
+        cumulated = np.cumsum(pmf(decreases, temperature))
         return min(int((cumulated <= coin(number[0], number[1])).sum()), len(decreases) - 1)
 
     def test(f, cut):
@@ -268,11 +268,11 @@ def test_features_and_cuts_are_drawn_by_their_law(numeric, temperature):
         candidates = root_candidates(codes, y, structure_rows(40, seed=3, tree=t), 2)
         # A root that became a leaf had drawn a cut too, but does not tell which: weigh those that keep it a test.
         estimation = codes[~structure_rows(40, seed=3, tree=t)]
-        shares = law([decreases.max() for _, decreases in candidates], temperature)
+        shares = pmf([decreases.max() for _, decreases in candidates], temperature)
         kept = []
         for j, (cuts, decreases) in enumerate(candidates):
             n_right = (estimation[:, j][:, None] > cuts).sum(axis=0)
-            kept.append(law(decreases, temperature) * ((n_right > 0) & (n_right < len(estimation))))
+            kept.append(pmf(decreases, temperature) * ((n_right > 0) & (n_right < len(estimation))))
         shares = shares * [k.sum() for k in kept]
         if t in split:
             root = trees.tree_start[t]

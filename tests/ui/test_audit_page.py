@@ -8,7 +8,7 @@ from app_words import words
 from streamlit.testing.v1 import AppTest
 
 from dpforest.audit import leaf_attack, leaf_curves
-from dpforest.audit.leaf_attack import Look
+from dpforest.audit.leaf_attack import LossEstimate
 from ui.audit import attack
 from ui.audit.parts import telling
 from ui.audit.words import NAMES, RULES, proved
@@ -101,12 +101,12 @@ def test_every_rule_has_words():
 
 def test_no_count_is_told_as_a_probability():
     pair = leaf_attack.first_pair("smooth-sensitivity", 10.0, 2, "add-remove")
-    text = proved(pair, Look(1000, (0, 835), 5.0, ((1,),)))
+    text = proved(pair, LossEstimate(1000, (0, 835), 5.0, ((1,),)))
     assert "never with table A, 835 times with table B" in text and "less than 1 in" not in text
-    text = proved(pair, Look(1000, (1000, 1), 12.0, ((0,),)))
+    text = proved(pair, LossEstimate(1000, (1000, 1), 12.0, ((0,),)))
     assert "every time with table A, once with table B" in text and "**proves a loss of at least 12**" in text
     close = leaf_attack.first_pair("smooth-sensitivity", 0.01, 2, "add-remove")
-    text = proved(close, Look(20_000_000, (10_000_000, 10_010_000), 0.0097, ((1,),)))
+    text = proved(close, LossEstimate(20_000_000, (10_000_000, 10_010_000), 0.0097, ((1,),)))
     assert "so close to the limit that even 20,000,000 releases do not show it" in text
 
 

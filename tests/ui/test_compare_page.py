@@ -132,18 +132,6 @@ def test_a_table_that_leaks_says_so(compare):
     assert "no forest on this table would be certified" in words(compare(data="cmc"))
 
 
-def test_an_upload_stays_in_its_session(compare, monkeypatch):
-    made = []
-    for_all = sweep._make
-    monkeypatch.setattr(sweep, "_make", lambda *key: made.append(key) or for_all(*key))
-    page = compare(data="upload a CSV")
-    page.file_uploader[0].upload("people.csv", CSV.encode()).run()
-    assert not page.exception and len(page.dataframe) == 1
-    assert made == []
-    compare()
-    assert made != []
-
-
 def test_two_uploads_of_one_shape_are_not_mixed_up(compare):
     page = compare(data="upload a CSV", forests="RF-E")
     page.file_uploader[0].upload("people.csv", CSV.encode()).run()

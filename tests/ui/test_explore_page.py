@@ -445,8 +445,8 @@ def test_an_edited_domain_loses_its_document():
     assert edited(age, missing="own value").source == "documented"
     assert edited(age, missing="own value").leaks() == ["Whether cells of 'age' are missing was read from the data."]
     assert edited(age, whole=True).leaks() == ["That 'age' is whole numbers was read from the data."]
-    law = edited(age, highest=99, **{"where this is known from": "the law on voting"})
-    assert law.source_note == "the law on voting" and not law.leaks()
+    pmf = edited(age, highest=99, **{"where this is known from": "the law on voting"})
+    assert pmf.source_note == "the law on voting" and not pmf.leaks()
 
 
 def test_words_beside_an_attribute_are_about_all_of_its_row():

@@ -22,7 +22,7 @@ from dpforest.evaluation.simulation import split_table
 from dpforest.models.greedy.multinomial import MultinomialForestClassifier
 from ui.choose import controls
 from ui.shared import simulate
-from ui.shared.scheduler import Turns
+from ui.shared.scheduler import Scheduler
 from ui.shared.simulate import Recent, Shared
 
 # Turns
@@ -40,14 +40,14 @@ class Queue:
     """Work for one place, in threads of their own; `order` says who got it, one after another."""
 
     def __init__(self) -> None:
-        self.turns, self.order = Turns(1), []
+        self.scheduler, self.order = Scheduler(1), []
         self._threads: list[threading.Thread] = []
 
     def join_in(self, name: str, *, awaited: bool) -> None:
         """Ask for the place, behind those who asked before."""
 
         def work() -> None:
-            with self.turns.turn(awaited=awaited):
+            with self.scheduler.turn(awaited=awaited):
                 self.order.append(name)
 
         self._threads.append(threading.Thread(target=work))
@@ -56,18 +56,18 @@ class Queue:
 
     @property
     def n_waiting(self) -> int:
-        return sum(len(q) for q in (self.turns._awaited, self.turns._begun, self.turns._others))
+        return sum(len(q) for q in (self.scheduler._awaited, self.scheduler._begun, self.scheduler._others))
 
     def finish(self) -> list[str]:
         for thread in self._threads:
             thread.join(10)
-        assert self.turns._free == 1 and self.n_waiting == 0
+        assert self.scheduler._free == 1 and self.n_waiting == 0
         return self.order
 
 
 def test_what_somebody_waits_for_comes_first():
     queue = Queue()
-    with queue.turns.turn(awaited=False):
+    with queue.scheduler.turn(awaited=False):
         queue.join_in("refine 1", awaited=False)
         queue.join_in("look 1", awaited=True)
         queue.join_in("refine 2", awaited=False)
@@ -77,7 +77,7 @@ def test_what_somebody_waits_for_comes_first():
 
 def test_refining_gives_way_between_two_steps_and_goes_on_before_new_refining():
     queue = Queue()
-    with queue.turns.turn(awaited=False) as pause:
+    with queue.scheduler.turn(awaited=False) as pause:
         queue.join_in("refine", awaited=False)
         pause()
         assert queue.order == []  # nobody waits for it
@@ -96,11 +96,11 @@ def test_whoever_gives_up_leaves_no_gap():
     queue, ended = Queue(), threading.Event()
 
     def give_up() -> None:
-        with pytest.raises(Moved), queue.turns.turn(awaited=True):
+        with pytest.raises(Moved), queue.scheduler.turn(awaited=True):
             raise AssertionError
         ended.set()
 
-    with queue.turns.turn(awaited=False):
+    with queue.scheduler.turn(awaited=False):
         leaving = threading.Thread(target=give_up)
         leaving.start()
         until(lambda: queue.n_waiting == 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dpforest.audit.leaf_attack import CONFIDENCE, LOOKS, SECONDS, Look, Pair, attack, can_be_proved
+from dpforest.audit.leaf_attack import CONFIDENCE, LOOKS, SECONDS, LossEstimate, Pair, attack, can_be_proved
 from dpforest.plotting.audit import apart, bound_chart
 from dpforest.privacy.randomness import SecretSource
 from ui.audit.controls import FEWEST, TELLING, Audit
@@ -41,8 +41,8 @@ def show(audit: Audit, which: str, pair: Pair) -> None:
         _draw(st.session_state["attacked"][1], pair, st.empty(), st.empty())
 
 
-def _run(pair: Pair) -> list[Look]:
-    looks: list[Look] = []
+def _run(pair: Pair) -> list[LossEstimate]:
+    looks: list[LossEstimate] = []
     bar, words, place = st.progress(0.0, SEARCHING), st.empty(), st.empty()
     for share, look in attack(pair, SecretSource(), seconds=SECONDS):
         if look is not None:
@@ -56,7 +56,7 @@ def _run(pair: Pair) -> list[Look]:
     return looks
 
 
-def _draw(looks: list[Look], pair: Pair, words, place) -> None:
+def _draw(looks: list[LossEstimate], pair: Pair, words, place) -> None:
     if not looks:
         return
     last = looks[-1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from dpforest.audit.leaf_attack import Look, Pair, can_be_proved
+from dpforest.audit.leaf_attack import LossEstimate, Pair, can_be_proved
 from dpforest.audit.leaf_curves import LeafCurves, Verdict
 from dpforest.plotting.audit import apart, chance, raised, size
 from dpforest.privacy.laws import NOISY_COUNTS, PUBLISHED
@@ -186,7 +186,7 @@ def event_name(pair: Pair, event: tuple[tuple[int, ...], ...]) -> str:
     return f"one of {len(event)} outputs"
 
 
-def proved(pair: Pair, look: Look) -> str:
+def proved(pair: Pair, look: LossEstimate) -> str:
     """What came of the attack, in a few sentences."""
     few = min(*look.hits, *(look.trials - hits for hits in look.hits)) < _FEW
     a, b = (how_often(hits, look.trials) if few else chance(hits / look.trials) for hits in look.hits)

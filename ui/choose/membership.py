@@ -14,9 +14,17 @@ from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import rows_changed
 from dpforest.privacy.rationals import text_up
 from dpforest.risk.guarantee import percent_up
-from dpforest.risk.membership import Counted, Exposed, Record, best_success, counted, exact_attack, most_exposed
+from dpforest.risk.membership import (
+    Exposed,
+    Record,
+    RowsInLeaves,
+    best_success,
+    count_in_leaves,
+    exact_attack,
+    most_exposed,
+)
 from dpforest.risk.shadow_models import rarest_row, shadow_attack
-from dpforest.risk.success_rate import CONFIDENCE, LOOKS, Look, most_success
+from dpforest.risk.success_rate import CONFIDENCE, LOOKS, AttackEstimate, most_success
 from dpforest.tables.misfits import Misfits
 from dpforest.tables.rows import Rows, read_rows
 from ui.shared import cache
@@ -118,7 +126,7 @@ def _shown(table: Table, row: int) -> None:
     st.dataframe(own.astype("string").fillna("missing"), hide_index=True, width="stretch", height="content")
 
 
-def _run(table: Table, settings: Settings, certificate: Certificate, row: int) -> list[Look]:
+def _run(table: Table, settings: Settings, certificate: Certificate, row: int) -> list[AttackEstimate]:
     estimator = settings.estimator(table.domain)
     codes, labels = _encoded(table)
     if isinstance(estimator, GreedyClassifier):
@@ -128,7 +136,7 @@ def _run(table: Table, settings: Settings, certificate: Certificate, row: int) -
         work = exact_attack(_counted(table, settings).record(row), seed=row, seconds=SECONDS)
         waiting = "Drawing releases …"
     bar, drawing = st.progress(0.0, waiting), _Drawing(table, settings, certificate, row)
-    looks: list[Look] = []
+    looks: list[AttackEstimate] = []
     last, n_drawn = 0.0, -1
     for share, look in work:
         if look is not None:
@@ -136,7 +144,7 @@ def _run(table: Table, settings: Settings, certificate: Certificate, row: int) -
             if look.trials >= FIRST and time.monotonic() - last > _DRAW_EVERY:
                 drawing.draw(looks)
                 last, n_drawn = time.monotonic(), len(looks)
-        bar.progress(share, f"{plural(looks[-1].trials, 'guess', 'guesses')}" if looks else waiting)
+        bar.progress(share, f"{plural(looks[-1].trials, 'guess', 'success_rate')}" if looks else waiting)
     bar.empty()
     if n_drawn < len(looks):
         drawing.draw(looks)
@@ -152,7 +160,7 @@ class _Drawing:
         self._best = None if self._record is None else best_success(self._record)
         self._words, self._place = st.empty(), st.empty()
 
-    def draw(self, looks: list[Look]) -> None:
+    def draw(self, looks: list[AttackEstimate]) -> None:
         """Draw the looks so far."""
         if not looks:
             self._words.caption("One fit of this forest takes too long here: there was no time for a guess.")
@@ -178,7 +186,7 @@ def _loss(settings: Settings, certificate: Certificate) -> float:
     return min(certificate.true_epsilon, settings.epsilon) if settings.certified else certificate.true_epsilon
 
 
-def _verdict(settings: Settings, certificate: Certificate, last: Look, best: float | None) -> str:
+def _verdict(settings: Settings, certificate: Certificate, last: AttackEstimate, best: float | None) -> str:
     """What was counted, and what is possible."""
     shown = most_success(_loss(settings, certificate) if settings.certified else settings.epsilon)
     digits = 1 if shown > 0.53 else 2
@@ -229,10 +237,10 @@ def _why(record: Record | None, best: float | None, limit: float) -> str:
             "*Why as high as it gets:* the attacker was told the record's tree, and what one noisy count gives away is "
             "all that ε allows. In a real attack he would not know so much."
         )
-    others = record.others.sum(axis=1) / (record.plan.n_trees if record.one_tree else 1)
-    if record.plan.releases_counts:
+    others = record.others.sum(axis=1) / (record.spec.n_trees if record.one_tree else 1)
+    if record.spec.releases_counts:
         return (
-            f"*Why below the limit:* the record is in all {plural(record.plan.n_trees, 'tree')}, each with its part of "
+            f"*Why below the limit:* the record is in all {plural(record.spec.n_trees, 'tree')}, each with its part of "
             "ε. The limit is reached only if every tree's noise points the same way; mostly their hints cancel."
         )
     if np.median(others) < 1:
@@ -266,12 +274,12 @@ def _read(key: tuple, _table: Table) -> Rows:
 
 
 @cache.by_table(everybody=4, own=2, spinner="Counting the rows in the leaves …")
-def _count(key: tuple, _table: Table, _settings: Settings) -> Counted:
-    return counted(_settings.estimator(_table.domain), _table.domain, *_encoded(_table))
+def _count(key: tuple, _table: Table, _settings: Settings) -> RowsInLeaves:
+    return count_in_leaves(_settings.estimator(_table.domain), _table.domain, *_encoded(_table))
 
 
 @cache.by_table(everybody=64, own=8, data=True)
-def _expose(key: tuple, _table: Table, epsilon: float, _counted: Counted) -> Exposed:
+def _expose(key: tuple, _table: Table, epsilon: float, _counted: RowsInLeaves) -> Exposed:
     return most_exposed(_counted)
 
 
@@ -286,7 +294,7 @@ def _encoded(table: Table) -> tuple[np.ndarray, np.ndarray]:
     return _rows(table).codes, _rows(table).y
 
 
-def _counted(table: Table, settings: Settings) -> Counted:
+def _counted(table: Table, settings: Settings) -> RowsInLeaves:
     """The rows in the leaves, at the present ε."""
     return _count(_key(table, settings), table, settings).at(settings.epsilon)
 

@@ -8,7 +8,7 @@ import streamlit as st
 
 from dpforest.plotting.risk import icon_grid, posterior_curve, trade_off_curve
 from dpforest.plotting.style import PRIVATE
-from dpforest.risk.guarantee import MEMBERSHIP, Guarantee, guesses, percent_up, success
+from dpforest.risk.guarantee import MEMBERSHIP, Guarantee, hundred_guesses, percent_up, success
 from ui.choose import risk_words as words
 from ui.shared.controls import LINKED, known
 from ui.shared.page import chart, titled
@@ -117,7 +117,7 @@ def _figures(guarantee: Guarantee, prior: float, question: str, rows: int) -> No
 
 def _guesses(guarantee: Guarantee, prior: float, question: str, rows: int) -> None:
     titled("100 guesses", "From a formula", help="Rounded up: a part of a right guess counts as one.")
-    found = guesses(guarantee, prior, question, rows)
+    found = hundred_guesses(guarantee, prior, question, rows)
     _drawn(
         icon_grid(guarantee, prior, question, rows),
         f"A hundred guesses: {found.without} are right anyway, at most {found.more} more with the release, "

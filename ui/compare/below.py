@@ -110,32 +110,32 @@ class Below:
     def _draw_map(self, done: Done) -> None:
         view, name = self._view, self._lines[0].line.name
         wide = done.cells.loc[name][MEASURES[view.measure]]["mean"].unstack("epsilon").groupby(level="depth").mean()
-        twin = wide.pop(np.inf)
+        nonprivate = wide.pop(np.inf)
         values, epsilons = wide.to_numpy(float), wide.columns.to_numpy(float)
         at = int(np.argmin(np.abs(np.log(epsilons / view.epsilon))))
         best = int(values[:, at].argmax())
-        idle = self._learns_nothing(values, float(twin.max()))
-        scale = Scale(view.measure, view.measure in IN_PERCENT, None, None if idle else float(twin.max()))
+        idle = self._learns_nothing(values, float(nonprivate.max()))
+        scale = Scale(view.measure, view.measure in IN_PERCENT, None, None if idle else float(nonprivate.max()))
         there = f"At ε = {epsilons[at]:g} the best depth for {name} is **{wide.index[best]}**: "
         there += f"{scale.text(values[best, at])}"
-        lost = twin.max() - values[best, at]
+        lost = nonprivate.max() - values[best, at]
         if idle:
             said = f"{there}. But **it predicts no better than guessing**: {idle}. So there is no price of privacy to "
             said += "speak of."
         else:
-            said = f"{there}. Without noise it reaches {scale.text(twin.max())} (depth {twin.idxmax()})"
+            said = f"{there}. Without noise it reaches {scale.text(nonprivate.max())} (depth {nonprivate.idxmax()})"
             said += f": the price of privacy is **{scale.gap(lost)}**." if lost >= 0 else ": here noise costs nothing."
         self._note.markdown(f"{said} Each cell is the mean of {done.behind}.")
         figure = budget_map(list(epsilons), list(wide.index), values, scale, epsilon=float(epsilons[at]))
         chart(figure, said.replace("*", ""), self._place)
 
-    def _learns_nothing(self, values: np.ndarray, twin: float) -> str:
+    def _learns_nothing(self, values: np.ndarray, nonprivate: float) -> str:
         """That no depth is better than guessing at any ε, nor without noise; empty where one is, or none can say."""
         levels, measure = [level(self._data)], MEASURES[self._view.measure]
         guessed = floor(levels, measure)
         if guessed is None:
             return ""
-        at = stakes(values.max(axis=0, keepdims=True), np.array([twin]), guessed, rows(levels, measure))
+        at = stakes(values.max(axis=0, keepdims=True), np.array([nonprivate]), guessed, rows(levels, measure))
         if not at.nothing_to_lose:
             return ""
         scale = Scale(self._view.measure, self._view.measure in IN_PERCENT, None, None)

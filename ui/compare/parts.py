@@ -82,8 +82,8 @@ def table(view: Comparison, lines: Sequence[Cells], done: Done, levels: list[Lev
     for line in lines:
         own = done.cells.loc[line.line.name].reset_index()
         pieces = done.pieces[(done.pieces.forest == line.line.name) & (done.pieces.epsilon == view.epsilon)]
-        here, twin = own[own["epsilon"] == view.epsilon].iloc[0], own[np.isinf(own["epsilon"])].iloc[0]
-        mean, without, at = here["accuracy", "mean"], twin["accuracy", "mean"], at_stake[line.line.name]
+        here, nonprivate = own[own["epsilon"] == view.epsilon].iloc[0], own[np.isinf(own["epsilon"])].iloc[0]
+        mean, without, at = here["accuracy", "mean"], nonprivate["accuracy", "mean"], at_stake[line.line.name]
         grid = own[np.isfinite(own["epsilon"])].sort_values("epsilon")
         cheap = cheap_from(grid["epsilon"].to_numpy(float), grid["accuracy", "mean"].to_numpy(float), at)
         rows.append(

@@ -202,7 +202,7 @@ class ForestKind:
         if self.depth is not None or not issubclass(self.estimator, RandomStructureClassifier):
             return self.depth or 4
         bound = {"n_bound": n_bound} if "n_bound" in self.estimator().get_params() else {}
-        return self.estimator(**bound).plan(domain, 1).depth
+        return self.estimator(**bound).spec(domain, 1).depth
 
     def has_depth(self, mode: str) -> bool:
         """Whether the depth can be chosen: the multinomial forest as published has no limit."""

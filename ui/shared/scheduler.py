@@ -34,7 +34,7 @@ def held(lock: threading.Lock) -> Iterator[None]:
         lock.release()
 
 
-class Turns:
+class Scheduler:
     """Places to compute at. Who waits longest is next: first of those that somebody waits for, then of those that are
     half done, then of all others.
 

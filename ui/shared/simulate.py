@@ -16,14 +16,14 @@ from dpforest.privacy.ledger import Ledger
 from dpforest.tables.domain import Domain
 from ui.shared import cache
 from ui.shared.forests import EPSILONS, Settings
-from ui.shared.scheduler import Turns, held
+from ui.shared.scheduler import Scheduler, held
 from ui.shared.tables import Table, fingerprint, split
 
 FIRST, LAST = 2, 20
 MOST_SECONDS = 30  # of refining; what is drawn by then says how many releases it rests on
 MANY_ROWS = 50_000  # more take a noticeable time
 N_JOBS = min(os.cpu_count() or 1, 4)
-TURNS = Turns(N_JOBS)
+SCHEDULER = Scheduler(N_JOBS)
 
 
 class Shared:
@@ -48,7 +48,7 @@ class Shared:
         while self.n_repeats < n_repeats:
             with held(self._refining):
                 if self.n_repeats < n_repeats:
-                    with TURNS.turn(awaited=awaited) as pause:
+                    with SCHEDULER.turn(awaited=awaited) as pause:
                         self._simulation.add_repeat(pause)
                     if self.n_repeats == 1:
                         RECENT.add(self)
@@ -62,7 +62,7 @@ class Shared:
         with held(self._viewing):
             view = self._views.get(epsilon)
             if view is None:
-                with TURNS.turn(awaited=True):
+                with SCHEDULER.turn(awaited=True):
                     view = self._simulation.view(epsilon)
                 self._views = {**dict(list(self._views.items())[-1:]), epsilon: view}
         RECENT.add(self)

@@ -23,7 +23,7 @@ from dpforest.evaluation.sweep import Task, cells_of, promises_of, run_task
 from ui.shared import cache, tables
 from ui.shared.forests import EPSILONS, Settings
 from ui.shared.scheduler import held
-from ui.shared.simulate import TURNS
+from ui.shared.simulate import SCHEDULER
 from ui.shared.tables import Table, fingerprint
 
 
@@ -68,7 +68,7 @@ class Cells:
         while self.n_done < n:
             with held(self._lock):
                 if self.n_done < n:
-                    with TURNS.turn(awaited=self.n_done == 0):
+                    with SCHEDULER.turn(awaited=self.n_done == 0):
                         self._frames.append(self._piece())
 
     def _piece(self) -> pd.DataFrame:

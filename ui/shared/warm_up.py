@@ -45,7 +45,7 @@ def warm_up() -> None:
 def _steps() -> list[Callable[[], object]]:
     """The engine bit by bit, then each forest in each mode, then exact noise."""
     domain, X, y = _tiny()
-    plan = dpforest.RandomDecisionForestClassifier(n_estimators=3, max_depth=3).plan(domain, len(y))
+    spec = dpforest.RandomDecisionForestClassifier(n_estimators=3, max_depth=3).spec(domain, len(y))
     exact = (
         dpforest.MajorityLabelForestClassifier,
         dpforest.RandomDecisionForestClassifier,
@@ -54,8 +54,8 @@ def _steps() -> list[Callable[[], object]]:
     )
     return [
         lambda: domain.encode(X),
-        lambda: plan.grow(domain, 0),
-        lambda: count_rows(plan.grow(domain, 0), domain, X, y.astype(np.int32), n_classes=2),
+        lambda: spec.grow(domain, 0),
+        lambda: count_rows(spec.grow(domain, 0), domain, X, y.astype(np.int32), n_classes=2),
         *(
             lambda kind=kind, mode=mode: _simulate(kind, mode, domain, X, y)
             for kind in FORESTS

@@ -6,14 +6,14 @@ import threading
 
 import numpy as np
 
-from dpforest.evaluation.nonprivate import References, guessing
+from dpforest.evaluation.nonprivate import NonprivateModels, guessing
 from dpforest.evaluation.simulation import Curve, Split
 from dpforest.evaluation.stakes import Stakes, rows_behind, stakes
 from dpforest.plotting.curve import series
 from dpforest.tables.domain import Domain
 from ui.shared import cache
 from ui.shared.scheduler import held
-from ui.shared.simulate import TURNS
+from ui.shared.simulate import SCHEDULER
 from ui.shared.sweep import splits_of
 from ui.shared.tables import Table, fingerprint
 
@@ -34,7 +34,7 @@ class Level:
 
     def __init__(self, domain: Domain, split: Split) -> None:
         self.floor, self.labels = guessing(split, domain.n_classes), split.y_test
-        self._references, self._lock = References(domain, split), threading.Lock()
+        self._references, self._lock = NonprivateModels(domain, split), threading.Lock()
 
     @property
     def done(self) -> bool:
@@ -44,7 +44,7 @@ class Level:
         """Fit a little more; False when there is nothing left to do."""
         if self.done:
             return False
-        with held(self._lock), TURNS.turn(awaited=awaited):
+        with held(self._lock), SCHEDULER.turn(awaited=awaited):
             self._references.step()
         return True
 
@@ -120,12 +120,12 @@ def ceiling_of(curve: Curve, measure: str, own_level: Level) -> tuple[str, float
     measure : {"accuracy", "balanced"}
     """
     others = best([own_level], engine_measure(measure))
-    twin = float(np.mean(series(curve, measure)[1]))
-    return None if others is None else max(others, (OWN, twin), key=lambda item: item[1])
+    nonprivate = float(np.mean(series(curve, measure)[1]))
+    return None if others is None else max(others, (OWN, nonprivate), key=lambda item: item[1])
 
 
 def stakes_of(curve: Curve, measure: str, own_level: Level) -> Stakes:
     """What there is to lose by a measure of a curve."""
-    private, twin, guessed = series(curve, measure)
+    private, nonprivate, guessed = series(curve, measure)
     others = best([own_level], engine_measure(measure))
-    return stakes(private, twin, guessed, rows([own_level], engine_measure(measure)), best=others and others[1])
+    return stakes(private, nonprivate, guessed, rows([own_level], engine_measure(measure)), best=others and others[1])

@@ -25,9 +25,9 @@ def _answers(
         if question.what == "assignment":
             ids = np.fromiter(drawn, np.int64, len(drawn))
             return dict(zip(drawn, rows(ids, question.public[0]).tolist(), strict=True))
-        if question.log_law is None:
+        if question.log_pmf is None:
             return noise(question).astype(drawn.dtype).reshape(drawn.shape)
-        return pick(question.log_law(question.private)).astype(drawn.dtype)
+        return pick(question.log_pmf(question.private)).astype(drawn.dtype)
 
     return forced
 
@@ -36,13 +36,13 @@ def _far(question: Question, sign: Any) -> np.ndarray:
     return question.private + np.rint(sign * _FAR / question.rate).astype(np.int64)
 
 
-def _least(law: np.ndarray) -> np.ndarray:
+def _least(pmf: np.ndarray) -> np.ndarray:
     """The least likely answer that is possible."""
-    return np.where(np.isfinite(law), law, np.inf).argmin(axis=1)
+    return np.where(np.isfinite(pmf), pmf, np.inf).argmin(axis=1)
 
 
-def _last(law: np.ndarray) -> np.ndarray:
-    return law.shape[1] - 1 - np.isfinite(law)[:, ::-1].argmax(axis=1)
+def _last(pmf: np.ndarray) -> np.ndarray:
+    return pmf.shape[1] - 1 - np.isfinite(pmf)[:, ::-1].argmax(axis=1)
 
 
 def _alternating(question: Question) -> np.ndarray:
@@ -50,9 +50,9 @@ def _alternating(question: Question) -> np.ndarray:
 
 
 RARE: Final[dict[str, Forced]] = {
-    "no noise, the likeliest": _answers(lambda ids, n: ids % n, lambda q: q.private, lambda law: law.argmax(axis=1)),
+    "no noise, the likeliest": _answers(lambda ids, n: ids % n, lambda q: q.private, lambda pmf: pmf.argmax(axis=1)),
     "all zero, the first": _answers(
-        lambda ids, n: 0 * ids, lambda q: 0 * q.private, lambda law: np.isfinite(law).argmax(axis=1)
+        lambda ids, n: 0 * ids, lambda q: 0 * q.private, lambda pmf: np.isfinite(pmf).argmax(axis=1)
     ),
     "all alike, the last": _answers(lambda ids, n: 0 * ids + n - 1, lambda q: 0 * q.private + 7, _last),
     "far up, the least likely": _answers(lambda ids, n: ids % n, lambda q: _far(q, 1), _least),

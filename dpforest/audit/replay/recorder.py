@@ -24,7 +24,7 @@ import pandas as pd
 
 from dpforest.audit.replay.state import State, state_of
 from dpforest.privacy import laws, release, samplers, selection
-from dpforest.privacy.ledger import Allowance, Ledger, rows_changed
+from dpforest.privacy.ledger import Ledger, QueryBudget, rows_changed
 from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.trees import greedy_trees
 
@@ -70,7 +70,7 @@ class Question:
         Shapes, rates, candidates that may be chosen: what must not depend on the rows.
     private : array
         Counts or scores as the sampler sees them, one row for each independent draw. Empty for an assignment.
-    log_law : function or None
+    log_pmf : function or None
         From such an array to the logarithms of the probabilities of all answers; None for noise on counts.
     rate : float
         Of the mechanism: 1/scale of noise on counts.
@@ -80,7 +80,7 @@ class Question:
     line: str
     public: tuple
     private: np.ndarray
-    log_law: Callable[[np.ndarray], np.ndarray] | None = None
+    log_pmf: Callable[[np.ndarray], np.ndarray] | None = None
     rate: float = 0.0
     answer: Any = None
     declared: tuple[float, np.ndarray] | None = None  # by how much one row may move which input
@@ -166,7 +166,7 @@ class _Overheard:
         draws = {name: self._own(draw, self._labels(name, draw)) for name, draw in release.DRAW.items()}
         yield patch.dict(release.DRAW, draws)
         for kind, name, stand_in in (
-            (SecretSource, "words", self._fresh), (Ledger, "charge", self._charge), (Allowance, "use", self._use),
+            (SecretSource, "words", self._fresh), (Ledger, "charge", self._charge), (QueryBudget, "use", self._use),
         ):  # fmt: skip
             real = getattr(kind, name)
             yield patch.object(kind, name, self._own(real, stand_in(real)))
@@ -232,8 +232,8 @@ class _Overheard:
 
     def _labels(self, name, real):
         def draw(counts, rate, source):
-            law = partial(laws.log_law, name, rate=float(rate))
-            question = Question("labels", _caller(), (name, counts.shape, rate), counts.copy(), law, float(rate))
+            pmf = partial(laws.log_pmf, name, rate=float(rate))
+            question = Question("labels", _caller(), (name, counts.shape, rate), counts.copy(), pmf, float(rate))
             return self._answer(question, lambda: real(counts, rate, source))
 
         return draw
@@ -247,9 +247,9 @@ class _Overheard:
 
     def _choices(self, real):
         def draw_choices(scores, allowed, rate, source):
-            law = partial(_choice_law, allowed=allowed.copy(), rate=float(rate))
+            pmf = partial(_choice_log_pmf, allowed=allowed.copy(), rate=float(rate))
             public = (scores.shape, allowed.tobytes(), rate)
-            question = Question("choice", _caller(), public, scores.copy(), law, float(rate))
+            question = Question("choice", _caller(), public, scores.copy(), pmf, float(rate))
             return self._answer(question, lambda: real(scores, allowed, rate, source))
 
         return draw_choices
@@ -263,18 +263,18 @@ class _Overheard:
 
     def _charge(self, real):
         def charge(ledger, *arguments, **more):
-            allowance = real(ledger, *arguments, **more)
-            self._issued.append(allowance)
-            return allowance
+            query_budget = real(ledger, *arguments, **more)
+            self._issued.append(query_budget)
+            return query_budget
 
         return charge
 
     def _use(self, real):
-        def use(allowance):
-            if not any(allowance is own for own in self._issued):
+        def use(query_budget):
+            if not any(query_budget is own for own in self._issued):
                 self._tape.findings.append(Finding("unpaid", _caller(), "no ledger has been charged for this question"))
-            self._paid = float(allowance.epsilon_each)
-            return real(allowance)
+            self._paid = float(query_budget.epsilon_each)
+            return real(query_budget)
 
         return use
 
@@ -298,7 +298,7 @@ def _trees_of_a_row(arguments: tuple, more: dict) -> int:
     return more["n_trees"] if more["partition"] == "shared" else 1
 
 
-def _choice_law(scores: np.ndarray, *, allowed: np.ndarray, rate: float) -> np.ndarray:
+def _choice_log_pmf(scores: np.ndarray, *, allowed: np.ndarray, rate: float) -> np.ndarray:
     weight = np.where(allowed, rate * scores.astype(float), -np.inf)
     weight -= weight.max(axis=1, keepdims=True)
     return weight - np.log(np.exp(weight).sum(axis=1, keepdims=True))

@@ -189,8 +189,8 @@ def _loss(a: Question, b: Question) -> float:
     if a.what == "assignment" or a.private.shape != b.private.shape:
         return 0.0
     moved = (a.private != b.private).any(axis=1)
-    if a.log_law is None:
+    if a.log_pmf is None:
         return float(a.rate * np.abs(a.private - b.private).sum())
-    p, q = a.log_law(a.private)[moved], b.log_law(b.private)[moved] if b.log_law else np.empty(0)
+    p, q = a.log_pmf(a.private)[moved], b.log_pmf(b.private)[moved] if b.log_pmf else np.empty(0)
     with np.errstate(invalid="ignore"):
         return float(np.where(p == q, 0.0, p - q).max(axis=1, initial=-np.inf).sum())

@@ -168,10 +168,10 @@ def ways(run: Callable[[Draws], Any], *, rounds: int = 1, most: int = 400) -> It
 
 def law_of(run: Callable[[Draws], Any], *, rounds: int = 1, most: int = 400) -> dict[Any, Sum]:
     """Probability of every result, that of `OPEN` included; see `ways`."""
-    law: dict[Any, Sum] = {}
+    pmf: dict[Any, Sum] = {}
     for result, weight in ways(run, rounds=rounds, most=most):
-        law[result] = law.get(result, Sum()) + weight
-    return law
+        pmf[result] = pmf.get(result, Sum()) + weight
+    return pmf
 
 
 def rebound(function: Any, **others: Any) -> Callable:

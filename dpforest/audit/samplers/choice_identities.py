@@ -53,14 +53,14 @@ def permute_and_flip_law(leaf: Sequence[int], num: int, den: int) -> Law:
     1 - 1/2 e^(-2) - 1/2 e^(-5) + 1/3 e^(-7)
     """
     gaps = [power((max(leaf) - n) * num, den) for n in leaf]
-    law: Law = {}
+    pmf: Law = {}
     for c, own in enumerate(gaps):
         coefficients = [Sum({0: 1})]  # of powers of t
         for other in gaps[:c] + gaps[c + 1 :]:
             longer = [*coefficients, Sum()]
             coefficients = [a - b * other for a, b in zip(longer, [Sum(), *coefficients])]
-        law[c,] = own * sum((a * Fraction(1, k + 1) for k, a in enumerate(coefficients)), Sum())
-    return law
+        pmf[c,] = own * sum((a * Fraction(1, k + 1) for k, a in enumerate(coefficients)), Sum())
+    return pmf
 
 
 def _accepted(scores: Sequence[int], allowed: Sequence[int], num: int, den: int, cap: int = 2**62) -> dict[int, Sum]:
@@ -71,8 +71,8 @@ def _accepted(scores: Sequence[int], allowed: Sequence[int], num: int, den: int,
 
 def _joint(laws: Sequence[Law]) -> Law:
     joint: Law = {(): Sum({0: 1})}
-    for law in laws:
-        joint = {a + b: p * q for a, p in joint.items() for b, q in law.items()}
+    for pmf in laws:
+        joint = {a + b: p * q for a, p in joint.items() for b, q in pmf.items()}
     return joint
 
 
@@ -111,8 +111,8 @@ def _split(scores: tuple[int, ...], mask: tuple[bool, ...], num: int, den: int) 
 def _two_nodes() -> Case:
     """The second node has candidates that the first has not; all tie, so that no round is void."""
     scores, mask = np.array([[5, 9, 5], [2, 2, 2]]), np.array([[True, False, True], [False, True, True]])
-    law: Law = {(a, b): Sum({0: Fraction(1, 4)}) for a in (0, 2) for b in (1, 2)}
-    return "choices of two nodes", partial(_choice_found, scores, mask, 1, 8, 2), law
+    pmf: Law = {(a, b): Sum({0: Fraction(1, 4)}) for a in (0, 2) for b in (1, 2)}
+    return "choices of two nodes", partial(_choice_found, scores, mask, 1, 8, 2), pmf
 
 
 def _choice_found(scores: np.ndarray, mask: np.ndarray, num: int, den: int, rounds: int) -> Law:

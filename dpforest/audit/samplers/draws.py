@@ -13,7 +13,7 @@ import numpy as np
 from scipy.stats import binomtest, chisquare
 
 from dpforest.privacy import release, samplers, selection
-from dpforest.privacy.laws import log_law
+from dpforest.privacy.laws import log_pmf
 from dpforest.privacy.noisy_counts import discrete_laplace_pmf
 from dpforest.privacy.randomness import SecretSource
 
@@ -98,7 +98,7 @@ def _rare_labels() -> Iterator[tuple[str, float]]:
 def _one_leaf(name: str, draw, leaf: list[int], rate: Fraction, n: int, *, top_only: bool = False) -> float:
     drawn = draw(np.tile(leaf, (n, 1)), rate, SecretSource())
     observed = np.bincount(drawn, minlength=len(leaf)).astype(float)
-    expected = n * np.exp(log_law(name, np.array([leaf]), float(rate)))[0]
+    expected = n * np.exp(log_pmf(name, np.array([leaf]), float(rate)))[0]
     if top_only:  # the losing labels are alike
         observed = np.array([observed[0], observed[1:].sum()])
         expected = np.array([expected[0], expected[1:].sum()])
@@ -110,13 +110,13 @@ def _noise() -> Iterator[tuple[str, float]]:
         scale = Fraction(text)
         reach = int(6 * scale) + 3
         z = np.arange(-reach, reach + 1)
-        law = discrete_laplace_pmf(z, float(scale))
-        law[[0, -1]] += (1 - law.sum()) / 2
-        cell = np.minimum(np.cumsum(law) * 500, 499).astype(int) if len(z) > 1_000 else np.arange(len(z))
+        pmf = discrete_laplace_pmf(z, float(scale))
+        pmf[[0, -1]] += (1 - pmf.sum()) / 2
+        cell = np.minimum(np.cumsum(pmf) * 500, 499).astype(int) if len(z) > 1_000 else np.arange(len(z))
         for count in (0, 1, 40):
             noisy = samplers.draw_noisy_counts(np.full((DRAWS, 1), count), scale, SecretSource())
             noise = np.clip(noisy[:, 0] - count, -reach, reach) + reach
-            observed, expected = np.bincount(cell[noise], minlength=cell[-1] + 1), np.bincount(cell, weights=law)
+            observed, expected = np.bincount(cell[noise], minlength=cell[-1] + 1), np.bincount(cell, weights=pmf)
             yield f"noise of scale {scale} on a count of {count}", chi_square(observed, DRAWS * expected)
 
 

@@ -37,9 +37,9 @@ def check_identities(*, whole: bool = True) -> Iterator[str]:
         All inputs, in half a minute; without it a few of each kind, in two seconds.
     """
     for check in (_series, _coins, _noise, _cells, labels, splits):
-        for what, found, law in check(whole):
+        for what, found, pmf in check(whole):
             try:
-                said = unlike(found(), law)
+                said = unlike(found(), pmf)
             except ValueError as problem:
                 said = str(problem)
             except Exception as problem:
@@ -64,8 +64,8 @@ def _by_series(a: int, b: int) -> Law:
         oracles = Oracles(draws)
         return bool(rebound(samplers._bernoulli_exp_unit, bernoulli=oracles.bernoulli)(Unread(), 0, a, b)[0])
 
-    law = law_of(run, rounds=40, most=40)
-    sure = {result: Fraction(weight.terms.get(0, 0)) for result, weight in law.items()}
+    pmf = law_of(run, rounds=40, most=40)
+    sure = {result: Fraction(weight.terms.get(0, 0)) for result, weight in pmf.items()}
     low, high = sure.get(True, Fraction(0)), 1 - sure.get(False, Fraction(0))
     x = Fraction(a, b)
     below = sum(((-x) ** j / factorial(j) for j in range(60)), Fraction(0))  # the last term is taken away
@@ -118,9 +118,9 @@ def _noise_found(num: int, den: int, most: int, rounds: int) -> Law:
         z, at = rebound(samplers.discrete_laplace, **names)(Unread(), 0, num, den)
         return int(z) if at < Unread.size else OPEN
 
-    law = law_of(run, rounds=rounds)
+    pmf = law_of(run, rounds=rounds)
     reach = num * most // den - 1
-    return {z: weight for z, weight in law.items() if z != OPEN and abs(z) <= reach}
+    return {z: weight for z, weight in pmf.items() if z != OPEN and abs(z) <= reach}
 
 
 def _noise_law(num: int, den: int, most: int, rounds: int) -> Law:
@@ -144,13 +144,13 @@ def _cells(whole: bool) -> Iterator[Case]:
     some, chance = np.array(_COUNTS), Sum({0: Fraction(1, len(_NOISE))})
     for count in _COUNTS:
         cells = np.array([count], np.int64)
-        law = {(count + z,): chance for z in _NOISE}
-        yield f"a count of {count:,} with noise", partial(_cells_found, cells), law
+        pmf = {(count + z,): chance for z in _NOISE}
+        yield f"a count of {count:,} with noise", partial(_cells_found, cells), pmf
     pairs = {(int(some[2]) + z, int(some[5]) + w): chance * chance for z in _NOISE for w in _NOISE}
     yield "two counts with noise", partial(_cells_found, some[[2, 5]]), pairs
     for n in (1, 2, 3, 10, 65_535) if whole else (1, 3, 1_000):
-        law = {(i,): Sum({0: Fraction(1, n)}) for i in range(n)}
-        yield f"a row among {n:,} trees", partial(_trees_found, n, 1), law
+        pmf = {(i,): Sum({0: Fraction(1, n)}) for i in range(n)}
+        yield f"a row among {n:,} trees", partial(_trees_found, n, 1), pmf
     pairs = {(i, j): Sum({0: Fraction(1, 9)}) for i in range(3) for j in range(3)}
     yield "two rows among 3 trees", partial(_trees_found, 3, 2), pairs
 

@@ -91,14 +91,14 @@ def after_rounds(once: Law, rounds: int) -> Law:
     again, times, so_often = 1 - sum(once.values(), Sum()), Sum(), Sum({0: 1})
     for _ in range(rounds):
         times, so_often = times + so_often, so_often * again
-    law = {result: weight * times for result, weight in once.items()}
-    return law | ({OPEN: so_often} if so_often.terms else {})
+    pmf = {result: weight * times for result, weight in once.items()}
+    return pmf | ({OPEN: so_often} if so_often.terms else {})
 
 
-def unlike(found: Law, law: Law) -> str:
+def unlike(found: Law, pmf: Law) -> str:
     """The first result whose probability is not the law's; empty where there is none."""
-    for result in [*law, *[r for r in found if r not in law]]:
-        have, want = found.get(result, Sum()), law.get(result, Sum())
+    for result in [*pmf, *[r for r in found if r not in pmf]]:
+        have, want = found.get(result, Sum()), pmf.get(result, Sum())
         if have != want:
             return f"{_short(result)} has the probability {have}, not {want}"
     return ""

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from dpforest.privacy import release, selection
-from dpforest.privacy.ledger import Allowance, Ledger
+from dpforest.privacy.ledger import Ledger, QueryBudget
 from dpforest.privacy.randomness import SecretSource
 
 Lanes = list[int]
@@ -128,7 +128,7 @@ def _tables() -> Iterator[str]:
         pairs = [(n, int(far * scale)) for n in _COUNTS for far in _FAR] + [(n, -n) for n in _COUNTS]
         table = np.array([[n] for n, _ in pairs])
         tape = [lane for _, z in pairs for lane in noise(z, scale)]
-        found = release.noisy_table(table, sensitivity, Allowance(epsilon, 1), Scripted(tape))
+        found = release.noisy_table(table, sensitivity, QueryBudget(epsilon, 1), Scripted(tape))
         yield from _unlike(f"a table with noise of scale {scale}", found, table + np.array([[z] for _, z in pairs]))
 
 
@@ -187,7 +187,7 @@ def _splits() -> Iterator[str]:
                 place = may.tolist().index(chosen)
                 late = bool(turn % 2) and max(gaps) > 0
                 tape += _proposed(gaps, place, rate.numerator, rate.denominator, 2**62, late=late)
-            found = selection.choose(table, allowed, width, Allowance(epsilon, 1), Scripted(tape))
+            found = selection.choose(table, allowed, width, QueryBudget(epsilon, 1), Scripted(tape))
             yield from _unlike(f"splits of sensitivity {width:,} at ε = {epsilon}", found, wanted)
 
 
@@ -220,7 +220,7 @@ def _large() -> Iterator[str]:
     for chosen in range(3):
         tape = np.array(_proposed([0, 16, 200], chosen, 1, 8, 2**62, late=False), np.uint16)
         source = Scripted(np.tile(tape, _MANY))
-        found = selection.choose(table, may, 1, Allowance(Fraction(1, 8), 1), source)
+        found = selection.choose(table, may, 1, QueryBudget(Fraction(1, 8), 1), source)
         yield from _unlike(f"splits of {_MANY:,} nodes", found, np.full(_MANY, chosen))
 
 

@@ -1,61 +1,61 @@
-"""Who answers a booster: the door (certified or demo), the paper's mechanism, or the exact data (non-private twin)."""
+"""Who answers a booster: the door (certified or demo), the paper's mechanism, or the exact data (non-private model)."""
 
 from fractions import Fraction
 
 import numpy as np
 
-from dpforest.models.greedy.boost_spec import GRAIN, GRID, QUERY_SHARE, BoostPlan
+from dpforest.models.greedy.boost_spec import GRAIN, GRID, QUERY_SHARE, BoostSpec
 from dpforest.models.greedy.boosting import UNIT, leaf_link, tree_error
 from dpforest.models.greedy.trace import TreeTrace
 from dpforest.privacy import selection
-from dpforest.privacy.ledger import Allowance
+from dpforest.privacy.ledger import QueryBudget
 from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.privacy.release import noisy_table
 from dpforest.trees.candidates import Candidates
 from dpforest.trees.split_scores import node_potentials, node_tables, score_splits, sensitivity
 
 
-class _Voice:
+class _BoostMechanism:
     """What the three have in common."""
 
-    def __init__(self, plan: BoostPlan, first_key: int) -> None:
-        self.plan, self.alphas, self.bound, self._first_key = plan, list[float](), UNIT, first_key
+    def __init__(self, spec: BoostSpec, first_key: int) -> None:
+        self.spec, self.alphas, self.bound, self._first_key = spec, list[float](), UNIT, first_key
 
     def start_tree(self, number: int, weight_bound: int) -> None:
-        """See `Voice`."""
+        """See `BoostMechanism`."""
         self.alphas, self.bound, self.number = [], weight_bound, number
         self.key = (self._first_key + number) * 64  # draws of a demonstration: 64 of them a tree
 
     def beta_of(self, values: np.ndarray, table: np.ndarray) -> float:
         """β = (a/n) Σ w y h(x), summed over leaves."""
         total = float(values @ (table[:, 1] - table[:, 0])) / UNIT
-        return self.plan.step / self.plan.n_bound * total
+        return self.spec.step / self.spec.n_bound * total
 
 
-class CertifiedVoice(_Voice):
+class CertifiedBoostMechanism(_BoostMechanism):
     """Everything through the door, paid for (Nock and Henecka's algorithm, repaired; docs/PAPERS.md)."""
 
     def __init__(
-        self, plan: BoostPlan, allowances: dict[str, Allowance], source: SecretSource | DemoSource, first_key: int
+        self, spec: BoostSpec, query_budgets: dict[str, QueryBudget], source: SecretSource | DemoSource, first_key: int
     ) -> None:
-        super().__init__(plan, first_key)
-        self._paid, self._source = allowances, source
+        super().__init__(spec, first_key)
+        self._paid, self._source = query_budgets, source
         self._errors: list[float] = []  # noisy errors by level: of this tree ("noisy") or the one before ("carried")
 
     def start_tree(self, number: int, weight_bound: int) -> None:
-        """See `Voice`."""
+        """See `BoostMechanism`."""
         super().start_tree(number, weight_bound)
-        if self.plan.alpha != "carried" or number == 0:
+        if self.spec.alpha != "carried" or number == 0:
             self._errors = []
 
     def split(
         self, level: int, histogram: np.ndarray, allowed: np.ndarray, candidates: Candidates, trace: TreeTrace | None
     ) -> np.ndarray:
-        """See `Voice`."""
+        """See `BoostMechanism`."""
         alpha = round(UNIT * self._alpha(level, histogram, candidates))
         self.alphas.append(alpha / UNIT)
         scores = score_splits(histogram, candidates, "m-alpha", alpha)
-        width = sensitivity("m-alpha", self.plan.n_bound, alpha=alpha, weight=self.bound)
+        width = sensitivity("m-alpha", self.spec.n_bound, alpha=alpha, weight=self.bound)
         paid = self._paid["splits"]
         chosen = selection.choose(scores, allowed, width, paid, self._source, key=self.key + level)
         if trace is not None:
@@ -67,40 +67,40 @@ class CertifiedVoice(_Voice):
 
     def _alpha(self, level: int, histogram: np.ndarray, candidates: Candidates) -> float:
         """α of a level: the ratio of the tree's error to the root's, as far as it may be known."""
-        if self.plan.queries_calibration:
+        if self.spec.queries_calibration:
             error = tree_error(node_tables(histogram, candidates))
             table = np.array([[error]], np.int64)
             noisy = noisy_table(table, self.bound, self._paid["calibration"], self._source, key=self.key + 32 + level)
             self._errors.append(float(noisy[0, 0]))
-        elif self.plan.alpha != "carried" or not self._errors:
-            return self.plan.scheduled(level)
+        elif self.spec.alpha != "carried" or not self._errors:
+            return self.spec.scheduled(level)
         ratio = self._errors[level] / self._errors[0] if self._errors[0] > 0 else 0.0
         return 1.0 if level == 0 else min(self.alphas[-1], max(0.0, ratio))
 
     def leaves(self, table: np.ndarray) -> tuple[np.ndarray, float]:
-        """See `Voice`."""
-        plan, most = self.plan, self.plan.max_leaf
-        if plan.leaf == "counts":
+        """See `BoostMechanism`."""
+        spec, most = self.spec, self.spec.max_leaf
+        if spec.leaf == "counts":
             noisy = noisy_table(table, self.bound, self._paid["leaves"], self._source, key=self.key + 31)
-            if plan.alpha == "carried":
-                self._errors = [tree_error(np.maximum(_sum_to(noisy, k), 0)) for k in range(plan.depth)]
-            shrink = 2 * float(self.bound / self._paid["leaves"].epsilon_each) if plan.shrink else 0.0
-            values = np.clip(leaf_link(noisy, plan.alpha_link, shrink=shrink), -most, most)
-            if plan.beta == "post":
-                limit = plan.step * most * self.bound / UNIT
+            if spec.alpha == "carried":
+                self._errors = [tree_error(np.maximum(_sum_to(noisy, k), 0)) for k in range(spec.depth)]
+            shrink = 2 * float(self.bound / self._paid["leaves"].epsilon_each) if spec.shrink else 0.0
+            values = np.clip(leaf_link(noisy, spec.alpha_link, shrink=shrink), -most, most)
+            if spec.beta == "post":
+                limit = spec.step * most * self.bound / UNIT
                 beta = min(max(self.beta_of(values, noisy), -limit), limit)
                 return values * beta, beta
         else:
-            values = np.clip(leaf_link(table, plan.alpha_link), -most, most)
-            if plan.beta == "folded":
+            values = np.clip(leaf_link(table, spec.alpha_link), -most, most)
+            if spec.beta == "folded":
                 return self._folded(values, table), 1.0
             values = self._noisy_values(values / most, 2 * GRID, 0) * most
-        beta = 1.0 if plan.beta == "one" else self._noisy_beta(values, table)
+        beta = 1.0 if spec.beta == "one" else self._noisy_beta(values, table)
         return values * beta, beta
 
     def _folded(self, values: np.ndarray, table: np.ndarray) -> np.ndarray:
         """β h(λ) with noise in every leaf, at a budget divided among the leaves: β couples them."""
-        limit = self.plan.step * self.plan.max_leaf**2 * self.bound / UNIT  # |β h| <= α W
+        limit = self.spec.step * self.spec.max_leaf**2 * self.bound / UNIT  # |β h| <= α W
         scaled = np.clip(values * self.beta_of(values, table) / limit, -1, 1)
         parts = [self._noisy_values(scaled[i : i + 1], 2 * GRID, i) for i in range(len(scaled))]
         return np.concatenate(parts) * limit
@@ -115,7 +115,7 @@ class CertifiedVoice(_Voice):
 
     def _noisy_beta(self, values: np.ndarray, table: np.ndarray) -> float:
         """β with noise of its own; leaf values are released already, and one row changes the sum by at most W M."""
-        most, n = self.plan.max_leaf, self.plan.n_bound
+        most, n = self.spec.max_leaf, self.spec.n_bound
         steps = int(np.rint(float(values / most @ (table[:, 1] - table[:, 0])) / GRAIN))
         shift = n * UNIT // GRAIN  # noisy tables start from 0
         width = self.bound // GRAIN + 2
@@ -124,16 +124,16 @@ class CertifiedVoice(_Voice):
         )
         limit = n * self.bound / UNIT
         total = min(max((int(noisy[0, 0]) - shift) * GRAIN / UNIT, -limit), limit) * most
-        return self.plan.step / n * total
+        return self.spec.step / n * total
 
 
-class ExactVoice(_Voice):
+class ExactBoostMechanism(_BoostMechanism):
     """No privacy: the best candidate, true leaves, true β, objective calibration split by split."""
 
     def split(
         self, level: int, histogram: np.ndarray, allowed: np.ndarray, candidates: Candidates, trace: TreeTrace | None
     ) -> np.ndarray:
-        """See `Voice`."""
+        """See `BoostMechanism`."""
         tables = node_tables(histogram, candidates)
         if level == 0:
             self._root_error = self._error = tree_error(tables)
@@ -147,10 +147,10 @@ class ExactVoice(_Voice):
                 continue
             here = histogram[node : node + 1]
             scores = score_splits(here, candidates, "m-alpha", alpha)
-            law = self.law(scores, allowed[node : node + 1], alpha, level)
-            c = chosen[node] = self.pick(law, scores, level, node)
+            pmf = self.pmf(scores, allowed[node : node + 1], alpha, level)
+            c = chosen[node] = self.pick(pmf, scores, level, node)
             potential = node_potentials(tables[node : node + 1], "m-alpha", alpha)[0]
-            drawn[:, node] = law[0, c], 1 / law.shape[1], scores[0, c], potential
+            drawn[:, node] = pmf[0, c], 1 / pmf.shape[1], scores[0, c], potential
             self._error += tree_error(children_tables(here[0], tables[node], candidates, int(c))) - tree_error(
                 tables[node : node + 1]
             )
@@ -159,79 +159,79 @@ class ExactVoice(_Voice):
         return chosen
 
     def _alpha(self, level: int) -> float:
-        if self.plan.alpha in ("noisy", "carried", "published"):
+        if self.spec.alpha in ("noisy", "carried", "published"):
             return self._error / self._root_error if self._root_error else 0.0
-        return self.plan.scheduled(level)
+        return self.spec.scheduled(level)
 
     def stops(self, table: np.ndarray) -> bool:
         """Whether a node is pure."""
         return bool(table.min() == 0)
 
-    def law(self, scores: np.ndarray, allowed: np.ndarray, alpha: int, level: int) -> np.ndarray:
+    def pmf(self, scores: np.ndarray, allowed: np.ndarray, alpha: int, level: int) -> np.ndarray:
         """Probability of each candidate."""
-        return selection.choice_law(scores, allowed, np.inf)
+        return selection.choice_pmf(scores, allowed, np.inf)
 
-    def pick(self, law: np.ndarray, scores: np.ndarray, level: int, node: int) -> int:
+    def pick(self, pmf: np.ndarray, scores: np.ndarray, level: int, node: int) -> int:
         """The first of the best."""
-        return int(law[0].argmax())
+        return int(pmf[0].argmax())
 
     def leaves(self, table: np.ndarray) -> tuple[np.ndarray, float]:
         """True values and β; M is the largest value of the tree itself."""
-        values = leaf_link(table, self.plan.alpha_link)
+        values = leaf_link(table, self.spec.alpha_link)
         largest = float(np.abs(values).max())
         if largest == 0:
             return values, 0.0
-        step = self.plan.alpha_link / largest**2
-        beta = 1.0 if self.plan.beta == "one" else self.beta_of(values, table) * step / self.plan.step
+        step = self.spec.alpha_link / largest**2
+        beta = 1.0 if self.spec.beta == "one" else self.beta_of(values, table) * step / self.spec.step
         return values * beta, beta
 
 
-class PublishedVoice(ExactVoice):
+class PublishedBoostMechanism(ExactBoostMechanism):
     """The paper's mechanism to the letter, in floating point: exact β and exact α, so not private."""
 
-    def __init__(self, plan: BoostPlan, epsilon: Fraction, seed: int, first_key: int) -> None:
-        super().__init__(plan, first_key)
-        self._epsilon = float(epsilon) / plan.n_scores
+    def __init__(self, spec: BoostSpec, epsilon: Fraction, seed: int, first_key: int) -> None:
+        super().__init__(spec, first_key)
+        self._epsilon = float(epsilon) / spec.n_scores
         self._seed = seed
 
     def stops(self, table: np.ndarray) -> bool:
         """In private mode trees are always complete."""
         return False
 
-    def law(self, scores: np.ndarray, allowed: np.ndarray, alpha: int, level: int) -> np.ndarray:
+    def pmf(self, scores: np.ndarray, allowed: np.ndarray, alpha: int, level: int) -> np.ndarray:
         """exp(-ε_ν f/(2 Δ)) with ε_ν = β_tree ε/(T d 2^depth) and Δ = 3 + 2 α (√m - 1); scores are f/2 in 2^-20."""
-        plan = self.plan
-        budget = float(plan.tree_share) * self._epsilon / (plan.n_trees * plan.depth * 2**level)
-        spread = 3 + 2 * alpha / UNIT * (np.sqrt(plan.n_bound) - 1)
-        return selection.choice_law(scores, np.ones_like(allowed), budget / spread / UNIT**2)
+        spec = self.spec
+        budget = float(spec.tree_share) * self._epsilon / (spec.n_trees * spec.depth * 2**level)
+        spread = 3 + 2 * alpha / UNIT * (np.sqrt(spec.n_bound) - 1)
+        return selection.choice_pmf(scores, np.ones_like(allowed), budget / spread / UNIT**2)
 
-    def pick(self, law: np.ndarray, scores: np.ndarray, level: int, node: int) -> int:
+    def pick(self, pmf: np.ndarray, scores: np.ndarray, level: int, node: int) -> int:
         """Drawn from a seed."""
         generator = np.random.default_rng((self._seed, self.key + level, node))
-        return int(generator.choice(law.shape[1], p=law[0]))
+        return int(generator.choice(pmf.shape[1], p=pmf[0]))
 
     def leaves(self, table: np.ndarray) -> tuple[np.ndarray, float]:
         """Link, clamp, Laplace noise of scale 2 M T 2^d / (β_pred ε), clamp."""
-        plan, most = self.plan, self.plan.max_leaf
+        spec, most = self.spec, self.spec.max_leaf
         generator = np.random.default_rng((self._seed, self.key + 31))
-        values = np.clip(leaf_link(table, plan.alpha_link), -most, most)
-        noise = generator.laplace(size=len(values)) * published_leaf_scale(plan, self._epsilon)
-        if plan.beta == "folded":
-            limit = plan.step * most**2 * self.bound / UNIT
+        values = np.clip(leaf_link(table, spec.alpha_link), -most, most)
+        noise = generator.laplace(size=len(values)) * published_leaf_scale(spec, self._epsilon)
+        if spec.beta == "folded":
+            limit = spec.step * most**2 * self.bound / UNIT
             beta = self.beta_of(values, table)
             return np.clip(values * beta + noise * limit / most, -limit, limit), 1.0
         values = np.clip(values + noise, -most, most)
-        beta = 1.0 if plan.beta == "one" else self.beta_of(values, table)
-        if plan.beta == "laplace":
-            budget = float((1 - plan.tree_share) * QUERY_SHARE) * self._epsilon / plan.n_trees
-            beta += generator.laplace() * 2 * plan.step * most * self.bound / UNIT / (plan.n_bound * budget)
+        beta = 1.0 if spec.beta == "one" else self.beta_of(values, table)
+        if spec.beta == "laplace":
+            budget = float((1 - spec.tree_share) * QUERY_SHARE) * self._epsilon / spec.n_trees
+            beta += generator.laplace() * 2 * spec.step * most * self.bound / UNIT / (spec.n_bound * budget)
         return values * beta, beta
 
 
-def published_leaf_scale(plan: BoostPlan, epsilon: float) -> float:
+def published_leaf_scale(spec: BoostSpec, epsilon: float) -> float:
     """Scale of the paper's noise on a leaf value, the budget divided evenly among leaves."""
-    share = (1 - plan.tree_share) * (1 - QUERY_SHARE if plan.beta == "laplace" else 1)
-    return 2 * plan.max_leaf * plan.n_trees * 2**plan.depth / (float(share) * epsilon)
+    share = (1 - spec.tree_share) * (1 - QUERY_SHARE if spec.beta == "laplace" else 1)
+    return 2 * spec.max_leaf * spec.n_trees * 2**spec.depth / (float(share) * epsilon)
 
 
 def children_tables(histogram: np.ndarray, table: np.ndarray, candidates: Candidates, candidate: int) -> np.ndarray:

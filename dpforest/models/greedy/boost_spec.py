@@ -11,7 +11,7 @@ import numpy as np
 
 from dpforest.checks import check_choice, check_count, check_share
 from dpforest.limits import MAX_BOUND, MAX_DEPTH, MAX_LEAF
-from dpforest.privacy.ledger import Allowance, BudgetError, Ledger
+from dpforest.privacy.ledger import BudgetError, Ledger, QueryBudget
 from dpforest.privacy.rationals import LIMIT
 from dpforest.trees import split_scores
 from dpforest.trees.split_scores import UNIT
@@ -32,7 +32,7 @@ FITTING = {
 
 
 @dataclass(frozen=True)
-class BoostPlan:
+class BoostSpec:
     """A boosted forest without its budget. Parameters as in `BoostedForestClassifier`, resolved.
 
     Parameters
@@ -116,7 +116,7 @@ class BoostPlan:
             return self.alpha[level]
         return DECAY**level if isinstance(self.alpha, str) else float(self.alpha)
 
-    def charge(self, ledger: Ledger, epsilon: Fraction) -> dict[str, Allowance]:
+    def charge(self, ledger: Ledger, epsilon: Fraction) -> dict[str, QueryBudget]:
         """Pay for all that a fit will ask, before it asks (docs/PRIVACY.md); the entries sum to epsilon.
 
         Levels and trees read the same rows again, one after the other; nodes of a level read disjoint rows.
@@ -154,17 +154,17 @@ class BoostPlan:
             paid["leaves"] = ledger.charge(
                 f"{what} of the leaves of each tree{of}", "discrete-laplace", 1, leaves - beta, n_trees, "sequential"
             )
-        return {name: allowance for name, allowance in paid.items() if allowance is not None}
+        return {name: query_budget for name, query_budget in paid.items() if query_budget is not None}
 
-    def check_drawable(self, paid: dict[str, Allowance]) -> None:
+    def check_drawable(self, paid: dict[str, QueryBudget]) -> None:
         """Raise BudgetError where the noise that was paid for is larger than what the exact samplers can draw."""
         widths = {
             "calibration": UNIT,
             "beta": UNIT // GRAIN + 2,
             "leaves": UNIT if self.leaf == "counts" else 2 * GRID,
         }
-        for name, allowance in paid.items():
-            each = allowance.epsilon_each
+        for name, query_budget in paid.items():
+            each = query_budget.epsilon_each
             if name in widths and widths[name] / each > LIMIT:
                 raise BudgetError(
                     f"epsilon is divided into parts of {float(each):.1g} ({name}), and noise for so little cannot be "
@@ -177,7 +177,7 @@ def _is_number(value: Any, low: float, high: float) -> bool:
 
 
 def resolve_alpha(alpha: Any) -> float | str | tuple[float, ...]:
-    """`alpha` as a plan keeps it.
+    """`alpha` as a spec keeps it.
 
     Raises
     ------

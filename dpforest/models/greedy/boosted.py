@@ -8,14 +8,14 @@ import numpy as np
 from dpforest.checks import check_choice, check_count, check_flag, check_share
 from dpforest.limits import MAX_BOUND
 from dpforest.models.greedy import boost_mechanisms
-from dpforest.models.greedy.boost_spec import BETAS, LEAVES, BoostPlan, resolve_alpha
+from dpforest.models.greedy.boost_spec import BETAS, LEAVES, BoostSpec, resolve_alpha
 from dpforest.models.greedy.boosting import UNIT, Boosted, boost, leaf_link
 from dpforest.models.greedy.shared import Binned, GreedyClassifier, demo_seed, row_bound
 from dpforest.models.greedy.trace import Trace
 from dpforest.models.leaf_noise import ValueNoise, WeightNoise
 from dpforest.privacy import published
 from dpforest.privacy.certificate import Certificate, certify
-from dpforest.privacy.ledger import Allowance, Ledger
+from dpforest.privacy.ledger import Ledger, QueryBudget
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
 from dpforest.tables.domain import Domain
 from dpforest.trees.forest import CuratorForest, Forest, ReleasedForest
@@ -31,7 +31,7 @@ class BoostedForestClassifier(GreedyClassifier):
     Parameters
     ----------
     epsilon : float or None, default=1.0
-        Privacy budget of the whole forest. None gives the non-private twin.
+        Privacy budget of the whole forest. None gives the non-private model.
     n_estimators : int, default=5
         Trees; for each class where there are more than two.
     max_depth : int, default=4
@@ -138,7 +138,7 @@ class BoostedForestClassifier(GreedyClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def plan(self, domain: Domain, n_rows: int) -> BoostPlan:
+    def spec(self, domain: Domain, n_rows: int) -> BoostSpec:
         """Every choice that a fit will make; `n_rows` is used where it is public, and to refuse a broken `n_bound`."""
         self._check_parameters()
         check_choice("leaf", self.leaf, (None, *LEAVES))
@@ -151,7 +151,7 @@ class BoostedForestClassifier(GreedyClassifier):
         link = alpha if isinstance(alpha, float) and alpha > 0 else 1.0
         leaf = self.leaf or ("published" if published else "counts")
         bound, _ = self._row_bound(n_rows)
-        return BoostPlan(
+        return BoostSpec(
             n_trees=int(self.n_estimators),
             depth=self.max_depth,
             n_bins=self.n_bins,
@@ -175,15 +175,15 @@ class BoostedForestClassifier(GreedyClassifier):
 
     def fit_binned(self, domain: Domain, rows: Binned, *, n_jobs: int = 1, trace: Trace | None = None) -> Forest:
         """Fit on rows that are binned already; fill `trace` for the curator's drawings."""
-        plan, source, ledger = self.plan(domain, rows.n_given), source_for(self.random_state), self._ledger()
-        paid = self._charge(plan, ledger, source)
-        seed = demo_seed(source) if plan.as_published else 0
+        spec, source, ledger = self.spec(domain, rows.n_given), source_for(self.random_state), self._ledger()
+        paid = self._charge(spec, ledger, source)
+        seed = demo_seed(source) if spec.as_published else 0
         grown, draws = [], trace is not None and trace.draws
-        for score in range(plan.n_scores):
-            voice = self._voice(plan, paid, source, seed, score * plan.n_trees)
-            wanted = 1 if plan.n_scores == 1 else score
+        for score in range(spec.n_scores):
+            mechanism = self._voice(spec, paid, source, seed, score * spec.n_trees)
+            wanted = 1 if spec.n_scores == 1 else score
             positive = (rows.y == wanted).astype(np.int32)
-            grown.append(boost(plan, rows.candidates, rows.bins, positive, voice, trace=draws))
+            grown.append(boost(spec, rows.candidates, rows.bins, positive, mechanism, trace=draws))
         if ledger.epsilon is not None:
             ledger.close()
         elif self.epsilon is None:
@@ -191,43 +191,43 @@ class BoostedForestClassifier(GreedyClassifier):
         else:
             ledger.charge("splits, leaves and coefficients, as published", "exponential, Laplace", 1, None, 1,
                           "sequential")  # fmt: skip
-        return self._assemble(plan, domain, rows, grown, ledger, source, paid, trace)
+        return self._assemble(spec, domain, rows, grown, ledger, source, paid, trace)
 
     def _voice(
-        self, plan: BoostPlan, paid: dict[str, Allowance], source: SecretSource | DemoSource, seed: int, key: int
+        self, spec: BoostSpec, paid: dict[str, QueryBudget], source: SecretSource | DemoSource, seed: int, key: int
     ):
         if self.epsilon is None:
-            return boost_mechanisms.ExactVoice(plan, key)
-        if plan.as_published:
-            return boost_mechanisms.PublishedVoice(plan, self._budget or Fraction(1), seed, key)
-        return boost_mechanisms.CertifiedVoice(plan, paid, source, key)
+            return boost_mechanisms.ExactBoostMechanism(spec, key)
+        if spec.as_published:
+            return boost_mechanisms.PublishedBoostMechanism(spec, self._budget or Fraction(1), seed, key)
+        return boost_mechanisms.CertifiedBoostMechanism(spec, paid, source, key)
 
     def _assemble(
-        self, plan: BoostPlan, domain: Domain, rows: Binned, grown: list[Boosted], ledger: Ledger,
-        source: SecretSource | DemoSource, paid: dict[str, Allowance], trace: Trace | None,
+        self, spec: BoostSpec, domain: Domain, rows: Binned, grown: list[Boosted], ledger: Ledger,
+        source: SecretSource | DemoSource, paid: dict[str, QueryBudget], trace: Trace | None,
     ) -> Forest:  # fmt: skip
-        trees, place = as_trees(rows.candidates, [tree for own in grown for tree in own.chosen], plan.depth)
+        trees, place = as_trees(rows.candidates, [tree for own in grown for tree in own.chosen], spec.depth)
         values = np.concatenate([v for own in grown for v in own.values])[place]
-        classes = np.repeat(np.arange(plan.n_scores) if plan.n_scores > 1 else [1], plan.n_trees).astype(np.int16)
+        classes = np.repeat(np.arange(spec.n_scores) if spec.n_scores > 1 else [1], spec.n_trees).astype(np.int16)
         if trace is not None:
-            self._fill(trace, plan, rows, grown, place, domain.n_classes, paid)
-            trace.labels = (values * np.sign([b for own in grown for b in own.betas])[place >> plan.depth] > 0).astype(
+            self._fill(trace, spec, rows, grown, place, domain.n_classes, paid)
+            trace.labels = (values * np.sign([b for own in grown for b in own.betas])[place >> spec.depth] > 0).astype(
                 np.uint8
             )  # a leaf speaks for a class by its own sign, whatever its tree counts
         kind = ReleasedForest if ledger.epsilon is not None else CuratorForest
-        about = {"estimator": type(self).__name__, "alpha": plan.alpha, "n_bins": plan.n_bins}
+        about = {"estimator": type(self).__name__, "alpha": spec.alpha, "n_bins": spec.n_bins}
         return kind(
-            trees, domain, None, None, "additive", "clamp", 0, self._certificate(plan, domain, rows.n_given, ledger,
-            source), ledger, about, values, classes, plan.alpha_link,
+            trees, domain, None, None, "additive", "clamp", 0, self._certificate(spec, domain, rows.n_given, ledger,
+            source), ledger, about, values, classes, spec.alpha_link,
         )  # fmt: skip
 
     def _fill(
-        self, trace: Trace, plan: BoostPlan, rows: Binned, grown: list[Boosted], place: np.ndarray, n_classes: int,
-        paid: dict[str, Allowance],
+        self, trace: Trace, spec: BoostSpec, rows: Binned, grown: list[Boosted], place: np.ndarray, n_classes: int,
+        paid: dict[str, QueryBudget],
     ) -> None:  # fmt: skip
         """What the drawings show: rows in leaves, the evidence behind leaf values, and the noise on it."""
         trace.trees = [tree for own in grown for tree in own.traces]
-        n_places = 2**plan.depth
+        n_places = 2**spec.depth
         counts = [np.bincount(node * n_classes + rows.y, minlength=n_places * n_classes).reshape(-1, n_classes)
                   for own in grown for node in own.nodes]  # fmt: skip
         trace.counts = np.concatenate(counts)[place]
@@ -235,32 +235,32 @@ class BoostedForestClassifier(GreedyClassifier):
         bounds = np.array([bound for own in grown for bound in own.bounds])[place // n_places]
         if self._budget is None:
             return
-        if plan.leaf == "counts":
+        if spec.leaf == "counts":
             trace.noise = WeightNoise(tables, bounds / float(paid["leaves"].epsilon_each))
             return
-        if plan.as_published:
-            scale = boost_mechanisms.published_leaf_scale(plan, float(self._budget) / plan.n_scores)
+        if spec.as_published:
+            scale = boost_mechanisms.published_leaf_scale(spec, float(self._budget) / spec.n_scores)
         else:
-            scale = 2 * plan.max_leaf / float(paid["leaves"].epsilon_each)
-        clean = np.clip(leaf_link(tables, plan.alpha_link), -plan.max_leaf, plan.max_leaf)
+            scale = 2 * spec.max_leaf / float(paid["leaves"].epsilon_each)
+        clean = np.clip(leaf_link(tables, spec.alpha_link), -spec.max_leaf, spec.max_leaf)
         tree = place // n_places
-        if plan.beta == "folded":  # noise is on β h, whose bound a M² W stands for M here
-            beta = np.bincount(tree, clean * (tables[:, 1] - tables[:, 0]))[tree] / plan.n_bound
-            clean = clean * beta / (plan.max_leaf * bounds)
+        if spec.beta == "folded":  # noise is on β h, whose bound a M² W stands for M here
+            beta = np.bincount(tree, clean * (tables[:, 1] - tables[:, 0]))[tree] / spec.n_bound
+            clean = clean * beta / (spec.max_leaf * bounds)
         trace.noise = ValueNoise(tables, clean, np.full(len(clean), scale))
 
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
-        plan, source, ledger = self.plan(domain, n_rows), source_for(self.random_state), self._ledger()
-        if self._charge(plan, ledger, source):
+        spec, source, ledger = self.spec(domain, n_rows), source_for(self.random_state), self._ledger()
+        if self._charge(spec, ledger, source):
             ledger.close()
-        return self._certificate(plan, domain, n_rows, ledger, source), ledger
+        return self._certificate(spec, domain, n_rows, ledger, source), ledger
 
-    def _charge(self, plan: BoostPlan, ledger: Ledger, source: SecretSource | DemoSource) -> dict[str, Allowance]:
+    def _charge(self, spec: BoostSpec, ledger: Ledger, source: SecretSource | DemoSource) -> dict[str, QueryBudget]:
         if ledger.epsilon is None:
             return {}
-        paid = plan.charge(ledger, ledger.epsilon)
+        paid = spec.charge(ledger, ledger.epsilon)
         if isinstance(source, SecretSource):
-            plan.check_drawable(paid)
+            spec.check_drawable(paid)
         return paid
 
     def _ledger(self) -> Ledger:
@@ -271,20 +271,20 @@ class BoostedForestClassifier(GreedyClassifier):
         return row_bound(self.n_bound, n_rows, self.neighbours, private=private)
 
     def _certificate(
-        self, plan: BoostPlan, domain: Domain, n_rows: int, ledger: Ledger, source: SecretSource | DemoSource
+        self, spec: BoostSpec, domain: Domain, n_rows: int, ledger: Ledger, source: SecretSource | DemoSource
     ) -> Certificate:
         reasons = [*domain.leaks(), *source.reasons()] if self.epsilon is not None else []
-        if self.epsilon is not None and plan.as_published:
-            reasons = [*published.boosting_reasons(plan), *reasons]
-        what = "boosted trees" if plan.n_scores == 1 else f"boosted trees for each of {plan.n_scores} classes"
+        if self.epsilon is not None and spec.as_published:
+            reasons = [*published.boosting_reasons(spec), *reasons]
+        what = "boosted trees" if spec.n_scores == 1 else f"boosted trees for each of {spec.n_scores} classes"
         return certify(
             ledger,
-            mechanism=f"{plan.n_trees} {what} of depth {plan.depth}: "
+            mechanism=f"{spec.n_trees} {what} of depth {spec.depth}: "
             + (
                 "the best splits by the Mα-loss, true leaves"
                 if self.epsilon is None
                 else "splits by the exponential mechanism on the Mα-loss, leaves from noisy "
-                + ("class weights" if plan.leaf == "counts" else "values")
+                + ("class weights" if spec.leaf == "counts" else "values")
             ),
             assumptions=[*self._row_bound(n_rows)[1], *domain.assumptions()],
             reasons=reasons,

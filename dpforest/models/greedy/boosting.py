@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from dpforest.losses import m_alpha
-from dpforest.models.greedy.boost_spec import BoostPlan
+from dpforest.models.greedy.boost_spec import BoostSpec
 from dpforest.models.greedy.trace import TreeTrace
 from dpforest.trees import split_scores
 from dpforest.trees.candidates import Candidates
@@ -18,7 +18,7 @@ UNIT = split_scores.UNIT
 CLAMP = 1e-4  # the paper's ζ: posteriors stay this far from 0 and 1
 
 
-class Voice(Protocol):
+class BoostMechanism(Protocol):
     """What answers a booster's questions about rows: the door, a paper's mechanism, or nobody (no privacy)."""
 
     def start_tree(self, number: int, weight_bound: int) -> None:
@@ -54,7 +54,13 @@ class Boosted:
 
 
 def boost(
-    plan: BoostPlan, candidates: Candidates, bins: np.ndarray, positive: np.ndarray, voice: Voice, *, trace: bool
+    spec: BoostSpec,
+    candidates: Candidates,
+    bins: np.ndarray,
+    positive: np.ndarray,
+    mechanism: BoostMechanism,
+    *,
+    trace: bool,
 ) -> Boosted:
     """Algorithm "Mα-boost" (Nock and Henecka 2020), with margins stored instead of weights.
 
@@ -63,25 +69,25 @@ def boost(
     bins : array of shape (n, n_features)
     positive : int32 array of shape (n,)
         1 for the rows of the class that is scored, 0 for the others.
-    voice : Voice
+    mechanism : BoostMechanism
     trace : bool
         Write down how every split was drawn.
     """
-    link = m_alpha(plan.alpha_link)
+    link = m_alpha(spec.alpha_link)
     sign = np.where(positive == 1, 1.0, -1.0)
     score, reach = np.zeros(len(bins)), 0.0
     grown = Boosted([], [], [], [], [], [], [])
-    for number in range(plan.n_trees):
+    for number in range(spec.n_trees):
         # No weight is above what the released trees so far can make of it: public, as they are.
         bound = min(UNIT, math.ceil(UNIT * float(link.inverse_link(reach))))
         weight = np.minimum(np.rint(UNIT * link.inverse_link(-sign * score)).astype(np.int64), bound)
         own = TreeTrace() if trace else None
-        voice.start_tree(number, bound)
-        choose = partial(voice.split, candidates=candidates, trace=own)
-        chosen, node = grow_tree(candidates, bins, positive, weight, n_classes=2, depth=plan.depth, choose=choose)
-        table = np.zeros((2**plan.depth, 2), np.int64)
+        mechanism.start_tree(number, bound)
+        choose = partial(mechanism.split, candidates=candidates, trace=own)
+        chosen, node = grow_tree(candidates, bins, positive, weight, n_classes=2, depth=spec.depth, choose=choose)
+        table = np.zeros((2**spec.depth, 2), np.int64)
         leaf_table(node, positive, weight, table)
-        values, beta = voice.leaves(table)
+        values, beta = mechanism.leaves(table)
         score += values[node]
         reach += float(np.abs(values).max())
         grown.chosen.append(chosen)
@@ -91,7 +97,7 @@ def boost(
         grown.nodes.append(node)
         grown.tables.append(table)
         if own is not None:
-            own.alpha, own.bound = list(voice.alphas), bound / UNIT
+            own.alpha, own.bound = list(mechanism.alphas), bound / UNIT
             own.weights = np.quantile(weight, [0, 0.25, 0.5, 0.75, 1]) / UNIT
             grown.traces.append(own)
     return grown

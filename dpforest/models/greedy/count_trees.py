@@ -9,7 +9,7 @@ import numpy as np
 
 from dpforest.models.greedy.trace import TreeTrace
 from dpforest.privacy import selection
-from dpforest.privacy.ledger import Allowance
+from dpforest.privacy.ledger import QueryBudget
 from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.privacy.release import assign_rows
 from dpforest.trees.candidates import Candidates
@@ -20,7 +20,7 @@ MOST_PARTS = 64  # of the ratio between structure and estimation rows
 
 
 @dataclass
-class Chooser:
+class SplitSelector:
     """Draws the splits of one tree from its counts; call it as `grow_tree` does.
 
     Parameters
@@ -28,7 +28,7 @@ class Chooser:
     criterion : str
     n_bound : int
         For the sensitivity: public, see `split_scores.sensitivity`.
-    stages : sequence of Allowance
+    stages : sequence of QueryBudget
         One: a draw among all candidates. Two: a draw among features, each as good as its best candidate, then one
         among the candidates of that feature (the multinomial forest). Empty: no privacy, the best candidate.
     key : int
@@ -41,7 +41,7 @@ class Chooser:
     candidates: Candidates
     criterion: str
     n_bound: int
-    stages: Sequence[Allowance]
+    stages: Sequence[QueryBudget]
     source: SecretSource | DemoSource
     key: int = 0
     normalised: bool = False
@@ -71,15 +71,15 @@ class Chooser:
 
     def _draw(self, scores: np.ndarray, allowed: np.ndarray, stage: int, level: int) -> tuple[np.ndarray, np.ndarray]:
         """One choice a node, and where a trace is kept its probability."""
-        allowance = self.stages[stage]
+        query_budget = self.stages[stage]
         if self.normalised:  # any table can have any scores from 0 to NORMAL
             scores, width = stretched(scores, allowed), 2 * NORMAL
         else:
             width = sensitivity(self.criterion, self.n_bound)
-        chosen = selection.choose(scores, allowed, width, allowance, self.source, key=self.key + 2 * level + stage)
+        chosen = selection.choose(scores, allowed, width, query_budget, self.source, key=self.key + 2 * level + stage)
         if self.trace is None:
             return chosen, np.ones(len(chosen))
-        return chosen, selection.chosen_probability(scores, allowed, width, allowance.epsilon_each, chosen)
+        return chosen, selection.chosen_probability(scores, allowed, width, query_budget.epsilon_each, chosen)
 
 
 def best_by_feature(scores: np.ndarray, allowed: np.ndarray, candidates: Candidates) -> tuple[np.ndarray, np.ndarray]:

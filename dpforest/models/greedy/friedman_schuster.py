@@ -7,13 +7,13 @@ import numpy as np
 
 from dpforest.checks import check_choice, check_count, check_share
 from dpforest.limits import MAX_BOUND, MAX_DEPTH
-from dpforest.models.greedy.count_trees import Chooser
+from dpforest.models.greedy.count_trees import SplitSelector
 from dpforest.models.greedy.shared import Binned, GreedyClassifier, demo_seed, row_bound
 from dpforest.models.greedy.trace import Trace, TreeTrace
 from dpforest.models.leaf_noise import CountNoise
 from dpforest.privacy import simulators
 from dpforest.privacy.certificate import Certificate, certify
-from dpforest.privacy.ledger import Allowance, Ledger, rows_changed
+from dpforest.privacy.ledger import Ledger, QueryBudget, rows_changed
 from dpforest.privacy.published import REPRODUCTION, ideal_loss
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
 from dpforest.privacy.release import noisy_table
@@ -35,7 +35,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
     Parameters
     ----------
     epsilon : float or None, default=1.0
-        Privacy budget. None gives the non-private twin: the best splits and true counts.
+        Privacy budget. None gives the non-private model: the best splits and true counts.
     max_depth : int, default=5
         All leaves are at this depth; the paper's stopping rule, which asks for a noisy count at every level, is left
         out.
@@ -119,13 +119,13 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         if ledger.epsilon is None and self.epsilon is not None:
             source = DemoSource(demo_seed(source))
         stages = [paid[0]] if paid is not None else []
-        chooser = Chooser(rows.candidates, self.criterion, bound, stages, source, trace=own)
+        selector = SplitSelector(rows.candidates, self.criterion, bound, stages, source, trace=own)
         candidates, bins, y, ones = rows.candidates, rows.bins, rows.y, np.ones(len(rows.y), np.int64)
         root = None  # a release takes it from its rows
         if isinstance(source, DemoSource):
             root = rows.once(("root",), lambda: root_histogram(candidates, bins, y, ones, domain.n_classes))
         chosen, node = grow_tree(
-            candidates, bins, y, ones, n_classes=domain.n_classes, depth=self.max_depth, choose=chooser, root=root
+            candidates, bins, y, ones, n_classes=domain.n_classes, depth=self.max_depth, choose=selector, root=root
         )
         table = np.zeros((2**self.max_depth, domain.n_classes), np.int64)
         leaf_table(node, y, ones, table)
@@ -155,7 +155,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         n_bound = self.n_bound if depends_on_rows(self.criterion) else None  # the paper asks for a bound as well
         return row_bound(n_bound, n_rows, self.neighbours, private=self.epsilon is not None)
 
-    def _charge(self, ledger: Ledger, n_bound: int) -> tuple[Allowance, Allowance] | None:
+    def _charge(self, ledger: Ledger, n_bound: int) -> tuple[QueryBudget, QueryBudget] | None:
         """Pay for splits and leaves; as published the right to ask comes without a budget behind it."""
         if self._budget is None:
             ledger.charge("exact splits and counts of every leaf", "none", 1, None, 1, "sequential")
@@ -164,7 +164,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
             each = self._budget / (2 * (self.max_depth + 1))
             ledger.charge("splits and counts of every leaf, as published", "exponential, Laplace", 1, None, 1,
                           "sequential")  # fmt: skip
-            return Allowance(each / 2, self.max_depth), Allowance(each, 1)  # the paper's exponent is ε q / (2 Δ)
+            return QueryBudget(each / 2, self.max_depth), QueryBudget(each, 1)  # the paper's exponent is ε q / (2 Δ)
         share = check_share("tree_share", self.tree_share)
         each = self._budget / rows_changed(self.neighbours)
         most = Fraction(round(10 * sensitivity(self.criterion, n_bound) / UNIT), 10)

@@ -7,11 +7,11 @@ import numpy as np
 
 from dpforest.checks import check_choice, check_count, check_flag
 from dpforest.limits import MAX_BOUND
-from dpforest.models.greedy.count_trees import Chooser, Shares, share_out, structure_share
+from dpforest.models.greedy.count_trees import Shares, SplitSelector, share_out, structure_share
 from dpforest.models.greedy.multinomial_spec import (
     DEFAULT_DEPTH,
-    MultinomialPlan,
-    PublishedPlan,
+    MultinomialSpec,
+    PublishedSpec,
     certified_plan,
     published_plan,
 )
@@ -21,7 +21,7 @@ from dpforest.models.leaf_noise import CountNoise, FrequencyNoise, draw_by_frequ
 from dpforest.models.random.spec import true_labels
 from dpforest.privacy import published
 from dpforest.privacy.certificate import Certificate, certify
-from dpforest.privacy.ledger import ESTIMATION, Allowance, Ledger
+from dpforest.privacy.ledger import ESTIMATION, Ledger, QueryBudget
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
 from dpforest.privacy.release import PARTITIONS, release_labels
 from dpforest.tables.domain import Domain
@@ -39,7 +39,7 @@ class MultinomialForestClassifier(GreedyClassifier):
     Parameters
     ----------
     epsilon : float or None, default=1.0
-        Privacy budget of the whole forest. None gives the non-private twin: best splits and true labels (certified),
+        Privacy budget of the whole forest. None gives the non-private model: best splits and true labels (certified),
         or the paper's forest with its temperatures (as published).
     n_estimators : int, default=10
         The paper takes 100, which leaves each tree few rows, or little of epsilon.
@@ -71,7 +71,7 @@ class MultinomialForestClassifier(GreedyClassifier):
     domain : Domain or None, default=None
         Public schema. None reads it from the data, warns, and is not certified.
     structure_seed : int, default=0
-        Seed of the non-private twin.
+        Seed of the non-private model.
     random_state : int or None, default=None
         None draws from the operating system's entropy. An integer makes a demo.
     n_jobs : int or None, default=None
@@ -166,7 +166,7 @@ class MultinomialForestClassifier(GreedyClassifier):
         check_count("n_bins", self.n_bins, 2, 1_000)
         structure_share(self.partition_rate)
 
-    def plan(self) -> MultinomialPlan:
+    def spec(self) -> MultinomialSpec:
         """Every choice that a certified fit will make, from parameters alone."""
         self._check_parameters()
         return certified_plan(
@@ -174,7 +174,7 @@ class MultinomialForestClassifier(GreedyClassifier):
             partition=self.partition, partition_rate=self.partition_rate, neighbours=self.neighbours,
         )  # fmt: skip
 
-    def published_plan(self) -> PublishedPlan:
+    def published_plan(self) -> PublishedSpec:
         """The same for a fit as published."""
         self._check_parameters()
         return published_plan(
@@ -191,69 +191,69 @@ class MultinomialForestClassifier(GreedyClassifier):
         """Fit on rows that are binned already; fill `trace` for the curator's drawings."""
         if self.mode == "as_published":
             return self._fit_published(domain, rows, n_jobs, trace)
-        plan, source, ledger = self.plan(), source_for(self.random_state), Ledger(self._budget, self.neighbours)
-        stages: list[Allowance] = []
+        spec, source, ledger = self.spec(), source_for(self.random_state), Ledger(self._budget, self.neighbours)
+        stages: list[QueryBudget] = []
         if ledger.epsilon is None:
             source = DemoSource(self.structure_seed)
             ledger.charge("exact splits and counts of every leaf", "none", 1, None, 1, "sequential")
         else:
-            stages = plan.charge(ledger)
-        partition = "shared" if ledger.epsilon is None else plan.partition
-        shares = _shares(rows, plan, partition, source)
-        n_places, n_classes = 2**plan.depth, domain.n_classes
-        tables = np.zeros((plan.n_trees, n_places, n_classes), np.int64)
-        traces = [TreeTrace() if trace is not None and trace.draws else None for _ in range(plan.n_trees)]
+            stages = spec.charge(ledger)
+        partition = "shared" if ledger.epsilon is None else spec.partition
+        shares = _shares(rows, spec, partition, source)
+        n_places, n_classes = 2**spec.depth, domain.n_classes
+        tables = np.zeros((spec.n_trees, n_places, n_classes), np.int64)
+        traces = [TreeTrace() if trace is not None and trace.draws else None for _ in range(spec.n_trees)]
 
         def grow(tree: int) -> list[np.ndarray]:
-            chooser = Chooser(
+            selector = SplitSelector(
                 rows.candidates, "gini", MAX_BOUND, stages, source, key=64 * tree,
                 normalised=self.split_score == "normalised", trace=traces[tree],
             )  # fmt: skip
             own, ones = shares.structure[tree], np.ones(len(rows.y), np.int64)
             chosen, _ = grow_tree(
-                rows.candidates, rows.bins[own], rows.y[own], ones[: len(own)], n_classes=n_classes, depth=plan.depth,
-                choose=chooser,
+                rows.candidates, rows.bins[own], rows.y[own], ones[: len(own)], n_classes=n_classes, depth=spec.depth,
+                choose=selector,
             )  # fmt: skip
             own = shares.estimation[tree]
             leaf_table(places_of_rows(rows.candidates, rows.bins[own], chosen), rows.y[own], ones, tables[tree])
             return chosen
 
         if n_jobs == 1:
-            grown = [grow(tree) for tree in range(plan.n_trees)]
+            grown = [grow(tree) for tree in range(spec.n_trees)]
         else:
             with ThreadPoolExecutor(n_jobs) as pool:
-                grown = list(pool.map(grow, range(plan.n_trees)))
-        trees, place = as_trees(rows.candidates, grown, plan.depth)
+                grown = list(pool.map(grow, range(spec.n_trees)))
+        trees, place = as_trees(rows.candidates, grown, spec.depth)
         counts = tables.reshape(-1, n_classes)[place]
-        labels = self._labels(plan, counts, ledger, source)
-        certificate = self._certificate(plan, domain, ledger, source)
+        labels = self._labels(spec, counts, ledger, source)
+        certificate = self._certificate(spec, domain, ledger, source)
         if trace is not None:
             trace.trees, trace.counts, trace.labels = [own for own in traces if own is not None], counts, labels
-            trace.noise = CountNoise(counts, "exponential", float(plan.label))
+            trace.noise = CountNoise(counts, "exponential", float(spec.label))
         kind = CuratorForest if ledger.epsilon is None else ReleasedForest
         return kind(trees, domain, labels, None, "majority", "clamp", 0, certificate, ledger, self._about())
 
     def _labels(
-        self, plan: MultinomialPlan, counts: np.ndarray, ledger: Ledger, source: SecretSource | DemoSource
+        self, spec: MultinomialSpec, counts: np.ndarray, ledger: Ledger, source: SecretSource | DemoSource
     ) -> np.ndarray:
         if ledger.epsilon is None:
             return true_labels(counts, self.structure_seed)
         labels = release_labels(
-            counts, mechanism="exponential", epsilon=plan.label_epsilon, n_trees=plan.n_trees,
-            partition=plan.partition, neighbours=plan.neighbours, ledger=ledger, source=source, part=ESTIMATION,
+            counts, mechanism="exponential", epsilon=spec.label_epsilon, n_trees=spec.n_trees,
+            partition=spec.partition, neighbours=spec.neighbours, ledger=ledger, source=source, part=ESTIMATION,
         )  # fmt: skip
         ledger.close()
         return labels
 
     def _fit_published(self, domain: Domain, rows: Binned, n_jobs: int, trace: Trace | None) -> Forest:
-        plan, source, ledger = self.published_plan(), source_for(self.random_state), Ledger(None, self.neighbours)
+        spec, source, ledger = self.published_plan(), source_for(self.random_state), Ledger(None, self.neighbours)
         seed = demo_seed(source) if self.epsilon is not None or self.random_state is not None else self.structure_seed
         ledger.charge("splits and labels, as published", "exponential", 1, None, 1, "sequential")
         words = rows.once(("words",), lambda: sorted_words(rows.codes, rows.y))
-        trees, counts = plan.grow(domain, rows.codes, rows.y, words, seed=seed, n_jobs=n_jobs)
-        labels = draw_by_frequency(counts, plan.label, seed)
+        trees, counts = spec.grow(domain, rows.codes, rows.y, words, seed=seed, n_jobs=n_jobs)
+        labels = draw_by_frequency(counts, spec.label, seed)
         if trace is not None:
-            trace.counts, trace.labels, trace.noise = counts, labels, FrequencyNoise(counts, plan.label)
+            trace.counts, trace.labels, trace.noise = counts, labels, FrequencyNoise(counts, spec.label)
         certificate = self._certificate(None, domain, ledger, source)
         return CuratorForest(trees, domain, labels, None, "majority", "clamp", 0, certificate, ledger, self._about())
 
@@ -263,12 +263,12 @@ class MultinomialForestClassifier(GreedyClassifier):
             self.published_plan()
             ledger = Ledger(None, self.neighbours)
             return self._certificate(None, domain, ledger, source_for(self.random_state)), ledger
-        plan, ledger = self.plan(), Ledger(self._budget, self.neighbours)
+        spec, ledger = self.spec(), Ledger(self._budget, self.neighbours)
         if ledger.epsilon is not None:
-            plan.charge(ledger)
-            n_leaves = plan.n_trees * 2**plan.depth
-            self._labels(plan, np.zeros((n_leaves, domain.n_classes), np.int64), ledger, DemoSource(0))
-        return self._certificate(plan, domain, ledger, source_for(self.random_state)), ledger
+            spec.charge(ledger)
+            n_leaves = spec.n_trees * 2**spec.depth
+            self._labels(spec, np.zeros((n_leaves, domain.n_classes), np.int64), ledger, DemoSource(0))
+        return self._certificate(spec, domain, ledger, source_for(self.random_state)), ledger
 
     def _row_bound(self, n_rows: int) -> tuple[int, tuple[str, ...]]:
         """Nothing here depends on it, but a table beyond it is refused, which its certificate must say."""
@@ -276,20 +276,20 @@ class MultinomialForestClassifier(GreedyClassifier):
         return row_bound(None, n_rows, self.neighbours, private=private)
 
     def _certificate(
-        self, plan: MultinomialPlan | None, domain: Domain, ledger: Ledger, source: SecretSource | DemoSource
+        self, spec: MultinomialSpec | None, domain: Domain, ledger: Ledger, source: SecretSource | DemoSource
     ) -> Certificate:
         reasons = [*domain.leaks(), *source.reasons()] if self.epsilon is not None else []
         nominal: Fraction | float | None = self._budget
-        if plan is None and self._budget is not None:
+        if spec is None and self._budget is not None:
             nominal = self.published_plan().nominal
             reasons = [*published.multinomial_reasons(nominal, self._budget), *reasons]
-        depth = f"depth {plan.depth}" if plan is not None else f"depth up to {self.published_plan().max_depth}"
+        depth = f"depth {spec.depth}" if spec is not None else f"depth up to {self.published_plan().max_depth}"
         return certify(
             ledger,
             mechanism=f"multinomial forest of {self.n_estimators} trees of {depth}: "
             + (
                 "the best splits, true labels"
-                if self.epsilon is None and plan is not None
+                if self.epsilon is None and spec is not None
                 else "features, values and labels by the exponential mechanism"
             ),
             assumptions=[*self._row_bound(0)[1], *domain.assumptions()],
@@ -301,13 +301,13 @@ class MultinomialForestClassifier(GreedyClassifier):
         return {"estimator": type(self).__name__, "split_score": self.split_score, "n_bins": self.n_bins}
 
 
-def _shares(rows: Binned, plan: MultinomialPlan, partition: str, source: SecretSource | DemoSource) -> Shares:
+def _shares(rows: Binned, spec: MultinomialSpec, partition: str, source: SecretSource | DemoSource) -> Shares:
     """Which rows each tree reads: the same for every ε and depth of a sweep."""
 
     def draw() -> Shares:
-        return share_out(rows.row_ids, plan.n_trees, plan.share, partition, source)
+        return share_out(rows.row_ids, spec.n_trees, spec.share, partition, source)
 
     # Draws without a seed are for this release alone; and all rows for every tree would be much to keep.
     if isinstance(source, SecretSource) or partition == "shared":
         return draw()
-    return rows.once(("shares", source.seed, plan.n_trees, plan.share), draw)
+    return rows.once(("shares", source.seed, spec.n_trees, spec.share), draw)

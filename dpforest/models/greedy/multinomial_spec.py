@@ -11,7 +11,7 @@ import numpy as np
 from dpforest.checks import check_count
 from dpforest.limits import MAX_DEPTH
 from dpforest.models.greedy.count_trees import structure_share
-from dpforest.privacy.ledger import STRUCTURE, Allowance, Ledger, rows_changed
+from dpforest.privacy.ledger import STRUCTURE, Ledger, QueryBudget, rows_changed
 from dpforest.tables.domain import Domain
 from dpforest.trees.layout import Trees
 from dpforest.trees.midpoint_trees import grow_midpoint_forest
@@ -23,7 +23,7 @@ NAMES = ("feature_temperature", "value_temperature", "label_temperature")
 
 
 @dataclass(frozen=True)
-class MultinomialPlan:
+class MultinomialSpec:
     """Temperatures and shape of a certified forest."""
 
     n_trees: int
@@ -47,7 +47,7 @@ class MultinomialPlan:
         """What all label draws cost together."""
         return self.label * rows_changed(self.neighbours) * (self.n_trees if self.partition == "shared" else 1)
 
-    def charge(self, ledger: Ledger) -> list[Allowance]:
+    def charge(self, ledger: Ledger) -> list[QueryBudget]:
         """Pay for the draws of splits, on the rows that grow the trees."""
         turns, branches = (self.n_trees, 1) if self.partition == "shared" else (1, self.n_trees)
         of = "tree by tree" if self.partition == "shared" else "rows shared out among the trees"
@@ -56,11 +56,11 @@ class MultinomialPlan:
                           part=STRUCTURE, branches=branches)
             for what, each in (("feature", self.feature), ("value to split at", self.value))
         ]  # fmt: skip
-        return [allowance for allowance in paid if allowance is not None]
+        return [query_budget for query_budget in paid if query_budget is not None]
 
 
 @dataclass(frozen=True)
-class PublishedPlan:
+class PublishedSpec:
     """The paper's forest: candidates between the data's own values, stopping by exact counts.
 
     `nominal` is the ε that the paper's own sum claims for its temperatures, infinity included.
@@ -97,14 +97,14 @@ class PublishedPlan:
 def certified_plan(
     budget: Fraction | None, by_hand: tuple, *, n_trees: int, depth: int | None, partition: str, partition_rate: float,
     neighbours: str,
-) -> MultinomialPlan:  # fmt: skip
+) -> MultinomialSpec:  # fmt: skip
     """Temperatures from a budget (None: any): B1 = B2 = ε_tree / (2 d), B3 = ε_tree, or set by hand."""
     depth = DEFAULT_DEPTH if depth is None else depth
     check_count("max_depth", depth, 1, MAX_DEPTH)
     tree = (budget or Fraction(1)) / rows_changed(neighbours) / (n_trees if partition == "shared" else 1)
     derived = (tree / (2 * depth), tree / (2 * depth), tree)
     feature, value, label = _temperatures(by_hand, derived)
-    return MultinomialPlan(
+    return MultinomialSpec(
         n_trees, depth, feature, value, label, partition, structure_share(partition_rate), neighbours
     )
 
@@ -112,7 +112,7 @@ def certified_plan(
 def published_plan(
     budget: Fraction | None, by_hand: tuple, *, n_trees: int, depth: int | None, min_leaf: int, stopping: str,
     partition_rate: float, impurity: str, purity_stop: bool,
-) -> PublishedPlan:  # fmt: skip
+) -> PublishedSpec:  # fmt: skip
     """Temperatures by the paper's theorem 2 (B1 = B2 = ε/(2 d t), B3 = ε/t), or 10, 10, ∞; or set by hand."""
     most = MOST_DEPTH if depth is None else depth
     check_count("max_depth", most, 1, MOST_DEPTH)
@@ -123,7 +123,7 @@ def published_plan(
         derived = (each / (2 * levels), each / (2 * levels), each)
     feature, value, label = _temperatures(by_hand, derived)
     nominal = n_trees * max(levels * (feature + value), label)
-    return PublishedPlan(
+    return PublishedSpec(
         n_trees, float(feature), float(value), float(label), most, min_leaf, stopping, partition_rate, impurity,
         purity_stop, nominal,
     )  # fmt: skip

@@ -6,7 +6,7 @@ from dpforest.checks import check_choice, check_count
 from dpforest.limits import MAX_BOUND, MAX_DEPTH
 from dpforest.models.depth_rules import jagannathan_depth
 from dpforest.models.random.random_structure import RandomStructureClassifier
-from dpforest.models.random.spec import Plan, capped, leaf_cap
+from dpforest.models.random.spec import ForestSpec, capped, leaf_cap
 from dpforest.privacy.ledger import ADD_REMOVE
 from dpforest.tables.domain import Domain
 
@@ -61,7 +61,7 @@ class JagannathanForestClassifier(RandomStructureClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _plan(self, domain: Domain, n_rows: int) -> Plan:
+    def _plan(self, domain: Domain, n_rows: int) -> ForestSpec:
         if self.n_bound is not None:
             check_count("n_bound", self.n_bound, 1, 2**31)
             if n_rows > self.n_bound:
@@ -82,7 +82,7 @@ class JagannathanForestClassifier(RandomStructureClassifier):
             if self.needs_all_rows and self.neighbours == ADD_REMOVE:
                 told = "The depth follows from the exact number of rows, which is private under add-remove."
                 departures = (told, *departures)
-        return Plan(
+        return ForestSpec(
             n_trees=self.n_estimators,
             depth=depth,
             mechanism="continuous-laplace" if published else "discrete-laplace",
@@ -136,11 +136,11 @@ class _EvenForest(RandomStructureClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _even_plan(self, mechanism: str) -> Plan:
+    def _even_plan(self, mechanism: str) -> ForestSpec:
         check_choice("budget", self.budget, (None, "fair", "paper"))
         budget = self.budget or ("paper" if self.mode == "as_published" else "fair")
         check_count("max_depth", self.max_depth, 0, MAX_DEPTH)
-        return Plan(
+        return ForestSpec(
             n_trees=self.n_estimators,
             depth=self.max_depth,
             mechanism=mechanism,
@@ -175,7 +175,7 @@ class RandomForestLaplaceClassifier(_EvenForest):
     R. Nock, W. Henecka, "Boosted and differentially private ensembles of decision trees" (2020), experiments.
     """
 
-    def _plan(self, domain: Domain, n_rows: int) -> Plan:
+    def _plan(self, domain: Domain, n_rows: int) -> ForestSpec:
         return self._even_plan("continuous-laplace" if self.mode == "as_published" else "discrete-laplace")
 
 
@@ -193,5 +193,5 @@ class RandomForestExponentialClassifier(_EvenForest):
     R. Nock, W. Henecka, "Boosted and differentially private ensembles of decision trees" (2020), experiments.
     """
 
-    def _plan(self, domain: Domain, n_rows: int) -> Plan:
+    def _plan(self, domain: Domain, n_rows: int) -> ForestSpec:
         return self._even_plan("exponential")

@@ -1,11 +1,11 @@
-"""From a plan and a table to a forest: grow, share out, count, then through the door."""
+"""From a spec and a table to a forest: grow, share out, count, then through the door."""
 
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from dpforest.models.random.spec import Plan, true_labels
+from dpforest.models.random.spec import ForestSpec, true_labels
 from dpforest.privacy import published, release, simulators
 from dpforest.privacy.certificate import Certificate, certify
 from dpforest.privacy.ledger import Ledger
@@ -18,7 +18,7 @@ from dpforest.trees.routing import count_rows
 
 
 def fit_forest(
-    plan: Plan,
+    spec: ForestSpec,
     domain: Domain,
     X: Any,
     y: np.ndarray,
@@ -43,55 +43,55 @@ def fit_forest(
     counted : int64 array of shape (n_leaves, n_classes), or 0
         Counts of further rows, which were counted before, in the same way.
     """
-    is_release = epsilon is not None and not plan.as_published
+    is_release = epsilon is not None and not spec.as_published
     if is_release:
         check_domain(domain)
-    trees = plan.grow(domain, structure_seed, to_file=is_release)
+    trees = spec.grow(domain, structure_seed, to_file=is_release)
     source = source_for(random_state)
-    tree_of_row = rows_to_trees(plan, row_ids, source)
+    tree_of_row = rows_to_trees(spec, row_ids, source)
     counts = count_kept_rows(trees, domain, X, y, tree_of_row, n_jobs=n_jobs)
     if np.shape(counted) not in ((), counts.shape):
         raise ValueError("The counts are not those of the leaves of this forest; count the rows with it.")
     counts += counted
 
-    ledger = Ledger(epsilon if is_release else None, plan.neighbours)
+    ledger = Ledger(epsilon if is_release else None, spec.neighbours)
     if epsilon is not None and is_release:
-        values = _release(plan, counts, epsilon, ledger, source)
+        values = _release(spec, counts, epsilon, ledger, source)
     elif epsilon is None:
         ledger.charge("exact counts of every leaf", "none", 1, None, 1, "sequential")
-        values = counts if plan.releases_counts else true_labels(counts, structure_seed)
+        values = counts if spec.releases_counts else true_labels(counts, structure_seed)
     else:
-        ledger.charge("every leaf, as published", plan.mechanism, 1, None, 1, "sequential")
-        values = simulate_values(plan, counts, epsilon, _demo(source).seed)
-    certificate = _certificate(plan, domain, ledger, source, epsilon)
+        ledger.charge("every leaf, as published", spec.mechanism, 1, None, 1, "sequential")
+        values = simulate_values(spec, counts, epsilon, _demo(source).seed)
+    certificate = _certificate(spec, domain, ledger, source, epsilon)
     kind = ReleasedForest if is_release else CuratorForest
-    labels, noisy_counts = (None, values) if plan.releases_counts else (values, None)
+    labels, noisy_counts = (None, values) if spec.releases_counts else (values, None)
     return kind(
-        trees, domain, labels, noisy_counts, plan.voting, plan.negative_rule, structure_seed, certificate, ledger, about
+        trees, domain, labels, noisy_counts, spec.voting, spec.negative_rule, structure_seed, certificate, ledger, about
     )
 
 
 def preview(
-    plan: Plan, domain: Domain, *, epsilon: Fraction | None, structure_seed: int, random_state: int | None
+    spec: ForestSpec, domain: Domain, *, epsilon: Fraction | None, structure_seed: int, random_state: int | None
 ) -> tuple[Certificate, Ledger]:
     """Certificate and ledger of a release, from public knowledge: those of an empty table."""
     source = source_for(random_state)
-    is_release = epsilon is not None and not plan.as_published
-    ledger = Ledger(epsilon if is_release else None, plan.neighbours)
+    is_release = epsilon is not None and not spec.as_published
+    ledger = Ledger(epsilon if is_release else None, spec.neighbours)
     if epsilon is not None and is_release:
         check_domain(domain)
-        trees = plan.grow(domain, structure_seed, to_file=True)
-        _release(plan, np.zeros((trees.n_leaves, domain.n_classes), np.int64), epsilon, ledger, DemoSource(0))
-    return _certificate(plan, domain, ledger, source, epsilon), ledger
+        trees = spec.grow(domain, structure_seed, to_file=True)
+        _release(spec, np.zeros((trees.n_leaves, domain.n_classes), np.int64), epsilon, ledger, DemoSource(0))
+    return _certificate(spec, domain, ledger, source, epsilon), ledger
 
 
-def rows_to_trees(plan: Plan, row_ids: np.ndarray, source: SecretSource | DemoSource) -> np.ndarray | None:
+def rows_to_trees(spec: ForestSpec, row_ids: np.ndarray, source: SecretSource | DemoSource) -> np.ndarray | None:
     """The tree of each row, int32 (n,), -1 for a row left out; None where every row is in every tree."""
-    if plan.partition == "shared":
+    if spec.partition == "shared":
         return None
-    if plan.partition == "blocks":
-        return published.deal_blocks(len(row_ids), plan.n_trees, _demo(source).seed)
-    return release.assign_rows(row_ids, plan.n_trees, source)
+    if spec.partition == "blocks":
+        return published.deal_blocks(len(row_ids), spec.n_trees, _demo(source).seed)
+    return release.assign_rows(row_ids, spec.n_trees, source)
 
 
 def count_kept_rows(
@@ -104,25 +104,25 @@ def count_kept_rows(
     return count_rows(trees, domain, X, y, n_classes=domain.n_classes, tree_of_row=tree_of_row, n_jobs=n_jobs)
 
 
-def _release(plan: Plan, counts: np.ndarray, epsilon: Fraction, ledger: Ledger, source) -> np.ndarray:
+def _release(spec: ForestSpec, counts: np.ndarray, epsilon: Fraction, ledger: Ledger, source) -> np.ndarray:
     how = {
-        "epsilon": epsilon / plan.leaf_shares,
-        "n_trees": plan.n_trees,
-        "partition": plan.partition,
-        "neighbours": plan.neighbours,
+        "epsilon": epsilon / spec.leaf_shares,
+        "n_trees": spec.n_trees,
+        "partition": spec.partition,
+        "neighbours": spec.neighbours,
         "ledger": ledger,
         "source": source,
     }
-    if plan.releases_counts:
+    if spec.releases_counts:
         values = release.release_counts(counts, **how)
     else:
-        values = release.release_labels(counts, mechanism=plan.mechanism, **how)
+        values = release.release_labels(counts, mechanism=spec.mechanism, **how)
     ledger.close()
     return values
 
 
 def simulate_values(
-    plan: Plan, counts: np.ndarray, epsilon: Fraction, seed: int, *, leaves: np.ndarray | None = None
+    spec: ForestSpec, counts: np.ndarray, epsilon: Fraction, seed: int, *, leaves: np.ndarray | None = None
 ) -> np.ndarray:
     """What a release from these counts may look like: labels (n_leaves,) or counts (n_leaves, n_classes).
 
@@ -130,11 +130,11 @@ def simulate_values(
     is a picture of the release, whose own noise comes from exact samplers. Where `counts` are those of some leaves
     only, `leaves` are their numbers.
     """
-    if plan.mechanism == "discrete-laplace":
-        return simulators.simulate_noisy_counts(counts, 1 / plan.leaf_rate(epsilon), seed, leaves=leaves)
-    if plan.mechanism == "continuous-laplace":
-        return simulators.simulate_laplace(counts, 1 / plan.leaf_rate(epsilon), seed, leaves=leaves)
-    return simulators.simulate_labels(counts, plan.mechanism, plan.leaf_rate(epsilon), seed, leaves=leaves)
+    if spec.mechanism == "discrete-laplace":
+        return simulators.simulate_noisy_counts(counts, 1 / spec.leaf_rate(epsilon), seed, leaves=leaves)
+    if spec.mechanism == "continuous-laplace":
+        return simulators.simulate_laplace(counts, 1 / spec.leaf_rate(epsilon), seed, leaves=leaves)
+    return simulators.simulate_labels(counts, spec.mechanism, spec.leaf_rate(epsilon), seed, leaves=leaves)
 
 
 def _demo(source: SecretSource | DemoSource) -> DemoSource:
@@ -142,14 +142,14 @@ def _demo(source: SecretSource | DemoSource) -> DemoSource:
     return source if isinstance(source, DemoSource) else DemoSource(int(source.words(1)[0]))
 
 
-def _certificate(plan: Plan, domain: Domain, ledger: Ledger, source, epsilon: Fraction | None) -> Certificate:
+def _certificate(spec: ForestSpec, domain: Domain, ledger: Ledger, source, epsilon: Fraction | None) -> Certificate:
     reasons = [*domain.leaks(), *source.reasons()] if epsilon is not None else []
-    if epsilon is not None and plan.as_published:
-        reasons = [*published.reasons(plan, domain.n_classes, epsilon), *plan.departures, *reasons]
+    if epsilon is not None and spec.as_published:
+        reasons = [*published.reasons(spec, domain.n_classes, epsilon), *spec.departures, *reasons]
     return certify(
         ledger,
-        mechanism=f"{plan.mechanism} on {plan.n_trees} trees of depth {plan.depth}, rows {_PARTITIONS[plan.partition]}",
-        assumptions=[*plan.assumptions, *domain.assumptions()],
+        mechanism=f"{spec.mechanism} on {spec.n_trees} trees of depth {spec.depth}, rows {_PARTITIONS[spec.partition]}",
+        assumptions=[*spec.assumptions, *domain.assumptions()],
         reasons=reasons,
         nominal_epsilon=epsilon,
     )

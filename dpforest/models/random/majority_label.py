@@ -4,7 +4,7 @@ from dpforest.checks import check_choice, check_count
 from dpforest.limits import MAX_DEPTH
 from dpforest.models.depth_rules import fletcher_islam_depth
 from dpforest.models.random.random_structure import RandomStructureClassifier
-from dpforest.models.random.spec import Plan, capped, leaf_cap
+from dpforest.models.random.spec import ForestSpec, capped, leaf_cap
 from dpforest.privacy.laws import CERTIFIED, PUBLISHED
 from dpforest.tables.domain import Domain
 
@@ -15,7 +15,7 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
     Parameters
     ----------
     epsilon : float or None, default=1.0
-        Privacy budget of the whole forest. None gives the non-private twin: true majority labels, all rows in all
+        Privacy budget of the whole forest. None gives the non-private model: true majority labels, all rows in all
         trees.
     n_estimators : int, default=100
         Trees; to be chosen without looking at the table.
@@ -95,7 +95,7 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _plan(self, domain: Domain, n_rows: int) -> Plan:
+    def _plan(self, domain: Domain, n_rows: int) -> ForestSpec:
         check_choice("leaf_mechanism", self.leaf_mechanism, (None, *CERTIFIED, *PUBLISHED))
         published = self.mode == "as_published"
         mechanism = self.leaf_mechanism or ("smooth-sensitivity" if published else "permute-and-flip")
@@ -115,7 +115,7 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
         if published:
             check_count("max_depth", depth, 0, MAX_DEPTH)
             departures = (*departures, *capped(domain, depth, self.categorical, max_leaves))
-        return Plan(
+        return ForestSpec(
             n_trees=self.n_estimators,
             depth=depth,
             mechanism=mechanism,

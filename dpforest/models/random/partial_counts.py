@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dpforest.models.random.fit import count_kept_rows, rows_to_trees
-from dpforest.models.random.spec import Plan
+from dpforest.models.random.spec import ForestSpec
 from dpforest.privacy.randomness import source_for
 from dpforest.tables.domain import Domain
 from dpforest.tables.rows import Rows
@@ -94,7 +94,7 @@ class PartCounter:
 
     Parameters
     ----------
-    plan, domain, structure_seed, random_state, n_jobs
+    spec, domain, structure_seed, random_state, n_jobs
         As in `fit_forest`.
 
     Raises
@@ -103,26 +103,28 @@ class PartCounter:
         Where all rows are needed at once.
     """
 
-    def __init__(self, plan: Plan, domain: Domain, *, structure_seed: int, random_state: int | None, n_jobs: int):
-        if plan.partition == "blocks":
+    def __init__(self, spec: ForestSpec, domain: Domain, *, structure_seed: int, random_state: int | None, n_jobs: int):
+        if spec.partition == "blocks":
             raise ValueError(
                 "Equal blocks are cut from all rows at once, so rows cannot be counted part by part; use fit, or "
                 "partition='independent'."
             )
-        self.plan, self.domain, self.n_jobs = plan, domain, n_jobs
+        self.spec, self.domain, self.n_jobs = spec, domain, n_jobs
         self.source = source_for(random_state)
-        self.trees = plan.grow(domain, structure_seed, to_file=not plan.as_published)
-        self.settings = counting_settings(plan, domain, structure_seed=structure_seed, random_state=random_state)
+        self.trees = spec.grow(domain, structure_seed, to_file=not spec.as_published)
+        self.settings = counting_settings(spec, domain, structure_seed=structure_seed, random_state=random_state)
 
     def count(self, rows: Rows) -> PartialCounts:
         """Count some rows."""
-        tree_of_row = rows_to_trees(self.plan, rows.ids, self.source)
+        tree_of_row = rows_to_trees(self.spec, rows.ids, self.source)
         counts = count_kept_rows(self.trees, self.domain, rows.codes, rows.y, tree_of_row, n_jobs=self.n_jobs)
         return PartialCounts(counts, rows.n_given, self.settings)
 
 
-def counting_settings(plan: Plan, domain: Domain, *, structure_seed: int, random_state: int | None) -> dict[str, Any]:
+def counting_settings(
+    spec: ForestSpec, domain: Domain, *, structure_seed: int, random_state: int | None
+) -> dict[str, Any]:
     """All that exact counts depend on, besides the rows."""
-    choices = {name: value for name, value in asdict(plan).items() if name not in _LATER}
+    choices = {name: value for name, value in asdict(spec).items() if name not in _LATER}
     schema = json.dumps(domain.to_dict())  # as text, in which 1 and True differ
     return {**choices, "structure_seed": structure_seed, "random_state": random_state, "domain": schema}

@@ -3,7 +3,7 @@
 from dpforest.checks import check_choice, check_count
 from dpforest.limits import MAX_DEPTH
 from dpforest.models.random.random_structure import RandomStructureClassifier
-from dpforest.models.random.spec import Plan, capped, leaf_cap
+from dpforest.models.random.spec import ForestSpec, capped, leaf_cap
 from dpforest.tables.domain import Domain
 
 
@@ -13,7 +13,7 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
     Parameters
     ----------
     epsilon : float or None, default=1.0
-        Privacy budget of the whole forest (the paper's eta). None gives the non-private twin.
+        Privacy budget of the whole forest (the paper's eta). None gives the non-private model.
     n_estimators : int, default=11
         Trees (k). Where every row is in every tree, noise grows with their number.
     max_depth : int, default=8
@@ -97,12 +97,12 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _plan(self, domain: Domain, n_rows: int) -> Plan:
+    def _plan(self, domain: Domain, n_rows: int) -> ForestSpec:
         check_choice("partition", self.partition, ("shared", "independent"))
         published = self.mode == "as_published"
         check_count("max_depth", self.max_depth, 0, MAX_DEPTH)
         max_leaves = leaf_cap(self.max_leaves, self.mode)
-        return Plan(
+        return ForestSpec(
             n_trees=self.n_estimators,
             depth=self.max_depth,
             mechanism="continuous-laplace" if published else "discrete-laplace",

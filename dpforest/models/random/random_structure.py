@@ -1,4 +1,4 @@
-"""What the forests with data-independent structure share: a plan, then counts, then the door."""
+"""What the forests with data-independent structure share: a spec, then counts, then the door."""
 
 from collections.abc import Iterable
 from typing import Any, Self
@@ -10,7 +10,7 @@ from joblib import effective_n_jobs
 from dpforest.models.base import ForestClassifier
 from dpforest.models.random.fit import fit_forest, preview
 from dpforest.models.random.partial_counts import PartCounter, PartialCounts, counting_settings
-from dpforest.models.random.spec import Plan
+from dpforest.models.random.spec import ForestSpec
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
 from dpforest.tables.domain import Domain
@@ -22,8 +22,8 @@ from dpforest.trees.forest import Forest
 class RandomStructureClassifier(ForestClassifier):
     """Base of the forests whose structure does not look at data. Not for use by itself."""
 
-    def _plan(self, domain: Domain, n_rows: int) -> Plan:
-        """Turn parameters into a plan. `n_rows` may be used under replace-one or as published only."""
+    def _plan(self, domain: Domain, n_rows: int) -> ForestSpec:
+        """Turn parameters into a spec. `n_rows` may be used under replace-one or as published only."""
         raise NotImplementedError
 
     @property
@@ -31,7 +31,7 @@ class RandomStructureClassifier(ForestClassifier):
         """Whether the structure follows from the number of rows."""
         return False
 
-    def plan(self, domain: Domain, n_rows: int) -> Plan:
+    def spec(self, domain: Domain, n_rows: int) -> ForestSpec:
         """Every choice that a fit will make, from parameters and public knowledge; `n_rows` as in `preview`."""
         self._check_parameters()
         return self._plan(domain, n_rows)
@@ -137,18 +137,20 @@ class RandomStructureClassifier(ForestClassifier):
 
     def _release(self, part: PartialCounts, domain: Domain) -> Self:
         """Fit on nobody and on those who were counted before."""
-        plan = self._plan(domain, part.n_rows)
-        part.check(counting_settings(plan, domain, **self._seeds()))
+        spec = self._plan(domain, part.n_rows)
+        part.check(counting_settings(spec, domain, **self._seeds()))
         nobody = _nobody(domain)
         self._check_rows(nobody.codes, reset=True)
-        return self._fitted(self._fit_plan(plan, domain, nobody, 1, part.counts), domain)
+        return self._fitted(self._fit_spec(spec, domain, nobody, 1, part.counts), domain)
 
     def _fit_forest(self, domain: Domain, rows: Rows, n_jobs: int) -> Forest:
-        return self._fit_plan(self._plan(domain, rows.n_given), domain, rows, n_jobs)
+        return self._fit_spec(self._plan(domain, rows.n_given), domain, rows, n_jobs)
 
-    def _fit_plan(self, plan: Plan, domain: Domain, rows: Rows, n_jobs: int, counted: np.ndarray | int = 0) -> Forest:
+    def _fit_spec(
+        self, spec: ForestSpec, domain: Domain, rows: Rows, n_jobs: int, counted: np.ndarray | int = 0
+    ) -> Forest:
         return fit_forest(
-            plan,
+            spec,
             domain,
             rows.codes,
             rows.y,

@@ -20,7 +20,7 @@ PUBLISHED_LEAF_CAP = 65_536  # of one tree as published: no paper has a cap, but
 
 
 @dataclass(frozen=True)
-class Plan:
+class ForestSpec:
     """A forest with data-independent structure, without its budget.
 
     Parameters
@@ -129,7 +129,7 @@ def capped(domain: Domain, depth: int, categorical: str, max_leaves: int) -> tup
 
 
 def true_labels(counts: np.ndarray, seed: int, *, leaves: np.ndarray | None = None) -> np.ndarray:
-    """Most frequent class of each leaf, uint8 (n_leaves,): the non-private twin. An empty leaf draws from the seed.
+    """Most frequent class of each leaf, uint8 (n_leaves,): the non-private model. An empty leaf draws from the seed.
 
     Where `counts` are those of some leaves only, `leaves` are their numbers.
     """
