@@ -14,7 +14,7 @@ import numba
 import numpy as np
 import pytest
 from mutants import Mutant, mutated
-from mutants_exact import EXACT
+from mutants.exact_samplers import EXACT
 
 from dpforest.audit.samplers import bridge, lanes
 from dpforest.audit.samplers.branches import OPEN, Draws, Sum, law_of, power, rebound

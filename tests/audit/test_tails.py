@@ -11,8 +11,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from mutants import Mutant, mutated
-from mutants_fourth import FAR_NOISE, FOURTH, HIDDEN, MANY_ROWS, RARE_SPLITS, ZEROS
-from test_mutants_second_apply import certified
+from mutants.hidden import HIDDEN
+from mutants.rare import FAR_NOISE, MANY_ROWS, RARE_SPLITS, WAITING, ZEROS
+from test_mutants import certified
 
 import dpforest
 from dpforest import MajorityLabelForestClassifier, RandomDecisionForestClassifier
@@ -104,7 +105,7 @@ def quick(forests: tuple[str, ...]) -> Iterator[str]:
     yield from (f"{where}: {finding}" for where, found in replays for finding in found.findings)
 
 
-@pytest.mark.parametrize("mutant", FOURTH, ids=lambda mutant: mutant.name)
+@pytest.mark.parametrize("mutant", (*WAITING, *HIDDEN), ids=lambda mutant: mutant.name)
 def test_mistakes_that_wait_or_hide_are_found(mutant: Mutant):
     """Would catch auditors that look at likely draws, small tables in frames, or the file alone."""
     with mutated(mutant), warnings.catch_warnings():

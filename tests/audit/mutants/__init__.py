@@ -1,0 +1,14 @@
+"""Mistakes put into certified code, by what they attack: `samplers`, `releases`, `growth` and `fits`, which most of the
+auditors were written against, and those that wait for something `rare`, hide in what a fit leaves behind (`hidden`), or
+bias a sampler by less than a million draws show (`exact_samplers`).
+"""
+
+from mutants.fits import FITS
+from mutants.growth import GROWTH
+from mutants.mutation import EVERY, Mutant, mutated
+from mutants.releases import RELEASES
+from mutants.samplers import SAMPLERS
+
+MUTANTS = (*SAMPLERS, *RELEASES, *GROWTH, *FITS)
+
+__all__ = ["EVERY", "MUTANTS", "Mutant", "mutated"]

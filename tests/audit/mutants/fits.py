@@ -1,0 +1,76 @@
+"""Mistakes on the way from a table to its counts: rows, missing cells, structure."""
+
+from mutants.mutation import COUNTS, EVEN, EVERY, MAJORITY, Mutant
+
+FITS = (
+    Mutant(
+        name="every_row_in_every_tree",
+        why="The trees of the rows are drawn but not handed on, and the counter's default puts every row into every "
+        "tree, which is charged as if trees were disjoint: ε times the number of trees.",
+        module="dpforest.models.random.fit",
+        function="count_kept_rows",
+        old="tree_of_row=tree_of_row, ",
+        new="",
+        forests=(MAJORITY, COUNTS[0]),
+    ),
+    Mutant(
+        name="missing_is_the_median",
+        why='Missing numbers of an attribute with missing="value" get the column\'s median, not the public value, '
+        "so that one row can move all rows with a missing cell to another leaf: (2k + 1)ε with k of them, in tables "
+        "of pandas only.",
+        module="dpforest.tables.encoding",
+        function="numbers",
+        old="return series.to_numpy()\n",
+        new='return (series.fillna(series.median()) if feature.missing == "value" else series).to_numpy()\n',
+        forests=EVERY,
+    ),
+    Mutant(
+        name="structure_that_suits_the_rows",
+        why="Of five random structures the one is taken whose leaves are best used by the rows, so that one row can "
+        "decide which of them is published: unbounded, in both relations. From one row to two already, and in larger "
+        "tables wherever two structures are nearly level.",
+        module="dpforest.models.random.fit",
+        function="fit_forest",
+        old="trees = spec.grow(domain, structure_seed, to_file=is_release)\n",
+        new="""tries = [spec.grow(domain, structure_seed + k) for k in range(5)]
+    used = [count_rows(t, domain, X, y, n_classes=domain.n_classes, n_jobs=n_jobs).any(axis=1).sum() for t in tries]
+    trees = tries[int(np.argmax(used))]
+""",
+        forests=(MAJORITY, *COUNTS, EVEN),
+    ),
+    Mutant(
+        name="as_many_of_each_class",
+        why="Classes are balanced before the fit: of each as many rows are kept, the first ones, as the rarest has. "
+        "A further row of the rarest brings one of every other class with it: 2ε with two classes, K times ε with K. "
+        "Under replace-one 2ε as well, where a row of the rarest becomes one of the first of the other. Nothing is "
+        "lost where a class has no row before and after.",
+        module="dpforest.models.base",
+        function="ForestClassifier.fit",
+        old="forest = self._fit_forest(domain, read_rows(domain, X, y, n_jobs=n_jobs), n_jobs)\n",
+        new="""rows = read_rows(domain, X, y, n_jobs=n_jobs)
+    n_each = np.bincount(rows.y, minlength=domain.n_classes).min()
+    kept = np.sort(np.concatenate([np.flatnonzero(rows.y == k)[:n_each] for k in range(domain.n_classes)]))
+    rows = Rows(rows.codes[kept], rows.y[kept], rows.ids[kept], len(kept))
+    forest = self._fit_forest(domain, rows, n_jobs)
+""",
+        forests=EVERY,
+    ),
+    Mutant(
+        name="seed_that_counts_rows",
+        why="The public seed in the file is the structure's plus the number of rows: unbounded under add-remove.",
+        module="dpforest.models.random.fit",
+        function="fit_forest",
+        old="spec.negative_rule, structure_seed, certificate",
+        new="spec.negative_rule, structure_seed + len(y), certificate",
+        forests=("MajorityLabelForestClassifier",),
+    ),
+    Mutant(
+        name="voting_that_suits_the_rows",
+        why="How trees are combined is chosen by exact counts.",
+        module="dpforest.models.random.fit",
+        function="fit_forest",
+        old="noisy_counts, spec.voting,",
+        new='noisy_counts, "majority" if 3 * counts.max(axis=1).sum() > 2 * counts.sum() else "threshold",',
+        forests=("RandomDecisionForestClassifier",),
+    ),
+)

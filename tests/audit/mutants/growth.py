@@ -1,0 +1,91 @@
+"""Mistakes in what forests that look at the data ask, and in how rows reach leaves."""
+
+from mutants.mutation import BOOSTED, COUNTS, EVEN, GREEDY, MAJORITY, MULTINOMIAL, Mutant
+
+GROWTH = (
+    Mutant(
+        name="entropy_is_at_most_log_n",
+        why="A row is said to add log2(n) bits to a child, but it adds up to log2(n) + 1/ln 2: splits by entropy cost "
+        "1 + 1.44 / log2(n) times what was paid, where n_bound is close to the number of rows. All in all 1.14ε for "
+        "32 rows and half of ε in the splits, 1.25ε with nine tenths.",
+        module="dpforest.trees.split_scores",
+        function="sensitivity",
+        old="(math.log2(n_bound) + 1 / math.log(2))",
+        new="math.log2(n_bound)",
+        forests=(GREEDY,),
+    ),
+    Mutant(
+        name="reach_of_the_rows",
+        why="The bound on weights follows the largest score of a row of the table instead of the largest sum of leaf "
+        "values, so that the scale of all later noise depends on whether a row is in an extreme leaf: unbounded, from "
+        "the second tree on.",
+        module="dpforest.models.greedy.boosting",
+        function="boost",
+        old="reach += float(np.abs(values).max())",
+        new="reach = float(np.abs(score).max(initial=0.0))",
+        forests=(BOOSTED,),
+    ),
+    Mutant(
+        name="empty_bins_are_not_asked",
+        why="Tests on a bin that holds no row of the node are left out, as they divide the rows like their neighbours; "
+        "what may be drawn then tells which bins are empty: unbounded.",
+        module="dpforest.trees.greedy_trees",
+        function="grow_tree",
+        old="picks = choose(level, histogram, undecided(candidates, chosen))",
+        new="""allowed = undecided(candidates, chosen)
+        filled = histogram.sum(axis=2)[:, candidates.slot[candidates.feature] + candidates.cut] > 0
+        allowed &= filled | ~(allowed & filled).any(axis=1, keepdims=True)
+        picks = choose(level, histogram, allowed)""",
+        forests=(GREEDY, MULTINOMIAL, BOOSTED),
+    ),
+    Mutant(
+        name="every_row_decides_leaves",
+        why="The rows that grew a tree are counted in its leaves too, although labels were charged for the other rows "
+        "only: up to 2ε, averaged over the draw of the part ln((e^ε + e^2ε) / 2), which is 1.6ε at ε = 1. "
+        'Only with partition="independent", the default.',
+        module="dpforest.models.greedy.count_trees",
+        function="share_out",
+        old="out.estimation.append(rows[~grows])",
+        new="out.estimation.append(rows)",
+        forests=(MULTINOMIAL,),
+    ),
+    Mutant(
+        name="carried_from_true_leaves",
+        why="α of the next tree's levels follows from the true leaves of the tree before instead of the noisy ones: a "
+        "first error among m rows of the rarer class moves it from 0 to 1/m, and every split of a level with it. Only "
+        'with alpha="carried", from the second tree and level on, and the more, the more rows there are and the '
+        "further n_bound is above their number. In one such level, at ε = 1 with the default n_bound: below ε in "
+        "tables of 40 rows, 2.4 with 100 rows and 5.3 with 200 (two trees of depth 2), 7.2 with 2,000 rows (five trees "
+        "of depth 4).",
+        module="dpforest.models.greedy.boost_mechanisms",
+        function="CertifiedBoostMechanism.leaves",
+        old="np.maximum(_sum_to(noisy, k), 0)",
+        new="_sum_to(table, k)",
+        forests=(BOOSTED,),
+    ),
+    Mutant(
+        name="blocks_overlap",
+        why="Each block of rows takes the first row of the next one along, which is counted twice: 2ε for that row, "
+        "and as a further row shifts the borders, up to (2b + 1)ε under add-remove with b borders. Only where there "
+        "are borders: three with n_jobs=2, and one every 65,536 rows. Under replace-one 2ε.",
+        module="dpforest.trees.routing",
+        function="blocks",
+        old="part = slice(start, min(start + size, n))",
+        new="part = slice(start, min(start + size + 1, n))",
+        forests=(MAJORITY, *COUNTS, EVEN),
+    ),
+    Mutant(
+        name="values_are_clamped_below",
+        why="Leaf values are clamped from below before the noise and from above after it only. One row of the second "
+        "class takes an empty leaf from 0 to 100, ten times the default bound, with noise for twice the bound: five "
+        'times what leaves were paid. Only with leaf="range": 2.7ε by default, 3ε with beta="one" (in both, half of '
+        "ε is in the splits), and 5ε where nearly all of ε is in the leaves. None with max_leaf=100.",
+        module="dpforest.models.greedy.boost_mechanisms",
+        function="CertifiedBoostMechanism.leaves",
+        old="""values = np.clip(leaf_link(table, spec.alpha_link), -most, most)
+""",
+        new="""values = np.maximum(leaf_link(table, spec.alpha_link), -most)
+""",
+        forests=(BOOSTED,),
+    ),
+)

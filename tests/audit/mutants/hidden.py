@@ -1,0 +1,72 @@
+"""Mistakes that tell what rows say in what a fit leaves behind besides its file."""
+
+from mutants.mutation import BOOSTED, COUNTS, EVEN, GREEDY, MAJORITY, MULTINOMIAL, Mutant
+
+HIDDEN = (
+    Mutant(
+        name="an_attribute_counts_rows",
+        why="The estimator remembers how many rows it was fitted on: unbounded under add-remove.",
+        module="dpforest.models.random.random_structure",
+        function="RandomStructureClassifier._fit_forest",
+        old="    return self._fit_spec(",
+        new="    self._n_seen = len(rows.y)\n    return self._fit_spec(",
+        forests=(MAJORITY, *COUNTS, EVEN),
+    ),
+    Mutant(
+        name="an_attribute_keeps_a_label",
+        why="The estimator remembers the label of its last row: unbounded.",
+        module="dpforest.models.greedy.shared",
+        function="GreedyClassifier._fit_forest",
+        old="    self.check(domain, rows.n_given)\n",
+        new="    self.check(domain, rows.n_given)\n    self._last_label = rows.y[-1:].tolist()\n",
+        forests=(MULTINOMIAL, BOOSTED, GREEDY),
+    ),
+    Mutant(
+        name="about_counts_rows",
+        why="What the file says about itself says how many rows there were: unbounded under add-remove.",
+        module="dpforest.models.random.random_structure",
+        function="RandomStructureClassifier._fit_spec",
+        old='"structure_seed": int(self.structure_seed)}',
+        new='"structure_seed": int(self.structure_seed), "rows": len(rows.y)}',
+        forests=(MAJORITY, *COUNTS, EVEN),
+    ),
+    Mutant(
+        name="the_domain_counts_classes",
+        why="The domain, which is public, gets to know how many rows each class has: unbounded.",
+        module="dpforest.models.random.fit",
+        function="fit_forest",
+        old="    source = source_for(random_state)\n",
+        new="""    source = source_for(random_state)
+    domain.__dict__["_class_counts"] = np.bincount(y, minlength=domain.n_classes)
+""",
+        forests=(MAJORITY, *COUNTS, EVEN),
+    ),
+    Mutant(
+        name="the_ledger_keeps_counts",
+        why="The ledger keeps the exact counts that it was charged for, which a pickle takes along: unbounded.",
+        module="dpforest.privacy.release",
+        function="_charge",
+        old="    return rate",
+        new="    ledger.__dict__.setdefault('_asked', []).append(counts)\n    return rate",
+        forests=(MAJORITY, *COUNTS, EVEN, MULTINOMIAL),
+    ),
+    Mutant(
+        name="labels_are_part_of_more",
+        why="What is released is a view of an array that holds the true labels as well: unbounded.",
+        module="dpforest.privacy.release",
+        function="release_labels",
+        old="return draw(counts, round_down(rate), source)",
+        new="""both = np.stack([draw(counts, round_down(rate), source), counts.argmax(axis=1).astype(np.uint8)])
+    return both[0]""",
+        forests=(MAJORITY, EVEN, MULTINOMIAL),
+    ),
+    Mutant(
+        name="the_class_counts_rows",
+        why="All estimators of a class know how many rows the last one was fitted on: unbounded under add-remove.",
+        module="dpforest.models.random.random_structure",
+        function="RandomStructureClassifier._fit_forest",
+        old="    return self._fit_spec(",
+        new="    RandomStructureClassifier.n_last = len(rows.y)\n    return self._fit_spec(",
+        forests=(MAJORITY, *COUNTS, EVEN),
+    ),
+)
