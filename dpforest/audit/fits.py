@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
-from dpforest.models.greedy.shared import GreedyClassifier, bin_rows
+from dpforest.models.greedy.greedy import GreedyClassifier, bin_rows
 from dpforest.models.random.fit import fit_forest
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.tables.domain import PrivacyLeakWarning

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from dpforest.evaluation.forest_view import ForestView
 from dpforest.evaluation.simulation import NOISE_SEED, Repeats, Simulation, Split, accuracies
 from dpforest.models.base import ForestClassifier
-from dpforest.models.greedy.shared import Binned, GreedyClassifier, bin_rows
+from dpforest.models.greedy.greedy import Binned, GreedyClassifier, bin_rows
 from dpforest.models.greedy.trace import Trace
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.tables.domain import Domain

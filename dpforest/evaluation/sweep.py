@@ -19,7 +19,7 @@ from dpforest.evaluation.count_once import counted_cells
 from dpforest.evaluation.metrics import METRICS, from_shares
 from dpforest.evaluation.simulation import NOISE_SEED, Split, split_table
 from dpforest.models.base import ForestClassifier
-from dpforest.models.greedy.shared import Binned, GreedyClassifier, bin_rows
+from dpforest.models.greedy.greedy import Binned, GreedyClassifier, bin_rows
 from dpforest.models.greedy.trace import Trace
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.privacy.rationals import float_up

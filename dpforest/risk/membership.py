@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from dpforest.models.base import ForestClassifier
-from dpforest.models.greedy.shared import GreedyClassifier
+from dpforest.models.greedy.greedy import GreedyClassifier
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.models.random.spec import ForestSpec
 from dpforest.privacy.laws import NOISY_COUNTS, log_pmf

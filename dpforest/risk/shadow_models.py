@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from sklearn.base import clone
 
-from dpforest.models.greedy.shared import Binned, GreedyClassifier, bin_rows
+from dpforest.models.greedy.greedy import Binned, GreedyClassifier, bin_rows
 from dpforest.privacy.ledger import rows_changed
 from dpforest.risk.success_rate import LOOKS, SECONDS, Estimates, success_rate
 from dpforest.tables.domain import Domain

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 from dpforest.models.greedy import boost_mechanisms, boosting, friedman_schuster, multinomial
-from dpforest.models.greedy.shared import GreedyClassifier, bin_rows
+from dpforest.models.greedy.greedy import GreedyClassifier, bin_rows
 from dpforest.privacy import selection
 from dpforest.privacy.ledger import BudgetError, Ledger
 from dpforest.privacy.randomness import DemoSource

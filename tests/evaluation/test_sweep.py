@@ -22,7 +22,7 @@ from dpforest import (
 from dpforest.evaluation.metrics import METRICS
 from dpforest.evaluation.simulation import NOISE_SEED, Split, split_table
 from dpforest.evaluation.sweep import KEYS, _fitted_cells, cells_of, curve, splits, summary, surface
-from dpforest.models.greedy.shared import GreedyClassifier
+from dpforest.models.greedy.greedy import GreedyClassifier
 from dpforest.tables.misfits import MisfitWarning
 from dpforest.tables.rows import Rows
 

@@ -20,7 +20,7 @@ from transcripts import Transcript, neighbour, random_table
 from dpforest import BoostedForestClassifier, ReleasedForest
 from dpforest.limits import MAX_BOUND
 from dpforest.models.greedy.boosting import UNIT
-from dpforest.models.greedy.shared import bin_rows
+from dpforest.models.greedy.greedy import bin_rows
 from dpforest.models.greedy.trace import Trace
 from dpforest.privacy import published
 from dpforest.privacy.ledger import BudgetError

@@ -15,7 +15,7 @@ from transcripts import random_table
 
 from dpforest import BoostedForestClassifier, FriedmanSchusterClassifier, MultinomialForestClassifier
 from dpforest.models.greedy import boost_mechanisms
-from dpforest.models.greedy.shared import bin_rows
+from dpforest.models.greedy.greedy import bin_rows
 from dpforest.models.greedy.trace import Trace
 from dpforest.models.leaf_noise import (
     CountNoise,

@@ -21,7 +21,7 @@ from transcripts import Transcript, neighbour, random_table
 from dpforest import Domain, Feature, MultinomialForestClassifier, ReleasedForest
 from dpforest.limits import GRID
 from dpforest.models.greedy.count_trees import SplitSelector, share_out
-from dpforest.models.greedy.shared import bin_rows
+from dpforest.models.greedy.greedy import bin_rows
 from dpforest.privacy import published, selection
 from dpforest.privacy.ledger import ESTIMATION, STRUCTURE, BudgetError, QueryBudget
 from dpforest.privacy.randomness import DemoSource

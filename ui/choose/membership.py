@@ -7,7 +7,7 @@ import time
 import numpy as np
 import streamlit as st
 
-from dpforest.models.greedy.shared import GreedyClassifier
+from dpforest.models.greedy.greedy import GreedyClassifier
 from dpforest.plotting.membership import FIRST, success_chart
 from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate

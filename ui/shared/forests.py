@@ -9,7 +9,7 @@ from typing import Any
 import dpforest
 from dpforest.limits import LEAF_CAP, MAX_BOUND
 from dpforest.models.base import ForestClassifier
-from dpforest.models.greedy.shared import GreedyClassifier
+from dpforest.models.greedy.greedy import GreedyClassifier
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.tables.domain import Domain
 

@@ -7,10 +7,11 @@ import numpy as np
 
 from dpforest.checks import check_choice, check_count, check_flag, check_share
 from dpforest.limits import MAX_BOUND
+from dpforest.models.assemble import assemble
 from dpforest.models.greedy import boost_mechanisms
 from dpforest.models.greedy.boost_spec import BETAS, LEAVES, BoostSpec, resolve_alpha
 from dpforest.models.greedy.boosting import UNIT, Boosted, boost, leaf_link
-from dpforest.models.greedy.shared import Binned, GreedyClassifier, demo_seed, row_bound
+from dpforest.models.greedy.greedy import Binned, GreedyClassifier, demo_seed, row_bound
 from dpforest.models.greedy.trace import Trace
 from dpforest.models.leaf_noise import ValueNoise, WeightNoise
 from dpforest.privacy import published
@@ -18,7 +19,7 @@ from dpforest.privacy.certificate import Certificate, certify
 from dpforest.privacy.ledger import Ledger, QueryBudget
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
 from dpforest.tables.domain import Domain
-from dpforest.trees.forest import CuratorForest, Forest, ReleasedForest
+from dpforest.trees.forest import Forest
 from dpforest.trees.greedy_trees import as_trees
 
 
@@ -214,11 +215,11 @@ class BoostedForestClassifier(GreedyClassifier):
             trace.labels = (values * np.sign([b for own in grown for b in own.betas])[place >> spec.depth] > 0).astype(
                 np.uint8
             )  # a leaf speaks for a class by its own sign, whatever its tree counts
-        kind = ReleasedForest if ledger.epsilon is not None else CuratorForest
         about = {"estimator": type(self).__name__, "alpha": spec.alpha, "n_bins": spec.n_bins}
-        return kind(
-            trees, domain, None, None, "additive", "clamp", 0, self._certificate(spec, domain, rows.n_given, ledger,
-            source), ledger, about, values, classes, spec.alpha_link,
+        certificate = self._certificate(spec, domain, rows.n_given, ledger, source)
+        return assemble(
+            trees, domain, certificate=certificate, ledger=ledger, about=about, leaf_values=values, voting="additive",
+            class_of_tree=classes, alpha_link=spec.alpha_link,
         )  # fmt: skip
 
     def _fill(

@@ -7,8 +7,9 @@ import numpy as np
 
 from dpforest.checks import check_choice, check_count, check_share
 from dpforest.limits import MAX_BOUND, MAX_DEPTH
+from dpforest.models.assemble import assemble
 from dpforest.models.greedy.count_trees import SplitSelector
-from dpforest.models.greedy.shared import Binned, GreedyClassifier, demo_seed, row_bound
+from dpforest.models.greedy.greedy import Binned, GreedyClassifier, demo_seed, row_bound
 from dpforest.models.greedy.trace import Trace, TreeTrace
 from dpforest.models.leaf_noise import CountNoise
 from dpforest.privacy import simulators
@@ -18,7 +19,7 @@ from dpforest.privacy.published import REPRODUCTION, ideal_loss
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
 from dpforest.privacy.release import noisy_table
 from dpforest.tables.domain import Domain
-from dpforest.trees.forest import CuratorForest, Forest, ReleasedForest
+from dpforest.trees.forest import Forest
 from dpforest.trees.greedy_trees import as_trees, grow_tree, leaf_table, root_histogram
 from dpforest.trees.split_scores import COUNTED, UNIT, depends_on_rows, sensitivity
 from dpforest.voting import leaf_shares, leaf_votes
@@ -143,10 +144,9 @@ class FriedmanSchusterClassifier(GreedyClassifier):
             if paid is not None:
                 mechanism = "discrete-laplace" if ledger.epsilon is not None else "continuous-laplace"
                 trace.noise = CountNoise(counts, mechanism, float(paid[1].epsilon_each))
-        kind = CuratorForest if ledger.epsilon is None else ReleasedForest
         about = {"estimator": type(self).__name__, "criterion": self.criterion, "n_bins": self.n_bins}
         certificate = self._certificate(domain, rows.n_given, ledger, source_for(self.random_state))
-        return kind(trees, domain, None, values, "majority", "clamp", 0, certificate, ledger, about)
+        return assemble(trees, domain, certificate=certificate, ledger=ledger, about=about, noisy_counts=values)
 
     def _ledger(self) -> Ledger:
         return Ledger(self._budget if self.mode == "certified" else None, self.neighbours)

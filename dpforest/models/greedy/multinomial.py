@@ -7,7 +7,9 @@ import numpy as np
 
 from dpforest.checks import check_choice, check_count, check_flag
 from dpforest.limits import MAX_BOUND
+from dpforest.models.assemble import assemble
 from dpforest.models.greedy.count_trees import Shares, SplitSelector, share_out, structure_share
+from dpforest.models.greedy.greedy import Binned, GreedyClassifier, demo_seed, row_bound
 from dpforest.models.greedy.multinomial_spec import (
     DEFAULT_DEPTH,
     MultinomialSpec,
@@ -15,7 +17,6 @@ from dpforest.models.greedy.multinomial_spec import (
     certified_plan,
     published_plan,
 )
-from dpforest.models.greedy.shared import Binned, GreedyClassifier, demo_seed, row_bound
 from dpforest.models.greedy.trace import Trace, TreeTrace
 from dpforest.models.leaf_noise import CountNoise, FrequencyNoise, draw_by_frequency
 from dpforest.models.random.spec import true_labels
@@ -25,7 +26,7 @@ from dpforest.privacy.ledger import ESTIMATION, Ledger, QueryBudget
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
 from dpforest.privacy.release import PARTITIONS, release_labels
 from dpforest.tables.domain import Domain
-from dpforest.trees.forest import CuratorForest, Forest, ReleasedForest
+from dpforest.trees.forest import Forest
 from dpforest.trees.greedy_trees import as_trees, grow_tree, leaf_table, places_of_rows
 from dpforest.trees.midpoint_trees import IMPURITY, STOPPING, sorted_words
 
@@ -230,8 +231,7 @@ class MultinomialForestClassifier(GreedyClassifier):
         if trace is not None:
             trace.trees, trace.counts, trace.labels = [own for own in traces if own is not None], counts, labels
             trace.noise = CountNoise(counts, "exponential", float(spec.label))
-        kind = CuratorForest if ledger.epsilon is None else ReleasedForest
-        return kind(trees, domain, labels, None, "majority", "clamp", 0, certificate, ledger, self._about())
+        return assemble(trees, domain, certificate=certificate, ledger=ledger, about=self._about(), labels=labels)
 
     def _labels(
         self, spec: MultinomialSpec, counts: np.ndarray, ledger: Ledger, source: SecretSource | DemoSource
@@ -255,7 +255,7 @@ class MultinomialForestClassifier(GreedyClassifier):
         if trace is not None:
             trace.counts, trace.labels, trace.noise = counts, labels, FrequencyNoise(counts, spec.label)
         certificate = self._certificate(None, domain, ledger, source)
-        return CuratorForest(trees, domain, labels, None, "majority", "clamp", 0, certificate, ledger, self._about())
+        return assemble(trees, domain, certificate=certificate, ledger=ledger, about=self._about(), labels=labels)
 
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
         self._row_bound(n_rows)

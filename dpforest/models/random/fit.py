@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from dpforest.models.assemble import assemble
 from dpforest.models.random.spec import ForestSpec, true_labels
 from dpforest.privacy import published, release, simulators
 from dpforest.privacy.certificate import Certificate, certify
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
 from dpforest.tables.domain import Domain
-from dpforest.trees.forest import CuratorForest, Forest, ReleasedForest
+from dpforest.trees.forest import Forest
 from dpforest.trees.forest_schema import check_domain
 from dpforest.trees.layout import Trees
 from dpforest.trees.routing import count_rows
@@ -64,11 +65,11 @@ def fit_forest(
         ledger.charge("every leaf, as published", spec.mechanism, 1, None, 1, "sequential")
         values = simulate_values(spec, counts, epsilon, _demo(source).seed)
     certificate = _certificate(spec, domain, ledger, source, epsilon)
-    kind = ReleasedForest if is_release else CuratorForest
     labels, noisy_counts = (None, values) if spec.releases_counts else (values, None)
-    return kind(
-        trees, domain, labels, noisy_counts, spec.voting, spec.negative_rule, structure_seed, certificate, ledger, about
-    )
+    return assemble(
+        trees, domain, certificate=certificate, ledger=ledger, about=about, labels=labels, noisy_counts=noisy_counts,
+        voting=spec.voting, negative_rule=spec.negative_rule, seed=structure_seed,
+    )  # fmt: skip
 
 
 def preview(

@@ -15,7 +15,7 @@ HIDDEN = (
     Mutant(
         name="an_attribute_keeps_a_label",
         why="The estimator remembers the label of its last row: unbounded.",
-        module="dpforest.models.greedy.shared",
+        module="dpforest.models.greedy.greedy",
         function="GreedyClassifier._fit_forest",
         old="    self.check(domain, rows.n_given)\n",
         new="    self.check(domain, rows.n_given)\n    self._last_label = rows.y[-1:].tolist()\n",
