@@ -15,7 +15,7 @@ from dpforest.models.greedy.multinomial_spec import (
     MultinomialSpec,
     PublishedSpec,
     certified_plan,
-    published_plan,
+    published_spec,
 )
 from dpforest.models.greedy.trace import Trace, TreeTrace
 from dpforest.models.leaf_noise import CountNoise, FrequencyNoise, draw_by_frequency
@@ -167,7 +167,7 @@ class MultinomialForestClassifier(GreedyClassifier):
         check_count("n_bins", self.n_bins, 2, 1_000)
         structure_share(self.partition_rate)
 
-    def spec(self) -> MultinomialSpec:
+    def spec(self, domain: Domain, n_rows: int) -> MultinomialSpec:
         """Every choice that a certified fit will make, from parameters alone."""
         self._check_parameters()
         return certified_plan(
@@ -175,10 +175,10 @@ class MultinomialForestClassifier(GreedyClassifier):
             partition=self.partition, partition_rate=self.partition_rate, neighbours=self.neighbours,
         )  # fmt: skip
 
-    def published_plan(self) -> PublishedSpec:
+    def published_spec(self) -> PublishedSpec:
         """The same for a fit as published."""
         self._check_parameters()
-        return published_plan(
+        return published_spec(
             self._budget, self._by_hand, n_trees=int(self.n_estimators), depth=self.max_depth, min_leaf=self.min_leaf,
             stopping=self.stopping, partition_rate=self.partition_rate, impurity=self.impurity,
             purity_stop=self.purity_stop,
@@ -192,7 +192,7 @@ class MultinomialForestClassifier(GreedyClassifier):
         """Fit on rows that are binned already; fill `trace` for the curator's drawings."""
         if self.mode == "as_published":
             return self._fit_published(domain, rows, n_jobs, trace)
-        spec, source, ledger = self.spec(), source_for(self.random_state), Ledger(self._budget, self.neighbours)
+        spec, source, ledger = self.spec(domain, rows.n_given), source_for(self.random_state), Ledger(self._budget, self.neighbours)
         stages: list[QueryBudget] = []
         if ledger.epsilon is None:
             source = DemoSource(self.structure_seed)
@@ -246,7 +246,7 @@ class MultinomialForestClassifier(GreedyClassifier):
         return labels
 
     def _fit_published(self, domain: Domain, rows: Binned, n_jobs: int, trace: Trace | None) -> Forest:
-        spec, source, ledger = self.published_plan(), source_for(self.random_state), Ledger(None, self.neighbours)
+        spec, source, ledger = self.published_spec(), source_for(self.random_state), Ledger(None, self.neighbours)
         seed = demo_seed(source) if self.epsilon is not None or self.random_state is not None else self.structure_seed
         ledger.charge("splits and labels, as published", "exponential", 1, None, 1, "sequential")
         words = rows.once(("words",), lambda: sorted_words(rows.codes, rows.y))
@@ -260,10 +260,10 @@ class MultinomialForestClassifier(GreedyClassifier):
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
         self._row_bound(n_rows)
         if self.mode == "as_published":
-            self.published_plan()
+            self.published_spec()
             ledger = Ledger(None, self.neighbours)
             return self._certificate(None, domain, ledger, source_for(self.random_state)), ledger
-        spec, ledger = self.spec(), Ledger(self._budget, self.neighbours)
+        spec, ledger = self.spec(domain, n_rows), Ledger(self._budget, self.neighbours)
         if ledger.epsilon is not None:
             spec.charge(ledger)
             n_leaves = spec.n_trees * 2**spec.depth
@@ -281,9 +281,9 @@ class MultinomialForestClassifier(GreedyClassifier):
         reasons = [*domain.leaks(), *source.reasons()] if self.epsilon is not None else []
         nominal: Fraction | float | None = self._budget
         if spec is None and self._budget is not None:
-            nominal = self.published_plan().nominal
+            nominal = self.published_spec().nominal
             reasons = [*published.multinomial_reasons(nominal, self._budget), *reasons]
-        depth = f"depth {spec.depth}" if spec is not None else f"depth up to {self.published_plan().max_depth}"
+        depth = f"depth {spec.depth}" if spec is not None else f"depth up to {self.published_spec().max_depth}"
         return certify(
             ledger,
             mechanism=f"multinomial forest of {self.n_estimators} trees of {depth}: "

@@ -109,7 +109,7 @@ def certified_plan(
     )
 
 
-def published_plan(
+def published_spec(
     budget: Fraction | None, by_hand: tuple, *, n_trees: int, depth: int | None, min_leaf: int, stopping: str,
     partition_rate: float, impurity: str, purity_stop: bool,
 ) -> PublishedSpec:  # fmt: skip
