@@ -3,8 +3,8 @@
 from typing import Final
 
 # Public grid on which numeric features are read: codes are uint16.
-GRID: Final = 65_536
-MISSING_STRIP: Final = GRID // 11  # codes below a numeric range, for "missing" as its own value
+N_CODES: Final = 65_536
+MISSING_STRIP: Final = N_CODES // 11  # codes below a numeric range, for "missing" as its own value
 
 MIN_CLASSES: Final = 2
 MAX_CLASSES: Final = 50

@@ -181,10 +181,10 @@ def efficiency_needed(n: float, epsilon: float, constant: float) -> float:
     return constant * math.log(n) / (epsilon * math.sqrt(n))
 
 
-def rows_needed(epsilon: float, constant: float, efficiency: float = 2.0) -> float:
+def rows_for_efficiency(epsilon: float, constant: float, efficiency: float = 2.0) -> float:
     """Rows from which `efficiency_needed` is at most the efficiency; no node has more than 2.
 
-    >>> f"{rows_needed(1.0, calibration_constant()):.1e}"
+    >>> f"{rows_for_efficiency(1.0, calibration_constant()):.1e}"
     '2.2e+10'
     """
     _check_above("epsilon", epsilon, 0, math.inf)

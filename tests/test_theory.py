@@ -13,7 +13,7 @@ from dpforest.theory import (
     calibration_constant,
     efficiency_needed,
     levels_for_error,
-    rows_needed,
+    rows_for_efficiency,
     splits_for_error,
     tree_efficiency,
     tree_error_bound,
@@ -230,7 +230,7 @@ def test_some_boosting_steps_lower_the_surrogate_by_no_more():
 def test_rows_that_private_splits_would_want(epsilon, rows):
     constant = calibration_constant()
     assert constant == pytest.approx(256 / (0.5 * 0.5 * 0.75 * 0.25) * math.log(10), rel=1e-12)
-    needed = rows_needed(epsilon, constant)
+    needed = rows_for_efficiency(epsilon, constant)
     assert needed == pytest.approx(rows, rel=0.005)
     assert efficiency_needed(needed, epsilon, constant) == pytest.approx(2, rel=1e-9)
     assert efficiency_needed(needed / 2, epsilon, constant) > 2
@@ -239,8 +239,8 @@ def test_rows_that_private_splits_would_want(epsilon, rows):
 def test_rows_needed_when_any_number_will_do():
     constant = calibration_constant(1.0, 0.0, 1.0, 1.0, failure=0.5)
     least = constant / math.e  # ln n / √n is at most 2/e, at n = e²
-    assert rows_needed(least * 1.001, constant) == rows_needed(1e4, constant) == 3
-    assert rows_needed(least * 0.999, constant) == pytest.approx(math.e**2, rel=0.2)
+    assert rows_for_efficiency(least * 1.001, constant) == rows_for_efficiency(1e4, constant) == 3
+    assert rows_for_efficiency(least * 0.999, constant) == pytest.approx(math.e**2, rel=0.2)
     assert all(efficiency_needed(n, least * 1.001, constant) < 2 for n in range(3, 100))
 
 
@@ -273,8 +273,8 @@ def test_efficiency_falls_on_the_way_down_the_tree():
         (lambda: calibration_constant(gap=1.0), "gap=1.0 is not a number from 0 to below 1"),
         (lambda: calibration_constant(failure=0.9), "failure=0.9 is not a number above 0 and up to 0.5"),
         (lambda: efficiency_needed(2, 1.0, 1.0), "n=2 is not a number of rows from 3"),
-        (lambda: rows_needed(0.0, 1.0), "epsilon=0.0 is not a number above 0 and up to inf"),
-        (lambda: rows_needed(1.0, 1.0, 3.0), "efficiency=3.0 is not a number above 0 and up to 2"),
+        (lambda: rows_for_efficiency(0.0, 1.0), "epsilon=0.0 is not a number above 0 and up to inf"),
+        (lambda: rows_for_efficiency(1.0, 1.0, 3.0), "efficiency=3.0 is not a number above 0 and up to 2"),
     ],
 )
 def test_numbers_outside_a_theorem_are_refused(call, sentence):

@@ -35,7 +35,7 @@ class Bound:
     n_events: int
 
 
-def attack(
+def attack_fits(
     target: Any, before: Data, after: Data, *, trials: int = TRIALS, confidence: float = 0.999, n_events: int = 8,
     probes: Any = None, n_jobs: int = 1, on_progress: Progress | None = None,
 ) -> Bound:  # fmt: skip
@@ -85,7 +85,7 @@ def attack_unaided(
     trials: int = TRIALS, screening: int = 200, confidence: float = 0.999, n_events: int = 8, seed: int = 0,
     n_jobs: int = 1,
 ) -> tuple[Bound, str]:  # fmt: skip
-    """`attack` without a hint: on the generic pair of neighbouring tables that looks worst.
+    """`attack_fits` without a hint: on the generic pair of neighbouring tables that looks worst.
 
     All pairs are searched with a few fits, the best eighth again with ten times as many, and the best of these is
     attacked with fits of its own.
@@ -103,7 +103,7 @@ def attack_unaided(
     seed : int
         Of the generic tables.
     trials, confidence, n_events, n_jobs
-        As for `attack`.
+        As for `attack_fits`.
 
     Returns
     -------
@@ -121,7 +121,7 @@ def attack_unaided(
         promises = [promise(pair, n) for pair in pairs]
         pairs = [pairs[i] for i in np.argsort(promises)[::-1][:kept]]
     name, before, after = pairs[0]
-    found = attack(target, before, after, trials=trials, confidence=confidence, n_events=n_events, n_jobs=n_jobs)
+    found = attack_fits(target, before, after, trials=trials, confidence=confidence, n_events=n_events, n_jobs=n_jobs)
     return found, name
 
 

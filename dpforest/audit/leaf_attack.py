@@ -192,7 +192,7 @@ def _counts_change(epsilon: float, n_classes: int, neighbours: str) -> Change:
     return Change(before, after, np.array(log_before), np.array(log_after))
 
 
-def attack(
+def attack_leaf(
     pair: Pair,
     source: SecretSource,
     *,

@@ -18,7 +18,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 from sklearn.base import clone
 
-from dpforest.audit.black_box import TRIALS, attack
+from dpforest.audit.black_box import TRIALS, attack_fits
 from dpforest.audit.canaries import ALGORITHMS, Canary, canaries
 from dpforest.audit.events import lower_bound
 from dpforest.audit.exact import leaf_log_pmf, worst_change
@@ -103,7 +103,7 @@ def audit(name: str, mode: str, neighbours: str, epsilon: float, *, trials: int)
     random = isinstance(birds[0].estimator, RandomStructureClassifier)
     how = "proved" if mode == "as_published" else "enumerated" if random else "replayed"
     bounds = [
-        attack(
+        attack_fits(
             clone(b.estimator),
             b.before,
             b.after,

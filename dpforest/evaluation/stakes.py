@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from dpforest.evaluation.smallest_epsilon import held_out_margin
-from dpforest.limits import GRID
+from dpforest.limits import N_CODES
 from dpforest.tables.domain import Domain
 
 POINT: Final = 0.01  # of a share: what counts as no price
@@ -152,7 +152,7 @@ def roomy(domain: Domain, codes: np.ndarray) -> list[tuple[str, float]]:
         known = codes[:, j][codes[:, j] >= feature.first_code]
         if len(known):
             low, high = np.quantile(known, [0.05, 0.95])
-            share = float(high - low) / (GRID - 1 - feature.first_code)
+            share = float(high - low) / (N_CODES - 1 - feature.first_code)
             if share < ROOMY:
                 found.append((feature.name, share))
     return sorted(found, key=lambda own: own[1])

@@ -17,7 +17,7 @@ import numpy as np
 NOISY_COUNTS: Final = "discrete-laplace"
 CERTIFIED: Final = ("permute-and-flip", "exponential", "global-01")
 PUBLISHED: Final = ("smooth-sensitivity", "smooth-sensitivity-clamped")
-CLAMP: Final = 50.0  # the exponent's cap in the author's code
+MOST_EXPONENT: Final = 50.0  # the exponent's cap in the author's code
 
 
 def pmf(mechanism: str, counts: np.ndarray, rate: float) -> np.ndarray:
@@ -71,7 +71,7 @@ def published_exponent(gap: np.ndarray, epsilon: float, *, clamped: bool) -> np.
     """
     with np.errstate(over="ignore"):
         a = 0.5 * epsilon * np.exp(np.asarray(gap, float) * epsilon)
-    return np.minimum(a, CLAMP) if clamped else a
+    return np.minimum(a, MOST_EXPONENT) if clamped else a
 
 
 def _softmax(scores: np.ndarray) -> np.ndarray:

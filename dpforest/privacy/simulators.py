@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numba import njit
 
-from dpforest.privacy.laws import CLAMP
+from dpforest.privacy.laws import MOST_EXPONENT
 from dpforest.privacy.randomness import COUNTS, LABELS, stream_state, word_at
 
 _MODES: Final = {
@@ -93,7 +93,7 @@ def exponent(mode, rate, gap):
     if mode == 2:
         return rate
     a = 0.5 * rate * np.exp(min(rate * gap, 700.0))
-    return min(a, CLAMP) if mode == 4 else a
+    return min(a, MOST_EXPONENT) if mode == 4 else a
 
 
 @njit(nogil=True, cache=True)

@@ -41,7 +41,7 @@ _FINALISTS: Final = 12
 _WORK: Final = 4_000_000  # laws that a ranking of all rows may ask for
 
 
-def attack(
+def attack_record(
     estimator: ForestClassifier, domain: Domain, codes: np.ndarray, labels: np.ndarray, row: int, *, seed: int = 0,
     seconds: float = SECONDS, most: int = LOOKS[-1],
 ) -> Estimates:  # fmt: skip
@@ -145,7 +145,7 @@ class RowsInLeaves:
 
 
 def count_in_leaves(estimator: ForestClassifier, domain: Domain, codes: np.ndarray, labels: np.ndarray) -> RowsInLeaves:
-    """Count all rows in all leaves of a random structure; parameters as for `attack`."""
+    """Count all rows in all leaves of a random structure; parameters as for `attack_record`."""
     assert isinstance(estimator, RandomStructureClassifier)
     if estimator.epsilon is None:
         raise ValueError("epsilon=None: without noise there is nothing to guess; give an epsilon")
@@ -157,7 +157,7 @@ def count_in_leaves(estimator: ForestClassifier, domain: Domain, codes: np.ndarr
 
 
 def exact_attack(record: Record, *, seed: int = 0, seconds: float = SECONDS, most: int = LOOKS[-1]) -> Estimates:
-    """`attack` on a forest with random structure, by the likelihood ratio of the leaves that hold the record."""
+    """`attack_record` on a forest with random structure, by the likelihood ratio of the leaves that hold the record."""
     rng = np.random.default_rng(seed)
     size = max(20, 200_000 // (record.others.shape[1] if record.one_tree else record.others.size))
 

@@ -26,7 +26,7 @@ def shadow_attack(
     estimator: GreedyClassifier, domain: Domain, codes: np.ndarray, labels: np.ndarray, row: int, *, seed: int = 0,
     seconds: float = 4 * SECONDS, most: int = LOOKS[-1],
 ) -> Estimates:  # fmt: skip
-    """`attack` on a greedy forest by fitting it again and again.
+    """`attack_record` on a greedy forest by fitting it again and again.
 
     The first quarter of the time (or of `most` fits) goes into learning which of the forest's answers about the record
     differs most and where to draw the line; the guesses are made on fresh fits. A lower bound on what is possible.

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numba import njit
 
-from dpforest.limits import GRID
+from dpforest.limits import N_CODES
 from dpforest.tables.cells import Keys, as_array, number, numbers, places
 from dpforest.tables.features import DomainError, Feature, plural, text
 from dpforest.tables.misfits import Misfit, Misfits
@@ -43,7 +43,7 @@ def grid(features: Sequence[Feature]) -> Grid:
     for j, feature in enumerate(features):
         if feature.low is not None and feature.high is not None:  # numeric
             made.low[j], made.width[j] = feature.low, feature.high - feature.low
-            made.first[j], made.span[j] = feature.first_code, GRID - feature.first_code
+            made.first[j], made.span[j] = feature.first_code, N_CODES - feature.first_code
             if feature.missing != "own":
                 made.missing_code[j] = REFUSED if feature.missing == "refuse" else feature.code(feature.missing_value)
     return made
@@ -65,7 +65,7 @@ def _encode_numbers(X, start, low, width, span, first, missing_code, out):
                 out[i, j] = max(missing_code[j], 0)
                 n_refused += missing_code[j] == REFUSED
             else:
-                out[i, j] = first[j] if x < low[j] else GRID - 1
+                out[i, j] = first[j] if x < low[j] else N_CODES - 1
                 n_infinite += np.isinf(x)
     return n_infinite, n_refused
 

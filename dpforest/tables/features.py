@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpforest.limits import GRID, MAX_CATEGORIES, MISSING_STRIP
+from dpforest.limits import MAX_CATEGORIES, MISSING_STRIP, N_CODES
 
 KINDS = ("numeric", "categorical")
 SOURCES = ("documented", "asserted", "data")
@@ -204,7 +204,7 @@ class Feature:
     @property
     def n_codes(self) -> int:
         """Number of codes: 65,536, or one for each category and one for "missing or other"."""
-        return GRID if self.kind == "numeric" else len(self.categories) + (self.missing == "own")
+        return N_CODES if self.kind == "numeric" else len(self.categories) + (self.missing == "own")
 
     @property
     def first_code(self) -> int:
@@ -221,7 +221,7 @@ class Feature:
         if self.kind == "categorical":
             return self.categories.index(text(value))
         assert self.low is not None and self.high is not None
-        span = GRID - self.first_code
+        span = N_CODES - self.first_code
         position = (float(value) - self.low) / (self.high - self.low) * span
         return self.first_code + math.floor(min(max(position, 0.0), span - 1.0))
 
@@ -230,7 +230,7 @@ class Feature:
         assert self.low is not None and self.high is not None
         if t < self.first_code:
             return -math.inf
-        return self.low + (t + 1 - self.first_code) / (GRID - self.first_code) * (self.high - self.low)
+        return self.low + (t + 1 - self.first_code) / (N_CODES - self.first_code) * (self.high - self.low)
 
     def leaks(self) -> list[str]:
         """A sentence for each part that was read from the data; empty if all of it is public."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from dpforest.limits import GRID, MAX_CANDIDATES
+from dpforest.limits import MAX_CANDIDATES, N_CODES
 from dpforest.tables.domain import Domain
 from dpforest.trees.layout import NUMERIC, ONE_VS_REST
 
@@ -49,7 +49,7 @@ def public_candidates(domain: Domain, n_bins: int) -> Candidates:
     for j, feature in enumerate(domain.features):
         if feature.kind == "numeric":
             known = int(feature.first_code > 0)
-            span, width = GRID - feature.first_code, n_bins + known
+            span, width = N_CODES - feature.first_code, n_bins + known
             cut = np.arange(width - 1)
             k = cut + 1 - known  # the first cut asks whether the value is known, if it may be missing
             threshold = feature.first_code + -(-k * span // n_bins) - 1
@@ -93,7 +93,7 @@ def bin_codes(domain: Domain, codes: np.ndarray, n_bins: int) -> np.ndarray:
 def _bin_table(first_code: int, n_bins: int, dtype: np.dtype) -> np.ndarray:
     """Bin of every code of a numeric feature whose known values start at `first_code`."""
     known = int(first_code > 0)
-    table = (np.arange(GRID) - first_code) * n_bins // (GRID - first_code) + known
+    table = (np.arange(N_CODES) - first_code) * n_bins // (N_CODES - first_code) + known
     table[:first_code] = 0
     return table.astype(dtype)
 

@@ -57,7 +57,7 @@ def draw_structure(seed, tree, n, n_structure):
 
 
 @njit(nogil=True, cache=True)
-def grow_tree(
+def grow_midpoint_tree(
     seed, tree, n_structure, words, columns, y, is_categorical, n_classes, table, unit,
     feature_temperature, value_temperature, rule, min_leaf, purity_stop, max_depth,
 ):  # fmt: skip

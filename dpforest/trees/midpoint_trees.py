@@ -89,7 +89,7 @@ def grow_midpoint_forest(
 
     def grow(tree: int) -> tuple:
         with np.errstate(over="ignore"):  # hashing wraps round; the warning only comes without the compiler
-            return kernels.grow_tree(
+            return kernels.grow_midpoint_tree(
                 np.uint64(seed), tree, n_structure, words, columns, y, is_categorical, n_classes, table, unit,
                 float(feature_temperature), float(value_temperature),
                 STOPPING.index(stopping), min_leaf, purity_stop, max_depth,

@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from dpforest.limits import GRID
+from dpforest.limits import N_CODES
 from dpforest.tables.domain import Domain
 from dpforest.trees.forest_size import too_many_leaves
 from dpforest.trees.layout import LEAF, MULTIWAY, NUMERIC, ONE_VS_REST, Trees
@@ -61,7 +61,7 @@ def grow_random_trees(
     """
     features = domain.features
     is_categorical = np.array([f.kind == "categorical" for f in features])
-    n_codes = np.array([f.n_codes if f.kind == "categorical" else GRID for f in features], np.int64)
+    n_codes = np.array([f.n_codes if f.kind == "categorical" else N_CODES for f in features], np.int64)
     first_code = np.array([0 if f.kind == "categorical" else f.first_code for f in features], np.int64)
     multiway = is_categorical & (n_codes > 1) & (categorical == "multiway")
     room = max_leaves if multiway.any() else 2**depth

@@ -12,7 +12,7 @@ from scipy.stats import binom
 
 from dpforest import BoostedForestClassifier, MajorityLabelForestClassifier, RandomDecisionForestClassifier
 from dpforest.audit import black_box, events, fits
-from dpforest.audit.black_box import attack, attack_unaided
+from dpforest.audit.black_box import attack_fits, attack_unaided
 from dpforest.audit.events import Event, lower_bound
 from dpforest.audit.fits import ABSENT, run_many
 
@@ -197,25 +197,25 @@ ONE_MORE = (np.array([[0.0]]), np.array([0])), (np.array([[0.0], [1.0]]), np.arr
 
 @pytest.mark.parametrize("release", [visited_leaves, seeded_counts])
 def test_lazily_exported_leaves_and_reused_seeds_are_caught(release):
-    bound = attack(release, *ONE_MORE, trials=600, confidence=SURE)
+    bound = attack_fits(release, *ONE_MORE, trials=600, confidence=SURE)
     assert bound.epsilon > 2.5
     assert set(bound.hits) == {0, 400}
 
 
 def test_exporting_all_leaves_is_not_blamed():
-    assert attack(all_leaves, *ONE_MORE, trials=600, confidence=SURE).epsilon <= 1.0
+    assert attack_fits(all_leaves, *ONE_MORE, trials=600, confidence=SURE).epsilon <= 1.0
 
 
 def test_a_demonstration_with_a_seed_is_caught():
     """Two rows more of one class: with the same random numbers every time, all fits agree."""
     estimator = RandomDecisionForestClassifier(n_estimators=1, max_depth=0, domain=public_domain(None), random_state=3)
     before, after = ((np.zeros((n, 1)), np.zeros(n, int)) for n in (1, 2))
-    assert attack(estimator, before, after, trials=1000, confidence=SURE).epsilon > 3
+    assert attack_fits(estimator, before, after, trials=1000, confidence=SURE).epsilon > 3
 
 
 def test_nothing_is_found_where_nothing_differs():
     table = np.zeros((3, 1)), np.array([0, 1, 0])
-    assert attack(lambda X, y: np.zeros(2), table, table, trials=60).epsilon == 0
+    assert attack_fits(lambda X, y: np.zeros(2), table, table, trials=60).epsilon == 0
     estimator = MajorityLabelForestClassifier(n_estimators=2, max_depth=1, domain=public_domain(None))
-    bound = attack(estimator, table, table, trials=300, confidence=SURE)
+    bound = attack_fits(estimator, table, table, trials=300, confidence=SURE)
     assert (bound.epsilon, bound.event) == (0, "nothing was found")

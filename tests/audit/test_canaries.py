@@ -9,7 +9,7 @@ import re
 import numpy as np
 import pytest
 
-from dpforest.audit.black_box import Bound, attack
+from dpforest.audit.black_box import Bound, attack_fits
 from dpforest.audit.canaries import ALGORITHMS, Canary, canaries
 
 SURE = 1 - 1e-6
@@ -19,7 +19,9 @@ BUDGETS = (0.1, 1.0, 4.0)
 
 def audit(canary: Canary, trials: int, confidence: float = SURE, *, votes: bool = True) -> Bound:
     probes = canary.probes if votes else None
-    return attack(canary.estimator, canary.before, canary.after, trials=trials, confidence=confidence, probes=probes)
+    return attack_fits(
+        canary.estimator, canary.before, canary.after, trials=trials, confidence=confidence, probes=probes
+    )
 
 
 def pick(name: str, mode: str, neighbours: str, epsilon: float, called: str) -> Canary:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from privacy_estimates import AttackResults, compute_eps_lo
 
-from dpforest.audit.black_box import attack
+from dpforest.audit.black_box import attack_fits
 from dpforest.audit.canaries import canaries
 from dpforest.audit.events import lower_bound
 
@@ -42,7 +42,7 @@ def test_both_auditors_say_the_same_of_a_forest():
     """
     for mode, broken in (("as_published", True), ("certified", False)):
         canary = next(c for c in canaries("majority label", mode, "add-remove", 1.0) if "block" in c.name)
-        found = attack(canary.estimator, canary.before, canary.after, trials=2_000, confidence=1 - 1e-6)
+        found = attack_fits(canary.estimator, canary.before, canary.after, trials=2_000, confidence=1 - 1e-6)
         hits = sorted(found.hits)
         own = [found.epsilon, theirs(*hits, found.trials[0], 1e-6), theirs(*hits, found.trials[0], 1e-6, "jeffreys")]
         assert all(bound > 1.0 for bound in own) if broken else all(bound <= 1.0 for bound in own)

@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 from transcripts import Transcript, neighbour, random_table
 
 from dpforest import Domain, Feature, MultinomialForestClassifier, ReleasedForest
-from dpforest.limits import GRID
+from dpforest.limits import N_CODES
 from dpforest.models.greedy.count_trees import SplitSelector, share_out
 from dpforest.models.greedy.greedy import bin_rows
 from dpforest.privacy import published, selection
@@ -307,7 +307,7 @@ def test_as_published_one_row_makes_possible_what_was_impossible():
     X = pd.DataFrame({"f0": np.linspace(0.1, 0.4, 12)})
     y = np.arange(12) % 2
     more, labels = pd.concat([X, pd.DataFrame({"f0": [0.26]}, index=[12])]), np.append(y, 1)
-    codes = (X.f0.to_numpy() * GRID).astype(int)
+    codes = (X.f0.to_numpy() * N_CODES).astype(int)
     possible = {(a + b) // 2 for a, b in itertools.combinations(codes.tolist(), 2)}
     leaky = MultinomialForestClassifier(
         domain=domain, mode="as_published", n_estimators=200, max_depth=1, epsilon=1, random_state=0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpforest.audit.exact import first_violation, leaf_log_pmf, worst_change
-from dpforest.audit.leaf_attack import LossEstimate, attack, can_be_proved, first_pair, rate_of, telling_pair
+from dpforest.audit.leaf_attack import LossEstimate, attack_leaf, can_be_proved, first_pair, rate_of, telling_pair
 from dpforest.audit.leaf_curves import RULES, crossing, leaf_curves, verdict
 from dpforest.plotting.audit import DASHES, bound_chart, flip_curves, loss_curves
 from dpforest.plotting.style import NOT_HELD, PRIVATE
@@ -118,7 +118,7 @@ def test_claims_that_do_not_hold_have_their_colour_and_the_chosen_rule_is_strong
 ])  # fmt: skip
 def test_attack_closes_in_on_the_truth_from_below(rule, epsilon, n_classes, neighbours):
     pair = first_pair(rule, epsilon, n_classes, neighbours)
-    steps = list(attack(pair, SecretSource(), confidence=1 - 1e-9, seconds=np.inf, most=2_000_000))
+    steps = list(attack_leaf(pair, SecretSource(), confidence=1 - 1e-9, seconds=np.inf, most=2_000_000))
     looks = [look for _, look in steps if look is not None]
     shares, bounds = [share for share, _ in steps], [look.bound for look in looks]
     assert shares == sorted(shares) and shares[-1] <= 1
@@ -133,7 +133,7 @@ def test_attack_closes_in_on_the_truth_from_below(rule, epsilon, n_classes, neig
 def test_what_is_counted_is_the_half_that_the_bound_comes_from(epsilon):
     pair = first_pair("permute-and-flip", epsilon, 2, "add-remove")
     for _ in range(5):  # the other half happens in half of the releases of table A, so chance must not decide
-        *_, (_, look) = attack(pair, SecretSource(), seconds=np.inf, most=20_000)
+        *_, (_, look) = attack_leaf(pair, SecretSource(), seconds=np.inf, most=20_000)
         assert look.event == (pair.change.outputs,)
         assert abs(np.log(look.hits[0] / look.hits[1])) == pytest.approx(pair.loss, rel=0.2)
         assert look.bound <= abs(np.log(look.hits[0] / look.hits[1]))
@@ -141,7 +141,7 @@ def test_what_is_counted_is_the_half_that_the_bound_comes_from(epsilon):
 
 def test_an_attack_without_time_still_looks_once():
     pair = first_pair("smooth-sensitivity", 1.0, 2, "add-remove")
-    looks = [look for _, look in attack(pair, SecretSource(), seconds=1e-9) if look is not None]
+    looks = [look for _, look in attack_leaf(pair, SecretSource(), seconds=1e-9) if look is not None]
     assert [look.trials for look in looks] == [100]
 
 

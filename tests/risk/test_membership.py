@@ -19,7 +19,7 @@ from dpforest.privacy.laws import log_pmf
 from dpforest.risk.membership import (
     Record,
     RowsInLeaves,
-    attack,
+    attack_record,
     best_success,
     count_in_leaves,
     exact_attack,
@@ -232,7 +232,7 @@ def test_no_certified_forest_exceeds_the_limit(name, neighbours):
         codes, labels = domain.encode(X), domain.encode_labels(y)
         loss = model.preview(domain, len(labels))[0].true_epsilon
         assert loss <= epsilon * (1 + 1e-9)
-        look = last_of(attack(model, domain, codes, labels, len(y) - 1, seed=3, seconds=math.inf, most=1_000))
+        look = last_of(attack_record(model, domain, codes, labels, len(y) - 1, seed=3, seconds=math.inf, most=1_000))
         assert binom.sf(look.right - 1, look.trials, most_success(loss)) > ALARM / 32
         assert look.trials >= 500
 
@@ -313,7 +313,7 @@ def test_an_attack_repeats_itself_with_its_seed():
     for forest in (MajorityLabelForestClassifier(n_estimators=3), FriedmanSchusterClassifier(max_depth=2, n_bins=4)):
         settings = {"seconds": math.inf, "most": 200}
         one, same, other = (
-            [look for _, look in attack(forest, *table, 5, seed=seed, **settings) if look] for seed in (1, 1, 2)
+            [look for _, look in attack_record(forest, *table, 5, seed=seed, **settings) if look] for seed in (1, 1, 2)
         )
         assert one == same and one != other
 
@@ -322,6 +322,6 @@ def test_an_attack_repeats_itself_with_its_seed():
 def test_what_is_refused(forest):
     table = small_table()
     with pytest.raises(ValueError, match="row=40 is not a row"):
-        list(attack(forest, *table, 40))
+        list(attack_record(forest, *table, 40))
     with pytest.raises(ValueError, match="epsilon=None"):
-        list(attack(forest.set_params(epsilon=None), *table, 0))
+        list(attack_record(forest.set_params(epsilon=None), *table, 0))

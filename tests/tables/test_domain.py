@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
-from dpforest.limits import GRID, MAX_CATEGORIES, MISSING_STRIP
+from dpforest.limits import MAX_CATEGORIES, MISSING_STRIP, N_CODES
 from dpforest.tables.domain import HANDED_OVER, READ_BY_RULE, Domain, DomainError, Feature
 
 AGE = Feature("age", "numeric", low=0, high=100, source="documented", source_note="the questionnaire")
@@ -31,7 +31,7 @@ def naive(feature, value):
         return {"own": 0}.get(
             feature.missing, feature.code(feature.missing_value) if feature.missing == "value" else -1
         )
-    span = GRID - feature.first_code
+    span = N_CODES - feature.first_code
     return feature.first_code + min(
         max(math.floor((value - feature.low) / (feature.high - feature.low) * span), 0), span - 1
     )
@@ -69,9 +69,9 @@ class TestNumericCodes:
         """code > t says the same as x >= threshold_value(t)."""
         feature = Feature("x", "numeric", -3.0, 11.5, missing=missing)
         rng = np.random.default_rng(2)
-        for t in [feature.first_code, 20_000, 40_001, GRID - 2, *rng.integers(feature.first_code, GRID - 1, 50)]:
+        for t in [feature.first_code, 20_000, 40_001, N_CODES - 2, *rng.integers(feature.first_code, N_CODES - 1, 50)]:
             at = feature.threshold_value(int(t))
-            step = (feature.high - feature.low) / GRID
+            step = (feature.high - feature.low) / N_CODES
             x = np.array([at - step / 3, at + step / 3])
             assert (domain(feature).encode(x[:, None]).ravel() > t).tolist() == [False, True]
 

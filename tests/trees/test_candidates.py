@@ -9,13 +9,13 @@ from conftest import public_domain, random_codes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpforest.limits import GRID, MAX_CANDIDATES, MISSING_STRIP
+from dpforest.limits import MAX_CANDIDATES, MISSING_STRIP, N_CODES
 from dpforest.tables.domain import Domain
 from dpforest.trees.candidates import bin_codes, public_candidates, undecided
 from dpforest.trees.layout import NUMERIC, ONE_VS_REST
 
 JIT = not numba.config.DISABLE_JIT
-ALL_CODES = np.arange(GRID)
+ALL_CODES = np.arange(N_CODES)
 
 
 def with_missing(domain: Domain, *which: int) -> Domain:
@@ -49,7 +49,7 @@ def test_a_test_says_the_same_of_a_code_and_of_its_bin(n_bins):
     codes = (
         ALL_CODES
         if JIT
-        else np.unique(np.concatenate([np.random.default_rng(0).integers(0, GRID, 500), _edges(n_bins)]))
+        else np.unique(np.concatenate([np.random.default_rng(0).integers(0, N_CODES, 500), _edges(n_bins)]))
     )
     assert_bins_and_codes_agree(with_missing(public_domain(None, None), 1), n_bins, np.stack([codes] * 2, axis=1))
 
@@ -57,7 +57,7 @@ def test_a_test_says_the_same_of_a_code_and_of_its_bin(n_bins):
 def _edges(n_bins: int) -> np.ndarray:
     """Codes beside every threshold, and both ends."""
     threshold = public_candidates(with_missing(public_domain(None, None), 1), n_bins).threshold
-    return np.concatenate([threshold, threshold + 1, [0, GRID - 1]])
+    return np.concatenate([threshold, threshold + 1, [0, N_CODES - 1]])
 
 
 @pytest.mark.parametrize("n_categories", [2, 3, 50, 256, 257, 1_000])
@@ -77,12 +77,12 @@ def test_bins_are_equal_parts_of_the_range():
             if missing:
                 assert asked.pop(0) == -np.inf  # "is it known?" comes first
                 assert candidates.threshold[0] == MISSING_STRIP - 1
-            step = 1 / (GRID - feature.first_code)
+            step = 1 / (N_CODES - feature.first_code)
             exact = np.arange(1, n_bins) / n_bins
             assert len(asked) == n_bins - 1 and np.all((asked >= exact - 1e-12) & (asked < exact + step))
             bins = bin_codes(domain, ALL_CODES.astype(np.uint16)[:, None], n_bins)[feature.first_code :, 0]
             sizes = np.bincount(bins)[-n_bins:]
-            assert sizes.max() - sizes.min() <= 1 and sizes.sum() == GRID - feature.first_code
+            assert sizes.max() - sizes.min() <= 1 and sizes.sum() == N_CODES - feature.first_code
         X = np.linspace(0, 1, 4_001)[:, None]  # raw values meet the cut that their code meets
         codes = domain.encode(X)[:, 0].astype(int)
         for threshold in public_candidates(domain, 7).threshold[len(missing) :]:

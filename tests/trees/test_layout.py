@@ -5,11 +5,11 @@ import dataclasses
 import numpy as np
 import pytest
 
-from dpforest.limits import GRID
+from dpforest.limits import N_CODES
 from dpforest.trees.layout import LEAF, Trees
 from dpforest.trees.random_trees import grow_random_trees
 
-MIXED_CODES = np.array([GRID, 3, GRID, 7, 2])
+MIXED_CODES = np.array([N_CODES, 3, N_CODES, 7, 2])
 
 
 @pytest.fixture
@@ -67,19 +67,19 @@ def test_only_full_binary_trees_are_complete(trees, numeric):
 )
 def test_check_refuses_arrays_that_would_lead_a_kernel_astray(numeric, field, where, value):
     trees = grow_random_trees(numeric, n_trees=2, depth=3, seed=0)
-    trees.check(np.full(5, GRID))
+    trees.check(np.full(5, N_CODES))
     broken = getattr(trees, field).copy()
     inner, leaf = np.flatnonzero(trees.kind != LEAF)[3], trees.leaf_nodes[-1]
     broken[{"inner": inner, "leaf": leaf, "last": -1}[where]] = value
     with pytest.raises(ValueError):
-        dataclasses.replace(trees, **{field: broken}).check(np.full(5, GRID))
+        dataclasses.replace(trees, **{field: broken}).check(np.full(5, N_CODES))
 
 
 def test_check_is_not_fooled_by_numbers_that_wrap_round(numeric):
     trees = grow_random_trees(numeric, n_trees=3, depth=3, seed=0)
     start = np.array([0, 2**62 + 0xFFFFFF0, -(2**62 + 0xFFFFFF0), trees.n_nodes])
     with pytest.raises(ValueError, match="do not fit together"):
-        dataclasses.replace(trees, tree_start=start).check(np.full(5, GRID))
+        dataclasses.replace(trees, tree_start=start).check(np.full(5, N_CODES))
 
 
 def test_check_refuses_a_threshold_that_is_no_code_of_its_feature(mixed):
@@ -105,7 +105,7 @@ def test_check_refuses_nodes_that_nothing_leads_to():
     first_child = np.array([3, 1, 2, 3, 4], np.int32)
     arrays = kind, np.append(np.int32(0), nobody), np.append(np.int32(7), nobody), first_child
     with pytest.raises(ValueError, match="no parent"):
-        Trees(*arrays, np.array([0, 5]), 1).check(np.array([GRID]))
+        Trees(*arrays, np.array([0, 5]), 1).check(np.array([N_CODES]))
 
 
 def test_levels_are_the_numbers_of_tests_above(trees):

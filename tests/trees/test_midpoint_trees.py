@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.tree import DecisionTreeClassifier
 
-from dpforest.limits import GRID, MAX_DEPTH
+from dpforest.limits import MAX_DEPTH, N_CODES
 from dpforest.tables.domain import Domain
 from dpforest.trees import naive, routing
 from dpforest.trees.layout import LEAF, NUMERIC, ONE_VS_REST, Trees
@@ -28,11 +28,11 @@ FALSE_ALARM = 1e-6
 INFINITY = float("inf")
 
 
-def table(domain: Domain, n: int, seed: int = 0, coarse: int = GRID) -> tuple[np.ndarray, np.ndarray]:
+def table(domain: Domain, n: int, seed: int = 0, coarse: int = N_CODES) -> tuple[np.ndarray, np.ndarray]:
     """Rows whose class follows from the first attributes in most cases; `coarse` limits how many codes differ."""
     rng = np.random.default_rng(seed)
     codes = random_codes(domain, n, seed)
-    codes[:, [f.kind == "numeric" for f in domain.features]] //= GRID // coarse
+    codes[:, [f.kind == "numeric" for f in domain.features]] //= N_CODES // coarse
     signal = codes[:, 0].astype(int) + (codes[:, 1] % 3) * int(codes[:, 0].max() + 1)
     y = np.argsort(np.argsort(signal)) * domain.n_classes // n
     return codes, np.where(rng.random(n) < 0.2, rng.integers(0, domain.n_classes, n), y).astype(np.int32)
@@ -42,7 +42,7 @@ def grow(domain: Domain, codes, y, **options) -> tuple[Trees, np.ndarray]:
     categorical = np.array([f.kind == "categorical" for f in domain.features])
     options = {"n_trees": 4, "seed": 0, **options}
     trees, counts = grow_midpoint_forest(codes, y, n_classes=domain.n_classes, is_categorical=categorical, **options)
-    trees.check(np.array([f.n_codes if f.kind == "categorical" else GRID for f in domain.features]))
+    trees.check(np.array([f.n_codes if f.kind == "categorical" else N_CODES for f in domain.features]))
     return trees, counts
 
 
@@ -176,7 +176,7 @@ def test_the_kernel_agrees_with_its_twin(mixed, impurity, stopping, temperatures
     kinds=st.lists(st.one_of(st.none(), st.integers(1, 6)), min_size=2, max_size=5),
     n=st.integers(2, 40),
     n_classes=st.sampled_from([7, 3, 2]),
-    coarse=st.sampled_from([GRID, 8, 2]),
+    coarse=st.sampled_from([N_CODES, 8, 2]),
     temperatures=st.tuples(*[st.sampled_from([10.0, 1.0, 0.0, INFINITY])] * 2),
     min_leaf=st.sampled_from([1, 2, 5]),
     impurity=st.sampled_from(IMPURITY),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dpforest.audit.leaf_attack import CONFIDENCE, LOOKS, SECONDS, LossEstimate, Pair, attack, can_be_proved
+from dpforest.audit.leaf_attack import CONFIDENCE, LOOKS, SECONDS, LossEstimate, Pair, attack_leaf, can_be_proved
 from dpforest.plotting.audit import apart, bound_chart
 from dpforest.privacy.randomness import SecretSource
 from ui.audit.controls import FEWEST, TELLING, Audit
@@ -44,7 +44,7 @@ def show(audit: Audit, which: str, pair: Pair) -> None:
 def _run(pair: Pair) -> list[LossEstimate]:
     looks: list[LossEstimate] = []
     bar, words, place = st.progress(0.0, SEARCHING), st.empty(), st.empty()
-    for share, look in attack(pair, SecretSource(), seconds=SECONDS):
+    for share, look in attack_leaf(pair, SecretSource(), seconds=SECONDS):
         if look is not None:
             looks.append(look)
             if look.trials >= FIRST_DRAWN:

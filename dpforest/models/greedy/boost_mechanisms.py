@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpforest.models.greedy.boost_spec import GRAIN, GRID, QUERY_SHARE, BoostSpec
+from dpforest.models.greedy.boost_spec import GRAIN, QUERY_SHARE, VALUE_STEPS, BoostSpec
 from dpforest.models.greedy.boosting import UNIT, leaf_link, tree_error
 from dpforest.models.greedy.trace import TreeTrace
 from dpforest.privacy import selection
@@ -94,7 +94,7 @@ class CertifiedBoostMechanism(_BoostMechanism):
             values = np.clip(leaf_link(table, spec.alpha_link), -most, most)
             if spec.beta == "folded":
                 return self._folded(values, table), 1.0
-            values = self._noisy_values(values / most, 2 * GRID, 0) * most
+            values = self._noisy_values(values / most, 2 * VALUE_STEPS, 0) * most
         beta = 1.0 if spec.beta == "one" else self._noisy_beta(values, table)
         return values * beta, beta
 
@@ -102,16 +102,16 @@ class CertifiedBoostMechanism(_BoostMechanism):
         """β h(λ) with noise in every leaf, at a budget divided among the leaves: β couples them."""
         limit = self.spec.step * self.spec.max_leaf**2 * self.bound / UNIT  # |β h| <= α W
         scaled = np.clip(values * self.beta_of(values, table) / limit, -1, 1)
-        parts = [self._noisy_values(scaled[i : i + 1], 2 * GRID, i) for i in range(len(scaled))]
+        parts = [self._noisy_values(scaled[i : i + 1], 2 * VALUE_STEPS, i) for i in range(len(scaled))]
         return np.concatenate(parts) * limit
 
     def _noisy_values(self, shares: np.ndarray, width: int, place: int) -> np.ndarray:
         """Numbers from -1 to 1 on a grid, with noise for a change of any of them by `width` steps, clamped again."""
-        steps = np.rint(shares * GRID).astype(np.int64) + GRID
+        steps = np.rint(shares * VALUE_STEPS).astype(np.int64) + VALUE_STEPS
         noisy = noisy_table(
             steps[:, None], width, self._paid["leaves"], self._source, key=(self.key + 31) + (place << 20)
         )
-        return np.clip((noisy[:, 0] - GRID) / GRID, -1, 1)
+        return np.clip((noisy[:, 0] - VALUE_STEPS) / VALUE_STEPS, -1, 1)
 
     def _noisy_beta(self, values: np.ndarray, table: np.ndarray) -> float:
         """β with noise of its own; leaf values are released already, and one row changes the sum by at most W M."""

@@ -21,7 +21,7 @@ LEAVES = ("counts", "range", "published")
 BETAS = ("post", "one", "laplace", "folded", "published")
 DECAY = 0.7  # of α from level to level in the public schedule
 QUERY_SHARE = Fraction(1, 10)  # of a tree's leaf budget that beta="laplace" takes
-GRID = 1024  # steps from 0 to M, for leaf values that get noise themselves
+VALUE_STEPS = 1024  # steps from 0 to M, for leaf values that get noise themselves
 GRAIN = 16  # of 1/1024 of weight, for coefficients that get noise themselves
 # Which β can follow which leaf: "post" needs noisy tables, "folded" noises β h(λ) leaf by leaf.
 FITTING = {
@@ -161,7 +161,7 @@ class BoostSpec:
         widths = {
             "calibration": UNIT,
             "beta": UNIT // GRAIN + 2,
-            "leaves": UNIT if self.leaf == "counts" else 2 * GRID,
+            "leaves": UNIT if self.leaf == "counts" else 2 * VALUE_STEPS,
         }
         for name, query_budget in paid.items():
             each = query_budget.epsilon_each

@@ -15,7 +15,7 @@ from dpforest.trees.candidates import Candidates
 from dpforest.trees.greedy_trees import grow_tree, leaf_table
 
 UNIT = split_scores.UNIT
-CLAMP = 1e-4  # the paper's ζ: posteriors stay this far from 0 and 1
+LEAST_SHARE = 1e-4  # the paper's ζ: posteriors stay this far from 0 and 1
 
 
 class BoostMechanism(Protocol):
@@ -117,7 +117,7 @@ def leaf_link(table: np.ndarray, alpha: float, *, shrink: float = 0.0) -> np.nda
     table = np.maximum(table, 0)
     total = table.sum(axis=1) + shrink
     share = 0.5 + 0.5 * (table[:, 1] - table[:, 0]) / np.where(total > 0, total, 1)
-    return np.asarray(m_alpha(alpha).link(np.clip(share, CLAMP, 1 - CLAMP)))
+    return np.asarray(m_alpha(alpha).link(np.clip(share, LEAST_SHARE, 1 - LEAST_SHARE)))
 
 
 def tree_error(table: np.ndarray) -> int:

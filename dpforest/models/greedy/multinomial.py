@@ -192,7 +192,11 @@ class MultinomialForestClassifier(GreedyClassifier):
         """Fit on rows that are binned already; fill `trace` for the curator's drawings."""
         if self.mode == "as_published":
             return self._fit_published(domain, rows, n_jobs, trace)
-        spec, source, ledger = self.spec(domain, rows.n_given), source_for(self.random_state), Ledger(self._budget, self.neighbours)
+        spec, source, ledger = (
+            self.spec(domain, rows.n_given),
+            source_for(self.random_state),
+            Ledger(self._budget, self.neighbours),
+        )
         stages: list[QueryBudget] = []
         if ledger.epsilon is None:
             source = DemoSource(self.structure_seed)
