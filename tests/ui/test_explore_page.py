@@ -338,9 +338,9 @@ def test_a_release_leaves_out_the_rows_that_its_figures_leave_out():
     settings = Settings("noisy counts", "certified", EPSILONS[-1], 1, 1, "add-remove")
     with pytest.warns(MisfitWarning, match="72 rows have no label that is listed"):
         released = ReleasedForest.from_bytes(release.make(Choice(table, settings), 1, 1).file)
-    read = tables._split((), table)
+    read = tables._split.__wrapped__((), table)
     assert len(read.y_train) + len(read.y_test) == 128
-    attacked = membership._read((), table)
+    attacked = membership._read.__wrapped__((), table)
     classes = table.frame["outcome"].iloc[attacked.ids]
     assert [str(domain.classes[i]) for i in attacked.y] == classes.tolist()  # of record 1, 2, ... as shown
     assert abs(int(released.noisy_counts.sum()) - 128) < 10  # at ε = 10 noise that large has a chance below 1e-40

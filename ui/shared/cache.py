@@ -6,6 +6,7 @@ Every cache is made here, so that none of a session's own is forgotten when its 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, Final
 
 import streamlit as st
@@ -48,6 +49,7 @@ def by_table(*, everybody: int, own: int, data: bool = False, spinner: bool | st
         of_all = for_everybody(data=data, max_entries=everybody, spinner=spinner)(function)
         of_one = for_session(data=data, max_entries=own, spinner=spinner)(function)
 
+        @wraps(function)
         def cached(key: tuple, table: Any, *more: Any) -> Any:
             return (of_one if table.uploaded else of_all)(key, table, *more)
 
