@@ -53,7 +53,7 @@ def smallest_epsilons(pieces: pd.DataFrame, needed: float, share: float, *, marg
     Parameters
     ----------
     pieces : DataFrame
-        Of `tradeoff.surface`, at one depth and number of trees for each forest.
+        Of `sweep.surface`, at one depth and number of trees for each forest.
     needed : float
         Accuracy, from 0 to 1.
     share : float
