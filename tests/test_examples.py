@@ -26,6 +26,7 @@ def example(name: str) -> ModuleType:
     ],
 )
 def test_the_examples_run(name, settings, said, capsys):
+    pytest.importorskip("distributed", reason="needs the extra 'cluster' (docs/CONTRIBUTING.md)")
     example(name).main("zoo", **settings)
     assert said in capsys.readouterr().out
 

@@ -1,4 +1,4 @@
-"""The rooms of the house: imports run one way (contracts in pyproject.toml); every cache of the app is registered."""
+"""The rooms of the house: imports run one way (pyproject.toml); every cache is registered; hooks are the checks."""
 
 import re
 from pathlib import Path
@@ -18,3 +18,9 @@ def test_every_cache_of_the_app_is_one_that_is_cleared():
     files = [HOME / "app.py", *(HOME / "pages").glob("*.py"), *(HOME / "ui").rglob("*.py")]
     found = {f.relative_to(HOME).as_posix() for f in files if makers.search(f.read_text(encoding="utf-8"))}
     assert found == {"ui/shared/cache.py"}
+
+
+def test_hooks_before_a_commit_call_what_the_check_calls():
+    hooks = re.findall(r"entry: (.+)", (HOME / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    _, checks = (HOME / "scripts" / "check").read_text(encoding="utf-8").split("\nelse\n")
+    assert hooks == re.findall(r"^ *(\.venv/.+)$", checks, re.MULTILINE) != []

@@ -80,6 +80,13 @@ class ForestView:
         own = self.domain.classes[int(self.class_of_tree[tree])]
         return replace(self.domain, classes=(f"not {own}", str(own)))
 
+    @property
+    def boosters(self) -> tuple[np.ndarray, np.ndarray]:
+        """`leaf_values` and `class_of_tree`, which trees that are added up have."""
+        if self.leaf_values is None or self.class_of_tree is None:
+            raise ValueError("these trees vote; only boosted trees have values that are added up")
+        return self.leaf_values, self.class_of_tree
+
     @cached_property
     def n_rows(self) -> np.ndarray:
         """Rows in each leaf, int64 (n_leaves,)."""

@@ -53,7 +53,7 @@ def smallest_epsilons(pieces: pd.DataFrame, needed: float, share: float, *, marg
     Parameters
     ----------
     pieces : DataFrame
-        Of `tradeoff.surface`, at one depth and number of trees for each forest.
+        Of `sweep.surface`, at one depth and number of trees for each forest.
     needed : float
         Accuracy, from 0 to 1.
     share : float
@@ -112,6 +112,22 @@ def _at(reached: pd.DataFrame, i: int) -> tuple[int, int]:
 def share_at_least(reached: int, releases: int, *, n_tried: int = 1) -> float:
     """Lower confidence bound of a share (Clopper and Pearson, 1934), corrected for looking at so many of them.
 
+    Parameters
+    ----------
+    reached : int
+        Simulated releases that reach what is needed.
+    releases : int
+        Of how many.
+    n_tried : int
+        Shares that are looked at; the bounds of all of them hold together, with `CONFIDENCE` (Bonferroni).
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+
+    Examples
+    --------
     >>> round(share_at_least(60, 60, n_tried=18), 3), share_at_least(0, 60)
     (0.907, 0.0)
     """
@@ -123,6 +139,19 @@ def share_at_least(reached: int, releases: int, *, n_tried: int = 1) -> float:
 def releases_needed(share: float, n_tried: int) -> int:
     """How many simulated releases, all reaching it, show that a share of all does.
 
+    Parameters
+    ----------
+    share : float
+        Of all releases, between 0 and 1.
+    n_tried : int
+        As for `share_at_least`.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
     >>> releases_needed(0.9, 18)
     56
     """
@@ -132,6 +161,20 @@ def releases_needed(share: float, n_tried: int) -> int:
 def held_out_margin(accuracy: Iterable[float] | pd.Series, n_test: Iterable[int] | pd.Series) -> np.ndarray:
     """What to take off a measured accuracy, as the rows held out are a sample (lower bound of E. B. Wilson, 1927).
 
+    Parameters
+    ----------
+    accuracy : iterable of float
+        Measured ones, from 0 to 1.
+    n_test : iterable of int
+        Rows held out behind each.
+
+    Returns
+    -------
+    float array
+        One margin for each accuracy.
+
+    Examples
+    --------
     >>> held_out_margin([0.8], [900]).round(4).tolist()
     [0.0228]
     """

@@ -131,12 +131,33 @@ def surface(
 
 
 def curve(forests, data: Any, *, epsilons: Iterable[float], **settings) -> pd.DataFrame:
-    """`surface` at the estimators' own depth and number of trees."""
+    """`surface` at the estimators' own depth and number of trees.
+
+    Parameters
+    ----------
+    forests : dict of str to estimator, or sequence of estimators
+    data : object with X, y and domain
+    epsilons : iterable of float
+    **settings
+        What else `surface` takes.
+
+    Returns
+    -------
+    DataFrame
+        As of `surface`.
+    """
     return surface(forests, data, epsilons=epsilons, **settings)
 
 
 def summary(table: pd.DataFrame, quantiles: tuple[float, float] = (0.1, 0.9)) -> pd.DataFrame:
     """Mean, spread and quantiles over repeats and folds of every metric.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `surface` returns.
+    quantiles : (float, float)
+        Which ones "low" and "high" are.
 
     Returns
     -------
@@ -174,7 +195,29 @@ def run_task(
     seed: int,
     promises: dict[tuple, tuple[bool, float]],
 ) -> pd.DataFrame:
-    """All cells of one repeat on one fold."""
+    """All cells of one repeat on one fold.
+
+    Parameters
+    ----------
+    forest : ForestClassifier
+        A clone of it is used.
+    domain : Domain
+    split : Split
+        The fold's rows.
+    task : Task
+    epsilons : list of float
+    cells : list of (int or None, int or None)
+        As of `cells_of`.
+    seed : int
+        Structure seed of the repeat.
+    promises : dict
+        As of `promises_of`.
+
+    Returns
+    -------
+    DataFrame
+        One row a cell, as `surface` describes.
+    """
     forest = clone(forest).set_params(domain=domain)
     positive = int(np.bincount(split.y_train, minlength=domain.n_classes).argmin())
     if isinstance(forest, RandomStructureClassifier):
@@ -198,7 +241,23 @@ def promises_of(
     forest: ForestClassifier, domain: Domain, epsilons: list[float], cells: list[tuple[int | None, int | None]],
     n_rows: int,
 ) -> dict[tuple, tuple[bool, float]]:  # fmt: skip
-    """For each ε, depth and number of trees: whether a release would be certified, and what it would lose at most."""
+    """For each ε, depth and number of trees: whether a release would be certified, and what it would lose at most.
+
+    Parameters
+    ----------
+    forest : ForestClassifier
+    domain : Domain
+    epsilons : list of float
+    cells : list of (int or None, int or None)
+        As of `cells_of`.
+    n_rows : int
+        Rows fitted on; used only as in `ForestClassifier.preview`.
+
+    Returns
+    -------
+    dict from (ε, depth, trees) to (bool, float)
+        The loss is infinite where no bound is known, else rounded up.
+    """
     out, known = {}, dict[tuple, Fraction | None]()
     for depth, trees in cells:
         for epsilon in epsilons:
@@ -263,7 +322,20 @@ def _fitted_cell(
 def cells_of(
     forest: ForestClassifier, depths: Iterable[int] | None, trees: Iterable[int] | None
 ) -> list[tuple[int | None, int | None]]:
-    """Depth and number of trees of each cell; None for the forest's own."""
+    """Depth and number of trees of each cell; None for the forest's own.
+
+    Parameters
+    ----------
+    forest : ForestClassifier
+    depths : iterable of int, optional
+        Left out where the forest has no such parameter.
+    trees : iterable of int, optional
+        The same.
+
+    Returns
+    -------
+    list of (int or None, int or None)
+    """
     has = forest.get_params()
     own_depths = sorted(set(depths)) if depths is not None and "max_depth" in has else [None]
     own_trees = sorted(set(trees)) if trees is not None and "n_estimators" in has else [None]
@@ -276,9 +348,21 @@ def _at(forest: Any, depth: int | None, trees: int | None) -> Any:
 
 
 def splits(data: Any, folds: int, seed: int) -> list[Split]:
-    """One split, three tenths of the rows held out, or one for each of several folds; data as for `surface`.
+    """One split, three tenths of the rows held out, or one for each of several folds.
 
     Class by class where every class has enough rows.
+
+    Parameters
+    ----------
+    data : object with X, y and domain
+    folds : int
+        1 for one split.
+    seed : int
+        Of the shuffle.
+
+    Returns
+    -------
+    list of Split
     """
     if folds == 1:
         return [split_table(data.domain, data.X, data.y, seed=seed)]

@@ -92,15 +92,44 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         return self.forest_
 
     def predict(self, X: Any) -> np.ndarray:
-        """Predicted label of each row, shape (n,)."""
+        """Predicted label of each row.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (n, n_features)
+
+        Returns
+        -------
+        array of shape (n,)
+            Labels as the domain writes its classes.
+        """
         return self._forest().predict(self._check_rows(X), n_jobs=effective_n_jobs(self.n_jobs or 1))
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Share of each class, shape (n, n_classes): of votes, of leaves' counts, or what the score stands for."""
+        """Share of each class: of votes, of leaves' counts, or what the score stands for.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (n, n_features)
+
+        Returns
+        -------
+        float64 array of shape (n, n_classes)
+            Columns in the order of `classes_`; rows sum to 1.
+        """
         return self._forest().class_shares(self._check_rows(X), n_jobs=effective_n_jobs(self.n_jobs or 1))
 
     def apply(self, X: Any) -> np.ndarray:
-        """Leaf of each row in each tree, numbered over the forest: int32 (n, number of trees)."""
+        """Leaf of each row in each tree, numbered over the forest.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (n, n_features)
+
+        Returns
+        -------
+        int32 array of shape (n, number of trees)
+        """
         return self._forest().apply(self._check_rows(X), n_jobs=effective_n_jobs(self.n_jobs or 1))
 
     def preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
@@ -111,6 +140,16 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         domain : Domain
         n_rows : int
             Used only where it is public (replace-one) or where a paper uses it (as published).
+
+        Returns
+        -------
+        certificate : Certificate
+        ledger : Ledger
+
+        Raises
+        ------
+        ValueError
+            If the domain has no classes, or a parameter is out of range.
         """
         if not domain.classes:
             raise ValueError(

@@ -100,6 +100,17 @@ class HundredGuesses:
 def guarantee_of(certificate: Certificate) -> Guarantee:
     """What a certificate guarantees. Without certification nothing.
 
+    Parameters
+    ----------
+    certificate : Certificate
+
+    Returns
+    -------
+    Guarantee
+        Its epsilon is infinite where the certificate knows no bound.
+
+    Examples
+    --------
     >>> from dpforest.privacy.certificate import certify
     >>> from dpforest.privacy.ledger import Ledger
     >>> guarantee_of(certify(Ledger(None), mechanism="exact counts")).kind
@@ -119,6 +130,10 @@ def steps(guarantee: Guarantee, question: str = MEMBERSHIP, rows: int = 1) -> in
     question : {"membership", "value"}
     rows : int
         Rows of the same person, at least 1.
+
+    Returns
+    -------
+    int
 
     Raises
     ------
@@ -144,6 +159,24 @@ def grouped(guarantee: Guarantee, question: str = MEMBERSHIP, rows: int = 1) -> 
     Each of k steps multiplies a probability by e^ε and adds δ (group privacy: Vadhan 2017, "The complexity of
     differential privacy", Lemma 2.2, whose k e^(kε) δ is above this sum).
 
+    Parameters
+    ----------
+    guarantee : Guarantee
+    question : {"membership", "value"}
+    rows : int
+        Rows of the same person.
+
+    Returns
+    -------
+    Guarantee
+
+    Raises
+    ------
+    ValueError
+        As for `steps`.
+
+    Examples
+    --------
     >>> grouped(Guarantee(1.0), "value").epsilon, round(grouped(Guarantee(1.0, 1e-6), rows=2).delta, 9)
     (2.0, 3.718e-06)
     """
@@ -203,6 +236,26 @@ def hits(guarantee: Guarantee, false_alarms: Any, question: str = MEMBERSHIP, ro
 def misses(guarantee: Guarantee, false_alarms: Any, question: str = MEMBERSHIP, rows: int = 1) -> np.ndarray:
     """The trade-off curve: least that a test must miss of what is true, at a rate of false alarms. 1 - `hits`.
 
+    Parameters
+    ----------
+    guarantee : Guarantee
+    false_alarms : float or float array
+        From 0 to 1.
+    question : {"membership", "value"}
+    rows : int
+        Rows of the same person.
+
+    Returns
+    -------
+    float array of the shape of false_alarms
+
+    Raises
+    ------
+    ValueError
+        As for `steps`, or if a rate is out of range.
+
+    Examples
+    --------
     >>> misses(Guarantee(math.log(3)), [0, 0.25, 0.5, 1]).round(3).tolist()
     [1.0, 0.25, 0.167, 0.0]
     """
@@ -212,6 +265,24 @@ def misses(guarantee: Guarantee, false_alarms: Any, question: str = MEMBERSHIP, 
 def kinks(guarantee: Guarantee, question: str = MEMBERSHIP, rows: int = 1) -> np.ndarray:
     """False alarm rates, rising from 0 to 1, between which `hits` is straight.
 
+    Parameters
+    ----------
+    guarantee : Guarantee
+    question : {"membership", "value"}
+    rows : int
+        Rows of the same person.
+
+    Returns
+    -------
+    float array
+
+    Raises
+    ------
+    ValueError
+        As for `steps`.
+
+    Examples
+    --------
     >>> kinks(Guarantee(math.log(3))).round(3).tolist()
     [0.0, 0.25, 1.0]
     """
@@ -271,6 +342,25 @@ def advantage(guarantee: Guarantee, question: str = MEMBERSHIP, rows: int = 1) -
     The same as 2 · success - 1 at 50:50. (Kairouz, Oh and Viswanath, Theorem 2.1; as a bound on membership inference:
     Humphries et al. 2023, "Investigating membership inference attacks under data dependencies".)
 
+    Parameters
+    ----------
+    guarantee : Guarantee
+    question : {"membership", "value"}
+    rows : int
+        Rows of the same person.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+
+    Raises
+    ------
+    ValueError
+        As for `steps`.
+
+    Examples
+    --------
     >>> round(advantage(Guarantee(1.0)), 3)
     0.462
     """
@@ -302,7 +392,10 @@ def posterior(
 
     Returns
     -------
-    lowest, highest : float or float array, as the prior
+    lowest : float or float array
+        Of the shape of the prior.
+    highest : float or float array
+        The same.
 
     Raises
     ------
@@ -339,8 +432,29 @@ def hundred_guesses(
 ) -> HundredGuesses:
     """How many of a hundred guesses are right, without and with the release.
 
+    Parameters
+    ----------
+    guarantee : Guarantee
+    prior : float
+        As for `success`.
+    question : {"membership", "value"}
+    rows : int
+        Rows of the same person.
+
+    Returns
+    -------
+    HundredGuesses
+        Rounded so that the risk never looks smaller than it is.
+
+    Raises
+    ------
+    ValueError
+        As for `steps`, or if the prior is out of range.
+
+    Examples
+    --------
     >>> hundred_guesses(Guarantee(1.0))
-    Guesses(without=50, more=24, wrong=26)
+    HundredGuesses(without=50, more=24, wrong=26)
     """
     without = math.floor(100 * max(prior, 1 - prior) + 1e-9)
     right = math.ceil(100 * success(guarantee, prior, question, rows) - 1e-9)
@@ -350,6 +464,17 @@ def hundred_guesses(
 def percent_up(share: float) -> str:
     """An upper bound as people read it: rounded up, never below what it is.
 
+    Parameters
+    ----------
+    share : float
+        From 0 to 1.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
     >>> percent_up(0.73106), percent_up(0.5), percent_up(0.9), percent_up(0.02674)
     ('73.2 %', '50 %', '90 %', '2.7 %')
     >>> percent_up(0.99995), percent_up(0.9999999), percent_up(0.0000001)
@@ -364,6 +489,17 @@ def percent_up(share: float) -> str:
 def percent_down(share: float) -> str:
     """A lower bound as people read it: rounded down, never above what it is.
 
+    Parameters
+    ----------
+    share : float
+        From 0 to 1.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
     >>> percent_down(0.26894), percent_down(0.5), percent_down(0.0000454), percent_down(0.0)
     ('26.8 %', '50 %', '0.004 %', '0 %')
     """
@@ -374,8 +510,19 @@ def percent_down(share: float) -> str:
 
 
 def factor_up(epsilon: float | Fraction) -> str:
-    """e^ε as people read it, rounded up: an upper bound of odds must never read lower than it is.
+    """Write e^ε as people read it, rounded up: an upper bound of odds must never read lower than it is.
 
+    Parameters
+    ----------
+    epsilon : float or Fraction
+        From 0; infinity where there is no bound.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
     >>> factor_up(1.0), factor_up(0.03), factor_up(10.0), factor_up(14.0), factor_up(math.inf)
     ('2.72', '1.031', '22,027', '10⁷', '∞')
     """

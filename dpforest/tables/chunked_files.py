@@ -49,6 +49,8 @@ def read_chunks(
 
     Raises
     ------
+    ValueError
+        If the domain has no classes or no label.
     TableError
         If the file cannot be read, or, on the way, a row of it.
     DomainError

@@ -91,6 +91,10 @@ def read_csv(source: Any, *, name: str = "") -> CsvTable:
     name : str, optional
         What to call the table; by default the file's name.
 
+    Returns
+    -------
+    CsvTable
+
     Raises
     ------
     TableError

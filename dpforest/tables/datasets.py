@@ -110,6 +110,10 @@ def load_dataset(name: str, *, incomplete: str = "own") -> Dataset:
         Missing cells are a value of their own, or rows that have any are left out. The latter is for reproducing papers
         only: whether a row is left out depends on the row, and someone who is left out gets no say.
 
+    Returns
+    -------
+    Dataset
+
     Raises
     ------
     TableError
@@ -162,6 +166,24 @@ def make_synthetic(name: str, n: int = 30_000, seed: int = 0) -> Dataset:
     `sklearn.datasets.make_classification` with its defaults except ``n_redundant=0`` (two clusters a class, classes one
     apart, 1 % of labels flipped). Its attributes are unbounded; ours are defined to lie in [-8, 8], some 3.5 standard
     deviations, and the domain clips what is beyond.
+
+    Parameters
+    ----------
+    name : str
+        "SynthA" to "SynthG".
+    n : int
+        Rows.
+    seed : int
+        Of all that is drawn.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    TableError
+        If there is no such set.
 
     Examples
     --------

@@ -173,7 +173,15 @@ class Domain:
         return encoding.encode(self.features, self._grid, X, misfits)
 
     def encode_labels(self, y: Any) -> np.ndarray:
-        """Index in `classes` of each label, int32 (n,); each label is read by itself, as in `encode`.
+        """Index in `classes` of each label; each label is read by itself, as in `encode`.
+
+        Parameters
+        ----------
+        y : array of shape (n,)
+
+        Returns
+        -------
+        int32 array of shape (n,)
 
         Raises
         ------
@@ -272,6 +280,18 @@ class Domain:
         """Read bounds, categories and classes from the data: every part of the schema is marked as a leak.
 
         Missing cells that are seen get a code of their own; a column that is constant gets a range around its value.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (n, n_features)
+        y : array of shape (n,), optional
+            Labels, for the classes.
+        label : str
+            What the labels are called; a column of this name is no attribute.
+
+        Returns
+        -------
+        Domain
 
         Raises
         ------

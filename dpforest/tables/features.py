@@ -253,4 +253,5 @@ class Feature:
 
     @classmethod
     def from_dict(cls, entry: dict[str, Any]) -> Feature:
+        """Read what `to_dict` wrote."""
         return cls(**{**entry, "categories": tuple(entry.get("categories", ()))})

@@ -37,6 +37,10 @@ class Forest:
     negative_rule : {"clamp", "paper"}
     seed : int
         Public; shares of silent leaves and coins of probabilistic averaging come from it.
+    certificate : Certificate
+    ledger : Ledger
+    about : dict
+        How the forest was made: estimator and public settings.
     leaf_values : float64 array of shape (n_leaves,), or None
         What each leaf adds to the score of its tree's class (voting "additive").
     class_of_tree : int16 array of shape (n_trees,), or None
@@ -67,9 +71,13 @@ class Forest:
         return f"<{type(self).__name__}: {self.trees.n_trees} trees, {self.trees.n_leaves:,} leaves, {promise}>"
 
     def leaf_shares(self) -> np.ndarray:
-        """Class shares that each leaf holds, float64 (n_leaves, n_classes); 0 and 1 where it holds a label.
+        """Class shares that each leaf holds; 0 and 1 where it holds a label.
 
         Where votes are "additive": what each leaf adds to the score of each class.
+
+        Returns
+        -------
+        float64 array of shape (n_leaves, n_classes)
         """
         if self.leaf_values is not None and self.class_of_tree is not None:
             class_of_leaf = np.repeat(self.class_of_tree, np.diff(self.trees.leaf_start))
@@ -98,17 +106,42 @@ class Forest:
         return self._predict(as_values(X), n_jobs)
 
     def shares_and_index(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """`class_shares` and `predict_index` of rows that are encoded already, uint16 (n, n_features), routed once.
+        """`class_shares` and `predict_index` of rows that are encoded already, routed once.
 
-        ValueError if these are not codes of the domain.
+        Parameters
+        ----------
+        codes : uint16 array of shape (n, n_features)
+
+        Returns
+        -------
+        shares : float64 array of shape (n, n_classes)
+        index : int64 array of shape (n,)
+
+        Raises
+        ------
+        ValueError
+            If these are not codes of the domain.
         """
         found = self._scores()(routing.check_codes(self.domain, codes))
         return self._shares(found), self._decided(found, codes)
 
     def predict_codes(self, codes: np.ndarray, *, n_jobs: int = 1) -> np.ndarray:
-        """`predict_index` of rows that are encoded already, uint16 (n, n_features).
+        """`predict_index` of rows that are encoded already.
 
-        ValueError if these are not codes of the domain.
+        Parameters
+        ----------
+        codes : uint16 array of shape (n, n_features)
+        n_jobs : int
+            Threads.
+
+        Returns
+        -------
+        int64 array of shape (n,)
+
+        Raises
+        ------
+        ValueError
+            If these are not codes of the domain.
         """
         return self._predict(routing.check_codes(self.domain, codes), n_jobs)
 
@@ -123,7 +156,18 @@ class Forest:
         return out
 
     def predict(self, X, *, n_jobs: int = 1) -> np.ndarray:
-        """Label predicted for each row of a table or array (n, n_features)."""
+        """Label predicted for each row.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (n, n_features)
+        n_jobs : int
+            Threads.
+
+        Returns
+        -------
+        array of shape (n,)
+        """
         return np.asarray(self.domain.classes)[self.predict_index(X, n_jobs=n_jobs)]
 
     def _decided(self, scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
@@ -158,6 +202,18 @@ class CuratorForest(Forest):
 class ReleasedForest(Forest):
     """A forest made only of what came through the door, with its ledger closed. Can be saved, sent and published.
 
+    Parameters
+    ----------
+    trees, domain, labels, noisy_counts, voting, negative_rule, seed
+        As of `Forest`; counts are whole numbers.
+    certificate : Certificate
+    ledger : Ledger
+        Closed.
+    about : dict
+        How the forest was made: estimator and public settings.
+    leaf_values, class_of_tree, alpha_link, notes
+        As of `Forest`.
+
     Raises
     ------
     ValueError
@@ -186,6 +242,10 @@ class ReleasedForest(Forest):
         uncertified : bool
             Write a forest that is not certified as well; its file says why it is not.
 
+        Returns
+        -------
+        str
+
         Raises
         ------
         ValueError
@@ -202,6 +262,15 @@ class ReleasedForest(Forest):
     def from_json(cls, text: str | bytes) -> "ReleasedForest":
         """Read what `to_json` wrote, now or in an earlier version.
 
+        Parameters
+        ----------
+        text : str or bytes
+
+        Returns
+        -------
+        ReleasedForest
+            Its `notes` say what had to be mended.
+
         Raises
         ------
         ForestFormatError
@@ -211,12 +280,35 @@ class ReleasedForest(Forest):
         return forest_file.read(text, cls)
 
     def to_bytes(self, *, uncertified: bool = False) -> bytes:
-        """`to_json`, compressed by gzip: what a file ``.json.gz`` holds. Equal forests give equal bytes."""
+        """`to_json`, compressed by gzip: what a file ``.json.gz`` holds. Equal forests give equal bytes.
+
+        Parameters
+        ----------
+        uncertified : bool
+            As of `to_json`.
+
+        Returns
+        -------
+        bytes
+
+        Raises
+        ------
+        ValueError
+            As `to_json`.
+        """
         return forest_file.compressed(self.to_json(uncertified=uncertified))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "ReleasedForest":
         """Read what a file holds, as `to_bytes` or `to_json` wrote it.
+
+        Parameters
+        ----------
+        data : bytes
+
+        Returns
+        -------
+        ReleasedForest
 
         Raises
         ------

@@ -3,10 +3,11 @@
 import joblib
 import pandas as pd
 import pytest
-from distributed import Client, LocalCluster
 
 from dpforest import FriedmanSchusterClassifier, MajorityLabelForestClassifier, load_dataset
 from dpforest.evaluation.sweep import surface
+
+distributed = pytest.importorskip("distributed", reason="needs the extra 'cluster' (docs/CONTRIBUTING.md)")
 
 
 @pytest.mark.filterwarnings("ignore")  # of the cluster's own
@@ -15,6 +16,10 @@ def test_a_local_dask_cluster_gives_the_same_table():
     forests = [MajorityLabelForestClassifier(n_estimators=3), FriedmanSchusterClassifier(max_depth=2)]
     alone = surface(forests, data, epsilons=[0.5, 2], repeats=3)
     how = {"n_workers": 2, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
-    with LocalCluster(**how) as cluster, Client(cluster), joblib.parallel_config(backend="dask"):
+    with (
+        distributed.LocalCluster(**how) as cluster,
+        distributed.Client(cluster),
+        joblib.parallel_config(backend="dask"),
+    ):
         there = surface(forests, data, epsilons=[0.5, 2], repeats=3)
     pd.testing.assert_frame_equal(there, alone)

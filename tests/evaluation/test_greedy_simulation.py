@@ -110,6 +110,17 @@ def test_a_tree_of_one_class_against_the_rest_knows_two_classes():
     assert view.trees.n_trees == 2 * data.domain.n_classes
     assert view.domain_of(3).classes == (f"not {data.domain.classes[1]}", str(data.domain.classes[1]))
     assert set(view.labels) <= {0, 1}
+    leaf_values, class_of_tree = view.boosters
+    assert leaf_values.shape == (view.trees.n_leaves,)
+    assert sorted(class_of_tree) == sorted(2 * list(range(data.domain.n_classes)))
+    assert all(trace.weight_spread == np.ptp(trace.weights) for trace in view.traces)
+
+
+def test_trees_that_vote_have_no_boosters(votes):
+    view = GreedySimulation(FriedmanSchusterClassifier(max_depth=2), *votes, epsilons=[1.0]).view(1.0)
+    with pytest.raises(ValueError, match="these trees vote"):
+        _ = view.boosters
+    assert all(trace.weight_spread == 0 for trace in view.traces)
 
 
 def test_each_estimator_gets_the_simulation_that_suits_it(votes):

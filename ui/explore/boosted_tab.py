@@ -34,9 +34,10 @@ def show(choice: Choice, view: ForestView) -> None:
         help="Before each tree, rows that the trees so far get wrong weigh more. The thick line holds the middle half "
         "of the rows, the thin one all of them; dotted is the most that a row may weigh, which the noise is made for.",
     )  # fmt: skip
-    first = int(view.class_of_tree.min())  # where each class has a booster, the first of them stands for all
-    traces = [trace for trace, c in zip(view.traces, view.class_of_tree, strict=True) if c == first]
-    spread = max(float(trace.weights[-1] - trace.weights[0]) for trace in traces)
+    _, class_of_tree = view.boosters
+    first = int(class_of_tree.min())  # where each class has a booster, the first of them stands for all
+    traces = [trace for trace, c in zip(view.traces, class_of_tree, strict=True) if c == first]
+    spread = max(trace.weight_spread for trace in traces)
     if spread < 1 / 512:
         st.info(
             f"No reweighting happens: in all {plural(len(traces), 'tree')} every row weighs one half. The trees' steps "
@@ -59,18 +60,20 @@ def show(choice: Choice, view: ForestView) -> None:
 def _names(view: ForestView) -> list[str]:
     if view.domain.n_classes == 2:
         return [f"tree {t + 1}" for t in range(view.trees.n_trees)]
-    return [f"{view.domain.classes[int(c)]}: tree {t + 1}" for t, c in enumerate(view.class_of_tree)]
+    _, class_of_tree = view.boosters
+    return [f"{view.domain.classes[int(c)]}: tree {t + 1}" for t, c in enumerate(class_of_tree)]
 
 
 def verdict(view: ForestView, leaves: np.ndarray, truth: int) -> None:
     """What the trees add up to for one record, in a sentence."""
-    values, classes = view.leaf_values[leaves], view.domain.classes
+    leaf_values, class_of_tree = view.boosters
+    values, classes = leaf_values[leaves], view.domain.classes
     if view.domain.n_classes == 2:
         total = float(values.sum())
         winner = int(total > 0)
         said = f"The trees add up to a score of **{total:+.3f}**, which speaks for **{plain(classes[winner])}**"
     else:
-        scores = np.bincount(view.class_of_tree, weights=values, minlength=view.domain.n_classes)
+        scores = np.bincount(class_of_tree, weights=values, minlength=view.domain.n_classes)
         winner = int(scores.argmax())
         said = f"**{plain(classes[winner])}** has the largest score, {scores[winner]:+.3f}"
     right = "which is right" if winner == truth else f"but it is {plain(classes[truth])}"

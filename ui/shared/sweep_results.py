@@ -23,7 +23,7 @@ class Done:
     """A sweep as far as it is: all pieces, and what is said of them for each cell."""
 
     pieces: pd.DataFrame
-    cells: pd.DataFrame  # of `tradeoff.summary`
+    cells: pd.DataFrame  # of `sweep.summary`
     n: int
     folds: int
 

@@ -21,8 +21,8 @@ class TreeTrace:
         Share of the node's potential (its impurity) that the split removes, by level.
     alpha : list of float
         α of each level (boosted trees; public where calibration is private).
-    weights : float array of shape (5,)
-        Smallest, quartiles and largest of the rows' boosting weights before the tree was grown.
+    weights : float array of shape (5,), or None
+        Smallest, quartiles and largest of the rows' boosting weights before the tree was grown; None without boosting.
     bound : float
         Public bound on these weights.
     """
@@ -33,6 +33,11 @@ class TreeTrace:
     alpha: list[float] = field(default_factory=list)
     weights: np.ndarray | None = None
     bound: float = 1.0
+
+    @property
+    def weight_spread(self) -> float:
+        """Largest boosting weight less the smallest; 0 where rows are not weighted."""
+        return 0.0 if self.weights is None else float(self.weights[-1] - self.weights[0])
 
     def note_level(
         self, probability: np.ndarray, chance: np.ndarray, scores: np.ndarray, potential: np.ndarray

@@ -88,9 +88,9 @@ class RandomStructureClassifier(ForestClassifier):
 
         Parameters
         ----------
-        X, y
-            As in `fit`.
-        row_ids : integer array of shape (n,), optional
+        X : DataFrame or array of shape (n, n_features)
+        y : array of shape (n,)
+        row_ids : int array of shape (n,), optional
             What names the rows in a demo (`random_state` an integer), different in all parts; by default the index of
             the table if it is whole numbers, else their places in this part.
 
@@ -127,6 +127,8 @@ class RandomStructureClassifier(ForestClassifier):
         ------
         ValueError
             If the rows were counted for a forest with other settings, or as `fit_chunks`.
+        TypeError
+            If these are no counts.
         """
         domain = self._given_domain()
         if not isinstance(part, PartialCounts):

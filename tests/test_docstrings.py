@@ -1,0 +1,86 @@
+"""Docstrings of the public API against numpydoc: sections, parameters and their order, what is returned and raised."""
+
+import ast
+import importlib
+import inspect
+import re
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any
+
+import pytest
+from numpydoc.docscrape import get_doc_object
+from numpydoc.validate import validate
+
+import dpforest
+
+# Switched off, with the reason.
+OFF = {
+    "ES01": "a summary may say it all",
+    "EX01": "one example for each thing that the README shows, not for each function",
+    "SA01": "texts name their neighbours where it matters",
+    "SS05": "takes a noun in the plural for a verb",
+    "PR04": "`as in` another class is a type",
+    "PR07": "a name and a type may say it all",
+    "PR08": "α is no capital letter",
+    "RT03": "a type may say it all",
+    "RT04": "float64 is no capital letter",
+}
+README = Path(__file__).parents[1] / "README.md"
+MODULES = sorted(set(re.findall(r"^from (dpforest\.[\w.]+) import", README.read_text(encoding="utf-8"), re.MULTILINE)))
+
+
+def own(thing: Any) -> bool:
+    return getattr(thing, "__module__", "").startswith("dpforest")
+
+
+def functions() -> Iterator[str]:
+    """What `dpforest` offers, and the public functions of the modules that the README imports from."""
+    yield from (f"dpforest.{name}" for name in dpforest.__all__)
+    for module in MODULES:
+        for name, thing in vars(importlib.import_module(module)).items():
+            if inspect.isfunction(thing) and thing.__module__ == module and not name.startswith("_"):
+                yield f"{module}.{name}"
+
+
+def methods() -> Iterator[str]:
+    """Public methods of the classes among them, each where it is written."""
+    classes = [thing for name in dpforest.__all__ if inspect.isclass(thing := getattr(dpforest, name))]
+    found = [f for c in classes for name, f in inspect.getmembers(c, inspect.isroutine) if name[0] != "_" and own(f)]
+    yield from sorted({f"{f.__module__}.{f.__qualname__}" for f in found})
+
+
+FUNCTIONS, METHODS = list(functions()), list(methods())
+
+
+def faults(name: str) -> list[str]:
+    return [f"{code}: {text}" for code, text in validate(name)["errors"] if code not in OFF]
+
+
+def test_the_documented_modules_are_found():
+    assert "dpforest.evaluation.sweep" in MODULES and "dpforest.risk.guarantee" in MODULES
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_what_is_public_is_documented(name):
+    assert faults(name) == []
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_methods_are_documented(name):
+    """A sentence by itself leaves parameters and result to the annotations; a text with sections has them all."""
+    is_sentence = "\n" not in (inspect.getdoc(resolve_name(name)) or "\n")
+    assert [f for f in faults(name) if not (is_sentence and f.startswith(("PR01", "RT01")))] == []
+
+
+@pytest.mark.parametrize("name", [*FUNCTIONS, *METHODS])
+def test_what_is_raised_is_documented(name):
+    thing = resolve_name(name)
+    if inspect.isclass(thing) or "\n" not in (inspect.getdoc(thing) or ""):
+        return
+    tree = ast.parse(textwrap.dedent(inspect.getsource(thing)))
+    calls = [node.exc.func for node in ast.walk(tree) if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call)]
+    raised = {call.id for call in calls if isinstance(call, ast.Name)}
+    assert raised <= {entry.type for entry in get_doc_object(thing)["Raises"]}
