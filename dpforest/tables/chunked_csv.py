@@ -11,8 +11,9 @@ import pandas as pd
 import pyarrow as pa
 
 from dpforest.tables import csv_text
+from dpforest.tables.csv_format import CsvFormat
 from dpforest.tables.csv_rows import Records, typed_cells
-from dpforest.tables.csv_text import Settings, TableError
+from dpforest.tables.csv_text import TableError
 from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.encoding import quoted
 
@@ -26,32 +27,32 @@ codecs.register_error(_LATIN1, lambda e: (chr(e.object[e.start]), e.start + 1)) 
 
 def csv_parts(path: Path, domain: Domain, rows: int) -> Iterator[pd.DataFrame]:
     """Tables of attributes and label, at most `rows` rows each. The header is checked now, rows are read later."""
-    settings = Settings.stated_in(domain.reading)
-    with _text(path, settings) as file:
+    written = domain.csv_format
+    with _text(path, written) as file:
         start = file.read(_HEADER_CHARACTERS)
     words = csv_text.without_told_delimiter(start)[1]
     if not words.strip():
         raise TableError("The file is empty; choose one with a line of column names and rows below it.")
-    names, _ = csv_text.header(words, settings.delimiter)
-    check_columns(names, domain, f" when it is read as its domain states ({settings})")
-    return _parts(path, domain, rows, settings, names, len(start) - len(words))
+    names, _ = csv_text.header(words, written.delimiter)
+    check_columns(names, domain, f" when it is read as its domain states ({written})")
+    return _parts(path, domain, rows, written, names, len(start) - len(words))
 
 
 def _parts(
-    path: Path, domain: Domain, rows: int, settings: Settings, names: list[str], told: int
+    path: Path, domain: Domain, rows: int, written: CsvFormat, names: list[str], told: int
 ) -> Iterator[pd.DataFrame]:
-    with _text(path, settings) as file:
+    with _text(path, written) as file:
         file.read(told)
-        _check_quotes(file, settings.delimiter)
+        _check_quotes(file, written.delimiter)
     wanted = [*domain.names, domain.label]
-    with _text(path, settings) as file:
+    with _text(path, written) as file:
         file.read(told)
         stream = pa.PythonFile(_Utf8(file), mode="r")
         places = [str(names.index(name)) for name in wanted]
-        records = Records(stream, settings.delimiter, len(names), places, block_size=_BLOCK_BYTES)
+        records = Records(stream, written.delimiter, len(names), places, block_size=_BLOCK_BYTES)
         try:
             for cells in _of_size(records, rows):
-                yield typed_cells(cells.rename_columns(wanted), domain, settings)[0]
+                yield typed_cells(cells.rename_columns(wanted), domain, written)[0]
         except pa.ArrowInvalid as error:
             raise TableError(f"The file cannot be split into rows and cells ({error}).") from None
 
@@ -88,12 +89,12 @@ class _Utf8:
         self.closed = True
 
 
-def _text(path: Path, settings: Settings) -> IO[str]:
+def _text(path: Path, written: CsvFormat) -> IO[str]:
     """Open a file as `csv_text.decode_as` decodes it."""
-    csv_text.decode_as(b"", settings.encoding)  # complains of an encoding that is not known
-    if settings.encoding == "Latin-1":
+    csv_text.decode_as(b"", written.encoding)  # complains of an encoding that is not known
+    if written.encoding == "Latin-1":
         return open(path, encoding="cp1252", errors=_LATIN1, newline="")
-    return open(path, encoding=csv_text._CODECS[settings.encoding], errors="replace", newline="")
+    return open(path, encoding=csv_text._CODECS[written.encoding], errors="replace", newline="")
 
 
 def _check_quotes(file: IO[str], mark: str) -> None:

@@ -18,7 +18,8 @@ import pyarrow.csv as pa_csv
 from dpforest.limits import MAX_UPLOAD_MB
 from dpforest.tables import csv_text
 from dpforest.tables.csv_columns import numbers_one_by_one, texts_one_by_one
-from dpforest.tables.csv_text import Settings, TableError
+from dpforest.tables.csv_format import CsvFormat
+from dpforest.tables.csv_text import TableError
 from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.encoding import quoted
 from dpforest.tables.features import plural, text
@@ -27,7 +28,7 @@ from dpforest.tables.features import plural, text
 def read_table(source: Any, domain: Domain) -> pd.DataFrame:
     """The columns of a domain, and its label if the file has it, as a CSV file writes them.
 
-    How a cell is read depends on its text, on the domain and on the file settings that ``domain.reading`` states
+    How a cell is read depends on its text, on the domain and on the `CsvFormat` that ``domain.reading`` states
     (UTF-8, commas between columns and decimal points where it states none), never on another cell. Spaces around it are
     removed. A numeric cell is a number with the stated decimal mark, grouped in threes by the other marks or not at
     all; anything else is missing. A cell of a categorical attribute, and a label, is the listed text that it equals or
@@ -108,25 +109,25 @@ class Strange:
 
 def read_records(data: bytes, domain: Domain) -> tuple[pd.DataFrame, Strange]:
     """`read_table` of a file's bytes, and what was strange."""
-    settings = Settings.stated_in(domain.reading)
-    _, words = csv_text.without_told_delimiter(csv_text.decode_as(data, settings.encoding))
+    written = domain.csv_format
+    _, words = csv_text.without_told_delimiter(csv_text.decode_as(data, written.encoding))
     if not words.strip():
         raise TableError("The file is empty; choose one with a line of column names and rows below it.")
-    names, _ = csv_text.header(words, settings.delimiter)
+    names, _ = csv_text.header(words, written.delimiter)
     absent = [name for name in domain.names if name not in names]
     if absent:
         raise DomainError(
-            f"The file has no column {quoted(absent)} when it is read as its domain states ({settings}); give it "
+            f"The file has no column {quoted(absent)} when it is read as its domain states ({written}); give it "
             "every column of the domain, or a domain with reading=csv.reading."
         )
     if '"' in words:
-        csv_text.check_quotes(io.StringIO(words, newline=""), settings.delimiter)
+        csv_text.check_quotes(io.StringIO(words, newline=""), written.delimiter)
     encoded = words.encode()
-    records = Records(pa.BufferReader(encoded), settings.delimiter, len(names), block_size=len(encoded) + 1)
+    records = Records(pa.BufferReader(encoded), written.delimiter, len(names), block_size=len(encoded) + 1)
     places = {name: str(names.index(name)) for name in (*domain.names, domain.label) if name in names}
     blocks = [block.select(list(places.values())) for block in records]
     raw = pa.concat_tables(blocks).rename_columns(list(places)) if blocks else _nothing(list(places))
-    table, strange = typed_cells(raw, domain, settings)
+    table, strange = typed_cells(raw, domain, written)
     return table, Strange(records.n_ragged, strange)
 
 
@@ -204,12 +205,12 @@ def _with_nulls(block: pa.Table, places: np.ndarray) -> pa.Table:
     return block.take(pa.array(rows, mask=null))
 
 
-def typed_cells(raw: pa.Table, domain: Domain, settings: Settings) -> tuple[pd.DataFrame, dict[str, list[str]]]:
+def typed_cells(raw: pa.Table, domain: Domain, written: CsvFormat) -> tuple[pd.DataFrame, dict[str, list[str]]]:
     """(columns of texts as `read_table` reads them, cells of each numeric attribute that are no numbers)."""
     table: dict[str, pd.Series] = {}
     strange: dict[str, list[str]] = {}
     for feature in domain.features:
-        cells, decimal = pc.fill_null(raw.column(feature.name), ""), settings.decimal_of(feature.name)
+        cells, decimal = pc.fill_null(raw.column(feature.name), ""), written.decimal_of(feature.name)
         if feature.kind == "numeric":
             table[feature.name], strange[feature.name] = numbers_one_by_one(cells, decimal)
         else:
@@ -217,5 +218,5 @@ def typed_cells(raw: pa.Table, domain: Domain, settings: Settings) -> tuple[pd.D
     if domain.label in raw.column_names:
         classes = [text(label) for label in domain.classes]
         cells = pc.fill_null(raw.column(domain.label), "")
-        table[domain.label] = texts_one_by_one(cells, classes, settings.decimal_of(domain.label))
+        table[domain.label] = texts_one_by_one(cells, classes, written.decimal_of(domain.label))
     return pd.DataFrame(table), strange

@@ -15,8 +15,9 @@ import pyarrow.csv as pa_csv
 from dpforest.limits import MAX_CLASSES, MIN_CLASSES, MIN_ROWS
 from dpforest.tables import csv_text
 from dpforest.tables.csv_columns import Column, is_whole, read_cells, suggest
+from dpforest.tables.csv_format import CsvFormat
 from dpforest.tables.csv_rows import bytes_of, read_records
-from dpforest.tables.csv_text import DELIMITERS, Settings, TableError
+from dpforest.tables.csv_text import DELIMITERS, TableError
 from dpforest.tables.domain import Domain
 from dpforest.tables.features import plural
 
@@ -35,7 +36,7 @@ class CsvTable:
         columns; missing cells are NaN. What a column is depends on all its cells, so fit on `read_with` instead.
     n_rows : int
     delimiter, encoding, decimal : str
-    reading : str
+    reading : CsvFormat
         How the file seems to be written, for `Domain.reading`.
     notes : tuple of str
         What was understood, one plain sentence each.
@@ -51,7 +52,7 @@ class CsvTable:
     decimal: str
     notes: tuple[str, ...]
     columns: tuple[Column, ...]
-    reading: str
+    reading: CsvFormat
     data: bytes = field(repr=False, compare=False)
 
     def read_with(self, domain: Domain) -> pd.DataFrame:
@@ -122,7 +123,7 @@ def read_csv(source: Any, *, name: str = "") -> CsvTable:
     columns = tuple(suggest(column, table[column]) for column in names)
     decimal = "," if decimal_commas else "."
     points = tuple(column for column, cells in read.items() if cells.has_points) if decimal_commas else ()
-    settings = Settings(encoding.removesuffix(" with byte order mark"), mark, decimal, points)
+    written = CsvFormat(encoding.removesuffix(" with byte order mark"), mark, decimal, points)
     first = (
         f"{DELIMITERS.get(mark, repr(mark)).capitalize()} between columns, {encoding}, "
         f"{len(table):,} rows and {len(names):,} columns."
@@ -136,7 +137,7 @@ def read_csv(source: Any, *, name: str = "") -> CsvTable:
         decimal,
         (first, *notes, *_breaks(words, len(table)), *_garbled(words), *_notes(read)),
         columns,
-        str(settings),
+        written,
         data,
     )
 

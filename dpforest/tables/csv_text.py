@@ -5,11 +5,8 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-import json
 import re
-from ast import literal_eval
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain
 
 from dpforest.limits import MAX_UPLOAD_MB
@@ -43,50 +40,10 @@ _CODECS = {
 }
 # Latin-1 as Windows extends it; the five bytes that Windows leaves open are what they are in Latin-1.
 _LATIN1 = "".join(bytes([b]).decode("cp1252", "ignore") or chr(b) for b in range(256))
-_STATED = re.compile(
-    r"the file is (?P<encoding>[\w -]+?) text with (?P<delimiter>'(?:[^'\\]|\\.)'|\"'\") between columns "
-    r"and decimal (?P<decimal>points|commas)(?P<some> \(points in (?=\[))?"
-)
 
 
 class TableError(ValueError):
     """A file or a choice of columns that cannot be used; the message says what is wrong and what to do."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How a file is written: what everybody may know of it, so that its cells can be read one by one.
-
-    Examples
-    --------
-    >>> str(Settings("Latin-1", ";", ","))
-    "the file is Latin-1 text with ';' between columns and decimal commas"
-    >>> Settings.stated_in(str(Settings("UTF-8", "|", ",", ("width",)))).decimal_of("width")
-    '.'
-    """
-
-    encoding: str = "UTF-8"
-    delimiter: str = ","
-    decimal: str = "."
-    points: tuple[str, ...] = ()  # columns with decimal points in a file with decimal commas
-
-    def __str__(self) -> str:
-        marks = "commas" if self.decimal == "," else "points"
-        some = f" (points in {json.dumps(self.points, ensure_ascii=False)})" if self.points else ""
-        return f"the file is {self.encoding} text with {self.delimiter!r} between columns and decimal {marks}{some}"
-
-    @classmethod
-    def stated_in(cls, words: str) -> Settings:
-        """The settings that a text states; UTF-8, commas between columns and decimal points where it states none."""
-        found = _STATED.search(words)
-        if found is None:
-            return cls()
-        decimal = "," if found["decimal"] == "commas" else "."
-        points = json.JSONDecoder().raw_decode(words, found.end())[0] if found["some"] else ()
-        return cls(found["encoding"], literal_eval(found["delimiter"]), decimal, tuple(map(str, points)))
-
-    def decimal_of(self, column: str) -> str:
-        return "." if column in self.points else self.decimal
 
 
 def decode(data: bytes) -> tuple[str, str]:

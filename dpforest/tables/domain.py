@@ -14,6 +14,7 @@ import pandas as pd
 from dpforest.limits import MAX_CLASSES, MAX_FEATURES, MIN_CLASSES
 from dpforest.tables import encoding
 from dpforest.tables.cells import told_apart_as_texts
+from dpforest.tables.csv_format import CsvFormat, as_format, format_in_old_words
 from dpforest.tables.features import DomainError, Feature, PrivacyLeakWarning, because, check_source, check_text, text
 from dpforest.tables.inference import infer_classes, infer_features
 from dpforest.tables.misfits import Misfits
@@ -46,9 +47,10 @@ class Domain:
     classes_source : {"documented", "asserted", "data"}
     classes_note : str
         As `Feature.source_note`.
-    reading : str
-        What everybody may know of how the rows are written, for example `CsvTable.reading`: half a sentence that goes
-        into the certificate. `read_table` reads by it.
+    reading : CsvFormat or str
+        What everybody may know of how the rows are written: the format of a CSV file, by which `read_table` reads, for
+        example `CsvTable.reading`, or half a sentence. It goes into the certificate. Where it is just the sentence of a
+        `CsvFormat`, it becomes that.
     reading_source, reading_note : str
         As `Feature.source` and its note. A reading without a source counts as found out from the rows.
     columns_source, columns_note : str
@@ -76,7 +78,7 @@ class Domain:
     label: str = ""
     classes_source: str = "data"
     classes_note: str = ""
-    reading: str = ""
+    reading: CsvFormat | str = ""
     reading_source: str = ""
     reading_note: str = ""
     columns_source: str = ""
@@ -96,10 +98,12 @@ class Domain:
             raise DomainError(f"Two attributes are called {_first_twice(names)!r}; rename one.")
         if self.label in names:
             raise DomainError(f"{self.label!r} is the label, so it cannot be an attribute as well; leave it out.")
-        if not isinstance(self.label, str) or not isinstance(self.reading, str):
-            raise DomainError("The label and the reading of a domain must be texts.")
+        if not isinstance(self.label, str) or not isinstance(self.reading, (str, CsvFormat)):
+            raise DomainError("The label and the reading of a domain must be texts, or the latter a CsvFormat.")
         check_text(self.label, "the label")
-        check_text(self.reading, "the reading")
+        check_text(str(self.reading), "the reading")
+        if isinstance(self.reading, str):
+            object.__setattr__(self, "reading", as_format(self.reading))
         check_source(self.classes_source, self.classes_note if self.classes else "-", "The label", "classes_source")
         for note in (self.classes_note, self.reading_note, self.columns_note):
             check_text(note, "where something is written")
@@ -140,6 +144,11 @@ class Domain:
     @property
     def n_classes(self) -> int:
         return len(self.classes)
+
+    @property
+    def csv_format(self) -> CsvFormat:
+        """How a CSV file is read: as `reading` states, else UTF-8 with commas between columns and decimal points."""
+        return self.reading if isinstance(self.reading, CsvFormat) else format_in_old_words(self.reading)
 
     @cached_property
     def _grid(self) -> encoding.Grid:
@@ -251,7 +260,7 @@ class Domain:
             "label": self.label,
             "classes_source": self.classes_source,
             "classes_note": self.classes_note,
-            "reading": self.reading,
+            "reading": self.reading.to_dict() if isinstance(self.reading, CsvFormat) else self.reading,
             "reading_source": self.reading_source,
             "reading_note": self.reading_note,
             "columns_source": self.columns_source,
@@ -260,8 +269,12 @@ class Domain:
 
     @classmethod
     def from_dict(cls, entry: dict[str, Any]) -> Domain:
-        """The inverse of `to_dict`."""
-        return cls(**{**entry, "features": tuple(Feature.from_dict(feature) for feature in entry["features"])})
+        """The inverse of `to_dict`; of an earlier version's as well, which wrote every reading as a sentence."""
+        features = tuple(Feature.from_dict(feature) for feature in entry["features"])
+        reading = entry.get("reading", "")
+        if isinstance(reading, dict):
+            reading = CsvFormat.from_dict(reading)
+        return cls(**{**entry, "features": features, "reading": reading})
 
     @classmethod
     def from_catalogue(cls, entry: dict[str, Any]) -> Domain:

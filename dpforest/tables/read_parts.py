@@ -78,7 +78,7 @@ def read_parts(domain: Domain) -> tuple[Part, ...]:
     if domain.classes and domain.classes_source == "data":
         parts.append(Part(CLASSES, "", "; ".join(text(label) for label in domain.classes)))
     if domain.reading and domain.reading_source in ("", "data"):
-        parts.append(Part(READING, "", domain.reading))
+        parts.append(Part(READING, "", str(domain.reading)))
     if domain.columns_source == "data":
         parts.append(Part(COLUMNS, "", "; ".join(domain.names)))
     return tuple(parts)

@@ -20,6 +20,7 @@ from dpforest.limits import (
     MAX_NOTE,
 )
 from dpforest.privacy.ledger import COMPOSITIONS, NEIGHBOURS, PARTS
+from dpforest.tables.csv_format import DECIMALS, CsvFormat
 from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.features import KINDS, MISSING, SOURCES
 
@@ -116,6 +117,14 @@ _FEATURE: Final = _object(
         **{name: _text() for name in ("missing_source", "missing_note", "type_source", "type_note")},
     },
 )
+_CSV_FORMAT: Final = _object(
+    {
+        "encoding": _text(MAX_NAME),
+        "delimiter": {"type": "string", "minLength": 1, "maxLength": 1},
+        "decimal": {"enum": list(DECIMALS)},
+        "point_columns": _list(_text(), 0, MAX_NOTE // 4),  # its sentence is no longer than another (`check`)
+    }
+)
 _DOMAIN: Final = _object(
     {
         "features": _list(_FEATURE, 1, MAX_FEATURES),
@@ -125,7 +134,8 @@ _DOMAIN: Final = _object(
         "label": _text(MAX_NAME),
         "classes_source": _SOURCE,
         "classes_note": _text(),
-        **{name: _text() for name in ("reading", "reading_source", "reading_note", "columns_source", "columns_note")},
+        "reading": {"anyOf": [_text(), _CSV_FORMAT]},
+        **{name: _text() for name in ("reading_source", "reading_note", "columns_source", "columns_note")},
     },
 )
 _ABOUT: Final = _object(
@@ -214,6 +224,9 @@ def check(content: Any, what: int | str) -> None:
     error = next(_VALIDATORS[what].iter_errors(content), None)
     if error is not None:
         raise SchemaError(_sentence(error))
+    reading = (content if what == "domain" else content["domain"]).get("reading")
+    if isinstance(reading, dict) and len(str(CsvFormat.from_dict(reading))) > MAX_NOTE:
+        raise SchemaError(f"{'' if what == 'domain' else 'domain.'}reading is too long")
 
 
 def check_domain(domain: Domain) -> None:

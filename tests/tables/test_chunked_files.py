@@ -86,7 +86,7 @@ def test_files_as_people_write_them(encoding, codec, block, tmp_path, monkeypatc
     words = 'sep=;\r\nid;size;"city";ill\r\n1;1,5; Köln ;yes\r\n2;?;"two\nlines";no\r\n\r\n3;1.000,5;1,0;"no"\r\n'
     path = write(tmp_path, words + '4;"2,5";;yes\r\n5;x;Ulm;no\r\n' * 20, codec)
     csv_file = read_csv(path)
-    assert ("UTF-8" if codec == "utf-8-sig" else encoding) in csv_file.reading
+    assert ("UTF-8" if codec == "utf-8-sig" else encoding) == csv_file.reading.encoding
     stated = domain(f"the file is {encoding} text with ';' between columns and decimal commas")
     assert_same(path, stated)
     codes = in_parts(path, stated, 2)[0]

@@ -32,7 +32,7 @@ ORIGINS = {
     r"domain/features/\d+/missing(_value)?": "missing_source",
     r"domain/features/\d+/(type_|missing_)?(source|note|source_note)": SETTING,
     r"domain/(classes/\d+|label)": "classes_source",
-    r"domain/reading": "reading_source",
+    r"domain/reading(/(encoding|delimiter|decimal|point_columns/\d+))?": "reading_source",
     r"domain/(classes|reading|columns)_(source|note)": SETTING,
     r"(voting|negative_rule|seed|depth|alpha_link)": SETTING,
     r"class_of_tree/(type|data|shape/\d+)": SETTING,

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from dpforest.tables.csv_text import Settings
+from dpforest.tables.csv_format import CsvFormat
 from dpforest.tables.datasets import CsvTable, TableError, label_candidates, read_csv, suggest_domain
 from dpforest.tables.domain import Domain, DomainError, Feature
 
@@ -269,7 +269,7 @@ def line(cells, settings):
     st.lists(LINES, min_size=2, max_size=6),
     st.one_of(LINES, st.binary(max_size=12)),
     st.integers(0, 6),
-    st.sampled_from([Settings(), Settings("UTF-8", ";", ","), Settings("Latin-1", "\t", ",", ("a",))]),
+    st.sampled_from([CsvFormat(), CsvFormat("UTF-8", ";", ","), CsvFormat("Latin-1", "\t", ",", ("a",))]),
 )
 @settings(max_examples=200)
 def test_a_row_more_in_a_file_changes_no_other(rows, extra, where, written):
@@ -282,7 +282,7 @@ def test_a_row_more_in_a_file_changes_no_other(rows, extra, where, written):
         ),
         ("1", "x"),
         "y",
-        reading=str(written),
+        reading=written,
     )
     lines = [line(row, written) for row in rows]
     if isinstance(extra, bytes):  # not even text

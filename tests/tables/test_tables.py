@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from dpforest.tables import csv_rows
-from dpforest.tables.csv_text import Settings
+from dpforest.tables.csv_format import CsvFormat
 from dpforest.tables.datasets import (
     DATA,
     SYNTHETIC,
@@ -153,7 +153,7 @@ class TestCellByCell:
     def read(self, feature, *cells, mark=",", **settings):
         text = f"v{mark}y\n" + "".join(f'"{cell}"{mark}k\n' for cell in cells)
         csv = read_csv(text.encode())
-        domain = Domain((feature,), reading=str(Settings(delimiter=mark, **settings)))
+        domain = Domain((feature,), reading=CsvFormat(delimiter=mark, **settings))
         return csv.read_with(domain)["v"], csv.unread(domain)
 
     NUMBER = Feature("v", "numeric", -10_000, 10_000, missing="own")
@@ -263,7 +263,7 @@ class TestCellByCell:
         text = told + "\n".join(mark.join(row) for row in rows).replace("1;5", '"1,5"').replace("2;5", '"2,5"')
         csv = read_csv(text.encode(encoding))
         domain = suggest_domain(csv, "y")
-        assert Settings.stated_in(domain.reading).points == ("lat",)
+        assert domain.reading.point_columns == ("lat",)
         read = csv.read_with(domain)
         assert read.columns.tolist() == ["größe", "a", "lat", "y"]
         assert read["größe"].tolist() == [1.5, 2.5]
@@ -279,20 +279,6 @@ class TestCellByCell:
         assert asserted.leaks() == []
         assert f"That {settings} is asserted by you: “our export”." in asserted.assumptions()
 
-    @pytest.mark.parametrize(
-        "settings",
-        [
-            Settings(),
-            Settings("Latin-1", "'", ",", ("a", 'with "quotes")', "ö]")),
-            Settings("UTF-16-LE", "\t", ","),
-            Settings("UTF-8", "\\"),
-        ],
-    )
-    def test_settings_are_found_again_among_other_words(self, settings):
-        assert Settings.stated_in(str(settings)) == settings
-        assert Settings.stated_in(f"it is a survey; {settings}, and so on (see [1])") == settings
-        assert Settings.stated_in("nothing of the kind") == Settings.stated_in("") == Settings()
-
     def test_the_label_may_be_absent_and_a_column_may_not(self):
         csv = read_csv(b"a;b\n1;2\n3;4\n")
         a = Feature("a", "numeric", 0, 9)
@@ -302,7 +288,7 @@ class TestCellByCell:
         ):
             csv.read_with(Domain((a,)))
         with pytest.raises(TableError, match="'EBCDIC' is not known"):
-            csv.read_with(Domain((a,), reading=str(Settings("EBCDIC"))))
+            csv.read_with(Domain((a,), reading=CsvFormat("EBCDIC")))
 
     def test_an_open_quote_does_not_swallow_rows(self):
         with pytest.raises(TableError, match="is opened after line 3 and never closed|cannot be split"):

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dpforest import Domain, Feature, ReleasedForest
+from dpforest.tables.csv_format import CsvFormat
 from dpforest.trees import forest_schema
 from dpforest.trees.forest import ForestFormatError
 from dpforest.trees.forest_schema import SchemaError
@@ -78,6 +79,16 @@ def test_a_domain_may_say_where_each_part_of_it_comes_from():
         for name in more:
             with pytest.raises(SchemaError, match=name):
                 forest_schema.check({**domain, name: wrong}, "domain")
+    written = CsvFormat("Latin-1", ";", ",", ("x",)).to_dict()
+    forest_schema.check({**domain, "reading": written}, "domain")
+    for wrong in (
+        {}, {**written, "header": True}, {**written, "encoding": 1}, {**written, "encoding": "x" * 1_001},
+        {**written, "delimiter": ""}, {**written, "delimiter": ";;"}, {**written, "decimal": ""},
+        {**written, "point_columns": "x"}, {**written, "point_columns": [1]},
+        {**written, "point_columns": ["x"] * 2_501}, {**written, "point_columns": ["x" * 5_000] * 2},
+    ):  # fmt: skip
+        with pytest.raises(SchemaError, match="^reading is"):
+            forest_schema.check({**domain, "reading": wrong}, "domain")
     with pytest.raises(SchemaError, match="the file has a field that is not known, 'other'"):
         forest_schema.check({**domain, "other": ""}, "domain")
 

@@ -1,0 +1,113 @@
+"""How a CSV file is written, as data: what everybody may know of it, so that its cells can be read one by one."""
+
+from __future__ import annotations
+
+import json
+import re
+from ast import literal_eval
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from dpforest.tables.features import DomainError
+
+DECIMALS = (".", ",")
+_STATED = re.compile(
+    r"the file is (?P<encoding>[\w -]+?) text with (?P<delimiter>'(?:[^'\\]|\\.[^']*)'|\"'\") between columns "
+    r"and decimal (?P<decimal>points|commas)(?P<some> \(points in (?=\[))?"
+)
+
+
+@dataclass(frozen=True)
+class CsvFormat:
+    """The format of a CSV file; as text, half a sentence that says so on certificates.
+
+    Parameters
+    ----------
+    encoding : str
+        As `dpforest.tables.csv_text.decode` names it: UTF-8, UTF-16, UTF-16-LE, UTF-16-BE, UTF-32 or Latin-1. Another
+        one is refused when a file is read.
+    delimiter : str
+        One character.
+    decimal : {".", ","}
+        The decimal mark.
+    point_columns : tuple of str
+        Columns with decimal points in a file with decimal commas.
+
+    Examples
+    --------
+    >>> str(CsvFormat("Latin-1", ";", ","))
+    "the file is Latin-1 text with ';' between columns and decimal commas"
+    >>> CsvFormat("UTF-8", "|", ",", ("width",)).decimal_of("width")
+    '.'
+    """
+
+    encoding: str = "UTF-8"
+    delimiter: str = ","
+    decimal: str = "."
+    point_columns: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.encoding, str):
+            raise DomainError(f"The encoding of a file is a text such as 'UTF-8', not {self.encoding!r}.")
+        if not isinstance(self.delimiter, str) or len(self.delimiter) != 1:
+            raise DomainError(f"The delimiter of a file is one character, not {self.delimiter!r}.")
+        if self.decimal not in DECIMALS:
+            raise DomainError(f"The decimal mark of a file is '.' or ',', not {self.decimal!r}.")
+        columns = self.point_columns
+        if not isinstance(columns, (tuple, list)) or not all(isinstance(name, str) for name in columns):
+            raise DomainError(f"The columns with decimal points are a list of names, not {columns!r}.")
+        object.__setattr__(self, "point_columns", tuple(columns))
+
+    def __str__(self) -> str:
+        marks = "commas" if self.decimal == "," else "points"
+        columns = self.point_columns
+        some = f" (points in {json.dumps(columns, ensure_ascii=False)})" if columns else ""
+        return f"the file is {self.encoding} text with {self.delimiter!r} between columns and decimal {marks}{some}"
+
+    def decimal_of(self, column: str) -> str:
+        """The decimal mark in a column."""
+        return "." if column in self.point_columns else self.decimal
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-safe dictionary, exact both ways."""
+        return {**asdict(self), "point_columns": list(self.point_columns)}
+
+    @classmethod
+    def from_dict(cls, entry: dict[str, Any]) -> CsvFormat:
+        """The inverse of `to_dict`; what is left out is as by default."""
+        return cls(**entry)
+
+
+def format_in_old_words(words: str) -> CsvFormat:
+    """The format that a sentence of an earlier version states somewhere; the default where it states none.
+
+    Domains and released files of that time hold the sentence only, perhaps among other words.
+
+    >>> format_in_old_words("a survey; the file is Latin-1 text with ';' between columns and decimal commas")
+    CsvFormat(encoding='Latin-1', delimiter=';', decimal=',', point_columns=())
+
+    Raises
+    ------
+    DomainError
+        If the sentence breaks off, or names no delimiter.
+    """
+    found = _STATED.search(words)
+    if found is None:
+        return CsvFormat()
+    try:
+        delimiter = literal_eval(found["delimiter"])
+        columns = json.JSONDecoder().raw_decode(words, found.end())[0] if found["some"] else ()
+    except (ValueError, SyntaxError, RecursionError):
+        raise DomainError("How the file is written cannot be read from these words; give a CsvFormat.") from None
+    return CsvFormat(
+        found["encoding"], delimiter, "," if found["decimal"] == "commas" else ".", tuple(map(str, columns))
+    )
+
+
+def as_format(words: str) -> CsvFormat | str:
+    """Words that are just the sentence of a format, as that format; all others as they are."""
+    try:
+        found = format_in_old_words(words)
+    except DomainError:
+        return words
+    return found if str(found) == words else words
