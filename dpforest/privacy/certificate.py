@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from dpforest.privacy.ledger import ADD_REMOVE, Ledger, rows_changed
+from dpforest.privacy.loss import GAUSSIAN, KINDS, PURE, PrivacyLoss
 from dpforest.privacy.rationals import float_up, text_up, written_fraction
 
 STANDING_ASSUMPTIONS: Final = (
@@ -14,6 +15,10 @@ STANDING_ASSUMPTIONS: Final = (
     "The settings (ε, depth, trees, features, bounds) are taken as given; choosing them by looking at this table is "
     "not covered.",
     "This is one release: releases from tables with the same people add up.",
+)
+GAUSSIAN_ASSUMPTIONS: Final = (  # the first is said of μ, as ε at the same δ grows by more than that
+    "The unit of privacy is one row: if one person has several rows, μ is multiplied by their number.",
+    *STANDING_ASSUMPTIONS[1:],
 )
 REPLACE_ASSUMPTION: Final = "The number of rows, counted before any row was left out, is public."
 NO_PRIVACY: Final = "There is no privacy here: the exact counts of the table were used."
@@ -46,8 +51,10 @@ class Certificate:
     reasons : tuple of str
         Why it is not certified, one plain sentence each.
     delta : float
-        0 for pure privacy, the only kind here so far.
-    kind : {"pure"}
+        0 for pure privacy; for Gaussian above 0, and both ε hold at it.
+    kind : {"pure", "gaussian"}
+    mu_squared : Fraction or None
+        What is proved where a certified forest is Gaussian: at `loss` it gives no more than `delta`.
     """
 
     certified: bool
@@ -58,23 +65,32 @@ class Certificate:
     assumptions: tuple[str, ...] = STANDING_ASSUMPTIONS
     reasons: tuple[str, ...] = ()
     delta: float = 0
-    kind: str = "pure"
+    kind: str = PURE
+    mu_squared: Fraction | None = None
 
     def __post_init__(self) -> None:
         rows_changed(self.neighbours)
-        if self.kind != "pure" or self.delta != 0:
-            raise ValueError("Only pure ε (delta = 0) is implemented.")
+        if self.kind not in KINDS:
+            raise ValueError(f"kind must be one of {KINDS}, not {self.kind!r}.")
+        if self.kind == PURE and (self.delta != 0 or self.mu_squared is not None):
+            raise ValueError("Pure privacy has no δ and no μ.")
+        if self.kind == GAUSSIAN and not (isinstance(self.delta, float) and 0 < self.delta < 1):
+            raise ValueError("Gaussian privacy has an ε at a δ above 0 and below 1.")
         if self.certified == bool(self.reasons) or not all(reason.strip() for reason in self.reasons):
             raise ValueError("A certificate is certified exactly when there is no reason against it.")
-        if self.assumptions[: len(STANDING_ASSUMPTIONS)] != STANDING_ASSUMPTIONS:
+        standing = _standing(self.kind)
+        if self.assumptions[: len(standing)] != standing:
             raise ValueError("A certificate always states the standing assumptions first.")
         if self.neighbours != ADD_REMOVE and REPLACE_ASSUMPTION not in self.assumptions:
             raise ValueError("Under replace-one a certificate states that the number of rows is public.")
         if self.certified:
             budget = self.epsilon
-            if not isinstance(budget, Fraction) or not 0 < self.true_epsilon <= float_up(budget):
+            if not isinstance(budget, Fraction) or not 0 <= self.true_epsilon <= float_up(budget):
                 raise ValueError("A certified forest has a budget and loses at most that.")
-        elif self.true_epsilon != math.inf:
+            proved = self.privacy_loss
+            if proved is None or not proved.amount or not proved.holds(self.loss or 0, self.delta):
+                raise ValueError("A certified forest loses something, and its (ε, δ) follow from what it loses.")
+        elif self.true_epsilon != math.inf or self.mu_squared is not None:
             raise ValueError("Nothing finite is promised by a forest that is not certified.")
 
     @property
@@ -82,7 +98,30 @@ class Certificate:
         """The proved loss, to be shown: never below what was spent, and without the last digit of a float where all of
         ε was. None where there is no finite bound.
         """
-        return min(Fraction(self.true_epsilon), Fraction(self.epsilon)) if self.certified and self.epsilon else None
+        if not self.certified or self.epsilon is None:
+            return None
+        return min(Fraction(self.true_epsilon), Fraction(self.epsilon))
+
+    @property
+    def privacy_loss(self) -> PrivacyLoss | None:
+        """The proved loss as what adds up: `loss`, or μ². None where there is no finite bound."""
+        if self.kind == GAUSSIAN:
+            return None if self.mu_squared is None else PrivacyLoss.gaussian(self.mu_squared)
+        return None if self.loss is None else PrivacyLoss.pure(self.loss)
+
+    def is_of_budget(self, ledger: Ledger) -> bool:
+        """Whether it speaks of this ledger's relation, kind and budget: of its ε, or of an (ε, δ) that μ² has."""
+        if ledger.budget is None or (self.kind, self.neighbours) != (ledger.kind, ledger.neighbours):
+            return False
+        if self.kind == PURE:
+            return self.epsilon == ledger.epsilon
+        return isinstance(self.epsilon, Fraction) and ledger.budget.holds(self.epsilon, self.delta)
+
+    def covers(self, ledger: Ledger) -> bool:
+        """Whether what was spent is within the loss that is promised; of ε to the nearest float, as in old files."""
+        if self.kind == PURE:
+            return self.true_epsilon >= float(ledger.spent)
+        return self.privacy_loss is not None and ledger.loss <= self.privacy_loss
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-safe; ε as an exact fraction in text, what is infinite as "infinity"."""
@@ -96,6 +135,7 @@ class Certificate:
             "mechanism": self.mechanism,
             "assumptions": list(self.assumptions),
             "reasons": list(self.reasons),
+            **({} if self.mu_squared is None else {"mu_squared": str(self.mu_squared)}),
         }
 
     @classmethod
@@ -116,21 +156,32 @@ class Certificate:
             reasons=tuple(data["reasons"]),
             delta=data["delta"],
             kind=data["kind"],
+            mu_squared=written_fraction(data.get("mu_squared")) if data["certified"] else None,
         )
 
     def __str__(self) -> str:
-        if self.certified:
+        if self.certified and self.kind == GAUSSIAN and self.privacy_loss is not None:
+            lines = [
+                f"CERTIFIED: Gaussian differential privacy with μ = {text_up(self.privacy_loss.mu)}, which is "
+                f"ε = {text_up(self.loss)} at δ = {text_up(self.delta)}."
+            ]
+        elif self.certified:
             lines = [f"CERTIFIED: pure differential privacy with ε = {text_up(self.loss)}, δ = 0."]
         else:
             lines = ["NOT CERTIFIED."]
             if self.epsilon is not None:
-                lines.append(f"Nominal ε = {text_up(self.epsilon)}; true privacy loss: no finite bound.")
+                at = f" at δ = {text_up(self.delta)}" if self.delta else ""
+                lines.append(f"Nominal ε = {text_up(self.epsilon)}{at}; true privacy loss: no finite bound.")
             lines += [f"  Why: {_one_line(reason)}" for reason in self.reasons]
         lines.append(f"Mechanism: {_one_line(self.mechanism)}.")
         lines.append(f"Compared are {_MEANING[self.neighbours]} ({self.neighbours}).")
         lines.append("It rests on this:" if self.certified else "Even without these reasons it would rest on this:")
         lines += [f"  - {_one_line(assumption)}" for assumption in self.assumptions]
         return "\n".join(lines)
+
+
+def _standing(kind: str) -> tuple[str, ...]:
+    return GAUSSIAN_ASSUMPTIONS if kind == GAUSSIAN else STANDING_ASSUMPTIONS
 
 
 def _one_line(words: str) -> str:
@@ -149,6 +200,7 @@ def certify(
     assumptions: Iterable[str] = (),
     reasons: Iterable[str] = (),
     nominal_epsilon: Fraction | float | None = None,
+    delta: float = 0,
 ) -> Certificate:
     """Write the certificate of a fitted forest.
 
@@ -163,25 +215,47 @@ def certify(
     reasons : iterable of str
         Everything that speaks against it: `Domain.leaks()`, ``source.reasons()``, `published.reasons`, ...
     nominal_epsilon : Fraction or infinity, optional
-        The ε that a mechanism as published claims; it has a ledger without a budget.
+        The ε that a mechanism as published claims; it has a ledger without a budget. Of a Gaussian ledger the ε that
+        its budget was made for, such as that of `mu_for`; else the least that the budget has at `delta`.
+    delta : float
+        At which a Gaussian ledger is said in ε; 0 for others.
 
     Returns
     -------
     Certificate
+
+    Raises
+    ------
+    ValueError
+        If δ does not fit the ledger's kind, or a Gaussian budget is not proved to be (nominal ε, δ).
     """
     against = list(dict.fromkeys(reasons))
-    if ledger.epsilon is None and not against:
+    if ledger.budget is None and not against:
         against.append(NO_PRIVACY)
-    if ledger.epsilon is not None and not ledger.closed:
+    if ledger.budget is not None and not ledger.closed:
         against.append(NOT_CLOSED)
-    standing = STANDING_ASSUMPTIONS + (() if ledger.neighbours == ADD_REMOVE else (REPLACE_ASSUMPTION,))
+    standing = _standing(ledger.kind) + (() if ledger.neighbours == ADD_REMOVE else (REPLACE_ASSUMPTION,))
     extra = [a for a in dict.fromkeys(assumptions) if a not in standing]
+    epsilon, true_epsilon = _epsilons(ledger, nominal_epsilon, delta)
     return Certificate(
         certified=not against,
-        epsilon=ledger.epsilon if nominal_epsilon is None else nominal_epsilon,
+        epsilon=epsilon,
         neighbours=ledger.neighbours,
         mechanism=mechanism,
-        true_epsilon=math.inf if against else float_up(ledger.spent),
+        true_epsilon=math.inf if against else true_epsilon,
         assumptions=standing + tuple(extra),
         reasons=tuple(against),
+        delta=delta,
+        kind=ledger.kind,
+        mu_squared=ledger.loss.mu_squared if ledger.kind == GAUSSIAN and not against else None,
     )
+
+
+def _epsilons(ledger: Ledger, nominal: Fraction | float | None, delta: float) -> tuple[Fraction | float | None, float]:
+    """The nominal ε, and the one that follows from what was spent, as a float rounded up."""
+    if ledger.budget is None or ledger.kind == PURE:
+        return ledger.epsilon if nominal is None else nominal, float_up(ledger.spent)
+    epsilon = ledger.budget.epsilon(delta) if nominal is None else nominal
+    if not isinstance(epsilon, Fraction) or not ledger.budget.holds(epsilon, delta):
+        raise ValueError(f"A budget of {ledger.budget} is not proved to be ε = {epsilon} at δ = {delta}.")
+    return epsilon, float_up(min(epsilon, ledger.loss.epsilon(delta) if ledger.loss.amount else Fraction(0)))

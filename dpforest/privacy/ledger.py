@@ -10,107 +10,54 @@ Composition rules (docs/PRIVACY.md):
 - *parallel*: ``times`` mechanisms read disjoint parts of the table (the leaves of one tree, or of all trees when every
   row was drawn into one tree), so one row meets one of them.
 
-``epsilon_each`` is always the cost of **one row added or removed** in one application. Replacing a row is one removal
+The cost of an entry is always that of **one row added or removed** in one application. Replacing a row is one removal
 and one addition, in the same part or in two different ones (two leaves, two trees), so under ``"replace-one"`` every
-entry counts double. That is the whole difference between the two relations.
+entry counts double (2ε, or 2μ, which is 4μ²). That is the whole difference between the two relations.
+
+A ledger counts in one kind of `PrivacyLoss`: in ε, or in μ² of Gaussian differential privacy.
 
 Entries may also name the part of the table that they read (``part``), where every row was drawn into one of several
 parts by itself: then a row meets the entries of one part only, and the dearest part is what all of them cost together.
 """
 
-import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Rational
 from typing import Any, Final
 
+from dpforest.privacy.ledger_entry import (
+    ADD_REMOVE,
+    COMPOSITIONS,
+    ESTIMATION,
+    NEIGHBOURS,
+    PARTS,
+    REPLACE_ONE,
+    STRUCTURE,
+    BudgetError,
+    Entry,
+    QueryBudget,
+    rows_changed,
+)
+from dpforest.privacy.loss import GAUSSIAN, PURE, PrivacyLoss
 from dpforest.privacy.rationals import positive_fraction, written_fraction
 
+__all__ = [
+    "ADD_REMOVE",
+    "COMPOSITIONS",
+    "ESTIMATION",
+    "NEIGHBOURS",
+    "PARTS",
+    "REPLACE_ONE",
+    "STRUCTURE",
+    "BudgetError",
+    "Entry",
+    "Ledger",
+    "QueryBudget",
+    "rows_changed",
+]
+
 MOST_BITS: Final = 10_000  # of the two numbers of a fraction in a file: about 3,000 digits, which can be written
-ADD_REMOVE: Final = "add-remove"
-REPLACE_ONE: Final = "replace-one"
-NEIGHBOURS: Final = (ADD_REMOVE, REPLACE_ONE)
-COMPOSITIONS: Final = ("parallel", "sequential")
-STRUCTURE: Final = "structure rows"  # the parts of a table into which rows may be drawn, each row by itself
-ESTIMATION: Final = "estimation rows"
-PARTS: Final = ("", STRUCTURE, ESTIMATION)
-
-
-class BudgetError(ValueError):
-    """Something would cost more than the budget, or cannot be paid for at all."""
-
-
-def rows_changed(neighbours: str) -> int:
-    """How many single-row changes lead from a table to its neighbour: 1 (add-remove) or 2 (replace-one)."""
-    if neighbours not in NEIGHBOURS:
-        raise ValueError(f"neighbours must be one of {NEIGHBOURS}, not {neighbours!r}.")
-    return 1 if neighbours == ADD_REMOVE else 2
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One kind of question asked of private rows.
-
-    Attributes
-    ----------
-    what : str
-        What was asked, in words.
-    mechanism : str
-        How it was answered.
-    sensitivity : Fraction
-        Most that one row added or removed changes the score or count.
-    epsilon_each : Fraction or None
-        Cost of one application for one row added or removed; None where there is no privacy.
-    times : int
-        Number of applications.
-    composition : {"parallel", "sequential"}
-    rows : int
-        Single-row changes between neighbours: 1 under add-remove, 2 under replace-one.
-    part : str
-        Which disjoint part of the table was asked; empty for all of it.
-    """
-
-    what: str
-    mechanism: str
-    sensitivity: Fraction
-    epsilon_each: Fraction | None
-    times: int
-    composition: str
-    rows: int
-    part: str = ""
-
-    @property
-    def epsilon(self) -> Fraction | None:
-        """What the whole entry costs between two neighbouring tables."""
-        if self.epsilon_each is None:
-            return None
-        return self.epsilon_each * self.rows * (self.times if self.composition == "sequential" else 1)
-
-
-class QueryBudget:
-    """The right to ask so many times, paid for in a ledger before the first answer.
-
-    Parameters
-    ----------
-    epsilon_each : Fraction
-        Cost of one answer for one row added or removed.
-    uses : int
-        Answers that were paid for.
-    """
-
-    def __init__(self, epsilon_each: Fraction, uses: int) -> None:
-        self.epsilon_each = epsilon_each
-        self._left = uses
-        self._lock = threading.Lock()  # trees may be grown in several threads
-
-    def use(self) -> Fraction:
-        """Take one answer; what it may cost. BudgetError when all are used up."""
-        with self._lock:
-            if self._left < 1:
-                raise BudgetError("Everything that was paid for has been asked; charge the ledger before asking again.")
-            self._left -= 1
-        return self.epsilon_each
+_EACH: Final = ("epsilon_each", "mu_squared_each")  # in a file: what an entry costs
 
 
 class Ledger:
@@ -118,9 +65,9 @@ class Ledger:
 
     Parameters
     ----------
-    epsilon : Fraction, int, str, float or None
-        The budget. None is the ledger of a forest without privacy (the non-private model, or a mechanism as published
-        that does not hold): it records what was asked, has no total and never closes.
+    epsilon : Fraction, int, str, float, PrivacyLoss or None
+        The budget; a number is an ε. None is the ledger of a forest without privacy (the non-private model, or a
+        mechanism as published that does not hold): it records what was asked, has no total and never closes.
     neighbours : {"add-remove", "replace-one"}
 
     Raises
@@ -137,17 +84,27 @@ class Ledger:
     (Fraction(1, 2), True)
     """
 
-    def __init__(self, epsilon: float | str | Rational | None, neighbours: str = ADD_REMOVE) -> None:
+    def __init__(self, epsilon: float | str | Rational | PrivacyLoss | None, neighbours: str = ADD_REMOVE) -> None:
         self._rows = rows_changed(neighbours)
         self._neighbours = neighbours
-        self._epsilon = None if epsilon is None else positive_fraction(epsilon)
+        self._budget = None if epsilon is None else _positive(epsilon)
         self._entries: tuple[Entry, ...] = ()
         self._closed = False
 
     @property
+    def kind(self) -> str:
+        """What is counted: "pure" or "gaussian". Without a budget "pure"."""
+        return PURE if self._budget is None else self._budget.kind
+
+    @property
+    def budget(self) -> PrivacyLoss | None:
+        """What may be spent; None without privacy."""
+        return self._budget
+
+    @property
     def epsilon(self) -> Fraction | None:
-        """The budget; None without privacy."""
-        return self._epsilon
+        """The budget of a pure ledger; None without privacy."""
+        return None if self._budget is None else self._budget.pure_epsilon
 
     @property
     def neighbours(self) -> str:
@@ -170,16 +127,21 @@ class Ledger:
         return self._closed
 
     @property
-    def spent(self) -> Fraction:
+    def loss(self) -> PrivacyLoss:
         """Sum of all entries that have a cost; of entries on disjoint parts of the table, the dearest part."""
-        return _total(self._entries)
+        return _total(self._entries, self.kind)
+
+    @property
+    def spent(self) -> Fraction:
+        """`loss` of a pure ledger, in ε."""
+        return self.loss.pure_epsilon
 
     def charge(
         self,
         what: str,
         mechanism: str,
         sensitivity: float | str | Rational,
-        epsilon_each: float | str | Rational | None,
+        each: float | str | Rational | PrivacyLoss | None,
         times: int,
         composition: str,
         *,
@@ -192,8 +154,9 @@ class Ledger:
         ----------
         what, mechanism : str
         sensitivity : Fraction or int
-        epsilon_each : Fraction or None
-            Cost for one row added or removed (see the module); None only where the ledger has no budget.
+        each : Fraction, PrivacyLoss or None
+            Cost for one row added or removed (see the module); a number is an ε, which a Gaussian ledger does not take.
+            None only where the ledger has no budget.
         times : int
             At least 1.
         composition : {"parallel", "sequential"}
@@ -216,43 +179,49 @@ class Ledger:
         for name, number in (("times", times), ("branches", branches)):
             if int(number) != number or number < 1:
                 raise ValueError(f"{name} must be a whole number of at least 1, not {number!r}.")
-        each = None if epsilon_each is None else positive_fraction(epsilon_each, "epsilon_each")
+        cost = None if each is None else _positive(each, "epsilon_each")
+        if cost is not None and cost.kind != self.kind:
+            raise BudgetError(f"This ledger is of kind {self.kind!r}; {what} is charged at {cost}, which is another.")
         most = positive_fraction(sensitivity, "sensitivity")
-        entry = Entry(what, mechanism, most, each, int(times), composition, self._rows, part)
-        if self._epsilon is not None:
-            if entry.epsilon is None:
+        entry = Entry(what, mechanism, most, cost, int(times), composition, self._rows, part)
+        if self._budget is not None:
+            if entry.loss is None:
                 raise BudgetError(f"{mechanism} has no privacy guarantee, so it cannot draw on a budget.")
-            if _total((*self._entries, entry)) > self._epsilon:
-                left = self._epsilon - self.spent
+            if _total((*self._entries, entry), self.kind) > self._budget:
+                left, unit = self._budget.amount - self.loss.amount, "" if self.kind == PURE else " of μ²"
                 raise BudgetError(
-                    f"{what} would cost {entry.epsilon}, but only {left} of the budget of {self._epsilon} is left."
+                    f"{what} would cost {entry.loss.amount}{unit}, but only {left} of the budget of "
+                    f"{self._budget.amount}{unit} is left."
                 )
         self._entries = (*self._entries, entry)
-        return None if each is None else QueryBudget(each, int(times) * branches)
+        return None if cost is None else QueryBudget(cost, int(times) * branches)
 
     def close(self) -> None:
         """End the spending. Only a closed ledger allows a release."""
-        if self._epsilon is None:
+        if self._budget is None:
             raise BudgetError("A ledger without a budget never closes: this forest has no privacy guarantee.")
         if not self._entries:
             raise BudgetError("Nothing was charged to this ledger, so there is nothing to release.")
-        if self.spent > self._epsilon:  # cannot happen: charge() refuses first
-            raise BudgetError(f"{self.spent} was spent of a budget of {self._epsilon}.")
+        if self.loss > self._budget:  # cannot happen: charge() refuses first
+            raise BudgetError(f"{self.loss} was spent of a budget of {self._budget}.")
         self._closed = True
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-safe and exact: fractions are written as text."""
+        """JSON-safe and exact: fractions are written as text. A Gaussian ledger has no ε, and fields of its own."""
+        gaussian = self.kind == GAUSSIAN
         return {
-            "epsilon": _text(self._epsilon),
+            "epsilon": None if gaussian else _amount(self._budget),
+            **({"kind": GAUSSIAN, "mu_squared": _amount(self._budget)} if gaussian else {}),
             "neighbours": self._neighbours,
             "closed": self._closed,
-            "spent": _text(self.spent),
+            "mu_squared_spent" if gaussian else "spent": _amount(self.loss),
             "entries": [
                 {
                     "what": e.what,
                     "mechanism": e.mechanism,
-                    "sensitivity": _text(e.sensitivity),
-                    "epsilon_each": _text(e.epsilon_each),
+                    "sensitivity": str(e.sensitivity),
+                    "epsilon_each": None if gaussian else _amount(e.each),
+                    **({"mu_squared_each": _amount(e.each)} if gaussian else {}),
                     "times": e.times,
                     "composition": e.composition,
                     "part": e.part,
@@ -264,19 +233,23 @@ class Ledger:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Ledger":
         """Rebuild a ledger by charging every entry again, so that a file that breaks its budget is refused."""
-        ledger = cls(written_fraction(data["epsilon"]), data["neighbours"])
+        ledger = cls(_written_loss(data, "epsilon", "mu_squared"), data["neighbours"])
+        if data.get("kind", PURE) != ledger.kind:
+            raise ValueError("the budget of the ledger is not of its kind")
         for e in data["entries"]:
             if isinstance(e["times"], bool) or not isinstance(e["times"], int):
                 raise ValueError("how often an entry was asked is not a whole number")
-            sensitivity, each = written_fraction(e["sensitivity"]) or 0, written_fraction(e["epsilon_each"])
+            sensitivity, each = written_fraction(e["sensitivity"]) or 0, _written_loss(e, *_EACH)
             how = e["times"], e["composition"]
             ledger.charge(e["what"], e["mechanism"], sensitivity, each, *how, part=e.get("part", ""))
         if data["closed"]:
             ledger.close()
-        if not all(part.bit_length() < MOST_BITS for part in (ledger.spent.numerator, ledger.spent.denominator)):
+        spent = ledger.loss.amount
+        if not all(part.bit_length() < MOST_BITS for part in (spent.numerator, spent.denominator)):
             raise ValueError("what was spent is a fraction of too many digits")
-        if "spent" in data and written_fraction(data["spent"]) != ledger.spent:
-            raise ValueError("what was spent is not the sum of the entries")
+        for name, kind in (("spent", PURE), ("mu_squared_spent", GAUSSIAN)):
+            if name in data and (kind != ledger.kind or written_fraction(data[name]) != spent):
+                raise ValueError("what was spent is not the sum of the entries")
         return ledger
 
     def __eq__(self, other: object) -> bool:
@@ -285,41 +258,63 @@ class Ledger:
     __hash__ = None  # type: ignore[assignment]  # it grows
 
     def __repr__(self) -> str:
-        return f"<Ledger: {self.spent} of {self._epsilon} spent, {self._neighbours}, closed={self._closed}>"
+        amount, budget = self.loss.amount, None if self._budget is None else self._budget.amount
+        unit = " of μ²" if self.kind == GAUSSIAN else ""
+        return f"<Ledger: {amount} of {budget}{unit} spent, {self._neighbours}, closed={self._closed}>"
 
     def __str__(self) -> str:
-        head = ("what", "mechanism", "sensitivity", "ε each", "times", "composition", "total")
+        unit = "ε" if self.kind == PURE else "μ²"
+        head = ("what", "mechanism", "sensitivity", f"{unit} each", "times", "composition", "total")
         rows = [
-            (e.what + (f" [{e.part}]" if e.part else ""), e.mechanism, _cell(e.sensitivity), _cell(e.epsilon_each),
-             str(e.times), e.composition, _cell(e.epsilon))
+            (e.what + (f" [{e.part}]" if e.part else ""), e.mechanism, str(e.sensitivity), _cell(e.each),
+             str(e.times), e.composition, _cell(e.loss))
             for e in self._entries
         ]  # fmt: skip
         widths = [max(len(r[i]) for r in [head, *rows]) for i in range(len(head))]
         lines = ["  ".join(cell.ljust(w) for cell, w in zip(r, widths, strict=True)).rstrip() for r in [head, *rows]]
         lines.insert(1, "-" * sum(widths, 2 * len(widths) - 2))
-        if self._epsilon is None:
+        if self._budget is None:
             lines.append("No budget: this forest has no privacy guarantee.")
         else:
             state = "closed" if self._closed else "open"
-            lines.append(f"Spent {self.spent} of {self._epsilon} ({self._neighbours}, {state}).")
+            of = "" if self.kind == PURE else "μ² = "
+            lines.append(f"Spent {of}{self.loss.amount} of {self._budget.amount} ({self._neighbours}, {state}).")
             if self._rows == 2:
-                lines.append("Replacing a row is a removal and an addition: every entry counts twice.")
+                twice = "twice" if self.kind == PURE else "twice in μ, four times in μ²"
+                lines.append(f"Replacing a row is a removal and an addition: every entry counts {twice}.")
             if any(e.part for e in self._entries):
                 lines.append("A row is in one of the parts in brackets only: of these, the dearest part counts.")
         return "\n".join(lines)
 
 
-def _total(entries: tuple[Entry, ...]) -> Fraction:
+def _total(entries: tuple[Entry, ...], kind: str) -> PrivacyLoss:
     """What entries cost together: those on all rows add up, of those on disjoint parts the dearest part counts."""
-    cost: dict[str, Fraction] = {}
-    for entry in entries:
-        cost[entry.part] = cost.get(entry.part, Fraction(0)) + (entry.epsilon or 0)
-    return cost.pop("", Fraction(0)) + max(cost.values(), default=Fraction(0))
+    cost = {part: [e.loss for e in entries if e.part == part and e.loss is not None] for part in PARTS}
+    on_all = PrivacyLoss.total(cost.pop(""), kind)
+    return on_all + PrivacyLoss.parallel((PrivacyLoss.total(own, kind) for own in cost.values()), kind)
 
 
-def _text(value: Fraction | None) -> str | None:
-    return None if value is None else str(value)
+def _positive(cost: float | str | Rational | PrivacyLoss, name: str = "epsilon") -> PrivacyLoss:
+    if not isinstance(cost, PrivacyLoss):
+        return PrivacyLoss.pure(positive_fraction(cost, name))
+    if cost.amount <= 0:
+        raise ValueError(f"{name} must be positive, not {cost}.")
+    return cost
 
 
-def _cell(value: Fraction | None) -> str:
-    return "none" if value is None else str(value)
+def _written_loss(data: Mapping[str, Any], epsilon: str, mu_squared: str) -> PrivacyLoss | None:
+    """A loss as files write it, in one of two fields; None where both are empty. ValueError where both are filled."""
+    pure, gaussian = written_fraction(data[epsilon]), written_fraction(data.get(mu_squared))
+    if pure is not None and gaussian is not None:
+        raise ValueError("a loss is written in ε or in μ², not in both")
+    if gaussian is not None:
+        return PrivacyLoss.gaussian(gaussian)
+    return None if pure is None else PrivacyLoss.pure(pure)
+
+
+def _amount(loss: PrivacyLoss | None) -> str | None:
+    return None if loss is None else str(loss.amount)
+
+
+def _cell(loss: PrivacyLoss | None) -> str:
+    return "none" if loss is None else str(loss.amount)

@@ -209,7 +209,7 @@ def _charge(
 ) -> Fraction:
     if ledger.neighbours != neighbours:
         raise ValueError(f"The ledger is kept for {ledger.neighbours}, not for {neighbours}.")
-    if ledger.epsilon is None:
+    if ledger.budget is None:
         raise BudgetError("A ledger without a budget cannot pay for a private release.")
     rate = rate_for(mechanism, epsilon, n_trees=n_trees, partition=partition, neighbours=neighbours)
     if partition == "shared":

@@ -24,7 +24,9 @@ import numpy as np
 from dpforest.checks import check_choice
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import ADD_REMOVE, rows_changed
+from dpforest.privacy.loss import GAUSSIAN, PrivacyLoss
 from dpforest.privacy.rationals import text_up
+from dpforest.risk import gaussian_tradeoff
 
 MEMBERSHIP: Final = "membership"
 VALUE: Final = "value"
@@ -42,11 +44,13 @@ class Guarantee:
     delta : float
         From 0 to 1; 0 is pure differential privacy.
     neighbours : {"add-remove", "replace-one"}
+    mu_squared : Fraction or None
+        μ² where it is known that all of a Gaussian trade-off curve holds, which says more than its (ε, δ) do.
 
     Raises
     ------
     ValueError
-        If one of them is out of range.
+        If one of them is out of range, or (ε, δ) do not follow from μ².
 
     Examples
     --------
@@ -57,6 +61,7 @@ class Guarantee:
     epsilon: float | Fraction
     delta: float = 0.0
     neighbours: str = ADD_REMOVE
+    mu_squared: Fraction | None = None
 
     def __post_init__(self) -> None:
         rows_changed(self.neighbours)
@@ -64,6 +69,22 @@ class Guarantee:
             raise ValueError(f"epsilon={self.epsilon!r} is not a number from 0")
         if not 0 <= self.delta <= 1:
             raise ValueError(f"delta={self.delta!r} is not a number from 0 to 1")
+        if self.gaussian is not None and not (self.kind == "none" or self.gaussian.holds(self.epsilon, self.delta)):
+            raise ValueError(f"ε = {self.epsilon} at δ = {self.delta} does not follow from {self.gaussian}")
+
+    @classmethod
+    def of_loss(cls, loss: PrivacyLoss, neighbours: str = ADD_REMOVE, *, delta: float = 0.0) -> "Guarantee":
+        """What a loss guarantees; a Gaussian one needs a δ, at which its ε is said.
+
+        >>> Guarantee.of_loss(PrivacyLoss.gaussian(1), delta=1e-6).kind
+        'approximate'
+        """
+        return cls(loss.epsilon(delta), delta, neighbours, loss.mu_squared if loss.kind == GAUSSIAN else None)
+
+    @property
+    def gaussian(self) -> PrivacyLoss | None:
+        """The Gaussian loss behind it, where there is one."""
+        return None if self.mu_squared is None else PrivacyLoss.gaussian(self.mu_squared)
 
     @property
     def kind(self) -> str:
@@ -116,9 +137,9 @@ def guarantee_of(certificate: Certificate) -> Guarantee:
     >>> guarantee_of(certify(Ledger(None), mechanism="exact counts")).kind
     'none'
     """
-    return Guarantee(
-        math.inf if certificate.loss is None else certificate.loss, certificate.delta, certificate.neighbours
-    )
+    if certificate.loss is None:
+        return Guarantee(math.inf, certificate.delta, certificate.neighbours)
+    return Guarantee(certificate.loss, certificate.delta, certificate.neighbours, certificate.mu_squared)
 
 
 def steps(guarantee: Guarantee, question: str = MEMBERSHIP, rows: int = 1) -> int:
@@ -159,6 +180,8 @@ def grouped(guarantee: Guarantee, question: str = MEMBERSHIP, rows: int = 1) -> 
     Each of k steps multiplies a probability by e^ε and adds δ (group privacy: Vadhan 2017, "The complexity of
     differential privacy", Lemma 2.2, whose k e^(kε) δ is above this sum).
 
+    Of a Gaussian guarantee it is kμ, said at kε.
+
     Parameters
     ----------
     guarantee : Guarantee
@@ -182,6 +205,9 @@ def grouped(guarantee: Guarantee, question: str = MEMBERSHIP, rows: int = 1) -> 
     """
     k = steps(guarantee, question, rows)
     epsilon, delta = k * guarantee.epsilon, guarantee.delta
+    if guarantee.gaussian is not None and guarantee.kind != "none":
+        loss = guarantee.gaussian.grouped(k)
+        return Guarantee(epsilon, max(loss.delta(epsilon), delta), guarantee.neighbours, loss.mu_squared)
     if delta and epsilon:
         grown = math.expm1(epsilon) / math.expm1(guarantee.epsilon) if epsilon < _HUGE else math.inf
         delta = min(1.0, delta * grown)
@@ -195,8 +221,8 @@ def hits(guarantee: Guarantee, false_alarms: Any, question: str = MEMBERSHIP, ro
 
     Neighbours at one step allow at most ``min(δ + e^ε a, 1 - e^-ε (1 - δ - a), 1)`` at false alarm rate a (Wasserman
     and Zhou, Theorem 2.4; Kairouz, Oh and Viswanath, Theorem 2.1; Dong, Roth and Su, Proposition 2.5). More steps apply
-    that to itself (Dong, Roth and Su, Theorem 2.14). Nothing smaller is true of every such mechanism; two steps allow
-    less than one step of 2ε does, as there is a table between the two.
+    that to itself (Dong, Roth and Su, Theorem 2.14), and k steps of a Gaussian guarantee are one of kμ. Nothing smaller
+    is true of every such mechanism; two steps allow less than one step of 2ε does, as there is a table between the two.
 
     Parameters
     ----------
@@ -225,6 +251,8 @@ def hits(guarantee: Guarantee, false_alarms: Any, question: str = MEMBERSHIP, ro
     rate = np.asarray(false_alarms, float)
     if not ((rate >= 0) & (rate <= 1)).all():
         raise ValueError("false alarms are rates from 0 to 1")
+    if guarantee.gaussian is not None:
+        return gaussian_tradeoff.hits(guarantee.gaussian.grouped(k), rate)
     if guarantee.kind == "none" or guarantee.epsilon > _HUGE:
         return np.ones_like(rate)
     more, delta = math.exp(guarantee.epsilon), guarantee.delta
@@ -263,7 +291,7 @@ def misses(guarantee: Guarantee, false_alarms: Any, question: str = MEMBERSHIP, 
 
 
 def kinks(guarantee: Guarantee, question: str = MEMBERSHIP, rows: int = 1) -> np.ndarray:
-    """False alarm rates, rising from 0 to 1, between which `hits` is straight.
+    """False alarm rates, rising from 0 to 1, between which `hits` is straight; of a Gaussian curve, enough to draw it.
 
     Parameters
     ----------
@@ -287,6 +315,8 @@ def kinks(guarantee: Guarantee, question: str = MEMBERSHIP, rows: int = 1) -> np
     [0.0, 0.25, 1.0]
     """
     k = steps(guarantee, question, rows)
+    if guarantee.gaussian is not None:
+        return gaussian_tradeoff.points()
     if guarantee.kind == "none" or guarantee.epsilon > _HUGE:
         return np.array([0.0, 1.0])
     shrink, delta = math.exp(-guarantee.epsilon), guarantee.delta
@@ -304,7 +334,7 @@ def success(guarantee: Guarantee, prior: float = 0.5, question: str = MEMBERSHIP
     With a prior p the answers are right with probability p · hits(a) + (1 - p) (1 - a), a concave function of the
     false alarm rate a that is straight between `kinks`, so one of them is best. For one step that is
     ``max((e^ε + δ) / (1 + e^ε), p + (1 - p) δ, 1 - p + p δ)``: the first at 50:50; without δ the others are what always
-    giving the likelier answer gets right.
+    giving the likelier answer gets right. A Gaussian curve has a best point of its own (`gaussian_tradeoff.success`).
 
     Parameters
     ----------
@@ -332,6 +362,8 @@ def success(guarantee: Guarantee, prior: float = 0.5, question: str = MEMBERSHIP
     0.816
     """
     _check_prior(prior)
+    if guarantee.gaussian is not None:
+        return gaussian_tradeoff.success(guarantee.gaussian.grouped(steps(guarantee, question, rows)), prior)
     a = kinks(guarantee, question, rows)
     return float((prior * hits(guarantee, a, question, rows) + (1 - prior) * (1 - a)).max())
 
@@ -364,6 +396,8 @@ def advantage(guarantee: Guarantee, question: str = MEMBERSHIP, rows: int = 1) -
     >>> round(advantage(Guarantee(1.0)), 3)
     0.462
     """
+    if guarantee.gaussian is not None:
+        return guarantee.gaussian.grouped(steps(guarantee, question, rows)).delta(0)
     a = kinks(guarantee, question, rows)
     return float((hits(guarantee, a, question, rows) - a).max())
 
@@ -377,7 +411,8 @@ def posterior(
     ratio is at most e^ε for every release (e^(kε) after k steps). With δ it may be anything in rare releases. Let B be
     the releases with a ratio P/Q above e^t, t > ε. Then P(B) ≤ e^ε Q(B) + δ ≤ e^(ε-t) P(B) + δ, so that P(B) is at most
     δ / (1 - e^(ε-t)), and Q(B) is less. So with t = ε - ln(1 - δ/failure) either bound fails with at most that
-    probability, whatever is true. (Kasiviswanathan and Smith 2014 convert with t = 2ε.)
+    probability, whatever is true. (Kasiviswanathan and Smith 2014 convert with t = 2ε.) A Gaussian guarantee has an
+    (ε, δ) for every δ, so that any failure above 0 will do (`gaussian_tradeoff.log_odds`).
 
     Parameters
     ----------
@@ -416,6 +451,8 @@ def posterior(
     factor = float(both.epsilon)
     if both.kind == "none":
         factor = math.inf
+    elif both.gaussian is not None and 0 < failure <= 1:
+        factor = gaussian_tradeoff.log_odds(both.gaussian, failure)
     elif both.delta:
         if not both.delta < failure <= 1:
             raise ValueError(

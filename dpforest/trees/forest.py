@@ -221,7 +221,7 @@ class ReleasedForest(Forest):
     """
 
     def __post_init__(self) -> None:
-        if not self.ledger.closed or self.ledger.epsilon is None:
+        if not self.ledger.closed or self.ledger.budget is None:
             raise ValueError("a forest is released only with a closed ledger; this one is still the curator's")
         if self.noisy_counts is not None and self.noisy_counts.dtype != np.int64:
             raise ValueError("released counts are whole numbers; these were not drawn by an exact sampler")
@@ -229,9 +229,9 @@ class ReleasedForest(Forest):
             if values is not None:
                 values.setflags(write=False)
         promise = self.certificate
-        if (promise.epsilon, promise.neighbours) != (self.ledger.epsilon, self.ledger.neighbours):
+        if not promise.is_of_budget(self.ledger):
             raise ValueError("the certificate and the ledger speak of different budgets")
-        if promise.certified and (self.domain.leaks() or promise.true_epsilon < float(self.ledger.spent)):
+        if promise.certified and (self.domain.leaks() or not promise.covers(self.ledger)):
             raise ValueError("the certificate promises what the domain or the ledger contradicts")
 
     def to_json(self, *, uncertified: bool = False) -> str:

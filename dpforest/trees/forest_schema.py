@@ -20,6 +20,7 @@ from dpforest.limits import (
     MAX_NOTE,
 )
 from dpforest.privacy.ledger import COMPOSITIONS, NEIGHBOURS, PARTS
+from dpforest.privacy.loss import KINDS as LOSS_KINDS
 from dpforest.tables.csv_format import DECIMALS, CsvFormat
 from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.features import KINDS, MISSING, SOURCES
@@ -72,7 +73,7 @@ _SOURCE: Final = {"enum": list(SOURCES)}
 _CERTIFICATE: Final = _object(
     {
         "certified": {"type": "boolean"},
-        "kind": {"const": "pure"},
+        "kind": {"enum": list(LOSS_KINDS)},
         "epsilon": {"anyOf": [_FRACTION, {"type": "null"}]},
         "delta": {"type": "number"},
         "true_epsilon": {"anyOf": [{"type": "number"}, {"const": "infinity"}]},
@@ -80,7 +81,8 @@ _CERTIFICATE: Final = _object(
         "mechanism": _SENTENCE,
         "assumptions": _list(_SENTENCE, 0, 2 * MAX_FEATURES),
         "reasons": _list(_SENTENCE, 0, 2 * MAX_FEATURES),
-    }
+    },
+    {"mu_squared": _FRACTION},
 )
 _ENTRY: Final = _object(
     {
@@ -91,7 +93,7 @@ _ENTRY: Final = _object(
         "times": _whole(1, 2**63 - 1),
         "composition": {"enum": list(COMPOSITIONS)},
     },
-    {"part": {"enum": list(PARTS)}},
+    {"part": {"enum": list(PARTS)}, "mu_squared_each": _FRACTION},
 )
 _LEDGER: Final = _object(
     {
@@ -100,7 +102,7 @@ _LEDGER: Final = _object(
         "closed": {"type": "boolean"},
         "entries": _list(_ENTRY, 0, 30),
     },
-    {"spent": _FRACTION},
+    {"spent": _FRACTION, "kind": {"enum": list(LOSS_KINDS)}, "mu_squared": _FRACTION, "mu_squared_spent": _FRACTION},
 )
 _BOUND: Final = {"type": ["number", "null"]}
 _FEATURE: Final = _object(

@@ -1,0 +1,117 @@
+"""What one kind of question costs, and the right to ask it: the lines of a ledger."""
+
+import threading
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from dpforest.privacy.loss import PrivacyLoss
+
+ADD_REMOVE: Final = "add-remove"
+REPLACE_ONE: Final = "replace-one"
+NEIGHBOURS: Final = (ADD_REMOVE, REPLACE_ONE)
+COMPOSITIONS: Final = ("parallel", "sequential")
+STRUCTURE: Final = "structure rows"  # the parts of a table into which rows may be drawn, each row by itself
+ESTIMATION: Final = "estimation rows"
+PARTS: Final = ("", STRUCTURE, ESTIMATION)
+
+
+class BudgetError(ValueError):
+    """Something would cost more than the budget, or cannot be paid for at all."""
+
+
+def rows_changed(neighbours: str) -> int:
+    """How many single-row changes lead from a table to its neighbour: 1 (add-remove) or 2 (replace-one)."""
+    if neighbours not in NEIGHBOURS:
+        raise ValueError(f"neighbours must be one of {NEIGHBOURS}, not {neighbours!r}.")
+    return 1 if neighbours == ADD_REMOVE else 2
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One kind of question asked of private rows.
+
+    Attributes
+    ----------
+    what : str
+        What was asked, in words.
+    mechanism : str
+        How it was answered.
+    sensitivity : Fraction
+        Most that one row added or removed changes the score or count.
+    each : PrivacyLoss or None
+        Cost of one application for one row added or removed; None where there is no privacy.
+    times : int
+        Number of applications.
+    composition : {"parallel", "sequential"}
+    rows : int
+        Single-row changes between neighbours: 1 under add-remove, 2 under replace-one.
+    part : str
+        Which disjoint part of the table was asked; empty for all of it.
+    """
+
+    what: str
+    mechanism: str
+    sensitivity: Fraction
+    each: PrivacyLoss | None
+    times: int
+    composition: str
+    rows: int
+    part: str = ""
+
+    @property
+    def loss(self) -> PrivacyLoss | None:
+        """What the whole entry costs between two neighbouring tables."""
+        if self.each is None:
+            return None
+        return self.each.grouped(self.rows) * (self.times if self.composition == "sequential" else 1)
+
+    @property
+    def epsilon_each(self) -> Fraction | None:
+        """`each` of a pure entry, in ε."""
+        return None if self.each is None else self.each.pure_epsilon
+
+    @property
+    def epsilon(self) -> Fraction | None:
+        """`loss` of a pure entry, in ε."""
+        return None if self.loss is None else self.loss.pure_epsilon
+
+
+class QueryBudget:
+    """The right to ask so many times, paid for in a ledger before the first answer.
+
+    Parameters
+    ----------
+    each : PrivacyLoss or Fraction
+        Cost of one answer for one row added or removed; a fraction is an ε.
+    uses : int
+        Answers that were paid for.
+    """
+
+    def __init__(self, each: PrivacyLoss | Fraction, uses: int) -> None:
+        self.each = each if isinstance(each, PrivacyLoss) else PrivacyLoss.pure(each)
+        self._left = uses
+        self._lock = threading.Lock()  # trees may be grown in several threads
+
+    @property
+    def epsilon_each(self) -> Fraction:
+        """`each` where it is pure, in ε; of another kind it is no ε, and MixedLossesError says so."""
+        return self.each.pure_epsilon
+
+    def use(self) -> Fraction:
+        """Take one answer of a pure mechanism; the ε that it may cost. BudgetError when all are used up."""
+        epsilon = self.epsilon_each  # before anything is taken
+        self._take()
+        return epsilon
+
+    def use_gaussian(self) -> Fraction:
+        """Take one answer of a Gaussian mechanism; the μ² that it may cost. BudgetError when all are used up."""
+        mu_squared = self.each.mu_squared
+        self._take()
+        return mu_squared
+
+    def _take(self) -> None:
+        with self._lock:
+            if self._left < 1:
+                raise BudgetError("Everything that was paid for has been asked; charge the ledger before asking again.")
+            self._left -= 1

@@ -1,0 +1,282 @@
+"""What a release may cost: pure ε, or μ of Gaussian differential privacy, as exact fractions that add up.
+
+A pure loss adds up in ε. A Gaussian one says that two neighbouring tables are no easier to tell apart than N(0, 1) and
+N(μ, 1); it adds up in μ², which is what is kept (Dong, Roth and Su 2022, "Gaussian differential privacy",
+Definition 2.6 and Corollary 3.3). μ is the same as an (ε, δ) for every ε (Corollary 2.13).
+
+The two kinds are never added to each other. What both cost together is said at one δ: μ holds as (ε(δ), δ), pure as
+(ε, 0), and these add up (Dwork and Roth 2014, "The algorithmic foundations of differential privacy", Theorem 3.16).
+
+Figures that follow from a loss are rounded up, by bounds that are proved (`dpforest.privacy.normal_bounds`).
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+from numbers import Rational
+from typing import Final
+
+from dpforest.privacy.normal_bounds import bounds, hockey_stick, randomized_response, sqrt
+from dpforest.privacy.rationals import float_up, positive_fraction
+
+PURE: Final = "pure"
+GAUSSIAN: Final = "gaussian"
+KINDS: Final = (PURE, GAUSSIAN)
+_DIGITS: Final = 12  # of an ε or μ² that is searched for
+_LEAST: Final = -40  # power of ten below which nothing is told from 0
+
+
+class MixedLossesError(ValueError):
+    """Pure and Gaussian losses were added or compared, or one was taken for the other."""
+
+
+@dataclass(frozen=True)
+class PrivacyLoss:
+    """A loss of one kind. Built by `pure` and `gaussian`.
+
+    Attributes
+    ----------
+    kind : {"pure", "gaussian"}
+    amount : Fraction
+        From 0; what adds up: ε, or μ².
+
+    Examples
+    --------
+    >>> third = PrivacyLoss.gaussian(Fraction(1, 3))
+    >>> third * 3 == PrivacyLoss.gaussian(1), (third + third).amount, third.grouped(2).amount
+    (True, Fraction(2, 3), Fraction(4, 3))
+    """
+
+    kind: str
+    amount: Fraction
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"kind must be one of {KINDS}, not {self.kind!r}.")
+        if not isinstance(self.amount, Fraction) or self.amount < 0:
+            raise ValueError(f"a loss is an exact fraction from 0, not {self.amount!r}.")
+
+    @classmethod
+    def pure(cls, epsilon: float | str | Rational) -> "PrivacyLoss":
+        """ε-differential privacy. A float stands for its shortest decimal."""
+        return cls(PURE, _from_zero(epsilon, "epsilon"))
+
+    @classmethod
+    def gaussian(cls, mu_squared: float | str | Rational) -> "PrivacyLoss":
+        """μ-Gaussian differential privacy, given by μ². A float stands for its shortest decimal."""
+        return cls(GAUSSIAN, _from_zero(mu_squared, "mu_squared"))
+
+    @property
+    def pure_epsilon(self) -> Fraction:
+        """ε of a pure loss. MixedLossesError for a Gaussian one, which has an ε for each δ."""
+        if self.kind != PURE:
+            raise MixedLossesError(f"A loss of {self} has an ε only at a δ: ask for epsilon(delta).")
+        return self.amount
+
+    @property
+    def mu_squared(self) -> Fraction:
+        """μ² of a Gaussian loss. MixedLossesError for a pure one."""
+        if self.kind != GAUSSIAN:
+            raise MixedLossesError(f"A loss of {self} has no μ²; count it in a pure ledger.")
+        return self.amount
+
+    @property
+    def mu(self) -> Fraction:
+        """μ of a Gaussian loss, rounded up to 60 digits."""
+        return Fraction(sqrt(bounds(self.mu_squared)).high)
+
+    @property
+    def rho(self) -> Fraction:
+        """ρ of zero-concentrated differential privacy that holds as well: ε²/2, or μ²/2.
+
+        (Bun and Steinke 2016, "Concentrated differential privacy", Proposition 1.4; Dong, Roth and Su, Corollary B.6.)
+        """
+        return self.amount * (self.amount if self.kind == PURE else 1) / 2
+
+    # ------------------------------------------------------------ composition
+
+    def __add__(self, other: "PrivacyLoss") -> "PrivacyLoss":
+        """Both are asked of the same rows, the second perhaps in view of the first answer."""
+        self._same_kind(other)
+        return PrivacyLoss(self.kind, self.amount + other.amount)
+
+    def __mul__(self, times: int) -> "PrivacyLoss":
+        """The same is asked so often of the same rows."""
+        return PrivacyLoss(self.kind, self.amount * _whole(times))
+
+    __rmul__ = __mul__
+
+    def grouped(self, rows: int) -> "PrivacyLoss":
+        """Of so many single-row changes, one after another: kε, or kμ, which is k² μ².
+
+        With 2 what one row added or removed costs becomes what one row replaced costs. (Dong, Roth and Su,
+        Theorem 2.14.)
+        """
+        return PrivacyLoss(self.kind, self.amount * _whole(rows) ** (1 if self.kind == PURE else 2))
+
+    def replace_one(self) -> "PrivacyLoss":
+        """A loss under add-remove as one under replace-one: a replaced row is one removed and one added."""
+        return self.grouped(2)
+
+    @classmethod
+    def total(cls, losses: Iterable["PrivacyLoss"], kind: str = PURE) -> "PrivacyLoss":
+        """The sum; of no losses 0 of this kind."""
+        found = cls(kind, Fraction(0))
+        for loss in losses:
+            found = found + loss
+        return found
+
+    @classmethod
+    def parallel(cls, losses: Iterable["PrivacyLoss"], kind: str = PURE) -> "PrivacyLoss":
+        """Of mechanisms on disjoint parts of the table, into which every row was drawn by itself: the largest."""
+        found = cls(kind, Fraction(0))
+        for loss in losses:
+            found = loss if found <= loss else found
+        return found
+
+    def __le__(self, other: "PrivacyLoss") -> bool:
+        self._same_kind(other)
+        return self.amount <= other.amount
+
+    def __lt__(self, other: "PrivacyLoss") -> bool:
+        self._same_kind(other)
+        return self.amount < other.amount
+
+    def __ge__(self, other: "PrivacyLoss") -> bool:
+        return other <= self
+
+    def __gt__(self, other: "PrivacyLoss") -> bool:
+        return other < self
+
+    def _same_kind(self, other: "PrivacyLoss") -> None:
+        if not isinstance(other, PrivacyLoss):
+            raise TypeError(f"a loss goes with losses only, not with {other!r}")
+        if self.kind != other.kind:
+            raise MixedLossesError(
+                f"A {self.kind} loss and a {other.kind} one neither add up nor compare. Keep a ledger for each kind, "
+                "or choose a δ and add epsilon(delta) of both."
+            )
+
+    # ------------------------------------------------------------ as (ε, δ)
+
+    def delta(self, epsilon: float | str | Rational) -> float:
+        """The least δ that is proved at this ε, rounded up to a float.
+
+        >>> PrivacyLoss.gaussian(1).delta(0)
+        0.38292492254802624
+        >>> PrivacyLoss.pure(1).delta(2)
+        0.0
+        """
+        return float_up(Fraction(_delta(self, min(_readings(epsilon, "epsilon")))))
+
+    def holds(self, epsilon: float | str | Rational, delta: float | str | Rational) -> bool:
+        """Whether (ε, δ) is proved; of floats as they are and as their shortest decimals."""
+        least = min(_readings(epsilon, "epsilon"))
+        return Fraction(_delta(self, least)) <= min(_readings(delta, "delta"))
+
+    def epsilon(self, delta: float | str | Rational = 0) -> Fraction:
+        """The least ε at this δ, rounded up to 12 digits; exact for a pure loss at δ = 0.
+
+        Raises
+        ------
+        ValueError
+            If δ is not from 0 to 1, or 0 for a Gaussian loss: it has no ε then.
+
+        Examples
+        --------
+        >>> float(PrivacyLoss.gaussian(1).epsilon(1e-6))
+        4.88655411747
+        """
+        target = min(_readings(delta, "delta"))
+        if not 0 <= target < 1 or (target == 0 and self.kind == GAUSSIAN and self.amount):
+            raise ValueError(f"δ is a number below 1, and above 0 for a Gaussian loss, not {delta!r}.")
+        if target == 0:
+            return self.amount if self.kind == PURE else Fraction(0)
+        found = _epsilon(self, target)
+        return min(found, self.amount) if self.kind == PURE else found
+
+    def __str__(self) -> str:
+        return f"{'ε' if self.kind == PURE else 'μ²'} = {self.amount}"
+
+
+def mu_for(epsilon: float | str | Rational, delta: float | str | Rational) -> PrivacyLoss:
+    """The largest Gaussian loss that is proved to be (ε, δ)-private, with μ² rounded down to 12 digits.
+
+    Parameters
+    ----------
+    epsilon : float or Fraction
+        From 0.
+    delta : float or Fraction
+        Above 0 and below 1.
+
+    Examples
+    --------
+    >>> round(float(mu_for(1, 1e-6).mu_squared) ** 0.5, 6)
+    0.236704
+    """
+    exact, target = min(_readings(epsilon, "epsilon")), min(_readings(delta, "delta"))
+    if not 0 < target < 1:
+        raise ValueError(f"δ is a number above 0 and below 1, not {delta!r}.")
+    return _mu_for(exact, target)
+
+
+@lru_cache(1024)
+def _mu_for(epsilon: Fraction, target: Fraction) -> PrivacyLoss:
+    private = lambda mu_squared: Fraction(hockey_stick(mu_squared, epsilon).high) <= target
+    return PrivacyLoss.gaussian(_last(private, rising=False))
+
+
+@lru_cache(1024)
+def _epsilon(loss: PrivacyLoss, target: Fraction) -> Fraction:
+    private = lambda epsilon: Fraction(_delta(loss, epsilon)) <= target
+    return Fraction(0) if private(Fraction(0)) else _last(private, rising=True)
+
+
+def _delta(loss: PrivacyLoss, epsilon: Fraction) -> Decimal:
+    law = randomized_response if loss.kind == PURE else hockey_stick
+    return law(loss.amount, epsilon).high
+
+
+def _last(private: Callable[[Fraction], bool], *, rising: bool) -> Fraction:
+    """The number of 12 digits where something begins to be private (rising) or ends to be, on the private side.
+
+    Only numbers that were found private are returned, or, of an ε below all that are looked at, one that is larger.
+    """
+    power = 0
+    while power > _LEAST and private(Fraction(10) ** power) is rising:  # down to where it is otherwise
+        power -= 1
+    if power == _LEAST:
+        if not rising:
+            raise ValueError("no μ² from 10^-40 is private enough.")
+        return Fraction(10) ** power
+    while private(Fraction(10) ** (power + 1)) is not rising:
+        power += 1
+    grid = Fraction(10) ** (power + 1 - _DIGITS)
+    low, high = 10 ** (_DIGITS - 1), 10**_DIGITS
+    while high - low > 1:
+        middle = (low + high) // 2
+        if private(middle * grid) is rising:
+            high = middle
+        else:
+            low = middle
+    return (high if rising else low) * grid
+
+
+def _from_zero(x: float | str | Rational, name: str) -> Fraction:
+    if isinstance(x, int | float | Fraction) and not isinstance(x, bool) and x == 0:
+        return Fraction(0)
+    return positive_fraction(x, name)
+
+
+def _whole(number: int) -> int:
+    if int(number) != number or number < 0:
+        raise ValueError(f"a loss is taken a whole number of times, from 0, not {number!r}.")
+    return int(number)
+
+
+def _readings(x: float | str | Rational, name: str) -> tuple[Fraction, ...]:
+    """What a number may mean: a float its shortest decimal, and the binary number that it is."""
+    exact = _from_zero(x, name)
+    return (exact, Fraction(x)) if isinstance(x, float) else (exact,)
