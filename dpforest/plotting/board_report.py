@@ -1,21 +1,19 @@
 """One printed page for a privacy board: which forest, what it promises, what it rests on, what it costs.
 
-A single HTML file without scripts, fonts, links or anything else from elsewhere. Its pictures are SVG, drawn here.
+A single HTML file without scripts, fonts, links or anything else from elsewhere. Its words are in
+`board_report.html.j2`, where every value is escaped; its values are prepared here, its pictures are SVG.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from html import escape
-from typing import Final
+from typing import Any, Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from dpforest.evaluation.stakes import Stakes
 from dpforest.plotting.board_pictures import accuracy_picture, errors_picture, icons_picture
 from dpforest.privacy.certificate import Certificate
-from dpforest.privacy.ledger import ADD_REMOVE
 from dpforest.privacy.rationals import text_up
 from dpforest.risk.guarantee import (
-    MEMBERSHIP,
-    VALUE,
     Guarantee,
     factor_up,
     grouped,
@@ -27,31 +25,6 @@ from dpforest.risk.guarantee import (
 )
 
 _FAILURE: Final = 0.001  # how often what is said about beliefs may fail, where there is a δ
-_STYLE: Final = """
-@page {size: A4; margin: 11mm 12mm}
-* {box-sizing: border-box}
-body {font: 8.4pt/1.32 "Helvetica Neue", Arial, "Liberation Sans", sans-serif; color: #1B2229; background: #fff;
-  max-width: 186mm; margin: 6mm auto; padding: 0 2mm; overflow-wrap: break-word}
-td:first-child, li {overflow-wrap: anywhere} td:first-child {min-width: 30mm}
-h1 {font-size: 15pt; margin: 0; line-height: 1.15} h2 {font-size: 9.6pt; margin: 2.6mm 0 0.8mm}
-p {margin: 0 0 1mm} ul, ol {margin: 0 0 1mm; padding-left: 4.2mm}
-header {display: flex; justify-content: space-between; gap: 6mm; border-bottom: 0.5mm solid #1B2229;
-  padding-bottom: 1.4mm}
-header div:last-child {text-align: right; white-space: nowrap}
-.columns {display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 0 7mm; align-items: start}
-.box {border: 0.3mm solid #C5CCD3; padding: 1.2mm 2mm; margin-top: 1.6mm}
-.broken {border: 0.7mm solid #D55E00} .curator {background: #FDF3DC; border-color: #E69F00}
-table {border-collapse: collapse; width: 100%; margin-bottom: 1mm}
-th, td {text-align: left; padding: 0.3mm 2mm 0.3mm 0; border-bottom: 0.2mm solid #D9DEE3; vertical-align: top}
-td.n, th.n {text-align: right; padding: 0.3mm 0.6mm; overflow-wrap: normal} td.n {white-space: nowrap}
-th {line-height: 1.1; vertical-align: bottom} sup {line-height: 0}
-svg {display: block; width: 100%; height: auto} svg text {font-size: 8px; fill: #1B2229}
-.pair {display: grid; grid-template-columns: minmax(0, 2fr) minmax(0, 3fr); gap: 4mm; align-items: center}
-.small {font-size: 7.3pt} footer {color: #55606B; font-size: 7pt; margin-top: 1.5mm}
-@media screen and (max-width: 640px) {.columns {grid-template-columns: minmax(0, 1fr)} header {display: block}
-  header div:last-child {text-align: left; white-space: normal}}
-@media print {body {margin: 0 auto; padding: 0; max-width: none} *{print-color-adjust: exact}}
-"""
 
 
 @dataclass(frozen=True)
@@ -155,150 +128,13 @@ def render(report: BoardReport) -> str:
     >>> "NOT certified" in render(report)
     True
     """
-    certificate, guarantee = report.certificate, guarantee_of(report.certificate)
-    kind = "certified" if certificate.certified else "not certified"
-    return "\n".join(
-        [
-            '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            # Nothing may be loaded, whatever a browser makes of a name.
-            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
-            f"<title>Privacy report: {escape(report.title)}</title><style>{_STYLE}</style></head><body>",
-            f"<header><div><h1>Privacy report: {escape(report.title)}</h1>{report.rows:,} rows · "
-            f"{report.attributes:,} attributes · predicts “{escape(report.label)}”</div>"
-            f"<div>{escape(report.date)}<br>{escape(report.forest)}, {kind}</div></header>",
-            "" if certificate.certified else _broken(certificate),
-            _who_may_see(report),
-            _release(report),
-            _promise(report, guarantee) if certificate.certified else "",
-            _cost(report),
-            _conditions(report),
-            f"<footer>{' · '.join(f'{escape(n)} {escape(v)}' for n, v in report.versions)}</footer></body></html>",
-        ]
-    )
-
-
-# ---------------------------------------------------------------- parts
-
-
-def _broken(certificate: Certificate) -> str:
-    reasons = _list("ul", certificate.reasons)
-    return (
-        '<div class="box broken"><p><b>This forest is NOT certified: no limit is proved to what a release of it may '
-        f"reveal about a person.</b> The reasons:</p>{reasons}</div>"
-    )
-
-
-def _who_may_see(report: BoardReport) -> str:
-    if report.declared_public:
-        return (
-            '<div class="box">The table was declared public: what was computed from its raw rows (the number of rows '
-            "and all accuracies) may be seen, and nothing more is given away by choosing ε by them.</div>"
-        )
-    what = "The number of rows and all" if report.certificate.neighbours == ADD_REMOVE else "All"
-    return (
-        f'<div class="box curator"><b>Curator only.</b> {what} accuracies on this page were '
-        "computed from the raw rows, not through a private mechanism: keep the page where the data are kept. "
-        "<b>Choosing ε, or any setting, by looking at these figures is not covered by ε.</b></div>"
-    )
-
-
-def _release(report: BoardReport) -> str:
-    settings = " · ".join(f"{escape(name)}: <b>{escape(value)}</b>" for name, value in report.settings)
-    return (
-        f"<h2>The forest</h2><p>{escape(report.forest)}: {escape(report.certificate.mechanism)}.</p><p>{settings}</p>"
-    )
-
-
-def _cost(report: BoardReport) -> str:
-    guessed = report.needed_accuracy <= report.floor
-    claimed = "" if report.certificate.certified else " as claimed"
-    margin = ", with a margin for the rows held out being a sample" if report.margin else ""
-    dashed = "" if report.ceiling is None else (
-        f"Dashed: the ceiling, {_percent(report.ceiling)} ({escape(report.ceiling_name)}). "
-    )  # fmt: skip
-    reached = (
-        f", reached by at least <b>{_percent(report.share, 0)}</b> of all releases with these settings "
-        f"(95 % confidence){margin}"
-    )
+    guarantee = guarantee_of(report.certificate)
     picture = accuracy_picture(
         report.curve, needed=report.needed_accuracy, floor=report.floor, ceiling=report.ceiling,
         chosen=report.certificate.epsilon, certified=report.certificate.certified,
     )  # fmt: skip
-    return (
-        f"<h2>What it costs</h2>{_worth(report)}<p>Needed: an accuracy of "
-        f"<b>{_percent(report.needed_accuracy)}</b>{'' if guessed else reached}.</p>"
-        f'<div class="columns">{_smallest(report, guessed)}<div>{picture}'
-        f'<p class="small">{escape(report.forest)}: accuracy on held-out rows, by ε{claimed}. Each point: '
-        f"{_many(report.repeats, 'simulated release')} on {_many(report.splits, 'split')} of the rows; nothing was "
-        f"released. Band: {escape(report.band)}. {dashed}"
-        f"Dotted: the floor, {_percent(report.floor)} by always naming the most frequent class.</p></div></div>"
-    )
-
-
-def _smallest(report: BoardReport, guessed: bool) -> str:
-    """The smallest ε of each forest; where guessing reaches what is needed, that there is none to choose."""
-    if guessed:
-        return (
-            "<p><b>No ε is needed for that:</b> always naming the most frequent class gets "
-            f"{_percent(report.floor)} without any rows.</p>"
-        )
-    rows = "".join(
-        f'<tr><td>{escape(name)}</td><td class="n">{"not reached" if epsilon is None else text_up(epsilon)}</td>'
-        f'<td class="n">{"–" if accuracy is None else _percent(accuracy)}</td></tr>'
-        for name, epsilon, accuracy in report.smallest
-    )
-    head = '<tr><th>Forest</th><th class="n">smallest ε</th><th class="n">accuracy</th></tr>'
-    return f"<table>{head}{rows}</table>"
-
-
-def _worth(report: BoardReport) -> str:
-    """First of all, whether there is anything to lose."""
-    at = report.stakes
-    if at is None:
-        return ""
-    if at.nothing_to_lose:
-        return (
-            '<div class="box"><b>This forest predicts no better than guessing.</b> At no ε is it more often right than '
-            f"always naming the most frequent class ({_percent(at.floor)}), and without noise it is not "
-            f"either ({_percent(at.own)}; up to {100 * at.noise:.1f} points may be luck). So privacy takes nothing "
-            "away, and a release would pay ε for predictions that guessing has for free.</div>"
-        )
-    if at.own <= at.floor + at.noise:
-        return ""  # it is noise that helps
-    return (
-        f"<p>Without noise the same forest gets {_percent(at.own)}, {100 * (at.own - at.floor):.1f} points more than "
-        "guessing: that is what noise can take away.</p>"
-    )
-
-
-def _promise(report: BoardReport, guarantee: Guarantee) -> str:
-    k, prior = report.rows_per_person, report.prior
-    head = (
-        '<tr><th>What is guessed</th><th class="n">belief before</th><th class="n">after, at most</th>'
-        '<th class="n">right of 100, before</th><th class="n">after, at most</th></tr>'
-    )
-    rows = "".join(
-        f'<tr><td>{_QUESTIONS[question]}</td><td class="n">{percent_up(p)}</td>'
-        f'<td class="n">{_belief(guarantee, p, question, k)}</td><td class="n">{_of_100(max(p, 1 - p))}</td>'
-        f'<td class="n">{_of_100(success(guarantee, p, question, k))}</td></tr>'
-        for question in guarantee.questions
-        for p in dict.fromkeys((0.5, prior))
-    )
-    question = guarantee.questions[0]
-    found = hundred_guesses(guarantee, 0.5, question, k)
-    return (
-        f"<h2>What is promised</h2><p>{promise(guarantee, k)}</p>"
-        f'<div class="columns"><div><table>{head}{rows}</table>'
-        "<p><b>Not promised:</b> to hide what people of a kind have in common. If a forest shows that smokers often "
-        "have cancer, that is believed of every smoker, in the table or not. ε limits only what a release reveals "
-        "because of one row.</p></div>"
-        f'<div class="pair"><div>{icons_picture(found)}</div><div>{errors_picture(guarantee, question, k)}</div>'
-        f'<p class="small" style="grid-column: 1 / 3">Left: of 100 guesses {_QUESTIONS[question]}, {found.without} are '
-        f"right by tossing a coin (grey), at most {found.more} more by the release (blue), {found.wrong} wrong. "
-        "Right: an attacker’s misses against false alarms; no attack reaches the grey region; dotted: guessing.</p>"
-        "</div></div>"
-    )
+    promised = _promised(guarantee, report.prior, report.rows_per_person) if report.certificate.certified else {}
+    return _PAGE.render(vars(report), guarantee=guarantee, accuracy_by_epsilon=picture, **promised)
 
 
 def promise(guarantee: Guarantee, rows_per_person: int = 1) -> str:
@@ -307,79 +143,70 @@ def promise(guarantee: Guarantee, rows_per_person: int = 1) -> str:
     >>> promise(Guarantee(float("inf")))
     'No limit is proved.'
     """
-    if guarantee.kind == "none":
-        return "No limit is proved."
-    pair = (
-        "two tables that differ by one row, present in only one of them"
-        if guarantee.neighbours == ADD_REMOVE
-        else "two tables of the same size that differ in the content of one row"
-    )
-    name = "Pure" if guarantee.kind == "pure" else "Approximate"
-    bound = f"e<sup>ε</sup> = {factor_up(guarantee.epsilon)} times as likely"
-    said = f"<b>{name} differential privacy, ε = {text_up(guarantee.epsilon)}, δ = {text_up(guarantee.delta)}</b>"
-    said += f" ({guarantee.neighbours}): of {pair}, one makes any outcome at most {bound} as the other"
-    if guarantee.kind == "approximate":
-        said += (
-            ", plus δ. This is weaker than pure privacy: δ bounds a probability of failure, in which a row may be "
-            f"revealed outright; what is said about beliefs may fail in 1 of {1 / _FAILURE:,.0f} releases"
-        )
+    values = _PAGE.new_context({"guarantee": guarantee, "rows_per_person": rows_per_person})
+    return "".join(_PAGE.blocks["promise"](values)).strip()
+
+
+# ---------------------------------------------------------------- values
+
+
+def _promised(guarantee: Guarantee, prior: float, rows: int) -> dict[str, Any]:
+    """What is said of a certified forest only."""
+    question = guarantee.questions[0]
+    guesses = hundred_guesses(guarantee, 0.5, question, rows)
+    return {
+        "beliefs": [_belief(guarantee, p, q, rows) for q in guarantee.questions for p in dict.fromkeys((0.5, prior))],
+        "question": question,
+        "guesses": guesses,
+        "icons": icons_picture(guesses),
+        "errors": errors_picture(guarantee, question, rows),
+    }
+
+
+def _belief(guarantee: Guarantee, prior: float, question: str, rows: int) -> dict[str, str]:
+    """What an attacker may come to believe, and how often they are right."""
+    if grouped(guarantee, question, rows).delta >= _FAILURE:
+        after = "no bound"
     else:
-        said += ", without exception"
-    if guarantee.neighbours == ADD_REMOVE:
-        said += ". For two values of somebody in the table ε counts twice"
-    else:
-        said += ". Whether somebody is in the table is not at stake: the number of rows is public"
-    if rows_per_person > 1:
-        said += (
-            f". <b>One person may have {rows_per_person:,} rows: the figures below are for that many, "
-            f"{rows_per_person:,} ε = {text_up(rows_per_person * guarantee.epsilon)}</b>"
-        )
-    else:
-        said += ". The figures below are for a person with one row"
-    return said + "."
-
-
-def _conditions(report: BoardReport) -> str:
-    certificate = report.certificate
-    others = (
-        "An attacker may know all other rows; what they believe about those must not hang on the person in question."
-        if certificate.certified
-        else ""
-    )
-    looked = (
-        "The table was declared public: settings chosen by looking at it give nothing away that is not public."
-        if report.declared_public
-        else "Accuracies here were computed from raw rows (curator only). Neither they nor a choice of ε by them are "
-        "covered by ε."
-    )
-    title = "What this rests on" if certificate.certified else "Even without these reasons it would rest on this"
-    items = [*certificate.assumptions, *([others] if others else []), looked]
-    return f'<h2>{title}</h2><div class="small">{_list("ol", items)}</div>'
-
-
-_QUESTIONS: Final = {MEMBERSHIP: "whether somebody is in the table", VALUE: "a value of somebody in it (one of two)"}
+        after = percent_up(float(posterior(guarantee, prior, question, rows, failure=_FAILURE)[1]))
+    return {
+        "question": question,
+        "before": percent_up(prior),
+        "after": after,
+        "right_before": _of_100(max(prior, 1 - prior)),
+        "right_after": _of_100(success(guarantee, prior, question, rows)),
+    }
 
 
 # ---------------------------------------------------------------- words
 
 
-def _list(kind: str, items: Iterable[str]) -> str:
-    return f"<{kind}>{''.join(f'<li>{escape(item)}</li>' for item in items)}</{kind}>"
+def _of_100(share: float) -> str:
+    return percent_up(share).removesuffix(" %")
 
 
 def _percent(share: float, digits: int = 1) -> str:
     return f"{100 * share:.{digits}f} %"
 
 
+def _points(share: float) -> str:
+    return f"{100 * share:.1f}"
+
+
 def _many(n: int, what: str) -> str:
     return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
-def _belief(guarantee: Guarantee, prior: float, question: str, rows: int) -> str:
-    if grouped(guarantee, question, rows).delta >= _FAILURE:
-        return "no bound"
-    return percent_up(float(posterior(guarantee, prior, question, rows, failure=_FAILURE)[1]))
+def _page() -> Template:
+    """The template. Autoescape is on whatever its file is called, and a name that is missing is an error."""
+    made = Environment(
+        loader=PackageLoader("dpforest.plotting", "."), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    made.filters |= {"commas": "{:,}".format, "factor": factor_up, "many": _many, "percent": _percent}
+    made.filters |= {"points": _points, "up": text_up}
+    made.globals["failure"] = _FAILURE
+    return made.get_template("board_report.html.j2")
 
 
-def _of_100(share: float) -> str:
-    return percent_up(share).removesuffix(" %")
+_PAGE: Final = _page()

@@ -4,8 +4,11 @@ import dataclasses
 import math
 import re
 import shutil
+import tomllib
+from fnmatch import fnmatch
 from fractions import Fraction
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import sync_playwright
@@ -234,3 +237,25 @@ def test_the_epsilon_of_the_page_is_never_below_that_of_the_release(budget, show
     assert f"differential privacy, ε = {shown}, δ = 0" in text
     thrice = re.search(r"3 ε = ([0-9.]*)", text)[1]
     assert 3 * ledger.spent <= Fraction(thrice) <= 3 * ledger.spent * (1 + Fraction(1, 10**5))
+
+
+@pytest.mark.parametrize("text", [HOSTILE, "{{ 7 * 7 }}{% raw %}{# gone #}", "%s {0} &amp;"])
+@pytest.mark.parametrize("reasons", [(), ("One.",)])
+def test_no_text_is_taken_for_html_or_for_a_template(text, reasons):
+    plain = report(certificate=certificate(reasons=reasons))
+    own = dataclasses.replace(plain.certificate, mechanism=f"{text} mechanism")
+    names = [field.name for field in dataclasses.fields(BoardReport) if isinstance(getattr(plain, field.name), str)]
+    assert {"title", "ceiling_name"} <= set(names)
+    read = Read(render(dataclasses.replace(plain, certificate=own, **{name: f"{text} {name}" for name in names})))
+    assert read.tags == Read(render(plain)).tags
+    for name in (*names, "mechanism"):
+        assert " ".join(f"{text} {name}".split()) in read.text
+
+
+def test_the_template_is_a_part_of_the_package():
+    home = Path(__file__).parents[2]
+    setuptools = tomllib.loads((home / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+    files = [file.name for file in (home / "dpforest" / "plotting").iterdir() if file.suffix == ".j2"]
+    assert files
+    for file in files:
+        assert any(fnmatch(file, pattern) for pattern in setuptools["package-data"]["dpforest.plotting"])

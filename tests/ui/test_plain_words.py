@@ -13,7 +13,8 @@ from ui.shared.forests import FORESTS
 
 HOME = Path(__file__).parents[2]
 SHOWN = [HOME / "app.py", *(HOME / "pages").glob("*.py"), *(HOME / "ui").rglob("*.py"),
-         *(HOME / "dpforest" / "plotting").glob("*.py"), HOME / "dpforest" / "risk" / "guarantee.py"]  # fmt: skip
+         *(HOME / "dpforest" / "plotting").glob("*.py"), *(HOME / "dpforest" / "plotting").glob("*.j2"),
+         HOME / "dpforest" / "risk" / "guarantee.py"]  # fmt: skip
 DOCUMENTS = [HOME / "README.md", *(HOME / "docs").glob("*.md")]
 # At ε = 1 one can become 73.2 % sure, so none of these is true of any ε.
 ABSOLUTE = (
@@ -25,7 +26,9 @@ ASCRIBED = r"the paper('s rule)? (gives|takes)\b|the paper's rule"
 
 
 def texts(file: Path) -> list[str]:
-    """All strings of a module but its docstrings, whole sentences also where they are written in parts."""
+    """All strings of a module but its docstrings, whole sentences even if written in parts; or a template."""
+    if file.suffix == ".j2":
+        return [" ".join(re.sub(r"\{#.*?#\}|<[^>]*>", "", file.read_text(encoding="utf-8"), flags=re.DOTALL).split())]
     tree = ast.parse(file.read_text(encoding="utf-8"))
     notes = {id(node.body[0].value) for node in ast.walk(tree)
              if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node)}  # fmt: skip
