@@ -1,8 +1,8 @@
 """The door: everything that is derived from rows leaves through here, and is paid for in a ledger.
 
 ``release`` draws and charges, ``ledger`` adds up, ``certificate`` says what is promised. ``laws``, ``noisy_counts`` and
-``mechanisms`` know the exact law of every release; ``samplers`` draw from it in integers, ``simulators`` quickly in
-floats. ``published`` and ``true_loss`` hold what was published and does not hold.
+``mechanisms`` know the exact law of every release; ``samplers`` draw from it in integers, ``gaussian`` rounded Gaussian
+noise, ``simulators`` quickly in floats. ``published`` and ``true_loss`` hold what was published and does not hold.
 """
 
 from dpforest.privacy.certificate import Certificate, certify

@@ -13,7 +13,7 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from dpforest.audit.samplers.branches import rebound
-from dpforest.privacy import samplers, selection
+from dpforest.privacy import gaussian, samplers, selection
 from dpforest.privacy.randomness import SecretSource
 
 Case = tuple[Any, int, tuple]  # kernel, rows, what it takes between the row and `out`
@@ -67,6 +67,7 @@ def _cases(rng: np.random.Generator) -> Iterator[Case]:
     yield samplers._permute_and_flip_kernel, _ROWS, (counts, num, den, np.zeros(k, np.int64))
     yield samplers._exponential_kernel, _ROWS, (counts, num, den, int(rng.choice([1, 2**31])))
     yield samplers._discrete_laplace_kernel, counts.size, (counts.reshape(counts.size), scale, den)
+    yield gaussian._rounded_gaussian_kernel, counts.size, (counts.reshape(counts.size) - 2**30, scale, den)
     yield selection._choose_kernel, _ROWS, (20 - few, allowed, num, den, np.zeros(k, np.int64))
 
 

@@ -1,0 +1,110 @@
+"""The sampler of round(sigma Z) as a whole, with digits of one bit: what `gaussian` shows of its pieces, put together.
+
+Of every result, the ways that end give it with no more than its probability; with those that were left open, with no
+less. Only coins of exp(-a/b) and faces come from elsewhere; each bit is read from a tape, and once.
+"""
+
+import math
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+
+from dpforest.audit.samplers.branches import OPEN, Draws, Sum, Unfinished, law_of, rebound
+from dpforest.audit.samplers.bridge import as_python
+from dpforest.audit.samplers.oracles import Case, Law
+from dpforest.privacy import gaussian
+
+_REACH: Final = range(-20, 21)  # ten sigmas and more
+_ERROR: Final = 1e-10  # of the floats
+
+
+def together(whole: bool) -> Iterator[Case]:
+    """One round of the sampler with digits of one bit; only coins and faces come from elsewhere."""
+    for num, den in ((1, 3), (3, 2), (2, 1)) if whole else ((3, 2),):
+        yield f"all of sigma = {num}/{den}", partial(_bracketed, num, den, 5e-6 if whole else 2e-5), {}
+
+
+def _bracketed(num: int, den: int, least: float) -> Law:
+    """Refuses a result whose probability does not lie between the ways that give it and those that may.
+
+    A round keeps (k, x) with the weight (1 - exp(-1/2)) exp(-(k+x)**2/2), half of it for each sign: so its results have
+    the probabilities of the law times sqrt(pi/2) (1 - exp(-1/2)), and with the rest it keeps nothing (None).
+    """
+    found = {result: _number(weight) for result, weight in law_of(partial(_with_bits, num, den, least)).items()}
+    kept, step = math.sqrt(math.pi / 2) * (1 - math.exp(-0.5)), den / num
+    law: dict[int | None, float] = {z: kept * (_normal((z + 0.5) * step) - _normal((z - 0.5) * step)) for z in _REACH}
+    law[None] = 1 - kept
+    if abs(sum(law.values()) - 1) > _ERROR or abs(sum(found.values()) - 1) > _ERROR or set(found) - {OPEN, *law}:
+        raise ValueError("the probabilities do not make 1, or other things than whole numbers come out")
+    unknown = found.pop(OPEN)
+    for z, right in law.items():
+        low = found.get(z, 0.0)
+        if not low - _ERROR <= right <= low + unknown + _ERROR:
+            raise ValueError(f"{z} has a probability from {low:.6f} to {low + unknown:.6f}, not {right:.6f}")
+    return {}
+
+
+def _normal(x: float) -> float:
+    return math.erf(x / math.sqrt(2)) / 2
+
+
+def _chance(p: float) -> Sum:
+    """In floats, which is faster, and far more exact than ways that are left open."""
+    return Sum({0: p})  # type: ignore[dict-item]
+
+
+def _number(weight: Sum) -> float:
+    return float(weight.terms.get(0, 0))
+
+
+class _Bits:
+    """A tape of one bit a lane."""
+
+    size = 2**62
+
+    def __init__(self, draws: Draws, least: float) -> None:
+        self._draws, self._least, self._next = draws, least, 0
+
+    def __getitem__(self, at: int) -> int:
+        if at < self._next:
+            raise ValueError("a lane is read twice")
+        if _number(self._draws.weight) < self._least:
+            raise Unfinished
+        self._next = at + 1
+        return self._draws.pick("bit", lambda: [(0, _chance(0.5)), (1, _chance(0.5))])
+
+
+def _with_bits(num: int, den: int, least: float, draws: Draws) -> Any:
+    """Result of one round, None where nothing is kept; ways of a probability below `least` are left open."""
+    hits, first = 0, True
+
+    def coin(tape: Any, at: int, a: int, b: int) -> tuple[bool, int]:
+        p = math.exp(-a / b)
+        return draws.pick(("coin", a, b, hits), lambda: [(True, _chance(p)), (False, _chance(1 - p))]), at + 1
+
+    def unit(tape: Any, at: int, a: int, b: int) -> tuple[bool, int]:
+        nonlocal hits, first
+        if hits == 0 and not first:
+            raise _Again
+        more, at = coin(tape, at, a, b)
+        hits, first = hits + 1 if more else 0, False
+        return more, at
+
+    def uniform(tape: Any, at: int, n: int) -> tuple[int, int]:
+        faces = [(0, _chance(1 / n)), (1, _chance(1 / n)), (n - 1, _chance(1 - 2 / n))]
+        return draws.pick(("face", n), lambda: faces), at + 1
+
+    names = {"uniform": uniform}
+    series = rebound(gaussian._bernoulli_exp_digits, _below=as_python(gaussian._below), **names)
+    pieces = {"_bernoulli_exp_digits": series, "_round": rebound(gaussian._round, _BITS=1)}
+    source = rebound(gaussian.rounded_gaussian, _bernoulli_exp_unit=unit, bernoulli_exp=coin, **names, **pieces)
+    try:
+        return int(source(_Bits(draws, least), 0, num, den, np.empty((3, 64), np.uint16))[0])
+    except _Again:
+        return None
+
+
+class _Again(Exception):
+    """A second round begins."""

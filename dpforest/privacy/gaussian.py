@@ -1,0 +1,194 @@
+"""Exact sampler of round(sigma Z), Z standard normal: integers in, integers out, nothing rounded but the result.
+
+Algorithm N of Karney 2016 (ACM Trans. Math. Softw. 42(1):3; arXiv 1303.6257): |Z| = k + x with k a whole number and x a
+uniform number on [0, 1), of which only those digits are drawn that something depends on. A pair is proposed with k
+geometric and kept with probability exp(-k(k-1)/2) exp(-x(2k+x)/2); so its density is that of exp(-(k+x)**2/2). What
+is kept has told nothing of the digits that were not drawn, so these are drawn later, until round(sigma |Z|) is certain.
+
+A rounding of q + sigma Z with a whole q is q + round(sigma Z). So a table with this noise is a function of the table
+with Gaussian noise of standard deviation sigma, and loses no more (post-processing; Dong, Roth & Su 2022, J. R. Stat.
+Soc. B 84, for what that is).
+
+Randomness, conventions and replay are those of `samplers`. A digit has 16 bits and is a lane. Digits are kept in arrays
+that are as long as the tape, and each of them was a lane of it: no cap on digits, no number is cut off.
+
+No overflow, all in int64. A tape has fewer than 2**25 lanes and every step of k takes one, so k < 2**25, k(k-1) < 2**50
+and 2k + 2 < 2**32. sigma = num/den is of numbers below 2**32. Then 2 num k + den < 2**59. In `_round` a width is
+shifted while it is below 2 num < 2**33, so it ends below 2**49; rest < width, and rest and 2 num times a digit stay
+below 2**50; a gap below 2 num, shifted by 16 bits, is below 2**49. The noise is at most sigma (k+1) + 1 < 2**58, values
+are below 2**62, and their sum is below 2**63.
+"""
+
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+from numba import njit
+
+from dpforest.privacy.randomness import SecretSource
+from dpforest.privacy.samplers import _bernoulli_exp_unit, bernoulli_exp, run_tape, uniform
+
+MAX_VALUE: Final = 2**62
+_BITS: Final = 16  # of a digit
+_L = np.int64
+
+
+@njit(nogil=True, cache=True)
+def _below(tape, at, fresh, known, n):
+    """Whether a new uniform number is below one of which n digits are known; both get digits until that is certain.
+
+    Returns the answer, the numbers of digits of the new number and of the known one, and the place.
+    """
+    i = 0
+    while at < tape.size:
+        fresh[i] = tape[at]
+        at += 1
+        if i == n:
+            if at == tape.size:
+                break
+            known[i] = tape[at]
+            at, n = at + 1, n + 1
+        i += 1
+        if fresh[i - 1] != known[i - 1]:
+            return fresh[i - 1] < known[i - 1], i, n, at
+    return False, i, n, tape.size
+
+
+@njit(nogil=True, cache=True)
+def _bernoulli_exp_digits(tape, at, k, digits, n):
+    """True with probability exp(-x p), p = (2k + x)/(2k + 2), x the uniform number in digits[0] with n digits known.
+
+    Von Neumann's series: x > y1 > y2 > ... goes on for j numbers, with a coin of p at each, with probability
+    (x p)**j / j!; true when the length of the run is even. The coin of p takes one of 2k + 2 numbers: 0 ends the run,
+    1 ends it unless a further uniform number is below x.
+
+    Returns the answer, the number of digits of x, and the place.
+    """
+    x, y, spare = digits[0], digits[1], digits[2]
+    even = True
+    more, n_y, n, at = _below(tape, at, y, x, n)
+    while more and at < tape.size:
+        face, at = uniform(tape, at, 2 * k + 2)
+        if face == 0:
+            break
+        if face == 1:
+            more, _, n, at = _below(tape, at, spare, x, n)
+            if not more:
+                break
+        even = not even
+        more, n_spare, n_y, at = _below(tape, at, spare, y, n_y)
+        y, spare, n_y = spare, y, n_spare
+    return even, n, at
+
+
+@njit(nogil=True, cache=True)
+def _round(tape, at, k, num, den, x, n):
+    """floor(num/den (k + x) + 1/2), x a uniform number with n digits known; takes more of them until it is certain.
+
+    At each step the number is z + (rest + 2 num x') / width, where x' is made of the digits not looked at so far. Once
+    the last term cannot exceed 1, it matters only whether x' reaches gap / (2 num).
+    """
+    slope, width = 2 * num, 2 * den
+    z = (slope * k + den) // width
+    rest = slope * k + den - z * width
+    i = 0
+    while slope > width and at < tape.size:
+        if i < n:
+            digit = _L(x[i])
+        else:
+            digit = _L(tape[at])
+            at += 1
+        width = width << _BITS
+        rest = (rest << _BITS) + slope * digit
+        z += rest // width
+        rest = rest % width
+        i += 1
+    gap = width - rest
+    while 0 < gap < slope and at < tape.size:
+        if i < n:
+            digit = _L(x[i])
+        else:
+            digit = _L(tape[at])
+            at += 1
+        gap = gap << _BITS
+        edge = gap // slope
+        if digit != edge:
+            return (z + 1 if digit > edge else z), at
+        gap -= edge * slope
+        i += 1
+    return (z + 1 if gap == 0 else z), at
+
+
+@njit(nogil=True, cache=True)
+def rounded_gaussian(tape, at, num, den, digits):
+    """round(num/den Z), Z standard normal; `digits` is scratch, (3, lanes of the tape).
+
+    A tie of the rounding has probability 0, and so has Z = 0: the sign is drawn by itself.
+    """
+    while at < tape.size:
+        k = 0
+        while at < tape.size:
+            more, at = _bernoulli_exp_unit(tape, at, 1, 2)
+            if not more:
+                break
+            k += 1
+        kept, at = bernoulli_exp(tape, at, k * (k - 1), 2)
+        n, trial = 0, 0
+        while kept and trial <= k and at < tape.size:  # k + 1 of them make exp(-x(2k+x)/2)
+            kept, n, at = _bernoulli_exp_digits(tape, at, k, digits, n)
+            trial += 1
+        if not kept:
+            continue
+        z, at = _round(tape, at, k, num, den, digits[0], n)
+        sign, at = uniform(tape, at, 2)
+        return (z if sign == 0 else -z), at
+    return 0, at
+
+
+@njit(nogil=True, cache=True)
+def _rounded_gaussian_kernel(tape, row, values, num, den, out):
+    """out = values + noise, one cell (of the flat array) a row."""
+    at = 0
+    digits = np.empty((3, tape.size), np.uint16)
+    while row < values.size:
+        z, end = rounded_gaussian(tape, at, num, den, digits)
+        if end >= tape.size:
+            break
+        out[row] = values[row] + z
+        row, at = row + 1, end
+    return row, at
+
+
+def draw_rounded_gaussian(values: np.ndarray, sigma: Fraction, source: SecretSource) -> np.ndarray:
+    """Values plus independent round(sigma Z), Z standard normal: the rounding of values + sigma Z.
+
+    Parameters
+    ----------
+    values : int array, any shape
+        Above -2**62 and below 2**62.
+    sigma : Fraction or int
+        Standard deviation before the rounding: positive, of numbers below 2**32.
+    source : SecretSource
+
+    Returns
+    -------
+    int64 array of the same shape
+
+    Raises
+    ------
+    ValueError
+        If values are not whole numbers or too large, or sigma is not exact or out of bounds.
+    """
+    values = np.asarray(values)
+    if values.dtype.kind not in "iu":
+        raise ValueError("values must be whole numbers.")
+    if values.size and (values.min() <= -MAX_VALUE or values.max() >= MAX_VALUE):
+        raise ValueError("values must lie above -2**62 and below 2**62.")
+    if isinstance(sigma, bool) or not isinstance(sigma, int | Fraction):
+        raise ValueError(f"sigma must be an exact fraction, not {sigma!r}.")
+    if not (0 < sigma.numerator < 2**32 and sigma.denominator < 2**32):
+        raise ValueError(f"{sigma} is not a positive rational of 32-bit numbers.")
+    flat = np.ascontiguousarray(values, np.int64).reshape(values.size)
+    out = np.empty(values.size, np.int64)
+    run_tape(_rounded_gaussian_kernel, values.size, source, flat, sigma.numerator, sigma.denominator, out)
+    return out.reshape(values.shape)
