@@ -10,6 +10,7 @@ The two kinds are never added to each other. What both cost together is said at 
 Figures that follow from a loss are rounded up, by bounds that are proved (`dpforest.privacy.normal_bounds`).
 """
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -162,14 +163,18 @@ class PrivacyLoss:
     # ------------------------------------------------------------ as (ε, δ)
 
     def delta(self, epsilon: float | str | Rational) -> float:
-        """The least δ that is proved at this ε, rounded up to a float.
+        """The least δ that is proved at this ε, rounded up to a float, whose shortest decimal is not below it either.
 
         >>> PrivacyLoss.gaussian(1).delta(0)
         0.38292492254802624
         >>> PrivacyLoss.pure(1).delta(2)
         0.0
         """
-        return float_up(Fraction(_delta(self, min(_readings(epsilon, "epsilon")))))
+        exact = Fraction(_delta(self, min(_readings(epsilon, "epsilon"))))
+        found = float_up(exact)
+        while min(_readings(found, "delta")) < exact:
+            found = math.nextafter(found, math.inf)
+        return found
 
     def holds(self, epsilon: float | str | Rational, delta: float | str | Rational) -> bool:
         """Whether (ε, δ) is proved; of floats as they are and as their shortest decimals."""

@@ -27,7 +27,9 @@ from dpforest import (
     RandomForestLaplaceClassifier,
     ReleasedForest,
 )
+from dpforest.privacy.certificate import certify
 from dpforest.privacy.ledger import BudgetError, Ledger, QueryBudget
+from dpforest.privacy.loss import PrivacyLoss, mu_for
 from dpforest.privacy.noisy_counts import discrete_laplace_pmf
 from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.privacy.rationals import round_up
@@ -711,3 +713,59 @@ def test_other_compressed_files_are_told_apart(data):
     with pytest.raises(ForestFormatError) as error:
         ReleasedForest.from_bytes(data)
     assert_a_sentence(error.value)
+
+
+# ---------------------------------------------------------------- Gaussian ledgers
+
+
+def gaussian_forest(neighbours: str = "add-remove", reasons: tuple[str, ...] = ()) -> ReleasedForest:
+    """A forest with a ledger in μ², written by hand."""
+    ledger = Ledger(mu_for(1, 1e-6), neighbours)
+    each = PrivacyLoss.gaussian(ledger.budget.mu_squared / ledger.rows**2 / 10)
+    ledger.charge("gradients", "rounded Gaussian", 1, each, 10, "sequential")
+    ledger.close()
+    promise = certify(ledger, mechanism="m", delta=1e-6, nominal_epsilon=Fraction(1), reasons=reasons)
+    return dataclasses.replace(fitted("labels").released_, ledger=ledger, certificate=promise)
+
+
+@pytest.mark.parametrize("reasons", [(), ("The noise comes from a seed.",)])
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+def test_a_gaussian_forest_is_the_same_after_the_trip(neighbours, reasons):
+    forest = gaussian_forest(neighbours, reasons)
+    back = ReleasedForest.from_json(saved(forest))
+    assert saved(back) == saved(forest) and back.certificate == forest.certificate and back.ledger == forest.ledger
+    assert back.certificate.certified == (not reasons) and back.certificate.delta == 1e-6
+
+
+@pytest.mark.parametrize(
+    "part, change",
+    [
+        ("ledger", {"mu_squared": "1"}),  # another budget than that of the certificate
+        ("ledger", {"mu_squared": "1/1000"}),  # less than was spent
+        ("ledger", {"kind": "pure"}),
+        ("ledger", {"kind": "pure", "epsilon": "1", "mu_squared_spent": None}),
+        ("certificate", {"mu_squared": "1/1000"}),  # less than was spent, and at these ε and δ true
+        ("certificate", {"mu_squared": "1"}),
+        ("certificate", {"delta": 1e-7}),
+        ("certificate", {"epsilon": "1/2", "true_epsilon": 0.5}),
+        ("certificate", {"kind": "pure", "delta": 0}),
+        ("certificate", {"sigma": 1}),
+    ],
+)
+def test_gaussian_files_that_contradict_themselves_are_refused(part, change):
+    content = json.loads(saved(gaussian_forest()))
+    content[part] = {**content[part], **change}
+    with pytest.raises(ForestFormatError):
+        ReleasedForest.from_json(json.dumps(content))
+
+
+def test_a_pure_certificate_does_not_go_with_a_gaussian_ledger():
+    pure, gaussian = fitted("labels").released_, gaussian_forest()
+    for forest, other in ((pure, gaussian), (gaussian, pure)):
+        with pytest.raises(ValueError, match="different budgets"):
+            dataclasses.replace(forest, ledger=other.ledger)
+
+
+def test_a_forest_of_pure_epsilon_has_no_new_field_in_its_file():
+    text = saved(fitted("labels").released_)
+    assert "mu_squared" not in text and "gaussian" not in text

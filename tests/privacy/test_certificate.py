@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from dpforest.privacy import Certificate, DemoSource, Ledger, SecretSource, certify, source_for
 from dpforest.privacy.certificate import NO_PRIVACY, NOT_CLOSED, STANDING_ASSUMPTIONS
+from dpforest.privacy.loss import PrivacyLoss, mu_for
 
 
 def closed_ledger(epsilon="0.5", neighbours="add-remove", each=None):
@@ -145,3 +146,99 @@ def test_a_file_that_says_certified_in_words_is_refused():
     data = certify(Ledger(None), mechanism="none").to_dict()
     with pytest.raises(ValueError, match="true or false"):
         Certificate.from_dict({**data, "certified": "false"})
+
+
+# ---------------------------------------------------------------- Gaussian
+
+
+def closed_gaussian(budget=None, share=1, neighbours="add-remove"):
+    ledger = Ledger(budget or mu_for(1, 1e-6), neighbours)
+    each = PrivacyLoss.gaussian(ledger.budget.mu_squared * share / ledger.rows**2 / 300)
+    ledger.charge("gradients", "rounded Gaussian", 1, each, 300, "sequential")
+    ledger.close()
+    return ledger
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+def test_a_gaussian_certificate_says_mu_and_an_epsilon_at_delta(neighbours):
+    ledger = closed_gaussian(neighbours=neighbours)
+    certificate = certify(ledger, mechanism="m", delta=1e-6, nominal_epsilon=Fraction(1))
+    assert certificate.certified and (certificate.kind, certificate.delta) == ("gaussian", 1e-6)
+    assert certificate.epsilon == certificate.loss == 1 and certificate.true_epsilon == 1
+    assert certificate.privacy_loss == ledger.loss and certificate.neighbours == neighbours
+    assert str(certificate).startswith(
+        "CERTIFIED: Gaussian differential privacy with μ = 0.236705, which is ε = 1 at δ ="
+    )
+    assert "μ is multiplied by their number" in str(certificate) and "ε is multiplied" not in str(certificate)
+    data = json.loads(json.dumps(certificate.to_dict(), allow_nan=False))
+    assert Certificate.from_dict(data) == certificate
+    assert certify(ledger, mechanism="m", delta=1e-6).epsilon == ledger.budget.epsilon(1e-6) <= 1
+
+
+def test_what_was_not_spent_lowers_the_epsilon_that_is_proved():
+    certificate = certify(closed_gaussian(share=Fraction(1, 4)), mechanism="m", delta=1e-6, nominal_epsilon=Fraction(1))
+    assert certificate.epsilon == 1 and certificate.true_epsilon < 0.55
+    assert certificate.privacy_loss.holds(certificate.true_epsilon, 1e-6)
+    assert not certificate.privacy_loss.holds(certificate.true_epsilon * 0.999999, 1e-6)
+
+
+@pytest.mark.parametrize("delta", [1e-6, 1e-9])
+@pytest.mark.parametrize("epsilon", [0.03, 0.1, 1 / 3, 2.5])
+def test_every_epsilon_and_delta_that_a_budget_is_made_for_is_certified(epsilon, delta):
+    nominal = Fraction(str(epsilon))
+    certificate = certify(closed_gaussian(mu_for(nominal, delta)), mechanism="m", delta=delta, nominal_epsilon=nominal)
+    assert certificate.certified and nominal * (1 - Fraction(1, 10**8)) < certificate.loss <= nominal
+    shown = re.search(r"ε = (\S+) at δ = (\S+)\.", str(certificate))
+    assert certificate.privacy_loss.holds(shown[1], shown[2])
+    shown_mu = Fraction(re.search(r"μ = (\S+),", str(certificate))[1])
+    assert shown_mu**2 >= certificate.mu_squared
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"mu_squared": "1"},  # its ε is larger
+        {"mu_squared": "0"},
+        {"mu_squared": None},
+        {"delta": 9e-7},
+        {"delta": 0.0},
+        {"delta": 1.0},
+        {"true_epsilon": 0.999},
+        {"epsilon": "999/1000"},
+        {"true_epsilon": 1.001},
+        {"kind": "pure"},
+        {"kind": "pure", "delta": 0.0},
+        {"kind": "pure", "delta": 0.0, "mu_squared": None},  # with assumptions of the other kind
+        {"kind": "renyi"},
+    ],
+)
+def test_a_gaussian_certificate_that_does_not_follow_from_its_mu_is_refused(forged):
+    data = certify(closed_gaussian(), mechanism="m", delta=1e-6, nominal_epsilon=Fraction(1)).to_dict()
+    with pytest.raises(ValueError):
+        Certificate.from_dict({**data, **forged})
+
+
+def test_a_gaussian_ledger_that_is_not_certified_promises_nothing():
+    certificate = certify(
+        closed_gaussian(), mechanism="m", delta=1e-6, nominal_epsilon=Fraction(1), reasons=["A seed."]
+    )
+    assert not certificate.certified and certificate.privacy_loss is None and certificate.loss is None
+    assert "Nominal ε = 1 at δ = 1e-06; true privacy loss: no finite bound." in str(certificate)
+    data = json.loads(json.dumps(certificate.to_dict(), allow_nan=False))
+    assert Certificate.from_dict(data) == certificate
+    assert Certificate.from_dict({**data, "mu_squared": "1/1000"}).mu_squared is None  # what is read, as with ε
+
+
+def test_delta_goes_with_the_kind_of_the_ledger():
+    with pytest.raises(ValueError, match="δ"):
+        certify(closed_gaussian(), mechanism="m")
+    with pytest.raises(ValueError, match="no δ"):
+        certify(closed_ledger(), mechanism="m", delta=1e-6)
+    with pytest.raises(ValueError, match="not proved"):
+        certify(closed_gaussian(), mechanism="m", delta=1e-6, nominal_epsilon=Fraction(99, 100))
+
+
+def test_a_pure_certificate_has_no_new_field_in_its_file():
+    certificate = certify(closed_ledger(), mechanism="m")
+    assert "mu_squared" not in certificate.to_dict() and certificate.privacy_loss == PrivacyLoss.pure("0.5")
+    assert "ε is multiplied" in str(certificate)

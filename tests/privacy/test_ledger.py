@@ -10,8 +10,9 @@ import pytest
 from dpforest.privacy import BudgetError, DemoSource, Ledger, SecretSource, release_counts, release_labels
 from dpforest.privacy.laws import CERTIFIED
 from dpforest.privacy.ledger import ESTIMATION, STRUCTURE, QueryBudget
+from dpforest.privacy.loss import MixedLossesError, PrivacyLoss
 from dpforest.privacy.rationals import LIMIT, positive_fraction, round_down, round_up
-from dpforest.privacy.release import rate_for
+from dpforest.privacy.release import noisy_table, rate_for
 
 COUNTS = np.array([[3, 1], [0, 0], [2, 7], [0, 4]])
 
@@ -326,3 +327,107 @@ def test_parts_are_kept_by_the_file_and_shown():
     del older["entries"][1]  # files from before there were parts have none
     del older["entries"][0]["part"]
     assert Ledger.from_dict(older).entries[0].part == ""
+
+
+# ---------------------------------------------------------------- in μ²
+
+
+def gaussian_ledger(neighbours="add-remove", budget="1/25"):
+    """As a booster would keep it: a number of rows, bins, and gradients; all of the budget."""
+    ledger = Ledger(PrivacyLoss.gaussian(budget), neighbours)
+    whole = Fraction(budget) / ledger.rows**2
+    for what, share, times in (("number of rows", "0.01", 1), ("bins", "0.05", 7), ("gradients", "0.94", 300)):
+        each = PrivacyLoss.gaussian(Fraction(share) * whole / times)
+        ledger.charge(what, "rounded Gaussian", 1, each, times, "sequential")
+    ledger.close()
+    return ledger
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+def test_a_gaussian_ledger_adds_up_in_mu_squared_to_the_last_digit(neighbours):
+    ledger = gaussian_ledger(neighbours)
+    assert ledger.kind == "gaussian" and ledger.loss == ledger.budget == PrivacyLoss.gaussian("1/25")
+    assert "Spent μ² = 1/25 of 1/25" in str(ledger) and "μ² each" in str(ledger)
+    assert ("twice in μ, four times in μ²" in str(ledger)) == (neighbours == "replace-one")
+    for read in (
+        lambda: ledger.epsilon,
+        lambda: ledger.spent,
+        lambda: ledger.entries[0].epsilon,
+        lambda: ledger.entries[0].epsilon_each,
+    ):
+        with pytest.raises(MixedLossesError, match="only at a δ"):  # no μ² is ever taken for an ε
+            read()
+
+
+def test_a_gaussian_budget_is_not_exceeded():
+    ledger = Ledger(PrivacyLoss.gaussian("1/25"), "replace-one")
+    ledger.charge("counts", "rounded Gaussian", 1, PrivacyLoss.gaussian("1/100"), 1, "sequential")
+    with pytest.raises(BudgetError, match="only 0 of the budget of 1/25 of μ² is left"):
+        ledger.charge("more", "rounded Gaussian", 1, PrivacyLoss.gaussian(Fraction(1, 10**20)), 1, "parallel")
+    parts = Ledger(PrivacyLoss.gaussian(2))
+    for each, part in ((1, ""), ("1/3", STRUCTURE), ("1/2", ESTIMATION), ("1/3", STRUCTURE)):
+        parts.charge("counts", "rounded Gaussian", 1, PrivacyLoss.gaussian(each), 1, "sequential", part=part)
+    assert parts.loss.mu_squared == 1 + Fraction(2, 3)
+
+
+def test_neither_kind_pays_for_the_other():
+    with pytest.raises(BudgetError, match="kind 'gaussian'"):
+        Ledger(PrivacyLoss.gaussian(1)).charge("counts", "discrete Laplace", 1, "0.1", 1, "parallel")
+    for budget in (1, None):
+        with pytest.raises(BudgetError, match="kind 'pure'"):
+            Ledger(budget).charge("counts", "rounded Gaussian", 1, PrivacyLoss.gaussian("0.1"), 1, "parallel")
+    ledger = Ledger(PrivacyLoss.gaussian(1))
+    with pytest.raises(BudgetError, match="kind 'gaussian'"):
+        release_counts(
+            COUNTS, epsilon=Fraction(1), n_trees=1, partition="shared", neighbours="add-remove", ledger=ledger,
+            source=DemoSource(0),
+        )  # fmt: skip
+    assert not ledger.entries
+    with pytest.raises(ValueError, match="must be positive"):
+        Ledger(PrivacyLoss.gaussian(0))
+
+
+def test_a_right_to_ask_is_used_in_its_own_kind():
+    """A mechanism that takes μ² for an ε would draw too little noise."""
+    ledger = Ledger(PrivacyLoss.gaussian(1))
+    gauss = ledger.charge("gradients", "rounded Gaussian", 1, PrivacyLoss.gaussian("1/2"), 2, "sequential")
+    pure = Ledger(1).charge("counts", "discrete Laplace", 1, "1/2", 1, "sequential")
+    with pytest.raises(MixedLossesError):
+        gauss.use()
+    with pytest.raises(MixedLossesError):
+        noisy_table(COUNTS, 1, gauss, DemoSource(0))
+    with pytest.raises(MixedLossesError):
+        pure.use_gaussian()
+    assert [gauss.use_gaussian() for _ in range(2)] == [Fraction(1, 2)] * 2 and pure.use() == Fraction(1, 2)
+    with pytest.raises(BudgetError, match="has been asked"):
+        gauss.use_gaussian()
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+def test_a_gaussian_ledger_in_a_file(neighbours):
+    ledger = gaussian_ledger(neighbours)
+    data = json.loads(json.dumps(ledger.to_dict()))
+    assert Ledger.from_dict(data) == ledger and str(Ledger.from_dict(data)) == str(ledger)
+    assert data["epsilon"] is None and "spent" not in data and data["mu_squared_spent"] == "1/25"
+    entry = data["entries"][0]
+    for change, words in (
+        ({"mu_squared": "1/26"}, "would cost"),
+        ({"mu_squared_spent": "1/26"}, "sum of the entries"),
+        ({"spent": "1/25"}, "sum of the entries"),
+        ({"kind": "pure"}, "not of its kind"),
+        ({"epsilon": "1"}, "not in both"),
+        ({"mu_squared": None, "epsilon": "1"}, "not of its kind"),
+        ({"entries": [{**entry, "epsilon_each": "1/9", "mu_squared_each": None}]}, "which is another"),
+        ({"entries": [{**entry, "epsilon_each": "1/9"}]}, "not in both"),
+        ({"entries": [{**entry, "mu_squared_each": "0.1"}]}, "not a fraction"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            Ledger.from_dict({**data, **change})
+
+
+def test_a_pure_ledger_has_no_new_field_in_its_file():
+    ledger = Ledger(1)
+    ledger.charge("labels", "permute-and-flip", 1, 1, 3, "parallel")
+    assert set(ledger.to_dict()) == {"epsilon", "neighbours", "closed", "spent", "entries"}
+    fields = {"what", "mechanism", "sensitivity", "epsilon_each", "times", "composition", "part"}
+    assert set(ledger.to_dict()["entries"][0]) == fields

@@ -12,17 +12,20 @@ from streamlit.testing.v1 import AppTest
 
 from dpforest.evaluation.simulation import Curve
 from dpforest.privacy.ledger import Ledger
+from dpforest.privacy.loss import PrivacyLoss, mu_for
 from dpforest.tables.datasets import read_csv
 from ui.explore import curve_panel
 from ui.shared import session_ledger
 from ui.shared.forests import EPSILONS
-from ui.shared.session_ledger import Release, added_up, counted, explained, groups, spent
+from ui.shared.loss_sums import added_up, counted
+from ui.shared.session_ledger import Release, delta_of, explained, groups, spent
 
 FIRST = Release(
     1, "people.csv", "noisy counts", "digest", True, 1, Fraction(1, 2), "add-remove", "CERTIFIED", b'{"forest": 1}'
 )
 SAVED_AGAIN = replace(FIRST, number=2, title="people (2).csv", table_key="another digest", epsilon=Fraction(1, 10))
 EXCHANGED = replace(SAVED_AGAIN, neighbours="replace-one")
+GAUSS = replace(FIRST, number=4, epsilon=Fraction(1), mu_squared=mu_for(1, 1e-6).mu_squared, delta=1e-6)
 ZOO = replace(FIRST, number=3, title="Zoo", table_key="zoo", uploaded=False, people=2, epsilon=Fraction(3))
 
 
@@ -64,6 +67,35 @@ def test_one_more_release_never_lowers_a_sum():
     for one in (FIRST, EXCHANGED):
         for more in ((Fraction(1, 100), "add-remove"), (Fraction(1, 100), "replace-one")):
             assert spent([one], more)[0] > spent([one])[0]
+
+
+def test_gaussian_costs_add_up_in_mu_squared():
+    """Four of μ cost as much as one of 2μ; together with a pure one the ε at δ and its ε add up."""
+    four = [replace(GAUSS, number=k) for k in range(4)]
+    total, relation = spent(four)
+    assert delta_of(four) == 1e-6 and relation == "add-remove"
+    assert total == PrivacyLoss.gaussian(4 * GAUSS.mu_squared).epsilon(1e-6) < 4 * GAUSS.epsilon
+    assert spent([FIRST, *four])[0] == Fraction(1, 2) + total
+    exchanged = replace(GAUSS, neighbours="replace-one")
+    both = PrivacyLoss.gaussian(5 * GAUSS.mu_squared).epsilon(1e-6)  # 2μ and μ
+    assert spent([GAUSS, exchanged]) == (both, "replace-one")
+    assert spent([FIRST, exchanged]) == (1 + exchanged.loss.epsilon(1e-6), "replace-one")
+    assert spent([FIRST], (GAUSS.loss, "add-remove"), delta=1e-6) == spent([FIRST, GAUSS])
+    later = replace(GAUSS, delta=1e-4)  # at the larger δ the other says less, too
+    assert spent([GAUSS, later])[0] == PrivacyLoss.gaussian(2 * GAUSS.mu_squared).epsilon(1e-4)
+    with pytest.raises(ValueError, match="δ"):
+        added_up([(GAUSS.loss, "add-remove")])
+
+
+def test_a_gaussian_sum_is_said_at_its_delta():
+    assert "**ε = 1 at δ = 1e-06** (a row more or less) in 1 release." in session_ledger.sentence([GAUSS])
+    mixed = [FIRST, GAUSS]
+    assert "**ε = 1.5 at δ = 1e-06**" in session_ledger.sentence(mixed)
+    said = explained(mixed)
+    assert "one guesses right with at most 81.8 %" in said and "counts twice in μ, ε = 3." in said
+    assert "become" not in said  # in rare releases it may
+    assert session_ledger.table(mixed)["adds"].tolist() == ["0.5", "μ² 0.056029", "**1.5** at δ = 1e-06"]
+    assert "δ" not in session_ledger.sentence([FIRST]) + explained([FIRST])
 
 
 # ---------------------------------------------------------------- who is who

@@ -8,6 +8,7 @@ import streamlit as st
 
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
+from dpforest.privacy.loss import GAUSSIAN
 from dpforest.trees.forest import ForestFormatError, ReleasedForest
 from ui.shared import cache, tables
 from ui.shared.page import badge, sorry
@@ -63,9 +64,11 @@ def make(choice: Choice, people: int, number: int) -> Release:
     except ForestFormatError:
         file = b""
     text = certificate_text(forest.certificate, forest.about.get("caution"))
+    loss, delta = forest.ledger.loss, forest.certificate.delta
+    mu_squared = loss.mu_squared if loss.kind == GAUSSIAN else None
     return Release(
-        number, table.short_title, settings.kind, rows_key(table), table.uploaded, people, forest.ledger.spent,
-        settings.neighbours, text, file, shape_of(table),
+        number, table.short_title, settings.kind, rows_key(table), table.uploaded, people, loss.epsilon(delta),
+        settings.neighbours, text, file, shape_of(table), mu_squared, delta,
     )  # fmt: skip
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
@@ -13,12 +12,14 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpforest.privacy.ledger import ADD_REMOVE, REPLACE_ONE
+from dpforest.privacy.loss import GAUSSIAN, PrivacyLoss
 from dpforest.tables.features import text
 from ui.shared.forests import NEIGHBOURS
+from ui.shared.loss_sums import Cost, added_up, as_loss, at_delta, loss_under, sure_words
 from ui.shared.tables import Table
-from ui.shared.wording import plain, plural, share_text, sum_text, value_epsilon
+from ui.shared.wording import plain, plural, sum_text
 
-ADD_REMOVE, REPLACE_ONE = "add-remove", "replace-one"
 IN_WORDS: Final = {relation: words for words, relation in NEIGHBOURS.items()}  # as the controls call them
 CLEARED: Final = "cleared table"
 
@@ -37,6 +38,8 @@ class Release:
         The forest as it is downloaded; empty once its table was cleared.
     shape : (int, frozenset of str)
         Number of rows, and the names of the columns; (0, nothing) once the table was cleared.
+    mu_squared : Fraction or None
+        What a Gaussian release cost; its ε is said at `delta`.
     """
 
     number: int
@@ -50,6 +53,13 @@ class Release:
     certificate: str
     file: bytes
     shape: tuple[int, frozenset[str]] = (0, frozenset())
+    mu_squared: Fraction | None = None
+    delta: float = 0.0
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        """What it cost, as what adds up."""
+        return as_loss(self.epsilon) if self.mu_squared is None else PrivacyLoss.gaussian(self.mu_squared)
 
     @property
     def file_name(self) -> str:
@@ -77,34 +87,17 @@ def groups() -> dict[int, list[Release]]:
     return found
 
 
-def counted(epsilon: Fraction, neighbours: str, relation: str) -> Fraction:
-    """ε of one release under the relation of a sum.
+def delta_of(own: list[Release]) -> float:
+    """The δ at which a sum is said: the largest of its Gaussian releases; 0 without any."""
+    return max((r.delta for r in own), default=0.0)
 
-    Exchanging a row is removing one and adding one, so ε under add-remove costs 2ε under replace-one. There is no way
-    back: replace-one says nothing about tables of different size.
 
-    >>> counted(Fraction(1, 2), "add-remove", "replace-one")
-    Fraction(1, 1)
+def spent(own: list[Release], *more: Cost, delta: float = 0.0) -> tuple[Fraction, str]:
+    """What releases on the same people cost together, with some that are still to come, and under which relation.
+
+    The ε stands at the largest δ: of these releases (`delta_of`), or the one that those to come are said at.
     """
-    if neighbours == REPLACE_ONE and relation == ADD_REMOVE:
-        raise ValueError("What was released under replace-one has no ε under add-remove.")
-    return epsilon * (1 if neighbours == relation else 2)
-
-
-def added_up(costs: Iterable[tuple[Fraction, str]]) -> tuple[Fraction, str]:
-    """(ε, relation) of several releases on the same people, each given by its own; mixed ones under replace-one.
-
-    >>> added_up([(Fraction(1), "add-remove"), (Fraction(1), "replace-one")])
-    (Fraction(3, 1), 'replace-one')
-    """
-    costs = list(costs)
-    relation = ADD_REMOVE if all(neighbours == ADD_REMOVE for _, neighbours in costs) else REPLACE_ONE
-    return sum((counted(*cost, relation) for cost in costs), Fraction(0)), relation
-
-
-def spent(own: list[Release], *more: tuple[Fraction, str]) -> tuple[Fraction, str]:
-    """What releases on the same people cost together, with some that are still to come, and under which relation."""
-    return added_up([*((r.epsilon, r.neighbours) for r in own), *more])
+    return added_up([*((r.loss, r.neighbours) for r in own), *more], max(delta, delta_of(own)))
 
 
 def merge(people: int, others: int) -> None:
@@ -207,9 +200,10 @@ def _normal(value: object) -> str:
 def sentence(own: list[Release]) -> str:
     """The sum of a group, with how it comes about where something counts twice."""
     total, relation = spent(own)
+    delta = delta_of(own)
     once, twice = (sum((r.epsilon for r in own if r.neighbours == n), Fraction(0)) for n in (REPLACE_ONE, ADD_REMOVE))
     mixed = once > 0 and twice > 0
-    parts = f" = 2 × {sum_text(twice)} + {sum_text(once)}" if mixed else ""
+    parts = f" = 2 × {sum_text(twice)} + {sum_text(once)}" if mixed and not delta else at_delta(delta)
     why = f"; what was released for {IN_WORDS[ADD_REMOVE]} counts twice" if mixed else ""
     return (
         f"**Spent in this session** on {whom(own)}: **ε = {sum_text(total)}{parts}** ({IN_WORDS[relation]}) in "
@@ -242,24 +236,20 @@ def by_table(own: list[Release]) -> str:
 
 def explained(own: list[Release]) -> str:
     """What the sum of a group means, for somebody who meets ε for the first time."""
-    total, relation = spent(own)
-    epsilon, share = sum_text(total), lambda e: share_text(float(e))
+    (total, relation), delta = spent(own), delta_of(own)
+    epsilon = f"{sum_text(total)}{at_delta(delta)}"
     adds = (
         f"**Costs add up.** Whoever has all these forests may learn as much as from one forest at ε = {epsilon}. "
         if len(own) > 1
         else ""
     )
     if relation == ADD_REMOVE:
-        sure = (
-            f"unsure (50 %) whether somebody is in the table, one can become at most {share(total)} sure; unsure "
-            f"between two values of theirs, at most {share(value_epsilon(float(total), relation))}"
-        )
+        exchanged, _ = added_up([(r.loss, r.neighbours) for r in own], delta, REPLACE_ONE)
         other = (
-            f"That is for a row more or less (add-remove). For a row exchanged (replace-one) it counts twice, "
-            f"ε = {sum_text(2 * total)}: one leaves, one comes."
+            f"That is for a row more or less (add-remove). For a row exchanged (replace-one) it counts twice"
+            f"{' in μ' if delta else ''}, ε = {sum_text(exchanged)}{at_delta(delta)}: one leaves, one comes."
         )
     else:
-        sure = f"unsure (50 %) between two values of somebody in the table, one can become at most {share(total)} sure"
         mixed = any(r.neighbours == ADD_REMOVE for r in own)
         other = (
             "An exchanged row is one that leaves and one that comes, so what was released for a row more or less "
@@ -268,24 +258,29 @@ def explained(own: list[Release]) -> str:
             if mixed
             else "This is for a row exchanged (replace-one); it says nothing about a row more or less."
         )
-    return f"{adds}At ε = {epsilon}: {sure}. {other}"
+    return f"{adds}At ε = {epsilon}: {sure_words(total, delta, relation)}. {other}"
 
 
 def table(own: list[Release]) -> pd.DataFrame:
     """One row for each release of a group, and what it adds to the sum. Narrow enough for a phone."""
-    total, relation = spent(own)
+    (total, relation), delta = spent(own), delta_of(own)
     rows = [
         {
             "no.": str(r.number),
             "forest": plain(r.forest, 40),
-            "ε": f"{sum_text(r.epsilon)} for {IN_WORDS[r.neighbours]}",
-            "adds": sum_text(counted(r.epsilon, r.neighbours, relation)),
+            "ε": f"{sum_text(r.epsilon)}{at_delta(r.delta)} for {IN_WORDS[r.neighbours]}",
+            "adds": _adds(loss_under(r.loss, r.neighbours, relation)),
         }
         for r in own
     ]
-    together = ("", "**together**", f"for {IN_WORDS[relation]}", f"**{sum_text(total)}**")
+    together = ("", "**together**", f"for {IN_WORDS[relation]}", f"**{sum_text(total)}**{at_delta(delta)}")
     rows.append(dict(zip(rows[0], together, strict=True)))
     return pd.DataFrame(rows)
+
+
+def _adds(loss: PrivacyLoss) -> str:
+    """What a release adds to a sum: an ε, or a μ²."""
+    return f"{'μ² ' if loss.kind == GAUSSIAN else ''}{sum_text(loss.amount)}"
 
 
 # ---------------------------------------------------------------- in the sidebar of every page
@@ -308,7 +303,8 @@ def _account() -> None:
     for people, own in found.items():
         if len(own) == 1:
             (r,) = own
-            st.markdown(f"{by_table(own)}: {plain(r.forest)}, ε = {sum_text(r.epsilon)} for {IN_WORDS[r.neighbours]}")
+            epsilon = f"{sum_text(r.epsilon)}{at_delta(r.delta)}"
+            st.markdown(f"{by_table(own)}: {plain(r.forest)}, ε = {epsilon} for {IN_WORDS[r.neighbours]}")
         else:
             st.markdown(by_table(own))
             st.table(table(own), hide_index=True, border="horizontal", alt="Releases and what they cost.")

@@ -1,0 +1,260 @@
+"""Losses add up exactly within their kind, and every figure that follows from them is on the safe side."""
+
+import math
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import erfcx
+
+from dpforest.privacy import normal_bounds
+from dpforest.privacy.loss import MixedLossesError, PrivacyLoss, mu_for
+from dpforest.privacy.normal_bounds import PI, bounds, exp, hockey_stick, mills_ratio, randomized_response, sqrt
+
+EPSILONS = (".01", ".05", ".1", ".3", "1", "3", "10")
+MU = {  # rounded to the nearest
+    "1e-5": (0.00410197, 0.0173098, 0.0325208, 0.0889835, 0.268051, 0.719117, 2.00045),
+    "1e-6": (0.00326424, 0.014436, 0.0275447, 0.0769682, 0.236704, 0.647727, 1.84813),
+    "5e-8": (0.00264779, 0.0121132, 0.0233884, 0.0664585, 0.207956, 0.579132, 1.69288),
+}
+exactly = settings(derandomize=True, deadline=None, max_examples=60)
+MU_SQUARED = st.builds(lambda x, p: x * Fraction(10) ** p, st.fractions(Fraction(1, 10), 10), st.integers(-4, 2))
+EPSILON = st.one_of(st.just(Fraction(0)), st.fractions(Fraction(1, 1000), 20))
+
+
+def pi() -> Decimal:
+    """Machin's formula, in the context's digits."""
+
+    def arctan_of_inverse(n: int) -> Decimal:
+        total, power, k = Decimal(0), 1 / Decimal(n), 0
+        while power > Decimal(10) ** -220:
+            total, power, k = total + (-1) ** k * power / (2 * k + 1), power / n**2, k + 1
+        return total
+
+    return 16 * arctan_of_inverse(5) - 4 * arctan_of_inverse(239)
+
+
+def upper_tail(t: Decimal) -> Decimal:
+    """P(Z > t) by the alternating series, another one than that of the module; |t| up to 15."""
+    term, total, k = t, t, 0
+    while abs(term) > Decimal(10) ** -210 or k < 250:
+        k += 1
+        term = -term * t * t / (2 * k)
+        total += term / (2 * k + 1)
+    return Decimal("0.5") - total / (2 * pi()).sqrt()
+
+
+def reference(mu_squared: Fraction, epsilon: Fraction) -> Fraction:
+    """δ(ε) as its formula says, in 250 digits, of which most are right."""
+    with localcontext(prec=250):
+        mu = (Decimal(mu_squared.numerator) / mu_squared.denominator).sqrt()
+        e = Decimal(epsilon.numerator) / epsilon.denominator
+        return Fraction(upper_tail(e / mu - mu / 2) - e.exp() * upper_tail(e / mu + mu / 2))
+
+
+# ---------------------------------------------------------------- bounds
+
+
+def test_pi_is_between_its_bounds():
+    with localcontext(prec=250):
+        assert PI.low < pi() < PI.high and PI.high - PI.low < Decimal("1e-59")
+
+
+@pytest.mark.parametrize("mu_squared, epsilon", [
+    ("0.0560288", "1"), ("1/3", "0"), ("1", "1/7"), ("1", "1/2"), ("4", "2"), ("4", "10"), ("1/100", "1"),
+    ("30", "3"), ("2", "12"), ("1/10000", "1/100"), ("36/1", "4"), ("1e-12", "1e-6"),
+])  # fmt: skip
+def test_the_true_delta_is_between_its_bounds_which_are_close(mu_squared, epsilon):
+    found = hockey_stick(Fraction(mu_squared), Fraction(epsilon))
+    true = reference(Fraction(mu_squared), Fraction(epsilon))
+    assert Fraction(found.low) <= true <= Fraction(found.high)
+    assert found.high - found.low <= found.high * Decimal("1e-35")
+
+
+@pytest.mark.parametrize("t", ["0", "1e-9", "0.7", "3", "5.9999", "6", "6.0001", "11"])
+def test_the_tail_is_between_its_bounds_on_either_side_of_the_two_formulas(t):
+    point = bounds(Fraction(t))
+    found = mills_ratio(point) * normal_bounds.density(point)
+    with localcontext(prec=250):
+        assert found.low <= upper_tail(Decimal(t)) <= found.high
+    assert found.high - found.low < found.high * Decimal("1e-45")
+
+
+@exactly
+@given(MU_SQUARED, EPSILON)
+def test_delta_is_that_of_the_scaled_error_function(mu_squared, epsilon):
+    mu, e = math.sqrt(mu_squared), float(epsilon)
+    x, y = e / mu - mu / 2, e / mu + mu / 2
+    if not -26 < x < 30:
+        return
+    floats = 0.5 * math.exp(-x * x / 2) * (erfcx(x / math.sqrt(2)) - erfcx(y / math.sqrt(2)))
+    # Near x = 0 and for small μ the difference loses digits: about 1e-16 / μ of them.
+    assert PrivacyLoss.gaussian(mu_squared).delta(epsilon) == pytest.approx(
+        floats, rel=1e-9 + 1e-14 / mu + 1e-14 * x**2
+    )
+
+
+@exactly
+@given(st.fractions(0, 10**6), st.fractions(-50, 50))
+def test_roots_and_powers_are_bounded(x, power):
+    root = sqrt(bounds(x))
+    assert Fraction(root.low) ** 2 <= x <= Fraction(root.high) ** 2
+    both = exp(bounds(abs(power))) * exp(-bounds(abs(power)))
+    assert both.low <= 1 <= both.high and both.high - both.low < Decimal("1e-55")
+
+
+@pytest.mark.parametrize("mu_squared, epsilon", [("1e-18", "1"), ("1", "1000"), ("1e6", "1"), ("1e-30", "1e6")])
+def test_at_the_ends_delta_is_never_0_nor_above_1(mu_squared, epsilon):
+    found = hockey_stick(Fraction(mu_squared), Fraction(epsilon))
+    assert 0 <= found.low <= found.high <= 1 and found.high > 0
+    assert PrivacyLoss.gaussian(mu_squared).delta(epsilon) > 0
+
+
+# ---------------------------------------------------------------- (ε, δ)
+
+
+@pytest.mark.parametrize("delta", MU)
+def test_golden_mu(delta):
+    """And one more in the last digit of μ² is not proved."""
+    for epsilon, mu in zip(EPSILONS, MU[delta], strict=True):
+        loss = mu_for(epsilon, delta)
+        assert math.sqrt(loss.mu_squared) == pytest.approx(mu, rel=5e-6)
+        assert loss.holds(epsilon, delta) and reference(loss.mu_squared, Fraction(epsilon)) <= Fraction(delta)
+        more = PrivacyLoss.gaussian(loss.mu_squared * (1 + Fraction(1, 10**10)))
+        assert not more.holds(epsilon, delta) and reference(more.mu_squared, Fraction(epsilon)) > Fraction(delta)
+
+
+def test_golden_rho():
+    for epsilon, rho in {".05": 1.04199e-4, ".1": 3.79354e-4, ".3": 2.96205e-3, "1": 0.0280145, "3": 0.209775}.items():
+        assert float(mu_for(epsilon, "1e-6").rho) == pytest.approx(rho, rel=1e-5)
+    assert PrivacyLoss.pure("1/3").rho == Fraction(1, 18)
+
+
+@settings(derandomize=True, deadline=None, max_examples=15)
+@given(MU_SQUARED, st.sampled_from(["1e-3", "1e-6", "1e-12"]))
+def test_epsilon_is_the_least_that_is_proved(mu_squared, delta):
+    loss = PrivacyLoss.gaussian(mu_squared)
+    epsilon = loss.epsilon(delta)
+    assert loss.holds(epsilon, delta)
+    assert epsilon == 0 or not loss.holds(epsilon * (1 - Fraction(1, 10**10)), delta)
+    if epsilon:  # and the way back
+        back = mu_for(epsilon, delta)
+        assert loss.mu_squared * (1 - Fraction(1, 10**11)) <= back.mu_squared
+        assert back.mu_squared <= loss.mu_squared * (1 + Fraction(1, 10**8))
+
+
+@exactly
+@given(MU_SQUARED, EPSILON, st.fractions(1, 2))
+def test_every_delta_that_is_computed_holds_as_it_is_written(mu_squared, epsilon, factor):
+    """As a float and as the decimal that it is shown as."""
+    for loss in (PrivacyLoss.gaussian(mu_squared), PrivacyLoss.pure(mu_squared)):
+        delta = loss.delta(epsilon * factor)
+        assert loss.holds(epsilon * factor, delta) and loss.holds(epsilon * factor, repr(delta) if delta else 0)
+
+
+@exactly
+@given(MU_SQUARED, EPSILON, st.fractions(1, 2))
+def test_delta_falls_in_epsilon_and_rises_in_mu(mu_squared, epsilon, factor):
+    factor = factor + Fraction(1, 100)
+    here = hockey_stick(mu_squared, epsilon)
+    assert here.high <= hockey_stick(mu_squared * factor, epsilon).high
+    assert here.high >= hockey_stick(mu_squared, epsilon * factor).high
+
+
+@exactly
+@given(st.fractions(Fraction(1, 100), 5), st.fractions(0, 5))
+def test_a_pure_loss_has_the_delta_of_randomized_response(own, epsilon):
+    delta = PrivacyLoss.pure(own).delta(epsilon)
+    yes = math.exp(own) / (1 + math.exp(own))  # on one table; on the other 1 - yes
+    assert delta == pytest.approx(max(0.0, yes - math.exp(epsilon) * (1 - yes)), abs=1e-13)
+    found = randomized_response(own, epsilon)
+    assert Fraction(found.high) <= Fraction(delta) and (delta == 0) == (epsilon >= own)
+
+
+def test_the_epsilon_of_a_pure_loss():
+    loss = PrivacyLoss.pure("1/3")
+    assert loss.epsilon() == loss.epsilon(0) == Fraction(1, 3)
+    some = loss.epsilon("0.01")
+    assert some < Fraction(1, 3) and loss.holds(some, "0.01") and not loss.holds(some - Fraction(1, 10**9), "0.01")
+    assert loss.epsilon("0.5") == 0
+    assert loss.holds("1/3", 0) and not loss.holds("0.3333", 0)
+
+
+def test_a_float_is_the_smaller_of_what_it_may_mean():
+    """0.1 is above 1/10 as a binary number, and 0.3 is below 3/10."""
+    assert PrivacyLoss.pure(Fraction(1, 10)).holds(0.1, 0) and not PrivacyLoss.pure(Fraction(0.1)).holds(0.1, 0)
+    assert not PrivacyLoss.pure(Fraction(3, 10)).holds(0.3, 0) and PrivacyLoss.pure(Fraction(0.3)).holds(0.3, 0)
+
+
+@pytest.mark.parametrize("delta", [0, -1e-6, 1, 2, math.nan])
+def test_a_gaussian_loss_has_no_epsilon_without_a_delta(delta):
+    with pytest.raises(ValueError):
+        PrivacyLoss.gaussian(1).epsilon(delta)
+    with pytest.raises(ValueError):
+        mu_for(1, delta)
+
+
+# ---------------------------------------------------------------- adding up
+
+
+def test_losses_add_up_in_their_own_measure():
+    pure, gauss = PrivacyLoss.pure("0.1"), PrivacyLoss.gaussian("0.1")
+    for loss in (pure, gauss):
+        assert loss * 10 == 10 * loss == PrivacyLoss.total([loss] * 10, loss.kind)
+        assert (loss * 10).amount == 1 and (loss + loss).amount == Fraction(1, 5)
+        assert PrivacyLoss.parallel([loss, loss * 2, loss], loss.kind) == loss * 2
+        assert PrivacyLoss.total([], loss.kind).amount == 0 and loss * 0 <= loss < loss * 2 and loss * 2 > loss >= loss
+    assert pure.replace_one().amount == Fraction(1, 5) and gauss.replace_one().amount == Fraction(2, 5)
+    assert pure.grouped(3).pure_epsilon == Fraction(3, 10) and gauss.grouped(3).mu_squared == Fraction(9, 10)
+    assert gauss.mu**2 >= gauss.mu_squared and gauss.mu**2 == pytest.approx(0.1)
+
+
+def test_a_group_of_gaussian_rows_is_a_gaussian_of_that_many_mu():
+    """The trade-off curve of three steps, applied one after another, is that of one step of 3μ."""
+    from scipy.special import ndtr, ndtri
+
+    mu, rate = 0.4, np.linspace(0.001, 0.999, 99)
+    step = lambda a: ndtr(ndtri(a) + mu)
+    three = float(PrivacyLoss.gaussian("0.16").grouped(3).mu)
+    assert np.allclose(step(step(step(rate))), ndtr(ndtri(rate) + three), rtol=1e-12)
+
+
+def test_kinds_do_not_mix():
+    pure, gauss = PrivacyLoss.pure(1), PrivacyLoss.gaussian(1)
+    for mixed in (
+        lambda: pure + gauss,
+        lambda: gauss + pure,
+        lambda: pure <= gauss,
+        lambda: max(pure, gauss),
+        lambda: PrivacyLoss.total([gauss]),
+        lambda: PrivacyLoss.parallel([gauss]),
+    ):
+        with pytest.raises(MixedLossesError, match=r"choose a δ and add epsilon\(delta\)"):
+            mixed()
+    assert pure != gauss
+    with pytest.raises(MixedLossesError, match="only at a δ"):
+        _ = gauss.pure_epsilon
+    with pytest.raises(MixedLossesError, match="no μ²"):
+        _ = pure.mu_squared
+    with pytest.raises(TypeError, match="goes with losses only"):
+        _ = pure + Fraction(1)
+
+
+@pytest.mark.parametrize("bad", [-1, "-1/2", math.nan, math.inf, None, True, "x"])
+def test_what_is_no_loss(bad):
+    for build in (PrivacyLoss.pure, PrivacyLoss.gaussian):
+        with pytest.raises(ValueError):
+            build(bad)
+
+
+def test_what_is_no_composition():
+    for times in (-1, 0.5):
+        with pytest.raises(ValueError, match="whole number of times"):
+            _ = PrivacyLoss.pure(1) * times
+    with pytest.raises(ValueError, match="kind must be"):
+        PrivacyLoss("renyi", Fraction(1))
+    with pytest.raises(ValueError, match="exact fraction"):
+        PrivacyLoss("pure", 0.5)

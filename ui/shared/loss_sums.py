@@ -1,0 +1,106 @@
+"""What several releases on the same people cost together: a sum in ε and one in μ², said as one ε at one δ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Final
+
+from dpforest.privacy.ledger import ADD_REMOVE, REPLACE_ONE
+from dpforest.privacy.loss import GAUSSIAN, KINDS, PrivacyLoss
+from dpforest.risk.guarantee import VALUE, Guarantee, percent_up, success
+from ui.shared.wording import share_text, sum_text, value_epsilon
+
+Cost = tuple[Fraction | PrivacyLoss, str]  # an ε or a loss, and under which relation
+_NO_WAY_BACK: Final = "What was released under replace-one has no ε under add-remove."
+
+
+def as_loss(cost: Fraction | PrivacyLoss) -> PrivacyLoss:
+    """An ε as a loss."""
+    return cost if isinstance(cost, PrivacyLoss) else PrivacyLoss.pure(cost)
+
+
+def loss_under(cost: Fraction | PrivacyLoss, neighbours: str, relation: str) -> PrivacyLoss:
+    """What one release costs under the relation of a sum.
+
+    Exchanging a row is removing one and adding one, so ε under add-remove costs 2ε under replace-one, and μ costs 2μ.
+    There is no way back: replace-one says nothing about tables of different size.
+    """
+    if neighbours == REPLACE_ONE and relation == ADD_REMOVE:
+        raise ValueError(_NO_WAY_BACK)
+    return as_loss(cost) if neighbours == relation else as_loss(cost).replace_one()
+
+
+def counted(epsilon: Fraction, neighbours: str, relation: str) -> Fraction:
+    """ε of one pure release under the relation of a sum (`loss_under`).
+
+    >>> counted(Fraction(1, 2), "add-remove", "replace-one")
+    Fraction(1, 1)
+    """
+    return loss_under(epsilon, neighbours, relation).pure_epsilon
+
+
+def added_up(costs: Iterable[Cost], delta: float = 0.0, relation: str | None = None) -> tuple[Fraction, str]:
+    """(ε, relation) of several releases on the same people, each given by its own; mixed ones under replace-one.
+
+    Pure losses add up in ε, Gaussian ones in μ². What the latter cost together is an ε at δ, and is added to that of
+    the former: the composition of (ε, 0) and (ε', δ) is (ε + ε', δ) (Dwork and Roth 2014, Theorem 3.16).
+
+    Parameters
+    ----------
+    costs : pairs of (Fraction or PrivacyLoss, relation)
+    delta : float
+        Above 0 where there is a Gaussian loss.
+    relation : str, optional
+        Under which they are added up; the one that fits them when not given.
+
+    Examples
+    --------
+    >>> added_up([(Fraction(1), "add-remove"), (Fraction(1), "replace-one")])
+    (Fraction(3, 1), 'replace-one')
+    """
+    costs = list(costs)
+    if relation is None:
+        relation = ADD_REMOVE if all(neighbours == ADD_REMOVE for _, neighbours in costs) else REPLACE_ONE
+    losses = [loss_under(*cost, relation) for cost in costs]
+    total = Fraction(0)
+    for kind in KINDS:
+        loss = PrivacyLoss.total((one for one in losses if one.kind == kind), kind)
+        total += loss.epsilon(delta if kind == GAUSSIAN else 0)
+    return total, relation
+
+
+def at_delta(delta: float) -> str:
+    """What follows an ε in a sentence.
+
+    >>> at_delta(0), at_delta(1e-6)
+    ('', ' at δ = 1e-06')
+    """
+    return f" at δ = {sum_text(delta)}" if delta else ""
+
+
+def sure_words(total: Fraction, delta: float, relation: str) -> str:
+    """What somebody may learn at most who was unsure.
+
+    With a δ a belief may become anything in rare releases, so it is said how often a guess is right.
+
+    >>> sure_words(Fraction(1), 0.0, "replace-one")
+    'unsure (50 %) between two values of somebody in the table, one can become at most 73.2 % sure'
+    """
+    if delta:
+        share = lambda *question: percent_up(success(Guarantee(total, delta, relation), 0.5, *question))
+        if relation == ADD_REMOVE:
+            return (
+                f"unsure (50 %) whether somebody is in the table, one guesses right with at most {share()}; unsure "
+                f"between two values of theirs, with at most {share(VALUE)}"
+            )
+        return (
+            f"unsure (50 %) between two values of somebody in the table, one guesses right with at most {share(VALUE)}"
+        )
+    sure = share_text(float(total))
+    if relation == ADD_REMOVE:
+        return (
+            f"unsure (50 %) whether somebody is in the table, one can become at most {sure} sure; unsure "
+            f"between two values of theirs, at most {share_text(value_epsilon(float(total), relation))}"
+        )
+    return f"unsure (50 %) between two values of somebody in the table, one can become at most {sure} sure"
