@@ -13,10 +13,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpforest.tables.features import text
+from dpforest.privacy.hashing import GOLDEN
+from dpforest.tables.features import plural, text
 from ui.shared.forests import NEIGHBOURS
 from ui.shared.tables import Table
-from ui.shared.wording import plain, plural, share_text, sum_text, value_epsilon
+from ui.shared.wording import plain, share_text, sum_text, value_epsilon
 
 ADD_REMOVE, REPLACE_ONE = "add-remove", "replace-one"
 IN_WORDS: Final = {relation: words for words, relation in NEIGHBOURS.items()}  # as the controls call them
@@ -187,7 +188,7 @@ def digest_of_rows(frame: pd.DataFrame) -> str:
         codes, values = pd.factorize(frame.iloc[:, j])  # missing is -1, the last one
         cells = np.array([*(_normal(value) for value in values), "missing"], object)
         hashes = pd.util.hash_array(cells, categorize=False)
-        rows = pd.util.hash_array(rows * np.uint64(0x9E3779B97F4A7C15) + hashes[codes])
+        rows = pd.util.hash_array(rows * GOLDEN + hashes[codes])
     names = "\n".join(name for name, _ in by_name)
     return hashlib.sha256(names.encode(errors="replace") + b"\0" + np.sort(rows).tobytes()).hexdigest()
 
