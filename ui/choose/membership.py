@@ -145,7 +145,7 @@ def _run(table: Table, settings: Settings, certificate: Certificate, row: int) -
             if look.trials >= FIRST and time.monotonic() - last > _DRAW_EVERY:
                 drawing.draw(looks)
                 last, n_drawn = time.monotonic(), len(looks)
-        bar.progress(share, f"{plural(looks[-1].trials, 'guess', 'success_rate')}" if looks else waiting)
+        bar.progress(share, f"{plural(looks[-1].trials, 'guess', 'guesses')}" if looks else waiting)
     bar.empty()
     if n_drawn < len(looks):
         drawing.draw(looks)
