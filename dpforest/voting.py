@@ -6,11 +6,10 @@ All of it is post-processing: nothing here sees rows that were used for fitting.
 import numpy as np
 
 from dpforest.losses import m_alpha
+from dpforest.privacy.hashing import GOLDEN, mixed
 
 VOTING = ("majority", "threshold", "probabilistic", "additive")
 NEGATIVE_RULES = ("clamp", "paper")
-
-_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def leaf_shares(counts: np.ndarray, negative_rule: str, seed: int, *, leaves: np.ndarray | None = None) -> np.ndarray:
@@ -87,21 +86,13 @@ def additive_shares(scores: np.ndarray, alpha: float) -> np.ndarray:
 
 def coins(codes: np.ndarray, seed: int) -> np.ndarray:
     """One number in [0, 1) a row from what the row says, so that equal rows and subsets get the same answer."""
-    weights = _mix(np.arange(1, codes.shape[1] + 1, dtype=np.uint64) * _ODD)
     with np.errstate(over="ignore"):
+        weights = mixed(np.arange(1, codes.shape[1] + 1, dtype=np.uint64) * GOLDEN)
         return uniform(seed, codes.astype(np.uint64) @ weights)
 
 
 def uniform(seed: int, keys: np.ndarray) -> np.ndarray:
     """Numbers in [0, 1) from a public seed and uint64 keys, the same wherever and whenever they are asked for."""
     with np.errstate(over="ignore"):
-        start = _mix(np.array([seed % 2**64], np.uint64) + _ODD)  # _mix(0) is 0
-        return (_mix(keys * _ODD + start) >> np.uint64(11)) * 2.0**-53
-
-
-def _mix(z: np.ndarray) -> np.ndarray:
-    """Finaliser of splitmix64 (Steele, Lea and Flood 2014)."""
-    with np.errstate(over="ignore"):
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return z ^ (z >> np.uint64(31))
+        start = mixed(np.array([seed % 2**64], np.uint64) + GOLDEN)  # mixed(0) is 0
+        return (mixed(keys * GOLDEN + start) >> np.uint64(11)) * 2.0**-53

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from dpforest.tables.domain import DomainError
+from dpforest.tables.features import plural
 from ui.compare import controls, parts
 from ui.compare.below import Below
 from ui.compare.controls import MEASURES
@@ -13,7 +14,7 @@ from ui.shared.link import copy_link
 from ui.shared.page import badge, open_page, sorry, titled
 from ui.shared.sweep_results import Done, gathered, stakes_of_sweep
 from ui.shared.warm_up import warm_up
-from ui.shared.wording import plain, plural
+from ui.shared.wording import plain
 
 open_page("Compare forests")
 warm_up()

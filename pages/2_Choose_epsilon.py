@@ -4,6 +4,7 @@ import streamlit as st
 
 from dpforest.plotting.style import percent
 from dpforest.tables.domain import DomainError
+from dpforest.tables.features import plural
 from ui.choose import controls, membership, more_data, parts, risk_parts
 from ui.compare.controls import settings_of
 from ui.compare.parts import about_leaks
@@ -13,7 +14,7 @@ from ui.shared.link import copy_link
 from ui.shared.page import badge, open_page, sorry, titled
 from ui.shared.sweep_results import gathered, stakes_of_sweep
 from ui.shared.warm_up import warm_up
-from ui.shared.wording import plain, plural
+from ui.shared.wording import plain
 
 open_page("Choose ε")
 warm_up()

@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-from scipy.stats import beta
 from sklearn.naive_bayes import CategoricalNB
 
 from dpforest.audit.fits import ABSENT, column
+from dpforest.confidence import lower_limit, upper_limit
 
 MOST_VALUES: Final = 64  # of one statistic that are compared with
 SCORE: Final = "likelihood ratio of all statistics"
@@ -62,10 +62,7 @@ def lower_bound(hits_before: Any, hits_after: Any, trials: int, *, alpha: float,
     a, b = np.asarray(hits_before, float), np.asarray(hits_after, float)
     side = alpha / (4 * n_events)
     with np.errstate(divide="ignore"):
-        low, high = [], []
-        for hits in (a, b):
-            low.append(np.where(hits > 0, beta.ppf(side, hits, trials - hits + 1), 0.0))
-            high.append(np.where(hits < trials, beta.isf(side, hits + 1, trials - hits), 1.0))
+        low, high = ([limit(hits, trials, side) for hits in (a, b)] for limit in (lower_limit, upper_limit))
         happens = [np.log(low[i]) - np.log(high[1 - i]) for i in (0, 1)]
         does_not = [np.log1p(-high[i]) - np.log1p(-low[1 - i]) for i in (0, 1)]
     return np.nan_to_num(np.max([*happens, *does_not], axis=0), nan=0.0).clip(min=0.0)

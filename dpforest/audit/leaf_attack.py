@@ -19,7 +19,7 @@ from dpforest.privacy import samplers, simulators
 from dpforest.privacy.laws import NOISY_COUNTS, PUBLISHED
 from dpforest.privacy.ledger import rows_changed
 from dpforest.privacy.randomness import SecretSource
-from dpforest.privacy.rationals import round_down, round_up
+from dpforest.privacy.rationals import as_typed, round_down, round_up
 from dpforest.privacy.release import DRAW, rate_for
 
 SEARCH: Final = (
@@ -82,7 +82,7 @@ class LossEstimate:
 
 def rate_of(mechanism: str, epsilon: float, neighbours: str) -> Fraction:
     """The rate that a rule is run at in a single tree, to keep ε or to claim it."""
-    exact = Fraction(str(epsilon))
+    exact = as_typed(epsilon)
     if mechanism in PUBLISHED:
         return exact
     return rate_for(mechanism, exact, n_trees=1, partition="independent", neighbours=neighbours)

@@ -8,7 +8,6 @@ import platform
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -27,6 +26,7 @@ from dpforest.audit.replay.variants import shares_out
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.privacy.laws import NOISY_COUNTS
 from dpforest.privacy.ledger import NEIGHBOURS, rows_changed
+from dpforest.privacy.rationals import as_typed
 from dpforest.privacy.release import rate_for
 from dpforest.tables.domain import Domain
 
@@ -192,7 +192,7 @@ def _random_pairs(bird: Canary, neighbours: str, n_pairs: int = 3, n_rows: int =
 def _enumerated(model: RandomStructureClassifier, domain: Domain, n_rows: int) -> float:
     """Worst loss over leaves with two and three classes, composed over leaves and trees."""
     spec = model.spec(domain, n_rows)
-    epsilon = Fraction(str(model.epsilon)) / spec.leaf_shares
+    epsilon = spec.leaf_epsilon(as_typed(model.epsilon))
     rate = float(
         rate_for(spec.mechanism, epsilon, n_trees=spec.n_trees, partition=spec.partition, neighbours=model.neighbours)
     )

@@ -7,7 +7,6 @@ exactly what a separate fit with the same seeds gives.
 """
 
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -22,6 +21,7 @@ from dpforest.models.random.fit import rows_to_trees, simulate_values
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.models.random.spec import ForestSpec, true_labels
 from dpforest.privacy.randomness import DemoSource
+from dpforest.privacy.rationals import as_typed
 from dpforest.tables.domain import Domain
 from dpforest.trees import routing
 from dpforest.trees.layout import LEAF, Trees
@@ -161,9 +161,7 @@ def _cell(
 ) -> list[dict[str, Any]]:
     tree_of_row = rows_to_trees(spec, np.arange(len(split.y_train)), DemoSource(seed + NOISE_SEED))
     own = level.count(spec, tree_of_row)
-    values = [
-        simulate_values(spec, own.counts, Fraction(str(e)), seed + NOISE_SEED, leaves=own.leaves) for e in epsilons
-    ]
+    values = [simulate_values(spec, own.counts, as_typed(e), seed + NOISE_SEED, leaves=own.leaves) for e in epsilons]
     values.append(own.nonprivate if spec.releases_counts else true_labels(own.nonprivate, seed, leaves=own.leaves))
     labels = np.stack([_labels(spec, v, seed, own.leaves) for v in values], axis=1)
     found = _metrics(spec, split, level.routed, values, labels, own, seed, positive)

@@ -19,6 +19,7 @@ from dpforest.models.random.fit import count_kept_rows, rows_to_trees, simulate_
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.models.random.spec import ForestSpec, true_labels
 from dpforest.privacy.randomness import DemoSource
+from dpforest.privacy.rationals import as_typed
 from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.features import plural
 from dpforest.tables.misfits import Misfits
@@ -296,4 +297,4 @@ def accuracies(predicted: np.ndarray, y: np.ndarray) -> tuple[float, float]:
 
 
 def _fraction(epsilon: float) -> Fraction:
-    return Fraction(str(float(epsilon)))
+    return as_typed(float(epsilon))

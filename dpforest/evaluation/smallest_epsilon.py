@@ -14,6 +14,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from dpforest.confidence import lower_limit
+
 CONFIDENCE: Final = 0.95  # of the bound on the share of releases, and of the margin for held-out rows
 
 
@@ -131,9 +133,7 @@ def share_at_least(reached: int, releases: int, *, n_tried: int = 1) -> float:
     >>> round(share_at_least(60, 60, n_tried=18), 3), share_at_least(0, 60)
     (0.907, 0.0)
     """
-    if reached == 0:
-        return 0.0
-    return float(stats.beta.ppf((1 - CONFIDENCE) / n_tried, reached, releases - reached + 1))
+    return float(lower_limit(reached, releases, (1 - CONFIDENCE) / n_tried))
 
 
 def releases_needed(share: float, n_tried: int) -> int:

@@ -22,7 +22,7 @@ from dpforest.models.base import ForestClassifier
 from dpforest.models.greedy.greedy import Binned, GreedyClassifier, bin_rows
 from dpforest.models.greedy.trace import Trace
 from dpforest.models.random.random_structure import RandomStructureClassifier
-from dpforest.privacy.rationals import float_up
+from dpforest.privacy.rationals import as_typed, float_up
 from dpforest.tables.domain import Domain
 from dpforest.tables.rows import read_rows
 
@@ -268,10 +268,10 @@ def promises_of(
             if key not in known:
                 model = _at(forest, depth, small).set_params(domain=domain, epsilon=key[2], random_state=None)
                 loss = model.preview(domain, n_rows)[0].loss
-                known[key] = None if loss is None else loss / Fraction(str(key[2]))
+                known[key] = None if loss is None else loss / as_typed(key[2])
             share = known[key]
             out[epsilon, depth, trees] = (
-                (False, math.inf) if share is None else (True, float_up(share * Fraction(str(epsilon))))
+                (False, math.inf) if share is None else (True, float_up(share * as_typed(epsilon)))
             )
     return out
 

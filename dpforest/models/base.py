@@ -17,6 +17,7 @@ from dpforest.limits import EPSILON_MAX, EPSILON_MIN, MAX_TREES
 from dpforest.models import repeated_fits
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import NEIGHBOURS, Ledger
+from dpforest.privacy.rationals import as_typed
 from dpforest.tables.cells import as_array, column_of_list, table_of_lists
 from dpforest.tables.domain import Domain, DomainError, PrivacyLeakWarning
 from dpforest.tables.rows import Rows, read_rows
@@ -161,7 +162,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
     @property
     def _budget(self) -> Fraction | None:
         """The budget as the number that was typed: 0.1 is 1/10."""
-        return None if self.epsilon is None else Fraction(str(self.epsilon))
+        return None if self.epsilon is None else as_typed(self.epsilon)
 
     def _forest(self) -> Forest:
         check_is_fitted(self, "forest_")

@@ -11,17 +11,13 @@ from typing import Final, NoReturn
 import numpy as np
 from numba import njit
 
+from dpforest.privacy.hashing import GOLDEN, MIX_1, mix, word_at
+
 # Streams keep apart the draws that one seed is used for.
 ASSIGNMENT: Final = 1
 LABELS: Final = 2
 COUNTS: Final = 3
 SPLITS: Final = 4
-
-_GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)
-_MIX_1: Final = np.uint64(0xBF58476D1CE4E5B9)
-_MIX_2: Final = np.uint64(0x94D049BB133111EB)
-_S30, _S27, _S31 = np.uint64(30), np.uint64(27), np.uint64(31)
-_ONE: Final = np.uint64(1)
 
 
 class SecretSource:
@@ -90,22 +86,8 @@ def stream_state(seed: int, stream: int) -> np.uint64:
     """Where the draws of one stream of one seed start: two rounds of the mixer keep streams and near seeds apart."""
     with np.errstate(over="ignore"):
         # From compiled code a word comes back as a Python int, which would go in again as int64.
-        a, b = np.uint64(mix(np.uint64(seed) + _GOLDEN)), np.uint64(mix(np.uint64(stream) * _MIX_1 + _GOLDEN))
+        a, b = np.uint64(mix(np.uint64(seed) + GOLDEN)), np.uint64(mix(np.uint64(stream) * MIX_1 + GOLDEN))
         return np.uint64(mix(a ^ b))
-
-
-@njit(nogil=True, cache=True)
-def mix(z):
-    """The output function of SplitMix64 (Steele, Lea & Flood 2014): a permutation of the 64-bit words."""
-    z = (z ^ (z >> _S30)) * _MIX_1
-    z = (z ^ (z >> _S27)) * _MIX_2
-    return z ^ (z >> _S31)
-
-
-@njit(nogil=True, cache=True)
-def word_at(state, key):
-    """Draw number `key` (uint64) of the stream that starts at `state`: SplitMix64 jumped to its key-th output."""
-    return mix(state + (key + _ONE) * _GOLDEN)
 
 
 @njit(nogil=True, cache=True)

@@ -44,6 +44,15 @@ def positive_fraction(x: float | str | Rational, name: str = "epsilon") -> Fract
     return exact
 
 
+def as_typed(x: object) -> Fraction:
+    """A number exactly as it prints, and so as it was typed: what `positive_fraction` is where x was checked already.
+
+    >>> as_typed(0.1), as_typed(2), as_typed(Fraction(1, 3))
+    (Fraction(1, 10), Fraction(2, 1), Fraction(1, 3))
+    """
+    return Fraction(str(x))
+
+
 def written_fraction(text: object) -> Fraction | None:
     """A fraction as files write it, such as "3/7"; None stays None.
 

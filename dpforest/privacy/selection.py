@@ -15,8 +15,9 @@ from typing import Final
 import numpy as np
 from numba import njit
 
+from dpforest.privacy.hashing import word_at
 from dpforest.privacy.ledger import QueryBudget
-from dpforest.privacy.randomness import SPLITS, DemoSource, SecretSource, stream_state, word_at
+from dpforest.privacy.randomness import SPLITS, DemoSource, SecretSource, stream_state
 from dpforest.privacy.rationals import round_down
 from dpforest.privacy.samplers import bernoulli_exp, run_tape, uniform
 

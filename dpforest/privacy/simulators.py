@@ -8,8 +8,9 @@ from typing import Final
 import numpy as np
 from numba import njit
 
+from dpforest.privacy.hashing import word_at
 from dpforest.privacy.laws import MOST_EXPONENT
-from dpforest.privacy.randomness import COUNTS, LABELS, stream_state, word_at
+from dpforest.privacy.randomness import COUNTS, LABELS, stream_state
 
 _MODES: Final = {
     "permute-and-flip": 0,

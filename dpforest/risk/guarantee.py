@@ -216,6 +216,15 @@ def grouped(guarantee: Guarantee, question: str = MEMBERSHIP, rows: int = 1) -> 
     return Guarantee(epsilon, delta, guarantee.neighbours)
 
 
+def most_success(epsilon: float) -> float:
+    """What no attacker on a pure ε-private release exceeds when a fair coin decides: e^ε / (1 + e^ε).
+
+    >>> round(most_success(1.0), 3), most_success(math.inf)
+    (0.731, 1.0)
+    """
+    return 1 / (1 + math.exp(-epsilon))
+
+
 def hits(guarantee: Guarantee, false_alarms: Any, question: str = MEMBERSHIP, rows: int = 1) -> np.ndarray:
     """Most that a test can hit of what is true, at a rate of false alarms.
 

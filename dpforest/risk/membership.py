@@ -9,7 +9,6 @@ Everything here is simulated from seeds and computed from raw rows. It is for lo
 """
 
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Final
 
 import numpy as np
@@ -20,7 +19,9 @@ from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.models.random.spec import ForestSpec
 from dpforest.privacy.laws import NOISY_COUNTS, log_pmf
 from dpforest.privacy.ledger import rows_changed
+from dpforest.privacy.rationals import as_typed
 from dpforest.privacy.simulators import simulate_labels, simulate_laplace, simulate_noisy_counts
+from dpforest.risk.guarantee import most_success
 from dpforest.risk.shadow_models import shadow_attack
 from dpforest.risk.success_rate import (
     LOOKS,
@@ -28,7 +29,6 @@ from dpforest.risk.success_rate import (
     Estimates,
     composed_variation,
     losses,
-    most_success,
     success_rate,
     variation,
 )
@@ -130,7 +130,7 @@ class RowsInLeaves:
 
     def at(self, epsilon: float) -> "RowsInLeaves":
         """The same at another ε: nothing is counted again."""
-        return replace(self, rate=self.spec.leaf_rate(Fraction(str(float(epsilon)))))
+        return replace(self, rate=self.spec.leaf_rate(as_typed(float(epsilon))))
 
     def record(self, row: int) -> Record:
         """One row, seen by its attacker."""
@@ -152,7 +152,7 @@ def count_in_leaves(estimator: ForestClassifier, domain: Domain, codes: np.ndarr
     spec = estimator.spec(domain, len(labels))
     trees = spec.grow(domain, int(estimator.structure_seed))
     counts = routing.count_rows(trees, domain, codes, labels, n_classes=domain.n_classes)
-    rate = spec.leaf_rate(Fraction(str(float(estimator.epsilon))))
+    rate = spec.leaf_rate(as_typed(float(estimator.epsilon)))
     return RowsInLeaves(spec, rate, trees, domain, codes, labels, counts)
 
 

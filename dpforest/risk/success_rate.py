@@ -1,13 +1,13 @@
 """Guesses that are counted: how often an attacker is right, how sure that is, and what nobody can exceed."""
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from time import monotonic
 from typing import Final
 
 import numpy as np
-from scipy.stats import beta
+
+from dpforest.confidence import lower_limit, upper_limit
 
 LOOKS: Final = tuple(sorted({round(10 ** (k / 8)) for k in range(10, 49)}))  # from 18 guesses to a million
 CONFIDENCE: Final = 0.99  # of all intervals together
@@ -38,15 +38,6 @@ class AttackEstimate:
 
 
 Estimates = Iterator[tuple[float, AttackEstimate | None]]
-
-
-def most_success(epsilon: float) -> float:
-    """What no attacker on a pure ε-private release exceeds when a fair coin decides: e^ε / (1 + e^ε).
-
-    >>> round(most_success(1.0), 3), most_success(math.inf)
-    (0.731, 1.0)
-    """
-    return 1 / (1 + math.exp(-epsilon))
 
 
 def success_rate(guess: Callable[[int], tuple[int, int]], *, seconds: float, most: int) -> Estimates:
@@ -88,9 +79,7 @@ def estimate(trials: int, right: int) -> AttackEstimate:
     True
     """
     side = (1 - CONFIDENCE) / (2 * (len(LOOKS) + 1))
-    low = float(beta.ppf(side, right, trials - right + 1)) if right else 0.0
-    high = float(beta.isf(side, right + 1, trials - right)) if right < trials else 1.0
-    return AttackEstimate(trials, right, low, high)
+    return AttackEstimate(trials, right, *(float(limit(right, trials, side)) for limit in (lower_limit, upper_limit)))
 
 
 def _done(trials: int, most: int, start: float, seconds: float) -> float:

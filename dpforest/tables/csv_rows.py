@@ -114,21 +114,40 @@ def read_records(data: bytes, domain: Domain) -> tuple[pd.DataFrame, Strange]:
     if not words.strip():
         raise TableError("The file is empty; choose one with a line of column names and rows below it.")
     names, _ = csv_text.header(words, written.delimiter)
-    absent = [name for name in domain.names if name not in names]
-    if absent:
-        raise DomainError(
-            f"The file has no column {quoted(absent)} when it is read as its domain states ({written}); give it "
-            "every column of the domain, or a domain with reading=csv.reading."
-        )
+    wanted = _wanted(names, domain)
     if '"' in words:
         csv_text.check_quotes(io.StringIO(words, newline=""), written.delimiter)
     encoded = words.encode()
     records = Records(pa.BufferReader(encoded), written.delimiter, len(names), block_size=len(encoded) + 1)
-    places = {name: str(names.index(name)) for name in (*domain.names, domain.label) if name in names}
-    blocks = [block.select(list(places.values())) for block in records]
-    raw = pa.concat_tables(blocks).rename_columns(list(places)) if blocks else _nothing(list(places))
-    table, strange = typed_cells(raw, domain, written)
+    places = [str(names.index(name)) for name in wanted]
+    blocks = [block.select(places) for block in records]
+    cells = pa.concat_tables(blocks).rename_columns(wanted) if blocks else _nothing(wanted)
+    table, strange = typed_cells(cells, domain, written)
     return table, Strange(records.n_ragged, strange)
+
+
+def read_split(cells: pa.Table, domain: Domain) -> tuple[pd.DataFrame, Strange]:
+    """`read_records` of a file that was decoded and split as its domain states, and has no ragged record.
+
+    Parameters
+    ----------
+    cells : Table
+        All of them, as texts; columns by name.
+    domain : Domain
+    """
+    table, strange = typed_cells(cells.select(_wanted(cells.column_names, domain)), domain, domain.csv_format)
+    return table, Strange(cells=strange)
+
+
+def _wanted(names: Sequence[str], domain: Domain) -> list[str]:
+    """The columns of a domain, and its label if it is there."""
+    absent = [name for name in domain.names if name not in names]
+    if absent:
+        raise DomainError(
+            f"The file has no column {quoted(absent)} when it is read as its domain states ({domain.csv_format}); give "
+            "it every column of the domain, or a domain with reading=csv.reading."
+        )
+    return [name for name in (*domain.names, domain.label) if name in names]
 
 
 def _nothing(names: Sequence[str]) -> pa.Table:

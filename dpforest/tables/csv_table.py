@@ -16,7 +16,7 @@ from dpforest.limits import MAX_CLASSES, MIN_CLASSES, MIN_ROWS
 from dpforest.tables import csv_text
 from dpforest.tables.csv_columns import Column, is_whole, read_cells, suggest
 from dpforest.tables.csv_format import CsvFormat
-from dpforest.tables.csv_rows import bytes_of, read_records
+from dpforest.tables.csv_rows import Strange, bytes_of, read_records, read_split
 from dpforest.tables.csv_text import DELIMITERS, TableError
 from dpforest.tables.domain import Domain
 from dpforest.tables.features import plural
@@ -54,6 +54,7 @@ class CsvTable:
     columns: tuple[Column, ...]
     reading: CsvFormat
     data: bytes = field(repr=False, compare=False)
+    cells: pa.Table = field(repr=False, compare=False)  # as texts, all columns: split once, read with any domain
 
     def read_with(self, domain: Domain) -> pd.DataFrame:
         """The columns of a domain, and its label if the file has it: `read_table` of this file.
@@ -66,11 +67,23 @@ class CsvTable:
         >>> csv.table["zone"].tolist(), csv.read_with(Domain((city,)))["zone"].tolist()
         (['1.0', '2.0', 'x'], ['1', '2', 'x'])
         """
-        return read_records(self.data, domain)[0]
+        return self._read(domain)[0]
 
     def unread(self, domain: Domain) -> list[str]:
         """A sentence on each kind of cells that `read_with` could not read. Curator only."""
-        return read_records(self.data, domain)[1].sentences()
+        return self._read(domain)[1].sentences()
+
+    def read_and_unread(self, domain: Domain) -> tuple[pd.DataFrame, list[str]]:
+        """`read_with` and `unread` at once."""
+        table, strange = self._read(domain)
+        return table, strange.sentences()
+
+    def _read(self, domain: Domain) -> tuple[pd.DataFrame, Strange]:
+        """Only a domain that states another encoding or delimiter makes the file be decoded and split again."""
+        stated = domain.csv_format
+        if (stated.encoding, stated.delimiter) == (self.reading.encoding, self.reading.delimiter):
+            return read_split(self.cells, domain)
+        return read_records(self.data, domain)
 
     def column(self, name: str) -> Column:
         """The column of this name."""
@@ -139,6 +152,7 @@ def read_csv(source: Any, *, name: str = "") -> CsvTable:
         columns,
         written,
         data,
+        raw.rename_columns(names),
     )
 
 

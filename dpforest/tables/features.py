@@ -66,9 +66,13 @@ def because(note: str) -> str:
     return f": {note}" if note else ""
 
 
-def plural(n: int, noun: str) -> str:
-    """1 row, 2,000 rows."""
-    return f"{n:,} {noun}{'s' * (n != 1)}"
+def plural(n: int, one: str, many: str = "") -> str:
+    """A number of things.
+
+    >>> plural(1, "row"), plural(30162, "row"), plural(2, "leaf", "leaves")
+    ('1 row', '30,162 rows', '2 leaves')
+    """
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ Children of which nothing will be asked are not parted, nor are columns that hav
 import numpy as np
 from numba import njit
 
+from dpforest.privacy.hashing import word_at
 from dpforest.trees.layout import LEAF, NUMERIC, ONE_VS_REST
 
 CODE, MIN_LEAF, REJECT = 0, 1, 2  # rules that end a branch
@@ -20,16 +21,11 @@ CODE_BIT, CLASS_BIT, CLASS, ROW = 40, 32, 0xFF, 0xFFFFFFFF
 ROWS, ROOT = 0, 1
 FEATURE, CUT, LEFT, RIGHT = 0, 1, 2, 3
 
-_ODD = np.uint64(0x9E3779B97F4A7C15)
-
 
 @njit(nogil=True, cache=True)
 def hashed(key, number):
-    """The number-th word of a key: splitmix64 (Steele, Lea and Flood 2014) started at the key."""
-    z = key + np.uint64(number + 1) * _ODD
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+    """The number-th word of a key."""
+    return word_at(key, np.uint64(number))
 
 
 @njit(nogil=True, cache=True)

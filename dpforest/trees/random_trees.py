@@ -4,6 +4,7 @@ import numpy as np
 from numba import njit
 
 from dpforest.limits import N_CODES
+from dpforest.privacy.hashing import GOLDEN, MIX_1, MIX_2, mix
 from dpforest.tables.domain import Domain
 from dpforest.trees.forest_size import too_many_leaves
 from dpforest.trees.layout import LEAF, MULTIWAY, NUMERIC, ONE_VS_REST, Trees
@@ -92,13 +93,11 @@ def grow_random_trees(
 @njit(nogil=True, cache=True)
 def _uniform(seed, tree, node, draw, n):
     """Integer below n from (seed, tree, node, draw): splitmix64's finaliser, twice."""
-    z = np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15)
-    z += np.uint64(tree) * np.uint64(0xD1342543DE82EF95) + np.uint64(node) * np.uint64(0xBF58476D1CE4E5B9)
-    z += np.uint64(draw) * np.uint64(0x94D049BB133111EB)
+    z = np.uint64(seed) * GOLDEN
+    z += np.uint64(tree) * np.uint64(0xD1342543DE82EF95) + np.uint64(node) * MIX_1
+    z += np.uint64(draw) * MIX_2
     for _ in range(2):
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        z = (z ^ (z >> np.uint64(31))) + np.uint64(0x9E3779B97F4A7C15)
+        z = mix(z) + GOLDEN
     return np.int64((z >> np.uint64(32)) * np.uint64(n) >> np.uint64(32))
 
 

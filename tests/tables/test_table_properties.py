@@ -4,6 +4,7 @@ import contextlib
 import csv as csv_writer
 import io
 import json
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -14,6 +15,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from dpforest.tables.csv_format import CsvFormat
+from dpforest.tables.csv_rows import read_records
 from dpforest.tables.datasets import CsvTable, TableError, label_candidates, read_csv, suggest_domain
 from dpforest.tables.domain import Domain, DomainError, Feature
 
@@ -300,3 +302,35 @@ def test_a_row_more_in_a_file_changes_no_other(rows, extra, where, written):
     assert len(before) == len(rows)
     pd.testing.assert_frame_equal(after.drop(index=where).reset_index(drop=True), before)
     np.testing.assert_array_equal(np.delete(domain.encode(after), where, axis=0), domain.encode(before))
+
+
+@given(
+    st.lists(LINES, min_size=2, max_size=6),
+    st.sampled_from([",", ";", "\t", "|", "'"]),
+    st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "latin-1", "ascii"]),
+    st.sampled_from(["\n", "\r\n", "\n\n"]),
+    st.booleans(),
+    st.sampled_from(".,"),
+)
+@settings(max_examples=150)
+def test_a_file_is_split_once_and_reads_as_if_split_again(rows, mark, encoding, newline, told, decimal):
+    """Whatever a domain says of columns and decimal marks; only another encoding or delimiter needs the bytes."""
+    quoted = [["a", "ö b", "c", "y"], *rows]
+    text = newline.join(mark.join('"' + cell.replace('"', '""') + '"' for cell in row) for row in quoted) + newline
+    data = ((f"sep={mark}\r\n" if told or mark == "'" else "") + text).encode(encoding, "replace")
+    try:
+        csv = read_csv(data)
+    except TableError:
+        return
+    names = [column.name for column in csv.columns]
+    features = [Feature(name, "categorical", categories=("1", "2.5", "Köln", "?"), missing="own") for name in names[1:]]
+    features.append(Feature(names[0], "numeric", -1, 3, missing="own"))
+    written = replace(csv.reading, decimal=decimal, point_columns=(names[-1],))
+    domain = Domain(tuple(features[1:]), ("1", "x"), names[1], reading=written)
+    table, strange = read_records(data, domain)
+    split = replace(csv, data=b"")
+    pd.testing.assert_frame_equal(split.read_with(domain), table)
+    assert split.unread(domain) == strange.sentences() == split.read_and_unread(domain)[1]
+    comma = replace(domain, reading=replace(written, delimiter="," if mark != "," else ";"))  # needs the bytes
+    with pytest.raises(TableError):
+        split.read_with(comma)

@@ -13,6 +13,7 @@ from app_words import words
 from streamlit.testing.v1 import AppTest
 
 from dpforest import ReleasedForest
+from dpforest.risk.guarantee import most_success
 from dpforest.tables.datasets import read_csv, suggest_domain
 from dpforest.tables.domain import Domain, DomainError, Feature
 from dpforest.tables.misfits import MisfitWarning
@@ -24,7 +25,7 @@ from ui.shared.forests import EPSILONS, FORESTS, Settings, as_code
 from ui.shared.release import LOOKED
 from ui.shared.sidebar import Choice
 from ui.shared.tables import Table
-from ui.shared.wording import guess_share, plain
+from ui.shared.wording import plain
 
 CSV = "age;city;<b>x</b>;ill\n" + "".join(
     f"{20 + i % 60};{('Bonn', 'Ulm', 'Kiel')[i % 3]};{i % 7},5;{'ja' if i % 60 > 25 else 'nein'}\n" for i in range(200)
@@ -486,6 +487,6 @@ def test_code_runs():
 
 
 def test_wording():
-    assert guess_share(1.0) == pytest.approx(0.7311, abs=1e-4)
+    assert most_success(1.0) == pytest.approx(0.7311, abs=1e-4)
     assert list(EPSILONS) == sorted(EPSILONS)
     assert "[" not in plain("[a](b)").replace("\\[", "")

@@ -13,7 +13,7 @@ from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import rows_changed
 from dpforest.privacy.rationals import text_up
-from dpforest.risk.guarantee import percent_up
+from dpforest.risk.guarantee import most_success, percent_up
 from dpforest.risk.membership import (
     Exposed,
     Record,
@@ -24,14 +24,15 @@ from dpforest.risk.membership import (
     most_exposed,
 )
 from dpforest.risk.shadow_models import rarest_row, shadow_attack
-from dpforest.risk.success_rate import CONFIDENCE, LOOKS, AttackEstimate, most_success
+from dpforest.risk.success_rate import CONFIDENCE, LOOKS, AttackEstimate
+from dpforest.tables.features import plural
 from dpforest.tables.misfits import Misfits
 from dpforest.tables.rows import Rows, read_rows
 from ui.shared import cache
 from ui.shared.forests import FORESTS, Settings
 from ui.shared.page import badge, drawn
 from ui.shared.tables import Table, fingerprint
-from ui.shared.wording import plain, plural
+from ui.shared.wording import plain
 
 SECONDS, GREEDY_SECONDS = 4.0, 20.0
 _DRAW_EVERY = 0.25  # seconds
@@ -144,7 +145,7 @@ def _run(table: Table, settings: Settings, certificate: Certificate, row: int) -
             if look.trials >= FIRST and time.monotonic() - last > _DRAW_EVERY:
                 drawing.draw(looks)
                 last, n_drawn = time.monotonic(), len(looks)
-        bar.progress(share, f"{plural(looks[-1].trials, 'guess', 'success_rate')}" if looks else waiting)
+        bar.progress(share, f"{plural(looks[-1].trials, 'guess', 'guesses')}" if looks else waiting)
     bar.empty()
     if n_drawn < len(looks):
         drawing.draw(looks)

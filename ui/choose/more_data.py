@@ -10,11 +10,11 @@ import streamlit as st
 from dpforest.evaluation.learning_curve import MOST_TIMES, Learning, Needed, learning_curves, rows_needed
 from dpforest.plotting.learning import learning_chart
 from dpforest.plotting.style import percent
+from dpforest.tables.features import plural
 from ui.shared import cache
 from ui.shared.forests import EPSILONS, FORESTS, Settings
 from ui.shared.page import badge, drawn
 from ui.shared.tables import Table, fingerprint, split
-from ui.shared.wording import plural
 
 REPEATS = 8
 SMALLER = (2, 5)  # parts of the chosen ε that are looked at

@@ -20,6 +20,7 @@ from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
 from dpforest.risk.guarantee import Guarantee, guarantee_of, percent_down
+from dpforest.tables.features import plural
 from ui.choose.controls import SURE, Wish
 from ui.shared import simulate, tables
 from ui.shared.controls import LINKED
@@ -28,7 +29,7 @@ from ui.shared.page import badge, chart
 from ui.shared.sweep_results import Done, ceiling_of_sweep, stakes_of_sweep
 from ui.shared.tables import Table
 from ui.shared.without_privacy import Level
-from ui.shared.wording import plain, plural
+from ui.shared.wording import plain
 
 
 def answered(done: Done, needed: float, wish: Wish) -> list[Answer]:

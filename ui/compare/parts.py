@@ -12,6 +12,8 @@ import streamlit as st
 
 from dpforest.evaluation.stakes import cheap_from
 from dpforest.plotting.compare import Scale, Series, comparison
+from dpforest.privacy.rationals import as_typed
+from dpforest.tables.features import plural
 from ui.compare.controls import IN_PERCENT, MEASURES, Comparison
 from ui.shared import without_privacy
 from ui.shared.forests import FORESTS
@@ -21,7 +23,7 @@ from ui.shared.sweep import Cells
 from ui.shared.sweep_results import Done, ceiling_of_sweep, stakes_of_sweep
 from ui.shared.tables import Table
 from ui.shared.without_privacy import Level
-from ui.shared.wording import epsilon_text, plain, plural
+from ui.shared.wording import epsilon_text, plain
 
 
 def scale_of(measure: str, levels: list[Level], done: Done) -> Scale:
@@ -73,7 +75,7 @@ def _promise(certified: bool, epsilon: float) -> str:
 
 def _bound(loss: float, epsilon: float) -> float | Fraction:
     """A loss from a table, which is rounded up to the next float, without the digit that this adds to all of ε."""
-    return loss if np.isinf(loss) else min(Fraction(loss), Fraction(str(epsilon)))
+    return loss if np.isinf(loss) else min(Fraction(loss), as_typed(epsilon))
 
 
 def table(view: Comparison, lines: Sequence[Cells], done: Done, levels: list[Level]) -> pd.DataFrame:

@@ -8,9 +8,10 @@ import streamlit as st
 from dpforest import plotting
 from dpforest.evaluation.forest_view import ForestView
 from dpforest.plotting.style import flip_percent
+from dpforest.tables.features import plural
 from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
-from ui.shared.wording import plain, plural
+from ui.shared.wording import plain
 
 MOST = 12  # trees whose α is drawn
 

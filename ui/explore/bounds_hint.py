@@ -9,13 +9,13 @@ import pandas as pd
 import streamlit as st
 
 from dpforest.tables.domain import Domain
-from dpforest.tables.features import text
+from dpforest.tables.features import plural, text
 from dpforest.tables.round_bounds import RowsOwn, rows_own, with_rounder
 from ui.explore import column_groups
 from ui.shared import cache, tables
 from ui.shared.page import titled
 from ui.shared.tables import Table
-from ui.shared.wording import plain, plural
+from ui.shared.wording import plain
 
 
 @cache.for_session(data=True, max_entries=8)

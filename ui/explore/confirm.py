@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from dpforest.tables.domain import DomainError, Feature
+from dpforest.tables.features import plural
 from dpforest.tables.read_parts import (
     BOUNDS,
     CATEGORIES,
@@ -30,7 +31,7 @@ from ui.explore import column_groups
 from ui.shared import tables
 from ui.shared.page import sorry, titled
 from ui.shared.tables import Table
-from ui.shared.wording import plain, plural
+from ui.shared.wording import plain
 
 FEWEST_WORDS, FEWEST_LETTERS = 3, 6
 EXAMPLE: Final = "the questionnaire, page 2"

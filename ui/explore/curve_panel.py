@@ -12,6 +12,7 @@ from dpforest.plotting.curve import series, spread_over
 from dpforest.plotting.style import percent
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.rationals import positive_fraction
+from dpforest.tables.features import plural
 from ui.explore.headline import is_skewed
 from ui.shared.controls import LINKED
 from ui.shared.forests import FORESTS
@@ -20,7 +21,7 @@ from ui.shared.sidebar import Choice
 from ui.shared.stake_words import learns_nothing, what_helps, what_privacy_costs
 from ui.shared.tables import split
 from ui.shared.without_privacy import Level, best, ceiling_of, engine_measure, stakes_of
-from ui.shared.wording import epsilon_text, plain, plural, sum_text
+from ui.shared.wording import epsilon_text, plain, sum_text
 
 MEASURES = {"accuracy": "accuracy", "balanced accuracy": "balanced"}
 

@@ -10,11 +10,12 @@ from dpforest.plotting.curve import spread_over
 from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
 from dpforest.risk.guarantee import factor_up
+from dpforest.tables.features import plural
 from ui.shared.forests import EPSILONS
 from ui.shared.page import badge
 from ui.shared.sidebar import Choice
 from ui.shared.without_privacy import OWN, Level, ceiling_of, stakes_of
-from ui.shared.wording import epsilon_text, plain, plural, share_text, value_epsilon
+from ui.shared.wording import epsilon_text, plain, share_text, value_epsilon
 
 
 def header(choice: Choice) -> None:

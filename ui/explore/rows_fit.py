@@ -6,11 +6,11 @@ import pandas as pd
 import streamlit as st
 
 from dpforest.tables.domain import Domain, DomainError
-from dpforest.tables.features import Feature, text
+from dpforest.tables.features import Feature, plural, text
 from ui.shared import cache, tables
 from ui.shared.page import sorry, titled
 from ui.shared.tables import Table
-from ui.shared.wording import plain, plural
+from ui.shared.wording import plain
 
 COLUMNS = ("attribute", "what", "cells", "read as")
 

@@ -10,6 +10,7 @@ from dpforest.evaluation.forest_view import ForestView, NodeTable
 from dpforest.limits import LEAF_CAP
 from dpforest.plotting.style import flip_percent, percent
 from dpforest.plotting.words import ancestors, answer, question
+from dpforest.tables.features import plural
 from dpforest.trees.layout import LEAF
 from dpforest.trees.routing import leaves_of_rows
 from ui.explore import boosted_tab
@@ -17,7 +18,7 @@ from ui.shared.forests import FORESTS
 from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
 from ui.shared.tables import split
-from ui.shared.wording import plain, plural
+from ui.shared.wording import plain
 
 WIDTHS = ("as wide as its records", "all leaves alike")
 

@@ -9,6 +9,7 @@ import streamlit as st
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.loss import GAUSSIAN
+from dpforest.tables.features import plural
 from dpforest.trees.forest import ForestFormatError, ReleasedForest
 from ui.shared import cache, tables
 from ui.shared.page import badge, sorry
@@ -30,7 +31,7 @@ from ui.shared.session_ledger import (
 )
 from ui.shared.sidebar import Choice
 from ui.shared.tables import Table
-from ui.shared.wording import epsilon_text, plain, plural, sum_text
+from ui.shared.wording import epsilon_text, plain, sum_text
 
 TRIED = 20  # rows that a forest read back must predict as before
 LOST = (

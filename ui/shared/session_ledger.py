@@ -12,13 +12,14 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpforest.privacy.hashing import GOLDEN
 from dpforest.privacy.ledger import ADD_REMOVE, REPLACE_ONE
 from dpforest.privacy.loss import GAUSSIAN, PrivacyLoss
-from dpforest.tables.features import text
+from dpforest.tables.features import plural, text
 from ui.shared.forests import NEIGHBOURS
 from ui.shared.loss_sums import Cost, added_up, as_loss, at_delta, loss_under, sure_words
 from ui.shared.tables import Table
-from ui.shared.wording import plain, plural, sum_text
+from ui.shared.wording import plain, sum_text
 
 IN_WORDS: Final = {relation: words for words, relation in NEIGHBOURS.items()}  # as the controls call them
 CLEARED: Final = "cleared table"
@@ -180,7 +181,7 @@ def digest_of_rows(frame: pd.DataFrame) -> str:
         codes, values = pd.factorize(frame.iloc[:, j])  # missing is -1, the last one
         cells = np.array([*(_normal(value) for value in values), "missing"], object)
         hashes = pd.util.hash_array(cells, categorize=False)
-        rows = pd.util.hash_array(rows * np.uint64(0x9E3779B97F4A7C15) + hashes[codes])
+        rows = pd.util.hash_array(rows * GOLDEN + hashes[codes])
     names = "\n".join(name for name, _ in by_name)
     return hashlib.sha256(names.encode(errors="replace") + b"\0" + np.sort(rows).tobytes()).hexdigest()
 

@@ -11,6 +11,7 @@ from dpforest.limits import MAX_DEPTH, MAX_UPLOAD_MB
 from dpforest.tables.csv_table import label_candidates
 from dpforest.tables.datasets import TableError
 from dpforest.tables.domain import DomainError
+from dpforest.tables.features import plural
 from dpforest.trees.split_scores import depends_on_rows
 from ui.shared import boosting, cache, session_ledger, tables
 from ui.shared.controls import LINKED, follow, known, select
@@ -19,7 +20,7 @@ from ui.shared.link import copy_link
 from ui.shared.page import sorry
 from ui.shared.starting_points import ORIGINS, start
 from ui.shared.tables import Table
-from ui.shared.wording import plain, plural
+from ui.shared.wording import plain
 
 MAX_GREEDY_DEPTH: Final = 8  # every level doubles the histograms, at every ε of the curve
 

@@ -10,10 +10,10 @@ import pandas as pd
 
 from dpforest.evaluation.stakes import Stakes, stakes
 from dpforest.evaluation.sweep import summary
+from dpforest.tables.features import plural
 from ui.shared import without_privacy
 from ui.shared.sweep import Cells
 from ui.shared.without_privacy import Level
-from ui.shared.wording import plural
 
 QUANTILES = (0.1, 0.9)
 

@@ -117,9 +117,10 @@ def _read_with(table: Table, csv: CsvTable) -> Table:
     key = (table.schema_key, fingerprint(table.domain))
     if st.session_state.get("read_rows", (None,))[0] != key:
         frame = csv.table.copy(deep=False)
-        for name, cells in csv.read_with(table.domain).items():
+        read, unread = csv.read_and_unread(table.domain)
+        for name, cells in read.items():
             frame[name] = cells
-        st.session_state["read_rows"] = key, frame, replace(csv, notes=(*csv.notes, *csv.unread(table.domain)))
+        st.session_state["read_rows"] = key, frame, replace(csv, notes=(*csv.notes, *unread))
     _, frame, csv = st.session_state["read_rows"]
     return replace(table, frame=frame, csv=csv)
 

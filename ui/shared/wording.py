@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 from dpforest.privacy.rationals import text_up
-from dpforest.risk.guarantee import percent_up
+from dpforest.risk.guarantee import most_success, percent_up
 
 
 def epsilon_text(epsilon: float | Fraction | None) -> str:
@@ -27,35 +26,18 @@ def sum_text(epsilon: float | Fraction) -> str:
     return text_up(epsilon)
 
 
-def guess_share(epsilon: float) -> float:
-    """Most that a 50:50 guess can rise to when the odds rise by e^ε.
-
-    >>> round(guess_share(1.0), 3), guess_share(math.inf)
-    (0.731, 1.0)
-    """
-    return 1 / (1 + math.exp(-epsilon))
-
-
 def share_text(epsilon: float) -> str:
-    """`guess_share`, rounded up: a bound must never read lower than it is.
+    """Most that a 50:50 guess can rise to when the odds rise by e^ε, rounded up: a bound never reads lower than it is.
 
     >>> share_text(1.0), share_text(10.0), share_text(20.0)
     ('73.2 %', '99.996 %', 'practically 100 %')
     """
-    return percent_up(guess_share(epsilon))
+    return percent_up(most_success(epsilon))
 
 
 def value_epsilon(epsilon: float, neighbours: str) -> float:
     """ε for guessing a value of someone who is known to be in the table: a row exchanged is one removed, one added."""
     return 2 * epsilon if neighbours == "add-remove" else epsilon
-
-
-def plural(n: int, one: str, many: str = "") -> str:
-    """
-    >>> plural(1, "row"), plural(30162, "row"), plural(2, "leaf", "leaves")
-    ('1 row', '30,162 rows', '2 leaves')
-    """
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
 def plain(text: object, most: int = 60) -> str:

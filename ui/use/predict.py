@@ -13,13 +13,13 @@ from dpforest.limits import MAX_UPLOAD_MB
 from dpforest.plotting.style import number, percent
 from dpforest.tables.datasets import TableError
 from dpforest.tables.domain import Domain, DomainError
-from dpforest.tables.features import Feature, text
+from dpforest.tables.features import Feature, plural, text
 from dpforest.trees.forest import ForestFormatError, ReleasedForest
 from ui.shared import cache, tables
 from ui.shared.page import sorry, titled
 from ui.shared.release import certificate_text
 from ui.shared.session_ledger import at_hand
-from ui.shared.wording import epsilon_text, plain, plural
+from ui.shared.wording import epsilon_text, plain
 
 FILE = "a file"
 SURE = "how sure"  # share of the votes, or what the score stands for

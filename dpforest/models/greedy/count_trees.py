@@ -11,6 +11,7 @@ from dpforest.models.greedy.trace import TreeTrace
 from dpforest.privacy import selection
 from dpforest.privacy.ledger import QueryBudget
 from dpforest.privacy.randomness import DemoSource, SecretSource
+from dpforest.privacy.rationals import as_typed
 from dpforest.privacy.release import assign_rows
 from dpforest.trees.candidates import Candidates
 from dpforest.trees.split_scores import node_potentials, node_tables, score_splits, sensitivity
@@ -122,7 +123,7 @@ def structure_share(partition_rate: float) -> Fraction:
     is_number = isinstance(partition_rate, Real) and not isinstance(partition_rate, bool)
     if not is_number or not 1 / MOST_PARTS <= float(partition_rate) <= MOST_PARTS:
         raise ValueError(f"partition_rate={partition_rate!r} is not a number from 1/{MOST_PARTS} to {MOST_PARTS}")
-    rate = Fraction(str(partition_rate))
+    rate = as_typed(partition_rate)
     return (rate / (1 + rate)).limit_denominator(MOST_PARTS)
 
 

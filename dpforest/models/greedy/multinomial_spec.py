@@ -12,6 +12,7 @@ from dpforest.checks import check_count
 from dpforest.limits import MAX_DEPTH
 from dpforest.models.greedy.count_trees import structure_share
 from dpforest.privacy.ledger import STRUCTURE, Ledger, QueryBudget, rows_changed
+from dpforest.privacy.rationals import as_typed
 from dpforest.tables.domain import Domain
 from dpforest.trees.layout import Trees
 from dpforest.trees.midpoint_trees import grow_midpoint_forest
@@ -135,5 +136,5 @@ def _temperatures(by_hand: tuple, derived: tuple) -> list[Any]:
     for name, value, default in zip(NAMES, by_hand, derived, strict=True):
         if value is not None and (isinstance(value, bool) or not isinstance(value, Real) or not float(value) >= 0):
             raise ValueError(f"{name}={value!r} is not a number of at least 0; use one, or None to derive it")
-        out.append(default if value is None else math.inf if math.isinf(value) else Fraction(str(value)))
+        out.append(default if value is None else math.inf if math.isinf(value) else as_typed(value))
     return out

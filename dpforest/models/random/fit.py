@@ -107,7 +107,7 @@ def count_kept_rows(
 
 def _release(spec: ForestSpec, counts: np.ndarray, epsilon: Fraction, ledger: Ledger, source) -> np.ndarray:
     how = {
-        "epsilon": epsilon / spec.leaf_shares,
+        "epsilon": spec.leaf_epsilon(epsilon),
         "n_trees": spec.n_trees,
         "partition": spec.partition,
         "neighbours": spec.neighbours,

@@ -87,6 +87,10 @@ class ForestSpec:
             most_leaves=most_leaves(domain.n_classes) if to_file else None,
         )
 
+    def leaf_epsilon(self, epsilon: Fraction) -> Fraction:
+        """Of a budget, what a leaf may spend of it."""
+        return epsilon / self.leaf_shares
+
     def leaf_rate(self, epsilon: Fraction) -> float:
         """`exact_rate` as simulations take it."""
         return float(self.exact_rate(epsilon))
@@ -97,7 +101,7 @@ class ForestSpec:
         The papers give a leaf epsilon, divided among trees that share rows and among leaves where a paper does so;
         the exponential mechanisms take half of that, whatever the neighbour relation.
         """
-        epsilon = epsilon / self.leaf_shares
+        epsilon = self.leaf_epsilon(epsilon)
         if self.as_published:
             trees = self.n_trees if self.partition == "shared" else 1
             return epsilon / trees / (2 if self.mechanism in ("exponential", "global-01") else 1)

@@ -1,0 +1,43 @@
+"""Exact confidence limits of a probability, from how often something happened.
+
+Reference: C. J. Clopper and E. S. Pearson, "The use of confidence or fiducial limits illustrated in the case of the
+binomial", Biometrika 26 (1934).
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy.stats import beta
+
+
+def lower_limit(hits: Any, trials: Any, alpha: float) -> np.ndarray:
+    """The lower limit of Clopper and Pearson: it exceeds the probability in a share alpha of all cases, at most.
+
+    Parameters
+    ----------
+    hits, trials : int or array
+    alpha : float
+        Of this side alone.
+
+    Returns
+    -------
+    float64 array
+        Of no dimension for two numbers.
+
+    Examples
+    --------
+    >>> lower_limit([0, 60], 60, 0.05 / 18).round(3).tolist()
+    [0.0, 0.907]
+    """
+    hits = np.asarray(hits, float)
+    return np.where(hits > 0, beta.ppf(alpha, hits, trials - hits + 1), 0.0)
+
+
+def upper_limit(hits: Any, trials: Any, alpha: float) -> np.ndarray:
+    """The upper limit, which the probability exceeds in a share alpha of all cases, at most.
+
+    >>> upper_limit([0, 60], 60, 0.05 / 18).round(3).tolist()
+    [0.093, 1.0]
+    """
+    hits = np.asarray(hits, float)
+    return np.where(hits < trials, beta.isf(alpha, hits + 1, trials - hits), 1.0)

@@ -1,0 +1,37 @@
+"""SplitMix64 (Steele, Lea and Flood 2014): the one hash from which all draws come that a seed and a key decide.
+
+Nothing secret rests on it: the noise of a release comes from the operating system (`dpforest.privacy.randomness`).
+"""
+
+from typing import Any, Final
+
+import numpy as np
+from numba import njit
+
+GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio: the step from a state to the next one
+MIX_1: Final = np.uint64(0xBF58476D1CE4E5B9)
+MIX_2: Final = np.uint64(0x94D049BB133111EB)
+_S30, _S27, _S31 = np.uint64(30), np.uint64(27), np.uint64(31)
+_ONE: Final = np.uint64(1)
+
+
+def mixed(z: Any) -> Any:
+    """The output function: a permutation of the 64-bit words, of a word or of each in an array.
+
+    Reference: G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
+
+    >>> hex(mixed(np.array([0x9E3779B97F4A7C15], np.uint64))[0])
+    '0xe220a8397b1dcdaf'
+    """
+    z = (z ^ (z >> _S30)) * MIX_1
+    z = (z ^ (z >> _S27)) * MIX_2
+    return z ^ (z >> _S31)
+
+
+mix = njit(nogil=True, cache=True)(mixed)  # for kernels, a word at a time
+
+
+@njit(nogil=True, cache=True)
+def word_at(state, key):
+    """Draw number `key` (uint64) of the stream that starts at `state`: SplitMix64 jumped to its key-th output."""
+    return mix(state + (key + _ONE) * GOLDEN)
