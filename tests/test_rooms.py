@@ -24,3 +24,10 @@ def test_hooks_before_a_commit_call_what_the_check_calls():
     hooks = re.findall(r"entry: (.+)", (HOME / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
     _, checks = (HOME / "scripts" / "check").read_text(encoding="utf-8").split("\nelse\n")
     assert hooks == re.findall(r"^ *(\.venv/.+)$", checks, re.MULTILINE) != []
+
+
+def test_every_path_that_the_documents_name_exists():
+    path = re.compile(r"`((?:[\w.-]+/)+|[\w./-]*[\w-]\.(?:py|md|txt|toml|json|yaml|csv|png))`")
+    for document in [HOME / "README.md", *sorted((HOME / "docs").glob("*.md"))]:
+        named = path.findall(document.read_text(encoding="utf-8"))
+        assert [name for name in named if not (HOME / name).exists()] == [], document.name
