@@ -88,7 +88,7 @@ def assert_parts(domain: Domain, parts: Collection[Part], note: str) -> Domain:
     """The same schema, these parts asserted by the user, in these words. What was not read from rows stays as it is.
 
     >>> age = Domain((Feature("age", "numeric", 18, 94, integer=True),))
-    >>> assert_parts(age, read_parts(age)[:2], "the pmf on voting").leaks()
+    >>> assert_parts(age, read_parts(age)[:2], "the law on voting").leaks()
     ["Whether cells of 'age' are missing was read from the data."]
     """
     chosen = {(part.what, part.name) for part in read_parts(domain)} & {(part.what, part.name) for part in parts}
