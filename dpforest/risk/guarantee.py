@@ -349,7 +349,7 @@ def hundred_guesses(
     """How many of a hundred guesses are right, without and with the release.
 
     >>> hundred_guesses(Guarantee(1.0))
-    Guesses(without=50, more=24, wrong=26)
+    HundredGuesses(without=50, more=24, wrong=26)
     """
     without = math.floor(100 * max(prior, 1 - prior) + 1e-9)
     right = math.ceil(100 * success(guarantee, prior, question, rows) - 1e-9)
