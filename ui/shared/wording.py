@@ -11,7 +11,7 @@ from dpforest.risk.guarantee import most_success, percent_up
 def epsilon_text(epsilon: float | Fraction | None) -> str:
     """ε as people write it, rounded up.
 
-    >>> epsilon_text(1.0), epsilon_text(Fraction(1, 10)), epsilon_text(0.12341), epsilon_text(math.inf)
+    >>> epsilon_text(1.0), epsilon_text(Fraction(1, 10)), epsilon_text(0.12341), epsilon_text(float("inf"))
     ('1', '0.1', '0.1235', '∞')
     """
     return text_up(epsilon, 4)
