@@ -92,7 +92,8 @@ class PrivacyLoss:
     def rho(self) -> Fraction:
         """ρ of zero-concentrated differential privacy that holds as well: ε²/2, or μ²/2.
 
-        (Bun and Steinke 2016, "Concentrated differential privacy", Proposition 1.4; Dong, Roth and Su, Corollary B.6.)
+        (Bun and Steinke 2016, "Concentrated differential privacy", Propositions 1.4 and 1.6: N(0, 1) and N(μ, 1) are
+        apart by αμ²/2 in Rényi divergence of every order α, and what is no easier to tell apart is so by no more.)
         """
         return self.amount * (self.amount if self.kind == PURE else 1) / 2
 

@@ -177,4 +177,4 @@ def randomized_response(own: Fraction, epsilon: Fraction) -> Bounds:
     """
     if epsilon >= own:
         return _ZERO
-    return ((_ONE - exp(-bounds(own - epsilon))) / (_ONE + exp(-bounds(own)))).clipped(0, 1)
+    return ((_ONE - exp(-bounds(own - epsilon))).clipped(0) / (_ONE + exp(-bounds(own)))).clipped(0, 1)

@@ -1,7 +1,7 @@
 """What a Gaussian loss leaves an attacker: the trade-off curve G(a) = Φ(Φ⁻¹(1 - a) - μ), rounded against the defender.
 
 Two tables are no easier to tell apart than N(0, 1) and N(μ, 1), and the best tests of these are thresholds (Dong, Roth
-and Su 2022, "Gaussian differential privacy", equation 6). Between tables that are k rows apart it is kμ.
+and Su 2022, "Gaussian differential privacy", section 2.2). Between tables that are k rows apart it is kμ.
 """
 
 import math

@@ -113,6 +113,15 @@ def test_at_the_ends_delta_is_never_0_nor_above_1(mu_squared, epsilon):
     assert PrivacyLoss.gaussian(mu_squared).delta(epsilon) > 0
 
 
+@pytest.mark.parametrize("exponent", [200, -200])
+def test_numbers_as_long_as_files_may_have_them_are_bounded_too(exponent):
+    odd = Fraction(10**200 - 1) if exponent > 0 else Fraction(1, 10**200 - 1)
+    for epsilon in (odd, 1 / odd, Fraction(1), Fraction(0)):
+        for found in (hockey_stick(odd, epsilon), randomized_response(odd, epsilon)):
+            assert 0 <= found.low <= found.high <= 1 and found.high - found.low < Decimal("1e-50")
+    assert Fraction(hockey_stick(odd, odd / 2).high) >= (Fraction(1, 2) if exponent > 0 else 0)  # far apart, but sound
+
+
 # ---------------------------------------------------------------- (ε, δ)
 
 
