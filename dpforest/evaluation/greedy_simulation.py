@@ -45,7 +45,7 @@ class GreedySimulation(Repeats):
         super().__init__(domain, split, epsilons, seed, n_jobs)
         self.estimator = clone(estimator).set_params(domain=None)
         self._has_structure_seed = "structure_seed" in estimator.get_params()
-        self._twin: tuple[float, float] | None = None
+        self._nonprivate: tuple[float, float] | None = None
         estimator.check(domain, len(split.y_train))
         rows = np.arange(len(split.y_train))
         self.rows = bin_rows(domain, split.X_train, split.y_train, rows, estimator.n_bins)
@@ -55,9 +55,9 @@ class GreedySimulation(Repeats):
         seed, rows = self.seed + self.n_repeats, replace(self.rows, memo={})
         private = self._at_each(lambda e: self._fit_and_score(e, seed, rows), pause)
         pause()
-        if self._twin is None or self._has_structure_seed:  # else nothing is random in it but noise
-            self._twin = self._score(self._fit(None, seed, rows, None))
-        self._figures.append((*zip(*private, strict=True), *self._twin))
+        if self._nonprivate is None or self._has_structure_seed:  # else nothing is random in it but noise
+            self._nonprivate = self._score(self._fit(None, seed, rows, None))
+        self._figures.append((*zip(*private, strict=True), *self._nonprivate))
 
     def view(self, epsilon: float) -> ForestView:
         """The first repeat's forest at one budget, leaf by leaf."""

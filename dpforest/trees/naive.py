@@ -1,4 +1,4 @@
-"""Slow, obvious twins of the kernels: one row, one tree, one step at a time. For tests and for reading."""
+"""Slow, obvious versions of the kernels: one row, one tree, one step at a time. For tests and for reading."""
 
 import numpy as np
 

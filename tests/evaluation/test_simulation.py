@@ -170,7 +170,7 @@ def test_repeats_are_numbered_by_their_seeds(nursery):
         RandomDecisionForestClassifier(n_estimators=7, max_depth=2, voting="majority"),
     ],
 )
-def test_the_ceiling_is_the_score_of_the_non_private_twin(nursery, estimator):
+def test_the_ceiling_is_the_score_of_the_nonprivate_model(nursery, estimator):
     domain, X, y, _ = nursery
     curve = simulated(estimator, nursery, [1.0], repeats=3, seed=20).curve()
     for repeat in range(3):

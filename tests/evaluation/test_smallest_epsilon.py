@@ -17,7 +17,7 @@ EPSILONS = np.geomspace(0.01, 10, 18)
 
 
 def pieces(reach: dict[str, np.ndarray], releases: int, seed: int = 0, n_test: int = 10**9) -> pd.DataFrame:
-    """Releases of which a known share has accuracy 0.8, the rest 0.6; and a twin without privacy."""
+    """Releases of which a known share has accuracy 0.8, the rest 0.6; and a model without privacy."""
     rng = np.random.default_rng(seed)
     rows = [
         {"forest": name, "epsilon": e, "repeat": r, "accuracy": 0.8 if rng.random() < p else 0.6, "n_test": n_test}

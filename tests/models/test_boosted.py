@@ -1,4 +1,4 @@
-"""Boosted private trees: every budget exact, every release within it, the paper's leak shown, the twin what it must be.
+"""Boosted private trees: every budget exact, every release within it, the paper's leak shown, without noise what it must be.
 
 Statistical tests have fixed seeds; over seeds each would raise a false alarm with probability at most 1e-6.
 """
@@ -346,7 +346,7 @@ def test_as_published_names_its_gaps(alpha, beta, neighbours, n_classes):
 
 @pytest.mark.parametrize("alpha", [0.0, 0.1, 0.5, 1.0, "noisy"])
 @pytest.mark.parametrize("seed", [1, 2, 5])
-def test_the_twin_is_the_algorithm(alpha, seed):
+def test_the_nonprivate_model_is_the_algorithm(alpha, seed):
     domain = public_domain(None, None, 4, 2)
     X, _ = random_table(domain, 60, seed)
     noise = np.random.default_rng(seed).normal(size=60)

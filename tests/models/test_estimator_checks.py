@@ -89,11 +89,11 @@ def test_tags_say_that_cells_may_be_missing_and_that_noise_may_cost_accuracy(est
 def test_a_clone_is_unfitted_and_fits_the_same(estimator):
     X, y = table()
     model = forest(estimator, n_estimators=5, random_state=3, n_jobs=2).fit(X, y)
-    twin = clone(model)
-    assert twin.get_params() == model.get_params()
+    nonprivate = clone(model)
+    assert nonprivate.get_params() == model.get_params()
     with pytest.raises(NotFittedError):
-        twin.predict(X)
-    assert np.array_equal(twin.fit(X, y).predict_proba(X), model.predict_proba(X))
+        nonprivate.predict(X)
+    assert np.array_equal(nonprivate.fit(X, y).predict_proba(X), model.predict_proba(X))
 
 
 @every_estimator

@@ -175,7 +175,7 @@ def test_as_published_splits_are_drawn_as_the_paper_says(neighbours):
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_the_twin_is_cart(criterion, seed):
+def test_the_nonprivate_model_is_cart(criterion, seed):
     domain, n = public_domain(None, None, None, n_classes=3), 600
     X, _ = random_table(domain, n, seed)
     y = np.digitize(X.f0 + X.f1**2 + 0.3 * np.random.default_rng(seed).normal(size=n), [0.6, 1.1])
@@ -187,7 +187,7 @@ def test_the_twin_is_cart(criterion, seed):
     assert model.forest_.noisy_counts.sum() == n
 
 
-def test_the_twin_by_max_has_the_most_rows_right_with_one_question():
+def test_the_nonprivate_model_by_max_has_the_most_rows_right_with_one_question():
     domain = public_domain(None, 4)
     for seed in range(5):
         X, y = random_table(domain, 80, seed)
@@ -208,12 +208,12 @@ def test_pure_nodes_are_not_split_without_privacy_and_all_are_with_it():
 
 @every_criterion
 @pytest.mark.parametrize("random_state", [None, 0])
-def test_a_huge_epsilon_gives_the_twin(criterion, random_state):
+def test_a_huge_epsilon_gives_the_nonprivate_model(criterion, random_state):
     X, _ = random_table(DOMAIN, 300, 0)
     y = ((X.f0 > 0.5) ^ (X.f1 == "c1")).to_numpy().astype(int)
     model = tree(criterion=criterion, epsilon=10_000, random_state=random_state, n_bound=300).fit(X, y)
-    twin = tree(criterion=criterion, epsilon=None).fit(X, y)
-    assert np.array_equal(model.predict(X), twin.predict(X))
+    nonprivate = tree(criterion=criterion, epsilon=None).fit(X, y)
+    assert np.array_equal(model.predict(X), nonprivate.predict(X))
     assert model.score(X, y) == 1
 
 

@@ -313,7 +313,7 @@ def test_another_seed_of_the_noise_draws_another_forest_and_one_of_the_structure
 
 
 @every_greedy_forest
-def test_the_twin_sees_no_seed_of_the_noise_and_each_row_as_often_as_it_is_there(name):
+def test_the_nonprivate_model_sees_no_seed_of_the_noise_and_each_row_as_often_as_it_is_there(name):
     X, y = table()
     plain = fit(name, X, y, epsilon=None)
     again = fit(name, X, y, epsilon=None, random_state=8)

@@ -323,7 +323,7 @@ def test_jagannathans_forest(parameters):
 
 
 @every_estimator
-def test_the_twin_without_privacy(estimator):
+def test_the_nonprivate_model_without_privacy(estimator):
     """No noise, so a seed of the noise makes no difference; every row in every tree; nothing leaves the house."""
     assert_works(estimator(domain=DOMAIN, n_estimators=3, epsilon=None))
     one, two = (fit(estimator, epsilon=None, random_state=seed) for seed in (None, 5))
@@ -343,7 +343,7 @@ def test_the_twin_without_privacy(estimator):
 
 @every_estimator
 @pytest.mark.parametrize("mode", ["certified", "as_published"])
-def test_a_twin_is_the_same_in_both_modes(estimator, mode):
+def test_a_nonprivate_model_is_the_same_in_both_modes(estimator, mode):
     parameters = {"negative_rule": "clamp"} if estimator is RandomDecisionForestClassifier else {}
     model = fit(estimator, epsilon=None, mode=mode, **parameters)
     assert np.array_equal(model.predict(X), fit(estimator, epsilon=None, **parameters).predict(X))
@@ -453,7 +453,7 @@ def test_a_domain_read_from_the_table_warns_and_is_not_certified(estimator):
     assert set(model.predict(rows)) <= {0, 1, 2}
 
 
-def test_the_twin_does_not_warn_as_it_promises_nothing():
+def test_the_nonprivate_model_does_not_warn_as_it_promises_nothing():
     rows, labels = table()
     model = MajorityLabelForestClassifier(n_estimators=3, epsilon=None).fit(rows, labels)  # a warning is an error here
     assert not model.certificate_.certified
@@ -497,13 +497,13 @@ def test_a_public_bound_on_the_rows_is_an_assumption():
 
 
 @pytest.mark.parametrize("random_state", [None, 3])
-def test_a_huge_epsilon_gives_the_twins_counts(random_state):
+def test_a_huge_epsilon_gives_the_counts_of_the_nonprivate_model(random_state):
     """Noise of scale 4e-4 is zero but with probability exp(-2500)."""
     for estimator in WITH_COUNTS:
         noisy = fit(estimator, epsilon=10_000, random_state=random_state)
-        twin = fit(estimator, epsilon=None)
-        assert np.array_equal(noisy.forest_.noisy_counts, twin.forest_.noisy_counts)
-        assert np.array_equal(noisy.predict(X), twin.predict(X))
+        nonprivate = fit(estimator, epsilon=None)
+        assert np.array_equal(noisy.forest_.noisy_counts, nonprivate.forest_.noisy_counts)
+        assert np.array_equal(noisy.predict(X), nonprivate.predict(X))
 
 
 @pytest.mark.parametrize("random_state", [None, 3])

@@ -268,8 +268,8 @@ def test_as_published_it_says_why_there_is_no_epsilon():
     assert certificate == model.preview(DOMAIN, 40)[0]
     with pytest.raises(AttributeError, match="for the curator only"):
         _ = model.released_
-    twin = forest(mode="as_published", epsilon=None).fit(X, y)
-    assert twin.certificate_.reasons[0].startswith("There is no privacy here")
+    nonprivate = forest(mode="as_published", epsilon=None).fit(X, y)
+    assert nonprivate.certificate_.reasons[0].startswith("There is no privacy here")
 
 
 @pytest.mark.parametrize(
@@ -344,7 +344,7 @@ def test_as_published_a_row_of_those_that_decide_leaves_changes_the_trees():
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_the_twin_takes_the_best_splits_of_its_structure_rows_and_the_true_labels_of_the_others(seed):
+def test_the_nonprivate_model_takes_the_best_splits_of_its_structure_rows_and_the_true_labels_of_the_others(seed):
     domain, n = public_domain(None, None, None), 500
     X, _ = random_table(domain, n, seed)
     y = (X.f0 + X.f1**2 + 0.3 * np.random.default_rng(seed).normal(size=n) > 0.9).to_numpy().astype(int)

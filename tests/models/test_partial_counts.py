@@ -326,7 +326,7 @@ def test_the_auditors_find_rows_that_are_in_two_parts():
 
 
 def test_parts_are_what_was_counted():
-    """The counts of a part are those of the twin that fits it, so that nothing else is in it."""
+    """The counts of a part are those of the non-private model that fits it, so that nothing else is in it."""
     X, y = table(100)
     forest = RandomDecisionForestClassifier(**SMALL, epsilon=None)
     part = forest.partial_counts(X, y)

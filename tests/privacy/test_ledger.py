@@ -129,9 +129,9 @@ def test_json_trip_is_exact_and_forged_books_are_refused():
     ledger.close()
     text = json.dumps(ledger.to_dict())
     assert Ledger.from_dict(json.loads(text)) == ledger and str(Ledger.from_dict(json.loads(text))) == str(ledger)
-    open_twin = Ledger(None)
-    open_twin.charge("counts", "none", 1, None, 1, "sequential")
-    assert Ledger.from_dict(json.loads(json.dumps(open_twin.to_dict()))) == open_twin
+    open_ledger = Ledger(None)
+    open_ledger.charge("counts", "none", 1, None, 1, "sequential")
+    assert Ledger.from_dict(json.loads(json.dumps(open_ledger.to_dict()))) == open_ledger
     forged = json.loads(text)
     forged["epsilon"] = "1/8"
     with pytest.raises(BudgetError):

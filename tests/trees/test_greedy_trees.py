@@ -1,4 +1,4 @@
-"""Greedy trees: the builder against its naive twin, the layout it hands over, and a search in plain Python."""
+"""Greedy trees: the builder against its naive version, the layout it hands over, and a search in plain Python."""
 
 import math
 from fractions import Fraction
@@ -68,7 +68,7 @@ def random_rows(domain: Domain, n: int, seed: int):
     return codes, y, rng.integers(0, 1_025, n)
 
 
-# ---------------------------------------------------------------- against the naive twin
+# ---------------------------------------------------------------- against the naive version
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
@@ -83,7 +83,7 @@ def random_rows(domain: Domain, n: int, seed: int):
     stubborn=st.booleans(),
     seed=st.integers(0, 10**6),
 )
-def test_the_builder_agrees_with_its_twin(kinds, missing, n_bins, n_classes, n, depth, skip, stubborn, seed):
+def test_the_builder_agrees_with_its_naive_version(kinds, missing, n_bins, n_classes, n, depth, skip, stubborn, seed):
     """Histograms, open tests, choices and places of rows, whatever is chosen; nothing is split below a -1."""
     domain = with_missing(public_domain(*kinds, n_classes=n_classes), *[i for i in range(4) if missing >> i & 1])
     candidates = public_candidates(domain, n_bins)

@@ -1,4 +1,4 @@
-"""The multinomial random forest's trees: a slow twin, the law of the draws, the rules that end branches, the limits."""
+"""The multinomial random forest's trees: a slow version, the law of the draws, what ends branches, the limits."""
 
 import itertools
 
@@ -133,10 +133,12 @@ def one_tree(
     return np.array(nodes), np.array(counts)
 
 
-# ---------------------------------------------------------------- the twin
+# ---------------------------------------------------------------- the naive version
 
 
-def assert_twins_agree(domain: Domain, codes, y, *, seed: int, partition_rate: float, temperatures, **options) -> Trees:
+def assert_naive_agrees(
+    domain: Domain, codes, y, *, seed: int, partition_rate: float, temperatures, **options
+) -> Trees:
     keywords = {"feature_temperature": temperatures[0], "value_temperature": temperatures[1]}
     trees, counts = grow(domain, codes, y, seed=seed, partition_rate=partition_rate, **keywords, **options)
     categorical = [f.kind == "categorical" for f in domain.features]
@@ -157,7 +159,7 @@ def assert_twins_agree(domain: Domain, codes, y, *, seed: int, partition_rate: f
 @pytest.mark.parametrize("temperatures", [(0.0, 0.0), (1.0, 10.0), (10.0, 10.0), (INFINITY, INFINITY)])
 @pytest.mark.parametrize("stopping", STOPPING)
 @pytest.mark.parametrize("impurity", IMPURITY)
-def test_the_kernel_agrees_with_its_twin(mixed, impurity, stopping, temperatures):
+def test_the_kernel_agrees_with_its_naive_version(mixed, impurity, stopping, temperatures):
     """Trees of some size: numeric features of 65,536 and of 20 values, categorical ones of 2 to 7."""
     codes, y = table(mixed, 150)
     codes[:, 2] //= 3277
@@ -165,7 +167,7 @@ def test_the_kernel_agrees_with_its_twin(mixed, impurity, stopping, temperatures
     sizes = []
     for seed, (min_leaf, purity_stop, rate) in enumerate([(1, False, 1.0), (3, True, 1.0), (2, True, 3.0)]):
         more = {"min_leaf": min_leaf, "purity_stop": purity_stop, "partition_rate": rate}
-        trees = assert_twins_agree(mixed, codes, y, seed=2**63 - 1 - seed, **more, **options)
+        trees = assert_naive_agrees(mixed, codes, y, seed=2**63 - 1 - seed, **more, **options)
         sizes.append(trees.n_nodes / trees.n_trees)
         assert {NUMERIC, ONE_VS_REST} < set(trees.kind)
     assert max(sizes) > 15 if stopping == "reject" else min(sizes) > 15
@@ -186,9 +188,9 @@ def test_the_kernel_agrees_with_its_twin(mixed, impurity, stopping, temperatures
     partition_rate=st.sampled_from([1.0, 0.25, 3.0]),
     seed=st.integers(0, 2**63 - 1),
 )
-def test_the_kernel_agrees_with_its_twin_on_awkward_tables(kinds, n, n_classes, coarse, seed, **options):
+def test_the_kernel_agrees_with_its_naive_version_on_awkward_tables(kinds, n, n_classes, coarse, seed, **options):
     domain = public_domain(*kinds, n_classes=n_classes)
-    assert_twins_agree(domain, *table(domain, n, seed % 1000, coarse), seed=seed, **options)
+    assert_naive_agrees(domain, *table(domain, n, seed % 1000, coarse), seed=seed, **options)
 
 
 @pytest.mark.parametrize("stopping", STOPPING)

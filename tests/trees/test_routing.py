@@ -1,4 +1,4 @@
-"""Kernels against their naive twins, on every shape of tree and every awkward number of rows."""
+"""Kernels against their naive versions, on every shape of tree and every awkward number of rows."""
 
 import dataclasses
 
@@ -26,7 +26,7 @@ KINDS = st.lists(st.one_of(st.none(), st.integers(1, 9)), min_size=1, max_size=6
     categorical=st.sampled_from(["multiway", "one-vs-rest", "ordered"]),
     n_classes=st.sampled_from([2, 3]),
 )
-def test_kernels_agree_with_their_twins(kinds, depth, n, categorical, n_classes):
+def test_kernels_agree_with_their_naive_versions(kinds, depth, n, categorical, n_classes):
     domain = public_domain(*kinds, n_classes=n_classes)
     trees = grow_random_trees(domain, n_trees=3, depth=depth, seed=depth, categorical=categorical, max_leaves=60)
     codes = random_codes(domain, n, seed=n)

@@ -52,7 +52,7 @@ def gathered(lines: Sequence[Cells], n: int, folds: int) -> Done:
 
 
 def ceiling_of_sweep(done: Done, levels: list[Level], measure: str) -> tuple[str, float] | None:
-    """Name and figure of the best model without privacy, the forests' own twins among them; None while some are fitted.
+    """Name and figure of the best model without privacy, the forests' own among them; None while some are fitted.
 
     Parameters
     ----------
@@ -62,9 +62,11 @@ def ceiling_of_sweep(done: Done, levels: list[Level], measure: str) -> tuple[str
     others = without_privacy.best(levels, measure)
     if others is None:
         return None
-    twins = done.cells[measure]["mean"].reset_index()
-    twins = twins[np.isinf(twins["epsilon"])].dropna(subset=["mean"])
-    own = [(f"{name} without noise", float(m)) for name, m in zip(twins["forest"], twins["mean"], strict=True)]
+    nonprivate = done.cells[measure]["mean"].reset_index()
+    nonprivate = nonprivate[np.isinf(nonprivate["epsilon"])].dropna(subset=["mean"])
+    own = [
+        (f"{name} without noise", float(m)) for name, m in zip(nonprivate["forest"], nonprivate["mean"], strict=True)
+    ]
     return max((f"{others[0]}, no privacy", others[1]), *own, key=lambda item: item[1])
 
 

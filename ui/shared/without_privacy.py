@@ -113,7 +113,7 @@ def engine_measure(of_curve: str) -> str:
 
 
 def ceiling_of(curve: Curve, measure: str, own_level: Level) -> tuple[str, float] | None:
-    """Name and figure of the best model without privacy, the forest's own twin among them; None while some are fitted.
+    """Name and figure of the best model without privacy, the forest's own among them; None while some are fitted.
 
     Parameters
     ----------
