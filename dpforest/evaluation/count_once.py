@@ -136,7 +136,7 @@ class Level:
 
 @dataclass(frozen=True, eq=False)
 class LeafCounts:
-    """Rows in leaves: their numbers, counts with rows shared out as planned, and with all rows in all trees (non-private).
+    """Rows in leaves: their numbers, counts with rows shared out as planned, and with all in all trees (non-private).
 
     `place` says where among them each asked leaf is; `empty` and `empty_nonprivate` are shares of all leaves.
     """

@@ -1,4 +1,4 @@
-"""Boosted private trees: every budget exact, every release within it, the paper's leak shown, without noise what it must be.
+"""Boosted private trees: every budget exact, every release within it, the paper's leak shown.
 
 Statistical tests have fixed seeds; over seeds each would raise a false alarm with probability at most 1e-6.
 """
