@@ -33,6 +33,15 @@ def suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
     yield from check_lanes(whole=False)
     yield from check_bridge(n_tapes=100)
     yield from check_tails()
+    yield from fit_suspicions(estimators)
+    yield from check_rare_draws()
+    yield from check_identities()
+    yield from check_lanes()
+    yield from check_bridge()
+
+
+def fit_suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
+    """What replays of whole fits say; as `suspicions`, without what concerns samplers and scores alone."""
     names = [n for n, (kind, _) in VARIANTS.items() if estimators is None or kind.__name__ in estimators]
     for name, neighbours in itertools.product(names, NEIGHBOURS):
         for found in replay_variant(name, neighbours):
@@ -44,7 +53,3 @@ def suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
     for kind, neighbours in itertools.product(kinds, NEIGHBOURS):
         for where, found in itertools.chain(replay_ways(kind, neighbours), replay_large(kind, neighbours)):
             yield from (f"{kind.__name__}, {neighbours}, {where}: {finding}" for finding in found.findings)
-    yield from check_rare_draws()
-    yield from check_identities()
-    yield from check_lanes()
-    yield from check_bridge()

@@ -219,6 +219,18 @@ def grouped(guarantee: Guarantee, question: str = MEMBERSHIP, rows: int = 1) -> 
 def most_success(epsilon: float) -> float:
     """What no attacker on a pure ε-private release exceeds when a fair coin decides: e^ε / (1 + e^ε).
 
+    Parameters
+    ----------
+    epsilon : float
+        From 0, or infinite.
+
+    Returns
+    -------
+    float
+        From 1/2 to 1.
+
+    Examples
+    --------
     >>> round(most_success(1.0), 3), most_success(math.inf)
     (0.731, 1.0)
     """

@@ -228,7 +228,7 @@ def test_a_trace_describes_the_noise_that_was_drawn(n_classes, neighbours, leaf,
         assert np.allclose(trace.noise.scale * 1024, scale)
         assert sorted(map(tuple, trace.noise.evidence * 1024)) == sorted(map(tuple, tables))
         return
-    steps = np.abs(tables[:, 0] - boost_mechanisms.N_CODES)
+    steps = np.abs(tables[:, 0] - boost_mechanisms.VALUE_STEPS)
     expected = 0.5 * np.exp(-steps / scale)
     full = trace.noise.evidence.any(axis=1)
     found = 0.5 * np.exp(-np.abs(trace.noise.values) / trace.noise.scale)

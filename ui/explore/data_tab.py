@@ -41,7 +41,7 @@ def show(choice: Choice) -> None:
         if tables.is_edited(table):
             st.button("Undo all edits", on_click=tables.undo, args=(table,))
         st.download_button(
-            "Download as JSON", lambda: json.dumps(table.domain.to_dict(), indent=1),
+            "Download as JSON", json.dumps(table.domain.to_dict(), indent=1),
             "CURATOR_ONLY_domain.json" if table.domain.leaks() else "domain.json", "application/json",
             on_click="ignore",
         )  # fmt: skip

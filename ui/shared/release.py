@@ -249,7 +249,7 @@ def _release(choice: Choice, people: int) -> None:
 
 def _download(release: Release, place: str) -> None:
     st.download_button(
-        f"Download the forest ({size_text(len(release.file))})", lambda: release.file, release.file_name,
+        f"Download the forest ({size_text(len(release.file))})", release.file, release.file_name,
         "application/gzip", on_click="ignore", key=f"json_{place}_{release.number}",
     )  # fmt: skip
 

@@ -60,8 +60,8 @@ FITS = (
         why="The public seed in the file is the structure's plus the number of rows: unbounded under add-remove.",
         module="dpforest.models.random.fit",
         function="fit_forest",
-        old="spec.negative_rule, structure_seed, certificate",
-        new="spec.negative_rule, structure_seed + len(y), certificate",
+        old="seed=structure_seed,",
+        new="seed=structure_seed + len(y),",
         forests=("MajorityLabelForestClassifier",),
     ),
     Mutant(
@@ -69,8 +69,8 @@ FITS = (
         why="How trees are combined is chosen by exact counts.",
         module="dpforest.models.random.fit",
         function="fit_forest",
-        old="noisy_counts, spec.voting,",
-        new='noisy_counts, "majority" if 3 * counts.max(axis=1).sum() > 2 * counts.sum() else "threshold",',
+        old="voting=spec.voting,",
+        new='voting="majority" if 3 * counts.max(axis=1).sum() > 2 * counts.sum() else "threshold",',
         forests=("RandomDecisionForestClassifier",),
     ),
 )
