@@ -51,6 +51,6 @@ def app(monkeypatch) -> AppTest:
     from ui.shared import simulate
 
     monkeypatch.setattr(simulate, "LAST", 2)
-    page = AppTest.from_file("../app.py", default_timeout=60)
+    page = AppTest.from_file("../app.py", default_timeout=600)
     page.query_params.update({"data": "zoo", "trees": "5"})
     return page

@@ -25,7 +25,7 @@ def choose(monkeypatch):
     monkeypatch.setattr(controls, "RELEASES", {0.8: 6, 0.9: 64, 0.95: 6})
 
     def opened(**query) -> AppTest:
-        page = AppTest.from_file("../../app.py", default_timeout=120)
+        page = AppTest.from_file("../../app.py", default_timeout=600)
         page.switch_page("pages/2_Choose_epsilon.py")
         page.query_params.update({"data": "nursery", "sure": "8 in 10 releases", **query})
         page.run()
@@ -150,7 +150,7 @@ def test_more_data_are_worked_out(choose):
 
 
 def test_nine_in_ten_is_where_it_starts(choose):
-    page = AppTest.from_file("../../app.py", default_timeout=120)
+    page = AppTest.from_file("../../app.py", default_timeout=600)
     page.switch_page("pages/2_Choose_epsilon.py")
     page.query_params.update({"data": "nursery", "need": "80.0"})
     page.run()

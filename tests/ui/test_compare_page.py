@@ -27,7 +27,7 @@ FEW = {"data": "zoo", "forests": "RF-E,one greedy tree", "releases_each": "2"}
 @pytest.fixture
 def compare():
     def opened(**query) -> AppTest:
-        page = AppTest.from_file("../../app.py", default_timeout=120)
+        page = AppTest.from_file("../../app.py", default_timeout=600)
         page.switch_page("pages/1_Compare.py")
         settings = {**FEW, **query}
         page.query_params.update({k: v.split(",") if k == "forests" else v for k, v in settings.items()})

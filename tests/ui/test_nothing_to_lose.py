@@ -39,7 +39,7 @@ def opened(monkeypatch):
     monkeypatch.setattr(controls, "RELEASES", dict.fromkeys((0.8, 0.9, 0.95), 4))
 
     def open_page(page: str = "", data: bytes | None = None, **query) -> AppTest:
-        app = AppTest.from_file("../../app.py", default_timeout=120)
+        app = AppTest.from_file("../../app.py", default_timeout=600)
         if page:
             app.switch_page(f"pages/{page}.py")
         app.query_params.update({"data": "upload a CSV", **query})

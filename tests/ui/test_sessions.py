@@ -177,7 +177,7 @@ def session(monkeypatch) -> Iterator[Callable[[str], AppTest]]:
             self.name = name
             opened.append(name)
             with self.here():
-                self.page = AppTest.from_file("../../app.py", default_timeout=60)
+                self.page = AppTest.from_file("../../app.py", default_timeout=600)
                 if page != "app.py":
                     self.page.switch_page(page)
                 self.page.query_params.update({"data": "upload a CSV", "trees": "5", **query})
