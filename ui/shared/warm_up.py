@@ -26,15 +26,15 @@ def _progress() -> dict[str, int]:
 def warm_up() -> None:
     """Once a process, with a counted bar. Compiled code is kept on disk, so that a second start takes a second."""
     progress = _progress()
-    steps = _steps()
-    if progress["done"] == len(steps):
+    every = steps()
+    if progress["done"] == len(every):
         return
     place = st.empty()
-    while (done := progress["done"]) < len(steps):
+    while (done := progress["done"]) < len(every):
         place.progress(
-            done / len(steps), f"Getting ready: {done} of {len(steps)} parts. The very first start compiles them."
+            done / len(every), f"Getting ready: {done} of {len(every)} parts. The very first start compiles them."
         )
-        steps[done]()
+        every[done]()
         progress["done"] = max(progress["done"], done + 1)
     place.empty()
     # Streamlit collects garbage after every run of a page, with all other sessions standing still: not in what stays.
@@ -42,7 +42,7 @@ def warm_up() -> None:
     gc.freeze()
 
 
-def _steps() -> list[Callable[[], object]]:
+def steps() -> list[Callable[[], object]]:
     """The engine bit by bit, then each forest in each mode, then exact noise."""
     domain, X, y = _tiny()
     spec = dpforest.RandomDecisionForestClassifier(n_estimators=3, max_depth=3).spec(domain, len(y))
