@@ -58,6 +58,7 @@ def test_certified_forests_keep_their_promise(name, neighbours, epsilon):
     "name, called",
     [("majority label", "a leaf that is nearly tied"), ("random decision", "the first row of a leaf, one")],
 )
+@pytest.mark.slow
 def test_the_attack_is_not_blind(name, called):
     """Permute-and-flip and discrete Laplace noise lose all of ε; the attack proves most of it."""
     bound = audit(pick(name, "certified", "add-remove", 1.0, called), 6000, votes=False)
@@ -83,7 +84,11 @@ AT_ALL = [(name, "add-remove", epsilon) for name in PUBLISHED if name not in ("J
 
 
 @pytest.mark.parametrize(
-    "name, neighbours, epsilon", [*((name, relation, 1.0) for name in PUBLISHED for relation in RELATIONS), *AT_ALL]
+    "name, neighbours, epsilon",
+    [
+        *((name, relation, 1.0) for name in PUBLISHED for relation in RELATIONS),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in AT_ALL),
+    ],
 )
 def test_forests_as_published_are_caught(name, neighbours, epsilon):
     called, *trials = CAUGHT.get((name, None)) or CAUGHT[name, neighbours]

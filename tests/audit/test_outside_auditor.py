@@ -34,6 +34,7 @@ def test_the_same_intervals_give_the_same_bound(hits):
         assert float(lower_bound(*hits, alpha=alpha)) <= max(theirs(*hits, alpha), 0)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of their numerical integration
 def test_both_auditors_say_the_same_of_a_forest():
     """The published forest breaks its claim and the certified one keeps it, whoever looks at the hits.

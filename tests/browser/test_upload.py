@@ -128,7 +128,9 @@ def test_a_category_with_a_semicolon_stays_whole(explore: Explore) -> None:
     chart_ready(explore.page)
 
     def categories() -> list[str]:
+        expect(explore.main.get_by_text("apply these changes first")).to_be_visible()
         explore.page.get_by_role("button", name="Apply my changes").click()
+        expect(explore.main.get_by_text("apply these changes first")).to_have_count(0)
         idle(explore.page)
         features = json.loads(explore.download("Download as JSON")[1])["features"]
         return sorted(next(f for f in features if f["name"] == "place")["categories"])
