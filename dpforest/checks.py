@@ -1,11 +1,13 @@
-"""Parameters that are out of range, said in one sentence."""
+"""Parameters that are out of range, said in one sentence; and what a parameter must be, declared once."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+
+Constraint = Callable[[str, Any], object]  # called with a parameter's name and value
 
 
 def check_choice(name: str, value: Any, choices: Sequence) -> None:
@@ -31,3 +33,13 @@ def check_flag(name: str, value: Any) -> None:
     """Raise ValueError unless a parameter is True or False."""
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name}={value!r} is neither True nor False")
+
+
+def count(low: int, high: int, *, optional: bool = False) -> Constraint:
+    """A whole number from low to high, or None where it is optional."""
+    return lambda name, value: None if optional and value is None else check_count(name, value, low, high)
+
+
+def choice(*choices: Any) -> Constraint:
+    """One of these."""
+    return lambda name, value: check_choice(name, value, choices)

@@ -9,10 +9,9 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
-from dpforest.models.greedy.greedy import GreedyClassifier, bin_rows
-from dpforest.models.random.fit import fit_forest
-from dpforest.models.random.random_structure import RandomStructureClassifier
+from dpforest.models.base import ForestClassifier
 from dpforest.tables.domain import PrivacyLeakWarning
+from dpforest.tables.rows import Rows
 from dpforest.trees.forest import Forest
 from dpforest.trees.layout import LEAF
 
@@ -111,22 +110,12 @@ def releaser(target: Any, X: Any, y: Any, probes: Any = None) -> Callable[[], Re
     if not hasattr(target, "fit"):
         return lambda: _as_record(target(X, y))
     domain = getattr(target, "domain", None)
-    if domain is None or not isinstance(target, GreedyClassifier | RandomStructureClassifier):
+    if domain is None or not isinstance(target, ForestClassifier):
         return lambda: statistics(target.fit(X, y).forest_, probes)
-    codes, labels, ids = domain.encode(X), domain.encode_labels(y), np.arange(len(y), dtype=np.int64)
+    rows = Rows(domain.encode(X), domain.encode_labels(y), np.arange(len(y), dtype=np.int64), len(y))
     asked = None if probes is None else domain.encode(probes)
-    if isinstance(target, GreedyClassifier):
-        target.check(domain, len(labels))
-        rows = bin_rows(domain, codes, labels, ids, target.n_bins)
-        return lambda: statistics(target.fit_binned(domain, rows), asked)
-    spec = target.spec(domain, len(labels))
-    return lambda: statistics(
-        fit_forest(
-            spec, domain, codes, labels, epsilon=target._budget, structure_seed=target.structure_seed,
-            random_state=target.random_state, row_ids=ids, n_jobs=1, about={},
-        ),
-        asked,
-    )  # fmt: skip
+    fit = target.repeatedly(domain, rows)
+    return lambda: statistics(fit(), asked)
 
 
 def _as_record(released: Any) -> Record:

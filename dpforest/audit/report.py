@@ -100,8 +100,7 @@ def audit(name: str, mode: str, neighbours: str, epsilon: float, *, trials: int)
     for bird in birds:
         loss, found = _inside(bird, neighbours, epsilon) if mode == "certified" else (_known_loss(bird), [])
         computed, faults = max(computed, loss), faults + found
-    random = isinstance(birds[0].estimator, RandomStructureClassifier)
-    how = "proved" if mode == "as_published" else "enumerated" if random else "replayed"
+    how = "proved" if mode == "as_published" else "enumerated" if birds[0].estimator.structure_is_public else "replayed"
     bounds = [
         attack_fits(
             clone(b.estimator),
@@ -157,7 +156,7 @@ def audit_all(
 def _inside(bird: Canary, neighbours: str, epsilon: float) -> tuple[float, list[str]]:
     """Largest loss by enumeration of leaves and by replay, and what replay reports."""
     model, loss = bird.estimator, 0.0
-    if isinstance(model, RandomStructureClassifier):
+    if model.structure_is_public:
         loss = _enumerated(model, _domain(bird), len(bird.after[1]))
     faults = list[str]()
     for before, after in [(bird.before, bird.after), *_random_pairs(bird, neighbours)]:

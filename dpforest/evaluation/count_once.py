@@ -15,7 +15,7 @@ from numba import njit
 from sklearn.base import clone
 
 from dpforest import voting
-from dpforest.evaluation.metrics import from_shares, from_votes
+from dpforest.evaluation.metrics import flipped_share, from_shares, from_votes
 from dpforest.evaluation.simulation import NOISE_SEED, Split
 from dpforest.models.random.fit import rows_to_trees, simulate_values
 from dpforest.models.random.random_structure import RandomStructureClassifier
@@ -166,9 +166,7 @@ def _cell(
     labels = np.stack([_labels(spec, v, seed, own.leaves) for v in values], axis=1)
     found = _metrics(spec, split, level.routed, values, labels, own, seed, positive)
     held = np.flatnonzero(own.counts.any(axis=1))
-    counts, said = own.counts[held], labels[held, :-1].astype(np.int64)
-    flipped = np.take_along_axis(counts, said, axis=1) < counts.max(axis=1, keepdims=True)
-    flips = (flipped * counts.sum(axis=1, keepdims=True)).sum(axis=0) / max(int(counts.sum()), 1)
+    flips = flipped_share(own.counts[held], labels[held, :-1])
     empty = [own.empty] * len(epsilons) + [own.empty_nonprivate]
     return [
         {"epsilon": e, "depth": spec.depth, "trees": spec.n_trees, **f, "flips": float(flip), "empty": share}

@@ -5,12 +5,14 @@ Everything here is simulated from seeds and computed from raw rows. It is for lo
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import singledispatch
 
 import numpy as np
 from sklearn.base import clone
 
 from dpforest.evaluation.forest_view import ForestView
-from dpforest.evaluation.simulation import NOISE_SEED, Repeats, Simulation, Split, accuracies
+from dpforest.evaluation.metrics import accuracies, flipped_share
+from dpforest.evaluation.simulation import NOISE_SEED, Repeats, Simulation, Split
 from dpforest.models.base import ForestClassifier
 from dpforest.models.greedy.greedy import Binned, GreedyClassifier, bin_rows
 from dpforest.models.greedy.trace import Trace
@@ -80,19 +82,25 @@ class GreedySimulation(Repeats):
         trace = Trace(draws=False)
         forest = self._fit(epsilon, seed, rows, trace)
         assert trace.counts is not None and trace.labels is not None and trace.noise is not None
-        evidence, n_rows = trace.noise.evidence, trace.counts.sum(axis=1)
-        said = evidence[np.arange(len(evidence)), trace.labels]
-        flipped = n_rows[said < evidence.max(axis=1)].sum()
-        return *self._score(forest), float(flipped / max(n_rows.sum(), 1))
+        flips = flipped_share(trace.noise.evidence, trace.labels, trace.counts.sum(axis=1))
+        return *self._score(forest), float(flips)
 
     def _score(self, forest: Forest) -> tuple[float, float]:
         """Accuracy and balanced accuracy on the held-out rows."""
         return accuracies(forest.predict_codes(self.split.X_test), self.split.y_test)
 
 
+@singledispatch
 def simulation_for(estimator: ForestClassifier, domain: Domain, split: Split, **settings) -> Repeats:
     """The simulation that suits an estimator; settings as for `Simulation`."""
-    if isinstance(estimator, GreedyClassifier):
-        return GreedySimulation(estimator, domain, split, **settings)
-    assert isinstance(estimator, RandomStructureClassifier)
+    raise TypeError(f"{type(estimator).__name__} cannot be simulated")
+
+
+@simulation_for.register
+def _(estimator: GreedyClassifier, domain: Domain, split: Split, **settings) -> Repeats:
+    return GreedySimulation(estimator, domain, split, **settings)
+
+
+@simulation_for.register
+def _(estimator: RandomStructureClassifier, domain: Domain, split: Split, **settings) -> Repeats:
     return Simulation(estimator, domain, split, **settings)

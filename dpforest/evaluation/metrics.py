@@ -117,3 +117,32 @@ def auc(score: np.ndarray, is_positive: np.ndarray) -> float:
     if n_positive == 0 or n_other == 0:
         return float("nan")
     return float((rankdata(score)[is_positive].sum() - n_positive * (n_positive + 1) / 2) / (n_positive * n_other))
+
+
+def accuracies(predicted: np.ndarray, y: np.ndarray) -> tuple[float, float]:
+    """Share of rows predicted rightly, and the mean of that share over the classes that occur."""
+    right, n_rows = predicted == y, np.bincount(y)
+    per_class = np.bincount(y, weights=right)[n_rows > 0] / n_rows[n_rows > 0]
+    return float(right.mean()), float(per_class.mean())
+
+
+def flipped_share(evidence: np.ndarray, labels: np.ndarray, n_rows: np.ndarray | None = None) -> np.ndarray:
+    """Share of rows in leaves whose label is not one of the classes that most of the evidence is for.
+
+    Parameters
+    ----------
+    evidence : array of shape (n_leaves, n_classes)
+        Rows of each class, or their weights.
+    labels : int array of shape (n_leaves,) or (n_leaves, n_releases)
+    n_rows : int array of shape (n_leaves,), optional
+        By default the sums of `evidence`.
+
+    Returns
+    -------
+    float array of shape () or (n_releases,)
+        0 where there are no rows.
+    """
+    n_rows = evidence.sum(axis=1) if n_rows is None else n_rows
+    each = labels.astype(np.int64).reshape(len(labels), -1)
+    flipped = np.take_along_axis(evidence, each, axis=1) < evidence.max(axis=1, keepdims=True)
+    return (n_rows @ flipped / max(n_rows.sum(), 1)).reshape(labels.shape[1:])

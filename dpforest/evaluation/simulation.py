@@ -13,6 +13,7 @@ from sklearn.model_selection import train_test_split
 
 from dpforest import voting
 from dpforest.evaluation.forest_view import ForestView
+from dpforest.evaluation.metrics import accuracies, flipped_share
 from dpforest.limits import MIN_ROWS
 from dpforest.models.leaf_noise import CountNoise
 from dpforest.models.random.fit import count_kept_rows, rows_to_trees, simulate_values
@@ -275,8 +276,8 @@ class Simulation(Repeats):
     def _release_and_score(self, counts: np.ndarray, leaves: np.ndarray, epsilon: float, seed: int):
         """Accuracy, balanced accuracy, and share of rows in leaves whose label was flipped."""
         values = self._release(counts, epsilon, seed)
-        flipped = counts[np.arange(len(counts)), self._labels(values, seed)] < counts.max(axis=1)
-        return *self._score(leaves, values, seed), counts[flipped].sum() / max(counts.sum(), 1)
+        flips = flipped_share(counts, self._labels(values, seed))
+        return *self._score(leaves, values, seed), float(flips)
 
     def _score(self, leaves: np.ndarray, values: np.ndarray, seed: int) -> tuple[float, float]:
         """Accuracy and balanced accuracy on the held-out rows."""
@@ -287,13 +288,6 @@ class Simulation(Repeats):
             shares = routing.shares_at_leaves(leaves, voting.leaf_shares(values, spec.negative_rule, seed))
         coin = voting.coins(self.split.X_test, seed) if spec.voting == "probabilistic" else None
         return accuracies(voting.decide(shares / spec.n_trees, spec.voting, coin), y)
-
-
-def accuracies(predicted: np.ndarray, y: np.ndarray) -> tuple[float, float]:
-    """Share of rows predicted rightly, and the mean of that share over the classes that occur."""
-    right, n_rows = predicted == y, np.bincount(y)
-    per_class = np.bincount(y, weights=right)[n_rows > 0] / n_rows[n_rows > 0]
-    return float(right.mean()), float(per_class.mean())
 
 
 def _fraction(epsilon: float) -> Fraction:

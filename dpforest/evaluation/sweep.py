@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import singledispatch
 from typing import Any, Final
 
 import numpy as np
@@ -16,7 +17,7 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from dpforest.evaluation.count_once import counted_cells
-from dpforest.evaluation.metrics import METRICS, from_shares
+from dpforest.evaluation.metrics import METRICS, flipped_share, from_shares
 from dpforest.evaluation.simulation import NOISE_SEED, Split, split_table
 from dpforest.models.base import ForestClassifier
 from dpforest.models.greedy.greedy import Binned, GreedyClassifier, bin_rows
@@ -220,11 +221,7 @@ def run_task(
     """
     forest = clone(forest).set_params(domain=domain)
     positive = int(np.bincount(split.y_train, minlength=domain.n_classes).argmin())
-    if isinstance(forest, RandomStructureClassifier):
-        found = counted_cells(forest, domain, split, epsilons, cells, seed, positive)
-    else:
-        assert isinstance(forest, GreedyClassifier)
-        found = _fitted_cells(forest, domain, split, epsilons, cells, seed, positive)
+    found = _figures(forest, domain, split, epsilons, cells, seed, positive)
     rows = []
     for cell, own in zip(cells, np.split(np.array(found, object), len(cells)), strict=True):
         for row in own:
@@ -276,6 +273,19 @@ def promises_of(
     return out
 
 
+@singledispatch
+def _figures(
+    forest: ForestClassifier, domain: Domain, split: Split, epsilons: list[float],
+    cells: list[tuple[int | None, int | None]], seed: int, positive: int,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Metrics of every cell at every ε, and at ε = infinity."""
+    raise TypeError(f"{type(forest).__name__} cannot be simulated")
+
+
+_figures.register(RandomStructureClassifier, counted_cells)
+
+
+@_figures.register
 def _fitted_cells(
     forest: GreedyClassifier, domain: Domain, split: Split, epsilons: list[float],
     cells: list[tuple[int | None, int | None]], seed: int, positive: int,
@@ -304,9 +314,7 @@ def _fitted_cell(
     assert trace.counts is not None and trace.labels is not None
     flips, n_rows = 0.0, trace.counts.sum(axis=1)
     if trace.noise is not None and epsilon < math.inf:
-        evidence = trace.noise.evidence
-        said = evidence[np.arange(len(evidence)), trace.labels]
-        flips = float(n_rows[said < evidence.max(axis=1)].sum() / max(n_rows.sum(), 1))
+        flips = float(flipped_share(trace.noise.evidence, trace.labels, n_rows))
     shares, predicted = fitted.shares_and_index(split.X_test)
     step = 0.5 / fitted.trees.n_trees if fitted.labels is not None else 1e-6
     found = from_shares(shares, split.y_test, predicted, positive=positive, step=step)

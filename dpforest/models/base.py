@@ -1,10 +1,11 @@
 """What all forests share: one path from a table to a forest with a certificate."""
 
 import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from numbers import Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -12,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from dpforest.checks import check_choice, check_count
+from dpforest.checks import Constraint, choice, count
 from dpforest.limits import EPSILON_MAX, EPSILON_MIN, MAX_TREES
 from dpforest.models import repeated_fits
 from dpforest.privacy.certificate import Certificate
@@ -26,22 +27,55 @@ from dpforest.trees.forest import Forest, ReleasedForest, as_values
 MODES = ("certified", "as_published")
 
 
-class ForestClassifier(ClassifierMixin, BaseEstimator):
-    """Base of all forests. Not for use by itself."""
+def _check_epsilon(name: str, value: Any) -> None:
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if value is not None and (not is_number or not EPSILON_MIN <= value <= EPSILON_MAX):
+        raise ValueError(
+            f"{name}={value!r} is not a number from {EPSILON_MIN} to {EPSILON_MAX:,.0f}; use one, or None for no "
+            "privacy"
+        )
 
-    # What every forest has: parameters of its constructor, or fixed by its class where they would have no effect.
-    epsilon: float | None
+
+class ForestClassifier(ClassifierMixin, BaseEstimator):
+    """Base of all forests: the parameters that all have, and what they must be. Not for use by itself."""
+
+    # Parameters of the constructor, or fixed by a class where they would have no effect.
     n_estimators: int
-    neighbours: str
-    mode: str
-    domain: Domain | None
+    max_depth: Any
     structure_seed: int
-    random_state: int | None
-    n_jobs: int | None
+
+    structure_is_public: ClassVar[bool]  # whether trees are grown without looking at rows
+    constraints: ClassVar[Mapping[str, Constraint]] = {
+        "epsilon": _check_epsilon,
+        "n_estimators": count(1, MAX_TREES),
+        "structure_seed": count(0, 2**63 - 1),
+        "random_state": count(0, 2**63 - 1, optional=True),
+        "neighbours": choice(*NEIGHBOURS),
+        "mode": choice(*MODES),
+    }
+
+    def __init__(
+        self, *, epsilon: float | None = 1.0, neighbours: str = "add-remove", mode: str = "certified",
+        domain: Domain | None = None, random_state: int | None = None, n_jobs: int | None = None,
+    ) -> None:  # fmt: skip
+        self.epsilon = epsilon
+        self.neighbours = neighbours
+        self.mode = mode
+        self.domain = domain
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _plan(self, domain: Domain, n_rows: int) -> Any:
+        """As `spec`, parameters checked."""
+        raise NotImplementedError
 
     def _fit_forest(self, domain: Domain, rows: Rows, n_jobs: int) -> Forest:
         """Fit on rows that are read already."""
         raise NotImplementedError
+
+    def repeatedly(self, domain: Domain, rows: Rows) -> Callable[[], Forest]:
+        """A function that fits anew on rows that are read already; what all fits have in common is done before."""
+        return lambda: self._fit_forest(domain, rows, 1)
 
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
         """As `preview`, parameters and domain checked."""
@@ -159,6 +193,28 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         self._check_parameters()
         return self._preview(domain, n_rows)
 
+    def spec(self, domain: Domain, n_rows: int) -> Any:
+        """Every choice that a fit will make, from parameters and public knowledge.
+
+        Parameters
+        ----------
+        domain : Domain
+        n_rows : int
+            As in `preview`, and to refuse a table that breaks a public bound on it.
+
+        Returns
+        -------
+        ForestSpec, BoostSpec, TreeSpec, MultinomialSpec or PublishedSpec
+            Frozen, with the budget's parts and the shape of the trees.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range.
+        """
+        self._check_parameters()
+        return self._plan(domain, n_rows)
+
     @property
     def _budget(self) -> Fraction | None:
         """The budget as the number that was typed: 0.1 is 1/10."""
@@ -169,19 +225,8 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         return self.forest_
 
     def _check_parameters(self) -> None:
-        if self.epsilon is not None:
-            is_number = isinstance(self.epsilon, Real) and not isinstance(self.epsilon, bool)
-            if not is_number or not EPSILON_MIN <= self.epsilon <= EPSILON_MAX:
-                raise ValueError(
-                    f"epsilon={self.epsilon!r} is not a number from {EPSILON_MIN} to {EPSILON_MAX:,.0f}; use one, or "
-                    "None for no privacy"
-                )
-        check_count("n_estimators", self.n_estimators, 1, MAX_TREES)
-        check_count("structure_seed", self.structure_seed, 0, 2**63 - 1)
-        if self.random_state is not None:
-            check_count("random_state", self.random_state, 0, 2**63 - 1)
-        check_choice("neighbours", self.neighbours, NEIGHBOURS)
-        check_choice("mode", self.mode, MODES)
+        for name, check in self.constraints.items():
+            check(name, getattr(self, name))
 
     def _check_table(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         if y is None:

@@ -289,7 +289,10 @@ class Ledger:
 
 def _total(entries: tuple[Entry, ...], kind: str) -> PrivacyLoss:
     """What entries cost together: those on all rows add up, of those on disjoint parts the dearest part counts."""
-    cost = {part: [e.loss for e in entries if e.part == part and e.loss is not None] for part in PARTS}
+    cost: dict[str, list[PrivacyLoss]] = {"": []}
+    for entry in entries:
+        if (loss := entry.loss) is not None:
+            cost.setdefault(entry.part, []).append(loss)
     on_all = PrivacyLoss.total(cost.pop(""), kind)
     return on_all + PrivacyLoss.parallel((PrivacyLoss.total(own, kind) for own in cost.values()), kind)
 

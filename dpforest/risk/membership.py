@@ -9,6 +9,7 @@ Everything here is simulated from seeds and computed from raw rows. It is for lo
 """
 
 from dataclasses import dataclass, replace
+from functools import singledispatch
 from typing import Final
 
 import numpy as np
@@ -41,9 +42,10 @@ _FINALISTS: Final = 12
 _WORK: Final = 4_000_000  # laws that a ranking of all rows may ask for
 
 
+@singledispatch
 def attack_record(
     estimator: ForestClassifier, domain: Domain, codes: np.ndarray, labels: np.ndarray, row: int, *, seed: int = 0,
-    seconds: float = SECONDS, most: int = LOOKS[-1],
+    seconds: float = SECONDS, most: int = LOOKS[-1], counted: "RowsInLeaves | None" = None,
 ) -> Estimates:  # fmt: skip
     """Attack one record of a table: a fair coin puts it in or not, the forest is released, the attacker guesses.
 
@@ -63,6 +65,8 @@ def attack_record(
         After that much time no more is drawn; infinity if only `most` shall end it.
     most : int
         Guesses at most.
+    counted : RowsInLeaves, optional
+        Of the same table and forest, where it was made before (`count_in_leaves`).
 
     Yields
     ------
@@ -76,9 +80,23 @@ def attack_record(
     ValueError
         If a parameter is out of range, or the forest has no ε.
     """
-    if isinstance(estimator, GreedyClassifier):
-        return shadow_attack(estimator, domain, codes, labels, row, seed=seed, seconds=seconds, most=most)
-    record = count_in_leaves(estimator, domain, codes, labels).record(row)
+    raise TypeError(f"{type(estimator).__name__} cannot be attacked")
+
+
+@attack_record.register(GreedyClassifier)
+def _(
+    estimator: GreedyClassifier, domain: Domain, codes: np.ndarray, labels: np.ndarray, row: int, *, seed: int = 0,
+    seconds: float = SECONDS, most: int = LOOKS[-1], counted: "RowsInLeaves | None" = None,
+) -> Estimates:  # fmt: skip
+    return shadow_attack(estimator, domain, codes, labels, row, seed=seed, seconds=seconds, most=most)
+
+
+@attack_record.register(RandomStructureClassifier)
+def _(
+    estimator: RandomStructureClassifier, domain: Domain, codes: np.ndarray, labels: np.ndarray, row: int, *,
+    seed: int = 0, seconds: float = SECONDS, most: int = LOOKS[-1], counted: "RowsInLeaves | None" = None,
+) -> Estimates:  # fmt: skip
+    record = (counted or count_in_leaves(estimator, domain, codes, labels)).record(row)
     return exact_attack(record, seed=seed, seconds=seconds, most=most)
 
 
@@ -144,9 +162,10 @@ class RowsInLeaves:
         return Record(self.spec, self.rate, others, label, stand_in, len(self.labels))
 
 
-def count_in_leaves(estimator: ForestClassifier, domain: Domain, codes: np.ndarray, labels: np.ndarray) -> RowsInLeaves:
+def count_in_leaves(
+    estimator: RandomStructureClassifier, domain: Domain, codes: np.ndarray, labels: np.ndarray
+) -> RowsInLeaves:
     """Count all rows in all leaves of a random structure; parameters as for `attack_record`."""
-    assert isinstance(estimator, RandomStructureClassifier)
     if estimator.epsilon is None:
         raise ValueError("epsilon=None: without noise there is nothing to guess; give an epsilon")
     spec = estimator.spec(domain, len(labels))

@@ -99,14 +99,14 @@ def test_temperatures_by_hand_cost_what_they_are(temperatures, depth, neighbours
 def test_the_papers_budget():
     """Theorem 2 at t = 100, d = 10: B1 = B2 = 0.05 and B3 = 1 are claimed to cost 100, so 1 a tree; and back."""
     paper = MultinomialForestClassifier(mode="as_published", n_estimators=100, epsilon=100, domain=DOMAIN)
-    spec = paper.published_spec()
+    spec = paper.spec(DOMAIN, 0)
     assert (spec.feature, spec.value, spec.label) == (0.05, 0.05, 1.0)
     assert 100 * max(10 * (spec.feature + spec.value), spec.label) == 100
-    spec = paper.set_params(epsilon=1, n_estimators=10, max_depth=5).published_spec()
+    spec = paper.set_params(epsilon=1, n_estimators=10, max_depth=5).spec(DOMAIN, 0)
     assert (spec.feature, spec.value, spec.label) == (0.01, 0.01, 0.1)
-    spec = paper.set_params(epsilon=None).published_spec()
+    spec = paper.set_params(epsilon=None).spec(DOMAIN, 0)
     assert (spec.feature, spec.value, spec.label) == (10, 10, math.inf)
-    spec = paper.set_params(epsilon=5, feature_temperature=0, value_temperature=math.inf).published_spec()
+    spec = paper.set_params(epsilon=5, feature_temperature=0, value_temperature=math.inf).spec(DOMAIN, 0)
     assert (spec.feature, spec.value, spec.label) == (0, math.inf, 0.5)
 
 

@@ -7,7 +7,6 @@ import time
 import numpy as np
 import streamlit as st
 
-from dpforest.models.greedy.greedy import GreedyClassifier
 from dpforest.plotting.membership import FIRST, success_chart
 from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
@@ -18,12 +17,12 @@ from dpforest.risk.membership import (
     Exposed,
     Record,
     RowsInLeaves,
+    attack_record,
     best_success,
     count_in_leaves,
-    exact_attack,
     most_exposed,
 )
-from dpforest.risk.shadow_models import rarest_row, shadow_attack
+from dpforest.risk.shadow_models import rarest_row
 from dpforest.risk.success_rate import CONFIDENCE, LOOKS, AttackEstimate
 from dpforest.tables.features import plural
 from dpforest.tables.misfits import Misfits
@@ -130,12 +129,12 @@ def _shown(table: Table, row: int) -> None:
 def _run(table: Table, settings: Settings, certificate: Certificate, row: int) -> list[AttackEstimate]:
     estimator = settings.estimator(table.domain)
     codes, labels = _encoded(table)
-    if isinstance(estimator, GreedyClassifier):
-        work = shadow_attack(estimator, table.domain, codes, labels, row, seed=row, seconds=GREEDY_SECONDS)
-        waiting = "Fitting with and without the record, to learn what differs …"
-    else:
-        work = exact_attack(_counted(table, settings).record(row), seed=row, seconds=SECONDS)
-        waiting = "Drawing releases …"
+    greedy = FORESTS[settings.kind].is_greedy
+    work = attack_record(
+        estimator, table.domain, codes, labels, row, seed=row, seconds=GREEDY_SECONDS if greedy else SECONDS,
+        counted=None if greedy else _counted(table, settings),
+    )  # fmt: skip
+    waiting = "Fitting with and without the record, to learn what differs …" if greedy else "Drawing releases …"
     bar, drawing = st.progress(0.0, waiting), _Drawing(table, settings, certificate, row)
     looks: list[AttackEstimate] = []
     last, n_drawn = 0.0, -1

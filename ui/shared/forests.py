@@ -9,8 +9,6 @@ from typing import Any
 import dpforest
 from dpforest.limits import LEAF_CAP, MAX_BOUND
 from dpforest.models.base import ForestClassifier
-from dpforest.models.greedy.greedy import GreedyClassifier
-from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.tables.domain import Domain
 
 
@@ -190,7 +188,7 @@ class ForestKind:
     @property
     def is_greedy(self) -> bool:
         """Whether its questions are chosen by looking at the data."""
-        return issubclass(self.estimator, GreedyClassifier)
+        return not self.estimator.structure_is_public
 
     @property
     def has_trees(self) -> bool:
@@ -199,9 +197,9 @@ class ForestKind:
 
     def default_depth(self, domain: Domain, n_bound: int = MAX_BOUND) -> int:
         """Depth to start from (`starting_points`), for this public schema and so many rows, as everybody knows."""
-        if self.depth is not None or not issubclass(self.estimator, RandomStructureClassifier):
+        if self.depth is not None or self.is_greedy:
             return self.depth or 4
-        bound = {"n_bound": n_bound} if "n_bound" in self.estimator().get_params() else {}
+        bound: dict[str, Any] = {"n_bound": n_bound} if "n_bound" in self.estimator().get_params() else {}
         return self.estimator(**bound).spec(domain, 1).depth
 
     def has_depth(self, mode: str) -> bool:

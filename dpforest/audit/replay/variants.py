@@ -51,6 +51,9 @@ VARIANTS: Final[dict[str, tuple[type[ForestClassifier], dict[str, Any]]]] = {
     "Friedman-Schuster, gini": (FriedmanSchusterClassifier, {"criterion": "gini", "tree_share": 0.8, **_SMALL}),
     "Friedman-Schuster, entropy": (FriedmanSchusterClassifier, _ENTROPY),
     "boosted": (BoostedForestClassifier, _BOOST),
+    "boosted, values": (BoostedForestClassifier, {**_BOOST, "leaf": "range", "beta": "laplace"}),
+    "boosted, folded": (BoostedForestClassifier, {**_BOOST, "leaf": "range", "beta": "folded"}),
+    "boosted, carried calibration": (BoostedForestClassifier, {**_BOOST, "alpha": "carried"}),
     "boosted, all settings": (
         BoostedForestClassifier,
         {
@@ -67,9 +70,6 @@ VARIANTS: Final[dict[str, tuple[type[ForestClassifier], dict[str, Any]]]] = {
     "boosted, α = 1": (BoostedForestClassifier, {**_BOOST, "alpha": 1.0}),
     "boosted, α = 1, 0": (BoostedForestClassifier, {**_BOOST, "alpha": [1.0, 0.0]}),
     "boosted, noisy calibration": (BoostedForestClassifier, {**_BOOST, "alpha": "noisy"}),
-    "boosted, carried calibration": (BoostedForestClassifier, {**_BOOST, "alpha": "carried"}),
-    "boosted, values": (BoostedForestClassifier, {**_BOOST, "leaf": "range", "beta": "laplace"}),
-    "boosted, folded": (BoostedForestClassifier, {**_BOOST, "leaf": "range", "beta": "folded"}),
     "boosted, β = 1": (BoostedForestClassifier, {**_BOOST, "beta": "one"}),
 }
 

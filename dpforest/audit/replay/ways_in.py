@@ -92,7 +92,7 @@ IN_PARTS: Final[tuple[Way, ...]] = (as_parts, as_part_counts)
 
 def ways_of(kind: type[ForestClassifier]) -> tuple[Way, ...]:
     """The ways in that a forest has."""
-    return (*WHOLE, *IN_PARTS) if issubclass(kind, RandomStructureClassifier) else WHOLE
+    return (*WHOLE, *IN_PARTS) if hasattr(kind, "fit_chunks") else WHOLE
 
 
 def replay_ways(kind: type[ForestClassifier], neighbours: str, *, n: int = 12) -> Iterator[tuple[str, Replay]]:

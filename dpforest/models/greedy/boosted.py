@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpforest.checks import check_choice, check_count, check_flag, check_share
+from dpforest.checks import check_flag, check_share, choice, count
 from dpforest.limits import MAX_BOUND
 from dpforest.models.assemble import assemble
 from dpforest.models.greedy import boost_mechanisms
@@ -18,6 +18,7 @@ from dpforest.privacy import published
 from dpforest.privacy.certificate import Certificate, certify
 from dpforest.privacy.ledger import Ledger, QueryBudget
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
+from dpforest.privacy.rationals import as_typed
 from dpforest.tables.domain import Domain
 from dpforest.trees.forest import Forest
 from dpforest.trees.greedy_trees import as_trees
@@ -66,23 +67,15 @@ class BoostedForestClassifier(GreedyClassifier):
     n_bound : int or None, default=None
         Public bound on the number of rows, on which the noise under add-remove depends. None: 2,000,000, the most that
         can be weighed. Under replace-one the number of rows itself is public.
-    neighbours : {"add-remove", "replace-one"}, default="add-remove"
-    mode : {"certified", "as_published"}, default="certified"
-    domain : Domain or None, default=None
-        Public schema. None reads it from the data, warns, and is not certified.
-    random_state : int or None, default=None
-        None draws from the operating system's entropy. An integer makes a demo.
+    neighbours, mode, domain, random_state
+        As in `MajorityLabelForestClassifier`.
     n_jobs : int or None, default=None
         Threads for prediction; a fit takes one.
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
-    forest_ : ReleasedForest or CuratorForest
-    released_ : ReleasedForest
-    certificate_ : Certificate
-    ledger_ : Ledger
-    domain_ : Domain
+    classes_, forest_, released_, certificate_, ledger_, domain_
+        As in `MajorityLabelForestClassifier`.
 
     References
     ----------
@@ -97,6 +90,16 @@ class BoostedForestClassifier(GreedyClassifier):
     >>> bool(forest.score(data.X, data.y) > 0.75)
     True
     """
+
+    constraints = {
+        **GreedyClassifier.constraints,
+        "leaf": choice(None, *LEAVES),
+        "beta": choice(None, *BETAS),
+        "shrink": check_flag,
+        "tree_share": check_share,
+        "calibration_share": check_share,
+        "n_bound": count(1, MAX_BOUND, optional=True),
+    }
 
     def __init__(
         self,
@@ -120,12 +123,13 @@ class BoostedForestClassifier(GreedyClassifier):
         random_state: int | None = None,
         n_jobs: int | None = None,
     ):
-        self.epsilon = epsilon
+        super().__init__(
+            epsilon=epsilon, max_depth=max_depth, n_bins=n_bins, neighbours=neighbours, mode=mode, domain=domain,
+            random_state=random_state, n_jobs=n_jobs,
+        )  # fmt: skip
         self.n_estimators = n_estimators
-        self.max_depth = max_depth
         self.alpha = alpha
         self.alpha_link = alpha_link
-        self.n_bins = n_bins
         self.max_leaf = max_leaf
         self.leaf = leaf
         self.beta = beta
@@ -133,20 +137,8 @@ class BoostedForestClassifier(GreedyClassifier):
         self.tree_share = tree_share
         self.calibration_share = calibration_share
         self.n_bound = n_bound
-        self.neighbours = neighbours
-        self.mode = mode
-        self.domain = domain
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
-    def spec(self, domain: Domain, n_rows: int) -> BoostSpec:
-        """Every choice that a fit will make; `n_rows` is used where it is public, and to refuse a broken `n_bound`."""
-        self._check_parameters()
-        check_choice("leaf", self.leaf, (None, *LEAVES))
-        check_choice("beta", self.beta, (None, *BETAS))
-        check_flag("shrink", self.shrink)
-        if self.n_bound is not None:
-            check_count("n_bound", self.n_bound, 1, MAX_BOUND)
+    def _plan(self, domain: Domain, n_rows: int) -> BoostSpec:
         published = self.mode == "as_published"
         alpha = resolve_alpha(("published" if published else 0.0) if self.alpha is None else self.alpha)
         link = alpha if isinstance(alpha, float) and alpha > 0 else 1.0
@@ -162,8 +154,8 @@ class BoostedForestClassifier(GreedyClassifier):
             leaf=leaf,
             beta=self.beta or {"published": "published", "counts": "post", "range": "laplace"}[leaf],
             shrink=self.shrink,
-            tree_share=check_share("tree_share", self.tree_share),
-            calibration_share=check_share("calibration_share", self.calibration_share),
+            tree_share=as_typed(self.tree_share),
+            calibration_share=as_typed(self.calibration_share),
             n_bound=bound,
             n_scores=self.scores_of(domain),
             neighbours=self.neighbours,
@@ -185,7 +177,7 @@ class BoostedForestClassifier(GreedyClassifier):
             wanted = 1 if spec.n_scores == 1 else score
             positive = (rows.y == wanted).astype(np.int32)
             grown.append(boost(spec, rows.candidates, rows.bins, positive, mechanism, trace=draws))
-        if ledger.epsilon is not None:
+        if ledger.budget is not None:
             ledger.close()
         elif self.epsilon is None:
             ledger.charge("exact splits, leaves and coefficients", "none", 1, None, 1, "sequential")
@@ -257,9 +249,9 @@ class BoostedForestClassifier(GreedyClassifier):
         return self._certificate(spec, domain, n_rows, ledger, source), ledger
 
     def _charge(self, spec: BoostSpec, ledger: Ledger, source: SecretSource | DemoSource) -> dict[str, QueryBudget]:
-        if ledger.epsilon is None:
+        if self._budget is None or ledger.budget is None:
             return {}
-        paid = spec.charge(ledger, ledger.epsilon)
+        paid = spec.charge(ledger, self._budget)
         if isinstance(source, SecretSource):
             spec.check_drawable(paid)
         return paid

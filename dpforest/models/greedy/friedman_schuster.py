@@ -1,11 +1,12 @@
 """One private greedy tree (Friedman and Schuster), the baseline of those who let trees look at the data."""
 
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
 import numpy as np
 
-from dpforest.checks import check_choice, check_count, check_share
+from dpforest.checks import check_share, choice, count
 from dpforest.limits import MAX_BOUND, MAX_DEPTH
 from dpforest.models.assemble import assemble
 from dpforest.models.greedy.count_trees import SplitSelector
@@ -17,6 +18,7 @@ from dpforest.privacy.certificate import Certificate, certify
 from dpforest.privacy.ledger import Ledger, QueryBudget, rows_changed
 from dpforest.privacy.published import REPRODUCTION, ideal_loss
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
+from dpforest.privacy.rationals import as_typed
 from dpforest.privacy.release import noisy_table
 from dpforest.tables.domain import Domain
 from dpforest.trees.forest import Forest
@@ -28,6 +30,41 @@ _DEPARTURE: Final = (
     "The paper's stopping rule, which asks for a noisy count at every level, is left out, and nothing else gets its "
     "share of ε: all leaves are at the same depth. Numeric attributes are split at public equal cuts."
 )
+
+
+@dataclass(frozen=True)
+class TreeSpec:
+    """A single tree as it stands before it has seen a row. `n_bound` is public: a bound on the rows, or their number.
+
+    Parameters as in `FriedmanSchusterClassifier`, resolved; `epsilon` is the budget, None without privacy.
+    """
+
+    epsilon: Fraction | None
+    depth: int
+    criterion: str
+    tree_share: Fraction
+    n_bound: int
+    neighbours: str
+    as_published: bool
+
+    def charge(self, ledger: Ledger) -> tuple[QueryBudget, QueryBudget] | None:
+        """Pay for splits and leaves; as published the right to ask comes without a budget behind it."""
+        if self.epsilon is None:
+            ledger.charge("exact splits and counts of every leaf", "none", 1, None, 1, "sequential")
+            return None
+        if self.as_published:
+            each = self.epsilon / (2 * (self.depth + 1))
+            ledger.charge("splits and counts of every leaf, as published", "exponential, Laplace", 1, None, 1,
+                          "sequential")  # fmt: skip
+            return QueryBudget(each / 2, self.depth), QueryBudget(each, 1)  # the paper's exponent is ε q / (2 Δ)
+        each = self.epsilon / rows_changed(self.neighbours)
+        most = Fraction(round(10 * sensitivity(self.criterion, self.n_bound) / UNIT), 10)
+        splits = ledger.charge("splits, level by level", "exponential", most,
+                               each * self.tree_share / self.depth, self.depth, "sequential")  # fmt: skip
+        leaves = ledger.charge("class counts of each leaf", "discrete-laplace", 1, each * (1 - self.tree_share), 1,
+                               "sequential")  # fmt: skip
+        assert splits is not None and leaves is not None
+        return splits, leaves
 
 
 class FriedmanSchusterClassifier(GreedyClassifier):
@@ -51,22 +88,19 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         Parts into which the public range of a numeric attribute is cut.
     n_bound : int or None, default=None
         Public bound on the number of rows, for criterion="entropy" under add-remove. None: 2,000,000.
-    neighbours : {"add-remove", "replace-one"}, default="add-remove"
+    neighbours
+        As in `MajorityLabelForestClassifier`.
     mode : {"certified", "as_published"}, default="certified"
         As published, the same in floating point with the paper's budget.
-    domain : Domain or None, default=None
-    random_state : int or None, default=None
+    domain, random_state
+        As in `MajorityLabelForestClassifier`.
     n_jobs : int or None, default=None
         Threads for prediction; a fit takes one.
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
-    forest_ : ReleasedForest or CuratorForest
-    released_ : ReleasedForest
-    certificate_ : Certificate
-    ledger_ : Ledger
-    domain_ : Domain
+    classes_, forest_, released_, certificate_, ledger_, domain_
+        As in `MajorityLabelForestClassifier`.
 
     References
     ----------
@@ -83,6 +117,13 @@ class FriedmanSchusterClassifier(GreedyClassifier):
     """
 
     n_estimators = 1  # the paper grows a single tree
+    constraints = {
+        **GreedyClassifier.constraints,
+        "max_depth": count(1, MAX_DEPTH),
+        "criterion": choice(*COUNTED),
+        "tree_share": check_share,
+        "n_bound": count(1, MAX_BOUND, optional=True),
+    }
 
     def __init__(
         self,
@@ -99,28 +140,23 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         random_state: int | None = None,
         n_jobs: int | None = None,
     ):
-        self.epsilon = epsilon
-        self.max_depth = max_depth
+        super().__init__(
+            epsilon=epsilon, max_depth=max_depth, n_bins=n_bins, neighbours=neighbours, mode=mode, domain=domain,
+            random_state=random_state, n_jobs=n_jobs,
+        )  # fmt: skip
         self.criterion = criterion
         self.tree_share = tree_share
-        self.n_bins = n_bins
         self.n_bound = n_bound
-        self.neighbours = neighbours
-        self.mode = mode
-        self.domain = domain
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def fit_binned(self, domain: Domain, rows: Binned, *, n_jobs: int = 1, trace: Trace | None = None) -> Forest:
         """Fit on rows that are binned already; fill `trace` for the curator's drawings."""
-        source, ledger = source_for(self.random_state), self._ledger()
-        bound, _ = self._row_bound(rows.n_given)
+        spec, source, ledger = self._plan(domain, rows.n_given), source_for(self.random_state), self._ledger()
         own = TreeTrace() if trace is not None and trace.draws else None
-        paid = self._charge(ledger, bound)
-        if ledger.epsilon is None and self.epsilon is not None:
+        paid = spec.charge(ledger)
+        if ledger.budget is None and self.epsilon is not None:
             source = DemoSource(demo_seed(source))
         stages = [paid[0]] if paid is not None else []
-        selector = SplitSelector(rows.candidates, self.criterion, bound, stages, source, trace=own)
+        selector = SplitSelector(rows.candidates, spec.criterion, spec.n_bound, stages, source, trace=own)
         candidates, bins, y, ones = rows.candidates, rows.bins, rows.y, np.ones(len(rows.y), np.int64)
         root = None  # a release takes it from its rows
         if isinstance(source, DemoSource):
@@ -133,7 +169,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         trees, place = as_trees(candidates, [chosen], self.max_depth)
         counts = table[place]
         values = counts
-        if paid is not None and ledger.epsilon is not None:
+        if paid is not None and ledger.budget is not None:
             values = noisy_table(counts, 1, paid[1], source)
             ledger.close()
         elif paid is not None and isinstance(source, DemoSource):
@@ -142,7 +178,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
             trace.trees, trace.counts = [own] if own else [], counts
             trace.labels = leaf_votes(leaf_shares(values, "clamp", 0))
             if paid is not None:
-                mechanism = "discrete-laplace" if ledger.epsilon is not None else "continuous-laplace"
+                mechanism = "discrete-laplace" if ledger.budget is not None else "continuous-laplace"
                 trace.noise = CountNoise(counts, mechanism, float(paid[1].epsilon_each))
         about = {"estimator": type(self).__name__, "criterion": self.criterion, "n_bins": self.n_bins}
         certificate = self._certificate(domain, rows.n_given, ledger, source_for(self.random_state))
@@ -155,35 +191,16 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         n_bound = self.n_bound if depends_on_rows(self.criterion) else None  # the paper asks for a bound as well
         return row_bound(n_bound, n_rows, self.neighbours, private=self.epsilon is not None)
 
-    def _charge(self, ledger: Ledger, n_bound: int) -> tuple[QueryBudget, QueryBudget] | None:
-        """Pay for splits and leaves; as published the right to ask comes without a budget behind it."""
-        if self._budget is None:
-            ledger.charge("exact splits and counts of every leaf", "none", 1, None, 1, "sequential")
-            return None
-        if ledger.epsilon is None:
-            each = self._budget / (2 * (self.max_depth + 1))
-            ledger.charge("splits and counts of every leaf, as published", "exponential, Laplace", 1, None, 1,
-                          "sequential")  # fmt: skip
-            return QueryBudget(each / 2, self.max_depth), QueryBudget(each, 1)  # the paper's exponent is ε q / (2 Δ)
-        share = check_share("tree_share", self.tree_share)
-        each = self._budget / rows_changed(self.neighbours)
-        most = Fraction(round(10 * sensitivity(self.criterion, n_bound) / UNIT), 10)
-        splits = ledger.charge("splits, level by level", "exponential", most,
-                               each * share / self.max_depth, self.max_depth, "sequential")  # fmt: skip
-        leaves = ledger.charge("class counts of each leaf", "discrete-laplace", 1, each * (1 - share), 1, "sequential")
-        assert splits is not None and leaves is not None
-        return splits, leaves
+    def _plan(self, domain: Domain, n_rows: int) -> TreeSpec:
+        return TreeSpec(
+            self._budget, int(self.max_depth), self.criterion, as_typed(self.tree_share), self._row_bound(n_rows)[0],
+            self.neighbours, self.mode == "as_published",
+        )  # fmt: skip
 
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
-        check_choice("criterion", self.criterion, COUNTED)
-        check_count("max_depth", self.max_depth, 1, MAX_DEPTH)
-        check_count("n_bins", self.n_bins, 2, 1_000)
-        if self.n_bound is not None:
-            check_count("n_bound", self.n_bound, 1, MAX_BOUND)
-        check_share("tree_share", self.tree_share)
-        ledger, bound = self._ledger(), self._row_bound(n_rows)[0]
-        self._charge(ledger, bound)
-        if ledger.epsilon is not None:
+        ledger = self._ledger()
+        self._plan(domain, n_rows).charge(ledger)
+        if ledger.budget is not None:
             ledger.close()
         return self._certificate(domain, n_rows, ledger, source_for(self.random_state)), ledger
 
@@ -191,7 +208,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         self, domain: Domain, n_rows: int, ledger: Ledger, source: SecretSource | DemoSource
     ) -> Certificate:
         reasons = [*domain.leaks(), *source.reasons()] if self.epsilon is not None else []
-        if self._budget is not None and ledger.epsilon is None:
+        if self._budget is not None and ledger.budget is None:
             # Of ε/(2(d+1)) a level spends half, as scores can only fall; the leaves spend all of theirs.
             ideal = self._budget * (self.max_depth + 2) / (4 * (self.max_depth + 1)) * rows_changed(self.neighbours)
             reasons = [*ideal_loss(ideal, self._budget), REPRODUCTION, _DEPARTURE, *reasons]

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from dpforest.checks import count
 from dpforest.limits import MAX_BOUND
 from dpforest.models.base import ForestClassifier
 from dpforest.models.greedy.trace import Trace
@@ -64,18 +65,30 @@ def bin_rows(
 class GreedyClassifier(ForestClassifier):
     """Base of the forests whose splits are chosen from the data. Not for use by itself."""
 
+    structure_is_public = False
     structure_seed = 0  # a parameter only where something besides noise is random
-    n_bins: int
-    max_depth: Any  # a number, or None where there is a default
+    constraints = {**ForestClassifier.constraints, "n_bins": count(2, 1_000)}
+
+    def __init__(self, *, max_depth: int | None, n_bins: int, **shared: Any) -> None:
+        super().__init__(**shared)
+        self.max_depth = max_depth
+        self.n_bins = n_bins
 
     def fit_binned(self, domain: Domain, rows: Binned, *, n_jobs: int = 1, trace: Trace | None = None) -> Forest:
         """Fit on rows that are binned already; fill `trace` for the curator's drawings."""
         raise NotImplementedError
 
     def _fit_forest(self, domain: Domain, rows: Rows, n_jobs: int) -> Forest:
+        return self.fit_binned(domain, self._binned(domain, rows), n_jobs=n_jobs)
+
+    def repeatedly(self, domain: Domain, rows: Rows) -> Callable[[], Forest]:
+        """A function that fits anew on rows that are read already; they are binned once."""
+        binned = self._binned(domain, rows)
+        return lambda: self.fit_binned(domain, binned)
+
+    def _binned(self, domain: Domain, rows: Rows) -> Binned:
         self.check(domain, rows.n_given)
-        binned = bin_rows(domain, rows.codes, rows.y, rows.ids, self.n_bins, n_given=rows.n_given)
-        return self.fit_binned(domain, binned, n_jobs=n_jobs)
+        return bin_rows(domain, rows.codes, rows.y, rows.ids, self.n_bins, n_given=rows.n_given)
 
     def preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
         """As of every forest; ValueError where its file could not be read back as well."""

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpforest.checks import check_choice, check_count, check_flag
+from dpforest.checks import check_flag, choice, count
 from dpforest.limits import MAX_BOUND
 from dpforest.models.assemble import assemble
 from dpforest.models.greedy.count_trees import Shares, SplitSelector, share_out, structure_share
@@ -14,7 +14,7 @@ from dpforest.models.greedy.multinomial_spec import (
     DEFAULT_DEPTH,
     MultinomialSpec,
     PublishedSpec,
-    certified_plan,
+    certified_spec,
     published_spec,
 )
 from dpforest.models.greedy.trace import Trace, TreeTrace
@@ -67,24 +67,17 @@ class MultinomialForestClassifier(GreedyClassifier):
     purity_stop : bool, default=True
         Whether a branch ends where all structure rows are of one class (as published). The paper's theorem on
         consistency has no such rule.
-    neighbours : {"add-remove", "replace-one"}, default="add-remove"
-    mode : {"certified", "as_published"}, default="certified"
-    domain : Domain or None, default=None
-        Public schema. None reads it from the data, warns, and is not certified.
+    neighbours, mode, domain
+        As in `MajorityLabelForestClassifier`.
     structure_seed : int, default=0
         Seed of the non-private model.
-    random_state : int or None, default=None
-        None draws from the operating system's entropy. An integer makes a demo.
-    n_jobs : int or None, default=None
+    random_state, n_jobs
+        As in `MajorityLabelForestClassifier`.
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
-    forest_ : ReleasedForest or CuratorForest
-    released_ : ReleasedForest
-    certificate_ : Certificate
-    ledger_ : Ledger
-    domain_ : Domain
+    classes_, forest_, released_, certificate_, ledger_, domain_
+        As in `MajorityLabelForestClassifier`.
 
     Notes
     -----
@@ -105,6 +98,17 @@ class MultinomialForestClassifier(GreedyClassifier):
     >>> bool(forest.fit(data.X, data.y).score(data.X, data.y) > 0.6)
     True
     """
+
+    constraints = {
+        **GreedyClassifier.constraints,
+        "split_score": choice("counts", "normalised"),
+        "partition": choice(*PARTITIONS),
+        "stopping": choice(*STOPPING),
+        "impurity": choice(*IMPURITY),
+        "purity_stop": check_flag,
+        "min_leaf": count(1, 10_000),
+        "partition_rate": lambda _, rate: structure_share(rate),
+    }
 
     def __init__(
         self,
@@ -130,54 +134,38 @@ class MultinomialForestClassifier(GreedyClassifier):
         random_state: int | None = None,
         n_jobs: int | None = None,
     ):
-        self.epsilon = epsilon
+        super().__init__(
+            epsilon=epsilon, max_depth=max_depth, n_bins=n_bins, neighbours=neighbours, mode=mode, domain=domain,
+            random_state=random_state, n_jobs=n_jobs,
+        )  # fmt: skip
         self.n_estimators = n_estimators
-        self.max_depth = max_depth
         self.split_score = split_score
         self.feature_temperature = feature_temperature
         self.value_temperature = value_temperature
         self.label_temperature = label_temperature
         self.partition = partition
         self.partition_rate = partition_rate
-        self.n_bins = n_bins
         self.min_leaf = min_leaf
         self.stopping = stopping
         self.impurity = impurity
         self.purity_stop = purity_stop
-        self.neighbours = neighbours
-        self.mode = mode
-        self.domain = domain
         self.structure_seed = structure_seed
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     @property
     def depth_asked(self) -> int:
         """Levels of complete trees that a fit will grow; 1 as published, where trees are others."""
         return 1 if self.mode == "as_published" else self.max_depth or DEFAULT_DEPTH
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_choice("split_score", self.split_score, ("counts", "normalised"))
-        check_choice("partition", self.partition, PARTITIONS)
-        check_choice("stopping", self.stopping, STOPPING)
-        check_choice("impurity", self.impurity, IMPURITY)
-        check_flag("purity_stop", self.purity_stop)
-        check_count("min_leaf", self.min_leaf, 1, 10_000)
-        check_count("n_bins", self.n_bins, 2, 1_000)
-        structure_share(self.partition_rate)
+    def _plan(self, domain: Domain, n_rows: int) -> MultinomialSpec | PublishedSpec:
+        return self._published_plan() if self.mode == "as_published" else self._certified_plan()
 
-    def spec(self, domain: Domain, n_rows: int) -> MultinomialSpec:
-        """Every choice that a certified fit will make, from parameters alone."""
-        self._check_parameters()
-        return certified_plan(
+    def _certified_plan(self) -> MultinomialSpec:
+        return certified_spec(
             self._budget, self._by_hand, n_trees=int(self.n_estimators), depth=self.max_depth,
             partition=self.partition, partition_rate=self.partition_rate, neighbours=self.neighbours,
         )  # fmt: skip
 
-    def published_spec(self) -> PublishedSpec:
-        """The same for a fit as published."""
-        self._check_parameters()
+    def _published_plan(self) -> PublishedSpec:
         return published_spec(
             self._budget, self._by_hand, n_trees=int(self.n_estimators), depth=self.max_depth, min_leaf=self.min_leaf,
             stopping=self.stopping, partition_rate=self.partition_rate, impurity=self.impurity,
@@ -193,17 +181,17 @@ class MultinomialForestClassifier(GreedyClassifier):
         if self.mode == "as_published":
             return self._fit_published(domain, rows, n_jobs, trace)
         spec, source, ledger = (
-            self.spec(domain, rows.n_given),
+            self._certified_plan(),
             source_for(self.random_state),
             Ledger(self._budget, self.neighbours),
         )
         stages: list[QueryBudget] = []
-        if ledger.epsilon is None:
+        if ledger.budget is None:
             source = DemoSource(self.structure_seed)
             ledger.charge("exact splits and counts of every leaf", "none", 1, None, 1, "sequential")
         else:
             stages = spec.charge(ledger)
-        partition = "shared" if ledger.epsilon is None else spec.partition
+        partition = "shared" if ledger.budget is None else spec.partition
         shares = _shares(rows, spec, partition, source)
         n_places, n_classes = 2**spec.depth, domain.n_classes
         tables = np.zeros((spec.n_trees, n_places, n_classes), np.int64)
@@ -240,7 +228,7 @@ class MultinomialForestClassifier(GreedyClassifier):
     def _labels(
         self, spec: MultinomialSpec, counts: np.ndarray, ledger: Ledger, source: SecretSource | DemoSource
     ) -> np.ndarray:
-        if ledger.epsilon is None:
+        if ledger.budget is None:
             return true_labels(counts, self.structure_seed)
         labels = release_labels(
             counts, mechanism="exponential", epsilon=spec.label_epsilon, n_trees=spec.n_trees,
@@ -250,7 +238,7 @@ class MultinomialForestClassifier(GreedyClassifier):
         return labels
 
     def _fit_published(self, domain: Domain, rows: Binned, n_jobs: int, trace: Trace | None) -> Forest:
-        spec, source, ledger = self.published_spec(), source_for(self.random_state), Ledger(None, self.neighbours)
+        spec, source, ledger = self._published_plan(), source_for(self.random_state), Ledger(None, self.neighbours)
         seed = demo_seed(source) if self.epsilon is not None or self.random_state is not None else self.structure_seed
         ledger.charge("splits and labels, as published", "exponential", 1, None, 1, "sequential")
         words = rows.once(("words",), lambda: sorted_words(rows.codes, rows.y))
@@ -264,11 +252,11 @@ class MultinomialForestClassifier(GreedyClassifier):
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
         self._row_bound(n_rows)
         if self.mode == "as_published":
-            self.published_spec()
+            self._published_plan()
             ledger = Ledger(None, self.neighbours)
             return self._certificate(None, domain, ledger, source_for(self.random_state)), ledger
-        spec, ledger = self.spec(domain, n_rows), Ledger(self._budget, self.neighbours)
-        if ledger.epsilon is not None:
+        spec, ledger = self._certified_plan(), Ledger(self._budget, self.neighbours)
+        if ledger.budget is not None:
             spec.charge(ledger)
             n_leaves = spec.n_trees * 2**spec.depth
             self._labels(spec, np.zeros((n_leaves, domain.n_classes), np.int64), ledger, DemoSource(0))
@@ -285,9 +273,9 @@ class MultinomialForestClassifier(GreedyClassifier):
         reasons = [*domain.leaks(), *source.reasons()] if self.epsilon is not None else []
         nominal: Fraction | float | None = self._budget
         if spec is None and self._budget is not None:
-            nominal = self.published_spec().nominal
+            nominal = self._published_plan().nominal
             reasons = [*published.multinomial_reasons(nominal, self._budget), *reasons]
-        depth = f"depth {spec.depth}" if spec is not None else f"depth up to {self.published_spec().max_depth}"
+        depth = f"depth {spec.depth}" if spec is not None else f"depth up to {self._published_plan().max_depth}"
         return certify(
             ledger,
             mechanism=f"multinomial forest of {self.n_estimators} trees of {depth}: "

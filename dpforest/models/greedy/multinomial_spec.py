@@ -95,7 +95,7 @@ class PublishedSpec:
         )  # fmt: skip
 
 
-def certified_plan(
+def certified_spec(
     budget: Fraction | None, by_hand: tuple, *, n_trees: int, depth: int | None, partition: str, partition_rate: float,
     neighbours: str,
 ) -> MultinomialSpec:  # fmt: skip

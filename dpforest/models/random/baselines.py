@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from dpforest.checks import check_choice, check_count
+from dpforest.checks import check_count, choice, count
 from dpforest.limits import MAX_BOUND, MAX_DEPTH
+from dpforest.models.base import ForestClassifier
 from dpforest.models.depth_rules import jagannathan_depth
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.models.random.spec import ForestSpec, capped, leaf_cap
@@ -34,6 +35,8 @@ class JagannathanForestClassifier(RandomStructureClassifier):
     epsilon / n_estimators a tree.
     """
 
+    constraints = {**ForestClassifier.constraints, "n_bound": count(1, 2**31, optional=True)}
+
     def __init__(
         self,
         *,
@@ -49,26 +52,19 @@ class JagannathanForestClassifier(RandomStructureClassifier):
         random_state: int | None = None,
         n_jobs: int | None = None,
     ):
-        self.epsilon = epsilon
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
+        super().__init__(
+            epsilon=epsilon, n_estimators=n_estimators, max_depth=max_depth, neighbours=neighbours, mode=mode,
+            domain=domain, structure_seed=structure_seed, random_state=random_state, n_jobs=n_jobs,
+        )  # fmt: skip
         self.n_bound = n_bound
         self.max_leaves = max_leaves
-        self.neighbours = neighbours
-        self.mode = mode
-        self.domain = domain
-        self.structure_seed = structure_seed
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _plan(self, domain: Domain, n_rows: int) -> ForestSpec:
-        if self.n_bound is not None:
-            check_count("n_bound", self.n_bound, 1, 2**31)
-            if n_rows > self.n_bound:
-                raise ValueError(
-                    f"the table has more rows than n_bound={self.n_bound:,}, which the privacy guarantee rests on; "
-                    "give a public bound that is certain to hold"
-                )
+        if self.n_bound is not None and n_rows > self.n_bound:
+            raise ValueError(
+                f"the table has more rows than n_bound={self.n_bound:,}, which the privacy guarantee rests on; give a "
+                "public bound that is certain to hold"
+            )
         published = self.mode == "as_published"
         max_leaves, departures = leaf_cap(self.max_leaves, self.mode), tuple[str, ...]()
         depth = self.max_depth
@@ -105,9 +101,11 @@ class JagannathanForestClassifier(RandomStructureClassifier):
 class _EvenForest(RandomStructureClassifier):
     """The two random forests of Nock and Henecka's comparison differ in the leaf only."""
 
-    max_depth: int
-    n_quantiles: int
-    budget: str | None
+    constraints = {
+        **ForestClassifier.constraints,
+        "max_depth": count(0, MAX_DEPTH),
+        "budget": choice(None, "fair", "paper"),
+    }
 
     def __init__(
         self,
@@ -124,22 +122,15 @@ class _EvenForest(RandomStructureClassifier):
         random_state: int | None = None,
         n_jobs: int | None = None,
     ):
-        self.epsilon = epsilon
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
+        super().__init__(
+            epsilon=epsilon, n_estimators=n_estimators, max_depth=max_depth, neighbours=neighbours, mode=mode,
+            domain=domain, structure_seed=structure_seed, random_state=random_state, n_jobs=n_jobs,
+        )  # fmt: skip
         self.n_quantiles = n_quantiles
         self.budget = budget
-        self.neighbours = neighbours
-        self.mode = mode
-        self.domain = domain
-        self.structure_seed = structure_seed
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _even_plan(self, mechanism: str) -> ForestSpec:
-        check_choice("budget", self.budget, (None, "fair", "paper"))
         budget = self.budget or ("paper" if self.mode == "as_published" else "fair")
-        check_count("max_depth", self.max_depth, 0, MAX_DEPTH)
         return ForestSpec(
             n_trees=self.n_estimators,
             depth=self.max_depth,

@@ -1,7 +1,8 @@
 """Random forest whose leaves publish one label each (Fletcher and Islam)."""
 
-from dpforest.checks import check_choice, check_count
+from dpforest.checks import check_count, choice
 from dpforest.limits import MAX_DEPTH
+from dpforest.models.base import ForestClassifier
 from dpforest.models.depth_rules import fletcher_islam_depth
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.models.random.spec import ForestSpec, capped, leaf_cap
@@ -64,6 +65,11 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
     True
     """
 
+    constraints = {
+        **ForestClassifier.constraints,
+        "leaf_mechanism": choice(None, *CERTIFIED, *PUBLISHED),
+    }
+
     def __init__(
         self,
         *,
@@ -81,22 +87,16 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
         random_state: int | None = None,
         n_jobs: int | None = None,
     ):
-        self.epsilon = epsilon
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
+        super().__init__(
+            epsilon=epsilon, n_estimators=n_estimators, max_depth=max_depth, neighbours=neighbours, mode=mode,
+            domain=domain, structure_seed=structure_seed, random_state=random_state, n_jobs=n_jobs,
+        )  # fmt: skip
         self.leaf_mechanism = leaf_mechanism
         self.partition = partition
         self.categorical = categorical
         self.max_leaves = max_leaves
-        self.neighbours = neighbours
-        self.mode = mode
-        self.domain = domain
-        self.structure_seed = structure_seed
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _plan(self, domain: Domain, n_rows: int) -> ForestSpec:
-        check_choice("leaf_mechanism", self.leaf_mechanism, (None, *CERTIFIED, *PUBLISHED))
         published = self.mode == "as_published"
         mechanism = self.leaf_mechanism or ("smooth-sensitivity" if published else "permute-and-flip")
         partition = self.partition or ("blocks" if published else "independent")

@@ -1,7 +1,8 @@
 """Random decision trees with noisy counts (Bojarski, Choromanska, Choromanski and LeCun)."""
 
-from dpforest.checks import check_choice, check_count
+from dpforest.checks import choice, count
 from dpforest.limits import MAX_DEPTH
+from dpforest.models.base import ForestClassifier
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.models.random.spec import ForestSpec, capped, leaf_cap
 from dpforest.tables.domain import Domain
@@ -26,29 +27,17 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
         Every row in every tree with epsilon / n_estimators each, or each row in one tree with all of epsilon.
     categorical : {"ordered", "one-vs-rest", "multiway"}, default="ordered"
         Test on a categorical feature.
-    max_leaves : int or None, default=None
-        Public cap on the leaves of a tree with multiway tests. None: 4,096, as published 65,536 (100 such trees take
-        about a gigabyte).
-    neighbours : {"add-remove", "replace-one"}, default="add-remove"
-        Tables that must be hard to tell apart. With "replace-one" the number of rows is public.
+    max_leaves, neighbours
+        As in `MajorityLabelForestClassifier`.
     mode : {"certified", "as_published"}, default="certified"
         As published: Laplace noise in floating point, scaled for add-remove whatever `neighbours` says.
-    domain : Domain or None, default=None
-        Public schema. None reads it from the data, warns, and is not certified.
-    structure_seed : int, default=0
-        Public seed of the trees' structure.
-    random_state : int or None, default=None
-        None draws noise from the operating system's entropy. An integer makes a reproducible demo, not certified.
-    n_jobs : int or None, default=None
+    domain, structure_seed, random_state, n_jobs
+        As in `MajorityLabelForestClassifier`.
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
-    forest_ : ReleasedForest or CuratorForest
-    released_ : ReleasedForest
-    certificate_ : Certificate
-    ledger_ : Ledger
-    domain_ : Domain
+    classes_, forest_, released_, certificate_, ledger_, domain_
+        As in `MajorityLabelForestClassifier`.
 
     References
     ----------
@@ -63,6 +52,12 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
     >>> bool(forest.score(data.X, data.y) > 0.8)
     True
     """
+
+    constraints = {
+        **ForestClassifier.constraints,
+        "max_depth": count(0, MAX_DEPTH),
+        "partition": choice("shared", "independent"),
+    }
 
     def __init__(
         self,
@@ -82,25 +77,18 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
         random_state: int | None = None,
         n_jobs: int | None = None,
     ):
-        self.epsilon = epsilon
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
+        super().__init__(
+            epsilon=epsilon, n_estimators=n_estimators, max_depth=max_depth, neighbours=neighbours, mode=mode,
+            domain=domain, structure_seed=structure_seed, random_state=random_state, n_jobs=n_jobs,
+        )  # fmt: skip
         self.voting = voting
         self.negative_rule = negative_rule
         self.partition = partition
         self.categorical = categorical
         self.max_leaves = max_leaves
-        self.neighbours = neighbours
-        self.mode = mode
-        self.domain = domain
-        self.structure_seed = structure_seed
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _plan(self, domain: Domain, n_rows: int) -> ForestSpec:
-        check_choice("partition", self.partition, ("shared", "independent"))
         published = self.mode == "as_published"
-        check_count("max_depth", self.max_depth, 0, MAX_DEPTH)
         max_leaves = leaf_cap(self.max_leaves, self.mode)
         return ForestSpec(
             n_trees=self.n_estimators,

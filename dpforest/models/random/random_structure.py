@@ -22,19 +22,24 @@ from dpforest.trees.forest import Forest
 class RandomStructureClassifier(ForestClassifier):
     """Base of the forests whose structure does not look at data. Not for use by itself."""
 
+    structure_is_public = True
+
+    def __init__(
+        self, *, n_estimators: int, max_depth: int | str | None, structure_seed: int, **shared: Any
+    ) -> None:  # fmt: skip
+        super().__init__(**shared)
+        self.n_estimators = n_estimators
+        self.max_depth = max_depth
+        self.structure_seed = structure_seed
+
     def _plan(self, domain: Domain, n_rows: int) -> ForestSpec:
-        """Turn parameters into a spec. `n_rows` may be used under replace-one or as published only."""
+        """As `spec`. `n_rows` may be used under replace-one or as published only."""
         raise NotImplementedError
 
     @property
     def needs_all_rows(self) -> bool:
         """Whether the structure follows from the number of rows."""
         return False
-
-    def spec(self, domain: Domain, n_rows: int) -> ForestSpec:
-        """Every choice that a fit will make, from parameters and public knowledge; `n_rows` as in `preview`."""
-        self._check_parameters()
-        return self._plan(domain, n_rows)
 
     def fit_chunks(self, chunks: Iterable[tuple[Any, Any]]) -> Self:
         """Fit on a table that comes in parts: the forest, certificate and ledger that `fit` gives on all of it.

@@ -16,7 +16,7 @@ HIDDEN = (
         name="an_attribute_keeps_a_label",
         why="The estimator remembers the label of its last row: unbounded.",
         module="dpforest.models.greedy.greedy",
-        function="GreedyClassifier._fit_forest",
+        function="GreedyClassifier._binned",
         old="    self.check(domain, rows.n_given)\n",
         new="    self.check(domain, rows.n_given)\n    self._last_label = rows.y[-1:].tolist()\n",
         forests=(MULTINOMIAL, BOOSTED, GREEDY),
