@@ -35,7 +35,7 @@ if not settings.certified:
 curve = simulate.first_curve(forest, len(table.frame), st.container())
 level = without_privacy.level(table)
 figures = headline.Figures(choice, certificate, curve, level)
-panel = curve_panel.Panel(choice, curve, ledger, level)
+panel = curve_panel.Panel(choice, curve, ledger, level, certificate.delta)
 
 tree, leaves, budget, data = st.tabs(["Tree", "Leaves", "Budget", "Data"], key="tab", bind=LINKED)
 if tree.open:

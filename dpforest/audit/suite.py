@@ -7,6 +7,7 @@ from dpforest.audit.replay.variants import VARIANTS, replay_rare, replay_variant
 from dpforest.audit.replay.ways_in import FORESTS, replay_large, replay_ways
 from dpforest.audit.samplers.bridge import check_bridge
 from dpforest.audit.samplers.draws import check_draws, check_rare_draws
+from dpforest.audit.samplers.gaussian import check_gaussian
 from dpforest.audit.samplers.identities import check_identities
 from dpforest.audit.samplers.lanes import check_lanes
 from dpforest.audit.samplers.tails import check_tails
@@ -25,18 +26,20 @@ def suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
     Notes
     -----
     Sound certified code is suspected with a probability below 1e-6 (`draws`). What is quick comes first; all of it
-    takes three minutes.
+    takes four minutes.
     """
     yield from check_scores()
     yield from check_identities(whole=False)
     yield from check_draws()
     yield from check_lanes(whole=False)
+    yield from check_gaussian(whole=False)
     yield from check_bridge(n_tapes=100)
     yield from check_tails()
     yield from fit_suspicions(estimators)
     yield from check_rare_draws()
     yield from check_identities()
     yield from check_lanes()
+    yield from check_gaussian()
     yield from check_bridge()
 
 

@@ -39,9 +39,9 @@ def assemble(
     BudgetError
         If a ledger with a budget is still open: what was answered may not be all that was asked.
     """
-    if ledger.epsilon is not None and not ledger.closed:
+    if ledger.has_budget and not ledger.closed:
         raise BudgetError("The ledger is still open, so nothing may be released.")
-    kind = CuratorForest if ledger.epsilon is None else ReleasedForest
+    kind = ReleasedForest if ledger.has_budget else CuratorForest
     return kind(
         trees=trees, domain=domain, labels=labels, noisy_counts=noisy_counts, voting=voting,
         negative_rule=negative_rule, seed=seed, certificate=certificate, ledger=ledger, about=about,

@@ -7,6 +7,7 @@ from fractions import Fraction
 import plotly.graph_objects as go
 
 from dpforest.plotting.style import PRIVATE, QUIET, escape, figure
+from dpforest.privacy.loss import PURE, PrivacyLoss
 from dpforest.privacy.rationals import text_down, text_up
 
 MOST_PARTS = 120
@@ -14,40 +15,65 @@ MOST_LAYERS = 8
 
 
 def budget_picture(ledger) -> go.Figure:
-    """The ledger as blocks on the line from 0 to ε.
+    """The ledger as blocks on the line from 0 to ε, or, where costs add up in μ², from 0 to all of it.
 
     Parameters
     ----------
     ledger : Ledger
         With a budget; entries in parallel are layers of the same width, entries in sequence stand in a row.
     """
-    total = float(ledger.epsilon)
+    budget = ledger.budget
+    total = float(budget.amount)
     fig = figure(150, hovermode="closest", barmode="overlay", margin={"l": 8, "r": 12, "t": 8, "b": 8})
     parts = list(dict.fromkeys(entry.part for entry in ledger.entries if entry.part))
     at: dict[str, Fraction] = {}  # how far each part of the table has spent
     for entry in ledger.entries:
-        if entry.epsilon is None:
+        if entry.loss is None:
             continue
-        start = at.get(entry.part, Fraction(0))
+        start, width = at.get(entry.part, Fraction(0)), entry.loss.amount
         n, place = max(len(parts), 1), parts.index(entry.part) if entry.part else 0
         low, high = (0.0, 1.0) if not entry.part else (place / n + 0.03, (place + 1) / n - 0.03)
-        _entry(fig, entry, float(start), float(entry.epsilon), low, high)
-        _name(fig, entry, float(start), float(entry.epsilon), (low + high) / 2, total)
-        at[entry.part] = start + entry.epsilon
-    start = ledger.spent
-    if start < ledger.epsilon:
+        _entry(fig, entry, float(start), float(width), low, high, _cost(entry, budget))
+        _name(fig, entry, float(start), float(width), (low + high) / 2, total)
+        at[entry.part] = start + width
+    start = ledger.loss.amount
+    if start < budget.amount:
         fig.add_shape(
             type="rect", x0=float(start), x1=total, y0=0, y1=1, line={"color": QUIET, "width": 1, "dash": "dot"}
         )
-        left = f"{text_down(ledger.epsilon - start, 3)}<br>not spent"
+        left = f"{_left(budget.amount - start, budget)}<br>not spent"
         fig.add_annotation(x=(float(start) + total) / 2, y=0.5, text=left, showarrow=False)
     fig.update_yaxes(visible=False, range=[-0.05, 1.05], fixedrange=True)
-    ticks = [ledger.epsilon * k / 4 for k in range(5)]
+    ticks = [PrivacyLoss(budget.kind, budget.amount * k / 4) for k in range(5)]
+    pure = budget.kind == PURE
     fig.update_xaxes(
-        range=[-total * 0.01, total * 1.01], tickvals=[float(t) for t in ticks], ticktext=[text_up(t) for t in ticks],
-        title="ε spent", showgrid=False, zeroline=False, fixedrange=True,
+        range=[-total * 0.01, total * 1.01], tickvals=[float(t.amount) for t in ticks],
+        ticktext=[text_up(t.amount) if pure else share_of(t, budget) for t in ticks],
+        title="ε spent" if pure else "share of μ² spent", showgrid=False, zeroline=False, fixedrange=True,
     )  # fmt: skip
     return fig
+
+
+def share_of(loss: PrivacyLoss, budget: PrivacyLoss) -> str:
+    """How much of a budget something costs, in what adds up, rounded up.
+
+    >>> share_of(PrivacyLoss.gaussian(Fraction(1, 3)), PrivacyLoss.gaussian(1))
+    '33.4 %'
+    """
+    return f"{text_up(100 * loss.amount / budget.amount, 3)} %"
+
+
+def _left(amount: Fraction, budget: PrivacyLoss) -> str:
+    """What is not spent, rounded down."""
+    return text_down(amount, 3) if budget.kind == PURE else f"{text_down(100 * amount / budget.amount, 3)} %"
+
+
+def _cost(entry, budget: PrivacyLoss) -> tuple[str, str]:
+    """Of one answer, and of all of them together."""
+    if budget.kind == PURE:
+        return f"ε {entry.epsilon_each}{' × 2 rows that differ' if entry.rows == 2 else ''}", f"ε {entry.epsilon}"
+    exchanged = f" × {entry.rows**2}, as {entry.rows} rows differ" if entry.rows > 1 else ""
+    return f"μ² {text_up(entry.each.amount, 4)}{exchanged}", f"{share_of(entry.loss, budget)} of μ²"
 
 
 def _name(fig: go.Figure, entry, x0: float, width: float, y: float, total: float) -> None:
@@ -60,16 +86,17 @@ def _name(fig: go.Figure, entry, x0: float, width: float, y: float, total: float
         )  # fmt: skip
 
 
-def _entry(fig: go.Figure, entry, x0: float, width: float, low: float, high: float) -> None:
+def _entry(fig: go.Figure, entry, x0: float, width: float, low: float, high: float, cost: tuple[str, str]) -> None:
     in_turn = entry.composition == "sequential"
     n = min(entry.times, MOST_PARTS if in_turn else MOST_LAYERS)
     part, layer = (width / n, high - low) if in_turn else (width, (high - low) / n)
     gap_x, gap_y = (part * 0.12, 0.0) if in_turn else (0.0, layer * 0.16)
+    each, together = cost
     text = (
         f"{escape(entry.what, 70)}<br>{escape(entry.mechanism)}<br>"
-        f"{entry.times:,} × ε {entry.epsilon_each}{' × 2 rows that differ' if entry.rows == 2 else ''}, "
+        f"{entry.times:,} × {each}, "
         + ("in sequence: they add up" if in_turn else "in parallel: a row meets only one")
-        + f"<br>together ε {entry.epsilon}"
+        + f"<br>together {together}"
     )
     shown = range(n)
     fig.add_bar(

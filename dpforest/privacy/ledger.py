@@ -102,6 +102,11 @@ class Ledger:
         return self._budget
 
     @property
+    def has_budget(self) -> bool:
+        """Whether there is a budget, of either kind; without privacy there is none."""
+        return self._budget is not None
+
+    @property
     def epsilon(self) -> Fraction | None:
         """The budget of a pure ledger; None without privacy."""
         return None if self._budget is None else self._budget.pure_epsilon

@@ -9,9 +9,10 @@ third batch. Now all are found.
 import warnings
 
 import pytest
-from mutants import MUTANTS, mutated
+from mutants import MUTANTS, Mutant, mutated
 
 from dpforest.audit.samplers.draws import check_draws, check_rare_draws
+from dpforest.audit.samplers.gaussian import check_gaussian
 from dpforest.audit.scores import check_scores
 from dpforest.audit.suite import fit_suspicions, suspicions
 
@@ -23,6 +24,14 @@ def test_samplers_and_sensitivities_are_sound():
     """False alarm: below 1e-6 (see `draws`)."""
     assert list(check_draws()) == [] == list(check_rare_draws())
     assert list(check_scores()) == []
+
+
+def test_the_gaussian_sampler_is_looked_at():
+    """Would catch a suite that leaves it out: nothing else in it, before or after, says the same."""
+    away = "if not more:", "if not more or k == 6:"  # tails that are cut off
+    with mutated(Mutant("cut", "cut", "dpforest.privacy.gaussian", "rounded_gaussian", *away, ())):
+        said = next(check_gaussian(whole=False))
+        assert next(suspicions(()), None) == said
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda m: m.name)

@@ -359,6 +359,10 @@ def test_a_gaussian_ledger_adds_up_in_mu_squared_to_the_last_digit(neighbours):
             read()
 
 
+def test_every_kind_of_ledger_says_whether_it_has_a_budget():
+    assert gaussian_ledger().has_budget and Ledger(Fraction(1)).has_budget and not Ledger(None).has_budget
+
+
 def test_a_gaussian_budget_is_not_exceeded():
     ledger = Ledger(PrivacyLoss.gaussian("1/25"), "replace-one")
     ledger.charge("counts", "rounded Gaussian", 1, PrivacyLoss.gaussian("1/100"), 1, "sequential")

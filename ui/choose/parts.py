@@ -116,7 +116,7 @@ def promise(table: Table, settings: Settings) -> tuple[Certificate, Ledger]:
 
 def guarantee(certificate: Certificate, ledger: Ledger, leaks: bool) -> Guarantee:
     """What is promised; where only the schema speaks against it, on demand what would be once that is public."""
-    if certificate.certified or not leaks or ledger.epsilon is None:
+    if certificate.certified or not leaks or not ledger.has_budget:
         return guarantee_of(certificate)
     if st.toggle(
         "Show what would be promised if the schema were public", key="if_public", bind=LINKED,
@@ -124,7 +124,7 @@ def guarantee(certificate: Certificate, ledger: Ledger, leaks: bool) -> Guarante
     ):  # fmt: skip
         badge("Not certified")
         st.markdown("**Not promised now. If the schema of this table were public, this is what would hold:**")
-        return Guarantee(ledger.spent, 0.0, certificate.neighbours)
+        return Guarantee.of_loss(ledger.loss, certificate.neighbours, delta=certificate.delta)
     return guarantee_of(certificate)
 
 

@@ -6,9 +6,12 @@ import pandas as pd
 import streamlit as st
 
 from dpforest import plotting
+from dpforest.plotting.budget import share_of
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
+from dpforest.privacy.loss import PURE, PrivacyLoss
 from ui.shared import session_ledger
+from ui.shared.loss_sums import at_delta
 from ui.shared.page import chart, titled
 from ui.shared.release import LOOKED, certificate_text, released_here
 from ui.shared.sidebar import Choice
@@ -28,15 +31,19 @@ NOT_LISTED = (
 
 def show(choice: Choice, certificate: Certificate, ledger: Ledger) -> None:
     """The Budget tab."""
-    if ledger.epsilon is not None:
+    if ledger.budget is not None:
+        pure = ledger.kind == PURE
         titled(
-            "Where ε goes",
+            "Where ε goes" if pure else "Where the budget goes",
             "Simulated",
             help="Width is cost. Blocks in a row: **in sequence**, each asks the same rows again, so costs add up. "
             "Blocks in a stack: **in parallel**, each asks other rows, so a row pays for one of them only.",
         )
-        chart(plotting.budget_picture(ledger), "The charges of the ledger as blocks on the line from 0 to ε.")
-        st.markdown("\n".join(f"- {_sentence(entry)}" for entry in ledger.entries))
+        line = f"on the line from 0 to {'ε' if pure else 'all of μ²'}"
+        chart(plotting.budget_picture(ledger), f"The charges of the ledger as blocks {line}.")
+        if not pure:
+            st.markdown(in_mu_squared(ledger.budget, certificate.delta))
+        st.markdown("\n".join(f"- {_sentence(entry, ledger.budget)}" for entry in ledger.entries))
         if any(entry.part for entry in ledger.entries):
             st.caption(
                 "Each row either grows the trees or decides their leaves, drawn by itself. So the two parts are in "
@@ -50,9 +57,7 @@ def show(choice: Choice, certificate: Certificate, ledger: Ledger) -> None:
                 "composition": st.column_config.TextColumn(help=COMPOSED),
             },
         )  # fmt: skip
-        st.caption(
-            f"A release would use up ε = {ledger.spent} of {ledger.epsilon}, added up in exact fractions; never more."
-        )
+        st.caption(used_up(ledger, certificate.delta))
         st.caption(NOT_LISTED)
     else:
         st.info(
@@ -68,22 +73,45 @@ def show(choice: Choice, certificate: Certificate, ledger: Ledger) -> None:
     released_here()
 
 
-def _sentence(entry) -> str:
-    each, total = epsilon_text(entry.epsilon_each), epsilon_text(entry.epsilon)
-    twice = " An exchanged row counts twice: once as it leaves, once as it comes." if entry.rows == 2 else ""
+def in_mu_squared(budget: PrivacyLoss, delta: float) -> str:
+    """Why shares are drawn of a Gaussian budget, and what all of it is."""
+    return (
+        "What Gaussian noise costs adds up in μ² and not in ε, so shown are shares of μ². All of it is "
+        f"μ² = {epsilon_text(budget.amount)}, which is ε = {epsilon_text(budget.epsilon(delta))}{at_delta(delta)}."
+    )
+
+
+def used_up(ledger: Ledger, delta: float = 0.0) -> str:
+    """What a release would spend of its budget."""
+    if ledger.budget is None or ledger.kind == PURE:
+        used = f"ε = {ledger.spent} of {ledger.epsilon}"
+    else:
+        at = f"ε = {epsilon_text(ledger.loss.epsilon(delta))}{at_delta(delta)}"
+        used = f"{share_of(ledger.loss, ledger.budget)} of μ², which is {at}"
+    return f"A release would use up {used}, added up in exact fractions; never more."
+
+
+def _sentence(entry, budget: PrivacyLoss) -> str:
+    if budget.kind == PURE:
+        each, total = f"ε = {epsilon_text(entry.epsilon_each)}", f"ε = {epsilon_text(entry.epsilon)}"
+        counts = "twice"
+    else:
+        each, total = f"μ² = {epsilon_text(entry.each.amount)}", f"{share_of(entry.loss, budget)} of μ²"
+        counts = "twice in μ, which is four times in μ²"
+    twice = f" An exchanged row counts {counts}: once as it leaves, once as it comes." if entry.rows == 2 else ""
     if entry.composition == "sequential":
         return (
             f"{_first_up(entry.what)}: "
             + (
-                f"**{entry.times:,} times ε = {each}**, in sequence on the same rows, adds up to "
+                f"**{entry.times:,} times {each}**, in sequence on the same rows, adds up to "
                 if entry.times > 1
-                else f"**once ε = {each}**, makes "
+                else f"**once {each}**, makes "
             )
-            + f"**ε = {total}**.{twice}"
+            + f"**{total}**.{twice}"
         )
     return (
-        f"{_first_up(entry.what)}: **{entry.times:,} answers in parallel**, each at ε = {each}: every row is in one "
-        f"of them only, so together they cost **ε = {total}** and not {entry.times:,} times as much.{twice}"
+        f"{_first_up(entry.what)}: **{entry.times:,} answers in parallel**, each at {each}: every row is in one "
+        f"of them only, so together they cost **{total}** and not {entry.times:,} times as much.{twice}"
     )
 
 
@@ -92,17 +120,18 @@ def _first_up(text: str) -> str:
 
 
 def ledger_table(ledger: Ledger) -> pd.DataFrame:
-    """One row for each kind of question that a release asks."""
+    """One row for each kind of question that a release asks; exact in ε, rounded up in μ²."""
+    unit, amount = ("ε", str) if ledger.kind == PURE else ("μ²", epsilon_text)
     return pd.DataFrame(
         [
             {
                 "what": entry.what + (f" ({entry.part})" if entry.part else ""),
                 "mechanism": entry.mechanism,
                 "sensitivity": str(entry.sensitivity),
-                "ε each": "none" if entry.epsilon_each is None else str(entry.epsilon_each),
+                f"{unit} each": "none" if entry.each is None else amount(entry.each.amount),
                 "how many": entry.times,
                 "composition": {"parallel": "in parallel", "sequential": "in sequence"}[entry.composition],
-                "ε together": "none" if entry.epsilon is None else str(entry.epsilon),
+                f"{unit} together": "none" if entry.loss is None else amount(entry.loss.amount),
             }
             for entry in ledger.entries
         ]

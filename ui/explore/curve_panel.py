@@ -11,11 +11,13 @@ from dpforest.evaluation.stakes import Stakes, roomy
 from dpforest.plotting.curve import series, spread_over
 from dpforest.plotting.style import percent
 from dpforest.privacy.ledger import Ledger
+from dpforest.privacy.loss import PURE, PrivacyLoss, mu_for
 from dpforest.privacy.rationals import positive_fraction
 from dpforest.tables.features import plural
 from ui.explore.headline import is_skewed
 from ui.shared.controls import LINKED
 from ui.shared.forests import FORESTS
+from ui.shared.loss_sums import at_delta
 from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
 from ui.shared.stake_words import learns_nothing, what_helps, what_privacy_costs
@@ -27,10 +29,10 @@ MEASURES = {"accuracy": "accuracy", "balanced accuracy": "balanced"}
 
 
 class Panel:
-    """Drawn once, then refined in place."""
+    """Drawn once, then refined in place. A Gaussian ledger is said in ε at `delta`."""
 
-    def __init__(self, choice: Choice, curve: Curve, ledger: Ledger, level: Level) -> None:
-        self._choice, self._ledger, self._level = choice, ledger, level
+    def __init__(self, choice: Choice, curve: Curve, ledger: Ledger, level: Level, delta: float = 0.0) -> None:
+        self._choice, self._ledger, self._level, self._delta = choice, ledger, level, delta
         self._curve = curve
         self._warning = st.empty()
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
@@ -84,7 +86,7 @@ class Panel:
             what = "privacy" if self._choice.settings.certified else "its noise"
             means = series(curve, self._measure)[0].mean(axis=0)
             self._insight.caption(what_privacy_costs(curve.epsilons, means, at, self._best_name, what), width="content")
-        self._price.caption(price(curve, self._ledger))
+        self._price.caption(price(curve, self._ledger, self._delta))
 
     def _nothing(self, curve: Curve, at: Stakes) -> str:
         """Why this forest is worth nothing here, and what may be."""
@@ -128,23 +130,37 @@ class Panel:
         )
 
 
-def price(curve: Curve, ledger: Ledger) -> str:
-    """What the simulated forests behind a curve would cost if they were released: exactly as many as were drawn."""
+def price(curve: Curve, ledger: Ledger, delta: float = 0.0) -> str:
+    """What the simulated forests behind a curve would cost if they were released: exactly as many as were drawn.
+
+    Parameters
+    ----------
+    delta : float
+        At which every ε of the curve is meant, and the sums are said; above 0 for a Gaussian ledger.
+    """
     repeats, points = curve.accuracy.shape
-    if ledger.epsilon is None:
+    budget = ledger.budget
+    if budget is None:
         return (
             f"Nothing of this is released. As published, the {plural(repeats * points, 'forest')} behind the curve do "
             "not have the ε they claim, so no sum says what releasing them would cost."
         )
-    # A release may cost less than its ε: always the same part of it.
-    each = repeats * ledger.spent
-    all_of_them = each / ledger.epsilon * sum(positive_fraction(e) for e in curve.epsilons)
+    # A release may cost less than its ε (or μ²): always the same part of it.
+    each = ledger.loss * repeats
+    budgets = PrivacyLoss.total((_budget_at(e, ledger.kind, delta) for e in curve.epsilons), ledger.kind)
+    all_of_them = PrivacyLoss(ledger.kind, each.amount / budget.amount * budgets.amount)
+    at, adds = at_delta(delta), "" if ledger.kind == PURE else " What Gaussian noise costs adds up in μ², not in ε."
     here = "one forest" if repeats == 1 else f"{repeats} forests"
     return (
-        f"Nothing of this is released. If it were: {here} at ε = {epsilon_text(ledger.epsilon)} cost ε = "
-        f"{sum_text(each)}, all {repeats * points} of the curve ε = {sum_text(all_of_them)} ({ledger.neighbours}); "
-        "no ε covers the lines without noise."
+        f"Nothing of this is released. If it were: {here} at ε = {epsilon_text(budget.epsilon(delta))} cost ε = "
+        f"{sum_text(each.epsilon(delta))}{at}, all {repeats * points} of the curve ε = "
+        f"{sum_text(all_of_them.epsilon(delta))}{at} ({ledger.neighbours}); no ε covers the lines without noise.{adds}"
     )
+
+
+def _budget_at(epsilon: float, kind: str, delta: float) -> PrivacyLoss:
+    """What a release at an ε of the curve may cost."""
+    return PrivacyLoss.pure(positive_fraction(epsilon)) if kind == PURE else mu_for(positive_fraction(epsilon), delta)
 
 
 def table(curve: Curve) -> pd.DataFrame:

@@ -12,6 +12,7 @@ from dpforest.privacy.loss import GAUSSIAN
 from dpforest.tables.features import plural
 from dpforest.trees.forest import ForestFormatError, ReleasedForest
 from ui.shared import cache, tables
+from ui.shared.loss_sums import Cost, at_delta
 from ui.shared.page import badge, sorry
 from ui.shared.session_ledger import (
     ADD_REMOVE,
@@ -20,6 +21,7 @@ from ui.shared.session_ledger import (
     Release,
     alike,
     at_hand,
+    delta_of,
     groups,
     numbered,
     releases,
@@ -122,7 +124,7 @@ def button(choice: Choice, certificate: Certificate, ledger: Ledger) -> None:
             return
         if st.button("Release this forest", type="primary", width="stretch", disabled=not certificate.certified):
             st.session_state["just_released"] = None
-            _dialog(choice, ledger)
+            _dialog(choice, ledger, certificate.delta)
         if not certificate.certified:
             st.caption(_why_not(certificate))
 
@@ -137,10 +139,10 @@ def _why_not(certificate: Certificate) -> str:
 
 
 @st.dialog("Release this forest", width="large", on_dismiss="rerun")
-def _dialog(choice: Choice, ledger: Ledger) -> None:
+def _dialog(choice: Choice, ledger: Ledger, delta: float) -> None:
     made = st.session_state.get("just_released")
     if made is None:
-        _ask(choice, ledger)
+        _ask(choice, ledger, delta)
         return
     if made.file:
         badge("Released")
@@ -150,17 +152,19 @@ def _dialog(choice: Choice, ledger: Ledger) -> None:
         sorry(LOST)
     own = groups()[made.people]
     total, relation = spent(own)
-    st.markdown(f"In this session {_people_of(own)} have spent **ε = {sum_text(total)}** ({IN_WORDS[relation]}).")
+    epsilon = f"{sum_text(total)}{at_delta(delta_of(own))}"
+    st.markdown(f"In this session {_people_of(own)} have spent **ε = {epsilon}** ({IN_WORDS[relation]}).")
     if made.file:
         st.caption("Kept for this session in the Budget tab, and ready on the page “Use a released forest”.")
 
 
-def _ask(choice: Choice, ledger: Ledger) -> None:
-    """What it costs, whom it concerns, what they will have spent, and the button."""
-    table, cost = choice.table, (ledger.spent, choice.settings.neighbours)
+def _ask(choice: Choice, ledger: Ledger, delta: float) -> None:
+    """What it costs, whom it concerns, what they will have spent, and the button; a Gaussian cost is said at δ."""
+    table, cost = choice.table, (ledger.loss, choice.settings.neighbours)
+    epsilon = f"{epsilon_text(ledger.loss.epsilon(delta))}{at_delta(delta)}"
     st.markdown(
         f"This draws exact noise once, on {_rows_of(table)} of **{plain(table.short_title)}**. "
-        f"It costs **ε = {epsilon_text(cost[0])}** ({IN_WORDS[cost[1]]}), which cannot be taken back."
+        f"It costs **ε = {epsilon}** ({IN_WORDS[cost[1]]}), which cannot be taken back."
     )
     if not table.is_public:
         st.info(LOOKED + " If this table is public anyway, say so in the Data tab.", icon=":material/visibility:")
@@ -175,15 +179,21 @@ def _ask(choice: Choice, ledger: Ledger) -> None:
     people = _people(choice)
     sure = _really_others(choice, people)
     if own := groups().get(people):
-        total, relation = spent(own, cost)
-        mixed = len({cost[1], *(r.neighbours for r in own)}) > 1
-        twice = f"; what is released for {IN_WORDS[ADD_REMOVE]} counts twice for {IN_WORDS[REPLACE_ONE]}"
-        st.markdown(
-            f"After this release {_people_of(own)} will have spent **ε = {sum_text(total)}** ({IN_WORDS[relation]}) "
-            f"in this session{twice if mixed else ''}."
-        )
-    if st.button(f"Release for ε = {epsilon_text(cost[0])}", type="primary", key="release_now", disabled=not sure):
+        st.markdown(after_this(own, cost, delta))
+    if st.button(f"Release for ε = {epsilon}", type="primary", key="release_now", disabled=not sure):
         _release(choice, people)
+
+
+def after_this(own: list[Release], cost: Cost, delta: float = 0.0) -> str:
+    """What the people of some releases will have spent once this cost is added; a Gaussian one is said at δ."""
+    total, relation = spent(own, cost, delta=delta)
+    at = max(delta, delta_of(own))
+    mixed = len({cost[1], *(r.neighbours for r in own)}) > 1
+    twice = f"; what is released for {IN_WORDS[ADD_REMOVE]} counts twice{' (a Gaussian one in μ)' if at else ''}"
+    return (
+        f"After this release {_people_of(own)} will have spent **ε = {sum_text(total)}{at_delta(at)}** "
+        f"({IN_WORDS[relation]}) in this session{f'{twice} for {IN_WORDS[REPLACE_ONE]}' if mixed else ''}."
+    )
 
 
 def _rows_of(table: Table) -> str:
@@ -257,7 +267,11 @@ def _download(release: Release, place: str) -> None:
 def released_here() -> None:
     """Every forest released in this session, with its certificate."""
     for release in at_hand():
-        with st.expander(f"Release {release.number}: {plain(release.title, 40)}, ε = {epsilon_text(release.epsilon)}"):
+        with st.expander(f"Release {release.number}: {plain(release.title, 40)}, ε = {_epsilon_of(release)}"):
             badge("Released")
             st.code(release.certificate, language=None, wrap_lines=True)
             _download(release, "in_tab")
+
+
+def _epsilon_of(release: Release) -> str:
+    return f"{epsilon_text(release.epsilon)}{at_delta(release.delta)}"

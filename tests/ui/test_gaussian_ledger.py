@@ -1,0 +1,170 @@
+"""What pages say of a ledger in μ²: shares, and an ε at its δ. The ledgers are written by hand."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from app_words import words
+from streamlit.testing.v1 import AppTest
+from test_session_ledger import EXCHANGED, FIRST, GAUSS
+
+from dpforest.evaluation.simulation import Curve
+from dpforest.privacy.certificate import certify
+from dpforest.privacy.ledger import Ledger
+from dpforest.privacy.loss import PrivacyLoss, mu_for
+from dpforest.risk.guarantee import Guarantee
+from ui.choose import parts
+from ui.explore import budget_tab, curve_panel
+from ui.shared.forests import EPSILONS
+from ui.shared.release import after_this
+from ui.shared.wording import sum_text
+
+DELTA = 1e-6
+LEAKS = "The bounds were read from the rows."
+
+
+def booster(share: Fraction | int = 1, neighbours: str = "add-remove", reasons: tuple[str, ...] = ()):
+    """Certificate and ledger as a booster would have them at ε = 1; it spends this share of its μ²."""
+    ledger = Ledger(mu_for(1, DELTA), neighbours)
+    whole = ledger.budget.amount * share / ledger.rows**2
+    for what, part, times in (("number of rows", "0.06", 1), ("gradients", "0.94", 300)):
+        each = PrivacyLoss.gaussian(Fraction(part) * whole / times)
+        ledger.charge(what, "rounded Gaussian", 1, each, times, "sequential")
+    ledger.close()
+    return certify(ledger, mechanism="m", delta=DELTA, nominal_epsilon=Fraction(1), reasons=reasons), ledger
+
+
+# ---------------------------------------------------------------- the Budget tab
+
+
+def budget_page(neighbours: str) -> None:
+    """A page of its own; streamlit runs its source."""
+    from test_gaussian_ledger import booster
+
+    from ui.explore import budget_tab
+    from ui.shared import tables
+    from ui.shared.forests import Settings
+    from ui.shared.sidebar import Choice
+
+    data = tables.bundled("zoo")
+    settings = Settings("noisy counts", "certified", 1.0, 3, 5, neighbours)
+    choice = Choice(tables.bundled_table(data, data.label), settings)
+    budget_tab.show(choice, *booster(neighbours=neighbours))
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+def test_the_budget_tab_shows_shares_of_mu_squared(neighbours):
+    page = AppTest.from_function(budget_page, args=(neighbours,), default_timeout=600).run()
+    assert not page.exception
+    said = words(page)
+    assert "adds up in μ² and not in ε, so shown are shares of μ². All of it is μ² = 0.05603, which is ε = 1 at" in said
+    assert "- Number of rows: **once μ² = 0.00" in said and "makes **6 % of μ²**." in said
+    assert "in sequence on the same rows, adds up to **94 % of μ²**." in said
+    assert ("counts twice in μ, which is four times in μ²" in said) == (neighbours == "replace-one")
+    assert "A release would use up 100 % of μ², which is ε = 1 at δ = 1e-06, added up in exact fractions" in said
+    assert list(page.dataframe[0].value)[3:] == ["μ² each", "how many", "composition", "μ² together"]
+    assert page.dataframe[0].value["μ² together"].tolist() == ["0.003362", "0.05267"]
+    assert "Gaussian differential privacy with μ = 0.236705, which is ε = 1 at δ = 1e-06" in page.code[0].value
+
+
+def test_what_a_release_would_use_up():
+    _, quarter = booster(Fraction(1, 4))  # half of μ
+    assert "use up 25 % of μ², which is ε = 0.4753 at δ = 1e-06, added" in budget_tab.used_up(quarter, DELTA)
+    pure = Ledger(Fraction(1, 2))
+    pure.charge("labels", "permute-and-flip", 1, Fraction(1, 3), 1, "sequential")
+    assert budget_tab.used_up(pure).startswith("A release would use up ε = 1/3 of 1/2, added up")
+    assert budget_tab.ledger_table(pure)["ε together"].tolist() == ["1/3"]
+
+
+# ---------------------------------------------------------------- the curve
+
+
+def curve_of(repeats: int) -> Curve:
+    figures = np.zeros((repeats, len(EPSILONS)))
+    none = np.zeros(repeats)
+    return Curve(np.array(EPSILONS), figures, figures, figures, none, none, 0.5, 0.5, 0, 70, 30)
+
+
+def test_repeats_add_up_in_mu_squared():
+    """Would catch sums in ε, and budgets of the curve that are in proportion to ε."""
+    _, ledger = booster(Fraction(1, 4), "replace-one")
+    said = curve_panel.price(curve_of(16), ledger, DELTA)
+    sixteen = PrivacyLoss.gaussian(4 * ledger.budget.mu_squared).epsilon(DELTA)  # 16 times a quarter
+    total = sum(mu_for(e, DELTA).mu_squared for e in EPSILONS)
+    whole = PrivacyLoss.gaussian(4 * total).epsilon(DELTA)
+    assert 2 < sixteen < Fraction("2.3") and 32 < whole < 16 * sum(EPSILONS) / 4
+    assert f"16 forests at ε = 1 cost ε = {sum_text(sixteen)} at δ = 1e-06, all 288 of the curve" in said
+    assert f"of the curve ε = {sum_text(whole)} at δ = 1e-06 (replace-one); no ε covers" in said
+    assert said.endswith("What Gaussian noise costs adds up in μ², not in ε.")
+
+
+# ---------------------------------------------------------------- the board
+
+
+def board_page(neighbours: str) -> None:
+    """A page of its own; streamlit runs its source."""
+    import streamlit as st
+    from test_gaussian_ledger import LEAKS, booster
+
+    from ui.choose import parts
+
+    st.session_state["found"] = parts.guarantee(*booster(neighbours=neighbours, reasons=(LEAKS,)), True)
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+def test_what_would_be_promised_if_the_schema_were_public(neighbours):
+    page = AppTest.from_function(board_page, args=(neighbours,), default_timeout=600).run()
+    assert not page.exception and page.session_state["found"].kind == "none"
+    page.toggle(key="if_public").set_value(True).run()
+    assert not page.exception
+    assert page.session_state["found"] == Guarantee(1, DELTA, neighbours, mu_for(1, DELTA).mu_squared)
+
+
+def test_what_is_promised():
+    assert parts.guarantee(*booster(), False) == Guarantee(1, DELTA, mu_squared=mu_for(1, DELTA).mu_squared)
+
+
+# ---------------------------------------------------------------- the release
+
+
+def release_page() -> None:
+    """The button and what it opens, with releases from before; streamlit runs its source."""
+    from test_gaussian_ledger import booster
+
+    from ui.shared import release, tables
+    from ui.shared.forests import Settings
+    from ui.shared.sidebar import Choice
+
+    data = tables.bundled("zoo")
+    certificate, ledger = booster()
+    settings = Settings("noisy counts", "certified", 1.0, 3, 5, "add-remove")
+    release.button(Choice(tables.bundled_table(data, data.label), settings), certificate, ledger)
+
+
+def test_the_dialog_says_what_a_gaussian_release_costs():
+    page = AppTest.from_function(release_page, default_timeout=600)
+    page.session_state["releases"] = [replace(GAUSS, table_key="zoo", file=b"")]
+    page.run()
+    next(b for b in page.button if b.label == "Release this forest").click().run()
+    assert not page.exception
+    said = "\n".join(m.value for m in page.markdown)
+    assert "It costs **ε = 1 at δ = 1e-06** (a row more or less), which cannot be taken back." in said
+    twice = PrivacyLoss.gaussian(2 * GAUSS.mu_squared).epsilon(DELTA)
+    assert 1 < twice < Fraction(3, 2)
+    assert f"will have spent **ε = {sum_text(twice)} at δ = 1e-06** (a row more or less)" in said
+    assert [b.label for b in page.button if b.label.startswith("Release for")] == ["Release for ε = 1 at δ = 1e-06"]
+
+
+def test_the_sum_after_a_release():
+    said = after_this([FIRST], (Fraction(1), "add-remove"))
+    assert "will have spent **ε = 1.5** (a row more or less) in this session." in said
+    assert after_this([EXCHANGED], (Fraction(1), "add-remove")).endswith(
+        "**ε = 2.1** (a row exchanged) in this session; what is released for a row more or less counts twice for a row "
+        "exchanged."
+    )
+    assert "**ε = 1.5 at δ = 1e-06** (a row more or less)" in after_this([FIRST], (GAUSS.loss, "add-remove"), DELTA)
+    assert "**ε = 1.5 at δ = 1e-06** (a row more or less)" in after_this([GAUSS], (Fraction(1, 2), "add-remove"))
+    assert "counts twice (a Gaussian one in μ) for a row exchanged." in after_this(
+        [EXCHANGED], (GAUSS.loss, "add-remove"), DELTA
+    )
