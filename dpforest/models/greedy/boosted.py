@@ -177,7 +177,7 @@ class BoostedForestClassifier(GreedyClassifier):
             wanted = 1 if spec.n_scores == 1 else score
             positive = (rows.y == wanted).astype(np.int32)
             grown.append(boost(spec, rows.candidates, rows.bins, positive, mechanism, trace=draws))
-        if ledger.budget is not None:
+        if ledger.has_budget:
             ledger.close()
         elif self.epsilon is None:
             ledger.charge("exact splits, leaves and coefficients", "none", 1, None, 1, "sequential")
@@ -249,7 +249,7 @@ class BoostedForestClassifier(GreedyClassifier):
         return self._certificate(spec, domain, n_rows, ledger, source), ledger
 
     def _charge(self, spec: BoostSpec, ledger: Ledger, source: SecretSource | DemoSource) -> dict[str, QueryBudget]:
-        if self._budget is None or ledger.budget is None:
+        if self._budget is None or not ledger.has_budget:
             return {}
         paid = spec.charge(ledger, self._budget)
         if isinstance(source, SecretSource):

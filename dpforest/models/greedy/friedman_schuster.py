@@ -153,7 +153,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         spec, source, ledger = self._plan(domain, rows.n_given), source_for(self.random_state), self._ledger()
         own = TreeTrace() if trace is not None and trace.draws else None
         paid = spec.charge(ledger)
-        if ledger.budget is None and self.epsilon is not None:
+        if not ledger.has_budget and self.epsilon is not None:
             source = DemoSource(demo_seed(source))
         stages = [paid[0]] if paid is not None else []
         selector = SplitSelector(rows.candidates, spec.criterion, spec.n_bound, stages, source, trace=own)
@@ -169,7 +169,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         trees, place = as_trees(candidates, [chosen], self.max_depth)
         counts = table[place]
         values = counts
-        if paid is not None and ledger.budget is not None:
+        if paid is not None and ledger.has_budget:
             values = noisy_table(counts, 1, paid[1], source)
             ledger.close()
         elif paid is not None and isinstance(source, DemoSource):
@@ -178,7 +178,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
             trace.trees, trace.counts = [own] if own else [], counts
             trace.labels = leaf_votes(leaf_shares(values, "clamp", 0))
             if paid is not None:
-                mechanism = "discrete-laplace" if ledger.budget is not None else "continuous-laplace"
+                mechanism = "discrete-laplace" if ledger.has_budget else "continuous-laplace"
                 trace.noise = CountNoise(counts, mechanism, float(paid[1].epsilon_each))
         about = {"estimator": type(self).__name__, "criterion": self.criterion, "n_bins": self.n_bins}
         certificate = self._certificate(domain, rows.n_given, ledger, source_for(self.random_state))
@@ -200,7 +200,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
         ledger = self._ledger()
         self._plan(domain, n_rows).charge(ledger)
-        if ledger.budget is not None:
+        if ledger.has_budget:
             ledger.close()
         return self._certificate(domain, n_rows, ledger, source_for(self.random_state)), ledger
 
@@ -208,7 +208,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         self, domain: Domain, n_rows: int, ledger: Ledger, source: SecretSource | DemoSource
     ) -> Certificate:
         reasons = [*domain.leaks(), *source.reasons()] if self.epsilon is not None else []
-        if self._budget is not None and ledger.budget is None:
+        if self._budget is not None and not ledger.has_budget:
             # Of ε/(2(d+1)) a level spends half, as scores can only fall; the leaves spend all of theirs.
             ideal = self._budget * (self.max_depth + 2) / (4 * (self.max_depth + 1)) * rows_changed(self.neighbours)
             reasons = [*ideal_loss(ideal, self._budget), REPRODUCTION, _DEPARTURE, *reasons]

@@ -186,12 +186,12 @@ class MultinomialForestClassifier(GreedyClassifier):
             Ledger(self._budget, self.neighbours),
         )
         stages: list[QueryBudget] = []
-        if ledger.budget is None:
+        if not ledger.has_budget:
             source = DemoSource(self.structure_seed)
             ledger.charge("exact splits and counts of every leaf", "none", 1, None, 1, "sequential")
         else:
             stages = spec.charge(ledger)
-        partition = "shared" if ledger.budget is None else spec.partition
+        partition = "shared" if not ledger.has_budget else spec.partition
         shares = _shares(rows, spec, partition, source)
         n_places, n_classes = 2**spec.depth, domain.n_classes
         tables = np.zeros((spec.n_trees, n_places, n_classes), np.int64)
@@ -228,7 +228,7 @@ class MultinomialForestClassifier(GreedyClassifier):
     def _labels(
         self, spec: MultinomialSpec, counts: np.ndarray, ledger: Ledger, source: SecretSource | DemoSource
     ) -> np.ndarray:
-        if ledger.budget is None:
+        if not ledger.has_budget:
             return true_labels(counts, self.structure_seed)
         labels = release_labels(
             counts, mechanism="exponential", epsilon=spec.label_epsilon, n_trees=spec.n_trees,
@@ -256,7 +256,7 @@ class MultinomialForestClassifier(GreedyClassifier):
             ledger = Ledger(None, self.neighbours)
             return self._certificate(None, domain, ledger, source_for(self.random_state)), ledger
         spec, ledger = self._certified_plan(), Ledger(self._budget, self.neighbours)
-        if ledger.budget is not None:
+        if ledger.has_budget:
             spec.charge(ledger)
             n_leaves = spec.n_trees * 2**spec.depth
             self._labels(spec, np.zeros((n_leaves, domain.n_classes), np.int64), ledger, DemoSource(0))
