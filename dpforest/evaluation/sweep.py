@@ -106,16 +106,24 @@ def surface(
     if len(named) < len(forests):
         raise ValueError("two forests have the same name; give a dict with a name for each")
     grid = sorted({float(e) for e in epsilons})
-    parts = splits(data, folds, seed)
+    reading = {name: forest.reads(data.domain) for name, forest in named.items()}
+    parts = {domain: splits(data, folds, seed, domain) for domain in set(reading.values())}
     tasks = [Task(name, r, f) for r in range(repeats) for f in range(folds) for name in named]
     kept = _kept(done, set(tasks))
     open_tasks = [task for task in tasks if task not in kept]
     cells = {name: cells_of(forest, depths, trees) for name, forest in named.items()}
-    n_rows = len(parts[0].y_train)
+    n_rows = max((len(own[0].y_train) for own in parts.values()), default=0)
     promises = {n: promises_of(f, data.domain, grid, cells[n], n_rows) for n, f in named.items() if open_tasks}
     work = (
         delayed(run_task)(
-            named[t.forest], data.domain, parts[t.fold], t, grid, cells[t.forest], seed + t.repeat, promises[t.forest]
+            named[t.forest],
+            reading[t.forest],
+            parts[reading[t.forest]][t.fold],
+            t,
+            grid,
+            cells[t.forest],
+            seed + t.repeat,
+            promises[t.forest],
         )
         for t in open_tasks
     )
@@ -355,7 +363,7 @@ def _at(forest: Any, depth: int | None, trees: int | None) -> Any:
     return clone(forest).set_params(**{k: v for k, v in settings.items() if v is not None})
 
 
-def splits(data: Any, folds: int, seed: int) -> list[Split]:
+def splits(data: Any, folds: int, seed: int, domain: Domain | None = None) -> list[Split]:
     """One split, three tenths of the rows held out, or one for each of several folds.
 
     Class by class where every class has enough rows.
@@ -367,14 +375,17 @@ def splits(data: Any, folds: int, seed: int) -> list[Split]:
         1 for one split.
     seed : int
         Of the shuffle.
+    domain : Domain, optional
+        What rows are read by (`ForestClassifier.reads`), by default the data's own.
 
     Returns
     -------
     list of Split
     """
+    domain = data.domain if domain is None else domain
     if folds == 1:
-        return [split_table(data.domain, data.X, data.y, seed=seed)]
-    rows = read_rows(data.domain, data.X, data.y)
+        return [split_table(domain, data.X, data.y, seed=seed)]
+    rows = read_rows(domain, data.X, data.y)
     codes, labels = rows.codes, rows.y
     counts = np.bincount(labels)
     kind = StratifiedKFold if counts[counts > 0].min() >= folds else KFold

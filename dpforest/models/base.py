@@ -102,7 +102,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
             says how many did not fit.
         """
         X, y = self._check_table(X, y)
-        domain = self._public_domain(X, y)
+        domain = self.reads(self._public_domain(X, y))
         self._check_parameters()
         n_jobs = effective_n_jobs(self.n_jobs or 1)
         forest = self._fit_forest(domain, read_rows(domain, X, y, n_jobs=n_jobs), n_jobs)
@@ -192,6 +192,10 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
             )
         self._check_parameters()
         return self._preview(domain, n_rows)
+
+    def reads(self, domain: Domain) -> Domain:
+        """The domain as rows are read by it: as published numbers lie on the linear scale, as in the papers."""
+        return domain.on_scale("linear") if self.mode == "as_published" else domain
 
     def spec(self, domain: Domain, n_rows: int) -> Any:
         """Every choice that a fit will make, from parameters and public knowledge.

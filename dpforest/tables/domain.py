@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -149,6 +149,12 @@ class Domain:
     def csv_format(self) -> CsvFormat:
         """How a CSV file is read: as `reading` states, else UTF-8 with commas between columns and decimal points."""
         return self.reading if isinstance(self.reading, CsvFormat) else format_in_old_words(self.reading)
+
+    def on_scale(self, scale: str) -> Domain:
+        """The same domain, all numeric attributes read on one scale (`Feature.scale`)."""
+        if all(feature.scale == scale for feature in self.features if feature.kind == "numeric"):
+            return self
+        return replace(self, features=tuple(replace(feature, scale=scale) for feature in self.features))
 
     @cached_property
     def _grid(self) -> encoding.Grid:

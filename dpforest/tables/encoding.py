@@ -19,6 +19,7 @@ from dpforest.limits import N_CODES
 from dpforest.tables.cells import Keys, as_array, number, numbers, places
 from dpforest.tables.features import DomainError, Feature, plural, text
 from dpforest.tables.misfits import Misfit, Misfits
+from dpforest.tables.scale import MANTISSA, ONE_BITS, Scale
 
 REFUSED: Final = -1  # in Grid.missing_code: a missing cell is an error
 UNLISTED_PLACE: Final = -2
@@ -29,20 +30,19 @@ _EXACT = 1 << 53  # whole numbers up to here are floats as well
 class Grid(NamedTuple):
     """The numeric features of a domain as arrays for the kernel (entries of categorical features are unused)."""
 
-    low: np.ndarray
-    width: np.ndarray
+    scale: np.ndarray  # (m, 8): a `Scale` each
     span: np.ndarray  # number of codes of known values
     first: np.ndarray
     missing_code: np.ndarray
 
 
 def grid(features: Sequence[Feature]) -> Grid:
-    """Bounds, spans, first codes and codes of missing cells as arrays."""
+    """Scales, spans, first codes and codes of missing cells as arrays."""
     m = len(features)
-    made = Grid(np.zeros(m), np.ones(m), np.ones(m), np.zeros(m, np.int64), np.zeros(m, np.int64))
+    made = Grid(np.ones((m, len(Scale._fields))), np.ones(m), np.zeros(m, np.int64), np.zeros(m, np.int64))
     for j, feature in enumerate(features):
-        if feature.low is not None and feature.high is not None:  # numeric
-            made.low[j], made.width[j] = feature.low, feature.high - feature.low
+        if feature.kind == "numeric":
+            made.scale[j] = feature.scale_numbers
             made.first[j], made.span[j] = feature.first_code, N_CODES - feature.first_code
             if feature.missing != "own":
                 made.missing_code[j] = REFUSED if feature.missing == "refuse" else feature.code(feature.missing_value)
@@ -50,7 +50,7 @@ def grid(features: Sequence[Feature]) -> Grid:
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _encode_numbers(X, start, low, width, span, first, missing_code, out):
+def _encode_numbers(X, start, scale, span, first, missing_code, out):
     """Write the codes of X[:, k] to out[:, start + k]; return how many cells were infinite, and missing but refused."""
     n_infinite = 0
     n_refused = 0
@@ -58,16 +58,29 @@ def _encode_numbers(X, start, low, width, span, first, missing_code, out):
         for k in range(X.shape[1]):
             j = start + k
             x = np.float64(X[i, k])
-            position = (x - low[j]) / width[j] * span[j]
-            if position >= 0.0 and position < span[j]:
-                out[i, j] = first[j] + np.int64(position)
+            low, high, linear, octaves, reach, pivot, begin, stretch = scale[j]
+            if x > low and x < high:
+                t = (x - low) / (high - low)
+                if linear < 1.0:
+                    if pivot > 0.0:
+                        q = (np.copysign(_log(np.abs(x) / pivot, reach, octaves), x) - begin) / stretch
+                    else:
+                        q = _log(t, reach, octaves)
+                    t = linear * t + (1.0 - linear) * q
+                out[i, j] = first[j] + min(np.int64(t * span[j]), np.int64(span[j]) - 1)
             elif np.isnan(x):
                 out[i, j] = max(missing_code[j], 0)
                 n_refused += missing_code[j] == REFUSED
             else:
-                out[i, j] = first[j] if x < low[j] else N_CODES - 1
+                out[i, j] = first[j] if x <= low else N_CODES - 1
                 n_infinite += np.isinf(x)
     return n_infinite, n_refused
+
+
+@njit(nogil=True, inline="always", error_model="numpy")
+def _log(t, reach, octaves):
+    """As `scale.log_share`: 0 at 0, 1 at 1."""
+    return (np.float64(1.0 + reach * t).view(np.int64) - ONE_BITS) / MANTISSA / octaves
 
 
 def encode(features: Sequence[Feature], grid: Grid, X: Any, misfits: Misfits | None = None) -> np.ndarray:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpforest.limits import MAX_CATEGORIES, MISSING_STRIP, N_CODES
+from dpforest.tables.scale import SCALES, Scale, least_with, position, scale_of
 
 KINDS = ("numeric", "categorical")
 SOURCES = ("documented", "asserted", "data")
@@ -79,7 +80,7 @@ def plural(n: int, one: str, many: str = "") -> str:
 class Feature:
     """The public domain of one attribute.
 
-    A numeric attribute is read on a grid of 65,536 codes between `low` and `high`; values outside are clipped.
+    A numeric attribute is read as one of 65,536 codes between `low` and `high`; values outside are clipped.
     A categorical attribute is read as the index of its value in `categories`.
 
     Parameters
@@ -106,6 +107,10 @@ class Feature:
         As `source` and `source_note`, for `kind` and `integer`. Empty: they come from where `source` says.
     missing_source, missing_note : str
         The same for `missing` and `missing_value`.
+    scale : {"auto", "linear", "log"}
+        How codes are spread over the range of a numeric attribute, and with them thresholds: evenly ("linear"), over 20
+        octaves down to `low`, or to 0 on either side of it ("log"), or by the mean of both ("auto"), which finds the
+        rows where honest bounds are wide (`dpforest.tables.scale`).
 
     Raises
     ------
@@ -115,8 +120,8 @@ class Feature:
     Examples
     --------
     >>> age = Feature("age", "numeric", low=0, high=90, source="documented", source_note="the questionnaire")
-    >>> age.code(45), age.threshold_value(age.code(45) - 1)
-    (32768, 45.0)
+    >>> age.code(45), age.threshold_value(age.code(45) - 1) <= 45 < age.threshold_value(age.code(45))
+    (44442, True)
     """
 
     name: str
@@ -133,12 +138,14 @@ class Feature:
     type_note: str = ""
     missing_source: str = ""
     missing_note: str = ""
+    scale: str = "auto"
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise DomainError("Every attribute needs a name that is a text.")
         check_text(self.name, "the name of an attribute")
-        for value, allowed, what in ((self.kind, KINDS, "kind"), (self.missing, MISSING, "missing")):
+        for value, allowed, what in ((self.kind, KINDS, "kind"), (self.missing, MISSING, "missing"),
+                                     (self.scale, SCALES, "scale")):  # fmt: skip
             if value not in allowed:
                 raise DomainError(
                     f"{what}={value!r} of {self.name!r} is not known; choose one of {', '.join(allowed)}."
@@ -155,6 +162,7 @@ class Feature:
             self._check_bounds()
         else:
             self._check_categories()
+            object.__setattr__(self, "scale", "auto")
 
     def _check_bounds(self) -> None:
         if self.categories:
@@ -221,20 +229,27 @@ class Feature:
         return (*self.categories, OTHER) if self.missing == "own" else self.categories
 
     def code(self, value: Any) -> int:
-        """The code of one known value: S + floor((x - low) / (high - low) * (65,536 - S)), or an index."""
+        """The code of one known value: S + floor(p (65,536 - S)), p its position from 0 to 1; or an index."""
         if self.kind == "categorical":
             return self.categories.index(text(value))
-        assert self.low is not None and self.high is not None
         span = N_CODES - self.first_code
-        position = (float(value) - self.low) / (self.high - self.low) * span
-        return self.first_code + math.floor(min(max(position, 0.0), span - 1.0))
+        return self.first_code + min(math.floor(position(self.scale_numbers, float(value)) * span), span - 1)
 
     def threshold_value(self, t: int) -> float:
         """The x of which the test ``code > t`` says "x is at least", -inf where it asks "is x known?"."""
-        assert self.low is not None and self.high is not None
         if t < self.first_code:
             return -math.inf
-        return self.low + (t + 1 - self.first_code) / (N_CODES - self.first_code) * (self.high - self.low)
+        span, steps = N_CODES - self.first_code, t + 1 - self.first_code
+        own = self.scale_numbers
+        if self.scale == "linear":
+            return own.low + steps / span * (own.high - own.low)
+        return least_with(own, lambda p: p * span >= steps)
+
+    @property
+    def scale_numbers(self) -> Scale:
+        """The scale of a numeric attribute."""
+        assert self.low is not None and self.high is not None
+        return scale_of(self.low, self.high, self.integer, self.scale)
 
     def leaks(self) -> list[str]:
         """A sentence for each part that was read from the data; empty if all of it is public."""
@@ -257,5 +272,5 @@ class Feature:
 
     @classmethod
     def from_dict(cls, entry: dict[str, Any]) -> Feature:
-        """Read what `to_dict` wrote."""
-        return cls(**{**entry, "categories": tuple(entry.get("categories", ()))})
+        """Read what `to_dict` wrote; what an earlier version wrote, which knew no scale but the linear one, as well."""
+        return cls(**{"scale": "linear", **entry, "categories": tuple(entry.get("categories", ()))})

@@ -25,6 +25,7 @@ from dpforest.privacy.loss import KINDS as LOSS_KINDS
 from dpforest.tables.csv_format import DECIMALS, CsvFormat
 from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.features import KINDS, MISSING, SOURCES
+from dpforest.tables.scale import SCALES
 
 FORMAT: Final = "dpforest released forest"
 _MOST: Final = max(MAX_FOREST_NODES, MAX_LEAF_NUMBERS)
@@ -118,6 +119,7 @@ _FEATURE: Final = _object(
         "missing": {"enum": list(MISSING)},
         "missing_value": {"anyOf": [_text(MAX_NAME), {"type": ["number", "null"]}]},
         **{name: _text() for name in ("missing_source", "missing_note", "type_source", "type_note")},
+        "scale": {"enum": list(SCALES)},
     },
 )
 _CSV_FORMAT: Final = _object(

@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 from dpforest.limits import MAX_CATEGORIES, MISSING_STRIP, N_CODES
 from dpforest.tables.domain import HANDED_OVER, READ_BY_RULE, Domain, DomainError, Feature
 
-AGE = Feature("age", "numeric", low=0, high=100, source="documented", source_note="the questionnaire")
+AGE = Feature("age", "numeric", low=0, high=100, source="documented", source_note="the questionnaire", scale="linear")
 CITY = Feature("city", "categorical", categories=("Bonn", "Ulm", "Köln"), source="asserted", source_note="our offices")
 
 
@@ -56,7 +56,8 @@ class TestNumericCodes:
     @pytest.mark.parametrize("missing", ["own", "value", "refuse"])
     @pytest.mark.parametrize(("low", "high"), [(0, 1), (-7.3, 1e6), (1e-300, 2e-300), (17, 90)])
     def test_agrees_with_the_formula(self, missing, low, high):
-        feature = Feature("x", "numeric", low, high, missing=missing, missing_value=low if missing == "value" else None)
+        value = low if missing == "value" else None
+        feature = Feature("x", "numeric", low, high, missing=missing, missing_value=value, scale="linear")
         rng = np.random.default_rng(1)
         x = rng.uniform(low - 0.2 * (high - low), high + 0.2 * (high - low), 300)
         x[:3] = low, high, np.nextafter(high, low)
@@ -67,7 +68,7 @@ class TestNumericCodes:
     @pytest.mark.parametrize("missing", ["refuse", "own"])
     def test_a_threshold_means_what_it_shows(self, missing):
         """code > t says the same as x >= threshold_value(t)."""
-        feature = Feature("x", "numeric", -3.0, 11.5, missing=missing)
+        feature = Feature("x", "numeric", -3.0, 11.5, missing=missing, scale="linear")
         rng = np.random.default_rng(2)
         for t in [feature.first_code, 20_000, 40_001, N_CODES - 2, *rng.integers(feature.first_code, N_CODES - 1, 50)]:
             at = feature.threshold_value(int(t))

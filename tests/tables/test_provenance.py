@@ -28,6 +28,7 @@ ORIGINS = {
     r"ledger/(epsilon|neighbours|closed|spent)": SETTING,
     r"ledger/entries/\d+/\w+": SETTING,
     r"domain/features/\d+/(name|kind|integer)": "type_source",
+    r"domain/features/\d+/scale": SETTING,
     r"domain/features/\d+/(low|high|categories/\d+)": "source",
     r"domain/features/\d+/missing(_value)?": "missing_source",
     r"domain/features/\d+/(type_|missing_)?(source|note|source_note)": SETTING,

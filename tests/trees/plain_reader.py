@@ -24,8 +24,28 @@ def code(feature, value):
     if value is None:
         return 0
     span = 65_536 - (5_957 if feature["missing"] == "own" else 0)
-    place = (value - feature["low"]) / (feature["high"] - feature["low"]) * span
-    return 65_536 - span + math.floor(min(max(place, 0), span - 1))
+    return 65_536 - span + min(math.floor(place(feature, value) * span), span - 1)
+
+
+def place(feature, value):
+    low, high, scale = feature["low"], feature["high"], feature.get("scale", "linear")
+    if not low < value < high:
+        return 0 if value <= low else 1
+    t = (value - low) / (high - low)
+    k = 20
+    if feature.get("integer"):
+        k = min([k for k in range(1, 21) if 2**k >= 1 + high - low], default=20)
+
+    def g(t):
+        bits = np.array([1 + (2.0**k - 1) * t, 1.0]).view(np.int64)
+        return int(bits[0] - bits[1]) / 2**52 / k
+
+    def h(v):
+        return math.copysign(g(abs(v) / max(-low, high)), v)
+
+    both = low < 0 < high and -low > (high - low) / 50
+    q = (h(value) - h(low)) / (h(high) - h(low)) if both else g(t)
+    return {"linear": t, "log": q, "auto": t / 2 + q / 2}[scale]
 
 
 def mixed(z):

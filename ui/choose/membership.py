@@ -30,7 +30,7 @@ from dpforest.tables.rows import Rows, read_rows
 from ui.shared import cache
 from ui.shared.forests import FORESTS, Settings
 from ui.shared.page import badge, drawn
-from ui.shared.tables import Table, fingerprint
+from ui.shared.tables import Table, fingerprint, read_by
 from ui.shared.wording import plain
 
 SECONDS, GREEDY_SECONDS = 4.0, 20.0
@@ -39,7 +39,7 @@ _DRAW_EVERY = 0.25  # seconds
 
 def show(table: Table, settings: Settings, certificate: Certificate) -> None:
     """Choose a record, attack it, and compare with what is possible. A moved control ends an attack that is running."""
-    replaced = rows_changed(settings.neighbours) == 2
+    table, replaced = read_by(table, settings), rows_changed(settings.neighbours) == 2
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown("##### Attack one record, live", width="content", anchors=False)
         badge("Simulated")

@@ -14,7 +14,7 @@ from dpforest.tables.features import plural
 from ui.shared import cache
 from ui.shared.forests import EPSILONS, FORESTS, Settings
 from ui.shared.page import badge, drawn
-from ui.shared.tables import Table, fingerprint, split
+from ui.shared.tables import Table, fingerprint, read_by, split
 
 REPEATS = 8
 SMALLER = (2, 5)  # parts of the chosen ε that are looked at
@@ -104,6 +104,7 @@ def _growing(table: Table, settings: Settings, shown: list[float]) -> Growing:
     if FORESTS[settings.kind].is_greedy:
         second = shown[min(1, len(shown) - 1)]
         grid = tuple(e for e in EPSILONS if shown[-1] <= e <= MOST_TIMES * second)
+    table = read_by(table, settings)
     key = (table.schema_key, fingerprint(table.domain), settings.without_epsilon(), grid)
     return _make(key, table, settings)
 

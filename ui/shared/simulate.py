@@ -17,7 +17,7 @@ from dpforest.tables.domain import Domain
 from ui.shared import cache
 from ui.shared.forests import EPSILONS, Settings
 from ui.shared.scheduler import Scheduler, held
-from ui.shared.tables import Table, fingerprint, split
+from ui.shared.tables import Table, fingerprint, read_by, split
 
 FIRST, LAST = 2, 20
 MOST_SECONDS = 30  # of refining; what is drawn by then says how many releases it rests on
@@ -118,6 +118,7 @@ def _make(key: tuple, _table: Table, _settings: Settings) -> Shared:
 
 def simulation(table: Table, settings: Settings) -> Shared:
     """The simulation of these settings; of an upload for this session only."""
+    table = read_by(table, settings)
     key = (table.schema_key, fingerprint(table.domain), settings.without_epsilon())
     return _make(key, table, settings)
 

@@ -91,6 +91,7 @@ def _make(key: tuple, _table: Table, _line: Line) -> Cells:
 
 def cells(table: Table, line: Line, folds: int) -> Cells:
     """Pieces of a line on a table, by its content and schema; those of an upload for this session only."""
+    table = tables.read_by(table, line.settings)
     key = (
         table.schema_key, fingerprint(table.domain), line.settings.without_epsilon(), line.epsilons, line.depths,
         line.trees, folds,

@@ -16,6 +16,7 @@ from dpforest.tables.domain import Domain, Feature
 from dpforest.tables.features import text
 from dpforest.tables.misfits import Misfits
 from ui.shared import cache
+from ui.shared.forests import Settings
 
 UPLOAD = "upload a CSV"
 DEFAULT = "adult"
@@ -180,6 +181,12 @@ def _relabelled(domain: Domain, label: str) -> Domain:
 def fingerprint(domain: Domain) -> str:
     """Digest of a public schema."""
     return hashlib.sha256(json.dumps(domain.to_dict()).encode()).hexdigest()
+
+
+def read_by(table: Table, settings: Settings) -> Table:
+    """The table as forests with these settings read it (`ForestClassifier.reads`)."""
+    domain = settings.estimator().reads(table.domain)
+    return table if domain is table.domain else replace(table, domain=domain)
 
 
 @cache.by_table(everybody=32, own=2, spinner="Reading the rows against the domain …")

@@ -1,0 +1,96 @@
+"""Where a number lies between public bounds: on a scale that is half linear, half logarithmic.
+
+Bounds that are honest are wide, and most rows lie near their lower end, or around 0. Where thresholds are spread evenly
+over the bounds, hardly one comes near a row. So the codes of a numeric attribute are spread by the mean of two scales:
+the linear one, and one that gives each of 20 octaves the same room. Nothing is read from rows.
+
+The logarithm is that of the floating-point format: exponent and mantissa read as one whole number, linear inside an
+octave. No mathematical library is asked, so codes are the same on every machine.
+"""
+
+import struct
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+OCTAVES: Final = 20
+SCALES: Final = ("auto", "linear", "log")
+BOTH_SIGNS: Final = 50  # a range reaches below 0 where its part there is more than 1 in so many
+ONE_BITS: Final = 0x3FF0000000000000  # 1.0
+MANTISSA: Final = 2.0**52
+
+
+class Scale(NamedTuple):
+    """One attribute's scale, as numbers.
+
+    Attributes
+    ----------
+    low, high : float
+        The bounds.
+    linear : float
+        Weight of the linear scale: 1, 1/2, or 0.
+    octaves : float
+        Of the logarithmic one.
+    reach : float
+        Ratio of the largest value to the smallest that are told apart, less 1.
+    pivot : float
+        Where the range holds both signs, the larger of its ends, from which octaves go down to 0 on either side; else
+        0, and they go down to the lower bound.
+    start, stretch : float
+        With both signs, where the lower bound lies on the logarithmic scale, and how far the upper one is from it.
+    """
+
+    low: float
+    high: float
+    linear: float
+    octaves: float
+    reach: float
+    pivot: float
+    start: float
+    stretch: float
+
+
+def scale_of(low: float, high: float, integer: bool, scale: str) -> Scale:
+    """The scale of a range; of whole numbers no more octaves than they have."""
+    width = high - low
+    octaves = OCTAVES
+    if integer:
+        octaves = next((k for k in range(1, OCTAVES) if 2.0**k >= 1 + width), OCTAVES)
+    own = Scale(low, high, {"linear": 1.0, "auto": 0.5, "log": 0.0}[scale], float(octaves), 2.0**octaves - 1, 0, 0, 1)
+    if not (low < 0 < high and -low > width / BOTH_SIGNS):
+        return own
+    own = own._replace(pivot=max(-low, high))
+    start = _signed(own, low)
+    return own._replace(start=start, stretch=_signed(own, high) - start)
+
+
+def position(own: Scale, x: float) -> float:
+    """Where a number between the bounds lies, from 0 to 1; what lies outside is taken to the nearer bound."""
+    if x <= own.low or x >= own.high:
+        return float(x >= own.high)
+    t = (x - own.low) / (own.high - own.low)
+    if own.linear == 1:
+        return t
+    q = (_signed(own, x) - own.start) / own.stretch if own.pivot else log_share(own, t)
+    return own.linear * t + (1 - own.linear) * q
+
+
+def least_with(own: Scale, holds: Callable[[float], bool]) -> float:
+    """The least number above the lower bound whose position has a property that all further on have; or the upper one.
+
+    By halves: of two neighbouring floating-point numbers one has it and one has not.
+    """
+    low, high = own.low, own.high
+    while low < (middle := low + (high - low) / 2) < high:
+        low, high = (low, middle) if holds(position(own, middle)) else (middle, high)
+    return high
+
+
+def _signed(own: Scale, x: float) -> float:
+    size = log_share(own, abs(x) / own.pivot)
+    return -size if x < 0 else size
+
+
+def log_share(own: Scale, t: float) -> float:
+    """0 at 0, 1 at 1."""
+    (bits,) = struct.unpack("<q", struct.pack("<d", 1.0 + own.reach * t))
+    return (bits - ONE_BITS) / MANTISSA / own.octaves

@@ -1,0 +1,120 @@
+"""The public scale: golden codes, order, and what a threshold means."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from dpforest import DomainError, RandomDecisionForestClassifier, load_dataset
+from dpforest.limits import N_CODES
+from dpforest.tables.domain import Domain, Feature
+from dpforest.tables.scale import SCALES, position, scale_of
+
+PUBLIC = {"source": "documented", "source_note": "a rule"}
+FINITE = st.floats(-1e300, 1e300)
+
+
+def feature(low, high, **settings) -> Feature:
+    return Feature("x", "numeric", low, high, **PUBLIC, **settings)
+
+
+def codes(own: Feature, values) -> list[int]:
+    return Domain((own,)).encode(np.array(values, float)[:, None]).ravel().tolist()
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "integer", "values", "expected"),
+    [
+        (0, 100, False, [0, 0.01, 0.1, 1, 10, 50, 100], [0, 10905, 16457, 22085, 30474, 47513, 65535]),
+        (0, 90, True, [0, 1, 2, 17, 45, 90], [0, 6007, 9674, 27543, 44507, 65535]),
+        (1, 10, True, [1, 2, 5, 10], [0, 14563, 38456, 65535]),
+        (-50, 200, False, [-50, -1, 0, 1, 50, 200], [0, 11354, 22075, 32795, 44150, 65535]),
+        (0, 10**6, False, [10, 1000], [5629, 16457]),
+    ],
+)
+def test_golden_codes(low, high, integer, values, expected):
+    own = feature(low, high, integer=integer)
+    assert codes(own, values) == expected == [own.code(v) for v in values]
+
+
+@st.composite
+def ranges(draw):
+    low, high = sorted((draw(FINITE | st.floats(-100, 100)), draw(FINITE | st.floats(-100, 100))))
+    assume(low < high and math.isfinite(high - low))
+    settings = {"integer": draw(st.booleans()), "scale": draw(st.sampled_from(SCALES))}
+    return feature(low, high, missing=draw(st.sampled_from(["own", "refuse"])), **settings)
+
+
+@st.composite
+def values_in(draw, own: Feature):
+    """Anywhere between the bounds, also close to them and to 0."""
+    share = draw(st.floats(0, 1)) ** draw(st.sampled_from([1, 8, 60]))
+    at = draw(st.sampled_from([own.low, own.high, 0.0]))
+    other = own.high if at != own.high else own.low
+    return min(max(at + share * (other - at), own.low), own.high)
+
+
+@given(st.data(), ranges())
+def test_kernel_and_formula_agree_rise_and_have_an_inverse(data, own):
+    """code(x) rises with x, from the first code to the last, and x lies between the thresholds around its code."""
+    values = sorted([own.low, own.high, *(data.draw(values_in(own)) for _ in range(5))])
+    found = codes(own, values)
+    assert found == [own.code(v) for v in values] == sorted(found)
+    assert (found[0], found[-1]) == (own.first_code, N_CODES - 1)
+    for value, code in zip(values, found, strict=True):
+        if own.scale == "linear":
+            continue  # thresholds are shown as ever: rounded
+        assert own.threshold_value(code - 1) <= value or code == own.first_code
+        assert code == N_CODES - 1 or value < own.threshold_value(code)
+
+
+@given(ranges())
+def test_positions_reach_from_0_to_1(own):
+    numbers = scale_of(own.low, own.high, own.integer, own.scale)
+    inside = [position(numbers, own.low + (own.high - own.low) * k / 64) for k in range(65)]
+    assert inside[0] == 0 and inside[-1] == 1 and inside == sorted(inside)
+
+
+def test_both_scales_have_half_of_the_codes_each():
+    """By construction no interval gets less than half of the codes that it has on the linear scale."""
+    for low, high in ((0, 1e6), (-3, 4), (5, 6)):
+        linear, auto = feature(low, high, scale="linear"), feature(low, high)
+        edges = np.linspace(low, high, 101)
+        share = np.diff(codes(auto, edges)) / np.diff(codes(linear, edges))
+        assert share.min() > 0.49
+
+
+def test_a_range_a_hundred_times_too_wide_keeps_most_of_its_codes_for_the_rows():
+    narrow = np.linspace(0, 1, 1_001)[1:]
+    wide = codes(feature(0, 100), narrow)
+    assert len(set(wide)) > 990 and max(wide) - min(wide) > N_CODES / 4
+    assert max(codes(feature(0, 100, scale="linear"), narrow)) < N_CODES / 99
+
+
+def test_as_published_reads_on_the_linear_scale():
+    data = load_dataset("wdbc")
+    for mode, scale in (("certified", "auto"), ("as_published", "linear")):
+        forest = RandomDecisionForestClassifier(mode=mode, domain=data.domain, random_state=0).fit(data.X, data.y)
+        assert (
+            {f.scale for f in forest.domain_.features} == {f.scale for f in forest.forest_.domain.features} == {scale}
+        )
+        assert forest.domain == data.domain
+
+
+def test_a_scale_that_is_not_known_is_refused():
+    with pytest.raises(DomainError, match="scale='octaves' of 'x' is not known; choose one of auto, linear, log"):
+        feature(0, 1, scale="octaves")
+
+
+def test_a_schema_without_a_scale_is_of_old_and_linear():
+    own = feature(0, 1)
+    entry = own.to_dict()
+    assert Feature.from_dict(entry) == own
+    del entry["scale"]
+    assert Feature.from_dict(entry) == replace(own, scale="linear")
+    city = Feature("c", "categorical", categories=("a", "b"), **PUBLIC)
+    old = {k: v for k, v in city.to_dict().items() if k != "scale"}
+    assert Feature.from_dict(old) == city
