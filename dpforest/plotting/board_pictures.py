@@ -8,7 +8,7 @@ from html import escape
 import numpy as np
 
 from dpforest.privacy.rationals import text_up
-from dpforest.risk.guarantee import Guarantee, HundredGuesses, kinks, misses
+from dpforest.risk.tradeoff import DistinguishingGame, HundredGuesses
 
 BLUE, ORANGE, GREY = "#0072B2", "#E69F00", "#6B7480"
 
@@ -63,10 +63,10 @@ def accuracy_picture(
     )  # fmt: skip
 
 
-def errors_picture(guarantee: Guarantee, question: str, rows: int) -> str:
+def errors_picture(game: DistinguishingGame) -> str:
     """Misses against false alarms: no attack gets below the line."""
-    rate = np.union1d(np.linspace(0, 1, 201), kinks(guarantee, question, rows))  # a chord beside a kink lies too high
-    least = misses(guarantee, rate, question, rows)
+    rate = np.union1d(np.linspace(0, 1, 201), game.kinks())  # a chord beside a kink lies too high
+    least = game.misses(rate)
     x, y = 14 + 116 * rate, 84 - 80 * least
     curve = list(zip(x, y, strict=True))
     return _svg(

@@ -13,16 +13,9 @@ from dpforest.evaluation.stakes import Stakes
 from dpforest.plotting.board_pictures import accuracy_picture, errors_picture, icons_picture
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.rationals import text_up
-from dpforest.risk.guarantee import (
-    Guarantee,
-    factor_up,
-    grouped,
-    guarantee_of,
-    hundred_guesses,
-    percent_up,
-    posterior,
-    success,
-)
+from dpforest.risk.guarantee import Guarantee, guarantee_of
+from dpforest.risk.rounding import factor_up, percent_up
+from dpforest.risk.tradeoff import DistinguishingGame
 
 _FAILURE: Final = 0.001  # how often what is said about beliefs may fail, where there is a δ
 
@@ -152,29 +145,29 @@ def promise(guarantee: Guarantee, rows_per_person: int = 1) -> str:
 
 def _promised(guarantee: Guarantee, prior: float, rows: int) -> dict[str, Any]:
     """What is said of a certified forest only."""
-    question = guarantee.questions[0]
-    guesses = hundred_guesses(guarantee, 0.5, question, rows)
+    games = [DistinguishingGame(guarantee, question, rows) for question in guarantee.questions]
+    guesses = games[0].hundred_guesses()
     return {
-        "beliefs": [_belief(guarantee, p, q, rows) for q in guarantee.questions for p in dict.fromkeys((0.5, prior))],
-        "question": question,
+        "beliefs": [_belief(game, p) for game in games for p in dict.fromkeys((0.5, prior))],
+        "question": games[0].question,
         "guesses": guesses,
         "icons": icons_picture(guesses),
-        "errors": errors_picture(guarantee, question, rows),
+        "errors": errors_picture(games[0]),
     }
 
 
-def _belief(guarantee: Guarantee, prior: float, question: str, rows: int) -> dict[str, str]:
+def _belief(game: DistinguishingGame, prior: float) -> dict[str, str]:
     """What an attacker may come to believe, and how often they are right."""
-    if grouped(guarantee, question, rows).delta >= _FAILURE:
+    if game.grouped.delta >= _FAILURE:
         after = "no bound"
     else:
-        after = percent_up(float(posterior(guarantee, prior, question, rows, failure=_FAILURE)[1]))
+        after = percent_up(float(game.posterior(prior, failure=_FAILURE)[1]))
     return {
-        "question": question,
+        "question": game.question,
         "before": percent_up(prior),
         "after": after,
         "right_before": _of_100(max(prior, 1 - prior)),
-        "right_after": _of_100(success(guarantee, prior, question, rows)),
+        "right_after": _of_100(game.success(prior)),
     }
 
 

@@ -8,7 +8,7 @@ from math import log10
 import plotly.graph_objects as go
 
 from dpforest.plotting.style import NOT_HELD, PRIVATE, QUIET, figure, percent
-from dpforest.risk.guarantee import percent_up
+from dpforest.risk.rounding import percent_up
 from dpforest.risk.success_rate import AttackEstimate
 
 FIRST = 100  # guesses from which on a share is drawn

@@ -8,17 +8,9 @@ import numpy as np
 import plotly.graph_objects as go
 
 from dpforest.plotting.style import FOLLOWED, NON_PRIVATE, PRIVATE, QUIET, escape, figure
-from dpforest.risk.guarantee import (
-    MEMBERSHIP,
-    Guarantee,
-    grouped,
-    hundred_guesses,
-    kinks,
-    misses,
-    percent_down,
-    percent_up,
-    posterior,
-)
+from dpforest.risk.guarantee import Guarantee
+from dpforest.risk.rounding import percent_down, percent_up
+from dpforest.risk.tradeoff import DistinguishingGame
 
 SIDE = 10  # icons in a row, and rows
 _HEIGHT = 280
@@ -26,25 +18,17 @@ _FRAME = {"margin": {"l": 8, "r": 14, "t": 14, "b": 8}, "hovermode": "closest"}
 _SHARES = {"tickvals": [0, 0.25, 0.5, 0.75, 1], "ticktext": ["0", "25", "50", "75", "100 %"], "zeroline": False}
 
 
-def trade_off_curve(
-    guarantee: Guarantee,
-    question: str = MEMBERSHIP,
-    rows: int = 1,
-    attackers: Sequence[tuple[object, float, float]] = (),
-) -> go.Figure:
+def trade_off_curve(game: DistinguishingGame, attackers: Sequence[tuple[object, float, float]] = ()) -> go.Figure:
     """Misses against false alarms, with the region that no attacker reaches.
 
     Parameters
     ----------
-    guarantee : Guarantee
-    question : {"membership", "value"}
-    rows : int
-        Rows of the same person.
+    game : DistinguishingGame
     attackers : sequence of (name, false alarm rate, miss rate)
         Points to mark.
     """
-    rate = np.unique(np.r_[np.linspace(0, 1, 101), kinks(guarantee, question, rows)])
-    least = misses(guarantee, rate, question, rows)
+    rate = np.unique(np.r_[np.linspace(0, 1, 101), game.kinks()])
+    least = game.misses(rate)
     fig = figure(_HEIGHT, **_FRAME)
     fig.add_scatter(
         x=[0, 1], y=[1, 0], mode="lines", line={"color": QUIET, "width": 1.5, "dash": "dot"}, hoverinfo="skip",
@@ -61,7 +45,7 @@ def trade_off_curve(
         f"false alarms {percent_up(a)}:<br>misses at least {percent_down(b)}" for a, b in zip(rate, least, strict=True)
     ]
     fig.add_scatter(
-        x=rate, y=least, mode="lines", line={"color": _colour(guarantee), "width": 3}, text=said, name="limit",
+        x=rate, y=least, mode="lines", line={"color": _colour(game.guarantee), "width": 3}, text=said, name="limit",
         hovertemplate="%{text}<extra></extra>",
     )  # fmt: skip
     corner = float(rate[np.argmin(np.abs(rate - least))])
@@ -86,20 +70,17 @@ def trade_off_curve(
     return fig
 
 
-def icon_grid(guarantee: Guarantee, prior: float = 0.5, question: str = MEMBERSHIP, rows: int = 1) -> go.Figure:
+def icon_grid(game: DistinguishingGame, prior: float = 0.5) -> go.Figure:
     """A hundred people, and about how many of them an attacker is right at most.
 
     Parameters
     ----------
-    guarantee : Guarantee
+    game : DistinguishingGame
     prior : float
         What the attacker believed of each of them before.
-    question : {"membership", "value"}
-    rows : int
-        Rows of the same person.
     """
-    found = hundred_guesses(guarantee, prior, question, rows)
-    colour = _colour(guarantee)
+    found = game.hundred_guesses(prior)
+    colour = _colour(game.guarantee)
     fig = figure(_HEIGHT, **_FRAME)
     start = 0
     for key, n, name, said, fill, outline in (
@@ -124,19 +105,14 @@ def icon_grid(guarantee: Guarantee, prior: float = 0.5, question: str = MEMBERSH
     return fig
 
 
-def posterior_curve(
-    guarantee: Guarantee, prior: float = 0.5, question: str = MEMBERSHIP, rows: int = 1, *, failure: float = 0.0
-) -> go.Figure | None:
+def posterior_curve(game: DistinguishingGame, prior: float = 0.5, *, failure: float = 0.0) -> go.Figure | None:
     """What somebody may believe after a release, against what they believed before.
 
     Parameters
     ----------
-    guarantee : Guarantee
+    game : DistinguishingGame
     prior : float
         The one that is marked.
-    question : {"membership", "value"}
-    rows : int
-        Rows of the same person.
     failure : float
         How often each bound may fail; not needed without δ.
 
@@ -145,15 +121,13 @@ def posterior_curve(
     Figure or None
         None where δ is not below the failure rate, so that nothing can be said.
     """
-    both = grouped(guarantee, question, rows)
+    both = game.grouped
     if both.kind == "approximate" and both.delta >= failure:
         return None
     before = np.r_[np.geomspace(1e-6, 0.02, 30), np.linspace(0.03, 0.97, 95), 1 - np.geomspace(0.02, 1e-6, 30)]
-    low, high = (
-        np.broadcast_to(b, before.shape) for b in posterior(guarantee, before, question, rows, failure=failure)
-    )
-    lowest, highest = posterior(guarantee, prior, question, rows, failure=failure)
-    colour = _colour(guarantee)
+    low, high = (np.broadcast_to(b, before.shape) for b in game.posterior(before, failure=failure))
+    lowest, highest = game.posterior(prior, failure=failure)
+    colour = _colour(game.guarantee)
     fig = figure(_HEIGHT, **_FRAME)
     said = [
         f"before: {100 * p:.3g} %<br>after: {percent_down(a)} to {percent_up(b)}"

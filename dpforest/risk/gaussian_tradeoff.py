@@ -51,7 +51,7 @@ def success(loss: PrivacyLoss, prior: float) -> float:
 def log_odds(loss: PrivacyLoss, failure: float) -> float:
     """What the logarithm of the odds of a belief changes by at most, but for that share of releases.
 
-    With δ the tenth part of `failure`: ε(δ) - ln(1 - 1/10) (`dpforest.risk.guarantee.posterior`).
+    With δ the tenth part of `failure`: ε(δ) - ln(1 - 1/10) (`DistinguishingGame.posterior`).
 
     >>> round(log_odds(PrivacyLoss.gaussian("0.05"), 1e-5), 3)
     1.046

@@ -22,7 +22,6 @@ from dpforest.privacy.laws import NOISY_COUNTS, log_pmf
 from dpforest.privacy.ledger import rows_changed
 from dpforest.privacy.rationals import as_typed
 from dpforest.privacy.simulators import simulate_labels, simulate_laplace, simulate_noisy_counts
-from dpforest.risk.guarantee import most_success
 from dpforest.risk.shadow_models import shadow_attack
 from dpforest.risk.success_rate import (
     LOOKS,
@@ -30,6 +29,7 @@ from dpforest.risk.success_rate import (
     Estimates,
     composed_variation,
     losses,
+    most_success,
     success_rate,
     variation,
 )

@@ -1,5 +1,6 @@
 """Guesses that are counted: how often an attacker is right, how sure that is, and what nobody can exceed."""
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from time import monotonic
@@ -35,6 +36,27 @@ class AttackEstimate:
     def share(self) -> float:
         """Of guesses that were right."""
         return self.right / self.trials
+
+
+def most_success(epsilon: float) -> float:
+    """What no attacker on a pure ε-private release exceeds when a fair coin decides: e^ε / (1 + e^ε).
+
+    Parameters
+    ----------
+    epsilon : float
+        From 0, or infinite.
+
+    Returns
+    -------
+    float
+        From 1/2 to 1.
+
+    Examples
+    --------
+    >>> round(most_success(1.0), 3), most_success(math.inf)
+    (0.731, 1.0)
+    """
+    return 1 / (1 + math.exp(-epsilon))
 
 
 Estimates = Iterator[tuple[float, AttackEstimate | None]]

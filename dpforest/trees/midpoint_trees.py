@@ -12,10 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from dpforest.trees import midpoint_kernels as kernels
 from dpforest.trees.layout import Trees
+from dpforest.trees.midpoint_cuts import CLASS_BIT, CODE_BIT, TIE, Settings, to_weights
+from dpforest.trees.midpoint_kernels import Rows, grow_midpoint_tree
 
-STOPPING = ("code", "min_leaf", "reject")  # places as in the kernels
+STOPPING = ("code", "min_leaf", "reject")
 IMPURITY = ("gini", "entropy")
 
 
@@ -83,17 +84,17 @@ def grow_midpoint_forest(
         If there are fewer than 2 rows.
     """
     n_structure = structure_size(len(codes), partition_rate)
-    columns = np.ascontiguousarray(codes.T)
     words = sorted_words(codes, y) if words is None else words
+    rows = Rows(words, np.ascontiguousarray(codes.T), y, is_categorical, n_classes)
     table, unit = _log_table(len(codes)) if impurity == "entropy" else (np.empty(0, np.int64), 0.0)
+    settings = Settings(
+        table, unit, float(feature_temperature), float(value_temperature), *_bounds(stopping, min_leaf), purity_stop,
+        max_depth,
+    )  # fmt: skip
 
     def grow(tree: int) -> tuple:
         with np.errstate(over="ignore"):  # hashing wraps round; the warning only comes without the compiler
-            return kernels.grow_midpoint_tree(
-                np.uint64(seed), tree, n_structure, words, columns, y, is_categorical, n_classes, table, unit,
-                float(feature_temperature), float(value_temperature),
-                STOPPING.index(stopping), min_leaf, purity_stop, max_depth,
-            )  # fmt: skip
+            return grow_midpoint_tree(np.uint64(seed), tree, n_structure, rows, settings)
 
     if n_jobs == 1:
         grown = [grow(tree) for tree in range(n_trees)]
@@ -107,10 +108,17 @@ def grow_midpoint_forest(
     return Trees(*arrays, start, max(1, *depths)), np.concatenate(counts)
 
 
+def _bounds(stopping: str, k: int) -> tuple[int, int, int, int]:
+    """Estimation rows that are needed: `each`, `fewest`, `to_split` and `to_start` of the settings."""
+    if stopping == "code":
+        return 0, 1, k + 1, 0
+    return k if stopping == "min_leaf" else 0, k, 2 * k, 2 * k
+
+
 def sorted_words(codes: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Every column as the kernels read it, int64 (m, n): code, class and number of each row in a word, sorted."""
-    words = np.ascontiguousarray(codes.T).astype(np.int64) << kernels.CODE_BIT
-    words |= y.astype(np.int64) << kernels.CLASS_BIT | np.arange(len(codes))
+    words = np.ascontiguousarray(codes.T).astype(np.int64) << CODE_BIT
+    words |= y.astype(np.int64) << CLASS_BIT | np.arange(len(codes))
     words.sort(axis=1)
     return words
 
@@ -156,7 +164,7 @@ def selection_probabilities(decreases: Sequence[float], temperature: float) -> n
     [0.006188, 0.918423, 0.075389]
     """
     weights = np.array(decreases, np.float64)
-    kernels.to_weights(weights, float(temperature), kernels.TIE)
+    to_weights(weights, float(temperature), TIE)
     return weights / weights.sum()
 
 

@@ -9,8 +9,8 @@ from dpforest.evaluation.learning_curve import Learning, Needed, beyond, rows_ne
 from dpforest.plotting.learning import learning_chart
 from dpforest.plotting.membership import FIRST, success_chart
 from dpforest.plotting.style import NON_PRIVATE, NOT_HELD, PRIVATE, QUIET
-from dpforest.risk.guarantee import most_success, percent_up
-from dpforest.risk.success_rate import estimate
+from dpforest.risk.rounding import percent_up
+from dpforest.risk.success_rate import estimate, most_success
 
 LOOKS = [estimate(n, round(0.64 * n)) for n in (18, 56, 100, 1_000, 10_000, 100_000)]
 

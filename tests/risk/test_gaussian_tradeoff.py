@@ -11,38 +11,33 @@ from dpforest.privacy.certificate import certify
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.loss import PrivacyLoss, mu_for
 from dpforest.risk.gaussian_tradeoff import points
-from dpforest.risk.guarantee import (
-    Guarantee,
-    advantage,
-    grouped,
-    guarantee_of,
-    hits,
-    hundred_guesses,
-    kinks,
-    misses,
-    posterior,
-    success,
-)
+from dpforest.risk.guarantee import Guarantee, guarantee_of
+from dpforest.risk.tradeoff import DistinguishingGame
 
 MU = (0.01, 0.24, 1.0, 2.0)
 QUESTIONS = [("membership", 1, 1), ("value", 1, 2), ("membership", 3, 3), ("value", 2, 4)]  # and steps
 
 
+def guaranteed(loss: PrivacyLoss, delta: float = 1e-6) -> Guarantee:
+    return Guarantee(loss.epsilon(delta), delta, mu_squared=loss.mu_squared)
+
+
 def gaussian(mu: float, delta: float = 1e-6) -> Guarantee:
-    return Guarantee.of_loss(PrivacyLoss.gaussian(Fraction(str(mu)) ** 2), delta=delta)
+    return guaranteed(PrivacyLoss.gaussian(Fraction(str(mu)) ** 2), delta)
 
 
 @pytest.mark.parametrize("question, rows, steps", QUESTIONS)
 @pytest.mark.parametrize("mu", MU)
 def test_thresholds_on_two_normal_laws_attain_the_curve_and_do_not_beat_it(mu, question, rows, steps):
-    guarantee = gaussian(mu)
+    game = DistinguishingGame(gaussian(mu), question, rows)
     threshold = np.linspace(-6, 6 + steps * mu, 400)
     alarms, found = ndtr(-threshold), ndtr(steps * mu - threshold)
-    bound = hits(guarantee, alarms, question, rows)
+    bound = game.hits(alarms)
     assert (bound >= found * (1 - 1e-14)).all() and np.allclose(bound, found, rtol=1e-9)
-    assert np.allclose(misses(guarantee, alarms, question, rows), 1 - found, atol=1e-9)
-    assert advantage(guarantee, question, rows) == pytest.approx((found - alarms).max(), abs=1e-3 * mu)
-    assert advantage(guarantee, question, rows) >= (found - alarms).max() * (1 - 1e-12)
+    assert np.allclose(game.misses(alarms), 1 - found, atol=1e-9)
+    advantage = 2 * game.success() - 1
+    assert advantage == pytest.approx((found - alarms).max(), abs=1e-3 * mu)
+    assert advantage >= (found - alarms).max() * (1 - 1e-12)
 
 
 @pytest.mark.parametrize("question, rows, steps", QUESTIONS)
@@ -51,7 +46,7 @@ def test_thresholds_on_two_normal_laws_attain_the_curve_and_do_not_beat_it(mu, q
 def test_success_is_that_of_the_best_threshold_for_each_prior(mu, prior, question, rows, steps):
     total, odds = steps * mu, math.log(prior / (1 - prior))
     best = prior * ndtr(total / 2 + odds / total) + (1 - prior) * ndtr(total / 2 - odds / total)
-    bound = success(gaussian(mu), prior, question, rows)
+    bound = DistinguishingGame(gaussian(mu), question, rows).success(prior)
     assert best - 1e-15 <= bound == pytest.approx(best, abs=1e-13) and bound >= max(prior, 1 - prior)
 
 
@@ -60,32 +55,33 @@ def test_the_curve_says_no_less_than_each_of_its_epsilons(mu):
     rate = np.linspace(0, 1, 101)
     for delta in (1e-3, 1e-6, 1e-9):
         guarantee = gaussian(mu, delta)
-        epsilon_delta = Guarantee(guarantee.epsilon, delta)
-        assert (hits(guarantee, rate) <= hits(epsilon_delta, rate) * (1 + 1e-10)).all()
-        assert success(guarantee) <= success(epsilon_delta)
-    assert hits(guarantee, 0.0) == 0 and hits(guarantee, 1.0) == 1
+        game, epsilon_delta = DistinguishingGame(guarantee), DistinguishingGame(Guarantee(guarantee.epsilon, delta))
+        assert (game.hits(rate) <= epsilon_delta.hits(rate) * (1 + 1e-10)).all()
+        assert game.success() <= epsilon_delta.success()
+    assert game.hits(0.0) == 0 and game.hits(1.0) == 1
 
 
 def test_a_belief_moves_further_than_it_says_at_most_as_often_as_it_says():
     """On the worst pair of laws; the share of releases beyond the bound is exact."""
-    guarantee, failure = gaussian(0.5), 1e-4
-    low, high = posterior(guarantee, 0.5, failure=failure)
+    game, failure = DistinguishingGame(gaussian(0.5)), 1e-4
+    weaker = DistinguishingGame(Guarantee(game.guarantee.epsilon, 1e-6))
+    low, high = game.posterior(0.5, failure=failure)
     limit = math.log(high / (1 - high))  # the log-ratio of N(μ, 1) to N(0, 1) is μ z - μ²/2
     beyond = ndtr(-((limit + 0.125) / 0.5 - 0.5))
-    assert beyond <= failure and high < posterior(Guarantee(guarantee.epsilon, 1e-6), 0.5, failure=failure)[1]
+    assert beyond <= failure and high < weaker.posterior(0.5, failure=failure)[1]
     assert low == pytest.approx(1 - high)
     with pytest.raises(ValueError, match="how often"):
-        posterior(guarantee, 0.5)
+        game.posterior(0.5)
 
 
 @pytest.mark.parametrize("question, rows, steps", QUESTIONS)
 def test_a_group_is_a_gaussian_of_several_mu(question, rows, steps):
-    guarantee = Guarantee.of_loss(mu_for(1, 1e-6), delta=1e-6)
-    both = grouped(guarantee, question, rows)
+    guarantee = guaranteed(mu_for(1, 1e-6))
+    both = DistinguishingGame(guarantee, question, rows).grouped
     assert both.mu_squared == steps**2 * guarantee.mu_squared and both.epsilon == steps * guarantee.epsilon
     assert both.gaussian.holds(both.epsilon, both.delta) and (both.delta == 1e-6) == (steps == 1)
     if steps > 1:
-        assert both.delta < grouped(Guarantee(guarantee.epsilon, 1e-6), question, rows).delta
+        assert both.delta < DistinguishingGame(Guarantee(guarantee.epsilon, 1e-6), question, rows).grouped.delta
 
 
 def test_only_what_follows_from_mu_is_guaranteed():
@@ -94,7 +90,6 @@ def test_only_what_follows_from_mu_is_guaranteed():
     for epsilon, delta in ((0.999, 1e-6), (1, 9e-7)):
         with pytest.raises(ValueError, match="does not follow"):
             Guarantee(epsilon, delta, mu_squared=loss.mu_squared)
-    assert Guarantee.of_loss(PrivacyLoss.pure(1)) == Guarantee(Fraction(1))
 
 
 @pytest.mark.parametrize("certified", [True, False])
@@ -107,15 +102,15 @@ def test_the_guarantee_of_a_gaussian_certificate(certified):
     found = guarantee_of(certify(ledger, mechanism="m", delta=1e-6, nominal_epsilon=Fraction(1), reasons=reasons))
     assert found.kind == ("approximate" if certified else "none")
     assert found.mu_squared == (loss.mu_squared if certified else None)
-    assert success(found) == (pytest.approx(ndtr(0.236704 / 2), abs=1e-6) if certified else 1)
-    assert hundred_guesses(found).more == (5 if certified else 50)
+    assert DistinguishingGame(found).success() == (pytest.approx(ndtr(0.236704 / 2), abs=1e-6) if certified else 1)
+    assert DistinguishingGame(found).hundred_guesses().more == (5 if certified else 50)
 
 
 def test_the_points_draw_the_curve():
     """A chord lies below a concave curve, here by less than what can be seen."""
-    assert (kinks(gaussian(1.0)) == points()).all() and points()[[0, -1]].tolist() == [0, 1]
+    assert (DistinguishingGame(gaussian(1.0)).kinks() == points()).all() and points()[[0, -1]].tolist() == [0, 1]
     rate = ndtr(np.linspace(-5, 5, 5000))
     for mu in MU:
         curve = ndtr(ndtri(rate) + mu)
-        drawn = np.interp(rate, points(), hits(gaussian(mu), points()))
+        drawn = np.interp(rate, points(), DistinguishingGame(gaussian(mu)).hits(points()))
         assert np.abs(curve - drawn).max() < 2e-3

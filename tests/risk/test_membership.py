@@ -16,7 +16,6 @@ from dpforest.models.random.baselines import JagannathanForestClassifier, Random
 from dpforest.models.random.majority_label import MajorityLabelForestClassifier
 from dpforest.models.random.random_decision import RandomDecisionForestClassifier
 from dpforest.privacy.laws import log_pmf
-from dpforest.risk.guarantee import most_success
 from dpforest.risk.membership import (
     Record,
     RowsInLeaves,
@@ -32,6 +31,7 @@ from dpforest.risk.success_rate import (
     composed_variation,
     estimate,
     losses,
+    most_success,
     success_rate,
     variation,
 )

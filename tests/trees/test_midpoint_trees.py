@@ -80,7 +80,7 @@ def cuts_of(values: list[int], categorical: bool) -> list[int]:
 def one_tree(
     codes, y, *, n_classes, categorical, taken, key, min_leaf, temperatures, impurity, stopping, purity_stop, max_depth
 ):
-    """Twin of `midpoint_kernels.grow_tree`: rows as sets, every cut counted afresh, nothing sorted."""
+    """Twin of `midpoint_kernels.grow_midpoint_tree`: rows as sets, every cut counted afresh, nothing sorted."""
 
     def rows_of(rows):
         return np.bincount(y[rows], minlength=n_classes)

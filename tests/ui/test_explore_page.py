@@ -13,7 +13,7 @@ from app_words import words
 from streamlit.testing.v1 import AppTest
 
 from dpforest import ReleasedForest
-from dpforest.risk.guarantee import most_success
+from dpforest.risk.success_rate import most_success
 from dpforest.tables.datasets import read_csv, suggest_domain
 from dpforest.tables.domain import Domain, DomainError, Feature
 from dpforest.tables.misfits import MisfitWarning

@@ -12,7 +12,6 @@ from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import rows_changed
 from dpforest.privacy.rationals import text_up
-from dpforest.risk.guarantee import most_success, percent_up
 from dpforest.risk.membership import (
     Exposed,
     Record,
@@ -22,8 +21,9 @@ from dpforest.risk.membership import (
     count_in_leaves,
     most_exposed,
 )
+from dpforest.risk.rounding import percent_up
 from dpforest.risk.shadow_models import rarest_row
-from dpforest.risk.success_rate import CONFIDENCE, LOOKS, AttackEstimate
+from dpforest.risk.success_rate import CONFIDENCE, LOOKS, AttackEstimate, most_success
 from dpforest.tables.features import plural
 from dpforest.tables.misfits import Misfits
 from dpforest.tables.rows import Rows, read_rows

@@ -19,7 +19,8 @@ from dpforest.plotting.choose import smallest_epsilon
 from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
-from dpforest.risk.guarantee import Guarantee, guarantee_of, percent_down
+from dpforest.risk.guarantee import Guarantee, guarantee_of
+from dpforest.risk.rounding import percent_down
 from dpforest.tables.features import plural
 from ui.choose.controls import SURE, Wish
 from ui.shared import simulate, tables

@@ -8,7 +8,9 @@ import streamlit as st
 
 from dpforest.plotting.risk import icon_grid, posterior_curve, trade_off_curve
 from dpforest.plotting.style import PRIVATE
-from dpforest.risk.guarantee import MEMBERSHIP, Guarantee, hundred_guesses, percent_up, success
+from dpforest.risk.guarantee import MEMBERSHIP, Guarantee
+from dpforest.risk.rounding import percent_up
+from dpforest.risk.tradeoff import DistinguishingGame
 from ui.choose import risk_words as words
 from ui.shared.controls import LINKED, known
 from ui.shared.page import chart, titled
@@ -48,16 +50,16 @@ def show(
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         with st.container(width="content"):
             titled("What this means for one person", None)
-        question = _question(guarantee)
+        game = DistinguishingGame(guarantee, _question(guarantee), rows)
     st.markdown(words.meaning(guarantee))
-    _figures(guarantee, prior, question, rows)
+    _figures(game, prior)
     columns = st.columns(3, gap="medium")
     with columns[0]:
-        _guesses(guarantee, prior, question, rows)
+        _guesses(game, prior)
     with columns[1]:
-        _errors(guarantee, question, rows, attackers if question == MEMBERSHIP else ())
+        _errors(game, attackers if game.question == MEMBERSHIP else ())
     with columns[2]:
-        _beliefs(guarantee, prior, question, rows)
+        _beliefs(game, prior)
     if guarantee.kind != "none":
         with st.container(border=True):
             st.markdown(words.not_covered(guarantee))
@@ -80,19 +82,19 @@ def _question(guarantee: Guarantee) -> str:
     return names.get(chosen or "", MEMBERSHIP)
 
 
-def _figures(guarantee: Guarantee, prior: float, question: str, rows: int) -> None:
+def _figures(game: DistinguishingGame, prior: float) -> None:
     """The same three figures as the pictures, and δ."""
-    bounds = words.believed(guarantee, prior, question, rows)
-    times, formula = words.odds_factor(guarantee, question, rows)
-    without, right = max(prior, 1 - prior), success(guarantee, prior, question, rows)
+    bounds = words.believed(game, prior)
+    times, formula = words.odds_factor(game)
+    without, right = max(prior, 1 - prior), game.success(prior)
     exceptions = {
         "pure": ("none", "δ = 0: this holds after every release"),
         "approximate": (
             "rare",
-            f"δ = {words.small(guarantee.delta)}: beliefs may go beyond" if guarantee.delta else "",
+            f"δ = {words.small(game.guarantee.delta)}: beliefs may go beyond" if game.guarantee.delta else "",
         ),
         "none": ("–", "there is no bound to break"),
-    }[guarantee.kind]
+    }[game.guarantee.kind]
     with st.container(key="headline_risk"):
         boxes = (
             ("Odds change at most", times, formula),
@@ -115,19 +117,19 @@ def _figures(guarantee: Guarantee, prior: float, question: str, rows: int) -> No
                 st.caption(note)
 
 
-def _guesses(guarantee: Guarantee, prior: float, question: str, rows: int) -> None:
+def _guesses(game: DistinguishingGame, prior: float) -> None:
     titled("100 guesses", "From a formula", help="Rounded up: a part of a right guess counts as one.")
-    found = hundred_guesses(guarantee, prior, question, rows)
+    found = game.hundred_guesses(prior)
     _drawn(
-        icon_grid(guarantee, prior, question, rows),
+        icon_grid(game, prior),
         f"A hundred guesses: {found.without} are right anyway, at most {found.more} more with the release, "
         f"{found.wrong} are wrong.",
         key="risk_guesses",
     )
-    st.markdown(words.frequency(guarantee, prior, question, rows))
+    st.markdown(words.frequency(game, prior))
 
 
-def _errors(guarantee: Guarantee, question: str, rows: int, attackers: Sequence[tuple[object, float, float]]) -> None:
+def _errors(game: DistinguishingGame, attackers: Sequence[tuple[object, float, float]]) -> None:
     titled(
         "Errors",
         "Curator only" if attackers else "From a formula",
@@ -135,21 +137,21 @@ def _errors(guarantee: Guarantee, question: str, rows: int, attackers: Sequence[
         "computes. (Wasserman and Zhou 2010; Dong, Roth and Su 2022.)",
     )
     _drawn(
-        trade_off_curve(guarantee, question, rows, attackers),
-        f"Misses against false alarms. {words.errors(guarantee, question, rows)}".replace("**", ""),
+        trade_off_curve(game, attackers),
+        f"Misses against false alarms. {words.errors(game)}".replace("**", ""),
         key="risk_errors",
     )
-    st.markdown(words.errors(guarantee, question, rows))
+    st.markdown(words.errors(game))
 
 
-def _beliefs(guarantee: Guarantee, prior: float, question: str, rows: int) -> None:
+def _beliefs(game: DistinguishingGame, prior: float) -> None:
     titled(
         "Beliefs",
         "From a formula",
         help="Bayes’ rule: odds after are odds before, times how many times as likely the release is if it is so.",
     )
-    figure = posterior_curve(guarantee, prior, question, rows, failure=words.FAILURE)
-    said = words.belief(guarantee, prior, question, rows)
+    figure = posterior_curve(game, prior, failure=words.FAILURE)
+    said = words.belief(game, prior)
     if figure is not None:
         _drawn(figure, f"Belief after the release against belief before. {said}".replace("**", ""), key="risk_beliefs")
     st.markdown(said)

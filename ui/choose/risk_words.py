@@ -9,20 +9,9 @@ import math
 
 from dpforest.plotting.audit import raised
 from dpforest.privacy.ledger import ADD_REMOVE
-from dpforest.risk.guarantee import (
-    MEMBERSHIP,
-    VALUE,
-    Guarantee,
-    factor_up,
-    grouped,
-    hits,
-    misses,
-    percent_down,
-    percent_up,
-    posterior,
-    steps,
-    success,
-)
+from dpforest.risk.guarantee import MEMBERSHIP, VALUE, Guarantee
+from dpforest.risk.rounding import factor_up, percent_down, percent_up
+from dpforest.risk.tradeoff import DistinguishingGame
 from ui.shared.wording import epsilon_text
 
 FAILURE = 0.001  # how often what is said about beliefs may fail, where there is a δ
@@ -51,20 +40,20 @@ def meaning(guarantee: Guarantee) -> str:
     return f"**{said}.** There is no exception (δ = 0), and so there is none to what follows."
 
 
-def belief(guarantee: Guarantee, prior: float, question: str, rows: int = 1) -> str:
+def belief(game: DistinguishingGame, prior: float) -> str:
     """From what somebody believed before to what they may believe after."""
     if prior == 0.5:
-        asked = "is in the table or not" if question == MEMBERSHIP else "in the table has value A or B"
+        asked = "is in the table or not" if game.question == MEMBERSHIP else "in the table has value A or B"
         start = f"Whoever was unsure (50 %) whether somebody {asked}"
     else:
-        asked = "is in the table" if question == MEMBERSHIP else "in the table has value A rather than B"
+        asked = "is in the table" if game.question == MEMBERSHIP else "in the table has value A rather than B"
         start = f"Whoever was {percent_up(prior)} sure that somebody {asked}"
-    if guarantee.kind == "none":
+    if game.guarantee.kind == "none":
         return f"{start} may become certain, one way or the other."
-    bounds = believed(guarantee, prior, question, rows)
+    bounds = believed(game, prior)
     if bounds is None:
         return (
-            f"{start} may come to believe anything: δ = {small(grouped(guarantee, question, rows).delta)} is too large "
+            f"{start} may come to believe anything: δ = {small(game.grouped.delta)} is too large "
             f"for bounds that hold in all but 1 of {1 / FAILURE:,.0f} releases."
         )
     most, least = percent_up(bounds[1]), percent_down(bounds[0])
@@ -72,7 +61,7 @@ def belief(guarantee: Guarantee, prior: float, question: str, rows: int = 1) -> 
         f"{start} can become **{'' if most.startswith('practically') else 'at most '}{most} sure**, and "
         f"{'may fall to' if least.startswith('practically') else 'stays at least'} {least} sure."
     )
-    if guarantee.kind == "approximate":
+    if game.guarantee.kind == "approximate":
         said += (
             " Not after every release: because of δ, each of the two bounds may fail in up to 1 of "
             f"{1 / FAILURE:,.0f} releases."
@@ -80,19 +69,19 @@ def belief(guarantee: Guarantee, prior: float, question: str, rows: int = 1) -> 
     return said
 
 
-def believed(guarantee: Guarantee, prior: float, question: str, rows: int = 1) -> tuple[float, float] | None:
-    """`risk.posterior`, or None where δ leaves nothing to be said."""
-    if guarantee.kind != "none" and grouped(guarantee, question, rows).delta >= FAILURE:
+def believed(game: DistinguishingGame, prior: float) -> tuple[float, float] | None:
+    """`DistinguishingGame.posterior`, or None where δ leaves nothing to be said."""
+    if game.guarantee.kind != "none" and game.grouped.delta >= FAILURE:
         return None
-    low, high = posterior(guarantee, prior, question, rows, failure=FAILURE)
+    low, high = game.posterior(prior, failure=FAILURE)
     return float(low), float(high)
 
 
-def frequency(guarantee: Guarantee, prior: float, question: str, rows: int = 1) -> str:
+def frequency(game: DistinguishingGame, prior: float) -> str:
     """A hundred people, about whom an attacker guesses."""
-    without, right = max(prior, 1 - prior), success(guarantee, prior, question, rows)
+    without, right = max(prior, 1 - prior), game.success(prior)
     chance = percent_up(prior)
-    if question == MEMBERSHIP:
+    if game.question == MEMBERSHIP:
         each = "is as likely in the table as not" if prior == 0.5 else f"is in the table with a chance of {chance}"
         people = f"Of 100 people, each {each}."
         likelier = "“in the table”" if prior > 0.5 else "“not in the table”"
@@ -102,7 +91,7 @@ def frequency(guarantee: Guarantee, prior: float, question: str, rows: int = 1) 
         likelier = "A" if prior > 0.5 else "B"
     how = "tossing a coin" if prior == 0.5 else f"always guessing {likelier}"
     alone = f"{people} By {how}, an attacker is right about {of_100(without)} of them"
-    if guarantee.kind == "none":
+    if game.guarantee.kind == "none":
         return f"{alone}; with the release, perhaps **all 100**."
     if right <= without + 1e-12:
         return f"{alone}. With the release it is **no more than that**: the best guess stays the same."
@@ -110,17 +99,17 @@ def frequency(guarantee: Guarantee, prior: float, question: str, rows: int = 1) 
     return f"{alone}; with the release, **{'at most ' if most[0].isdigit() else ''}{most}** on average."
 
 
-def errors(guarantee: Guarantee, question: str, rows: int = 1) -> str:
+def errors(game: DistinguishingGame) -> str:
     """One point of the trade-off curve."""
     alarms = f"{100 * ALARMS:g}"
-    if question == MEMBERSHIP:
+    if game.question == MEMBERSHIP:
         wrong, right = f"an attacker who names {alarms} of 100 people who are not in the table", "who are"
     else:
         wrong, right = f"an attacker who says A of {alarms} of 100 people who have B", "who have A"
-    missed = math.floor(1000 * float(misses(guarantee, ALARMS, question, rows)) + 1e-7) / 10
+    missed = math.floor(1000 * float(game.misses(ALARMS)) + 1e-7) / 10
     if missed < 0.1:
         return f"With this release, {wrong} may miss next to none of those {right}."
-    caught = math.ceil(1000 * float(hits(guarantee, ALARMS, question, rows)) - 1e-7) / 10
+    caught = math.ceil(1000 * float(game.hits(ALARMS)) - 1e-7) / 10
     return (
         f"With this release, {wrong} finds **at most {caught:g} of 100** {right}, and misses at least {missed:g}. "
         f"Guessing finds {alarms}."
@@ -153,15 +142,17 @@ def conditions(guarantee: Guarantee, rows: int = 1) -> str:
     )
 
 
-def odds_factor(guarantee: Guarantee, question: str, rows: int = 1) -> tuple[str, str]:
+def odds_factor(game: DistinguishingGame) -> tuple[str, str]:
     """(how many times the odds may change, as a formula).
 
-    >>> odds_factor(Guarantee(1.0), MEMBERSHIP), odds_factor(Guarantee(0.5), VALUE, 3)
-    (('× 2.72', 'e^1'), ('× 20.09', 'e^3, as 6 × ε = 3'))
+    >>> odds_factor(DistinguishingGame(Guarantee(1.0)))
+    ('× 2.72', 'e^1')
+    >>> odds_factor(DistinguishingGame(Guarantee(0.5), VALUE, rows=3))
+    ('× 20.09', 'e^3, as 6 × ε = 3')
     """
-    if guarantee.kind == "none":
+    if game.guarantee.kind == "none":
         return "no limit", "nothing bounds the odds"
-    k, epsilon = steps(guarantee, question, rows), grouped(guarantee, question, rows).epsilon
+    k, epsilon = game.steps, game.grouped.epsilon
     power = f"e^{epsilon_text(epsilon)}"
     return f"× {factor_up(epsilon)}", power if k == 1 else f"{power}, as {k} × ε = {epsilon_text(epsilon)}"
 

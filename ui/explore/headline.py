@@ -9,7 +9,7 @@ from dpforest.evaluation.simulation import Curve
 from dpforest.plotting.curve import spread_over
 from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
-from dpforest.risk.guarantee import factor_up
+from dpforest.risk.rounding import factor_up
 from dpforest.tables.features import plural
 from ui.shared.forests import EPSILONS
 from ui.shared.page import badge

@@ -8,7 +8,9 @@ from typing import Final
 
 from dpforest.privacy.ledger import ADD_REMOVE, REPLACE_ONE
 from dpforest.privacy.loss import GAUSSIAN, KINDS, PrivacyLoss
-from dpforest.risk.guarantee import VALUE, Guarantee, percent_up, success
+from dpforest.risk.guarantee import VALUE, Guarantee
+from dpforest.risk.rounding import percent_up
+from dpforest.risk.tradeoff import DistinguishingGame
 from ui.shared.wording import share_text, sum_text, value_epsilon
 
 Cost = tuple[Fraction | PrivacyLoss, str]  # an ε or a loss, and under which relation
@@ -88,7 +90,7 @@ def sure_words(total: Fraction, delta: float, relation: str) -> str:
     'unsure (50 %) between two values of somebody in the table, one can become at most 73.2 % sure'
     """
     if delta:
-        share = lambda *question: percent_up(success(Guarantee(total, delta, relation), 0.5, *question))
+        share = lambda *question: percent_up(DistinguishingGame(Guarantee(total, delta, relation), *question).success())
         if relation == ADD_REMOVE:
             return (
                 f"unsure (50 %) whether somebody is in the table, one guesses right with at most {share()}; unsure "

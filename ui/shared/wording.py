@@ -5,7 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpforest.privacy.rationals import text_up
-from dpforest.risk.guarantee import most_success, percent_up
+from dpforest.risk.rounding import percent_up
+from dpforest.risk.success_rate import most_success
 
 
 def epsilon_text(epsilon: float | Fraction | None) -> str:

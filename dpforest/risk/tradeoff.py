@@ -1,0 +1,288 @@
+"""What a guarantee leaves an attacker: beliefs after a release, success, and the errors that remain.
+
+Two tables are told apart that differ in what one person contributed. All else is granted to the attacker: every other
+row, the settings, unlimited computing. (Or else what they believe about the other rows must not hang on this person;
+where it does, and where something is true of everybody of a kind, a release may teach it with or without this person:
+Kasiviswanathan and Smith 2014, "On the semantics of differential privacy".)
+
+References: Wasserman and Zhou (2010), "A statistical framework for differential privacy"; Kairouz, Oh and Viswanath
+(2015), "The composition theorem for differential privacy"; Dong, Roth and Su (2022), "Gaussian differential privacy".
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from dpforest.checks import check_choice
+from dpforest.privacy.ledger import ADD_REMOVE
+from dpforest.privacy.loss import PrivacyLoss
+from dpforest.privacy.rationals import text_up
+from dpforest.risk import gaussian_tradeoff
+from dpforest.risk.guarantee import MEMBERSHIP, VALUE, Guarantee
+
+_HUGE: Final = 600.0  # e^ε beyond that is taken as infinite, which can only make a risk look larger
+
+
+@dataclass(frozen=True)
+class HundredGuesses:
+    """A hundred guesses, as icons.
+
+    Attributes
+    ----------
+    without : int
+        Right without the release too.
+    more : int
+        Right because of it, at most; a part of one counts as one.
+    wrong : int
+        Wrong at least.
+    """
+
+    without: int
+    more: int
+    wrong: int
+
+
+@dataclass(frozen=True)
+class DistinguishingGame:
+    """An attacker sees a release of one of two tables and says which; all that a guarantee leaves them.
+
+    The game of Salem et al. (2023), "SoK: Let the privacy games begin!", section on differential privacy.
+
+    Attributes
+    ----------
+    guarantee : Guarantee
+    question : {"membership", "value"}
+        One of `Guarantee.questions`.
+    rows : int
+        Rows of the same person, at least 1.
+
+    Raises
+    ------
+    ValueError
+        If the guarantee says nothing about the question, or rows is not a whole number from 1.
+
+    Examples
+    --------
+    >>> round(DistinguishingGame(Guarantee(1.0)).success(), 3)
+    0.731
+    """
+
+    guarantee: Guarantee
+    question: str = MEMBERSHIP
+    rows: int = 1
+
+    def __post_init__(self) -> None:
+        check_choice("question", self.question, (MEMBERSHIP, VALUE))
+        if self.question not in self.guarantee.questions:
+            raise ValueError(
+                "replace-one says nothing about membership: the number of rows is public. Ask about a value."
+            )
+        if int(self.rows) != self.rows or self.rows < 1:
+            raise ValueError(f"rows={self.rows!r} is not a whole number from 1")
+
+    @property
+    def steps(self) -> int:
+        """Neighbours that lie between the two tables: one a row; two for a value under add-remove (one out, one in).
+
+        >>> DistinguishingGame(Guarantee(1.0), "value").steps
+        2
+        >>> DistinguishingGame(Guarantee(1.0, 0, "replace-one"), "value", rows=3).steps
+        3
+        """
+        return int(self.rows) * (2 if self.question == VALUE and self.guarantee.neighbours == ADD_REMOVE else 1)
+
+    @property
+    def grouped(self) -> Guarantee:
+        """The guarantee between the two tables, as one (kε, δ (1 + e^ε + ... + e^((k-1)ε))) for k steps.
+
+        Each of them multiplies a probability by e^ε and adds δ (group privacy: Vadhan 2017, "The complexity of
+        differential privacy", Lemma 2.2, whose k e^(kε) δ is above this sum). Of a Gaussian guarantee it is kμ, said at
+        kε.
+
+        >>> DistinguishingGame(Guarantee(1.0), "value").grouped.epsilon
+        2.0
+        >>> round(DistinguishingGame(Guarantee(1.0, 1e-6), rows=2).grouped.delta, 9)
+        3.718e-06
+        """
+        own, k = self.guarantee, self.steps
+        epsilon, delta = k * own.epsilon, own.delta
+        if own.kind != "none" and (loss := self._gaussian) is not None:
+            return Guarantee(epsilon, max(loss.delta(epsilon), delta), own.neighbours, loss.mu_squared)
+        if delta and epsilon:
+            grown = math.expm1(epsilon) / math.expm1(own.epsilon) if epsilon < _HUGE else math.inf
+            delta = min(1.0, delta * grown)
+        elif delta:
+            delta = min(1.0, k * delta)
+        return Guarantee(epsilon, delta, own.neighbours)
+
+    @property
+    def _gaussian(self) -> PrivacyLoss | None:
+        """The Gaussian loss between the two tables, where there is one."""
+        return None if self.guarantee.gaussian is None else self.guarantee.gaussian.grouped(self.steps)
+
+    @property
+    def _is_lost(self) -> bool:
+        """Whether the attacker may be right every time, or near enough."""
+        return self.guarantee.kind == "none" or self.guarantee.epsilon > _HUGE
+
+    def hits(self, false_alarms: Any) -> np.ndarray:
+        """Most that a test can hit of what is true, at a rate of false alarms.
+
+        Neighbours at one step allow at most ``min(δ + e^ε a, 1 - e^-ε (1 - δ - a), 1)`` at false alarm rate a
+        (Wasserman and Zhou, Theorem 2.4; Kairouz, Oh and Viswanath, Theorem 2.1; Dong, Roth and Su, Proposition 2.5).
+        More steps apply that to itself (Dong, Roth and Su, Theorem 2.14), and k steps of a Gaussian guarantee are one
+        of kμ. Nothing smaller is true of every such mechanism; two steps allow less than one step of 2ε does, as there
+        is a table between the two.
+
+        Parameters
+        ----------
+        false_alarms : float or float array
+            From 0 to 1.
+
+        Returns
+        -------
+        float array of the shape of false_alarms
+
+        Raises
+        ------
+        ValueError
+            If a rate is out of range.
+
+        Examples
+        --------
+        >>> [round(float(DistinguishingGame(Guarantee(1.0), q).hits(0.05)), 3) for q in ("membership", "value")]
+        [0.136, 0.369]
+        """
+        rate = np.asarray(false_alarms, float)
+        if not ((rate >= 0) & (rate <= 1)).all():
+            raise ValueError("false alarms are rates from 0 to 1")
+        if (loss := self._gaussian) is not None:
+            return gaussian_tradeoff.hits(loss, rate)
+        if self._is_lost:
+            return np.ones_like(rate)
+        more, delta = math.exp(self.guarantee.epsilon), self.guarantee.delta
+        for _ in range(self.steps):
+            rate = np.minimum(np.minimum(delta + more * rate, 1 - (1 - delta - rate) / more), 1)
+        return rate
+
+    def misses(self, false_alarms: Any) -> np.ndarray:
+        """The trade-off curve: least that a test must miss of what is true, at a rate of false alarms. 1 - `hits`."""
+        return 1 - self.hits(false_alarms)
+
+    def kinks(self) -> np.ndarray:
+        """False alarm rates, rising from 0 to 1, between which `hits` is straight; of a Gaussian, enough to draw."""
+        if self.guarantee.gaussian is not None:
+            return gaussian_tradeoff.points()
+        if self._is_lost:
+            return np.array([0.0, 1.0])
+        shrink, delta = math.exp(-self.guarantee.epsilon), self.guarantee.delta
+        bend = shrink * (1 - delta) / (1 + shrink)  # of one step; k steps bend wherever one of them does
+        found = [bend]
+        while len(found) < self.steps and found[-1] > delta and (found[-1] - delta) * shrink > 0:
+            found.append((found[-1] - delta) * shrink)
+        full = float(self.misses(0))  # the curve is its own mirror image, so nothing is missed here
+        return np.unique([0.0, *found, full, 1.0])
+
+    def success(self, prior: float = 0.5) -> float:
+        """Most that an attacker can be right with on average, whatever they do.
+
+        With a prior p the answers are right with probability p · hits(a) + (1 - p) (1 - a), a concave function of the
+        false alarm rate a that is straight between `kinks`, so one of them is best. For one step that is
+        ``max((e^ε + δ) / (1 + e^ε), p + (1 - p) δ, 1 - p + p δ)``: the first at 50:50; without δ the others are what
+        always giving the likelier answer gets right. A Gaussian curve has a best point of its own
+        (`gaussian_tradeoff.success`).
+
+        Parameters
+        ----------
+        prior : float
+            What the attacker believed before, between 0 and 1: that the row is in the table, or has the first value.
+
+        Returns
+        -------
+        float from 0.5 to 1
+
+        Raises
+        ------
+        ValueError
+            If the prior is out of range.
+
+        Examples
+        --------
+        >>> [round(DistinguishingGame(Guarantee(1.0)).success(prior), 3) for prior in (0.5, 0.9)]
+        [0.731, 0.9]
+        >>> round(DistinguishingGame(Guarantee(1.0), "value").success(), 3)
+        0.816
+        """
+        _check_prior(prior)
+        if (loss := self._gaussian) is not None:
+            return gaussian_tradeoff.success(loss, prior)
+        a = self.kinks()
+        return float((prior * self.hits(a) + (1 - prior) * (1 - a)).max())
+
+    def posterior(self, prior: Any, *, failure: float = 0.0) -> tuple[Any, Any]:
+        """Least and most that somebody can believe after a release, who believed `prior` before.
+
+        By Bayes' rule the odds change by the ratio of the release's probabilities under the two tables. Without δ that
+        ratio is at most e^ε for every release (e^(kε) after k steps). With δ it may be anything in rare releases. Let B
+        be the releases with a ratio P/Q above e^t, t > ε. Then P(B) ≤ e^ε Q(B) + δ ≤ e^(ε-t) P(B) + δ, so that P(B) is
+        at most δ / (1 - e^(ε-t)), and Q(B) is less. So with t = ε - ln(1 - δ/failure) either bound fails with at most
+        that probability, whatever is true. (Kasiviswanathan and Smith 2014 convert with t = 2ε.) A Gaussian guarantee
+        has an (ε, δ) for every δ, so that any failure above 0 will do (`gaussian_tradeoff.log_odds`).
+
+        Parameters
+        ----------
+        prior : float or float array
+            Between 0 and 1.
+        failure : float
+            How often each bound may fail. Not needed without δ.
+
+        Returns
+        -------
+        lowest : float or float array
+            Of the shape of the prior.
+        highest : float or float array
+            The same.
+
+        Raises
+        ------
+        ValueError
+            If a prior is out of range, or there is a δ (see `grouped`) that failure is not above.
+
+        Examples
+        --------
+        >>> [round(p, 3) for p in DistinguishingGame(Guarantee(1.0)).posterior(0.5)]
+        [0.269, 0.731]
+        >>> [round(p, 3) for p in DistinguishingGame(Guarantee(1.0), "value").posterior(0.5)]
+        [0.119, 0.881]
+        >>> [round(p, 3) for p in DistinguishingGame(Guarantee(1.0, 1e-6)).posterior(0.5, failure=1e-5)]
+        [0.249, 0.751]
+        """
+        _check_prior(prior)
+        both = self.grouped
+        factor = float(both.epsilon)
+        if both.kind == "none":
+            factor = math.inf
+        elif both.gaussian is not None and 0 < failure <= 1:
+            factor = gaussian_tradeoff.log_odds(both.gaussian, failure)
+        elif both.delta:
+            if not both.delta < failure <= 1:
+                raise ValueError(
+                    f"with δ = {text_up(both.delta)} no bound on beliefs holds for every release: say how often it may "
+                    f"fail, failure={failure!r} is not above δ"
+                )
+            factor -= math.log1p(-both.delta / failure)
+        shrink = math.exp(-factor)
+        return prior * shrink / (prior * shrink + 1 - prior), prior / (prior + (1 - prior) * shrink)
+
+    def hundred_guesses(self, prior: float = 0.5) -> HundredGuesses:
+        """How many of a hundred guesses are right, without and with the release, rounded against the defender."""
+        without = math.floor(100 * max(prior, 1 - prior) + 1e-9)
+        right = math.ceil(100 * self.success(prior) - 1e-9)
+        return HundredGuesses(without, right - without, 100 - right)
+
+
+def _check_prior(prior: Any) -> None:
+    if not np.all((np.asarray(prior) > 0) & (np.asarray(prior) < 1)):
+        raise ValueError(f"prior={prior!r} is not a probability between 0 and 1")

@@ -1,0 +1,176 @@
+"""Kernels of the multinomial random forest as published: the cuts of a node, their scores, and the draw of one.
+
+Scores come from sorted columns, whose words hold a row's code, class and number.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+TIE = 1e-10  # decreases that are closer than this differ by rounding alone
+
+# A word: 16 bits of code, 8 of class, 32 of row number.
+CODE_BIT, CLASS_BIT, CLASS, ROW = 40, 32, 0xFF, 0xFFFFFFFF
+
+
+class Settings(NamedTuple):
+    """How tests are drawn, and what ends a branch."""
+
+    table: np.ndarray  # c log c in whole units for entropy; empty for Gini
+    unit: float
+    feature_temperature: float
+    value_temperature: float
+    each: int  # estimation rows that a cut must leave on both sides to be drawn
+    fewest: int  # estimation rows without which a child is not made, nor its sibling
+    to_split: int  # estimation rows below which a child is a leaf
+    to_start: int  # estimation rows below which the root is a leaf
+    purity_stop: bool
+    max_depth: int
+
+
+class Parts(NamedTuple):
+    """The two kinds of rows; those of a node lie side by side."""
+
+    structure: np.ndarray  # sorted words of structure rows, (m, n)
+    estimation: np.ndarray  # numbers of estimation rows
+    sorted_estimation: np.ndarray  # their sorted words, where cuts depend on them
+
+
+class Scratch(NamedTuple):
+    """What is written at each node anew."""
+
+    total: np.ndarray  # structure rows of each class
+    left: np.ndarray  # those on the left
+    best: np.ndarray  # score of each feature that has a cut
+    features: np.ndarray
+    scores: np.ndarray  # of the cuts of one feature
+    cuts: np.ndarray
+    goes_right: np.ndarray  # by row
+    spare: np.ndarray
+
+
+@njit(nogil=True, cache=True)
+def sum_of_squares(total, table):
+    """Sum of squared counts, or of c log c."""
+    squares = np.int64(0)
+    for rows in total:
+        squares += table[rows] if len(table) else rows * rows
+    return squares
+
+
+@njit(nogil=True, cache=True)
+def score_cuts(span, j, squares, is_categorical, settings, parts, scratch):
+    """Score the cuts of feature j at a node into the scratch arrays; return their number."""
+    a, b, c, d = span[0], span[1], span[2], span[3]
+    order, est_order = parts.structure, parts.sorted_estimation
+    if order[j, a] >> CODE_BIT == order[j, b - 1] >> CODE_BIT:
+        return 0
+    if is_categorical[j]:
+        return _score_categories(order[j, a:b], est_order[j, c:d], settings, scratch)
+    # A threshold leaves k estimation rows on each side if it is between the k-th lowest of them and the k-th highest.
+    each, low, high = settings.each, np.int64(-1), np.int64(1 << 16)
+    if each:
+        low, high = est_order[j, c + each - 1] >> CODE_BIT, est_order[j, d - each] >> CODE_BIT
+    return _score_thresholds(order[j, a:b], low, high, squares, settings, scratch)
+
+
+@njit(nogil=True, cache=True)
+def _score_thresholds(column, low, high, squares, settings, scratch):
+    """Score the midpoints in low..high - 1 of a sorted column; return their number."""
+    total, left, scores, cuts = scratch.total, scratch.left, scratch.scores, scratch.cuts
+    table, unit, n = settings.table, settings.unit, len(column)
+    left[:] = 0
+    left_squares, right_squares = np.int64(0), squares
+    n_cuts = 0
+    x = column[0] >> CODE_BIT
+    for i in range(n - 1):
+        own = column[i] >> CLASS_BIT & CLASS
+        before = left[own]
+        after = total[own] - before
+        left[own] = before + 1
+        if len(table):
+            left_squares += table[before + 1] - table[before]
+            right_squares -= table[after] - table[after - 1]
+        else:
+            left_squares += 2 * before + 1
+            right_squares -= 2 * after - 1
+        following = column[i + 1] >> CODE_BIT
+        if following != x:
+            cut = (x + following) >> 1
+            x = following
+            if cut >= high:
+                break
+            if cut >= low:
+                scores[n_cuts] = _score(left_squares, i + 1, right_squares, n - i - 1, table, unit)
+                cuts[n_cuts] = cut
+                n_cuts += 1
+    return n_cuts
+
+
+@njit(nogil=True, cache=True)
+def _score_categories(column, est, settings, scratch):
+    """Score "is it this one?" for each category of a sorted column; return their number."""
+    total, left, scores, cuts = scratch.total, scratch.left, scratch.scores, scratch.cuts
+    table, unit, each = settings.table, settings.unit, settings.each
+    n_cuts, i, e = 0, 0, 0
+    while i < len(column):
+        x, first, first_est = column[i] >> CODE_BIT, i, e
+        left[:] = 0
+        while i < len(column) and column[i] >> CODE_BIT == x:
+            left[column[i] >> CLASS_BIT & CLASS] += 1
+            i += 1
+        while e < len(est) and est[e] >> CODE_BIT <= x:
+            first_est += est[e] >> CODE_BIT < x
+            e += 1
+        if e - first_est < each or len(est) - (e - first_est) < each:
+            continue
+        inside, outside = np.int64(0), np.int64(0)
+        for c in range(len(total)):
+            rest = total[c] - left[c]
+            inside += table[left[c]] if len(table) else left[c] * left[c]
+            outside += table[rest] if len(table) else rest * rest
+        scores[n_cuts] = _score(inside, i - first, outside, len(column) - (i - first), table, unit)
+        cuts[n_cuts] = x
+        n_cuts += 1
+    return n_cuts
+
+
+@njit(nogil=True, cache=True)
+def _score(squares, n, other_squares, n_other, table, unit):
+    """Impurity decrease times rows, less what all tests of a node have in common.
+
+    Gini: sum of squared counts / rows, of both sides. Entropy: sum of c log c, less n log n, of both sides.
+    """
+    if len(table):
+        return np.float64(squares - table[n] + other_squares - table[n_other]) * unit
+    size, other_size = np.float64(n), np.float64(n_other)
+    return (np.float64(squares) * other_size + np.float64(other_squares) * size) / (size * other_size)
+
+
+@njit(nogil=True, cache=True)
+def to_weights(scores, temperature, tie):
+    """Turn scores into weights, in place: exp(B/2 (rescaled score - 1)), so that the best has weight 1."""
+    low, high = scores.min(), scores.max()
+    for i in range(len(scores)):
+        if high - low <= tie:
+            scores[i] = 1.0
+        elif np.isinf(temperature):
+            scores[i] = np.float64(scores[i] >= high - tie)
+        else:
+            scores[i] = np.exp(temperature / 2 * ((scores[i] - high) / (high - low)))
+
+
+@njit(nogil=True, cache=True)
+def draw(scores, temperature, tie, u):
+    """Index drawn by the selection law with a number u in [0, 1); the scores become weights."""
+    to_weights(scores, temperature, tie)
+    target = u * scores.sum()
+    drawn = -1
+    for i in range(len(scores)):
+        if scores[i] > 0.0:
+            drawn = i
+            target -= scores[i]
+            if target < 0.0:
+                break
+    return drawn
