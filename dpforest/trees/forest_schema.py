@@ -2,7 +2,6 @@
 
 import json
 from typing import Any, Final
-from weakref import WeakValueDictionary
 
 import jsonschema
 
@@ -234,17 +233,11 @@ def check(content: Any, what: int | str) -> None:
         raise SchemaError(f"{'' if what == 'domain' else 'domain.'}reading is too long")
 
 
-_SOUND: Final[WeakValueDictionary[int, Domain]] = WeakValueDictionary()
-
-
 def check_domain(domain: Domain) -> None:
     """Raise DomainError for a domain that a file could not hold, so that no fit spends anything on it.
 
     The longest texts and lists are those of `dpforest.limits`, as is the size of all of it; a text is valid Unicode.
-    A domain never changes, so each is looked at once.
     """
-    if _SOUND.get(id(domain)) is domain:
-        return
     text = json.dumps(domain.to_dict(), default=plain)
     content = json.loads(text)
     try:
@@ -260,7 +253,6 @@ def check_domain(domain: Domain) -> None:
         raise DomainError(
             f"A released forest is written to a file with its domain, but {error}; change that first."
         ) from None
-    _SOUND[id(domain)] = domain
 
 
 def plain(number: Any) -> Any:
