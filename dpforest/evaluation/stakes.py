@@ -133,7 +133,7 @@ def cheap_from(epsilons: Sequence[float] | np.ndarray, means: Sequence[float] | 
 
 
 def roomy(domain: Domain, codes: np.ndarray) -> list[tuple[str, float]]:
-    """Numeric attributes whose public range is much wider than the rows need. Curator only.
+    """Numeric attributes whose public range is much wider than the rows need, on its scale. Curator only.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def roomy(domain: Domain, codes: np.ndarray) -> list[tuple[str, float]]:
     Returns
     -------
     list of (name, share)
-        Of the range that nine in ten rows lie in, where that is below `ROOMY`; the narrowest first.
+        Of the range that nine in ten rows lie in, where they have less than `ROOMY` of the codes; the narrowest first.
     """
     found = []
     for j, feature in enumerate(domain.features):
@@ -152,7 +152,7 @@ def roomy(domain: Domain, codes: np.ndarray) -> list[tuple[str, float]]:
         known = codes[:, j][codes[:, j] >= feature.first_code]
         if len(known):
             low, high = np.quantile(known, [0.05, 0.95])
-            share = float(high - low) / (N_CODES - 1 - feature.first_code)
-            if share < ROOMY:
-                found.append((feature.name, share))
+            if high - low < ROOMY * (N_CODES - 1 - feature.first_code):
+                rows = feature.least_value(int(high)) - feature.least_value(int(low))
+                found.append((feature.name, rows / (feature.high - feature.low)))
     return sorted(found, key=lambda own: own[1])

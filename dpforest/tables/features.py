@@ -245,6 +245,11 @@ class Feature:
             return own.low + steps / span * (own.high - own.low)
         return least_with(own, lambda p: p * span >= steps)
 
+    def least_value(self, code: int) -> float:
+        """The least value between the bounds that has this code, or a higher one."""
+        assert self.low is not None
+        return self.threshold_value(code - 1) if code > self.first_code else self.low
+
     @property
     def scale_numbers(self) -> Scale:
         """The scale of a numeric attribute."""

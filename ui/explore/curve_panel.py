@@ -21,7 +21,7 @@ from ui.shared.loss_sums import at_delta
 from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
 from ui.shared.stake_words import learns_nothing, what_helps, what_privacy_costs
-from ui.shared.tables import split
+from ui.shared.tables import read_by, split
 from ui.shared.without_privacy import Level, best, ceiling_of, engine_measure, stakes_of
 from ui.shared.wording import epsilon_text, plain, sum_text
 
@@ -102,7 +102,8 @@ class Panel:
                     " It does learn something of the rarer classes: choose “balanced accuracy” below, which counts "
                     "every class alike."
                 )
-        wide = roomy(table.domain, split(table).X_train)
+        reading = read_by(table, settings)
+        wide = roomy(reading.domain, split(reading).X_train)
         return f"{said} {what_helps(at, self._best_name, greedy=FORESTS[settings.kind].is_greedy, wide=wide)}"
 
     @property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import streamlit as st
 
@@ -184,8 +186,8 @@ def _value(feature, code: int) -> str:
         return feature.code_labels[code]
     if code < feature.first_code:
         return "missing"
-    low = feature.threshold_value(int(code) - 1) if code > feature.first_code else feature.low
-    return f"{round(low) if feature.integer else low:.6g}"
+    low = feature.least_value(int(code))
+    return f"{math.ceil(round(low, 6)) if feature.integer else low:.6g}"
 
 
 def _points(key: str) -> list:
