@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from sklearn.base import clone
 
 from dpforest import voting
+from dpforest.evaluation.cells import at_cell
 from dpforest.evaluation.metrics import flipped_share, from_shares, from_votes
 from dpforest.evaluation.simulation import NOISE_SEED, Split
 from dpforest.models.random.fit import rows_to_trees, simulate_values
@@ -46,11 +46,7 @@ def counted_cells(
     positive : int
         Class that F1 is about.
     """
-    specs = []
-    for depth, trees in cells:
-        settings = {"max_depth": depth, "n_estimators": trees}
-        own = clone(forest).set_params(**{k: v for k, v in settings.items() if v is not None})
-        specs.append(own.spec(domain, len(split.y_train)))
+    specs = [at_cell(forest, *cell).spec(domain, len(split.y_train)) for cell in cells]
     largest = replace(specs[0], depth=max(p.depth for p in specs), n_trees=max(p.n_trees for p in specs))
     routed = Routed(largest.grow(domain, seed), domain, split)
     levels = {depth: Level(routed, depth) for depth in {p.depth for p in specs}}

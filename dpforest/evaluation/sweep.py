@@ -5,8 +5,7 @@ Everything here is simulated from seeds and computed from raw rows. It is for lo
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any, Final
 
@@ -16,14 +15,14 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
 
+from dpforest.evaluation.cells import cells_of, promises_of
 from dpforest.evaluation.count_once import counted_cells
-from dpforest.evaluation.metrics import METRICS, flipped_share, from_shares
-from dpforest.evaluation.simulation import NOISE_SEED, Split, split_table
+from dpforest.evaluation.fitted_cells import fitted_cells
+from dpforest.evaluation.metrics import METRICS
+from dpforest.evaluation.simulation import Split, split_table
 from dpforest.models.base import ForestClassifier
-from dpforest.models.greedy.greedy import Binned, GreedyClassifier, bin_rows
-from dpforest.models.greedy.trace import Trace
+from dpforest.models.greedy.greedy import GreedyClassifier
 from dpforest.models.random.random_structure import RandomStructureClassifier
-from dpforest.privacy.rationals import as_typed, float_up
 from dpforest.tables.domain import Domain
 from dpforest.tables.rows import read_rows
 
@@ -242,45 +241,6 @@ def run_task(
     return frame[[*KEYS, *rest]]
 
 
-def promises_of(
-    forest: ForestClassifier, domain: Domain, epsilons: list[float], cells: list[tuple[int | None, int | None]],
-    n_rows: int,
-) -> dict[tuple, tuple[bool, float]]:  # fmt: skip
-    """For each ε, depth and number of trees: whether a release would be certified, and what it would lose at most.
-
-    Parameters
-    ----------
-    forest : ForestClassifier
-    domain : Domain
-    epsilons : list of float
-    cells : list of (int or None, int or None)
-        As of `cells_of`.
-    n_rows : int
-        Rows fitted on; used only as in `ForestClassifier.preview`.
-
-    Returns
-    -------
-    dict from (ε, depth, trees) to (bool, float)
-        The loss is infinite where no bound is known, else rounded up.
-    """
-    out, known = {}, dict[tuple, Fraction | None]()
-    for depth, trees in cells:
-        for epsilon in epsilons:
-            # What a certified forest loses is a share of ε that does not depend on the number of trees.
-            certified = forest.mode == "certified"
-            small = 1 if certified and trees is not None else trees
-            key = (depth, small, 1.0 if certified else epsilon)
-            if key not in known:
-                model = _at(forest, depth, small).set_params(domain=domain, epsilon=key[2], random_state=None)
-                loss = model.preview(domain, n_rows)[0].loss
-                known[key] = None if loss is None else loss / as_typed(key[2])
-            share = known[key]
-            out[epsilon, depth, trees] = (
-                (False, math.inf) if share is None else (True, float_up(share * as_typed(epsilon)))
-            )
-    return out
-
-
 @singledispatch
 def _figures(
     forest: ForestClassifier, domain: Domain, split: Split, epsilons: list[float],
@@ -291,76 +251,10 @@ def _figures(
 
 
 _figures.register(RandomStructureClassifier, counted_cells)
+_figures.register(GreedyClassifier, fitted_cells)
 
 
-@_figures.register
-def _fitted_cells(
-    forest: GreedyClassifier, domain: Domain, split: Split, epsilons: list[float],
-    cells: list[tuple[int | None, int | None]], seed: int, positive: int,
-) -> list[dict[str, Any]]:  # fmt: skip
-    n = np.arange(len(split.y_train))
-    rows = replace(bin_rows(domain, split.X_train, split.y_train, n, forest.n_bins), memo={})
-    forest = clone(forest).set_params(random_state=seed + NOISE_SEED)
-    if "structure_seed" in forest.get_params():
-        forest.set_params(structure_seed=seed)
-    models = [_at(forest, depth, trees) for depth, trees in cells]
-    return [
-        _fitted_cell(model, domain, rows, split, epsilon, positive)
-        for model in models
-        for epsilon in (*epsilons, math.inf)
-    ]
-
-
-def _fitted_cell(
-    model: GreedyClassifier, domain: Domain, rows: Binned, split: Split, epsilon: float, positive: int
-) -> dict[str, Any]:
-    """One fit with the seeds of the model, which is left at this ε."""
-    model.epsilon = None if math.isinf(epsilon) else epsilon
-    model.check(domain, len(split.y_train))
-    trace = Trace(draws=False)
-    fitted = model.fit_binned(domain, rows, trace=trace)
-    assert trace.counts is not None and trace.labels is not None
-    flips, n_rows = 0.0, trace.counts.sum(axis=1)
-    if trace.noise is not None and epsilon < math.inf:
-        flips = float(flipped_share(trace.noise.evidence, trace.labels, n_rows))
-    shares, predicted = fitted.shares_and_index(split.X_test)
-    step = 0.5 / fitted.trees.n_trees if fitted.labels is not None else 1e-6
-    found = from_shares(shares, split.y_test, predicted, positive=positive, step=step)
-    return {
-        "epsilon": epsilon, "depth": fitted.trees.depth if model.max_depth is None else model.max_depth,
-        "trees": int(model.n_estimators), **found, "flips": flips, "empty": float((n_rows == 0).mean()),
-    }  # fmt: skip
-
-
-# ---------------------------------------------------------------- grids
-
-
-def cells_of(
-    forest: ForestClassifier, depths: Iterable[int] | None, trees: Iterable[int] | None
-) -> list[tuple[int | None, int | None]]:
-    """Depth and number of trees of each cell; None for the forest's own.
-
-    Parameters
-    ----------
-    forest : ForestClassifier
-    depths : iterable of int, optional
-        Left out where the forest has no such parameter.
-    trees : iterable of int, optional
-        The same.
-
-    Returns
-    -------
-    list of (int or None, int or None)
-    """
-    has = forest.get_params()
-    own_depths = sorted(set(depths)) if depths is not None and "max_depth" in has else [None]
-    own_trees = sorted(set(trees)) if trees is not None and "n_estimators" in has else [None]
-    return [(d, t) for d in own_depths for t in own_trees]
-
-
-def _at(forest: Any, depth: int | None, trees: int | None) -> Any:
-    settings = {"max_depth": depth, "n_estimators": trees}
-    return clone(forest).set_params(**{k: v for k, v in settings.items() if v is not None})
+# ---------------------------------------------------------------- splits, and what is done already
 
 
 def splits(data: Any, folds: int, seed: int, domain: Domain | None = None) -> list[Split]:

@@ -19,9 +19,11 @@ from dpforest import (
     RandomForestLaplaceClassifier,
     load_dataset,
 )
+from dpforest.evaluation.cells import cells_of
+from dpforest.evaluation.fitted_cells import fitted_cells
 from dpforest.evaluation.metrics import METRICS
 from dpforest.evaluation.simulation import NOISE_SEED, Split, split_table
-from dpforest.evaluation.sweep import KEYS, _fitted_cells, cells_of, curve, splits, summary, surface
+from dpforest.evaluation.sweep import KEYS, curve, splits, summary, surface
 from dpforest.models.greedy.greedy import GreedyClassifier
 from dpforest.tables.misfits import MisfitWarning
 from dpforest.tables.rows import Rows
@@ -107,7 +109,7 @@ def test_cells_are_the_same_alone_and_in_another_order(name):
     split, forest = split_table(data.domain, data.X, data.y, seed=3), FORESTS[name]
     cells = cells_of(forest, depths, trees)
     positive = int(np.bincount(split.y_train).argmin())
-    backwards = _fitted_cells(forest, data.domain, split, epsilons[::-1], cells[::-1], 3, positive)
+    backwards = fitted_cells(forest, data.domain, split, epsilons[::-1], cells[::-1], 3, positive)
     rest = [c for c in table if c in backwards[0]]
     swept = table.sort_values(["epsilon", "depth", "trees"])[rest].reset_index(drop=True)
     back = pd.DataFrame(backwards).sort_values(["epsilon", "depth", "trees"])[rest].reset_index(drop=True)

@@ -1,0 +1,82 @@
+"""The cells of a grid of ε, depth and number of trees, and what a release at each would promise."""
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import TypeVar
+
+from sklearn.base import clone
+
+from dpforest.models.base import ForestClassifier
+from dpforest.privacy.rationals import as_typed, float_up
+from dpforest.tables.domain import Domain
+
+Own = TypeVar("Own", bound=ForestClassifier)
+
+
+def cells_of(
+    forest: ForestClassifier, depths: Iterable[int] | None, trees: Iterable[int] | None
+) -> list[tuple[int | None, int | None]]:
+    """Depth and number of trees of each cell; None for the forest's own.
+
+    Parameters
+    ----------
+    forest : ForestClassifier
+    depths : iterable of int, optional
+        Left out where the forest has no such parameter.
+    trees : iterable of int, optional
+        The same.
+
+    Returns
+    -------
+    list of (int or None, int or None)
+    """
+    has = forest.get_params()
+    own_depths = sorted(set(depths)) if depths is not None and "max_depth" in has else [None]
+    own_trees = sorted(set(trees)) if trees is not None and "n_estimators" in has else [None]
+    return [(d, t) for d in own_depths for t in own_trees]
+
+
+def at_cell(forest: Own, depth: int | None, trees: int | None) -> Own:
+    """A clone of a forest with the depth and the number of trees of a cell."""
+    settings = {"max_depth": depth, "n_estimators": trees}
+    return clone(forest).set_params(**{k: v for k, v in settings.items() if v is not None})
+
+
+def promises_of(
+    forest: ForestClassifier, domain: Domain, epsilons: list[float], cells: list[tuple[int | None, int | None]],
+    n_rows: int,
+) -> dict[tuple, tuple[bool, float]]:  # fmt: skip
+    """For each ε, depth and number of trees: whether a release would be certified, and what it would lose at most.
+
+    Parameters
+    ----------
+    forest : ForestClassifier
+    domain : Domain
+    epsilons : list of float
+    cells : list of (int or None, int or None)
+        As of `cells_of`.
+    n_rows : int
+        Rows fitted on; used only as in `ForestClassifier.preview`.
+
+    Returns
+    -------
+    dict from (ε, depth, trees) to (bool, float)
+        The loss is infinite where no bound is known, else rounded up.
+    """
+    out, known = {}, dict[tuple, Fraction | None]()
+    for depth, trees in cells:
+        for epsilon in epsilons:
+            # What a certified forest loses is a share of ε that does not depend on the number of trees.
+            certified = forest.mode == "certified"
+            small = 1 if certified and trees is not None else trees
+            key = (depth, small, 1.0 if certified else epsilon)
+            if key not in known:
+                model = at_cell(forest, depth, small).set_params(domain=domain, epsilon=key[2], random_state=None)
+                loss = model.preview(domain, n_rows)[0].loss
+                known[key] = None if loss is None else loss / as_typed(key[2])
+            share = known[key]
+            out[epsilon, depth, trees] = (
+                (False, math.inf) if share is None else (True, float_up(share * as_typed(epsilon)))
+            )
+    return out

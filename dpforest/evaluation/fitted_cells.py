@@ -1,0 +1,54 @@
+"""Forests that look at the data, at every cell of a grid: fitted one by one, on rows that are binned once."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from dpforest.evaluation.cells import at_cell
+from dpforest.evaluation.metrics import flipped_share, from_shares
+from dpforest.evaluation.simulation import NOISE_SEED, Split
+from dpforest.models.greedy.greedy import Binned, GreedyClassifier, bin_rows
+from dpforest.models.greedy.trace import Trace
+from dpforest.tables.domain import Domain
+
+
+def fitted_cells(
+    forest: GreedyClassifier, domain: Domain, split: Split, epsilons: list[float],
+    cells: list[tuple[int | None, int | None]], seed: int, positive: int,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """As `counted_cells`; each cell is what a separate fit with the same seeds gives."""
+    n = np.arange(len(split.y_train))
+    rows = replace(bin_rows(domain, split.X_train, split.y_train, n, forest.n_bins), memo={})
+    forest = clone(forest).set_params(random_state=seed + NOISE_SEED)
+    if "structure_seed" in forest.get_params():
+        forest.set_params(structure_seed=seed)
+    models = [at_cell(forest, depth, trees) for depth, trees in cells]
+    return [
+        _fitted_cell(model, domain, rows, split, epsilon, positive)
+        for model in models
+        for epsilon in (*epsilons, math.inf)
+    ]
+
+
+def _fitted_cell(
+    model: GreedyClassifier, domain: Domain, rows: Binned, split: Split, epsilon: float, positive: int
+) -> dict[str, Any]:
+    """One fit with the seeds of the model, which is left at this ε."""
+    model.epsilon = None if math.isinf(epsilon) else epsilon
+    model.check(domain, len(split.y_train))
+    trace = Trace(draws=False)
+    fitted = model.fit_binned(domain, rows, trace=trace)
+    assert trace.counts is not None and trace.labels is not None
+    flips, n_rows = 0.0, trace.counts.sum(axis=1)
+    if trace.noise is not None and epsilon < math.inf:
+        flips = float(flipped_share(trace.noise.evidence, trace.labels, n_rows))
+    shares, predicted = fitted.shares_and_index(split.X_test)
+    step = 0.5 / fitted.trees.n_trees if fitted.labels is not None else 1e-6
+    found = from_shares(shares, split.y_test, predicted, positive=positive, step=step)
+    return {
+        "epsilon": epsilon, "depth": fitted.trees.depth if model.max_depth is None else model.max_depth,
+        "trees": int(model.n_estimators), **found, "flips": flips, "empty": float((n_rows == 0).mean()),
+    }  # fmt: skip
