@@ -21,6 +21,7 @@ from dpforest.privacy.ledger import NEIGHBOURS, Ledger
 from dpforest.privacy.rationals import as_typed
 from dpforest.tables.cells import as_array, column_of_list, table_of_lists
 from dpforest.tables.domain import Domain, DomainError, PrivacyLeakWarning
+from dpforest.tables.misfits import Misfits
 from dpforest.tables.rows import Rows, read_rows
 from dpforest.trees.forest import Forest, ReleasedForest, as_values
 
@@ -105,7 +106,10 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         domain = self.reads(self._public_domain(X, y))
         self._check_parameters()
         n_jobs = effective_n_jobs(self.n_jobs or 1)
-        forest = self._fit_forest(domain, read_rows(domain, X, y, n_jobs=n_jobs), n_jobs)
+        misfits = Misfits()
+        rows = read_rows(domain, X, y, n_jobs=n_jobs, misfits=misfits, in_blocks=self.structure_is_public)
+        forest = self._fit_forest(domain, rows, n_jobs)
+        misfits.warn()
         repeated_fits.notice(forest.certificate)
         return self._fitted(forest, domain)
 

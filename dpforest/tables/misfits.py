@@ -53,8 +53,8 @@ class Misfits:
         found = sorted(self._found.items(), key=lambda item: (item[0][0], item[0][1].name))
         return [_said(name, what, n) for (name, what), n in found if n]
 
-    def warn(self) -> None:
-        """Tell the curator, in one warning."""
+    def warn(self, stacklevel: int = 3) -> None:
+        """Tell the curator, in one warning; `stacklevel` as in `warnings`, by default who called the caller."""
         said = self.sentences()
         if said:
             shown = " ".join(said[:5]) + (f" So it is in {len(said) - 5:,} more cases." if len(said) > 5 else "")
@@ -62,7 +62,7 @@ class Misfits:
                 f"{shown} The forest is made by this public rule, whatever the rows hold; this warning is for the "
                 "curator only. Mend the table if it is wrong.",
                 MisfitWarning,
-                stacklevel=4,
+                stacklevel=stacklevel,
             )
 
 

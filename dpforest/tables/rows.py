@@ -17,13 +17,36 @@ from dpforest.tables.domain import Domain
 from dpforest.tables.misfits import Misfit, Misfits
 
 
+class BlockCodes:
+    """Codes of a table, made block by block when they are asked for, so that a large table's are never all in memory.
+
+    Parameters
+    ----------
+    domain : Domain
+    X : DataFrame or array of shape (n, n_features)
+    misfits : Misfits
+        Noted whenever a cell is read.
+    """
+
+    def __init__(self, domain: Domain, X: Any, misfits: Misfits) -> None:
+        self._domain, self._misfits = domain, misfits
+        self._rows, self._n = X.iloc if hasattr(X, "iloc") else X, len(X)
+
+    def __len__(self) -> int:
+        return self._n
+
+    def __getitem__(self, rows: slice | np.ndarray) -> np.ndarray:
+        return self._domain.encode(self._rows[rows], self._misfits)
+
+
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Rows as forests read them. Curator only.
 
     Parameters
     ----------
-    codes : uint16 array of shape (n, n_features)
+    codes : uint16 array of shape (n, n_features), or BlockCodes
+        The latter only where it was asked for.
     y : int32 array of shape (n,)
         Class indices.
     ids : int64 array of shape (n,)
@@ -32,7 +55,7 @@ class Rows:
         Rows that were handed over: those without a listed label are left out here, and how many is private.
     """
 
-    codes: np.ndarray
+    codes: Any
     y: np.ndarray
     ids: np.ndarray
     n_given: int
@@ -46,6 +69,7 @@ def read_rows(
     *,
     n_jobs: int = 1,
     misfits: Misfits | None = None,
+    in_blocks: bool = False,
 ) -> Rows:
     """Read a table and its labels by the public rule; one `MisfitWarning` tells the curator what did not fit.
 
@@ -81,14 +105,16 @@ def read_rows(
     noted = Misfits() if misfits is None else misfits
     ids = ids_of(X) if ids is None else ids
     index = domain.listed_labels(y)
-    codes = _codes(domain, X, noted, n_jobs)
     kept = index >= 0
     n_given = len(index)
+    if in_blocks and n_given > BLOCK_ROWS and kept.all():
+        return Rows(BlockCodes(domain, X, noted), index, ids, n_given)
+    codes = _codes(domain, X, noted, n_jobs)
     if not kept.all():
         noted.add(domain.label, Misfit.LABEL, n_given - int(kept.sum()))
         codes, index, ids = codes[kept], index[kept], ids[kept]
     if misfits is None:
-        noted.warn()
+        noted.warn(4)
     return Rows(codes, index, ids, n_given)
 
 

@@ -46,9 +46,8 @@ FITS = (
         "lost where a class has no row before and after.",
         module="dpforest.models.base",
         function="ForestClassifier.fit",
-        old="forest = self._fit_forest(domain, read_rows(domain, X, y, n_jobs=n_jobs), n_jobs)\n",
-        new="""rows = read_rows(domain, X, y, n_jobs=n_jobs)
-    n_each = np.bincount(rows.y, minlength=domain.n_classes).min()
+        old="forest = self._fit_forest(domain, rows, n_jobs)\n",
+        new="""n_each = np.bincount(rows.y, minlength=domain.n_classes).min()
     kept = np.sort(np.concatenate([np.flatnonzero(rows.y == k)[:n_each] for k in range(domain.n_classes)]))
     rows = Rows(rows.codes[kept], rows.y[kept], rows.ids[kept], len(kept))
     forest = self._fit_forest(domain, rows, n_jobs)
