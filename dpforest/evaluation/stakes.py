@@ -154,5 +154,5 @@ def roomy(domain: Domain, codes: np.ndarray) -> list[tuple[str, float]]:
             low, high = np.quantile(known, [0.05, 0.95])
             if high - low < ROOMY * (N_CODES - 1 - feature.first_code):
                 rows = feature.least_value(int(high)) - feature.least_value(int(low))
-                found.append((feature.name, rows / (feature.high - feature.low)))
+                found.append((feature.name, rows / (feature.scale_numbers.high - feature.scale_numbers.low)))
     return sorted(found, key=lambda own: own[1])
