@@ -12,10 +12,13 @@ from streamlit.testing.v1 import AppTest
 from dpforest.tables.domain import Domain, Feature
 
 
-def public_domain(*kinds: int | None, n_classes: int = 2) -> Domain:
-    """A documented domain: None makes a numeric feature on [0, 1], a number makes that many categories."""
+def public_domain(*kinds: int | None, n_classes: int = 2, scale: str = "linear") -> Domain:
+    """A documented domain: None makes a numeric feature on [0, 1], a number makes that many categories.
+
+    On the linear scale equal cuts of codes are equal cuts of values, which the algorithms written by hand rely on.
+    """
     features = tuple(
-        Feature(f"f{i}", "numeric", 0.0, 1.0, source="documented", source_note="made up")
+        Feature(f"f{i}", "numeric", 0.0, 1.0, source="documented", source_note="made up", scale=scale)
         if kind is None
         else Feature(
             f"f{i}",

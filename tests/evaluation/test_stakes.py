@@ -90,7 +90,7 @@ def test_rows_behind_a_measure_give_its_spread_for_guesses(measure, counts):
 
 
 def test_roomy_ranges_are_named():
-    domain = public_domain(None, 3, None, None).on_scale("linear")
+    domain = public_domain(None, 3, None, None)
     rng = np.random.default_rng(0)
     codes = np.stack(
         [rng.integers(0, 60, 1_000), rng.integers(0, 3, 1_000), rng.integers(0, 65_536, 1_000), np.full(1_000, 7)],

@@ -76,7 +76,7 @@ def test_the_curators_trees_are_sound_as_well(domain, model, mode, seed):
     trees = model.forest_.trees
     trees.check(np.array([f.n_codes for f in domain.features]))
     X = rows_of(domain, 20, seed + 1)
-    wanted = naive.leaves_of_rows(trees, domain.encode(X)).T
+    wanted = naive.leaves_of_rows(trees, model.domain_.encode(X)).T
     assert np.array_equal(model.apply(X), wanted)
 
 

@@ -69,7 +69,7 @@ def test_a_test_says_the_same_of_a_category(n_categories, missing):
 
 def test_bins_are_equal_parts_of_the_range():
     for missing in ((), (0,)):
-        domain = with_missing(public_domain(None), *missing).on_scale("linear")
+        domain = with_missing(public_domain(None), *missing)
         feature = domain.features[0]
         for n_bins in (2, 3, 10, 1_000):
             candidates = public_candidates(domain, n_bins)
