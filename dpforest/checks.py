@@ -1,5 +1,6 @@
 """Parameters that are out of range, said in one sentence; and what a parameter must be, declared once."""
 
+import operator
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from numbers import Integral, Real
@@ -8,6 +9,27 @@ from typing import Any
 import numpy as np
 
 Constraint = Callable[[str, Any], object]  # called with a parameter's name and value
+
+
+def plain(value: Any) -> Any:
+    """A number, a truth or a text as Python's own, whatever type it comes in; anything else as it is.
+
+    Numpy's whole numbers wrap round: with a bound of `np.int32(16385)` rows, noise would be 65,536 times too small.
+
+    >>> plain(np.int32(7)), plain(np.float32(0.1)), plain(np.bool_(True)), plain([7])
+    (7, 0.1, True, [7])
+    """
+    if type(value) in (bool, int, float, str, type(None)):
+        return value
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, Integral):
+        return int(operator.index(value))
+    if isinstance(value, float):
+        return float.__float__(value)
+    if isinstance(value, np.floating):
+        return float(str(value))
+    return str.__str__(value) if isinstance(value, str) else value
 
 
 def check_choice(name: str, value: Any, choices: Sequence) -> None:
@@ -26,7 +48,7 @@ def check_share(name: str, value: Any) -> Fraction:
     """The number as it was typed (0.1 is 1/10); raise ValueError unless it is one between 0 and 1."""
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
         raise ValueError(f"{name}={value!r} is not a number between 0 and 1")
-    return Fraction(str(value))
+    return Fraction(str(plain(value)))
 
 
 def check_flag(name: str, value: Any) -> None:

@@ -48,6 +48,7 @@ class GreedySimulation(Repeats):
         self.estimator = clone(estimator).set_params(domain=None)
         self._has_structure_seed = "structure_seed" in estimator.get_params()
         self._nonprivate: tuple[float, float] | None = None
+        estimator.check_reads(domain)
         estimator.check(domain, len(split.y_train))
         rows = np.arange(len(split.y_train))
         self.rows = bin_rows(domain, split.X_train, split.y_train, rows, estimator.n_bins)

@@ -208,6 +208,7 @@ class Simulation(Repeats):
         n_jobs: int = 1,
     ):
         super().__init__(domain, split, epsilons, seed, n_jobs)
+        estimator.check_reads(domain)
         self.spec: ForestSpec = estimator.spec(domain, len(split.y_train))
         self._first: tuple[Trees, np.ndarray] | None = None
 

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from dpforest.checks import Constraint, choice, count
+from dpforest.checks import Constraint, choice, count, plain
 from dpforest.limits import EPSILON_MAX, EPSILON_MIN, MAX_TREES
 from dpforest.models import repeated_fits
 from dpforest.privacy.certificate import Certificate
@@ -65,6 +65,9 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         self.domain = domain
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, plain(value))
 
     def _plan(self, domain: Domain, n_rows: int) -> Any:
         """As `spec`, parameters checked."""
@@ -200,6 +203,11 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
     def reads(self, domain: Domain) -> Domain:
         """The domain as rows are read by it: as published numbers lie on the linear scale, as in the papers."""
         return domain.on_scale("linear") if self.mode == "as_published" else domain
+
+    def check_reads(self, domain: Domain) -> None:
+        """Raise ValueError unless rows of this domain are on the scale that a fit reads (`reads`)."""
+        if self.reads(domain) is not domain:
+            raise ValueError("As published, rows are read on the linear scale: encode them with reads(domain).")
 
     def spec(self, domain: Domain, n_rows: int) -> Any:
         """Every choice that a fit will make, from parameters and public knowledge.

@@ -39,7 +39,7 @@ from dpforest.privacy.ledger_entry import (
     rows_changed,
 )
 from dpforest.privacy.loss import GAUSSIAN, PURE, PrivacyLoss
-from dpforest.privacy.rationals import positive_fraction, written_fraction
+from dpforest.privacy.rationals import MOST_DIGITS, positive_fraction, written_fraction
 
 __all__ = [
     "ADD_REMOVE",
@@ -88,6 +88,8 @@ class Ledger:
         self._rows = rows_changed(neighbours)
         self._neighbours = neighbours
         self._budget = None if epsilon is None else _positive(epsilon)
+        if self._budget is not None and not _is_short(self._budget):
+            raise ValueError(f"epsilon has more than {MOST_DIGITS} digits, which no file holds; choose a rounder one.")
         self._entries: tuple[Entry, ...] = ()
         self._closed = False
 
@@ -189,17 +191,20 @@ class Ledger:
             raise BudgetError(f"This ledger is of kind {self.kind!r}; {what} is charged at {cost}, which is another.")
         most = positive_fraction(sensitivity, "sensitivity")
         entry = Entry(what, mechanism, most, cost, int(times), composition, self._rows, part)
+        total = _total((*self._entries, entry), self.kind)
         if self._budget is not None:
             if entry.loss is None:
                 raise BudgetError(f"{mechanism} has no privacy guarantee, so it cannot draw on a budget.")
-            if _total((*self._entries, entry), self.kind) > self._budget:
+            if total > self._budget:
                 left, unit = self._budget.amount - self.loss.amount, "" if self.kind == PURE else " of μ²"
                 raise BudgetError(
                     f"{what} would cost {entry.loss.amount}{unit}, but only {left} of the budget of "
                     f"{self._budget.amount}{unit} is left."
                 )
+        if not all(map(_is_short, (own for own in (cost, entry.loss, total) if own is not None))):
+            raise BudgetError(f"{what} would cost a number with too many digits for a file; choose rounder settings.")
         self._entries = (*self._entries, entry)
-        return None if cost is None else QueryBudget(cost, int(times) * branches)
+        return None if cost is None else QueryBudget(cost, int(times) * int(branches))
 
     def close(self) -> None:
         """End the spending. Only a closed ledger allows a release."""
@@ -290,6 +295,11 @@ class Ledger:
             if any(e.part for e in self._entries):
                 lines.append("A row is in one of the parts in brackets only: of these, the dearest part counts.")
         return "\n".join(lines)
+
+
+def _is_short(loss: PrivacyLoss) -> bool:
+    """Whether a file can hold it (`written_fraction`)."""
+    return max(loss.amount.numerator, loss.amount.denominator) < 10**MOST_DIGITS
 
 
 def _total(entries: tuple[Entry, ...], kind: str) -> PrivacyLoss:

@@ -58,6 +58,9 @@ class PrivacyLoss:
             raise ValueError(f"kind must be one of {KINDS}, not {self.kind!r}.")
         if not isinstance(self.amount, Fraction) or self.amount < 0:
             raise ValueError(f"a loss is an exact fraction from 0, not {self.amount!r}.")
+        if not type(self.amount.numerator) is type(self.amount.denominator) is int:  # numpy's would wrap round
+            own = Fraction(int(self.amount.numerator), int(self.amount.denominator))
+            object.__setattr__(self, "amount", own)
 
     @classmethod
     def pure(cls, epsilon: float | str | Rational) -> "PrivacyLoss":

@@ -9,6 +9,7 @@ from numbers import Rational
 from typing import Final
 
 LIMIT: Final = 2**32 - 1
+MOST_DIGITS: Final = 200  # of either part of a fraction, in a file
 
 
 def positive_fraction(x: float | str | Rational, name: str = "epsilon") -> Fraction:
@@ -63,7 +64,7 @@ def written_fraction(text: object) -> Fraction | None:
     """
     if text is None:
         return None
-    if not isinstance(text, str) or not re.fullmatch(r"\d{1,200}(/\d{1,200})?", text):
+    if not isinstance(text, str) or not re.fullmatch(rf"\d{{1,{MOST_DIGITS}}}(/\d{{1,{MOST_DIGITS}}})?", text):
         raise ValueError(f"{str(text)[:60]!r} is not a fraction")
     return Fraction(text)
 

@@ -3,7 +3,7 @@
 The attacker is as strong as may be. For forests with random structure he knows every other row, the public structure,
 and which tree each row was given to. So only the leaves that hold the record can tell him anything, and the likelihood
 ratio of what they say is the best guess there is (Neyman and Pearson 1933). Where a paper deals rows out in blocks, the
-record's place in its block stays empty without it. Greedy forests are fitted again and again (`shadow`).
+record's place in its block stays empty without it. Greedy forests are fitted again and again (`shadow_models`).
 
 Everything here is simulated from seeds and computed from raw rows. It is for looking at, never for publishing.
 """
@@ -168,6 +168,7 @@ def count_in_leaves(
     """Count all rows in all leaves of a random structure; parameters as for `attack_record`."""
     if estimator.epsilon is None:
         raise ValueError("epsilon=None: without noise there is nothing to guess; give an epsilon")
+    estimator.check_reads(domain)
     spec = estimator.spec(domain, len(labels))
     trees = spec.grow(domain, int(estimator.structure_seed))
     counts = routing.count_rows(trees, domain, codes, labels, n_classes=domain.n_classes)

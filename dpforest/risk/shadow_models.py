@@ -37,6 +37,7 @@ def shadow_attack(
         raise ValueError(f"row={row} is not a row of the table, which has {len(labels):,}")
     rng = np.random.default_rng(seed)
     model = clone(estimator).set_params(domain=domain)
+    model.check_reads(domain)
     model.check(domain, len(labels))
     tables = _with_and_without(model, domain, codes, labels, row)
     others = np.delete(codes, row, axis=0), np.delete(labels, row)

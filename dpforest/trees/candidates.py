@@ -1,4 +1,4 @@
-"""Candidate splits that everybody may know: equal cuts of public ranges, and "is it this one?" of public categories."""
+"""Candidate splits that everybody may know: equal cuts of public scales, and "is it this one?" of public categories."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from dpforest.trees.layout import NUMERIC, ONE_VS_REST
 class Candidates:
     """The tests that a greedy tree chooses from, and how a row's codes fall into the bins between them.
 
-    A numeric feature is cut into `n_bins` equal parts of its public range, which makes n_bins - 1 tests ``x >= cut``
+    A numeric feature is cut into `n_bins` equal parts of its public scale, which makes n_bins - 1 tests ``x >= cut``
     (and one more, "is it known?", where missing values are their own). A categorical feature has a test
     ``x == category`` for each category, or a single one where there are two.
 

@@ -44,7 +44,7 @@ def grow_random_trees(
         One child per category, "is it this one?", or a threshold on the public order of the categories.
     thresholds : {"node", "domain", "quantised"}
         Uniform on the range that is left at the node (Fletcher & Islam), on the whole public range (Bojarski et al.),
-        or one of `n_quantiles` - 1 equally spaced cuts of it (Nock & Henecka).
+        or one of `n_quantiles` - 1 equally spaced cuts of it (Nock & Henecka); all in codes, so on the public scale.
     max_leaves : int
         Public cap on the leaves of a tree with multiway tests. Nodes are split in level order while the cap allows.
     most_leaves : int, optional

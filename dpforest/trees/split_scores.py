@@ -62,6 +62,7 @@ def sensitivity(criterion: str, n_bound: int, *, alpha: int = UNIT, weight: int 
     alpha, weight : int
         For "m-alpha": α, and the largest weight of a row, in 1/1024.
     """
+    n_bound, alpha, weight = int(n_bound), int(alpha), int(weight)  # numpy's would wrap round
     if criterion == "m-alpha":  # one step more for the rounding of the root
         return alpha * (math.isqrt((n_bound - 1) * weight**2) + 1) + (UNIT - alpha) * weight
     if criterion == "gini":

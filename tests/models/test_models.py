@@ -12,6 +12,7 @@ from conftest import public_domain, random_codes
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+import dpforest
 from dpforest import (
     Domain,
     DomainError,
@@ -660,3 +661,37 @@ def test_attributes_with_two_categories_in_multiway_trees():
         assert trees.is_complete == (trees.kind != MULTIWAY).all()  # before a kernel reads what is not there
         counts = routing.count_rows(trees, domain, codes, y, n_classes=2)
         assert np.array_equal(counts, naive.count_rows(trees, codes, y, n_classes=2))
+
+
+# ---------------------------------------------------------------- numbers of numpy
+
+WIDE = 70_000  # a bound that whole numbers of 16 bits cannot hold, and whose square those of 32 bits cannot
+KINDS_OF_WHOLE = [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64]
+ESTIMATORS = [getattr(dpforest, name) for name in dpforest.__all__ if name.endswith("Classifier")]
+
+
+@pytest.mark.parametrize("mode", ["certified", "as_published"])
+@pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
+def test_whole_numbers_of_numpy_are_python_s(kind, mode):
+    """They wrap round: of `np.int32(16385)` rows the noise would be 65,536 times too small."""
+    wanted = {"max_depth": 8, "n_estimators": 60, "n_bins": 16, "n_bound": WIDE, "max_leaf": 16, "alpha": 1,
+              "random_state": 3, "structure_seed": 5, "max_leaves": 200, "n_quantiles": 16, "min_leaf": 9}  # fmt: skip
+    wanted = {name: value for name, value in wanted.items() if name in kind().get_params()}
+    model = kind(domain=DOMAIN, mode=mode, **wanted)
+    spec, (certificate, ledger) = model.spec(DOMAIN, 100), model.preview(DOMAIN, 100)
+    for whole in KINDS_OF_WHOLE:
+        own = {name: whole(value) for name, value in wanted.items() if value <= np.iinfo(whole).max}
+        other = kind(domain=DOMAIN, mode=mode, **{**wanted, **own})
+        assert {type(value) for name, value in other.get_params().items() if name in wanted} == {int}
+        assert other.spec(DOMAIN, 100) == spec
+        assert other.preview(DOMAIN, 100) == (certificate, ledger)
+        assert clone(other).set_params(**own).spec(DOMAIN, 100) == spec
+
+
+def test_numbers_with_too_many_digits_for_a_file_are_refused_before_anything_is_drawn():
+    rows, labels = table()
+    for epsilon in (Fraction(10**400 + 1, 10**400), Fraction(1, 3**600) + 1):
+        with pytest.raises(ValueError, match="epsilon has more than 200 digits"):
+            MajorityLabelForestClassifier(epsilon=epsilon, domain=DOMAIN).fit(rows, labels)
+    with pytest.raises(ValueError, match="too many digits for a file"):
+        dpforest.MultinomialForestClassifier(feature_temperature=1e-300, domain=DOMAIN).fit(rows, labels)

@@ -31,8 +31,11 @@ class Below:
         self._opened, self._view, self._data = opened, view, table
         self._lines: list[Cells] = []
         self._drawn, self._shown = 0, pd.DataFrame()
-        draw = {"Table": self._open_table, "Depth": self._open_multiples, "Trees": self._open_multiples}
-        draw.get(opened, self._open_map)(table)
+        draw = {
+            "Table": self._open_table, "Depth": self._open_multiples, "Trees": self._open_multiples,
+            "ε × depth": self._open_map,
+        }  # fmt: skip
+        draw[opened](table)
         if self._lines and (ready := min(line.n_done for line in self._lines)):
             self._draw(min(ready, PIECES))
 

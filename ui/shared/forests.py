@@ -130,7 +130,7 @@ BINS = Option(
     "bins",
     "n_bins",
     "Parts of a numeric range",
-    "Numeric attributes are cut into so many equal parts of their public range; questions lie between the parts.",
+    "The scale of a numeric attribute is cut into so many equal parts; questions lie between the parts.",
     _same({f"{n}": n for n in (4, 6, 8, 10, 12, 16, 24, 32, 50)}),
     slider=True,
     default="10",

@@ -173,7 +173,7 @@ class BoostedForestClassifier(GreedyClassifier):
         seed = demo_seed(source) if spec.as_published else 0
         grown, draws = [], trace is not None and trace.draws
         for score in range(spec.n_scores):
-            mechanism = self._voice(spec, paid, source, seed, score * spec.n_trees)
+            mechanism = self._mechanism(spec, paid, source, seed, score * spec.n_trees)
             wanted = 1 if spec.n_scores == 1 else score
             positive = (rows.y == wanted).astype(np.int32)
             grown.append(boost(spec, rows.candidates, rows.bins, positive, mechanism, trace=draws))
@@ -186,7 +186,7 @@ class BoostedForestClassifier(GreedyClassifier):
                           "sequential")  # fmt: skip
         return self._assemble(spec, domain, rows, grown, ledger, source, paid, trace)
 
-    def _voice(
+    def _mechanism(
         self, spec: BoostSpec, paid: dict[str, QueryBudget], source: SecretSource | DemoSource, seed: int, key: int
     ):
         if self.epsilon is None:

@@ -1,4 +1,4 @@
-"""Boosted trees, round by round: weights, splits, leaves, coefficient. Who draws is handed in (`boost_voices`)."""
+"""Boosted trees, round by round: weights, splits, leaves, coefficient. Who draws is handed in (`boost_mechanisms`)."""
 
 import math
 from dataclasses import dataclass

@@ -154,7 +154,7 @@ class RandomForestLaplaceClassifier(_EvenForest):
     n_estimators : int, default=21
     max_depth : int, default=6
     n_quantiles : int, default=10
-        Thresholds are equally spaced cuts of the public range into this many parts.
+        Thresholds cut the public range into this many parts, equal on its scale (`Feature.scale`).
     budget : {"fair", "paper"} or None, default=None
         "paper" divides a tree's budget evenly among its leaves although they are disjoint: a handicap of 2^depth.
         None: "fair", as published "paper".
