@@ -1,6 +1,7 @@
 """Shared tables: small, made from fixed seeds."""
 
 import os
+from collections.abc import Iterable
 
 # scikit-learn's check of array API inputs is skipped without it; scipy reads it when it is imported.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
@@ -30,6 +31,16 @@ def public_domain(*kinds: int | None, n_classes: int = 2, scale: str = "linear")
         for i, kind in enumerate(kinds)
     )
     return Domain(features, tuple(range(n_classes)), "y", "documented", "made up")
+
+
+def some(names: Iterable, others: Iterable) -> list:
+    """All pairs; by default each name is tested with one of the others, the next one each time; the rest is slow."""
+    others = list(others)
+    return [
+        pytest.param(name, other, marks=() if j == i % len(others) else pytest.mark.slow)
+        for i, name in enumerate(names)
+        for j, other in enumerate(others)
+    ]
 
 
 def random_codes(domain: Domain, n: int, seed: int) -> np.ndarray:

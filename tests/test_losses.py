@@ -25,7 +25,7 @@ def every(losses):
 
 
 def prop(test):
-    return settings(max_examples=300, deadline=None, derandomize=True, database=None)(test)
+    return settings(max_examples=100, deadline=None, derandomize=True, database=None)(test)
 
 
 # ---------------------------------------------------------------- values

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Collection, Iterator
 
+from dpforest.audit.replay.replay import Replay
 from dpforest.audit.replay.variants import VARIANTS, replay_rare, replay_variant
 from dpforest.audit.replay.ways_in import FORESTS, replay_large, replay_ways
 from dpforest.audit.samplers.bridge import check_bridge
@@ -46,13 +47,21 @@ def suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
 def fit_suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
     """What replays of whole fits say; as `suspicions`, without what concerns samplers and scores alone."""
     names = [n for n, (kind, _) in VARIANTS.items() if estimators is None or kind.__name__ in estimators]
-    for name, neighbours in itertools.product(names, NEIGHBOURS):
-        for found in replay_variant(name, neighbours):
-            yield from (f"{name}, {neighbours}: {finding}" for finding in found.findings)
-    for name, neighbours in itertools.product(names, NEIGHBOURS):
-        for found in replay_rare(name, neighbours):
-            yield from (f"{name}, {neighbours}, rare answers: {finding}" for finding in found.findings)
     kinds = [kind for kind in FORESTS if estimators is None or kind.__name__ in estimators]
-    for kind, neighbours in itertools.product(kinds, NEIGHBOURS):
-        for where, found in itertools.chain(replay_ways(kind, neighbours), replay_large(kind, neighbours)):
-            yield from (f"{kind.__name__}, {neighbours}, {where}: {finding}" for finding in found.findings)
+    variants = list(itertools.product(names, NEIGHBOURS))
+    yield from _in_turn({f"{n}, {r}": (("", found) for found in replay_variant(n, r)) for n, r in variants})
+    yield from _in_turn({f"{n}, {r}, rare answers": (("", found) for found in replay_rare(n, r)) for n, r in variants})
+    yield from _in_turn(
+        {
+            f"{kind.__name__}, {r}": itertools.chain(replay_ways(kind, r), replay_large(kind, r))
+            for kind, r in itertools.product(kinds, NEIGHBOURS)
+        }
+    )
+
+
+def _in_turn(replays: dict[str, Iterator[tuple[str, Replay]]]) -> Iterator[str]:
+    """What the first replay of each says, then the second: a mistake of one forest does not wait for all of another."""
+    for turn in itertools.zip_longest(*replays.values(), fillvalue=("", None)):
+        for what, (where, found) in zip(replays, turn):
+            for finding in found.findings if found else ():
+                yield f"{what}{where and ', '}{where}: {finding}"

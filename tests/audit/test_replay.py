@@ -16,6 +16,7 @@ from dpforest.audit.replay.recorder import Table
 from dpforest.audit.replay.replay import replay
 from dpforest.audit.replay.variants import (
     EPSILON,
+    SIZES,
     VARIANTS,
     domain_of,
     neighbours_of,
@@ -39,11 +40,14 @@ def neighbours(seed: int, n: int) -> tuple[Table, Table]:
     return neighbours_of(random_rows(n, 2, 3 * seed), random_rows(1, 2, 0), "add-remove", 7 * seed % n)
 
 
+@pytest.mark.parametrize(
+    "sizes", [(3, 12), pytest.param(SIZES, marks=pytest.mark.slow)], ids=["some sizes", "all sizes"]
+)
 @pytest.mark.parametrize("relation", NEIGHBOURS)
 @pytest.mark.parametrize("name", VARIANTS)
-def test_certified_fits_show_nothing_and_lose_no_more_than_epsilon(name, relation):
+def test_certified_fits_show_nothing_and_lose_no_more_than_epsilon(name, relation, sizes):
     """And forests whose every answer may cost ε show that: what is added up is not empty."""
-    replays = list(replay_variant(name, relation))
+    replays = list(replay_variant(name, relation, sizes=sizes))
     assert [str(f) for r in replays for f in r.findings] == []
     assert all(r.n_questions > 0 for r in replays)
     worst = max(r.loss for r in replays)

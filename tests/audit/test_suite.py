@@ -16,14 +16,23 @@ from dpforest.audit.samplers.gaussian import check_gaussian
 from dpforest.audit.scores import check_scores
 from dpforest.audit.suite import fit_suspicions, suspicions
 
-# Mistakes in here leave samplers and scores as they are.
-FITS_ONLY = ("dpforest.models.", "dpforest.tables.", "dpforest.trees.routing", "dpforest.trees.greedy_trees")
+# Mistakes in here leave samplers and scores as they are: they are in what is asked, and at which rate. Those in
+# `release_counts` do so as well, but are looked for by everything, as a user does.
+FITS_ONLY = (
+    "dpforest.models.", "dpforest.tables.", "dpforest.trees.routing.", "dpforest.trees.greedy_trees.",
+    "dpforest.privacy.release.release_labels", "dpforest.privacy.release.noisy_table",
+    "dpforest.privacy.selection.choose", "dpforest.privacy.selection.rate_of",
+)  # fmt: skip
 
 
-def test_samplers_and_sensitivities_are_sound():
-    """False alarm: below 1e-6 (see `draws`)."""
-    assert list(check_draws()) == [] == list(check_rare_draws())
-    assert list(check_scores()) == []
+@pytest.mark.parametrize(
+    "check",
+    [check_draws, check_scores, pytest.param(check_rare_draws, marks=pytest.mark.slow)],
+    ids=lambda c: c.__name__,
+)
+def test_samplers_and_sensitivities_are_sound(check):
+    """False alarm: below 1e-6 (see `draws`). By default rare draws are in `check_identities` only, which is exact."""
+    assert list(check()) == []
 
 
 def test_the_gaussian_sampler_is_looked_at():
@@ -38,6 +47,6 @@ def test_the_gaussian_sampler_is_looked_at():
 def test_mistakes_are_found(mutant):
     with mutated(mutant), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a wrong bit may overflow
-        look = fit_suspicions if mutant.module.startswith(FITS_ONLY) else suspicions
+        look = fit_suspicions if f"{mutant.module}.{mutant.function}".startswith(FITS_ONLY) else suspicions
         found = next(look(mutant.forests), None)
     assert found is not None, mutant.why

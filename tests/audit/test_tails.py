@@ -10,6 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from conftest import some
 from mutants import Mutant, mutated
 from mutants.hidden import HIDDEN
 from mutants.rare import FAR_NOISE, MANY_ROWS, RARE_SPLITS, WAITING, ZEROS
@@ -37,6 +38,7 @@ from dpforest.privacy import samplers
 from dpforest.privacy.ledger import NEIGHBOURS
 
 BOTH = pytest.mark.parametrize("relation", NEIGHBOURS)
+SAMPLERS = ("dpforest.privacy.samplers", "dpforest.privacy.selection")
 
 
 # ---------------------------------------------------------------- what is right shows nothing
@@ -57,21 +59,26 @@ def test_every_way_in_releases_what_was_drawn(kind, relation):
     assert all(r.n_questions > 0 and r.loss <= EPSILON * (1 + 1e-9) for r in found.values())
 
 
-@BOTH
-@pytest.mark.parametrize("kind", FORESTS, ids=lambda kind: kind.__name__)
-def test_large_tables_release_what_was_drawn(kind, relation):
+LARGE_IN_ALL_WAYS = [
+    pytest.param(MajorityLabelForestClassifier, relation, (as_list, as_csv, *IN_PARTS), marks=marks)
+    for relation, marks in zip(NEIGHBOURS, ((), pytest.mark.slow), strict=True)
+]
+
+
+@pytest.mark.parametrize(
+    "kind, relation, ways", [*itertools.product(FORESTS, NEIGHBOURS, [(as_frame,)]), *LARGE_IN_ALL_WAYS]
+)
+def test_large_tables_release_what_was_drawn(kind, relation, ways):
     """Would catch whatever begins, or is lost on the border, at 65,536 rows: exact labels, more rate, rows twice."""
-    ways = (as_frame, as_list, as_csv, *IN_PARTS) if kind is MajorityLabelForestClassifier else (as_frame,)
     for where, found in replay_large(kind, relation, ways=ways):
         assert [str(f) for f in found.findings] == [], where
         assert 0 <= found.loss <= EPSILON * (1 + 1e-9) and found.n_questions > 0
 
 
-@pytest.mark.parametrize("name", VARIANTS)
-def test_rare_answers_change_nothing_else(name):
+@pytest.mark.parametrize("name, relation", some(VARIANTS, NEIGHBOURS))
+def test_rare_answers_change_nothing_else(name, relation):
     """Would catch a fit that treats a zero, a tie, a hopeless split or noise far out in a way of its own."""
-    for relation in NEIGHBOURS:
-        assert [str(f) for r in replay_rare(name, relation, sizes=(7,)) for f in r.findings] == []
+    assert [str(f) for r in replay_rare(name, relation, sizes=(7,)) for f in r.findings] == []
 
 
 def test_rare_answers_are_what_they_say():
@@ -90,10 +97,10 @@ def test_rare_answers_are_what_they_say():
 # ---------------------------------------------------------------- mistakes are found
 
 
-def quick(forests: tuple[str, ...]) -> Iterator[str]:
+def quick(forests: tuple[str, ...], *, samplers_first: bool = True) -> Iterator[str]:
     """A few minutes of `suspicions` in seconds: of one estimator, small tables and few ways."""
-    yield from check_identities(whole=False)
-    yield from check_tails()
+    about_samplers = itertools.chain(check_identities(whole=False), check_tails())
+    yield from about_samplers if samplers_first else ()
     kind = getattr(dpforest, forests[0])
     name = next(name for name, (own, _) in VARIANTS.items() if own is kind)
     replays = itertools.chain(
@@ -103,6 +110,7 @@ def quick(forests: tuple[str, ...]) -> Iterator[str]:
         replay_large(kind, "add-remove", ways=(as_frame, *ways_of(kind)[4:5])),
     )
     yield from (f"{where}: {finding}" for where, found in replays for finding in found.findings)
+    yield from about_samplers
 
 
 @pytest.mark.parametrize("mutant", (*WAITING, *HIDDEN), ids=lambda mutant: mutant.name)
@@ -110,16 +118,23 @@ def test_mistakes_that_wait_or_hide_are_found(mutant: Mutant):
     """Would catch auditors that look at likely draws, small tables in frames, or the file alone."""
     with mutated(mutant), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = next(quick(mutant.forests), None)
+        found = next(quick(mutant.forests, samplers_first=mutant.module in SAMPLERS), None)
         if mutant.function not in dir(samplers) or mutant.function.startswith("draw"):  # what is not compiled
             assert certified(mutant.forests[0]), "the certificate would have told"
     assert found is not None, mutant.why
 
 
-def test_without_a_mistake_nothing_is_found():
+@pytest.mark.parametrize(
+    "forest",
+    [
+        "RandomDecisionForestClassifier",
+        pytest.param("MajorityLabelForestClassifier", marks=pytest.mark.slow),
+        pytest.param("BoostedForestClassifier", marks=pytest.mark.slow),
+    ],
+)
+def test_without_a_mistake_nothing_is_found(forest):
     """Would catch auditors that find something whatever they are given."""
-    for name in ("MajorityLabelForestClassifier", "BoostedForestClassifier", "RandomDecisionForestClassifier"):
-        assert list(quick((name,))) == []
+    assert list(quick((forest,))) == []
     assert [len(group) for group in (FAR_NOISE, RARE_SPLITS, ZEROS, MANY_ROWS, HIDDEN)] == [2, 2, 3, 5, 7]
 
 

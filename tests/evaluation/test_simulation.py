@@ -28,6 +28,7 @@ from dpforest.trees.layout import LEAF
 FALSE_ALARM = 1e-6
 Z = stats.norm.isf(FALSE_ALARM / 2)
 N_TRAIN = 250
+SLOW = pytest.mark.slow
 too_slow_without_jit = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="hundreds of fits in pure Python")
 
 
@@ -77,7 +78,7 @@ def score(estimator, X, y, **seeds) -> float:
 
 
 @too_slow_without_jit
-@pytest.mark.parametrize("name", SPREADS)
+@pytest.mark.parametrize("name", ["labels", "coins", *(pytest.param(n, marks=SLOW) for n in ("counts", "published"))])
 def test_mean_and_spread_of_the_repeats_are_those_of_200_separate_fits(nursery, name):
     estimator, epsilon = SPREADS[name]
     domain, X, y, _ = nursery

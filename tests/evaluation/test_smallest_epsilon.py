@@ -18,14 +18,14 @@ EPSILONS = np.geomspace(0.01, 10, 18)
 
 def pieces(reach: dict[str, np.ndarray], releases: int, seed: int = 0, n_test: int = 10**9) -> pd.DataFrame:
     """Releases of which a known share has accuracy 0.8, the rest 0.6; and a model without privacy."""
-    rng = np.random.default_rng(seed)
-    rows = [
-        {"forest": name, "epsilon": e, "repeat": r, "accuracy": 0.8 if rng.random() < p else 0.6, "n_test": n_test}
-        for name, shares in reach.items()
-        for e, p in zip([*EPSILONS, np.inf], [*shares, 1.0], strict=True)
-        for r in range(releases)
-    ]
-    return pd.DataFrame(rows)
+    rng, epsilons = np.random.default_rng(seed), [*EPSILONS, np.inf]
+    tables = []
+    for name, shares in reach.items():
+        table = {"forest": name, "epsilon": np.repeat(epsilons, releases), "n_test": n_test}
+        table["repeat"] = np.tile(np.arange(releases), len(epsilons))
+        reached = rng.random((len(epsilons), releases)) < np.array([*shares, 1.0])[:, None]
+        tables.append(pd.DataFrame({**table, "accuracy": np.where(reached, 0.8, 0.6).ravel()}))
+    return pd.concat(tables, ignore_index=True)
 
 
 def test_forests_come_in_the_order_of_what_they_need():

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import some
 from scipy import stats
 from sklearn.base import clone
 
@@ -72,9 +73,9 @@ def test_folds_leave_out_the_rows_that_a_fit_leaves_out():
         assert all((split.y_train >= 0).all() and (split.y_test >= 0).all() for split in found)
 
 
-@pytest.mark.parametrize("name", FORESTS)
-@pytest.mark.parametrize("data", [small(TWO), small(MANY)], ids=["two classes", "seven classes"])
-def test_every_cell_is_what_a_separate_fit_gives(name, data):
+@pytest.mark.parametrize("name, dataset", some(FORESTS, ["two classes", "seven classes"]))
+def test_every_cell_is_what_a_separate_fit_gives(name, dataset):
+    data = small(TWO if dataset == "two classes" else MANY)
     table = surface({name: FORESTS[name]}, data, epsilons=[0.3, 5], depths=[1, 4], trees=[1, 5], repeats=2, seed=3)
     split = split_table(data.domain, data.X, data.y, seed=3)
     assert not table.duplicated(list(KEYS)).any() and not table[["accuracy", "log_loss"]].isna().any(axis=None)

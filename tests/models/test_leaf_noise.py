@@ -71,7 +71,7 @@ def test_closed_forms_against_redraws(noise):
         assert stats.binomtest(observed, n, float(flip[leaf])).pvalue > FALSE_ALARM / full.sum(), leaf
 
 
-EXAMPLES, DRAWS = 150, 20_000
+EXAMPLES, DRAWS = 60, 20_000
 LEAVES = st.integers(2, 6).flatmap(
     lambda k: st.lists(st.one_of(st.integers(0, 4), st.integers(0, 40)), min_size=k, max_size=k).filter(any)
 )
@@ -173,13 +173,13 @@ def few_rows() -> tuple:
 
 
 BOOSTERS = [
-    ({"leaf": "counts", "beta": "one"}, 0.6),
+    pytest.param({"leaf": "counts", "beta": "one"}, 0.6, marks=pytest.mark.slow),
     ({"leaf": "counts", "beta": "laplace"}, 0.6),
-    ({"leaf": "range", "beta": "one"}, 1.0),
+    pytest.param({"leaf": "range", "beta": "one"}, 1.0, marks=pytest.mark.slow),
     ({"leaf": "range", "beta": "folded"}, 20.0),
     ({"leaf": "range", "beta": "one", "neighbours": "replace-one"}, 2.0),
     ({"mode": "as_published", "beta": "one"}, 2.0),
-    ({"mode": "as_published", "beta": "folded"}, 30.0),
+    pytest.param({"mode": "as_published", "beta": "folded"}, 30.0, marks=pytest.mark.slow),
 ]
 
 

@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 import pytest
+from conftest import some
 from scipy.stats import binom, binomtest
 
 from dpforest.audit.canaries import ALGORITHMS, canaries
@@ -222,8 +223,7 @@ def test_permute_and_flip_reaches_its_exact_value():
     assert binomtest(look.right, look.trials, exact).pvalue > ALARM and abs(look.share - exact) < 0.005
 
 
-@pytest.mark.parametrize("neighbours", BOTH)
-@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("name, neighbours", some(ALGORITHMS, BOTH))
 def test_no_certified_forest_exceeds_the_limit(name, neighbours):
     epsilon = 1.0
     for canary in canaries(name, "certified", neighbours, epsilon)[:2]:

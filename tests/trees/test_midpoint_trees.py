@@ -255,21 +255,27 @@ def root_candidates(codes, y, taken, n_classes: int) -> list[tuple[np.ndarray, n
     return found
 
 
-@pytest.mark.parametrize("temperature", [0.0, 2.0, 10.0])
-def test_features_and_cuts_are_drawn_by_their_law(numeric, temperature):
+def test_features_and_cuts_are_drawn_by_their_law(numeric):
     """Normal approximation for each of 5 features; Kolmogorov-Smirnov for the cuts. False alarm below 1e-6 for each."""
     codes, y = table(numeric, 40, coarse=16)
+    structures = [structure_rows(40, seed=3, tree=t) for t in range(1000)]
+    candidates = [root_candidates(codes, y, structure, 2) for structure in structures]
+    for temperature in (0.0, 2.0, 10.0):
+        assert_drawn_by_their_law(numeric, codes, y, structures, candidates, temperature)
+
+
+def assert_drawn_by_their_law(domain, codes, y, structures, candidates_of, temperature):
     options = {"feature_temperature": temperature, "value_temperature": temperature, "max_depth": 1, "min_leaf": 1}
-    n_trees = 1000
-    trees, _ = grow(numeric, codes, y, n_trees=n_trees, seed=3, purity_stop=False, **options)
+    n_trees = len(structures)
+    trees, _ = grow(domain, codes, y, n_trees=n_trees, seed=3, purity_stop=False, **options)
     expected, drawn, positions = np.zeros((n_trees, 5)), np.zeros((n_trees, 5)), []
     rng = np.random.default_rng(0)
     split = np.flatnonzero(np.diff(trees.tree_start) == 3)  # an empty child makes the root a leaf, rarely
     assert len(split) > 0.8 * n_trees
     for t in range(n_trees):
-        candidates = root_candidates(codes, y, structure_rows(40, seed=3, tree=t), 2)
+        candidates = candidates_of[t]
         # A root that became a leaf had drawn a cut too, but does not tell which: weigh those that keep it a test.
-        estimation = codes[~structure_rows(40, seed=3, tree=t)]
+        estimation = codes[~structures[t]]
         shares = pmf([decreases.max() for _, decreases in candidates], temperature)
         kept = []
         for j, (cuts, decreases) in enumerate(candidates):

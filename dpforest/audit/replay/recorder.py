@@ -161,7 +161,7 @@ class _Overheard:
         for name, module in list(sys.modules.items()):
             if name.startswith("dpforest.") or name == fit.__module__:
                 for attribute, value in list(vars(module).items()):
-                    if isinstance(value, FunctionType) and value in door:
+                    if type(value) is FunctionType and value in door:
                         yield patch.object(module, attribute, self._own(value, door[value]))
         draws = {name: self._own(draw, self._labels(name, draw)) for name, draw in release.DRAW.items()}
         yield patch.dict(release.DRAW, draws)

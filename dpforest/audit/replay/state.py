@@ -103,7 +103,7 @@ def _parts(thing: Any) -> Iterator[tuple[str, Any]]:
 
 def _ask(thing: Any) -> None:
     """Have everything computed that is computed when somebody asks for it, and kept."""
-    for kind in type(thing).__mro__:
+    for kind in type(thing).__mro__ if hasattr(thing, "__dict__") else ():  # else there is nowhere to keep it
         for name, part in vars(kind).items():
             if isinstance(part, cached_property):
                 getattr(thing, name)
