@@ -26,7 +26,7 @@ except (DomainError, ValueError) as problem:
     data_tab.show(choice)
     st.stop()
 
-release.button(choice, certificate, ledger)
+is_asked = release.button(choice, certificate, ledger)
 sidebar.share(choice)
 if not settings.certified:
     headline.broken_promise(certificate)
@@ -51,7 +51,9 @@ if data.open:
     with data:
         data_tab.show(choice)
 
-# ... refined while somebody looks, until a control moves; the ceiling is fitted in between.
-for surer in simulate.refined(forest, curve, simulate.LAST, panel.progress, level.step):
-    figures.refine(surer)
-    panel.refine(surer)
+# ... refined while somebody looks, until a control moves; the ceiling is fitted in between. Not behind the dialog that
+# releases, whose buttons would wait for the end of this run: closing it runs the page once more.
+if not is_asked:
+    for surer in simulate.refined(forest, curve, simulate.LAST, panel.progress, level.step):
+        figures.refine(surer)
+        panel.refine(surer)

@@ -34,6 +34,20 @@ def window(browser: Browser) -> Iterator[BrowserContext]:
 
 
 @pytest.fixture(scope="package")
+def other_window(browser: Browser) -> Iterator[BrowserContext]:
+    """Another browser: nothing that the window knows is in it."""
+    with browser.new_context(viewport={"width": 1400, "height": 1000}, locale="en-US") as context:
+        yield context
+
+
+@pytest.fixture(scope="package")
+def phone_window(browser: Browser) -> Iterator[BrowserContext]:
+    screen = {"width": 390, "height": 844}
+    with browser.new_context(viewport=screen, is_mobile=True, has_touch=True, device_scale_factor=2) as context:
+        yield context
+
+
+@pytest.fixture(scope="package")
 def server(window: BrowserContext, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The app, with its kernels compiled."""
     running = Server(tmp_path_factory.mktemp("server") / "log.txt")
@@ -69,3 +83,14 @@ def page_of(watch: Watch) -> Callable[[BrowserContext], Page]:
 def explore(window: BrowserContext, server: Server, page_of: Callable[[BrowserContext], Page]) -> Explore:
     """The Explore page, not opened yet."""
     return Explore(page_of(window), server.url)
+
+
+@pytest.fixture
+def friend(other_window: BrowserContext, server: Server, page_of: Callable[[BrowserContext], Page]) -> Explore:
+    """Somebody else, in a browser of their own."""
+    return Explore(page_of(other_window), server.url)
+
+
+@pytest.fixture
+def phone(phone_window: BrowserContext, server: Server, page_of: Callable[[BrowserContext], Page]) -> Explore:
+    return Explore(page_of(phone_window), server.url)

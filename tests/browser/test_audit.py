@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 
-import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import expect
 
 from browser.driver import BROWSER, Chart, Explore, idle, rerun, titled
-from browser.server import Server
 
 pytestmark = BROWSER
-
-
-@pytest.fixture
-def phone(browser: Browser, server: Server, page_of: Callable[[BrowserContext], Page]) -> Iterator[Explore]:
-    screen = {"width": 390, "height": 844}
-    with browser.new_context(viewport=screen, is_mobile=True, has_touch=True, device_scale_factor=2) as context:
-        yield Explore(page_of(context), server.url)
 
 
 def opened(explore: Explore, query: str = "") -> None:
@@ -59,19 +49,6 @@ def test_a_moved_control_ends_the_attack(explore: Explore) -> None:
     expect(explore.page.get_by_role("progressbar")).to_have_count(0)
     expect(explore.main).not_to_contain_text("releases of either table the attacker counted")
     assert explore.settings() == {"rule": "permute-and-flip", "claimed": "0.7"}
-
-
-def test_explore_stays_as_it_was(explore: Explore) -> None:
-    explore.open(data="breast_wisconsin", eps=0.1)
-    explore.go_to("Audit")
-    expect(explore.headline).to_contain_text("The promise")
-    expect(explore.headline).to_contain_text("Claimed")
-    idle(explore.page)
-    explore.slider("Privacy promised: ε").press("End")
-    expect(explore.headline).to_contain_text("ε = 10")
-    explore.go_to("Explore")
-    expect(explore.headline).to_contain_text("What ε = 0.1 means")
-    idle(explore.page)
 
 
 def test_phone(phone: Explore) -> None:

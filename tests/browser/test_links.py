@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
 from urllib.parse import parse_qs, urlsplit
 
-import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import expect
 
 from browser.driver import BROWSER, Chart, Explore, idle, rerun, titled
 
 pytestmark = BROWSER
-
-
-@pytest.fixture
-def friend(browser: Browser, explore: Explore, page_of: Callable[[BrowserContext], Page]) -> Iterator[Explore]:
-    """Somebody else, in a browser of their own."""
-    with browser.new_context(viewport={"width": 1400, "height": 1000}, locale="en-US") as theirs:
-        yield Explore(page_of(theirs), explore.url)
 
 
 def looked_at(explore: Explore) -> None:
@@ -54,37 +46,55 @@ def test_audit(explore: Explore, friend: Explore) -> None:
 
 
 def test_each_page_has_a_link_of_its_own(explore: Explore) -> None:
-    """What was set on one page is not in the link of another."""
-    explore.open(data="breast_wisconsin", eps=0.1)
-    assert explore.link() == f"{explore.url}/?data=breast_wisconsin&eps=0.1"
+    """What was set on one page is not in the link of another, and stays as it was."""
+    explore.open(data="zoo", eps=0.1)
+    assert explore.link() == f"{explore.url}/?data=zoo&eps=0.1"
     explore.go_to("Audit")
     looked_at(explore)
     assert explore.link() == f"{explore.url}/Audit"
+    explore.slider("Privacy promised: ε").press("End")
+    expect(explore.headline).to_contain_text("ε = 10")
+    explore.go_to("Explore")
+    expect(explore.headline).to_contain_text("What ε = 0.1 means")
+    idle(explore.page)
 
 
-@pytest.mark.parametrize(
-    "page, query, chart",
-    [
-        (
-            "Compare", "data=nursery&forests=RF-E&forests=JPW&releases_each=2&eps=0.3&compare_tab=Depth"
-            "&compared=balanced+accuracy", "balanced accuracy at",
-        ),
-        (
-            "Choose_epsilon", "data=zoo&sure=8+in+10+releases&need=55.0&prior=10+%25&margin=false&rows_each=3",
-            "Smallest ε of each forest",
-        ),
-    ],
-    ids=["Compare", "Choose"],
-)  # fmt: skip
-def test_compare_and_choose(explore: Explore, friend: Explore, page: str, query: str, chart: str) -> None:
+def test_compare(explore: Explore, friend: Explore) -> None:
+    query = "data=zoo&forests=RF-E&forests=JPW&releases_each=2&eps=0.3&compare_tab=Depth&compared=balanced+accuracy"
+
     def drawn(window: Explore) -> tuple[list[dict], list[str]]:
         expect(window.page.locator(".js-plotly-plot .plot-container").first).to_be_visible()
-        idle(window.page, 90_000)
-        return Chart(window.page, titled(chart)).traces(), window.main.get_by_role("paragraph").all_inner_texts()[:3]
+        idle(window.page)
+        chart = Chart(window.page, titled("balanced accuracy at"))
+        return chart.traces(), window.main.get_by_role("paragraph").all_inner_texts()[:3]
 
-    explore.page.goto(f"{explore.url}/{page}?{query}")
+    explore.page.goto(f"{explore.url}/Compare?{query}")
     figures = drawn(explore)
     link = explore.link()
     assert parse_qs(urlsplit(link).query) == parse_qs(query)
     friend.page.goto(link)
     assert drawn(friend) == figures and friend.link() == link
+
+
+def test_choose(explore: Explore, friend: Explore) -> None:
+    """Every control, and what is promised, as soon as it is there: more releases are simulated meanwhile."""
+    query = "data=zoo&sure=8+in+10+releases&need=55.0&prior=10+%25&margin=false&rows_each=3&looked_at=RF-E&look_eps=0.5"
+
+    def controls(window: Explore) -> tuple[list[str | None], list[str], list[bool], str]:
+        expect(window.main.get_by_text(re.compile("needs the smallest ε"))).to_be_visible()
+        panel = window.page.get_by_role("tabpanel", name="What it means")
+        expect(panel).to_contain_text("can become at most 33.3 % sure")
+        sliders, boxes = (window.page.get_by_role(role).all() for role in ("slider", "combobox"))
+        checks = window.page.locator("input[type=radio], input[type=checkbox]").all()
+        return (
+            [slider.get_attribute("aria-valuetext") for slider in sliders], [box.input_value() for box in boxes],
+            [check.is_checked() for check in checks], panel.inner_text(),
+        )  # fmt: skip
+
+    explore.page.goto(f"{explore.url}/Choose_epsilon?{query}")
+    mine = controls(explore)
+    assert {"55.0 %", "10 %", "0.5"} <= set(mine[0]) and {"8 in 10 releases", "RF-E"} <= set(mine[1])
+    link = explore.link()
+    assert parse_qs(urlsplit(link).query) == parse_qs(query)
+    friend.page.goto(link)
+    assert controls(friend) == mine and friend.link() == link

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
-import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 
 from browser.driver import BROWSER, TABS, Explore, chart_ready, idle
-from browser.server import Server
 
 pytestmark = BROWSER
 
 WIDTH, HEIGHT = 390, 844
-
-
-@pytest.fixture
-def phone(browser: Browser, server: Server, page_of: Callable[[BrowserContext], Page]) -> Iterator[Explore]:
-    screen = {"width": WIDTH, "height": HEIGHT}
-    with browser.new_context(viewport=screen, is_mobile=True, has_touch=True, device_scale_factor=2) as context:
-        yield Explore(page_of(context), server.url)
 
 
 def _no_sideways(page: Page) -> None:
@@ -29,7 +18,8 @@ def _no_sideways(page: Page) -> None:
 
 
 def test_phone(phone: Explore) -> None:
-    phone.page.goto(f"{phone.url}/?data=breast_wisconsin")
+    """Every tab; the sidebar behind its button, with every control; the figures follow."""
+    phone.page.goto(f"{phone.url}/?data=breast_wisconsin&trees=5")
     chart_ready(phone.page)
     values = phone.headline.get_by_role("heading")
     expect(values).to_have_count(4)
@@ -41,11 +31,6 @@ def test_phone(phone: Explore) -> None:
         phone.tab(name)
         _no_sideways(phone.page)
 
-
-def test_phone_sidebar(phone: Explore) -> None:
-    """Behind its button, with every control; the figures follow."""
-    phone.page.goto(f"{phone.url}/?data=breast_wisconsin")
-    chart_ready(phone.page)
     before = phone.headline.inner_text()
     expect(phone.sidebar).to_have_attribute("data-collapsed", "true")
     phone.page.locator("[data-testid=stExpandSidebarButton]").tap()

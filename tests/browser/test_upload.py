@@ -16,15 +16,15 @@ pytestmark = BROWSER
 
 @pytest.fixture
 def uploaded(explore: Explore) -> Explore:
-    explore.visit(f"{explore.url}/?data=upload+a+CSV")
+    explore.visit(f"{explore.url}/?data=upload+a+CSV&trees=5&tab=Data")
     explore.upload(clinic.NAME, clinic.csv())
     chart_ready(explore.page)
     return explore
 
 
 def test_choose_upload_attach_and_look(explore: Explore) -> None:
-    """From bundled data to one's own, by the controls alone."""
-    explore.open(data="breast_wisconsin", tab="Data")
+    """From bundled data to one's own, by the controls alone; a visit to another page keeps it."""
+    explore.open(data="zoo", trees=5, tab="Data")
     explore.choose("Data", UPLOAD)
     expect(explore.main).to_contain_text("Attach a CSV file")
     expect(explore.headline).to_have_count(0)
@@ -51,11 +51,16 @@ def test_choose_upload_attach_and_look(explore: Explore) -> None:
     domain = explore.page.get_by_role("region", name="The public domain")
     expect(domain.get_by_test_id("glide-cell-5-2")).to_have_text("Köln; München; Zürich")
 
-
-def test_controls_work_on_an_upload(uploaded: Explore) -> None:
-    with uploaded.refigured(), uploaded.curve_chart.redrawn():
-        uploaded.slider("Depth").press("ArrowRight")
-    assert uploaded.settings().keys() == {"data", "depth"}
+    with explore.refigured(), explore.curve_chart.redrawn():
+        explore.slider("Depth").press("ArrowRight")
+    assert explore.settings().keys() == {"data", "trees", "tab", "depth"}
+    explore.go_to("Use a released forest")
+    expect(explore.main).not_to_contain_text("400 rows")
+    idle(explore.page)
+    explore.go_to("Explore")
+    expect(explore.main).to_contain_text("400 rows")
+    expect(explore.sidebar).to_contain_text(f"Attached: {clinic.NAME}")
+    chart_ready(explore.page)
 
 
 def test_no_release_before_the_domain_is_confirmed(uploaded: Explore) -> None:
@@ -123,7 +128,7 @@ def test_a_category_with_a_semicolon_stays_whole(explore: Explore) -> None:
     """Whichever other cell of its row is edited, and when a value is added beside it."""
     places = ["Köln; Deutz", 'the "old" town', "Bonn"]
     rows = "".join(f"{i % 50},{json.dumps(places[i % 3], ensure_ascii=False)},{'ab'[i % 2]}\n" for i in range(150))
-    explore.visit(f"{explore.url}/?data=upload+a+CSV")
+    explore.visit(f"{explore.url}/?data=upload+a+CSV&trees=5&tab=Data")
     explore.upload("places.csv", f"size,place,kind\n{rows}".replace('\\"', '""').encode())
     chart_ready(explore.page)
 
@@ -156,16 +161,6 @@ def test_bounds_that_make_no_sense(uploaded: Explore) -> None:
         uploaded.slider("Privacy budget ε").press("ArrowLeft")
 
 
-def test_a_visit_to_the_other_page_keeps_the_file(uploaded: Explore) -> None:
-    uploaded.sidebar.get_by_role("link", name="Use a released forest").click()
-    expect(uploaded.main).not_to_contain_text("400 rows")
-    idle(uploaded.page)
-    uploaded.sidebar.get_by_role("link", name="Explore").click()
-    expect(uploaded.main).to_contain_text("400 rows")
-    expect(uploaded.sidebar).to_contain_text(f"Attached: {clinic.NAME}")
-    chart_ready(uploaded.page)
-
-
 def test_clear_my_data(uploaded: Explore) -> None:
     """Afterwards nothing of the upload is on the page, in the address, or behind the upload option; its cost is."""
     uploaded.confirm(clinic.SOURCE)
@@ -184,7 +179,4 @@ def test_clear_my_data(uploaded: Explore) -> None:
     uploaded.choose("Data", UPLOAD)
     expect(uploaded.main).to_contain_text("Attach a CSV file")
     expect(uploaded.sidebar).not_to_contain_text(clinic.NAME)
-    uploaded.upload(clinic.NAME, clinic.csv())
-    chart_ready(uploaded.page)
-    expect(uploaded.sidebar).to_contain_text("were read from the data")  # what was confirmed is forgotten as well
     idle(uploaded.page)

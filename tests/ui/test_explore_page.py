@@ -30,14 +30,6 @@ from ui.shared.wording import plain
 CSV = "age;city;<b>x</b>;ill\n" + "".join(
     f"{20 + i % 60};{('Bonn', 'Ulm', 'Kiel')[i % 3]};{i % 7},5;{'ja' if i % 60 > 25 else 'nein'}\n" for i in range(200)
 )
-BAD_FILES = {
-    "empty": b"",
-    "header only": b"a,b,c\n",
-    "one row": b"a,c\n1,x\n",
-    "one class": b"a,c\n" + b"".join(b"%d,x\n" % i for i in range(80)),
-    "binary": bytes(range(256)) * 20,
-    "same name twice": b"a,a,c\n1,2,x\n3,4,y\n",
-}
 
 
 @pytest.fixture
@@ -134,15 +126,6 @@ def test_another_label(app):
     app.query_params.update({"data": "car", "label": "safety"})
     app.run()
     assert not app.exception and "predicts safety" in words(app)
-
-
-@pytest.mark.parametrize("name", BAD_FILES)
-def test_bad_files_get_one_sentence_each(app, name):
-    app.query_params["data"] = "upload a CSV"
-    app.run()
-    app.file_uploader[0].upload("bad.csv", BAD_FILES[name]).run()
-    assert not app.exception
-    assert len(app.warning) == 1 and app.warning[0].value.endswith(".")
 
 
 def test_an_upload_stays_out_of_the_link_and_needs_confirming(with_upload):
@@ -420,13 +403,6 @@ def test_a_released_forest_predicts_a_new_file(app, choice):
     assert not page.exception and len(page.warning) == 1
 
 
-@pytest.mark.parametrize("content", [b"", b"{}", b"\x00\x01", b'{"format": "dpforest released forest", "version": 1}'])
-def test_what_is_not_a_forest_is_said_in_one_sentence(app, content):
-    page = app.run().switch_page("pages/4_Use_a_forest.py").run()
-    page.file_uploader[0].upload("forest.json", content).run()
-    assert not page.exception and len(page.warning) == 1
-
-
 def edited(feature: Feature, **changes) -> Feature:
     before = data_tab._row(feature, True)
     return data_tab._edited_feature(feature, {**before, **changes}, before)
@@ -484,6 +460,14 @@ def test_code_runs():
     exec(as_code(settings, "zoo", "type").rsplit("\n", 1)[0], names)
     assert names["forest"].certificate_.certified
     compile(as_code(settings, None, "it's"), "code", "exec")
+
+
+def test_the_page_shows_its_settings_as_code(app):
+    app.query_params.update({"eps": "0.5", "trees": "31"})
+    app.run()
+    (code,) = [c.value for c in app.sidebar.code if c.language == "python"]
+    compile(code, "as code", "exec")
+    assert "load_dataset('zoo')" in code and "epsilon=0.5" in code and "n_estimators=31" in code
 
 
 def test_wording():

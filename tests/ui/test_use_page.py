@@ -115,9 +115,11 @@ def test_files_that_are_none_get_one_sentence_each(app):
     content = json.loads(text)
     lone = {**content, "about": {"caution": "\ud800"}}
     files = [
-        b"", b"\x1f\x8b", whole[:-5], whole + b"x", text[:-5], text[:5], gzip.compress(whole), bytes(range(256)) * 40,
-        b"[" * 50_000, b"null", json.dumps({**content, "version": 9}).encode(), json.dumps(lone).encode(),
-        json.dumps({**content, "depth": 10**9}).encode(), b'{"format": "dpforest released forest", "version": 2}',
+        b"", b"{}", b"\0\1", b"\x1f\x8b", whole[:-5], whole + b"x", text[:-5], text[:5], gzip.compress(whole),
+        bytes(range(256)) * 40, b"[" * 50_000, b"null", json.dumps({**content, "version": 9}).encode(),
+        json.dumps(lone).encode(), json.dumps({**content, "depth": 10**9}).encode(),
+        b'{"format": "dpforest released forest", "version": 2}',
+        b'{"format": "dpforest released forest", "version": 1}',
     ]  # fmt: skip
     for number, file in enumerate(files):
         page.file_uploader[0].upload(f"forest_{number}.json.gz", file).run()

@@ -53,14 +53,17 @@ def certificate_text(certificate: Certificate, caution: object = None) -> str:
 def make(choice: Choice, people: int, number: int) -> Release:
     """Exact noise, once, on all rows. Without a file, should it not be read back as it was made.
 
+    Streamlit is asked before the noise is drawn and not after: whenever it is, it may end this run.
+
     Raises
     ------
     ValueError
         If the table does not fit its domain, or a setting is out of range.
     """
     table, settings = choice.table, choice.settings
+    is_public, key = table.is_public, rows_key(table)
     forest = settings.estimator(table.domain).fit(table.columns(), table.frame[table.label]).released_
-    if not table.is_public:
+    if not is_public:
         forest.about["caution"] = LOOKED
     try:
         file = read_back(forest, forest.to_bytes(), table.columns())
@@ -70,7 +73,7 @@ def make(choice: Choice, people: int, number: int) -> Release:
     loss, delta = forest.ledger.loss, forest.certificate.delta
     mu_squared = loss.mu_squared if loss.kind == GAUSSIAN else None
     return Release(
-        number, table.short_title, settings.kind, rows_key(table), table.uploaded, people, loss.epsilon(delta),
+        number, table.short_title, settings.kind, key, table.uploaded, people, loss.epsilon(delta),
         settings.neighbours, text, file, shape_of(table), mu_squared, delta,
     )  # fmt: skip
 
@@ -116,17 +119,21 @@ def size_text(n_bytes: int) -> str:
     return f"{n_bytes / 1e6:.1f} MB" if n_bytes < 100_000_000 else f"{n_bytes / 1e6:,.0f} MB"
 
 
-def button(choice: Choice, certificate: Certificate, ledger: Ledger) -> None:
-    """In the sidebar: release, or why not."""
+def button(choice: Choice, certificate: Certificate, ledger: Ledger) -> bool:
+    """In the sidebar: release, or why not. Whether the dialog is open now."""
     with st.sidebar:
         if not choice.settings.certified:
             st.caption("No release: as published, this forest does not have the privacy it claims.")
-            return
-        if st.button("Release this forest", type="primary", width="stretch", disabled=not certificate.certified):
+            return False
+        is_asked = st.button(
+            "Release this forest", type="primary", width="stretch", disabled=not certificate.certified
+        )  # fmt: skip
+        if is_asked:
             st.session_state["just_released"] = None
             _dialog(choice, ledger, certificate.delta)
         if not certificate.certified:
             st.caption(_why_not(certificate))
+        return is_asked
 
 
 def _why_not(certificate: Certificate) -> str:
@@ -246,13 +253,15 @@ def _really_others(choice: Choice, people: int) -> bool:
 
 
 def _release(choice: Choice, people: int) -> None:
+    """Once the noise is drawn it counts, and the forest is kept, even if the dialog was closed meanwhile."""
+    kept = releases()
     try:
         with st.spinner("Drawing exact noise …"):
-            made = make(choice, people, len(releases()) + 1)
+            made = make(choice, people, len(kept) + 1)
+            kept.append(made)  # in here: where the spinner goes, a dialog that was closed ends this run
     except ValueError as problem:  # DomainError and BudgetError are of this kind
         sorry(problem)
         return
-    releases().append(made)
     st.session_state["just_released"] = made
     st.rerun(scope="fragment")
 

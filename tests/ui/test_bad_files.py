@@ -1,0 +1,44 @@
+"""Files that are no tables: one clear sentence each, and the page goes on."""
+
+import re
+
+import pytest
+from app_words import words
+from bad_tables import ONE_BAD_COLUMN, REFUSED
+from streamlit.testing.v1 import AppTest
+
+TRACE = re.compile(r"Traceback|\wError\b|Exception|\.py\b|line \d+, in ")
+GOOD = "age;ill\n" + "".join(f"{20 + i % 60};{'ja' if i % 60 > 25 else 'nein'}\n" for i in range(200))
+
+
+@pytest.fixture
+def asked(app) -> AppTest:
+    app.query_params["data"] = "upload a CSV"
+    return app.run()
+
+
+def test_refused_one_after_the_other(asked):
+    """In one session: after the last of them a good file works."""
+    for name, bad in REFUSED.items():
+        asked.file_uploader[0].upload(f"{name}.csv", bad.data).run()
+        assert not asked.exception, name
+        (said,) = [warning.value for warning in asked.warning]
+        assert re.search(bad.says, said) and 20 < len(said) < 220 and said.endswith("."), f"{name}: {said}"
+        assert not TRACE.search(words(asked)) and ":red" not in words(asked), name
+        assert not asked.get("plotly_chart"), name
+    asked.file_uploader[0].upload("good.csv", GOOD.encode()).run()
+    assert not asked.exception and not asked.warning and asked.get("plotly_chart")
+
+
+@pytest.mark.parametrize("fault", [name for name in ONE_BAD_COLUMN if name != "10,000 categories"])
+def test_one_bad_column(asked, fault):
+    """It is named, with the reason, and left out; the others are used. Many categories are seen in the browser."""
+    bad = ONE_BAD_COLUMN[fault]
+    asked.session_state["tab"] = "Data"
+    asked.file_uploader[0].upload(f"{fault}.csv", bad.data).run()
+    assert not asked.exception and asked.get("plotly_chart")
+    sentences = [line for line in words(asked).splitlines() if re.search(bad.says, line.replace("*", ""), re.I)]
+    assert len(sentences) == 1, words(asked)
+    assert not TRACE.search(words(asked))
+    asked.select_slider(key="eps").set_value(0.01).run()
+    assert not asked.exception and ":red" not in words(asked)
