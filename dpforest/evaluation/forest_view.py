@@ -55,7 +55,7 @@ class ForestView:
     counts : int64 array of shape (n_leaves, n_classes)
         Rows fitted on in each leaf.
     labels : uint8 array of shape (n_leaves,)
-        Class that each leaf says in this simulated release: an index in the domain's classes; of boosted trees 1 for the tree's class, else 0.
+        Class that each leaf says in this simulated release, by index; of boosted trees 1 for theirs, 0 for the rest.
     noise : LeafNoise
     leaf_values : float array of shape (n_leaves,), or None
         What leaves add to the score, where trees are added up instead of voting.
