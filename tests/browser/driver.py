@@ -169,13 +169,14 @@ class Explore:
         fold.hover()  # hovering waits until nothing moves any more
 
     def tab(self, name: str) -> Locator:
-        """Open a tab; its panel."""
+        """Open a tab; its panel, which is empty until the script has run with it open."""
         tab = self.page.get_by_role("tab", name=name, exact=True)
-        if tab.get_attribute("aria-selected") != "true":
-            with rerun(self.page):
-                tab.click()
+        panel = self.page.get_by_role("tabpanel", name=name, exact=True)
+        tab.click()
         expect(tab).to_have_attribute("aria-selected", "true")
-        return self.page.get_by_role("tabpanel", name=name, exact=True)
+        expect(panel.locator("[data-testid=stElementContainer]").first).to_be_visible()
+        idle(self.page)
+        return panel
 
     def edit(self, row: int, column: int, text: str) -> None:
         """A cell of the public domain: go there with the arrow keys, and type over it."""

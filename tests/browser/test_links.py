@@ -77,24 +77,27 @@ def test_compare(explore: Explore, friend: Explore) -> None:
 
 
 def test_choose(explore: Explore, friend: Explore) -> None:
-    """Every control, and what is promised, as soon as it is there: more releases are simulated meanwhile."""
+    """What is asked and what is promised, as soon as it is there: more releases are simulated meanwhile."""
     query = "data=zoo&sure=8+in+10+releases&need=55.0&prior=10+%25&margin=false&rows_each=3&looked_at=RF-E&look_eps=0.5"
 
-    def controls(window: Explore) -> tuple[list[str | None], list[str], list[bool], str]:
-        expect(window.main.get_by_text(re.compile("needs the smallest ε"))).to_be_visible()
-        panel = window.page.get_by_role("tabpanel", name="What it means")
-        expect(panel).to_contain_text("can become at most 33.3 % sure")
-        sliders, boxes = (window.page.get_by_role(role).all() for role in ("slider", "combobox"))
-        checks = window.page.locator("input[type=radio], input[type=checkbox]").all()
-        return (
-            [slider.get_attribute("aria-valuetext") for slider in sliders], [box.input_value() for box in boxes],
-            [check.is_checked() for check in checks], panel.inner_text(),
-        )  # fmt: skip
+    def stands(window: Explore) -> None:
+        main, page = window.main, window.page
+        expect(main.get_by_text(re.compile("releases reach 55.0 % there"))).to_be_visible()
+        for name, value in (("Accuracy that you need", "55.0 %"), ("at ε", "0.5")):
+            slider = page.get_by_role("slider", name=re.compile(f"^{name}"))
+            expect(slider).to_have_attribute("aria-valuetext", value)
+        for name, value in (("Reached in at least", "8 in 10 releases"), ("Forest", "RF-E")):
+            expect(page.get_by_role("combobox", name=name, exact=True)).to_have_value(value)
+        panel = page.get_by_role("tabpanel", name="What it means")
+        expect(panel).to_contain_text("e^1.5, as 3 × ε = 1.5")  # three rows each
+        expect(panel).to_contain_text("can become at most 33.3 % sure")  # from 10 %
+        expect(main).to_contain_text("Full dots are settled")
+        expect(main).not_to_contain_text("Kept back for the luck")  # no margin
 
     explore.page.goto(f"{explore.url}/Choose_epsilon?{query}")
-    mine = controls(explore)
-    assert {"55.0 %", "10 %", "0.5"} <= set(mine[0]) and {"8 in 10 releases", "RF-E"} <= set(mine[1])
+    stands(explore)
     link = explore.link()
     assert parse_qs(urlsplit(link).query) == parse_qs(query)
     friend.page.goto(link)
-    assert controls(friend) == mine and friend.link() == link
+    stands(friend)
+    assert friend.link() == link
