@@ -238,7 +238,7 @@ def as_list(rows):
 
 @pytest.mark.parametrize("form", [as_frame, as_objects, as_list])
 @given(rows=st.lists(ROWS, min_size=1, max_size=6), extra=ROWS, where=st.integers(0, 6))
-@settings(max_examples=120)
+@settings(max_examples=300)
 def test_a_row_more_changes_no_code_of_the_others(form, rows, extra, where):
     where = min(where, len(rows))
     more = [*rows[:where], extra, *rows[where:]]
@@ -273,7 +273,7 @@ def line(cells, settings):
     st.integers(0, 6),
     st.sampled_from([CsvFormat(), CsvFormat("UTF-8", ";", ","), CsvFormat("Latin-1", "\t", ",", ("a",))]),
 )
-@settings(max_examples=80)
+@settings(max_examples=200)
 def test_a_row_more_in_a_file_changes_no_other(rows, extra, where, written):
     where = min(where, len(rows))
     domain = Domain(
