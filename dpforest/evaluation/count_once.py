@@ -47,7 +47,7 @@ def counted_cells(
         Class that F1 is about.
     """
     specs = [at_cell(forest, *cell).spec(domain, len(split.y_train)) for cell in cells]
-    if len({replace(spec, depth=0, n_trees=1, departures=()) for spec in specs}) > 1:
+    if len({(spec.categorical, spec.thresholds, spec.n_quantiles, spec.max_leaves) for spec in specs}) > 1:
         raise ValueError("Cells differ in more than depth and number of trees, so they cannot be counted once.")
     largest = replace(specs[0], depth=max(p.depth for p in specs), n_trees=max(p.n_trees for p in specs))
     routed = Routed(largest.grow(domain, seed), domain, split)

@@ -86,7 +86,8 @@ def test_spans_of_grown_trees_cover_every_leaf_once(categorical):
 
 
 def test_questions_and_answers_are_in_words_and_harmless(tree):
-    assert words.question(tree, DOMAIN, 0) == "&lt;b&gt;age&lt;/b&gt; ≥ 50?"
+    assert words.question(tree, DOMAIN.on_scale("linear"), 0) == "&lt;b&gt;age&lt;/b&gt; ≥ 50?"
+    assert words.question(tree, DOMAIN, 0) == "&lt;b&gt;age&lt;/b&gt; ≥ 28?"  # on a scale that is half by octaves
     assert words.answer(tree, DOMAIN, 1) == "no or missing"
     assert words.question(tree, DOMAIN, 2) == "city?"
     assert words.answer(tree, DOMAIN, 4) == "&lt;i&gt;Ulm&lt;/i&gt;"

@@ -45,7 +45,7 @@ BOTH = ("add-remove", "replace-one")
 
 def domain_of(n_classes: int, n_features: int = 1) -> Domain:
     note = {"source": "documented", "source_note": "test_membership.py"}
-    features = tuple(Feature(f"x{i}", "numeric", 0.0, 1.0, **note) for i in range(n_features))
+    features = tuple(Feature(f"x{i}", "numeric", 0.0, 1.0, scale="linear", **note) for i in range(n_features))
     return Domain(features, tuple(range(n_classes)), "y", "documented", "test_membership.py")
 
 
