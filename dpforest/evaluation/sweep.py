@@ -92,6 +92,8 @@ def surface(
     ------
     ValueError
         If a parameter is out of range for one of the forests.
+    TypeError
+        If the data have no X, y and domain.
 
     Examples
     --------
@@ -101,6 +103,11 @@ def surface(
     >>> len(table), bool(table.query("epsilon == 10").accuracy.mean() > table.query("epsilon == 0.1").accuracy.mean())
     (12, True)
     """
+    if not all(hasattr(data, part) for part in ("X", "y", "domain")):
+        raise TypeError(
+            f"data is a {type(data).__name__}, and has no X, y and domain; hand over load_dataset(...), or "
+            "types.SimpleNamespace(X=rows, y=labels, domain=domain)"
+        )
     named = dict(forests) if isinstance(forests, dict) else {type(f).__name__: f for f in forests}
     if len(named) < len(forests):
         raise ValueError("two forests have the same name; give a dict with a name for each")

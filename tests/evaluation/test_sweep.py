@@ -186,3 +186,8 @@ def test_names_and_grids_are_checked():
         surface([MajorityLabelForestClassifier()] * 2, data, epsilons=[1])
     with pytest.raises(ValueError, match="max_depth"):
         surface([MajorityLabelForestClassifier()], data, epsilons=[1], depths=[-1], repeats=1)
+
+
+def test_data_without_a_domain_are_refused_with_what_to_do():
+    with pytest.raises(TypeError, match="data is a DataFrame, and has no X, y and domain; hand over load_dataset"):
+        surface([MajorityLabelForestClassifier()], load_dataset("zoo").table, epsilons=[1])
