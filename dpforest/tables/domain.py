@@ -67,7 +67,7 @@ class Domain:
     >>> city = Feature("city", "categorical", categories=("Bonn", "Ulm"), source="data")
     >>> domain = Domain((age, city), (0, 1), "ill", "asserted", "ill is yes or no")
     >>> domain.encode(pd.DataFrame({"city": ["Ulm", "Bonn"], "age": [45, 200]}))
-    array([[32768,     1],
+    array([[47513,     1],
            [65535,     0]], dtype=uint16)
     >>> domain.leaks()
     ["The categories of 'city' were read from the data."]

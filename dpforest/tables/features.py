@@ -121,7 +121,7 @@ class Feature:
     --------
     >>> age = Feature("age", "numeric", low=0, high=90, source="documented", source_note="the questionnaire")
     >>> age.code(45), age.threshold_value(age.code(45) - 1) <= 45 < age.threshold_value(age.code(45))
-    (44442, True)
+    (47513, True)
     """
 
     name: str

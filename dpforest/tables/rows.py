@@ -100,7 +100,7 @@ def read_rows(
     ...     warnings.simplefilter("ignore")
     ...     rows = read_rows(domain, [[50], ["?"], [99]], ["no", "yes", "maybe"])
     >>> rows.codes.ravel().tolist(), rows.y.tolist(), rows.ids.tolist(), rows.n_given
-    ([32768, 0], [0, 1], [0, 1], 3)
+    ([47513, 0], [0, 1], [0, 1], 3)
     """
     noted = Misfits() if misfits is None else misfits
     ids = ids_of(X) if ids is None else ids

@@ -67,7 +67,9 @@ def steps() -> list[Callable[[], object]]:
 
 def _simulate(kind: str, mode: str, domain: Domain, X: np.ndarray, y: np.ndarray) -> None:
     settings = Settings(kind, mode, 1.0, 3, 3, "add-remove")
-    tiny = simulation_for(settings.estimator(domain), domain, split_table(domain, X, y), epsilons=(1.0,))
+    estimator = settings.estimator()
+    domain = estimator.reads(domain)
+    tiny = simulation_for(estimator, domain, split_table(domain, X, y), epsilons=(1.0,))
     tiny.add_repeat()
     tiny.view(1.0)
 
