@@ -21,7 +21,7 @@ def browser() -> Iterator[Browser]:
     executable = shutil.which("chromium") or "/usr/bin/chromium"
     assert Path(executable).exists(), "These tests need chromium: apt-get install chromium, or run scripts/test."
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=executable)
+        chromium = playwright.chromium.launch(executable_path=executable, args=["--disable-gpu", "--disable-gpu-rasterization"])
         yield chromium
         chromium.close()
 

@@ -9,13 +9,15 @@ from dpforest.evaluation.simulation import Curve
 from dpforest.plotting.curve import spread_over
 from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
+from dpforest.risk.guarantee import MEMBERSHIP, Guarantee
 from dpforest.risk.rounding import factor_up
 from dpforest.tables.features import plural
 from ui.shared.forests import EPSILONS
+from ui.shared.loss_sums import at_delta, success_share, sure_words
 from ui.shared.page import badge
 from ui.shared.sidebar import Choice
 from ui.shared.without_privacy import OWN, Level, ceiling_of, stakes_of
-from ui.shared.wording import epsilon_text, plain, share_text, value_epsilon
+from ui.shared.wording import epsilon_text, plain, value_epsilon
 
 
 def header(choice: Choice) -> None:
@@ -131,19 +133,28 @@ def _broken(certificate: Certificate) -> tuple[str, str, str, str | None]:
 
 
 def _meaning(choice: Choice, certificate: Certificate) -> tuple[str, str, str, str | None]:
-    settings = choice.settings
-    member = min(certificate.true_epsilon, settings.epsilon)
-    value = value_epsilon(member, settings.neighbours)
-    holds = certificate.certified
+    settings, delta, holds = choice.settings, certificate.delta, certificate.certified
+    promise = Guarantee(min(certificate.true_epsilon, settings.epsilon), delta, settings.neighbours)
+    shares = [success_share(promise.epsilon, delta, promise.neighbours, question) for question in promise.questions]
     return (
-        f"What ε = {settings.epsilon:g} {'means' if holds else 'would mean'}",
-        f"{share_text(member)} · {share_text(value)}",
+        f"What ε = {settings.epsilon:g}{at_delta(delta)} {'means' if holds else 'would mean'}",
+        " · ".join(shares),
         ("" if holds else "not promised, as the schema was read from the rows; once it is public: ")
-        + f"unsure (50 %) whether somebody is in the table, one can become at most {share_text(member)} sure; unsure "
-        f"between two values of theirs, at most {share_text(value)}",
-        "Differential privacy bounds odds. Whatever somebody believed before, the release multiplies the odds that a "
-        f"row is in the table by {_factor(member)} at most, and the odds that somebody in it has one value rather than "
-        f"another by {_factor(value)} at most. Shown for a guess that stood at 50:50.",
+        + sure_words(promise.epsilon, delta, promise.neighbours),
+        _odds(promise),
+    )
+
+
+def _odds(promise: Guarantee) -> str | None:
+    """By how much a belief may change; with a δ it may in rare releases change by anything."""
+    if promise.delta:
+        return None
+    value = _factor(value_epsilon(float(promise.epsilon), promise.neighbours))
+    member = f"a row is in the table by {_factor(float(promise.epsilon))} at most, and the odds that "
+    return (
+        "Differential privacy bounds odds. Whatever somebody believed before, the release multiplies the odds that "
+        f"{member if MEMBERSHIP in promise.questions else ''}somebody in it has one value rather than another by "
+        f"{value} at most. Shown for a guess that stood at 50:50."
     )
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from dpforest.privacy.ledger import ADD_REMOVE, REPLACE_ONE
 from dpforest.privacy.loss import GAUSSIAN, KINDS, PrivacyLoss
-from dpforest.risk.guarantee import VALUE, Guarantee
+from dpforest.risk.guarantee import MEMBERSHIP, VALUE, Guarantee
 from dpforest.risk.rounding import percent_up
 from dpforest.risk.tradeoff import DistinguishingGame
 from ui.shared.wording import share_text, sum_text, value_epsilon
@@ -81,28 +81,33 @@ def at_delta(delta: float) -> str:
     return f" at δ = {sum_text(delta)}" if delta else ""
 
 
-def sure_words(total: Fraction, delta: float, relation: str) -> str:
+def sure_words(total: float | Fraction, delta: float, relation: str) -> str:
     """What somebody may learn at most who was unsure.
 
     With a δ a belief may become anything in rare releases, so it is said how often a guess is right.
 
     >>> sure_words(Fraction(1), 0.0, "replace-one")
     'unsure (50 %) between two values of somebody in the table, one can become at most 73.2 % sure'
+    >>> sure_words(Fraction(1), 1e-6, "replace-one")
+    'unsure (50 %) between two values of somebody in the table, one can guess right with at most 73.2 %'
+    """
+    learned, sure = ("guess right with at most", "") if delta else ("become at most", " sure")
+    value = success_share(total, delta, relation, VALUE)
+    if relation == REPLACE_ONE:
+        return f"unsure (50 %) between two values of somebody in the table, one can {learned} {value}{sure}"
+    member, again = success_share(total, delta, relation), "with at most" if delta else "at most"
+    return (
+        f"unsure (50 %) whether somebody is in the table, one can {learned} {member}{sure}; unsure between two values "
+        f"of theirs, {again} {value}"
+    )
+
+
+def success_share(total: float | Fraction, delta: float, relation: str, question: str = MEMBERSHIP) -> str:
+    """Most that somebody can become sure who stood at 50:50; with a δ how often a guess is right. Rounded up.
+
+    >>> success_share(1, 0, "add-remove"), success_share(1, 0, "add-remove", VALUE), success_share(1, 0.5, "add-remove")
+    ('73.2 %', '88.1 %', '86.6 %')
     """
     if delta:
-        share = lambda *question: percent_up(DistinguishingGame(Guarantee(total, delta, relation), *question).success())
-        if relation == ADD_REMOVE:
-            return (
-                f"unsure (50 %) whether somebody is in the table, one guesses right with at most {share()}; unsure "
-                f"between two values of theirs, with at most {share(VALUE)}"
-            )
-        return (
-            f"unsure (50 %) between two values of somebody in the table, one guesses right with at most {share(VALUE)}"
-        )
-    sure = share_text(float(total))
-    if relation == ADD_REMOVE:
-        return (
-            f"unsure (50 %) whether somebody is in the table, one can become at most {sure} sure; unsure "
-            f"between two values of theirs, at most {share_text(value_epsilon(float(total), relation))}"
-        )
-    return f"unsure (50 %) between two values of somebody in the table, one can become at most {sure} sure"
+        return percent_up(DistinguishingGame(Guarantee(total, delta, relation), question).success())
+    return share_text(value_epsilon(float(total), relation) if question == VALUE else float(total))

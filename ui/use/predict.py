@@ -16,6 +16,7 @@ from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.features import Feature, plural, text
 from dpforest.trees.forest import ForestFormatError, ReleasedForest
 from ui.shared import cache, tables
+from ui.shared.loss_sums import at_delta
 from ui.shared.page import sorry, titled
 from ui.shared.release import certificate_text
 from ui.shared.session_ledger import at_hand
@@ -60,7 +61,8 @@ def describe(forest: ReleasedForest) -> None:
     trees, leaves = plural(forest.trees.n_trees, "tree"), plural(forest.trees.n_leaves, "leaf", "leaves")
     st.markdown(
         f"**{trees}**, {leaves}, predicts **{plain(domain.label)}** "
-        f"({classes}{', …' if len(domain.classes) > 8 else ''}) at ε = {epsilon_text(forest.certificate.epsilon)}."
+        f"({classes}{', …' if len(domain.classes) > 8 else ''}) at ε = {epsilon_text(forest.certificate.epsilon)}"
+        f"{at_delta(forest.certificate.delta)}."
     )
     for note in forest.notes:
         st.info(note, icon=":material/build:")
@@ -82,9 +84,9 @@ def _private(forest: ReleasedForest) -> str:
     """What may be private in it, in one sentence; the certificate speaks for itself where there is none."""
     if not forest.certificate.certified:
         return ""
-    if forest.about.get("caution"):
-        return "It tells no more about any one row than ε allows, but for its settings, as the CAUTION says."
-    return "It tells no more about any one row than ε allows."
+    promised = "ε and δ allow" if forest.certificate.delta else "ε allows"
+    but = ", but for its settings, as the CAUTION says" if forest.about.get("caution") else ""
+    return f"It tells no more about any one row than {promised}{but}."
 
 
 def predict_csv(forest: ReleasedForest) -> None:
