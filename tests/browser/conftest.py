@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from browser.driver import COMPILING, Explore, Watch, chart_ready
+from browser.driver import COMPILING, COUNT_RUNS, PATIENCE, Explore, Watch, chart_ready
 from browser.server import Server
+
+DESK = {"viewport": {"width": 1400, "height": 1000}, "locale": "en-US"}
 
 
 @pytest.fixture(scope="package")
@@ -21,29 +25,37 @@ def browser() -> Iterator[Browser]:
     executable = shutil.which("chromium") or "/usr/bin/chromium"
     assert Path(executable).exists(), "These tests need chromium: apt-get install chromium, or run scripts/test."
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=executable, args=["--disable-gpu", "--disable-gpu-rasterization"])
+        chromium = playwright.chromium.launch(executable_path=executable, args=["--disable-gpu"])
         yield chromium
         chromium.close()
 
 
 @pytest.fixture(scope="package")
 def window(browser: Browser) -> Iterator[BrowserContext]:
-    """A window that the tests share, so that the app's scripts are fetched once; each test has a page of its own."""
-    with browser.new_context(viewport={"width": 1400, "height": 1000}, locale="en-US") as context:
+    """A window that the tests share, so that the app's scripts are fetched and compiled once."""
+    with _window(browser, **DESK) as context:
         yield context
 
 
 @pytest.fixture(scope="package")
 def other_window(browser: Browser) -> Iterator[BrowserContext]:
     """Another browser: nothing that the window knows is in it."""
-    with browser.new_context(viewport={"width": 1400, "height": 1000}, locale="en-US") as context:
+    with _window(browser, **DESK) as context:
         yield context
 
 
 @pytest.fixture(scope="package")
 def phone_window(browser: Browser) -> Iterator[BrowserContext]:
     screen = {"width": 390, "height": 844}
-    with browser.new_context(viewport=screen, is_mobile=True, has_touch=True, device_scale_factor=2) as context:
+    with _window(browser, viewport=screen, is_mobile=True, has_touch=True, device_scale_factor=2) as context:
+        yield context
+
+
+@contextmanager
+def _window(browser: Browser, **looks: Any) -> Iterator[BrowserContext]:
+    with browser.new_context(**looks) as context:
+        context.set_default_timeout(PATIENCE)
+        context.add_init_script(COUNT_RUNS)
         yield context
 
 
@@ -56,7 +68,7 @@ def server(window: BrowserContext, tmp_path_factory: pytest.TempPathFactory) -> 
         page = window.new_page()
         page.goto(f"{running.url}/?data=breast_wisconsin")
         chart_ready(page, COMPILING)
-        page.close()
+        page.goto("about:blank")
         yield running
     finally:
         running.stop()
@@ -75,8 +87,15 @@ def watch(server: Server) -> Iterator[Watch]:
 
 @pytest.fixture
 def page_of(watch: Watch) -> Callable[[BrowserContext], Page]:
-    """A watched page in some window."""
-    return lambda context: watch.over(context.new_page())
+    """A watched page in some window; the page of an earlier test, which has left it, knows the app's scripts."""
+    taken: list[Page] = []
+
+    def page_of(context: BrowserContext) -> Page:
+        free = [page for page in context.pages if page not in taken]
+        taken.append(free[0] if free else context.new_page())
+        return watch.over(taken[-1])
+
+    return page_of
 
 
 @pytest.fixture

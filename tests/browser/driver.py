@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -31,14 +31,16 @@ class Watch:
         self._host = urlsplit(url).netloc
         self._pages: list[Page] = []
         self.faults: list[str] = []
+        self._events: dict[str, Callable[[Any], None]] = {
+            "request": self._request,
+            "console": self._console,
+            "pageerror": lambda error: self.faults.append(f"script error: {error}"),
+        }
 
     def over(self, page: Page) -> Page:
         self._pages.append(page)
-        page.set_default_timeout(PATIENCE)
-        page.add_init_script(_COUNT_RUNS)
-        page.on("request", self._request)
-        page.on("console", self._console)
-        page.on("pageerror", lambda error: self.faults.append(f"script error: {error}"))
+        for event, noted in self._events.items():
+            page.on(event, noted)  # type: ignore[call-overload]
         return page
 
     def _request(self, request: Request) -> None:
@@ -52,12 +54,13 @@ class Watch:
             self.faults.append(f"console: {message.text}")
 
     def close(self) -> None:
+        """Look at the pages a last time and leave them, which ends their sessions."""
         for page in self._pages:
-            if page.is_closed():
-                continue
             exceptions = page.locator("[data-testid=stException]").all_inner_texts()
             self.faults += [f"exception on the page: {text}" for text in exceptions]
-            page.close()
+            page.goto("about:blank")
+            for event, noted in self._events.items():
+                page.remove_listener(event, noted)
         assert not self.faults, "\n".join(self.faults)
 
 
@@ -185,7 +188,8 @@ class Explore:
         cell = table.get_by_test_id(f"glide-cell-{column}-{row}")
         expect(cell).to_be_attached()
         grid, read_only = table.locator(".dvn-scroller"), _GRID_HEADER + _GRID_ROW * row + _GRID_ROW // 2
-        grid.hover(position={"x": 120, "y": _GRID_HEADER // 2})  # a press counts where the mouse was seen to move
+        self.page.mouse.move(1, 1)  # a press counts only where the mouse was seen to come from elsewhere
+        grid.hover(position={"x": 120, "y": _GRID_HEADER // 2})
         grid.click(position={"x": 120, "y": read_only})
         self.page.keyboard.press("ArrowRight")
         picked = table.locator(f"[role=gridcell][aria-selected=true][data-testid$='-{row}']")
@@ -322,7 +326,7 @@ class Chart:
         idle(self._page)
 
 
-_COUNT_RUNS = """
+COUNT_RUNS = """
 window.scriptRuns = 0;
 new MutationObserver(changes => {
   for (const {target, oldValue} of changes)

@@ -60,7 +60,7 @@ def test_same_after_a_change(explore: Explore, neighbour: Explore) -> None:
         assert neighbour.figures() == explore.figures()
         assert neighbour.curve() == explore.curve()
 
-    explore.open(data="car", trees=5)
+    explore.open(data="zoo", trees=5)
     for forest in ("noisy counts", "RF-L"):
         with explore.refigured():
             explore.choose("Forest", forest)
@@ -68,10 +68,10 @@ def test_same_after_a_change(explore: Explore, neighbour: Explore) -> None:
     with explore.refigured():
         explore.pick("as published")
     with explore.refigured():
-        explore.choose("Label", "safety")
+        explore.choose("Label", "legs")
     same()
     assert neighbour.figures()[-1].value == "∞"
-    assert neighbour.chosen("Label") == "safety"
+    assert neighbour.chosen("Label") == "legs"
 
 
 def test_link_to_an_upload_asks_for_the_file(explore: Explore, friend: Explore) -> None:
