@@ -57,6 +57,14 @@ def check_flag(name: str, value: Any) -> None:
         raise ValueError(f"{name}={value!r} is neither True nor False")
 
 
+def check_scale_share(name: str, value: Any) -> None:
+    """Raise ValueError unless a parameter is "auto", "public", or a share that leaves something for the trees."""
+    if isinstance(value, str):
+        check_choice(name, value, ("auto", "public"))
+    elif isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) <= 0.9:
+        raise ValueError(f"{name}={value!r} is not a number above 0 and up to 0.9; use one, or 'auto' or 'public'")
+
+
 def count(low: int, high: int, *, optional: bool = False) -> Constraint:
     """A whole number from low to high, or None where it is optional."""
     return lambda name, value: None if optional and value is None else check_count(name, value, low, high)

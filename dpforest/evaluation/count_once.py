@@ -6,6 +6,7 @@ noise anew. Draws are keyed by (seed, leaf), leaves numbered as the smaller fore
 exactly what a separate fit with the same seeds gives.
 """
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -16,7 +17,7 @@ from numba import njit
 from dpforest import voting
 from dpforest.evaluation.cells import at_cell
 from dpforest.evaluation.metrics import flipped_share, from_shares, from_votes
-from dpforest.evaluation.simulation import NOISE_SEED, Split
+from dpforest.evaluation.simulation import NOISE_SEED, Split, Structures
 from dpforest.models.random.fit import rows_to_trees, simulate_values
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.models.random.spec import ForestSpec, true_labels
@@ -46,13 +47,29 @@ def counted_cells(
     positive : int
         Class that F1 is about.
     """
-    specs = [at_cell(forest, *cell).spec(domain, len(split.y_train)) for cell in cells]
-    if len({(spec.categorical, spec.thresholds, spec.n_quantiles, spec.max_leaves) for spec in specs}) > 1:
+    structures = [Structures(at_cell(forest, *cell), domain, split) for cell in cells]
+    together: dict[bytes, list[float]] = {}  # budgets at which trees are the same
+    scales, specs = {}, dict[tuple[int, float], ForestSpec]()
+    for epsilon in (*epsilons, math.inf):
+        for cell, own in enumerate(structures):
+            spec, scale = own.prepare(None if math.isinf(epsilon) else epsilon, seed)
+            specs[cell, epsilon] = spec
+        key = b"" if scale is None else scale.cumulative.tobytes()
+        scales[key] = scale
+        together.setdefault(key, []).append(epsilon)
+    if len({(s.categorical, s.thresholds, s.n_quantiles, s.max_leaves) for s in specs.values()}) > 1:
         raise ValueError("Cells differ in more than depth and number of trees, so they cannot be counted once.")
-    largest = replace(specs[0], depth=max(p.depth for p in specs), n_trees=max(p.n_trees for p in specs))
-    routed = Routed(largest.grow(domain, seed), domain, split)
-    levels = {depth: Level(routed, depth) for depth in {p.depth for p in specs}}
-    return [row for spec in specs for row in _cell(spec, domain, split, levels[spec.depth], epsilons, seed, positive)]
+    found = {}
+    for key, own_epsilons in together.items():
+        planned = [[specs[cell, epsilon] for epsilon in own_epsilons] for cell in range(len(cells))]
+        depths, n_trees = {p[0].depth for p in planned}, max(p[0].n_trees for p in planned)
+        largest = replace(planned[0][0], depth=max(depths), n_trees=n_trees)
+        routed = Routed(largest.grow(domain, seed, scales[key]), domain, split)
+        levels = {depth: Level(routed, depth) for depth in depths}
+        for cell, own in enumerate(planned):
+            for row in _cell(own, domain, split, levels[own[0].depth], own_epsilons, seed, positive):
+                found[cell, row["epsilon"]] = row
+    return [found[cell, epsilon] for cell in range(len(cells)) for epsilon in (*epsilons, math.inf)]
 
 
 class Routed:
@@ -155,20 +172,28 @@ def _add_rows(counts, place, weight):
 
 
 def _cell(
-    spec: ForestSpec, domain: Domain, split: Split, level: Level, epsilons: list[float], seed: int, positive: int
+    specs: list[ForestSpec], domain: Domain, split: Split, level: Level, epsilons: list[float], seed: int, positive: int
 ) -> list[dict[str, Any]]:
+    """A row for each budget; the specs differ in what is left of it for the leaves."""
+    spec = specs[0]
     tree_of_row = rows_to_trees(spec, np.arange(len(split.y_train)), DemoSource(seed + NOISE_SEED))
     own = level.count(spec, tree_of_row)
-    values = [simulate_values(spec, own.counts, as_typed(e), seed + NOISE_SEED, leaves=own.leaves) for e in epsilons]
-    values.append(own.nonprivate if spec.releases_counts else true_labels(own.nonprivate, seed, leaves=own.leaves))
+
+    def values_at(spec: ForestSpec, epsilon: float) -> np.ndarray:
+        if math.isfinite(epsilon):
+            return simulate_values(spec, own.counts, as_typed(epsilon), seed + NOISE_SEED, leaves=own.leaves)
+        return own.nonprivate if spec.releases_counts else true_labels(own.nonprivate, seed, leaves=own.leaves)
+
+    values = [values_at(*one) for one in zip(specs, epsilons, strict=True)]
+    private = np.isfinite(epsilons)
     labels = np.stack([_labels(spec, v, seed, own.leaves) for v in values], axis=1)
     found = _metrics(spec, split, level.routed, values, labels, own, seed, positive)
     held = np.flatnonzero(own.counts.any(axis=1))
-    flips = flipped_share(own.counts[held], labels[held, :-1])
-    empty = [own.empty] * len(epsilons) + [own.empty_nonprivate]
+    flips = np.where(private, flipped_share(own.counts[held], labels[held]), 0.0)
+    empty = np.where(private, own.empty, own.empty_nonprivate)
     return [
-        {"epsilon": e, "depth": spec.depth, "trees": spec.n_trees, **f, "flips": float(flip), "empty": share}
-        for e, f, flip, share in zip([*epsilons, np.inf], found, [*flips, 0.0], empty, strict=True)
+        {"epsilon": e, "depth": spec.depth, "trees": spec.n_trees, **f, "flips": float(flip), "empty": float(share)}
+        for e, f, flip, share in zip(epsilons, found, flips, empty, strict=True)
     ]
 
 

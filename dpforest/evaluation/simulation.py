@@ -7,8 +7,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
 from dpforest import voting
@@ -19,6 +21,7 @@ from dpforest.models.leaf_noise import CountNoise
 from dpforest.models.random.fit import count_kept_rows, rows_to_trees, simulate_values
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.models.random.spec import ForestSpec, true_labels
+from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.randomness import DemoSource
 from dpforest.privacy.rationals import as_typed
 from dpforest.tables.domain import Domain, DomainError
@@ -27,6 +30,7 @@ from dpforest.tables.misfits import Misfits
 from dpforest.tables.rows import read_rows
 from dpforest.trees import routing
 from dpforest.trees.layout import Trees
+from dpforest.trees.released_scale import ReleasedScale, scale_histograms
 
 # Seeds of repeat r: structure r, assignment and noise this much further.
 NOISE_SEED = 1_000_003
@@ -170,8 +174,8 @@ class Repeats:
 class Simulation(Repeats):
     """Simulated releases of one estimator on one split, over a grid of budgets.
 
-    Each repeat redraws structure, assignment and noise; rows are routed once a repeat, whatever the number of budgets.
-    Within a repeat the noise at different budgets comes from the same draws, so that a curve is smooth.
+    Each repeat redraws structure, assignment and noise; rows are routed once a repeat for all budgets at which trees
+    are the same. Within a repeat the noise at different budgets comes from the same draws, so that a curve is smooth.
 
     Parameters
     ----------
@@ -209,86 +213,139 @@ class Simulation(Repeats):
     ):
         super().__init__(domain, split, epsilons, seed, n_jobs)
         estimator.check_reads(domain)
-        self.spec: ForestSpec = estimator.spec(domain, len(split.y_train))
-        self._first: tuple[Trees, np.ndarray] | None = None
+        self.structures = Structures(estimator, domain, split)
+        for epsilon in epsilons:  # what cannot be planned is refused before anything is simulated
+            self.structures.at(epsilon).spec(domain, len(split.y_train))
+        self._seen: tuple[bytes, Trees, np.ndarray] | None = None
 
     def add_repeat(self, pause: Callable[[], None] = lambda: None) -> None:
-        """Grow, share out and count once more, then draw noise and score at every budget."""
-        seed = self.seed + self.n_repeats
-        trees, counts = drawn = self._grow_and_count(seed, pause)
+        """Prepare, grow, share out and count once more, then draw noise and score, at every budget."""
+        seed, counted = self.seed + self.n_repeats, dict[bytes, _Counted]()
+
+        def at(epsilon: float | None) -> tuple[ForestSpec, _Counted]:
+            spec, scale = self.structures.prepare(epsilon, seed)
+            if (key := _key(scale)) not in counted:
+                pause()
+                counted[key] = self._count(spec, scale, seed, pause)
+            return spec, counted[key]
+
+        private = self._at_each(lambda e: self._release_and_score(*at(e), e, seed), pause)
+        spec, own = at(None)
+        exact = own.nonprivate if spec.releases_counts else true_labels(own.nonprivate, seed)
+        self._figures.append((*zip(*private, strict=True), *self._score(spec, own.leaves, exact, seed)))
+
+    def view(self, epsilon: float) -> ForestView:
+        """The first repeat's forest at one budget, leaf by leaf."""
+        spec, scale = self.structures.prepare(epsilon, self.seed)
+        if self._seen is None or self._seen[0] != _key(scale):
+            self._seen = (_key(scale), *self._grow_and_count(spec, scale, self.seed))
+        _, trees, counts = self._seen
+        labels = self._labels(spec, self._release(spec, counts, epsilon, self.seed), self.seed)
+        noise = CountNoise(counts, spec.mechanism, spec.leaf_rate(_fraction(epsilon)), spec.negative_rule)
+        return ForestView(trees, self.domain, counts, labels, noise)
+
+    @property
+    def n_bytes(self) -> int:
+        """Of the trees and counts that were looked at last."""
+        _, trees, counts = self._seen or (b"", None, None)
+        arrays = [counts, *(vars(trees).values() if trees else ())]
+        return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
+
+    def forget(self) -> None:
+        """Drop what only `view` needs."""
+        self._seen = None
+
+    def _count(self, spec: ForestSpec, scale: ReleasedScale | None, seed: int, pause: Callable[[], None]) -> "_Counted":
+        trees, counts = self._grow_and_count(spec, scale, seed)
         pause()
-        nonprivate = counts if self.spec.partition == "shared" else self._count(trees, None)
+        nonprivate = counts if spec.partition == "shared" else self._counts(spec, trees, None)
         pause()
         leaves = routing.leaves_of_rows(trees, self.domain, self.split.X_test, n_jobs=self.n_jobs)
 
         # Only leaves that hold somebody or are asked for make a difference to the figures.
         used = np.array(counts.any(axis=1))
         used[leaves] = True
-        leaves = (np.cumsum(used, dtype=np.int32) - 1)[leaves]
-        counts, nonprivate = counts[used], nonprivate[used]
+        return _Counted(counts[used], nonprivate[used], (np.cumsum(used, dtype=np.int32) - 1)[leaves])
 
-        exact = nonprivate if self.spec.releases_counts else true_labels(nonprivate, seed)
-        private = self._at_each(lambda e: self._release_and_score(counts, leaves, e, seed), pause)
-        scores = self._score(leaves, exact, seed)
-        if self.n_repeats == 0:
-            self._first = drawn
-        self._figures.append((*zip(*private, strict=True), *scores))
+    def _grow_and_count(self, spec: ForestSpec, scale: ReleasedScale | None, seed: int) -> tuple[Trees, np.ndarray]:
+        trees = spec.grow(self.domain, seed, scale)
+        return trees, self._counts(spec, trees, DemoSource(seed + NOISE_SEED))
 
-    def view(self, epsilon: float) -> ForestView:
-        """The first repeat's forest at one budget, leaf by leaf."""
-        trees, counts = self._first = self._first or self._grow_and_count(self.seed)
-        values = self._release(counts, epsilon, self.seed)
-        labels = self._labels(values, self.seed)
-        spec = self.spec
-        noise = CountNoise(counts, spec.mechanism, spec.leaf_rate(_fraction(epsilon)), spec.negative_rule)
-        return ForestView(trees, self.domain, counts, labels, noise)
-
-    @property
-    def n_bytes(self) -> int:
-        """Of the first repeat's trees and counts."""
-        trees, counts = self._first or (None, None)
-        arrays = [counts, *(vars(trees).values() if trees else ())]
-        return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
-
-    def forget(self) -> None:
-        """Drop what only `view` needs: the first repeat's trees and counts."""
-        self._first = None
-
-    def _grow_and_count(self, seed: int, pause: Callable[[], None] = lambda: None) -> tuple[Trees, np.ndarray]:
-        trees = self.spec.grow(self.domain, seed)
-        pause()
-        return trees, self._count(trees, DemoSource(seed + NOISE_SEED))
-
-    def _count(self, trees: Trees, source: DemoSource | None) -> np.ndarray:
+    def _counts(self, spec: ForestSpec, trees: Trees, source: DemoSource | None) -> np.ndarray:
         """Rows of each class in each leaf; without a source every row is in every tree."""
         X, y = self.split.X_train, self.split.y_train
-        tree_of_row = None if source is None else rows_to_trees(self.spec, np.arange(len(y)), source)
+        tree_of_row = None if source is None else rows_to_trees(spec, np.arange(len(y)), source)
         return count_kept_rows(trees, self.domain, X, y, tree_of_row, n_jobs=self.n_jobs)
 
-    def _release(self, counts: np.ndarray, epsilon: float, seed: int) -> np.ndarray:
-        return simulate_values(self.spec, counts, _fraction(epsilon), seed + NOISE_SEED)
+    def _release(self, spec: ForestSpec, counts: np.ndarray, epsilon: float, seed: int) -> np.ndarray:
+        return simulate_values(spec, counts, _fraction(epsilon), seed + NOISE_SEED)
 
-    def _labels(self, values: np.ndarray, seed: int) -> np.ndarray:
+    def _labels(self, spec: ForestSpec, values: np.ndarray, seed: int) -> np.ndarray:
         """What each leaf votes for."""
-        if not self.spec.releases_counts:
+        if not spec.releases_counts:
             return values
-        return voting.leaf_votes(voting.leaf_shares(values, self.spec.negative_rule, seed))
+        return voting.leaf_votes(voting.leaf_shares(values, spec.negative_rule, seed))
 
-    def _release_and_score(self, counts: np.ndarray, leaves: np.ndarray, epsilon: float, seed: int):
+    def _release_and_score(self, spec: ForestSpec, own: "_Counted", epsilon: float, seed: int):
         """Accuracy, balanced accuracy, and share of rows in leaves whose label was flipped."""
-        values = self._release(counts, epsilon, seed)
-        flips = flipped_share(counts, self._labels(values, seed))
-        return *self._score(leaves, values, seed), float(flips)
+        values = self._release(spec, own.counts, epsilon, seed)
+        flips = flipped_share(own.counts, self._labels(spec, values, seed))
+        return *self._score(spec, own.leaves, values, seed), float(flips)
 
-    def _score(self, leaves: np.ndarray, values: np.ndarray, seed: int) -> tuple[float, float]:
+    def _score(self, spec: ForestSpec, leaves: np.ndarray, values: np.ndarray, seed: int) -> tuple[float, float]:
         """Accuracy and balanced accuracy on the held-out rows."""
-        spec, y = self.spec, self.split.y_test
+        y = self.split.y_test
         if spec.voting == "majority":
-            shares = routing.votes_at_leaves(leaves, self._labels(values, seed), self.domain.n_classes)
+            shares = routing.votes_at_leaves(leaves, self._labels(spec, values, seed), self.domain.n_classes)
         else:
             shares = routing.shares_at_leaves(leaves, voting.leaf_shares(values, spec.negative_rule, seed))
         coin = voting.coins(self.split.X_test, seed) if spec.voting == "probabilistic" else None
         return accuracies(voting.decide(shares / spec.n_trees, spec.voting, coin), y)
+
+
+@dataclass(frozen=True, eq=False)
+class _Counted:
+    """Leaves that hold somebody or are asked for: rows of each class, and the leaf of each held-out row in each tree.
+
+    `counts` has rows shared out as planned, `nonprivate` all rows in all trees.
+    """
+
+    counts: np.ndarray
+    nonprivate: np.ndarray
+    leaves: np.ndarray
+
+
+class Structures:
+    """What a random forest's trees grow from, at each budget: its spec, and the scale that it would release.
+
+    Parameters
+    ----------
+    estimator : RandomStructureClassifier
+        Its epsilon is not used.
+    domain : Domain
+    split : Split
+    """
+
+    def __init__(self, estimator: RandomStructureClassifier, domain: Domain, split: Split) -> None:
+        self._estimator, self._domain, self._split = estimator, domain, split
+
+    def at(self, epsilon: float | None) -> RandomStructureClassifier:
+        """The estimator at a budget."""
+        return clone(self._estimator).set_params(domain=None, epsilon=epsilon)
+
+    @cached_property
+    def _cells(self) -> np.ndarray:
+        return scale_histograms(self._domain, self._split.X_train)
+
+    def prepare(self, epsilon: float | None, seed: int) -> tuple[ForestSpec, ReleasedScale | None]:
+        """What a fit with these seeds would find out before it grows trees."""
+        n, own = len(self._split.y_train), self.at(epsilon)
+        ledger = Ledger(None if epsilon is None else _fraction(epsilon), own.neighbours)
+        return own.prepare(self._domain, n, n, lambda: self._cells, ledger, DemoSource(seed + NOISE_SEED))
+
+
+def _key(scale: ReleasedScale | None) -> bytes:
+    return b"" if scale is None else scale.cumulative.tobytes()
 
 
 def _fraction(epsilon: float) -> Fraction:

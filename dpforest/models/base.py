@@ -13,11 +13,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from dpforest.checks import Constraint, choice, count, plain
-from dpforest.limits import EPSILON_MAX, EPSILON_MIN, MAX_TREES
+from dpforest.checks import Constraint, check_scale_share, choice, count, plain
+from dpforest.limits import EPSILON_MAX, EPSILON_MIN, MAX_BOUND, MAX_TREES
 from dpforest.models import repeated_fits
+from dpforest.models.preparation import SIZE_SHARE, Preparation, ScaleRule, release_size
 from dpforest.privacy.certificate import Certificate
-from dpforest.privacy.ledger import NEIGHBOURS, Ledger
+from dpforest.privacy.ledger import ADD_REMOVE, NEIGHBOURS, Ledger
+from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.privacy.rationals import as_typed
 from dpforest.tables.cells import as_array, column_of_list, table_of_lists
 from dpforest.tables.domain import Domain, DomainError, PrivacyLeakWarning
@@ -46,6 +48,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
     structure_seed: int
 
     structure_is_public: ClassVar[bool]  # whether trees are grown without looking at rows
+    scale_rule: ClassVar[ScaleRule]
     constraints: ClassVar[Mapping[str, Constraint]] = {
         "epsilon": _check_epsilon,
         "n_estimators": count(1, MAX_TREES),
@@ -53,15 +56,20 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         "random_state": count(0, 2**63 - 1, optional=True),
         "neighbours": choice(*NEIGHBOURS),
         "mode": choice(*MODES),
+        "scale_share": check_scale_share,
+        "size": count(1, MAX_BOUND, optional=True),
     }
 
     def __init__(
         self, *, epsilon: float | None = 1.0, neighbours: str = "add-remove", mode: str = "certified",
-        domain: Domain | None = None, random_state: int | None = None, n_jobs: int | None = None,
+        scale_share: float | str = "public", size: int | None = None, domain: Domain | None = None,
+        random_state: int | None = None, n_jobs: int | None = None,
     ) -> None:  # fmt: skip
         self.epsilon = epsilon
         self.neighbours = neighbours
         self.mode = mode
+        self.scale_share = scale_share
+        self.size = size
         self.domain = domain
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -70,12 +78,19 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         super().__setattr__(name, plain(value))
 
     def _plan(self, domain: Domain, n_rows: int) -> Any:
-        """As `spec`, parameters checked."""
+        """As `spec`, parameters checked; of a fit `n_rows` is what `_known_size` says."""
         raise NotImplementedError
+
+    def _check_size(self, n_rows: int) -> None:
+        """Raise ValueError where a table breaks a public bound on its rows."""
 
     def _fit_forest(self, domain: Domain, rows: Rows, n_jobs: int) -> Forest:
         """Fit on rows that are read already."""
         raise NotImplementedError
+
+    def _ledger(self) -> Ledger:
+        """A ledger with the budget, or without one where there is no privacy that holds."""
+        return Ledger(self._budget if self.mode == "certified" else None, self.neighbours)
 
     def repeatedly(self, domain: Domain, rows: Rows) -> Callable[[], Forest]:
         """A function that fits anew on rows that are read already; what all fits have in common is done before."""
@@ -111,6 +126,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         n_jobs = effective_n_jobs(self.n_jobs or 1)
         misfits = Misfits()
         rows = read_rows(domain, X, y, n_jobs=n_jobs, misfits=misfits, in_blocks=self.structure_is_public)
+        self._check_size(rows.n_given)
         forest = self._fit_forest(domain, rows, n_jobs)
         misfits.warn()
         repeated_fits.notice(forest.certificate)
@@ -229,12 +245,55 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
             If a parameter is out of range.
         """
         self._check_parameters()
+        self._check_size(n_rows)
         return self._plan(domain, n_rows)
 
     @property
     def _budget(self) -> Fraction | None:
         """The budget as the number that was typed: 0.1 is 1/10."""
         return None if self.epsilon is None else as_typed(self.epsilon)
+
+    @property
+    def _prepares(self) -> bool:
+        """Whether something may be asked before trees grow: of a certified fit."""
+        return self.epsilon is not None and self.mode == "certified"
+
+    def _asks_size(self, domain: Domain) -> bool:
+        """Whether a fit buys the number of rows: where a rule needs it and nobody may know it."""
+        by_rule = self.scale_share == "auto" and any(f.kind == "numeric" for f in domain.features)
+        return self._prepares and by_rule and self.size is None and self.neighbours == ADD_REMOVE
+
+    def _known_size(
+        self, domain: Domain, n_rows: int, n_given: int, ledger: Ledger, source: SecretSource | DemoSource
+    ) -> int:
+        """What rules take for the number of rows: as released, as everybody knows it, or 0 where no rule may ask."""
+        if not self._prepares or self.neighbours != ADD_REMOVE:
+            return n_given
+        if self._asks_size(domain):
+            assert self._budget is not None
+            return release_size(n_rows, self._budget, ledger, source)
+        return self.size or 0
+
+    def _said_size(self) -> tuple[str, ...]:
+        """What the certificate says of a `size` that was given."""
+        if not self._prepares or self.neighbours != ADD_REMOVE or self.size is None:
+            return ()
+        return (f"That the table has about {self.size:,} rows is public: it was said, and not counted.",)
+
+    def _preparation(self, domain: Domain, n_rows: int) -> Preparation:
+        """Shares of the budget that go before trees grow; `n_rows` as `_known_size` gives it."""
+        n_numeric = sum(f.kind == "numeric" for f in domain.features)
+        if not self._prepares or self._budget is None:
+            return Preparation()
+        size = SIZE_SHARE if self._asks_size(domain) else Fraction(0)
+        if self.scale_share == "public" or not n_numeric:
+            share = Fraction(0)
+        elif self.scale_share == "auto":
+            share = self.scale_rule.share(n_rows, self._budget, n_numeric)
+        else:
+            share = as_typed(self.scale_share)
+        known = n_rows if size or self.size or self.neighbours != ADD_REMOVE else 0
+        return Preparation(known, size, share, self.scale_rule.public_weight)
 
     def _forest(self) -> Forest:
         check_is_fitted(self, "forest_")

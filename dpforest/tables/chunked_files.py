@@ -6,7 +6,8 @@ schema, which are public like the names of its columns.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
@@ -25,8 +26,8 @@ from dpforest.tables.features import Feature, text
 
 def read_chunks(
     path: str | PathLike[str], domain: Domain, *, rows: int = 100_000
-) -> Iterator[tuple[pd.DataFrame, pd.Series]]:
-    """The attributes and the label of a file, some rows at a time, for `fit_chunks`.
+) -> Iterable[tuple[pd.DataFrame, pd.Series]]:
+    """The attributes and the label of a file, some rows at a time, for `fit_chunks`; each loop reads it anew.
 
     Rows are numbered over the whole file. A CSV file is read as ``read_csv(path).read_with(domain)`` reads it. The
     columns of a Parquet file have types, which must not have been chosen by looking at the rows; texts are taken as
@@ -43,7 +44,7 @@ def read_chunks(
 
     Returns
     -------
-    iterator of (X, y)
+    iterable of (X, y)
         A DataFrame of float64 (numeric attributes; str where a Parquet file has texts) and str columns, and the labels,
         str. One part is in memory at a time.
 
@@ -77,10 +78,21 @@ def read_chunks(
             start = file.read(8)
     except OSError as error:
         raise TableError(f"{path} cannot be read ({error.strerror}); check the path.") from None
-    if start.startswith(b"PAR1"):
-        return _numbered(_parquet(path, domain, rows), domain)
-    csv_text.refuse_other_files(start)
-    return _numbered(csv_parts(path, domain, rows), domain)
+    is_parquet = start.startswith(b"PAR1")
+    if not is_parquet:
+        csv_text.refuse_other_files(start)
+    return _FileChunks(path, domain, rows, _parquet if is_parquet else csv_parts)
+
+
+@dataclass(frozen=True)
+class _FileChunks:
+    path: Path
+    domain: Domain
+    rows: int
+    parts: Callable[[Path, Domain, int], Iterator[pd.DataFrame]]
+
+    def __iter__(self) -> Iterator[tuple[pd.DataFrame, pd.Series]]:
+        return _numbered(self.parts(self.path, self.domain, self.rows), self.domain)
 
 
 def _numbered(tables: Iterator[pd.DataFrame], domain: Domain) -> Iterator[tuple[pd.DataFrame, pd.Series]]:

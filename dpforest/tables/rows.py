@@ -29,8 +29,12 @@ class BlockCodes:
     """
 
     def __init__(self, domain: Domain, X: Any, misfits: Misfits) -> None:
-        self._domain, self._misfits = domain, misfits
+        self._domain, self._misfits, self._X = domain, misfits, X
         self._rows, self._n = X.iloc if hasattr(X, "iloc") else X, len(X)
+
+    def unnoted(self) -> BlockCodes:
+        """The same codes for another look, which notes no misfit a second time."""
+        return BlockCodes(self._domain, self._X, Misfits())
 
     def __len__(self) -> int:
         return self._n

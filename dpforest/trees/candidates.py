@@ -8,6 +8,7 @@ from numba import njit
 from dpforest.limits import MAX_CANDIDATES, N_CODES
 from dpforest.tables.domain import Domain
 from dpforest.trees.layout import NUMERIC, ONE_VS_REST
+from dpforest.trees.released_scale import ReleasedScale, quantile_code
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,16 +44,17 @@ class Candidates:
         return len(self.kind)
 
 
-def public_candidates(domain: Domain, n_bins: int) -> Candidates:
-    """All tests of a domain (Nock and Henecka 2020, "regular quantisation of the domain")."""
+def public_candidates(domain: Domain, n_bins: int, scale: ReleasedScale | None = None) -> Candidates:
+    """All tests of a domain (Nock and Henecka 2020, "regular quantisation of the domain").
+
+    With a released scale numeric features are cut into parts that hold equal shares of it; equal cuts are one.
+    """
+    cuts_of = numeric_cuts(domain, n_bins, scale)
     kinds, features, thresholds, cuts, first, slot = [], [], [], [], [0], [0]
     for j, feature in enumerate(domain.features):
         if feature.kind == "numeric":
-            known = int(feature.first_code > 0)
-            span, width = N_CODES - feature.first_code, n_bins + known
-            cut = np.arange(width - 1)
-            k = cut + 1 - known  # the first cut asks whether the value is known, if it may be missing
-            threshold = feature.first_code + -(-k * span // n_bins) - 1
+            threshold = cuts_of[j] - 1
+            cut, width = np.arange(len(threshold)), len(threshold) + 1
             kind = NUMERIC
         else:
             width = feature.n_codes
@@ -76,26 +78,37 @@ def public_candidates(domain: Domain, n_bins: int) -> Candidates:
     return Candidates(kind_of, feature_of, threshold_of, cut_of, np.array(first), np.array(slot))
 
 
-def bin_codes(domain: Domain, codes: np.ndarray, n_bins: int) -> np.ndarray:
+def numeric_cuts(domain: Domain, n_bins: int, scale: ReleasedScale | None = None) -> dict[int, np.ndarray]:
+    """Of each numeric feature, by its number: least codes of all bins but the first, rising."""
+    cuts = {}
+    released = None if scale is None else scale.of_features(domain)
+    for j, feature in enumerate(domain.features):
+        if feature.kind == "numeric":
+            first, parts = feature.first_code, np.arange(1, n_bins)
+            if released is None:
+                own = first + -(-parts * (N_CODES - first) // n_bins)
+            else:
+                own = np.unique([quantile_code(released[j], first, part, n_bins) for part in parts])
+                own = own[(own > first) & (own < N_CODES)]
+            # The first cut asks whether the value is known, if it may be missing.
+            cuts[j] = np.concatenate([[first] if first else [], own]).astype(np.int64)
+    return cuts
+
+
+def bin_codes(domain: Domain, codes: np.ndarray, n_bins: int, scale: ReleasedScale | None = None) -> np.ndarray:
     """The bin of each code: uint8 (n, n_features) where no feature has more than 256 bins, else uint16."""
-    is_numeric = np.array([f.kind == "numeric" for f in domain.features])
-    first_code = np.array([f.first_code for f in domain.features], np.int64)
+    cuts = numeric_cuts(domain, n_bins, scale)
     most = max(n_bins + 1, *(0 if f.kind == "numeric" else f.n_codes for f in domain.features))
     bins = np.empty(codes.shape, np.uint8 if most <= 256 else np.uint16)
-    # Divisions once for every code of the grid, not for every cell.
-    tables = {int(first): _bin_table(int(first), n_bins, bins.dtype) for first in np.unique(first_code[is_numeric])}
-    lookup = np.stack(list(tables.values())) if tables else np.zeros((1, 1), bins.dtype)
-    which = np.array([list(tables).index(int(c)) if n else -1 for c, n in zip(first_code, is_numeric, strict=True)])
-    _bin(np.ascontiguousarray(codes), which, lookup, bins)
+    # Once for every code of the grid, not for every cell; features that are cut alike share a table.
+    tables: dict[bytes, int] = {}
+    lookup, which = [], np.full(domain.n_features, -1)
+    for j, own in cuts.items():
+        which[j] = tables.setdefault(own.tobytes(), len(tables))
+        if which[j] == len(lookup):
+            lookup.append(np.repeat(np.arange(len(own) + 1), np.diff([0, *own, N_CODES])).astype(bins.dtype))
+    _bin(np.ascontiguousarray(codes), which, np.stack(lookup) if lookup else np.zeros((1, 1), bins.dtype), bins)
     return bins
-
-
-def _bin_table(first_code: int, n_bins: int, dtype: np.dtype) -> np.ndarray:
-    """Bin of every code of a numeric feature whose known values start at `first_code`."""
-    known = int(first_code > 0)
-    table = (np.arange(N_CODES) - first_code) * n_bins // (N_CODES - first_code) + known
-    table[:first_code] = 0
-    return table.astype(dtype)
 
 
 @njit(nogil=True, cache=True)

@@ -8,6 +8,7 @@ from dpforest.privacy.hashing import GOLDEN, MIX_1, MIX_2, mix
 from dpforest.tables.domain import Domain
 from dpforest.trees.forest_size import too_many_leaves
 from dpforest.trees.layout import LEAF, MULTIWAY, NUMERIC, ONE_VS_REST, Trees
+from dpforest.trees.released_scale import CELLS, ReleasedScale, code_at, mass_below, quantile_code
 
 CATEGORICAL = ("multiway", "one-vs-rest", "ordered")
 _HOW_CATEGORICAL = {how: number for number, how in enumerate(CATEGORICAL)}
@@ -25,6 +26,7 @@ def grow_random_trees(
     n_quantiles: int = 10,
     max_leaves: int = 4096,
     most_leaves: int | None = None,
+    scale: ReleasedScale | None = None,
 ) -> Trees:
     """Draw a forest from a seed and a public domain alone.
 
@@ -49,6 +51,8 @@ def grow_random_trees(
         Public cap on the leaves of a tree with multiway tests. Nodes are split in level order while the cap allows.
     most_leaves : int, optional
         Of all trees together.
+    scale : ReleasedScale, optional
+        Thresholds are uniform on this scale instead of the public one, by the same draws.
 
     Returns
     -------
@@ -68,6 +72,7 @@ def grow_random_trees(
     room = max_leaves if multiway.any() else 2**depth
     if most_leaves is not None and not multiway.any() and n_trees * room > most_leaves:
         raise too_many_leaves(n_trees, depth, n_trees * room, most_leaves)
+    cumulative = np.zeros((0, CELLS + 1), np.int64) if scale is None else scale.of_features(domain)
     how = np.array([_HOW_CATEGORICAL[categorical], _HOW_THRESHOLD[thresholds], n_quantiles], np.int64)
 
     size = 2 * room - 1
@@ -78,7 +83,9 @@ def grow_random_trees(
     for tree in range(n_trees):
         arrays = (kind, feature, threshold, first_child, parent)
         with np.errstate(over="ignore"):  # hashing wraps round; the warning only comes without the compiler
-            n = _grow_one(seed, tree, depth, room, is_categorical, multiway, n_codes, first_code, how, *arrays)
+            n = _grow_one(
+                seed, tree, depth, room, is_categorical, multiway, n_codes, first_code, how, cumulative, *arrays
+            )
         parts.append(
             (kind[:n].copy(), feature[:n].copy(), threshold[:n].copy(), first_child[:n] + np.int32(starts[-1]))
         )
@@ -103,7 +110,7 @@ def _uniform(seed, tree, node, draw, n):
 
 @njit(nogil=True, cache=True)
 def _grow_one(
-    seed, tree, depth, room, is_categorical, multiway, n_codes, first_code, how,
+    seed, tree, depth, room, is_categorical, multiway, n_codes, first_code, how, cumulative,
     kind, feature, threshold, first_child, parent,
 ):  # fmt: skip
     """Grow one tree breadth-first into the scratch arrays; return its number of nodes."""
@@ -150,7 +157,11 @@ def _grow_one(
                     low, high = np.int64(0), n_codes[f] - 1
                     if how[1] == 0:
                         low, high = _range_at(node, f, low, high, parent, feature, threshold, first_child)
-                    if how[1] == 2 and not is_categorical[f]:
+                    if len(cumulative) > 0 and not is_categorical[f]:
+                        threshold[node] = _scaled_cut(
+                            seed, tree, node, draw, how, cumulative[f], first_code[f], low, high
+                        )
+                    elif how[1] == 2 and not is_categorical[f]:
                         # Cut k of n_quantiles equal parts of the known range; the strip for missing values stays left.
                         k = 1 + _uniform(seed, tree, node, draw, how[2] - 1)
                         threshold[node] = first_code[f] + (n_codes[f] - first_code[f]) * k // how[2] - 1
@@ -163,6 +174,18 @@ def _grow_one(
                 n_leaves += width - 1
         node += 1
     return n_nodes
+
+
+@njit(nogil=True, cache=True)
+def _scaled_cut(seed, tree, node, draw, how, cumulative, first, low, high):
+    """A threshold from `low` to `high` - 1: where the released scale has the draw, or one of its quantiles."""
+    last = max(high - 1, low)
+    if how[1] == 2:
+        part = 1 + _uniform(seed, tree, node, draw, how[2] - 1)
+        return min(max(quantile_code(cumulative, first, part, how[2]) - 1, low), last)
+    below, above = mass_below(cumulative, first, low), mass_below(cumulative, first, high)
+    mass = below + _uniform(seed, tree, node, draw, max(above - below, 1))
+    return code_at(cumulative, first, mass, low, last)
 
 
 @njit(nogil=True, cache=True)

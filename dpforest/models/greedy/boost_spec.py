@@ -11,6 +11,7 @@ import numpy as np
 
 from dpforest.checks import check_choice, check_count, check_share
 from dpforest.limits import MAX_BOUND, MAX_DEPTH, MAX_LEAF
+from dpforest.models.preparation import Preparation
 from dpforest.privacy.ledger import BudgetError, Ledger, QueryBudget
 from dpforest.privacy.rationals import LIMIT
 from dpforest.trees import split_scores
@@ -60,6 +61,7 @@ class BoostSpec:
     n_scores: int
     neighbours: str
     as_published: bool = False
+    preparation: Preparation = Preparation()
 
     def __post_init__(self) -> None:
         check_count("max_depth", self.depth, 1, MAX_DEPTH)
@@ -117,10 +119,11 @@ class BoostSpec:
         return DECAY**level if isinstance(self.alpha, str) else float(self.alpha)
 
     def charge(self, ledger: Ledger, epsilon: Fraction) -> dict[str, QueryBudget]:
-        """Pay for all that a fit will ask, before it asks (docs/PRIVACY.md); the entries sum to epsilon.
+        """Pay for all that trees will ask, before they ask (docs/PRIVACY.md); with the preparation it sums to epsilon.
 
         Levels and trees read the same rows again, one after the other; nodes of a level read disjoint rows.
         """
+        epsilon *= self.preparation.left
         each, n_levels = epsilon / ledger.rows / self.n_scores / self.n_trees, self.n_trees * self.n_scores * self.depth
         n_trees = self.n_trees * self.n_scores
         of = "" if self.n_scores == 1 else f", for each of {self.n_scores} classes"

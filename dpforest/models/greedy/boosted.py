@@ -11,7 +11,7 @@ from dpforest.models.assemble import assemble
 from dpforest.models.greedy import boost_mechanisms
 from dpforest.models.greedy.boost_spec import BETAS, LEAVES, BoostSpec, resolve_alpha
 from dpforest.models.greedy.boosting import UNIT, Boosted, boost, leaf_link
-from dpforest.models.greedy.greedy import Binned, GreedyClassifier, demo_seed, row_bound
+from dpforest.models.greedy.greedy import Binned, GreedyClassifier, check_row_bound, demo_seed, row_bound
 from dpforest.models.greedy.trace import Trace
 from dpforest.models.leaf_noise import ValueNoise, WeightNoise
 from dpforest.privacy import published
@@ -119,13 +119,15 @@ class BoostedForestClassifier(GreedyClassifier):
         n_bound: int | None = None,
         neighbours: str = "add-remove",
         mode: str = "certified",
+        scale_share: float | str = "public",
+        size: int | None = None,
         domain: Domain | None = None,
         random_state: int | None = None,
         n_jobs: int | None = None,
     ):
         super().__init__(
-            epsilon=epsilon, max_depth=max_depth, n_bins=n_bins, neighbours=neighbours, mode=mode, domain=domain,
-            random_state=random_state, n_jobs=n_jobs,
+            epsilon=epsilon, max_depth=max_depth, n_bins=n_bins, neighbours=neighbours, mode=mode,
+            scale_share=scale_share, size=size, domain=domain, random_state=random_state, n_jobs=n_jobs,
         )  # fmt: skip
         self.n_estimators = n_estimators
         self.alpha = alpha
@@ -160,6 +162,7 @@ class BoostedForestClassifier(GreedyClassifier):
             n_scores=self.scores_of(domain),
             neighbours=self.neighbours,
             as_published=published,
+            preparation=self._preparation(domain, n_rows),
         )
 
     def scores_of(self, domain: Domain) -> int:
@@ -168,7 +171,9 @@ class BoostedForestClassifier(GreedyClassifier):
 
     def fit_binned(self, domain: Domain, rows: Binned, *, n_jobs: int = 1, trace: Trace | None = None) -> Forest:
         """Fit on rows that are binned already; fill `trace` for the curator's drawings."""
-        spec, source, ledger = self.spec(domain, rows.n_given), source_for(self.random_state), self._ledger()
+        self._check_parameters()
+        source, ledger = source_for(self.random_state), self._ledger()
+        spec, rows = self._prepared(domain, rows, ledger, source)
         paid = self._charge(spec, ledger, source)
         seed = demo_seed(source) if spec.as_published else 0
         grown, draws = [], trace is not None and trace.draws
@@ -208,7 +213,7 @@ class BoostedForestClassifier(GreedyClassifier):
                 np.uint8
             )  # a leaf speaks for a class by its own sign, whatever its tree counts
         about = {"estimator": type(self).__name__, "alpha": spec.alpha, "n_bins": spec.n_bins}
-        certificate = self._certificate(spec, domain, rows.n_given, ledger, source)
+        certificate = self._certificate(spec, domain, ledger, source)
         return assemble(
             trees, domain, certificate=certificate, ledger=ledger, about=about, leaf_values=values, voting="additive",
             class_of_tree=classes, alpha_link=spec.alpha_link,
@@ -244,9 +249,10 @@ class BoostedForestClassifier(GreedyClassifier):
 
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
         spec, source, ledger = self.spec(domain, n_rows), source_for(self.random_state), self._ledger()
+        self._charge_preparation(domain, spec.preparation, ledger)
         if self._charge(spec, ledger, source):
             ledger.close()
-        return self._certificate(spec, domain, n_rows, ledger, source), ledger
+        return self._certificate(spec, domain, ledger, source), ledger
 
     def _charge(self, spec: BoostSpec, ledger: Ledger, source: SecretSource | DemoSource) -> dict[str, QueryBudget]:
         if self._budget is None or not ledger.has_budget:
@@ -256,15 +262,14 @@ class BoostedForestClassifier(GreedyClassifier):
             spec.check_drawable(paid)
         return paid
 
-    def _ledger(self) -> Ledger:
-        return Ledger(self._budget if self.mode == "certified" else None, self.neighbours)
-
     def _row_bound(self, n_rows: int) -> tuple[int, tuple[str, ...]]:
-        private = self.epsilon is not None and self.mode == "certified"
-        return row_bound(self.n_bound, n_rows, self.neighbours, private=private)
+        return row_bound(self.n_bound, n_rows, self.neighbours, private=self._prepares)
+
+    def _check_size(self, n_rows: int) -> None:
+        check_row_bound(self.n_bound, n_rows, self.neighbours, private=self._prepares)
 
     def _certificate(
-        self, spec: BoostSpec, domain: Domain, n_rows: int, ledger: Ledger, source: SecretSource | DemoSource
+        self, spec: BoostSpec, domain: Domain, ledger: Ledger, source: SecretSource | DemoSource
     ) -> Certificate:
         reasons = [*domain.leaks(), *source.reasons()] if self.epsilon is not None else []
         if self.epsilon is not None and spec.as_published:
@@ -279,7 +284,7 @@ class BoostedForestClassifier(GreedyClassifier):
                 else "splits by the exponential mechanism on the Mα-loss, leaves from noisy "
                 + ("class weights" if spec.leaf == "counts" else "values")
             ),
-            assumptions=[*self._row_bound(n_rows)[1], *domain.assumptions()],
+            assumptions=[*self._row_bound(spec.n_bound)[1], *self._said_size(), *domain.assumptions()],
             reasons=reasons,
             nominal_epsilon=self._budget,
         )

@@ -10,9 +10,10 @@ from dpforest.checks import check_share, choice, count
 from dpforest.limits import MAX_BOUND, MAX_DEPTH
 from dpforest.models.assemble import assemble
 from dpforest.models.greedy.count_trees import SplitSelector
-from dpforest.models.greedy.greedy import Binned, GreedyClassifier, demo_seed, row_bound
+from dpforest.models.greedy.greedy import Binned, GreedyClassifier, check_row_bound, demo_seed, row_bound
 from dpforest.models.greedy.trace import Trace, TreeTrace
 from dpforest.models.leaf_noise import CountNoise
+from dpforest.models.preparation import Preparation
 from dpforest.privacy import simulators
 from dpforest.privacy.certificate import Certificate, certify
 from dpforest.privacy.ledger import Ledger, QueryBudget, rows_changed
@@ -46,6 +47,7 @@ class TreeSpec:
     n_bound: int
     neighbours: str
     as_published: bool
+    preparation: Preparation = Preparation()
 
     def charge(self, ledger: Ledger) -> tuple[QueryBudget, QueryBudget] | None:
         """Pay for splits and leaves; as published the right to ask comes without a budget behind it."""
@@ -57,7 +59,7 @@ class TreeSpec:
             ledger.charge("splits and counts of every leaf, as published", "exponential, Laplace", 1, None, 1,
                           "sequential")  # fmt: skip
             return QueryBudget(each / 2, self.depth), QueryBudget(each, 1)  # the paper's exponent is ε q / (2 Δ)
-        each = self.epsilon / rows_changed(self.neighbours)
+        each = self.epsilon * self.preparation.left / rows_changed(self.neighbours)
         most = Fraction(round(10 * sensitivity(self.criterion, self.n_bound) / UNIT), 10)
         splits = ledger.charge("splits, level by level", "exponential", most,
                                each * self.tree_share / self.depth, self.depth, "sequential")  # fmt: skip
@@ -136,13 +138,15 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         n_bound: int | None = None,
         neighbours: str = "add-remove",
         mode: str = "certified",
+        scale_share: float | str = "public",
+        size: int | None = None,
         domain: Domain | None = None,
         random_state: int | None = None,
         n_jobs: int | None = None,
     ):
         super().__init__(
-            epsilon=epsilon, max_depth=max_depth, n_bins=n_bins, neighbours=neighbours, mode=mode, domain=domain,
-            random_state=random_state, n_jobs=n_jobs,
+            epsilon=epsilon, max_depth=max_depth, n_bins=n_bins, neighbours=neighbours, mode=mode,
+            scale_share=scale_share, size=size, domain=domain, random_state=random_state, n_jobs=n_jobs,
         )  # fmt: skip
         self.criterion = criterion
         self.tree_share = tree_share
@@ -150,7 +154,8 @@ class FriedmanSchusterClassifier(GreedyClassifier):
 
     def fit_binned(self, domain: Domain, rows: Binned, *, n_jobs: int = 1, trace: Trace | None = None) -> Forest:
         """Fit on rows that are binned already; fill `trace` for the curator's drawings."""
-        spec, source, ledger = self._plan(domain, rows.n_given), source_for(self.random_state), self._ledger()
+        source, ledger = source_for(self.random_state), self._ledger()
+        spec, rows = self._prepared(domain, rows, ledger, source)
         own = TreeTrace() if trace is not None and trace.draws else None
         paid = spec.charge(ledger)
         if not ledger.has_budget and self.epsilon is not None:
@@ -181,28 +186,32 @@ class FriedmanSchusterClassifier(GreedyClassifier):
                 mechanism = "discrete-laplace" if ledger.has_budget else "continuous-laplace"
                 trace.noise = CountNoise(counts, mechanism, float(paid[1].epsilon_each))
         about = {"estimator": type(self).__name__, "criterion": self.criterion, "n_bins": self.n_bins}
-        certificate = self._certificate(domain, rows.n_given, ledger, source_for(self.random_state))
+        certificate = self._certificate(domain, spec.n_bound, ledger, source_for(self.random_state))
         return assemble(trees, domain, certificate=certificate, ledger=ledger, about=about, noisy_counts=values)
 
-    def _ledger(self) -> Ledger:
-        return Ledger(self._budget if self.mode == "certified" else None, self.neighbours)
-
     def _row_bound(self, n_rows: int) -> tuple[int, tuple[str, ...]]:
-        n_bound = self.n_bound if depends_on_rows(self.criterion) else None  # the paper asks for a bound as well
-        return row_bound(n_bound, n_rows, self.neighbours, private=self.epsilon is not None)
+        return row_bound(self._bound_given, n_rows, self.neighbours, private=self.epsilon is not None)
+
+    def _check_size(self, n_rows: int) -> None:
+        check_row_bound(self._bound_given, n_rows, self.neighbours, private=self.epsilon is not None)
+
+    @property
+    def _bound_given(self) -> int | None:
+        return self.n_bound if depends_on_rows(self.criterion) else None  # the paper asks for a bound as well
 
     def _plan(self, domain: Domain, n_rows: int) -> TreeSpec:
         return TreeSpec(
             self._budget, int(self.max_depth), self.criterion, as_typed(self.tree_share), self._row_bound(n_rows)[0],
-            self.neighbours, self.mode == "as_published",
+            self.neighbours, self.mode == "as_published", self._preparation(domain, n_rows),
         )  # fmt: skip
 
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
-        ledger = self._ledger()
-        self._plan(domain, n_rows).charge(ledger)
+        ledger, spec = self._ledger(), self._plan(domain, n_rows)
+        self._charge_preparation(domain, spec.preparation, ledger)
+        spec.charge(ledger)
         if ledger.has_budget:
             ledger.close()
-        return self._certificate(domain, n_rows, ledger, source_for(self.random_state)), ledger
+        return self._certificate(domain, spec.n_bound, ledger, source_for(self.random_state)), ledger
 
     def _certificate(
         self, domain: Domain, n_rows: int, ledger: Ledger, source: SecretSource | DemoSource
@@ -220,7 +229,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
                 if self.epsilon is None
                 else f"splits by the exponential mechanism on {self.criterion}, leaves from noisy counts"
             ),
-            assumptions=[*self._row_bound(n_rows)[1], *domain.assumptions()],
+            assumptions=[*self._row_bound(n_rows)[1], *self._said_size(), *domain.assumptions()],
             reasons=reasons,
             nominal_epsilon=self._budget,
         )

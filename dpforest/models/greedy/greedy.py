@@ -1,7 +1,7 @@
 """What the forests that look at the data share: bins of public candidates, and a trace for the curator's drawings."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -10,6 +10,7 @@ from dpforest.checks import count
 from dpforest.limits import MAX_BOUND
 from dpforest.models.base import ForestClassifier
 from dpforest.models.greedy.trace import Trace
+from dpforest.models.preparation import GREEDY, Preparation, release_scale, release_size
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import ADD_REMOVE, Ledger
 from dpforest.privacy.randomness import DemoSource, SecretSource
@@ -19,6 +20,7 @@ from dpforest.trees.candidates import Candidates, bin_codes, public_candidates
 from dpforest.trees.forest import Forest
 from dpforest.trees.forest_schema import check_domain
 from dpforest.trees.forest_size import check_forest_size
+from dpforest.trees.released_scale import ReleasedScale, scale_histograms
 from dpforest.trees.routing import encoded
 
 T = TypeVar("T")
@@ -41,6 +43,12 @@ class Binned:
     row_ids: np.ndarray
     n_given: int
     memo: dict[tuple, Any] | None = None
+
+    def on(self, domain: Domain, n_bins: int, scale: ReleasedScale) -> "Binned":
+        """The same rows in bins of a released scale."""
+        return replace(
+            self, candidates=public_candidates(domain, n_bins, scale), bins=bin_codes(domain, self.codes, n_bins, scale)
+        )
 
     def once(self, key: tuple, compute: Callable[[], T]) -> T:
         """Compute; in a sweep only once for each key, which names all that it depends on besides the rows.
@@ -66,6 +74,7 @@ class GreedyClassifier(ForestClassifier):
     """Base of the forests whose splits are chosen from the data. Not for use by itself."""
 
     structure_is_public = False
+    scale_rule = GREEDY
     structure_seed = 0  # a parameter only where something besides noise is random
     constraints = {**ForestClassifier.constraints, "n_bins": count(2, 1_000)}
 
@@ -85,6 +94,25 @@ class GreedyClassifier(ForestClassifier):
         """A function that fits anew on rows that are read already; they are binned once."""
         binned = self._binned(domain, rows)
         return lambda: self.fit_binned(domain, binned)
+
+    def _prepared(self, domain: Domain, rows: Binned, ledger: Ledger, source: SecretSource | DemoSource) -> Any:
+        """The spec of a fit, and its rows in the bins that it will ask about; what is asked for that is paid for."""
+        spec = self._plan(domain, self._known_size(domain, len(rows.y), rows.n_given, ledger, source))
+        if not spec.preparation.scale:
+            return spec, rows
+        assert self._budget is not None
+        cells = rows.once(("scale",), lambda: scale_histograms(domain, rows.codes))
+        scale = release_scale(cells, spec.preparation, self._budget, ledger, source)
+        assert scale is not None
+        return spec, rows.on(domain, self.n_bins, scale)
+
+    def _charge_preparation(self, domain: Domain, preparation: Preparation, ledger: Ledger) -> None:
+        """What `_prepared` charges, for nobody."""
+        if self._budget is not None and preparation.size:
+            release_size(0, self._budget, ledger, DemoSource(0))
+        if self._budget is not None:
+            nobody = scale_histograms(domain, np.empty((0, domain.n_features), np.uint16))
+            release_scale(nobody, preparation, self._budget, ledger, DemoSource(0))
 
     def _binned(self, domain: Domain, rows: Rows) -> Binned:
         self.check(domain, rows.n_given)
@@ -110,6 +138,7 @@ class GreedyClassifier(ForestClassifier):
     def check(self, domain: Domain, n_rows: int) -> None:
         """Raise ValueError unless the parameters go together, on this domain, for this number of rows."""
         self._check_parameters()
+        self._check_size(n_rows)
         self._preview(domain, n_rows)
         self._check_file(domain)
         n_slots = sum(f.n_codes if f.kind == "categorical" else self.n_bins + 1 for f in domain.features)
@@ -130,23 +159,23 @@ def row_bound(n_bound: int | None, n_rows: int, neighbours: str, *, private: boo
 
     Under replace-one the number of rows itself, which is public. Under add-remove a public bound, which the table must
     keep. Where nothing is private, the exact number.
-
-    Raises
-    ------
-    ValueError
-        If there are more rows than the bound.
     """
-    if n_rows > MAX_BOUND:
-        raise ValueError(f"the table has more rows than the {MAX_BOUND:,} that this forest can weigh; take fewer")
     if not private or neighbours != ADD_REMOVE:
         return max(n_rows, 1), ()
     bound = MAX_BOUND if n_bound is None else n_bound
+    return bound, (f"The table has at most {bound:,} rows.",)
+
+
+def check_row_bound(n_bound: int | None, n_rows: int, neighbours: str, *, private: bool) -> None:
+    """Raise ValueError if a table has more rows than a forest can weigh, or than the bound that it rests on."""
+    if n_rows > MAX_BOUND:
+        raise ValueError(f"the table has more rows than the {MAX_BOUND:,} that this forest can weigh; take fewer")
+    bound, _ = row_bound(n_bound, n_rows, neighbours, private=private)
     if n_rows > bound:
         raise ValueError(
             f"the table has more rows than n_bound={bound:,}, which the privacy guarantee rests on; give a public "
             "bound that is certain to hold"
         )
-    return bound, (f"The table has at most {bound:,} rows.",)
 
 
 def demo_seed(source: SecretSource | DemoSource) -> int:

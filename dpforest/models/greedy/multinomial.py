@@ -9,7 +9,7 @@ from dpforest.checks import check_flag, choice, count
 from dpforest.limits import MAX_BOUND
 from dpforest.models.assemble import assemble
 from dpforest.models.greedy.count_trees import Shares, SplitSelector, share_out, structure_share
-from dpforest.models.greedy.greedy import Binned, GreedyClassifier, demo_seed, row_bound
+from dpforest.models.greedy.greedy import Binned, GreedyClassifier, check_row_bound, demo_seed, row_bound
 from dpforest.models.greedy.multinomial_spec import (
     DEFAULT_DEPTH,
     MultinomialSpec,
@@ -129,14 +129,16 @@ class MultinomialForestClassifier(GreedyClassifier):
         purity_stop: bool = True,
         neighbours: str = "add-remove",
         mode: str = "certified",
+        scale_share: float | str = "public",
+        size: int | None = None,
         domain: Domain | None = None,
         structure_seed: int = 0,
         random_state: int | None = None,
         n_jobs: int | None = None,
     ):
         super().__init__(
-            epsilon=epsilon, max_depth=max_depth, n_bins=n_bins, neighbours=neighbours, mode=mode, domain=domain,
-            random_state=random_state, n_jobs=n_jobs,
+            epsilon=epsilon, max_depth=max_depth, n_bins=n_bins, neighbours=neighbours, mode=mode,
+            scale_share=scale_share, size=size, domain=domain, random_state=random_state, n_jobs=n_jobs,
         )  # fmt: skip
         self.n_estimators = n_estimators
         self.split_score = split_score
@@ -157,12 +159,13 @@ class MultinomialForestClassifier(GreedyClassifier):
         return 1 if self.mode == "as_published" else self.max_depth or DEFAULT_DEPTH
 
     def _plan(self, domain: Domain, n_rows: int) -> MultinomialSpec | PublishedSpec:
-        return self._published_plan() if self.mode == "as_published" else self._certified_plan()
+        return self._published_plan() if self.mode == "as_published" else self._certified_plan(domain, n_rows)
 
-    def _certified_plan(self) -> MultinomialSpec:
+    def _certified_plan(self, domain: Domain, n_rows: int) -> MultinomialSpec:
         return certified_spec(
             self._budget, self._by_hand, n_trees=int(self.n_estimators), depth=self.max_depth,
             partition=self.partition, partition_rate=self.partition_rate, neighbours=self.neighbours,
+            preparation=self._preparation(domain, n_rows),
         )  # fmt: skip
 
     def _published_plan(self) -> PublishedSpec:
@@ -180,11 +183,8 @@ class MultinomialForestClassifier(GreedyClassifier):
         """Fit on rows that are binned already; fill `trace` for the curator's drawings."""
         if self.mode == "as_published":
             return self._fit_published(domain, rows, n_jobs, trace)
-        spec, source, ledger = (
-            self._certified_plan(),
-            source_for(self.random_state),
-            Ledger(self._budget, self.neighbours),
-        )
+        source, ledger = source_for(self.random_state), self._ledger()
+        spec, rows = self._prepared(domain, rows, ledger, source)
         stages: list[QueryBudget] = []
         if not ledger.has_budget:
             source = DemoSource(self.structure_seed)
@@ -250,13 +250,13 @@ class MultinomialForestClassifier(GreedyClassifier):
         return assemble(trees, domain, certificate=certificate, ledger=ledger, about=self._about(), labels=labels)
 
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
-        self._row_bound(n_rows)
         if self.mode == "as_published":
             self._published_plan()
             ledger = Ledger(None, self.neighbours)
             return self._certificate(None, domain, ledger, source_for(self.random_state)), ledger
-        spec, ledger = self._certified_plan(), Ledger(self._budget, self.neighbours)
+        spec, ledger = self._certified_plan(domain, n_rows), self._ledger()
         if ledger.has_budget:
+            self._charge_preparation(domain, spec.preparation, ledger)
             spec.charge(ledger)
             n_leaves = spec.n_trees * 2**spec.depth
             self._labels(spec, np.zeros((n_leaves, domain.n_classes), np.int64), ledger, DemoSource(0))
@@ -264,8 +264,10 @@ class MultinomialForestClassifier(GreedyClassifier):
 
     def _row_bound(self, n_rows: int) -> tuple[int, tuple[str, ...]]:
         """Nothing here depends on it, but a table beyond it is refused, which its certificate must say."""
-        private = self.epsilon is not None and self.mode == "certified"
-        return row_bound(None, n_rows, self.neighbours, private=private)
+        return row_bound(None, n_rows, self.neighbours, private=self._prepares)
+
+    def _check_size(self, n_rows: int) -> None:
+        check_row_bound(None, n_rows, self.neighbours, private=self._prepares)
 
     def _certificate(
         self, spec: MultinomialSpec | None, domain: Domain, ledger: Ledger, source: SecretSource | DemoSource
@@ -284,7 +286,7 @@ class MultinomialForestClassifier(GreedyClassifier):
                 if self.epsilon is None and spec is not None
                 else "features, values and labels by the exponential mechanism"
             ),
-            assumptions=[*self._row_bound(0)[1], *domain.assumptions()],
+            assumptions=[*self._row_bound(0)[1], *self._said_size(), *domain.assumptions()],
             reasons=reasons,
             nominal_epsilon=nominal,
         )

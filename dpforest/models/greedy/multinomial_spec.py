@@ -11,6 +11,7 @@ import numpy as np
 from dpforest.checks import check_count
 from dpforest.limits import MAX_DEPTH
 from dpforest.models.greedy.count_trees import structure_share
+from dpforest.models.preparation import Preparation
 from dpforest.privacy.ledger import STRUCTURE, Ledger, QueryBudget, rows_changed
 from dpforest.privacy.rationals import as_typed
 from dpforest.tables.domain import Domain
@@ -35,6 +36,7 @@ class MultinomialSpec:
     partition: str
     share: Fraction
     neighbours: str
+    preparation: Preparation = Preparation()
 
     def __post_init__(self) -> None:
         for name, cost in zip(NAMES, (self.feature, self.value, self.label), strict=True):
@@ -78,6 +80,7 @@ class PublishedSpec:
     impurity: str
     purity_stop: bool
     nominal: Fraction | float
+    preparation: Preparation = Preparation()  # nothing
 
     def __post_init__(self) -> None:
         check_count("max_depth", self.max_depth, 1, MOST_DEPTH)
@@ -97,16 +100,21 @@ class PublishedSpec:
 
 def certified_spec(
     budget: Fraction | None, by_hand: tuple, *, n_trees: int, depth: int | None, partition: str, partition_rate: float,
-    neighbours: str,
+    neighbours: str, preparation: Preparation,
 ) -> MultinomialSpec:  # fmt: skip
     """Temperatures from a budget (None: any): B1 = B2 = ε_tree / (2 d), B3 = ε_tree, or set by hand."""
     depth = DEFAULT_DEPTH if depth is None else depth
     check_count("max_depth", depth, 1, MAX_DEPTH)
-    tree = (budget or Fraction(1)) / rows_changed(neighbours) / (n_trees if partition == "shared" else 1)
+    tree = (
+        (budget or Fraction(1))
+        * preparation.left
+        / rows_changed(neighbours)
+        / (n_trees if partition == "shared" else 1)
+    )
     derived = (tree / (2 * depth), tree / (2 * depth), tree)
     feature, value, label = _temperatures(by_hand, derived)
     return MultinomialSpec(
-        n_trees, depth, feature, value, label, partition, structure_share(partition_rate), neighbours
+        n_trees, depth, feature, value, label, partition, structure_share(partition_rate), neighbours, preparation
     )
 
 

@@ -47,6 +47,8 @@ class JagannathanForestClassifier(RandomStructureClassifier):
         max_leaves: int | None = None,
         neighbours: str = "add-remove",
         mode: str = "certified",
+        scale_share: float | str = "public",
+        size: int | None = None,
         domain: Domain | None = None,
         structure_seed: int = 0,
         random_state: int | None = None,
@@ -54,17 +56,13 @@ class JagannathanForestClassifier(RandomStructureClassifier):
     ):
         super().__init__(
             epsilon=epsilon, n_estimators=n_estimators, max_depth=max_depth, neighbours=neighbours, mode=mode,
-            domain=domain, structure_seed=structure_seed, random_state=random_state, n_jobs=n_jobs,
+            scale_share=scale_share, size=size, domain=domain, structure_seed=structure_seed,
+            random_state=random_state, n_jobs=n_jobs,
         )  # fmt: skip
         self.n_bound = n_bound
         self.max_leaves = max_leaves
 
     def _plan(self, domain: Domain, n_rows: int) -> ForestSpec:
-        if self.n_bound is not None and n_rows > self.n_bound:
-            raise ValueError(
-                f"the table has more rows than n_bound={self.n_bound:,}, which the privacy guarantee rests on; give a "
-                "public bound that is certain to hold"
-            )
         published = self.mode == "as_published"
         max_leaves, departures = leaf_cap(self.max_leaves, self.mode), tuple[str, ...]()
         depth = self.max_depth
@@ -85,11 +83,22 @@ class JagannathanForestClassifier(RandomStructureClassifier):
             partition="shared",
             neighbours=self.neighbours,
             voting="threshold",
-            assumptions=() if self.n_bound is None else (f"The table has at most {self.n_bound:,} rows.",),
+            assumptions=(*self._bound_words(), *self._said_size()),
             max_leaves=max_leaves,
             as_published=published,
             departures=departures,
+            preparation=self._preparation(domain, n_rows),
         )
+
+    def _bound_words(self) -> tuple[str, ...]:
+        return () if self.n_bound is None else (f"The table has at most {self.n_bound:,} rows.",)
+
+    def _check_size(self, n_rows: int) -> None:
+        if self.n_bound is not None and n_rows > self.n_bound:
+            raise ValueError(
+                f"the table has more rows than n_bound={self.n_bound:,}, which the privacy guarantee rests on; give a "
+                "public bound that is certain to hold"
+            )
 
     @property
     def needs_all_rows(self) -> bool:
@@ -117,6 +126,8 @@ class _EvenForest(RandomStructureClassifier):
         budget: str | None = None,
         neighbours: str = "add-remove",
         mode: str = "certified",
+        scale_share: float | str = "public",
+        size: int | None = None,
         domain: Domain | None = None,
         structure_seed: int = 0,
         random_state: int | None = None,
@@ -124,12 +135,13 @@ class _EvenForest(RandomStructureClassifier):
     ):
         super().__init__(
             epsilon=epsilon, n_estimators=n_estimators, max_depth=max_depth, neighbours=neighbours, mode=mode,
-            domain=domain, structure_seed=structure_seed, random_state=random_state, n_jobs=n_jobs,
+            scale_share=scale_share, size=size, domain=domain, structure_seed=structure_seed,
+            random_state=random_state, n_jobs=n_jobs,
         )  # fmt: skip
         self.n_quantiles = n_quantiles
         self.budget = budget
 
-    def _even_plan(self, mechanism: str) -> ForestSpec:
+    def _even_plan(self, domain: Domain, n_rows: int, mechanism: str) -> ForestSpec:
         budget = self.budget or ("paper" if self.mode == "as_published" else "fair")
         return ForestSpec(
             n_trees=self.n_estimators,
@@ -141,6 +153,8 @@ class _EvenForest(RandomStructureClassifier):
             thresholds="quantised",
             n_quantiles=self.n_quantiles,
             leaf_shares=2**self.max_depth if budget == "paper" else 1,
+            assumptions=self._said_size(),
+            preparation=self._preparation(domain, n_rows),
             as_published=self.mode == "as_published",
         )
 
@@ -167,7 +181,9 @@ class RandomForestLaplaceClassifier(_EvenForest):
     """
 
     def _plan(self, domain: Domain, n_rows: int) -> ForestSpec:
-        return self._even_plan("continuous-laplace" if self.mode == "as_published" else "discrete-laplace")
+        return self._even_plan(
+            domain, n_rows, "continuous-laplace" if self.mode == "as_published" else "discrete-laplace"
+        )
 
 
 class RandomForestExponentialClassifier(_EvenForest):
@@ -185,4 +201,4 @@ class RandomForestExponentialClassifier(_EvenForest):
     """
 
     def _plan(self, domain: Domain, n_rows: int) -> ForestSpec:
-        return self._even_plan("exponential")
+        return self._even_plan(domain, n_rows, "exponential")

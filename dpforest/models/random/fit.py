@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from dpforest.models.assemble import assemble
+from dpforest.models.preparation import release_scale, release_size
 from dpforest.models.random.spec import ForestSpec, true_labels
 from dpforest.privacy import published, release, simulators
 from dpforest.privacy.certificate import Certificate, certify
@@ -15,6 +16,7 @@ from dpforest.tables.domain import Domain
 from dpforest.trees.forest import Forest
 from dpforest.trees.forest_schema import check_domain
 from dpforest.trees.layout import Trees
+from dpforest.trees.released_scale import ReleasedScale, scale_histograms
 from dpforest.trees.routing import count_rows
 
 
@@ -25,11 +27,13 @@ def fit_forest(
     y: np.ndarray,
     *,
     epsilon: Fraction | None,
+    ledger: Ledger,
+    source: SecretSource | DemoSource,
     structure_seed: int,
-    random_state: int | None,
     row_ids: np.ndarray,
     n_jobs: int,
     about: dict[str, Any],
+    scale: ReleasedScale | None = None,
     counted: np.ndarray | int = 0,
 ) -> Forest:
     """Fit one forest. Counts and the rows' trees live in here only and are gone when it returns.
@@ -39,23 +43,25 @@ def fit_forest(
     y : int32 array of shape (n,)
         Class indices.
     epsilon : Fraction or None
+    ledger : Ledger
+        In which the preparation is paid for.
+    source : SecretSource or DemoSource
     row_ids : int64 array of shape (n,)
         What names a row in a demo, so that leaving one out moves no other.
+    scale : ReleasedScale, optional
     counted : int64 array of shape (n_leaves, n_classes), or 0
         Counts of further rows, which were counted before, in the same way.
     """
     is_release = epsilon is not None and not spec.as_published
     if is_release:
         check_domain(domain)
-    trees = spec.grow(domain, structure_seed, to_file=is_release)
-    source = source_for(random_state)
+    trees = spec.grow(domain, structure_seed, scale, to_file=is_release)
     tree_of_row = rows_to_trees(spec, row_ids, source)
     counts = count_kept_rows(trees, domain, X, y, tree_of_row, n_jobs=n_jobs)
     if np.shape(counted) not in ((), counts.shape):
         raise ValueError("The counts are not those of the leaves of this forest; count the rows with it.")
     counts += counted
 
-    ledger = Ledger(epsilon if is_release else None, spec.neighbours)
     if epsilon is not None and is_release:
         values = _release(spec, counts, epsilon, ledger, source)
     elif epsilon is None:
@@ -81,6 +87,15 @@ def preview(
     ledger = Ledger(epsilon if is_release else None, spec.neighbours)
     if epsilon is not None and is_release:
         check_domain(domain)
+        if spec.preparation.size:
+            release_size(0, epsilon, ledger, DemoSource(0))
+        release_scale(
+            scale_histograms(domain, np.empty((0, domain.n_features), np.uint16)),
+            spec.preparation,
+            epsilon,
+            ledger,
+            DemoSource(0),
+        )
         trees = spec.grow(domain, structure_seed, to_file=True)
         _release(spec, np.zeros((trees.n_leaves, domain.n_classes), np.int64), epsilon, ledger, DemoSource(0))
     return _certificate(spec, domain, ledger, source, epsilon), ledger

@@ -82,6 +82,8 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
         max_leaves: int | None = None,
         neighbours: str = "add-remove",
         mode: str = "certified",
+        scale_share: float | str = "public",
+        size: int | None = None,
         domain: Domain | None = None,
         structure_seed: int = 0,
         random_state: int | None = None,
@@ -89,7 +91,8 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
     ):
         super().__init__(
             epsilon=epsilon, n_estimators=n_estimators, max_depth=max_depth, neighbours=neighbours, mode=mode,
-            domain=domain, structure_seed=structure_seed, random_state=random_state, n_jobs=n_jobs,
+            scale_share=scale_share, size=size, domain=domain, structure_seed=structure_seed,
+            random_state=random_state, n_jobs=n_jobs,
         )  # fmt: skip
         self.leaf_mechanism = leaf_mechanism
         self.partition = partition
@@ -124,5 +127,7 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
             categorical=self.categorical,
             max_leaves=max_leaves,
             as_published=published,
+            assumptions=self._said_size(),
+            preparation=self._preparation(domain, n_rows),
             departures=departures if published else (),
         )

@@ -16,6 +16,7 @@ from dpforest.models.random.spec import ForestSpec
 from dpforest.privacy.randomness import source_for
 from dpforest.tables.domain import Domain
 from dpforest.tables.rows import Rows
+from dpforest.trees.released_scale import ReleasedScale
 
 MOST = 2**31  # counts of a leaf stay below; a release can add noise to no more
 # What counting does not depend on. Everything else must be alike in parts that are added up.
@@ -28,6 +29,7 @@ _LATER = (
     "as_published",
     "assumptions",
     "departures",
+    "preparation",
 )
 
 
@@ -94,8 +96,9 @@ class PartCounter:
 
     Parameters
     ----------
-    spec, domain, structure_seed, random_state, n_jobs
+    spec, domain, scale, structure_seed, n_jobs
         As in `fit_forest`.
+    random_state : int or None
 
     Raises
     ------
@@ -103,7 +106,10 @@ class PartCounter:
         Where all rows are needed at once.
     """
 
-    def __init__(self, spec: ForestSpec, domain: Domain, *, structure_seed: int, random_state: int | None, n_jobs: int):
+    def __init__(
+        self, spec: ForestSpec, domain: Domain, scale: ReleasedScale | None = None, *, structure_seed: int,
+        random_state: int | None, n_jobs: int,
+    ):  # fmt: skip
         if spec.partition == "blocks":
             raise ValueError(
                 "Equal blocks are cut from all rows at once, so rows cannot be counted part by part; use fit, or "
@@ -111,8 +117,8 @@ class PartCounter:
             )
         self.spec, self.domain, self.n_jobs = spec, domain, n_jobs
         self.source = source_for(random_state)
-        self.trees = spec.grow(domain, structure_seed, to_file=not spec.as_published)
-        self.settings = counting_settings(spec, domain, structure_seed=structure_seed, random_state=random_state)
+        self.trees = spec.grow(domain, structure_seed, scale, to_file=not spec.as_published)
+        self.settings = counting_settings(spec, domain, scale, structure_seed=structure_seed, random_state=random_state)
 
     def count(self, rows: Rows) -> PartialCounts:
         """Count some rows."""
@@ -122,9 +128,12 @@ class PartCounter:
 
 
 def counting_settings(
-    spec: ForestSpec, domain: Domain, *, structure_seed: int, random_state: int | None
-) -> dict[str, Any]:
+    spec: ForestSpec, domain: Domain, scale: ReleasedScale | None = None, *, structure_seed: int,
+    random_state: int | None,
+) -> dict[str, Any]:  # fmt: skip
     """All that exact counts depend on, besides the rows."""
     choices = {name: value for name, value in asdict(spec).items() if name not in _LATER}
     schema = json.dumps(domain.to_dict())  # as text, in which 1 and True differ
-    return {**choices, "structure_seed": structure_seed, "random_state": random_state, "domain": schema}
+    released = None if scale is None else scale.cumulative.tolist()
+    seeds = {"structure_seed": structure_seed, "random_state": random_state}
+    return {**choices, **seeds, "domain": schema, "scale": released}

@@ -72,6 +72,8 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
         max_leaves: int | None = None,
         neighbours: str = "add-remove",
         mode: str = "certified",
+        scale_share: float | str = "public",
+        size: int | None = None,
         domain: Domain | None = None,
         structure_seed: int = 0,
         random_state: int | None = None,
@@ -79,7 +81,8 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
     ):
         super().__init__(
             epsilon=epsilon, n_estimators=n_estimators, max_depth=max_depth, neighbours=neighbours, mode=mode,
-            domain=domain, structure_seed=structure_seed, random_state=random_state, n_jobs=n_jobs,
+            scale_share=scale_share, size=size, domain=domain, structure_seed=structure_seed,
+            random_state=random_state, n_jobs=n_jobs,
         )  # fmt: skip
         self.voting = voting
         self.negative_rule = negative_rule
@@ -102,5 +105,7 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
             thresholds="domain",
             max_leaves=max_leaves,
             as_published=published,
+            assumptions=self._said_size(),
+            preparation=self._preparation(domain, n_rows),
             departures=capped(domain, self.max_depth, self.categorical, max_leaves) if published else (),
         )

@@ -1,6 +1,7 @@
 """What the forests with data-independent structure share: a spec, then counts, then the door."""
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -8,21 +9,26 @@ import pandas as pd
 from joblib import effective_n_jobs
 
 from dpforest.models.base import ForestClassifier
+from dpforest.models.preparation import RANDOM_STRUCTURE, release_scale
 from dpforest.models.random.fit import fit_forest, preview
 from dpforest.models.random.partial_counts import PartCounter, PartialCounts, counting_settings
+from dpforest.models.random.partial_scale import PartialScale, Prepared
 from dpforest.models.random.spec import ForestSpec
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
+from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
 from dpforest.tables.domain import Domain
 from dpforest.tables.misfits import Misfits
-from dpforest.tables.rows import Rows, ids_of, read_rows
+from dpforest.tables.rows import BlockCodes, Rows, ids_of, read_rows
 from dpforest.trees.forest import Forest
+from dpforest.trees.released_scale import ReleasedScale, scale_histograms
 
 
 class RandomStructureClassifier(ForestClassifier):
     """Base of the forests whose structure does not look at data. Not for use by itself."""
 
     structure_is_public = True
+    scale_rule = RANDOM_STRUCTURE
 
     def __init__(
         self, *, n_estimators: int, max_depth: int | str | None, structure_seed: int, **shared: Any
@@ -44,7 +50,8 @@ class RandomStructureClassifier(ForestClassifier):
     def fit_chunks(self, chunks: Iterable[tuple[Any, Any]]) -> Self:
         """Fit on a table that comes in parts: the forest, certificate and ledger that `fit` gives on all of it.
 
-        In memory are one part and the counts of all leaves. With the same seeds, a demo (`random_state` an integer) is
+        Where the scale of the data is asked for (`scale_share`), all parts are read twice. In memory are one part and the
+        counts of all leaves. With the same seeds, a demo (`random_state` an integer) is
         that of `fit` bit for bit, wherever the table is cut: what is drawn for a row belongs to its id. That is its
         number in the index of its table, as in `fit`; arrays, and tables whose index is a plain range from 0, are
         numbered on.
@@ -53,7 +60,8 @@ class RandomStructureClassifier(ForestClassifier):
         ----------
         chunks : iterable of (X, y)
             Parts of the table, as `fit` takes it; none, or parts without rows, are fine. `dpforest.read_chunks` makes
-            them of a file.
+            them of a file. Of an iterator, which can be read once only, the scale is not asked for, and a warning says
+            so.
 
         Returns
         -------
@@ -75,6 +83,14 @@ class RandomStructureClassifier(ForestClassifier):
         True
         """
         domain = self._given_domain()
+        self._check_parameters()
+        if self._looks(domain):
+            if isinstance(chunks, Iterator):
+                return self._fit_once_read(chunks)
+            scales = PartialScale.of_nobody(domain)
+            for X, y in chunks:
+                scales += self._scale_of(domain, *self._checked_part(X, y), Misfits())
+            self.fit_scale(scales)
         counter = self._counter(domain)
         self._public_domain(_nobody(domain).codes, _nobody(domain).y)  # warns of leaks
         total, misfits = counter.count(_nobody(domain)), Misfits()
@@ -84,6 +100,98 @@ class RandomStructureClassifier(ForestClassifier):
             total += counter.count(read_rows(domain, X, y, ids, misfits=misfits))
         misfits.warn()
         return self._release(total, domain)
+
+    def _fit_once_read(self, chunks: Iterator[tuple[Any, Any]]) -> Self:
+        """`fit_chunks` without the scale."""
+        if self.scale_share != "auto":
+            raise ValueError(
+                "These parts can be read once only, but for the scale they are read twice; give a list of them, "
+                "dpforest.read_chunks, or scale_share='public'."
+            )
+        warnings.warn(
+            "These parts can be read once only, so the scale of the data is not asked for, and the forest may be less "
+            "accurate; give a list of them, dpforest.read_chunks, or scale_share='public'.",
+            stacklevel=3,
+        )
+        model = type(self)(**{**self.get_params(deep=False), "scale_share": "public"}).fit_chunks(chunks)
+        return self._fitted(model.forest_, model.domain_)
+
+    def partial_scale(self, X: Any, y: Any) -> PartialScale:
+        """Count where a part of the rows lies, for `fit_scale`. Curator only: the counts are exact.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (n, n_features)
+        y : array of shape (n,)
+
+        Returns
+        -------
+        PartialScale
+            Adds up with ``+``.
+
+        Raises
+        ------
+        ValueError
+            As `fit_chunks`.
+        """
+        self._check_parameters()
+        return self._scale_of(self._given_domain(), *self._checked_part(X, y), None)
+
+    def fit_scale(self, part: PartialScale) -> Self:
+        """Release what has to be known before trees are grown: how many rows there are and where they lie.
+
+        Then rows can be counted with `partial_counts`, also by copies of this estimator on other machines, and
+        `fit_counts` releases the rest. The ledger of that release has the cost of both.
+
+        Parameters
+        ----------
+        part : PartialScale
+            The sum over all parts of the table.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If the rows were counted for another domain, or as `fit_chunks`.
+        """
+        domain = self._given_domain()
+        self._check_parameters()
+        part.check(domain)
+        source, ledger = source_for(self.random_state), self._ledger()
+        spec, scale = self.prepare(domain, part.n_rows, part.n_given, lambda: part.cells, ledger, source)
+        self.prepared_ = Prepared(spec, scale, ledger.entries, self._settings())
+        return self
+
+    def _scale_of(self, domain: Domain, X: Any, y: Any, misfits: Misfits | None) -> PartialScale:
+        rows = read_rows(domain, X, y, misfits=misfits)
+        return PartialScale(scale_histograms(domain, rows.codes), len(rows.y), rows.n_given, domain)
+
+    def _looks(self, domain: Domain) -> bool:
+        """Whether something may be asked before trees are grown."""
+        is_numeric = any(f.kind == "numeric" for f in domain.features)
+        return self._prepares and is_numeric and self.scale_share != "public"
+
+    def _settings(self) -> dict[str, Any]:
+        """All that a preparation depends on, besides the rows."""
+        return {name: value for name, value in self.get_params(deep=False).items() if name != "n_jobs"}
+
+    def _prepared(self, domain: Domain, n_rows: int) -> tuple[ForestSpec, ReleasedScale | None, Ledger]:
+        """What was found out by `fit_scale`, where anything had to be, and a ledger that has paid for it."""
+        ledger = self._ledger()
+        if not self._looks(domain):
+            return self._plan(domain, n_rows), None, ledger
+        prepared = getattr(self, "prepared_", None)
+        if prepared is None or prepared.settings != self._settings():
+            raise ValueError(
+                "Where the rows lie has to be known before they are counted: call fit_scale with the sum of what "
+                "partial_scale gives for all parts, or give scale_share='public'."
+            )
+        for e in prepared.entries:
+            ledger.charge(e.what, e.mechanism, e.sensitivity, e.each, e.times, e.composition, part=e.part)
+        return prepared.spec, prepared.scale, ledger
 
     def partial_counts(self, X: Any, y: Any, *, row_ids: Any = None) -> PartialCounts:
         """Count a part of the rows, for `fit_counts`: the half of a fit that can be done where the rows are.
@@ -144,30 +252,57 @@ class RandomStructureClassifier(ForestClassifier):
 
     def _release(self, part: PartialCounts, domain: Domain) -> Self:
         """Fit on nobody and on those who were counted before."""
-        spec = self._plan(domain, part.n_rows)
-        part.check(counting_settings(spec, domain, **self._seeds()))
+        self._check_size(part.n_rows)
+        spec, scale, ledger = self._prepared(domain, part.n_rows)
+        part.check(counting_settings(spec, domain, scale, **self._seeds()))
         nobody = _nobody(domain)
         self._check_rows(nobody.codes, reset=True)
-        return self._fitted(self._fit_spec(spec, domain, nobody, 1, part.counts), domain)
+        source = source_for(self.random_state)
+        forest = self._fit_spec(spec, domain, nobody, 1, ledger, source, scale, part.counts)
+        return self._fitted(forest, domain)
 
     def _fit_forest(self, domain: Domain, rows: Rows, n_jobs: int) -> Forest:
-        return self._fit_spec(self._plan(domain, rows.n_given), domain, rows, n_jobs)
+        source, ledger = source_for(self.random_state), self._ledger()
+
+        def cells() -> np.ndarray:
+            codes = rows.codes.unnoted() if isinstance(rows.codes, BlockCodes) else rows.codes
+            return scale_histograms(domain, codes)
+
+        spec, scale = self.prepare(domain, len(rows.y), rows.n_given, cells, ledger, source)
+        return self._fit_spec(spec, domain, rows, n_jobs, ledger, source, scale)
+
+    def prepare(
+        self, domain: Domain, n_rows: int, n_given: int, cells: Callable[[], np.ndarray], ledger: Ledger,
+        source: SecretSource | DemoSource,
+    ) -> tuple[ForestSpec, ReleasedScale | None]:  # fmt: skip
+        """Ask what has to be known before trees are grown, and pay for it: the spec, and the scale if there is one.
+
+        Parameters
+        ----------
+        domain : Domain
+        n_rows, n_given : int
+            Rows, and rows before any was left out.
+        cells : callable
+            Gives the rows in the cells of the scale (`scale_histograms`), if they are asked for.
+        ledger : Ledger
+        source : SecretSource or DemoSource
+        """
+        spec = self._plan(domain, self._known_size(domain, n_rows, n_given, ledger, source))
+        if not spec.preparation.scale:
+            return spec, None
+        assert self._budget is not None
+        return spec, release_scale(cells(), spec.preparation, self._budget, ledger, source)
 
     def _fit_spec(
-        self, spec: ForestSpec, domain: Domain, rows: Rows, n_jobs: int, counted: np.ndarray | int = 0
-    ) -> Forest:
+        self, spec: ForestSpec, domain: Domain, rows: Rows, n_jobs: int, ledger: Ledger,
+        source: SecretSource | DemoSource, scale: ReleasedScale | None = None, counted: np.ndarray | int = 0,
+    ) -> Forest:  # fmt: skip
         return fit_forest(
-            spec,
-            domain,
-            rows.codes,
-            rows.y,
-            epsilon=self._budget,
-            **self._seeds(),
-            row_ids=rows.ids,
-            n_jobs=n_jobs,
-            about={"estimator": type(self).__name__, "structure_seed": int(self.structure_seed)},
+            spec, domain, rows.codes, rows.y, epsilon=self._budget, ledger=ledger, source=source,
+            structure_seed=int(self.structure_seed), row_ids=rows.ids, n_jobs=n_jobs,
+            about={"estimator": type(self).__name__, "structure_seed": int(self.structure_seed)}, scale=scale,
             counted=counted,
-        )
+        )  # fmt: skip
 
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
         return preview(self._plan(domain, n_rows), domain, epsilon=self._budget, **self._seeds())
@@ -195,8 +330,8 @@ class RandomStructureClassifier(ForestClassifier):
 
     def _counter(self, domain: Domain) -> PartCounter:
         self._check_parameters()
-        n_jobs = effective_n_jobs(self.n_jobs or 1)
-        return PartCounter(self._plan(domain, 0), domain, **self._seeds(), n_jobs=n_jobs)
+        spec, scale, _ = self._prepared(domain, 0)
+        return PartCounter(spec, domain, scale, **self._seeds(), n_jobs=effective_n_jobs(self.n_jobs or 1))
 
 
 def _is_numbered_from_0(X: Any) -> bool:

@@ -8,12 +8,14 @@ import numpy as np
 
 from dpforest.checks import check_choice, check_count
 from dpforest.limits import LEAF_CAP, MAX_DEPTH, MAX_LEAVES
+from dpforest.models.preparation import Preparation
 from dpforest.privacy.mechanisms import RELEASE_COUNTS
 from dpforest.privacy.release import rate_for
 from dpforest.tables.domain import Domain
 from dpforest.trees.forest_size import most_leaves
 from dpforest.trees.layout import Trees
 from dpforest.trees.random_trees import CATEGORICAL, grow_random_trees
+from dpforest.trees.released_scale import ReleasedScale
 from dpforest.voting import NEGATIVE_RULES, VOTING, uniform
 
 PUBLISHED_LEAF_CAP = 65_536  # of one tree as published: no paper has a cap, but memory has
@@ -39,6 +41,8 @@ class ForestSpec:
         What the certificate rests on because of these choices.
     departures : tuple of str
         As published: what the certificate says of where this is not the paper's forest, or of what its shape tells.
+    preparation : Preparation
+        What goes of the budget before trees are grown.
     """
 
     n_trees: int
@@ -56,6 +60,7 @@ class ForestSpec:
     as_published: bool = False
     assumptions: tuple[str, ...] = ()
     departures: tuple[str, ...] = ()
+    preparation: Preparation = Preparation()
 
     def __post_init__(self) -> None:
         check_choice("partition", self.partition, ("independent", "shared", "blocks"))
@@ -70,8 +75,8 @@ class ForestSpec:
     def releases_counts(self) -> bool:
         return self.mechanism in RELEASE_COUNTS
 
-    def grow(self, domain: Domain, seed: int, *, to_file: bool = False) -> Trees:
-        """The structure: from a public seed and the public domain alone.
+    def grow(self, domain: Domain, seed: int, scale: ReleasedScale | None = None, *, to_file: bool = False) -> Trees:
+        """The structure: from a public seed, the public domain, and a scale that was released.
 
         With `to_file`, ValueError where a file of the forest could not be read back: one that is too large.
         """
@@ -85,11 +90,12 @@ class ForestSpec:
             n_quantiles=self.n_quantiles,
             max_leaves=self.max_leaves,
             most_leaves=most_leaves(domain.n_classes) if to_file else None,
+            scale=scale,
         )
 
     def leaf_epsilon(self, epsilon: Fraction) -> Fraction:
         """Of a budget, what a leaf may spend of it."""
-        return epsilon / self.leaf_shares
+        return epsilon * self.preparation.left / self.leaf_shares
 
     def leaf_rate(self, epsilon: Fraction) -> float:
         """`exact_rate` as simulations take it."""

@@ -1,0 +1,132 @@
+"""What a certified fit asks before it grows trees: how many rows there are, and where they lie on the public scale.
+
+Both read the whole table, so their costs and that of the trees add up. What follows from the answers (whether the
+scale is asked for at all, its share of the budget) is public post-processing: on every answer the ledger is charged for
+just what is asked then, and the charges sum to ε.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+
+from dpforest.privacy.ledger import Ledger, rows_changed
+from dpforest.privacy.randomness import DemoSource, SecretSource
+from dpforest.privacy.release import noisy_table
+from dpforest.trees.released_scale import LEVELS, ReleasedScale, nested, scale_from
+
+SIZE_SHARE: Final = Fraction(1, 50)  # of ε, for the number of rows
+LEAST_SIZE: Final = 50
+_SIZE_KEY, _SCALE_KEY = 1, 2  # of their draws in a demonstration
+
+
+@dataclass(frozen=True)
+class ScaleRule:
+    """When a scale is asked for, and what it may cost: v is the signal of an attribute, rows times ε.
+
+    Parameters
+    ----------
+    least : int
+        Declined where v is less.
+    most : Fraction
+        Largest share of ε.
+    public_weight : Fraction
+        Of the public scale in the mixture that is used.
+    """
+
+    least: int
+    most: Fraction
+    public_weight: Fraction
+
+    def share(self, n_rows: int, epsilon: Fraction, n_numeric: int) -> Fraction:
+        """Share of ε; 0 where it is declined."""
+        signal = n_rows * epsilon / n_numeric if n_numeric else Fraction(0)
+        return Fraction(0) if signal < self.least else min(self.most, 150 / signal)
+
+
+RANDOM_STRUCTURE: Final = ScaleRule(60, Fraction(3, 20), Fraction(0))
+GREEDY: Final = ScaleRule(150, Fraction(7, 100), Fraction(3, 10))
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """Parts of ε that are spent before trees are grown, and what the rules go by.
+
+    Parameters
+    ----------
+    n_rows : int
+        As released, or as everybody knows it; 0 where no rule asks.
+    size, scale : Fraction
+        Shares of ε, 0 where nothing is asked.
+    public_weight : Fraction
+        See `ScaleRule`.
+    """
+
+    n_rows: int = 0
+    size: Fraction = Fraction(0)
+    scale: Fraction = Fraction(0)
+    public_weight: Fraction = Fraction(0)
+
+    @property
+    def left(self) -> Fraction:
+        """Share of ε for trees and leaves."""
+        return 1 - self.size - self.scale
+
+
+def release_size(n_rows: int, epsilon: Fraction, ledger: Ledger, source: SecretSource | DemoSource) -> int:
+    """The number of rows with noise, for 2 % of ε; at least 50.
+
+    Parameters
+    ----------
+    n_rows : int
+        Exact.
+    epsilon : Fraction
+        Of the whole fit.
+    ledger : Ledger
+    source : SecretSource or DemoSource
+
+    Returns
+    -------
+    int
+    """
+    each = epsilon * SIZE_SHARE / rows_changed(ledger.neighbours)
+    paid = ledger.charge("number of rows", "discrete-laplace", 1, each, 1, "sequential")
+    assert paid is not None
+    noisy = noisy_table(np.array([[n_rows]], np.int64), 1, paid, source, key=_SIZE_KEY)
+    return max(int(noisy[0, 0]), LEAST_SIZE)
+
+
+def release_scale(
+    cells: np.ndarray, preparation: Preparation, epsilon: Fraction, ledger: Ledger, source: SecretSource | DemoSource
+) -> ReleasedScale | None:
+    """Where rows lie on the scale of each numeric attribute; None where the preparation says not to ask.
+
+    A row more adds 1 to one cell at most in each of three histograms of each attribute, so the L1 sensitivity of all of
+    them is three times the number of attributes, and it is attained.
+
+    Parameters
+    ----------
+    cells : int64 array of shape (n_numeric, 64)
+        Exact (`scale_histograms`).
+    preparation : Preparation
+    epsilon : Fraction
+        Of the whole fit.
+    ledger : Ledger
+    source : SecretSource or DemoSource
+
+    Returns
+    -------
+    ReleasedScale or None
+    """
+    if not preparation.scale:
+        return None
+    sensitivity = LEVELS * len(cells)
+    each = epsilon * preparation.scale / rows_changed(ledger.neighbours)
+    paid = ledger.charge(
+        f"scale of numeric attributes ({LEVELS} histograms of each of {len(cells):,})", "discrete-laplace", sensitivity,
+        each, 1, "sequential",
+    )  # fmt: skip
+    assert paid is not None
+    noisy = noisy_table(nested(cells), sensitivity, paid, source, key=_SCALE_KEY)
+    return scale_from(noisy, sensitivity / each).mixed(preparation.public_weight)

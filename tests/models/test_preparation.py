@@ -1,0 +1,175 @@
+"""What is asked before trees grow: rules, prices, and what a fit may know."""
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import public_domain, random_codes
+from scipy.stats import chi2
+
+from dpforest import (
+    BoostedForestClassifier,
+    FriedmanSchusterClassifier,
+    JagannathanForestClassifier,
+    MajorityLabelForestClassifier,
+    MultinomialForestClassifier,
+    RandomDecisionForestClassifier,
+    RandomForestExponentialClassifier,
+    RandomForestLaplaceClassifier,
+)
+from dpforest.models.preparation import GREEDY, RANDOM_STRUCTURE, Preparation, release_scale, release_size
+from dpforest.privacy.ledger import Ledger
+from dpforest.privacy.randomness import DemoSource, SecretSource
+from dpforest.trees.released_scale import nested
+
+RANDOM = (
+    MajorityLabelForestClassifier, RandomDecisionForestClassifier, JagannathanForestClassifier,
+    RandomForestLaplaceClassifier, RandomForestExponentialClassifier,
+)  # fmt: skip
+ALL = (*RANDOM, BoostedForestClassifier, MultinomialForestClassifier, FriedmanSchusterClassifier)
+DOMAIN = public_domain(None, 3, None, scale="auto")
+
+
+def table(n: int = 3_000, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
+    codes = random_codes(DOMAIN, n, seed)
+    X = np.column_stack([codes[:, 0] / 65_536, codes[:, 1], codes[:, 2] / 65_536])
+    frame = {f.name: [f.categories[int(v)] for v in column] if f.categories else column
+             for f, column in zip(DOMAIN.features, X.T, strict=True)}  # fmt: skip
+    return pd.DataFrame(frame), (X[:, 0] > 0.3).astype(int)
+
+
+def forest(kind, **settings):
+    small = {"max_depth": 3, **({} if kind is FriedmanSchusterClassifier else {"n_estimators": 3})}
+    return kind(**{"domain": DOMAIN, **small, **settings})
+
+
+@pytest.mark.parametrize(
+    ("n", "shares"),
+    [
+        (1_000, [(0.15, 0.07), (0, 0), (0, 0)]),
+        (4_000, [(0.15, 0.07), (0.15, 0.07), (0.15, 0)]),
+        (26_000, [(0.0288, 0.0288), (0.1154, 0.07), (0.15, 0.07)]),
+    ],
+)
+def test_the_rule(n, shares):
+    """Golden values for 5, 20 and 57 numeric attributes at ε = 1."""
+    found = [
+        tuple(round(float(rule.share(n, Fraction(1), m)), 4) for rule in (RANDOM_STRUCTURE, GREEDY))
+        for m in (5, 20, 57)
+    ]
+    assert found == shares
+    assert RANDOM_STRUCTURE.share(n, Fraction(1), 0) == 0
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("kind", ALL)
+def test_every_charge_adds_up_to_epsilon(kind, neighbours):
+    """Of a fit and of its preview, exactly; the entries are those that the law of the noise has."""
+    X, y = table()
+    model = forest(kind, epsilon=1, scale_share="auto", neighbours=neighbours, random_state=0).fit(X, y)
+    _, preview = model.preview(DOMAIN, len(y))
+    for ledger in (model.ledger_, preview):
+        assert ledger.closed and ledger.spent == 1
+        names = [entry.what for entry in ledger.entries]
+        assert names[0].startswith("number of rows") == (neighbours == "add-remove")
+        entry = next(e for e in ledger.entries if e.what.startswith("scale of"))
+        assert (entry.sensitivity, entry.times) == (6, 1)
+        assert 0 < entry.epsilon <= (Fraction(15, 100) if kind in RANDOM else Fraction(7, 100))
+    if neighbours == "add-remove":
+        assert next(iter(model.ledger_.entries)).epsilon == Fraction(1, 50)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_what_is_not_asked_costs_nothing(kind):
+    X, y = table(400)
+    for settings in ({"scale_share": "public"}, {"scale_share": "auto", "epsilon": 0.02, "size": 400}):
+        entries = forest(kind, random_state=0, **settings).fit(X, y).ledger_.entries
+        assert not [e for e in entries if e.what.startswith(("number of rows", "scale of"))]
+    plain = forest(kind, mode="as_published", random_state=0, scale_share="auto").fit(X, y)
+    other = forest(kind, mode="as_published", random_state=0, scale_share="public").fit(X, y)
+    assert np.array_equal(plain.predict(X), other.predict(X))
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_a_size_that_is_said_is_not_counted(kind):
+    """It stands on the certificate, and nothing else follows from it than what rules say."""
+    X, y = table()
+    model = forest(kind, scale_share="auto", size=2_000, random_state=0).fit(X, y)
+    assert not any(e.what == "number of rows" for e in model.ledger_.entries)
+    assert model.ledger_.spent == 1
+    assert any("about 2,000 rows is public" in a for a in model.certificate_.assumptions)
+    less = forest(kind, scale_share="auto", size=2_000, random_state=0).fit(X[:-5], y[:-5])
+    assert [e.loss for e in less.ledger_.entries] == [e.loss for e in model.ledger_.entries]
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_under_replace_one_the_number_of_rows_is_the_table_s_own(kind):
+    """A size that is said must not stand for it: noise may depend on it."""
+    X, y = table(500)
+    how = {"neighbours": "replace-one", "scale_share": "auto", "random_state": 0}
+    said, plain = (forest(kind, size=s, **how).fit(X, y) for s in (50, None))
+    assert said.ledger_.entries == plain.ledger_.entries
+    assert said.spec(DOMAIN, 500) == plain.spec(DOMAIN, 500)
+
+
+@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("value", [0, 1.0, -0.1, "none", True, float("nan"), None])
+def test_shares_that_make_no_sense_are_refused(kind, value):
+    X, y = table(50)
+    with pytest.raises(ValueError, match="scale_share="):
+        forest(kind, scale_share=value).fit(X, y)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_trees_see_where_the_rows_are(kind):
+    """Rows in a thousandth of the range on a linear scale, which only a released one finds."""
+    rng = np.random.default_rng(1)
+    domain = public_domain(None, None)  # linear
+    X = rng.random((4_000, 2)) / 1_000
+    y = (X[:, 0] > 0.0005).astype(int)
+    settings = {"domain": domain, "epsilon": 5, "random_state": 1, "scale_share": 0.1, "size": 4_000}
+    deep = {"max_depth": 5} if kind is FriedmanSchusterClassifier else {"max_depth": 5, "n_estimators": 7}
+    with_scale = kind(**settings, **deep).fit(X, y).score(X, y)
+    without = kind(**{**settings, "scale_share": "public"}, **deep).fit(X, y).score(X, y)
+    assert with_scale > 0.75 > without
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+def test_the_worst_loss_of_the_histograms_is_what_is_charged(neighbours):
+    """Over all pairs of tables of up to four rows, from the law of the noise on the counts that are released."""
+    budget, share = Fraction(1, 2), Fraction(3, 20)
+    ledger = Ledger(budget, neighbours)
+    rows = 1 if neighbours == "add-remove" else 2
+    scale = 3 * rows / (budget * share)
+    cells = []
+    for counts in product(range(4), repeat=4):
+        if sum(counts) <= 3:
+            own = np.zeros((1, 64), np.int64)
+            own[0, ::16] = counts
+            cells.append((np.array(counts), nested(own).ravel()))
+    worst = 0.0
+    for (a, x), (b, z) in product(cells, repeat=2):
+        differ = np.abs(a - b).sum()
+        if (neighbours == "add-remove" and differ == 1) or (
+            neighbours == "replace-one" and differ == 2 and a.sum() == b.sum()
+        ):
+            # Discrete Laplace noise of scale t: the worst ratio of two laws that are shifted by d is e^(|d| / t).
+            worst = max(worst, float(np.abs(x - z).sum() / scale))
+    release_scale(np.zeros((1, 64), np.int64), Preparation(10, scale=share), budget, ledger, DemoSource(1))
+    (entry,) = ledger.entries
+    assert worst == pytest.approx(float(entry.epsilon)) and entry.epsilon == budget * share
+
+
+def test_the_size_has_its_law_and_is_never_tiny():
+    """Discrete Laplace of scale 1 / (ε / 50): chi-square at a false-alarm rate of 1e-6."""
+    ledgers = [Ledger(Fraction(25), "add-remove") for _ in range(20_000)]
+    drawn = np.array([release_size(1_000, Fraction(25), ledger, SecretSource()) for ledger in ledgers]) - 1_000
+    assert all(ledger.spent == Fraction(1, 2) for ledger in ledgers[:5])
+    places = np.arange(-8, 9)
+    pmf = np.exp(-np.abs(places) / 2) * np.tanh(0.25)
+    expected = np.append(pmf, 1 - pmf.sum()) * len(drawn)
+    found = np.append([(drawn == z).sum() for z in places], (np.abs(drawn) > 8).sum())
+    assert ((found - expected) ** 2 / expected).sum() < chi2.isf(1e-6, len(places))
+    assert release_size(0, Fraction(10**6), Ledger(Fraction(10**6), "add-remove"), SecretSource()) == 50
