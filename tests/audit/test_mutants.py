@@ -62,9 +62,9 @@ def state() -> dict[tuple[str, ...], object]:
 
 
 def test_they_are_of_forests_that_exist_and_different():
-    assert len(MUTANTS) == len(by_name) == 28 and set(PROBES) | set(SETTINGS) <= set(by_name)
+    assert len(MUTANTS) == len(by_name) == 35 and set(PROBES) | set(SETTINGS) <= set(by_name)
     assert all(mutant.forests and set(mutant.forests) <= set(EVERY) <= set(dpforest.__all__) for mutant in MUTANTS)
-    assert len({(mutant.function, mutant.new) for mutant in MUTANTS}) == 28
+    assert len({(mutant.function, mutant.new) for mutant in MUTANTS}) == 35
 
 
 @pytest.mark.skipif(not JIT, reason="nothing is compiled")

@@ -124,11 +124,11 @@ def test_shares_that_make_no_sense_are_refused(kind, value):
 
 @pytest.mark.parametrize("kind", ALL)
 def test_trees_see_where_the_rows_are(kind):
-    """Rows in a thousandth of the range on a linear scale, which only a released one finds."""
+    """Rows in a sixteenth of the range on a linear scale, which only a released one finds."""
     rng = np.random.default_rng(1)
     domain = public_domain(None, None)  # linear
-    X = rng.random((4_000, 2)) / 1_000
-    y = (X[:, 0] > 0.0005).astype(int)
+    X = rng.random((4_000, 2)) / 16
+    y = (X[:, 0] > 1 / 32).astype(int)
     settings = {"domain": domain, "epsilon": 5, "random_state": 1, "scale_share": 0.1, "size": 4_000}
     deep = {"max_depth": 5} if kind is FriedmanSchusterClassifier else {"max_depth": 5, "n_estimators": 7}
     with_scale = kind(**settings, **deep).fit(X, y).score(X, y)

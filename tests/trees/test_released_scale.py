@@ -123,7 +123,9 @@ def test_on_the_public_scale_trees_are_the_same(thresholds):
     domain = public_domain(None, 3, None)
     how = {"n_trees": 5, "depth": 6, "seed": 3, "categorical": "ordered", "thresholds": thresholds}
     plain, even = (grow_random_trees(domain, **how, scale=s) for s in (None, ReleasedScale(np.stack([PUBLIC] * 2))))
-    assert np.array_equal(plain.threshold, even.threshold) and np.array_equal(plain.feature, even.feature)
+    assert np.array_equal(plain.feature, even.feature)
+    # A quantile is the code above it here, the one below it on the public scale.
+    assert np.abs(plain.threshold - even.threshold).max() <= (thresholds == "quantised")
 
 
 @pytest.mark.parametrize("thresholds", ["node", "domain", "quantised"])

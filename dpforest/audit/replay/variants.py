@@ -31,6 +31,7 @@ _SMALL: Final = {"max_depth": 2, "n_bins": 4}
 _BOOST: Final = {"n_estimators": 3, "n_bound": 41, **_SMALL}
 _ENTROPY: Final = {"criterion": "entropy", "n_bound": 41, **_SMALL}
 _SHARED: Final = {"partition": "shared"}
+_SCALE: Final = {"scale_share": 0.3, "size": 20}
 _THREE: Final[dict[str, Any]] = {"n_estimators": 3}
 VARIANTS: Final[dict[str, tuple[type[ForestClassifier], dict[str, Any]]]] = {
     **{f"majority label, {m}": (MajorityLabelForestClassifier, {**_THREE, "leaf_mechanism": m}) for m in CERTIFIED},
@@ -71,6 +72,22 @@ VARIANTS: Final[dict[str, tuple[type[ForestClassifier], dict[str, Any]]]] = {
     "boosted, α = 1, 0": (BoostedForestClassifier, {**_BOOST, "alpha": [1.0, 0.0]}),
     "boosted, noisy calibration": (BoostedForestClassifier, {**_BOOST, "alpha": "noisy"}),
     "boosted, β = 1": (BoostedForestClassifier, {**_BOOST, "beta": "one"}),
+    "majority label, scale": (MajorityLabelForestClassifier, {**_THREE, **_SCALE}),
+    "random decision, scale": (RandomDecisionForestClassifier, {**_THREE, **_SCALE}),
+    "JPW, scale": (JagannathanForestClassifier, {**_THREE, "n_bound": 41, **_SCALE}),
+    "RF-L, scale": (RandomForestLaplaceClassifier, {**_THREE, "max_depth": 2, **_SCALE}),
+    "RF-E, scale": (RandomForestExponentialClassifier, {**_THREE, "max_depth": 2, **_SCALE}),
+    "multinomial, scale": (MultinomialForestClassifier, {**_THREE, **_SMALL, **_SCALE}),
+    "Friedman-Schuster, scale": (FriedmanSchusterClassifier, {**_SMALL, **_SCALE}),
+    "boosted, scale": (BoostedForestClassifier, {**_BOOST, **_SCALE}),
+    "majority label, size and scale": (MajorityLabelForestClassifier, {**_THREE, "scale_share": "auto"}),
+    "random decision, size and scale": (RandomDecisionForestClassifier, {**_THREE, "scale_share": "auto"}),
+    "JPW, size and scale": (JagannathanForestClassifier, {**_THREE, "n_bound": 41, "scale_share": "auto"}),
+    "RF-L, size and scale": (RandomForestLaplaceClassifier, {**_THREE, "max_depth": 2, "scale_share": "auto"}),
+    "RF-E, size and scale": (RandomForestExponentialClassifier, {**_THREE, "max_depth": 2, "scale_share": "auto"}),
+    "multinomial, size and scale": (MultinomialForestClassifier, {**_THREE, **_SMALL, "scale_share": "auto"}),
+    "Friedman-Schuster, size and scale": (FriedmanSchusterClassifier, {**_SMALL, "scale_share": "auto"}),
+    "boosted, size and scale": (BoostedForestClassifier, {**_BOOST, "scale_share": "auto"}),
 }
 
 

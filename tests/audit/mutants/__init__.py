@@ -1,4 +1,4 @@
-"""Mistakes put into certified code, by what they attack: `samplers`, `releases`, `growth` and `fits`, which most of the
+"""Mistakes put into certified code, by what they attack: `samplers`, `releases`, `growth`, `fits` and `preparation`, which most of the
 auditors were written against, and those that wait for something `rare`, hide in what a fit leaves behind (`hidden`), or
 bias a sampler by less than a million draws show (`exact_samplers`).
 """
@@ -6,9 +6,10 @@ bias a sampler by less than a million draws show (`exact_samplers`).
 from mutants.fits import FITS
 from mutants.growth import GROWTH
 from mutants.mutation import EVERY, Mutant, mutated
+from mutants.preparation import PREPARATION
 from mutants.releases import RELEASES
 from mutants.samplers import SAMPLERS
 
-MUTANTS = (*SAMPLERS, *RELEASES, *GROWTH, *FITS)
+MUTANTS = (*SAMPLERS, *RELEASES, *GROWTH, *FITS, *PREPARATION)
 
 __all__ = ["EVERY", "MUTANTS", "Mutant", "mutated"]

@@ -31,7 +31,7 @@ FITS = (
         "tables wherever two structures are nearly level.",
         module="dpforest.models.random.fit",
         function="fit_forest",
-        old="trees = spec.grow(domain, structure_seed, to_file=is_release)\n",
+        old="trees = spec.grow(domain, structure_seed, scale, to_file=is_release)\n",
         new="""tries = [spec.grow(domain, structure_seed + k) for k in range(5)]
     used = [count_rows(t, domain, X, y, n_classes=domain.n_classes, n_jobs=n_jobs).any(axis=1).sum() for t in tries]
     trees = tries[int(np.argmax(used))]

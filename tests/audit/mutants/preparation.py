@@ -1,0 +1,81 @@
+"""Mistakes in what is asked before trees grow: the number of rows, and where they lie."""
+
+from mutants.mutation import COUNTS, EVERY, GREEDY, MAJORITY, Mutant
+
+PREPARATION = (
+    Mutant(
+        name="two_levels_are_paid_for",
+        why="Of the three histograms of an attribute two are counted in the sensitivity, so the noise is for two: the "
+        "scale costs half as much again as is charged for it.",
+        module="dpforest.models.preparation",
+        function="release_scale",
+        old="sensitivity = LEVELS * len(cells)\n",
+        new="sensitivity = (LEVELS - 1) * len(cells)\n",
+        forests=EVERY,
+    ),
+    Mutant(
+        name="noise_for_one_attribute",
+        why="Noise as if a row were in one attribute only.",
+        module="dpforest.models.preparation",
+        function="release_scale",
+        old="sensitivity = LEVELS * len(cells)\n",
+        new="sensitivity = LEVELS\n",
+        forests=EVERY,
+    ),
+    Mutant(
+        name="rules_see_all_rows",
+        why="The number of rows is bought, and the exact one is used: the scale's share of ε, and with it all noise, "
+        "follows from it: unbounded.",
+        module="dpforest.models.base",
+        function="ForestClassifier._known_size",
+        old="return release_size(n_rows, self._budget, ledger, source)\n",
+        new="return min(release_size(n_rows, self._budget, ledger, source), 0) or 100 * n_rows\n",
+        forests=(MAJORITY, *COUNTS, GREEDY),
+    ),
+    Mutant(
+        name="size_for_free",
+        why="The number of rows is taken as it is where it is small, as noise would drown it.",
+        module="dpforest.models.preparation",
+        function="release_size",
+        old="return max(int(noisy[0, 0]), LEAST_SIZE)\n",
+        new="return n_rows if n_rows < LEAST_SIZE else max(int(noisy[0, 0]), LEAST_SIZE)\n",
+        forests=EVERY,
+    ),
+    Mutant(
+        name="missing_cells_count_twice",
+        why="A missing cell is counted at both ends of the range, so that its row changes twice as many cells as others.",
+        module="dpforest.trees.released_scale",
+        function="scale_histograms",
+        old="    return counts\n",
+        new="""    absent = len(codes) - counts.sum(axis=1)
+    counts[:, 0] += absent
+    counts[:, -1] += absent
+    return counts
+""",
+        forests=EVERY,
+    ),
+    Mutant(
+        name="cells_of_the_rows_own_range",
+        why="Cells are cut between the least and the largest code of the rows, so that one row can move all others to "
+        "another cell.",
+        module="dpforest.trees.released_scale",
+        function="scale_histograms",
+        old="    counts = np.zeros((len(numeric), CELLS), np.int64)\n",
+        new="""    counts = np.zeros((len(numeric), CELLS), np.int64)
+    codes = np.asarray(codes[:])
+    low, high = codes.min(axis=0, initial=N_CODES - 1), codes.max(axis=0, initial=0)
+    low, width = low.astype(np.int64), np.maximum(high - low.astype(np.int64), 1)
+    codes = ((codes - low) * (N_CODES - 1) // width).clip(0, N_CODES - 1).astype(np.uint16)
+""",
+        forests=EVERY,
+    ),
+    Mutant(
+        name="scale_of_true_counts",
+        why="The noisy histograms are paid for and drawn, and the scale is made from the exact ones: unbounded.",
+        module="dpforest.models.preparation",
+        function="release_scale",
+        old="return scale_from(noisy, sensitivity / each)",
+        new="return scale_from(nested(cells), sensitivity / each)",
+        forests=EVERY,
+    ),
+)
