@@ -45,9 +45,9 @@ def test_canaries_are_neighbours_and_certified_as_they_say(name, neighbours):
             assert certificate.neighbours == neighbours
 
 
-# By default each forest is attacked at ε = 1 under one relation and at 0.1 under the other, in turn.
+# By default each forest is attacked once, at ε = 1 under one of the relations in turn.
 PROMISES = [
-    pytest.param(name, relation, epsilon, marks=() if (i + j + k) % 2 == 0 else pytest.mark.slow)
+    pytest.param(name, relation, epsilon, marks=() if k == (i + j) % 2 == 0 else pytest.mark.slow)
     for i, name in enumerate(ALGORITHMS)
     for j, relation in enumerate(RELATIONS)
     for k, epsilon in enumerate((1.0, 0.1))

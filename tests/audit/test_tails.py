@@ -49,8 +49,7 @@ def test_every_rare_draw_is_released():
     assert list(check_tails()) == []
 
 
-@BOTH
-@pytest.mark.parametrize("kind", FORESTS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind, relation", some(FORESTS, NEIGHBOURS))
 def test_every_way_in_releases_what_was_drawn(kind, relation):
     """Would catch an array, list, file or part that is read, shared out or counted otherwise than a frame."""
     found = dict(replay_ways(kind, relation))
@@ -65,9 +64,10 @@ LARGE_IN_ALL_WAYS = [
 ]
 
 
-@pytest.mark.parametrize(
-    "kind, relation, ways", [*itertools.product(FORESTS, NEIGHBOURS, [(as_frame,)]), *LARGE_IN_ALL_WAYS]
-)
+LARGE = [pytest.param(*cell.values, (as_frame,), marks=cell.marks) for cell in some(FORESTS, NEIGHBOURS)]
+
+
+@pytest.mark.parametrize("kind, relation, ways", [*LARGE, *LARGE_IN_ALL_WAYS])
 def test_large_tables_release_what_was_drawn(kind, relation, ways):
     """Would catch whatever begins, or is lost on the border, at 65,536 rows: exact labels, more rate, rows twice."""
     for where, found in replay_large(kind, relation, ways=ways):

@@ -93,6 +93,7 @@ def page_of(watch: Watch) -> Callable[[BrowserContext], Page]:
     def page_of(context: BrowserContext) -> Page:
         free = [page for page in context.pages if page not in taken]
         taken.append(free[0] if free else context.new_page())
+        taken[-1].bring_to_front()  # one that lies behind another draws nothing and takes no keys
         return watch.over(taken[-1])
 
     return page_of

@@ -31,7 +31,7 @@ def assert_is_read_back(forest: ReleasedForest, X) -> None:
         assert (back.certificate, back.ledger, back.domain) == (forest.certificate, forest.ledger, forest.domain)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=120, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 @given(domain=domains(), model=estimators(15, 6), n=st.sampled_from([0, 1, 7, 60]), seed=st.integers(0, 9))
 def test_whatever_is_fitted_is_read_back(domain, model, n, seed):
     """A fit may refuse, before it spends, what does not go together; what it makes can be read."""

@@ -487,7 +487,7 @@ def assert_a_sentence(error: ForestFormatError) -> None:
 
 
 @settings(
-    max_examples=100 if numba.config.DISABLE_JIT else 600,
+    max_examples=100 if numba.config.DISABLE_JIT else 250,
     deadline=None,
     derandomize=True,
     database=None,

@@ -173,7 +173,7 @@ def test_the_kernel_agrees_with_its_naive_version(mixed, impurity, stopping, tem
     assert max(sizes) > 15 if stopping == "reject" else min(sizes) > 15
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(
     kinds=st.lists(st.one_of(st.none(), st.integers(1, 6)), min_size=2, max_size=5),
     n=st.integers(2, 40),
