@@ -65,9 +65,14 @@ def check_scale_share(name: str, value: Any) -> None:
         raise ValueError(f"{name}={value!r} is not a number above 0 and up to 0.9; use one, or 'auto' or 'public'")
 
 
-def count(low: int, high: int, *, optional: bool = False) -> Constraint:
-    """A whole number from low to high, or None where it is optional."""
-    return lambda name, value: None if optional and value is None else check_count(name, value, low, high)
+def count(low: int, high: int, *, optional: bool = False, or_rule: str | None = None) -> Constraint:
+    """A whole number from low to high, or None where it is optional, or the name of a rule."""
+
+    def check(name: str, value: Any) -> None:
+        if not (optional and value is None or isinstance(value, str) and value == or_rule):
+            check_count(name, value, low, high)
+
+    return check
 
 
 def choice(*choices: Any) -> Constraint:

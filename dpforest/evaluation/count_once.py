@@ -66,8 +66,8 @@ def counted_cells(
         largest = replace(planned[0][0], depth=max(depths), n_trees=n_trees)
         routed = Routed(largest.grow(domain, seed, scales[key]), domain, split)
         levels = {depth: Level(routed, depth) for depth in depths}
-        for cell, own in enumerate(planned):
-            for row in _cell(own, domain, split, levels[own[0].depth], own_epsilons, seed, positive):
+        for cell, plans in enumerate(planned):
+            for row in _cell(plans, domain, split, levels[plans[0].depth], own_epsilons, seed, positive):
                 found[cell, row["epsilon"]] = row
     return [found[cell, epsilon] for cell in range(len(cells)) for epsilon in (*epsilons, math.inf)]
 

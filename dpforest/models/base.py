@@ -1,5 +1,6 @@
 """What all forests share: one path from a table to a forest with a certificate."""
 
+import math
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -17,6 +18,7 @@ from dpforest.checks import Constraint, check_scale_share, choice, count, plain
 from dpforest.limits import EPSILON_MAX, EPSILON_MIN, MAX_BOUND, MAX_TREES
 from dpforest.models import repeated_fits
 from dpforest.models.preparation import SIZE_SHARE, Preparation, ScaleRule, release_size
+from dpforest.models.shape_rules import Shape, signal_of
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import ADD_REMOVE, NEIGHBOURS, Ledger
 from dpforest.privacy.randomness import DemoSource, SecretSource
@@ -28,6 +30,7 @@ from dpforest.tables.rows import Rows, read_rows
 from dpforest.trees.forest import Forest, ReleasedForest, as_values
 
 MODES = ("certified", "as_published")
+AUTO = "auto"
 
 
 def _check_epsilon(name: str, value: Any) -> None:
@@ -43,15 +46,17 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
     """Base of all forests: the parameters that all have, and what they must be. Not for use by itself."""
 
     # Parameters of the constructor, or fixed by a class where they would have no effect.
-    n_estimators: int
+    n_estimators: Any
     max_depth: Any
     structure_seed: int
 
     structure_is_public: ClassVar[bool]  # whether trees are grown without looking at rows
     scale_rule: ClassVar[ScaleRule]
+    shape_rule: "ClassVar[staticmethod[[float, int, int], Shape]]"  # of "auto"
+    published_shape: ClassVar[tuple[int, Any]]  # n_estimators and max_depth of the paper, for "auto" as published
     constraints: ClassVar[Mapping[str, Constraint]] = {
         "epsilon": _check_epsilon,
-        "n_estimators": count(1, MAX_TREES),
+        "n_estimators": count(1, MAX_TREES, or_rule=AUTO),
         "structure_seed": count(0, 2**63 - 1),
         "random_state": count(0, 2**63 - 1, optional=True),
         "neighbours": choice(*NEIGHBOURS),
@@ -260,7 +265,8 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
 
     def _asks_size(self, domain: Domain) -> bool:
         """Whether a fit buys the number of rows: where a rule needs it and nobody may know it."""
-        by_rule = self.scale_share == "auto" and any(f.kind == "numeric" for f in domain.features)
+        by_rule = self.scale_share == AUTO and any(f.kind == "numeric" for f in domain.features)
+        by_rule |= AUTO in (self.n_estimators, self.max_depth)
         return self._prepares and by_rule and self.size is None and self.neighbours == ADD_REMOVE
 
     def _known_size(
@@ -288,12 +294,25 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         size = SIZE_SHARE if self._asks_size(domain) else Fraction(0)
         if self.scale_share == "public" or not n_numeric:
             share = Fraction(0)
-        elif self.scale_share == "auto":
+        elif self.scale_share == AUTO:
             share = self.scale_rule.share(n_rows, self._budget, n_numeric)
         else:
             share = as_typed(self.scale_share)
         known = n_rows if size or self.size or self.neighbours != ADD_REMOVE else 0
         return Preparation(known, size, share, self.scale_rule.public_weight)
+
+    def _shape(self, domain: Domain, preparation: Preparation) -> tuple[int, Any]:
+        """Number of trees and depth, as given or by the rule from what is left of the budget."""
+        given = self.n_estimators, self.max_depth
+        if AUTO not in given:
+            return given
+        if self.mode == "as_published":
+            own = self.published_shape
+        else:
+            budget = self._budget
+            signal = math.inf if budget is None else signal_of(preparation.n_rows, float(budget * preparation.left))
+            own = type(self).shape_rule(signal, domain.n_classes, domain.n_features)
+        return own[0] if given[0] == AUTO else given[0], own[1] if given[1] == AUTO else given[1]
 
     def _forest(self) -> Forest:
         check_is_fitted(self, "forest_")

@@ -102,7 +102,8 @@ def bin_codes(domain: Domain, codes: np.ndarray, n_bins: int, scale: ReleasedSca
     bins = np.empty(codes.shape, np.uint8 if most <= 256 else np.uint16)
     # Once for every code of the grid, not for every cell; features that are cut alike share a table.
     tables: dict[bytes, int] = {}
-    lookup, which = [], np.full(domain.n_features, -1)
+    lookup = list[np.ndarray]()
+    which = np.full(domain.n_features, -1)
     for j, own in cuts.items():
         which[j] = tables.setdefault(own.tobytes(), len(tables))
         if which[j] == len(lookup):

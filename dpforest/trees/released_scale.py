@@ -8,7 +8,7 @@ gets the same bits. Where noise is all there is, the function is the public scal
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numba import njit
@@ -46,7 +46,7 @@ class ReleasedScale:
         return ReleasedScale((self.cumulative * (b - a) + _PUBLIC * a) // b)
 
 
-def scale_histograms(domain: Domain, codes: np.ndarray) -> np.ndarray:
+def scale_histograms(domain: Domain, codes: Any) -> np.ndarray:
     """Rows in each of 64 cells of each numeric attribute, exact: for the curator only, until noise is added.
 
     Parameters

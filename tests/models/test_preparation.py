@@ -173,3 +173,67 @@ def test_the_size_has_its_law_and_is_never_tiny():
     found = np.append([(drawn == z).sum() for z in places], (np.abs(drawn) > 8).sum())
     assert ((found - expected) ** 2 / expected).sum() < chi2.isf(1e-6, len(places))
     assert release_size(0, Fraction(10**6), Ledger(Fraction(10**6), "add-remove"), SecretSource()) == 50
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("kind", ALL)
+def test_the_shape_follows_from_what_is_known_of_the_rows(kind, neighbours):
+    """From a size that is said, a number that is public, or what was released: never from the exact one."""
+    X, y = table()
+    trees = {} if kind is FriedmanSchusterClassifier else {"n_estimators": "auto"}
+    how = {"domain": DOMAIN, "max_depth": "auto", **trees, "neighbours": neighbours, "random_state": 3}
+    model = kind(**how).fit(X, y)
+    assert model.ledger_.spent == 1
+    bought = [e for e in model.ledger_.entries if e.what == "number of rows"]
+    assert len(bought) == (neighbours == "add-remove")
+    left = 1 - Fraction(len(bought), 50)
+    found = model.forest_.trees
+    shapes = {tuple(kind.shape_rule(float(n * left), 2, 3)) for n in range(2_000, 4_001, 10)}
+    assert (found.n_trees, found.depth) in shapes
+    if neighbours == "add-remove":
+        said = kind(**how, size=10**6).fit(X, y)
+        assert (said.forest_.trees.n_trees, said.forest_.trees.depth) == kind.shape_rule(1e6, 2, 3)
+        assert len(said.ledger_.entries) == len(model.ledger_.entries) - 1
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_without_privacy_and_as_published_nothing_is_bought_for_a_shape(kind):
+    X, y = table(300)
+    auto = {"max_depth": "auto", **({} if kind is FriedmanSchusterClassifier else {"n_estimators": "auto"})}
+    bare = kind(domain=DOMAIN, epsilon=None, **auto).fit(X, y).forest_.trees
+    assert (bare.n_trees, bare.depth) == kind.shape_rule(float("inf"), 2, 3)
+    own, plain = (kind(domain=DOMAIN, mode="as_published", random_state=1, **how).fit(X, y) for how in (auto, {}))
+    assert np.array_equal(own.predict(X), plain.predict(X))
+
+
+@pytest.mark.parametrize("kind", RANDOM)
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+def test_parts_give_the_forest_of_the_whole(kind, neighbours):
+    """In two passes over parts, and counted by copies elsewhere, bit for bit; the ledger has the cost of both."""
+    X, y = table(1_200)
+    how = {"scale_share": "auto", "max_depth": "auto", "n_estimators": "auto", "neighbours": neighbours}
+    model = kind(domain=DOMAIN, random_state=5, **how)
+    text = model.fit(X, y).forest_.to_json(uncertified=True)
+    parts = [(X[i : i + 500], y[i : i + 500]) for i in range(0, 1_200, 500)]
+    assert model.fit_chunks(parts).forest_.to_json(uncertified=True) == text
+    one = kind(domain=DOMAIN, random_state=5, **how)
+    with pytest.raises(ValueError, match="call fit_scale"):
+        one.partial_counts(*parts[0])
+    one.fit_scale(sum(one.partial_scale(*part) for part in parts))
+    counts = [one.partial_counts(*part) for part in parts]
+    assert one.fit_counts(sum(counts)).forest_.to_json(uncertified=True) == text
+    one.set_params(scale_share=0.4)
+    with pytest.raises(ValueError, match="call fit_scale"):
+        one.fit_counts(sum(counts))
+
+
+def test_parts_that_can_be_read_once_have_no_scale():
+    X, y = table(600)
+    how = {"domain": DOMAIN, "max_depth": 3, "n_estimators": 3, "random_state": 5}
+    with pytest.warns(UserWarning, match="can be read once only"):
+        model = RandomDecisionForestClassifier(**how, scale_share="auto").fit_chunks(iter([(X, y)]))
+    assert model.get_params()["scale_share"] == "auto"
+    plain = RandomDecisionForestClassifier(**how).fit(X, y)
+    assert model.forest_.to_json(uncertified=True) == plain.forest_.to_json(uncertified=True)
+    with pytest.raises(ValueError, match="can be read once only"):
+        RandomDecisionForestClassifier(**how, scale_share=0.1).fit_chunks(iter([(X, y)]))

@@ -14,6 +14,7 @@ from dpforest.models.greedy.boosting import UNIT, Boosted, boost, leaf_link
 from dpforest.models.greedy.greedy import Binned, GreedyClassifier, check_row_bound, demo_seed, row_bound
 from dpforest.models.greedy.trace import Trace
 from dpforest.models.leaf_noise import ValueNoise, WeightNoise
+from dpforest.models.shape_rules import boosted_shape
 from dpforest.privacy import published
 from dpforest.privacy.certificate import Certificate, certify
 from dpforest.privacy.ledger import Ledger, QueryBudget
@@ -34,9 +35,9 @@ class BoostedForestClassifier(GreedyClassifier):
     ----------
     epsilon : float or None, default=1.0
         Privacy budget of the whole forest. None gives the non-private model.
-    n_estimators : int, default=5
+    n_estimators : int or "auto", default=5
         Trees; for each class where there are more than two.
-    max_depth : int, default=4
+    max_depth : int or "auto", default=4
         All leaves are at this depth.
     alpha : float, str, list of float or None, default=None
         α of the loss that splits are chosen by: low values need less noise, high ones boost faster. A number from 0 to
@@ -67,7 +68,7 @@ class BoostedForestClassifier(GreedyClassifier):
     n_bound : int or None, default=None
         Public bound on the number of rows, on which the noise under add-remove depends. None: 2,000,000, the most that
         can be weighed. Under replace-one the number of rows itself is public.
-    neighbours, mode, domain, random_state
+    neighbours, mode, scale_share, size, domain, random_state
         As in `MajorityLabelForestClassifier`.
     n_jobs : int or None, default=None
         Threads for prediction; a fit takes one.
@@ -91,6 +92,8 @@ class BoostedForestClassifier(GreedyClassifier):
     True
     """
 
+    shape_rule = staticmethod(boosted_shape)
+    published_shape = (5, 4)
     constraints = {
         **GreedyClassifier.constraints,
         "leaf": choice(None, *LEAVES),
@@ -146,9 +149,11 @@ class BoostedForestClassifier(GreedyClassifier):
         link = alpha if isinstance(alpha, float) and alpha > 0 else 1.0
         leaf = self.leaf or ("published" if published else "counts")
         bound, _ = self._row_bound(n_rows)
+        preparation = self._preparation(domain, n_rows)
+        n_trees, depth = self._shape(domain, preparation)
         return BoostSpec(
-            n_trees=int(self.n_estimators),
-            depth=self.max_depth,
+            n_trees=n_trees,
+            depth=depth,
             n_bins=self.n_bins,
             alpha=alpha,
             alpha_link=link if self.alpha_link is None else self.alpha_link,
@@ -162,7 +167,7 @@ class BoostedForestClassifier(GreedyClassifier):
             n_scores=self.scores_of(domain),
             neighbours=self.neighbours,
             as_published=published,
-            preparation=self._preparation(domain, n_rows),
+            preparation=preparation,
         )
 
     def scores_of(self, domain: Domain) -> int:

@@ -9,11 +9,13 @@ import numpy as np
 from dpforest.checks import check_share, choice, count
 from dpforest.limits import MAX_BOUND, MAX_DEPTH
 from dpforest.models.assemble import assemble
+from dpforest.models.base import AUTO
 from dpforest.models.greedy.count_trees import SplitSelector
 from dpforest.models.greedy.greedy import Binned, GreedyClassifier, check_row_bound, demo_seed, row_bound
 from dpforest.models.greedy.trace import Trace, TreeTrace
 from dpforest.models.leaf_noise import CountNoise
 from dpforest.models.preparation import Preparation
+from dpforest.models.shape_rules import one_tree_shape
 from dpforest.privacy import simulators
 from dpforest.privacy.certificate import Certificate, certify
 from dpforest.privacy.ledger import Ledger, QueryBudget, rows_changed
@@ -76,7 +78,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
     ----------
     epsilon : float or None, default=1.0
         Privacy budget. None gives the non-private model: the best splits and true counts.
-    max_depth : int, default=5
+    max_depth : int or "auto", default=5
         All leaves are at this depth; the paper's stopping rule, which asks for a noisy count at every level, is left
         out.
     criterion : {"max", "gini", "entropy"}, default="max"
@@ -94,7 +96,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         As in `MajorityLabelForestClassifier`.
     mode : {"certified", "as_published"}, default="certified"
         As published, the same in floating point with the paper's budget.
-    domain, random_state
+    scale_share, size, domain, random_state
         As in `MajorityLabelForestClassifier`.
     n_jobs : int or None, default=None
         Threads for prediction; a fit takes one.
@@ -119,9 +121,11 @@ class FriedmanSchusterClassifier(GreedyClassifier):
     """
 
     n_estimators = 1  # the paper grows a single tree
+    shape_rule = staticmethod(one_tree_shape)
+    published_shape = (1, 5)
     constraints = {
         **GreedyClassifier.constraints,
-        "max_depth": count(1, MAX_DEPTH),
+        "max_depth": count(1, MAX_DEPTH, or_rule=AUTO),
         "criterion": choice(*COUNTED),
         "tree_share": check_share,
         "n_bound": count(1, MAX_BOUND, optional=True),
@@ -167,11 +171,11 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         if isinstance(source, DemoSource):
             root = rows.once(("root",), lambda: root_histogram(candidates, bins, y, ones, domain.n_classes))
         chosen, node = grow_tree(
-            candidates, bins, y, ones, n_classes=domain.n_classes, depth=self.max_depth, choose=selector, root=root
+            candidates, bins, y, ones, n_classes=domain.n_classes, depth=spec.depth, choose=selector, root=root
         )
-        table = np.zeros((2**self.max_depth, domain.n_classes), np.int64)
+        table = np.zeros((2**spec.depth, domain.n_classes), np.int64)
         leaf_table(node, y, ones, table)
-        trees, place = as_trees(candidates, [chosen], self.max_depth)
+        trees, place = as_trees(candidates, [chosen], spec.depth)
         counts = table[place]
         values = counts
         if paid is not None and ledger.has_budget:
@@ -186,7 +190,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
                 mechanism = "discrete-laplace" if ledger.has_budget else "continuous-laplace"
                 trace.noise = CountNoise(counts, mechanism, float(paid[1].epsilon_each))
         about = {"estimator": type(self).__name__, "criterion": self.criterion, "n_bins": self.n_bins}
-        certificate = self._certificate(domain, spec.n_bound, ledger, source_for(self.random_state))
+        certificate = self._certificate(spec, domain, ledger, source_for(self.random_state))
         return assemble(trees, domain, certificate=certificate, ledger=ledger, about=about, noisy_counts=values)
 
     def _row_bound(self, n_rows: int) -> tuple[int, tuple[str, ...]]:
@@ -200,9 +204,11 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         return self.n_bound if depends_on_rows(self.criterion) else None  # the paper asks for a bound as well
 
     def _plan(self, domain: Domain, n_rows: int) -> TreeSpec:
+        preparation = self._preparation(domain, n_rows)
+        _, depth = self._shape(domain, preparation)
         return TreeSpec(
-            self._budget, int(self.max_depth), self.criterion, as_typed(self.tree_share), self._row_bound(n_rows)[0],
-            self.neighbours, self.mode == "as_published", self._preparation(domain, n_rows),
+            self._budget, int(depth), self.criterion, as_typed(self.tree_share), self._row_bound(n_rows)[0],
+            self.neighbours, self.mode == "as_published", preparation,
         )  # fmt: skip
 
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
@@ -211,25 +217,25 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         spec.charge(ledger)
         if ledger.has_budget:
             ledger.close()
-        return self._certificate(domain, spec.n_bound, ledger, source_for(self.random_state)), ledger
+        return self._certificate(spec, domain, ledger, source_for(self.random_state)), ledger
 
     def _certificate(
-        self, domain: Domain, n_rows: int, ledger: Ledger, source: SecretSource | DemoSource
+        self, spec: TreeSpec, domain: Domain, ledger: Ledger, source: SecretSource | DemoSource
     ) -> Certificate:
         reasons = [*domain.leaks(), *source.reasons()] if self.epsilon is not None else []
         if self._budget is not None and not ledger.has_budget:
             # Of ε/(2(d+1)) a level spends half, as scores can only fall; the leaves spend all of theirs.
-            ideal = self._budget * (self.max_depth + 2) / (4 * (self.max_depth + 1)) * rows_changed(self.neighbours)
+            ideal = self._budget * (spec.depth + 2) / (4 * (spec.depth + 1)) * rows_changed(self.neighbours)
             reasons = [*ideal_loss(ideal, self._budget), REPRODUCTION, _DEPARTURE, *reasons]
         return certify(
             ledger,
-            mechanism=f"one tree of depth {self.max_depth}: "
+            mechanism=f"one tree of depth {spec.depth}: "
             + (
                 f"the best splits by {self.criterion}, true counts in leaves"
                 if self.epsilon is None
                 else f"splits by the exponential mechanism on {self.criterion}, leaves from noisy counts"
             ),
-            assumptions=[*self._row_bound(n_rows)[1], *self._said_size(), *domain.assumptions()],
+            assumptions=[*self._row_bound(spec.n_bound)[1], *self._said_size(), *domain.assumptions()],
             reasons=reasons,
             nominal_epsilon=self._budget,
         )

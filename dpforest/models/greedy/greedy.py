@@ -8,9 +8,10 @@ import numpy as np
 
 from dpforest.checks import count
 from dpforest.limits import MAX_BOUND
-from dpforest.models.base import ForestClassifier
+from dpforest.models.base import AUTO, ForestClassifier
 from dpforest.models.greedy.trace import Trace
 from dpforest.models.preparation import GREEDY, Preparation, release_scale, release_size
+from dpforest.models.shape_rules import MOST_AUTO_DEPTH, MOST_AUTO_TREES
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import ADD_REMOVE, Ledger
 from dpforest.privacy.randomness import DemoSource, SecretSource
@@ -126,8 +127,8 @@ class GreedyClassifier(ForestClassifier):
 
     def _check_file(self, domain: Domain) -> None:
         """Raise ValueError if a file of this forest could be too large, or could not hold the domain."""
-        n_trees = self.n_estimators * self.scores_of(domain)
-        check_forest_size(n_trees, self.depth_asked, n_trees * 2**self.depth_asked, domain.n_classes)
+        n_trees, depth = self.most_trees * self.scores_of(domain), self.most_depth
+        check_forest_size(n_trees, depth, n_trees * 2**depth, domain.n_classes)
         if self.epsilon is not None and self.mode == "certified":
             check_domain(domain)
 
@@ -142,16 +143,21 @@ class GreedyClassifier(ForestClassifier):
         self._preview(domain, n_rows)
         self._check_file(domain)
         n_slots = sum(f.n_codes if f.kind == "categorical" else self.n_bins + 1 for f in domain.features)
-        if n_slots * domain.n_classes * 2 ** (self.depth_asked - 1) > MOST_CELLS:
+        if n_slots * domain.n_classes * 2 ** (self.most_depth - 1) > MOST_CELLS:
             raise ValueError(
-                f"{self.depth_asked} levels over {n_slots:,} values of {domain.n_features:,} attributes need more than "
+                f"{self.most_depth} levels over {n_slots:,} values of {domain.n_features:,} attributes need more than "
                 "a gigabyte; choose a smaller max_depth, fewer n_bins, or fewer attributes"
             )
 
     @property
-    def depth_asked(self) -> int:
-        """Levels of complete trees that a fit will grow; 1 where it grows others."""
-        return int(self.max_depth)
+    def most_depth(self) -> int:
+        """Most levels of complete trees that a fit will grow; 1 where it grows others."""
+        return MOST_AUTO_DEPTH if self.max_depth == AUTO else int(self.max_depth)
+
+    @property
+    def most_trees(self) -> int:
+        """Most trees that a fit will grow, for each score."""
+        return MOST_AUTO_TREES if self.n_estimators == AUTO else int(self.n_estimators)
 
 
 def row_bound(n_bound: int | None, n_rows: int, neighbours: str, *, private: bool) -> tuple[int, tuple[str, ...]]:

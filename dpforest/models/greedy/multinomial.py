@@ -8,6 +8,7 @@ import numpy as np
 from dpforest.checks import check_flag, choice, count
 from dpforest.limits import MAX_BOUND
 from dpforest.models.assemble import assemble
+from dpforest.models.base import AUTO
 from dpforest.models.greedy.count_trees import Shares, SplitSelector, share_out, structure_share
 from dpforest.models.greedy.greedy import Binned, GreedyClassifier, check_row_bound, demo_seed, row_bound
 from dpforest.models.greedy.multinomial_spec import (
@@ -20,6 +21,7 @@ from dpforest.models.greedy.multinomial_spec import (
 from dpforest.models.greedy.trace import Trace, TreeTrace
 from dpforest.models.leaf_noise import CountNoise, FrequencyNoise, draw_by_frequency
 from dpforest.models.random.spec import true_labels
+from dpforest.models.shape_rules import multinomial_shape
 from dpforest.privacy import published
 from dpforest.privacy.certificate import Certificate, certify
 from dpforest.privacy.ledger import ESTIMATION, Ledger, QueryBudget
@@ -42,9 +44,9 @@ class MultinomialForestClassifier(GreedyClassifier):
     epsilon : float or None, default=1.0
         Privacy budget of the whole forest. None gives the non-private model: best splits and true labels (certified),
         or the paper's forest with its temperatures (as published).
-    n_estimators : int, default=10
+    n_estimators : int or "auto", default=10
         The paper takes 100, which leaves each tree few rows, or little of epsilon.
-    max_depth : int or None, default=None
+    max_depth : int, "auto" or None, default=None
         None: 4, all leaves at this depth; as published no limit.
     split_score : {"counts", "normalised"}, default="counts"
         "counts" weighs the impurity decrease by the number of rows, so that more rows make better splits.
@@ -67,7 +69,7 @@ class MultinomialForestClassifier(GreedyClassifier):
     purity_stop : bool, default=True
         Whether a branch ends where all structure rows are of one class (as published). The paper's theorem on
         consistency has no such rule.
-    neighbours, mode, domain
+    neighbours, mode, scale_share, size, domain
         As in `MajorityLabelForestClassifier`.
     structure_seed : int, default=0
         Seed of the non-private model.
@@ -99,6 +101,8 @@ class MultinomialForestClassifier(GreedyClassifier):
     True
     """
 
+    shape_rule = staticmethod(multinomial_shape)
+    published_shape = (10, None)
     constraints = {
         **GreedyClassifier.constraints,
         "split_score": choice("counts", "normalised"),
@@ -154,23 +158,29 @@ class MultinomialForestClassifier(GreedyClassifier):
         self.structure_seed = structure_seed
 
     @property
-    def depth_asked(self) -> int:
-        """Levels of complete trees that a fit will grow; 1 as published, where trees are others."""
-        return 1 if self.mode == "as_published" else self.max_depth or DEFAULT_DEPTH
+    def most_depth(self) -> int:
+        """Most levels of complete trees that a fit will grow; 1 as published, where trees are others."""
+        if self.mode == "as_published":
+            return 1
+        return DEFAULT_DEPTH if self.max_depth is None else super().most_depth
 
     def _plan(self, domain: Domain, n_rows: int) -> MultinomialSpec | PublishedSpec:
         return self._published_plan() if self.mode == "as_published" else self._certified_plan(domain, n_rows)
 
     def _certified_plan(self, domain: Domain, n_rows: int) -> MultinomialSpec:
+        preparation = self._preparation(domain, n_rows)
+        n_trees, depth = self._shape(domain, preparation)
         return certified_spec(
-            self._budget, self._by_hand, n_trees=int(self.n_estimators), depth=self.max_depth,
+            self._budget, self._by_hand, n_trees=int(n_trees), depth=depth,
             partition=self.partition, partition_rate=self.partition_rate, neighbours=self.neighbours,
-            preparation=self._preparation(domain, n_rows),
+            preparation=preparation,
         )  # fmt: skip
 
     def _published_plan(self) -> PublishedSpec:
+        n_trees, depth = self.n_estimators, self.max_depth
         return published_spec(
-            self._budget, self._by_hand, n_trees=int(self.n_estimators), depth=self.max_depth, min_leaf=self.min_leaf,
+            self._budget, self._by_hand, n_trees=int(self.published_shape[0] if n_trees == AUTO else n_trees),
+            depth=self.published_shape[1] if depth == AUTO else depth, min_leaf=self.min_leaf,
             stopping=self.stopping, partition_rate=self.partition_rate, impurity=self.impurity,
             purity_stop=self.purity_stop,
         )  # fmt: skip
@@ -277,10 +287,11 @@ class MultinomialForestClassifier(GreedyClassifier):
         if spec is None and self._budget is not None:
             nominal = self._published_plan().nominal
             reasons = [*published.multinomial_reasons(nominal, self._budget), *reasons]
+        own = self._published_plan() if spec is None else spec
         depth = f"depth {spec.depth}" if spec is not None else f"depth up to {self._published_plan().max_depth}"
         return certify(
             ledger,
-            mechanism=f"multinomial forest of {self.n_estimators} trees of {depth}: "
+            mechanism=f"multinomial forest of {own.n_trees} trees of {depth}: "
             + (
                 "the best splits, true labels"
                 if self.epsilon is None and spec is not None

@@ -4,10 +4,11 @@ import numpy as np
 
 from dpforest.checks import check_count, choice, count
 from dpforest.limits import MAX_BOUND, MAX_DEPTH
-from dpforest.models.base import ForestClassifier
+from dpforest.models.base import AUTO, ForestClassifier
 from dpforest.models.depth_rules import jagannathan_depth
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.models.random.spec import ForestSpec, capped, leaf_cap
+from dpforest.models.shape_rules import even_forest_shape, jagannathan_shape
 from dpforest.privacy.ledger import ADD_REMOVE
 from dpforest.tables.domain import Domain
 
@@ -18,14 +19,14 @@ class JagannathanForestClassifier(RandomStructureClassifier):
     Parameters
     ----------
     epsilon : float or None, default=1.0
-    n_estimators : int, default=10
-    max_depth : int or None, default=None
+    n_estimators : int or "auto", default=10
+    max_depth : int, "auto" or None, default=None
         None: the paper's rule, half the number of features and at most log_b(n) - 1, with b the mean number of values
         of a feature and n the number of rows, or what stands for it (`n_bound`).
     n_bound : int or None, default=None
         Public bound on the number of rows, for the depth rule. None: under add-remove, which does not let anybody know
         their number, 2,000,000; under replace-one, where it is public, and as published the number itself.
-    max_leaves, neighbours, mode, domain, structure_seed, random_state, n_jobs
+    max_leaves, neighbours, mode, scale_share, size, domain, structure_seed, random_state, n_jobs
         As in `MajorityLabelForestClassifier`.
 
     References
@@ -35,6 +36,8 @@ class JagannathanForestClassifier(RandomStructureClassifier):
     epsilon / n_estimators a tree.
     """
 
+    shape_rule = staticmethod(jagannathan_shape)
+    published_shape = (10, None)
     constraints = {**ForestClassifier.constraints, "n_bound": count(1, 2**31, optional=True)}
 
     def __init__(
@@ -65,7 +68,8 @@ class JagannathanForestClassifier(RandomStructureClassifier):
     def _plan(self, domain: Domain, n_rows: int) -> ForestSpec:
         published = self.mode == "as_published"
         max_leaves, departures = leaf_cap(self.max_leaves, self.mode), tuple[str, ...]()
-        depth = self.max_depth
+        preparation = self._preparation(domain, n_rows)
+        n_trees, depth = self._shape(domain, preparation)
         if depth is None:
             n = self.n_bound or (max(n_rows, 1) if self.needs_all_rows else MAX_BOUND)
             mean_codes = np.mean([f.n_codes if f.kind == "categorical" else 2 for f in domain.features])
@@ -77,7 +81,7 @@ class JagannathanForestClassifier(RandomStructureClassifier):
                 told = "The depth follows from the exact number of rows, which is private under add-remove."
                 departures = (told, *departures)
         return ForestSpec(
-            n_trees=self.n_estimators,
+            n_trees=n_trees,
             depth=depth,
             mechanism="continuous-laplace" if published else "discrete-laplace",
             partition="shared",
@@ -87,7 +91,7 @@ class JagannathanForestClassifier(RandomStructureClassifier):
             max_leaves=max_leaves,
             as_published=published,
             departures=departures,
-            preparation=self._preparation(domain, n_rows),
+            preparation=preparation,
         )
 
     def _bound_words(self) -> tuple[str, ...]:
@@ -110,9 +114,11 @@ class JagannathanForestClassifier(RandomStructureClassifier):
 class _EvenForest(RandomStructureClassifier):
     """The two random forests of Nock and Henecka's comparison differ in the leaf only."""
 
+    shape_rule = staticmethod(even_forest_shape)
+    published_shape = (21, 6)
     constraints = {
         **ForestClassifier.constraints,
-        "max_depth": count(0, MAX_DEPTH),
+        "max_depth": count(0, MAX_DEPTH, or_rule=AUTO),
         "budget": choice(None, "fair", "paper"),
     }
 
@@ -143,18 +149,20 @@ class _EvenForest(RandomStructureClassifier):
 
     def _even_plan(self, domain: Domain, n_rows: int, mechanism: str) -> ForestSpec:
         budget = self.budget or ("paper" if self.mode == "as_published" else "fair")
+        preparation = self._preparation(domain, n_rows)
+        n_trees, depth = self._shape(domain, preparation)
         return ForestSpec(
-            n_trees=self.n_estimators,
-            depth=self.max_depth,
+            n_trees=n_trees,
+            depth=depth,
             mechanism=mechanism,
             partition="shared",
             neighbours=self.neighbours,
             categorical="ordered",
             thresholds="quantised",
             n_quantiles=self.n_quantiles,
-            leaf_shares=2**self.max_depth if budget == "paper" else 1,
+            leaf_shares=2**depth if budget == "paper" else 1,
             assumptions=self._said_size(),
-            preparation=self._preparation(domain, n_rows),
+            preparation=preparation,
             as_published=self.mode == "as_published",
         )
 
@@ -165,14 +173,14 @@ class RandomForestLaplaceClassifier(_EvenForest):
     Parameters
     ----------
     epsilon : float or None, default=1.0
-    n_estimators : int, default=21
-    max_depth : int, default=6
+    n_estimators : int or "auto", default=21
+    max_depth : int or "auto", default=6
     n_quantiles : int, default=10
         Thresholds cut the public range into this many parts, equal on its scale (`Feature.scale`).
     budget : {"fair", "paper"} or None, default=None
         "paper" divides a tree's budget evenly among its leaves although they are disjoint: a handicap of 2^depth.
         None: "fair", as published "paper".
-    neighbours, mode, domain, structure_seed, random_state, n_jobs
+    neighbours, mode, scale_share, size, domain, structure_seed, random_state, n_jobs
         As in `MajorityLabelForestClassifier`.
 
     References
@@ -192,7 +200,7 @@ class RandomForestExponentialClassifier(_EvenForest):
     Parameters
     ----------
     epsilon, n_estimators, max_depth, n_quantiles, budget
-    neighbours, mode, domain, structure_seed, random_state, n_jobs
+    neighbours, mode, scale_share, size, domain, structure_seed, random_state, n_jobs
         As in `RandomForestLaplaceClassifier`.
 
     References

@@ -6,6 +6,7 @@ from dpforest.models.base import ForestClassifier
 from dpforest.models.depth_rules import fletcher_islam_depth
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.models.random.spec import ForestSpec, capped, leaf_cap
+from dpforest.models.shape_rules import majority_label_shape
 from dpforest.privacy.laws import CERTIFIED, PUBLISHED
 from dpforest.tables.domain import Domain
 
@@ -18,10 +19,11 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
     epsilon : float or None, default=1.0
         Privacy budget of the whole forest. None gives the non-private model: true majority labels, all rows in all
         trees.
-    n_estimators : int, default=100
-        Trees; to be chosen without looking at the table.
-    max_depth : int or {"published", "theorem", "half", "full"}, default="published"
-        Tests on a path, or a rule that computes it from the public schema (`models.depth_rules`).
+    n_estimators : int or "auto", default=100
+        Trees, or "auto" for a public rule (`models.shape_rules`); to be chosen without looking at the table.
+    max_depth : int or {"auto", "published", "theorem", "half", "full"}, default="published"
+        Tests on a path; "auto" for a public rule; or one of the rules that compute it from the public schema
+        (`models.depth_rules`).
     leaf_mechanism : str or None, default=None
         "permute-and-flip" (None, certified), "exponential", "global-01"; as published "smooth-sensitivity" (None) and
         "smooth-sensitivity-clamped", which are not differentially private at the stated epsilon.
@@ -34,6 +36,13 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
         about a gigabyte).
     neighbours : {"add-remove", "replace-one"}, default="add-remove"
     mode : {"certified", "as_published"}, default="certified"
+    scale_share : float, "auto" or "public", default="public"
+        Share of epsilon that tells where rows lie on the scale of each numeric attribute, so that tests are asked there
+        (three nested histograms of each). "auto": a public rule says how much, and nothing where there is too little
+        to see; "public": tests lie where the public bounds say. Certified only.
+    size : int or None, default=None
+        How many rows there are, about, if everybody may know it: rules go by it instead of the number of rows with
+        noise, which costs 2 % of epsilon. Only under add-remove; it must not be read from the table.
     domain : Domain or None, default=None
         Public schema. None reads it from the data, warns, and is not certified.
     structure_seed : int, default=0
@@ -65,6 +74,8 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
     True
     """
 
+    shape_rule = staticmethod(majority_label_shape)
+    published_shape = (100, "published")
     constraints = {
         **ForestClassifier.constraints,
         "leaf_mechanism": choice(None, *CERTIFIED, *PUBLISHED),
@@ -107,7 +118,8 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
             wrong = f"leaf_mechanism={mechanism!r}" if mechanism in PUBLISHED else "partition='blocks'"
             raise ValueError(f"{wrong} does not keep its privacy promise; use it with mode='as_published' only")
         departures: tuple[str, ...] = ()
-        depth = self.max_depth
+        preparation = self._preparation(domain, n_rows)
+        n_trees, depth = self._shape(domain, preparation)
         if isinstance(depth, str):
             numeric = sum(f.kind == "numeric" for f in domain.features)
             wanted = fletcher_islam_depth(numeric, domain.n_features - numeric, depth, most=None)
@@ -119,7 +131,7 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
             check_count("max_depth", depth, 0, MAX_DEPTH)
             departures = (*departures, *capped(domain, depth, self.categorical, max_leaves))
         return ForestSpec(
-            n_trees=self.n_estimators,
+            n_trees=n_trees,
             depth=depth,
             mechanism=mechanism,
             partition="shared" if self.epsilon is None else partition,
@@ -128,6 +140,6 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
             max_leaves=max_leaves,
             as_published=published,
             assumptions=self._said_size(),
-            preparation=self._preparation(domain, n_rows),
+            preparation=preparation,
             departures=departures if published else (),
         )

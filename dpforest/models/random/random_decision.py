@@ -2,9 +2,10 @@
 
 from dpforest.checks import choice, count
 from dpforest.limits import MAX_DEPTH
-from dpforest.models.base import ForestClassifier
+from dpforest.models.base import AUTO, ForestClassifier
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.models.random.spec import ForestSpec, capped, leaf_cap
+from dpforest.models.shape_rules import noisy_counts_shape
 from dpforest.tables.domain import Domain
 
 
@@ -15,9 +16,9 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
     ----------
     epsilon : float or None, default=1.0
         Privacy budget of the whole forest (the paper's eta). None gives the non-private model.
-    n_estimators : int, default=11
+    n_estimators : int or "auto", default=11
         Trees (k). Where every row is in every tree, noise grows with their number.
-    max_depth : int, default=8
+    max_depth : int or "auto", default=8
         Tests on a path (h).
     voting : {"threshold", "majority", "probabilistic"}, default="threshold"
         Mean share of the leaves, majority of the trees' votes, or a draw with the mean share as probability.
@@ -31,7 +32,7 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
         As in `MajorityLabelForestClassifier`.
     mode : {"certified", "as_published"}, default="certified"
         As published: Laplace noise in floating point, scaled for add-remove whatever `neighbours` says.
-    domain, structure_seed, random_state, n_jobs
+    scale_share, size, domain, structure_seed, random_state, n_jobs
         As in `MajorityLabelForestClassifier`.
 
     Attributes
@@ -53,9 +54,11 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
     True
     """
 
+    shape_rule = staticmethod(noisy_counts_shape)
+    published_shape = (11, 8)
     constraints = {
         **ForestClassifier.constraints,
-        "max_depth": count(0, MAX_DEPTH),
+        "max_depth": count(0, MAX_DEPTH, or_rule=AUTO),
         "partition": choice("shared", "independent"),
     }
 
@@ -92,10 +95,11 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
 
     def _plan(self, domain: Domain, n_rows: int) -> ForestSpec:
         published = self.mode == "as_published"
-        max_leaves = leaf_cap(self.max_leaves, self.mode)
+        max_leaves, preparation = leaf_cap(self.max_leaves, self.mode), self._preparation(domain, n_rows)
+        n_trees, depth = self._shape(domain, preparation)
         return ForestSpec(
-            n_trees=self.n_estimators,
-            depth=self.max_depth,
+            n_trees=n_trees,
+            depth=depth,
             mechanism="continuous-laplace" if published else "discrete-laplace",
             partition="shared" if self.epsilon is None else self.partition,
             neighbours=self.neighbours,
@@ -106,6 +110,6 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
             max_leaves=max_leaves,
             as_published=published,
             assumptions=self._said_size(),
-            preparation=self._preparation(domain, n_rows),
-            departures=capped(domain, self.max_depth, self.categorical, max_leaves) if published else (),
+            preparation=preparation,
+            departures=capped(domain, depth, self.categorical, max_leaves) if published else (),
         )

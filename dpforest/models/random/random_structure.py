@@ -8,14 +8,14 @@ import numpy as np
 import pandas as pd
 from joblib import effective_n_jobs
 
-from dpforest.models.base import ForestClassifier
+from dpforest.models.base import AUTO, ForestClassifier
 from dpforest.models.preparation import RANDOM_STRUCTURE, release_scale
 from dpforest.models.random.fit import fit_forest, preview
 from dpforest.models.random.partial_counts import PartCounter, PartialCounts, counting_settings
 from dpforest.models.random.partial_scale import PartialScale, Prepared
 from dpforest.models.random.spec import ForestSpec
 from dpforest.privacy.certificate import Certificate
-from dpforest.privacy.ledger import Ledger
+from dpforest.privacy.ledger import ADD_REMOVE, Ledger
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
 from dpforest.tables.domain import Domain
 from dpforest.tables.misfits import Misfits
@@ -102,10 +102,11 @@ class RandomStructureClassifier(ForestClassifier):
 
     def _fit_once_read(self, chunks: Iterator[tuple[Any, Any]]) -> Self:
         """`fit_chunks` without the scale."""
-        if self.scale_share != "auto":
+        if self.scale_share != AUTO or AUTO in (self.n_estimators, self.max_depth) and self.size is None:
             raise ValueError(
-                "These parts can be read once only, but for the scale they are read twice; give a list of them, "
-                "dpforest.read_chunks, or scale_share='public'."
+                "These parts can be read once only, but before trees are grown it has to be known how many rows there "
+                "are and where they lie; give a list of them or dpforest.read_chunks. Or else numbers for max_depth, "
+                "n_estimators or size, and scale_share='public'."
             )
         warnings.warn(
             "These parts can be read once only, so the scale of the data is not asked for, and the forest may be less "
@@ -169,9 +170,11 @@ class RandomStructureClassifier(ForestClassifier):
         return PartialScale(scale_histograms(domain, rows.codes), len(rows.y), rows.n_given, domain)
 
     def _looks(self, domain: Domain) -> bool:
-        """Whether something may be asked before trees are grown."""
-        is_numeric = any(f.kind == "numeric" for f in domain.features)
-        return self._prepares and is_numeric and self.scale_share != "public"
+        """Whether something of the rows has to be known before trees are grown."""
+        is_said = self.size is not None and self.neighbours == ADD_REMOVE
+        by_rule = AUTO in (self.n_estimators, self.max_depth) and not is_said
+        scaled = self.scale_share != "public" and any(f.kind == "numeric" for f in domain.features)
+        return self._prepares and (by_rule or scaled)
 
     def _settings(self) -> dict[str, Any]:
         """All that a preparation depends on, besides the rows."""
@@ -181,7 +184,8 @@ class RandomStructureClassifier(ForestClassifier):
         """What was found out by `fit_scale`, where anything had to be, and a ledger that has paid for it."""
         ledger = self._ledger()
         if not self._looks(domain):
-            return self._plan(domain, n_rows), None, ledger
+            is_public = not self._prepares or self.neighbours != ADD_REMOVE
+            return self._plan(domain, n_rows if is_public else self.size or 0), None, ledger
         prepared = getattr(self, "prepared_", None)
         if prepared is None or prepared.settings != self._settings():
             raise ValueError(

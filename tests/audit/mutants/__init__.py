@@ -1,6 +1,6 @@
-"""Mistakes put into certified code, by what they attack: `samplers`, `releases`, `growth`, `fits` and `preparation`, which most of the
-auditors were written against, and those that wait for something `rare`, hide in what a fit leaves behind (`hidden`), or
-bias a sampler by less than a million draws show (`exact_samplers`).
+"""Mistakes put into certified code, by what they attack: `samplers`, `releases`, `growth`, `fits` and `preparation`,
+which most of the auditors were written against, and those that wait for something `rare`, hide in what a fit leaves
+behind (`hidden`), or bias a sampler by less than a million draws show (`exact_samplers`).
 """
 
 from mutants.fits import FITS

@@ -43,7 +43,8 @@ PREPARATION = (
     ),
     Mutant(
         name="missing_cells_count_twice",
-        why="A missing cell is counted at both ends of the range, so that its row changes twice as many cells as others.",
+        why="A missing cell is counted at both ends of the range, so that its row changes twice as many cells as "
+        "others.",
         module="dpforest.trees.released_scale",
         function="scale_histograms",
         old="    return counts\n",

@@ -1,0 +1,89 @@
+"""How many trees, and how deep: public rules from the signal that is left for leaves and splits.
+
+The signal s is rows times the ε that is left. Noise on the share of a class in a leaf, averaged over shared trees, is
+√T L / s with L leaves a tree, so L may grow about as s does; labels want leaves so small that rare classes have some of
+their own. Constants were fitted on development tables, which no accuracy that is reported comes from.
+"""
+
+import math
+from typing import Final, NamedTuple
+
+MOST_AUTO_DEPTH: Final = 10  # of greedy trees by rule
+MOST_AUTO_TREES: Final = 10
+_MANY_FEATURES: Final = 24
+
+
+class Shape(NamedTuple):
+    """Trees, and tests on a path."""
+
+    n_trees: int
+    depth: int
+
+
+def signal_of(n_rows: float, epsilon: float) -> float:
+    """Rows times what is left of ε, at least 1."""
+    return max(1.0, n_rows * epsilon)
+
+
+def noisy_counts_shape(signal: float, n_classes: int, n_features: int) -> Shape:
+    """Of random trees with noisy counts, all rows in every tree.
+
+    >>> noisy_counts_shape(26_000, 2, 14), noisy_counts_shape(100, 2, 14)
+    (Shape(n_trees=16, depth=10), Shape(n_trees=4, depth=3))
+    """
+    n_trees = 4 if signal < 300 else _by_features(signal, n_features)
+    return Shape(n_trees, _depth(0.9 * _log2(signal) - 3 - 0.5 * _kappa(n_classes), 3, 12))
+
+
+def jagannathan_shape(signal: float, n_classes: int, n_features: int) -> Shape:
+    """The same with the ten trees of the paper."""
+    return Shape(10, noisy_counts_shape(signal, n_classes, n_features).depth)
+
+
+def even_forest_shape(signal: float, n_classes: int, n_features: int) -> Shape:
+    """Of the two random forests with majority votes, 21 trees on all rows."""
+    return Shape(21, _depth(0.9 * _log2(signal) - 3 - 0.25 * _kappa(n_classes), 3, 12))
+
+
+def majority_label_shape(signal: float, n_classes: int, n_features: int) -> Shape:
+    """Of random trees with one label a leaf, each row in one tree.
+
+    >>> majority_label_shape(4_000, 2, 14)
+    Shape(n_trees=16, depth=10)
+    """
+    depth = _depth(1.15 * _log2(signal) - 4.2 - 0.5 * _kappa(n_classes), 4, 12)
+    return Shape(_by_features(signal, n_features), depth)
+
+
+def one_tree_shape(signal: float, n_classes: int, n_features: int) -> Shape:
+    """Of a single greedy tree."""
+    return Shape(1, _depth(0.67 * _log2(signal) - 1.8, 2, 10))
+
+
+def multinomial_shape(signal: float, n_classes: int, n_features: int) -> Shape:
+    """Of the multinomial forest: labels alone cannot use the rows that a second tree takes away."""
+    return Shape(1, 2 if signal < 500 else 4 if signal < 1500 else 6)
+
+
+def boosted_shape(signal: float, n_classes: int, n_features: int) -> Shape:
+    """Of boosted trees; of more than two classes each has a booster of its own and its part of the signal."""
+    own = signal / n_classes if n_classes > 2 else signal
+    if own < 5_000:
+        return Shape(3, 2 if own < 500 else 3)
+    return Shape(10, 3 if own < 15_000 else 4)
+
+
+def _by_features(signal: float, n_features: int) -> int:
+    return 16 if signal < 1_000 or n_features < _MANY_FEATURES else 32
+
+
+def _log2(signal: float) -> float:
+    return math.log2(signal) if math.isfinite(signal) else 1_000.0
+
+
+def _kappa(n_classes: int) -> float:
+    return math.log2(n_classes / 2)
+
+
+def _depth(value: float, low: int, high: int) -> int:
+    return min(max(round(value), low), high)
