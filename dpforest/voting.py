@@ -3,13 +3,69 @@
 All of it is post-processing: nothing here sees rows that were used for fitting.
 """
 
+from dataclasses import dataclass
+from typing import Final
+
 import numpy as np
 
 from dpforest.losses import m_alpha
 from dpforest.privacy.hashing import GOLDEN, mixed
 
-VOTING = ("majority", "threshold", "probabilistic", "additive")
+VOTING = ("majority", "threshold", "probabilistic", "log-odds", "additive")
 NEGATIVE_RULES = ("clamp", "paper")
+_LEAST_SHARE: Final = 1e-4
+
+
+@dataclass(frozen=True)
+class LogOdds:
+    """Voting "log-odds": each tree's leaf speaks for a class by how much more frequent it is there than in all leaves.
+
+    Mean shares hardly pass a half where a class is rare, as each tree alone sees few of the attributes that tell. Trees
+    are nearly independent pieces of evidence, so evidence is added, with a factor of two over their number that
+    discounts what they have in common.
+
+    Parameters
+    ----------
+    noise_scale : float
+        Scale b of the noise on a count, 0 without.
+    prior_weight : float
+        Weight a, in rows, that the frequencies in all leaves have in each of them; above 0.
+    """
+
+    noise_scale: float
+    prior_weight: float
+
+    @classmethod
+    def of_signal(cls, noise_scale: float, signal: float) -> "LogOdds":
+        """The weight by rule: little data lets leaves say less. Without noise half a row."""
+        scale = noise_scale or 1.0
+        return cls(noise_scale, 2 * scale if signal < 300 else scale / 2)
+
+    def prior(self, counts: np.ndarray) -> np.ndarray:
+        """Frequency of each class over all leaves, float64 (n_classes,), from all noisy counts of a forest."""
+        least = max(1.0, self.noise_scale * (2 * len(counts)) ** 0.5)
+        known = np.maximum(counts.sum(axis=0), least)
+        return known / known.sum()
+
+    def shares(self, counts: np.ndarray, prior: np.ndarray) -> np.ndarray:
+        """Share of each class in each leaf, float64 (n_leaves, n_classes)."""
+        known = np.maximum(counts, 0)
+        return (known + self.prior_weight * prior) / (known.sum(axis=1, keepdims=True) + self.prior_weight)
+
+    def evidence(self, counts: np.ndarray, prior: np.ndarray) -> np.ndarray:
+        """What a leaf adds to the log-odds of each class, float64 (n_leaves, n_classes)."""
+        return np.log(np.maximum(self.shares(counts, prior), _LEAST_SHARE)) - np.log(prior)
+
+
+def log_odds_scores(evidence: np.ndarray, prior: np.ndarray, n_trees: int) -> np.ndarray:
+    """Score of each class from the sum of its evidence over trees."""
+    return np.log(prior) + min(2 / n_trees, 1.0) * evidence
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    """Class shares from scores of log-odds, rows sum to 1."""
+    shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return shares / shares.sum(axis=1, keepdims=True)
 
 
 def leaf_shares(counts: np.ndarray, negative_rule: str, seed: int, *, leaves: np.ndarray | None = None) -> np.ndarray:
@@ -51,7 +107,7 @@ def decide(shares: np.ndarray, voting: str, coin: np.ndarray | None = None) -> n
     ----------
     shares : array of shape (n, n_classes)
         Share of the trees' votes ("majority"), mean share in the leaves ("threshold", "probabilistic"), or score of
-        each class ("additive").
+        each class ("log-odds", "additive").
     coin : float array of shape (n,), optional
         One number in [0, 1) a row, for "probabilistic": the class is drawn with its share as probability.
     """

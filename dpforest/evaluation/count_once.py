@@ -21,6 +21,7 @@ from dpforest.evaluation.simulation import NOISE_SEED, Split, Structures
 from dpforest.models.random.fit import rows_to_trees, simulate_values
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.models.random.spec import ForestSpec, true_labels
+from dpforest.models.random.votes import Votes
 from dpforest.privacy.randomness import DemoSource
 from dpforest.privacy.rationals import as_typed
 from dpforest.tables.domain import Domain
@@ -131,6 +132,7 @@ class Level:
         used = np.zeros(end, bool)
         used[leaf] = True
         n_held = np.count_nonzero(used)
+        used |= spec.voting == "log-odds"  # whose prior is of all leaves
         used[asked[asked < end]] = True
         place = np.cumsum(used, dtype=np.int32) - 1
         counts = np.zeros((int(place[-1]) + 1, k), np.int64)
@@ -186,8 +188,10 @@ def _cell(
 
     values = [values_at(*one) for one in zip(specs, epsilons, strict=True)]
     private = np.isfinite(epsilons)
-    labels = np.stack([_labels(spec, v, seed, own.leaves) for v in values], axis=1)
-    found = _metrics(spec, split, level.routed, values, labels, own, seed, positive)
+    exact = [as_typed(e) if math.isfinite(e) else None for e in epsilons]
+    votes = [Votes(*one, seed, own.leaves) for one in zip(specs, values, exact, strict=True)]
+    labels = np.stack([own_votes.labels for own_votes in votes], axis=1)
+    found = _metrics(spec, split, level.routed, votes, labels, own, seed, positive)
     held = np.flatnonzero(own.counts.any(axis=1))
     flips = np.where(private, flipped_share(own.counts[held], labels[held]), 0.0)
     empty = np.where(private, own.empty, own.empty_nonprivate)
@@ -197,34 +201,22 @@ def _cell(
     ]
 
 
-def _labels(spec: ForestSpec, values: np.ndarray, seed: int, leaves: np.ndarray) -> np.ndarray:
-    """What each leaf votes for."""
-    if not spec.releases_counts:
-        return values
-    return voting.leaf_votes(voting.leaf_shares(values, spec.negative_rule, seed, leaves=leaves))
-
-
 def _metrics(
-    spec: ForestSpec, split: Split, routed: Routed, values: list[np.ndarray], labels: np.ndarray, own: LeafCounts,
+    spec: ForestSpec, split: Split, routed: Routed, votes: list[Votes], labels: np.ndarray, own: LeafCounts,
     seed: int, positive: int,
 ) -> list[dict[str, float]]:  # fmt: skip
     """For each of several releases, whose labels are the columns of `labels`."""
     k = routed.domain.n_classes
     if spec.voting == "majority" and k == 2:
-        votes = np.zeros((labels.shape[1], spec.n_trees + 1, 2), np.int64)
-        _count_votes(routed.test, spec.n_trees, own.place, np.ascontiguousarray(labels), split.y_test, votes)
-        found = from_votes(votes, positive)
-        return [{name: float(v[e]) for name, v in found.items()} for e in range(len(votes))]
+        tally = np.zeros((labels.shape[1], spec.n_trees + 1, 2), np.int64)
+        _count_votes(routed.test, spec.n_trees, own.place, np.ascontiguousarray(labels), split.y_test, tally)
+        found = from_votes(tally, positive)
+        return [{name: float(v[e]) for name, v in found.items()} for e in range(len(tally))]
     at = own.place[routed.test[:, : spec.n_trees]].T
     coin = voting.coins(split.X_test, seed) if spec.voting == "probabilistic" else None
-    out = []
-    for value, votes_of in zip(values, labels.T, strict=True):
-        if spec.voting == "majority":
-            shares = routing.votes_at_leaves(at, np.ascontiguousarray(votes_of), k) / spec.n_trees
-            step = 0.5 / spec.n_trees
-        else:
-            held = voting.leaf_shares(value, spec.negative_rule, seed, leaves=own.leaves)
-            shares, step = routing.shares_at_leaves(at, held) / spec.n_trees, 1e-6
+    out, step = [], 0.5 / spec.n_trees if spec.voting == "majority" else 1e-6
+    for one in votes:
+        shares = one.shares(at, k)
         predicted = voting.decide(shares, spec.voting, coin)
         out.append(from_shares(shares, split.y_test, predicted, positive=positive, step=step))
     return out

@@ -21,6 +21,7 @@ from dpforest.models.leaf_noise import CountNoise
 from dpforest.models.random.fit import count_kept_rows, rows_to_trees, simulate_values
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.models.random.spec import ForestSpec, true_labels
+from dpforest.models.random.votes import Votes
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.randomness import DemoSource
 from dpforest.privacy.rationals import as_typed
@@ -232,7 +233,8 @@ class Simulation(Repeats):
         private = self._at_each(lambda e: self._release_and_score(*at(e), e, seed), pause)
         spec, own = at(None)
         exact = own.nonprivate if spec.releases_counts else true_labels(own.nonprivate, seed)
-        self._figures.append((*zip(*private, strict=True), *self._score(spec, own.leaves, exact, seed)))
+        scores = self._score(spec, own.leaves, Votes(spec, exact, None, seed), seed)
+        self._figures.append((*zip(*private, strict=True), *scores))
 
     def view(self, epsilon: float) -> ForestView:
         """The first repeat's forest at one budget, leaf by leaf."""
@@ -240,7 +242,8 @@ class Simulation(Repeats):
         if self._seen is None or self._seen[0] != _key(scale):
             self._seen = (_key(scale), *self._grow_and_count(spec, scale, self.seed))
         _, trees, counts = self._seen
-        labels = self._labels(spec, self._release(spec, counts, epsilon, self.seed), self.seed)
+        values = self._release(spec, counts, epsilon, self.seed)
+        labels = Votes(spec, values, _fraction(epsilon), self.seed).labels
         noise = CountNoise(counts, spec.mechanism, spec.leaf_rate(_fraction(epsilon)), spec.negative_rule)
         return ForestView(trees, self.domain, counts, labels, noise)
 
@@ -265,6 +268,7 @@ class Simulation(Repeats):
         # Only leaves that hold somebody or are asked for make a difference to the figures.
         used = np.array(counts.any(axis=1))
         used[leaves] = True
+        used |= spec.voting == "log-odds"  # whose prior is of all leaves
         return _Counted(counts[used], nonprivate[used], (np.cumsum(used, dtype=np.int32) - 1)[leaves])
 
     def _grow_and_count(self, spec: ForestSpec, scale: ReleasedScale | None, seed: int) -> tuple[Trees, np.ndarray]:
@@ -280,27 +284,17 @@ class Simulation(Repeats):
     def _release(self, spec: ForestSpec, counts: np.ndarray, epsilon: float, seed: int) -> np.ndarray:
         return simulate_values(spec, counts, _fraction(epsilon), seed + NOISE_SEED)
 
-    def _labels(self, spec: ForestSpec, values: np.ndarray, seed: int) -> np.ndarray:
-        """What each leaf votes for."""
-        if not spec.releases_counts:
-            return values
-        return voting.leaf_votes(voting.leaf_shares(values, spec.negative_rule, seed))
-
     def _release_and_score(self, spec: ForestSpec, own: "_Counted", epsilon: float, seed: int):
         """Accuracy, balanced accuracy, and share of rows in leaves whose label was flipped."""
-        values = self._release(spec, own.counts, epsilon, seed)
-        flips = flipped_share(own.counts, self._labels(spec, values, seed))
-        return *self._score(spec, own.leaves, values, seed), float(flips)
+        votes = Votes(spec, self._release(spec, own.counts, epsilon, seed), _fraction(epsilon), seed)
+        flips = flipped_share(own.counts, votes.labels)
+        return *self._score(spec, own.leaves, votes, seed), float(flips)
 
-    def _score(self, spec: ForestSpec, leaves: np.ndarray, values: np.ndarray, seed: int) -> tuple[float, float]:
+    def _score(self, spec: ForestSpec, leaves: np.ndarray, votes: Votes, seed: int) -> tuple[float, float]:
         """Accuracy and balanced accuracy on the held-out rows."""
-        y = self.split.y_test
-        if spec.voting == "majority":
-            shares = routing.votes_at_leaves(leaves, self._labels(spec, values, seed), self.domain.n_classes)
-        else:
-            shares = routing.shares_at_leaves(leaves, voting.leaf_shares(values, spec.negative_rule, seed))
+        shares = votes.shares(leaves, self.domain.n_classes)
         coin = voting.coins(self.split.X_test, seed) if spec.voting == "probabilistic" else None
-        return accuracies(voting.decide(shares / spec.n_trees, spec.voting, coin), y)
+        return accuracies(voting.decide(shares, spec.voting, coin), self.split.y_test)
 
 
 @dataclass(frozen=True, eq=False)

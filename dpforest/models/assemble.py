@@ -9,6 +9,7 @@ from dpforest.privacy.ledger import BudgetError, Ledger
 from dpforest.tables.domain import Domain
 from dpforest.trees.forest import CuratorForest, Forest, ReleasedForest
 from dpforest.trees.layout import Trees
+from dpforest.voting import LogOdds
 
 
 def assemble(
@@ -26,12 +27,13 @@ def assemble(
     seed: int = 0,
     class_of_tree: np.ndarray | None = None,
     alpha_link: float = 1.0,
+    log_odds: LogOdds | None = None,
 ) -> Forest:
     """A `ReleasedForest` exactly when there is a ledger with a budget behind it, and that is closed.
 
     Parameters
     ----------
-    labels, noisy_counts, leaf_values, voting, negative_rule, seed, class_of_tree, alpha_link
+    labels, noisy_counts, leaf_values, voting, negative_rule, seed, class_of_tree, alpha_link, log_odds
         As for `Forest`. One of the first three is given.
 
     Raises
@@ -45,5 +47,5 @@ def assemble(
     return kind(
         trees=trees, domain=domain, labels=labels, noisy_counts=noisy_counts, voting=voting,
         negative_rule=negative_rule, seed=seed, certificate=certificate, ledger=ledger, about=about,
-        leaf_values=leaf_values, class_of_tree=class_of_tree, alpha_link=alpha_link,
+        leaf_values=leaf_values, class_of_tree=class_of_tree, alpha_link=alpha_link, log_odds=log_odds,
     )  # fmt: skip

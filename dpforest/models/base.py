@@ -291,6 +291,8 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         n_numeric = sum(f.kind == "numeric" for f in domain.features)
         if not self._prepares or self._budget is None:
             return Preparation()
+        said = self.size if self.neighbours == ADD_REMOVE else None
+        n_rows = n_rows if said is None else said
         size = SIZE_SHARE if self._asks_size(domain) else Fraction(0)
         if self.scale_share == "public" or not n_numeric:
             share = Fraction(0)
@@ -298,7 +300,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
             share = self.scale_rule.share(n_rows, self._budget, n_numeric)
         else:
             share = as_typed(self.scale_share)
-        known = n_rows if size or self.size or self.neighbours != ADD_REMOVE else 0
+        known = n_rows if size or said or self.neighbours != ADD_REMOVE else 0
         return Preparation(known, size, share, self.scale_rule.public_weight)
 
     def _shape(self, domain: Domain, preparation: Preparation) -> tuple[int, Any]:

@@ -81,7 +81,9 @@ def read_chunks(
     is_parquet = start.startswith(b"PAR1")
     if not is_parquet:
         csv_text.refuse_other_files(start)
-    return _FileChunks(path, domain, rows, _parquet if is_parquet else csv_parts)
+    parts = _parquet if is_parquet else csv_parts
+    parts(path, domain, rows)  # what is no table, or has not the columns, is refused at once
+    return _FileChunks(path, domain, rows, parts)
 
 
 @dataclass(frozen=True)

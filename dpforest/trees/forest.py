@@ -13,6 +13,7 @@ from dpforest.tables.domain import Domain
 from dpforest.trees import forest_file, routing
 from dpforest.trees.forest_file import ForestFormatError as ForestFormatError
 from dpforest.trees.layout import Trees
+from dpforest.voting import LogOdds
 
 
 def as_values(X: Any) -> Any:
@@ -33,7 +34,7 @@ class Forest:
         One class index a leaf. One of this, `noisy_counts` and `leaf_values` is given.
     noisy_counts : int64 or float64 array of shape (n_leaves, n_classes), or None
         Counts after noise. Shares and votes follow from them without touching data again.
-    voting : {"majority", "threshold", "probabilistic", "additive"}
+    voting : {"majority", "threshold", "probabilistic", "log-odds", "additive"}
     negative_rule : {"clamp", "paper"}
     seed : int
         Public; shares of silent leaves and coins of probabilistic averaging come from it.
@@ -49,6 +50,8 @@ class Forest:
         α of the link that turns scores into shares (voting "additive").
     notes : tuple of str
         What had to be mended when it was read from a file, a sentence each.
+    log_odds : LogOdds or None
+        How much leaves are trusted (voting "log-odds").
     """
 
     trees: Trees
@@ -65,6 +68,7 @@ class Forest:
     class_of_tree: np.ndarray | None = None
     alpha_link: float = 1.0
     notes: tuple[str, ...] = ()
+    log_odds: LogOdds | None = None
 
     def __repr__(self) -> str:
         promise = "certified" if self.certificate.certified else "not certified"
@@ -84,6 +88,8 @@ class Forest:
             return voting.additive_scores(self.leaf_values, class_of_leaf, self.domain.n_classes)
         if self.noisy_counts is None:
             return np.eye(self.domain.n_classes)[self.labels]
+        if self.log_odds is not None:
+            return self.log_odds.shares(self.noisy_counts, self.log_odds.prior(self.noisy_counts))
         return voting.leaf_shares(self.noisy_counts, self.negative_rule, self.seed)
 
     def leaf_labels(self) -> np.ndarray:
@@ -177,12 +183,16 @@ class Forest:
     def _shares(self, scores: np.ndarray) -> np.ndarray:
         if self.voting == "additive":
             return voting.additive_shares(scores, self.alpha_link)
+        if self.log_odds is not None and self.noisy_counts is not None:
+            prior = self.log_odds.prior(self.noisy_counts)
+            return voting.softmax(voting.log_odds_scores(scores, prior, self.trees.n_trees))
         return scores / self.trees.n_trees
 
     def _scores(self) -> Callable[[np.ndarray], np.ndarray]:
         """A function from codes to votes, or to sums of shares, of each class."""
-        majority = self.voting == "majority"
-        of_leaf = self.leaf_labels() if majority else self.leaf_shares()
+        of_leaf = self.leaf_labels() if self.voting == "majority" else self.leaf_shares()
+        if self.log_odds is not None and self.noisy_counts is not None:
+            of_leaf = self.log_odds.evidence(self.noisy_counts, self.log_odds.prior(self.noisy_counts))
         return routing.scorer(self.trees, self.domain, of_leaf)
 
     def apply(self, X, *, n_jobs: int = 1) -> np.ndarray:
@@ -211,7 +221,7 @@ class ReleasedForest(Forest):
         Closed.
     about : dict
         How the forest was made: estimator and public settings.
-    leaf_values, class_of_tree, alpha_link, notes
+    leaf_values, class_of_tree, alpha_link, notes, log_odds
         As of `Forest`.
 
     Raises

@@ -5,6 +5,7 @@ import json
 import math
 import zlib
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -18,6 +19,7 @@ from dpforest.trees.forest_schema import FORMAT, SchemaError
 from dpforest.trees.layout import Trees
 from dpforest.trees.packed_arrays import ArrayError, pack, unpack
 from dpforest.trees.structure import Structure, structure_of, trees_of
+from dpforest.voting import LogOdds
 
 if TYPE_CHECKING:
     from dpforest.trees.forest import ReleasedForest
@@ -41,6 +43,8 @@ def written(forest: "ReleasedForest") -> str:
     values: dict[str, Any] = {name: pack(array) for name in _VALUES if (array := getattr(forest, name)) is not None}
     if forest.class_of_tree is not None:
         values["alpha_link"] = forest.alpha_link
+    if forest.log_odds is not None:
+        values["log_odds"] = asdict(forest.log_odds)
     content = {
         "format": FORMAT,
         "version": FORMAT_VERSION,
@@ -222,6 +226,8 @@ def _leaves(content: dict[str, Any], trees: Trees, n_classes: int, array: Callab
         raise _damaged("its leaves do not fit its way of voting")
     if ("class_of_tree" in content, "alpha_link" in content) != 2 * (name == "leaf_values",):
         raise _damaged("its leaves do not fit its way of voting")
+    if (content["voting"] == "log-odds", "log_odds" in content) not in ((False, False), (name == "noisy_counts",) * 2):
+        raise _damaged("its leaves do not fit its way of voting")
     if tuple(content[name]["shape"]) != shapes[name]:
         raise _damaged(f"its {name.replace('_', ' ')} do not fit its leaves and classes")
     if math.prod(shapes[name]) > MAX_LEAF_NUMBERS:
@@ -232,7 +238,9 @@ def _leaves(content: dict[str, Any], trees: Trees, n_classes: int, array: Callab
             raise _damaged("its labels do not fit its leaves and classes")
         return {"labels": cells, "noisy_counts": None}
     if name == "noisy_counts":
-        return {"labels": None, "noisy_counts": cells.astype(np.int64, copy=False)}
+        own = content.get("log_odds")
+        log_odds = None if own is None else LogOdds(float(own["noise_scale"]), float(own["prior_weight"]))
+        return {"labels": None, "noisy_counts": cells.astype(np.int64, copy=False), "log_odds": log_odds}
     classes = array(content["class_of_tree"], (trees.n_trees,)).astype(np.int16)
     alpha = float(content["alpha_link"])
     if not np.abs(cells).max() <= MAX_LEAF:  # nor are they no numbers

@@ -166,6 +166,12 @@ _COMMON: Final = {
     "depth": _whole(0, MAX_DEPTH),
 }
 _ALPHA_LINK: Final = {"type": "number"}
+_LOG_ODDS: Final = _object(
+    {
+        "noise_scale": {"type": "number", "minimum": 0},
+        "prior_weight": {"type": "number", "exclusiveMinimum": 0},
+    }
+)
 
 VERSION_1: Final = _object(
     {
@@ -209,6 +215,7 @@ VERSION_2: Final = _object(
         "leaf_values": _packed("f8"),
         "class_of_tree": _packed("u1"),
         "alpha_link": _ALPHA_LINK,
+        "log_odds": _LOG_ODDS,
     },
 )
 SCHEMAS: Final = {1: VERSION_1, 2: VERSION_2, "domain": _DOMAIN}
@@ -292,6 +299,7 @@ _SAID: Final = {
     "maxItems": "is too long",
     "minItems": "is too short",
     "minimum": "is out of range",
+    "exclusiveMinimum": "is out of range",
     "maximum": "is out of range",
     "anyOf": "is of the wrong type, or too long",
     "pattern": "is not a fraction",

@@ -63,7 +63,7 @@ def scale_histograms(domain: Domain, codes: Any) -> np.ndarray:
     first = np.array([f.first_code for f in domain.features], np.int64)[numeric]
     counts = np.zeros((len(numeric), CELLS), np.int64)
     if len(numeric):
-        for start in range(0, len(codes), BLOCK_ROWS):
+        for start in range(0, max(len(codes), 1), BLOCK_ROWS):  # the same way for a table of nobody
             _count(np.ascontiguousarray(codes[start : start + BLOCK_ROWS]), numeric, first, counts)
     return counts
 

@@ -125,7 +125,7 @@ def test_a_file_without_rows_has_no_parts(tmp_path):
 
 def test_a_reader_may_stop_early(tmp_path, monkeypatch):
     monkeypatch.setattr(chunked_csv, "_BLOCK_BYTES", 64)
-    parts = read_chunks(write(tmp_path, "size,city,ill\n" + "1,Ulm,no\n" * 500), domain(), rows=2)
+    parts = iter(read_chunks(write(tmp_path, "size,city,ill\n" + "1,Ulm,no\n" * 500), domain(), rows=2))
     assert len(next(parts)[0]) == 2
     parts.close()
 

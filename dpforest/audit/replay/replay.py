@@ -141,6 +141,8 @@ def _trees_touched(asked: list[tuple[Question, Question]], tape: Tape, changed: 
     for a, b in asked:
         rows = np.flatnonzero((a.private != b.private).any(axis=1))
         trees = _trees_of_leaves(tape.result, len(a.private))
+        if trees is None and a.tree < 0:
+            continue  # asked of the whole table, before there are trees; it costs what it loses
         for tree in np.unique(trees[rows]) if trees is not None and a.what != "choice" else [a.tree] * (len(rows) > 0):
             touched.setdefault(int(tree), a.line)
     if len(touched) <= changed:

@@ -16,7 +16,7 @@ from dpforest.trees.forest_size import most_leaves
 from dpforest.trees.layout import Trees
 from dpforest.trees.random_trees import CATEGORICAL, grow_random_trees
 from dpforest.trees.released_scale import ReleasedScale
-from dpforest.voting import NEGATIVE_RULES, VOTING, uniform
+from dpforest.voting import NEGATIVE_RULES, VOTING, LogOdds, uniform
 
 PUBLISHED_LEAF_CAP = 65_536  # of one tree as published: no paper has a cap, but memory has
 
@@ -96,6 +96,19 @@ class ForestSpec:
     def leaf_epsilon(self, epsilon: Fraction) -> Fraction:
         """Of a budget, what a leaf may spend of it."""
         return epsilon * self.preparation.left / self.leaf_shares
+
+    def log_odds(self, epsilon: Fraction | None, counts: np.ndarray) -> LogOdds | None:
+        """How much leaves are trusted where trees' log-odds are added up; None for other ways of voting.
+
+        The signal goes by the number of rows as it is known, or else by what was released of all leaves.
+        """
+        if self.voting != "log-odds":
+            return None
+        if epsilon is None:
+            return LogOdds.of_signal(0.0, math.inf)
+        counted = float(counts.sum()) / (self.n_trees if self.partition == "shared" else 1)
+        signal = (self.preparation.n_rows or counted) * float(epsilon * self.preparation.left)
+        return LogOdds.of_signal(1 / self.leaf_rate(epsilon), signal)
 
     def leaf_rate(self, epsilon: Fraction) -> float:
         """`exact_rate` as simulations take it."""
