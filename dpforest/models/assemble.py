@@ -9,6 +9,7 @@ from dpforest.privacy.ledger import BudgetError, Ledger
 from dpforest.tables.domain import Domain
 from dpforest.trees.forest import CuratorForest, Forest, ReleasedForest
 from dpforest.trees.layout import Trees
+from dpforest.trees.released_scale import ReleasedScale
 from dpforest.voting import LogOdds
 
 
@@ -28,12 +29,13 @@ def assemble(
     class_of_tree: np.ndarray | None = None,
     alpha_link: float = 1.0,
     log_odds: LogOdds | None = None,
+    scale: ReleasedScale | None = None,
 ) -> Forest:
     """A `ReleasedForest` exactly when there is a ledger with a budget behind it, and that is closed.
 
     Parameters
     ----------
-    labels, noisy_counts, leaf_values, voting, negative_rule, seed, class_of_tree, alpha_link, log_odds
+    labels, noisy_counts, leaf_values, voting, negative_rule, seed, class_of_tree, alpha_link, log_odds, scale
         As for `Forest`. One of the first three is given.
 
     Raises
@@ -47,5 +49,5 @@ def assemble(
     return kind(
         trees=trees, domain=domain, labels=labels, noisy_counts=noisy_counts, voting=voting,
         negative_rule=negative_rule, seed=seed, certificate=certificate, ledger=ledger, about=about,
-        leaf_values=leaf_values, class_of_tree=class_of_tree, alpha_link=alpha_link, log_odds=log_odds,
+        leaf_values=leaf_values, class_of_tree=class_of_tree, alpha_link=alpha_link, log_odds=log_odds, scale=scale,
     )  # fmt: skip

@@ -303,6 +303,11 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         known = n_rows if size or said or self.neighbours != ADD_REMOVE else 0
         return Preparation(known, size, share, self.scale_rule.public_weight)
 
+    def _about(self, preparation: Preparation, **more: Any) -> dict[str, Any]:
+        """What a file says of how the forest was made; of the number of rows only what was released or said."""
+        known = {"n_rows": preparation.n_rows} if preparation.n_rows else {}
+        return {"estimator": type(self).__name__, **more, **known}
+
     def _shape(self, domain: Domain, preparation: Preparation) -> tuple[int, Any]:
         """Number of trees and depth, as given or by the rule from what is left of the budget."""
         given = self.n_estimators, self.max_depth

@@ -13,6 +13,7 @@ from dpforest.tables.domain import Domain
 from dpforest.trees import forest_file, routing
 from dpforest.trees.forest_file import ForestFormatError as ForestFormatError
 from dpforest.trees.layout import Trees
+from dpforest.trees.released_scale import ReleasedScale
 from dpforest.voting import LogOdds
 
 
@@ -52,6 +53,8 @@ class Forest:
         What had to be mended when it was read from a file, a sentence each.
     log_odds : LogOdds or None
         How much leaves are trusted (voting "log-odds").
+    scale : ReleasedScale or None
+        Where rows lie, as released, which tests were asked by. Predictions have no use for it.
     """
 
     trees: Trees
@@ -69,6 +72,7 @@ class Forest:
     alpha_link: float = 1.0
     notes: tuple[str, ...] = ()
     log_odds: LogOdds | None = None
+    scale: ReleasedScale | None = None
 
     def __repr__(self) -> str:
         promise = "certified" if self.certificate.certified else "not certified"
@@ -221,7 +225,7 @@ class ReleasedForest(Forest):
         Closed.
     about : dict
         How the forest was made: estimator and public settings.
-    leaf_values, class_of_tree, alpha_link, notes, log_odds
+    leaf_values, class_of_tree, alpha_link, notes, log_odds, scale
         As of `Forest`.
 
     Raises

@@ -18,6 +18,7 @@ from dpforest.trees import forest_file_1, forest_schema, routing
 from dpforest.trees.forest_schema import FORMAT, SchemaError
 from dpforest.trees.layout import Trees
 from dpforest.trees.packed_arrays import ArrayError, pack, unpack
+from dpforest.trees.released_scale import CELLS, TOP, ReleasedScale
 from dpforest.trees.structure import Structure, structure_of, trees_of
 from dpforest.voting import LogOdds
 
@@ -45,6 +46,8 @@ def written(forest: "ReleasedForest") -> str:
         values["alpha_link"] = forest.alpha_link
     if forest.log_odds is not None:
         values["log_odds"] = asdict(forest.log_odds)
+    if forest.scale is not None:
+        values["scale"] = pack(forest.scale.shares)
     content = {
         "format": FORMAT,
         "version": FORMAT_VERSION,
@@ -192,6 +195,7 @@ def _parts(content: dict[str, Any], version: int) -> dict[str, Any]:
         "ledger": Ledger.from_dict(content["ledger"]),
         "about": content["about"],
         "notes": notes,
+        "scale": _scale(content, domain) if "scale" in content else None,
         **_leaves(content, trees, domain.n_classes, forest_file_1.array if version == 1 else unpack),
     }
 
@@ -209,6 +213,13 @@ def _trees(content: dict[str, Any], n_codes: np.ndarray) -> Trees:
         raise ArrayError("the trees' arrays do not fit together")
     read_in = {name: unpack(entry, tuple(entry["shape"])) for name, entry in arrays.items()}
     return trees_of(Structure(own["n_trees"], content["depth"], **read_in), n_codes)
+
+
+def _scale(content: dict[str, Any], domain: Domain) -> ReleasedScale:
+    shares = unpack(content["scale"], (sum(f.kind == "numeric" for f in domain.features), CELLS)).astype(np.int64)
+    if shares.min(initial=0) < 0 or shares.max(initial=0) > TOP or (shares.sum(axis=1) != TOP).any():
+        raise _damaged("the scale that its tests were asked by is none")
+    return ReleasedScale.of_shares(shares)
 
 
 def _leaves(content: dict[str, Any], trees: Trees, n_classes: int, array: Callable) -> dict[str, Any]:

@@ -150,6 +150,7 @@ _ABOUT: Final = _object(
         "caution": _text(),
         "alpha": {"anyOf": [{"type": "number"}, _text(MAX_NAME), _list({"type": "number"}, 0, MAX_DEPTH)]},
         "n_bins": _whole(0, 2**31),
+        "n_rows": _whole(0, 2**63),
         "criterion": _text(MAX_NAME),
         "split_score": _text(MAX_NAME),
     },
@@ -216,6 +217,7 @@ VERSION_2: Final = _object(
         "class_of_tree": _packed("u1"),
         "alpha_link": _ALPHA_LINK,
         "log_odds": _LOG_ODDS,
+        "scale": _packed("u1", "u2", "u4", "i8"),
     },
 )
 SCHEMAS: Final = {1: VERSION_1, 2: VERSION_2, "domain": _DOMAIN}

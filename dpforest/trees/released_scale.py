@@ -34,6 +34,16 @@ class ReleasedScale:
 
     cumulative: np.ndarray
 
+    @classmethod
+    def of_shares(cls, shares: np.ndarray) -> "ReleasedScale":
+        """From the share of each cell, out of 2**32: int64 (n_numeric, 64)."""
+        return cls(np.concatenate([np.zeros((len(shares), 1), np.int64), np.cumsum(shares, axis=1)], axis=1))
+
+    @property
+    def shares(self) -> np.ndarray:
+        """Share of each cell, out of 2**32: int64 (n_numeric, 64)."""
+        return np.diff(self.cumulative, axis=1)
+
     def of_features(self, domain: Domain) -> np.ndarray:
         """The same for every attribute of the domain, int64 (n_features, 65); categorical ones have zeros."""
         out = np.zeros((domain.n_features, CELLS + 1), np.int64)

@@ -104,6 +104,18 @@ class Reader:
             known = [-math.log1p(-uniform(self.file["seed"], leaf * self.k + c)) for c in range(self.k)]
         return [x / sum(known) for x in known]
 
+    def frequencies(self):
+        counts = self.values["noisy_counts"].tolist()
+        least = max(1, self.file["log_odds"]["noise_scale"] * math.sqrt(2 * len(counts)))
+        sums = [max(sum(column), least) for column in zip(*counts)]
+        return [s / sum(sums) for s in sums]
+
+    def evidence_of_leaf(self, leaf):
+        known = [max(c, 0) for c in self.values["noisy_counts"][leaf].tolist()]
+        weight, p = self.file["log_odds"]["prior_weight"], self.frequencies()
+        shares = [(z + weight * q) / (sum(known) + weight) for z, q in zip(known, p)]
+        return [math.log(max(s, 1e-4)) - math.log(q) for s, q in zip(shares, p)]
+
     def predict(self, row):
         """(leaves, class, shares) of a row: one cell for each feature."""
         codes = [code(f, v) for f, v in zip(self.features, row)]
@@ -117,8 +129,15 @@ class Reader:
             elif voting == "majority":
                 shares = self.shares_of_leaf(leaf) if "noisy_counts" in self.values else None
                 scores[int(self.values["labels"][leaf]) if shares is None else shares.index(max(shares))] += 1
+            elif voting == "log-odds":
+                scores = [a + b for a, b in zip(scores, self.evidence_of_leaf(leaf))]
             else:
                 scores = [a + b for a, b in zip(scores, self.shares_of_leaf(leaf))]
+        if voting == "log-odds":
+            factor = min(2 / len(leaves), 1)
+            scores = [math.log(p) + factor * s for p, s in zip(self.frequencies(), scores)]
+            exps = [math.exp(s) for s in scores]
+            return leaves, self.file["domain"]["classes"][scores.index(max(scores))], [e / sum(exps) for e in exps]
         best = scores.index(max(scores))
         shares = self.linked(scores, best) if voting == "additive" else [s / len(leaves) for s in scores]
         if voting == "probabilistic":

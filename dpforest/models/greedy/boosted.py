@@ -217,11 +217,11 @@ class BoostedForestClassifier(GreedyClassifier):
             trace.labels = (values * np.sign([b for own in grown for b in own.betas])[place >> spec.depth] > 0).astype(
                 np.uint8
             )  # a leaf speaks for a class by its own sign, whatever its tree counts
-        about = {"estimator": type(self).__name__, "alpha": spec.alpha, "n_bins": spec.n_bins}
+        about = self._about(spec.preparation, alpha=spec.alpha, n_bins=spec.n_bins)
         certificate = self._certificate(spec, domain, ledger, source)
         return assemble(
             trees, domain, certificate=certificate, ledger=ledger, about=about, leaf_values=values, voting="additive",
-            class_of_tree=classes, alpha_link=spec.alpha_link,
+            class_of_tree=classes, alpha_link=spec.alpha_link, scale=rows.scale,
         )  # fmt: skip
 
     def _fill(

@@ -189,9 +189,11 @@ class FriedmanSchusterClassifier(GreedyClassifier):
             if paid is not None:
                 mechanism = "discrete-laplace" if ledger.has_budget else "continuous-laplace"
                 trace.noise = CountNoise(counts, mechanism, float(paid[1].epsilon_each))
-        about = {"estimator": type(self).__name__, "criterion": self.criterion, "n_bins": self.n_bins}
+        about = self._about(spec.preparation, criterion=self.criterion, n_bins=self.n_bins)
         certificate = self._certificate(spec, domain, ledger, source_for(self.random_state))
-        return assemble(trees, domain, certificate=certificate, ledger=ledger, about=about, noisy_counts=values)
+        return assemble(
+            trees, domain, certificate=certificate, ledger=ledger, about=about, noisy_counts=values, scale=rows.scale
+        )
 
     def _row_bound(self, n_rows: int) -> tuple[int, tuple[str, ...]]:
         return row_bound(self._bound_given, n_rows, self.neighbours, private=self.epsilon is not None)

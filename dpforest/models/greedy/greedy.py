@@ -44,12 +44,12 @@ class Binned:
     row_ids: np.ndarray
     n_given: int
     memo: dict[tuple, Any] | None = None
+    scale: ReleasedScale | None = None
 
     def on(self, domain: Domain, n_bins: int, scale: ReleasedScale) -> "Binned":
         """The same rows in bins of a released scale."""
-        return replace(
-            self, candidates=public_candidates(domain, n_bins, scale), bins=bin_codes(domain, self.codes, n_bins, scale)
-        )
+        candidates, bins = public_candidates(domain, n_bins, scale), bin_codes(domain, self.codes, n_bins, scale)
+        return replace(self, candidates=candidates, bins=bins, scale=scale)
 
     def once(self, key: tuple, compute: Callable[[], T]) -> T:
         """Compute; in a sweep only once for each key, which names all that it depends on besides the rows.

@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -233,7 +234,10 @@ class MultinomialForestClassifier(GreedyClassifier):
         if trace is not None:
             trace.trees, trace.counts, trace.labels = [own for own in traces if own is not None], counts, labels
             trace.noise = CountNoise(counts, "exponential", float(spec.label))
-        return assemble(trees, domain, certificate=certificate, ledger=ledger, about=self._about(), labels=labels)
+        return assemble(
+            trees, domain, certificate=certificate, ledger=ledger, about=self._about(spec.preparation, **self._said()),
+            labels=labels, scale=rows.scale,
+        )  # fmt: skip
 
     def _labels(
         self, spec: MultinomialSpec, counts: np.ndarray, ledger: Ledger, source: SecretSource | DemoSource
@@ -257,7 +261,14 @@ class MultinomialForestClassifier(GreedyClassifier):
         if trace is not None:
             trace.counts, trace.labels, trace.noise = counts, labels, FrequencyNoise(counts, spec.label)
         certificate = self._certificate(None, domain, ledger, source)
-        return assemble(trees, domain, certificate=certificate, ledger=ledger, about=self._about(), labels=labels)
+        return assemble(
+            trees,
+            domain,
+            certificate=certificate,
+            ledger=ledger,
+            about=self._about(spec.preparation, **self._said()),
+            labels=labels,
+        )
 
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
         if self.mode == "as_published":
@@ -302,8 +313,8 @@ class MultinomialForestClassifier(GreedyClassifier):
             nominal_epsilon=nominal,
         )
 
-    def _about(self) -> dict:
-        return {"estimator": type(self).__name__, "split_score": self.split_score, "n_bins": self.n_bins}
+    def _said(self) -> dict[str, Any]:
+        return {"split_score": self.split_score, "n_bins": self.n_bins}
 
 
 def _shares(rows: Binned, spec: MultinomialSpec, partition: str, source: SecretSource | DemoSource) -> Shares:

@@ -75,7 +75,7 @@ def fit_forest(
     return assemble(
         trees, domain, certificate=certificate, ledger=ledger, about=about, labels=labels, noisy_counts=noisy_counts,
         voting=spec.voting, negative_rule=spec.negative_rule, seed=structure_seed,
-        log_odds=spec.log_odds(epsilon, values),
+        log_odds=spec.log_odds(epsilon, values), scale=scale,
     )  # fmt: skip
 
 

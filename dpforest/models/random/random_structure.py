@@ -303,8 +303,7 @@ class RandomStructureClassifier(ForestClassifier):
         return fit_forest(
             spec, domain, rows.codes, rows.y, epsilon=self._budget, ledger=ledger, source=source,
             structure_seed=int(self.structure_seed), row_ids=rows.ids, n_jobs=n_jobs,
-            about={"estimator": type(self).__name__, "structure_seed": int(self.structure_seed)}, scale=scale,
-            counted=counted,
+            about=self._about(spec.preparation, structure_seed=int(self.structure_seed)), scale=scale, counted=counted,
         )  # fmt: skip
 
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
