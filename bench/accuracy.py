@@ -1,0 +1,161 @@
+"""How accurate every forest is: `python bench/accuracy.py [--data DIR ...] [--name after]`.
+
+Fits every estimator with its defaults, certified and as published, on every table, at every ε, on the same splits, and
+keeps one row a fit in bench/accuracy-NAME.csv.gz. `--report` writes docs/ACCURACY.md from what was kept: before and
+after, with standard errors. A full run takes about an hour on two cores. Never part of the tests.
+
+A folder of other tables has a catalogue.json as data/ has. With `--wide` the upper bound of every numeric attribute is
+moved a hundred times as far away.
+"""
+
+import argparse
+import json
+import sys
+import time
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+from sklearn.model_selection import train_test_split
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+import dpforest  # noqa: E402
+from dpforest.evaluation.metrics import from_shares  # noqa: E402
+from dpforest.tables.domain import Domain  # noqa: E402
+
+FORESTS = {
+    "majority labels": dpforest.MajorityLabelForestClassifier,
+    "noisy counts": dpforest.RandomDecisionForestClassifier,
+    "JPW": dpforest.JagannathanForestClassifier,
+    "boosted": dpforest.BoostedForestClassifier,
+    "multinomial": dpforest.MultinomialForestClassifier,
+    "one greedy tree": dpforest.FriedmanSchusterClassifier,
+    "RF-L": dpforest.RandomForestLaplaceClassifier,
+    "RF-E": dpforest.RandomForestExponentialClassifier,
+}
+EPSILONS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+METRICS = ("accuracy", "balanced_accuracy", "auc", "log_loss")
+SEEDS = 5
+WIDER = 100
+MOST_PUBLISHED = 15_000  # rows that mechanisms as published are fitted on
+Table = tuple[str, pd.DataFrame, np.ndarray, Domain]
+
+
+def tables_of(folder: Path) -> list[Table]:
+    """Name, attributes, labels and public domain of every table in a folder."""
+    found = []
+    for name, entry in json.loads((folder / "catalogue.json").read_text())["datasets"].items():
+        domain = Domain.from_catalogue(entry)
+        texts = [f.name for f in domain.features if f.kind == "categorical"]
+        types = dict.fromkeys([*texts, entry["label"]], "str")
+        rows = pd.read_csv(folder / entry["file"], dtype=types, keep_default_na=False, na_values=[""])
+        rows = rows[rows[entry["label"]].notna()]
+        found.append((name, rows.drop(columns=entry["label"]), rows[entry["label"]].to_numpy(), domain))
+    return found
+
+
+def widened(domain: Domain) -> Domain:
+    """The domain of somebody who knows less: every range a hundred times as wide."""
+    features = tuple(
+        replace(f, high=f.low + WIDER * (f.high - f.low)) if f.kind == "numeric" else f for f in domain.features
+    )
+    return replace(domain, features=features)
+
+
+def measure(table: Table, wide: bool, forest: str, mode: str, seed: int) -> list[dict]:
+    """A row of figures at every ε."""
+    name, X, y, domain = table
+    domain = widened(domain) if wide else domain
+    classes, counts = np.unique(y, return_counts=True)
+    apart = y if counts.min() > 1 else None
+    train, test = train_test_split(np.arange(len(y)), test_size=0.2, random_state=seed, stratify=apart)
+    if mode == "as_published":
+        train = np.random.default_rng(seed).permutation(train)[:MOST_PUBLISHED]
+    index = {str(c): i for i, c in enumerate(domain.classes)}
+    wanted = np.array([index[str(c)] for c in y[test]])
+    out = []
+    for epsilon in EPSILONS:
+        settings = {"epsilon": epsilon, "mode": mode, "domain": domain, "random_state": 1_000 * seed + 7}
+        model = FORESTS[forest](**settings)
+        if "structure_seed" in model.get_params():
+            model.set_params(structure_seed=seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            start = time.perf_counter()
+            model.fit(X.iloc[train], y[train])
+            seconds = time.perf_counter() - start
+            shares = model.predict_proba(X.iloc[test])
+            predicted = np.array([index[str(c)] for c in model.predict(X.iloc[test])])
+        found = from_shares(shares, wanted, predicted, step=1e-3)
+        out.append(
+            {"table": name, "wide": wide, "forest": forest, "mode": mode, "seed": seed, "epsilon": epsilon,
+             "rows": len(train), "classes": len(classes), **{m: found[m] for m in METRICS}, "seconds": seconds}
+        )  # fmt: skip
+    return out
+
+
+def run(folders: list[Path], name: str, wide: bool, only: list[str], seeds: int, n_jobs: int) -> pd.DataFrame:
+    """All fits; kept after each table."""
+    path, frames = ROOT / "bench" / f"accuracy-{name}.csv.gz", []
+    for table in [table for folder in folders for table in tables_of(folder)]:
+        if only and table[0] not in only:
+            continue
+        jobs = [(w, f, m, s) for w in ((False, True) if wide else (False,)) for f in FORESTS
+                for m in ("certified", "as_published") for s in range(seeds)]  # fmt: skip
+        if not any(f.kind == "numeric" for f in table[3].features):
+            jobs = [job for job in jobs if not job[0]]
+        start = time.perf_counter()
+        rows = Parallel(n_jobs)(delayed(measure)(table, *job) for job in jobs)
+        frames.append(pd.DataFrame([row for own in rows for row in own]))
+        pd.concat(frames).to_csv(path, index=False, float_format="%.5g")
+        print(f"{table[0]}: {len(jobs) * len(EPSILONS):,} fits in {time.perf_counter() - start:.0f} s", flush=True)
+    return pd.concat(frames)
+
+
+def summary(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Mean over tables of the mean over seeds, and the standard error that the seeds leave."""
+    each = frame.groupby(["wide", "mode", "forest", "epsilon", "table"])[metric].agg(["mean", "var", "count"])
+    each["error"] = each["var"] / each["count"]
+    by = each.groupby(["wide", "mode", "forest", "epsilon"])
+    return pd.DataFrame({"mean": by["mean"].mean(), "se": np.sqrt(by["error"].sum()) / by["mean"].count()})
+
+
+def auc_drops(frame: pd.DataFrame) -> pd.DataFrame:
+    """Where AUC falls as ε grows: certified, binary tables of at least 1,000 rows, by more than .02 and three SE."""
+    own = frame[(frame["mode"] == "certified") & (frame["classes"] == 2) & (frame["rows"] >= 800) & ~frame["wide"]]
+    each = own.groupby(["forest", "table", "epsilon"])["auc"].agg(["mean", "sem"]).reset_index()
+    out = []
+    for (forest, table), line in each.groupby(["forest", "table"]):
+        for i, low in line.reset_index(drop=True).iterrows():
+            for _, high in line.iloc[i + 1 :].iterrows():
+                drop, se = low["mean"] - high["mean"], float(np.hypot(low["sem"], high["sem"]))
+                if drop > 0.02 + 3 * se:
+                    out.append({"forest": forest, "table": table, "from": low["epsilon"], "to": high["epsilon"],
+                                "drop": drop, "se": se})  # fmt: skip
+    return pd.DataFrame(out)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, nargs="+", default=[ROOT / "data"], help="folders with a catalogue.json")
+    parser.add_argument("--name", default="after", help="of the file that keeps the figures")
+    parser.add_argument("--wide", action="store_true", help="with bounds a hundred times as wide as well")
+    parser.add_argument("--only", nargs="+", default=[], help="some of the tables")
+    parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--n-jobs", type=int, default=-1)
+    arguments = parser.parse_args()
+    frame = run(arguments.data, arguments.name, arguments.wide, arguments.only, arguments.seeds, arguments.n_jobs)
+    for metric in ("accuracy", "auc"):
+        table = summary(frame, metric)["mean"].unstack("epsilon")
+        print(f"\n{metric}\n{table.to_string(float_format='{:.3f}'.format)}")
+    drops = auc_drops(frame)
+    print(f"\nAUC falls as ε grows: {len(drops)} times\n{drops.to_string(index=False) if len(drops) else ''}")
+
+
+if __name__ == "__main__":
+    main()
