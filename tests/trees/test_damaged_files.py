@@ -8,6 +8,7 @@ import numba
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from release_cases import fitted, saved
@@ -133,7 +134,7 @@ def assert_a_sentence(error: ForestFormatError) -> None:
 
 
 @settings(
-    max_examples=100 if numba.config.DISABLE_JIT else 250,
+    max_examples=100 if numba.config.DISABLE_JIT else examples(600),
     deadline=None,
     derandomize=True,
     database=None,
