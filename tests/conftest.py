@@ -43,6 +43,11 @@ def some(names: Iterable, others: Iterable) -> list:
     ]
 
 
+def examples(n: int) -> int:
+    """Examples of a property test: by default two of five, all of them with `scripts/test --slow`."""
+    return n if os.environ.get("ALL_EXAMPLES") else n * 2 // 5
+
+
 def random_codes(domain: Domain, n: int, seed: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
     columns = [rng.integers(0, f.n_codes if f.kind == "categorical" else 65_536, n) for f in domain.features]

@@ -44,14 +44,7 @@ def test_the_gaussian_sampler_is_looked_at():
         assert next(suspicions(()), None) == said
 
 
-# By default one mistake in each module; the others are slow.
-FIRST = {mutant.module: mutant for mutant in reversed(MUTANTS)}.values()
-
-
-@pytest.mark.parametrize(
-    "mutant",
-    [pytest.param(m, id=m.name, marks=() if m in FIRST else pytest.mark.slow) for m in MUTANTS],
-)
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda m: m.name)
 def test_mistakes_are_found(mutant):
     with mutated(mutant), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a wrong bit may overflow

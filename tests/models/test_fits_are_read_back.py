@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from conftest import public_domain
+from conftest import examples, public_domain
 from fits import domains, estimators, labels_of, rows_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -31,7 +31,9 @@ def assert_is_read_back(forest: ReleasedForest, X) -> None:
         assert (back.certificate, back.ledger, back.domain) == (forest.certificate, forest.ledger, forest.domain)
 
 
-@settings(max_examples=120, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=examples(300), deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+)
 @given(domain=domains(), model=estimators(15, 6), n=st.sampled_from([0, 1, 7, 60]), seed=st.integers(0, 9))
 def test_whatever_is_fitted_is_read_back(domain, model, n, seed):
     """A fit may refuse, before it spends, what does not go together; what it makes can be read."""

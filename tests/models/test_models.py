@@ -1,4 +1,4 @@
-"""The five estimators: what they refuse, what they release, what they certify, and that every choice fits."""
+"""The five estimators: what they release, what they certify, and that every choice fits."""
 
 import itertools
 import math
@@ -9,13 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import public_domain, random_codes
+from random_forests import ALL, DOMAIN, WITH_COUNTS, X, Y, every_estimator, fit, saved, table
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 
-import dpforest
 from dpforest import (
     Domain,
-    DomainError,
     Feature,
     JagannathanForestClassifier,
     MajorityLabelForestClassifier,
@@ -26,208 +24,10 @@ from dpforest import (
     ReleasedForest,
 )
 from dpforest.models.depth_rules import fletcher_islam_depth
-from dpforest.tables.misfits import MisfitWarning
 from dpforest.trees import naive, routing
 from dpforest.trees.forest import CuratorForest
 from dpforest.trees.layout import MULTIWAY
 from dpforest.trees.random_trees import grow_random_trees
-
-DOMAIN = public_domain(None, 3, None, 4, n_classes=3)
-ALL = (
-    JagannathanForestClassifier,
-    MajorityLabelForestClassifier,
-    RandomDecisionForestClassifier,
-    RandomForestExponentialClassifier,
-    RandomForestLaplaceClassifier,
-)
-WITH_COUNTS = (JagannathanForestClassifier, RandomDecisionForestClassifier, RandomForestLaplaceClassifier)
-every_estimator = pytest.mark.parametrize("estimator", ALL)
-
-
-def table(n: int = 120, seed: int = 0, domain: Domain = DOMAIN) -> tuple[pd.DataFrame, np.ndarray]:
-    """Rows whose class follows from the first two attributes in most cases."""
-    rng = np.random.default_rng(seed)
-    columns = {f.name: rng.choice(f.categories, n) if f.categories else rng.random(n) for f in domain.features}
-    X = pd.DataFrame(columns)
-    truth = np.where(X.f0 > 0.5, 0, np.where(X.f1 == "c0", 1, 2))
-    return X, np.where(rng.random(n) < 0.1, rng.integers(0, 3, n), truth)
-
-
-def fit(estimator, **parameters):
-    return estimator(**{"domain": DOMAIN, "n_estimators": 4, **parameters}).fit(*table())
-
-
-def saved(forest: ReleasedForest) -> str:
-    """The file, of a demonstration as well."""
-    return forest.to_json(uncertified=True)
-
-
-# ---------------------------------------------------------------- what is refused
-
-COMMON = [
-    ("epsilon", 0, "epsilon=0 "),
-    ("epsilon", -1.0, "epsilon=-1.0 "),
-    ("epsilon", 1e-9, "epsilon=1e-09 "),
-    ("epsilon", 1e9, r"epsilon=1000000000\.0 .* None for no privacy"),
-    ("epsilon", math.nan, "epsilon=nan "),
-    ("epsilon", math.inf, "epsilon=inf "),
-    ("epsilon", "1", "epsilon='1' is not a number"),
-    ("epsilon", True, "epsilon=True is not a number"),
-    ("epsilon", 1 + 0j, "is not a number"),
-    ("n_estimators", 0, "n_estimators=0 is not a whole number from 1 to 1,000"),
-    ("n_estimators", 1001, "n_estimators=1001 "),
-    ("n_estimators", 2.0, "n_estimators=2.0 "),
-    ("n_estimators", True, "n_estimators=True "),
-    ("max_depth", -1, "max_depth=-1 is not a whole number from 0 to 15"),
-    ("max_depth", 16, "max_depth=16 "),
-    ("max_depth", 2.5, "max_depth=2.5 "),
-    ("neighbours", "bounded", "neighbours='bounded' is not known; choose one of 'add-remove', 'replace-one'"),
-    ("mode", "private", "mode='private' is not known; choose one of 'certified', 'as_published'"),
-    ("structure_seed", -1, "structure_seed=-1 is not a whole number"),
-    ("structure_seed", None, "structure_seed=None is not a whole number"),
-    ("random_state", -1, "random_state=-1 is not a whole number"),
-    ("random_state", 2**63, f"random_state={2**63} is not a whole number"),
-    ("random_state", "secret", "random_state='secret' is not a whole number"),
-]
-OWN = [
-    (MajorityLabelForestClassifier, "max_depth", "deepest", "max_depth='deepest' is no depth rule; use a number"),
-    (MajorityLabelForestClassifier, "max_depth", None, "max_depth=None is not a whole number"),
-    (MajorityLabelForestClassifier, "leaf_mechanism", "laplace", "leaf_mechanism='laplace' is not known; choose one"),
-    (MajorityLabelForestClassifier, "leaf_mechanism", "smooth-sensitivity", "does not keep its privacy promise"),
-    (MajorityLabelForestClassifier, "leaf_mechanism", "smooth-sensitivity-clamped", "use it with mode='as_published'"),
-    (MajorityLabelForestClassifier, "partition", "blocks", "partition='blocks' does not keep its privacy promise"),
-    (MajorityLabelForestClassifier, "partition", "thirds", "partition='thirds' is not known; choose one of"),
-    (MajorityLabelForestClassifier, "categorical", "hashed", "categorical='hashed' is not known; choose one of"),
-    (MajorityLabelForestClassifier, "max_leaves", 0, "max_leaves=0 is not a whole number from 1"),
-    (MajorityLabelForestClassifier, "max_leaves", "many", "max_leaves='many' is not a whole number"),
-    (MajorityLabelForestClassifier, "max_leaves", 10**9, "max_leaves=1000000000 is not a whole number"),
-    (RandomDecisionForestClassifier, "max_depth", "published", "max_depth='published' is not a whole number"),
-    (RandomDecisionForestClassifier, "voting", "loud", "voting='loud' is not known; choose one of"),
-    (RandomDecisionForestClassifier, "negative_rule", "drop", "negative_rule='drop' is not known; choose one of"),
-    (RandomDecisionForestClassifier, "partition", "blocks", "partition='blocks' is not known; choose one of 'shared'"),
-    (RandomDecisionForestClassifier, "categorical", None, "categorical=None is not known"),
-    (RandomDecisionForestClassifier, "max_leaves", -5, "max_leaves=-5 is not a whole number"),
-    (JagannathanForestClassifier, "n_bound", 0, "n_bound=0 is not a whole number"),
-    (JagannathanForestClassifier, "n_bound", 119, "more rows than n_bound=119"),
-    (JagannathanForestClassifier, "max_leaves", 2.5, "max_leaves=2.5 is not a whole number"),
-    (RandomForestLaplaceClassifier, "budget", "generous", "budget='generous' is not known; choose one of None, 'fair'"),
-    (RandomForestLaplaceClassifier, "n_quantiles", 1, "n_quantiles=1 is not a whole number from 2"),
-    (RandomForestExponentialClassifier, "n_quantiles", 10.0, "n_quantiles=10.0 is not a whole number"),
-    (RandomForestExponentialClassifier, "max_depth", None, "max_depth=None is not a whole number"),
-]
-
-
-def assert_refused(estimator, name, value, sentence):
-    with pytest.raises(ValueError, match=sentence) as error:
-        fit(estimator, **{name: value})
-    assert name in str(error.value)
-    assert "\n" not in str(error.value)
-    with pytest.raises(ValueError, match=sentence):  # a preview refuses the same
-        estimator(**{"domain": DOMAIN, name: value}).preview(DOMAIN, 120)
-
-
-@pytest.mark.parametrize("estimator", [MajorityLabelForestClassifier, RandomForestLaplaceClassifier])
-@pytest.mark.parametrize(("name", "value", "sentence"), COMMON)
-def test_parameters_out_of_range_are_refused_with_a_sentence(estimator, name, value, sentence):
-    assert_refused(estimator, name, value, sentence)
-
-
-@pytest.mark.parametrize(("estimator", "name", "value", "sentence"), OWN)
-def test_parameters_of_one_estimator_are_refused_with_a_sentence(estimator, name, value, sentence):
-    assert_refused(estimator, name, value, sentence)
-
-
-def test_the_paper_budget_with_a_depth_that_is_none_is_refused():
-    for depth in ("deep", -1, 10**9):
-        with pytest.raises(ValueError, match="max_depth=.* is not a whole number"):
-            fit(RandomForestLaplaceClassifier, budget="paper", max_depth=depth)
-
-
-def test_a_domain_of_another_type_is_refused_with_a_sentence():
-    with pytest.raises(TypeError, match="domain='adult' is not a Domain; use one, or None"):
-        fit(MajorityLabelForestClassifier, domain="adult")
-
-
-@every_estimator
-def test_constructors_store_what_they_get_and_check_in_fit(estimator):
-    strange = estimator(epsilon="much", n_estimators=-3, domain=DOMAIN)
-    assert strange.epsilon == "much"
-    assert clone(strange).get_params() == strange.get_params()
-    with pytest.raises(ValueError, match="epsilon='much'"):
-        strange.fit(*table())
-    assert not hasattr(strange, "forest_")
-
-
-@every_estimator
-def test_nothing_is_predicted_before_the_fit(estimator):
-    X, _ = table()
-    for ask in ("predict", "predict_proba", "apply"):
-        with pytest.raises(NotFittedError):
-            getattr(estimator(domain=DOMAIN), ask)(X)
-    with pytest.raises(NotFittedError):
-        _ = estimator(domain=DOMAIN).released_
-
-
-X, Y = table()
-
-
-@pytest.mark.parametrize(
-    ("rows", "labels", "sentence"),
-    [
-        (X.drop(columns="f2"), Y, "The table has no column 'f2'"),
-        (X.rename(columns=str.upper), Y, "The table has no column 'f0', 'f1', 'f2', 'f3'"),
-        (X.to_numpy()[:, :3], Y, "X has 3 columns, but the domain describes 4 features"),
-        (X, np.column_stack([Y, Y]), "1d array"),
-        (X, Y[:-1], "inconsistent numbers of samples: .120, 119."),
-        (X, None, "requires y to be passed"),
-    ],
-)
-def test_tables_that_do_not_fit_are_refused_with_a_sentence(rows, labels, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        MajorityLabelForestClassifier(domain=DOMAIN, n_estimators=3).fit(rows, labels)
-
-
-@pytest.mark.parametrize(
-    ("rows", "labels", "sentence"),
-    [
-        (X.assign(f0=np.inf), Y, "120 cells of 'f0' are infinite; they were read as the bound"),
-        (X.assign(f0=np.nan), Y, "120 cells of 'f0' are missing although none are expected"),
-        (X.assign(f0="high"), Y, "120 cells of 'f0' are not a number"),
-        (X.assign(f1="c9"), Y, "120 cells of 'f1' are not listed"),
-        (X, np.where(Y == 0, 7, Y), "rows have no label that is listed and were left out"),
-        (X, np.where(Y == 0, np.nan, Y), "rows have no label that is listed and were left out"),
-    ],
-)
-def test_cells_that_do_not_fit_are_told_to_the_curator_alone(rows, labels, sentence):
-    """A fit that refused them would tell on them."""
-    model = MajorityLabelForestClassifier(domain=DOMAIN, n_estimators=3)
-    with pytest.warns(MisfitWarning, match=sentence):
-        model.fit(rows, labels)
-    assert str(model.certificate_) == str(model.preview(DOMAIN, 1)[0])
-
-
-def test_wrong_columns_are_refused_in_predictions_as_well():
-    model = fit(MajorityLabelForestClassifier)
-    with pytest.raises(DomainError, match="The table has no column 'f3'"):
-        model.predict(X.drop(columns="f3"))
-    with pytest.raises(DomainError, match="The table has no column 'f0'"):
-        model.released_.predict(X.drop(columns="f0"))
-    with pytest.raises(ValueError, match="X has 3 features, but .* is expecting 4 features"):
-        model.fit(X.to_numpy(), Y).predict(X.to_numpy()[:, :3])
-    with pytest.raises(DomainError, match="'f1' has 120 cells whose value its domain does not list"):
-        model.predict(X.assign(f1="other"))
-
-
-@pytest.mark.filterwarnings("ignore::dpforest.PrivacyLeakWarning")
-def test_one_class_or_too_many_are_refused():
-    rows = np.random.default_rng(0).random((204, 2))
-    with pytest.raises(ValueError, match="There is one class in the label"):
-        MajorityLabelForestClassifier().fit(rows, np.zeros(204, int))
-    with pytest.raises(ValueError, match="51 classes in the label, but a classifier needs between 2 and 50"):
-        MajorityLabelForestClassifier().fit(rows, np.arange(204) % 51)
-    with pytest.raises(ValueError, match="continuous"):
-        MajorityLabelForestClassifier().fit(rows, rows[:, 0])
-
 
 # ---------------------------------------------------------------- every choice fits and predicts
 
@@ -661,37 +461,3 @@ def test_attributes_with_two_categories_in_multiway_trees():
         assert trees.is_complete == (trees.kind != MULTIWAY).all()  # before a kernel reads what is not there
         counts = routing.count_rows(trees, domain, codes, y, n_classes=2)
         assert np.array_equal(counts, naive.count_rows(trees, codes, y, n_classes=2))
-
-
-# ---------------------------------------------------------------- numbers of numpy
-
-WIDE = 70_000  # a bound that whole numbers of 16 bits cannot hold, and whose square those of 32 bits cannot
-KINDS_OF_WHOLE = [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64]
-ESTIMATORS = [getattr(dpforest, name) for name in dpforest.__all__ if name.endswith("Classifier")]
-
-
-@pytest.mark.parametrize("mode", ["certified", "as_published"])
-@pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
-def test_whole_numbers_of_numpy_are_python_s(kind, mode):
-    """They wrap round: of `np.int32(16385)` rows the noise would be 65,536 times too small."""
-    wanted = {"max_depth": 8, "n_estimators": 60, "n_bins": 16, "n_bound": WIDE, "max_leaf": 16, "alpha": 1,
-              "random_state": 3, "structure_seed": 5, "max_leaves": 200, "n_quantiles": 16, "min_leaf": 9}  # fmt: skip
-    wanted = {name: value for name, value in wanted.items() if name in kind().get_params()}
-    model = kind(domain=DOMAIN, mode=mode, **wanted)
-    spec, (certificate, ledger) = model.spec(DOMAIN, 100), model.preview(DOMAIN, 100)
-    for whole in KINDS_OF_WHOLE:
-        own = {name: whole(value) for name, value in wanted.items() if value <= np.iinfo(whole).max}
-        other = kind(domain=DOMAIN, mode=mode, **{**wanted, **own})
-        assert {type(value) for name, value in other.get_params().items() if name in wanted} == {int}
-        assert other.spec(DOMAIN, 100) == spec
-        assert other.preview(DOMAIN, 100) == (certificate, ledger)
-        assert clone(other).set_params(**own).spec(DOMAIN, 100) == spec
-
-
-def test_numbers_with_too_many_digits_for_a_file_are_refused_before_anything_is_drawn():
-    rows, labels = table()
-    for epsilon in (Fraction(10**400 + 1, 10**400), Fraction(1, 3**600) + 1):
-        with pytest.raises(ValueError, match="epsilon has more than 200 digits"):
-            MajorityLabelForestClassifier(epsilon=epsilon, domain=DOMAIN).fit(rows, labels)
-    with pytest.raises(ValueError, match="too many digits for a file"):
-        dpforest.MultinomialForestClassifier(feature_temperature=1e-300, domain=DOMAIN).fit(rows, labels)

@@ -28,7 +28,7 @@ from dpforest.privacy.selection import draw_choices
 dp.enable_features("contrib")
 
 LEAST, FULL = 1e-9, 200
-OURS, NOISE, LABELS = 200_000, 60_000, 20_000  # ours are fast; OpenDP's labels come one by one
+OURS, NOISE, LABELS = 300_000, 100_000, 20_000  # ours are fast; OpenDP's labels come one by one
 SCORES = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64")
 COUNTS = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -33,7 +34,7 @@ WORDS = ["", "NA", "nan", "?", "None", "true", "False", "a", "b ", "x;y", "ü", 
 TEXTS = NUMBERS + WORDS
 WAYS = ("csv", "pandas", "frame", "array", "list")
 NOTE = {"source": "asserted", "source_note": "made for this test"}
-SETTINGS = settings(derandomize=True, deadline=None, max_examples=60)
+SETTINGS = settings(derandomize=True, deadline=None, max_examples=examples(150))
 
 features = st.one_of(
     st.builds(
@@ -226,7 +227,7 @@ HALF = "\ud800"  # half a character: pandas takes it for another text
 
 
 @given(st.lists(st.sampled_from(["a", "b", repr(HALF), "c"]), min_size=1, max_size=30), st.integers(0, 29))
-@settings(derandomize=True, deadline=None, max_examples=50)
+@settings(derandomize=True, deadline=None, max_examples=examples(100))
 @example([repr(HALF)] * 40, 0)
 def test_half_a_character_changes_no_other_cell(cells, place):
     """pandas hashes it as its own escape, so that it once made all cells with that text missing."""

@@ -11,6 +11,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import examples
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -73,7 +74,7 @@ def expected(cells):
     st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "latin-1"]),
     st.booleans(),
 )
-@settings(max_examples=100)
+@settings(max_examples=examples(250))
 def test_a_written_table_is_read_back(columns, delimiter, newline, hole, encoding, decimal_commas):
     decimal = "," if decimal_commas and delimiter == ";" else "."
     data = written(columns, delimiter, newline, decimal, hole, encoding)
@@ -88,7 +89,7 @@ def test_a_written_table_is_read_back(columns, delimiter, newline, hole, encodin
 
 
 @given(st.one_of(st.binary(max_size=200), st.text(st.sampled_from('a1,;\n\r"\t|.- ?é'), max_size=80).map(str.encode)))
-@settings(max_examples=160)
+@settings(max_examples=examples(400))
 def test_whatever_the_bytes_there_is_a_table_or_a_sentence(data):
     try:
         csv = read_csv(data)
@@ -238,7 +239,7 @@ def as_list(rows):
 
 @pytest.mark.parametrize("form", [as_frame, as_objects, as_list])
 @given(rows=st.lists(ROWS, min_size=1, max_size=6), extra=ROWS, where=st.integers(0, 6))
-@settings(max_examples=120)
+@settings(max_examples=examples(300))
 def test_a_row_more_changes_no_code_of_the_others(form, rows, extra, where):
     where = min(where, len(rows))
     more = [*rows[:where], extra, *rows[where:]]
@@ -273,7 +274,7 @@ def line(cells, settings):
     st.integers(0, 6),
     st.sampled_from([CsvFormat(), CsvFormat("UTF-8", ";", ","), CsvFormat("Latin-1", "\t", ",", ("a",))]),
 )
-@settings(max_examples=80)
+@settings(max_examples=examples(200))
 def test_a_row_more_in_a_file_changes_no_other(rows, extra, where, written):
     where = min(where, len(rows))
     domain = Domain(
@@ -312,7 +313,7 @@ def test_a_row_more_in_a_file_changes_no_other(rows, extra, where, written):
     st.booleans(),
     st.sampled_from(".,"),
 )
-@settings(max_examples=60)
+@settings(max_examples=examples(150))
 def test_a_file_is_split_once_and_reads_as_if_split_again(rows, mark, encoding, newline, told, decimal):
     """Whatever a domain says of columns and decimal marks; only another encoding or delimiter needs the bytes."""
     quoted = [["a", "ö b", "c", "y"], *rows]

@@ -10,6 +10,7 @@ import numba
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -109,7 +110,7 @@ ANY = st.recursive(
 
 
 @settings(
-    max_examples=60 if numba.config.DISABLE_JIT else 300, deadline=None, derandomize=True, database=None,
+    max_examples=60 if numba.config.DISABLE_JIT else examples(700), deadline=None, derandomize=True, database=None,
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
 @given(st.sampled_from(sorted(FILES)), st.data())
@@ -134,7 +135,9 @@ def test_any_value_in_any_place_is_refused_with_a_sentence_or_sound(name, data):
     assert_refused_or_sound(json.dumps(content), name)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=examples(300), deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+)
 @given(st.sampled_from(sorted(n for n in FILES if n.startswith("v1_"))), st.data())
 def test_cells_of_old_arrays_are_refused_or_sound(name, data):
     content = json.loads(json.dumps(FILES[name]))

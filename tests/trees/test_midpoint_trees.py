@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from conftest import public_domain, random_codes
+from conftest import examples, public_domain, random_codes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -173,7 +173,7 @@ def test_the_kernel_agrees_with_its_naive_version(mixed, impurity, stopping, tem
     assert max(sizes) > 15 if stopping == "reject" else min(sizes) > 15
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=examples(100), deadline=None, derandomize=True)
 @given(
     kinds=st.lists(st.one_of(st.none(), st.integers(1, 6)), min_size=2, max_size=5),
     n=st.integers(2, 40),

@@ -9,7 +9,7 @@ from dpforest.evaluation.simulation import Curve
 from dpforest.plotting.curve import spread_over
 from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
-from dpforest.risk.guarantee import MEMBERSHIP, Guarantee
+from dpforest.risk.guarantee import MEMBERSHIP, Guarantee, guarantee_of
 from dpforest.risk.rounding import factor_up
 from dpforest.tables.features import plural
 from ui.shared.forests import EPSILONS
@@ -134,13 +134,12 @@ def _broken(certificate: Certificate) -> tuple[str, str, str, str | None]:
 
 def _meaning(choice: Choice, certificate: Certificate) -> tuple[str, str, str, str | None]:
     settings, delta, holds = choice.settings, certificate.delta, certificate.certified
-    promise = Guarantee(min(certificate.true_epsilon, settings.epsilon), delta, settings.neighbours)
-    shares = [success_share(promise.epsilon, delta, promise.neighbours, question) for question in promise.questions]
+    promise = guarantee_of(certificate) if holds else Guarantee(settings.epsilon, delta, settings.neighbours)
     return (
         f"What ε = {settings.epsilon:g}{at_delta(delta)} {'means' if holds else 'would mean'}",
-        " · ".join(shares),
+        " · ".join(success_share(promise, question) for question in promise.questions),
         ("" if holds else "not promised, as the schema was read from the rows; once it is public: ")
-        + sure_words(promise.epsilon, delta, promise.neighbours),
+        + sure_words(promise),
         _odds(promise),
     )
 

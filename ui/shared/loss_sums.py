@@ -81,33 +81,34 @@ def at_delta(delta: float) -> str:
     return f" at δ = {sum_text(delta)}" if delta else ""
 
 
-def sure_words(total: float | Fraction, delta: float, relation: str) -> str:
+def sure_words(promise: Guarantee) -> str:
     """What somebody may learn at most who was unsure.
 
     With a δ a belief may become anything in rare releases, so it is said how often a guess is right.
 
-    >>> sure_words(Fraction(1), 0.0, "replace-one")
+    >>> sure_words(Guarantee(Fraction(1), 0.0, "replace-one"))
     'unsure (50 %) between two values of somebody in the table, one can become at most 73.2 % sure'
-    >>> sure_words(Fraction(1), 1e-6, "replace-one")
+    >>> sure_words(Guarantee(Fraction(1), 1e-6, "replace-one"))
     'unsure (50 %) between two values of somebody in the table, one can guess right with at most 73.2 %'
     """
-    learned, sure = ("guess right with at most", "") if delta else ("become at most", " sure")
-    value = success_share(total, delta, relation, VALUE)
-    if relation == REPLACE_ONE:
-        return f"unsure (50 %) between two values of somebody in the table, one can {learned} {value}{sure}"
-    member, again = success_share(total, delta, relation), "with at most" if delta else "at most"
+    learned, again, sure = ("guess right with", "with ", "") if promise.delta else ("become", "", " sure")
+    shares = [success_share(promise, question) for question in promise.questions]
+    if MEMBERSHIP not in promise.questions:
+        return f"unsure (50 %) between two values of somebody in the table, one can {learned} at most {shares[0]}{sure}"
     return (
-        f"unsure (50 %) whether somebody is in the table, one can {learned} {member}{sure}; unsure between two values "
-        f"of theirs, {again} {value}"
+        f"unsure (50 %) whether somebody is in the table, one can {learned} at most {shares[0]}{sure}; unsure between "
+        f"two values of theirs, {again}at most {shares[1]}"
     )
 
 
-def success_share(total: float | Fraction, delta: float, relation: str, question: str = MEMBERSHIP) -> str:
+def success_share(promise: Guarantee, question: str) -> str:
     """Most that somebody can become sure who stood at 50:50; with a δ how often a guess is right. Rounded up.
 
-    >>> success_share(1, 0, "add-remove"), success_share(1, 0, "add-remove", VALUE), success_share(1, 0.5, "add-remove")
-    ('73.2 %', '88.1 %', '86.6 %')
+    >>> one, rare = Guarantee(1), Guarantee(1, 0.5)
+    >>> [success_share(*asked) for asked in ((one, MEMBERSHIP), (one, VALUE), (rare, MEMBERSHIP))]
+    ['73.2 %', '88.1 %', '86.6 %']
     """
-    if delta:
-        return percent_up(DistinguishingGame(Guarantee(total, delta, relation), question).success())
-    return share_text(value_epsilon(float(total), relation) if question == VALUE else float(total))
+    if promise.delta:
+        return percent_up(DistinguishingGame(promise, question).success())
+    epsilon = float(promise.epsilon)
+    return share_text(value_epsilon(epsilon, promise.neighbours) if question == VALUE else epsilon)

@@ -15,6 +15,7 @@ import streamlit as st
 from dpforest.privacy.hashing import GOLDEN
 from dpforest.privacy.ledger import ADD_REMOVE, REPLACE_ONE
 from dpforest.privacy.loss import GAUSSIAN, PrivacyLoss
+from dpforest.risk.guarantee import Guarantee
 from dpforest.tables.features import plural, text
 from ui.shared.forests import NEIGHBOURS
 from ui.shared.loss_sums import Cost, added_up, as_loss, at_delta, loss_under, sure_words
@@ -259,7 +260,7 @@ def explained(own: list[Release]) -> str:
             if mixed
             else "This is for a row exchanged (replace-one); it says nothing about a row more or less."
         )
-    return f"{adds}At ε = {epsilon}: {sure_words(total, delta, relation)}. {other}"
+    return f"{adds}At ε = {epsilon}: {sure_words(Guarantee(total, delta, relation))}. {other}"
 
 
 def table(own: list[Release]) -> pd.DataFrame:
