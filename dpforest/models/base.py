@@ -219,6 +219,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
                 "The domain has no classes, and a fit would read them from the data; give Domain(..., classes=...)."
             )
         self._check_parameters()
+        self._check_size(n_rows)
         return self._preview(domain, n_rows)
 
     def reads(self, domain: Domain) -> Domain:

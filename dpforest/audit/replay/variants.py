@@ -95,7 +95,7 @@ def domain_of(n_classes: int) -> Domain:
     """Attributes of every kind, missing cells treated in every way."""
     note = {"source": "documented", "source_note": "variants.py"}
     features = (
-        Feature("a", "numeric", 0.0, 1.0, **note),  # type: ignore[arg-type]
+        Feature("a", "numeric", 0.0, 1.0, missing="own", **note),  # type: ignore[arg-type]
         Feature("b", "categorical", categories=("p", "q", "r"), missing="own", **note),  # type: ignore[arg-type]
         Feature("c", "numeric", 0.0, 1.0, missing="value", missing_value=0.25, **note),  # type: ignore[arg-type]
         Feature("d", "categorical", categories=("p", "q"), missing="value", missing_value="q", **note),  # type: ignore[arg-type]
@@ -108,7 +108,7 @@ def random_rows(n: int, n_classes: int, seed: int) -> Table:
     rng = np.random.default_rng(seed)
     X = pd.DataFrame(
         {
-            "a": rng.choice([0.0, 0.3, 0.7, 1.0], n),
+            "a": rng.choice([0.0, 0.3, 0.7, 1.0, np.nan], n),
             "b": rng.choice(np.array(["p", "q", "r", None], object), n),
             "c": rng.choice([0.0, 0.5, 0.9, np.nan], n),
             "d": rng.choice(np.array(["p", "q", None], object), n),
