@@ -44,13 +44,13 @@ class JagannathanForestClassifier(RandomStructureClassifier):
         self,
         *,
         epsilon: float | None = 1.0,
-        n_estimators: int = 10,
-        max_depth: int | None = None,
+        n_estimators: int | str = "auto",
+        max_depth: int | str | None = "auto",
         n_bound: int | None = None,
         max_leaves: int | None = None,
         neighbours: str = "add-remove",
         mode: str = "certified",
-        scale_share: float | str = "public",
+        scale_share: float | str = "auto",
         size: int | None = None,
         domain: Domain | None = None,
         structure_seed: int = 0,
@@ -86,7 +86,8 @@ class JagannathanForestClassifier(RandomStructureClassifier):
             mechanism="continuous-laplace" if published else "discrete-laplace",
             partition="shared",
             neighbours=self.neighbours,
-            voting="threshold",
+            voting="threshold" if published else "log-odds",
+            categorical="multiway" if published else "ordered",
             assumptions=(*self._bound_words(), *self._said_size()),
             max_leaves=max_leaves,
             as_published=published,
@@ -108,7 +109,8 @@ class JagannathanForestClassifier(RandomStructureClassifier):
     def needs_all_rows(self) -> bool:
         """Whether the depth follows from the number of rows."""
         knows = self.mode == "as_published" or self.neighbours != ADD_REMOVE
-        return self.max_depth is None and self.n_bound is None and knows
+        by_paper = self.max_depth is None or self.max_depth == AUTO and self.mode == "as_published"
+        return by_paper and self.n_bound is None and knows
 
 
 class _EvenForest(RandomStructureClassifier):
@@ -126,13 +128,13 @@ class _EvenForest(RandomStructureClassifier):
         self,
         *,
         epsilon: float | None = 1.0,
-        n_estimators: int = 21,
-        max_depth: int = 6,
+        n_estimators: int | str = "auto",
+        max_depth: int | str | None = "auto",
         n_quantiles: int = 10,
         budget: str | None = None,
         neighbours: str = "add-remove",
         mode: str = "certified",
-        scale_share: float | str = "public",
+        scale_share: float | str = "auto",
         size: int | None = None,
         domain: Domain | None = None,
         structure_seed: int = 0,

@@ -85,15 +85,15 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
         self,
         *,
         epsilon: float | None = 1.0,
-        n_estimators: int = 100,
-        max_depth: int | str = "published",
+        n_estimators: int | str = "auto",
+        max_depth: int | str | None = "auto",
         leaf_mechanism: str | None = None,
         partition: str | None = None,
-        categorical: str = "multiway",
+        categorical: str | None = None,
         max_leaves: int | None = None,
         neighbours: str = "add-remove",
         mode: str = "certified",
-        scale_share: float | str = "public",
+        scale_share: float | str = "auto",
         size: int | None = None,
         domain: Domain | None = None,
         structure_seed: int = 0,
@@ -118,6 +118,7 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
             wrong = f"leaf_mechanism={mechanism!r}" if mechanism in PUBLISHED else "partition='blocks'"
             raise ValueError(f"{wrong} does not keep its privacy promise; use it with mode='as_published' only")
         departures: tuple[str, ...] = ()
+        categorical = self.categorical or ("multiway" if published else "ordered")
         preparation = self._preparation(domain, n_rows)
         n_trees, depth = self._shape(domain, preparation)
         if isinstance(depth, str):
@@ -129,14 +130,14 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
         max_leaves = leaf_cap(self.max_leaves, self.mode)
         if published:
             check_count("max_depth", depth, 0, MAX_DEPTH)
-            departures = (*departures, *capped(domain, depth, self.categorical, max_leaves))
+            departures = (*departures, *capped(domain, depth, categorical, max_leaves))
         return ForestSpec(
             n_trees=n_trees,
             depth=depth,
             mechanism=mechanism,
             partition="shared" if self.epsilon is None else partition,
             neighbours=self.neighbours,
-            categorical=self.categorical,
+            categorical=categorical,
             max_leaves=max_leaves,
             as_published=published,
             assumptions=self._said_size(),
