@@ -35,10 +35,11 @@ class BoostedForestClassifier(GreedyClassifier):
     ----------
     epsilon : float or None, default=1.0
         Privacy budget of the whole forest. None gives the non-private model.
-    n_estimators : int or "auto", default=5
-        Trees; for each class where there are more than two.
-    max_depth : int or "auto", default=4
-        All leaves are at this depth.
+    n_estimators : int or "auto", default="auto"
+        Trees; for each class where there are more than two. "auto": by a public rule (`models.shape_rules`), as
+        published 5.
+    max_depth : int or "auto", default="auto"
+        All leaves are at this depth. "auto": by the rule, as published 4.
     alpha : float, str, list of float or None, default=None
         α of the loss that splits are chosen by: low values need less noise, high ones boost faster. A number from 0 to
         1; a list of them, one for each level (drawn by hand); "schedule" (0.7 to the power of the level);
@@ -50,17 +51,18 @@ class BoostedForestClassifier(GreedyClassifier):
         α of leaf values and weights, above 0. None: `alpha` where it is a number above 0, else 1.
     n_bins : int, default=10
         Parts into which the public range of a numeric attribute is cut.
-    max_leaf : float, default=10.0
-        Public bound M on what a leaf says.
+    max_leaf : float or None, default=None
+        Public bound M on what a leaf says. None: 2, as published 10.
     leaf : {"counts", "range", "published"} or None, default=None
         Noise on the two class weights of a leaf (None, certified), or on its value, which is bounded by `max_leaf`.
         "published" (None, as published) divides the budget among leaves, which are disjoint.
     beta : {"post", "one", "laplace", "folded", "published"} or None, default=None
-        Coefficient of a tree: computed from the noisy leaves (None where leaves are "counts"), 1, with noise of its
+        Coefficient of a tree: computed from the noisy leaves, 1 (None where leaves are "counts"), with noise of its
         own, or folded into the leaves before noise. "published" (None, as published) is exact, which gives the data
         away.
-    shrink : bool, default=False
-        Shrink the noisy leaves of leaf="counts" towards 0 as if they held a further weight of two noise scales.
+    shrink : bool or None, default=None
+        Shrink the noisy leaves of leaf="counts" towards 0 as if they held a further weight of two noise scales. None:
+        certified only.
     tree_share : float, default=0.5
         Share of epsilon that goes into splits (the paper's β_tree); the rest goes into leaves.
     calibration_share : float, default=0.05

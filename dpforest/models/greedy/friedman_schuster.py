@@ -78,7 +78,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
     ----------
     epsilon : float or None, default=1.0
         Privacy budget. None gives the non-private model: the best splits and true counts.
-    max_depth : int or "auto", default=5
+    max_depth : int or "auto", default="auto"
         All leaves are at this depth; the paper's stopping rule, which asks for a noisy count at every level, is left
         out.
     criterion : {"max", "gini", "entropy"}, default="max"

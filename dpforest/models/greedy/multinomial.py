@@ -45,9 +45,9 @@ class MultinomialForestClassifier(GreedyClassifier):
     epsilon : float or None, default=1.0
         Privacy budget of the whole forest. None gives the non-private model: best splits and true labels (certified),
         or the paper's forest with its temperatures (as published).
-    n_estimators : int or "auto", default=10
+    n_estimators : int or "auto", default="auto"
         The paper takes 100, which leaves each tree few rows, or little of epsilon.
-    max_depth : int, "auto" or None, default=None
+    max_depth : int, "auto" or None, default="auto"
         None: 4, all leaves at this depth; as published no limit.
     split_score : {"counts", "normalised"}, default="counts"
         "counts" weighs the impurity decrease by the number of rows, so that more rows make better splits.

@@ -14,14 +14,18 @@ from dpforest.tables.domain import Domain
 
 
 class JagannathanForestClassifier(RandomStructureClassifier):
-    """JPW: ten random trees on all rows, Laplace noise on every leaf's counts, class shares averaged.
+    """JPW: ten random trees on all rows, Laplace noise on every leaf's counts, their evidence added up.
+
+    As published shares are averaged and tests on categories are multiway; certified log-odds are added, and categories
+    are asked about in their order.
 
     Parameters
     ----------
     epsilon : float or None, default=1.0
-    n_estimators : int or "auto", default=10
-    max_depth : int, "auto" or None, default=None
-        None: the paper's rule, half the number of features and at most log_b(n) - 1, with b the mean number of values
+    n_estimators : int or "auto", default="auto"
+        "auto": 10.
+    max_depth : int, "auto" or None, default="auto"
+        "auto": by a public rule (`models.shape_rules`), as published as None. None: the paper's rule, half the number of features and at most log_b(n) - 1, with b the mean number of values
         of a feature and n the number of rows, or what stands for it (`n_bound`).
     n_bound : int or None, default=None
         Public bound on the number of rows, for the depth rule. None: under add-remove, which does not let anybody know
@@ -175,8 +179,10 @@ class RandomForestLaplaceClassifier(_EvenForest):
     Parameters
     ----------
     epsilon : float or None, default=1.0
-    n_estimators : int or "auto", default=21
-    max_depth : int or "auto", default=6
+    n_estimators : int or "auto", default="auto"
+        "auto": 21.
+    max_depth : int or "auto", default="auto"
+        "auto": by a public rule (`models.shape_rules`), as published 6.
     n_quantiles : int, default=10
         Thresholds cut the public range into this many parts, equal on its scale (`Feature.scale`).
     budget : {"fair", "paper"} or None, default=None

@@ -19,9 +19,9 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
     epsilon : float or None, default=1.0
         Privacy budget of the whole forest. None gives the non-private model: true majority labels, all rows in all
         trees.
-    n_estimators : int or "auto", default=100
+    n_estimators : int or "auto", default="auto"
         Trees, or "auto" for a public rule (`models.shape_rules`); to be chosen without looking at the table.
-    max_depth : int or {"auto", "published", "theorem", "half", "full"}, default="published"
+    max_depth : int or {"auto", "published", "theorem", "half", "full"}, default="auto"
         Tests on a path; "auto" for a public rule; or one of the rules that compute it from the public schema
         (`models.depth_rules`).
     leaf_mechanism : str or None, default=None
@@ -30,13 +30,14 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
     partition : {"independent", "shared", "blocks"} or None, default=None
         Each row in one tree by its own draw (None, certified), every row in every tree with epsilon / n_estimators
         each, or equal blocks of a shuffle with the rest dropped (None as published; breaks add-remove privacy).
-    categorical : {"multiway", "one-vs-rest", "ordered"}, default="multiway"
+    categorical : {"multiway", "one-vs-rest", "ordered"} or None, default=None
+        Test on a categorical feature. None: "ordered", as published "multiway".
     max_leaves : int or None, default=None
         Public cap on the leaves of a tree with multiway tests. None: 4,096, as published 65,536 (100 such trees take
         about a gigabyte).
     neighbours : {"add-remove", "replace-one"}, default="add-remove"
     mode : {"certified", "as_published"}, default="certified"
-    scale_share : float, "auto" or "public", default="public"
+    scale_share : float, "auto" or "public", default="auto"
         Share of epsilon that tells where rows lie on the scale of each numeric attribute, so that tests are asked there
         (three nested histograms of each). "auto": a public rule says how much, and nothing where there is too little
         to see; "public": tests lie where the public bounds say. Certified only.

@@ -10,18 +10,21 @@ from dpforest.tables.domain import Domain
 
 
 class RandomDecisionForestClassifier(RandomStructureClassifier):
-    """Random trees whose leaves publish noisy class counts, combined by one of three voting rules.
+    """Random trees whose leaves publish noisy class counts, combined by one of four voting rules.
 
     Parameters
     ----------
     epsilon : float or None, default=1.0
         Privacy budget of the whole forest (the paper's eta). None gives the non-private model.
-    n_estimators : int or "auto", default=11
-        Trees (k). Where every row is in every tree, noise grows with their number.
-    max_depth : int or "auto", default=8
-        Tests on a path (h).
-    voting : {"threshold", "majority", "probabilistic"}, default="threshold"
-        Mean share of the leaves, majority of the trees' votes, or a draw with the mean share as probability.
+    n_estimators : int or "auto", default="auto"
+        Trees (k). Where every row is in every tree, noise grows with their number. "auto": by a public rule
+        (`models.shape_rules`); as published 11.
+    max_depth : int or "auto", default="auto"
+        Tests on a path (h). "auto": by the rule; as published 8.
+    voting : {"log-odds", "threshold", "majority", "probabilistic"} or None, default=None
+        How leaves become an answer: their evidence, log-odds against the classes' own shares, is added (None,
+        certified); the mean of their shares (None, as published); majority of the trees' votes; or a draw with the
+        mean share as probability.
     negative_rule : {"clamp", "paper"} or None, default=None
         What becomes of negative noisy counts: 0, or the leaf is discarded. None: "clamp", as published "paper".
     partition : {"shared", "independent"}, default="shared"
