@@ -8,7 +8,7 @@ from typing import TypeVar
 from sklearn.base import clone
 
 from dpforest.models.base import ForestClassifier
-from dpforest.privacy.rationals import as_typed, float_up
+from dpforest.privacy.rationals import float_up
 from dpforest.tables.domain import Domain
 
 Own = TypeVar("Own", bound=ForestClassifier)
@@ -67,16 +67,10 @@ def promises_of(
     out, known = {}, dict[tuple, Fraction | None]()
     for depth, trees in cells:
         for epsilon in epsilons:
-            # What a certified forest loses is a share of ε that does not depend on the number of trees.
-            certified = forest.mode == "certified"
-            small = 1 if certified and trees is not None else trees
-            key = (depth, small, 1.0 if certified else epsilon)
-            if key not in known:
-                model = at_cell(forest, depth, small).set_params(domain=domain, epsilon=key[2], random_state=None)
-                loss = model.preview(domain, n_rows)[0].loss
-                known[key] = None if loss is None else loss / as_typed(key[2])
-            share = known[key]
-            out[epsilon, depth, trees] = (
-                (False, math.inf) if share is None else (True, float_up(share * as_typed(epsilon)))
-            )
+            small = 1 if forest.mode == "certified" and trees is not None else trees  # which changes nothing in a sum
+            if (key := (epsilon, depth, small)) not in known:
+                model = at_cell(forest, depth, small).set_params(domain=domain, epsilon=epsilon, random_state=None)
+                known[key] = model.preview(domain, n_rows)[0].loss
+            loss = known[key]
+            out[epsilon, depth, trees] = (False, math.inf) if loss is None else (True, float_up(loss))
     return out

@@ -49,7 +49,7 @@ def counted_cells(
         Class that F1 is about.
     """
     structures = [Structures(at_cell(forest, *cell), domain, split) for cell in cells]
-    together: dict[bytes, list[float]] = {}  # budgets at which trees are the same
+    together: dict[bytes, list[float]] = {}  # budgets at which trees grow on the same scale
     scales, specs = {}, dict[tuple[int, float], ForestSpec]()
     for epsilon in (*epsilons, math.inf):
         for cell, own in enumerate(structures):
@@ -62,14 +62,18 @@ def counted_cells(
         raise ValueError("Cells differ in more than depth and number of trees, so they cannot be counted once.")
     found = {}
     for key, own_epsilons in together.items():
-        planned = [[specs[cell, epsilon] for epsilon in own_epsilons] for cell in range(len(cells))]
-        depths, n_trees = {p[0].depth for p in planned}, max(p[0].n_trees for p in planned)
-        largest = replace(planned[0][0], depth=max(depths), n_trees=n_trees)
+        planned = {(cell, epsilon): specs[cell, epsilon] for cell in range(len(cells)) for epsilon in own_epsilons}
+        depths, n_trees = {p.depth for p in planned.values()}, max(p.n_trees for p in planned.values())
+        largest = replace(specs[0, own_epsilons[0]], depth=max(depths), n_trees=n_trees)
         routed = Routed(largest.grow(domain, seed, scales[key]), domain, split)
         levels = {depth: Level(routed, depth) for depth in depths}
-        for cell, plans in enumerate(planned):
-            for row in _cell(plans, domain, split, levels[plans[0].depth], own_epsilons, seed, positive):
-                found[cell, row["epsilon"]] = row
+        alike: dict[tuple, list[tuple[int, float]]] = {}  # releases with the same rows in the same leaves
+        for place, p in planned.items():
+            alike.setdefault((p.depth, p.n_trees, p.partition), []).append(place)
+        for (depth, *_), places in alike.items():
+            plans, at = [planned[place] for place in places], [epsilon for _, epsilon in places]
+            rows = _cell(plans, domain, split, levels[depth], at, seed, positive)
+            found.update(zip(places, rows, strict=True))
     return [found[cell, epsilon] for cell in range(len(cells)) for epsilon in (*epsilons, math.inf)]
 
 

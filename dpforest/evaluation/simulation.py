@@ -217,15 +217,15 @@ class Simulation(Repeats):
         self.structures = Structures(estimator, domain, split)
         for epsilon in epsilons:  # what cannot be planned is refused before anything is simulated
             self.structures.at(epsilon).spec(domain, len(split.y_train))
-        self._seen: tuple[bytes, Trees, np.ndarray] | None = None
+        self._seen: tuple[tuple, Trees, np.ndarray] | None = None
 
     def add_repeat(self, pause: Callable[[], None] = lambda: None) -> None:
         """Prepare, grow, share out and count once more, then draw noise and score, at every budget."""
-        seed, counted = self.seed + self.n_repeats, dict[bytes, _Counted]()
+        seed, counted = self.seed + self.n_repeats, dict[tuple, _Counted]()
 
         def at(epsilon: float | None) -> tuple[ForestSpec, _Counted]:
             spec, scale = self.structures.prepare(epsilon, seed)
-            if (key := _key(scale)) not in counted:
+            if (key := _key(spec, scale)) not in counted:
                 pause()
                 counted[key] = self._count(spec, scale, seed, pause)
             return spec, counted[key]
@@ -239,8 +239,8 @@ class Simulation(Repeats):
     def view(self, epsilon: float) -> ForestView:
         """The first repeat's forest at one budget, leaf by leaf."""
         spec, scale = self.structures.prepare(epsilon, self.seed)
-        if self._seen is None or self._seen[0] != _key(scale):
-            self._seen = (_key(scale), *self._grow_and_count(spec, scale, self.seed))
+        if self._seen is None or self._seen[0] != _key(spec, scale):
+            self._seen = (_key(spec, scale), *self._grow_and_count(spec, scale, self.seed))
         _, trees, counts = self._seen
         values = self._release(spec, counts, epsilon, self.seed)
         labels = Votes(spec, values, _fraction(epsilon), self.seed).labels
@@ -250,7 +250,7 @@ class Simulation(Repeats):
     @property
     def n_bytes(self) -> int:
         """Of the trees and counts that were looked at last."""
-        _, trees, counts = self._seen or (b"", None, None)
+        _, trees, counts = self._seen or ((), None, None)
         arrays = [counts, *(vars(trees).values() if trees else ())]
         return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
 
@@ -338,8 +338,9 @@ class Structures:
         return own.prepare(self._domain, n, n, lambda: self._cells, ledger, DemoSource(seed + NOISE_SEED))
 
 
-def _key(scale: ReleasedScale | None) -> bytes:
-    return b"" if scale is None else scale.cumulative.tobytes()
+def _key(spec: ForestSpec, scale: ReleasedScale | None) -> tuple:
+    """What trees and the rows in their leaves follow from, within a repeat."""
+    return spec.n_trees, spec.depth, spec.partition, b"" if scale is None else scale.cumulative.tobytes()
 
 
 def _fraction(epsilon: float) -> Fraction:

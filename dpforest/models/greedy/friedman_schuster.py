@@ -79,8 +79,8 @@ class FriedmanSchusterClassifier(GreedyClassifier):
     epsilon : float or None, default=1.0
         Privacy budget. None gives the non-private model: the best splits and true counts.
     max_depth : int or "auto", default="auto"
-        All leaves are at this depth; the paper's stopping rule, which asks for a noisy count at every level, is left
-        out.
+        All leaves are at this depth. "auto": by a public rule (`models.shape_rules`), as published 5. The paper's
+        stopping rule, which asks for a noisy count at every level, is left out.
     criterion : {"max", "gini", "entropy"}, default="max"
         Rows that the children's majority votes get right, Gini impurity, or information gain. (The paper's gain ratio
         has no bound on what one row changes.)

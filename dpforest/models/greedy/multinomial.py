@@ -46,9 +46,11 @@ class MultinomialForestClassifier(GreedyClassifier):
         Privacy budget of the whole forest. None gives the non-private model: best splits and true labels (certified),
         or the paper's forest with its temperatures (as published).
     n_estimators : int or "auto", default="auto"
-        The paper takes 100, which leaves each tree few rows, or little of epsilon.
+        "auto": 1, the most accurate; to rank rows, 4 are better. As published 10; the paper takes 100, which leaves
+        each tree few rows, or little of epsilon.
     max_depth : int, "auto" or None, default="auto"
-        None: 4, all leaves at this depth; as published no limit.
+        All leaves are at this depth. "auto": by a public rule (`models.shape_rules`); None: 4; as published both are
+        without limit.
     split_score : {"counts", "normalised"}, default="counts"
         "counts" weighs the impurity decrease by the number of rows, so that more rows make better splits.
         "normalised" stretches decreases from 0 to 1 in each node, as the paper does.

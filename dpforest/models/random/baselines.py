@@ -25,8 +25,9 @@ class JagannathanForestClassifier(RandomStructureClassifier):
     n_estimators : int or "auto", default="auto"
         "auto": 10.
     max_depth : int, "auto" or None, default="auto"
-        "auto": by a public rule (`models.shape_rules`), as published as None. None: the paper's rule, half the number of features and at most log_b(n) - 1, with b the mean number of values
-        of a feature and n the number of rows, or what stands for it (`n_bound`).
+        "auto": by a public rule (`models.shape_rules`), as published as None. None: the paper's rule, half the number
+        of features and at most log_b(n) - 1, with b the mean number of values of a feature and n the number of rows, or
+        what stands for it (`n_bound`).
     n_bound : int or None, default=None
         Public bound on the number of rows, for the depth rule. None: under add-remove, which does not let anybody know
         their number, 2,000,000; under replace-one, where it is public, and as published the number itself.
