@@ -8,6 +8,7 @@ the tests themselves.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -84,8 +85,9 @@ def canaries(name: str, mode: str, neighbours: str, epsilon: float) -> list[Cana
     """
     if name not in ALGORITHMS or mode not in MODES:
         raise ValueError(f"name={name!r}, mode={mode!r}: choose from {', '.join(ALGORITHMS)} and {', '.join(MODES)}")
+    own: Iterator[_Pair]
     if mode == "data-derived":
-        own: Iterator[_Pair] = iter([_BOUNDS])
+        own = iter([_BOUNDS])
     elif name == "majority label":
         own = _majority_label(neighbours, epsilon)
     elif name == "RF-E":
@@ -95,9 +97,9 @@ def canaries(name: str, mode: str, neighbours: str, epsilon: float) -> list[Cana
     else:
         own = _multinomial(mode, epsilon) if name == "multinomial" else _boosted(mode)
     out = []
-    for pair in own:
+    for pair in own if mode != "certified" else chain(own, [_SCALE]):
         before, after = pair.tables(neighbours)
-        fixed = dict(_SMALL[name], epsilon=epsilon, neighbours=neighbours)
+        fixed = {"scale_share": "public", **_SMALL[name], "epsilon": epsilon, "neighbours": neighbours}
         fixed |= {"mode": mode, "domain": _domain(pair)} if mode != "data-derived" else {}
         estimator = ALGORITHMS[name](**fixed | pair.parameters)
         probes = np.repeat([[0.0], [1.0]], pair.n_features, axis=1)
@@ -150,6 +152,10 @@ def _domain(pair: _Pair) -> Domain:
     return Domain(features, tuple(range(pair.n_classes)), "y", "documented", "canaries.py")
 
 
+_SCALE: Final = _Pair(
+    "the first row of a cell", "Where rows lie is asked before trees grow; one row is where no other is.",
+    [(0.0, 0), (0.0, 1)] * 3, (1.0, 0), (0.0, 0), {"scale_share": 0.9, "size": 20},
+)  # fmt: skip
 _BOUNDS: Final = _Pair(
     "bounds read from the data", "Without a public domain, the range of an attribute is that of its rows.",
     [(0.0, 0), (0.0, 1), (0.5, 0), (0.5, 1)], (1.0, 0), (0.5, 0), {},

@@ -54,6 +54,9 @@ def statistics(forest: Forest, probes: np.ndarray | None = None) -> Record:
     if forest.leaf_values is not None:
         record["value of leaf"] = forest.leaf_values
         record["largest value in tree"] = np.maximum.reduceat(np.abs(forest.leaf_values), trees.leaf_start[:-1])
+    if forest.scale is not None:
+        record["rows below part of feature"] = forest.scale.cumulative
+    record["number of rows"] = forest.about.get("n_rows", 0)
     if probes is not None:
         ask = forest.predict_codes if getattr(probes, "dtype", None) == np.uint16 else forest.predict_index
         record["vote at probe"] = ask(probes)

@@ -189,18 +189,22 @@ def _random_pairs(bird: Canary, neighbours: str, n_pairs: int = 3, n_rows: int =
 
 
 def _enumerated(model: RandomStructureClassifier, domain: Domain, n_rows: int) -> float:
-    """Worst loss over leaves with two and three classes, composed over leaves and trees."""
+    """Worst loss over leaves with two and three classes, composed over leaves and trees, and what is asked before.
+
+    That is noise on counts only, whose loss is what is charged for it.
+    """
     spec = model.spec(domain, n_rows)
+    before = float(as_typed(model.epsilon) * (1 - spec.preparation.left))
     epsilon = spec.leaf_epsilon(as_typed(model.epsilon))
     rate = float(
         rate_for(spec.mechanism, epsilon, n_trees=spec.n_trees, partition=spec.partition, neighbours=model.neighbours)
     )
     trees = spec.n_trees if spec.partition == "shared" else 1
     if spec.mechanism == NOISY_COUNTS:
-        return rate * rows_changed(model.neighbours) * trees  # one count of one leaf for each row changed
+        return before + rate * rows_changed(model.neighbours) * trees  # one count of one leaf for each row changed
     pmf = leaf_log_pmf(spec.mechanism, rate)
     sizes = ((2, 30), (3, 8))
-    return trees * max(worst_change(pmf, k, most=n, neighbours=model.neighbours).loss for k, n in sizes)
+    return before + trees * max(worst_change(pmf, k, most=n, neighbours=model.neighbours).loss for k, n in sizes)
 
 
 def _known_loss(bird: Canary) -> float:

@@ -60,7 +60,7 @@ def counted_cells(
         together.setdefault(key, []).append(epsilon)
     if len({(s.categorical, s.thresholds, s.n_quantiles, s.max_leaves) for s in specs.values()}) > 1:
         raise ValueError("Cells differ in more than depth and number of trees, so they cannot be counted once.")
-    found = {}
+    found = dict[tuple[int, float], dict[str, Any]]()
     for key, own_epsilons in together.items():
         planned = {(cell, epsilon): specs[cell, epsilon] for cell in range(len(cells)) for epsilon in own_epsilons}
         depths, n_trees = {p.depth for p in planned.values()}, max(p.n_trees for p in planned.values())

@@ -1,14 +1,16 @@
 """A membership attack on one record: from simulated releases, guess whether it was in the table, and count.
 
 The attacker is as strong as may be. For forests with random structure he knows every other row, the public structure,
-and which tree each row was given to. So only the leaves that hold the record can tell him anything, and the likelihood
-ratio of what they say is the best guess there is (Neyman and Pearson 1933). Where a paper deals rows out in blocks, the
-record's place in its block stays empty without it. Greedy forests are fitted again and again (`shadow_models`).
+and which tree each row was given to. Then only the leaves that hold the record can tell him anything, and the
+likelihood ratio of what they say is the best guess there is (Neyman and Pearson 1933). What was asked before the trees
+grew, how many rows there are and where they lie, he takes as it was released and does not guess by. Where a paper deals
+rows out in blocks, the record's place in its block stays empty without it. Greedy forests are fitted again and again
+(`shadow_models`).
 
 Everything here is simulated from seeds and computed from raw rows. It is for looking at, never for publishing.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import singledispatch
 from typing import Final
 
@@ -19,7 +21,8 @@ from dpforest.models.greedy.greedy import GreedyClassifier
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.models.random.spec import ForestSpec
 from dpforest.privacy.laws import NOISY_COUNTS, log_pmf
-from dpforest.privacy.ledger import rows_changed
+from dpforest.privacy.ledger import Ledger, rows_changed
+from dpforest.privacy.randomness import DemoSource
 from dpforest.privacy.rationals import as_typed
 from dpforest.privacy.simulators import simulate_labels, simulate_laplace, simulate_noisy_counts
 from dpforest.risk.shadow_models import shadow_attack
@@ -36,6 +39,7 @@ from dpforest.risk.success_rate import (
 from dpforest.tables.domain import Domain
 from dpforest.trees import routing
 from dpforest.trees.layout import Trees
+from dpforest.trees.released_scale import scale_histograms
 
 STATES: Final = 50_000  # ways of sharing rows out that a mean is taken over
 _FINALISTS: Final = 12
@@ -136,7 +140,10 @@ class Record:
 
 @dataclass(frozen=True, eq=False)
 class RowsInLeaves:
-    """A table, counted in the leaves of one structure: made once, whatever record is attacked."""
+    """A table, counted in the leaves of one structure: made once, whatever record is attacked.
+
+    `spec.preparation.left` is the share of ε that the leaves have.
+    """
 
     spec: ForestSpec
     rate: float
@@ -145,10 +152,6 @@ class RowsInLeaves:
     codes: np.ndarray
     labels: np.ndarray
     counts: np.ndarray
-
-    def at(self, epsilon: float) -> "RowsInLeaves":
-        """The same at another ε: nothing is counted again."""
-        return replace(self, rate=self.spec.leaf_rate(as_typed(float(epsilon))))
 
     def record(self, row: int) -> Record:
         """One row, seen by its attacker."""
@@ -163,16 +166,22 @@ class RowsInLeaves:
 
 
 def count_in_leaves(
-    estimator: RandomStructureClassifier, domain: Domain, codes: np.ndarray, labels: np.ndarray
+    estimator: RandomStructureClassifier, domain: Domain, codes: np.ndarray, labels: np.ndarray, *, seed: int = 0
 ) -> RowsInLeaves:
-    """Count all rows in all leaves of a random structure; parameters as for `attack_record`."""
+    """Count all rows in all leaves of a random structure; parameters as for `attack_record`.
+
+    What a fit asks before trees grow is drawn once, by `seed`, from the table with all its rows.
+    """
     if estimator.epsilon is None:
         raise ValueError("epsilon=None: without noise there is nothing to guess; give an epsilon")
     estimator.check_reads(domain)
-    spec = estimator.spec(domain, len(labels))
-    trees = spec.grow(domain, int(estimator.structure_seed))
+    estimator.spec(domain, len(labels))  # checks parameters
+    epsilon, n = as_typed(float(estimator.epsilon)), len(labels)
+    ledger, source = Ledger(epsilon, estimator.neighbours), DemoSource(seed)
+    spec, scale = estimator.prepare(domain, n, n, lambda: scale_histograms(domain, codes), ledger, source)
+    trees = spec.grow(domain, int(estimator.structure_seed), scale)
     counts = routing.count_rows(trees, domain, codes, labels, n_classes=domain.n_classes)
-    rate = spec.leaf_rate(as_typed(float(estimator.epsilon)))
+    rate = spec.leaf_rate(epsilon)
     return RowsInLeaves(spec, rate, trees, domain, codes, labels, counts)
 
 

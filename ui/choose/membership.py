@@ -112,9 +112,9 @@ def _choose(table: Table, settings: Settings) -> int:
             else:
                 found = _most_exposed(table, settings)
                 st.session_state["member_wanted"] = found.row + 1
-                st.session_state["member_alike"] = (_key(table, settings), settings.epsilon, found.all_alike)
+                st.session_state["member_alike"] = (_key(table, settings), found.all_alike)
         st.rerun()
-    if st.session_state.get("member_alike") == (_key(table, settings), settings.epsilon, True):
+    if st.session_state.get("member_alike") == (_key(table, settings), True):
         st.caption("Here all records are equally exposed: the noise on a count does not depend on the count.")
     return int(row) - 1
 
@@ -196,7 +196,7 @@ def _verdict(settings: Settings, certificate: Certificate, last: AttackEstimate,
         "points of the curve together). A coin is right in 50 %"
     )
     if best is not None:
-        said += f"; the best possible attacker on this record, by formula, in {percent(best, digits)}"
+        said += f"; the best possible attacker on its leaves, by formula, in {percent(best, digits)}"
     limit = percent_up(most_success(_loss(settings, certificate)))
     if settings.certified:
         spent = _loss(settings, certificate)
@@ -237,21 +237,27 @@ def _why(record: Record | None, best: float | None, limit: float) -> str:
             "*Why as high as it gets:* the attacker was told the record's tree, and what one noisy count gives away is "
             "all that ε allows. In a real attack he would not know so much."
         )
+    asked = 1 - float(record.spec.preparation.left)
+    before = (
+        f" And {percent(asked)} of ε went into how many rows there are and where they lie, which he does not look at."
+        if asked else ""
+    )  # fmt: skip
     others = record.others.sum(axis=1) / (record.spec.n_trees if record.one_tree else 1)
     if record.spec.releases_counts:
         return (
             f"*Why below the limit:* the record is in all {plural(record.spec.n_trees, 'tree')}, each with its part of "
             "ε. The limit is reached only if every tree's noise points the same way; mostly their hints cancel."
+            + before
         )
     if np.median(others) < 1:
         return (
             "*Why below the limit:* the record is nearly alone in its leaves, which is as exposed as one can be. But a "
-            "leaf says a label and nothing else, and an empty leaf says the same one now and then, by chance."
+            "leaf says a label and nothing else, and an empty leaf says the same one now and then, by chance." + before
         )
     return (
         "*Why below the limit:* the limit is for the worst record of the worst table. Here a leaf only says one label, "
         f"and the record shares it with {_about(float(np.median(others)))} or more in half of the trees: where a label "
-        "has a clear lead, one record hardly changes it."
+        "has a clear lead, one record hardly changes it." + before
     )
 
 
@@ -263,7 +269,8 @@ def _about(n: float) -> str:
 
 
 def _key(table: Table, settings: Settings) -> tuple:
-    return (table.schema_key, fingerprint(table.domain), settings.without_epsilon())
+    """Trees follow from ε, too, where their shape goes by rule or the scale of the data is asked for."""
+    return (table.schema_key, fingerprint(table.domain), settings.without_epsilon(), settings.epsilon)
 
 
 @cache.by_table(everybody=4, own=1)
@@ -279,7 +286,7 @@ def _count(key: tuple, _table: Table, _settings: Settings) -> RowsInLeaves:
 
 
 @cache.by_table(everybody=64, own=8, data=True)
-def _expose(key: tuple, _table: Table, epsilon: float, _counted: RowsInLeaves) -> Exposed:
+def _expose(key: tuple, _table: Table, _counted: RowsInLeaves) -> Exposed:
     return most_exposed(_counted)
 
 
@@ -296,8 +303,8 @@ def _encoded(table: Table) -> tuple[np.ndarray, np.ndarray]:
 
 def _counted(table: Table, settings: Settings) -> RowsInLeaves:
     """The rows in the leaves, at the present ε."""
-    return _count(_key(table, settings), table, settings).at(settings.epsilon)
+    return _count(_key(table, settings), table, settings)
 
 
 def _most_exposed(table: Table, settings: Settings) -> Exposed:
-    return _expose(_key(table, settings), table, settings.epsilon, _counted(table, settings))
+    return _expose(_key(table, settings), table, _counted(table, settings))

@@ -27,23 +27,29 @@ from dpforest.tables.domain import Domain, Feature
 
 EPSILON: Final = 0.8
 SIZES: Final = (12, 3, 40, 1, 5, 2)  # those that show most come first
-_SMALL: Final = {"max_depth": 2, "n_bins": 4}
+_SMALL: Final[dict[str, Any]] = {"max_depth": 2, "n_bins": 4, "scale_share": "public"}
 _BOOST: Final = {"n_estimators": 3, "n_bound": 41, **_SMALL}
 _ENTROPY: Final = {"criterion": "entropy", "n_bound": 41, **_SMALL}
 _SHARED: Final = {"partition": "shared"}
 _SCALE: Final = {"scale_share": 0.3, "size": 20}
 _THREE: Final[dict[str, Any]] = {"n_estimators": 3}
+# Nothing is asked before trees grow, unless a variant is about that.
+_PUBLIC: Final[dict[str, Any]] = {"scale_share": "public"}
+_MAJORITY: Final[dict[str, Any]] = {**_THREE, "max_depth": "published", **_PUBLIC}
+_DECISION: Final[dict[str, Any]] = {**_THREE, "max_depth": 8, **_PUBLIC}
+_JPW: Final[dict[str, Any]] = {**_THREE, "max_depth": None, "n_bound": 41, **_PUBLIC}
+_EVEN: Final[dict[str, Any]] = {**_THREE, "max_depth": 2, **_PUBLIC}
 VARIANTS: Final[dict[str, tuple[type[ForestClassifier], dict[str, Any]]]] = {
-    **{f"majority label, {m}": (MajorityLabelForestClassifier, {**_THREE, "leaf_mechanism": m}) for m in CERTIFIED},
-    "majority label, shared": (MajorityLabelForestClassifier, {**_THREE, **_SHARED}),
-    "majority label, two threads": (MajorityLabelForestClassifier, {**_THREE, "n_jobs": 2}),
-    "random decision": (RandomDecisionForestClassifier, _THREE),
-    "random decision, independent": (RandomDecisionForestClassifier, {**_THREE, "partition": "independent"}),
-    "JPW": (JagannathanForestClassifier, {**_THREE, "n_bound": 41}),
-    "RF-L": (RandomForestLaplaceClassifier, {**_THREE, "max_depth": 2}),
-    "RF-L, budget of the paper": (RandomForestLaplaceClassifier, {**_THREE, "max_depth": 2, "budget": "paper"}),
-    "RF-E": (RandomForestExponentialClassifier, {**_THREE, "max_depth": 2}),
-    "RF-E, budget of the paper": (RandomForestExponentialClassifier, {**_THREE, "max_depth": 2, "budget": "paper"}),
+    **{f"majority label, {m}": (MajorityLabelForestClassifier, {**_MAJORITY, "leaf_mechanism": m}) for m in CERTIFIED},
+    "majority label, shared": (MajorityLabelForestClassifier, {**_MAJORITY, **_SHARED}),
+    "majority label, two threads": (MajorityLabelForestClassifier, {**_MAJORITY, "n_jobs": 2}),
+    "random decision": (RandomDecisionForestClassifier, _DECISION),
+    "random decision, independent": (RandomDecisionForestClassifier, {**_DECISION, "partition": "independent"}),
+    "JPW": (JagannathanForestClassifier, _JPW),
+    "RF-L": (RandomForestLaplaceClassifier, _EVEN),
+    "RF-L, budget of the paper": (RandomForestLaplaceClassifier, {**_EVEN, "budget": "paper"}),
+    "RF-E": (RandomForestExponentialClassifier, _EVEN),
+    "RF-E, budget of the paper": (RandomForestExponentialClassifier, {**_EVEN, "budget": "paper"}),
     "multinomial": (MultinomialForestClassifier, {**_THREE, **_SMALL}),
     "multinomial, shared": (MultinomialForestClassifier, {**_THREE, **_SMALL, **_SHARED}),
     "multinomial, normalised": (MultinomialForestClassifier, {**_THREE, **_SMALL, "split_score": "normalised"}),
@@ -64,6 +70,7 @@ VARIANTS: Final[dict[str, tuple[type[ForestClassifier], dict[str, Any]]]] = {
             "alpha_link": 0.5,
             "tree_share": 0.7,
             "max_leaf": 3.0,
+            "beta": "post",
             "shrink": True,
         },
     ),
@@ -71,23 +78,24 @@ VARIANTS: Final[dict[str, tuple[type[ForestClassifier], dict[str, Any]]]] = {
     "boosted, α = 1": (BoostedForestClassifier, {**_BOOST, "alpha": 1.0}),
     "boosted, α = 1, 0": (BoostedForestClassifier, {**_BOOST, "alpha": [1.0, 0.0]}),
     "boosted, noisy calibration": (BoostedForestClassifier, {**_BOOST, "alpha": "noisy"}),
-    "boosted, β = 1": (BoostedForestClassifier, {**_BOOST, "beta": "one"}),
-    "majority label, scale": (MajorityLabelForestClassifier, {**_THREE, **_SCALE}),
-    "random decision, scale": (RandomDecisionForestClassifier, {**_THREE, **_SCALE}),
-    "JPW, scale": (JagannathanForestClassifier, {**_THREE, "n_bound": 41, **_SCALE}),
-    "RF-L, scale": (RandomForestLaplaceClassifier, {**_THREE, "max_depth": 2, **_SCALE}),
-    "RF-E, scale": (RandomForestExponentialClassifier, {**_THREE, "max_depth": 2, **_SCALE}),
+    "boosted, β = 1": (BoostedForestClassifier, {**_BOOST, "beta": "one", "shrink": False}),
+    "boosted, β of the noisy leaves": (BoostedForestClassifier, {**_BOOST, "beta": "post", "shrink": False}),
+    "majority label, scale": (MajorityLabelForestClassifier, {**_MAJORITY, **_SCALE}),
+    "random decision, scale": (RandomDecisionForestClassifier, {**_DECISION, **_SCALE}),
+    "JPW, scale": (JagannathanForestClassifier, {**_JPW, **_SCALE}),
+    "RF-L, scale": (RandomForestLaplaceClassifier, {**_EVEN, **_SCALE}),
+    "RF-E, scale": (RandomForestExponentialClassifier, {**_EVEN, **_SCALE}),
     "multinomial, scale": (MultinomialForestClassifier, {**_THREE, **_SMALL, **_SCALE}),
     "Friedman-Schuster, scale": (FriedmanSchusterClassifier, {**_SMALL, **_SCALE}),
     "boosted, scale": (BoostedForestClassifier, {**_BOOST, **_SCALE}),
-    "majority label, size and scale": (MajorityLabelForestClassifier, {**_THREE, "scale_share": "auto"}),
-    "random decision, size and scale": (RandomDecisionForestClassifier, {**_THREE, "scale_share": "auto"}),
-    "JPW, size and scale": (JagannathanForestClassifier, {**_THREE, "n_bound": 41, "scale_share": "auto"}),
-    "RF-L, size and scale": (RandomForestLaplaceClassifier, {**_THREE, "max_depth": 2, "scale_share": "auto"}),
-    "RF-E, size and scale": (RandomForestExponentialClassifier, {**_THREE, "max_depth": 2, "scale_share": "auto"}),
-    "multinomial, size and scale": (MultinomialForestClassifier, {**_THREE, **_SMALL, "scale_share": "auto"}),
-    "Friedman-Schuster, size and scale": (FriedmanSchusterClassifier, {**_SMALL, "scale_share": "auto"}),
-    "boosted, size and scale": (BoostedForestClassifier, {**_BOOST, "scale_share": "auto"}),
+    "majority label, as it comes": (MajorityLabelForestClassifier, {}),
+    "random decision, as it comes": (RandomDecisionForestClassifier, {}),
+    "JPW, as it comes": (JagannathanForestClassifier, {}),
+    "RF-L, as it comes": (RandomForestLaplaceClassifier, {}),
+    "RF-E, as it comes": (RandomForestExponentialClassifier, {}),
+    "multinomial, as it comes": (MultinomialForestClassifier, {}),
+    "Friedman-Schuster, as it comes": (FriedmanSchusterClassifier, {}),
+    "boosted, as it comes": (BoostedForestClassifier, {"n_bound": 41}),
 }
 
 

@@ -79,7 +79,7 @@ class GreedyClassifier(ForestClassifier):
     structure_seed = 0  # a parameter only where something besides noise is random
     constraints = {**ForestClassifier.constraints, "n_bins": count(2, 1_000)}
 
-    def __init__(self, *, max_depth: int | None, n_bins: int, **shared: Any) -> None:
+    def __init__(self, *, max_depth: int | str | None, n_bins: int, **shared: Any) -> None:
         super().__init__(**shared)
         self.max_depth = max_depth
         self.n_bins = n_bins

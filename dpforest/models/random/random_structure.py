@@ -31,7 +31,7 @@ class RandomStructureClassifier(ForestClassifier):
     scale_rule = RANDOM_STRUCTURE
 
     def __init__(
-        self, *, n_estimators: int, max_depth: int | str | None, structure_seed: int, **shared: Any
+        self, *, n_estimators: int | str, max_depth: int | str | None, structure_seed: int, **shared: Any
     ) -> None:  # fmt: skip
         super().__init__(**shared)
         self.n_estimators = n_estimators
