@@ -35,6 +35,7 @@ from dpforest.trees.released_scale import ReleasedScale, scale_histograms
 
 # Seeds of repeat r: structure r, assignment and noise this much further.
 NOISE_SEED = 1_000_003
+TEST_SHARE = 0.3
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Split:
 
 
 def split_table(
-    domain: Domain, X, y, *, test_share: float = 0.3, seed: int = 0, misfits: Misfits | None = None
+    domain: Domain, X, y, *, test_share: float = TEST_SHARE, seed: int = 0, misfits: Misfits | None = None
 ) -> Split:
     """Read a table once, as a fit does, and hold some of its rows out, class by class where every class has two rows.
 

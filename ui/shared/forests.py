@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import dpforest
-from dpforest.limits import LEAF_CAP, MAX_BOUND
-from dpforest.models.base import ForestClassifier
+from dpforest.limits import LEAF_CAP, MAX_BOUND, MAX_DEPTH
+from dpforest.models.base import AUTO, ForestClassifier
 from dpforest.tables.domain import Domain
 
 
@@ -26,8 +26,8 @@ class Option:
         Label shown (and written into the URL) to value of the parameter, by mode; a mode without choices hides it.
     slider : bool
         Choices have an order.
-    default : str
-        The label chosen at first; the first one if empty.
+    defaults : tuple of str
+        The label chosen at first is the one of these that the mode has; else its first one.
     """
 
     key: str
@@ -36,12 +36,16 @@ class Option:
     sentence: str
     choices: dict[str, dict[str, Any]]
     slider: bool = False
-    default: str = ""
+    defaults: tuple[str, ...] = ()
+
+    def default(self, mode: str) -> str:
+        """The label it has until somebody moves it."""
+        choices = self.choices[mode]
+        return next((label for label in self.defaults if label in choices), next(iter(choices)))
 
     def start(self, mode: str) -> Any:
         """The value it has until somebody moves it."""
-        choices = self.choices[mode]
-        return choices[self.default if self.default in choices else next(iter(choices))]
+        return self.choices[mode][self.default(mode)]
 
 
 def _same(choices: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -52,8 +56,22 @@ VOTING = Option(
     "voting",
     "voting",
     "Voting",
-    "How the trees' answers become one.",
-    _same({"mean of shares": "threshold", "majority": "majority", "coin with the mean share": "probabilistic"}),
+    "How the trees' answers become one. Each leaf is evidence for a class, which can be added up; or shares of classes "
+    "are averaged; or the most frequent answer counts.",
+    # Other words where defaults differ, so that nothing is kept when the mode, and with it the default, changes.
+    {
+        "certified": {
+            "evidence added up": "log-odds",
+            "mean of shares": "threshold",
+            "majority": "majority",
+            "coin with the mean share": "probabilistic",
+        },
+        "as_published": {
+            "mean of shares, as in the paper": "threshold",
+            "majority": "majority",
+            "coin with the mean share": "probabilistic",
+        },
+    },
 )
 COUNT_ROWS = Option(
     "counted",  # not the key of LABEL_ROWS, whose default is another: a kept value would be missing from the link
@@ -96,7 +114,6 @@ BUDGET = Option(
     "A row is in one leaf of a tree only, so leaves need not share; Nock and Henecka let them.",
     {
         "certified": {"each leaf has the tree's": "fair", "leaves share it (paper)": "paper"},
-        # Other words, so that nothing is kept when the mode, and with it the default, changes.
         "as_published": {"leaves share it, as in the paper": "paper", "each leaf has the tree's, unlike it": "fair"},
     },
 )
@@ -133,17 +150,20 @@ BINS = Option(
     "The scale of a numeric attribute is cut into so many equal parts; questions lie between the parts.",
     _same({f"{n}": n for n in (4, 6, 8, 10, 12, 16, 24, 32, 50)}),
     slider=True,
-    default="10",
+    defaults=("10",),
 )
-MULTINOMIAL_BINS = replace(BINS, choices={**BINS.choices, "as_published": {}}, default="16")
+MULTINOMIAL_BINS = replace(BINS, choices={**BINS.choices, "as_published": {}}, defaults=("16",))
 BOUND_M = Option(
     "m",
     "max_leaf",
     "M: most that a leaf can say",
     "The public bound on what a leaf adds; it also sets the size of a step.",
-    _same({"1": 1.0, "10": 10.0, "100": 100.0}),
+    {
+        "certified": {"±1": 1.0, "±2": 2.0, "±4": 4.0, "±10": 10.0, "±100": 100.0},
+        "as_published": {"1": 1.0, "10": 10.0, "100": 100.0},
+    },
     slider=True,
-    default="10",
+    defaults=("±2", "10"),
 )
 SHARE = Option(
     "share",
@@ -152,15 +172,16 @@ SHARE = Option(
     "The rest goes into what the leaves say.",
     _same({f"{s:.0%}": s for s in (0.1, 0.3, 0.5, 0.7, 0.9)}),
     slider=True,
-    default="50%",
+    defaults=("50%",),
 )
 BETA = Option(
     "beta",
     "beta",
     "Weight β of a tree",
-    "How much a tree counts: computed from its noisy leaves it costs nothing more.",
+    "How much a tree counts. Computed from its noisy leaves it costs nothing more, but on large tables it is so small "
+    "that every tree sees the same problem.",
     {
-        "certified": {"from the noisy leaves": "post", "all trees alike": "one", "asked with noise": "laplace"},
+        "certified": {"all trees alike": "one", "from the noisy leaves": "post", "asked with noise": "laplace"},
         "as_published": {"exact (paper)": "published", "all trees alike, unlike it": "one"},
     },
 )
@@ -180,9 +201,7 @@ class ForestKind:
     title: str
     sentence: str
     estimator: type[ForestClassifier]
-    trees: int
     options: tuple[Option, ...] = field(default=())
-    depth: int | None = None  # None: from the public schema, as the estimator does
     most_trees: int = 300
 
     @property
@@ -195,13 +214,6 @@ class ForestKind:
         """Whether the number of trees can be chosen."""
         return "n_estimators" in self.estimator().get_params()
 
-    def default_depth(self, domain: Domain, n_bound: int = MAX_BOUND) -> int:
-        """Depth to start from (`starting_points`), for this public schema and so many rows, as everybody knows."""
-        if self.depth is not None or self.is_greedy:
-            return self.depth or 4
-        bound: dict[str, Any] = {"n_bound": n_bound} if "n_bound" in self.estimator().get_params() else {}
-        return self.estimator(**bound).spec(domain, 1).depth
-
     def has_depth(self, mode: str) -> bool:
         """Whether the depth can be chosen: the multinomial forest as published has no limit."""
         return mode == "certified" or self.estimator is not dpforest.MultinomialForestClassifier
@@ -212,78 +224,70 @@ FORESTS = {
         "Majority labels (Fletcher & Islam)",
         "Each leaf publishes one label and nothing else; the trees vote.",
         dpforest.MajorityLabelForestClassifier,
-        100,
         (LEAF, LABEL_ROWS),
     ),
     "noisy counts": ForestKind(
         "Noisy counts (Bojarski et al.)",
         "Each leaf publishes its class counts with noise added.",
         dpforest.RandomDecisionForestClassifier,
-        11,
         (VOTING, COUNT_ROWS),
     ),
     "boosted": ForestKind(
         "Boosted trees (Nock & Henecka)",
         "Each tree asks what separates best the records that the trees before get wrong; all are added up.",
         dpforest.BoostedForestClassifier,
-        5,
         (SHARE, BETA, BOUND_M, BINS),
-        depth=4,
         most_trees=51,
     ),
     "multinomial": ForestKind(
         "Multinomial forest (Bai et al.)",
         "Questions and labels are drawn, the likelier the better they separate; the trees vote.",
         dpforest.MultinomialForestClassifier,
-        10,
         (SCORE, SHARD_ROWS, *TEMPERATURES, MULTINOMIAL_BINS),
-        depth=4,
     ),
     "one greedy tree": ForestKind(
         "One greedy tree (Friedman & Schuster)",
         "A single tree: its questions are drawn, the likelier the better; its leaves publish noisy counts.",
         dpforest.FriedmanSchusterClassifier,
-        1,
         (CRITERION, replace(SHARE, choices={**SHARE.choices, "as_published": {}}), BINS),
-        depth=5,
     ),
     "JPW": ForestKind(
         "JPW baseline (Jagannathan et al.)",
-        "Ten trees on all rows, noisy counts, shares averaged.",
+        "Ten trees on all rows with noisy counts, whose evidence is added up; as published shares are averaged.",
         dpforest.JagannathanForestClassifier,
-        10,
     ),
     "RF-L": ForestKind(
         "RF-L baseline (Laplace)",
         "Random tests; noisy counts decide each leaf's vote.",
         dpforest.RandomForestLaplaceClassifier,
-        21,
         (BUDGET,),
     ),
     "RF-E": ForestKind(
         "RF-E baseline (exponential)",
         "Random tests; each leaf draws its label, likelier the more rows it has.",
         dpforest.RandomForestExponentialClassifier,
-        21,
         (BUDGET,),
     ),
 }
 
 EPSILONS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0)
-TREES = (1, 2, 3, 5, 7, 10, 11, 15, 21, 31, 51, 75, 100, 150, 200, 300)
+TREES = (1, 2, 3, 4, 5, 7, 10, 11, 15, 16, 21, 31, 32, 51, 75, 100, 150, 200, 300)
 MODES = {"certified": "certified", "as published": "as_published"}
 NEIGHBOURS = {"a row more or less": "add-remove", "a row exchanged": "replace-one"}
 
 
 @dataclass(frozen=True)
 class Settings:
-    """All that the sidebar sets about a forest, as values of the estimator."""
+    """All that the sidebar sets about a forest, as values of the estimator.
+
+    `depth` and `trees` are numbers, or `AUTO` for the estimator's own: by rule, as published the paper's.
+    """
 
     kind: str
     mode: str
     epsilon: float
-    depth: int
-    trees: int
+    depth: int | str
+    trees: int | str
     neighbours: str
     options: tuple[tuple[str, Any], ...] = ()
 
@@ -296,8 +300,8 @@ class Settings:
         kind = FORESTS[self.kind]
         return {
             "epsilon": self.epsilon,
-            **({"n_estimators": self.trees} if kind.has_trees else {}),
-            **({"max_depth": self.depth} if kind.has_depth(self.mode) else {}),
+            **({"n_estimators": self.trees} if kind.has_trees and self.trees != AUTO else {}),
+            **({"max_depth": self.depth} if kind.has_depth(self.mode) and self.depth != AUTO else {}),
             **dict(self.options),
             **({"max_leaves": LEAF_CAP} if self._has_cap else {}),
             "neighbours": self.neighbours,
@@ -312,6 +316,12 @@ class Settings:
     def estimator(self, domain: Domain | None = None) -> ForestClassifier:
         """Unfitted, with secret noise."""
         return FORESTS[self.kind].estimator(**self.parameters(), domain=domain)
+
+    def shape(self, domain: Domain, n_rows: int) -> tuple[int, int]:
+        """Depth, and number of trees, that a fit on so many rows would have, as far as everybody may know."""
+        spec = self.estimator(domain).spec(domain, min(n_rows, MAX_BOUND))
+        depth = getattr(spec, "depth", None)  # as published the multinomial forest has none
+        return MAX_DEPTH if depth is None else depth, getattr(spec, "n_trees", 1)
 
     def option(self, parameter: str) -> Any:
         """What a parameter beyond the common ones is set to; None where it is not."""

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import streamlit as st
 
 from dpforest.limits import MAX_DEPTH, MAX_UPLOAD_MB
+from dpforest.models.base import AUTO
+from dpforest.models.shape_rules import MOST_AUTO_DEPTH
 from dpforest.tables.csv_table import label_candidates
 from dpforest.tables.datasets import TableError
-from dpforest.tables.domain import DomainError
+from dpforest.tables.domain import Domain, DomainError, Feature
 from dpforest.tables.features import plural
 from dpforest.trees.split_scores import depends_on_rows
 from ui.shared import boosting, cache, session_ledger, tables
 from ui.shared.controls import LINKED, follow, known, select
-from ui.shared.forests import EPSILONS, FORESTS, MODES, NEIGHBOURS, TREES, ForestKind, Settings, as_code
+from ui.shared.forests import EPSILONS, FORESTS, MODES, NEIGHBOURS, TREES, Option, Settings, as_code
 from ui.shared.link import copy_link
 from ui.shared.page import sorry
-from ui.shared.starting_points import ORIGINS, start
-from ui.shared.tables import Table
+from ui.shared.starting_points import origin
+from ui.shared.tables import Table, n_learnt_from
 from ui.shared.wording import plain
 
-MAX_GREEDY_DEPTH: Final = 8  # every level doubles the histograms, at every ε of the curve
+MAX_GREEDY_DEPTH: Final = MOST_AUTO_DEPTH  # every level doubles the histograms, at every ε of the curve
+ROWS_WITHOUT_A_TABLE: Final = 1_000
+# What rules go by while there is no table: one attribute and two classes.
+_PLAIN: Final = Domain((Feature("x", "numeric", 0.0, 1.0),), (0, 1), "y")
 
 
 @dataclass(frozen=True)
@@ -126,57 +131,99 @@ def _forest(table: Table | None) -> Settings:
     )
     mode = MODES.get(mode, "certified")
     epsilon = choose_epsilon()
-    depth = _depth(kind, forest, table, mode)
-    trees = _trees(kind, forest)
-    extra: tuple[tuple[str, Any], ...] = ()
-    if kind == "boosted":
-        extra = (("alpha", boosting.alpha(mode, depth)),)
+    shape = st.container()  # filled once all that the rule goes by is known
     with st.expander("Fine settings"):
         neighbours = choose_neighbours()
         chosen = tuple((option.parameter, _option(option, mode)) for option in forest.options if option.choices[mode])
+        extra: tuple[tuple[str, Any], ...] = ()
         bounded = kind == "boosted" or depends_on_rows(dict(chosen).get("criterion", "max"))
         if bounded and mode == "certified" and neighbours == "add-remove":
-            extra = (*extra, ("n_bound", boosting.row_bound(table)))
-    return Settings(
-        kind,
-        mode,
-        epsilon,
-        depth,
-        trees,
-        neighbours,
-        (*extra, *chosen),
-    )
+            extra = (("n_bound", boosting.row_bound(table)),)
+    settings = Settings(kind, mode, epsilon, AUTO, AUTO, neighbours, (*extra, *chosen))
+    with shape:
+        settings = _shape(settings, table)
+    return settings
 
 
-def _depth(kind: str, forest: ForestKind, table: Table | None, mode: str) -> int:
-    default = forest.default_depth(table.domain, boosting.rows_for_rules(table)) if table else forest.depth or 6
-    if not forest.has_depth(mode):
-        st.caption("Depth: as published there is no limit to it; a branch ends where few records are left.")
-        return default
+def _shape(settings: Settings, table: Table | None) -> Settings:
+    """Depth and number of trees: the rule's, until somebody moves a slider; and α, which is set level by level."""
+    if "by_rule" not in st.session_state and {"depth", "trees"} & set(st.query_params):
+        st.session_state["by_rule"] = False  # a link says so by its numbers alone
+    n_rows = n_learnt_from(table) if table is not None else ROWS_WITHOUT_A_TABLE
+    depth, trees = settings.shape(table.domain if table is not None else _PLAIN, n_rows)
+    by_rule = st.toggle(
+        "Depth and trees by rule", True, key="by_rule", bind=LINKED,
+        help="Certified, a public rule says how deep trees should be and how many: the more records and ε, the more "
+        "leaves can be told from noise. At another ε it says something else, and the curve follows it. A release goes "
+        "by a noisy number of records, which it pays for. As published, the paper's numbers. Move a slider to choose "
+        "yourself.",
+    )  # fmt: skip
+    if table is not None:
+        st.caption(rule_sentence(settings, depth, trees, n_rows))
+    own_depth, own_trees = _depth(settings, depth, by_rule), _trees(settings, trees, by_rule)
+    # As published the rule is the same at every ε, so its numbers may as well be said.
+    automatic = by_rule and settings.certified
+    settings = replace(settings, depth=AUTO if automatic else own_depth, trees=AUTO if automatic else own_trees)
+    if settings.kind != "boosted":
+        return settings
+    alpha = boosting.alpha(settings.mode, own_depth)
+    if isinstance(alpha, tuple):  # one for each level, so there have to be as many levels at every ε
+        settings = replace(settings, depth=own_depth)
+    return replace(settings, options=(("alpha", alpha), *settings.options))
+
+
+def rule_sentence(settings: Settings, depth: int, trees: int, n_rows: int) -> str:
+    """What the rule says, in words.
+
+    >>> rule_sentence(Settings("noisy counts", "certified", 1.0, AUTO, AUTO, "add-remove"), 10, 16, 26_048)
+    'The rule, at ε = 1 and about 26,000 records: 16 trees of depth 10.'
+    """
+    size = f"{plural(trees, 'tree')} of depth {depth}"
+    if not FORESTS[settings.kind].has_depth(settings.mode):
+        size = f"{plural(trees, 'tree')}, of any depth"
+    if not settings.certified:
+        return f"As published: {size}."
+    return f"The rule, at ε = {settings.epsilon:g} and about {_rounded(n_rows):,} records: {size}."
+
+
+def _rounded(n: int) -> int:
+    """Two digits of it."""
+    step = 10 ** max(len(str(n)) - 2, 0)
+    return round(n / step) * step
+
+
+def _by_hand() -> None:
+    st.session_state["by_rule"] = False
+
+
+def _depth(settings: Settings, by_rule_depth: int, by_rule: bool) -> int:
+    forest = FORESTS[settings.kind]
+    if not forest.has_depth(settings.mode):
+        return by_rule_depth
     most = MAX_GREEDY_DEPTH if forest.is_greedy else MAX_DEPTH
-    follow("depth", default)
-    if st.session_state.get("depth", 1) > most:
-        st.session_state["depth"] = most
+    if by_rule or not 1 <= st.session_state.get("depth", 1) <= most:
+        st.session_state["depth"] = min(by_rule_depth, most)
     depth = st.slider(
-        "Depth", 1, most, default, key="depth", bind=LINKED,
+        "Depth", 1, most, min(by_rule_depth, most), key="depth", bind=LINKED, on_change=_by_hand,
         help="How many questions a tree asks about each row. More questions: finer answers, but fewer rows in each "
-        f"leaf, so noise turns more labels. {start(default, ORIGINS[kind].depth)}",
+        f"leaf, so noise turns more labels. {origin(settings.kind, settings.mode).depth}",
     )  # fmt: skip
     return min(max(int(depth), 1), most)
 
 
-def _trees(kind: str, forest: ForestKind) -> int:
+def _trees(settings: Settings, by_rule_trees: int, by_rule: bool) -> int:
+    forest = FORESTS[settings.kind]
     if not forest.has_trees:
         return 1
     choices = [n for n in TREES if n <= forest.most_trees]
-    follow("trees", forest.trees)
-    known("trees", choices)
+    if by_rule or st.session_state.get("trees", choices[0]) not in choices:
+        st.session_state["trees"] = by_rule_trees
     trees = st.select_slider(
-        "Trees", choices, forest.trees, key="trees", bind=LINKED,
+        "Trees", choices, by_rule_trees, key="trees", bind=LINKED, on_change=_by_hand,
         help="More trees vote better, but each gets fewer rows, or a smaller part of ε. "
-        + start(forest.trees, ORIGINS[kind].trees),
+        + origin(settings.kind, settings.mode).trees,
     )  # fmt: skip
-    return trees if trees in choices else forest.trees
+    return trees if trees in choices else by_rule_trees
 
 
 def choose_epsilon() -> float:
@@ -211,12 +258,11 @@ def choose_neighbours() -> str:
     return NEIGHBOURS.get(neighbours, "add-remove")
 
 
-def _option(option, mode: str) -> Any:
-    choices = option.choices[mode]
-    if not option.slider:
-        return choices[select(option.title, list(choices), option.key, option.sentence, option.default)]
+def _option(option: Option, mode: str) -> Any:
+    choices, default = option.choices[mode], option.default(mode)
     labels = list(choices)
-    default = option.default or labels[0]
+    if not option.slider:
+        return choices[select(option.title, labels, option.key, option.sentence, default)]
     known(option.key, labels)
     follow(option.key, default)
     value = st.select_slider(option.title, labels, default, key=option.key, bind=LINKED, help=option.sentence)
