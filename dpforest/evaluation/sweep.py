@@ -177,11 +177,13 @@ def summary(table: pd.DataFrame, quantiles: tuple[float, float] = (0.1, 0.9)) ->
     Returns
     -------
     DataFrame
-        One row for each forest, ε, depth and number of trees; columns (metric, statistic), with statistics "mean",
+        One row for each forest, ε, depth and number of trees, or their median over fits where a fit finds its own (by
+        a rule, or without limit); columns (metric, statistic), with statistics "mean",
         "noise" (standard deviation over repeats, of means over folds), "splits" (over folds, of means over repeats; NaN
         for one fold), "low" and "high" (quantiles over both); and "repeats" and "folds" behind them.
     """
     group = ["forest", "epsilon", "depth", "trees"]
+    table = _with_one_shape(table)
     values = [*METRICS, "flips", "empty"]
     by_cell = table.groupby(group, dropna=False)
     over = {
@@ -195,6 +197,17 @@ def summary(table: pd.DataFrame, quantiles: tuple[float, float] = (0.1, 0.9)) ->
     wide[("repeats", "")] = by_cell["repeat"].nunique()
     wide[("folds", "")] = by_cell["fold"].nunique()
     return wide
+
+
+def _with_one_shape(table: pd.DataFrame) -> pd.DataFrame:
+    """Depth and number of trees that are no axis of a forest's grid, as their median over fits at the same ε."""
+    table = table.copy()
+    for axis in ("depth", "trees"):
+        of_fit = table.groupby(["forest", "epsilon", "repeat", "fold"])[axis].nunique()
+        own = table["forest"].isin([name for name, n in of_fit.groupby("forest").max().items() if n == 1])
+        median = table.groupby(["forest", "epsilon"])[axis].transform("median")
+        table[axis] = table[axis].where(~own, median.round()).astype(table[axis].dtype)
+    return table
 
 
 # ---------------------------------------------------------------- one task

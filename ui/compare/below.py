@@ -57,7 +57,7 @@ class Below:
         self._place = st.empty()
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             st.caption(
-                "Every forest at the settings that the app starts from; Explore changes them one by one.",
+                "Every forest with depth and trees by rule, as published the paper's; Explore changes them one by one.",
                 width="content",
             )
             st.download_button(

@@ -8,6 +8,7 @@ from typing import Final
 import streamlit as st
 
 from dpforest.limits import MAX_DEPTH
+from dpforest.models.base import AUTO
 from ui.shared import boosting, sidebar
 from ui.shared.controls import LINKED, known, select
 from ui.shared.forests import EPSILONS, FORESTS, MODES, Settings
@@ -43,8 +44,8 @@ def choose() -> Comparison:
     with st.sidebar:
         kinds = st.multiselect(
             "Forests", list(FORESTS), list(FORESTS), key="forests", bind=LINKED,
-            help="Each at the depth and with the trees that Explore starts from; the help of these sliders says whose "
-            "numbers they are.",
+            help="Certified each has depth and trees by rule, which goes by ε and the number of records; as published "
+            "those of its paper.",
         )  # fmt: skip
         published = st.toggle(
             "Also as published", key="also_published", bind=LINKED,
@@ -87,8 +88,7 @@ def settings_of(table: Table, kind: str, mode: str, neighbours: str) -> Settings
     if mode == "certified" and neighbours == "add-remove" and kind == "boosted":
         extra.append(("n_bound", boosting.default_bound(table)))
     chosen = [(o.parameter, o.start(mode)) for o in forest.options if o.choices[mode]]
-    depth = forest.default_depth(table.domain, boosting.rows_for_rules(table))
-    return Settings(kind, mode, 1.0, depth, forest.trees, neighbours, (*extra, *chosen))
+    return Settings(kind, mode, 1.0, AUTO, AUTO, neighbours, (*extra, *chosen))
 
 
 def lines(view: Comparison, table: Table) -> list[Line]:

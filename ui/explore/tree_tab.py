@@ -10,6 +10,7 @@ import streamlit as st
 from dpforest import plotting
 from dpforest.evaluation.forest_view import ForestView, NodeTable
 from dpforest.limits import LEAF_CAP
+from dpforest.models.base import AUTO
 from dpforest.plotting.style import flip_percent, percent
 from dpforest.plotting.words import ancestors, answer, question
 from dpforest.tables.features import plural
@@ -103,8 +104,9 @@ def _of_class(view: ForestView, tree: int) -> str:
 
 
 def _stopped(choice: Choice, deepest: int, nodes: NodeTable) -> str:
-    if deepest >= choice.settings.depth or FORESTS[choice.settings.kind].is_greedy:
-        return ""
+    asked = choice.settings.depth
+    if asked == AUTO or deepest >= int(asked) or FORESTS[choice.settings.kind].is_greedy:
+        return ""  # by rule trees end where the rule says
     return (
         f" It ends at level {deepest}, not {choice.settings.depth}: one more question would bring it over the public "
         f"limit of {LEAF_CAP:,} leaves."

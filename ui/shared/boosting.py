@@ -73,11 +73,6 @@ def default_bound(table: Table | None) -> int:
     return next(bound for bound in BOUNDS if bound >= min(n, MAX_BOUND))
 
 
-def rows_for_rules(table: Table) -> int:
-    """What a depth rule takes for the number of rows: the number itself of a public table; else the highest bound."""
-    return len(table.frame) if table.is_public else MAX_BOUND
-
-
 def row_bound(table: Table | None) -> int:
     """What everybody may know of the number of rows; of tables that are public anyway, the next round number."""
     default = default_bound(table)

@@ -41,13 +41,7 @@ class Done:
 
 def gathered(lines: Sequence[Cells], n: int, folds: int) -> Done:
     """The first n pieces of every line."""
-    frames = []
-    for line in lines:
-        frame = line.frame(n)
-        if not line.line.depths:  # trees without a limit grow to another depth each time
-            frame["depth"] = round(frame["depth"].mean())
-        frames.append(frame)
-    pieces = pd.concat(frames, ignore_index=True)
+    pieces = pd.concat([line.frame(n) for line in lines], ignore_index=True)
     return Done(pieces, summary(pieces, QUANTILES), n, folds)
 
 
