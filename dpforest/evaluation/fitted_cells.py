@@ -49,6 +49,7 @@ def _fitted_cell(
     step = 0.5 / fitted.trees.n_trees if fitted.labels is not None else 1e-6
     found = from_shares(shares, split.y_test, predicted, positive=positive, step=step)
     return {
-        "epsilon": epsilon, "depth": fitted.trees.depth if model.max_depth is None else model.max_depth,
-        "trees": int(model.n_estimators), **found, "flips": flips, "empty": float((n_rows == 0).mean()),
+        "epsilon": epsilon,
+        "depth": model.max_depth if isinstance(model.max_depth, int) else fitted.trees.depth,
+        "trees": fitted.trees.n_trees // model.scores_of(domain), **found, "flips": flips, "empty": float((n_rows == 0).mean()),
     }  # fmt: skip

@@ -167,3 +167,19 @@ def test_a_mixture_lies_between():
     assert np.array_equal(scale.mixed(Fraction(1)).cumulative, np.stack([PUBLIC] * 2))
     mixed = scale.mixed(Fraction(3, 10)).cumulative
     assert np.array_equal(mixed, (7 * scale.cumulative + 3 * PUBLIC) // 10)
+
+
+@EXACTLY
+@given(
+    st.integers(0, CELLS - 1), st.sampled_from(["node", "domain", "quantised"]), st.integers(0, 10**6),
+    st.sampled_from([None, "own"]),
+)  # fmt: skip
+def test_deep_trees_ask_for_codes_that_there_are(cell, thresholds, seed, missing):
+    """All rows in one cell, and one attribute: after a few tests there is nothing left to split."""
+    feature = Feature("a", "numeric", 0.0, 1.0, missing=missing or "refuse", source="documented", source_note="made up")
+    domain = Domain((feature,), (0, 1), "y", "documented", "made up")
+    counts = np.zeros((1, CELLS), np.int64)
+    counts[0, cell] = 10**9
+    scale = scale_from(nested(counts), Fraction(1, 10**6))
+    trees = grow_random_trees(domain, n_trees=4, depth=12, seed=seed, thresholds=thresholds, scale=scale)
+    trees.check(np.array([N_CODES]))
