@@ -51,5 +51,8 @@ def _fitted_cell(
     return {
         "epsilon": epsilon,
         "depth": model.max_depth if isinstance(model.max_depth, int) else fitted.trees.depth,
-        "trees": fitted.trees.n_trees // model.scores_of(domain), **found, "flips": flips, "empty": float((n_rows == 0).mean()),
-    }  # fmt: skip
+        "trees": fitted.trees.n_trees // model.scores_of(domain),
+        **found,
+        "flips": flips,
+        "empty": float((n_rows == 0).mean()),
+    }

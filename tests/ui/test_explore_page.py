@@ -13,6 +13,7 @@ from app_words import words
 from streamlit.testing.v1 import AppTest
 
 from dpforest import ReleasedForest
+from dpforest.models.shape_rules import noisy_counts_shape
 from dpforest.risk.success_rate import most_success
 from dpforest.tables.datasets import read_csv, suggest_domain
 from dpforest.tables.domain import Domain, DomainError, Feature
@@ -112,14 +113,46 @@ def test_links_are_checked(app):
     assert app.sidebar.selectbox[2].value in FORESTS
 
 
-def test_depth_follows_the_papers_rule_until_it_is_moved(app):
+def test_depth_and_trees_follow_the_rule_until_a_slider_is_moved(app):
+    app.query_params.clear()
+    app.query_params.update({"data": "mushroom", "forest": "noisy counts"})
     app.run()
-    by_rule = app.slider[0].value
-    app.sidebar.selectbox[2].select("RF-L").run()
-    assert app.slider[0].value == 6 != by_rule
-    app.slider[0].set_value(4).run()
-    app.sidebar.selectbox[2].select("majority labels").run()
-    assert app.slider[0].value == 4
+
+    def shape() -> tuple[int, int]:
+        return app.slider(key="depth").value, app.select_slider(key="trees").value
+
+    def rule(epsilon: float, n_rows: int = 5_686) -> tuple[int, int]:
+        trees, depth = noisy_counts_shape(epsilon * n_rows * 0.98, 2, 22)
+        return depth, trees
+
+    assert shape() == rule(1.0) and "at ε = 1 and about 5,700 records: 16 trees of depth 8" in words(app)
+    app.select_slider(key="eps").set_value(0.03).run()
+    assert shape() == rule(0.03) != rule(1.0) and "at ε = 0.03" in words(app)
+    assert not {"depth", "trees", "by_rule"} & set(app.query_params)
+    app.slider(key="depth").set_value(5).run()
+    assert not app.toggle(key="by_rule").value and shape() == (5, 4)
+    app.select_slider(key="eps").set_value(1.0).run()
+    assert shape() == (5, 4)  # stays where it was put, whatever the rule says
+    app.toggle(key="by_rule").set_value(True).run()
+    assert shape() == rule(1.0)
+
+
+@pytest.mark.parametrize("said", [{"depth": "5", "trees": "4"}, {"depth": "5", "trees": "4", "by_rule": "false"}])
+def test_numbers_in_a_link_stay(app, said):
+    app.query_params.clear()
+    app.query_params.update({"data": "mushroom", "forest": "noisy counts", **said})
+    app.run()
+    assert app.slider(key="depth").value == 5 and app.select_slider(key="trees").value == 4
+    assert not app.toggle(key="by_rule").value
+
+
+@pytest.mark.parametrize("kind", FORESTS)
+def test_as_published_starts_from_the_paper(app, kind):
+    app.query_params.update({"data": "car", "forest": kind, "mode": "as published"})
+    app.run()
+    assert not app.exception and "As published: " in words(app)
+    app.toggle(key="by_rule").set_value(False).run()
+    assert not app.exception
 
 
 def test_another_label(app):

@@ -31,7 +31,7 @@ def test_every_tab_of_every_greedy_forest(app, kind, tab, mode):
 
 @pytest.mark.parametrize("name", ALPHAS["certified"])
 def test_each_strategy_for_alpha_is_drawn_and_shown_by_level(app, name):
-    app.query_params.update({"data": "congressional_voting", "forest": "boosted", "alphas": name})
+    app.query_params.update({"data": "congressional_voting", "forest": "boosted", "alphas": name, "depth": "4"})
     app.run()
     assert not app.exception
     assert any("α 0" in figure for figure in figures(app))  # the drawing in the sidebar
@@ -57,11 +57,10 @@ def test_alpha_drawn_by_hand_reaches_the_trees(app):
 
 def test_the_page_says_where_no_reweighting_happens(app):
     app.query_params.update({"data": "congressional_voting", "forest": "boosted", "alphas": "fixed", "alpha": "0.1"})
+    app.query_params.update({"beta": "from the noisy leaves", "m": "±10"})
     app.run()
     assert "No reweighting happens" in words(app)
-    app.query_params.update({"alpha": "1.0"})
-    app.run()
-    app.slider(key="alpha").set_value(1.0).run()
+    app.selectbox(key="beta").select("all trees alike").run()
     assert "No reweighting happens" not in words(app)
 
 

@@ -20,7 +20,7 @@ from ui.explore import boosted_tab
 from ui.shared.forests import FORESTS
 from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
-from ui.shared.tables import split
+from ui.shared.tables import n_learnt_from, read_by, split
 from ui.shared.wording import plain
 
 WIDTHS = ("as wide as its records", "all leaves alike")
@@ -104,11 +104,13 @@ def _of_class(view: ForestView, tree: int) -> str:
 
 
 def _stopped(choice: Choice, deepest: int, nodes: NodeTable) -> str:
-    asked = choice.settings.depth
-    if asked == AUTO or deepest >= int(asked) or FORESTS[choice.settings.kind].is_greedy:
-        return ""  # by rule trees end where the rule says
+    settings, table = choice.settings, choice.table
+    by_rule = settings.certified and settings.depth == AUTO  # which goes by a noisy number of records
+    asked = 0 if by_rule else settings.shape(read_by(table, settings).domain, n_learnt_from(table))[0]
+    if deepest >= asked or FORESTS[settings.kind].is_greedy:
+        return ""
     return (
-        f" It ends at level {deepest}, not {choice.settings.depth}: one more question would bring it over the public "
+        f" It ends at level {deepest}, not {asked}: one more question would bring it over the public "
         f"limit of {LEAF_CAP:,} leaves."
     )
 

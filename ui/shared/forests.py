@@ -318,10 +318,14 @@ class Settings:
         return FORESTS[self.kind].estimator(**self.parameters(), domain=domain)
 
     def shape(self, domain: Domain, n_rows: int) -> tuple[int, int]:
-        """Depth, and number of trees, that a fit on so many rows would have, as far as everybody may know."""
-        spec = self.estimator(domain).spec(domain, min(n_rows, MAX_BOUND))
+        """Depth, and number of trees, that a fit on so many rows would have, whatever bound they are to keep."""
+        spec = self.estimator(domain).set_params(**self._unbound).spec(domain, min(n_rows, MAX_BOUND))
         depth = getattr(spec, "depth", None)  # as published the multinomial forest has none
         return MAX_DEPTH if depth is None else depth, getattr(spec, "n_trees", 1)
+
+    @property
+    def _unbound(self) -> dict[str, None]:
+        return {"n_bound": None} if self.option("n_bound") is not None else {}
 
     def option(self, parameter: str) -> Any:
         """What a parameter beyond the common ones is set to; None where it is not."""

@@ -161,9 +161,7 @@ def _shape(settings: Settings, table: Table | None) -> Settings:
     if table is not None:
         st.caption(rule_sentence(settings, depth, trees, n_rows))
     own_depth, own_trees = _depth(settings, depth, by_rule), _trees(settings, trees, by_rule)
-    # As published the rule is the same at every ε, so its numbers may as well be said.
-    automatic = by_rule and settings.certified
-    settings = replace(settings, depth=AUTO if automatic else own_depth, trees=AUTO if automatic else own_trees)
+    settings = settings if by_rule else replace(settings, depth=own_depth, trees=own_trees)
     if settings.kind != "boosted":
         return settings
     alpha = boosting.alpha(settings.mode, own_depth)
