@@ -49,7 +49,7 @@ if budget.open:
         budget_tab.show(choice, certificate, ledger)
 if data.open:
     with data:
-        data_tab.show(choice)
+        data_tab.show(choice, forest)
 
 # ... refined while somebody looks, until a control moves; the ceiling is fitted in between. Not behind the dialog that
 # releases, whose buttons would wait for the end of this run: closing it runs the page once more.

@@ -10,6 +10,7 @@ from dpforest.models.leaf_noise import LeafNoise
 from dpforest.tables.domain import Domain
 from dpforest.trees.layout import LEAF, Trees
 from dpforest.trees.naive import path_of_row
+from dpforest.trees.released_scale import ReleasedScale
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +63,8 @@ class ForestView:
     class_of_tree : int array of shape (n_trees,), or None
     traces : tuple of TreeTrace
         How the tests of each tree were drawn; empty where they are random.
+    scale : ReleasedScale or None
+        What it found out about where rows lie.
     """
 
     trees: Trees
@@ -72,6 +75,7 @@ class ForestView:
     leaf_values: np.ndarray | None = None
     class_of_tree: np.ndarray | None = None
     traces: tuple[TreeTrace, ...] = ()
+    scale: ReleasedScale | None = None
 
     def domain_of(self, tree: int) -> Domain:
         """The domain as one tree sees it: where there is a booster for each class, its class against the rest."""

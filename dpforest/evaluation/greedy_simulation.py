@@ -69,7 +69,7 @@ class GreedySimulation(Repeats):
         assert trace.counts is not None and trace.labels is not None and trace.noise is not None
         return ForestView(
             forest.trees, self.domain, trace.counts, trace.labels, trace.noise, forest.leaf_values,
-            forest.class_of_tree, tuple(trace.trees),
+            forest.class_of_tree, tuple(trace.trees), forest.scale,
         )  # fmt: skip
 
     def _fit(self, epsilon: float | None, seed: int, rows: Binned, trace: Trace | None) -> Forest:

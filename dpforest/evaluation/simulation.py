@@ -246,7 +246,7 @@ class Simulation(Repeats):
         values = self._release(spec, counts, epsilon, self.seed)
         labels = Votes(spec, values, _fraction(epsilon), self.seed).labels
         noise = CountNoise(counts, spec.mechanism, spec.leaf_rate(_fraction(epsilon)), spec.negative_rule)
-        return ForestView(trees, self.domain, counts, labels, noise)
+        return ForestView(trees, self.domain, counts, labels, noise, scale=scale)
 
     @property
     def n_bytes(self) -> int:

@@ -11,17 +11,18 @@ import streamlit as st
 
 from dpforest.tables.domain import Domain, DomainError, Feature
 from dpforest.tables.read_parts import read_parts
-from ui.explore import bounds_hint, confirm, rows_fit
+from ui.explore import bounds_hint, confirm, rows_fit, scale_panel
 from ui.explore.value_list import HELP, parsed, written
 from ui.shared import tables
 from ui.shared.page import sorry, titled
 from ui.shared.sidebar import Choice
+from ui.shared.simulate import Shared
 from ui.shared.tables import Table
 from ui.shared.wording import plain
 
 
-def show(choice: Choice) -> None:
-    """The Data tab."""
+def show(choice: Choice, simulated: Shared | None = None) -> None:
+    """The Data tab; with simulated releases also where the rows lie."""
     table = choice.table
     _leaks(table)
     titled(
@@ -51,6 +52,8 @@ def show(choice: Choice) -> None:
     if table.uploaded:
         _public(table)
     rows_fit.show(table)
+    if simulated is not None:
+        scale_panel.show(choice, simulated.view(choice.settings.epsilon))
     _notes(table)
 
 

@@ -1,0 +1,62 @@
+"""Where the rows of a numeric attribute lie on its public scale: as they do, and as a release would find out."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+
+from dpforest.limits import N_CODES
+from dpforest.plotting.style import NON_PRIVATE, PRIVATE, QUIET, figure, number, percent
+from dpforest.tables.features import Feature
+from dpforest.trees.released_scale import CELLS
+
+_TICKS = 4  # parts of the scale between ticks
+
+
+def scale_picture(feature: Feature, rows: np.ndarray, released: np.ndarray | None) -> go.Figure:
+    """A histogram of 64 cells that are equally wide on the public scale; ticks are values of the attribute.
+
+    Parameters
+    ----------
+    feature : Feature
+        A numeric one.
+    rows : float array of shape (64,)
+        Share of the known rows in each cell, exact.
+    released : float array of shape (64,) or None
+        The same as one release finds it; None where it does not ask.
+    """
+    fig = figure(240, hovermode="closest", bargap=0.05, margin={"l": 8, "r": 12, "t": 28, "b": 8})
+    ends = [_value(feature, cell) for cell in range(CELLS + 1)]
+    between = [f"{number(a)} to {number(b)}" for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    middle = np.arange(CELLS) + 0.5
+    fig.add_bar(
+        x=middle, y=rows, name="the rows", marker={"color": NON_PRIVATE, "line": {"width": 0}}, text=between,
+        customdata=[percent(share) for share in rows], textposition="none",
+        hovertemplate="%{text}: %{customdata} of the rows<extra></extra>",
+    )  # fmt: skip
+    public = {"color": QUIET, "width": 2.5, "dash": "dot"}
+    steps = np.full(CELLS, 1 / CELLS) if released is None else released
+    fig.add_scatter(
+        x=np.repeat(np.arange(CELLS + 1), 2)[1:-1], y=np.repeat(steps, 2), mode="lines",
+        name="the public scale: all cells alike" if released is None else "as one release finds out, with noise",
+        line=public if released is None else {"color": PRIVATE, "width": 2.5},
+        hovertemplate="questions are asked here with probability %{y:.1%}<extra></extra>",
+    )  # fmt: skip
+    places = [CELLS * k // _TICKS for k in range(_TICKS + 1)]
+    fig.update_xaxes(
+        range=[0, CELLS], tickvals=places, ticktext=[number(ends[place]) for place in places], showgrid=False,
+        zeroline=False, fixedrange=True,
+    )  # fmt: skip
+    fig.update_yaxes(tickformat=".0%", rangemode="tozero", fixedrange=True, nticks=4)
+    fig.update_layout(showlegend=True, legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0})
+    return fig
+
+
+def _value(feature: Feature, cell: int) -> float:
+    """Where a cell begins, in the attribute's own units, to four digits of the range."""
+    assert feature.low is not None and feature.high is not None
+    if cell == CELLS:
+        return feature.high
+    code = feature.first_code + (N_CODES - feature.first_code) * cell // CELLS
+    value = feature.least_value(code) if code > feature.first_code else feature.low
+    return float(f"{value:.3g}") if abs(value) < 1e15 else value

@@ -1,0 +1,60 @@
+"""On the Data tab: the scale of a numeric attribute, and where its rows lie on it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dpforest.evaluation.forest_view import ForestView
+from dpforest.plotting.scale import scale_picture
+from dpforest.tables.features import plural
+from dpforest.trees.released_scale import CELLS, TOP, scale_histograms
+from ui.shared.controls import known
+from ui.shared.forests import FORESTS
+from ui.shared.page import chart, titled
+from ui.shared.sidebar import Choice
+from ui.shared.tables import read_by, split
+from ui.shared.wording import plain
+
+
+def show(choice: Choice, view: ForestView) -> None:
+    """Choose an attribute; the rows on its public scale beside what one simulated release finds out about them."""
+    table = read_by(choice.table, choice.settings)
+    numeric = [feature for feature in table.domain.features if feature.kind == "numeric"]
+    if not numeric:
+        return
+    titled(
+        "Where the rows lie on the public scale", "Curator only",
+        help="Cells are equally wide on the public scale, half of which is linear and half logarithmic; ticks are "
+        "values. Without more knowledge a forest draws its questions as if all cells held as many rows. A released "
+        "scale tells it, with noise, which cells hold more, and it asks there.",
+    )  # fmt: skip
+    names = [feature.name for feature in numeric]
+    known("scale_of", names)
+    name = st.selectbox("Attribute", names, key="scale_of", width=420, format_func=lambda n: plain(n, 60))
+    place = names.index(name) if name in names else 0
+    cells = scale_histograms(table.domain, split(table).X_train)[place]
+    released = None if view.scale is None else view.scale.shares[place] / TOP
+    chart(
+        scale_picture(numeric[place], cells / max(cells.sum(), 1), released),
+        f"Share of the rows in each of {CELLS} cells of {names[place]}, and how likely questions are asked there.",
+        key="scale_picture",
+    )
+    st.caption(_sentence(choice, view, len(numeric)))
+
+
+def _sentence(choice: Choice, view: ForestView, n_numeric: int) -> str:
+    epsilon = choice.settings.epsilon
+    if not choice.settings.certified:
+        return "As published the scale is linear, from bound to bound, and nothing is asked about where the rows lie."
+    if view.scale is None:
+        return (
+            f"Nothing is asked about where the rows lie: at ε = {epsilon:g} and with so many rows, what each of "
+            f"{plural(n_numeric, 'numeric attribute')} would get of ε drowns in noise. So questions are drawn as if "
+            "all cells held as many rows."
+        )
+    weight = FORESTS[choice.settings.kind].estimator.scale_rule.public_weight
+    mixed = "; three parts in ten of it are the public scale, as rare values may be what tells" if weight else ""
+    return (
+        f"The line is one simulated release at ε = {epsilon:g}{mixed}. Another release draws other noise. What "
+        "it costs stands on the Budget tab."
+    )
