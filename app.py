@@ -51,9 +51,15 @@ if data.open:
     with data:
         data_tab.show(choice, forest)
 
+
+def beside() -> bool:
+    """The ceiling; then, where this forest learns nothing, which other would."""
+    return level.step() or panel.look_elsewhere()
+
+
 # ... refined while somebody looks, until a control moves; the ceiling is fitted in between. Not behind the dialog that
 # releases, whose buttons would wait for the end of this run: closing it runs the page once more.
 if not is_asked:
-    for surer in simulate.refined(forest, curve, simulate.LAST, panel.progress, level.step):
+    for surer in simulate.refined(forest, curve, simulate.LAST, panel.progress, beside):
         figures.refine(surer)
         panel.refine(surer)

@@ -63,7 +63,19 @@ def test_explore_says_that_the_forest_learns_nothing_and_what_would(opened, kind
     assert "Breiman's forest, without privacy, gets 100.0 %" in text or "CART, without privacy, gets 100.0 %" in text
     assert "“income” in" in text and "narrower public bounds" in text
     assert "no better than guessing" in text and "the ceiling: " in text
+    assert "None of the other forests is better than guessing at ε = 1 either." in text
     assert not any(cheap in text for cheap in CHEAP)
+
+
+def test_explore_names_the_forests_that_would_learn(opened):
+    """One column of many tells: trees whose questions are drawn by lot mostly ask the others."""
+    answers = np.random.default_rng(0).integers(0, 2, (900, 60))
+    rows = [";".join("ab"[v] for v in row) + f";{'no' if row[0] and row[1] else 'yes'}" for row in answers]
+    table = "\n".join([";".join(f"q{i}" for i in range(60)) + ";repaid", *rows, ""]).encode()
+    text = words(opened(data=table, forest="RF-E", eps="10"))
+    assert "**This forest learns nothing here" in text
+    named = text[text.index("**These do learn something at ε = 10**") :].split("\n")[0]
+    assert "“one greedy tree” 100.0 %" in named and "“boosted”" in named and "RF" not in named
 
 
 def test_explore_speaks_of_a_price_where_there_is_one(opened):

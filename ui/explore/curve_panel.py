@@ -15,6 +15,7 @@ from dpforest.privacy.loss import PURE, PrivacyLoss, mu_for
 from dpforest.privacy.rationals import positive_fraction
 from dpforest.tables.features import plural
 from ui.explore.headline import is_skewed
+from ui.explore.other_forests import OtherForests
 from ui.shared.controls import LINKED
 from ui.shared.forests import FORESTS
 from ui.shared.loss_sums import at_delta
@@ -33,7 +34,7 @@ class Panel:
 
     def __init__(self, choice: Choice, curve: Curve, ledger: Ledger, level: Level, delta: float = 0.0) -> None:
         self._choice, self._ledger, self._level, self._delta = choice, ledger, level, delta
-        self._curve = curve
+        self._curve, self._others = curve, OtherForests(choice)
         self._warning = st.empty()
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             with st.container(width="content"):
@@ -104,7 +105,12 @@ class Panel:
                 )
         reading = read_by(table, settings)
         wide = roomy(reading.domain, split(reading).X_train)
-        return f"{said} {what_helps(at, self._best_name, greedy=FORESTS[settings.kind].is_greedy, wide=wide)}"
+        helps = what_helps(at, self._best_name, greedy=FORESTS[settings.kind].is_greedy, wide=wide)
+        return f"{said} {helps}{self._others.sentence(self._measure, at)}"
+
+    def look_elsewhere(self) -> bool:
+        """Where this forest learns nothing: simulate another; False when there is nothing left to do."""
+        return stakes_of(self._curve, self._measure, self._level).nothing_to_lose and self._others.step()
 
     @property
     def _best_name(self) -> str | None:
