@@ -39,6 +39,7 @@ FORESTS = {
     "RF-E": dpforest.RandomForestExponentialClassifier,
 }
 EPSILONS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+MODES = ("certified", "as_published")
 METRICS = ("accuracy", "balanced_accuracy", "auc", "log_loss")
 SEEDS = 5
 WIDER = 100
@@ -99,14 +100,16 @@ def measure(table: Table, wide: bool, forest: str, mode: str, seed: int) -> list
     return out
 
 
-def run(folders: list[Path], name: str, wide: bool, only: list[str], seeds: int, n_jobs: int) -> pd.DataFrame:
+def run(
+    folders: list[Path], name: str, wide: bool, only: list[str], modes: list[str], seeds: int, n_jobs: int
+) -> pd.DataFrame:  # fmt: skip
     """All fits; kept after each table."""
     path, frames = ROOT / "bench" / f"accuracy-{name}.csv.gz", []
     for table in [table for folder in folders for table in tables_of(folder)]:
         if only and table[0] not in only:
             continue
         jobs = [(w, f, m, s) for w in ((False, True) if wide else (False,)) for f in FORESTS
-                for m in ("certified", "as_published") for s in range(seeds)]  # fmt: skip
+                for m in modes for s in range(seeds)]  # fmt: skip
         if not any(f.kind == "numeric" for f in table[3].features):
             jobs = [job for job in jobs if not job[0]]
         start = time.perf_counter()
@@ -146,10 +149,14 @@ def main() -> None:
     parser.add_argument("--name", default="after", help="of the file that keeps the figures")
     parser.add_argument("--wide", action="store_true", help="with bounds a hundred times as wide as well")
     parser.add_argument("--only", nargs="+", default=[], help="some of the tables")
+    parser.add_argument("--modes", nargs="+", default=list(MODES), choices=MODES)
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--n-jobs", type=int, default=-1)
     arguments = parser.parse_args()
-    frame = run(arguments.data, arguments.name, arguments.wide, arguments.only, arguments.seeds, arguments.n_jobs)
+    frame = run(
+        arguments.data, arguments.name, arguments.wide, arguments.only, arguments.modes, arguments.seeds,
+        arguments.n_jobs,
+    )  # fmt: skip
     for metric in ("accuracy", "auc"):
         table = summary(frame, metric)["mean"].unstack("epsilon")
         print(f"\n{metric}\n{table.to_string(float_format='{:.3f}'.format)}")
