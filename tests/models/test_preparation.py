@@ -233,7 +233,7 @@ def test_parts_that_can_be_read_once_have_no_scale():
     with pytest.warns(UserWarning, match="can be read once only"):
         model = RandomDecisionForestClassifier(**how, scale_share="auto").fit_chunks(iter([(X, y)]))
     assert model.get_params()["scale_share"] == "auto"
-    plain = RandomDecisionForestClassifier(**how).fit(X, y)
+    plain = RandomDecisionForestClassifier(**how, scale_share="public").fit(X, y)
     assert model.forest_.to_json(uncertified=True) == plain.forest_.to_json(uncertified=True)
     with pytest.raises(ValueError, match="can be read once only"):
         RandomDecisionForestClassifier(**how, scale_share=0.1).fit_chunks(iter([(X, y)]))
