@@ -39,7 +39,7 @@ class RandomStructureClassifier(ForestClassifier):
         self.structure_seed = structure_seed
 
     def _plan(self, domain: Domain, n_rows: int) -> ForestSpec:
-        """As `spec`. `n_rows` may be used under replace-one or as published only."""
+        """As `spec`. `n_rows` is public, released (`ForestClassifier._known_size`), or of the paper (as published)."""
         raise NotImplementedError
 
     @property
