@@ -244,3 +244,5 @@ def test_parts_that_can_be_read_once_have_no_scale():
     assert model.forest_.to_json(uncertified=True) == plain.forest_.to_json(uncertified=True)
     with pytest.raises(ValueError, match="can be read once only"):
         RandomDecisionForestClassifier(**how, scale_share=0.1).fit_chunks(iter([(X, y)]))
+    with pytest.raises(ValueError, match="can be read once only"):  # a size that is said finds no shape here
+        RandomDecisionForestClassifier(domain=DOMAIN, neighbours="replace-one", size=600).fit_chunks(iter([(X, y)]))

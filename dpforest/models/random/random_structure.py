@@ -50,17 +50,18 @@ class RandomStructureClassifier(ForestClassifier):
     def fit_chunks(self, chunks: Iterable[tuple[Any, Any]]) -> Self:
         """Fit on a table that comes in parts: the forest, certificate and ledger that `fit` gives on all of it.
 
-        Where the scale of the data is asked for (`scale_share`), all parts are read twice. In memory are one part and
-        the counts of all leaves. With the same seeds, a demo (`random_state` an integer) is that of `fit` bit for bit,
-        wherever the table is cut: what is drawn for a row belongs to its id. That is its number in the index of its
-        table, as in `fit`; arrays, and tables whose index is a plain range from 0, are numbered on.
+        Where rows are asked about before trees grow (`scale_share`, shapes that are "auto"), all parts are read twice. In
+        memory are one part and the counts of all leaves. With the same seeds, a demo (`random_state` an integer) is
+        that of `fit` bit for bit, wherever the table is cut: what is drawn for a row belongs to its id. That is its
+        number in the index of its table, as in `fit`; arrays, and tables whose index is a plain range from 0, are
+        numbered on.
 
         Parameters
         ----------
         chunks : iterable of (X, y)
             Parts of the table, as `fit` takes it; none, or parts without rows, are fine. `dpforest.read_chunks` makes
             them of a file. Of an iterator, which can be read once only, the scale is not asked for, and a warning says
-            so.
+            so; its shape must be given, or a public `size` to find it by.
 
         Returns
         -------
@@ -69,7 +70,8 @@ class RandomStructureClassifier(ForestClassifier):
         Raises
         ------
         ValueError
-            If there is no public domain with classes, a part has not its columns, or all rows are needed at once.
+            If there is no public domain with classes, a part has not its columns, all rows are needed at once, or they
+            would have to be read twice and cannot.
 
         Examples
         --------
@@ -102,7 +104,8 @@ class RandomStructureClassifier(ForestClassifier):
 
     def _fit_once_read(self, chunks: Iterator[tuple[Any, Any]]) -> Self:
         """`fit_chunks` without the scale."""
-        if self.scale_share != AUTO or AUTO in (self.n_estimators, self.max_depth) and self.size is None:
+        is_said = self.size is not None and self.neighbours == ADD_REMOVE
+        if self.scale_share != AUTO or AUTO in (self.n_estimators, self.max_depth) and not is_said:
             raise ValueError(
                 "These parts can be read once only, but before trees are grown it has to be known how many rows there "
                 "are and where they lie; give a list of them or dpforest.read_chunks. Or else numbers for max_depth, "
