@@ -50,8 +50,8 @@ class RandomStructureClassifier(ForestClassifier):
     def fit_chunks(self, chunks: Iterable[tuple[Any, Any]]) -> Self:
         """Fit on a table that comes in parts: the forest, certificate and ledger that `fit` gives on all of it.
 
-        Where rows are asked about before trees grow (`scale_share`, shapes that are "auto"), all parts are read twice. In
-        memory are one part and the counts of all leaves. With the same seeds, a demo (`random_state` an integer) is
+        Where rows are asked about before trees grow (`scale_share`, shapes that are "auto"), all parts are read twice.
+        In memory are one part and the counts of all leaves. With the same seeds, a demo (`random_state` an integer) is
         that of `fit` bit for bit, wherever the table is cut: what is drawn for a row belongs to its id. That is its
         number in the index of its table, as in `fit`; arrays, and tables whose index is a plain range from 0, are
         numbered on.
