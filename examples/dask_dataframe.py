@@ -2,9 +2,9 @@
 
     python examples/dask_dataframe.py
 
-Counts of all partitions are added up, and the forest is released once, from the sum. They are exact, so the cluster
-must be one that may see the rows. Here it is two threads of this process, and the rows are those of a bundled table;
-elsewhere they would come from `dask.dataframe.read_parquet`.
+Counts of all partitions are added up, and all is released once, from the sums: how many rows there are and where they
+lie, and then the forest. They are exact, so the cluster must be one that may see the rows. Here it is two threads of
+this process, and the rows are those of a bundled table; elsewhere they would come from `dask.dataframe.read_parquet`.
 """
 
 import dask.dataframe as dd
@@ -16,16 +16,20 @@ from dpforest.models.random.random_structure import RandomStructureClassifier
 
 
 def train(forest: RandomStructureClassifier, frame: dd.DataFrame, label: str) -> RandomStructureClassifier:
-    """Fit on all partitions, wherever they are."""
+    """Fit on all partitions, wherever they are: first where the rows lie, and then, with that released, the leaves."""
 
     @delayed
-    def count(rows):
-        return forest.partial_counts(rows.drop(columns=label), rows[label])
+    def count(how, rows):
+        return how(rows.drop(columns=label), rows[label])
 
-    parts = [count(rows) for rows in frame.to_delayed()]
-    while len(parts) > 1:  # by fours, so that no worker holds the counts of all
-        parts = [delayed(sum)(parts[i : i + 4]) for i in range(0, len(parts), 4)]
-    return forest.fit_counts(parts[0].compute())
+    def count_all(how):
+        parts = [count(how, rows) for rows in frame.to_delayed()]
+        while len(parts) > 1:  # by fours, so that no worker holds the counts of all
+            parts = [delayed(sum)(parts[i : i + 4]) for i in range(0, len(parts), 4)]
+        return parts[0].compute()
+
+    forest.fit_scale(count_all(forest.partial_scale))
+    return forest.fit_counts(count_all(forest.partial_counts))
 
 
 def main(name: str = "pendigits", n_partitions: int = 8) -> None:

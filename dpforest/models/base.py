@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from dpforest.checks import Constraint, check_scale_share, choice, count, plain
 from dpforest.limits import EPSILON_MAX, EPSILON_MIN, MAX_BOUND, MAX_TREES
 from dpforest.models import repeated_fits
-from dpforest.models.preparation import SIZE_SHARE, Preparation, ScaleRule, release_size
+from dpforest.models.preparation import LEAST_SIZE, SIZE_SHARE, Preparation, ScaleRule, release_size
 from dpforest.models.shape_rules import Shape, signal_of
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import ADD_REMOVE, NEIGHBOURS, Ledger
@@ -202,7 +202,8 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         ----------
         domain : Domain
         n_rows : int
-            Used only where it is public (replace-one) or where a paper uses it (as published).
+            Used where it is public (replace-one), where a paper uses it (as published), and in place of the number of
+            rows with noise that a fit asks for (`scale_share`, and shapes that are "auto").
 
         Returns
         -------
@@ -295,6 +296,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         said = self.size if self.neighbours == ADD_REMOVE else None
         n_rows = n_rows if said is None else said
         size = SIZE_SHARE if self._asks_size(domain) else Fraction(0)
+        n_rows = max(n_rows, LEAST_SIZE) if size else n_rows  # as released; a preview of fewer promises the same
         if self.scale_share == "public" or not n_numeric:
             share = Fraction(0)
         elif self.scale_share == AUTO:

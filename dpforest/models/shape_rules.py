@@ -28,6 +28,18 @@ def signal_of(n_rows: float, epsilon: float) -> float:
 def noisy_counts_shape(signal: float, n_classes: int, n_features: int) -> Shape:
     """Of random trees with noisy counts, all rows in every tree.
 
+    Parameters
+    ----------
+    signal : float
+        Rows times what is left of ε (`signal_of`).
+    n_classes, n_features : int
+
+    Returns
+    -------
+    Shape
+
+    Examples
+    --------
     >>> noisy_counts_shape(26_000, 2, 14), noisy_counts_shape(100, 2, 14)
     (Shape(n_trees=16, depth=10), Shape(n_trees=4, depth=3))
     """
@@ -48,6 +60,18 @@ def even_forest_shape(signal: float, n_classes: int, n_features: int) -> Shape:
 def majority_label_shape(signal: float, n_classes: int, n_features: int) -> Shape:
     """Of random trees with one label a leaf, each row in one tree.
 
+    Parameters
+    ----------
+    signal : float
+        Rows times what is left of ε (`signal_of`).
+    n_classes, n_features : int
+
+    Returns
+    -------
+    Shape
+
+    Examples
+    --------
     >>> majority_label_shape(4_000, 2, 14)
     Shape(n_trees=16, depth=10)
     """

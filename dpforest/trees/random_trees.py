@@ -157,6 +157,7 @@ def _grow_one(
                     low, high = np.int64(0), n_codes[f] - 1
                     if how[1] == 0:
                         low, high = _range_at(node, f, low, high, parent, feature, threshold, first_child)
+                    # Where no two codes are left, nothing can be split off; still the test asks for a code.
                     if len(cumulative) > 0 and not is_categorical[f]:
                         cut = _scaled_cut(seed, tree, node, draw, how, cumulative[f], first_code[f], low, high)
                         threshold[node] = min(cut, n_codes[f] - 1)
@@ -165,7 +166,6 @@ def _grow_one(
                         k = 1 + _uniform(seed, tree, node, draw, how[2] - 1)
                         threshold[node] = first_code[f] + (n_codes[f] - first_code[f]) * k // how[2] - 1
                     else:
-                        # Where no two codes are left, nothing can be split off; still the test asks for a code.
                         cut = low + _uniform(seed, tree, node, draw, max(high - low, 1))
                         threshold[node] = min(cut, n_codes[f] - 1)
                 parent[n_nodes : n_nodes + width] = node

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dpforest.models import preparation
 from dpforest.models.greedy import boost_mechanisms, boosting, friedman_schuster, multinomial
 from dpforest.models.greedy.greedy import GreedyClassifier, bin_rows
 from dpforest.privacy import selection
@@ -58,6 +59,7 @@ class Transcript:
         with ExitStack() as stack:
             for target, name, mine in (
                 (selection, "choose", self._choose),
+                (preparation, "noisy_table", self._noisy_table),
                 (boost_mechanisms, "noisy_table", self._noisy_table),
                 (friedman_schuster, "noisy_table", self._noisy_table),
                 (multinomial, "release_labels", self._labels),

@@ -27,6 +27,7 @@ from dpforest.privacy.ledger import BudgetError
 from dpforest.trees.candidates import public_candidates
 from dpforest.trees.forest import CuratorForest, ForestFormatError
 from dpforest.trees.packed_arrays import pack, unpack
+from dpforest.trees.released_scale import nested
 
 DOMAINS = {k: public_domain(None, 3, n_classes=k) for k in (2, 3)}
 DOMAIN = DOMAINS[2]
@@ -49,8 +50,16 @@ every_choice = pytest.mark.parametrize(("alpha", "leaf", "beta"), CHOICES)
 every_relation = pytest.mark.parametrize("neighbours", RELATIONS)
 
 
+# Nothing is asked before trees grow, and leaves and coefficients are the paper's but for noise.
+PLAIN = {"scale_share": "public", "max_leaf": 10.0, "shrink": False}
+DEFAULTS = {"scale_share": "auto", "max_leaf": None, "shrink": None, "beta": None}
+
+
 def booster(**parameters) -> BoostedForestClassifier:
+    """A small booster: as published by the defaults, certified `PLAIN` and with β from the noisy leaves."""
     small = {"domain": DOMAIN, "n_estimators": 3, "max_depth": 2, "n_bins": 4, "n_bound": 1_000}
+    if parameters.get("mode") != "as_published":
+        small |= PLAIN | ({} if "leaf" in parameters else {"beta": "post"})
     return BoostedForestClassifier(**{**small, **parameters})
 
 
@@ -69,7 +78,7 @@ def test_entries_sum_to_epsilon_and_a_preview_knows_them(alpha, leaf, beta, neig
     domain = DOMAINS[n_classes]
     model = booster(
         domain=domain, epsilon=0.7, alpha=alpha, leaf=leaf, beta=beta, neighbours=neighbours, tree_share=0.35,
-        calibration_share=0.15,
+        calibration_share=0.15, scale_share=0.1,
     )  # fmt: skip
     certificate, ledger = model.preview(domain, 20)
     model.fit(*random_table(domain, 20, 0))
@@ -77,7 +86,9 @@ def test_entries_sum_to_epsilon_and_a_preview_knows_them(alpha, leaf, beta, neig
     assert model.ledger_.closed
     assert sum(entry.epsilon for entry in ledger.entries) == ledger.spent == Fraction(7, 10)
     assert model.certificate_.certified and model.certificate_.loss == Fraction(7, 10)
-    share = {entry.what.split()[0]: entry.epsilon / ledger.spent for entry in ledger.entries}
+    assert ledger.entries[0].what.startswith("scale of numeric") and ledger.entries[0].epsilon == Fraction(7, 100)
+    left = ledger.spent * Fraction(9, 10)
+    share = {entry.what.split()[0]: entry.epsilon / left for entry in ledger.entries[1:]}
     assert set(share) == {"splits,", "values" if leaf == "range" else "class"} | (
         {"error"} if alpha == "noisy" else set()
     ) | ({"coefficient"} if beta == "laplace" else set())
@@ -105,18 +116,24 @@ def test_numbers_of_numpy_are_exact_as_well():
 @every_relation
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbour(alpha, leaf, beta, neighbours, n_classes):
-    """Over whole fits; and the weights of the rows that both tables have follow from what was released alone."""
+    """Over whole fits; and the weights of the rows that both tables have follow from what was released alone.
+
+    Before trees grow, the number of rows is asked for where it is not public, and then where they lie.
+    """
     domain, n, worst = DOMAINS[n_classes], 8, 0.0
+    first = [(1, 1)] * (neighbours == "add-remove") + [nested(np.zeros((1, 64), np.int64)).shape]
+    share = "auto" if neighbours == "add-remove" else 0.05  # the rule would decline it for eight rows
     for seed in range(3):
         X, y = random_table(domain, n, seed)
         model = booster(
             domain=domain, epsilon=3.0, alpha=alpha, leaf=leaf, beta=beta, neighbours=neighbours, tree_share=0.4,
-            calibration_share=0.3, max_leaf=5.0, n_bound=n, random_state=0,
+            calibration_share=0.3, max_leaf=5.0, n_bound=n, random_state=0, scale_share=share, shrink=None,
         )  # fmt: skip
         row, talk = seed + 2, Transcript(seed)
         one = talk.fit(model, X, y)
         two = talk.fit(model, *neighbour(domain, X, y, neighbours, row))
-        assert np.array_equal(one.leaf_values, two.leaf_values)  # nothing else was released
+        assert np.array_equal(one.leaf_values, two.leaf_values)  # nothing else of trees was released
+        assert [about[1] for about in talk.public[: len(first)]] == first
         others = np.arange(n) != row
         kept = others if neighbours == "replace-one" else np.ones(n - 1, bool)
         for before, after in zip(*talk.weights, strict=True):
@@ -244,7 +261,7 @@ def test_the_ledger_states_no_less_than_a_row_can_do_to_a_score(n, alpha):
 def test_a_table_of_nobody_and_of_one_is_a_table(n):
     X, y = random_table(DOMAIN, 20, 0)
     for alpha, beta in itertools.product((0.0, "noisy"), ("post", "laplace")):
-        model = booster(alpha=alpha, beta=beta).fit(X[:n], y[:n])
+        model = booster(**{**DEFAULTS, "alpha": alpha, "beta": beta}).fit(X[:n], y[:n])
         assert model.certificate_.certified
         assert np.isfinite(model.predict_proba(X)).all()
 
@@ -432,7 +449,7 @@ def test_calibration_by_noise_follows_the_exact_one_when_epsilon_is_large(alpha)
 def texts() -> dict[int, str]:
     out = {}
     for k, domain in DOMAINS.items():
-        model = booster(domain=domain, alpha=[0.5, 0.25], alpha_link=0.3).fit(*random_table(domain, 50, 0))
+        model = booster(**DEFAULTS, domain=domain, alpha=[0.5, 0.25], alpha_link=0.3).fit(*random_table(domain, 50, 0))
         out[k] = model.released_.to_json()
     return out
 
@@ -440,7 +457,7 @@ def texts() -> dict[int, str]:
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_file_predicts_the_same_to_the_last_bit(texts, n_classes):
     X, y = random_table(DOMAINS[n_classes], 50, 0)
-    model = booster(domain=DOMAINS[n_classes]).fit(X, y)
+    model = booster(**DEFAULTS, domain=DOMAINS[n_classes]).fit(X, y)
     again = ReleasedForest.from_json(model.released_.to_json())
     assert np.array_equal(again.predict(X), model.predict(X))
     assert again.class_shares(X).tobytes() == model.predict_proba(X).tobytes()
@@ -492,7 +509,7 @@ def test_a_tampered_file_is_refused(texts, n_classes):
 
 def test_a_pickle_holds_what_was_released_and_nothing_that_replays_noise():
     X, y = random_table(DOMAIN, 50, 0)
-    model = booster(alpha="noisy", beta="laplace").fit(X, y)
+    model = booster(**{**DEFAULTS, "alpha": "noisy", "beta": "laplace"}).fit(X, y)
     text = pickle.dumps(model)
     assert np.array_equal(pickle.loads(text).predict_proba(X), model.predict_proba(X))
     for name in (b"Source", b"BoostMechanism", b"QueryBudget", b"Trace", b"Binned", b"boosting"):
@@ -502,7 +519,7 @@ def test_a_pickle_holds_what_was_released_and_nothing_that_replays_noise():
         "forest_", "domain_", "classes_", "certificate_", "ledger_", "n_features_in_", "feature_names_in_"
     }  # fmt: skip
     assert model.forest_.seed == 0
-    other = booster(alpha="noisy", beta="laplace").fit(X, y)  # equal with probability far below 1e-6
+    other = clone(model).fit(X, y)  # equal with probability far below 1e-6
     assert not np.array_equal(other.forest_.leaf_values, model.forest_.leaf_values)
 
 
@@ -536,7 +553,7 @@ REFUSED = [
     ({"max_leaf": 1e-200}, "max_leaf=1e-200 is not a number"),
     ({"max_leaf": 1e7}, "max_leaf=10000000.0 is not a number"),
     ({"max_leaf": math.nan}, "max_leaf=nan is not a number"),
-    ({"max_leaf": None}, "max_leaf=None is not a number"),
+    ({"max_leaf": "any"}, "max_leaf='any' is not a number"),
     ({"leaf": "exact"}, "leaf='exact' is not known; choose one of None, 'counts', 'range', 'published'"),
     ({"leaf": "published"}, "leaf='published' does not keep its privacy promise; use it with mode='as_published'"),
     ({"leaf": "counts", "mode": "as_published"}, "leaf='counts' is not the paper's; use it with mode='certified' only"),

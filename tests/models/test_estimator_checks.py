@@ -48,9 +48,10 @@ GREEDY = (BoostedForestClassifier, FriedmanSchusterClassifier, MultinomialForest
 
 
 def forest(estimator, *, n_estimators: int, **parameters):
-    """With so many trees, where there is more than one."""
+    """With so many trees, where there is more than one; labels alone need leaves with rows, at any epsilon."""
     trees = {} if estimator is FriedmanSchusterClassifier else {"n_estimators": n_estimators}
-    return estimator(domain=DOMAIN, **trees, **parameters)
+    depth = {"max_depth": "published"} if estimator is MajorityLabelForestClassifier else {}
+    return estimator(**{"domain": DOMAIN, **trees, **depth, **parameters})
 
 
 def table(n: int = 400, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -21,12 +21,16 @@ from dpforest.privacy import published
 from dpforest.privacy.rationals import text_up
 from dpforest.trees.candidates import public_candidates
 from dpforest.trees.forest import CuratorForest
+from dpforest.trees.released_scale import nested
 from dpforest.trees.split_scores import COUNTED, UNIT, sensitivity
 
 DOMAINS = {k: public_domain(None, 3, n_classes=k) for k in (2, 3)}
 DOMAIN = DOMAINS[2]
 every_relation = pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
 every_criterion = pytest.mark.parametrize("criterion", COUNTED)
+
+
+PUBLIC = {"scale_share": "public"}  # nothing is asked before the tree grows
 
 
 def tree(**parameters) -> FriedmanSchusterClassifier:
@@ -43,14 +47,16 @@ def tree(**parameters) -> FriedmanSchusterClassifier:
 def test_entries_sum_to_epsilon_and_a_preview_knows_them(neighbours, criterion, n_classes, depth, share):
     domain = DOMAINS[n_classes]
     model = tree(
-        domain=domain, epsilon=0.7, max_depth=depth, tree_share=share, criterion=criterion, neighbours=neighbours
-    )
+        domain=domain, epsilon=0.7, max_depth=depth, tree_share=share, criterion=criterion, neighbours=neighbours,
+        scale_share=0.1,
+    )  # fmt: skip
     certificate, ledger = model.preview(domain, 20)
     model.fit(*random_table(domain, 20, 0))
     assert model.ledger_ == ledger and model.certificate_ == certificate
-    splits, leaves = ledger.entries
-    assert splits.epsilon + leaves.epsilon == ledger.spent == Fraction(7, 10)
-    assert splits.epsilon == Fraction(7, 10) * Fraction(str(share)) and splits.times == depth
+    scale, splits, leaves = ledger.entries
+    assert scale.epsilon + splits.epsilon + leaves.epsilon == ledger.spent == Fraction(7, 10)
+    assert scale.epsilon == Fraction(7, 100)
+    assert splits.epsilon == Fraction(63, 100) * Fraction(str(share)) and splits.times == depth
     assert ledger.closed and certificate.certified and certificate.loss == Fraction(7, 10)
     bound = 20 if neighbours == "replace-one" else MAX_BOUND
     assert float(splits.sensitivity) == pytest.approx(sensitivity(criterion, bound) / UNIT, abs=0.05)  # to a tenth
@@ -60,18 +66,22 @@ def test_entries_sum_to_epsilon_and_a_preview_knows_them(neighbours, criterion, 
 @every_criterion
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbour(neighbours, criterion, n_classes):
+    """Before the tree grows, the number of rows is asked for where it is not public, and then where they lie."""
     domain, n, worst = DOMAINS[n_classes], 8, 0.0
+    first = [(1, 1)] * (neighbours == "add-remove") + [nested(np.zeros((1, 64), np.int64)).shape]
+    scale_share = "auto" if neighbours == "add-remove" else 0.05  # the rule would decline it for eight rows
     for seed in range(6):
         X, y = random_table(domain, n, seed)
         model = tree(
             domain=domain, epsilon=3.0, criterion=criterion, neighbours=neighbours, n_bound=n, random_state=0,
-            tree_share=0.7,
+            tree_share=0.7, scale_share=scale_share,
         )  # fmt: skip
         talk = Transcript(seed)
         one = talk.fit(model, X, y)
         two = talk.fit(model, *neighbour(domain, X, y, neighbours, seed + 2))
         assert np.array_equal(one.noisy_counts, two.noisy_counts)
         assert np.array_equal(one.trees.threshold, two.trees.threshold)
+        assert [about[1] for about in talk.public[: len(first)]] == first
         assert abs(talk.losses.sum()) <= 3.0 + 1e-9
         worst = max(worst, np.abs(talk.losses).sum())
     assert worst > 0.5
@@ -85,7 +95,7 @@ def test_there_is_a_row_that_uses_nearly_all_of_epsilon(criterion):
     y = np.array([0] * (n - 1) + [1])
     model = tree(
         domain=public_domain(None, 2), epsilon=0.6, max_depth=1, criterion=criterion, n_bins=900, n_bound=n,
-        random_state=0,
+        random_state=0, **PUBLIC,
     )  # fmt: skip
     talk = Transcript(last=True, far=np.array([1, 1]))
     talk.fit(model, X, y)
@@ -211,7 +221,7 @@ def test_pure_nodes_are_not_split_without_privacy_and_all_are_with_it():
 def test_a_huge_epsilon_gives_the_nonprivate_model(criterion, random_state):
     X, _ = random_table(DOMAIN, 300, 0)
     y = ((X.f0 > 0.5) ^ (X.f1 == "c1")).to_numpy().astype(int)
-    model = tree(criterion=criterion, epsilon=10_000, random_state=random_state, n_bound=300).fit(X, y)
+    model = tree(criterion=criterion, epsilon=10_000, random_state=random_state, n_bound=300, **PUBLIC).fit(X, y)
     nonprivate = tree(criterion=criterion, epsilon=None).fit(X, y)
     assert np.array_equal(model.predict(X), nonprivate.predict(X))
     assert model.score(X, y) == 1

@@ -29,6 +29,8 @@ from dpforest.trees.random_trees import grow_random_trees
 
 DOMAIN = public_domain(None, 4, None, 3, n_classes=3)
 N_TREES = 6
+PUBLIC = {"scale_share": "public"}  # nothing is asked before trees grow, so a row moves no tree
+AUTO = {"scale_share": "auto"}
 
 
 def table(n: int = 150, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
@@ -39,12 +41,12 @@ def table(n: int = 150, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
 
 def counting_forest(**parameters):
     """Its noisy counts are the table's counts plus noise that depends on seed and cell only."""
-    defaults = {"domain": DOMAIN, "n_estimators": N_TREES, "max_depth": 4, "random_state": 3}
+    defaults = {"domain": DOMAIN, "n_estimators": N_TREES, "max_depth": 4, "random_state": 3, **PUBLIC}
     return RandomDecisionForestClassifier(**{**defaults, **parameters})
 
 
 def label_forest(**parameters):
-    defaults = {"domain": DOMAIN, "n_estimators": N_TREES, "random_state": 3}
+    defaults = {"domain": DOMAIN, "n_estimators": N_TREES, "max_depth": "published", "random_state": 3, **PUBLIC}
     return MajorityLabelForestClassifier(**{**defaults, **parameters})
 
 
@@ -54,13 +56,17 @@ def greedy_forest(estimator, **parameters):
 
 
 FORESTS = {
-    "counts, shared": counting_forest(),
-    "counts, independent": counting_forest(partition="independent"),
-    "labels, shared": label_forest(partition="shared"),
-    "labels, independent": label_forest(),
-    "boosted, shared": greedy_forest(BoostedForestClassifier, n_estimators=2, alpha="noisy", n_bound=500),
+    "counts, shared": counting_forest(**AUTO),
+    "counts, independent": counting_forest(**AUTO, partition="independent"),
+    "labels, shared": label_forest(**AUTO, max_depth="auto", partition="shared"),
+    "labels, independent": label_forest(**AUTO, max_depth="auto"),
+    "boosted, shared": greedy_forest(
+        BoostedForestClassifier, n_estimators=2, alpha="noisy", n_bound=500, scale_share=0.1
+    ),
     "multinomial, independent": greedy_forest(MultinomialForestClassifier, n_estimators=N_TREES),
-    "multinomial, two parts": greedy_forest(MultinomialForestClassifier, n_estimators=N_TREES, partition="shared"),
+    "multinomial, two parts": greedy_forest(
+        MultinomialForestClassifier, n_estimators=N_TREES, partition="shared", scale_share=0.1
+    ),
     "one tree, shared": greedy_forest(FriedmanSchusterClassifier),
 }
 GREEDY = [name for name in FORESTS if hasattr(FORESTS[name], "n_bins")]
@@ -325,17 +331,19 @@ def test_the_nonprivate_model_sees_no_seed_of_the_noise_and_each_row_as_often_as
 @pytest.mark.parametrize("row", [0, 77, 149])
 def test_one_row_less_changes_one_tree_where_rows_are_shared_out(row):
     X, y = table()
-    with_it = arrays_of(fit("multinomial, independent", X, y).forest_)
-    without = arrays_of(fit("multinomial, independent", X.drop(index=row), np.delete(y, row)).forest_)
+    with_it = arrays_of(fit("multinomial, independent", X, y, **PUBLIC).forest_)
+    without = arrays_of(fit("multinomial, independent", X.drop(index=row), np.delete(y, row), **PUBLIC).forest_)
     assert sum(not np.array_equal(a, b) for a, b in zip(with_it, without, strict=True)) <= 1
 
 
 def test_one_row_less_can_change_a_tree():
     X, y = table()
-    whole = arrays_of(fit("multinomial, independent", X, y, epsilon=50.0).forest_)
+    whole = arrays_of(fit("multinomial, independent", X, y, epsilon=50.0, **PUBLIC).forest_)
     changed = 0
     for row in range(40):
-        less = arrays_of(fit("multinomial, independent", X.drop(index=row), np.delete(y, row), epsilon=50.0).forest_)
+        less = arrays_of(
+            fit("multinomial, independent", X.drop(index=row), np.delete(y, row), epsilon=50.0, **PUBLIC).forest_
+        )
         changed += any(not np.array_equal(a, b) for a, b in zip(whole, less, strict=True))
     assert changed > 3
 
@@ -356,8 +364,8 @@ def test_dropping_a_row_moves_no_other_row_between_structure_and_estimation(part
 @pytest.mark.parametrize("row", [0, 77, 149])
 def test_one_row_less_changes_one_count_where_the_questions_stay(row):
     X, y = table()
-    with_it = fit("one tree, shared", X, y, tree_share=0.001).forest_
-    without = fit("one tree, shared", X.drop(index=row), np.delete(y, row), tree_share=0.001).forest_
+    with_it = fit("one tree, shared", X, y, tree_share=0.001, **PUBLIC).forest_
+    without = fit("one tree, shared", X.drop(index=row), np.delete(y, row), tree_share=0.001, **PUBLIC).forest_
     assert np.array_equal(with_it.trees.threshold, without.trees.threshold)  # for so little a row hardly matters
     difference = with_it.noisy_counts - without.noisy_counts
     assert difference.sum() == 1 and np.count_nonzero(difference) == 1

@@ -30,6 +30,7 @@ from dpforest.trees.candidates import public_candidates
 from dpforest.trees.forest import CuratorForest
 from dpforest.trees.greedy_trees import grow_tree
 from dpforest.trees.layout import LEAF
+from dpforest.trees.released_scale import nested
 
 FALSE_ALARM = 1e-6
 DOMAINS = {k: public_domain(None, 3, n_classes=k) for k in (2, 3)}
@@ -37,6 +38,9 @@ DOMAIN = DOMAINS[2]
 every_relation = pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
 every_partition = pytest.mark.parametrize("partition", ["independent", "shared"])
 every_score = pytest.mark.parametrize("split_score", ["counts", "normalised"])
+
+
+PUBLIC = {"scale_share": "public"}  # nothing is asked before trees grow
 
 
 def forest(**parameters) -> MultinomialForestClassifier:
@@ -56,18 +60,19 @@ def test_a_tree_costs_its_dearer_half_and_all_of_them_epsilon(
     domain = DOMAINS[n_classes]
     model = forest(
         domain=domain, epsilon=0.7, n_estimators=n_estimators, max_depth=max_depth, partition=partition,
-        neighbours=neighbours,
+        neighbours=neighbours, scale_share=0.1,
     )  # fmt: skip
     certificate, ledger = model.preview(domain, 30)
     model.fit(*random_table(domain, 30, 0))
     assert model.ledger_ == ledger and model.certificate_ == certificate
     assert ledger.closed and ledger.spent == Fraction(7, 10)
     assert certificate.certified and certificate.loss == Fraction(7, 10)
+    scale, feature, value, label = ledger.entries
     cost = {STRUCTURE: Fraction(0), ESTIMATION: Fraction(0)}
-    for entry in ledger.entries:
+    for entry in (feature, value, label):
         cost[entry.part] += entry.epsilon
-    assert cost == {STRUCTURE: Fraction(7, 10), ESTIMATION: Fraction(7, 10)}
-    feature, value, label = ledger.entries
+    assert cost == {STRUCTURE: Fraction(63, 100), ESTIMATION: Fraction(63, 100)}
+    assert scale.epsilon == Fraction(7, 100)
     assert feature.epsilon_each == value.epsilon_each
     assert label.epsilon_each == 2 * (max_depth or 4) * feature.epsilon_each
 
@@ -84,7 +89,8 @@ def test_temperatures_by_hand_cost_what_they_are(temperatures, depth, neighbours
     n_trees, rows = 4, 1 if neighbours == "add-remove" else 2
     cost = max(depth * (b1 + b2), b3) * rows * (n_trees if partition == "shared" else 1)
     by_hand = dict(zip(("feature_temperature", "value_temperature", "label_temperature"), temperatures, strict=True))
-    model = forest(n_estimators=n_trees, max_depth=depth, partition=partition, neighbours=neighbours, **by_hand)
+    model = forest(n_estimators=n_trees, max_depth=depth, partition=partition, neighbours=neighbours, **by_hand,
+                   **PUBLIC)  # fmt: skip
     X, y = random_table(DOMAIN, 30, 0)
     for epsilon in (cost, cost + Fraction(1, 1000)):
         model.set_params(epsilon=epsilon).fit(X, y)
@@ -115,12 +121,15 @@ def test_the_papers_budget():
 @every_score
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbour(neighbours, partition, split_score, n_classes):
+    """Before trees grow, the number of rows is asked for where it is not public, and then where they lie."""
     domain, n, worst = DOMAINS[n_classes], 9, 0.0
+    first = [(1, 1)] * (neighbours == "add-remove") + [nested(np.zeros((1, 64), np.int64)).shape]
+    scale_share = "auto" if neighbours == "add-remove" else 0.05  # the rule would decline it for nine rows
     for seed in range(6):
         X, y = random_table(domain, n, seed)
         model = forest(
             domain=domain, epsilon=3.0, partition=partition, split_score=split_score, neighbours=neighbours,
-            partition_rate=2.0, random_state=seed,
+            partition_rate=2.0, random_state=seed, scale_share=scale_share,
         )  # fmt: skip
         talk = Transcript(seed)
         one = talk.fit(model, X, y)
@@ -128,6 +137,7 @@ def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbour(neighbours
         assert np.array_equal(one.trees.feature, two.trees.feature)
         assert np.array_equal(one.trees.threshold, two.trees.threshold)
         assert np.array_equal(one.labels, two.labels)
+        assert [about[1] for about in talk.public[: len(first)]] == first
         assert abs(talk.losses.sum()) <= 3.0 + 1e-9
         worst = max(worst, np.abs(talk.losses).sum())
         split, label = (np.abs([loss for loss, about in zip(talk.losses, talk.public, strict=True) if about[0] == what])
@@ -246,8 +256,9 @@ def test_more_rows_make_better_forests_with_counts_only():
     score = {}
     for split_score, n in itertools.product(("counts", "normalised"), (1_000, 20_000)):
         model = MultinomialForestClassifier(
-            domain=public_domain(*[None] * 6), partition="shared", split_score=split_score, random_state=0
-        )
+            domain=public_domain(*[None] * 6), n_estimators=10, max_depth=4, partition="shared",
+            split_score=split_score, random_state=0, **PUBLIC,
+        )  # fmt: skip
         score[split_score, n] = model.fit(X[:n], y[:n]).score(X[20_000:], y[20_000:])
     assert score["counts", 20_000] > 0.78
     assert score["counts", 20_000] > score["normalised", 20_000] + 0.08
@@ -369,7 +380,7 @@ def test_a_huge_epsilon_gives_the_best_splits():
     X, _ = random_table(domain, 400, 0)
     y = ((X.f0 > 0.5) ^ (X.f1 > 0.75)).to_numpy().astype(int)
     for random_state in (None, 0):
-        model = forest(domain=domain, epsilon=10_000, n_estimators=1, random_state=random_state)
+        model = forest(domain=domain, epsilon=10_000, n_estimators=1, random_state=random_state, **PUBLIC)
         assert model.fit(X, y).score(X, y) > 0.98
 
 
@@ -435,7 +446,10 @@ REFUSED = [
     ({"label_temperature": math.nan}, "label_temperature=nan is not a number of at least 0"),
     ({"label_temperature": "hot", "mode": "as_published"}, "label_temperature='hot' is not a number of at least 0"),
     ({"feature_temperature": True, "mode": "as_published"}, "feature_temperature=True is not a number of at least 0"),
-    ({"feature_temperature": 2}, "feature of each level, .* would cost 4, but only 1 of the budget of 1 is left"),
+    (
+        {"feature_temperature": 2, **PUBLIC},
+        "feature of each level, .* would cost 4, but only 1 of the budget of 1 is left",
+    ),
 ]
 
 

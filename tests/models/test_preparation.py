@@ -197,6 +197,13 @@ def test_the_shape_follows_from_what_is_known_of_the_rows(kind, neighbours):
 
 
 @pytest.mark.parametrize("kind", ALL)
+def test_a_preview_of_few_rows_promises_what_a_fit_can_keep(kind):
+    """The number that is released is 50 at least, and so it is for a preview."""
+    previews = [kind(domain=DOMAIN, epsilon=5).preview(DOMAIN, n) for n in (0, 3, 50, 400)]
+    assert previews[0] == previews[1] == previews[2] != previews[3]
+
+
+@pytest.mark.parametrize("kind", ALL)
 def test_without_privacy_and_as_published_nothing_is_bought_for_a_shape(kind):
     X, y = table(300)
     auto = {"max_depth": "auto", **({} if kind is FriedmanSchusterClassifier else {"n_estimators": "auto"})}
@@ -233,7 +240,9 @@ def test_parts_that_can_be_read_once_have_no_scale():
     with pytest.warns(UserWarning, match="can be read once only"):
         model = RandomDecisionForestClassifier(**how, scale_share="auto").fit_chunks(iter([(X, y)]))
     assert model.get_params()["scale_share"] == "auto"
-    plain = RandomDecisionForestClassifier(**how).fit(X, y)
+    plain = RandomDecisionForestClassifier(**how, scale_share="public").fit(X, y)
     assert model.forest_.to_json(uncertified=True) == plain.forest_.to_json(uncertified=True)
     with pytest.raises(ValueError, match="can be read once only"):
         RandomDecisionForestClassifier(**how, scale_share=0.1).fit_chunks(iter([(X, y)]))
+    with pytest.raises(ValueError, match="can be read once only"):  # a size that is said finds no shape here
+        RandomDecisionForestClassifier(domain=DOMAIN, neighbours="replace-one", size=600).fit_chunks(iter([(X, y)]))

@@ -70,12 +70,13 @@ def as_csv(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestCla
 def as_parts(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestClassifier:
     """One part after another, none of which is ever the whole."""
     assert isinstance(model, RandomStructureClassifier)
-    return model.fit_chunks(_parts(X, y))
+    return model.fit_chunks(list(_parts(X, y)))
 
 
 def as_part_counts(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestClassifier:
-    """Counted where the rows are, and released from the counts."""
+    """Counted where the rows are, and released from the counts: first where they lie, and then the leaves."""
     assert isinstance(model, RandomStructureClassifier)
+    model.fit_scale(sum(model.partial_scale(*part) for part in _parts(X, y)))  # type: ignore[arg-type]
     return model.fit_counts(sum(model.partial_counts(*part) for part in _parts(X, y)))  # type: ignore[arg-type]
 
 

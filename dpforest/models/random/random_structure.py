@@ -39,7 +39,7 @@ class RandomStructureClassifier(ForestClassifier):
         self.structure_seed = structure_seed
 
     def _plan(self, domain: Domain, n_rows: int) -> ForestSpec:
-        """As `spec`. `n_rows` may be used under replace-one or as published only."""
+        """As `spec`. `n_rows` is public, released (`ForestClassifier._known_size`), or of the paper (as published)."""
         raise NotImplementedError
 
     @property
@@ -50,17 +50,18 @@ class RandomStructureClassifier(ForestClassifier):
     def fit_chunks(self, chunks: Iterable[tuple[Any, Any]]) -> Self:
         """Fit on a table that comes in parts: the forest, certificate and ledger that `fit` gives on all of it.
 
-        Where the scale of the data is asked for (`scale_share`), all parts are read twice. In memory are one part and
-        the counts of all leaves. With the same seeds, a demo (`random_state` an integer) is that of `fit` bit for bit,
-        wherever the table is cut: what is drawn for a row belongs to its id. That is its number in the index of its
-        table, as in `fit`; arrays, and tables whose index is a plain range from 0, are numbered on.
+        Where rows are asked about before trees grow (`scale_share`, shapes that are "auto"), all parts are read twice.
+        In memory are one part and the counts of all leaves. With the same seeds, a demo (`random_state` an integer) is
+        that of `fit` bit for bit, wherever the table is cut: what is drawn for a row belongs to its id. That is its
+        number in the index of its table, as in `fit`; arrays, and tables whose index is a plain range from 0, are
+        numbered on.
 
         Parameters
         ----------
         chunks : iterable of (X, y)
             Parts of the table, as `fit` takes it; none, or parts without rows, are fine. `dpforest.read_chunks` makes
             them of a file. Of an iterator, which can be read once only, the scale is not asked for, and a warning says
-            so.
+            so; its shape must be given, or a public `size` to find it by.
 
         Returns
         -------
@@ -69,14 +70,15 @@ class RandomStructureClassifier(ForestClassifier):
         Raises
         ------
         ValueError
-            If there is no public domain with classes, a part has not its columns, or all rows are needed at once.
+            If there is no public domain with classes, a part has not its columns, all rows are needed at once, or they
+            would have to be read twice and cannot.
 
         Examples
         --------
         >>> from dpforest import MajorityLabelForestClassifier, load_dataset
         >>> data = load_dataset("nursery")
         >>> forest = MajorityLabelForestClassifier(domain=data.domain, random_state=0)
-        >>> parts = ((data.X[i : i + 1_000], data.y[i : i + 1_000]) for i in range(0, len(data.table), 1_000))
+        >>> parts = [(data.X[i : i + 1_000], data.y[i : i + 1_000]) for i in range(0, len(data.table), 1_000)]
         >>> text = forest.fit_chunks(parts).forest_.to_json(uncertified=True)
         >>> text == forest.fit(data.X, data.y).forest_.to_json(uncertified=True)
         True
@@ -102,7 +104,8 @@ class RandomStructureClassifier(ForestClassifier):
 
     def _fit_once_read(self, chunks: Iterator[tuple[Any, Any]]) -> Self:
         """`fit_chunks` without the scale."""
-        if self.scale_share != AUTO or AUTO in (self.n_estimators, self.max_depth) and self.size is None:
+        is_said = self.size is not None and self.neighbours == ADD_REMOVE
+        if self.scale_share != AUTO or AUTO in (self.n_estimators, self.max_depth) and not is_said:
             raise ValueError(
                 "These parts can be read once only, but before trees are grown it has to be known how many rows there "
                 "are and where they lie; give a list of them or dpforest.read_chunks. Or else numbers for max_depth, "
@@ -289,6 +292,11 @@ class RandomStructureClassifier(ForestClassifier):
             Gives the rows in the cells of the scale (`scale_histograms`), if they are asked for.
         ledger : Ledger
         source : SecretSource or DemoSource
+
+        Returns
+        -------
+        spec : ForestSpec
+        scale : ReleasedScale or None
         """
         spec = self._plan(domain, self._known_size(domain, n_rows, n_given, ledger, source))
         if not spec.preparation.scale:

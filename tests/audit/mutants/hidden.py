@@ -26,8 +26,8 @@ HIDDEN = (
         why="What the file says about itself says how many rows there were: unbounded under add-remove.",
         module="dpforest.models.random.random_structure",
         function="RandomStructureClassifier._fit_spec",
-        old='"structure_seed": int(self.structure_seed)}',
-        new='"structure_seed": int(self.structure_seed), "rows": len(rows.y)}',
+        old="structure_seed=int(self.structure_seed))",
+        new="structure_seed=int(self.structure_seed), rows=len(rows.y))",
         forests=(MAJORITY, *COUNTS, EVEN),
     ),
     Mutant(
@@ -35,8 +35,8 @@ HIDDEN = (
         why="The domain, which is public, gets to know how many rows each class has: unbounded.",
         module="dpforest.models.random.fit",
         function="fit_forest",
-        old="    source = source_for(random_state)\n",
-        new="""    source = source_for(random_state)
+        old="    is_release = epsilon is not None and not spec.as_published\n",
+        new="""    is_release = epsilon is not None and not spec.as_published
     domain.__dict__["_class_counts"] = np.bincount(y, minlength=domain.n_classes)
 """,
         forests=(MAJORITY, *COUNTS, EVEN),

@@ -120,8 +120,8 @@ MANY_ROWS = (
         why="From 65,536 rows on rows that came in parts are counted twice: 2ε.",
         module="dpforest.models.random.random_structure",
         function="RandomStructureClassifier._release",
-        old="part.counts), domain)",
-        new="part.counts * (1 + (part.n_rows >= 65_536))), domain)",
+        old="scale, part.counts)",
+        new="scale, part.counts * (1 + (part.n_rows >= 65_536)))",
         forests=(MAJORITY, *COUNTS, EVEN),
     ),
     Mutant(
