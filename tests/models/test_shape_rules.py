@@ -78,7 +78,7 @@ def test_a_list_of_alphas_says_how_many_levels_there_are(n):
 
 
 @pytest.mark.parametrize(
-    ("said", "looked_at"), [({}, 0), ({"size": 700}, 700), ({"neighbours": "replace-one"}, 5), ({"epsilon": None}, 5)]
+    ("said", "looked_at"), [({}, 0), ({"size": 700}, 0), ({"neighbours": "replace-one"}, 5), ({"epsilon": None}, 5)]
 )
 def test_what_is_refused_before_a_fit_depends_on_public_numbers_only(said, looked_at):
     seen = []

@@ -151,8 +151,9 @@ class BoostedForestClassifier(GreedyClassifier):
     @property
     def _levels_by_hand(self) -> int | None:
         """Certified, a list of α says how many levels there are, unless `max_depth` does."""
-        by_hand = isinstance(self.alpha, Sequence) and not isinstance(self.alpha, str)
-        return len(self.alpha) if by_hand and self.max_depth == AUTO and self.mode == "certified" else None
+        if not isinstance(self.alpha, Sequence) or isinstance(self.alpha, str):
+            return None
+        return len(self.alpha) if self.max_depth == AUTO and self.mode == "certified" else None
 
     @property
     def most_depth(self) -> int:
