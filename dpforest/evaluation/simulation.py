@@ -245,7 +245,8 @@ class Simulation(Repeats):
         _, trees, counts = self._seen
         values = self._release(spec, counts, epsilon, self.seed)
         labels = Votes(spec, values, _fraction(epsilon), self.seed).labels
-        noise = CountNoise(counts, spec.mechanism, spec.leaf_rate(_fraction(epsilon)), spec.negative_rule)
+        rule = "clamp" if spec.voting == "log-odds" else spec.negative_rule
+        noise = CountNoise(counts, spec.mechanism, spec.leaf_rate(_fraction(epsilon)), rule)
         return ForestView(trees, self.domain, counts, labels, noise)
 
     @property

@@ -26,7 +26,8 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
         certified); the mean of their shares (None, as published); majority of the trees' votes; or a draw with the
         mean share as probability.
     negative_rule : {"clamp", "paper"} or None, default=None
-        What becomes of negative noisy counts: 0, or the leaf is discarded. None: "clamp", as published "paper".
+        What becomes of negative noisy counts: 0, or the leaf is discarded. None: "clamp", as published "paper". For
+        voting="log-odds" they are 0 in any case.
     partition : {"shared", "independent"}, default="shared"
         Every row in every tree with epsilon / n_estimators each, or each row in one tree with all of epsilon.
     categorical : {"ordered", "one-vs-rest", "multiway"}, default="ordered"
