@@ -158,9 +158,8 @@ def _grow_one(
                     if how[1] == 0:
                         low, high = _range_at(node, f, low, high, parent, feature, threshold, first_child)
                     if len(cumulative) > 0 and not is_categorical[f]:
-                        threshold[node] = _scaled_cut(
-                            seed, tree, node, draw, how, cumulative[f], first_code[f], low, high
-                        )
+                        cut = _scaled_cut(seed, tree, node, draw, how, cumulative[f], first_code[f], low, high)
+                        threshold[node] = min(cut, n_codes[f] - 1)  # low may be beyond, as below
                     elif how[1] == 2 and not is_categorical[f]:
                         # Cut k of n_quantiles equal parts of the known range; the strip for missing values stays left.
                         k = 1 + _uniform(seed, tree, node, draw, how[2] - 1)
