@@ -33,7 +33,7 @@ from dpforest.tables.rows import Rows
 FORESTS = {
     "labels": MajorityLabelForestClassifier(),
     "labels, shared": MajorityLabelForestClassifier(partition="shared", leaf_mechanism="exponential"),
-    "labels, ordered": MajorityLabelForestClassifier(categorical="ordered", neighbours="replace-one"),
+    "labels, multiway": MajorityLabelForestClassifier(categorical="multiway", neighbours="replace-one"),
     "labels, published": MajorityLabelForestClassifier(mode="as_published"),
     "counts": RandomDecisionForestClassifier(),
     "counts, independent": RandomDecisionForestClassifier(partition="independent", voting="majority"),
