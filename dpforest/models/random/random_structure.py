@@ -76,7 +76,7 @@ class RandomStructureClassifier(ForestClassifier):
         >>> from dpforest import MajorityLabelForestClassifier, load_dataset
         >>> data = load_dataset("nursery")
         >>> forest = MajorityLabelForestClassifier(domain=data.domain, random_state=0)
-        >>> parts = ((data.X[i : i + 1_000], data.y[i : i + 1_000]) for i in range(0, len(data.table), 1_000))
+        >>> parts = [(data.X[i : i + 1_000], data.y[i : i + 1_000]) for i in range(0, len(data.table), 1_000)]
         >>> text = forest.fit_chunks(parts).forest_.to_json(uncertified=True)
         >>> text == forest.fit(data.X, data.y).forest_.to_json(uncertified=True)
         True
