@@ -178,6 +178,7 @@ class Simulation(Repeats):
 
     Each repeat redraws structure, assignment and noise; rows are routed once a repeat for all budgets at which trees
     are the same. Within a repeat the noise at different budgets comes from the same draws, so that a curve is smooth.
+    Figures are those of a separate fit at each budget with the same seeds.
 
     Parameters
     ----------
@@ -233,8 +234,8 @@ class Simulation(Repeats):
 
         private = self._at_each(lambda e: self._release_and_score(*at(e), e, seed), pause)
         spec, own = at(None)
-        exact = own.nonprivate if spec.releases_counts else true_labels(own.nonprivate, seed)
-        scores = self._score(spec, own.leaves, Votes(spec, exact, None, seed), seed)
+        exact = own.nonprivate if spec.releases_counts else true_labels(own.nonprivate, seed, leaves=own.numbers)
+        scores = self._score(spec, own.leaves, Votes(spec, exact, None, seed, own.numbers), seed)
         self._figures.append((*zip(*private, strict=True), *scores))
 
     def view(self, epsilon: float) -> ForestView:
@@ -245,7 +246,8 @@ class Simulation(Repeats):
         _, trees, counts = self._seen
         values = self._release(spec, counts, epsilon, self.seed)
         labels = Votes(spec, values, _fraction(epsilon), self.seed).labels
-        noise = CountNoise(counts, spec.mechanism, spec.leaf_rate(_fraction(epsilon)), spec.negative_rule)
+        rule = "clamp" if spec.voting == "log-odds" else spec.negative_rule
+        noise = CountNoise(counts, spec.mechanism, spec.leaf_rate(_fraction(epsilon)), rule)
         return ForestView(trees, self.domain, counts, labels, noise, scale=scale)
 
     @property
@@ -270,7 +272,8 @@ class Simulation(Repeats):
         used = np.array(counts.any(axis=1))
         used[leaves] = True
         used |= spec.voting == "log-odds"  # whose prior is of all leaves
-        return _Counted(counts[used], nonprivate[used], (np.cumsum(used, dtype=np.int32) - 1)[leaves])
+        place = (np.cumsum(used, dtype=np.int32) - 1)[leaves]
+        return _Counted(np.flatnonzero(used), counts[used], nonprivate[used], place)
 
     def _grow_and_count(self, spec: ForestSpec, scale: ReleasedScale | None, seed: int) -> tuple[Trees, np.ndarray]:
         trees = spec.grow(self.domain, seed, scale)
@@ -282,12 +285,15 @@ class Simulation(Repeats):
         tree_of_row = None if source is None else rows_to_trees(spec, np.arange(len(y)), source)
         return count_kept_rows(trees, self.domain, X, y, tree_of_row, n_jobs=self.n_jobs)
 
-    def _release(self, spec: ForestSpec, counts: np.ndarray, epsilon: float, seed: int) -> np.ndarray:
-        return simulate_values(spec, counts, _fraction(epsilon), seed + NOISE_SEED)
+    def _release(
+        self, spec: ForestSpec, counts: np.ndarray, epsilon: float, seed: int, leaves: np.ndarray | None = None
+    ) -> np.ndarray:
+        return simulate_values(spec, counts, _fraction(epsilon), seed + NOISE_SEED, leaves=leaves)
 
     def _release_and_score(self, spec: ForestSpec, own: "_Counted", epsilon: float, seed: int):
         """Accuracy, balanced accuracy, and share of rows in leaves whose label was flipped."""
-        votes = Votes(spec, self._release(spec, own.counts, epsilon, seed), _fraction(epsilon), seed)
+        values = self._release(spec, own.counts, epsilon, seed, own.numbers)
+        votes = Votes(spec, values, _fraction(epsilon), seed, own.numbers)
         flips = flipped_share(own.counts, votes.labels)
         return *self._score(spec, own.leaves, votes, seed), float(flips)
 
@@ -302,9 +308,10 @@ class Simulation(Repeats):
 class _Counted:
     """Leaves that hold somebody or are asked for: rows of each class, and the leaf of each held-out row in each tree.
 
-    `counts` has rows shared out as planned, `nonprivate` all rows in all trees.
+    `counts` has rows shared out as planned, `nonprivate` all rows in all trees; draws are keyed by `numbers` of leaves.
     """
 
+    numbers: np.ndarray
     counts: np.ndarray
     nonprivate: np.ndarray
     leaves: np.ndarray

@@ -100,7 +100,7 @@ def _(
     estimator: RandomStructureClassifier, domain: Domain, codes: np.ndarray, labels: np.ndarray, row: int, *,
     seed: int = 0, seconds: float = SECONDS, most: int = LOOKS[-1], counted: "RowsInLeaves | None" = None,
 ) -> Estimates:  # fmt: skip
-    record = (counted or count_in_leaves(estimator, domain, codes, labels)).record(row)
+    record = (counted or count_in_leaves(estimator, domain, codes, labels, seed=seed)).record(row)
     return exact_attack(record, seed=seed, seconds=seconds, most=most)
 
 

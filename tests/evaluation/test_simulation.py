@@ -112,7 +112,7 @@ def one_structure():
 def test_noise_is_redrawn_in_each_repeat(one_structure):
     """With one structure and every row in every tree, there is nothing but noise left to differ."""
     domain, split = one_structure
-    estimator = MajorityLabelForestClassifier(n_estimators=1, max_depth=1, partition="shared")
+    estimator = MajorityLabelForestClassifier(n_estimators=1, max_depth=1, partition="shared", categorical="multiway")
     simulation = Simulation(estimator, domain, split, epsilons=[0.5])
     for _ in range(30):
         simulation.add_repeat()
@@ -126,7 +126,7 @@ def test_assignment_is_redrawn_in_each_repeat(one_structure):
     """With one structure and no noise to speak of, there is nothing but the rows' trees left to differ."""
     domain, split = one_structure
     estimator = RandomDecisionForestClassifier(
-        n_estimators=5, max_depth=1, partition="independent", categorical="multiway"
+        n_estimators=5, max_depth=1, partition="independent", categorical="multiway", voting="threshold"
     )
     simulation = Simulation(estimator, domain, split, epsilons=[10_000])
     for _ in range(30):
@@ -184,8 +184,14 @@ def test_the_ceiling_is_the_score_of_the_nonprivate_model(nursery, estimator):
 
 
 def test_a_huge_epsilon_reaches_the_ceiling_and_flips_nothing(nursery):
-    """Every row in every tree and no noise that could move a count."""
-    for estimator in (SPREADS["counts"][0], RandomDecisionForestClassifier(n_estimators=3, voting="majority")):
+    """Every row in every tree and no noise that could move a count.
+
+    Log-odds are left out: by rule leaves are trusted more at a huge ε than without noise.
+    """
+    for estimator in (
+        clone(SPREADS["counts"][0]).set_params(voting="threshold"),
+        RandomDecisionForestClassifier(n_estimators=3, max_depth=8, voting="majority"),
+    ):
         curve = simulated(estimator, nursery, [10_000], repeats=3).curve()
         assert np.array_equal(curve.accuracy[:, 0], curve.ceiling)
         assert np.array_equal(curve.balanced[:, 0], curve.ceiling_balanced)
@@ -225,7 +231,7 @@ def test_the_published_mechanism_is_worse_than_the_certified_one_at_a_small_epsi
     split = split_table(data.domain, data.X, data.y)
     figures = {}
     for mode in ("certified", "as_published"):
-        estimator = MajorityLabelForestClassifier(n_estimators=30, max_depth=3, mode=mode)
+        estimator = MajorityLabelForestClassifier(n_estimators=30, max_depth=3, mode=mode, categorical="multiway")
         simulation = Simulation(estimator, data.domain, split, epsilons=[0.1, 3])
         for _ in range(5):
             simulation.add_repeat()
@@ -245,7 +251,11 @@ VIEWED = {
     "replace-one": (MajorityLabelForestClassifier(n_estimators=3, neighbours="replace-one", partition="shared"), 2.0),
     "smooth sensitivity": (MajorityLabelForestClassifier(n_estimators=3, mode="as_published"), 0.5),
     "clamped counts": (RandomDecisionForestClassifier(n_estimators=3, max_depth=4), 3.0),
-    "paper's counts": (RandomDecisionForestClassifier(n_estimators=3, max_depth=4, negative_rule="paper"), 3.0),
+    "paper's counts": (
+        RandomDecisionForestClassifier(n_estimators=3, max_depth=4, voting="threshold", negative_rule="paper"),
+        3.0,
+    ),
+    "paper's rule without use": (RandomDecisionForestClassifier(n_estimators=3, negative_rule="paper"), 3.0),
 }
 
 

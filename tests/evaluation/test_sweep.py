@@ -22,17 +22,18 @@ from dpforest import (
 )
 from dpforest.evaluation.cells import cells_of
 from dpforest.evaluation.fitted_cells import fitted_cells
-from dpforest.evaluation.metrics import METRICS
-from dpforest.evaluation.simulation import NOISE_SEED, Split, split_table
+from dpforest.evaluation.metrics import METRICS, from_shares
+from dpforest.evaluation.simulation import NOISE_SEED, Simulation, Split, split_table
 from dpforest.evaluation.sweep import KEYS, curve, splits, summary, surface
 from dpforest.models.greedy.greedy import GreedyClassifier
+from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.tables.misfits import MisfitWarning
 from dpforest.tables.rows import Rows
 
 FORESTS = {
     "labels": MajorityLabelForestClassifier(),
     "labels, shared": MajorityLabelForestClassifier(partition="shared", leaf_mechanism="exponential"),
-    "labels, ordered": MajorityLabelForestClassifier(categorical="ordered", neighbours="replace-one"),
+    "labels, multiway": MajorityLabelForestClassifier(categorical="multiway", neighbours="replace-one"),
     "labels, published": MajorityLabelForestClassifier(mode="as_published"),
     "counts": RandomDecisionForestClassifier(),
     "counts, independent": RandomDecisionForestClassifier(partition="independent", voting="majority"),
@@ -100,6 +101,50 @@ def test_every_cell_is_what_a_separate_fit_gives(name, dataset):
                 cell.true_epsilon
                 == model.set_params(random_state=None).preview(data.domain, len(split.y_train))[0].true_epsilon
             )
+
+
+@pytest.mark.parametrize("name", [n for n, f in FORESTS.items() if isinstance(f, RandomStructureClassifier)])
+def test_a_forest_as_it_comes_has_the_shape_and_the_scale_of_each_budget(name):
+    """In a sweep and in a simulation: every figure at every ε is that of a separate fit with the same seeds."""
+    data, epsilons, estimator = small(load_dataset("adult"), 1_500), [0.05, 0.5, 5.0], FORESTS[name]
+    certified = estimator.mode == "certified"
+    repeats = 2 if certified else 1
+    table = surface({name: estimator}, data, epsilons=epsilons, repeats=repeats, seed=3)
+    split = split_table(data.domain, data.X, data.y, seed=3)
+    domain = estimator.reads(data.domain)
+    own = split if domain is data.domain else split_table(domain, data.X, data.y, seed=3)
+    simulation = Simulation(estimator, domain, own, epsilons=epsilons, seed=3)
+    for _ in range(repeats):
+        simulation.add_repeat()
+    curve, shapes, scaled = simulation.curve(), set(), set()
+    assert len(table) == 4 * repeats
+    for cell in table.itertuples():
+        private = np.isfinite(cell.epsilon)
+        model = clone(estimator).set_params(
+            epsilon=cell.epsilon if private else None,
+            structure_seed=3 + cell.repeat,
+            random_state=3 + cell.repeat + NOISE_SEED,
+        )
+        forest = model._fit_forest(domain, rows_of(own), 1)
+        assert (cell.depth, cell.trees) == (forest.trees.depth, forest.trees.n_trees)
+        shares, predicted = forest.shares_and_index(own.X_test)
+        if model.get_params().get("voting") != "probabilistic":
+            majority = forest.voting == "majority"
+            step, positive = 0.5 / forest.trees.n_trees if majority else 1e-6, int(np.bincount(own.y_train).argmin())
+            expected = from_shares(shares, own.y_test, predicted, positive=positive, step=step)
+            assert {m: getattr(cell, m) for m in METRICS} == pytest.approx({m: expected[m] for m in METRICS}, abs=1e-12)
+        right = predicted == own.y_test
+        by_class = np.mean([right[own.y_test == c].mean() for c in (0, 1)])
+        found = (curve.ceiling[cell.repeat], curve.ceiling_balanced[cell.repeat])
+        if private:
+            at = (cell.repeat, epsilons.index(cell.epsilon))
+            found = (curve.accuracy[at], curve.balanced[at])
+            assert curve.flips[at] == cell.flips
+            shapes.add((cell.depth, cell.trees))
+            scaled.add(forest.scale is not None)
+        assert found == pytest.approx((right.mean(), by_class), abs=1e-12)
+        assert cell.accuracy == pytest.approx(right.mean(), abs=1e-12)
+    assert (len(shapes) > 1) == certified and scaled == ({False, True} if certified else {False})
 
 
 @pytest.mark.parametrize("name", [n for n, f in FORESTS.items() if isinstance(f, GreedyClassifier)])

@@ -16,11 +16,14 @@ from dpforest import (
     load_dataset,
 )
 from dpforest.limits import MAX_BOUND, MAX_DEPTH
+from dpforest.models.base import AUTO
 from dpforest.models.depth_rules import fletcher_islam_depth
-from ui.shared import boosting, tables
-from ui.shared.forests import FORESTS, Settings
+from dpforest.models.shape_rules import jagannathan_shape
+from ui.shared import tables
+from ui.shared.forests import Settings
 
 CAPPED = "leaves here, which no paper says"
+BY_PAPER = {"max_depth": None, "scale_share": "public"}  # JPW by the paper's rule where it is certified
 
 
 def rule(domain: Domain, n: int) -> int:
@@ -38,10 +41,12 @@ def test_jpws_rule_with_the_number_of_rows(name, depth):
     data = load_dataset(name)
     n = len(data.table)
     assert rule(data.domain, n) == depth
+    assert JagannathanForestClassifier(mode="as_published").spec(data.domain, n).depth == depth
     for settings_ in ({"mode": "as_published"}, {"neighbours": "replace-one"}, {"n_bound": n}):
-        assert JagannathanForestClassifier(**settings_).spec(data.domain, n).depth == depth
-    unknown = JagannathanForestClassifier().spec(data.domain, n)
-    assert unknown == JagannathanForestClassifier().spec(data.domain, 1)  # under add-remove nothing depends on n
+        assert JagannathanForestClassifier(**BY_PAPER, **settings_).spec(data.domain, n).depth == depth
+    certified = JagannathanForestClassifier(**BY_PAPER, n_estimators=10)
+    unknown = certified.spec(data.domain, n)
+    assert unknown == certified.spec(data.domain, 1)  # under add-remove nothing depends on n
     assert unknown.depth == rule(data.domain, MAX_BOUND) and unknown.assumptions == ()
 
 
@@ -61,14 +66,14 @@ def test_the_rule_at_powers_of_the_mean_number_of_values():
     for k, power in ((3, 5), (5, 3), (10, 3), (6, 4)):
         domain = schema([k] * 12)
         for n, depth in ((k**power - 1, power - 2), (k**power, power - 1)):
-            assert JagannathanForestClassifier(n_bound=n).spec(domain, 1).depth == depth == rule(domain, n)
+            assert JagannathanForestClassifier(**BY_PAPER, n_bound=n).spec(domain, 1).depth == depth == rule(domain, n)
 
 
 @settings(derandomize=True, deadline=None, max_examples=60)
 @given(st.lists(st.sampled_from([0, 2, 3, 9, 40]), min_size=1, max_size=40), st.integers(1, MAX_BOUND))
 def test_jpws_rule_on_any_schema(sizes, n):
     domain = schema(sizes)
-    assert JagannathanForestClassifier(n_bound=n).spec(domain, 1).depth == rule(domain, n)
+    assert JagannathanForestClassifier(**BY_PAPER, n_bound=n).spec(domain, 1).depth == rule(domain, n)
     assert JagannathanForestClassifier(mode="as_published").spec(domain, n).depth == rule(domain, n)
 
 
@@ -83,16 +88,22 @@ def test_a_depth_that_follows_from_the_number_of_rows_says_so_and_needs_all_of_t
                 forest.fit_chunks([(data.X, data.y)])
         else:
             forest.fit_chunks([(data.X, data.y)])
-    assert JagannathanForestClassifier(neighbours="replace-one").needs_all_rows
+    assert JagannathanForestClassifier(**BY_PAPER, neighbours="replace-one").needs_all_rows
+    assert not JagannathanForestClassifier(neighbours="replace-one").needs_all_rows
+    assert not JagannathanForestClassifier(**BY_PAPER).needs_all_rows
 
 
 def test_the_app_starts_jpw_from_the_papers_rule():
+    """As published; certified from ours."""
     for name, depth in (("adult", 3), ("mushroom", 4)):
         data = tables.bundled(name)
-        table = tables.bundled_table(data, data.domain.label)
-        n = boosting.rows_for_rules(table)
-        assert n == len(data.table) and FORESTS["JPW"].default_depth(table.domain, n) == depth
-    assert FORESTS["JPW"].default_depth(table.domain) == rule(table.domain, MAX_BOUND)
+        domain = tables.bundled_table(data, data.domain.label).domain
+        n = len(data.table)
+        published, certified = (
+            Settings("JPW", mode, 1.0, AUTO, AUTO, "add-remove") for mode in ("as_published", "certified")
+        )
+        assert published.shape(domain, n) == (depth, 10)
+        assert certified.shape(domain, n) == jagannathan_shape(0.98 * n, 2, domain.n_features)[::-1]
 
 
 # ---------------------------------------------------------------- limits that no paper has

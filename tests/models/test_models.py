@@ -29,6 +29,8 @@ from dpforest.trees.forest import CuratorForest
 from dpforest.trees.layout import MULTIWAY
 from dpforest.trees.random_trees import grow_random_trees
 
+SAID = {"max_depth": 4, "scale_share": "public"}  # nothing has to be asked of the rows for it
+
 # ---------------------------------------------------------------- every choice fits and predicts
 
 
@@ -97,7 +99,7 @@ def test_every_depth_rule_with_every_test_on_categories(depth, categorical):
         assert np.diff(trees.leaf_start).max() <= 64
 
 
-@pytest.mark.parametrize("voting", ["threshold", "majority", "probabilistic"])
+@pytest.mark.parametrize("voting", ["log-odds", "threshold", "majority", "probabilistic"])
 @pytest.mark.parametrize("rule", [None, "clamp", "paper"])
 @pytest.mark.parametrize("partition", ["shared", "independent"])
 @pytest.mark.parametrize("mode", ["certified", "as_published"])
@@ -142,12 +144,32 @@ def test_the_nonprivate_model_without_privacy(estimator):
         assert np.array_equal(one.forest_.labels[full], counts.argmax(axis=1)[full])
 
 
-@every_estimator
+# Choices whose defaults are a paper's as published, and ours where a forest is certified.
+AS_PUBLISHED = {
+    MajorityLabelForestClassifier: {"categorical": "multiway"},
+    RandomDecisionForestClassifier: {"negative_rule": "clamp", "voting": "threshold"},
+}
+
+
+@pytest.mark.parametrize("estimator", [kind for kind in ALL if kind is not JagannathanForestClassifier])
 @pytest.mark.parametrize("mode", ["certified", "as_published"])
 def test_a_nonprivate_model_is_the_same_in_both_modes(estimator, mode):
-    parameters = {"negative_rule": "clamp"} if estimator is RandomDecisionForestClassifier else {}
+    parameters = {"max_depth": 4, **AS_PUBLISHED.get(estimator, {})}
     model = fit(estimator, epsilon=None, mode=mode, **parameters)
     assert np.array_equal(model.predict(X), fit(estimator, epsilon=None, **parameters).predict(X))
+
+
+def test_jpws_nonprivate_model_counts_the_same_in_both_modes():
+    """Where no attribute has categories; how its leaves vote is the mode's."""
+    domain = public_domain(None, None, n_classes=3)
+    one, two = (
+        JagannathanForestClassifier(domain=domain, n_estimators=4, max_depth=4, epsilon=None, mode=mode)
+        .fit(X[["f0", "f2"]].set_axis(["f0", "f1"], axis=1), Y)
+        .forest_
+        for mode in ("certified", "as_published")
+    )
+    assert np.array_equal(one.noisy_counts, two.noisy_counts)
+    assert (one.voting, two.voting) == ("log-odds", "threshold")
 
 
 @every_estimator
@@ -182,17 +204,31 @@ def test_a_public_domain_and_fresh_noise_are_certified_and_spend_all_of_epsilon(
 @every_estimator
 @pytest.mark.parametrize("mode", ["certified", "as_published"])
 def test_a_preview_without_rows_is_what_the_fit_says(estimator, mode):
+    """From the number of rows that was released, or that is public."""
     model = fit(estimator, structure_seed=3, mode=mode)
-    certificate, ledger = clone(model).preview(DOMAIN, len(Y))
+    known = model.forest_.about.get("n_rows", len(Y))
+    assert (known != len(Y)) <= (mode == "certified")
+    certificate, ledger = clone(model).preview(DOMAIN, known)
     assert certificate == model.certificate_
     if mode == "certified":
         assert ledger == model.ledger_
 
 
+def spent_before(model) -> Fraction:
+    """What went for the number of rows and the scale."""
+    before = [e for e in model.ledger_.entries if e.what.startswith(("number of rows", "scale of numeric"))]
+    assert len(before) == len(model.ledger_.entries) - 1
+    return sum((e.epsilon for e in before), Fraction(0))
+
+
 def test_global_01_costs_half_under_add_remove_and_says_so():
-    model = fit(MajorityLabelForestClassifier, leaf_mechanism="global-01", epsilon=0.5)
-    assert model.ledger_.spent == Fraction(1, 4)
-    assert model.certificate_.true_epsilon == 0.25
+    """Of what is left for the leaves."""
+    for public in ({}, SAID):
+        model = fit(MajorityLabelForestClassifier, leaf_mechanism="global-01", epsilon=0.5, **public)
+        before = spent_before(model)
+        assert (before == 0) == bool(public)
+        assert model.ledger_.spent == before + (Fraction(1, 2) - before) / 2
+        assert model.certificate_.true_epsilon == float(model.ledger_.spent)
     assert fit(
         MajorityLabelForestClassifier, leaf_mechanism="global-01", epsilon=0.5, neighbours="replace-one"
     ).ledger_.spent == Fraction(1, 2)
@@ -201,13 +237,16 @@ def test_global_01_costs_half_under_add_remove_and_says_so():
 @pytest.mark.parametrize("estimator", [RandomForestLaplaceClassifier, RandomForestExponentialClassifier])
 @pytest.mark.parametrize("depth", [0, 1, 4])
 def test_the_papers_budget_spends_a_leafs_share_only(estimator, depth):
-    """Divided evenly among 2^depth leaves that are disjoint: that is what the whole forest costs."""
-    fair = fit(estimator, epsilon=0.3, max_depth=depth)
-    paper = fit(estimator, epsilon=0.3, max_depth=depth, budget="paper")
-    assert fair.ledger_.spent == Fraction(3, 10)
-    assert paper.ledger_.spent == Fraction(3, 10) / 2**depth
-    assert paper.certificate_.true_epsilon == pytest.approx(0.3 / 2**depth)
-    assert paper.certificate_.epsilon == Fraction(3, 10)
+    """Divided evenly among 2^depth leaves that are disjoint: that is what all leaves cost."""
+    for public in ({}, {"scale_share": "public"}):
+        fair = fit(estimator, epsilon=0.3, max_depth=depth, **public)
+        paper = fit(estimator, epsilon=0.3, max_depth=depth, budget="paper", **public)
+        before = spent_before(paper)
+        assert (before == 0) == bool(public)
+        assert fair.ledger_.spent == Fraction(3, 10)
+        assert paper.ledger_.spent == before + (Fraction(3, 10) - before) / 2**depth
+        assert paper.certificate_.true_epsilon == pytest.approx(float(paper.ledger_.spent))
+        assert paper.certificate_.epsilon == Fraction(3, 10)
 
 
 @every_estimator
@@ -301,8 +340,8 @@ def test_a_public_bound_on_the_rows_is_an_assumption():
 def test_a_huge_epsilon_gives_the_counts_of_the_nonprivate_model(random_state):
     """Noise of scale 4e-4 is zero but with probability exp(-2500)."""
     for estimator in WITH_COUNTS:
-        noisy = fit(estimator, epsilon=10_000, random_state=random_state)
-        nonprivate = fit(estimator, epsilon=None)
+        noisy = fit(estimator, epsilon=10_000, random_state=random_state, **SAID)
+        nonprivate = fit(estimator, epsilon=None, **SAID)
         assert np.array_equal(noisy.forest_.noisy_counts, nonprivate.forest_.noisy_counts)
         assert np.array_equal(noisy.predict(X), nonprivate.predict(X))
 
@@ -348,8 +387,9 @@ def test_each_row_is_in_one_tree_or_in_all_of_them():
 def test_structure_does_not_look_at_the_rows():
     other, labels = table(50, seed=11)
     for estimator in ALL:
-        one = fit(estimator, structure_seed=2).forest_.trees
-        two = estimator(domain=DOMAIN, n_estimators=4, structure_seed=2, epsilon=None).fit(other, labels).forest_.trees
+        one = fit(estimator, structure_seed=2, **SAID).forest_.trees
+        two = estimator(domain=DOMAIN, n_estimators=4, structure_seed=2, epsilon=None, **SAID)
+        two = two.fit(other, labels).forest_.trees
         for part in ("kind", "feature", "threshold", "first_child", "tree_start"):
             assert np.array_equal(getattr(one, part), getattr(two, part))
 

@@ -24,7 +24,9 @@ from dpforest.tables.domain import PrivacyLeakWarning
 from dpforest.trees import forest_file
 
 DOMAIN = domain_of(3)
-SMALL = {"n_estimators": 4, "max_depth": 3, "domain": DOMAIN}
+PUBLIC = {"scale_share": "public"}  # nothing has to be known before rows are counted
+SMALL = {"n_estimators": 4, "max_depth": 3, "domain": DOMAIN, **PUBLIC}
+AS_IT_COMES = {"domain": DOMAIN}  # the number of rows and the scale are asked for, and decide the shape
 FORESTS = [
     (MajorityLabelForestClassifier, {"partition": "independent"}),
     (MajorityLabelForestClassifier, {"partition": "shared", "leaf_mechanism": "exponential"}),
@@ -78,6 +80,24 @@ def test_parts_give_the_forest_of_the_whole_table(kind, parameters, mode):
         assert written(clone(forest).fit_chunks(iter(own_numbers))) == moved
 
 
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: "-".join(map(str, mode.values())))
+@pytest.mark.parametrize("kind, parameters", FORESTS, ids=lambda p: p.__name__ if isinstance(p, type) else str(p))
+def test_parts_give_the_forest_of_the_whole_table_as_it_comes(kind, parameters, mode):
+    """Where the number of rows and the scale are counted part by part as well: in two passes, or by copies."""
+    X, y = table(900)
+    X.index += 1
+    forest = kind(**AS_IT_COMES, **parameters, **mode, structure_seed=2, random_state=5)
+    whole = written(clone(forest).fit(X, y))
+    assert ("scale" in whole[0]) == (mode.get("mode") is None and mode["epsilon"] is not None)
+    parts = [(X.iloc[own], y[own]) for own in cut(len(y), 1)]
+    assert written(clone(forest).fit_chunks(parts)) == whole
+    one = clone(forest)
+    scales = [pickle.loads(pickle.dumps(one.partial_scale(*part))) for part in parts]
+    prepared = pickle.dumps(one.fit_scale(sum(scales)))
+    counts = [pickle.loads(prepared).partial_counts(*part) for part in parts]
+    assert written(one.fit_counts(sum(counts))) == whole
+
+
 @pytest.mark.parametrize("kind", ["array", "numbered anew", "named", "slices"])
 def test_rows_without_numbers_of_their_own_are_numbered_on(kind):
     domain = public_domain(None, None, None)
@@ -129,7 +149,7 @@ def test_a_release_from_parts_is_certified(relation):
 def test_every_release_draws_afresh():
     """Rows' trees are drawn when they are counted, noise when counts are released: alike by chance in 2**-100."""
     X, y = table(300)
-    forest = MajorityLabelForestClassifier(domain=DOMAIN, n_estimators=50, max_depth=4)
+    forest = MajorityLabelForestClassifier(domain=DOMAIN, n_estimators=50, max_depth=4, **PUBLIC)
     part = forest.partial_counts(X, y)
     assert (part.counts != forest.partial_counts(X, y).counts).any()
     one, two = (forest.fit_counts(part).forest_.labels for _ in range(2))
@@ -182,13 +202,26 @@ def test_parts_stay_with_the_curator():
         assert all(part.counts is not value for value in vars(forest.forest_).values())
 
 
+def test_where_the_rows_of_parts_lie_stays_with_the_curator():
+    X, y = table(913)
+    for kind, parameters in FORESTS:
+        forest = kind(**AS_IT_COMES, **parameters)
+        part = pickle.loads(pickle.dumps(forest.partial_scale(X, y)))
+        assert "curator only" in repr(part) and "913" not in repr(part) and not hasattr(part, "to_json")
+        forest.fit_scale(part)
+        assert set(vars(forest)) - set(forest.get_params()) == {"prepared_"}
+        stored = pickle.dumps(forest)
+        assert b"PartialScale" not in stored and part.cells.tobytes() not in stored
+        assert forest.prepared_.scale is not None and not np.array_equal(forest.prepared_.scale.shares, part.cells)
+
+
 OTHER = {
     "structure_seed": {"structure_seed": 1},
     "random_state": {"random_state": 0},
     "depth": {"max_depth": 2},
     "n_trees": {"n_estimators": 5},
     "partition": {"partition": "shared"},
-    "categorical": {"categorical": "ordered"},
+    "categorical": {"categorical": "one-vs-rest"},
     "max_leaves": {"max_leaves": 16},
     "domain": {"domain": replace(DOMAIN, classes=(False, True, 2))},
 }
@@ -259,7 +292,7 @@ def test_what_needs_all_rows_at_once_is_refused():
 
 
 def test_rows_beyond_the_public_bound_are_refused():
-    forest = dpforest.JagannathanForestClassifier(domain=DOMAIN, n_bound=30, n_estimators=2)
+    forest = dpforest.JagannathanForestClassifier(**SMALL, n_bound=30)
     part = forest.partial_counts(*table(20))
     with pytest.raises(ValueError, match="more rows than n_bound=30"):
         forest.fit_counts(part + part)
@@ -279,10 +312,14 @@ def test_a_part_that_does_not_fit_the_domain_is_refused():
 @pytest.mark.parametrize("mode", ["certified", "as_published"])
 @pytest.mark.parametrize("kind, parameters", RANDOM, ids=lambda p: p.__name__ if isinstance(p, type) else str(p))
 def test_no_plan_depends_on_how_many_rows_there_are(kind, parameters, mode):
-    """Parts are counted without knowing it, but where it is bought."""
-    if parameters.get("scale_share") == "auto":
+    """Parts are counted without knowing it: it is said where rules ask for it, and a paper's rule refuses parts."""
+    mechanism = {"leaf_mechanism": None} if "leaf_mechanism" in parameters else {}
+    forest = kind(**{"size": 20, **parameters, **mechanism}, mode=mode)
+    if forest.needs_all_rows:
+        assert (kind, mode, parameters) == (dpforest.JagannathanForestClassifier, "as_published", {})
+        with pytest.raises(ValueError, match="cannot be counted part by part"):
+            forest.set_params(domain=DOMAIN).partial_counts(*table(3))
         return
-    forest = kind(**{**parameters, "leaf_mechanism": None} if "leaf_mechanism" in parameters else parameters, mode=mode)
     assert forest.spec(DOMAIN, 0) == forest.spec(DOMAIN, 1) == forest.spec(DOMAIN, 41)
 
 
@@ -316,10 +353,17 @@ def test_the_auditors_find_nothing(kind, parameters, relation):
     assert 0 < max(loss) <= EPSILON * (1 + 1e-9)
 
 
-def test_the_auditors_find_rows_that_are_in_two_parts():
-    model = MajorityLabelForestClassifier(epsilon=EPSILON, domain=DOMAIN, n_estimators=3, max_depth=1)
+@pytest.mark.parametrize("counted_twice", ["rows", "scale"])
+def test_the_auditors_find_rows_that_are_in_two_parts(counted_twice):
+    share = {"rows": "public", "scale": 0.5}[counted_twice]
+    model = MajorityLabelForestClassifier(
+        epsilon=EPSILON, domain=DOMAIN, n_estimators=3, max_depth=1, scale_share=share
+    )
 
     def fit(table: Table):
+        if counted_twice == "scale":
+            part = model.partial_scale(*table)
+            return model.fit_scale(part + part).fit_counts(model.partial_counts(*table)).forest_
         part = model.partial_counts(*table)
         return model.fit_counts(part + part).forest_
 
@@ -359,7 +403,7 @@ def test_what_is_no_table_of_counts_is_refused(counts):
 
 def test_counts_of_another_shape_are_never_spread_over_leaves():
     data = load_dataset("car")
-    forest = MajorityLabelForestClassifier(n_estimators=3, domain=data.domain)
+    forest = MajorityLabelForestClassifier(**{**SMALL, "domain": data.domain})
     part = forest.partial_counts(data.X, data.y)
     for wrong in (part.counts[:, :1], part.counts[:1]):
         with pytest.raises(ValueError, match="not those of the leaves"):
@@ -374,7 +418,7 @@ def test_sums_that_are_too_large_are_refused_not_wrapped():
 
 def test_a_setting_that_is_absent_differs():
     data = load_dataset("car")
-    forest = MajorityLabelForestClassifier(n_estimators=3, domain=data.domain)
+    forest = MajorityLabelForestClassifier(**{**SMALL, "domain": data.domain})
     part = forest.partial_counts(data.X, data.y)
     fewer = {name: value for name, value in part.settings.items() if name != "random_state"}
     with pytest.raises(ValueError, match="random_state"):

@@ -21,6 +21,7 @@ from dpforest.privacy.loss import PrivacyLoss, mu_for
 from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.trees.forest import CuratorForest, Forest, ForestFormatError
 from dpforest.trees.packed_arrays import pack
+from dpforest.trees.released_scale import nested, scale_histograms
 from dpforest.trees.structure import structure_of
 
 JIT = not numba.config.DISABLE_JIT
@@ -126,12 +127,18 @@ def test_a_fitted_estimator_holds_what_is_released_and_nothing_else(name, random
 @by_model
 @pytest.mark.parametrize("structure_seed", [0, 5])
 def test_all_of_the_file_but_the_noisy_values_is_known_without_the_table(name, structure_seed):
-    model = fitted(name, structure_seed=structure_seed)
+    """Noisy are the values of leaves, the number of rows and the scale; the structure follows from these two."""
+    model = fitted(name, n=1_000, structure_seed=structure_seed)  # with 120 or more a scale is asked for
     content = json.loads(saved(model.released_))
-    certificate, ledger = model.preview(DOMAIN, 0)
-    trees = model.spec(DOMAIN, 0).grow(DOMAIN, structure_seed)
+    n_rows, scale = content["about"].pop("n_rows"), model.released_.scale
+    certificate, ledger = model.preview(DOMAIN, n_rows)
+    spec = model.spec(DOMAIN, n_rows)
+    trees = spec.grow(DOMAIN, structure_seed, scale)
     values = content.pop("labels", None) or content.pop("noisy_counts")
-    assert set(values) == {"type", "shape", "data"}
+    assert set(values) == set(content["scale"]) == {"type", "shape", "data"}
+    assert content.pop("scale") == pack(scale.shares)
+    if (log_odds := spec.log_odds(Fraction(1), model.forest_.noisy_counts)) is not None:
+        assert content.pop("log_odds") == dataclasses.asdict(log_odds)
     assert content.pop("certificate") == certificate.to_dict()
     assert content.pop("ledger") == ledger.to_dict()
     assert content.pop("domain") == DOMAIN.to_dict()
@@ -160,12 +167,13 @@ def test_neither_counts_nor_assignment_nor_source_of_noise_is_kept(name, random_
     leaves = model.apply(X)
     counts = np.zeros((trees.n_leaves, 3), int)
     np.add.at(counts, (leaves, np.broadcast_to(y[:, None], leaves.shape)), 1)
+    cells = scale_histograms(DOMAIN, DOMAIN.encode(X))
     inventory = Inventory(model)
     assert not inventory.types & {DemoSource, SecretSource, np.random.Generator, np.random.RandomState}
     assert len(inventory.arrays) >= 6
     for array in inventory.arrays:
         assert n not in array.shape
-        for secret in (counts, counts.sum(axis=1), counts.max(axis=1), counts.argmax(axis=1)):
+        for secret in (counts, counts.sum(axis=1), counts.max(axis=1), counts.argmax(axis=1), cells, nested(cells)):
             assert array.shape != secret.shape or not np.array_equal(array, secret)
     text = saved(model.released_)
     assert str(random_state) not in text or random_state is None
@@ -173,8 +181,11 @@ def test_neither_counts_nor_assignment_nor_source_of_noise_is_kept(name, random_
 
 @by_model
 def test_sizes_do_not_depend_on_the_table(name):
-    """The pickle does not tell how many rows there were, nor whether a leaf was empty. The file is a function of it."""
-    small, large = (fitted(name, n=n, random_state=3) for n in (8, 4_000))
+    """The pickle does not tell how many rows there were, nor whether a leaf was empty. The file is a function of it.
+
+    Shapes follow from the number of rows as it is said, or was released.
+    """
+    small, large = (fitted(name, n=n, random_state=3, size=400) for n in (8, 4_000))
     assert len(pickle.dumps(small)) == len(pickle.dumps(large))
     again = ReleasedForest.from_json(saved(large.released_))
     assert saved(again) == saved(large.released_) == saved(pickle.loads(pickle.dumps(large)).released_)
@@ -185,23 +196,26 @@ def test_sizes_do_not_depend_on_the_table(name):
 @by_model
 def test_a_release_draws_afresh_while_its_structure_stays(name):
     """Equal noise twice has probability below 2^-60: more than 60 leaves are empty, and each says what it likes."""
-    a, b = (fitted(name, n=2, n_estimators=20, structure_seed=4).released_ for _ in range(2))
+    how = {"n": 2, "n_estimators": 20, "size": 2}  # so few that no scale is asked for
+    a, b = (fitted(name, structure_seed=4, **how).released_ for _ in range(2))
     one, two = (json.loads(saved(forest)) for forest in (a, b))
     values = "labels" if a.labels is not None else "noisy_counts"
     assert a.trees.n_leaves > 60 + 20 * 2
     assert one.pop(values) != two.pop(values)
     assert one == two
-    c = fitted(name, n=2, n_estimators=20, structure_seed=5).released_
+    c = fitted(name, structure_seed=5, **how).released_
     assert json.loads(saved(c))["trees"] != one["trees"]
 
 
 @by_model
 def test_a_demo_is_repeatable_and_its_noise_is_not_the_structures(name):
-    a, b = (saved(fitted(name, random_state=1).released_) for _ in range(2))
+    a, b = (saved(fitted(name, n=1_000, random_state=1).released_) for _ in range(2))
     assert a == b
-    one, two = (json.loads(saved(fitted(name, random_state=seed).released_)) for seed in (1, 2))
+    said = {"size": 200, "scale_share": "public"}  # else the structure follows from what is released
+    one, two = (json.loads(saved(fitted(name, random_state=seed, **said).released_)) for seed in (1, 2))
     assert one["trees"] == two["trees"]
     assert one != two
+    assert "scale" in json.loads(a) and "scale" not in one
 
 
 # ---------------------------------------------------------------- the door is shut

@@ -3,9 +3,11 @@
 import math
 
 import pytest
+from conftest import public_domain
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpforest import BoostedForestClassifier
 from dpforest.models import shape_rules
 from dpforest.models.shape_rules import (
     boosted_shape,
@@ -56,3 +58,35 @@ def test_every_rule_is_here():
 
 def test_a_small_signal_counts_as_one():
     assert signal_of(0, 1.0) == signal_of(10, 1e-6) == 1 and signal_of(1_000, 0.5) == 500
+
+
+# ---------------------------------------------------------------- errors, and how many rows there are
+
+TWO_LEVELS = {"alpha": [0.5, 0.0], "n_bound": 10_000, "domain": public_domain(3, 3)}
+
+
+@pytest.mark.parametrize("n", [0, 400, 511, 6_000])
+def test_a_list_of_alphas_says_how_many_levels_there_are(n):
+    """A rule that said otherwise refused it for some numbers of rows only, exactly from 511 on."""
+    forest = BoostedForestClassifier(**TWO_LEVELS).fit([["c0", "c1"]] * n, [0] * n)
+    assert forest.forest_.trees.depth == 2 and forest.certificate_.certified
+    assert forest.preview(TWO_LEVELS["domain"], n)[1].spent == 1
+    with pytest.raises(ValueError, match="2 numbers for 3 levels"):
+        BoostedForestClassifier(**TWO_LEVELS, max_depth=3).fit([["c0", "c1"]] * n, [0] * n)
+    with pytest.raises(ValueError, match="2 numbers for 4 levels"):
+        BoostedForestClassifier(**TWO_LEVELS, mode="as_published").fit([["c0", "c1"]] * 9, [0] * 9)
+
+
+@pytest.mark.parametrize(
+    ("said", "looked_at"), [({}, 0), ({"size": 700}, 0), ({"neighbours": "replace-one"}, 5), ({"epsilon": None}, 5)]
+)
+def test_what_is_refused_before_a_fit_depends_on_public_numbers_only(said, looked_at):
+    seen = []
+
+    class Watched(BoostedForestClassifier):
+        def _preview(self, domain, n_rows):
+            seen.append(n_rows)
+            return super()._preview(domain, n_rows)
+
+    Watched(**TWO_LEVELS, **said).fit([["c0", "c1"]] * 5, [0] * 5)
+    assert seen == [looked_at]

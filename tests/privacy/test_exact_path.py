@@ -17,6 +17,7 @@ from dpforest.privacy import SecretSource, samplers, selection
 
 FORESTS = {name: getattr(dpforest, name) for name in dpforest.__all__ if name.endswith("Classifier")}
 DOMAIN = public_domain(None, 3, None)
+PUBLIC = {"scale_share": "public"}  # nothing is asked before trees grow
 
 
 def rows(n=300):
@@ -71,10 +72,25 @@ def test_whole_numbers_from_the_systems_entropy_only(name, neighbours, passed, m
 def test_the_rate_is_the_exact_fraction(neighbours, rows_changed, passed):
     """0.1 means 1/10 although the binary number of that name is another."""
     X, y = rows()
-    how = {"n_estimators": 7, "partition": "shared", "max_depth": 2}
-    MajorityLabelForestClassifier(epsilon=0.1, domain=DOMAIN, neighbours=neighbours, **how).fit(X, y)
+    how = {"n_estimators": 7, "partition": "shared", "max_depth": 2, "neighbours": neighbours}
+    MajorityLabelForestClassifier(epsilon=0.1, domain=DOMAIN, **how, **PUBLIC).fit(X, y)
     ((_, _, (_, num, den, *_)),) = passed
     assert Fraction(num, den) == Fraction(1, 10) / 7 / rows_changed
+
+
+@pytest.mark.parametrize("neighbours, rows_changed", [("add-remove", 1), ("replace-one", 2)])
+def test_every_rate_of_a_fit_that_prepares_is_the_exact_fraction(neighbours, rows_changed, passed):
+    """Of the number of rows, of three histograms of each of two attributes, and of labels from what is left."""
+    X, y = rows(3_000)
+    how = {"n_estimators": 7, "partition": "shared", "neighbours": neighbours}
+    forest = MajorityLabelForestClassifier(epsilon=0.1, scale_share=0.13, domain=DOMAIN, **how).fit(X, y)
+    assert forest.ledger_.spent == Fraction(1, 10)
+    size = Fraction(1, 50) if neighbours == "add-remove" else 0
+    each = Fraction(1, 10) / rows_changed
+    (*asked, (_, _, (_, num, den, *_))) = passed
+    assert Fraction(num, den) == each * (1 - size - Fraction(13, 100)) / 7
+    rates = [Fraction(den, num) for _, _, (_, num, den, *_) in asked]  # of noise its scale is given
+    assert rates == ([each / 50] if size else []) + [each * Fraction(13, 100) / 6]
 
 
 # Budgets of many digits, whose rates are no fractions of 32 bits, and very small and large ones: a rate with a floor,
@@ -95,7 +111,7 @@ def test_the_rate_never_exceeds_what_was_paid_for(epsilon, neighbours, rows_chan
     """And is not much less: labels, counts, and a greedy tree's counts."""
     X, y = rows()
     exact = Fraction(str(epsilon)) / rows_changed
-    how = {"epsilon": epsilon, "domain": DOMAIN, "neighbours": neighbours, "max_depth": 2}
+    how = {"epsilon": epsilon, "domain": DOMAIN, "neighbours": neighbours, "max_depth": 2, **PUBLIC}
     MajorityLabelForestClassifier(n_estimators=7, partition="shared", **how).fit(X, y)
     ((_, _, (_, num, den, *_)),) = passed
     assert Fraction(99_999, 100_000) * exact / 7 < Fraction(num, den) <= exact / 7

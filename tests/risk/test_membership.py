@@ -5,6 +5,7 @@ Statistical tests raise a false alarm with a probability below 1e-6 each.
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,13 +14,16 @@ from scipy.stats import binom, binomtest
 
 from dpforest.audit.canaries import ALGORITHMS, canaries
 from dpforest.models.greedy.friedman_schuster import FriedmanSchusterClassifier
-from dpforest.models.random.baselines import JagannathanForestClassifier, RandomForestExponentialClassifier
+from dpforest.models.random.baselines import (
+    JagannathanForestClassifier,
+    RandomForestExponentialClassifier,
+    RandomForestLaplaceClassifier,
+)
 from dpforest.models.random.majority_label import MajorityLabelForestClassifier
 from dpforest.models.random.random_decision import RandomDecisionForestClassifier
 from dpforest.privacy.laws import log_pmf
 from dpforest.risk.membership import (
     Record,
-    RowsInLeaves,
     attack_record,
     best_success,
     count_in_leaves,
@@ -37,10 +41,16 @@ from dpforest.risk.success_rate import (
     variation,
 )
 from dpforest.tables.domain import Domain, Feature
+from dpforest.tables.rows import Rows
 from dpforest.trees import routing
 
 ALARM = 1e-6
+PUBLIC = {"scale_share": "public"}  # with numbers for the shape: nothing is asked before the trees grow
 BOTH = ("add-remove", "replace-one")
+RANDOM = (
+    MajorityLabelForestClassifier, RandomDecisionForestClassifier, JagannathanForestClassifier,
+    RandomForestLaplaceClassifier, RandomForestExponentialClassifier,
+)  # fmt: skip
 
 
 def domain_of(n_classes: int, n_features: int = 1) -> Domain:
@@ -131,7 +141,7 @@ def test_composition_of_certain_things():
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
 def test_permute_and_flip_at_a_tie(epsilon):
     # With a tie a label is fair; with one row more it is wrong in e^-ε / 2 of the releases.
-    forest = MajorityLabelForestClassifier(epsilon=epsilon, n_estimators=1, max_depth=1)
+    forest = MajorityLabelForestClassifier(epsilon=epsilon, n_estimators=1, max_depth=1, **PUBLIC)
     record = record_of(forest, [0, 0, 1])
     assert best_success(record) == pytest.approx(0.5 + (1 - math.exp(-epsilon)) / 4)
     assert best_success(record) < most_success(epsilon)
@@ -139,7 +149,9 @@ def test_permute_and_flip_at_a_tie(epsilon):
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
 def test_one_noisy_count_gives_away_all_that_is_allowed(epsilon):
-    forest = RandomDecisionForestClassifier(epsilon=epsilon, partition="independent", n_estimators=7, max_depth=2)
+    forest = RandomDecisionForestClassifier(
+        epsilon=epsilon, partition="independent", n_estimators=7, max_depth=2, **PUBLIC
+    )
     for labels in ([0], [0, 1, 1, 0, 0]):
         assert best_success(record_of(forest, labels)) == pytest.approx(most_success(epsilon))
 
@@ -147,7 +159,7 @@ def test_one_noisy_count_gives_away_all_that_is_allowed(epsilon):
 @pytest.mark.parametrize("n_trees", [1, 2, 5, 12])
 def test_many_noisy_counts_against_the_binomial_law(n_trees):
     # Each tree says yes with odds e^κ : 1, κ = ε / trees; the majority of them is the best guess.
-    forest = RandomDecisionForestClassifier(epsilon=2.0, n_estimators=n_trees, max_depth=2)
+    forest = RandomDecisionForestClassifier(epsilon=2.0, n_estimators=n_trees, max_depth=2, **PUBLIC)
     yes, k = most_success(2.0 / n_trees), np.arange(n_trees + 1)
     exact = np.maximum(binom.pmf(k, n_trees, yes), binom.pmf(k, n_trees, 1 - yes)).sum() / 2
     assert exact - 1e-12 <= best_success(record_of(forest, [0, 1])) <= exact + 1e-4
@@ -162,7 +174,7 @@ def test_continuous_noise_in_one_tree():
 @pytest.mark.parametrize("others, n_trees", [((3, 1), 2), ((0, 0), 5), ((2, 2), 3)])
 def test_sharing_out_against_enumeration(others, n_trees):
     labels = [0] * (others[0] + 1) + [1] * others[1]
-    forest = MajorityLabelForestClassifier(epsilon=1.0, n_estimators=n_trees, max_depth=0)
+    forest = MajorityLabelForestClassifier(epsilon=1.0, n_estimators=n_trees, max_depth=0, **PUBLIC)
     record = record_of(forest, labels)
     np.testing.assert_array_equal(record.others, np.tile(others, (n_trees, 1)))
     exact = 0.0
@@ -217,7 +229,7 @@ def test_guesses_are_right_as_often_as_the_formula_says(name, neighbours):
 
 
 def test_permute_and_flip_reaches_its_exact_value():
-    record = record_of(MajorityLabelForestClassifier(n_estimators=1, max_depth=1), [0, 0, 1])
+    record = record_of(MajorityLabelForestClassifier(n_estimators=1, max_depth=1, **PUBLIC), [0, 0, 1])
     look = played(record, 400_000)
     exact = 0.5 + (1 - math.exp(-1)) / 4
     assert binomtest(look.right, look.trials, exact).pvalue > ALARM and abs(look.share - exact) < 0.005
@@ -277,18 +289,38 @@ def test_rows_of_noisy_counts_are_all_alike():
     assert {round(best_success(table.record(row)), 9) for row in range(40)} == {round(found.success, 9)}
 
 
-def test_a_record_sees_the_others_only_and_another_epsilon_counts_nothing_anew():
+def test_a_record_sees_the_others_only():
     domain, codes, labels = small_table()
-    forest = MajorityLabelForestClassifier(epsilon=1.0, n_estimators=4, max_depth=3)
-    table = count_in_leaves(forest, domain, codes, labels)
-    trees = forest.spec(domain, 40).grow(domain, 0)
-    kept = np.arange(40) != 7
-    without = routing.count_rows(trees, domain, codes[kept], labels[kept], n_classes=3)
-    leaves = routing.leaves_of_rows(trees, domain, codes[7:8])[:, 0]
-    np.testing.assert_array_equal(table.record(7).others, without[leaves])
-    other = table.at(0.1)
-    assert isinstance(other, RowsInLeaves) and other.counts is table.counts
-    assert other.rate == pytest.approx(0.1) and table.rate == pytest.approx(1.0)
+    for known in (PUBLIC, {"scale_share": 0.3, "size": 40}):
+        forest = MajorityLabelForestClassifier(epsilon=1.0, n_estimators=4, max_depth=3, **known)
+        table = count_in_leaves(forest, domain, codes, labels)
+        kept = np.arange(40) != 7
+        without = routing.count_rows(table.trees, domain, codes[kept], labels[kept], n_classes=3)
+        leaves = routing.leaves_of_rows(table.trees, domain, codes[7:8])[:, 0]
+        np.testing.assert_array_equal(table.record(7).others, without[leaves])
+        assert table.rate == pytest.approx(1.0 if known == PUBLIC else 0.7)
+
+
+@pytest.mark.parametrize("settings", [{}, {"scale_share": 0.2}, {"size": 1_000}, {"n_estimators": 3, "max_depth": 2}])
+@pytest.mark.parametrize("neighbours", BOTH)
+@pytest.mark.parametrize("kind", RANDOM)
+def test_the_attacker_stands_before_the_forest_of_a_fit(kind, neighbours, settings):
+    """Its trees with the same seeds, and at its leaves the rate of what is left of ε when they are asked."""
+    domain, codes, labels = small_table(1_200)
+    forest = kind(epsilon=0.5, neighbours=neighbours, structure_seed=3, random_state=8, **settings)
+    fitted = forest._fit_forest(domain, Rows(codes, labels, np.arange(1_200), 1_200), 1)
+    table = count_in_leaves(forest, domain, codes, labels, seed=8)
+    for part in ("kind", "feature", "threshold", "first_child", "tree_start"):
+        np.testing.assert_array_equal(getattr(table.trees, part), getattr(fitted.trees, part))
+    entries = fitted.ledger.entries
+    before = sum((e.epsilon for e in entries if e.what.startswith(("number of rows", "scale of"))), Fraction(0))
+    assert before > 0 and fitted.scale is not None and fitted.ledger.spent == Fraction(1, 2)
+    trees = 1 if table.spec.partition == "independent" else fitted.trees.n_trees
+    changed = 1 if neighbours == "add-remove" else 2
+    assert table.rate == pytest.approx(float((Fraction(1, 2) - before) / trees / changed), rel=1e-12)
+    assert table.spec.preparation.n_rows == fitted.about["n_rows"]
+    other = count_in_leaves(forest, domain, codes, labels, seed=9)
+    assert not np.array_equal(other.trees.threshold, table.trees.threshold)  # by another scale
 
 
 def test_the_rarest_row_is_the_odd_one():

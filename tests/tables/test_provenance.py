@@ -3,7 +3,9 @@
 import json
 import re
 
+import numpy as np
 import pytest
+from sklearn.base import clone
 
 from dpforest import (
     BoostedForestClassifier,
@@ -16,12 +18,14 @@ from dpforest import (
     RandomForestLaplaceClassifier,
     load_dataset,
 )
+from dpforest.models.greedy.greedy import GreedyClassifier
 
 FIXED, SETTING, PAID = "the format", "the settings", "the ledger"
-STRUCTURE = "the settings and the schema, or the ledger where splits look at rows"
+STRUCTURE = "the settings and the schema, or the ledger where splits look at rows or at a scale that was released"
 # Where each field comes from; for a part of the schema, the field that names its source ("" is: as `source`).
 ORIGINS = {
     r"format|version": FIXED,
+    r"about/n_rows": "the settings, or the ledger where it was bought",
     r"about/(estimator|structure_seed|alpha|n_bins|criterion|split_score)(/\d+)?": SETTING,
     r"certificate/(certified|kind|epsilon|delta|true_epsilon|neighbours|mechanism)": SETTING,
     r"certificate/(assumptions|reasons)/\d+": SETTING,
@@ -38,6 +42,9 @@ ORIGINS = {
     r"(voting|negative_rule|seed|depth|alpha_link)": SETTING,
     r"class_of_tree/(type|data|shape/\d+)": SETTING,
     r"(trees|structure)/.*": STRUCTURE,
+    r"scale/(type|data)": PAID,
+    r"scale/shape/\d+": SETTING,
+    r"log_odds/(noise_scale|prior_weight)": SETTING,
     r"(labels|noisy_counts|leaf_values)/shape/\d+": SETTING,
     r"(labels|noisy_counts|leaf_values)/(type|data)": PAID,
 }
@@ -74,25 +81,50 @@ def released(model, X, y) -> dict:
     return json.loads(model.fit(X, y).released_.to_json())
 
 
+def without_secrets(model, data) -> tuple:
+    """Nobody, or where the number of rows is public as many rows of one kind."""
+    rows = np.zeros(0 if model.neighbours == "add-remove" else len(data.X), int)
+    return data.X.iloc[rows].reset_index(drop=True), data.y.iloc[rows].reset_index(drop=True)
+
+
+@pytest.mark.parametrize("scale_share", ["auto", "public"])
 @pytest.mark.parametrize("model", RANDOM + GREEDY, ids=lambda own: type(own).__name__)
 @pytest.mark.parametrize("name", ["adult", "nursery", "pendigits"])
-def test_every_field_of_a_release_has_an_origin(model, name):
+def test_every_field_of_a_release_has_an_origin(model, name, scale_share):
     """What is not paid for is what a table without any row gives as well; every part of the schema has a source."""
     data = load_dataset(name)
-    model = model.set_params(domain=data.domain)
-    content, nobody = released(model, data.X, data.y), released(model, data.X[:0], data.y[:0])
+    said = {"size": len(data.X), "scale_share": scale_share}
+    model = clone(model).set_params(domain=data.domain, **said)
+    content, nobody = released(model, data.X, data.y), released(model, *without_secrets(model, data))
     found = fields(content)
     of_nobody = fields(nobody)
+    assert ("scale" in content) == (scale_share == "auto" and name != "nursery")
+    looks = isinstance(model, GreedyClassifier) or "scale" in content
     for path, value in found.items():
         where = origin(path)
         if where.endswith("_source") or where == "source":
             assert source_of(found, path, where) in ("documented", "asserted"), path
-        if where == PAID or (where == STRUCTURE and model in GREEDY):
+        if where == PAID or (where == STRUCTURE and looks):
             continue
+        if path == "about/n_rows":
+            assert value == len(data.X)  # as it was said
         assert of_nobody[path] == value, f"{path} differs although nobody paid for it"
     assert set(found) == set(of_nobody)
-    assert sum(origin(path) == PAID for path in found) == 2
+    assert sum(origin(path) == PAID for path in found) == (4 if "scale" in content else 2)
     assert content["ledger"]["entries"]
+
+
+@pytest.mark.parametrize("model", RANDOM + GREEDY, ids=lambda own: type(own).__name__)
+def test_a_number_of_rows_that_nobody_said_was_paid_for(model):
+    data = load_dataset("adult")
+    content = released(clone(model).set_params(domain=data.domain), data.X, data.y)
+    assert {origin(path) for path in fields(content)}  # each has one
+    bought = [entry for entry in content["ledger"]["entries"] if entry["what"] == "number of rows"]
+    assert len(bought) == (model.neighbours == "add-remove")
+    if model.neighbours == "replace-one":
+        assert content["about"]["n_rows"] == len(data.X)
+    else:  # noise of scale 50 is that large with a probability below 1e-8
+        assert abs(content["about"]["n_rows"] - len(data.X)) < 1_000
 
 
 def source_of(found: dict[str, object], path: str, where: str) -> object:

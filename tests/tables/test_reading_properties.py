@@ -163,12 +163,15 @@ def test_all_ways_read_the_same(table):
 
 
 PAID = {"labels", "noisy_counts", "leaf_values"}
+GROWN = PAID | {"trees", "scale"}  # where trees look at the rows, or at a scale that was released
 FORESTS = [
-    (MajorityLabelForestClassifier(n_estimators=3, max_depth=3), PAID),
+    (MajorityLabelForestClassifier(n_estimators=3, max_depth=3, scale_share="public"), PAID),
+    (MajorityLabelForestClassifier(n_estimators=3, size=900), GROWN),
     (RandomDecisionForestClassifier(n_estimators=2, max_depth=2, neighbours="replace-one"), PAID),
-    (BoostedForestClassifier(n_estimators=2, max_depth=2, n_bound=50), PAID | {"trees"}),
-    (MultinomialForestClassifier(n_estimators=2, max_depth=2, neighbours="replace-one"), PAID | {"trees"}),
-    (FriedmanSchusterClassifier(max_depth=2, neighbours="replace-one"), PAID | {"trees"}),
+    (RandomDecisionForestClassifier(scale_share=0.3, neighbours="replace-one"), GROWN),
+    (BoostedForestClassifier(n_estimators=2, n_bound=50, size=900), GROWN),
+    (MultinomialForestClassifier(n_estimators=2, max_depth=2, neighbours="replace-one"), GROWN),
+    (FriedmanSchusterClassifier(scale_share=0.3, neighbours="replace-one"), GROWN),
 ]
 
 
@@ -201,12 +204,12 @@ def test_what_is_not_paid_for_is_the_same_for_neighbours(model, paid, way, table
 def test_parts_of_a_table_are_read_as_the_whole(table, size):
     """A part's columns have types of their own."""
     domain, rows, _, _ = table
-    model = MajorityLabelForestClassifier(n_estimators=2, max_depth=2, domain=domain, random_state=0)
+    model = MajorityLabelForestClassifier(n_estimators=2, scale_share=0.5, domain=domain, random_state=0)
     parts = [(i, rows[i : i + size]) for i in range(0, len(rows), size)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MisfitWarning)
         cut = model.fit_chunks(
-            handed_over("frame", domain, part, list(range(i, i + len(part)))) for i, part in parts
+            [handed_over("frame", domain, part, list(range(i, i + len(part)))) for i, part in parts]
         ).forest_.to_json(uncertified=True)
         whole = model.fit(*handed_over("list", domain, rows, [])).forest_.to_json(uncertified=True)
     assert cut == whole

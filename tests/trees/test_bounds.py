@@ -19,6 +19,7 @@ from dpforest.tables.domain import Domain
 from dpforest.tables.features import Feature
 from dpforest.trees import naive, routing
 from dpforest.trees.random_trees import grow_random_trees
+from dpforest.trees.released_scale import CELLS, TOP, ReleasedScale
 
 UNIT = public_domain(None)
 SMALL = {"one": UNIT, "five": public_domain(*[None] * 5), "lonely": public_domain(1), "two": public_domain(None, 2)}
@@ -41,6 +42,18 @@ def assert_same_leaves(trees, domain: Domain, seed: int = 0) -> None:
 def test_a_thousand_trees_of_one_attribute():
     """With this seed there are thresholds that once rose over 65,535, which names a column that is not there."""
     trees = grow_random_trees(UNIT, n_trees=1_000, depth=6, seed=1)
+    trees.check(np.array([65_536]))
+    assert_same_leaves(trees, UNIT)
+
+
+@pytest.mark.parametrize("cell", [0, 31, 63])
+@pytest.mark.parametrize("thresholds", ["node", "domain", "quantised"])
+def test_trees_on_a_released_scale_whose_rows_are_all_in_one_cell(cell, thresholds):
+    """Where nothing is left to be split off, thresholds stay among the codes; they once rose over 65,535."""
+    shares = np.zeros((1, CELLS), np.int64)
+    shares[0, cell] = TOP
+    scale = ReleasedScale.of_shares(shares)
+    trees = grow_random_trees(UNIT, n_trees=200, depth=10, seed=1, thresholds=thresholds, scale=scale)
     trees.check(np.array([65_536]))
     assert_same_leaves(trees, UNIT)
 

@@ -127,7 +127,7 @@ def version_1_bytes(forest: ReleasedForest) -> int:
 
 SIZES = {
     "57 numeric attributes, 100 trees of depth 11": (
-        MajorityLabelForestClassifier(max_depth=11),
+        MajorityLabelForestClassifier(n_estimators=100, max_depth=11),
         public_domain(*[None] * 57),
         0.09,
     ),
@@ -136,7 +136,11 @@ SIZES = {
         public_domain(*[None] * 10),
         0.1,
     ),
-    "mixed, as it comes": (MajorityLabelForestClassifier(), load_dataset("adult").domain, 0.04),
+    "mixed, 100 trees of the paper's depth and tests": (
+        MajorityLabelForestClassifier(n_estimators=100, max_depth="published", categorical="multiway"),
+        load_dataset("adult").domain,
+        0.04,
+    ),
 }
 
 
@@ -367,7 +371,7 @@ def test_a_million_trees_are_refused_at_once():
 def test_tests_with_many_children_end_at_the_limit():
     """A tree that asks an attribute of 1,000 categories at each of four levels would have 10^12 leaves."""
     domain = public_domain(1_000)
-    forest = MajorityLabelForestClassifier(n_estimators=1, max_depth=1, domain=domain)
+    forest = MajorityLabelForestClassifier(n_estimators=1, max_depth=1, categorical="multiway", domain=domain)
     content = json.loads(forest.fit([["c0"]] * 9, [0] * 9).released_.to_json())
     content["depth"] = 4
     content["trees"]["nodes"] = packed_arrays.pack(np.ones(1 + 1_000 + 1_000_000, np.uint8))

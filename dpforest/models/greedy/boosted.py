@@ -2,18 +2,21 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from dpforest.checks import check_flag, check_share, choice, count
-from dpforest.limits import MAX_BOUND
+from dpforest.limits import MAX_BOUND, MAX_DEPTH
 from dpforest.models.assemble import assemble
+from dpforest.models.base import AUTO
 from dpforest.models.greedy import boost_mechanisms
 from dpforest.models.greedy.boost_spec import BETAS, LEAVES, BoostSpec, resolve_alpha
 from dpforest.models.greedy.boosting import UNIT, Boosted, boost, leaf_link
 from dpforest.models.greedy.greedy import Binned, GreedyClassifier, check_row_bound, demo_seed, row_bound
 from dpforest.models.greedy.trace import Trace
 from dpforest.models.leaf_noise import ValueNoise, WeightNoise
+from dpforest.models.preparation import Preparation
 from dpforest.models.shape_rules import boosted_shape
 from dpforest.privacy import published
 from dpforest.privacy.certificate import Certificate, certify
@@ -39,7 +42,7 @@ class BoostedForestClassifier(GreedyClassifier):
         Trees; for each class where there are more than two. "auto": by a public rule (`models.shape_rules`), as
         published 5.
     max_depth : int or "auto", default="auto"
-        All leaves are at this depth. "auto": by the rule, as published 4.
+        All leaves are at this depth. "auto": as many levels as a list of `alpha` has, else by the rule; as published 4.
     alpha : float, str, list of float or None, default=None
         α of the loss that splits are chosen by: low values need less noise, high ones boost faster. A number from 0 to
         1; a list of them, one for each level (drawn by hand); "schedule" (0.7 to the power of the level);
@@ -144,6 +147,24 @@ class BoostedForestClassifier(GreedyClassifier):
         self.tree_share = tree_share
         self.calibration_share = calibration_share
         self.n_bound = n_bound
+
+    @property
+    def _levels_by_hand(self) -> int | None:
+        """Certified, a list of α says how many levels there are, unless `max_depth` does."""
+        if not isinstance(self.alpha, Sequence) or isinstance(self.alpha, str):
+            return None
+        return len(self.alpha) if self.max_depth == AUTO and self.mode == "certified" else None
+
+    @property
+    def most_depth(self) -> int:
+        """Most levels of complete trees that a fit will grow."""
+        levels = self._levels_by_hand
+        return super().most_depth if levels is None else min(levels, MAX_DEPTH)
+
+    def _shape(self, domain: Domain, preparation: Preparation) -> tuple[int, Any]:
+        n_trees, depth = super()._shape(domain, preparation)
+        levels = self._levels_by_hand
+        return n_trees, depth if levels is None else levels
 
     def _plan(self, domain: Domain, n_rows: int) -> BoostSpec:
         published = self.mode == "as_published"

@@ -137,10 +137,15 @@ class GreedyClassifier(ForestClassifier):
         return 1
 
     def check(self, domain: Domain, n_rows: int) -> None:
-        """Raise ValueError unless the parameters go together, on this domain, for this number of rows."""
+        """Raise ValueError unless the parameters go together, on this domain, for this number of rows.
+
+        Under add-remove an error must not tell how many there are, so what follows from their number by rule is
+        looked at for nobody, or for the `size` that was said.
+        """
         self._check_parameters()
         self._check_size(n_rows)
-        self._preview(domain, n_rows)
+        is_secret = self._prepares and self.neighbours == ADD_REMOVE
+        self._preview(domain, 0 if is_secret else n_rows)
         self._check_file(domain)
         n_slots = sum(f.n_codes if f.kind == "categorical" else self.n_bins + 1 for f in domain.features)
         if n_slots * domain.n_classes * 2 ** (self.most_depth - 1) > MOST_CELLS:

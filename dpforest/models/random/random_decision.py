@@ -26,7 +26,8 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
         certified); the mean of their shares (None, as published); majority of the trees' votes; or a draw with the
         mean share as probability.
     negative_rule : {"clamp", "paper"} or None, default=None
-        What becomes of negative noisy counts: 0, or the leaf is discarded. None: "clamp", as published "paper".
+        What becomes of negative noisy counts: 0, or the leaf is discarded. None: "clamp", as published "paper". For
+        voting="log-odds" they are 0 in any case.
     partition : {"shared", "independent"}, default="shared"
         Every row in every tree with epsilon / n_estimators each, or each row in one tree with all of epsilon.
     categorical : {"ordered", "one-vs-rest", "multiway"}, default="ordered"
@@ -98,6 +99,12 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
 
     def _plan(self, domain: Domain, n_rows: int) -> ForestSpec:
         published = self.mode == "as_published"
+        voting = self.voting or ("threshold" if published else "log-odds")
+        if voting == "log-odds" and self.negative_rule == "paper":
+            raise ValueError(
+                "negative_rule='paper' has no effect with voting='log-odds', which takes negative counts for 0; choose "
+                "another voting rule or leave it out"
+            )
         max_leaves, preparation = leaf_cap(self.max_leaves, self.mode), self._preparation(domain, n_rows)
         n_trees, depth = self._shape(domain, preparation)
         return ForestSpec(
@@ -106,7 +113,7 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
             mechanism="continuous-laplace" if published else "discrete-laplace",
             partition="shared" if self.epsilon is None else self.partition,
             neighbours=self.neighbours,
-            voting=self.voting or ("threshold" if published else "log-odds"),
+            voting=voting,
             negative_rule=self.negative_rule or ("paper" if published else "clamp"),
             categorical=self.categorical,
             thresholds="domain",
