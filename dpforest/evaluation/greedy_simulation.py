@@ -56,7 +56,7 @@ class GreedySimulation(Repeats):
     def add_repeat(self, pause: Callable[[], None] = lambda: None) -> None:
         """Fit once more at every budget, and once without privacy, and score."""
         seed, rows = self.seed + self.n_repeats, replace(self.rows, memo={})
-        private = self._at_each(lambda e: self._fit_and_score(e, seed, rows), pause)
+        private = self._at_each(self.epsilons.tolist(), lambda e: self._fit_and_score(e, seed, rows), pause)
         pause()
         if self._nonprivate is None or self._has_structure_seed:  # else nothing is random in it but noise
             self._nonprivate = self._score(self._fit(None, seed, rows, None))

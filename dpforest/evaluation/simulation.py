@@ -3,11 +3,12 @@
 Everything here is simulated from seeds and computed from raw rows. It is for looking at, never for publishing.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -132,13 +133,13 @@ class Repeats:
         """
         raise NotImplementedError
 
-    def _at_each(self, fit: Callable[[float], tuple], pause: Callable[[], None]) -> list[tuple]:
-        """Figures at every budget, some at a time."""
-        found: list[tuple] = []
+    def _at_each(self, places: Sequence[Any], work: Callable[[Any], Any], pause: Callable[[], None]) -> list[Any]:
+        """What the work gives at every place, some at a time."""
+        found: list[Any] = []
         with ThreadPoolExecutor(self.n_jobs) as pool:
-            for start in range(0, len(self.epsilons), self.n_jobs):
+            for start in range(0, len(places), self.n_jobs):
                 pause()
-                found += pool.map(fit, self.epsilons[start : start + self.n_jobs].tolist())
+                found += pool.map(work, places[start : start + self.n_jobs])
         return found
 
     def view(self, epsilon: float) -> ForestView:
@@ -223,18 +224,18 @@ class Simulation(Repeats):
 
     def add_repeat(self, pause: Callable[[], None] = lambda: None) -> None:
         """Prepare, grow, share out and count once more, then draw noise and score, at every budget."""
-        seed, counted = self.seed + self.n_repeats, dict[tuple, _Counted]()
+        seed, epsilons = self.seed + self.n_repeats, self.epsilons.tolist()
+        plans = {epsilon: self.structures.prepare(epsilon, seed) for epsilon in (*epsilons, None)}
+        todo = {_key(*plan): plan for plan in plans.values()}
+        found = self._at_each(list(todo.values()), lambda plan: self._count(plan[0], plan[1], seed), pause)
+        counted = dict(zip(todo, found, strict=True))
 
-        def at(epsilon: float | None) -> tuple[ForestSpec, _Counted]:
-            spec, scale = self.structures.prepare(epsilon, seed)
-            if (key := _key(spec, scale)) not in counted:
-                pause()
-                counted[key] = self._count(spec, scale, seed, pause)
-            return spec, counted[key]
+        def score(epsilon: float) -> tuple[float, float, float]:
+            return self._release_and_score(plans[epsilon][0], counted[_key(*plans[epsilon])], epsilon, seed)
 
-        private = self._at_each(lambda e: self._release_and_score(*at(e), e, seed), pause)
-        spec, own = at(None)
-        exact = own.nonprivate if spec.releases_counts else true_labels(own.nonprivate, seed, leaves=own.numbers)
+        private = self._at_each(epsilons, score, pause)
+        spec, own = plans[None][0], counted[_key(*plans[None])]
+        exact = own.counts if spec.releases_counts else true_labels(own.counts, seed, leaves=own.numbers)
         scores = self._score(spec, own.leaves, Votes(spec, exact, None, seed, own.numbers), seed)
         self._figures.append((*zip(*private, strict=True), *scores))
 
@@ -261,11 +262,8 @@ class Simulation(Repeats):
         """Drop what only `view` needs."""
         self._seen = None
 
-    def _count(self, spec: ForestSpec, scale: ReleasedScale | None, seed: int, pause: Callable[[], None]) -> "_Counted":
+    def _count(self, spec: ForestSpec, scale: ReleasedScale | None, seed: int) -> "_Counted":
         trees, counts = self._grow_and_count(spec, scale, seed)
-        pause()
-        nonprivate = counts if spec.partition == "shared" else self._counts(spec, trees, None)
-        pause()
         leaves = routing.leaves_of_rows(trees, self.domain, self.split.X_test, n_jobs=self.n_jobs)
 
         # Only leaves that hold somebody or are asked for make a difference to the figures.
@@ -273,17 +271,13 @@ class Simulation(Repeats):
         used[leaves] = True
         used |= spec.voting == "log-odds"  # whose prior is of all leaves
         place = (np.cumsum(used, dtype=np.int32) - 1)[leaves]
-        return _Counted(np.flatnonzero(used), counts[used], nonprivate[used], place)
+        return _Counted(np.flatnonzero(used), counts[used], place)
 
     def _grow_and_count(self, spec: ForestSpec, scale: ReleasedScale | None, seed: int) -> tuple[Trees, np.ndarray]:
         trees = spec.grow(self.domain, seed, scale)
-        return trees, self._counts(spec, trees, DemoSource(seed + NOISE_SEED))
-
-    def _counts(self, spec: ForestSpec, trees: Trees, source: DemoSource | None) -> np.ndarray:
-        """Rows of each class in each leaf; without a source every row is in every tree."""
         X, y = self.split.X_train, self.split.y_train
-        tree_of_row = None if source is None else rows_to_trees(spec, np.arange(len(y)), source)
-        return count_kept_rows(trees, self.domain, X, y, tree_of_row, n_jobs=self.n_jobs)
+        tree_of_row = rows_to_trees(spec, np.arange(len(y)), DemoSource(seed + NOISE_SEED))
+        return trees, count_kept_rows(trees, self.domain, X, y, tree_of_row, n_jobs=self.n_jobs)
 
     def _release(
         self, spec: ForestSpec, counts: np.ndarray, epsilon: float, seed: int, leaves: np.ndarray | None = None
@@ -308,12 +302,11 @@ class Simulation(Repeats):
 class _Counted:
     """Leaves that hold somebody or are asked for: rows of each class, and the leaf of each held-out row in each tree.
 
-    `counts` has rows shared out as planned, `nonprivate` all rows in all trees; draws are keyed by `numbers` of leaves.
+    `counts` has rows shared out as planned; draws are keyed by `numbers` of leaves.
     """
 
     numbers: np.ndarray
     counts: np.ndarray
-    nonprivate: np.ndarray
     leaves: np.ndarray
 
 

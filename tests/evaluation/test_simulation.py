@@ -255,7 +255,6 @@ VIEWED = {
         RandomDecisionForestClassifier(n_estimators=3, max_depth=4, voting="threshold", negative_rule="paper"),
         3.0,
     ),
-    "paper's rule without use": (RandomDecisionForestClassifier(n_estimators=3, negative_rule="paper"), 3.0),
 }
 
 

@@ -145,17 +145,6 @@ def test_thresholds_lie_where_rows_are(thresholds):
         grown.check(np.array([N_CODES]))
 
 
-@pytest.mark.parametrize("cell", [0, CELLS - 1])
-@pytest.mark.parametrize("thresholds", ["node", "domain", "quantised"])
-def test_deep_trees_ask_for_codes_that_there_are(thresholds, cell):
-    """All rows at one end: where no code is left to split off, thresholds once rose above the codes."""
-    cells = np.zeros((1, CELLS), np.int64)
-    cells[0, cell] = 10**6
-    scale = scale_from(nested(cells), Fraction(1))
-    trees = grow_random_trees(public_domain(None), n_trees=20, depth=12, seed=1, thresholds=thresholds, scale=scale)
-    trees.check(np.array([N_CODES]))
-
-
 @EXACTLY
 @given(st.integers(0, 10**6), st.integers(2, 40))
 def test_cuts_hold_equal_shares_and_bins_follow_them(seed, n_bins):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 
 from dpforest.evaluation.simulation import Curve
@@ -28,12 +30,8 @@ class OtherForests:
         kind, settings = self._left.pop(0), self._choice.settings
         options = tuple((o.parameter, o.start("certified")) for o in FORESTS[kind].options if o.choices["certified"])
         other = Settings(kind, "certified", settings.epsilon, AUTO, AUTO, settings.neighbours, options)
-        try:
-            shared = simulate.simulation(self._choice.table, other)
-        except ValueError:  # too large for this table
-            return True
-        shared.refine(1)
-        self._curves[kind] = shared.curve()
+        with suppress(ValueError):  # too large for this table
+            self._curves[kind] = simulate.one_release(self._choice.table, other)
         return True
 
     def sentence(self, measure: str, at: Stakes) -> str:

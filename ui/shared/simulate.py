@@ -123,6 +123,22 @@ def simulation(table: Table, settings: Settings) -> Shared:
     return _make(key, table, settings)
 
 
+@cache.by_table(everybody=256, own=64, data=True)
+def _release_once(key: tuple, _table: Table, _settings: Settings) -> Curve:
+    simulated = simulation_for(
+        _settings.estimator(_table.domain), _table.domain, split(_table), epsilons=EPSILONS, n_jobs=N_JOBS
+    )
+    with SCHEDULER.turn(awaited=False) as pause:
+        simulated.add_repeat(pause)
+    return simulated.curve()
+
+
+def one_release(table: Table, settings: Settings) -> Curve:
+    """One simulated release at every ε, of which nothing else is kept."""
+    table = read_by(table, settings)
+    return _release_once((table.schema_key, fingerprint(table.domain), settings.without_epsilon()), table, settings)
+
+
 @cache.for_session(max_entries=64)
 def promise(fingerprint: str, settings: Settings, n_rows: int, _domain: Domain) -> tuple[Certificate, Ledger]:
     """Certificate and ledger that a release would carry, from public knowledge."""

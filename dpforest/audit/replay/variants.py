@@ -35,7 +35,7 @@ _SCALE: Final = {"scale_share": 0.3, "size": 20}
 _THREE: Final[dict[str, Any]] = {"n_estimators": 3}
 # Nothing is asked before trees grow, unless a variant is about that.
 _PUBLIC: Final[dict[str, Any]] = {"scale_share": "public"}
-_MAJORITY: Final[dict[str, Any]] = {**_THREE, "max_depth": "published", **_PUBLIC}
+_MAJORITY: Final[dict[str, Any]] = {**_THREE, "max_depth": "published", "categorical": "multiway", **_PUBLIC}
 _DECISION: Final[dict[str, Any]] = {**_THREE, "max_depth": 8, **_PUBLIC}
 _JPW: Final[dict[str, Any]] = {**_THREE, "max_depth": None, "n_bound": 41, **_PUBLIC}
 _EVEN: Final[dict[str, Any]] = {**_THREE, "max_depth": 2, **_PUBLIC}

@@ -137,10 +137,20 @@ class GreedyClassifier(ForestClassifier):
         return 1
 
     def check(self, domain: Domain, n_rows: int) -> None:
-        """Raise ValueError unless the parameters go together, on this domain, for this number of rows.
+        """Raise unless the parameters go together, on this domain, for this number of rows.
 
         Under add-remove an error must not tell how many there are, so what follows from their number by rule is
         looked at for nobody, or for the `size` that was said.
+
+        Parameters
+        ----------
+        domain : Domain
+        n_rows : int
+
+        Raises
+        ------
+        ValueError
+            If they do not.
         """
         self._check_parameters()
         self._check_size(n_rows)

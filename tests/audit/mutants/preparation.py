@@ -33,12 +33,12 @@ PREPARATION = (
         forests=(MAJORITY, *COUNTS, GREEDY),
     ),
     Mutant(
-        name="size_for_free",
-        why="The number of rows is taken as it is where it is small, as noise would drown it.",
+        name="size_is_odd_where_rows_are",
+        why="The noisy number of rows is made odd where the true one is, so that a half of it can be whole.",
         module="dpforest.models.preparation",
         function="release_size",
         old="return max(int(noisy[0, 0]), LEAST_SIZE)\n",
-        new="return n_rows if n_rows < LEAST_SIZE else max(int(noisy[0, 0]), LEAST_SIZE)\n",
+        new="return max(int(noisy[0, 0]), LEAST_SIZE) // 2 * 2 + n_rows % 2\n",
         forests=EVERY,
     ),
     Mutant(
