@@ -9,6 +9,7 @@ from dpforest import plotting
 from dpforest.evaluation.forest_view import ForestView
 from dpforest.plotting.style import flip_percent
 from dpforest.tables.features import plural
+from ui.shared.boosting import what_measurements_say
 from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
 from ui.shared.wording import plain
@@ -30,6 +31,8 @@ def show(choice: Choice, view: ForestView) -> None:
     chart(plotting.alpha_by_level(traces[:MOST], names[:MOST]), "α of each level of each tree.", key="alpha_levels")
     if len(traces) > MOST:
         st.caption(f"… and {plural(len(traces) - MOST, 'further tree')}.")
+    if private:
+        st.caption(what_measurements_say())
     titled(
         "How the rows are weighted", "Curator only",
         help="Before each tree, rows that the trees so far get wrong weigh more. The thick line holds the middle half "

@@ -28,6 +28,8 @@ ALPHAS = {
         "drawn by hand": "hand",
     },
 }
+# Mean accuracy over six tables with two classes at ε = 0.1, 1 and 10, from bench/alpha.py.
+MEASURED = {"α = 0": (77.0, 90.0, 93.1), "α = 1": (70.6, 78.9, 86.6), "α that follows the error": (73.7, 83.6, 88.4)}
 BOUNDS = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000, MAX_BOUND)
 
 
@@ -57,6 +59,15 @@ def alpha(mode: str, depth: int) -> Any:
     if how != "schedule":
         st.caption("For example; what it was in each tree stands in the Tree tab.")
     return how
+
+
+def what_measurements_say() -> str:
+    """Of α, in a sentence."""
+    said = "; ".join(f"{name} {', '.join(f'{v:g}' for v in values)} %" for name, values in MEASURED.items())
+    return (
+        f"Measured on six tables at ε = 0.1, 1 and 10: {said}. A higher α boosts faster where there is no noise, but "
+        "one record then moves the score of a question further, so that more noise is needed: here it never paid."
+    )
 
 
 def _draw(levels: list[float], *, exact: bool) -> None:

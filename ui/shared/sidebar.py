@@ -159,7 +159,8 @@ def _shape(settings: Settings, table: Table | None) -> Settings:
         "yourself.",
     )  # fmt: skip
     if table is not None:
-        st.caption(rule_sentence(settings, depth, trees, n_rows))
+        whole = settings.shape(table.domain, len(table.frame))
+        st.caption(rule_sentence(settings, depth, trees, n_rows) + _of_a_release(whole, (depth, trees)))
     own_depth, own_trees = _depth(settings, depth, by_rule), _trees(settings, trees, by_rule)
     settings = settings if by_rule else replace(settings, depth=own_depth, trees=own_trees)
     if settings.kind != "boosted":
@@ -182,6 +183,13 @@ def rule_sentence(settings: Settings, depth: int, trees: int, n_rows: int) -> st
     if not settings.certified:
         return f"As published: {size}."
     return f"The rule, at ε = {settings.epsilon:g} and about {_rounded(n_rows):,} records: {size}."
+
+
+def _of_a_release(whole: tuple[int, int], here: tuple[int, int]) -> str:
+    """Where more records make another shape."""
+    if whole == here:
+        return ""
+    return f" (A release learns from all records, not seven tenths: {plural(whole[1], 'tree')} of depth {whole[0]}.)"
 
 
 def _rounded(n: int) -> int:
