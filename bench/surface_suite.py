@@ -7,6 +7,7 @@ import numpy as np
 from measure import AT_LEAST, AT_MOST, Effort, Results, interleave, seconds
 
 GRID = {"epsilons": np.geomspace(0.01, 10, 12).tolist(), "depths": range(1, 11), "trees": (10, 30, 60, 100)}
+SMALL = {"epsilons": np.geomspace(0.01, 10, 12).tolist(), "depths": (2, 4, 6, 8, 10), "trees": (5, 10, 20, 50, 100)}
 REPEATS, SAMPLE = 20, 24
 
 
@@ -18,15 +19,23 @@ def whole_surface(results: Results, folder: Path, effort: Effort) -> None:
     from dpforest import MajorityLabelForestClassifier, load_dataset
     from dpforest.evaluation.sweep import surface
 
-    data, forest = load_dataset("adult"), MajorityLabelForestClassifier()
+    data, as_it_comes = load_dataset("adult"), MajorityLabelForestClassifier()
+    shared = MajorityLabelForestClassifier(scale_share="public")  # the same trees at every ε
     X, X_test, y, y_test = train_test_split(data.X, data.y, test_size=0.3, random_state=0)
     rng = np.random.default_rng(0)
 
-    def at_once() -> float:
+    def at_once(forest: MajorityLabelForestClassifier) -> float:
         start = time.perf_counter()
         table = surface([forest], data, **GRID, repeats=REPEATS, n_jobs=2)
         took = time.perf_counter() - start
         assert len(table) == 13 * 10 * 4 * REPEATS
+        return took
+
+    def small() -> float:
+        start = time.perf_counter()
+        table = surface([shared], data, **SMALL, repeats=5, n_jobs=2)
+        took = time.perf_counter() - start
+        assert len(table) == 1_500 + 5 * 25
         return took
 
     def one_by_one() -> float:
@@ -46,14 +55,25 @@ def whole_surface(results: Results, folder: Path, effort: Effort) -> None:
             roc_auc_score(y_test, share)
         return time.perf_counter() - start
 
-    surface([forest], data, epsilons=[1.0], repeats=2, n_jobs=2)  # compile, and start the processes
+    surface([as_it_comes], data, epsilons=[1.0], repeats=2, n_jobs=2)  # compile, and start the processes
     one_by_one()
-    interleave(results, {"surface": at_once, "cells one by one": one_by_one}, effort.rounds)
-    took, each = results.median("surface"), results.median("cells one by one") / SAMPLE
-    cells = 12 * 10 * 4 * REPEATS
-    detail = f"{cells:,} cells in {seconds(took)}; one cell by itself {seconds(each)}"
-    results.figure("14 surfaces", "whole surface on Adult, two processes", took, "s", (AT_MOST, 15), detail)
-    results.figure("14 surfaces", "against a loop of fits", each * cells / took, "x", (AT_LEAST, 50), detail)
+    work = {
+        "surface": lambda: at_once(shared), "surface, scale asked for": lambda: at_once(as_it_comes),
+        "grid of 1,500": small, "cells one by one": one_by_one,
+    }  # fmt: skip
+    interleave(results, work, effort.rounds)
+    each, cells = results.median("cells one by one") / SAMPLE, 12 * 10 * 4 * REPEATS
+    for name, what, n, most, least in (
+        ("surface", "one structure for all ε", cells, 15, 100),
+        ("surface, scale asked for", "a structure for each ε", cells, 20, 0),
+        ("grid of 1,500", "a small grid, one structure", 1_500, 15, 100),
+    ):
+        took = results.median(name)
+        detail = f"{n:,} cells in {seconds(took)}; one cell by itself {seconds(each)}"
+        results.figure("14 surfaces", f"on Adult, two processes: {what}", took, "s", (AT_MOST, most), detail)
+        results.figure(
+            "14 surfaces", f"against a loop of fits: {what}", each * n / took, "x", (AT_LEAST, least), detail
+        )
 
 
 SURFACE_SUITES = {"surface": whole_surface}
