@@ -17,10 +17,10 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from dpforest.checks import Constraint, check_scale_share, choice, count, plain
 from dpforest.limits import EPSILON_MAX, EPSILON_MIN, MAX_BOUND, MAX_TREES
 from dpforest.models import repeated_fits
-from dpforest.models.preparation import LEAST_SIZE, SIZE_SHARE, Preparation, ScaleRule, release_size
+from dpforest.models.preparation import LEAST_SIZE, MOST_NOISE, SIZE_SHARE, Preparation, ScaleRule, release_size
 from dpforest.models.shape_rules import Shape, signal_of
 from dpforest.privacy.certificate import Certificate
-from dpforest.privacy.ledger import ADD_REMOVE, NEIGHBOURS, Ledger
+from dpforest.privacy.ledger import ADD_REMOVE, NEIGHBOURS, Ledger, rows_changed
 from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.privacy.rationals import as_typed
 from dpforest.tables.cells import as_array, column_of_list, table_of_lists
@@ -28,6 +28,7 @@ from dpforest.tables.domain import Domain, DomainError, PrivacyLeakWarning
 from dpforest.tables.misfits import Misfits
 from dpforest.tables.rows import Rows, read_rows
 from dpforest.trees.forest import Forest, ReleasedForest, as_values
+from dpforest.trees.released_scale import LEVELS
 
 MODES = ("certified", "as_published")
 AUTO = "auto"
@@ -303,6 +304,12 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
             share = self.scale_rule.share(n_rows, self._budget, n_numeric)
         else:
             share = as_typed(self.scale_share)
+            noise = LEVELS * n_numeric * rows_changed(self.neighbours) / (share * self._budget)
+            if noise > MOST_NOISE:
+                raise ValueError(
+                    f"scale_share={self.scale_share!r} of epsilon={self.epsilon!r} is too little for {n_numeric:,} "
+                    "numeric attributes; use a larger share, 'auto' or 'public'"
+                )
         known = n_rows if size or said or self.neighbours != ADD_REMOVE else 0
         return Preparation(known, size, share, self.scale_rule.public_weight)
 

@@ -11,13 +11,14 @@ from typing import Final
 
 import numpy as np
 
-from dpforest.privacy.ledger import Ledger, rows_changed
+from dpforest.privacy.ledger import NUMBER_OF_ROWS, SCALE_OF_ATTRIBUTES, Ledger, rows_changed
 from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.privacy.release import noisy_table
 from dpforest.trees.released_scale import LEVELS, ReleasedScale, nested, scale_from
 
 SIZE_SHARE: Final = Fraction(1, 50)  # of ε, for the number of rows
 LEAST_SIZE: Final = 50
+MOST_NOISE: Final = 2**31  # scale of it: samplers know no larger
 _SIZE_KEY, _SCALE_KEY = 1, 2  # of their draws in a demonstration
 
 
@@ -91,7 +92,7 @@ def release_size(n_rows: int, epsilon: Fraction, ledger: Ledger, source: SecretS
     int
     """
     each = epsilon * SIZE_SHARE / rows_changed(ledger.neighbours)
-    paid = ledger.charge("number of rows", "discrete-laplace", 1, each, 1, "sequential")
+    paid = ledger.charge(NUMBER_OF_ROWS, "discrete-laplace", 1, each, 1, "sequential")
     assert paid is not None
     noisy = noisy_table(np.array([[n_rows]], np.int64), 1, paid, source, key=_SIZE_KEY)
     return max(int(noisy[0, 0]), LEAST_SIZE)
@@ -124,7 +125,7 @@ def release_scale(
     sensitivity = LEVELS * len(cells)
     each = epsilon * preparation.scale / rows_changed(ledger.neighbours)
     paid = ledger.charge(
-        f"scale of numeric attributes ({LEVELS} histograms of each of {len(cells):,})", "discrete-laplace", sensitivity,
+        f"{SCALE_OF_ATTRIBUTES} ({LEVELS} histograms of each of {len(cells):,})", "discrete-laplace", sensitivity,
         each, 1, "sequential",
     )  # fmt: skip
     assert paid is not None

@@ -25,7 +25,7 @@ def scale_picture(feature: Feature, rows: np.ndarray, released: np.ndarray | Non
     released : float array of shape (64,) or None
         The same as one release finds it; None where it does not ask.
     """
-    fig = figure(240, hovermode="closest", bargap=0.05, margin={"l": 8, "r": 12, "t": 28, "b": 8})
+    fig = figure(240, hovermode="closest", bargap=0.05, margin={"l": 8, "r": 36, "t": 28, "b": 8})
     ends = [_value(feature, cell) for cell in range(CELLS + 1)]
     between = [f"{number(a)} to {number(b)}" for a, b in zip(ends[:-1], ends[1:], strict=True)]
     middle = np.arange(CELLS) + 0.5

@@ -46,8 +46,10 @@ __all__ = [
     "COMPOSITIONS",
     "ESTIMATION",
     "NEIGHBOURS",
+    "NUMBER_OF_ROWS",
     "PARTS",
     "REPLACE_ONE",
+    "SCALE_OF_ATTRIBUTES",
     "STRUCTURE",
     "BudgetError",
     "Entry",
@@ -57,6 +59,9 @@ __all__ = [
 ]
 
 MOST_BITS: Final = 10_000  # of the two numbers of a fraction in a file: about 3,000 digits, which can be written
+# Where entries of what is asked before trees grow begin; a file is checked for them.
+NUMBER_OF_ROWS: Final = "number of rows"
+SCALE_OF_ATTRIBUTES: Final = "scale of numeric attributes"
 _EACH: Final = ("epsilon_each", "mu_squared_each")  # in a file: what an entry costs
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from dpforest.limits import MAX_FILE_BYTES, MAX_JSON_BYTES, MAX_JSON_VALUES, MAX_LEAF, MAX_LEAF_NUMBERS, MAX_WIDE_BYTES
 from dpforest.privacy.certificate import Certificate
-from dpforest.privacy.ledger import Ledger
+from dpforest.privacy.ledger import ADD_REMOVE, NUMBER_OF_ROWS, SCALE_OF_ATTRIBUTES, Ledger
 from dpforest.tables.domain import Domain
 from dpforest.trees import forest_file_1, forest_schema, routing
 from dpforest.trees.forest_schema import FORMAT, SchemaError
@@ -185,19 +185,33 @@ def _parts(content: dict[str, Any], version: int) -> dict[str, Any]:
         trees = _trees(content, n_codes)
     trees.check(n_codes)
     routing.pack(trees, domain.n_features)  # what could not be predicted with is not read
+    certificate, ledger = Certificate.from_dict(content["certificate"]), Ledger.from_dict(content["ledger"])
+    _check_paid(content, certificate, ledger)
     return {
         "trees": trees,
         "domain": domain,
         "voting": content["voting"],
         "negative_rule": content["negative_rule"],
         "seed": content["seed"],
-        "certificate": Certificate.from_dict(content["certificate"]),
-        "ledger": Ledger.from_dict(content["ledger"]),
+        "certificate": certificate,
+        "ledger": ledger,
         "about": content["about"],
         "notes": notes,
         "scale": _scale(content, domain) if "scale" in content else None,
         **_leaves(content, trees, domain.n_classes, forest_file_1.array if version == 1 else unpack),
     }
+
+
+def _check_paid(content: dict[str, Any], certificate: Certificate, ledger: Ledger) -> None:
+    """What a file knows of the rows before trees grew is in its ledger, or was said and stands on its certificate."""
+    paid = [entry.what for entry in ledger.entries]
+    if "scale" in content and not any(what.startswith(SCALE_OF_ATTRIBUTES) for what in paid):
+        raise _damaged("it has a scale that its ledger knows nothing of")
+    n_rows = content["about"].get("n_rows")
+    if n_rows is None or NUMBER_OF_ROWS in paid or ledger.neighbours != ADD_REMOVE:
+        return
+    if not isinstance(n_rows, int) or not any(f"about {n_rows:,} rows is public" in a for a in certificate.assumptions):
+        raise _damaged("it has a number of rows that neither its ledger nor its certificate knows of")
 
 
 def _trees(content: dict[str, Any], n_codes: np.ndarray) -> Trees:

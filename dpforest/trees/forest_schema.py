@@ -169,8 +169,8 @@ _COMMON: Final = {
 _ALPHA_LINK: Final = {"type": "number"}
 _LOG_ODDS: Final = _object(
     {
-        "noise_scale": {"type": "number", "minimum": 0},
-        "prior_weight": {"type": "number", "exclusiveMinimum": 0},
+        "noise_scale": {"type": "number", "minimum": 0, "maximum": 2**40},
+        "prior_weight": {"type": "number", "exclusiveMinimum": 0, "maximum": 2**40},
     }
 )
 

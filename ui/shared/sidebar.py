@@ -198,6 +198,11 @@ def _rounded(n: int) -> int:
     return round(n / step) * step
 
 
+def _unsaid(key: str) -> bool:
+    """Whether neither somebody nor a link has set it. A link that says by_rule=false has all that is not 1."""
+    return key not in st.session_state and key not in st.query_params and "by_rule" not in st.query_params
+
+
 def _by_hand() -> None:
     st.session_state["by_rule"] = False
 
@@ -207,10 +212,11 @@ def _depth(settings: Settings, by_rule_depth: int, by_rule: bool) -> int:
     if not forest.has_depth(settings.mode):
         return by_rule_depth
     most = MAX_GREEDY_DEPTH if forest.is_greedy else MAX_DEPTH
-    if by_rule or not 1 <= st.session_state.get("depth", 1) <= most:
+    if by_rule or _unsaid("depth") or not 1 <= st.session_state.get("depth", 1) <= most:
         st.session_state["depth"] = min(by_rule_depth, most)
+    # A link leaves out what is as by default: the rule's number as long as it goes by the rule, and then always 1.
     depth = st.slider(
-        "Depth", 1, most, min(by_rule_depth, most), key="depth", bind=LINKED, on_change=_by_hand,
+        "Depth", 1, most, min(by_rule_depth, most) if by_rule else 1, key="depth", bind=LINKED, on_change=_by_hand,
         help="How many questions a tree asks about each row. More questions: finer answers, but fewer rows in each "
         f"leaf, so noise turns more labels. {origin(settings.kind, settings.mode).depth}",
     )  # fmt: skip
@@ -222,10 +228,10 @@ def _trees(settings: Settings, by_rule_trees: int, by_rule: bool) -> int:
     if not forest.has_trees:
         return 1
     choices = [n for n in TREES if n <= forest.most_trees]
-    if by_rule or st.session_state.get("trees", choices[0]) not in choices:
+    if by_rule or _unsaid("trees") or st.session_state.get("trees", choices[0]) not in choices:
         st.session_state["trees"] = by_rule_trees
     trees = st.select_slider(
-        "Trees", choices, by_rule_trees, key="trees", bind=LINKED, on_change=_by_hand,
+        "Trees", choices, by_rule_trees if by_rule else 1, key="trees", bind=LINKED, on_change=_by_hand,
         help="More trees vote better, but each gets fewer rows, or a smaller part of ε. "
         + origin(settings.kind, settings.mode).trees,
     )  # fmt: skip

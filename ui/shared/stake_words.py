@@ -107,8 +107,8 @@ def what_privacy_costs(
     last = f"ε = {epsilons[-1]:g}"
     if means.max() > at.own + POINT and np.isclose(means[-1], means.max(), atol=POINT):
         said = (
-            f"From ε = {epsilons[np.flatnonzero(means > at.own)[0]]:g} on this forest does better than without noise: "
-            "noise makes its trees differ, and a vote of different trees is better than one of equal trees."
+            f"From ε = {epsilons[np.flatnonzero(means > at.own)[0]]:g} on this forest does better than without noise, "
+            "where it has the deepest trees that the rule knows: with noise fewer or shallower ones may do better."
         )
     elif at.own <= at.floor + at.noise:
         said = f"With noise or without it is hardly better than guessing, so what {what} costs cannot be told."

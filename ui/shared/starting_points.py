@@ -14,7 +14,7 @@ class Origin:
 
 
 _BY_RULE = Origin(
-    "The rule was fitted on tables that no accuracy shown in the documents comes from.",
+    "The rule was fitted on twelve public tables, some of which come with the app.",
     "The rule knows nothing of your table but its number of records.",
 )
 _OF_NOCK_AND_HENECKA = Origin(

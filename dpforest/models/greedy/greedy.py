@@ -49,7 +49,8 @@ class Binned:
     def on(self, domain: Domain, n_bins: int, scale: ReleasedScale) -> "Binned":
         """The same rows in bins of a released scale."""
         candidates, bins = public_candidates(domain, n_bins, scale), bin_codes(domain, self.codes, n_bins, scale)
-        return replace(self, candidates=candidates, bins=bins, scale=scale)
+        memo: dict[tuple, Any] | None = None if self.memo is None else {}  # what was kept is of other bins
+        return replace(self, candidates=candidates, bins=bins, scale=scale, memo=memo)
 
     def once(self, key: tuple, compute: Callable[[], T]) -> T:
         """Compute; in a sweep only once for each key, which names all that it depends on besides the rows.

@@ -1,6 +1,7 @@
 """The multinomial random forest (Bai et al.): splits and labels drawn with probabilities that favour the best ones."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -21,6 +22,7 @@ from dpforest.models.greedy.multinomial_spec import (
 )
 from dpforest.models.greedy.trace import Trace, TreeTrace
 from dpforest.models.leaf_noise import CountNoise, FrequencyNoise, draw_by_frequency
+from dpforest.models.preparation import Preparation
 from dpforest.models.random.spec import true_labels
 from dpforest.models.shape_rules import multinomial_shape
 from dpforest.privacy import published
@@ -166,6 +168,12 @@ class MultinomialForestClassifier(GreedyClassifier):
         if self.mode == "as_published":
             return 1
         return DEFAULT_DEPTH if self.max_depth is None else super().most_depth
+
+    def _preparation(self, domain: Domain, n_rows: int) -> Preparation:
+        """With temperatures set by hand a rule asks for no scale: whether they fit into ε must not follow from rows."""
+        own = super()._preparation(domain, n_rows)
+        by_rule = self.scale_share == AUTO and any(value is not None for value in self._by_hand)
+        return replace(own, scale=Fraction(0)) if by_rule else own
 
     def _plan(self, domain: Domain, n_rows: int) -> MultinomialSpec | PublishedSpec:
         return self._published_plan() if self.mode == "as_published" else self._certified_plan(domain, n_rows)

@@ -1,5 +1,6 @@
 """What the forests with data-independent structure share: a spec, then counts, then the door."""
 
+import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
@@ -8,6 +9,7 @@ import numpy as np
 import pandas as pd
 from joblib import effective_n_jobs
 
+from dpforest.limits import MAX_BOUND
 from dpforest.models.base import AUTO, ForestClassifier
 from dpforest.models.preparation import RANDOM_STRUCTURE, release_scale
 from dpforest.models.random.fit import fit_forest, preview
@@ -21,6 +23,7 @@ from dpforest.tables.domain import Domain
 from dpforest.tables.misfits import Misfits
 from dpforest.tables.rows import BlockCodes, Rows, ids_of, read_rows
 from dpforest.trees.forest import Forest
+from dpforest.trees.forest_schema import check_domain
 from dpforest.trees.released_scale import ReleasedScale, scale_histograms
 
 
@@ -163,6 +166,8 @@ class RandomStructureClassifier(ForestClassifier):
         domain = self._given_domain()
         self._check_parameters()
         part.check(domain)
+        self._check_size(part.n_given)
+        self._check_unasked(domain, part.n_given)
         source, ledger = source_for(self.random_state), self._ledger()
         spec, scale = self.prepare(domain, part.n_rows, part.n_given, lambda: part.cells, ledger, source)
         self.prepared_ = Prepared(spec, scale, ledger.entries, self._settings())
@@ -187,6 +192,7 @@ class RandomStructureClassifier(ForestClassifier):
         """What was found out by `fit_scale`, where anything had to be, and a ledger that has paid for it."""
         ledger = self._ledger()
         if not self._looks(domain):
+            self._forget()
             is_public = not self._prepares or self.neighbours != ADD_REMOVE
             return self._plan(domain, n_rows if is_public else self.size or 0), None, ledger
         prepared = getattr(self, "prepared_", None)
@@ -267,7 +273,26 @@ class RandomStructureClassifier(ForestClassifier):
         forest = self._fit_spec(spec, domain, nobody, 1, ledger, source, scale, part.counts)
         return self._fitted(forest, domain)
 
+    def _check_unasked(self, domain: Domain, n_rows: int) -> None:
+        """Raise ValueError before anything is asked of rows, for what would be raised after that.
+
+        Under add-remove at the largest shape that the rules know, as an error must not tell what they make of the rows.
+        """
+        if not self._looks(domain) or self._budget is None:
+            return
+        if self.neighbours == ADD_REMOVE:
+            n_rows = max(MAX_BOUND, math.ceil(2**17 / self._budget))
+        spec = self._plan(domain, n_rows)
+        check_domain(domain)
+        spec.check_size(domain, int(self.structure_seed))
+
+    def _forget(self) -> None:
+        """Drop what was found out for another release: this one does not pay for it."""
+        self.__dict__.pop("prepared_", None)
+
     def _fit_forest(self, domain: Domain, rows: Rows, n_jobs: int) -> Forest:
+        self._forget()
+        self._check_unasked(domain, rows.n_given)
         source, ledger = source_for(self.random_state), self._ledger()
 
         def cells() -> np.ndarray:

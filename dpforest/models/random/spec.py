@@ -64,7 +64,7 @@ class ForestSpec:
 
     def __post_init__(self) -> None:
         check_choice("partition", self.partition, ("independent", "shared", "blocks"))
-        check_choice("voting", self.voting, VOTING)
+        check_choice("voting", self.voting, tuple(rule for rule in VOTING if rule != "additive"))
         check_choice("negative_rule", self.negative_rule, NEGATIVE_RULES)
         check_choice("categorical", self.categorical, CATEGORICAL)
         check_count("max_depth", self.depth, 0, MAX_DEPTH)
@@ -92,6 +92,12 @@ class ForestSpec:
             most_leaves=most_leaves(domain.n_classes) if to_file else None,
             scale=scale,
         )
+
+    def check_size(self, domain: Domain, seed: int) -> None:
+        """Raise ValueError where `grow` would, for a forest that is to be written to a file."""
+        most_of_tree = max(self.max_leaves, 1) if self.categorical == "multiway" else 2**self.depth
+        if self.n_trees * most_of_tree > most_leaves(domain.n_classes):
+            self.grow(domain, seed, to_file=True)  # which knows how many there are
 
     def leaf_epsilon(self, epsilon: Fraction) -> Fraction:
         """Of a budget, what a leaf may spend of it."""
