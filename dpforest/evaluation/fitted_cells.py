@@ -10,27 +10,36 @@ from sklearn.base import clone
 from dpforest.evaluation.cells import at_cell
 from dpforest.evaluation.metrics import flipped_share, from_shares
 from dpforest.evaluation.simulation import NOISE_SEED, Split
+from dpforest.evaluation.without_noise import exact_scale
 from dpforest.models.greedy.greedy import Binned, GreedyClassifier, bin_rows
 from dpforest.models.greedy.trace import Trace
 from dpforest.tables.domain import Domain
+from dpforest.trees.released_scale import scale_histograms
 
 
 def fitted_cells(
     forest: GreedyClassifier, domain: Domain, split: Split, epsilons: list[float],
     cells: list[tuple[int | None, int | None]], seed: int, positive: int,
 ) -> list[dict[str, Any]]:  # fmt: skip
-    """As `counted_cells`; each cell is what a separate fit with the same seeds gives."""
+    """As `counted_cells`; each cell is what a separate fit with the same seeds gives, at ε = infinity without noise."""
     n = np.arange(len(split.y_train))
     rows = replace(bin_rows(domain, split.X_train, split.y_train, n, forest.n_bins), memo={})
     forest = clone(forest).set_params(random_state=seed + NOISE_SEED)
     if "structure_seed" in forest.get_params():
         forest.set_params(structure_seed=seed)
     models = [at_cell(forest, depth, trees) for depth, trees in cells]
+    exact = without_noise(forest, domain, rows)
     return [
-        _fitted_cell(model, domain, rows, split, epsilon, positive)
+        _fitted_cell(model, domain, exact if math.isinf(epsilon) else rows, split, epsilon, positive)
         for model in models
         for epsilon in (*epsilons, math.inf)
     ]
+
+
+def without_noise(forest: GreedyClassifier, domain: Domain, rows: Binned) -> Binned:
+    """The rows in bins of their own exact scale, where a release asks for it."""
+    scale = exact_scale(forest, rows.once(("scale",), lambda: scale_histograms(domain, rows.codes)))
+    return rows if scale is None else rows.on(domain, forest.n_bins, scale)
 
 
 def _fitted_cell(

@@ -10,6 +10,7 @@ from functools import singledispatch
 import numpy as np
 from sklearn.base import clone
 
+from dpforest.evaluation.fitted_cells import without_noise
 from dpforest.evaluation.forest_view import ForestView
 from dpforest.evaluation.metrics import accuracies, flipped_share
 from dpforest.evaluation.simulation import NOISE_SEED, Repeats, Simulation, Split
@@ -59,7 +60,8 @@ class GreedySimulation(Repeats):
         private = self._at_each(self.epsilons.tolist(), lambda e: self._fit_and_score(e, seed, rows), pause)
         pause()
         if self._nonprivate is None or self._has_structure_seed:  # else nothing is random in it but noise
-            self._nonprivate = self._score(self._fit(None, seed, rows, None))
+            exact = without_noise(self.estimator, self.domain, rows)
+            self._nonprivate = self._score(self._fit(None, seed, exact, None))
         self._figures.append((*zip(*private, strict=True), *self._nonprivate))
 
     def view(self, epsilon: float) -> ForestView:

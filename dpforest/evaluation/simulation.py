@@ -17,6 +17,7 @@ from sklearn.model_selection import train_test_split
 from dpforest import voting
 from dpforest.evaluation.forest_view import ForestView
 from dpforest.evaluation.metrics import accuracies, flipped_share
+from dpforest.evaluation.without_noise import exact_scale
 from dpforest.limits import MIN_ROWS
 from dpforest.models.leaf_noise import CountNoise
 from dpforest.models.random.fit import count_kept_rows, rows_to_trees, simulate_values
@@ -93,7 +94,8 @@ class Curve:
     flips : float array of shape (R, E)
         Share of the rows fitted on that sit in a leaf whose released label is not one of its most frequent classes.
     ceiling, ceiling_balanced : float array of shape (R,)
-        The same trees without privacy: true majority labels (or true shares), all rows in all trees.
+        The forest without noise: true majority labels (or true shares), all rows in all trees, the exact scale of the
+        rows, and where a rule says depth and trees, the most that it knows.
     floor, floor_balanced : float
         Always predicting the class that is most frequent among the rows fitted on, `floor_class` (an index).
     """
@@ -333,10 +335,11 @@ class Structures:
         return scale_histograms(self._domain, self._split.X_train)
 
     def prepare(self, epsilon: float | None, seed: int) -> tuple[ForestSpec, ReleasedScale | None]:
-        """What a fit with these seeds would find out before it grows trees."""
+        """What a fit with these seeds would find out before it grows trees; without ε, what there is to find out."""
         n, own = len(self._split.y_train), self.at(epsilon)
         ledger = Ledger(None if epsilon is None else _fraction(epsilon), own.neighbours)
-        return own.prepare(self._domain, n, n, lambda: self._cells, ledger, DemoSource(seed + NOISE_SEED))
+        spec, scale = own.prepare(self._domain, n, n, lambda: self._cells, ledger, DemoSource(seed + NOISE_SEED))
+        return spec, exact_scale(own, self._cells) if epsilon is None else scale
 
 
 def _key(spec: ForestSpec, scale: ReleasedScale | None) -> tuple:

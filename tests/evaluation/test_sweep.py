@@ -25,10 +25,13 @@ from dpforest.evaluation.fitted_cells import fitted_cells
 from dpforest.evaluation.metrics import METRICS, from_shares
 from dpforest.evaluation.simulation import NOISE_SEED, Simulation, Split, split_table
 from dpforest.evaluation.sweep import KEYS, curve, splits, summary, surface
+from dpforest.evaluation.without_noise import exact_scale
 from dpforest.models.greedy.greedy import GreedyClassifier
 from dpforest.models.random.random_structure import RandomStructureClassifier
+from dpforest.privacy.randomness import DemoSource
 from dpforest.tables.misfits import MisfitWarning
 from dpforest.tables.rows import Rows
+from dpforest.trees.released_scale import scale_histograms
 
 FORESTS = {
     "labels": MajorityLabelForestClassifier(),
@@ -125,7 +128,15 @@ def test_a_forest_as_it_comes_has_the_shape_and_the_scale_of_each_budget(name):
             structure_seed=3 + cell.repeat,
             random_state=3 + cell.repeat + NOISE_SEED,
         )
-        forest = model._fit_forest(domain, rows_of(own), 1)
+        if private:
+            forest = model._fit_forest(domain, rows_of(own), 1)
+        else:  # on the scale of the rows themselves, which a model without privacy does not take by itself
+            scale = exact_scale(model, scale_histograms(domain, own.X_train))
+            spec, ledger = model.spec(domain, len(own.y_train)), model._ledger()
+            forest = model._fit_spec(
+                spec, domain, rows_of(own), 1, ledger, DemoSource(model.random_state), scale
+            )  # fmt: skip
+            assert (scale is not None) == certified
         assert (cell.depth, cell.trees) == (forest.trees.depth, forest.trees.n_trees)
         shares, predicted = forest.shares_and_index(own.X_test)
         if model.get_params().get("voting") != "probabilistic":

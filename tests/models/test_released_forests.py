@@ -267,7 +267,8 @@ def gaussian_forest(neighbours: str = "add-remove", reasons: tuple[str, ...] = (
     ledger.charge("gradients", "rounded Gaussian", 1, each, 10, "sequential")
     ledger.close()
     promise = certify(ledger, mechanism="m", delta=1e-6, nominal_epsilon=Fraction(1), reasons=reasons)
-    return dataclasses.replace(fitted("labels").released_, ledger=ledger, certificate=promise)
+    forest = fitted("labels").released_
+    return dataclasses.replace(forest, about={"estimator": "m"}, scale=None, ledger=ledger, certificate=promise)
 
 
 @pytest.mark.parametrize("reasons", [(), ("The noise comes from a seed.",)])

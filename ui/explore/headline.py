@@ -103,8 +103,8 @@ class Figures:
         forest = f"this forest without noise: {percent(own)}"
         help = (
             "The best model known without privacy, on the same records: scikit-learn's CART, its random forest "
-            "(Breiman's), or a forest of the same kind and size as yours, grown without noise and with all rows in "
-            "every tree. Compare shows the other forests without noise, too."
+            "(Breiman's), or a forest of the same kind as yours, grown without noise, with all rows in every tree, and "
+            "by rule with the deepest trees that the rule knows. Compare shows the other forests without noise, too."
         )
         best = ceiling_of(curve, "accuracy", self._level)
         if best is None:
