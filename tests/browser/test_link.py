@@ -90,7 +90,7 @@ def test_link_to_an_upload_asks_for_the_file(explore: Explore, friend: Explore) 
     for text in (unquote_plus(link), unquote_plus(address)):
         found = [s for s in (*clinic.SECRETS, *digests, clinic.SOURCE) if s.lower() in text.lower()]
         assert not found
-    assert explore.settings().keys() <= {"data", "depth", "eps", "tab"}
+    assert explore.settings().keys() <= {"by_rule", "data", "depth", "trees", "eps", "tab"}
 
     friend.visit(link)
     expect(friend.main).to_contain_text("A link never carries a file")

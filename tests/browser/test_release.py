@@ -57,7 +57,7 @@ def test_released_forest_is_certified_and_predicts(explore: Explore, friend: Exp
     idle(page)
     _attach(page, FOREST, name, gzip.compress(text.encode()))
     expect(page.get_by_text("CERTIFIED: pure differential privacy with ε = 2")).to_be_visible()
-    expect(page.locator("[data-testid=stMain]")).to_contain_text("100 trees")
+    expect(page.locator("[data-testid=stMain]")).to_contain_text("16 trees")
     idle(page)
     some = data.X.iloc[::100]
     _attach(page, ROWS, "new.csv", some.to_csv(index=False).encode())

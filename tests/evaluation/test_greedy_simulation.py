@@ -56,6 +56,25 @@ def test_a_repeat_is_a_fit_with_its_seeds(votes, forest):
         assert simulation.curve().accuracy[1, e] == pytest.approx(accuracy, abs=1e-12)
 
 
+@pytest.mark.parametrize(
+    "forest",
+    [BoostedForestClassifier(n_bound=20_000), MultinomialForestClassifier(), FriedmanSchusterClassifier()],
+    ids=lambda f: type(f).__name__,
+)
+def test_on_a_released_scale_nothing_is_shared_that_is_of_another_one(forest):
+    """Fits of a sweep share what they compute on the rows; each budget has bins of its own."""
+    data = load_dataset("adult")
+    split = split_table(data.domain, data.X[:4_000], data.y[:4_000])
+    simulation = GreedySimulation(forest, data.domain, split, epsilons=[0.5, 3.0, 30.0])
+    simulation.add_repeat()
+    rows = bin_rows(data.domain, split.X_train, split.y_train, np.arange(len(split.y_train)), forest.n_bins)
+    for e, epsilon in enumerate((0.5, 3.0, 30.0)):
+        model = clone(forest).set_params(epsilon=epsilon, random_state=NOISE_SEED)
+        alone = model.fit_binned(data.domain, rows)
+        accuracy = (alone.predict_codes(split.X_test) == split.y_test).mean()
+        assert alone.scale is not None and simulation.curve().accuracy[0, e] == pytest.approx(accuracy, abs=1e-12)
+
+
 @pytest.mark.parametrize("forest", FORESTS, ids=lambda f: f"{type(f).__name__} {f.mode}")
 def test_repeats_differ_and_more_budget_does_not_hurt_much(votes, forest):
     simulation = GreedySimulation(forest, *votes, epsilons=[0.01, 1.0, 100.0])

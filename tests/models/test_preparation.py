@@ -1,5 +1,8 @@
 """What is asked before trees grow: rules, prices, and what a fit may know."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -20,7 +23,8 @@ from dpforest import (
     RandomForestLaplaceClassifier,
 )
 from dpforest.models.preparation import GREEDY, RANDOM_STRUCTURE, Preparation, release_scale, release_size
-from dpforest.privacy.ledger import Ledger
+from dpforest.privacy import samplers
+from dpforest.privacy.ledger import BudgetError, Ledger
 from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.trees.released_scale import nested
 
@@ -43,6 +47,15 @@ def table(n: int = 3_000, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
 def forest(kind, **settings):
     small = {"max_depth": 3, **({} if kind is FriedmanSchusterClassifier else {"n_estimators": 3})}
     return kind(**{"domain": DOMAIN, **small, **settings})
+
+
+@contextmanager
+def record_questions() -> Iterator[list[tuple[int, ...]]]:
+    """Shapes of the tables that are given noise meanwhile; the sampler is as it was."""
+    asked, real = list[tuple[int, ...]](), samplers.draw_noisy_counts
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(samplers, "draw_noisy_counts", lambda c, *rest: asked.append(np.shape(c)) or real(c, *rest))
+        yield asked
 
 
 @pytest.mark.parametrize(
@@ -246,3 +259,65 @@ def test_parts_that_can_be_read_once_have_no_scale():
         RandomDecisionForestClassifier(**how, scale_share=0.1).fit_chunks(iter([(X, y)]))
     with pytest.raises(ValueError, match="can be read once only"):  # a size that is said finds no shape here
         RandomDecisionForestClassifier(domain=DOMAIN, neighbours="replace-one", size=600).fit_chunks(iter([(X, y)]))
+
+
+@pytest.mark.parametrize("how", ["fit", "fit_counts"])
+def test_a_release_forgets_what_it_does_not_pay_for(how):
+    """What an earlier fit_scale found out would stay in a pickle of the estimator, and in no ledger."""
+    model, (X, y) = forest(RandomDecisionForestClassifier), table()
+    model.fit_scale(model.partial_scale(X, y))
+    assert model.prepared_.scale is not None
+    model.set_params(scale_share="public", n_estimators=3, max_depth=3)
+    _ = model.fit(X, y) if how == "fit" else model.fit_counts(model.partial_counts(X, y))
+    assert not hasattr(model, "prepared_") and len(model.ledger_.entries) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "sentence"),
+    [
+        (RandomDecisionForestClassifier, {"voting": "additive"}, "voting='additive'"),
+        (RandomDecisionForestClassifier, {"voting": "foo"}, "voting='foo'"),
+        (MajorityLabelForestClassifier, {"partition": "blocks"}, "partition='blocks'"),
+        (MajorityLabelForestClassifier, {"max_depth": "foo"}, "max_depth='foo'"),
+        (RandomForestLaplaceClassifier, {"n_quantiles": 0}, "n_quantiles=0"),
+        (JagannathanForestClassifier, {"max_depth": 99}, "max_depth=99"),
+        (
+            RandomDecisionForestClassifier,
+            {"n_estimators": 1_000, "max_depth": "auto", "domain": replace(DOMAIN, classes=tuple(range(50)))},
+            "1,000 trees of depth 12",
+        ),
+        (RandomDecisionForestClassifier, {"scale_share": 1e-9}, "scale_share=1e-09 .* is too little for 2"),
+        (FriedmanSchusterClassifier, {"scale_share": 1e-300}, "scale_share=1e-300 .* is too little for 2"),
+    ],
+)
+def test_what_is_refused_is_refused_before_anything_is_asked(kind, settings, sentence):
+    """An answer that is drawn and thrown away has cost all the same."""
+    model, (X, y) = forest(kind, **{"epsilon": 2.0, **settings}), table()
+    with record_questions() as asked, pytest.raises(ValueError, match=sentence):
+        model.fit(X, y)
+    assert asked == []
+
+
+def test_a_name_that_no_file_holds_is_refused_before_anything_is_asked():
+    long = replace(DOMAIN, label="l" * 2_000)
+    with record_questions() as asked, pytest.raises(ValueError, match="label is too long"):
+        forest(RandomDecisionForestClassifier, domain=long).fit(*table())
+    assert asked == []
+
+
+def test_parts_keep_a_bound_on_the_rows_before_they_are_asked():
+    model = forest(JagannathanForestClassifier, n_bound=2_999)
+    with record_questions() as asked, pytest.raises(ValueError, match="n_bound=2,999"):
+        model.fit_chunks([table()])
+    assert asked == []
+
+
+def test_temperatures_by_hand_fit_into_epsilon_or_not_whatever_the_rows_are():
+    """Whether a scale is asked for follows from the rows; an error that followed from that would tell on them."""
+    small = table(300)
+    for seed in range(12):
+        model = forest(MultinomialForestClassifier, label_temperature=0.96, random_state=seed)
+        assert model.fit(*small).forest_.scale is None
+    for _ in range(3):
+        with pytest.raises(BudgetError):
+            forest(MultinomialForestClassifier, label_temperature=0.99).fit(*small)

@@ -3,6 +3,7 @@
 import copy
 import gzip
 import json
+from fractions import Fraction
 
 import numba
 import numpy as np
@@ -13,10 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from release_cases import fitted, saved
 
-from dpforest import (
-    Domain,
-    ReleasedForest,
-)
+from dpforest import Domain, RandomDecisionForestClassifier, ReleasedForest, load_dataset
 from dpforest.trees import naive
 from dpforest.trees.forest import ForestFormatError
 from dpforest.trees.packed_arrays import pack, unpack
@@ -360,3 +358,42 @@ def test_other_compressed_files_are_told_apart(data):
     with pytest.raises(ForestFormatError) as error:
         ReleasedForest.from_bytes(data)
     assert_a_sentence(error.value)
+
+
+def _of_scale() -> dict:
+    data = load_dataset("adult")
+    model = RandomDecisionForestClassifier(domain=data.domain, n_estimators=2, max_depth=2)
+    return json.loads(model.fit(data.X[:4_000], data.y[:4_000]).released_.to_json())
+
+
+def test_what_was_asked_before_trees_grew_is_in_the_ledger_of_a_file():
+    """A scale, or a number of rows, that nobody paid for and nobody said."""
+    content = _of_scale()
+    assert ReleasedForest.from_json(json.dumps(content)).scale is not None
+    for what, where in (("scale of", "a scale"), ("number of rows", "a number of rows")):
+        other = copy.deepcopy(content)
+        (entry,) = [e for e in other["ledger"]["entries"] if e["what"].startswith(what)]
+        other["ledger"]["entries"].remove(entry)
+        other["ledger"]["spent"] = str(Fraction(other["ledger"]["spent"]) - Fraction(entry["epsilon_each"]))
+        with pytest.raises(ForestFormatError, match=f"{where} that (its|neither its) ledger"):
+            ReleasedForest.from_json(json.dumps(other))
+
+
+def test_a_number_of_rows_that_was_said_is_that_of_the_certificate():
+    data = load_dataset("adult")
+    settings = {"domain": data.domain, "n_estimators": 2, "max_depth": 2, "size": 4_000}
+    model = RandomDecisionForestClassifier(**settings).fit(data.X[:4_000], data.y[:4_000])
+    content = json.loads(model.released_.to_json())
+    assert ReleasedForest.from_json(json.dumps(content)).about["n_rows"] == 4_000
+    for wrong in (4_001, 10**18, "4,000", 4_000.0):
+        content["about"]["n_rows"] = wrong
+        with pytest.raises(ForestFormatError):
+            ReleasedForest.from_json(json.dumps(content))
+
+
+@pytest.mark.parametrize("key", ["noise_scale", "prior_weight"])
+def test_trust_in_leaves_that_would_drown_all_is_refused(key):
+    content = _of_scale()
+    content["log_odds"][key] = 1e308
+    with pytest.raises(ForestFormatError):
+        ReleasedForest.from_json(json.dumps(content))

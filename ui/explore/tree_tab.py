@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import zlib
 
 import numpy as np
 import streamlit as st
@@ -34,7 +35,8 @@ def show(choice: Choice, view: ForestView) -> None:
         row = _choose_row(choice) if follow else None
     nodes = view.nodes(tree)
     path = _followed(choice, view, tree, row) if row is not None else []
-    root = _root(choice, tree, nodes)
+    structure = _structure(choice, tree, nodes)
+    root = _root(structure, nodes)
     by_records = st.session_state.get("width", WIDTHS[0]) == WIDTHS[0]
     deepest = int(nodes.trees.level.max())
     titled(
@@ -48,7 +50,7 @@ def show(choice: Choice, view: ForestView) -> None:
         plotting.tree_overview(nodes, view.domain_of(tree), root=root, path=path, by_records=by_records),
         f"Overview of tree {tree + 1}: a row for each level, coloured by the rate at which labels flip.",
         key="overview",
-        on_select=lambda: _clicked("overview", choice, tree),
+        on_select=lambda: _clicked("overview", structure),
         selection_mode="points",
     )
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
@@ -67,13 +69,13 @@ def show(choice: Choice, view: ForestView) -> None:
             "Levels shown", [3, 4, 5, 6], default=4, required=True, key="levels", persist_state="session",
             format_func=lambda n: f"{n} levels", label_visibility="collapsed",
         )  # fmt: skip
-    _breadcrumb(choice, view, tree, nodes, root)
+    _breadcrumb(structure, view, nodes, root)
     with st.container(key="focus"):
         chart(
             plotting.focus_tree(nodes, view.domain_of(tree), root=root, levels=levels, path=path),
             f"Questions of tree {tree + 1} from the node chosen, with the label and flip rate of each leaf.",
             key="focus_chart",
-            on_select=lambda: _clicked("focus_chart", choice, tree),
+            on_select=lambda: _clicked("focus_chart", structure),
             selection_mode="points",
         )
     if nodes.probability is not None:
@@ -200,9 +202,9 @@ def _points(key: str) -> list:
     return [int(np.ravel(point["customdata"])[0]) for point in points if "customdata" in point]
 
 
-def _clicked(key: str, choice: Choice, tree: int) -> None:
+def _clicked(key: str, structure: tuple) -> None:
     if nodes := _points(key):
-        st.session_state["focus"] = (_structure(choice, tree), nodes[0])
+        st.session_state["focus"] = (structure, nodes[0])
 
 
 def _voted() -> None:
@@ -210,20 +212,22 @@ def _voted() -> None:
         st.session_state["tree"] = trees[0] + 1
 
 
-def _structure(choice: Choice, tree: int) -> tuple:
-    """What a node number belongs to: structure depends on the settings, not on ε."""
-    return choice.table.schema_key, choice.settings.without_epsilon(), tree
+def _structure(choice: Choice, tree: int, nodes: NodeTable) -> tuple:
+    """What a node number belongs to: a tree with these questions."""
+    own = nodes.trees
+    questions = b"".join(np.ascontiguousarray(part).tobytes() for part in (own.kind, own.feature, own.threshold))
+    return choice.table.schema_key, choice.settings.kind, tree, zlib.crc32(questions)
 
 
-def _root(choice: Choice, tree: int, nodes: NodeTable) -> int:
+def _root(structure: tuple, nodes: NodeTable) -> int:
     """Node the focus drawing starts at; a leaf that was clicked is shown below its parent."""
-    structure, node = st.session_state.get("focus", (None, 0))
-    if structure != _structure(choice, tree) or not 0 <= node < nodes.trees.n_nodes:
+    looked_at, node = st.session_state.get("focus", (None, 0))
+    if looked_at != structure or not 0 <= node < nodes.trees.n_nodes:
         return 0
     return int(nodes.trees.parent[node]) if nodes.trees.kind[node] == LEAF else node
 
 
-def _breadcrumb(choice: Choice, view: ForestView, tree: int, nodes: NodeTable, root: int) -> None:
+def _breadcrumb(structure: tuple, view: ForestView, nodes: NodeTable, root: int) -> None:
     """The questions and answers that lead to where the drawing starts; each leads back up."""
     steps = ancestors(nodes.trees, root)
     if len(steps) == 1:
@@ -233,7 +237,7 @@ def _breadcrumb(choice: Choice, view: ForestView, tree: int, nodes: NodeTable, r
             text = f"{question(nodes.trees, view.domain, node)} {answer(nodes.trees, view.domain, child)}"
             st.button(
                 f"{'root: ' if node == 0 else ''}{plain(_unescaped(text), 50)} ›", key=f"up_{node}", type="tertiary",
-                on_click=lambda node=node: st.session_state.update(focus=(_structure(choice, tree), node)),
+                on_click=lambda node=node: st.session_state.update(focus=(structure, node)),
             )  # fmt: skip
 
 
