@@ -216,6 +216,7 @@ def _by_hand() -> None:
 def _depth(settings: Settings, by_rule_depth: int, by_rule: bool) -> int:
     forest = FORESTS[settings.kind]
     if not forest.has_depth(settings.mode):
+        st.caption("Depth: as published there is no limit to it; a branch ends where few records are left.")
         return by_rule_depth
     most = MAX_GREEDY_DEPTH if forest.is_greedy else MAX_DEPTH
     if by_rule or _unsaid("depth") or not 1 <= st.session_state.get("depth", 1) <= most:
