@@ -165,7 +165,7 @@ and only their results are here. The rules' constants were fitted on twelve of t
 breast_wisconsin, car, cardiotocography, cmc, credit_default, mushroom, pendigits, phishing_websites, qsar_biodeg,
 wine_white), so gains on those are optimistic.
 
-`python bench/accuracy.py --data DIR` measures any folder of tables with a `catalogue.json`;
+`python bench/accuracy.py --data DIR` measures any folder of tables with a catalogue (`data/catalogue.json`);
 `bench/accuracy_report.py` writes this page from `bench/accuracy-*.csv.gz`.
 """
 

@@ -164,7 +164,7 @@ def test_another_label(app):
 def test_an_upload_stays_out_of_the_link_and_needs_confirming(with_upload):
     app = with_upload
     assert not app.exception
-    assert set(app.query_params) <= {"data", "trees"}
+    assert set(app.query_params) <= {"data", "trees", "depth", "by_rule"}
     assert button(app, "Release").disabled
     assert "were read from the data" in words(app)
     assert "<b>x</b>" not in json.dumps(spec(app, 2))
