@@ -203,9 +203,15 @@ def _unsaid(key: str) -> bool:
     return key not in st.session_state and key not in st.query_params and "by_rule" not in st.query_params
 
 
+def _put(key: str, value: int) -> None:
+    """Move a slider, if it is not there: what is set here also takes back what somebody presses meanwhile."""
+    if st.session_state.get(key) != value:
+        st.session_state[key] = value
+
+
 def _into_link(key: str) -> None:
     """Only what is set, by somebody or here, goes into the link; its default may have changed since it was set."""
-    if key in st.session_state:
+    if key in st.session_state and st.query_params.get(key) != str(st.session_state[key]):
         st.session_state[key] = st.session_state[key]
 
 
@@ -220,8 +226,9 @@ def _depth(settings: Settings, by_rule_depth: int, by_rule: bool) -> int:
         return by_rule_depth
     most = MAX_GREEDY_DEPTH if forest.is_greedy else MAX_DEPTH
     if by_rule or _unsaid("depth") or not 1 <= st.session_state.get("depth", 1) <= most:
-        st.session_state["depth"] = min(by_rule_depth, most)
-    _into_link("depth")
+        _put("depth", min(by_rule_depth, most))
+    if not by_rule:
+        _into_link("depth")
     # A link leaves out what is as by default: the rule's number as long as it goes by the rule, and then always 1.
     depth = st.slider(
         "Depth", 1, most, min(by_rule_depth, most) if by_rule else 1, key="depth", bind=LINKED, on_change=_by_hand,
@@ -237,8 +244,9 @@ def _trees(settings: Settings, by_rule_trees: int, by_rule: bool) -> int:
         return 1
     choices = [n for n in TREES if n <= forest.most_trees]
     if by_rule or _unsaid("trees") or st.session_state.get("trees", choices[0]) not in choices:
-        st.session_state["trees"] = by_rule_trees
-    _into_link("trees")
+        _put("trees", by_rule_trees)
+    if not by_rule:
+        _into_link("trees")
     trees = st.select_slider(
         "Trees", choices, by_rule_trees if by_rule else 1, key="trees", bind=LINKED, on_change=_by_hand,
         help="More trees vote better, but each gets fewer rows, or a smaller part of ε. "
