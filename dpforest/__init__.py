@@ -10,6 +10,7 @@ from dpforest.models.random.baselines import (
 )
 from dpforest.models.random.majority_label import MajorityLabelForestClassifier
 from dpforest.models.random.random_decision import RandomDecisionForestClassifier
+from dpforest.models.random_boost.booster import RandomTreeBoosterClassifier
 from dpforest.models.repeated_fits import RepeatedReleaseWarning
 from dpforest.tables.chunked_files import read_chunks
 from dpforest.tables.csv_rows import read_table
@@ -32,6 +33,7 @@ __all__ = [
     "MultinomialForestClassifier",
     "PrivacyLeakWarning",
     "RandomDecisionForestClassifier",
+    "RandomTreeBoosterClassifier",
     "RandomForestExponentialClassifier",
     "RandomForestLaplaceClassifier",
     "ReleasedForest",

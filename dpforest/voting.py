@@ -11,7 +11,8 @@ import numpy as np
 from dpforest.losses import m_alpha
 from dpforest.privacy.hashing import GOLDEN, mixed
 
-VOTING = ("majority", "threshold", "probabilistic", "log-odds", "additive")
+CLIPPED_LOGISTIC: Final = "clipped-logistic"
+VOTING = ("majority", "threshold", "probabilistic", "log-odds", "additive", CLIPPED_LOGISTIC)
 NEGATIVE_RULES = ("clamp", "paper")
 _LEAST_SHARE: Final = 1e-4
 
@@ -107,7 +108,7 @@ def decide(shares: np.ndarray, voting: str, coin: np.ndarray | None = None) -> n
     ----------
     shares : array of shape (n, n_classes)
         Share of the trees' votes ("majority"), mean share in the leaves ("threshold", "probabilistic"), or score of
-        each class ("log-odds", "additive").
+        each class ("log-odds", "additive", "clipped-logistic").
     coin : float array of shape (n,), optional
         One number in [0, 1) a row, for "probabilistic": the class is drawn with its share as probability.
     """
@@ -138,6 +139,20 @@ def additive_shares(scores: np.ndarray, alpha: float) -> np.ndarray:
     shares = (1 - 2e-9) * m_alpha(alpha).inverse_link(scores) + 1e-9 * order
     shares[np.arange(len(shares)), scores.argmax(axis=1)] += 1e-9
     return shares / shares.sum(axis=1, keepdims=True)
+
+
+def clipped_logistic_shares(scores: np.ndarray) -> np.ndarray:
+    """Class shares from scores of the clipped logistic loss, rows sum to 1.
+
+    Of two classes, with score F of the second and -F of the first: P(1) = 1/(1 + 2/(1 + exp(F))) from F = 0 on, and as
+    much less than a half below: what minimises the mean of the loss whose slope ends at a half. Of more: softmax.
+    """
+    if scores.shape[1] > 2:
+        return softmax(scores)
+    size = np.minimum(np.abs(scores[:, 1]), 700)
+    top = 1 / (1 + 2 / (1 + np.exp(size)))
+    second = np.where(scores[:, 1] >= 0, top, 1 - top)
+    return np.stack([1 - second, second], axis=1)
 
 
 def coins(codes: np.ndarray, seed: int) -> np.ndarray:

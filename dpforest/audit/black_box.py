@@ -37,7 +37,7 @@ class Bound:
 
 def attack_fits(
     target: Any, before: Data, after: Data, *, trials: int = TRIALS, confidence: float = 0.999, n_events: int = 8,
-    probes: Any = None, n_jobs: int = 1, on_progress: Progress | None = None,
+    probes: Any = None, n_jobs: int = 1, on_progress: Progress | None = None, delta: float = 0,
 ) -> Bound:  # fmt: skip
     """The largest loss that many fits of two neighbouring tables can prove.
 
@@ -54,6 +54,8 @@ def attack_fits(
         Events to pick.
     probes, n_jobs, on_progress
         As for `run_many`.
+    delta : float
+        At which the loss is an ε.
 
     Returns
     -------
@@ -73,7 +75,7 @@ def attack_fits(
     tables = [found.score.add_to(run(data, fresh)) for data in (before, after)]
     n_tried = max(len(found.events), 1)
     hits = [(int(event.holds(tables[0]).sum()), int(event.holds(tables[1]).sum())) for event in found.events]
-    bounds = [float(lower_bound(a, b, fresh, alpha=alpha, n_events=n_tried)) for a, b in hits]
+    bounds = [float(lower_bound(a, b, fresh, alpha=alpha, n_events=n_tried, delta=delta)) for a, b in hits]
     best = int(np.argmax(bounds)) if bounds else -1
     if best < 0 or bounds[best] == 0:
         return Bound(0.0, confidence, "nothing was found", (0, 0), (fresh, fresh), n_tried)

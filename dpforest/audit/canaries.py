@@ -26,6 +26,7 @@ from dpforest.models.random.baselines import (
 )
 from dpforest.models.random.majority_label import MajorityLabelForestClassifier
 from dpforest.models.random.random_decision import RandomDecisionForestClassifier
+from dpforest.models.random_boost.booster import RandomTreeBoosterClassifier
 from dpforest.privacy.ledger import ADD_REMOVE
 from dpforest.tables.domain import Domain, Feature
 
@@ -38,7 +39,11 @@ ALGORITHMS: Final[dict[str, type[ForestClassifier]]] = {
     "multinomial": MultinomialForestClassifier,
     "boosted": BoostedForestClassifier,
     "Friedman-Schuster": FriedmanSchusterClassifier,
+    "random-tree booster": RandomTreeBoosterClassifier,
+    "random-tree booster, δ": RandomTreeBoosterClassifier,
 }
+OURS: Final = ("random-tree booster", "random-tree booster, δ")  # in no paper, so not as published
+DELTA: Final = 1e-6
 MODES: Final = ("certified", "as_published", "data-derived")
 MANY: Final = 20  # trees, where each of them may tell a little
 CLASSES: Final = 50  # the most there may be: the more losing labels, the more often one of them is drawn
@@ -85,9 +90,13 @@ def canaries(name: str, mode: str, neighbours: str, epsilon: float) -> list[Cana
     """
     if name not in ALGORITHMS or mode not in MODES:
         raise ValueError(f"name={name!r}, mode={mode!r}: choose from {', '.join(ALGORITHMS)} and {', '.join(MODES)}")
+    if mode not in modes_of(name):
+        raise ValueError(f"{name} is in no paper, so there is no mode {mode!r} of it.")
     own: Iterator[_Pair]
     if mode == "data-derived":
         own = iter([_BOUNDS])
+    elif name in OURS:
+        own = _booster()
     elif name == "majority label":
         own = _majority_label(neighbours, epsilon)
     elif name == "RF-E":
@@ -100,11 +109,17 @@ def canaries(name: str, mode: str, neighbours: str, epsilon: float) -> list[Cana
     for pair in own if mode != "certified" else chain(own, [_SCALE]):
         before, after = pair.tables(neighbours)
         fixed = {"scale_share": "public", **_SMALL[name], "epsilon": epsilon, "neighbours": neighbours}
-        fixed |= {"mode": mode, "domain": _domain(pair)} if mode != "data-derived" else {}
+        fixed |= {"domain": _domain(pair)} if mode != "data-derived" else {}
+        fixed |= {"mode": mode} if mode != "data-derived" and name not in OURS else {}
         estimator = ALGORITHMS[name](**fixed | pair.parameters)
         probes = np.repeat([[0.0], [1.0]], pair.n_features, axis=1)
         out.append(Canary(pair.name, pair.target, estimator, before, after, probes, pair.trials))
     return out
+
+
+def modes_of(name: str) -> tuple[str, ...]:
+    """The modes that an algorithm has."""
+    return tuple(mode for mode in MODES if name not in OURS or mode != "as_published")
 
 
 # One tree with one or two leaves, unless a canary says otherwise.
@@ -115,7 +130,9 @@ _SMALL: Final[dict[str, dict[str, Any]]] = {
     "multinomial": {"n_estimators": 1, "max_depth": 1, "n_bins": 2},
     "boosted": {"n_estimators": 1, "max_depth": 1, "n_bins": 2, "n_bound": 64},
     "Friedman-Schuster": {"max_depth": 1, "n_bins": 2},
+    **{name: {"n_estimators": 1, "max_depth": 1, "total_step": 4.0, "size": 20} for name in OURS},
 }
+_SMALL["random-tree booster"]["delta"], _SMALL["random-tree booster, δ"]["delta"] = 0, DELTA
 
 
 @dataclass(frozen=True)
@@ -253,6 +270,26 @@ def _boosted(mode: str) -> Iterator[_Pair]:
     yield _Pair(
         "a leaf of one class", "One row of the other class changes the weights of the next tree.",
         [(0.0, 0)] * 3, (0.0, 1), (1.0, 0), {"n_estimators": 2, "alpha": "published" if published else "carried"},
+    )  # fmt: skip
+
+
+def _booster() -> Iterator[_Pair]:
+    for rounds in (1, 4):
+        yield _Pair(
+            f"the first row, {rounds} round{'s' * (rounds > 1)}", "A row at score 0 has the largest gradient there is.",
+            [], (0.0, 0), (0.0, 1), {"n_estimators": rounds, "total_step": 4.0 * rounds},
+        )  # fmt: skip
+    yield _Pair(
+        "a row told wrong in every round", "Its gradient does not shrink, and scores follow from all rounds before.",
+        [(0.0, 0)] * 40, (0.0, 1), (0.0, 0), {"n_estimators": 6, "total_step": 30.0, "size": 40},
+    )  # fmt: skip
+    yield _Pair(
+        "one of three classes", "Gradients are vectors, clipped by their length, or by the sum of their sizes.",
+        [(0.0, 0)] * 4, (0.0, 2), (0.0, 1), {"n_estimators": 2}, 3,
+    )  # fmt: skip
+    yield _Pair(
+        "the number of rows", "Steps are divided by a number of rows that is asked for, and rounds follow from it.",
+        [(0.0, 0), (0.0, 1)] * 60, (0.0, 0), (0.0, 1), {"n_estimators": "auto", "max_depth": "auto", "size": None},
     )  # fmt: skip
 
 

@@ -34,8 +34,10 @@ class Event:
         return f"{self.column} {self.relation} {self.value:.12g}"
 
 
-def lower_bound(hits_before: Any, hits_after: Any, trials: int, *, alpha: float, n_events: int = 1) -> np.ndarray:
-    """A lower bound on ε from how often an event happened, with confidence 1 - alpha over all events tried.
+def lower_bound(
+    hits_before: Any, hits_after: Any, trials: int, *, alpha: float, n_events: int = 1, delta: float = 0
+) -> np.ndarray:
+    """A lower bound on ε at δ from how often an event happened, with confidence 1 - alpha over all events tried.
 
     Both probabilities are enclosed by Clopper and Pearson's intervals, each side at alpha / (4 n_events), so that both
     directions, and the complement of the event, may be tried at once.
@@ -48,6 +50,8 @@ def lower_bound(hits_before: Any, hits_after: Any, trials: int, *, alpha: float,
     alpha : float
     n_events : int
         How many events may be looked at, on the same fits.
+    delta : float
+        By so much any event may be more likely for nothing.
 
     Returns
     -------
@@ -63,8 +67,8 @@ def lower_bound(hits_before: Any, hits_after: Any, trials: int, *, alpha: float,
     side = alpha / (4 * n_events)
     with np.errstate(divide="ignore"):
         low, high = ([limit(hits, trials, side) for hits in (a, b)] for limit in (lower_limit, upper_limit))
-        happens = [np.log(low[i]) - np.log(high[1 - i]) for i in (0, 1)]
-        does_not = [np.log1p(-high[i]) - np.log1p(-low[1 - i]) for i in (0, 1)]
+        happens = [np.log(np.maximum(low[i] - delta, 0)) - np.log(high[1 - i]) for i in (0, 1)]
+        does_not = [np.log1p(-np.minimum(high[i] + delta, 1)) - np.log1p(-low[1 - i]) for i in (0, 1)]
     return np.nan_to_num(np.max([*happens, *does_not], axis=0), nan=0.0).clip(min=0.0)
 
 

@@ -18,14 +18,15 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 
 from dpforest.audit.black_box import TRIALS, attack_fits
-from dpforest.audit.canaries import ALGORITHMS, Canary, canaries
+from dpforest.audit.canaries import ALGORITHMS, DELTA, OURS, Canary, canaries, modes_of
 from dpforest.audit.events import lower_bound
 from dpforest.audit.exact import leaf_log_pmf, worst_change
-from dpforest.audit.replay.replay import replay
+from dpforest.audit.replay.replay import ROUNDING, replay
 from dpforest.audit.replay.variants import shares_out
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.privacy.laws import NOISY_COUNTS
 from dpforest.privacy.ledger import NEIGHBOURS, rows_changed
+from dpforest.privacy.loss import GAUSSIAN, PURE, PrivacyLoss
 from dpforest.privacy.rationals import as_typed
 from dpforest.privacy.release import rate_for
 from dpforest.tables.domain import Domain
@@ -95,7 +96,7 @@ def audit(name: str, mode: str, neighbours: str, epsilon: float, *, trials: int)
     trials : int
         Fits of either table, for each pair of tables; some canaries take more.
     """
-    birds = canaries(name, mode, neighbours, epsilon)
+    birds, delta = canaries(name, mode, neighbours, epsilon), DELTA if name == OURS[1] else 0
     computed, faults = 0.0, list[str]()
     for bird in birds:
         loss, found = _inside(bird, neighbours, epsilon) if mode == "certified" else (_known_loss(bird), [])
@@ -109,6 +110,7 @@ def audit(name: str, mode: str, neighbours: str, epsilon: float, *, trials: int)
             confidence=CONFIDENCE,
             probes=b.probes,
             trials=trials * b.trials // TRIALS,
+            delta=delta,
         )
         for b in birds
     ]
@@ -143,7 +145,7 @@ def audit_all(
     cells = (
         delayed(audit)(name, mode, neighbours, epsilon, trials=trials)
         for name in ALGORITHMS if only in name
-        for mode in MODES for neighbours in NEIGHBOURS for epsilon in EPSILONS
+        for mode in MODES if mode in modes_of(name) for neighbours in NEIGHBOURS for epsilon in EPSILONS
     )  # fmt: skip
     rows = []
     for row in Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1)(cells):
@@ -154,17 +156,25 @@ def audit_all(
 
 
 def _inside(bird: Canary, neighbours: str, epsilon: float) -> tuple[float, list[str]]:
-    """Largest loss by enumeration of leaves and by replay, and what replay reports."""
+    """Largest loss by enumeration of leaves and by replay, and what replay reports; of Gaussian noise as an ε at δ."""
     model, loss = bird.estimator, 0.0
+    budget = model.preview(_domain(bird), len(bird.after[1]))[1].budget
+    assert budget is not None
+    most = epsilon if budget.kind == PURE else float(budget.mu)
     if model.structure_is_public:
         loss = _enumerated(model, _domain(bird), len(bird.after[1]))
     faults = list[str]()
     for before, after in [(bird.before, bird.after), *_random_pairs(bird, neighbours)]:
         found = replay(
             lambda table: clone(model).fit(*table).forest_, _with_ids(before, neighbours, 0),
-            _with_ids(after, neighbours, 1), epsilon=epsilon, neighbours=neighbours, one_tree=shares_out(model),
+            _with_ids(after, neighbours, 1), epsilon=most, neighbours=neighbours, one_tree=shares_out(model),
         )  # fmt: skip
         loss, faults = max(loss, found.loss), faults + [str(f) for f in found.findings]
+    if budget.kind == GAUSSIAN:
+        if most < loss <= most * (1 + ROUNDING):
+            loss = most
+        found_epsilon = float(PrivacyLoss.gaussian(loss**2).epsilon(DELTA))
+        loss = min(found_epsilon, epsilon) if loss <= most else found_epsilon
     return loss, faults
 
 

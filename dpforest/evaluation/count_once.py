@@ -52,9 +52,10 @@ def counted_cells(
     together: dict[bytes, list[float]] = {}  # budgets at which trees grow on the same scale
     scales, specs = {}, dict[tuple[int, float], ForestSpec]()
     for epsilon in (*epsilons, math.inf):
+        found_out = None
         for cell, own in enumerate(structures):
-            spec, scale = own.prepare(None if math.isinf(epsilon) else epsilon, seed)
-            specs[cell, epsilon] = spec
+            found_out = own.prepare(None if math.isinf(epsilon) else epsilon, seed, found_out)
+            specs[cell, epsilon], scale = found_out
         key = b"" if scale is None else scale.cumulative.tobytes()
         scales[key] = scale
         together.setdefault(key, []).append(epsilon)
@@ -66,7 +67,9 @@ def counted_cells(
         depths, n_trees = {p.depth for p in planned.values()}, max(p.n_trees for p in planned.values())
         largest = replace(specs[0, own_epsilons[0]], depth=max(depths), n_trees=n_trees)
         routed = Routed(largest.grow(domain, seed, scales[key]), domain, split)
-        levels = {depth: Level(routed, depth) for depth in depths}
+        levels, deeper = dict[int, Level](), None
+        for depth in sorted(depths, reverse=True):
+            levels[depth] = deeper = Level(routed, depth, deeper)
         alike: dict[tuple, list[tuple[int, float]]] = {}  # releases with the same rows in the same leaves
         for place, p in planned.items():
             alike.setdefault((p.depth, p.n_trees, p.partition), []).append(place)
@@ -102,38 +105,43 @@ class Routed:
 
 
 class Level:
-    """The same forest cut off at a depth."""
+    """The same forest cut off at a depth; found from a deeper cut, where there is one."""
 
-    def __init__(self, routed: Routed, depth: int) -> None:
+    def __init__(self, routed: Routed, depth: int, deeper: "Level | None" = None) -> None:
         trees, self.routed = routed.trees, routed
         is_leaf = (trees.level == depth) | ((trees.kind == LEAF) & (trees.level < depth))
-        number = np.cumsum(is_leaf, dtype=np.int64) - 1
-        node = trees.leaf_nodes
+        number = np.cumsum(is_leaf, dtype=np.int32)
+        node = trees.leaf_nodes if deeper is None else deeper.node
         while (below := trees.level[node] > depth).any():
             node = np.where(below, trees.parent[node], node)
-        self.leaf = number[node]  # of each deepest leaf
-        self.leaf_start = np.append(0, np.cumsum(is_leaf))[trees.tree_start]
+        self.node: np.ndarray = node  # above each deepest leaf
+        self.leaf = number[node] - np.int32(1)
+        self.leaf_start = np.append(0, number)[trees.tree_start]
+        self.asked = self.leaf[routed.asked]
 
-    def count(self, spec: ForestSpec, tree_of_row: np.ndarray | None) -> "LeafCounts":
+    def count(self, spec: ForestSpec, tree_of_row: np.ndarray | None, *, nonprivate: bool = True) -> "LeafCounts":
         """Add up rows in the leaves that hold somebody or are asked for.
 
         Parameters
         ----------
         tree_of_row : int array (n,) or None
             None for all rows in all trees; -1 for rows that are left out.
+        nonprivate : bool
+            Whether all rows in all trees are counted as well.
         """
         routed, k, end = self.routed, self.routed.domain.n_classes, int(self.leaf_start[spec.n_trees])
-        deep, shared = routed.all_counts
-        everybody = self.leaf[deep]
-        inside = everybody < end
-        everybody, shared = everybody[inside], shared[inside]
-        leaf, weight = everybody, shared
-        if tree_of_row is not None:
+        if tree_of_row is None or nonprivate:
+            deep, shared = routed.all_counts
+            everybody = self.leaf[deep]
+            inside = everybody < end
+            everybody, shared = everybody[inside], shared[inside]
+        if tree_of_row is None:
+            leaf, weight = everybody, shared
+        else:
             kept = np.flatnonzero(tree_of_row >= 0)
             leaf = self.leaf[routed.train[tree_of_row[kept], kept]]
             weight = np.eye(k, dtype=np.int64)[routed.split.y_train[kept]]
-        asked = self.leaf[routed.asked]
-        used = np.zeros(end, bool)
+        used, asked = np.zeros(end, bool), self.asked
         used[leaf] = True
         n_held = np.count_nonzero(used)
         used |= spec.voting == "log-odds"  # whose prior is of all leaves
@@ -141,17 +149,17 @@ class Level:
         place = np.cumsum(used, dtype=np.int32) - 1
         counts = np.zeros((int(place[-1]) + 1, k), np.int64)
         _add_rows(counts, place[leaf], weight)
-        nonprivate, empty = counts, 1 - n_held / end
+        exact, empty = counts, 1 - n_held / end
         empty_nonprivate = empty
-        if tree_of_row is not None:
-            nonprivate = np.zeros_like(counts)
+        if tree_of_row is not None and nonprivate:
+            exact = np.zeros_like(counts)
             known = used[everybody]
-            _add_rows(nonprivate, place[everybody[known]], shared[known])
+            _add_rows(exact, place[everybody[known]], shared[known])
             held = np.zeros(end, bool)
             held[everybody] = True
             empty_nonprivate = 1 - np.count_nonzero(held) / end
         return LeafCounts(
-            np.flatnonzero(used), counts, nonprivate, place[np.minimum(asked, end - 1)], empty, empty_nonprivate
+            np.flatnonzero(used), counts, exact, place[np.minimum(asked, end - 1)], empty, empty_nonprivate
         )
 
 
@@ -183,7 +191,8 @@ def _cell(
     """A row for each budget; the specs differ in what is left of it for the leaves."""
     spec = specs[0]
     tree_of_row = rows_to_trees(spec, np.arange(len(split.y_train)), DemoSource(seed + NOISE_SEED))
-    own = level.count(spec, tree_of_row)
+    private = np.isfinite(epsilons)
+    own = level.count(spec, tree_of_row, nonprivate=not private.all())
 
     def values_at(spec: ForestSpec, epsilon: float) -> np.ndarray:
         if math.isfinite(epsilon):
@@ -191,7 +200,6 @@ def _cell(
         return own.nonprivate if spec.releases_counts else true_labels(own.nonprivate, seed, leaves=own.leaves)
 
     values = [values_at(*one) for one in zip(specs, epsilons, strict=True)]
-    private = np.isfinite(epsilons)
     exact = [as_typed(e) if math.isfinite(e) else None for e in epsilons]
     votes = [Votes(*one, seed, own.leaves) for one in zip(specs, values, exact, strict=True)]
     labels = np.stack([own_votes.labels for own_votes in votes], axis=1)
@@ -213,7 +221,7 @@ def _metrics(
     k = routed.domain.n_classes
     if spec.voting == "majority" and k == 2:
         tally = np.zeros((labels.shape[1], spec.n_trees + 1, 2), np.int64)
-        _count_votes(routed.test, spec.n_trees, own.place, np.ascontiguousarray(labels), split.y_test, tally)
+        _count_votes(routed.test, spec.n_trees, labels[own.place], split.y_test, tally)
         found = from_votes(tally, positive)
         return [{name: float(v[e]) for name, v in found.items()} for e in range(len(tally))]
     at = own.place[routed.test[:, : spec.n_trees]].T
@@ -227,14 +235,25 @@ def _metrics(
 
 
 @njit(nogil=True, cache=True)
-def _count_votes(test, n_trees, place, labels, y, votes):
-    """Rows of each class by the number of trees that vote for the second class, for all releases at once."""
-    n_releases = labels.shape[1]
+def _count_votes(test, n_trees, said, y, votes):
+    """Rows of each class by the number of trees that vote for the second class, for all releases at once.
+
+    `said` (n_asked, n_releases) is what the asked leaves say.
+    """
+    n_releases = said.shape[1]
+    if n_releases == 1:
+        only = said[:, 0]
+        for i in range(len(test)):
+            one = 0
+            for t in range(n_trees):
+                one += only[test[i, t]]
+            votes[0, one, y[i]] += 1
+        return
     ones = np.empty(n_releases, np.int32)
     for i in range(len(test)):
         ones[:] = 0
         for t in range(n_trees):
-            own = labels[place[test[i, t]]]
+            own = said[test[i, t]]
             for e in range(n_releases):
                 ones[e] += own[e]
         for e in range(n_releases):

@@ -331,12 +331,26 @@ class Structures:
         return clone(self._estimator).set_params(domain=None, epsilon=epsilon)
 
     @cached_property
+    def _own(self) -> RandomStructureClassifier:
+        return self.at(None)
+
+    @cached_property
     def _cells(self) -> np.ndarray:
         return scale_histograms(self._domain, self._split.X_train)
 
-    def prepare(self, epsilon: float | None, seed: int) -> tuple[ForestSpec, ReleasedScale | None]:
-        """What a fit with these seeds would find out before it grows trees; without ε, what there is to find out."""
-        n, own = len(self._split.y_train), self.at(epsilon)
+    def prepare(
+        self, epsilon: float | None, seed: int, like: tuple[ForestSpec, ReleasedScale | None] | None = None
+    ) -> tuple[ForestSpec, ReleasedScale | None]:
+        """What a fit with these seeds would find out before it grows trees; without ε, what there is to find out.
+
+        `like` is what one of another shape finds out with the same ε and seeds: the same, where it is asked the same.
+        """
+        n, own = len(self._split.y_train), self._own
+        own.epsilon = epsilon  # as `at` does, without a clone for each of many
+        if like is not None and like[0].preparation.size:
+            spec = own.spec(self._domain, like[0].preparation.n_rows)
+            if spec.preparation == like[0].preparation:
+                return spec, like[1]
         ledger = Ledger(None if epsilon is None else _fraction(epsilon), own.neighbours)
         spec, scale = own.prepare(self._domain, n, n, lambda: self._cells, ledger, DemoSource(seed + NOISE_SEED))
         return spec, exact_scale(own, self._cells) if epsilon is None else scale

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from scipy.stats import norm
 
 from dpforest.privacy import mechanisms, simulators
 from dpforest.privacy.noisy_counts import continuous_argmax_pmf
@@ -160,3 +161,49 @@ class ValueNoise:
         """See `LeafNoise`."""
         noise = np.random.default_rng(seed).laplace(size=len(leaves)) * self.scale[leaves]
         return (self.values[leaves] + noise > 0).astype(np.uint8)
+
+
+@dataclass(frozen=True, eq=False)
+class GradientNoise:
+    """Leaves whose class follows from noisy sums of gradients (the random-tree booster).
+
+    Parameters
+    ----------
+    evidence : float array of shape (n_leaves, n_classes)
+        Sums without noise; of two classes one is the other's negative, and they have one noise.
+    is_gaussian : bool
+        Else Laplace.
+    scale : float
+        Standard deviation, or scale.
+    """
+
+    evidence: np.ndarray
+    is_gaussian: bool
+    scale: float
+
+    def flip(self) -> np.ndarray:
+        """Probability that noise turns the sign of a leaf's step (two classes), or another class's is the largest.
+
+        Closed form for two classes, and for Laplace noise on more. For Gaussian noise on more: the sum over the others
+        of the probability that each passes by itself, which is at least the true one, and at most 1.
+        """
+        top = self.evidence.max(axis=1)
+        if self.evidence.shape[1] == 2:
+            wrong = norm.sf(top / self.scale) if self.is_gaussian else 0.5 * np.exp(-top / self.scale)
+            return np.where(top > 0, wrong, np.nan)
+        lead = (top[:, None] - self.evidence) / self.scale
+        if self.is_gaussian:
+            wrong = np.minimum(np.where(lead > 0, norm.sf(lead / 2**0.5), 0).sum(axis=1), 1.0)
+        else:
+            far = 50 - lead  # so far from 0 that no noisy sum is cut off there
+            says = continuous_argmax_pmf(np.maximum(far, 0) + 50, 1.0)
+            wrong = np.where(lead > 0, says, 0).sum(axis=1)
+        return np.where(self.evidence.any(axis=1), wrong, np.nan)
+
+    def redraw(self, leaves: np.ndarray, seed: int) -> np.ndarray:
+        """See `LeafNoise`."""
+        rng, own = np.random.default_rng(seed), self.evidence[leaves]
+        draw = rng.normal if self.is_gaussian else rng.laplace
+        if own.shape[1] == 2:
+            return (own[:, 1] + self.scale * draw(size=len(own)) > 0).astype(np.uint8)
+        return (own + self.scale * draw(size=own.shape)).argmax(axis=1).astype(np.uint8)

@@ -12,11 +12,14 @@ from typing import Final
 import numpy as np
 
 from dpforest.privacy.ledger import NUMBER_OF_ROWS, SCALE_OF_ATTRIBUTES, Ledger, rows_changed
+from dpforest.privacy.loss import GAUSSIAN, PURE, PrivacyLoss
 from dpforest.privacy.randomness import DemoSource, SecretSource
-from dpforest.privacy.release import noisy_table
+from dpforest.privacy.rationals import sqrt_up
+from dpforest.privacy.release import gaussian_table, noisy_table
 from dpforest.trees.released_scale import LEVELS, ReleasedScale, nested, scale_from
 
 SIZE_SHARE: Final = Fraction(1, 50)  # of ε, for the number of rows
+NOISE: Final = {PURE: "discrete-laplace", GAUSSIAN: "rounded-gaussian"}
 LEAST_SIZE: Final = 50
 MOST_NOISE: Final = 2**31  # scale of it: samplers know no larger
 _SIZE_KEY, _SCALE_KEY = 1, 2  # of their draws in a demonstration
@@ -75,15 +78,20 @@ class Preparation:
         return 1 - self.size - self.scale
 
 
-def release_size(n_rows: int, epsilon: Fraction, ledger: Ledger, source: SecretSource | DemoSource) -> int:
-    """The number of rows with noise, for 2 % of ε; at least 50.
+def release_size(
+    n_rows: int, budget: Fraction | PrivacyLoss, ledger: Ledger, source: SecretSource | DemoSource,
+    share: Fraction = SIZE_SHARE,
+) -> int:  # fmt: skip
+    """The number of rows with noise, at least 50.
 
     Parameters
     ----------
     n_rows : int
         Exact.
-    epsilon : Fraction
-        Of the whole fit.
+    budget : Fraction or PrivacyLoss
+        Of the whole fit; a fraction is an ε.
+    share : Fraction
+        Of it, for this.
     ledger : Ledger
     source : SecretSource or DemoSource
 
@@ -91,28 +99,30 @@ def release_size(n_rows: int, epsilon: Fraction, ledger: Ledger, source: SecretS
     -------
     int
     """
-    each = epsilon * SIZE_SHARE / rows_changed(ledger.neighbours)
-    paid = ledger.charge(NUMBER_OF_ROWS, "discrete-laplace", 1, each, 1, "sequential")
+    each = _loss_of(budget).part(share, rows_changed(ledger.neighbours))
+    paid = ledger.charge(NUMBER_OF_ROWS, NOISE[each.kind], 1, each, 1, "sequential")
     assert paid is not None
-    noisy = noisy_table(np.array([[n_rows]], np.int64), 1, paid, source, key=_SIZE_KEY)
+    add_noise = gaussian_table if each.kind == GAUSSIAN else noisy_table
+    noisy = add_noise(np.array([[n_rows]], np.int64), 1, paid, source, key=_SIZE_KEY)
     return max(int(noisy[0, 0]), LEAST_SIZE)
 
 
 def release_scale(
-    cells: np.ndarray, preparation: Preparation, epsilon: Fraction, ledger: Ledger, source: SecretSource | DemoSource
-) -> ReleasedScale | None:
+    cells: np.ndarray, preparation: Preparation, budget: Fraction | PrivacyLoss, ledger: Ledger,
+    source: SecretSource | DemoSource,
+) -> ReleasedScale | None:  # fmt: skip
     """Where rows lie on the scale of each numeric attribute; None where the preparation says not to ask.
 
     A row more adds 1 to one cell at most in each of three histograms of each attribute, so the L1 sensitivity of all of
-    them is three times the number of attributes, and it is attained.
+    them is three times the number of attributes, and it is attained; their L2 sensitivity is the root of that.
 
     Parameters
     ----------
     cells : int64 array of shape (n_numeric, 64)
         Exact (`scale_histograms`).
     preparation : Preparation
-    epsilon : Fraction
-        Of the whole fit.
+    budget : Fraction or PrivacyLoss
+        Of the whole fit; a fraction is an ε.
     ledger : Ledger
     source : SecretSource or DemoSource
 
@@ -122,12 +132,21 @@ def release_scale(
     """
     if not preparation.scale:
         return None
-    sensitivity = LEVELS * len(cells)
-    each = epsilon * preparation.scale / rows_changed(ledger.neighbours)
+    sensitivity = Fraction(LEVELS * len(cells))
+    each = _loss_of(budget).part(preparation.scale, rows_changed(ledger.neighbours))
+    noise_scale = sensitivity / each.amount
+    if each.kind == GAUSSIAN:
+        sensitivity = sqrt_up(sensitivity)
+        noise_scale = sqrt_up(sensitivity**2 / each.mu_squared / 2)  # of Laplace noise with this standard deviation
     paid = ledger.charge(
-        f"{SCALE_OF_ATTRIBUTES} ({LEVELS} histograms of each of {len(cells):,})", "discrete-laplace", sensitivity,
+        f"{SCALE_OF_ATTRIBUTES} ({LEVELS} histograms of each of {len(cells):,})", NOISE[each.kind], sensitivity,
         each, 1, "sequential",
     )  # fmt: skip
     assert paid is not None
-    noisy = noisy_table(nested(cells), sensitivity, paid, source, key=_SCALE_KEY)
-    return scale_from(noisy, sensitivity / each).mixed(preparation.public_weight)
+    add_noise = gaussian_table if each.kind == GAUSSIAN else noisy_table
+    noisy = add_noise(nested(cells), sensitivity, paid, source, key=_SCALE_KEY)
+    return scale_from(noisy, noise_scale).mixed(preparation.public_weight)
+
+
+def _loss_of(budget: Fraction | PrivacyLoss) -> PrivacyLoss:
+    return budget if isinstance(budget, PrivacyLoss) else PrivacyLoss.pure(budget)

@@ -121,6 +121,10 @@ class PrivacyLoss:
         """
         return PrivacyLoss(self.kind, self.amount * _whole(rows) ** (1 if self.kind == PURE else 2))
 
+    def part(self, share: Fraction, rows: int = 1) -> "PrivacyLoss":
+        """What one single-row change may cost, where this share of it is for so many of them (inverse of `grouped`)."""
+        return PrivacyLoss(self.kind, self.amount * share / _whole(rows) ** (1 if self.kind == PURE else 2))
+
     def replace_one(self) -> "PrivacyLoss":
         """A loss under add-remove as one under replace-one: a replaced row is one removed and one added."""
         return self.grouped(2)
@@ -243,6 +247,7 @@ def _epsilon(loss: PrivacyLoss, target: Fraction) -> Fraction:
     return Fraction(0) if private(Fraction(0)) else _last(private, rising=True)
 
 
+@lru_cache(1024)
 def _delta(loss: PrivacyLoss, epsilon: Fraction) -> Decimal:
     law = randomized_response if loss.kind == PURE else hockey_stick
     return law(loss.amount, epsilon).high

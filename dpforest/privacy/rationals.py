@@ -121,6 +121,21 @@ def _neighbours(x: Fraction, limit: int = LIMIT) -> tuple[Fraction, Fraction]:
     return Fraction(a, b), Fraction(c, d)
 
 
+def sqrt_up(x: Fraction) -> Fraction:
+    """A fraction of few digits that is not below the root of x, and hardly above it.
+
+    Examples
+    --------
+    >>> sqrt_up(Fraction(9, 4)), float(sqrt_up(Fraction(2)))
+    (Fraction(3, 2), 1.4142135624)
+    """
+    digits = max(10, x.denominator.bit_length() - x.numerator.bit_length())  # a small x has leading zeros
+    shift = 10**digits
+    scaled = -(-x.numerator * shift * shift // x.denominator)
+    root = math.isqrt(scaled)
+    return Fraction(root + (root * root < scaled), shift)
+
+
 def float_up(x: Rational) -> float:
     """The smallest float that is not below x; infinity beyond all of them.
 

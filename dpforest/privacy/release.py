@@ -20,11 +20,11 @@ from typing import Final
 import numpy as np
 
 from dpforest.limits import BLOCK_ROWS
-from dpforest.privacy import samplers, simulators
+from dpforest.privacy import gaussian, samplers, simulators
 from dpforest.privacy.laws import CERTIFIED, NOISY_COUNTS
 from dpforest.privacy.ledger import BudgetError, Ledger, QueryBudget, rows_changed
 from dpforest.privacy.randomness import ASSIGNMENT, DemoSource, SecretSource
-from dpforest.privacy.rationals import positive_fraction, round_down, round_up
+from dpforest.privacy.rationals import positive_fraction, round_down, round_up, sqrt_up
 
 # The exact sampler of each mechanism that may draw labels: a name without one is not released.
 DRAW: Final[dict[str, Callable[..., np.ndarray]]] = {
@@ -170,15 +170,16 @@ def release_counts(
 
 
 def noisy_table(
-    table: np.ndarray, sensitivity: int, query_budget: QueryBudget, source: SecretSource | DemoSource, *, key: int = 0
-) -> np.ndarray:
+    table: np.ndarray, sensitivity: int | Fraction, query_budget: QueryBudget, source: SecretSource | DemoSource, *,
+    key: int = 0,
+) -> np.ndarray:  # fmt: skip
     """A table of whole numbers plus discrete Laplace noise, paid for beforehand.
 
     Parameters
     ----------
     table : int64 array of shape (n_rows, n_columns)
-        0 or more. One row of data added or removed changes it by at most `sensitivity` in all (L1).
-    sensitivity : int
+        One row of data added or removed changes it by at most `sensitivity` in all (L1).
+    sensitivity : int or Fraction
     query_budget : QueryBudget
         One use is taken from it.
     source : SecretSource or DemoSource
@@ -194,6 +195,17 @@ def noisy_table(
     if isinstance(source, DemoSource):
         return simulators.simulate_noisy_counts(table, float(scale), source.seed, key=key)
     return samplers.draw_noisy_counts(table, round_up(scale), source)
+
+
+def gaussian_table(
+    table: np.ndarray, sensitivity: int | Fraction, query_budget: QueryBudget, source: SecretSource | DemoSource, *,
+    key: int = 0,
+) -> np.ndarray:  # fmt: skip
+    """The same with rounded Gaussian noise: a row changes the table by at most `sensitivity` in length (L2)."""
+    sigma = sqrt_up(Fraction(sensitivity) ** 2 / query_budget.use_gaussian())
+    if isinstance(source, DemoSource):
+        return simulators.simulate_rounded_gaussian(table, float(sigma), source.seed, key=key)
+    return gaussian.draw_rounded_gaussian(table, round_up(sigma), source)
 
 
 def _charge(

@@ -221,19 +221,19 @@ def draw_exponential(counts: np.ndarray, rate: Fraction, source: SecretSource, *
 
 
 def draw_noisy_counts(counts: np.ndarray, scale: Fraction, source: SecretSource) -> np.ndarray:
-    """counts plus independent discrete Laplace noise of this scale, int64 of the same shape."""
-    counts, num, den = _checked(counts, scale)
+    """counts plus independent discrete Laplace noise of this scale, int64 of the same shape; counts may be negative."""
+    counts, num, den = _checked(counts, scale, least=1 - MAX_COUNT)
     out = np.empty(counts.size, np.int64)
     run_tape(_discrete_laplace_kernel, counts.size, source, counts.reshape(counts.size), num, den, out)
     return out.reshape(counts.shape)
 
 
-def _checked(counts: np.ndarray, ratio: Fraction) -> tuple[np.ndarray, int, int]:
+def _checked(counts: np.ndarray, ratio: Fraction, *, least: int = 0) -> tuple[np.ndarray, int, int]:
     counts = np.asarray(counts)
     if counts.dtype.kind not in "iu" or counts.ndim != 2 or not 1 <= counts.shape[1] <= MAX_CLASSES:
         raise ValueError(f"counts must be whole numbers of shape (leaves, classes), at most {MAX_CLASSES} classes.")
-    if counts.size and (counts.min() < 0 or counts.max() >= MAX_COUNT):
-        raise ValueError("counts must lie between 0 and 2**31 - 1.")
+    if counts.size and (counts.min() < least or counts.max() >= MAX_COUNT):
+        raise ValueError(f"counts must lie between {least:,} and 2**31 - 1.")
     if not (0 <= ratio.numerator < 2**32 and ratio.denominator < 2**32):
         raise ValueError(f"{ratio} is not a rational of 32-bit numbers.")
     return np.ascontiguousarray(counts, np.int64), ratio.numerator, ratio.denominator

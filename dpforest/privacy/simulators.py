@@ -72,6 +72,15 @@ def simulate_noisy_counts(
     return out.reshape(counts.shape)
 
 
+def simulate_rounded_gaussian(values: np.ndarray, sigma: float, seed: int, *, key: int = 0) -> np.ndarray:
+    """values plus round(sigma Z), Z standard normal, int64 of the same shape; `key` names the table."""
+    values = np.ascontiguousarray(values, np.int64)
+    out = np.empty(values.size, np.int64)
+    with np.errstate(over="ignore"):
+        _gaussian(values.reshape(values.size), float(sigma), stream_state(seed, COUNTS + (key << 8)), out)
+    return out.reshape(values.shape)
+
+
 def simulate_laplace(counts: np.ndarray, scale: float, seed: int, *, leaves: np.ndarray | None = None) -> np.ndarray:
     """counts plus continuous Laplace noise of this scale (Bojarski et al., algorithm 2), float64 of the same shape."""
     counts = np.ascontiguousarray(counts, np.int64)
@@ -171,3 +180,12 @@ def _continuous(counts, scale, state, keys, out):
         word = word_at(state, keys[i])
         size = -scale * np.log(_unit(word))
         out[i] = counts[i] + (size if word & _U(1) else -size)
+
+
+@njit(nogil=True, cache=True)
+def _gaussian(values, sigma, state, out):
+    """Two uniform numbers for each (Box and Muller)."""
+    for i in range(values.size):
+        word = word_at(state, _U(i))
+        size, turn = np.sqrt(-2.0 * np.log(_unit(word))), _unit(word_at(word, _U(0)))
+        out[i] = values[i] + np.int64(np.rint(sigma * size * np.cos(2.0 * np.pi * turn)))

@@ -35,7 +35,7 @@ class Forest:
         One class index a leaf. One of this, `noisy_counts` and `leaf_values` is given.
     noisy_counts : int64 or float64 array of shape (n_leaves, n_classes), or None
         Counts after noise. Shares and votes follow from them without touching data again.
-    voting : {"majority", "threshold", "probabilistic", "log-odds", "additive"}
+    voting : {"majority", "threshold", "probabilistic", "log-odds", "additive", "clipped-logistic"}
     negative_rule : {"clamp", "paper"}
     seed : int
         Public; shares of silent leaves and coins of probabilistic averaging come from it.
@@ -43,8 +43,9 @@ class Forest:
     ledger : Ledger
     about : dict
         How the forest was made: estimator and public settings.
-    leaf_values : float64 array of shape (n_leaves,), or None
-        What each leaf adds to the score of its tree's class (voting "additive").
+    leaf_values : float64 array, or None
+        What each leaf adds to the score of its tree's class (voting "additive"), of shape (n_leaves,); or to that of
+        the second of two classes, (n_leaves, 1), or of each class, (n_leaves, n_classes) ("clipped-logistic").
     class_of_tree : int16 array of shape (n_trees,), or None
         Class whose score a tree adds to; with two classes every tree adds to the second and subtracts from the first.
     alpha_link : float
@@ -81,7 +82,7 @@ class Forest:
     def leaf_shares(self) -> np.ndarray:
         """Class shares that each leaf holds; 0 and 1 where it holds a label.
 
-        Where votes are "additive": what each leaf adds to the score of each class.
+        Where scores are added up ("additive", "clipped-logistic"): what each leaf adds to the score of each class.
 
         Returns
         -------
@@ -90,6 +91,9 @@ class Forest:
         if self.leaf_values is not None and self.class_of_tree is not None:
             class_of_leaf = np.repeat(self.class_of_tree, np.diff(self.trees.leaf_start))
             return voting.additive_scores(self.leaf_values, class_of_leaf, self.domain.n_classes)
+        if self.leaf_values is not None:
+            own = self.leaf_values
+            return own if own.shape[1] > 1 else np.concatenate([-own, own], axis=1)
         if self.noisy_counts is None:
             return np.eye(self.domain.n_classes)[self.labels]
         if self.log_odds is not None:
@@ -182,11 +186,14 @@ class Forest:
 
     def _decided(self, scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
         coin = voting.coins(codes, self.seed) if self.voting == "probabilistic" else None
-        return voting.decide(scores if self.voting == "additive" else self._shares(scores), self.voting, coin)
+        are_scores = self.voting in ("additive", voting.CLIPPED_LOGISTIC)
+        return voting.decide(scores if are_scores else self._shares(scores), self.voting, coin)
 
     def _shares(self, scores: np.ndarray) -> np.ndarray:
         if self.voting == "additive":
             return voting.additive_shares(scores, self.alpha_link)
+        if self.voting == voting.CLIPPED_LOGISTIC:
+            return voting.clipped_logistic_shares(scores)
         if self.log_odds is not None and self.noisy_counts is not None:
             prior = self.log_odds.prior(self.noisy_counts)
             return voting.softmax(voting.log_odds_scores(scores, prior, self.trees.n_trees))

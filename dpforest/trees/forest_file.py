@@ -20,7 +20,7 @@ from dpforest.trees.layout import Trees
 from dpforest.trees.packed_arrays import ArrayError, pack, unpack
 from dpforest.trees.released_scale import CELLS, TOP, ReleasedScale
 from dpforest.trees.structure import Structure, structure_of, trees_of
-from dpforest.voting import LogOdds
+from dpforest.voting import CLIPPED_LOGISTIC, LogOdds
 
 if TYPE_CHECKING:
     from dpforest.trees.forest import ReleasedForest
@@ -243,13 +243,15 @@ def _leaves(content: dict[str, Any], trees: Trees, n_classes: int, array: Callab
         "noisy_counts": (trees.n_leaves, n_classes),
         "leaf_values": (trees.n_leaves,),
     }
+    if content["voting"] == CLIPPED_LOGISTIC:
+        shapes["leaf_values"] = (trees.n_leaves, 1 if n_classes == 2 else n_classes)
     given = [name for name in shapes if name in content]
     if len(given) != 1:
         raise _damaged("it needs labels, noisy counts or leaf values, one of them")
     (name,) = given
-    if (content["voting"] == "additive") != (name == "leaf_values"):
+    if (content["voting"] in ("additive", CLIPPED_LOGISTIC)) != (name == "leaf_values"):
         raise _damaged("its leaves do not fit its way of voting")
-    if ("class_of_tree" in content, "alpha_link" in content) != 2 * (name == "leaf_values",):
+    if ("class_of_tree" in content, "alpha_link" in content) != 2 * (content["voting"] == "additive",):
         raise _damaged("its leaves do not fit its way of voting")
     if (content["voting"] == "log-odds", "log_odds" in content) not in ((False, False), (name == "noisy_counts",) * 2):
         raise _damaged("its leaves do not fit its way of voting")
@@ -266,10 +268,12 @@ def _leaves(content: dict[str, Any], trees: Trees, n_classes: int, array: Callab
         own = content.get("log_odds")
         log_odds = None if own is None else LogOdds(float(own["noise_scale"]), float(own["prior_weight"]))
         return {"labels": None, "noisy_counts": cells.astype(np.int64, copy=False), "log_odds": log_odds}
-    classes = array(content["class_of_tree"], (trees.n_trees,)).astype(np.int16)
-    alpha = float(content["alpha_link"])
     if not np.abs(cells).max() <= MAX_LEAF:  # nor are they no numbers
         raise _damaged("its leaf values are not numbers that a forest has")
+    if content["voting"] == CLIPPED_LOGISTIC:
+        return {"labels": None, "noisy_counts": None, "leaf_values": cells}
+    classes = array(content["class_of_tree"], (trees.n_trees,)).astype(np.int16)
+    alpha = float(content["alpha_link"])
     if classes.min() < (n_classes == 2) or classes.max() >= n_classes:
         raise _damaged("the classes that its trees score do not fit its trees and classes")
     if not 0 < alpha <= 1:

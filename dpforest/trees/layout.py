@@ -132,13 +132,17 @@ class Trees:
 
     def select(self, tree: int) -> "Trees":
         """One tree as a forest of its own."""
-        a, b = int(self.tree_start[tree]), int(self.tree_start[tree + 1])
+        return self.between(tree, tree + 1)
+
+    def between(self, first: int, last: int) -> "Trees":
+        """Trees from `first` to the one before `last` as a forest of their own."""
+        a, b = int(self.tree_start[first]), int(self.tree_start[last])
         return Trees(
             self.kind[a:b],
             self.feature[a:b],
             self.threshold[a:b],
-            self.first_child[a:b] - a,
-            np.array([0, b - a], np.int64),
+            self.first_child[a:b] - np.int32(a),
+            self.tree_start[first : last + 1] - a,
             self.depth,
         )
 

@@ -232,7 +232,7 @@ def test_global_01_costs_half_under_add_remove_and_says_so():
         before = spent_before(model)
         assert (before == 0) == bool(public)
         assert model.ledger_.spent == before + (Fraction(1, 2) - before) / 2
-        assert model.certificate_.true_epsilon == float(model.ledger_.spent)
+        assert model.certificate_.true_epsilon == float_up(model.ledger_.spent)
     assert fit(
         MajorityLabelForestClassifier, leaf_mechanism="global-01", epsilon=0.5, neighbours="replace-one"
     ).ledger_.spent == Fraction(1, 2)

@@ -196,7 +196,7 @@ def test_sizes_do_not_depend_on_the_table(name):
 @by_model
 def test_a_release_draws_afresh_while_its_structure_stays(name):
     """Equal noise twice has probability below 2^-60: more than 60 leaves are empty, and each says what it likes."""
-    how = {"n": 2, "n_estimators": 20, "size": 2}  # so few that no scale is asked for
+    how = {"n": 2, "n_estimators": 20, "max_depth": 3, "size": 2}  # so few that no scale is asked for
     a, b = (fitted(name, structure_seed=4, **how).released_ for _ in range(2))
     one, two = (json.loads(saved(forest)) for forest in (a, b))
     values = "labels" if a.labels is not None else "noisy_counts"

@@ -13,7 +13,7 @@ from conftest import public_domain
 
 import dpforest
 from dpforest import MajorityLabelForestClassifier
-from dpforest.privacy import SecretSource, samplers, selection
+from dpforest.privacy import SecretSource, gaussian, samplers, selection
 
 FORESTS = {name: getattr(dpforest, name) for name in dpforest.__all__ if name.endswith("Classifier")}
 DOMAIN = public_domain(None, 3, None)
@@ -39,6 +39,7 @@ def passed(monkeypatch) -> list[tuple]:
 
     monkeypatch.setattr(samplers, "run_tape", spy)
     monkeypatch.setattr(selection, "run_tape", spy)
+    monkeypatch.setattr(gaussian, "run_tape", spy)
     return calls
 
 

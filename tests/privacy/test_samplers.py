@@ -299,8 +299,8 @@ def test_a_broken_source_is_an_error_and_not_a_silent_answer(monkeypatch):
     [
         ([[1.0, 2.0]], "whole numbers"),
         ([1, 2], "whole numbers"),
-        ([[-1, 2]], "between 0 and"),
-        ([[0, 2**31]], "between 0 and"),
+        ([[-(2**31), 2]], "must lie between"),
+        ([[0, 2**31]], "must lie between"),
         (np.zeros((2, 51), int), "at most 50 classes"),
     ],
 )
@@ -308,6 +308,15 @@ def test_bad_counts(counts, message):
     for draw in (draw_permute_and_flip, draw_exponential, draw_noisy_counts):
         with pytest.raises(ValueError, match=message):
             draw(np.array(counts), TENTH, FixedWords())
+
+
+def test_labels_are_drawn_from_counts_and_noise_goes_on_sums():
+    for draw in (draw_permute_and_flip, draw_exponential):
+        with pytest.raises(ValueError, match="between 0 and"):
+            draw(np.array([[-1, 2]]), TENTH, FixedWords())
+    many = np.full((20_000, 1), -7)
+    noise = draw_noisy_counts(many, Fraction(3), SecretSource()) + 7
+    assert abs(noise.mean()) < 5.1 * noise.std() / len(many) ** 0.5  # false alarm below 1e-6
 
 
 def test_bad_rates_and_trees():

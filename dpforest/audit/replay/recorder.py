@@ -23,8 +23,9 @@ import numpy as np
 import pandas as pd
 
 from dpforest.audit.replay.state import State, state_of
-from dpforest.privacy import laws, release, samplers, selection
+from dpforest.privacy import gaussian, laws, release, samplers, selection
 from dpforest.privacy.ledger import Ledger, QueryBudget, rows_changed
+from dpforest.privacy.loss import GAUSSIAN
 from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.trees import greedy_trees
 
@@ -73,7 +74,9 @@ class Question:
     log_pmf : function or None
         From such an array to the logarithms of the probabilities of all answers; None for noise on counts.
     rate : float
-        Of the mechanism: 1/scale of noise on counts.
+        Of the mechanism: 1/scale of noise on counts; 1/standard deviation where noise is Gaussian.
+    is_gaussian : bool
+        Noise on counts: then inputs are compared by length, and losses add up in μ².
     """
 
     what: str
@@ -84,8 +87,9 @@ class Question:
     rate: float = 0.0
     answer: Any = None
     declared: tuple[float, np.ndarray] | None = None  # by how much one row may move which input
-    paid: float | None = None  # for one row
+    paid: float | None = None  # for one row: ε, or μ
     tree: int = -1  # number of the tree that is being grown
+    is_gaussian: bool = False
 
 
 Forced = Callable[[Question, Any], Any]  # from a question and what was drawn to what is answered
@@ -151,10 +155,12 @@ class _Overheard:
         door: dict[Any, Any] = {
             release.assign_rows: self._assign_rows(release.assign_rows),
             release.noisy_table: self._declares(release.noisy_table, lambda a, k: a[1]),
+            release.gaussian_table: self._declares(release.gaussian_table, lambda a, k: a[1]),
             release.release_labels: self._declares(release.release_labels, _trees_of_a_row),
             release.release_counts: self._declares(release.release_counts, _trees_of_a_row),
             selection.choose: self._declares(selection.choose, lambda a, k: a[2]),
             samplers.draw_noisy_counts: self._noise(samplers.draw_noisy_counts),
+            gaussian.draw_rounded_gaussian: self._gaussian(gaussian.draw_rounded_gaussian),
             selection.draw_choices: self._choices(selection.draw_choices),
             greedy_trees.grow_tree: self._begins_a_tree(greedy_trees.grow_tree),
         }
@@ -166,7 +172,7 @@ class _Overheard:
         draws = {name: self._own(draw, self._labels(name, draw)) for name, draw in release.DRAW.items()}
         yield patch.dict(release.DRAW, draws)
         for kind, name, stand_in in (
-            (SecretSource, "words", self._fresh), (Ledger, "charge", self._charge), (QueryBudget, "use", self._use),
+            (SecretSource, "words", self._fresh), (Ledger, "charge", self._charge), (QueryBudget, "_take", self._take),
         ):  # fmt: skip
             real = getattr(kind, name)
             yield patch.object(kind, name, self._own(real, stand_in(real)))
@@ -245,6 +251,14 @@ class _Overheard:
 
         return draw_noisy_counts
 
+    def _gaussian(self, real):
+        def draw_rounded_gaussian(values, sigma, source):
+            question = Question("noise", _caller(), (values.shape, sigma), values.copy(), rate=float(1 / sigma))
+            question.is_gaussian = True
+            return self._answer(question, lambda: real(values, sigma, source))
+
+        return draw_rounded_gaussian
+
     def _choices(self, real):
         def draw_choices(scores, allowed, rate, source):
             pmf = partial(_choice_log_pmf, allowed=allowed.copy(), rate=float(rate))
@@ -269,14 +283,15 @@ class _Overheard:
 
         return charge
 
-    def _use(self, real):
-        def use(query_budget):
+    def _take(self, real):
+        def take(query_budget):
             if not any(query_budget is own for own in self._issued):
                 self._tape.findings.append(Finding("unpaid", _caller(), "no ledger has been charged for this question"))
-            self._paid = float(query_budget.epsilon_each)
+            amount = float(query_budget.each.amount)
+            self._paid = amount**0.5 if query_budget.each.kind == GAUSSIAN else amount
             return real(query_budget)
 
-        return use
+        return take
 
     def _fresh(self, real):
         def words(source, n):

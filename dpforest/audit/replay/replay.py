@@ -9,7 +9,7 @@ This runs on the shipped code. Compiled kernels are not looked into: what they c
 the release, and is compared there.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -21,7 +21,7 @@ from dpforest.privacy import selection
 from dpforest.privacy.ledger import ESTIMATION, STRUCTURE, rows_changed
 from dpforest.trees.forest import Forest
 
-_ROUNDING: Final = 1e-9
+ROUNDING: Final = 1e-9
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def replay(
     before, after : (DataFrame, array), or whatever else the fit takes
         Rows are the same where the index says so, or else their place.
     epsilon : float
-        What the pair may cost.
+        What the pair may cost; μ where noise is Gaussian.
     neighbours : {"add-remove", "replace-one"}
     one_tree : bool
         Each row should be in one tree only.
@@ -92,10 +92,12 @@ def replay(
         findings += _parts_touched(asked, first) if changed == 1 else []
     if not any(f.kind in ("question", "public") for f in findings):
         findings += _released(first, second)
-    loss = max(sum(_loss(a, b) for a, b in asked), sum(_loss(b, a) for a, b in asked))
-    if loss > epsilon * (1 + _ROUNDING):
+    is_gaussian = any(a.is_gaussian for a, _ in asked)  # then all are, as a ledger has one kind
+    loss = max(_total((_loss(*pair) for pair in way), is_gaussian) for way in (asked, [(b, a) for a, b in asked]))
+    if loss > epsilon * (1 + ROUNDING):
         worst = max(asked, key=lambda pair: _loss(*pair) + _loss(*pair[::-1]))[0]
-        findings.append(Finding("loss", worst.line, f"the answers lose {loss:.4g} in all, more than ε = {epsilon:g}"))
+        most = f"{'μ' if is_gaussian else 'ε'} = {epsilon:g}"
+        findings.append(Finding("loss", worst.line, f"the answers lose {loss:.4g} in all, more than {most}"))
     return Replay(tuple(findings), loss, len(first.questions))
 
 
@@ -120,7 +122,7 @@ def _moved_too_far(a: Question, b: Question, changed: int) -> list[Finding]:
         return [Finding("undeclared", a.line, "rows are asked past release and selection: no sensitivity, no charge")]
     sensitivity = a.declared[0]
     width = selection.coarsened(a.declared[1], int(sensitivity))[1] if a.what == "choice" else sensitivity
-    if a.paid is None or a.rate * width > a.paid * (1 + _ROUNDING):
+    if a.paid is None or a.rate * width > a.paid * (1 + ROUNDING):
         said = f"at this rate a row costs {a.rate * width:.4g}, but {a.paid or 0:.4g} is paid for it"
         return [Finding("rate", a.line, said)]
     sensitivity, (before, after) = a.declared[0], (a.declared[1].astype(float), b.declared[1].astype(float))
@@ -128,8 +130,8 @@ def _moved_too_far(a: Question, b: Question, changed: int) -> list[Finding]:
         difference = after - before
         moved = float(np.ptp(difference, axis=1).sum())
     else:
-        moved = float(np.abs(after - before).sum())
-    if moved <= changed * sensitivity:
+        moved = _size(after - before, a.is_gaussian)
+    if moved <= changed * sensitivity * (1 + ROUNDING):
         return []
     said = f"one row moves this input by {moved:g}, but a sensitivity of {sensitivity:g} is declared"
     return [Finding("sensitivity", a.line, said)]
@@ -187,12 +189,22 @@ def _released(before: Tape, after: Tape) -> list[Finding]:
 
 
 def _loss(a: Question, b: Question) -> float:
-    """Largest ln P(answer | a) - ln P(answer | b), summed over the independent draws of a question."""
+    """Largest ln P(answer | a) - ln P(answer | b), over the independent draws of a question; μ of Gaussian noise."""
     if a.what == "assignment" or a.private.shape != b.private.shape:
         return 0.0
     moved = (a.private != b.private).any(axis=1)
     if a.log_pmf is None:
-        return float(a.rate * np.abs(a.private - b.private).sum())
+        return a.rate * _size((a.private - b.private).astype(float), a.is_gaussian)
     p, q = a.log_pmf(a.private)[moved], b.log_pmf(b.private)[moved] if b.log_pmf else np.empty(0)
     with np.errstate(invalid="ignore"):
         return float(np.where(p == q, 0.0, p - q).max(axis=1, initial=-np.inf).sum())
+
+
+def _size(moved: np.ndarray, is_gaussian: bool) -> float:
+    """How far an input moved: by length where noise is Gaussian, else in all."""
+    return float(np.sqrt((moved**2).sum()) if is_gaussian else np.abs(moved).sum())
+
+
+def _total(losses: Iterable[float], is_gaussian: bool) -> float:
+    """Losses of one path together: ε add up, μ as the sides of a right angle."""
+    return sum(loss**2 for loss in losses) ** 0.5 if is_gaussian else sum(losses)

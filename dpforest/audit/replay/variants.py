@@ -21,8 +21,10 @@ from dpforest.models.random.baselines import (
 )
 from dpforest.models.random.majority_label import MajorityLabelForestClassifier
 from dpforest.models.random.random_decision import RandomDecisionForestClassifier
+from dpforest.models.random_boost.booster import RandomTreeBoosterClassifier
 from dpforest.privacy.laws import CERTIFIED
 from dpforest.privacy.ledger import rows_changed
+from dpforest.privacy.loss import mu_for
 from dpforest.tables.domain import Domain, Feature
 
 EPSILON: Final = 0.8
@@ -39,6 +41,7 @@ _MAJORITY: Final[dict[str, Any]] = {**_THREE, "max_depth": "published", "categor
 _DECISION: Final[dict[str, Any]] = {**_THREE, "max_depth": 8, **_PUBLIC}
 _JPW: Final[dict[str, Any]] = {**_THREE, "max_depth": None, "n_bound": 41, **_PUBLIC}
 _EVEN: Final[dict[str, Any]] = {**_THREE, "max_depth": 2, **_PUBLIC}
+_ROUNDS: Final[dict[str, Any]] = {**_THREE, "max_depth": 2, "delta": 0, **_PUBLIC}
 VARIANTS: Final[dict[str, tuple[type[ForestClassifier], dict[str, Any]]]] = {
     **{f"majority label, {m}": (MajorityLabelForestClassifier, {**_MAJORITY, "leaf_mechanism": m}) for m in CERTIFIED},
     "majority label, shared": (MajorityLabelForestClassifier, {**_MAJORITY, **_SHARED}),
@@ -88,6 +91,14 @@ VARIANTS: Final[dict[str, tuple[type[ForestClassifier], dict[str, Any]]]] = {
     "multinomial, scale": (MultinomialForestClassifier, {**_THREE, **_SMALL, **_SCALE}),
     "Friedman-Schuster, scale": (FriedmanSchusterClassifier, {**_SMALL, **_SCALE}),
     "boosted, scale": (BoostedForestClassifier, {**_BOOST, **_SCALE}),
+    "booster": (RandomTreeBoosterClassifier, _ROUNDS),
+    "booster, δ": (RandomTreeBoosterClassifier, {**_ROUNDS, "delta": 1e-6}),
+    "booster, scale": (RandomTreeBoosterClassifier, {**_ROUNDS, **_SCALE}),
+    "booster, δ, scale": (RandomTreeBoosterClassifier, {**_ROUNDS, **_SCALE, "delta": 1e-6}),
+    "booster, δ, two threads": (RandomTreeBoosterClassifier, {**_ROUNDS, "delta": 1e-6, "n_jobs": 2}),
+    "booster, large steps": (RandomTreeBoosterClassifier, {**_ROUNDS, "total_step": 1e3, "size": 1, "delta": 1e-3}),
+    "booster, as it comes": (RandomTreeBoosterClassifier, {}),
+    "booster, δ = 0, as it comes": (RandomTreeBoosterClassifier, {"delta": 0}),
     "majority label, as it comes": (MajorityLabelForestClassifier, {}),
     "random decision, as it comes": (RandomDecisionForestClassifier, {}),
     "JPW, as it comes": (JagannathanForestClassifier, {}),
@@ -166,4 +177,11 @@ def _replayed(name: str, neighbours: str, n: int, seed: int, forced: Forced | No
 
     several = model.n_jobs not in (None, 1)
     how: dict[str, Any] = {"one_tree": shares_out(model), "threads": several, "forced": forced}
-    return replay(fit, *pair, epsilon=EPSILON, neighbours=neighbours, **how)
+    return replay(fit, *pair, epsilon=most_of(model), neighbours=neighbours, **how)
+
+
+def most_of(model: ForestClassifier) -> float:
+    """What a fit may cost: ε, or μ where noise is Gaussian."""
+    if not getattr(model, "delta", 0):
+        return EPSILON
+    return float(mu_for(EPSILON, model.delta).mu)

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from dpforest.audit.replay.rare import RARE
 from dpforest.audit.replay.recorder import Table
 from dpforest.audit.replay.replay import Replay, replay
-from dpforest.audit.replay.variants import EPSILON, domain_of, random_rows, shares_out
+from dpforest.audit.replay.variants import EPSILON, domain_of, most_of, random_rows, shares_out
 from dpforest.models.base import ForestClassifier
 from dpforest.models.greedy.boosted import BoostedForestClassifier
 from dpforest.models.greedy.friedman_schuster import FriedmanSchusterClassifier
@@ -27,6 +27,7 @@ from dpforest.models.random.baselines import (
 from dpforest.models.random.majority_label import MajorityLabelForestClassifier
 from dpforest.models.random.random_decision import RandomDecisionForestClassifier
 from dpforest.models.random.random_structure import RandomStructureClassifier
+from dpforest.models.random_boost.booster import RandomTreeBoosterClassifier
 from dpforest.privacy.ledger import rows_changed
 from dpforest.tables.csv_table import read_csv
 
@@ -44,6 +45,7 @@ FORESTS: Final[dict[type[ForestClassifier], dict[str, Any]]] = {
     MultinomialForestClassifier: {**_TWO, "n_bins": 4},
     FriedmanSchusterClassifier: {"max_depth": 2, "n_bins": 4},
     BoostedForestClassifier: {**_TWO, "n_bins": 4, "n_bound": _BOUND},
+    RandomTreeBoosterClassifier: _TWO,
 }
 
 
@@ -150,6 +152,6 @@ def _replayed(kind: type[ForestClassifier], neighbours: str, table: Table, way: 
         return way(clone(model), *table)
 
     return replay(
-        fit, before, after, epsilon=EPSILON, neighbours=neighbours, one_tree=shares_out(model),
+        fit, before, after, epsilon=most_of(model), neighbours=neighbours, one_tree=shares_out(model),
         forced=RARE[rare] if rare else None,
     )  # fmt: skip

@@ -9,8 +9,8 @@ PREPARATION = (
         "scale costs half as much again as is charged for it.",
         module="dpforest.models.preparation",
         function="release_scale",
-        old="sensitivity = LEVELS * len(cells)\n",
-        new="sensitivity = (LEVELS - 1) * len(cells)\n",
+        old="sensitivity = Fraction(LEVELS * len(cells))\n",
+        new="sensitivity = Fraction((LEVELS - 1) * len(cells))\n",
         forests=EVERY,
     ),
     Mutant(
@@ -18,8 +18,8 @@ PREPARATION = (
         why="Noise as if a row were in one attribute only.",
         module="dpforest.models.preparation",
         function="release_scale",
-        old="sensitivity = LEVELS * len(cells)\n",
-        new="sensitivity = LEVELS\n",
+        old="sensitivity = Fraction(LEVELS * len(cells))\n",
+        new="sensitivity = Fraction(LEVELS)\n",
         forests=EVERY,
     ),
     Mutant(

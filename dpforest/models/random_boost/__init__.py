@@ -1,0 +1,1 @@
+"""Random trees whose leaves say gradients, one noisy round after another."""

@@ -1,0 +1,317 @@
+"""Gradient boosting of totally random trees: one noisy vector of clipped leaf gradients a round, one public rule."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from dpforest.checks import count
+from dpforest.limits import MAX_DEPTH
+from dpforest.models.assemble import assemble
+from dpforest.models.base import AUTO
+from dpforest.models.greedy.greedy import Binned, GreedyClassifier, check_row_bound
+from dpforest.models.greedy.trace import Trace
+from dpforest.models.preparation import LEAST_SIZE, NOISE, Preparation, release_scale, release_size
+from dpforest.models.random_boost.booster_spec import LEAST_ROWS, SCALE_SHARE, SIZE_SHARE, BoosterSpec
+from dpforest.models.random_boost.boosting import boost
+from dpforest.models.random_boost.gradients import UNIT, sensitivity_of
+from dpforest.models.random_boost.rounds import MOST_DEPTH, MOST_ROUNDS, rounds_by_rule
+from dpforest.privacy.certificate import Certificate, certify
+from dpforest.privacy.ledger import ADD_REMOVE, Ledger, QueryBudget, rows_changed
+from dpforest.privacy.loss import GAUSSIAN, PURE, PrivacyLoss, mu_for
+from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
+from dpforest.privacy.rationals import LIMIT, as_typed
+from dpforest.tables.domain import Domain
+from dpforest.trees.forest import Forest
+from dpforest.trees.forest_schema import check_domain
+from dpforest.trees.forest_size import check_forest_size
+from dpforest.trees.random_trees import grow_random_trees
+from dpforest.trees.released_scale import LEVELS, scale_histograms
+from dpforest.voting import CLIPPED_LOGISTIC
+
+
+class RandomTreeBoosterClassifier(GreedyClassifier):
+    """Gradient boosting of totally random trees, the most accurate certified forest here.
+
+    Trees are drawn from a seed and the public schema, with thresholds where a noisy histogram says that rows lie. Each
+    round asks one question: the sums of the rows' gradients in the leaves of the next tree, with noise. A gradient is
+    clipped at the length that it has at score 0, so one row moves all sums of a round together by a half (two classes),
+    however many leaves there are. Scores follow from what was released, so everybody can recompute them.
+
+    Parameters
+    ----------
+    epsilon : float or None, default=1.0
+        Privacy budget of the whole forest. None gives the non-private model.
+    delta : float, default=1e-6
+        0: pure ε-differential privacy, by discrete Laplace noise. Above 0 and below 1: (ε, δ), by rounded Gaussian
+        noise and exact accounting in μ, which needs about a third to an eighth of the ε for the same accuracy.
+    n_estimators, max_depth : int or "auto", default="auto"
+        Rounds, a tree each, and depth of the trees. "auto": by a public rule (`models.random_boost.rounds`).
+    total_step : float or "auto", default="auto"
+        Learning rate times number of rounds.
+    structure_seed : int, default=0
+        Public. Draws the trees.
+    neighbours, scale_share, size, domain, random_state
+        As in `MajorityLabelForestClassifier`.
+    n_jobs : int or None, default=None
+        Threads.
+
+    Attributes
+    ----------
+    classes_, forest_, released_, certificate_, ledger_, domain_
+        As in `MajorityLabelForestClassifier`.
+
+    Notes
+    -----
+    `predict_proba` is the link of the clipped loss for two classes and softmax for more. Scores are shrunk towards 0
+    where there is little signal, so probabilities are too near to each other then; their order is what is learnt.
+
+    There is no `fit_chunks`: every round reads all rows anew.
+
+    Examples
+    --------
+    >>> from dpforest import RandomTreeBoosterClassifier, load_dataset
+    >>> data = load_dataset("adult")
+    >>> forest = RandomTreeBoosterClassifier(domain=data.domain, random_state=0).fit(data.X, data.y)
+    >>> bool(forest.score(data.X, data.y) > 0.82)
+    True
+    """
+
+    mode = "certified"  # there is no paper that it could be as published as
+    n_bins = 2  # rows are binned by their leaves
+    constraints = {
+        **GreedyClassifier.constraints,
+        "max_depth": count(1, MAX_DEPTH, or_rule=AUTO),
+        "delta": lambda name, value: _check_delta(name, value),
+        "total_step": lambda name, value: _check_step(name, value),
+    }
+
+    def __init__(
+        self,
+        *,
+        epsilon: float | None = 1.0,
+        delta: float = 1e-6,
+        n_estimators: int | str = "auto",
+        max_depth: int | str = "auto",
+        total_step: float | str = "auto",
+        structure_seed: int = 0,
+        neighbours: str = "add-remove",
+        scale_share: float | str = "auto",
+        size: int | None = None,
+        domain: Domain | None = None,
+        random_state: int | None = None,
+        n_jobs: int | None = None,
+    ):
+        self.epsilon = epsilon
+        self.delta = delta
+        self.n_estimators = n_estimators
+        self.max_depth = max_depth
+        self.total_step = total_step
+        self.structure_seed = structure_seed
+        self.neighbours = neighbours
+        self.scale_share = scale_share
+        self.size = size
+        self.domain = domain
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    # ------------------------------------------------------------ what is spent
+
+    @property
+    def _kind(self) -> str:
+        return GAUSSIAN if self.delta else PURE
+
+    @property
+    def _loss(self) -> PrivacyLoss | None:
+        """The budget as what adds up: ε, or the μ² that is (ε, δ)."""
+        if self._budget is None:
+            return None
+        return mu_for(self._budget, as_typed(self.delta)) if self.delta else PrivacyLoss.pure(self._budget)
+
+    def _ledger(self) -> Ledger:
+        return Ledger(self._loss, self.neighbours)
+
+    def _asks_size(self, domain: Domain) -> bool:
+        return self._prepares and self.size is None and self.neighbours == ADD_REMOVE
+
+    def _known_size(
+        self, domain: Domain, n_rows: int, n_given: int, ledger: Ledger, source: SecretSource | DemoSource
+    ) -> int:
+        """By which sums are divided: released, said, or public."""
+        if self._asks_size(domain):
+            assert self._loss is not None
+            return release_size(n_rows, self._loss, ledger, source, SIZE_SHARE[self._kind])
+        return n_given if self.size is None or self.neighbours != ADD_REMOVE or not self._prepares else self.size
+
+    def _preparation(self, domain: Domain, n_rows: int) -> Preparation:
+        loss = self._loss
+        if loss is None:
+            return Preparation()
+        size = SIZE_SHARE[self._kind] if self._asks_size(domain) else Fraction(0)
+        n_rows = max(n_rows, LEAST_SIZE)  # as released; a preview of fewer promises the same
+        n_histograms = LEVELS * sum(f.kind == "numeric" for f in domain.features)
+        if self.scale_share == "public" or not n_histograms:
+            return Preparation(n_rows, size)
+        share = SCALE_SHARE if self.scale_share == AUTO else as_typed(self.scale_share)
+        each = loss.part(share, rows_changed(self.neighbours)).amount
+        variance = n_histograms / each if self._kind == GAUSSIAN else 2 * n_histograms**2 / each**2
+        if self.scale_share == AUTO:
+            share = share if n_rows**2 >= LEAST_ROWS**2 * variance else Fraction(0)
+        elif variance > 2**60:
+            raise ValueError(
+                f"scale_share={self.scale_share!r} of epsilon={self.epsilon!r} is too little for the numeric "
+                "attributes; use a larger share, 'auto' or 'public'"
+            )
+        return Preparation(n_rows, size, share)
+
+    def _plan(self, domain: Domain, n_rows: int) -> BoosterSpec:
+        preparation, k = self._preparation(domain, n_rows), domain.n_classes
+        n_rows, loss = preparation.n_rows or n_rows, self._loss
+        left = None if loss is None else loss.part(preparation.left, rows_changed(self.neighbours))
+        rule = rounds_by_rule(self._kind, n_rows, k, np.inf if left is None else float(left.amount))
+        n_trees, depth = rule.n_trees, rule.depth
+        if left is not None and left.kind == PURE:  # no noise is larger than its sampler knows
+            bound, _ = sensitivity_of(k, PURE)
+            n_trees = max(1, min(n_trees, int(LIMIT * left.amount / bound)))
+        n_trees = n_trees if self.n_estimators == AUTO else int(self.n_estimators)
+        depth = depth if self.max_depth == AUTO else int(self.max_depth)
+        total_step = rule.total_step if self.total_step == AUTO else float(self.total_step)
+        return BoosterSpec(n_trees, depth, total_step, max(n_rows, 1), k, self._kind, preparation)
+
+    def _charge(self, spec: BoosterSpec, ledger: Ledger) -> QueryBudget | None:
+        """For all rounds, before the first of them."""
+        if self._loss is None:
+            ledger.charge("exact leaf gradient sums", "none", 1, None, 1, "sequential")
+            return None
+        each = self._loss.part(spec.preparation.left / spec.n_trees, rows_changed(self.neighbours))
+        unit = spec.sensitivity / UNIT
+        return ledger.charge("leaf gradient sums, tree by tree", NOISE[spec.kind], unit, each, spec.n_trees,
+                             "sequential")  # fmt: skip
+
+    # ------------------------------------------------------------ a fit
+
+    def fit_binned(self, domain: Domain, rows: Binned, *, n_jobs: int = 1, trace: Trace | None = None) -> Forest:
+        """Fit on rows that are encoded already; fill `trace` for the curator's drawings."""
+        self._check_parameters()
+        source, ledger = source_for(self.random_state), self._ledger()
+        spec = self._plan(domain, self._known_size(domain, len(rows.y), rows.n_given, ledger, source))
+        scale = None
+        if spec.preparation.scale:
+            assert self._loss is not None
+            cells = rows.once(("scale",), lambda: scale_histograms(domain, rows.codes))
+            scale = release_scale(cells, spec.preparation, self._loss, ledger, source)
+        trees = grow_random_trees(
+            domain, n_trees=spec.n_trees, depth=spec.depth, seed=self.structure_seed, categorical="ordered", scale=scale
+        )
+        paid = self._charge(spec, ledger)
+        values = boost(spec, domain, trees, rows, paid, source, n_jobs=n_jobs, trace=trace)
+        if ledger.has_budget:
+            ledger.close()
+        about = self._about(spec.preparation, structure_seed=int(self.structure_seed))
+        return assemble(
+            trees, domain, certificate=self._certificate(spec, domain, ledger, source), ledger=ledger, about=about,
+            leaf_values=values, voting=CLIPPED_LOGISTIC, scale=scale,
+        )  # fmt: skip
+
+    # ------------------------------------------------------------ public
+
+    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+        """Predicted label of each row after each round.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (n, n_features)
+
+        Yields
+        ------
+        array of shape (n,)
+        """
+        forest = self._forest()
+        leaves, of_leaf = (
+            forest.apply(self._check_rows(X), n_jobs=effective_n_jobs(self.n_jobs or 1)),
+            forest.leaf_shares(),
+        )
+        scores = np.zeros((len(leaves), forest.domain.n_classes))
+        for t in range(forest.trees.n_trees):
+            scores += of_leaf[leaves[:, t]]
+            yield self.classes_[scores.argmax(axis=1)]
+
+    def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
+        ledger, source = self._ledger(), DemoSource(0)
+        n_rows = self.size if self.size is not None and self._prepares and self.neighbours == ADD_REMOVE else n_rows
+        spec = self._plan(domain, n_rows)
+        if self._loss is not None:
+            if spec.preparation.size:
+                release_size(0, self._loss, ledger, source, SIZE_SHARE[self._kind])
+            nobody = scale_histograms(domain, np.empty((0, domain.n_features), np.uint16))
+            release_scale(nobody, spec.preparation, self._loss, ledger, source)
+        self._charge(spec, ledger)
+        if ledger.has_budget:
+            ledger.close()
+        return self._certificate(spec, domain, ledger, source_for(self.random_state)), ledger
+
+    def check(self, domain: Domain, n_rows: int) -> None:
+        """As of every forest that is fitted as a whole; for nobody where the number of rows is secret."""
+        self._check_parameters()
+        self._check_size(n_rows)
+        secret = self._prepares and self.neighbours == ADD_REMOVE
+        spec = self._plan(domain, LEAST_SIZE if secret else n_rows)
+        loss = self._loss
+        if loss is not None:
+            left = loss.part(spec.preparation.left, rows_changed(self.neighbours))
+            each = PrivacyLoss(left.kind, left.amount / spec.n_trees)
+            if spec.noise_scale(each) > LIMIT * 0.999:
+                raise ValueError(
+                    f"n_estimators={self.n_estimators!r} rounds are too many for epsilon={self.epsilon!r}: the noise "
+                    "on each would be larger than can be drawn; take fewer, or 'auto'"
+                )
+        self._check_file(domain)
+
+    def _check_file(self, domain: Domain) -> None:
+        n_trees, depth = self.most_trees, self.most_depth
+        check_forest_size(n_trees, depth, n_trees * 2**depth, domain.n_classes)
+        if self.epsilon is not None:
+            check_domain(domain)
+
+    @property
+    def most_depth(self) -> int:
+        """Deepest tree that a fit may grow."""
+        return MOST_DEPTH if self.max_depth == AUTO else int(self.max_depth)
+
+    @property
+    def most_trees(self) -> int:
+        """Most rounds of a fit."""
+        return MOST_ROUNDS if self.n_estimators == AUTO else int(self.n_estimators)
+
+    def _check_size(self, n_rows: int) -> None:
+        check_row_bound(None, n_rows, self.neighbours, private=self._prepares)
+
+    def _certificate(
+        self, spec: BoosterSpec, domain: Domain, ledger: Ledger, source: SecretSource | DemoSource
+    ) -> Certificate:
+        noise = "rounded Gaussian" if spec.kind == GAUSSIAN else "discrete Laplace"
+        private = self.epsilon is not None
+        return certify(
+            ledger,
+            mechanism=f"{spec.n_trees} rounds of random trees of depth {spec.depth}: sums of clipped gradients in "
+            + (f"their leaves with {noise} noise" if private else "their leaves, exact"),
+            assumptions=[*self._said_size(), *domain.assumptions()],
+            reasons=[*domain.leaks(), *source.reasons()] if private else [],
+            nominal_epsilon=self._budget,
+            delta=float(self.delta) if private and self.delta else 0,
+        )  # fmt: skip
+
+
+def _check_delta(name: str, value: Any) -> None:
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_number or not (value == 0 or 1e-15 <= value <= 0.1):
+        raise ValueError(f"{name}={value!r} is not 0 (pure privacy) or a number from 1e-15 to 0.1; use 0 or say 1e-6")
+
+
+def _check_step(name: str, value: Any) -> None:
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if value != AUTO and (not is_number or not 1e-6 <= value <= 1e6):
+        raise ValueError(f"{name}={value!r} is not a number from 1e-6 to 1e6, or 'auto'")

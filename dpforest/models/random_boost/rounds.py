@@ -1,0 +1,74 @@
+"""How many rounds, how deep their trees are, and how far they go: a public rule from rows, classes and budget.
+
+The noise on a score F, after T rounds of trees with L leaves and a total step τ, has about the standard deviation
+k τ L / s with the signal s of the rule, whatever T is where noise is Gaussian, and grows with the root of T where it
+is Laplace. So the rule has τ L follow s; what it was fitted on is in docs/ACCURACY.md.
+"""
+
+import math
+from typing import Final, NamedTuple
+
+from dpforest.privacy.loss import GAUSSIAN
+
+MOST_ROUNDS: Final = 1_000
+MOST_DEPTH: Final = 8
+MOST_STEP: Final = 100.0
+_FEW_ROUNDS: Final = 300
+_ROW_ROUNDS: Final = 3e8  # rows times rounds, beyond which time decides
+
+
+class Rounds(NamedTuple):
+    """Number of trees, depth of each, and what their steps sum to."""
+
+    n_trees: int
+    depth: int
+    total_step: float
+
+
+def rounds_by_rule(kind: str, n_rows: int, n_classes: int, budget: float) -> Rounds:
+    """The rule.
+
+    Parameters
+    ----------
+    kind : {"gaussian", "pure"}
+    n_rows : int
+        As released, or as everybody knows it.
+    n_classes : int
+    budget : float
+        Left for gradients, for one row added or removed: μ² or ε; infinite without privacy.
+
+    Returns
+    -------
+    Rounds
+
+    Examples
+    --------
+    >>> rounds_by_rule("gaussian", 26_048, 2, 2 * 0.0263336)
+    Rounds(n_trees=1000, depth=6, total_step=100.0)
+    >>> rounds_by_rule("pure", 455, 2, 0.095)
+    Rounds(n_trees=4, depth=3, total_step=3.8205589381...)
+    """
+    signal = (1.0 if n_classes == 2 else 0.6) * n_rows
+    clip = most_length(n_classes) if kind == GAUSSIAN else most_sum(n_classes)
+    if kind == GAUSSIAN:
+        s = signal * math.sqrt(budget) / clip
+        n_trees = _FEW_ROUNDS
+        if s >= 1_500:
+            n_trees = int(min(MOST_ROUNDS, max(_FEW_ROUNDS, _ROW_ROUNDS / max(n_rows, 1))))
+    else:
+        x = max(1.0, signal * budget / (2 * clip))
+        n_trees = _FEW_ROUNDS if math.isinf(x) else min(max(min(round(x / 12), round(0.8 * math.sqrt(x))), 1), 300)
+        s = 2 * x / math.sqrt(2 * n_trees)
+    s = max(s, 2.0)
+    depth = MOST_DEPTH if math.isinf(s) else min(max(round(1.45 + 0.36 * math.log2(s)), 1), MOST_DEPTH)
+    return Rounds(n_trees, depth, min(max(s / 2**depth, 1.0), MOST_STEP))
+
+
+def most_length(n_classes: int) -> float:
+    """Length (L2) of a gradient at score 0, beyond which it is clipped; of two classes the gradient is one number."""
+    return 0.5 if n_classes == 2 else math.sqrt(1 - 1 / n_classes)
+
+
+def most_sum(n_classes: int) -> float:
+    """Sum of sizes (L1) of a gradient at score 0."""
+    return 0.5 if n_classes == 2 else 2 * (1 - 1 / n_classes)

@@ -1,0 +1,231 @@
+"""The random-tree booster: the rule's golden values, whole gradients, its ledger, scores that anybody recomputes."""
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpforest import Domain, Feature, RandomTreeBoosterClassifier, ReleasedForest, load_dataset
+from dpforest.models.random_boost.gradients import (
+    POINT,
+    UNIT,
+    add_moves,
+    gradient_sums,
+    moves_of,
+    sensitivity_of,
+)
+from dpforest.models.random_boost.rounds import rounds_by_rule
+from dpforest.voting import clipped_logistic_shares
+
+NOTE = {"source": "documented", "source_note": "test"}
+
+
+def domain_of(n_classes: int, n_numeric: int = 3) -> Domain:
+    numeric = [Feature(f"x{i}", "numeric", 0.0, 1.0, missing="own", **NOTE) for i in range(n_numeric)]
+    colour = Feature("colour", "categorical", categories=("a", "b", "c"), missing="own", **NOTE)
+    return Domain((*numeric, colour), tuple(range(n_classes)), "y", "documented", "test")
+
+
+def table_of(n: int, n_classes: int, seed: int = 0, n_numeric: int = 3) -> tuple[pd.DataFrame, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({f"x{i}": rng.random(n) for i in range(n_numeric)})
+    X["colour"] = rng.choice(np.array(["a", "b", "c", None], object), n)
+    return X, np.minimum((X["x0"] * n_classes).astype(int), n_classes - 1).to_numpy()
+
+
+@pytest.mark.parametrize(
+    ("kind", "n_rows", "n_classes", "budget", "wanted"),
+    [  # with the scale asked for: of μ² what is left of μ(ε, 1e-6)², of ε nine or nineteen parts of twenty
+        ("gaussian", 455, 2, 2 * 3.56593e-4, (300, 3, 3.0378)),
+        ("gaussian", 455, 2, 2 * 0.0263336, (300, 4, 13.0524)),
+        ("gaussian", 26_048, 2, 2 * 3.56593e-4, (300, 5, 43.4766)),
+        ("gaussian", 26_048, 2, 2 * 0.0263336, (1_000, 6, 100)),
+        ("gaussian", 8_793, 10, 2 * 3.56593e-4, (300, 4, 9.2821)),
+        ("gaussian", 8_793, 10, 2 * 0.0263336, (300, 5, 39.8830)),
+        ("pure", 455, 2, 0.0095, (1, 2, 1.5282)),
+        ("pure", 455, 2, 0.0475, (2, 3, 2.7016)),
+        ("pure", 455, 2, 0.095, (4, 3, 3.8206)),
+        ("pure", 455, 2, 0.95, (17, 4, 9.2663)),
+        ("pure", 1_097, 2, 0.0285, (3, 3, 3.1909)),
+        ("pure", 1_382, 4, 0.0285, (1, 3, 1.3925)),
+        ("pure", 8_793, 10, 0.095, (9, 4, 4.1019)),
+        ("pure", 26_048, 2, 0.95, (126, 6, 48.7133)),
+        ("pure", 26_048, 2, 0.9, (122, 6, 46.8999)),
+        ("pure", 800_000, 2, 9, (300, 8, 100)),
+        ("gaussian", 800_000, 2, 2 * 0.0263336, (375, 8, 100)),
+    ],
+)
+def test_the_rule(kind, n_rows, n_classes, budget, wanted):
+    n_trees, depth, total_step = rounds_by_rule(kind, n_rows, n_classes, budget)
+    assert (n_trees, depth) == wanted[:2]
+    assert total_step == pytest.approx(wanted[2], abs=6e-4)
+
+
+def test_one_round_by_hand():
+    """Scores 0, 0, 2, -1 of labels 1, 0, 1, 1 in leaves 0, 0, 1, 1."""
+    scores = (np.array([[0.0], [0], [2], [-1]]) * 2**POINT).astype(np.int64)
+    leaf, y = np.array([0, 0, 1, 1], np.int32), np.array([1, 0, 1, 1], np.int32)
+    sums = gradient_sums(leaf, y, scores, 2, by_length=True)
+    assert sums.tolist() == [[0], [round(UNIT * 0.119203) + UNIT // 2]]
+    step = 10 / 5 * 2 / 4 / UNIT * 2**POINT  # total step 10 in 5 rounds, two leaves, four rows
+    assert moves_of(sums, step)[1, 0] / 2**POINT == pytest.approx(0.619203, abs=1e-3)
+
+
+@pytest.mark.parametrize("by_length", [True, False])
+@pytest.mark.parametrize(
+    ("scores", "wanted"), [((0, 0, 0), (2 / 3, -1 / 3, -1 / 3)), ((-2, 0, 0), (2 / 3, -1 / 3, -1 / 3))]
+)
+def test_gradients_of_three_classes(scores, wanted, by_length):
+    """At score 0, and clipped where the class of the row is the least likely."""
+    own = (np.array([scores], float) * 2**POINT).astype(np.int64)
+    sums = gradient_sums(np.zeros(1, np.int32), np.zeros(1, np.int32), own, 1, by_length=by_length)
+    assert sums[0] / UNIT == pytest.approx(np.array(wanted), abs=2 / UNIT)
+
+
+@given(st.data(), st.sampled_from([2, 3, 7, 50]), st.sampled_from(["pure", "gaussian"]))
+def test_no_row_moves_sums_by_more_than_the_sensitivity(data, n_classes, kind):
+    """Whatever the scores, which follow from what was released before: with one row more one leaf moves, by so much."""
+    n_scores = 1 if n_classes == 2 else n_classes
+    number = st.integers(-(2**24), 2**24) | st.integers(-(2**50), 2**50)
+    scores = np.array(
+        data.draw(st.lists(st.lists(number, min_size=n_scores, max_size=n_scores), min_size=1, max_size=4))
+    )
+    n = len(scores)
+    y = np.array(data.draw(st.lists(st.integers(0, n_classes - 1), min_size=n, max_size=n)), np.int32)
+    leaf = np.array(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)), np.int32)
+    sums = [gradient_sums(leaf[:m], y[:m], scores[:m], 4, by_length=kind == "gaussian") for m in (n - 1, n)]
+    moved = (sums[1] - sums[0]).astype(object)
+    bound, is_square = sensitivity_of(n_classes, kind)
+    assert np.count_nonzero(moved.any(axis=1)) <= 1
+    assert (sum(v * v for v in moved.ravel()) if is_square else sum(abs(v) for v in moved.ravel())) <= bound
+
+
+@pytest.mark.parametrize(("n_classes", "kind"), list(product([2, 3, 10], ["pure", "gaussian"])))
+def test_the_sensitivity_is_attained(n_classes, kind):
+    """By a row at score 0, nearly."""
+    zero = np.zeros((1, 1 if n_classes == 2 else n_classes), np.int64)
+    own = gradient_sums(np.zeros(1, np.int32), np.zeros(1, np.int32), zero, 1, by_length=kind == "gaussian")[0]
+    bound, is_square = sensitivity_of(n_classes, kind)
+    assert (own @ own if is_square else np.abs(own).sum()) > 0.98 * bound
+
+
+def test_link():
+    scores = np.array([-1.0, 0, 1, 3])
+    shares = clipped_logistic_shares(np.stack([-scores, scores], axis=1))
+    assert shares[:, 1] == pytest.approx([0.349755, 0.5, 0.650245, 0.913366], abs=1e-6)
+    assert shares.sum(axis=1) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("delta", [0, 1e-6])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_ledger(n_classes, delta, neighbours):
+    """The whole budget, to the last fraction, for rows, scale and rounds; δ and ε on the certificate."""
+    domain = domain_of(n_classes)
+    X, y = table_of(2_000, n_classes)
+    model = RandomTreeBoosterClassifier(epsilon=2, delta=delta, neighbours=neighbours, domain=domain).fit(X, y)
+    ledger, certificate = model.ledger_, model.certificate_
+    assert certificate.certified, certificate.reasons
+    assert ledger.loss == ledger.budget
+    assert (certificate.epsilon, certificate.delta) == (2, delta)
+    assert ledger.kind == ("gaussian" if delta else "pure")
+    what = [entry.what.split(" (")[0] for entry in ledger.entries]
+    wanted = ["number of rows", "scale of numeric attributes", "leaf gradient sums, tree by tree"]
+    assert what == wanted[neighbours == "replace-one" :]
+    assert ledger.entries[-1].times == model.released_.trees.n_trees
+    promise, expected = model.preview(domain, 2_000)
+    assert (promise.certified, expected.budget) == (True, ledger.budget)
+    again = ReleasedForest.from_json(model.released_.to_json())
+    assert np.array_equal(again.predict(X), model.predict(X))
+    assert np.array_equal(again.class_shares(X), model.predict_proba(X))
+    assert again.to_json() == model.released_.to_json()
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_the_same_on_any_number_of_threads(n_classes):
+    X, y = table_of(3_001, n_classes)
+    settings = {"domain": domain_of(n_classes), "random_state": 3, "epsilon": 3.0}
+    one, three = (RandomTreeBoosterClassifier(**settings, n_jobs=n).fit(X, y).forest_ for n in (1, 3))
+    assert one.leaf_values is not None
+    assert np.array_equal(one.leaf_values, three.leaf_values)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_scores_follow_from_the_release(n_classes):
+    """What a fit computed with is, bit for bit, what whoever has the file computes: else the proof says nothing."""
+    X, y = table_of(500, n_classes)
+    forest = RandomTreeBoosterClassifier(epsilon=5, domain=domain_of(n_classes), random_state=0).fit(X, y).forest_
+    leaves = forest.apply(X)
+    assert forest.leaf_values is not None
+    moves = np.rint(forest.leaf_values * 2**POINT).astype(np.int64)
+    assert np.array_equal(moves / 2**POINT, forest.leaf_values)
+    scores = np.zeros((len(X), moves.shape[1]), np.int64)
+    for t in range(forest.trees.n_trees):
+        add_moves(np.ascontiguousarray(leaves[:, t]), moves, scores)
+    from_file = ReleasedForest.from_json(forest.to_json(uncertified=True))._scores()(forest.domain.encode(X))
+    assert np.array_equal(scores[:, -1] / 2**POINT, from_file[:, -1])
+
+
+def test_what_is_learnt():
+    """Adult at ε = 1, δ = 1e-6 and 0, against the share of the larger class, .76; and without privacy."""
+    data = load_dataset("adult")
+    found = {}
+    for name, settings in {
+        "gaussian": {},
+        "pure": {"delta": 0},
+        "exact": {"epsilon": None, "n_estimators": 300},
+    }.items():
+        model = RandomTreeBoosterClassifier(domain=data.domain, random_state=1, **settings)
+        found[name] = model.fit(data.X[:22_000], data.y[:22_000]).score(data.X[22_000:], data.y[22_000:])
+    assert found["exact"] > found["gaussian"] > found["pure"] > 0.81
+    assert found["exact"] > 0.845
+
+
+def test_staged_predict_ends_at_predict():
+    X, y = table_of(400, 3)
+    model = RandomTreeBoosterClassifier(epsilon=50, n_estimators=7, domain=domain_of(3), random_state=0).fit(X, y)
+    stages = list(model.staged_predict(X))
+    assert len(stages) == 7
+    assert np.array_equal(stages[-1], model.predict(X))
+    assert not np.array_equal(stages[0], stages[-1])
+
+
+def test_nobody_and_few():
+    """A table of nobody, and one of one row, are released as any other."""
+    domain = domain_of(2)
+    X, y = table_of(1, 2)
+    for n in (0, 1):
+        model = RandomTreeBoosterClassifier(domain=domain).fit(X[:n], y[:n])
+        assert model.certificate_.certified
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"delta": -1}, "delta=-1"),
+        ({"delta": 0.5}, "delta=0.5"),
+        ({"delta": True}, "delta=True"),
+        ({"total_step": 0}, "total_step=0"),
+        ({"n_estimators": 0}, "n_estimators=0"),
+        ({"max_depth": 16}, "max_depth=16"),
+        ({"epsilon": 1e-4, "delta": 0, "n_estimators": 1_000, "neighbours": "replace-one"}, "are too many"),
+    ],
+)
+def test_bad_settings_are_refused_before_anything_is_asked(settings, says):
+    X, y = table_of(50, 2)
+    with pytest.raises(ValueError, match=says):
+        RandomTreeBoosterClassifier(domain=domain_of(2), **settings).fit(X, y)
+
+
+def test_the_least_budget_is_drawn():
+    """At the smallest ε no noise is larger than its sampler knows: 50 classes, replace-one, both kinds."""
+    X, y = table_of(60, 50)
+    for delta, neighbours in product([0, 1e-6], ["add-remove", "replace-one"]):
+        settings = {"epsilon": 1e-4, "delta": delta, "neighbours": neighbours}
+        model = RandomTreeBoosterClassifier(domain=domain_of(50), **settings).fit(X, y)
+        assert model.certificate_.certified
+        assert model.certificate_.epsilon == Fraction(1, 10_000)
