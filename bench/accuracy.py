@@ -14,6 +14,7 @@ import sys
 import time
 import warnings
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +38,10 @@ FORESTS = {
     "one greedy tree": dpforest.FriedmanSchusterClassifier,
     "RF-L": dpforest.RandomForestLaplaceClassifier,
     "RF-E": dpforest.RandomForestExponentialClassifier,
+}
+BOOSTERS = {
+    "booster, δ = 0": partial(dpforest.RandomTreeBoosterClassifier, delta=0),
+    "booster, δ = 1e-6": dpforest.RandomTreeBoosterClassifier,
 }
 EPSILONS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 MODES = ("certified", "as_published")
@@ -81,8 +86,10 @@ def measure(table: Table, wide: bool, forest: str, mode: str, seed: int) -> list
     wanted = np.array([index[str(c)] for c in y[test]])
     out = []
     for epsilon in EPSILONS:
-        settings = {"epsilon": epsilon, "mode": mode, "domain": domain, "random_state": 1_000 * seed + 7}
-        model = FORESTS[forest](**settings)
+        settings = {"epsilon": epsilon, "domain": domain, "random_state": 1_000 * seed + 7}
+        model = (FORESTS | BOOSTERS)[forest](**settings)
+        if "mode" in model.get_params():
+            model.set_params(mode=mode)
         if "structure_seed" in model.get_params():
             model.set_params(structure_seed=seed)
         with warnings.catch_warnings():
@@ -101,15 +108,16 @@ def measure(table: Table, wide: bool, forest: str, mode: str, seed: int) -> list
 
 
 def run(
-    folders: list[Path], name: str, wide: bool, only: list[str], modes: list[str], seeds: int, n_jobs: int
+    folders: list[Path], name: str, wide: bool, only: list[str], modes: list[str], seeds: int, n_jobs: int,
+    forests: list[str],
 ) -> pd.DataFrame:  # fmt: skip
     """All fits; kept after each table."""
     path, frames = ROOT / "bench" / f"accuracy-{name}.csv.gz", []
     for table in [table for folder in folders for table in tables_of(folder)]:
         if only and table[0] not in only:
             continue
-        jobs = [(w, f, m, s) for w in ((False, True) if wide else (False,)) for f in FORESTS
-                for m in modes for s in range(seeds)]  # fmt: skip
+        jobs = [(w, f, m, s) for w in ((False, True) if wide else (False,)) for f in forests
+                for m in (modes if f in FORESTS else MODES[:1]) for s in range(seeds)]  # fmt: skip
         if not any(f.kind == "numeric" for f in table[3].features):
             jobs = [job for job in jobs if not job[0]]
         start = time.perf_counter()
@@ -149,13 +157,14 @@ def main() -> None:
     parser.add_argument("--name", default="after", help="of the file that keeps the figures")
     parser.add_argument("--wide", action="store_true", help="with bounds a hundred times as wide as well")
     parser.add_argument("--only", nargs="+", default=[], help="some of the tables")
+    parser.add_argument("--forests", nargs="+", default=list(FORESTS), choices=[*FORESTS, *BOOSTERS])
     parser.add_argument("--modes", nargs="+", default=list(MODES), choices=MODES)
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--n-jobs", type=int, default=-1)
     arguments = parser.parse_args()
     frame = run(
         arguments.data, arguments.name, arguments.wide, arguments.only, arguments.modes, arguments.seeds,
-        arguments.n_jobs,
+        arguments.n_jobs, arguments.forests,
     )  # fmt: skip
     for metric in ("accuracy", "auc"):
         table = summary(frame, metric)["mean"].unstack("epsilon")

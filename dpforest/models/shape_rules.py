@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 MOST_AUTO_DEPTH: Final = 10  # of greedy trees by rule
 MOST_AUTO_TREES: Final = 10
 _MANY_FEATURES: Final = 24
-_LITTLE: Final = 60  # of a signal
+_LITTLE: Final = 45  # of a signal, for labels
 
 
 class Shape(NamedTuple):
@@ -44,15 +44,13 @@ def noisy_counts_shape(signal: float, n_classes: int, n_features: int) -> Shape:
     >>> noisy_counts_shape(26_000, 2, 14), noisy_counts_shape(100, 2, 14)
     (Shape(n_trees=16, depth=10), Shape(n_trees=4, depth=3))
     """
-    if signal < _LITTLE:
-        return _one_tree(signal)
     n_trees = 4 if signal < 300 else _by_features(signal, n_features)
     return Shape(n_trees, _depth(0.9 * _log2(signal) - 3 - 0.5 * _kappa(n_classes), 3, 12))
 
 
 def jagannathan_shape(signal: float, n_classes: int, n_features: int) -> Shape:
     """The same with the ten trees of the paper."""
-    return Shape(10, max(noisy_counts_shape(signal, n_classes, n_features).depth, 3))
+    return Shape(10, noisy_counts_shape(signal, n_classes, n_features).depth)
 
 
 def even_forest_shape(signal: float, n_classes: int, n_features: int) -> Shape:
@@ -78,10 +76,8 @@ def majority_label_shape(signal: float, n_classes: int, n_features: int) -> Shap
     >>> majority_label_shape(4_000, 2, 14)
     Shape(n_trees=16, depth=10)
     """
-    if signal < _LITTLE:
-        return _one_tree(signal)
-    if signal < 200:
-        return Shape(4, 3)
+    if signal < _LITTLE:  # noise drowns the votes of many trees
+        return Shape(1, 2 if signal < 20 else 3)
     depth = _depth(1.15 * _log2(signal) - 4.2 - 0.5 * _kappa(n_classes), 4, 12)
     return Shape(_by_features(signal, n_features), depth)
 
@@ -102,11 +98,6 @@ def boosted_shape(signal: float, n_classes: int, n_features: int) -> Shape:
     if own < 5_000:
         return Shape(3, 2 if own < 500 else 3)
     return Shape(10, 3 if own < 15_000 else 4)
-
-
-def _one_tree(signal: float) -> Shape:
-    """Where noise drowns the votes of many, one small tree says more."""
-    return Shape(1, 2 if signal < 20 else 3)
 
 
 def _by_features(signal: float, n_features: int) -> int:

@@ -96,7 +96,7 @@ def _answers(
     leaves = routing.leaves_of_rows(forest.trees, domain, asked)[:, 0]
     out = [forest.shares_and_index(asked)[0][0, label]]
     if forest.leaf_values is not None:
-        out += list(forest.leaf_values[leaves])
+        out += forest.leaf_values[leaves].ravel().tolist()
     elif forest.labels is not None:
         out.append(np.mean(forest.labels[leaves] == label))
     if forest.noisy_counts is not None:

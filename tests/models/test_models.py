@@ -24,6 +24,7 @@ from dpforest import (
     ReleasedForest,
 )
 from dpforest.models.depth_rules import fletcher_islam_depth
+from dpforest.privacy.rationals import float_up
 from dpforest.trees import naive, routing
 from dpforest.trees.forest import CuratorForest
 from dpforest.trees.layout import MULTIWAY

@@ -21,7 +21,7 @@ from dpforest.models.shape_rules import (
 )
 
 RULES = {
-    noisy_counts_shape: (2, 12), jagannathan_shape: (3, 12), even_forest_shape: (3, 12), majority_label_shape: (2, 12),
+    noisy_counts_shape: (3, 12), jagannathan_shape: (3, 12), even_forest_shape: (3, 12), majority_label_shape: (2, 12),
     one_tree_shape: (2, 10), multinomial_shape: (2, 6), boosted_shape: (2, 4),
 }  # fmt: skip
 
@@ -29,8 +29,8 @@ RULES = {
 @pytest.mark.parametrize(
     ("n", "epsilon", "shapes"),
     [
-        (100, 0.1, [(1, 2), (1, 2), (1, 2), (1, 2), (3, 2)]),
-        (1_000, 0.1, [(4, 3), (4, 3), (1, 3), (1, 2), (3, 2)]),
+        (100, 0.1, [(4, 3), (1, 2), (1, 2), (1, 2), (3, 2)]),
+        (1_000, 0.1, [(4, 3), (16, 4), (1, 3), (1, 2), (3, 2)]),
         (1_000, 1.0, [(16, 6), (16, 7), (1, 5), (1, 4), (3, 3)]),
         (4_000, 1.0, [(16, 8), (16, 10), (1, 6), (1, 6), (3, 3)]),
         (26_000, 1.0, [(16, 10), (16, 12), (1, 8), (1, 6), (10, 4)]),

@@ -75,8 +75,8 @@ PREPARATION = (
         why="The noisy histograms are paid for and drawn, and the scale is made from the exact ones: unbounded.",
         module="dpforest.models.preparation",
         function="release_scale",
-        old="return scale_from(noisy, sensitivity / each)",
-        new="return scale_from(nested(cells), sensitivity / each)",
+        old="return scale_from(noisy, noise_scale)",
+        new="return scale_from(nested(cells), noise_scale)",
         forests=EVERY,
     ),
 )

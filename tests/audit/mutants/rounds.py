@@ -1,0 +1,63 @@
+"""Mistakes in the rounds of the random-tree booster."""
+
+from mutants.mutation import Mutant
+
+BOOSTER = "RandomTreeBoosterClassifier"
+ROUNDS = (
+    Mutant(
+        name="rows_told_wrong_pull_harder",
+        why="The gradient of two classes is not clipped, so a row that is told wrong moves a sum by up to 1, and the "
+        "noise is for a half.",
+        module="dpforest.models.random_boost.gradients",
+        function="_sums_of_two",
+        old="size = of_two[0] if at <= 0 else of_two[at] if at < of_two.size else 0\n",
+        new="size = 2 * of_two[0] - of_two[min(-at, 9_999)] if at <= 0 else of_two[at] if at < of_two.size else 0\n",
+        forests=(BOOSTER,),
+    ),
+    Mutant(
+        name="clipped_by_sizes_where_length_is_paid",
+        why="Gradients of three classes are clipped by the sum of their sizes, and the noise is Gaussian for their "
+        "length, which is more where two classes have all of it. (The other way round nothing is lost.)",
+        module="dpforest.models.random_boost.boosting",
+        function="_sums",
+        old="by_length=spec.kind == GAUSSIAN",
+        new="by_length=False",
+        forests=(BOOSTER,),
+    ),
+    Mutant(
+        name="half_the_deviation",
+        why="Gaussian noise of half the standard deviation: twice μ.",
+        module="dpforest.privacy.release",
+        function="gaussian_table",
+        old="sigma = sqrt_up(Fraction(sensitivity) ** 2 / query_budget.use_gaussian())\n",
+        new="sigma = sqrt_up(Fraction(sensitivity) ** 2 / query_budget.use_gaussian() / 4)\n",
+        forests=(BOOSTER,),
+    ),
+    Mutant(
+        name="scores_move_by_exact_sums",
+        why="Noise is drawn and paid for, and forgotten: unbounded.",
+        module="dpforest.models.random_boost.boosting",
+        function="boost",
+        old="moves[own] = moves_of(noisy, spec.step)\n",
+        new="moves[own] = moves_of(sums, spec.step)\n",
+        forests=(BOOSTER,),
+    ),
+    Mutant(
+        name="steps_of_the_true_number_of_rows",
+        why="The number of rows is bought, and the exact one divides all steps: whoever knows a step knows it.",
+        module="dpforest.models.random_boost.booster",
+        function="RandomTreeBoosterClassifier._known_size",
+        old="return release_size(n_rows, self._loss, ledger, source, SIZE_SHARE[self._kind])\n",
+        new="return min(release_size(n_rows, self._loss, ledger, source, SIZE_SHARE[self._kind]), 0) or 100 + n_rows\n",
+        forests=(BOOSTER,),
+    ),
+    Mutant(
+        name="an_odd_number_of_rows_pulls_twice",
+        why="All sums are doubled where the number of rows is odd.",
+        module="dpforest.models.random_boost.gradients",
+        function="gradient_sums",
+        old="    return sums\n",
+        new="    return sums * (1 + leaf.size % 2)\n",
+        forests=(BOOSTER,),
+    ),
+)

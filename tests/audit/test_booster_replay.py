@@ -1,0 +1,33 @@
+"""The random-tree booster replayed on neighbours: it spends all that it may, never more, and mistakes are found."""
+
+import pytest
+from mutants.mutation import mutated
+from mutants.rounds import ROUNDS
+
+from dpforest.audit.replay.variants import VARIANTS, most_of, replay_rare, replay_variant
+from dpforest.privacy.ledger import NEIGHBOURS
+
+OF_BOOSTERS = [name for name, (kind, _) in VARIANTS.items() if kind.__name__ == "RandomTreeBoosterClassifier"]
+SIZES = (12, 3, 1)
+
+
+@pytest.mark.parametrize("delta", [0, 1e-6])
+def test_what_is_paid_for_is_used_up(delta, monkeypatch):
+    """By a row that stays at score 0, as steps are so small: Σ |Δ|/b = ε, or Σ ‖Δ‖²/σ² = μ²."""
+    kind, settings = VARIANTS["booster"]
+    monkeypatch.setitem(VARIANTS, "small steps", (kind, {**settings, "delta": delta, "total_step": 1e-6}))
+    found = [replay for replay in replay_variant("small steps", "add-remove", sizes=SIZES) if replay.n_questions]
+    assert [str(f) for replay in found for f in replay.findings] == []
+    assert max(replay.loss for replay in found) == pytest.approx(most_of(kind(delta=delta)), rel=1e-6)
+
+
+@pytest.mark.parametrize("mutant", ROUNDS, ids=lambda mutant: mutant.name)
+def test_a_mistake_is_found(mutant):
+    with mutated(mutant):
+        assert any(
+            replay.findings
+            for name in OF_BOOSTERS
+            for relation in NEIGHBOURS
+            for replays in (replay_variant(name, relation, sizes=SIZES), replay_rare(name, relation))
+            for replay in replays
+        )
