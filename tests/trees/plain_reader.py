@@ -126,6 +126,10 @@ class Reader:
                 wanted, value = int(self.values["class_of_tree"][t]), float(self.values["leaf_values"][leaf])
                 scores[wanted] += value
                 scores[0] -= value if self.k == 2 else 0
+            elif voting == "clipped-logistic":
+                values = self.values["leaf_values"][leaf].tolist()
+                values = [-values[0], *values] if self.k == 2 else values
+                scores = [a + b for a, b in zip(scores, values)]
             elif voting == "majority":
                 shares = self.shares_of_leaf(leaf) if "noisy_counts" in self.values else None
                 scores[int(self.values["labels"][leaf]) if shares is None else shares.index(max(shares))] += 1
@@ -133,9 +137,14 @@ class Reader:
                 scores = [a + b for a, b in zip(scores, self.evidence_of_leaf(leaf))]
             else:
                 scores = [a + b for a, b in zip(scores, self.shares_of_leaf(leaf))]
-        if voting == "log-odds":
-            factor = min(2 / len(leaves), 1)
-            scores = [math.log(p) + factor * s for p, s in zip(self.frequencies(), scores)]
+        if voting == "clipped-logistic" and self.k == 2:
+            share = 1 / (1 + 2 / (1 + math.exp(abs(scores[1]))))
+            shares = [1 - share, share] if scores[1] >= 0 else [share, 1 - share]
+            return leaves, self.file["domain"]["classes"][int(scores[1] > 0)], shares
+        if voting in ("log-odds", "clipped-logistic"):
+            if voting == "log-odds":
+                factor = min(2 / len(leaves), 1)
+                scores = [math.log(p) + factor * s for p, s in zip(self.frequencies(), scores)]
             exps = [math.exp(s) for s in scores]
             return leaves, self.file["domain"]["classes"][scores.index(max(scores))], [e / sum(exps) for e in exps]
         best = scores.index(max(scores))

@@ -340,6 +340,7 @@ class RandomStructureClassifier(ForestClassifier):
         )  # fmt: skip
 
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
+        self._check_unasked(domain, n_rows)
         return preview(self._plan(domain, n_rows), domain, epsilon=self._budget, **self._seeds())
 
     def _seeds(self) -> dict[str, Any]:
