@@ -90,8 +90,8 @@ def _booster(booster: pd.DataFrame, after: pd.DataFrame, bundled: set[str]) -> l
         "## The random-tree booster", "",
         "The same splits, documented bounds; mean over tables ± the standard error that the seeds leave, beside the "
         "best of the eight other forests (the one with the best mean at that ε; chosen afterwards, so a little too "
-        "good). With δ = 10⁻⁶ the promise is a weaker one. Below: tables won, level and lost against the best other forest of "
-        "each table, a difference counting where it is above .002 and two standard errors.", "",
+        "good). With δ = 10⁻⁶ the promise is a weaker one. Below: tables won, level and lost against the best other "
+        "forest of each table, a difference counting where it is above .002 and two standard errors.", "",
     ]  # fmt: skip
     known = after[(after["mode"] == "certified") & ~after["wide"] & after["table"].isin(booster["table"].unique())]
     for inside, title in ((True, "Bundled tables"), (False, "Other public tables")):

@@ -30,6 +30,8 @@ _FORESTS = {
     "multinomial": "Multinomial",
     "boosted": "Boosted",
     "Friedman-Schuster": "One greedy tree",
+    "random-tree booster": "Random-tree booster",
+    "random-tree booster, δ": "Random-tree booster, δ = 10⁻⁶",
 }
 WORDS = {"add-remove": "a row more or less", "replace-one": "a row exchanged"}
 _MODES = {"certified": "certified", "as_published": "as published"}
