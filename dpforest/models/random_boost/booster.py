@@ -34,7 +34,10 @@ from dpforest.voting import CLIPPED_LOGISTIC
 
 
 class RandomTreeBoosterClassifier(GreedyClassifier):
-    """Gradient boosting of totally random trees, the most accurate certified forest here.
+    """Gradient boosting of totally random trees.
+
+    With δ above 0 the most accurate forest here from ε = 0.1 on; with δ = 0 one greedy tree or noisy counts are better at
+    small ε (docs/ACCURACY.md).
 
     Trees are drawn from a seed and the public schema, with thresholds where a noisy histogram says that rows lie. Each
     round asks one question: the sums of the rows' gradients in the leaves of the next tree, with noise. A gradient is
@@ -47,7 +50,7 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
         Privacy budget of the whole forest. None gives the non-private model.
     delta : float, default=1e-6
         0: pure ε-differential privacy, by discrete Laplace noise. Above 0 and below 1: (ε, δ), by rounded Gaussian
-        noise and exact accounting in μ, which needs about a third to an eighth of the ε for the same accuracy.
+        noise and exact accounting in μ, which needs about a third of the ε for the same accuracy.
     n_estimators, max_depth : int or "auto", default="auto"
         Rounds, a tree each, and depth of the trees. "auto": by a public rule (`models.random_boost.rounds`).
     total_step : float or "auto", default="auto"
