@@ -45,6 +45,7 @@ __all__ = [
     "ADD_REMOVE",
     "COMPOSITIONS",
     "ESTIMATION",
+    "GRADIENT_SUMS",
     "NEIGHBOURS",
     "NUMBER_OF_ROWS",
     "PARTS",
@@ -62,6 +63,7 @@ MOST_BITS: Final = 10_000  # of the two numbers of a fraction in a file: about 3
 # Where entries of what is asked before trees grow begin; a file is checked for them.
 NUMBER_OF_ROWS: Final = "number of rows"
 SCALE_OF_ATTRIBUTES: Final = "scale of numeric attributes"
+GRADIENT_SUMS: Final = "leaf gradient sums, tree by tree"  # of the random-tree booster
 _EACH: Final = ("epsilon_each", "mu_squared_each")  # in a file: what an entry costs
 
 

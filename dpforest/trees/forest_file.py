@@ -12,7 +12,8 @@ import numpy as np
 
 from dpforest.limits import MAX_FILE_BYTES, MAX_JSON_BYTES, MAX_JSON_VALUES, MAX_LEAF, MAX_LEAF_NUMBERS, MAX_WIDE_BYTES
 from dpforest.privacy.certificate import Certificate
-from dpforest.privacy.ledger import ADD_REMOVE, NUMBER_OF_ROWS, SCALE_OF_ATTRIBUTES, Ledger
+from dpforest.privacy.ledger import ADD_REMOVE, GRADIENT_SUMS, NUMBER_OF_ROWS, SCALE_OF_ATTRIBUTES, Ledger
+from dpforest.privacy.loss import GAUSSIAN
 from dpforest.tables.domain import Domain
 from dpforest.trees import forest_file_1, forest_schema, routing
 from dpforest.trees.forest_schema import FORMAT, SchemaError
@@ -187,6 +188,9 @@ def _parts(content: dict[str, Any], version: int) -> dict[str, Any]:
     routing.pack(trees, domain.n_features)  # what could not be predicted with is not read
     certificate, ledger = Certificate.from_dict(content["certificate"]), Ledger.from_dict(content["ledger"])
     _check_paid(content, certificate, ledger)
+    leaves = _leaves(content, trees, domain.n_classes, forest_file_1.array if version == 1 else unpack)
+    if content["voting"] == CLIPPED_LOGISTIC:
+        _check_rounds(content, leaves["leaf_values"], ledger)
     return {
         "trees": trees,
         "domain": domain,
@@ -198,7 +202,7 @@ def _parts(content: dict[str, Any], version: int) -> dict[str, Any]:
         "about": content["about"],
         "notes": notes,
         "scale": _scale(content, domain) if "scale" in content else None,
-        **_leaves(content, trees, domain.n_classes, forest_file_1.array if version == 1 else unpack),
+        **leaves,
     }
 
 
@@ -212,6 +216,17 @@ def _check_paid(content: dict[str, Any], certificate: Certificate, ledger: Ledge
         return
     if not isinstance(n_rows, int) or not any(f"about {n_rows:,} rows is public" in a for a in certificate.assumptions):
         raise _damaged("it has a number of rows that neither its ledger nor its certificate knows of")
+
+
+def _check_rounds(content: dict[str, Any], values: np.ndarray, ledger: Ledger) -> None:
+    """Of rounds of gradients: each is in the ledger, with the noise of its kind, and moves scores by whole numbers."""
+    rounds = [entry for entry in ledger.entries if entry.what == GRADIENT_SUMS]
+    noise = "rounded-gaussian" if ledger.kind == GAUSSIAN else "discrete-laplace"
+    wanted = (noise, content["trees"]["n_trees"], "sequential", "")
+    if [(e.mechanism, e.times, e.composition, e.part) for e in rounds] != [wanted]:
+        raise _damaged("it has rounds that its ledger does not have")
+    if (values * 2.0**20 % 1).any():
+        raise _damaged("its leaf values are not numbers that a forest has")
 
 
 def _trees(content: dict[str, Any], n_codes: np.ndarray) -> Trees:

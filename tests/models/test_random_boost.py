@@ -1,5 +1,6 @@
 """The random-tree booster: the rule's golden values, whole gradients, its ledger, scores that anybody recomputes."""
 
+import json
 from fractions import Fraction
 from itertools import product
 
@@ -19,6 +20,8 @@ from dpforest.models.random_boost.gradients import (
     sensitivity_of,
 )
 from dpforest.models.random_boost.rounds import rounds_by_rule
+from dpforest.trees.forest import ForestFormatError
+from dpforest.trees.packed_arrays import pack
 from dpforest.voting import clipped_logistic_shares
 
 NOTE = {"source": "documented", "source_note": "test"}
@@ -212,7 +215,7 @@ def test_nobody_and_few():
         ({"total_step": 0}, "total_step=0"),
         ({"n_estimators": 0}, "n_estimators=0"),
         ({"max_depth": 16}, "max_depth=16"),
-        ({"epsilon": 1e-4, "delta": 0, "n_estimators": 1_000, "neighbours": "replace-one"}, "are too many"),
+        ({"epsilon": 1e-4, "delta": 0, "n_estimators": 1_000, "neighbours": "replace-one"}, "too many"),
     ],
 )
 def test_bad_settings_are_refused_before_anything_is_asked(settings, says):
@@ -229,3 +232,64 @@ def test_the_least_budget_is_drawn():
         model = RandomTreeBoosterClassifier(domain=domain_of(50), **settings).fit(X, y)
         assert model.certificate_.certified
         assert model.certificate_.epsilon == Fraction(1, 10_000)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"size": 1},
+        {"size": 49, "delta": 0},
+        {"epsilon": 3.3219999999996643, "n_estimators": 5},  # whose μ² was found for the decimal of δ alone
+        {"size": 1_000_000, "delta": 0, "epsilon": 4.75e-4, "n_estimators": 200},
+    ],
+)
+def test_what_is_released_can_be_read(settings):
+    X, y = table_of(60, 2)
+    released = RandomTreeBoosterClassifier(domain=domain_of(2), **settings).fit(X, y).released_
+    assert released.certificate.certified
+    assert "The table has at most 2,000,000 rows." in released.certificate.assumptions
+    assert ReleasedForest.from_json(released.to_json()).to_json() == released.to_json()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"epsilon": Fraction(10**170 + 1, 10**170)},
+        {"epsilon": Fraction(10**170 + 1, 10**170), "delta": 0},
+        {"scale_share": Fraction(10**170 + 1, 3 * 10**170)},
+        {"epsilon": 4.75e-4, "size": 1_000_000, "delta": 0, "n_estimators": 1_000},
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_drawn(settings, monkeypatch):
+    """A refusal after the number of rows was asked for would have cost a part of the budget."""
+    X, y = table_of(60, 50)
+    monkeypatch.setattr("dpforest.privacy.samplers.run_tape", None)
+    monkeypatch.setattr("dpforest.privacy.gaussian.run_tape", None)
+    with pytest.raises(ValueError, match="too many"):
+        RandomTreeBoosterClassifier(domain=domain_of(50), **settings).fit(X, y)
+
+
+def test_without_privacy_and_without_rows():
+    X, y = table_of(3, 2)
+    model = RandomTreeBoosterClassifier(epsilon=None, n_estimators=3, max_depth=2, domain=domain_of(2)).fit(
+        X[:0], y[:0]
+    )
+    assert model.predict(X).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("wrong", ["no rounds", "parallel", "fewer", "other noise", "no whole numbers"])
+def test_files_whose_rounds_no_ledger_knows_are_refused(wrong):
+    X, y = table_of(500, 2)
+    model = RandomTreeBoosterClassifier(epsilon=50, n_estimators=20, max_depth=2, domain=domain_of(2), delta=0)
+    content = json.loads(model.fit(X, y).released_.to_json())
+    entry = content["ledger"]["entries"][-1]
+    if wrong == "no whole numbers":
+        content["leaf_values"] = pack(np.full((80, 1), 1e-300))
+    else:
+        changes = {"no rounds": ("what", "weather"), "parallel": ("composition", "parallel"), "fewer": ("times", 1),
+                   "other noise": ("mechanism", "rounded-gaussian")}  # fmt: skip
+        name, value = changes[wrong]
+        entry[name] = value
+        content["ledger"].pop("spent")
+    with pytest.raises(ForestFormatError, match="rounds that its ledger|not numbers that a forest has"):
+        ReleasedForest.from_json(json.dumps(content))

@@ -1,9 +1,10 @@
 """Gradient boosting of totally random trees: one noisy vector of clipped leaf gradients a round, one public rule."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from numbers import Real
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -12,7 +13,7 @@ from dpforest.checks import count
 from dpforest.limits import MAX_DEPTH
 from dpforest.models.assemble import assemble
 from dpforest.models.base import AUTO
-from dpforest.models.greedy.greedy import Binned, GreedyClassifier, check_row_bound
+from dpforest.models.greedy.greedy import Binned, GreedyClassifier, check_row_bound, row_bound
 from dpforest.models.greedy.trace import Trace
 from dpforest.models.preparation import LEAST_SIZE, NOISE, Preparation, release_scale, release_size
 from dpforest.models.random_boost.booster_spec import LEAST_ROWS, SCALE_SHARE, SIZE_SHARE, BoosterSpec
@@ -20,10 +21,10 @@ from dpforest.models.random_boost.boosting import boost
 from dpforest.models.random_boost.gradients import UNIT, sensitivity_of
 from dpforest.models.random_boost.rounds import MOST_DEPTH, MOST_ROUNDS, rounds_by_rule
 from dpforest.privacy.certificate import Certificate, certify
-from dpforest.privacy.ledger import ADD_REMOVE, Ledger, QueryBudget, rows_changed
+from dpforest.privacy.ledger import ADD_REMOVE, GRADIENT_SUMS, Ledger, QueryBudget, rows_changed
 from dpforest.privacy.loss import GAUSSIAN, PURE, PrivacyLoss, mu_for
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
-from dpforest.privacy.rationals import LIMIT, as_typed
+from dpforest.privacy.rationals import LIMIT, MOST_DIGITS, as_typed
 from dpforest.tables.domain import Domain
 from dpforest.trees.forest import Forest
 from dpforest.trees.forest_schema import check_domain
@@ -32,12 +33,14 @@ from dpforest.trees.random_trees import grow_random_trees
 from dpforest.trees.released_scale import LEVELS, scale_histograms
 from dpforest.voting import CLIPPED_LOGISTIC
 
+_ROOM: Final = 40  # digits that shares, rounds and relations add to those of a budget
+
 
 class RandomTreeBoosterClassifier(GreedyClassifier):
     """Gradient boosting of totally random trees.
 
-    With δ above 0 the most accurate forest here from ε = 0.1 on; with δ = 0 one greedy tree or noisy counts are better at
-    small ε (docs/ACCURACY.md).
+    With δ above 0 the most accurate forest here from ε = 0.1 on; with δ = 0 one greedy tree or noisy counts are better
+    at small ε (docs/ACCURACY.md).
 
     Trees are drawn from a seed and the public schema, with thresholds where a noisy histogram says that rows lie. Each
     round asks one question: the sums of the rows' gradients in the leaves of the next tree, with noise. A gradient is
@@ -132,7 +135,7 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
         """The budget as what adds up: ε, or the μ² that is (ε, δ)."""
         if self._budget is None:
             return None
-        return mu_for(self._budget, as_typed(self.delta)) if self.delta else PrivacyLoss.pure(self._budget)
+        return mu_for(self._budget, float(self.delta)) if self.delta else PrivacyLoss.pure(self._budget)
 
     def _ledger(self) -> Ledger:
         return Ledger(self._loss, self.neighbours)
@@ -154,7 +157,7 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
         if loss is None:
             return Preparation()
         size = SIZE_SHARE[self._kind] if self._asks_size(domain) else Fraction(0)
-        n_rows = max(n_rows, LEAST_SIZE)  # as released; a preview of fewer promises the same
+        n_rows = max(n_rows, LEAST_SIZE) if size else n_rows  # as released; a preview of fewer promises the same
         n_histograms = LEVELS * sum(f.kind == "numeric" for f in domain.features)
         if self.scale_share == "public" or not n_histograms:
             return Preparation(n_rows, size)
@@ -171,18 +174,21 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
         return Preparation(n_rows, size, share)
 
     def _plan(self, domain: Domain, n_rows: int) -> BoosterSpec:
-        preparation, k = self._preparation(domain, n_rows), domain.n_classes
-        n_rows, loss = preparation.n_rows or n_rows, self._loss
+        preparation = self._preparation(domain, n_rows)
+        return self._spec(domain, preparation, max(preparation.n_rows or n_rows, 1))
+
+    def _spec(self, domain: Domain, preparation: Preparation, n_rows: int) -> BoosterSpec:
+        k, loss = domain.n_classes, self._loss
         left = None if loss is None else loss.part(preparation.left, rows_changed(self.neighbours))
         rule = rounds_by_rule(self._kind, n_rows, k, np.inf if left is None else float(left.amount))
-        n_trees, depth = rule.n_trees, rule.depth
-        if left is not None and left.kind == PURE:  # no noise is larger than its sampler knows
-            bound, _ = sensitivity_of(k, PURE)
-            n_trees = max(1, min(n_trees, int(LIMIT * left.amount / bound)))
+        n_trees = rule.n_trees
+        if left is not None:  # no noise is larger than its sampler knows
+            bound, is_square = sensitivity_of(k, left.kind)
+            n_trees = max(1, min(n_trees, int((LIMIT - 1) ** (1 + is_square) * left.amount / bound)))
         n_trees = n_trees if self.n_estimators == AUTO else int(self.n_estimators)
-        depth = depth if self.max_depth == AUTO else int(self.max_depth)
+        depth = rule.depth if self.max_depth == AUTO else int(self.max_depth)
         total_step = rule.total_step if self.total_step == AUTO else float(self.total_step)
-        return BoosterSpec(n_trees, depth, total_step, max(n_rows, 1), k, self._kind, preparation)
+        return BoosterSpec(n_trees, depth, total_step, n_rows, k, self._kind, preparation)
 
     def _charge(self, spec: BoosterSpec, ledger: Ledger) -> QueryBudget | None:
         """For all rounds, before the first of them."""
@@ -191,7 +197,7 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
             return None
         each = self._loss.part(spec.preparation.left / spec.n_trees, rows_changed(self.neighbours))
         unit = spec.sensitivity / UNIT
-        return ledger.charge("leaf gradient sums, tree by tree", NOISE[spec.kind], unit, each, spec.n_trees,
+        return ledger.charge(GRADIENT_SUMS, NOISE[spec.kind], unit, each, spec.n_trees,
                              "sequential")  # fmt: skip
 
     # ------------------------------------------------------------ a fit
@@ -214,9 +220,10 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
         if ledger.has_budget:
             ledger.close()
         about = self._about(spec.preparation, structure_seed=int(self.structure_seed))
+        certificate = self._certificate(spec, domain, ledger, source, rows.n_given)
         return assemble(
-            trees, domain, certificate=self._certificate(spec, domain, ledger, source), ledger=ledger, about=about,
-            leaf_values=values, voting=CLIPPED_LOGISTIC, scale=scale,
+            trees, domain, certificate=certificate, ledger=ledger, about=about, leaf_values=values,
+            voting=CLIPPED_LOGISTIC, scale=scale,
         )  # fmt: skip
 
     # ------------------------------------------------------------ public
@@ -243,9 +250,12 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
             yield self.classes_[scores.argmax(axis=1)]
 
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
+        is_said = self.size is not None and self._prepares and self.neighbours == ADD_REMOVE
+        return self._promise(self._plan(domain, int(self.size or 0) if is_said else n_rows), domain, n_rows)
+
+    def _promise(self, spec: BoosterSpec, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
+        """Certificate and ledger of a fit, from a fit of nobody."""
         ledger, source = self._ledger(), DemoSource(0)
-        n_rows = self.size if self.size is not None and self._prepares and self.neighbours == ADD_REMOVE else n_rows
-        spec = self._plan(domain, n_rows)
         if self._loss is not None:
             if spec.preparation.size:
                 release_size(0, self._loss, ledger, source, SIZE_SHARE[self._kind])
@@ -254,24 +264,33 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
         self._charge(spec, ledger)
         if ledger.has_budget:
             ledger.close()
-        return self._certificate(spec, domain, ledger, source_for(self.random_state)), ledger
+        return self._certificate(spec, domain, ledger, source_for(self.random_state), n_rows), ledger
 
     def check(self, domain: Domain, n_rows: int) -> None:
-        """As of every forest that is fitted as a whole; for nobody where the number of rows is secret."""
+        """As of every forest that is fitted as a whole: what cannot be is refused before anything is asked.
+
+        Under add-remove on no knowledge of the rows: with the scale and without it, whatever the rule will say.
+        """
         self._check_parameters()
         self._check_size(n_rows)
-        secret = self._prepares and self.neighbours == ADD_REMOVE
-        spec = self._plan(domain, LEAST_SIZE if secret else n_rows)
+        self._check_file(domain)
         loss = self._loss
-        if loss is not None:
-            left = loss.part(spec.preparation.left, rows_changed(self.neighbours))
-            each = PrivacyLoss(left.kind, left.amount / spec.n_trees)
-            if spec.noise_scale(each) > LIMIT * 0.999:
+        if loss is None or self._budget is None:
+            return
+        shares = (self._budget, loss.amount, *((as_typed(self.scale_share),) if _is_number(self.scale_share) else ()))
+        if sum(len(str(max(share.numerator, share.denominator))) for share in shares) > MOST_DIGITS - _ROOM:
+            raise ValueError(f"epsilon={self.epsilon!r} or scale_share has too many digits for a file; round it")
+        known = LEAST_SIZE if self.size is None else self.size
+        preparation = self._preparation(domain, known if self.neighbours == ADD_REMOVE else n_rows)
+        for share in {preparation.scale, *((Fraction(0), SCALE_SHARE) if self.scale_share == AUTO else ())}:
+            spec = self._spec(domain, replace(preparation, scale=share), known)
+            each = loss.part(spec.preparation.left / spec.n_trees, rows_changed(self.neighbours))
+            if spec.noise_scale(each) > LIMIT - 1:
                 raise ValueError(
                     f"n_estimators={self.n_estimators!r} rounds are too many for epsilon={self.epsilon!r}: the noise "
                     "on each would be larger than can be drawn; take fewer, or 'auto'"
                 )
-        self._check_file(domain)
+            self._promise(spec, domain, n_rows)
 
     def _check_file(self, domain: Domain) -> None:
         n_trees, depth = self.most_trees, self.most_depth
@@ -293,7 +312,7 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
         check_row_bound(None, n_rows, self.neighbours, private=self._prepares)
 
     def _certificate(
-        self, spec: BoosterSpec, domain: Domain, ledger: Ledger, source: SecretSource | DemoSource
+        self, spec: BoosterSpec, domain: Domain, ledger: Ledger, source: SecretSource | DemoSource, n_rows: int
     ) -> Certificate:
         noise = "rounded Gaussian" if spec.kind == GAUSSIAN else "discrete Laplace"
         private = self.epsilon is not None
@@ -301,20 +320,25 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
             ledger,
             mechanism=f"{spec.n_trees} rounds of random trees of depth {spec.depth}: sums of clipped gradients in "
             + (f"their leaves with {noise} noise" if private else "their leaves, exact"),
-            assumptions=[*self._said_size(), *domain.assumptions()],
+            assumptions=[
+                *row_bound(None, n_rows, self.neighbours, private=private)[1], *self._said_size(),
+                *domain.assumptions(),
+            ],
             reasons=[*domain.leaks(), *source.reasons()] if private else [],
             nominal_epsilon=self._budget,
             delta=float(self.delta) if private and self.delta else 0,
         )  # fmt: skip
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
 def _check_delta(name: str, value: Any) -> None:
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if not is_number or not (value == 0 or 1e-15 <= value <= 0.1):
+    if not _is_number(value) or not (value == 0 or 1e-15 <= value <= 0.1):
         raise ValueError(f"{name}={value!r} is not 0 (pure privacy) or a number from 1e-15 to 0.1; use 0 or say 1e-6")
 
 
 def _check_step(name: str, value: Any) -> None:
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if value != AUTO and (not is_number or not 1e-6 <= value <= 1e6):
+    if value != AUTO and (not _is_number(value) or not 1e-6 <= value <= 1e6):
         raise ValueError(f"{name}={value!r} is not a number from 1e-6 to 1e6, or 'auto'")

@@ -48,7 +48,7 @@ def rounds_by_rule(kind: str, n_rows: int, n_classes: int, budget: float) -> Rou
     >>> rounds_by_rule("pure", 455, 2, 0.095)
     Rounds(n_trees=4, depth=3, total_step=3.8205589381...)
     """
-    signal = (1.0 if n_classes == 2 else 0.6) * n_rows
+    signal = (1.0 if n_classes == 2 else 0.6) * max(n_rows, 1)
     clip = most_length(n_classes) if kind == GAUSSIAN else most_sum(n_classes)
     if kind == GAUSSIAN:
         s = signal * math.sqrt(budget) / clip
