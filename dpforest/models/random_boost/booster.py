@@ -270,6 +270,16 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
         """As of every forest that is fitted as a whole: what cannot be is refused before anything is asked.
 
         Under add-remove on no knowledge of the rows: with the scale and without it, whatever the rule will say.
+
+        Parameters
+        ----------
+        domain : Domain
+        n_rows : int
+
+        Raises
+        ------
+        ValueError
+            If the parameters do not go together, or a file could not hold what they give.
         """
         self._check_parameters()
         self._check_size(n_rows)
