@@ -28,6 +28,7 @@ from dpforest import (
     RandomDecisionForestClassifier,
     RandomForestExponentialClassifier,
     RandomForestLaplaceClassifier,
+    RandomTreeBoosterClassifier,
     ReleasedForest,
     load_dataset,
 )
@@ -41,6 +42,7 @@ ALL = (
     RandomDecisionForestClassifier,
     RandomForestExponentialClassifier,
     RandomForestLaplaceClassifier,
+    RandomTreeBoosterClassifier,
 )
 DOMAIN = public_domain(None, None, None, n_classes=2)
 every_estimator = pytest.mark.parametrize("estimator", ALL)

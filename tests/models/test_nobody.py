@@ -17,6 +17,7 @@ FORESTS = [
     dpforest.RandomDecisionForestClassifier,
     dpforest.RandomForestExponentialClassifier,
     dpforest.RandomForestLaplaceClassifier,
+    dpforest.RandomTreeBoosterClassifier,
 ]
 
 

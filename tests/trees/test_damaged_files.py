@@ -12,15 +12,23 @@ import pytest
 from conftest import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from release_cases import fitted, saved
+from release_cases import DOMAIN, fitted, saved, table
 
-from dpforest import Domain, RandomDecisionForestClassifier, ReleasedForest, load_dataset
+from dpforest import (
+    Domain,
+    RandomDecisionForestClassifier,
+    RandomTreeBoosterClassifier,
+    ReleasedForest,
+    load_dataset,
+)
 from dpforest.trees import naive
 from dpforest.trees.forest import ForestFormatError
 from dpforest.trees.packed_arrays import pack, unpack
 from dpforest.trees.structure import structure_of
 
 TEXTS = {name: saved(fitted(name, random_state=1).released_) for name in ("labels", "counts", "probabilistic")}
+BOOSTER = RandomTreeBoosterClassifier(n_estimators=3, max_depth=2, domain=DOMAIN, random_state=1)
+TEXTS["booster"] = saved(BOOSTER.fit(*table(200)).released_)
 ODD_VALUES = st.one_of(
     st.none(),
     st.booleans(),
