@@ -180,7 +180,7 @@ def test_data_label_and_measure(explore: Explore) -> None:
 
 
 def test_tabs(explore: Explore) -> None:
-    explore.open(**SMALL, trees=11, eps=0.01)
+    explore.open(**SMALL, trees=11, depth=4, eps=0.01)
     holds = {
         "Tree": ("Tree 1 of 11: 16 leaves", "Questions from the root"),
         "Leaves": ("How often labels flip", "176 leaves"),
