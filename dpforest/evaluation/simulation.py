@@ -5,6 +5,7 @@ Everything here is simulated from seeds and computed from raw rows. It is for lo
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -345,7 +346,7 @@ class Structures:
 
         `like` is what one of another shape finds out with the same ε and seeds: the same, where it is asked the same.
         """
-        n, own = len(self._split.y_train), self._own
+        n, own = len(self._split.y_train), copy(self._own)  # one for each call: threads ask at the same time
         own.epsilon = epsilon  # as `at` does, without a clone for each of many
         if like is not None and like[0].preparation.size:
             spec = own.spec(self._domain, like[0].preparation.n_rows)

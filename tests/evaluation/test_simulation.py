@@ -18,7 +18,7 @@ from dpforest import (
     RandomForestExponentialClassifier,
     load_dataset,
 )
-from dpforest.evaluation.simulation import Simulation, Split, split_table
+from dpforest.evaluation.simulation import Simulation, Split, Structures, split_table
 from dpforest.tables.domain import DomainError
 from dpforest.tables.misfits import Misfits, MisfitWarning
 from dpforest.tables.rows import read_rows
@@ -412,3 +412,25 @@ def test_a_table_without_known_labels_cannot_be_split():
     X = pd.DataFrame({"f0": [0.1, 0.2, 0.3]})
     with pytest.raises(DomainError, match="Of 3 rows 1 has a label that is listed"):
         split_table(public_domain(None), X, [None, 0, 7], misfits=Misfits())
+
+
+def test_what_is_found_out_at_one_budget_stays_when_another_is_asked_meanwhile():
+    """A figure is drawn while repeats are added, by another thread, from the same structures."""
+    data = load_dataset("adult")
+    split = split_table(data.domain, data.X, data.y)
+
+    class Meanwhile(Structures):
+        @property
+        def _cells(self):
+            if not self.asked:
+                self.asked = True
+                self.prepare(10.0, 3)
+            return super()._cells
+
+    interrupted = Meanwhile(MajorityLabelForestClassifier(), data.domain, split)
+    interrupted.asked = False
+    (spec, scale), (wanted, other) = (
+        own.prepare(1.0, 3) for own in (interrupted, Structures(MajorityLabelForestClassifier(), data.domain, split))
+    )
+    assert interrupted.asked and spec == wanted
+    assert np.array_equal(scale.cumulative, other.cumulative)
