@@ -32,7 +32,7 @@ if not settings.certified:
     headline.broken_promise(certificate)
 
 # A first curve at once ...
-curve = simulate.first_curve(forest, len(table.frame), st.container())
+curve = simulate.first_curve(forest, len(table.frame), settings.epsilon, st.container())
 level = without_privacy.level(table)
 figures = headline.Figures(choice, certificate, curve, level)
 panel = curve_panel.Panel(choice, curve, ledger, level, certificate.delta)

@@ -44,6 +44,8 @@ except (DomainError, ValueError) as problem:
 said = st.empty()
 if view.published:
     parts.about_claims()
+if any(line.line.settings.delta for line in lines):
+    parts.about_delta()
 parts.about_leaks(table)
 titled(
     f"{view.measure[0].upper()}{view.measure[1:]} against ε", "Curator only",
@@ -74,7 +76,8 @@ def draw(n: int) -> None:
         said.markdown(why)
     else:
         parts.lines_chart(view, lines, done, scale, picture)
-        said.markdown(insight(view, done, scale, stakes_of_sweep(done, levels, MEASURES[view.measure])))
+        claims = {line.line.name for line in lines if not line.line.settings.certified}
+        said.markdown(insight(view, done, scale, stakes_of_sweep(done, levels, MEASURES[view.measure]), claims))
     behind.caption(f"Each point is the mean of {done.behind}.", width="content")
     below.table(lines, done, levels)
 

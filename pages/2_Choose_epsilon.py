@@ -6,8 +6,7 @@ from dpforest.plotting.style import percent
 from dpforest.tables.domain import DomainError
 from dpforest.tables.features import plural
 from ui.choose import controls, membership, more_data, parts, risk_parts
-from ui.compare.controls import settings_of
-from ui.compare.parts import about_leaks
+from ui.compare.parts import about_delta, about_leaks
 from ui.shared import sidebar, sweep, without_privacy
 from ui.shared.controls import LINKED
 from ui.shared.link import copy_link
@@ -34,9 +33,11 @@ st.caption(
     "A smaller ε protects people better and mostly costs accuracy. Say how much accuracy you need, read off the "
     "smallest ε that gives it, and then decide whether what that ε means is acceptable."
 )
+if wish.delta:
+    about_delta()
 about_leaks(table)
 
-settings = {kind: settings_of(table, kind, wish.mode, wish.neighbours) for kind in controls.kinds()}
+settings = {own.name: own for own in controls.forests(table, wish)}
 try:
     lines = [sweep.cells(table, sweep.Line(own), 1) for own in settings.values()]
     for _ in sweep.work(lines, 1, st.container()):
@@ -58,15 +59,9 @@ with st.container(horizontal=True, vertical_alignment="center", horizontal_align
 
 answers = parts.answered(done, needed, wish)
 # What guessing reaches asks for no ε at all: the smallest one is no answer then.
-smallest = {
-    line.line.settings.kind: None if needed <= guessing else a.epsilon
-    for line in lines
-    for a in answers
-    if a.forest == line.line.name
-}
-best_kind = next(line.line.settings.kind for line in lines if line.line.name == answers[0].forest)
-kind, epsilon = controls.look_at(list(settings), best_kind, smallest)
-chosen = parts.at(settings[kind], epsilon)
+smallest = {a.forest: None if needed <= guessing else a.epsilon for a in answers}
+name, epsilon = controls.look_at(list(settings), answers[0].forest, smallest)
+chosen = parts.at(settings[name], epsilon)
 certificate, ledger = parts.promise(table, chosen)
 
 
@@ -82,16 +77,16 @@ def draw(n: int) -> None:
         behind.caption(f"{done.behind[0].upper()}{done.behind[1:]} of every forest.", width="content")
         return
     said.markdown(parts.headline(answers, needed, wish, n))
-    parts.answers_chart(answers, lines[list(settings).index(kind)].line.name, epsilon, wish, picture)
+    parts.answers_chart(answers, name, epsilon, wish, picture)
     behind.caption(parts.how_read(answers, done, wish), width="content")
 
 
 draw(ready)
 if not wish.certified:
     parts.about_claims(certificate)
-names = ["What it means", "More data", "Attack it", "Report"]
-tabs = dict(zip(names, st.tabs(names, key="choose_tab", bind=LINKED), strict=True))
-opened = next((name for name, tab in tabs.items() if tab.open), names[0])
+rooms = ["What it means", "More data", "Attack it", "Report"]
+tabs = dict(zip(rooms, st.tabs(rooms, key="choose_tab", bind=LINKED), strict=True))
+opened = next((room for room, tab in tabs.items() if tab.open), rooms[0])
 with tabs[opened]:
     if opened == "What it means":
         promised = parts.guarantee(certificate, ledger, bool(table.domain.leaks()))
@@ -117,12 +112,12 @@ with tabs[opened]:
 with st.sidebar:
     copy_link(of_upload=table.uploaded)
 
-was = (answers[0].forest, smallest[kind])
+was = (answers[0].forest, smallest[name])
 with sweep.stoppable((table.schema_key, wish), progress) as place:
     if place is not None:
         without_privacy.fit([level], place)
         for n in sweep.work(lines, wish.releases, place):
             draw(n)
 now = {a.forest: a.epsilon for a in answers}
-if was != (answers[0].forest, now[lines[list(settings).index(kind)].line.name]):
+if was != (answers[0].forest, now[name]):
     st.rerun()  # what is looked at follows the answer, now that it is surer

@@ -288,8 +288,8 @@ def _booster() -> Iterator[_Pair]:
         [(0.0, 0)] * 4, (0.0, 2), (0.0, 1), {"n_estimators": 2}, 3,
     )  # fmt: skip
     yield _Pair(
-        "the number of rows", "Steps are divided by a number of rows that is asked for, and rounds follow from it.",
-        [(0.0, 0), (0.0, 1)] * 60, (0.0, 0), (0.0, 1), {"n_estimators": "auto", "max_depth": "auto", "size": None},
+        "the number of rows", "Steps are divided by a number of rows that is asked for, and depth follows from it.",
+        [(0.0, 0), (0.0, 1)] * 60, (0.0, 0), (0.0, 1), {"n_estimators": 3, "max_depth": "auto", "size": None},
     )  # fmt: skip
 
 

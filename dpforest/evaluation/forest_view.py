@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from dpforest.explain import AddedScores
 from dpforest.models.greedy.trace import TreeTrace
 from dpforest.models.leaf_noise import LeafNoise
 from dpforest.tables.domain import Domain
@@ -65,6 +66,8 @@ class ForestView:
         How the tests of each tree were drawn; empty where they are random.
     scale : ReleasedScale or None
         What it found out about where rows lie.
+    added : AddedScores or None
+        What leaves add to the scores of all classes, where trees are added up and each speaks of all of them.
     """
 
     trees: Trees
@@ -76,6 +79,7 @@ class ForestView:
     class_of_tree: np.ndarray | None = None
     traces: tuple[TreeTrace, ...] = ()
     scale: ReleasedScale | None = None
+    added: AddedScores | None = None
 
     def domain_of(self, tree: int) -> Domain:
         """The domain as one tree sees it: where there is a booster for each class, its class against the rest."""

@@ -3,6 +3,7 @@
 Everything here is simulated from seeds and computed from raw rows. It is for looking at, never for publishing.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import singledispatch
@@ -14,12 +15,14 @@ from dpforest.evaluation.fitted_cells import without_noise
 from dpforest.evaluation.forest_view import ForestView
 from dpforest.evaluation.metrics import accuracies, flipped_share
 from dpforest.evaluation.simulation import NOISE_SEED, Repeats, Simulation, Split
+from dpforest.explain import AddedScores
 from dpforest.models.base import ForestClassifier
 from dpforest.models.greedy.greedy import Binned, GreedyClassifier, bin_rows
 from dpforest.models.greedy.trace import Trace
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.tables.domain import Domain
 from dpforest.trees.forest import Forest
+from dpforest.voting import CLIPPED_LOGISTIC
 
 
 class GreedySimulation(Repeats):
@@ -49,29 +52,47 @@ class GreedySimulation(Repeats):
         self.estimator = clone(estimator).set_params(domain=None)
         self._has_structure_seed = "structure_seed" in estimator.get_params()
         self._nonprivate: tuple[float, float] | None = None
+        self._found: dict[float, tuple[float, float, float]] = {}  # of the repeat that is not done yet
         estimator.check_reads(domain)
         estimator.check(domain, len(split.y_train))
         rows = np.arange(len(split.y_train))
         self.rows = bin_rows(domain, split.X_train, split.y_train, rows, estimator.n_bins)
 
-    def add_repeat(self, pause: Callable[[], None] = lambda: None) -> None:
-        """Fit once more at every budget, and once without privacy, and score."""
-        seed, rows = self.seed + self.n_repeats, replace(self.rows, memo={})
-        private = self._at_each(self.epsilons.tolist(), lambda e: self._fit_and_score(e, seed, rows), pause)
+    def add_repeat(self, pause: Callable[[], None] = lambda: None, *, first: float | None = None) -> None:
+        """Fit once more at every budget, and once without privacy, and score.
+
+        Budgets come in the order of their distance from `first`; what is done stays if `pause` raises.
+        """
+        seed, rows, epsilons = self.seed + self.n_repeats, replace(self.rows, memo={}), self.epsilons.tolist()
+
+        def work(epsilon: float) -> None:
+            self._found[epsilon] = self._fit_and_score(epsilon, seed, rows)
+
+        left = [epsilon for epsilon in epsilons if epsilon not in self._found]
+        self._at_each(sorted(left, key=lambda e: abs(math.log(e / first)) if first else 0), work, pause)
         pause()
         if self._nonprivate is None or self._has_structure_seed:  # else nothing is random in it but noise
             exact = without_noise(self.estimator, self.domain, rows)
             self._nonprivate = self._score(self._fit(None, seed, exact, None))
+        private = [self._found[epsilon] for epsilon in epsilons]
         self._figures.append((*zip(*private, strict=True), *self._nonprivate))
+        self._found = {}
+
+    @property
+    def so_far(self) -> dict[float, float]:
+        """Accuracy at the budgets that are done of a repeat that is not."""
+        return {epsilon: accuracy for epsilon, (accuracy, _, _) in list(self._found.items())}
 
     def view(self, epsilon: float) -> ForestView:
         """The first repeat's forest at one budget, leaf by leaf."""
         trace = Trace()
         forest = self._fit(epsilon, self.seed, self.rows, trace)
         assert trace.counts is not None and trace.labels is not None and trace.noise is not None
+        of_all = AddedScores.of(forest) if forest.voting == CLIPPED_LOGISTIC else None
         return ForestView(
-            forest.trees, self.domain, trace.counts, trace.labels, trace.noise, forest.leaf_values,
-            forest.class_of_tree, tuple(trace.trees), forest.scale,
+            forest.trees, self.domain, trace.counts, trace.labels, trace.noise,
+            forest.leaf_values if of_all is None else None, forest.class_of_tree, tuple(trace.trees), forest.scale,
+            of_all,
         )  # fmt: skip
 
     def _fit(self, epsilon: float | None, seed: int, rows: Binned, trace: Trace | None) -> Forest:

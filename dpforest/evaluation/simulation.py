@@ -126,15 +126,22 @@ class Repeats:
     def n_repeats(self) -> int:
         return len(self._figures)
 
-    def add_repeat(self, pause: Callable[[], None] = lambda: None) -> None:
+    def add_repeat(self, pause: Callable[[], None] = lambda: None, *, first: float | None = None) -> None:
         """Simulate once more at every budget.
 
         Parameters
         ----------
         pause : callable
-            Called between two steps. If it raises, the simulation stays as it was.
+            Called between two steps. If it raises, figures stay as they were.
+        first : float, optional
+            Budget that is wanted first, where one comes after another.
         """
         raise NotImplementedError
+
+    @property
+    def so_far(self) -> dict[float, float]:
+        """Accuracy at the budgets that are done of a repeat that is not; empty where all come at once."""
+        return {}
 
     def _at_each(self, places: Sequence[Any], work: Callable[[Any], Any], pause: Callable[[], None]) -> list[Any]:
         """What the work gives at every place, some at a time."""
@@ -225,7 +232,7 @@ class Simulation(Repeats):
             self.structures.at(epsilon).spec(domain, len(split.y_train))
         self._seen: tuple[tuple, Trees, np.ndarray] | None = None
 
-    def add_repeat(self, pause: Callable[[], None] = lambda: None) -> None:
+    def add_repeat(self, pause: Callable[[], None] = lambda: None, *, first: float | None = None) -> None:
         """Prepare, grow, share out and count once more, then draw noise and score, at every budget."""
         seed, epsilons = self.seed + self.n_repeats, self.epsilons.tolist()
         plans = {epsilon: self.structures.prepare(epsilon, seed) for epsilon in (*epsilons, None)}

@@ -15,8 +15,8 @@ from dpforest.privacy.rationals import text_up
 
 # One for each forest, told apart by colour-blind readers with the markers' help; none is the orange or the red that
 # have a meaning.
-COLOURS = ("#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#8F6FC4", "#9A8432", "#7F8C99", "#5B8C2A")
-MARKERS = ("circle", "square", "diamond", "triangle-up", "x", "star", "cross", "triangle-down")
+COLOURS = ("#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#8F6FC4", "#9A8432", "#7F8C99", "#5B8C2A", "#B07A5E")
+MARKERS = ("circle", "square", "diamond", "triangle-up", "x", "star", "cross", "triangle-down", "hexagon")
 _SHADES = ("#B8D4E8", "#7FB5DA", "#3F92C6", "#0072B2", "#004B77")  # few to many, shallow to deep
 _HEIGHT = 480
 
@@ -32,6 +32,8 @@ class Series:
         Which of the `COLOURS`.
     published : bool
         Drawn dashed: its ε is a claim that does not hold.
+    has_delta : bool
+        Drawn dash-dotted: its promise may fail with a small probability.
     epsilons, mean, low, high : float array of shape (E,)
     texts : list of str
         What is said of each point.
@@ -45,6 +47,12 @@ class Series:
     low: np.ndarray
     high: np.ndarray
     texts: list[str]
+    has_delta: bool = False
+
+    @property
+    def dash(self) -> str:
+        """How its line is drawn."""
+        return "dash" if self.published else "dashdot" if self.has_delta else "solid"
 
 
 @dataclass(frozen=True)
@@ -98,8 +106,8 @@ def comparison(series: Sequence[Series], epsilon: float, scale: Scale, *, bands:
             )
         fig.add_scatter(
             x=one.epsilons, y=one.mean, name=one.name, legendgroup=group, mode="lines+markers",
-            line={"color": colour, "width": 2.2, "dash": "dash" if one.published else "solid"},
-            marker={"size": 6, "symbol": MARKERS[one.place % len(MARKERS)] + ("-open" if one.published else "")},
+            line={"color": colour, "width": 2.2, "dash": one.dash},
+            marker={"size": 6, "symbol": MARKERS[one.place % len(MARKERS)] + ("" if one.dash == "solid" else "-open")},
             text=one.texts, hovertemplate="%{text}<extra></extra>",
         )  # fmt: skip
     fig.add_vline(x=epsilon, line={"color": QUIET, "width": 1, "dash": "dot"})

@@ -53,10 +53,14 @@ def scale_picture(feature: Feature, rows: np.ndarray, released: np.ndarray | Non
 
 
 def _value(feature: Feature, cell: int) -> float:
-    """Where a cell begins, in the attribute's own units, to four digits of the range."""
+    """Where a cell begins."""
+    return value_at(feature, feature.first_code + (N_CODES - feature.first_code) * cell // CELLS)
+
+
+def value_at(feature: Feature, code: int) -> float:
+    """Where a code of a numeric attribute begins, in its own units, to three digits; its bounds as they are."""
     assert feature.low is not None and feature.high is not None
-    if cell == CELLS:
+    if code >= N_CODES - 1:
         return feature.high
-    code = feature.first_code + (N_CODES - feature.first_code) * cell // CELLS
     value = feature.least_value(code) if code > feature.first_code else feature.low
     return float(f"{value:.3g}") if abs(value) < 1e15 else value

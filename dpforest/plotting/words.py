@@ -6,6 +6,7 @@ import math
 
 from dpforest.plotting.style import escape, number
 from dpforest.tables.domain import Domain
+from dpforest.tables.features import Feature
 from dpforest.trees.layout import LEAF, MULTIWAY, NUMERIC, ONE_VS_REST, Trees
 
 
@@ -29,6 +30,16 @@ def question(trees: Trees, domain: Domain, node: int, most: int = 22) -> str:
     if value == -math.inf:
         return f"{name} known?"
     return f"{name} ≥ {number(math.ceil(value) if feature.integer else value)}?"
+
+
+def value_text(feature: Feature, code: int) -> str:
+    """A value by its code, as data have it: to be escaped where it is shown."""
+    if feature.kind == "categorical":
+        return feature.code_labels[code]
+    if code < feature.first_code:
+        return "missing"
+    low = feature.least_value(code)
+    return f"{math.ceil(round(low, 6)) if feature.integer else low:.6g}"
 
 
 def answer(trees: Trees, domain: Domain, node: int, most: int = 22) -> str:

@@ -153,6 +153,7 @@ _ABOUT: Final = _object(
         "n_rows": _whole(0, 2**63),
         "criterion": _text(MAX_NAME),
         "split_score": _text(MAX_NAME),
+        "total_step": {"type": "number", "minimum": 0, "maximum": 2**20},
     },
 )
 _COMMON: Final = {

@@ -206,6 +206,17 @@ def test_nobody_and_few():
         assert model.certificate_.certified
 
 
+@pytest.mark.parametrize(("delta", "neighbours"), list(product([0, 1e-6], ["add-remove", "replace-one"])))
+def test_a_table_without_a_number(delta, neighbours):
+    """There is no scale to ask for, and nothing is paid for one."""
+    X, y = table_of(3_000, 2, n_numeric=1)
+    y = (X["colour"] == "a").to_numpy().astype(int)
+    model = RandomTreeBoosterClassifier(domain=domain_of(2, 0), delta=delta, neighbours=neighbours, random_state=0)
+    assert model.fit(X[["colour"]], y).score(X[["colour"]], y) > 0.95
+    paid = ["number of rows"] * (neighbours == "add-remove") + ["leaf gradient sums, tree by tree"]
+    assert [entry.what for entry in model.ledger_.entries] == paid
+
+
 @pytest.mark.parametrize(
     ("settings", "says"),
     [

@@ -10,9 +10,9 @@ from test_explore_page import button
 
 from dpforest.evaluation.smallest_epsilon import smallest_epsilons
 from ui.choose import controls, membership, parts
-from ui.compare.controls import settings_of
 from ui.shared import sweep, tables
 from ui.shared.forests import FORESTS
+from ui.shared.lines import settings_of
 from ui.shared.sweep_results import Done
 
 KINDS = ["one greedy tree", "RF-E"]

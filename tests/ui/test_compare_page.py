@@ -15,10 +15,11 @@ from dpforest.evaluation.metrics import METRICS
 from dpforest.evaluation.stakes import Stakes
 from dpforest.evaluation.sweep import summary, surface
 from dpforest.plotting.compare import Scale
-from ui.compare.controls import Comparison, settings_of
+from ui.compare.controls import Comparison
 from ui.compare.insight import insight
 from ui.shared import simulate, sweep, tables
 from ui.shared.forests import FORESTS, MODES
+from ui.shared.lines import settings_of
 from ui.shared.sweep_results import Done
 
 FEW = {"data": "zoo", "forests": "RF-E,one greedy tree", "releases_each": "2"}

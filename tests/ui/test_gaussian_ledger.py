@@ -62,7 +62,7 @@ def test_the_budget_tab_shows_shares_of_mu_squared(neighbours):
     assert "- Number of rows: **once μ² = 0.00" in said and "makes **6 % of μ²**." in said
     assert "in sequence on the same rows, adds up to **94 % of μ²**." in said
     assert ("counts twice in μ, which is four times in μ²" in said) == (neighbours == "replace-one")
-    assert "A release would use up 100 % of μ², which is ε = 1 at δ = 1e-06, added up in exact fractions" in said
+    assert "A release would use up 100 % of μ², which is ε = 1 at δ = 10⁻⁶, added up in exact fractions" in said
     assert list(page.dataframe[0].value)[3:] == ["μ² each", "how many", "composition", "μ² together"]
     assert page.dataframe[0].value["μ² together"].tolist() == ["0.003362", "0.05267"]
     assert "Gaussian differential privacy with μ = 0.236705, which is ε = 1 at δ = 1e-06" in page.code[0].value
@@ -70,7 +70,7 @@ def test_the_budget_tab_shows_shares_of_mu_squared(neighbours):
 
 def test_what_a_release_would_use_up():
     _, quarter = booster(Fraction(1, 4))  # half of μ
-    assert "use up 25 % of μ², which is ε = 0.4753 at δ = 1e-06, added" in budget_tab.used_up(quarter, DELTA)
+    assert "use up 25 % of μ², which is ε = 0.4753 at δ = 10⁻⁶, added" in budget_tab.used_up(quarter, DELTA)
     pure = Ledger(Fraction(1, 2))
     pure.charge("labels", "permute-and-flip", 1, Fraction(1, 3), 1, "sequential")
     assert budget_tab.used_up(pure).startswith("A release would use up ε = 1/3 of 1/2, added up")
@@ -94,8 +94,8 @@ def test_repeats_add_up_in_mu_squared():
     total = sum(mu_for(e, DELTA).mu_squared for e in EPSILONS)
     whole = PrivacyLoss.gaussian(4 * total).epsilon(DELTA)
     assert 2 < sixteen < Fraction("2.3") and 32 < whole < 16 * sum(EPSILONS) / 4
-    assert f"16 forests at ε = 1 cost ε = {sum_text(sixteen)} at δ = 1e-06, all 288 of the curve" in said
-    assert f"of the curve ε = {sum_text(whole)} at δ = 1e-06 (replace-one); no ε covers" in said
+    assert f"16 forests at ε = 1 cost ε = {sum_text(sixteen)} at δ = 10⁻⁶, all 288 of the curve" in said
+    assert f"of the curve ε = {sum_text(whole)} at δ = 10⁻⁶ (replace-one); no ε covers" in said
     assert said.endswith("What Gaussian noise costs adds up in μ², not in ε.")
 
 
@@ -149,11 +149,11 @@ def test_the_dialog_says_what_a_gaussian_release_costs():
     next(b for b in page.button if b.label == "Release this forest").click().run()
     assert not page.exception
     said = "\n".join(m.value for m in page.markdown)
-    assert "It costs **ε = 1 at δ = 1e-06** (a row more or less), which cannot be taken back." in said
+    assert "It costs **ε = 1 at δ = 10⁻⁶** (a row more or less), which cannot be taken back." in said
     twice = PrivacyLoss.gaussian(2 * GAUSS.mu_squared).epsilon(DELTA)
     assert 1 < twice < Fraction(3, 2)
-    assert f"will have spent **ε = {sum_text(twice)} at δ = 1e-06** (a row more or less)" in said
-    assert [b.label for b in page.button if b.label.startswith("Release for")] == ["Release for ε = 1 at δ = 1e-06"]
+    assert f"will have spent **ε = {sum_text(twice)} at δ = 10⁻⁶** (a row more or less)" in said
+    assert [b.label for b in page.button if b.label.startswith("Release for")] == ["Release for ε = 1 at δ = 10⁻⁶"]
 
 
 def test_the_sum_after_a_release():
@@ -163,8 +163,8 @@ def test_the_sum_after_a_release():
         "**ε = 2.1** (a row exchanged) in this session; what is released for a row more or less counts twice for a row "
         "exchanged."
     )
-    assert "**ε = 1.5 at δ = 1e-06** (a row more or less)" in after_this([FIRST], (GAUSS.loss, "add-remove"), DELTA)
-    assert "**ε = 1.5 at δ = 1e-06** (a row more or less)" in after_this([GAUSS], (Fraction(1, 2), "add-remove"))
+    assert "**ε = 1.5 at δ = 10⁻⁶** (a row more or less)" in after_this([FIRST], (GAUSS.loss, "add-remove"), DELTA)
+    assert "**ε = 1.5 at δ = 10⁻⁶** (a row more or less)" in after_this([GAUSS], (Fraction(1, 2), "add-remove"))
     assert "counts twice (a Gaussian one in μ) for a row exchanged." in after_this(
         [EXCHANGED], (GAUSS.loss, "add-remove"), DELTA
     )

@@ -88,13 +88,13 @@ def test_gaussian_costs_add_up_in_mu_squared():
 
 
 def test_a_gaussian_sum_is_said_at_its_delta():
-    assert "**ε = 1 at δ = 1e-06** (a row more or less) in 1 release." in session_ledger.sentence([GAUSS])
+    assert "**ε = 1 at δ = 10⁻⁶** (a row more or less) in 1 release." in session_ledger.sentence([GAUSS])
     mixed = [FIRST, GAUSS]
-    assert "**ε = 1.5 at δ = 1e-06**" in session_ledger.sentence(mixed)
+    assert "**ε = 1.5 at δ = 10⁻⁶**" in session_ledger.sentence(mixed)
     said = explained(mixed)
     assert "one can guess right with at most 81.8 %" in said and "counts twice in μ, ε = 3." in said
     assert "become" not in said  # in rare releases it may
-    assert session_ledger.table(mixed)["adds"].tolist() == ["0.5", "μ² 0.056029", "**1.5** at δ = 1e-06"]
+    assert session_ledger.table(mixed)["adds"].tolist() == ["0.5", "μ² 0.056029", "**1.5** at δ = 10⁻⁶"]
     assert "δ" not in session_ledger.sentence([FIRST]) + explained([FIRST])
 
 

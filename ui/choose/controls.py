@@ -10,7 +10,9 @@ import streamlit as st
 from ui.choose import risk_parts
 from ui.shared import sidebar
 from ui.shared.controls import LINKED, follow, known, select
-from ui.shared.forests import EPSILONS, FORESTS, MODES
+from ui.shared.forests import EPSILONS, FORESTS, MODES, Settings
+from ui.shared.lines import delta_control, lines_of
+from ui.shared.tables import Table
 
 # Share of releases that must reach the accuracy, and how many simulated ones it takes to know.
 SURE: Final = {"8 in 10 releases": 0.8, "9 in 10 releases": 0.9, "19 in 20 releases": 0.95}
@@ -30,6 +32,7 @@ class Wish:
     margin: bool
     prior: float
     rows_per_person: int
+    delta: bool = False
 
     @property
     def releases(self) -> int:
@@ -53,6 +56,7 @@ def choose() -> Wish:
             help="Certified: it keeps its ε; proved, tested and attacked. As published: the mechanisms as papers "
             "printed them, whose claims about ε may not hold.",
         )  # fmt: skip
+        delta = delta_control() if mode == "certified" else False
         with st.expander("Fine settings"):
             rows = st.slider(
                 "Rows of one person, at most", 1, MOST_ROWS, key="rows_each", bind=LINKED,
@@ -70,6 +74,7 @@ def choose() -> Wish:
         bool(margin),
         prior,
         min(max(int(rows), 1), MOST_ROWS),
+        delta,
     )
 
 
@@ -106,6 +111,6 @@ def look_at(names: list[str], best: str, smallest: dict[str, float | None]) -> t
     return kind, min(EPSILONS, key=lambda e: abs(e - float(epsilon)))
 
 
-def kinds() -> list[str]:
-    """All forests of the app."""
-    return list(FORESTS)
+def forests(table: Table, wish: Wish) -> list[Settings]:
+    """All forests of the app that there are in this mode, and where that is asked for also with δ above 0."""
+    return [line.settings for line in lines_of(table, list(FORESTS), wish.mode, wish.neighbours, delta=wish.delta)]

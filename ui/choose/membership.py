@@ -58,7 +58,7 @@ def show(table: Table, settings: Settings, certificate: Certificate) -> None:
 
 
 def _game(settings: Settings, replaced: bool) -> str:
-    greedy = FORESTS[settings.kind].is_greedy
+    greedy = FORESTS[settings.kind].is_fitted_anew
     if replaced:
         coin = (
             "A fair coin decides which of two rows is in the table: the record, or one with another label. The number "
@@ -87,7 +87,7 @@ def _game(settings: Settings, replaced: bool) -> str:
 
 def _choose(table: Table, settings: Settings) -> int:
     """Number of the row that is attacked, among those that forests learn from."""
-    n, greedy = len(_rows(table).y), FORESTS[settings.kind].is_greedy
+    n, greedy = len(_rows(table).y), FORESTS[settings.kind].is_fitted_anew
     wanted = st.session_state.pop("member_wanted", None)
     if wanted is not None:
         st.session_state["member_row"] = wanted
@@ -129,7 +129,7 @@ def _shown(table: Table, row: int) -> None:
 def _run(table: Table, settings: Settings, certificate: Certificate, row: int) -> list[AttackEstimate]:
     estimator = settings.estimator(table.domain)
     codes, labels = _encoded(table)
-    greedy = FORESTS[settings.kind].is_greedy
+    greedy = FORESTS[settings.kind].is_fitted_anew
     work = attack_record(
         estimator, table.domain, codes, labels, row, seed=row, seconds=GREEDY_SECONDS if greedy else SECONDS,
         counted=None if greedy else _counted(table, settings),
@@ -156,7 +156,7 @@ class _Drawing:
 
     def __init__(self, table: Table, settings: Settings, certificate: Certificate, row: int) -> None:
         self._settings, self._certificate = settings, certificate
-        self._record = None if FORESTS[settings.kind].is_greedy else _counted(table, settings).record(row)
+        self._record = None if FORESTS[settings.kind].is_fitted_anew else _counted(table, settings).record(row)
         self._best = None if self._record is None else best_success(self._record)
         self._words, self._place = st.empty(), st.empty()
 

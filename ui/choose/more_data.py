@@ -101,7 +101,7 @@ def _growing(table: Table, settings: Settings, shown: list[float]) -> Growing:
     question needs.
     """
     grid: tuple[float, ...] = EPSILONS
-    if FORESTS[settings.kind].is_greedy:
+    if FORESTS[settings.kind].is_fitted_anew:
         second = shown[min(1, len(shown) - 1)]
         grid = tuple(e for e in EPSILONS if shown[-1] <= e <= MOST_TIMES * second)
     table = read_by(table, settings)

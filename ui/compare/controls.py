@@ -8,10 +8,10 @@ from typing import Final
 import streamlit as st
 
 from dpforest.limits import MAX_DEPTH
-from dpforest.models.base import AUTO
-from ui.shared import boosting, sidebar
+from ui.shared import sidebar
 from ui.shared.controls import LINKED, known, select
-from ui.shared.forests import EPSILONS, FORESTS, MODES, Settings
+from ui.shared.forests import EPSILONS, FORESTS, Settings
+from ui.shared.lines import delta_control, lines_of, settings_of
 from ui.shared.sweep import Line
 from ui.shared.tables import Table
 
@@ -37,6 +37,7 @@ class Comparison:
     folds: int
     measure: str
     bands: bool
+    delta: bool = False
 
 
 def choose() -> Comparison:
@@ -52,6 +53,7 @@ def choose() -> Comparison:
             help="The mechanisms as papers printed them, dashed. Their ε is a claim; what is true is said at each "
             "point.",
         )  # fmt: skip
+        delta = delta_control()
         epsilon = sidebar.choose_epsilon()
         neighbours = sidebar.choose_neighbours()
         measure = select("Measure", list(MEASURES), "compared", "What is drawn; the table has all of them.")
@@ -78,23 +80,14 @@ def choose() -> Comparison:
         HELD_OUT.get(held, 1),
         measure,
         bool(bands),
+        delta,
     )
 
 
-def settings_of(table: Table, kind: str, mode: str, neighbours: str) -> Settings:
-    """A forest as the app starts from it."""
-    forest = FORESTS[kind]
-    extra = []
-    if mode == "certified" and neighbours == "add-remove" and kind == "boosted":
-        extra.append(("n_bound", boosting.default_bound(table)))
-    chosen = [(o.parameter, o.start(mode)) for o in forest.options if o.choices[mode]]
-    return Settings(kind, mode, 1.0, AUTO, AUTO, neighbours, (*extra, *chosen))
-
-
 def lines(view: Comparison, table: Table) -> list[Line]:
-    """A line for each forest, and one for each as published where that is asked for."""
-    modes = list(MODES.values()) if view.published else ["certified"]
-    return [Line(settings_of(table, kind, mode, view.neighbours)) for mode in modes for kind in view.kinds]
+    """A line for each forest, and where that is asked for one for each with δ above 0, and as published."""
+    certified = lines_of(table, view.kinds, "certified", view.neighbours, delta=view.delta)
+    return certified + (lines_of(table, view.kinds, "as_published", view.neighbours) if view.published else [])
 
 
 def at_depths(view: Comparison, table: Table) -> list[Line]:
@@ -118,7 +111,7 @@ def mapped(view: Comparison, table: Table) -> Line:
     """The forest of the map, at every depth."""
     kind = select("Forest", list(view.kinds), "mapped", "The forest that is mapped, certified.")
     settings = settings_of(table, kind, "certified", view.neighbours)
-    return Line(settings, EPSILONS[::2] if FORESTS[kind].is_greedy else EPSILONS, depths=_map_depths(settings))
+    return Line(settings, EPSILONS[::2] if FORESTS[kind].is_fitted_anew else EPSILONS, depths=_map_depths(settings))
 
 
 def _map_depths(settings: Settings) -> tuple[int, ...]:
@@ -126,7 +119,7 @@ def _map_depths(settings: Settings) -> tuple[int, ...]:
 
 
 def _deepest(settings: Settings) -> int:
-    return sidebar.MAX_GREEDY_DEPTH if FORESTS[settings.kind].is_greedy else MAX_DEPTH
+    return sidebar.MAX_GREEDY_DEPTH if FORESTS[settings.kind].is_fitted_anew else MAX_DEPTH
 
 
 def _certified(view: Comparison, table: Table) -> list[Settings]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import pandas as pd
 
@@ -12,10 +12,12 @@ from ui.compare.controls import MEASURES, Comparison
 from ui.shared.sweep_results import Done
 
 
-def insight(view: Comparison, done: Done, scale: Scale, at_stake: dict[str, Stakes]) -> str:
+def insight(
+    view: Comparison, done: Done, scale: Scale, at_stake: dict[str, Stakes], published: Collection[str] = ()
+) -> str:
     """Which certified forest is best at the present ε, which ones cannot be told from it, and which only guess."""
     cells = done.cells[MEASURES[view.measure]].reset_index()
-    here = cells[(cells["epsilon"] == view.epsilon) & cells["forest"].isin(view.kinds)].sort_values("mean")
+    here = cells[(cells["epsilon"] == view.epsilon) & ~cells["forest"].isin(published)].sort_values("mean")
     here = here.dropna(subset=["mean"])
     best, rest = here.iloc[-1], here.iloc[:-1]
     idle = [name for name in here["forest"] if at_stake[name].nothing_to_lose]

@@ -16,7 +16,8 @@ from dpforest.privacy.rationals import as_typed
 from dpforest.tables.features import plural
 from ui.compare.controls import IN_PERCENT, MEASURES, Comparison
 from ui.shared import without_privacy
-from ui.shared.forests import FORESTS
+from ui.shared.forests import FORESTS, Settings
+from ui.shared.loss_sums import at_delta
 from ui.shared.page import badge, chart
 from ui.shared.stake_words import points
 from ui.shared.sweep import Cells
@@ -57,19 +58,20 @@ def _series(view: Comparison, line: Cells, done: Done, scale: Scale) -> Series:
     cells = cells[np.isfinite(cells["epsilon"])].sort_values("epsilon")
     values = cells[MEASURES[view.measure]]
     texts = [
-        f"<b>{name}</b><br>{_promise(settings.certified, e)}: {scale.text(m)}"
+        f"<b>{name}</b><br>{_promise(settings, e)}: {scale.text(m)}"
         f"<br>8 in 10 releases: {scale.text(low)} to {scale.text(high)}"
         for e, m, low, high in zip(cells["epsilon"], values["mean"], values["low"], values["high"], strict=True)
     ]
     return Series(
         name, list(FORESTS).index(settings.kind), not settings.certified, cells["epsilon"].to_numpy(float),
         values["mean"].to_numpy(float), values["low"].to_numpy(float), values["high"].to_numpy(float), texts,
+        has_delta=settings.delta > 0,
     )  # fmt: skip
 
 
-def _promise(certified: bool, epsilon: float) -> str:
-    if certified:
-        return f"ε = {epsilon:g}"
+def _promise(settings: Settings, epsilon: float) -> str:
+    if settings.certified:
+        return f"ε = {epsilon:g}{at_delta(settings.delta)}"
     return f"claims ε = {epsilon:g}, true loss: no finite bound"
 
 
@@ -107,7 +109,8 @@ def table(view: Comparison, lines: Sequence[Cells], done: Done, levels: list[Lev
                 "calibration error": here["calibration", "mean"],
                 "flipped": here["flips", "mean"],
                 "empty leaves": here["empty", "mean"],
-                "true loss": epsilon_text(_bound(pieces.true_epsilon.max(), view.epsilon)),
+                "true loss": epsilon_text(_bound(pieces.true_epsilon.max(), view.epsilon))
+                + at_delta(line.line.settings.delta),
                 "depth": int(here["depth", ""]),
                 "trees": int(here["trees", ""]),
             }
@@ -169,6 +172,14 @@ def about_claims() -> None:
             "known on what they really lose, so a dashed line above a solid one does not mean more accuracy for the "
             "same privacy."
         )
+
+
+def about_delta() -> None:
+    """What dash-dotted lines are, and that all lines may be read at one δ."""
+    st.caption(
+        "Dash-dotted lines have a weaker promise: with a chance of one in a million at most (δ = 10⁻⁶) a release may "
+        "break it. A forest with δ = 0 keeps its ε at every δ, so at δ = 10⁻⁶ all lines compare as they stand."
+    )
 
 
 def about_leaks(table: Table) -> None:

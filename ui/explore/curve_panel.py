@@ -14,6 +14,7 @@ from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.loss import PURE, PrivacyLoss, mu_for
 from dpforest.privacy.rationals import positive_fraction
 from dpforest.tables.features import plural
+from ui.explore.delta_gain import DeltaGain
 from ui.explore.headline import is_skewed
 from ui.explore.other_forests import OtherForests
 from ui.shared.controls import LINKED
@@ -63,6 +64,7 @@ class Panel:
                 "Curve as CSV", lambda: table(self._curve).to_csv(index=False), "CURATOR_ONLY_curve.csv", "text/csv",
                 on_click="ignore", type="tertiary",
             )  # fmt: skip
+        self._gain = DeltaGain(choice)
         self._price = st.empty()
         self._say(curve)
 
@@ -105,11 +107,14 @@ class Panel:
                 )
         reading = read_by(table, settings)
         wide = roomy(reading.domain, split(reading).X_train)
-        helps = what_helps(at, self._best_name, greedy=FORESTS[settings.kind].is_greedy, wide=wide)
+        helps = what_helps(at, self._best_name, greedy=FORESTS[settings.kind].chooses_questions, wide=wide)
         return f"{said} {helps}{self._others.sentence(self._measure, at)}"
 
     def look_elsewhere(self) -> bool:
-        """Where this forest learns nothing: simulate another; False when there is nothing left to do."""
+        """What δ buys; where this forest learns nothing, another one. False when there is nothing left to do."""
+        return self._gain.step() or self._look_for_better()
+
+    def _look_for_better(self) -> bool:
         return stakes_of(self._curve, self._measure, self._level).nothing_to_lose and self._others.step()
 
     @property

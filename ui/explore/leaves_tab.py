@@ -46,6 +46,12 @@ def show(choice: Choice, view: ForestView) -> None:
             "counts, as later trees weigh rows differently. The rate is in closed form (for noise on the real line), "
             "beside redraws."
         )
+    if view.added is not None:
+        st.caption(
+            "These leaves say numbers, not labels: how far they move the score of each class. Here a label flips when "
+            "noise turns the sign of a leaf's step, or lets another class's be the largest. One step decides little, "
+            "so a record is told wrongly far less often: follow one on the Tree tab."
+        )
     titled("Leaf by leaf", "Curator only")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         scope = st.segmented_control(
@@ -104,7 +110,11 @@ def leaf_table(view: ForestView, leaves: np.ndarray) -> pd.DataFrame:
     if view.leaf_values is not None:
         table["adds to the score"] = view.leaf_values[leaves]
         table["weight against"], table["weight for"] = view.noise.evidence[leaves].T
-    table["gap"] = view.gap[leaves]
+    if view.added is not None:
+        for k in range(len(classes)) if len(classes) > 2 else (1,):
+            table[f"adds to the score of {classes[k]}"] = view.added.leaf_scores[leaves, k]
+    else:
+        table["gap"] = view.gap[leaves]
     for k, name in enumerate(classes):
         table[f"count of {name}"] = view.counts[leaves, k]
     if len(np.unique(tree_of)) == 1 and len(leaves):

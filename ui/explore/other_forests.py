@@ -8,11 +8,11 @@ import numpy as np
 
 from dpforest.evaluation.simulation import Curve
 from dpforest.evaluation.stakes import Stakes
-from dpforest.models.base import AUTO
 from dpforest.plotting.curve import series
 from dpforest.plotting.style import percent
 from ui.shared import simulate
-from ui.shared.forests import EPSILONS, FORESTS, Settings
+from ui.shared.forest_options import ALLOW_DELTA, DELTA
+from ui.shared.forests import EPSILONS, FORESTS, as_it_comes
 from ui.shared.sidebar import Choice
 
 
@@ -21,17 +21,18 @@ class OtherForests:
 
     def __init__(self, choice: Choice) -> None:
         self._choice, self._curves = choice, dict[str, Curve]()
-        self._left = [kind for kind in FORESTS if kind != choice.settings.kind]
+        own = choice.settings
+        every = [as_it_comes(kind, "certified", own.epsilon, own.neighbours, delta=delta) for kind in FORESTS
+                 for delta in ((0.0, DELTA) if ALLOW_DELTA in FORESTS[kind].options else (0.0,))]  # fmt: skip
+        self._left = [other for other in every if other.name != own.name]
 
     def step(self) -> bool:
         """Simulate one more; False when there is none left."""
         if not self._left:
             return False
-        kind, settings = self._left.pop(0), self._choice.settings
-        options = tuple((o.parameter, o.start("certified")) for o in FORESTS[kind].options if o.choices["certified"])
-        other = Settings(kind, "certified", settings.epsilon, AUTO, AUTO, settings.neighbours, options)
+        other = self._left.pop(0)
         with suppress(ValueError):  # too large for this table
-            self._curves[kind] = simulate.one_release(self._choice.table, other)
+            self._curves[other.name] = simulate.one_release(self._choice.table, other)
         return True
 
     def sentence(self, measure: str, at: Stakes) -> str:
@@ -40,9 +41,9 @@ class OtherForests:
             return ""
         epsilon = self._choice.settings.epsilon
         place = EPSILONS.index(epsilon)
-        found = {kind: float(np.mean(series(curve, measure)[0][:, place])) for kind, curve in self._curves.items()}
-        better = [kind for kind in sorted(found, key=found.__getitem__)[::-1] if found[kind] > at.floor + at.noise]
+        found = {name: float(np.mean(series(curve, measure)[0][:, place])) for name, curve in self._curves.items()}
+        better = [name for name in sorted(found, key=found.__getitem__)[::-1] if found[name] > at.floor + at.noise]
         if not better:
             return f" None of the other forests is better than guessing at ε = {epsilon:g} either."
-        named = ", ".join(f"“{kind}” {percent(found[kind])}" for kind in better)
+        named = ", ".join(f"“{name}” {percent(found[name])}" for name in better)
         return f" **These do learn something at ε = {epsilon:g}** (one simulated release each): {named}."

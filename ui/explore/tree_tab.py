@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import zlib
 
 import numpy as np
@@ -13,11 +12,11 @@ from dpforest.evaluation.forest_view import ForestView, NodeTable
 from dpforest.limits import LEAF_CAP
 from dpforest.models.base import AUTO
 from dpforest.plotting.style import flip_percent, percent
-from dpforest.plotting.words import ancestors, answer, question
+from dpforest.plotting.words import ancestors, answer, question, value_text
 from dpforest.tables.features import plural
 from dpforest.trees.layout import LEAF
 from dpforest.trees.routing import leaves_of_rows
-from ui.explore import boosted_tab
+from ui.explore import boosted_tab, rounds_tab
 from ui.shared.forests import FORESTS
 from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
@@ -88,7 +87,9 @@ def show(choice: Choice, view: ForestView) -> None:
                 "At this ε the data hardly have a say in any question, and then other ways to judge them (α, scores) "
                 "change next to nothing. Raise ε, or ask for fewer trees and levels."
             )
-    if view.leaf_values is not None:
+    if view.added is not None:
+        rounds_tab.show(choice, view)
+    elif view.leaf_values is not None:
         boosted_tab.show(choice, view)
 
 
@@ -109,7 +110,7 @@ def _stopped(choice: Choice, deepest: int, nodes: NodeTable) -> str:
     settings, table = choice.settings, choice.table
     by_rule = settings.certified and settings.depth == AUTO  # which goes by a noisy number of records
     asked = 0 if by_rule else settings.shape(read_by(table, settings).domain, n_learnt_from(table))[0]
-    if deepest >= asked or FORESTS[settings.kind].is_greedy:
+    if deepest >= asked or FORESTS[settings.kind].is_fitted_anew:
         return ""
     return (
         f" It ends at level {deepest}, not {asked}: one more question would bring it over the public "
@@ -143,16 +144,17 @@ def _followed(choice: Choice, view: ForestView, tree: int, row: int) -> list[int
     codes, truth = parts.X_test[row], int(parts.y_test[row])
     leaves = leaves_of_rows(view.trees, view.domain, codes[None])[:, 0]
     titled(f"Record {row + 1} in {plural(view.trees.n_trees, 'tree')}", "Curator only")
-    if view.leaf_values is None:
+    if view.added is not None:
+        rounds_tab.verdict(view.added, codes, truth)
+    elif view.leaf_values is None:
         _verdict(view, leaves, truth)
     else:
         boosted_tab.verdict(view, leaves, truth)
     with st.expander("What the record says"):
-        st.markdown(
-            " · ".join(
-                f"{plain(f.name)} **{plain(_value(f, c))}**" for f, c in zip(view.domain.features, codes, strict=True)
-            )
-        )
+        said = zip(view.domain.features, codes, strict=True)
+        st.markdown(" · ".join(f"{plain(f.name)} **{plain(value_text(f, int(c)))}**" for f, c in said))
+    if view.added is not None:
+        return view.path(tree, codes)
     if view.leaf_values is None:
         chart(
             plotting.votes(view.labels[leaves], view.flip[leaves], view.domain.classes, tree=tree, truth=truth),
@@ -185,15 +187,6 @@ def _verdict(view: ForestView, leaves: np.ndarray, truth: int) -> None:
         f"{percent(share[winner], 0)} of the trees vote for **{plain(classes[winner])}**, {verdict}. "
         + (f"Its leaves flip in {flip_percent(float(sure.mean()))} of releases on average." if len(sure) else "")
     )
-
-
-def _value(feature, code: int) -> str:
-    if feature.kind == "categorical":
-        return feature.code_labels[code]
-    if code < feature.first_code:
-        return "missing"
-    low = feature.least_value(int(code))
-    return f"{math.ceil(round(low, 6)) if feature.integer else low:.6g}"
 
 
 def _points(key: str) -> list:

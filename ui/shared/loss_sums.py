@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import Final
 
+from dpforest.plotting.audit import raised
 from dpforest.privacy.ledger import ADD_REMOVE, REPLACE_ONE
 from dpforest.privacy.loss import GAUSSIAN, KINDS, PrivacyLoss
 from dpforest.risk.guarantee import MEMBERSHIP, VALUE, Guarantee
@@ -14,6 +16,7 @@ from dpforest.risk.tradeoff import DistinguishingGame
 from ui.shared.wording import share_text, sum_text, value_epsilon
 
 Cost = tuple[Fraction | PrivacyLoss, str]  # an ε or a loss, and under which relation
+_POWER: Final = re.compile(r"^1e-(\d+)$")
 _NO_WAY_BACK: Final = "What was released under replace-one has no ε under add-remove."
 
 
@@ -75,10 +78,10 @@ def added_up(costs: Iterable[Cost], delta: float = 0.0, relation: str | None = N
 def at_delta(delta: float) -> str:
     """What follows an ε in a sentence.
 
-    >>> at_delta(0), at_delta(1e-6)
-    ('', ' at δ = 1e-06')
+    >>> at_delta(0), at_delta(1e-6), at_delta(0.001)
+    ('', ' at δ = 10⁻⁶', ' at δ = 0.001')
     """
-    return f" at δ = {sum_text(delta)}" if delta else ""
+    return f" at δ = {_POWER.sub(lambda found: f'10{raised(-int(found[1]))}', sum_text(delta))}" if delta else ""
 
 
 def sure_words(promise: Guarantee) -> str:

@@ -119,10 +119,11 @@ def _forest(table: Table | None) -> Settings:
         "and pay for choosing.",
     )
     forest = FORESTS[kind]
-    st.caption(forest.sentence)
+    st.caption(f"{forest.sentence} {forest.advice}")
+    known("mode", forest.modes())
     mode = st.radio(
         "Mode",
-        list(MODES),
+        list(forest.modes()),
         key="mode",
         bind=LINKED,
         horizontal=True,
@@ -131,15 +132,17 @@ def _forest(table: Table | None) -> Settings:
     )
     mode = MODES.get(mode, "certified")
     epsilon = choose_epsilon()
+    switched = tuple((o.parameter, _switch(o, mode)) for o in forest.options if o.switch and o.choices[mode])
     shape = st.container()  # filled once all that the rule goes by is known
     with st.expander("Fine settings"):
         neighbours = choose_neighbours()
-        chosen = tuple((option.parameter, _option(option, mode)) for option in forest.options if option.choices[mode])
+        fine = [option for option in forest.options if option.choices[mode] and not option.switch]
+        chosen = tuple((option.parameter, _option(option, mode)) for option in fine)
         extra: tuple[tuple[str, Any], ...] = ()
         bounded = kind == "boosted" or depends_on_rows(dict(chosen).get("criterion", "max"))
         if bounded and mode == "certified" and neighbours == "add-remove":
             extra = (("n_bound", boosting.row_bound(table)),)
-    settings = Settings(kind, mode, epsilon, AUTO, AUTO, neighbours, (*extra, *chosen))
+    settings = Settings(kind, mode, epsilon, AUTO, AUTO, neighbours, (*switched, *extra, *chosen))
     with shape:
         settings = _shape(settings, table)
     return settings
@@ -224,7 +227,7 @@ def _depth(settings: Settings, by_rule_depth: int, by_rule: bool) -> int:
     if not forest.has_depth(settings.mode):
         st.caption("Depth: as published there is no limit to it; a branch ends where few records are left.")
         return by_rule_depth
-    most = MAX_GREEDY_DEPTH if forest.is_greedy else MAX_DEPTH
+    most = MAX_GREEDY_DEPTH if forest.is_fitted_anew else MAX_DEPTH
     if by_rule or _unsaid("depth") or not 1 <= st.session_state.get("depth", 1) <= most:
         _put("depth", min(by_rule_depth, most))
     if not by_rule:
@@ -242,7 +245,8 @@ def _trees(settings: Settings, by_rule_trees: int, by_rule: bool) -> int:
     forest = FORESTS[settings.kind]
     if not forest.has_trees:
         return 1
-    choices = [n for n in TREES if n <= forest.most_trees]
+    own = {by_rule_trees, _whole(st.session_state.get("trees"), forest.most_trees)}  # a rule knows other numbers, too
+    choices = sorted({n for n in TREES if n <= forest.most_trees} | (own - {None}))
     if by_rule or _unsaid("trees") or st.session_state.get("trees", choices[0]) not in choices:
         _put("trees", by_rule_trees)
     if not by_rule:
@@ -253,6 +257,11 @@ def _trees(settings: Settings, by_rule_trees: int, by_rule: bool) -> int:
         + origin(settings.kind, settings.mode).trees,
     )  # fmt: skip
     return trees if trees in choices else by_rule_trees
+
+
+def _whole(value: Any, most: int) -> int | None:
+    """A number of trees as somebody or a link has set it."""
+    return value if isinstance(value, int) and 1 <= value <= most else None
 
 
 def choose_epsilon() -> float:
@@ -285,6 +294,14 @@ def choose_neighbours() -> str:
         "exchanged for another (replace-one; the number of rows is then public).",
     )
     return NEIGHBOURS.get(neighbours, "add-remove")
+
+
+def _switch(option: Option, mode: str) -> Any:
+    """A choice between off and on, with its sentence in sight."""
+    off, on = option.choices[mode].values()
+    is_on = st.toggle(option.title, key=option.key, bind=LINKED)
+    st.caption(option.sentence)
+    return on if is_on else off
 
 
 def _option(option: Option, mode: str) -> Any:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dpforest.evaluation.forest_view import ForestView
 from dpforest.evaluation.greedy_simulation import GreedySimulation, simulation_for
 from dpforest.evaluation.simulation import Curve, Repeats
+from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
 from dpforest.tables.domain import Domain
@@ -39,17 +40,33 @@ class Shared:
         return self._simulation.n_repeats
 
     @property
-    def is_greedy(self) -> bool:
+    def is_fitted_anew(self) -> bool:
         """Whether trees are grown anew at every ε, which takes longer."""
         return isinstance(self._simulation, GreedySimulation)
 
-    def refine(self, n_repeats: int, *, awaited: bool = False) -> None:
-        """At least so many repeats; `awaited` if there is nothing to look at before."""
+    def refine(
+        self, n_repeats: int, *, awaited: bool = False, first: float | None = None,
+        tell: Callable[[dict[float, float]], None] = lambda so_far: None,
+    ) -> None:  # fmt: skip
+        """At least so many repeats; `awaited` if there is nothing to look at before.
+
+        Parameters
+        ----------
+        first : float, optional
+            The ε that is looked at.
+        tell : callable
+            Given the accuracy at each ε that is done of the present repeat, now and then, where they come one by one.
+        """
         while self.n_repeats < n_repeats:
             with held(self._refining):
                 if self.n_repeats < n_repeats:
                     with SCHEDULER.turn(awaited=awaited) as pause:
-                        self._simulation.add_repeat(pause)
+
+                        def between(pause: Callable[[], None] = pause) -> None:
+                            tell(self._simulation.so_far)
+                            pause()
+
+                        self._simulation.add_repeat(between, first=first)
                     if self.n_repeats == 1:
                         RECENT.add(self)
 
@@ -126,17 +143,19 @@ def simulation(table: Table, settings: Settings) -> Shared:
 @cache.by_table(everybody=256, own=64, data=True)
 def _release_once(key: tuple, _table: Table, _settings: Settings) -> Curve:
     simulated = simulation_for(
-        _settings.estimator(_table.domain), _table.domain, split(_table), epsilons=EPSILONS, n_jobs=N_JOBS
+        _settings.estimator(_table.domain), _table.domain, split(_table), epsilons=key[-1], n_jobs=N_JOBS
     )
     with SCHEDULER.turn(awaited=False) as pause:
         simulated.add_repeat(pause)
     return simulated.curve()
 
 
-def one_release(table: Table, settings: Settings) -> Curve:
-    """One simulated release at every ε, of which nothing else is kept."""
+def one_release(table: Table, settings: Settings, epsilons: tuple[float, ...] = EPSILONS) -> Curve:
+    """One simulated release at each of these ε, of which nothing else is kept."""
     table = read_by(table, settings)
-    return _release_once((table.schema_key, fingerprint(table.domain), settings.without_epsilon()), table, settings)
+    return _release_once(
+        (table.schema_key, fingerprint(table.domain), settings.without_epsilon(), epsilons), table, settings
+    )
 
 
 @cache.for_session(max_entries=64)
@@ -145,14 +164,20 @@ def promise(fingerprint: str, settings: Settings, n_rows: int, _domain: Domain) 
     return settings.estimator(_domain).preview(_domain, n_rows)
 
 
-def first_curve(shared: Shared, n_rows: int, place) -> Curve:
+def first_curve(shared: Shared, n_rows: int, epsilon: float, place) -> Curve:
     """The first repeats, fewer where one takes long, so that there is something to look at soon."""
     if shared.n_repeats:
         return shared.curve()
-    slow = n_rows > MANY_ROWS or shared.is_greedy
+    slow = n_rows > MANY_ROWS or shared.is_fitted_anew
     bar = place.progress(0.0, f"Sending {n_rows:,} rows through the trees …") if slow else None
+
+    def tell(so_far: dict[float, float]) -> None:
+        if bar is not None and epsilon in so_far:
+            said = f"At ε = {epsilon:g} one simulated release is right in {percent(so_far[epsilon])}"
+            bar.progress(len(so_far) / len(EPSILONS), f"{said}; {len(so_far)} of {len(EPSILONS)} values of ε …")
+
     start = time.monotonic()
-    shared.refine(1, awaited=True)
+    shared.refine(1, awaited=True, first=epsilon, tell=tell)
     if time.monotonic() - start < 0.4:
         shared.refine(FIRST, awaited=True)
     if bar is not None:
@@ -175,7 +200,7 @@ def refined(
     """
     bar, start = None, time.monotonic()
     drawn, is_new, others, worked = start, False, True, False
-    if shared.is_greedy and shared.n_repeats < n_repeats:
+    if shared.is_fitted_anew and shared.n_repeats < n_repeats:
         bar = place.progress(0.0, f"Simulated release {shared.n_repeats + 1} of {n_repeats} …")
     for repeat in range(shared.n_repeats + 1, n_repeats + 1):
         shared.refine(repeat)

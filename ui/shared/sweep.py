@@ -45,7 +45,7 @@ class Line:
 
     @property
     def name(self) -> str:
-        return self.settings.kind if self.settings.certified else f"{self.settings.kind}, as published"
+        return self.settings.name
 
 
 class Cells:

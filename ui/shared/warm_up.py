@@ -14,7 +14,7 @@ from dpforest.evaluation.simulation import split_table
 from dpforest.tables.domain import Domain, Feature
 from dpforest.trees.routing import count_rows
 from ui.shared import cache
-from ui.shared.forests import FORESTS, MODES, Settings
+from ui.shared.forests import FORESTS, Settings
 
 
 @cache.for_everybody()
@@ -51,6 +51,7 @@ def steps() -> list[Callable[[], object]]:
         dpforest.RandomDecisionForestClassifier,
         dpforest.BoostedForestClassifier,
         dpforest.MultinomialForestClassifier,
+        dpforest.RandomTreeBoosterClassifier,
     )
     return [
         lambda: domain.encode(X),
@@ -58,8 +59,8 @@ def steps() -> list[Callable[[], object]]:
         lambda: count_rows(spec.grow(domain, 0), domain, X, y.astype(np.int32), n_classes=2),
         *(
             lambda kind=kind, mode=mode: _simulate(kind, mode, domain, X, y)
-            for kind in FORESTS
-            for mode in MODES.values()
+            for kind, forest in FORESTS.items()
+            for mode in forest.modes().values()
         ),
         *(lambda kind=kind: kind(n_estimators=3, max_depth=3, domain=domain).fit(X, y) for kind in exact),
     ]

@@ -219,7 +219,9 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
         values = boost(spec, domain, trees, rows, paid, source, n_jobs=n_jobs, trace=trace)
         if ledger.has_budget:
             ledger.close()
-        about = self._about(spec.preparation, structure_seed=int(self.structure_seed))
+        about = self._about(
+            spec.preparation, structure_seed=int(self.structure_seed), total_step=float(spec.total_step)
+        )
         certificate = self._certificate(spec, domain, ledger, source, rows.n_given)
         return assemble(
             trees, domain, certificate=certificate, ledger=ledger, about=about, leaf_values=values,
@@ -240,10 +242,8 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
         array of shape (n,)
         """
         forest = self._forest()
-        leaves, of_leaf = (
-            forest.apply(self._check_rows(X), n_jobs=effective_n_jobs(self.n_jobs or 1)),
-            forest.leaf_shares(),
-        )
+        leaves = forest.apply(self._check_rows(X), n_jobs=effective_n_jobs(self.n_jobs or 1))
+        of_leaf = forest.leaf_shares()
         scores = np.zeros((len(leaves), forest.domain.n_classes))
         for t in range(forest.trees.n_trees):
             scores += of_leaf[leaves[:, t]]
@@ -292,7 +292,8 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
             raise ValueError(f"epsilon={self.epsilon!r} or scale_share has too many digits for a file; round it")
         known = LEAST_SIZE if self.size is None else self.size
         preparation = self._preparation(domain, known if self.neighbours == ADD_REMOVE else n_rows)
-        for share in {preparation.scale, *((Fraction(0), SCALE_SHARE) if self.scale_share == AUTO else ())}:
+        may_ask = self.scale_share == AUTO and any(feature.kind == "numeric" for feature in domain.features)
+        for share in {preparation.scale, *((Fraction(0), SCALE_SHARE) if may_ask else ())}:
             spec = self._spec(domain, replace(preparation, scale=share), known)
             each = loss.part(spec.preparation.left / spec.n_trees, rows_changed(self.neighbours))
             if spec.noise_scale(each) > LIMIT - 1:

@@ -1,0 +1,234 @@
+"""What a forest whose scores add up says of each attribute: importances, effects, and one prediction taken apart.
+
+Everything here follows from the forest and its public schema alone, so for a released forest it costs nothing more.
+Where a question leads to two sides, each counts for one half, as no rows are looked at.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+
+from dpforest.limits import N_CODES
+from dpforest.models.preparation import Preparation
+from dpforest.models.random_boost.booster_spec import BoosterSpec
+from dpforest.models.random_boost.gradients import POINT
+from dpforest.privacy.ledger import GRADIENT_SUMS
+from dpforest.privacy.loss import GAUSSIAN
+from dpforest.tables.domain import Domain
+from dpforest.trees.forest import Forest
+from dpforest.trees.layout import MULTIWAY, NO_THRESHOLD, NUMERIC, Trees
+from dpforest.trees.released_scale import TOP, ReleasedScale
+
+_AT_ONCE: Final = 2**23  # weights of an effect that are kept at a time
+_SPREAD: Final = 32  # values of a numeric attribute that stand for all
+
+
+@dataclass(frozen=True, eq=False)
+class AddedScores:
+    """Trees whose leaves add to scores.
+
+    Parameters
+    ----------
+    trees : Trees
+        With two answers to every question.
+    domain : Domain
+    leaf_scores : float64 array of shape (n_leaves, n_classes)
+        What each leaf adds to the score of each class (`Forest.leaf_shares`).
+    noise : float
+        Standard deviation of the noise on what a leaf adds; 0 without noise, NaN where it is not known.
+    scale : ReleasedScale or None
+        Where rows lie, as released.
+
+    Raises
+    ------
+    ValueError
+        If a question has more than two answers.
+    """
+
+    trees: Trees
+    domain: Domain
+    leaf_scores: np.ndarray
+    noise: float = math.nan
+    scale: ReleasedScale | None = None
+
+    def __post_init__(self) -> None:
+        if np.any(self.trees.kind == MULTIWAY):
+            raise ValueError("questions with more than two answers cannot be taken apart; grow trees with two")
+
+    @classmethod
+    def of(cls, forest: Forest) -> "AddedScores":
+        """Those of a random-tree booster, fitted or read from a file.
+
+        Raises
+        ------
+        ValueError
+            If it is another forest.
+        """
+        if forest.leaf_values is None or forest.class_of_tree is not None:
+            raise ValueError("only a random-tree booster has scores that add up over attributes")
+        return cls(forest.trees, forest.domain, forest.leaf_shares(), _noise_in(forest), forest.scale)
+
+    @property
+    def score_noise(self) -> float:
+        """Standard deviation of the noise on the score of a class: of independent rounds, so an upper value.
+
+        Later rounds see what earlier noise did and correct part of it.
+        """
+        return self.noise * math.sqrt(self.trees.n_trees)
+
+    @cached_property
+    def _right(self) -> np.ndarray:
+        """Weight of the second side of each node's question: one half; none where no code leads there."""
+        never = (self.trees.kind == NUMERIC) & (self.trees.threshold == NO_THRESHOLD)
+        return np.where(never, 0.0, 0.5)
+
+    @cached_property
+    def node_scores(self) -> np.ndarray:
+        """What each node says: a leaf its own, a question the mean of its two sides. (n_nodes, n_classes)."""
+        trees, right = self.trees, self._right[:, None]
+        scores = np.zeros((trees.n_nodes, self.leaf_scores.shape[1]))
+        scores[trees.leaf_nodes] = self.leaf_scores
+        for nodes in reversed(self._inner):
+            left = trees.first_child[nodes]
+            scores[nodes] = (1 - right[nodes]) * scores[left] + right[nodes] * scores[left + 1]
+        return scores
+
+    @cached_property
+    def _inner(self) -> list[np.ndarray]:
+        """Questions by level."""
+        trees = self.trees
+        asks = trees.n_children > 0
+        return [np.flatnonzero(asks & (trees.level == level)) for level in range(int(trees.level.max()) + 1)]
+
+    @property
+    def base(self) -> np.ndarray:
+        """Scores before any question is answered, (n_classes,)."""
+        return self.node_scores[self.trees.tree_start[:-1]].sum(axis=0)
+
+    def importances(self) -> np.ndarray:
+        """How far each attribute by itself moves the scores, as shares.
+
+        The standard deviation of its `effect` over values that are spread as the released scale says (over the public
+        scale where there is none, and evenly over categories), less what noise alone adds to it, where that is known.
+        What attributes do together only is not in it.
+
+        Returns
+        -------
+        float array of shape (n_features,)
+            They sum to 1, or are zeros where nothing is above noise.
+        """
+        moved = np.sqrt([self._variance(feature) for feature in range(self.domain.n_features)])
+        return moved / moved.sum() if moved.any() else moved
+
+    def _variance(self, feature: int) -> float:
+        """Of an effect over values, summed over classes, less that of its noise; 0 at least."""
+        scores, products = self._effect(feature, self._spread_codes(feature))
+        by_noise = 0.0 if math.isnan(self.noise) else self.noise**2 * (products.diagonal().mean() - products.mean())
+        return max(0.0, float(scores.var(axis=0).sum()) - scores.shape[1] * by_noise)
+
+    def _spread_codes(self, feature: int) -> np.ndarray:
+        """Values of an attribute as they are spread, as far as everybody knows."""
+        own = self.domain.features[feature]
+        if own.kind == "categorical":
+            return np.arange(own.n_codes)
+        share = (np.arange(_SPREAD) + 0.5) / _SPREAD
+        if self.scale is not None:
+            cumulative = self.scale.of_features(self.domain)[feature] / TOP
+            share = np.interp(share, cumulative, np.linspace(0, 1, len(cumulative)))
+        return (own.first_code + share * (N_CODES - own.first_code)).astype(np.int64)
+
+    def effect(self, feature: int, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Mean score where one attribute has each of these codes (partial dependence, with public weights).
+
+        Parameters
+        ----------
+        feature : int
+        codes : int array of shape (n,)
+
+        Returns
+        -------
+        scores : float array of shape (n, n_classes)
+        noise : float array of shape (n,)
+            Standard deviation of the noise on them, of independent rounds; NaN where it is not known.
+        """
+        scores, products = self._effect(feature, codes)
+        return scores, self.noise * np.sqrt(products.diagonal())
+
+    def _effect(self, feature: int, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Mean scores, and the sum over leaves of the products of their weights at two codes, (n, n)."""
+        codes = np.asarray(codes, np.int64)
+        scores, products = np.zeros((len(codes), self.leaf_scores.shape[1])), np.zeros((len(codes), len(codes)))
+        per_tree = max(1, self.trees.n_nodes // self.trees.n_trees) * len(codes)
+        step = max(1, _AT_ONCE // per_tree)
+        for first in range(0, self.trees.n_trees, step):
+            last = min(first + step, self.trees.n_trees)
+            weights = self._weights(first, last, feature, codes)
+            own = slice(int(self.trees.leaf_start[first]), int(self.trees.leaf_start[last]))
+            scores += weights.T @ self.leaf_scores[own]
+            products += weights.T @ weights
+        return scores, products
+
+    def _weights(self, first: int, last: int, feature: int, codes: np.ndarray) -> np.ndarray:
+        """Weight of each leaf of some trees at each code, (n_leaves, n)."""
+        start = int(self.trees.tree_start[first])
+        trees, right = self.trees.between(first, last), self._right[start : int(self.trees.tree_start[last])]
+        weights = np.ones((trees.n_nodes, len(codes)))
+        asks = trees.n_children > 0
+        for level in range(int(trees.level.max())):
+            nodes = np.flatnonzero(asks & (trees.level == level))
+            share = np.repeat(right[nodes, None], len(codes), axis=1)
+            own = nodes[trees.feature[nodes] == feature]
+            share[trees.feature[nodes] == feature] = _answers(trees, own[:, None], codes[None, :])
+            left = trees.first_child[nodes]
+            weights[left], weights[left + 1] = weights[nodes] * (1 - share), weights[nodes] * share
+        return weights[trees.leaf_nodes]
+
+    def taken_apart(self, codes: np.ndarray) -> np.ndarray:
+        """What each attribute adds to the scores of one row: with `base` they sum to its scores.
+
+        Every question on the way moves the score from what its node says to what the next one does.
+
+        Parameters
+        ----------
+        codes : int array of shape (n_features,)
+
+        Returns
+        -------
+        float array of shape (n_features, n_classes)
+        """
+        trees, parts = self.trees, np.zeros((self.domain.n_features, self.leaf_scores.shape[1]))
+        nodes = trees.tree_start[:-1]
+        while (nodes := nodes[trees.n_children[nodes] > 0]).size:
+            feature = trees.feature[nodes]
+            to_right = _answers(trees, nodes, np.asarray(codes, np.int64)[feature])
+            child = trees.first_child[nodes] + to_right
+            np.add.at(parts, feature, self.node_scores[child] - self.node_scores[nodes])
+            nodes = child
+        return parts
+
+
+def _noise_in(forest: Forest) -> float:
+    """Standard deviation of the noise on what a leaf adds to a score, from what a forest says of itself.
+
+    0 without privacy; NaN where a file does not say how far its steps go.
+    """
+    each = next((entry.each for entry in forest.ledger.entries if entry.what == GRADIENT_SUMS), None)
+    if each is None:
+        return 0.0
+    n_rows, total_step = forest.about.get("n_rows"), forest.about.get("total_step")
+    if not n_rows or not total_step:
+        return math.nan
+    trees, n_classes = forest.trees, forest.domain.n_classes
+    spec = BoosterSpec(trees.n_trees, trees.depth, total_step, n_rows, n_classes, each.kind, Preparation())
+    deviation = spec.noise_scale(each) * (1 if each.kind == GAUSSIAN else math.sqrt(2))
+    centred = 1.0 if n_classes == 2 else math.sqrt(1 - 1 / n_classes)
+    return deviation * spec.step / 2.0**POINT * centred
+
+
+def _answers(trees: Trees, nodes: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """0 or 1 for each node and its code."""
+    threshold = trees.threshold[nodes]
+    return np.where(trees.kind[nodes] == NUMERIC, codes > threshold, codes == threshold).astype(np.int64)

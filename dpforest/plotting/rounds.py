@@ -1,0 +1,122 @@
+"""The random-tree booster: accuracy round by round, what attributes do to scores, and one prediction taken apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from dpforest.limits import N_CODES
+from dpforest.plotting.curve import faint_colour
+from dpforest.plotting.scale import value_at
+from dpforest.plotting.style import PRIVATE, QUIET, escape, figure, number, percent
+from dpforest.tables.features import Feature
+
+_POINTS = 48  # of an effect on a numeric scale
+_TICKS = 4
+_MOST_VALUES = 24  # of a categorical attribute
+
+
+def accuracy_by_round(rounds: np.ndarray, accuracy: np.ndarray, floor: float) -> go.Figure:
+    """Share of held-out records told rightly after so many rounds.
+
+    Parameters
+    ----------
+    rounds : int array of shape (n,)
+    accuracy : float array of shape (n,)
+    floor : float
+        Of always naming the most frequent class.
+    """
+    fig = figure(240, hovermode="closest", margin={"l": 8, "r": 12, "t": 8, "b": 8})
+    fig.add_scatter(
+        x=rounds, y=accuracy, mode="lines+markers" if len(rounds) < 40 else "lines", marker={"size": 6},
+        line={"color": PRIVATE, "width": 2.5}, text=[percent(a) for a in accuracy],
+        hovertemplate="after round %{x}: %{text}<extra></extra>",
+    )  # fmt: skip
+    fig.add_hline(y=floor, line={"color": QUIET, "dash": "dot", "width": 1.5})
+    fig.update_xaxes(title="rounds", showgrid=False, zeroline=False, fixedrange=True)
+    fig.update_yaxes(tickformat=".0%", zeroline=False, fixedrange=True, nticks=5)
+    return fig
+
+
+def importances(names: Sequence[str], shares: np.ndarray, *, most: int = 12) -> go.Figure:
+    """Shares of the attributes in what moves scores, the largest on top."""
+    order = np.argsort(-shares, kind="stable")[:most]
+    return _bars([names[i] for i in order], shares[order], [percent(shares[i]) for i in order])
+
+
+def parts_of_score(names: Sequence[str], parts: np.ndarray, *, most: int = 10) -> go.Figure:
+    """What the attributes add to one score, the largest on top, the rest together.
+
+    Parameters
+    ----------
+    names : sequence of str
+        With the record's values.
+    parts : float array of shape (n_features,)
+    """
+    order = np.argsort(-np.abs(parts), kind="stable")
+    shown, rest = order[:most], order[most:]
+    labels, values = [names[i] for i in shown], list(parts[shown])
+    if len(rest):
+        labels.append(f"{len(rest)} more attributes")
+        values.append(float(parts[rest].sum()))
+    return _bars(labels, np.array(values), [f"{v:+.3f}" for v in values])
+
+
+def _bars(labels: Sequence[str], values: np.ndarray, texts: Sequence[str]) -> go.Figure:
+    fig = figure(28 * len(labels) + 40, hovermode="closest", margin={"l": 8, "r": 48, "t": 6, "b": 8})
+    fig.add_bar(
+        x=values, y=list(range(len(labels))), orientation="h", marker={"color": PRIVATE}, text=list(texts),
+        textposition="outside", cliponaxis=False, hovertemplate="%{customdata}: %{text}<extra></extra>",
+        customdata=[escape(label) for label in labels],
+    )  # fmt: skip
+    fig.update_xaxes(zeroline=True, zerolinecolor=QUIET, showgrid=False, showticklabels=False, fixedrange=True)
+    fig.update_yaxes(
+        tickvals=list(range(len(labels))), ticktext=[escape(label, 28) for label in labels], autorange="reversed",
+        showgrid=False, zeroline=False, fixedrange=True,
+    )  # fmt: skip
+    return fig
+
+
+def codes_shown(feature: Feature) -> np.ndarray:
+    """The codes at which an effect is drawn."""
+    if feature.kind == "categorical":
+        return np.arange(min(feature.n_codes, _MOST_VALUES))
+    return np.linspace(feature.first_code, N_CODES - 1, _POINTS).astype(np.int64)
+
+
+def effect(feature: Feature, codes: np.ndarray, scores: np.ndarray, noise: np.ndarray) -> go.Figure:
+    """Mean score by the value of one attribute, with two standard deviations of the noise to either side.
+
+    Parameters
+    ----------
+    feature : Feature
+    codes : int array of shape (n,)
+        Of `codes_shown`.
+    scores, noise : float array of shape (n,)
+    """
+    fig = figure(280, hovermode="closest", margin={"l": 8, "r": 12, "t": 8, "b": 8})
+    band = np.nan_to_num(2 * noise)
+    if feature.kind == "categorical":
+        names = [feature.code_labels[code] for code in codes]
+        fig.add_bar(
+            x=list(range(len(codes))), y=scores, marker={"color": PRIVATE},
+            error_y={"type": "data", "array": band, "color": QUIET, "thickness": 1.5},
+            customdata=[escape(name) for name in names], hovertemplate="%{customdata}: %{y:+.3f}<extra></extra>",
+        )  # fmt: skip
+        places, texts = list(range(len(codes))), [escape(name, 14) for name in names]
+    else:
+        faint = {"mode": "lines", "line": {"width": 0, "color": PRIVATE}, "hoverinfo": "skip", "x": codes}
+        fig.add_scatter(y=scores + band, **faint)
+        fig.add_scatter(y=scores - band, fill="tonexty", fillcolor=faint_colour(PRIVATE, 0.18), **faint)
+        fig.add_scatter(
+            x=codes, y=scores, mode="lines", line={"color": PRIVATE, "width": 2.5},
+            customdata=[number(value_at(feature, int(code))) for code in codes],
+            hovertemplate=f"{escape(feature.name, 30)} %{{customdata}}: %{{y:+.3f}}<extra></extra>",
+        )  # fmt: skip
+        places = [int(code) for code in np.linspace(codes[0], codes[-1], _TICKS + 1)]
+        texts = [number(value_at(feature, place)) for place in places]
+    fig.update_xaxes(tickvals=places, ticktext=texts, showgrid=False, zeroline=False, fixedrange=True)
+    fig.update_yaxes(title="score", zeroline=True, zerolinecolor=QUIET, fixedrange=True, nticks=6)
+    return fig

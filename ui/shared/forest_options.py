@@ -1,0 +1,200 @@
+"""The controls that only some forests have, each with its sentence and its choices."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+
+@dataclass(frozen=True)
+class Option:
+    """A control that only some forests have.
+
+    Parameters
+    ----------
+    key : str
+        Name in the URL.
+    parameter : str
+        Of the estimator.
+    choices : dict
+        Label shown (and written into the URL) to value of the parameter, by mode; a mode without choices hides it.
+    slider : bool
+        Choices have an order.
+    switch : bool
+        Two choices, off and on, drawn below ε instead of among the fine settings.
+    defaults : tuple of str
+        The label chosen at first is the one of these that the mode has; else its first one.
+    """
+
+    key: str
+    parameter: str
+    title: str
+    sentence: str
+    choices: dict[str, dict[str, Any]]
+    slider: bool = False
+    switch: bool = False
+    defaults: tuple[str, ...] = ()
+
+    def default(self, mode: str) -> str:
+        """The label it has until somebody moves it."""
+        choices = self.choices[mode]
+        return next((label for label in self.defaults if label in choices), next(iter(choices)))
+
+    def start(self, mode: str) -> Any:
+        """The value it has until somebody moves it."""
+        return self.choices[mode][self.default(mode)]
+
+
+def _same(choices: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {"certified": choices, "as_published": choices}
+
+
+DELTA: Final = 1e-6
+ALLOW_DELTA = Option(
+    "delta",
+    "delta",
+    "Allow δ = 10⁻⁶",
+    "δ = 0: the promise of ε holds for every release. With δ = 10⁻⁶ there may be releases that break it, together with "
+    "a chance of one in a million at most; in return far less noise is needed.",
+    {"certified": {"off": 0.0, "on": DELTA}, "as_published": {}},
+    switch=True,
+)
+VOTING = Option(
+    "voting",
+    "voting",
+    "Voting",
+    "How the trees' answers become one. Each leaf is evidence for a class, which can be added up; or shares of classes "
+    "are averaged; or the most frequent answer counts.",
+    # Other words where defaults differ, so that nothing is kept when the mode, and with it the default, changes.
+    {
+        "certified": {
+            "evidence added up": "log-odds",
+            "mean of shares": "threshold",
+            "majority": "majority",
+            "coin with the mean share": "probabilistic",
+        },
+        "as_published": {
+            "mean of shares, as in the paper": "threshold",
+            "majority": "majority",
+            "coin with the mean share": "probabilistic",
+        },
+    },
+)
+COUNT_ROWS = Option(
+    "counted",  # not the key of LABEL_ROWS, whose default is another: a kept value would be missing from the link
+    "partition",
+    "Rows and trees",
+    "Every row in every tree makes steadier trees but splits ε among them.",
+    _same({"all rows in every tree": "shared", "each row in one tree": "independent"}),
+)
+LEAF = Option(
+    "leaf",
+    "leaf_mechanism",
+    "How a leaf draws its label",
+    "All of them prefer the most frequent class; they differ in how often they flip it.",
+    {
+        "certified": {
+            "permute-and-flip": "permute-and-flip",
+            "exponential": "exponential",
+            "global 0/1": "global-01",
+        },
+        "as_published": {
+            "smooth sensitivity (paper)": "smooth-sensitivity",
+            "smooth sensitivity (author's code)": "smooth-sensitivity-clamped",
+        },
+    },
+)
+LABEL_ROWS = Option(
+    "rows",
+    "partition",
+    "Rows and trees",
+    "Each row in one tree lets every tree spend all of ε.",
+    {
+        "certified": {"each row in one tree": "independent", "all rows in every tree": "shared"},
+        "as_published": {"equal blocks of rows": "blocks", "all rows in every tree": "shared"},
+    },
+)
+BUDGET = Option(
+    "budget",
+    "budget",
+    "Budget of a leaf",
+    "A row is in one leaf of a tree only, so leaves need not share; Nock and Henecka let them.",
+    {
+        "certified": {"each leaf has the tree's": "fair", "leaves share it (paper)": "paper"},
+        "as_published": {"leaves share it, as in the paper": "paper", "each leaf has the tree's, unlike it": "fair"},
+    },
+)
+SCORE = Option(
+    "score",
+    "split_score",
+    "Score of a question",
+    "Weighed by records, more data make better questions; stretched from 0 to 1, as Bai et al. do, they do not.",
+    {"certified": {"weighed by records": "counts", "stretched (paper)": "normalised"}, "as_published": {}},
+)
+SHARD_ROWS = replace(LABEL_ROWS, key="shards", choices={**LABEL_ROWS.choices, "as_published": {}})
+_WARMTH = {"from ε": None, **{f"{b:g}": float(b) for b in (0, 0.5, 1, 2, 5, 10, 20)}, "∞": math.inf}
+TEMPERATURES = tuple(
+    Option(
+        key,
+        f"{what}_temperature",
+        f"{name}: how much the best {title} is favoured",
+        "0: all alike; ∞: always the best. From ε: as Bai et al.'s theorem 2 divides ε.",
+        {"certified": {}, "as_published": _WARMTH},
+        slider=True,
+    )
+    for key, what, name, title in (
+        ("b1", "feature", "B1", "attribute"),
+        ("b2", "value", "B2", "value"),
+        ("b3", "label", "B3", "label"),
+    )
+)
+BINS = Option(
+    "bins",
+    "n_bins",
+    "Parts of a numeric range",
+    "The scale of a numeric attribute is cut into so many equal parts; questions lie between the parts.",
+    _same({f"{n}": n for n in (4, 6, 8, 10, 12, 16, 24, 32, 50)}),
+    slider=True,
+    defaults=("10",),
+)
+MULTINOMIAL_BINS = replace(BINS, choices={**BINS.choices, "as_published": {}}, defaults=("16",))
+BOUND_M = Option(
+    "m",
+    "max_leaf",
+    "M: most that a leaf can say",
+    "The public bound on what a leaf adds; it also sets the size of a step.",
+    {
+        "certified": {"±1": 1.0, "±2": 2.0, "±4": 4.0, "±10": 10.0, "±100": 100.0},
+        "as_published": {"1": 1.0, "10": 10.0, "100": 100.0},
+    },
+    slider=True,
+    defaults=("±2", "10"),
+)
+SHARE = Option(
+    "share",
+    "tree_share",
+    "Share of ε for the questions",
+    "The rest goes into what the leaves say.",
+    _same({f"{s:.0%}": s for s in (0.1, 0.3, 0.5, 0.7, 0.9)}),
+    slider=True,
+    defaults=("50%",),
+)
+BETA = Option(
+    "beta",
+    "beta",
+    "Weight β of a tree",
+    "How much a tree counts. Computed from its noisy leaves it costs nothing more, but on large tables it is so small "
+    "that every tree sees the same problem.",
+    {
+        "certified": {"all trees alike": "one", "from the noisy leaves": "post", "asked with noise": "laplace"},
+        "as_published": {"exact (paper)": "published", "all trees alike, unlike it": "one"},
+    },
+)
+CRITERION = Option(
+    "criterion",
+    "criterion",
+    "What makes a good question",
+    "How impure the two groups are that a question makes; or how many records their majorities get right.",
+    _same({"Gini impurity": "gini", "majority votes": "max", "information gain": "entropy"}),
+)
