@@ -17,7 +17,8 @@ from dpforest.tables.features import plural
 from dpforest.trees.split_scores import depends_on_rows
 from ui.shared import boosting, cache, session_ledger, tables
 from ui.shared.controls import LINKED, follow, known, select
-from ui.shared.forests import EPSILONS, FORESTS, MODES, NEIGHBOURS, TREES, Option, Settings, as_code
+from ui.shared.forest_options import Option
+from ui.shared.forests import EPSILONS, FORESTS, MODES, NEIGHBOURS, TREES, Settings, as_code
 from ui.shared.link import copy_link
 from ui.shared.page import sorry
 from ui.shared.starting_points import origin
@@ -245,8 +246,8 @@ def _trees(settings: Settings, by_rule_trees: int, by_rule: bool) -> int:
     forest = FORESTS[settings.kind]
     if not forest.has_trees:
         return 1
-    own = {by_rule_trees, _whole(st.session_state.get("trees"), forest.most_trees)}  # a rule knows other numbers, too
-    choices = sorted({n for n in TREES if n <= forest.most_trees} | (own - {None}))
+    own = {by_rule_trees, *_as_set("trees", forest.most_trees)}  # a rule knows other numbers, too
+    choices = sorted({n for n in TREES if n <= forest.most_trees} | own)
     if by_rule or _unsaid("trees") or st.session_state.get("trees", choices[0]) not in choices:
         _put("trees", by_rule_trees)
     if not by_rule:
@@ -259,9 +260,10 @@ def _trees(settings: Settings, by_rule_trees: int, by_rule: bool) -> int:
     return trees if trees in choices else by_rule_trees
 
 
-def _whole(value: Any, most: int) -> int | None:
-    """A number of trees as somebody or a link has set it."""
-    return value if isinstance(value, int) and 1 <= value <= most else None
+def _as_set(key: str, most: int) -> set[int]:
+    """The whole number that somebody or a link has set, if there is one."""
+    value = st.session_state.get(key)
+    return {value} if isinstance(value, int) and 1 <= value <= most else set()
 
 
 def choose_epsilon() -> float:

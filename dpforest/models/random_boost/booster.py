@@ -207,7 +207,7 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
         self._check_parameters()
         source, ledger = source_for(self.random_state), self._ledger()
         spec = self._plan(domain, self._known_size(domain, len(rows.y), rows.n_given, ledger, source))
-        scale = None
+        scale = rows.scale if self._loss is None else None  # exact, for comparisons with no noise at all
         if spec.preparation.scale:
             assert self._loss is not None
             cells = rows.once(("scale",), lambda: scale_histograms(domain, rows.codes))
