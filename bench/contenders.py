@@ -73,6 +73,15 @@ def _boosted(random_state: int | None, **parameters: Any) -> Callable:
     return make
 
 
+def _booster(delta: float) -> Callable:
+    def make(bounds: Bounds, n_jobs: int) -> Any:
+        from dpforest import RandomTreeBoosterClassifier
+
+        return RandomTreeBoosterClassifier(epsilon=EPSILON, delta=delta, domain=public_domain(bounds), n_jobs=n_jobs)
+
+    return make
+
+
 def _multinomial(random_state: int | None, **parameters: Any) -> Callable:
     def make(bounds: Bounds, n_jobs: int) -> Any:
         from dpforest import MultinomialForestClassifier
@@ -89,6 +98,12 @@ def _hist_gradient_boosting(bounds: Bounds, n_jobs: int) -> Any:
     return HistGradientBoostingClassifier(  # takes OMP_NUM_THREADS threads, whatever n_jobs
         max_iter=ROUNDS, max_depth=ROUND_DEPTH, max_leaf_nodes=None, max_bins=BINS, early_stopping=False
     )
+
+
+def _hist_as_it_comes() -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    return HistGradientBoostingClassifier()
 
 
 def _explainable_boosting(bounds: Bounds, n_jobs: int) -> Any:
@@ -141,7 +156,10 @@ CONTENDERS: dict[str, Callable] = {
     "boosted": _boosted(None),
     "boosted demo": _boosted(0),
     "boosted calibrated": _boosted(0, alpha="noisy"),
+    "booster, δ = 0": _booster(0),
+    "booster, δ = 1e-6": _booster(1e-6),
     "HistGradientBoosting": _hist_gradient_boosting,
+    "HistGradientBoosting as it comes": lambda bounds, n_jobs: _hist_as_it_comes(),
     "DPExplainableBoosting": _explainable_boosting,
     "multinomial": _multinomial(None),
     "multinomial demo": _multinomial(0),

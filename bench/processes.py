@@ -45,13 +45,13 @@ def ask(python: str, code: str, **env: str) -> Any:
 class Worker:
     """A process running `worker.py`; use it in a `with` block."""
 
-    def __init__(self, python: str, X: Path, y: Path) -> None:
+    def __init__(self, python: str, X: Path, y: Path, **variables: str) -> None:
         self._process = subprocess.Popen(
             [python, str(HERE / "worker.py")],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=environment(),
+            env=environment(**variables),
         )
         self("load", X=str(X), y=str(y))
 

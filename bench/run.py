@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from app_latency import app_latency
+from booster_suite import BOOSTER_SUITES
 from greedy_suite import GREEDY_SUITES
 from measure import FULL, QUICK, Effort, Results
 from memory_suite import MEMORY_SUITES
@@ -22,7 +23,7 @@ from processes import HERE, ONE_THREAD, PEER_PYTHON, ROOT, ask, make_peer, pytho
 from suites import SUITES
 from surface_suite import SURFACE_SUITES
 
-ALL = {**SUITES, "app": app_latency, **GREEDY_SUITES, **SURFACE_SUITES, **MEMORY_SUITES}
+ALL = {**SUITES, "app": app_latency, **GREEDY_SUITES, **SURFACE_SUITES, **MEMORY_SUITES, **BOOSTER_SUITES}
 LIBRARIES = ("numpy", "numba", "scipy", "sklearn", "pandas", "diffprivlib", "interpret")
 
 
@@ -132,7 +133,10 @@ uniform rows with 10 features.
 - *HistGradientBoosting*: scikit-learn's with as many trees, depth and bins, not private
 - *DPExplainableBoosting*: interpret's with its defaults, (1, 10⁻⁵)-private
 - *multinomial*: `MultinomialForestClassifier`, 100 trees of depth 4, or *as published*, without privacy or limit
-- *RandomForest*: scikit-learn's with 100 trees"""
+- *RandomForest*: scikit-learn's with 100 trees
+
+Item 15 is on the rows of the items before 10, on two threads: *booster* is `RandomTreeBoosterClassifier` by its rule,
+at ε = 1, and *HistGradientBoosting as it comes* scikit-learn's with its defaults, not private."""
 
 
 def _command(quick: bool) -> str:

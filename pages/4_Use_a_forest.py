@@ -16,4 +16,5 @@ forest = predict.choose_forest()
 if forest is None:
     st.stop()
 predict.describe(forest)
+predict.explain(forest)
 predict.predict_csv(forest)

@@ -66,10 +66,10 @@ def numeric() -> Domain:
 
 @pytest.fixture
 def app(monkeypatch) -> AppTest:
-    """Explore on a small table, with two repeats."""
+    """Explore on a small table, with two repeats, at the forest that most of it is about."""
     from ui.shared import simulate
 
     monkeypatch.setattr(simulate, "LAST", 2)
     page = AppTest.from_file("../app.py", default_timeout=600)
-    page.query_params.update({"data": "zoo", "trees": "5"})
+    page.query_params.update({"data": "zoo", "trees": "5", "forest": "majority labels"})
     return page

@@ -11,6 +11,7 @@ from dpforest.limits import N_CODES
 from dpforest.plotting.curve import faint_colour
 from dpforest.plotting.scale import value_at
 from dpforest.plotting.style import PRIVATE, QUIET, escape, figure, number, percent
+from dpforest.plotting.words import value_text
 from dpforest.tables.features import Feature
 
 _POINTS = 48  # of an effect on a numeric scale
@@ -112,11 +113,15 @@ def effect(feature: Feature, codes: np.ndarray, scores: np.ndarray, noise: np.nd
         fig.add_scatter(y=scores - band, fill="tonexty", fillcolor=faint_colour(PRIVATE, 0.18), **faint)
         fig.add_scatter(
             x=codes, y=scores, mode="lines", line={"color": PRIVATE, "width": 2.5},
-            customdata=[number(value_at(feature, int(code))) for code in codes],
+            customdata=[_shown(feature, int(code)) for code in codes],
             hovertemplate=f"{escape(feature.name, 30)} %{{customdata}}: %{{y:+.3f}}<extra></extra>",
         )  # fmt: skip
         places = [int(code) for code in np.linspace(codes[0], codes[-1], _TICKS + 1)]
-        texts = [number(value_at(feature, place)) for place in places]
+        texts = [_shown(feature, place) for place in places]
     fig.update_xaxes(tickvals=places, ticktext=texts, showgrid=False, zeroline=False, fixedrange=True)
     fig.update_yaxes(title="score", zeroline=True, zerolinecolor=QUIET, fixedrange=True, nticks=6)
     return fig
+
+
+def _shown(feature: Feature, code: int) -> str:
+    return value_text(feature, code) if feature.integer else number(value_at(feature, code))

@@ -120,8 +120,8 @@ class Explore:
     # Going there
 
     def open(self, **settings: Any) -> Explore:
-        """Open the page with some settings in the address."""
-        self.visit(f"{self.url}/?{urlencode(settings)}")
+        """Open the page with some settings in the address, at the forest that most tests are about."""
+        self.visit(f"{self.url}/?{urlencode({'forest': 'majority labels', **settings})}")
         chart_ready(self.page)
         return self
 

@@ -4,7 +4,6 @@ from streamlit.testing.v1 import AppTest
 
 
 def words(app: AppTest) -> str:
-    """All that the page says."""
-    return "\n".join(
-        e.value for e in [*app.main.markdown, *app.main.caption, *app.sidebar.caption, *app.info, *app.warning]
-    )
+    """All that the page says, with plain spaces."""
+    said = [*app.main.markdown, *app.main.caption, *app.sidebar.caption, *app.info, *app.warning]
+    return "\n".join(e.value for e in said).replace("\u00a0", " ")

@@ -161,8 +161,7 @@ def test_a_stopped_sweep_stays_stopped_until_somebody_goes_on(compare, monkeypat
     assert not any(b.label == "Go on" for b in page.button)
 
 
-@pytest.mark.parametrize("kind", FORESTS)
-@pytest.mark.parametrize("mode", ["certified", "as published"])
+@pytest.mark.parametrize(("kind", "mode"), [(kind, mode) for kind, own in FORESTS.items() for mode in own.modes()])
 def test_every_forest_starts_from_what_explore_shows(app, kind, mode, monkeypatch):
     """The settings that are compared are those of an untouched sidebar."""
     asked = []

@@ -11,7 +11,7 @@ from ui.shared import release, sidebar, tables
 from ui.shared.boosting import ALPHAS, BOUNDS
 from ui.shared.forests import FORESTS, Settings, as_code
 
-GREEDY = [name for name, kind in FORESTS.items() if kind.is_greedy]
+GREEDY = [name for name, kind in FORESTS.items() if kind.is_fitted_anew and kind.is_published]
 
 
 def figures(page) -> list[str]:

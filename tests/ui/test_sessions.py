@@ -252,7 +252,7 @@ def test_the_same_name_and_shape_are_not_the_same_file(session):
     first.upload(ONE)
     second.upload(TWO)
     again.upload(ONE)
-    assert figures(first.page)[2] == "### 66.7 %" and figures(second.page)[2] == "### 80.0 %"
+    assert figures(first.page)[2] == "### 66.7\u00a0%" and figures(second.page)[2] == "### 80.0\u00a0%"
     assert figures(again.page) == figures(first.page)
 
 

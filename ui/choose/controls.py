@@ -111,6 +111,11 @@ def look_at(names: list[str], best: str, smallest: dict[str, float | None]) -> t
     return kind, min(EPSILONS, key=lambda e: abs(e - float(epsilon)))
 
 
+def kinds() -> list[str]:
+    """All forests of the app."""
+    return list(FORESTS)
+
+
 def forests(table: Table, wish: Wish) -> list[Settings]:
     """All forests of the app that there are in this mode, and where that is asked for also with δ above 0."""
-    return [line.settings for line in lines_of(table, list(FORESTS), wish.mode, wish.neighbours, delta=wish.delta)]
+    return [line.settings for line in lines_of(table, kinds(), wish.mode, wish.neighbours, delta=wish.delta)]

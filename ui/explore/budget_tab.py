@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pandas as pd
 import streamlit as st
 
@@ -10,6 +12,7 @@ from dpforest.plotting.budget import share_of
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.loss import PURE, PrivacyLoss
+from dpforest.privacy.rationals import text_up
 from ui.shared import session_ledger
 from ui.shared.loss_sums import at_delta
 from ui.shared.page import chart, titled
@@ -115,6 +118,15 @@ def _sentence(entry, budget: PrivacyLoss) -> str:
     )
 
 
+def _fraction(value: Fraction) -> str:
+    """As it is where that can be read, else as a decimal, rounded up.
+
+    >>> _fraction(Fraction(1, 2)), _fraction(Fraction(5303300859, 1250000000))
+    ('1/2', '4.2427')
+    """
+    return str(value) if value.denominator <= 1_000 else text_up(value, 5)
+
+
 def _first_up(text: str) -> str:
     return plain(text[:1].upper() + text[1:], 120)
 
@@ -127,7 +139,7 @@ def ledger_table(ledger: Ledger) -> pd.DataFrame:
             {
                 "what": entry.what + (f" ({entry.part})" if entry.part else ""),
                 "mechanism": entry.mechanism,
-                "sensitivity": str(entry.sensitivity),
+                "sensitivity": _fraction(entry.sensitivity),
                 f"{unit} each": "none" if entry.each is None else amount(entry.each.amount),
                 "how many": entry.times,
                 "composition": {"parallel": "in parallel", "sequential": "in sequence"}[entry.composition],

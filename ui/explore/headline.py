@@ -77,7 +77,7 @@ class Figures:
         own = stakes_of(curve, "accuracy", self._level)
         mean = float(curve.accuracy[:, at].mean())
         guessing = " · no better than guessing" if mean <= own.floor + own.noise else ""
-        return [
+        texts = [
             (
                 "Accuracy",
                 percent(mean),
@@ -96,6 +96,7 @@ class Figures:
             _broken(self._certificate) if not self._choice.settings.certified
             else _meaning(self._choice, self._certificate),
         ]  # fmt: skip
+        return [(label, _unbroken(value), _unbroken(note), help) for label, value, note, help in texts]
 
     def _without_privacy(self, curve: Curve, shown: bool) -> tuple[str, str, str, str | None]:
         """The ceiling, and the same forest without noise."""
@@ -114,6 +115,11 @@ class Figures:
         said = f"the ceiling: {OWN} without noise" if name == OWN else f"the ceiling: {name}"
         said += _balanced(balanced[1] if balanced else 0.0, shown)
         return "Without privacy", percent(value), said if name == OWN else f"{said}; {forest}", help
+
+
+def _unbroken(text: str) -> str:
+    """A number and its sign stay on one line."""
+    return text.replace(" %", "\u00a0%")
 
 
 def _spread(values: np.ndarray) -> str:

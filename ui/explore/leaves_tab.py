@@ -10,6 +10,7 @@ from dpforest import plotting
 from dpforest.evaluation.forest_view import ForestView
 from dpforest.plotting.style import flip_percent, percent
 from dpforest.plotting.words import path_text
+from ui.explore import rounds_tab
 from ui.explore.tree_tab import choose_tree
 from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
@@ -33,12 +34,17 @@ def show(choice: Choice, view: ForestView) -> None:
         plotting.flip_histogram(flip, n_rows, view.domain.n_classes),
         "Histogram of the flip rate of leaves, weighted by the records in them.",
     )
-    mean = float(np.average(flip[full], weights=n_rows[full])) if full.any() else 0.0
+    told = full & np.isfinite(flip)
+    mean = float(np.average(flip[told], weights=n_rows[told])) if told.any() else 0.0
+    says = "number" if view.added is not None else "label"
     st.markdown(
-        f"At ε = {choice.settings.epsilon:g} an average record sits in a leaf whose label flips in "
-        f"**{flip_percent(mean)}** of releases. {percent(float((~full).mean()), 0)} of the {len(full):,} leaves are "
-        "empty: they publish a label as well, since a missing one would say that nobody is there."
+        f"At ε = {choice.settings.epsilon:g} an average record sits in a leaf whose "
+        f"{'step changes its sign' if view.added is not None else 'label flips'} in **{flip_percent(mean)}** of "
+        f"releases. {percent(float((~full).mean()), 0)} of the {len(full):,} leaves are empty: they publish a {says} "
+        "as well, since a missing one would say that nobody is there."
     )
+    if view.added is not None:
+        st.markdown(rounds_tab.flips_of_records(choice, view))
     if view.leaf_values is not None:
         st.caption(
             "These leaves say a number, not a label. Its sign tells which class it speaks for: here a label flips when "
@@ -49,8 +55,7 @@ def show(choice: Choice, view: ForestView) -> None:
     if view.added is not None:
         st.caption(
             "These leaves say numbers, not labels: how far they move the score of each class. Here a label flips when "
-            "noise turns the sign of a leaf's step, or lets another class's be the largest. One step decides little, "
-            "so a record is told wrongly far less often: follow one on the Tree tab."
+            "noise turns the sign of a leaf's step (of more than two classes: when another one gets the largest)."
         )
     titled("Leaf by leaf", "Curator only")
     with st.container(horizontal=True, vertical_alignment="bottom"):

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import streamlit as st
-from scipy.stats import norm
 
 from dpforest.evaluation.forest_view import ForestView
 from dpforest.explain import AddedScores
@@ -15,7 +12,7 @@ from dpforest.plotting.style import flip_percent, percent
 from dpforest.plotting.words import value_text
 from dpforest.tables.features import plural
 from dpforest.trees.routing import leaves_of_rows
-from ui.shared.controls import known
+from ui.shared.attributes import attributes, chance_of_a_turn, noise_alone
 from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
 from ui.shared.tables import read_by, split
@@ -66,49 +63,6 @@ def accuracy_by_round(view: ForestView, codes: np.ndarray, truth: np.ndarray) ->
     return at, np.array(accuracy)
 
 
-def attributes(added: AddedScores, badge_kind) -> None:
-    """What attributes do to scores: from the forest alone."""
-    domain = added.domain
-    names = [feature.name for feature in domain.features]
-    titled(
-        "What moves the scores", badge_kind,
-        help="How far each attribute by itself moves the scores, as a share, less what noise alone would. It follows "
-        "from the released forest and costs nothing more. What attributes do only together is not in it.",
-    )  # fmt: skip
-    shares = added.importances()
-    if not shares.any():
-        st.caption("No attribute by itself moves the scores further than noise alone would.")
-    else:
-        chart(pictures.importances(names, shares), "Shares of the attributes in what moves scores.", key="importances")
-    titled("The effect of one attribute", badge_kind, help=_EFFECT)
-    order = [names[i] for i in np.argsort(-shares, kind="stable")]
-    known("effect_of", order)
-    with st.container(horizontal=True):
-        name = st.selectbox("Attribute", order, key="effect_of", width=420, format_func=lambda n: plain(n, 60))
-        label = domain.classes[-1]
-        if domain.n_classes > 2:
-            known("effect_on", domain.classes)
-            label = st.selectbox(
-                "Score of", domain.classes, key="effect_on", width=240, format_func=lambda c: plain(c, 40)
-            )  # fmt: skip
-    place, of_class = names.index(name), domain.classes.index(label)
-    codes = pictures.codes_shown(domain.features[place])
-    scores, noise = added.effect(place, codes)
-    chart(
-        pictures.effect(domain.features[place], codes, scores[:, of_class], noise),
-        f"Mean score of {label} by {name}, from {scores[:, of_class].min():+.2f} to {scores[:, of_class].max():+.2f}.",
-        key="effect",
-    )
-    shown = "" if math.isnan(added.noise) or not added.noise else " The band is two standard deviations of the noise."
-    st.caption(f"Above 0 the forest leans to “{plain(label, 30)}”.{shown}")
-
-
-_EFFECT = (
-    "The mean score if everybody had this value of the attribute, where all other questions are answered either way "
-    "with the same weight. No rows are looked at."
-)
-
-
 def verdict(added: AddedScores, codes: np.ndarray, truth: int) -> None:
     """What the rounds add up to for one record, and how likely noise alone turned it."""
     classes, parts = added.domain.classes, added.taken_apart(codes)
@@ -131,20 +85,14 @@ def verdict(added: AddedScores, codes: np.ndarray, truth: int) -> None:
     )
 
 
-def noise_alone(added: AddedScores, scores: np.ndarray) -> str:
-    """How likely noise alone is to turn a prediction, in a sentence: Φ(−lead / its deviation), to first order."""
-    chance = chance_of_a_turn(added, scores)
-    if math.isnan(chance):
-        return ""
-    return f"Noise alone would have turned it in about {flip_percent(chance)} of releases."
-
-
-def chance_of_a_turn(added: AddedScores, scores: np.ndarray) -> float:
-    """Probability that noise moves the lead of the first class over the next to the other side; NaN if not known."""
-    first, second = np.sort(scores)[::-1][:2]
-    if added.domain.n_classes == 2:  # one number and its negative, with one noise
-        lead, deviation = abs(first), added.score_noise
-    else:
-        centred = math.sqrt(1 - 1 / added.domain.n_classes)
-        lead, deviation = first - second, added.score_noise / centred * math.sqrt(2)
-    return math.nan if not deviation else float(norm.sf(lead / deviation))
+def flips_of_records(choice: Choice, view: ForestView) -> str:
+    """How often noise alone turns the prediction of a record, on average over records held out, in a sentence."""
+    assert view.added is not None
+    codes = split(read_by(choice.table, choice.settings)).X_test[:MOST_ROWS]
+    leaves = leaves_of_rows(view.trees, view.domain, codes)
+    scores = sum((view.added.leaf_scores[own] for own in leaves), np.zeros((len(codes), view.domain.n_classes)))
+    mean = float(np.mean([chance_of_a_turn(view.added, row) for row in scores]))
+    return (
+        f"What the forest says of a record follows from all {plural(view.trees.n_trees, 'round')}, and noise alone "
+        f"turns it in about **{flip_percent(mean)}** of releases, on average over records held out."
+    )

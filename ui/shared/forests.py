@@ -56,11 +56,11 @@ class ForestKind:
 FORESTS = {
     "random-tree booster": ForestKind(
         "Random-tree booster",
-        "Many trees with random questions: each asks, with noise, which way the records in its leaves are still wrong.",
+        "Trees with random questions, one after another; each corrects what is still wrong after those before it.",
         dpforest.RandomTreeBoosterClassifier,
         (own.ALLOW_DELTA,),
-        advice="Recommended: with δ = 10⁻⁶ the most accurate forest here from ε = 0.1 on, on average over 42 tables. "
-        "With δ = 0 it is about two points behind one greedy tree at ε from 0.1 to 1, and level with the best above.",
+        advice="**Recommended**: with δ = 10⁻⁶ the most accurate here (mean of 42 tables, ε from 0.1 on). With δ = 0 "
+        "one greedy tree is about two points ahead up to ε = 1.",
     ),
     "majority labels": ForestKind(
         "Majority labels (Fletcher & Islam)",

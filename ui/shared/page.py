@@ -31,6 +31,8 @@ _PAGE = {"dark": "rgba(17,22,27,0.85)", "light": "rgba(255,255,255,0.85)"}  # be
 # CURATOR_ONLY.
 _STYLE = """<style>
 [class*=st-key-headline] h3 {font-size: 1.85rem; padding: 0; line-height: 1.3; font-variant-numeric: tabular-nums}
+[class*=st-key-headline] h3 {text-wrap: balance}
+[class*=st-key-headline] p {text-wrap: pretty}
 [class*=st-key-headline] [data-testid=stMarkdownContainer] {margin-bottom: 0}
 [class*=st-key-headline] [data-testid=stVerticalBlock] {gap: 0.35rem}
 .st-key-below_curve {min-height: 3.4rem}

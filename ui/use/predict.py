@@ -9,13 +9,16 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpforest.explain import AddedScores
 from dpforest.limits import MAX_UPLOAD_MB
 from dpforest.plotting.style import number, percent
 from dpforest.tables.datasets import TableError
 from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.features import Feature, plural, text
 from dpforest.trees.forest import ForestFormatError, ReleasedForest
+from dpforest.voting import CLIPPED_LOGISTIC
 from ui.shared import cache, tables
+from ui.shared.attributes import attributes
 from ui.shared.loss_sums import at_delta
 from ui.shared.page import sorry, titled
 from ui.shared.release import certificate_text
@@ -72,6 +75,13 @@ def describe(forest: ReleasedForest) -> None:
     with st.expander(f"The {plural(domain.n_features, 'column')} it reads"):
         columns = pd.DataFrame([{"column": f.name, "values": _values(f)} for f in domain.features])
         st.dataframe(columns, hide_index=True, alt="Columns that the forest reads, with their bounds or values.")
+
+
+def explain(forest: ReleasedForest) -> None:
+    """What moves its scores, for a forest that adds them up: it follows from the file alone."""
+    if forest.voting == CLIPPED_LOGISTIC:
+        with st.expander("What moves its scores"):
+            attributes(AddedScores.of(forest), "Released" if forest.certificate.certified else "Not certified")
 
 
 def _values(feature: Feature) -> str:

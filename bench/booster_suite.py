@@ -1,0 +1,53 @@
+"""The random-tree booster, fit and predict on two threads, beside gradient boosting with and without privacy."""
+
+from contextlib import ExitStack
+from pathlib import Path
+
+from measure import AT_MOST, Effort, Results, interleave, seconds
+from processes import Worker, make_peer, python_of
+from suites import asks, write_table
+
+BOOSTERS = ("booster, δ = 0", "booster, δ = 1e-6")
+BY_HIST, BY_EXPLAINABLE = "HistGradientBoosting as it comes", "DPExplainableBoosting"
+MIDDLE = 45_000
+THREADS = {"OMP_NUM_THREADS": "2"}  # which scikit-learn's boosting goes by
+
+
+def booster(results: Results, folder: Path, effort: Effort) -> None:
+    """45,000 rows beside the peers, a million (fewer if quick) by itself; 14 features, exact noise, ε = 1."""
+    for n, most, peers in ((MIDDLE, 1, True), (effort.large, 10, False)):
+        contenders = [*BOOSTERS, *([BY_HIST] if peers else [])]
+        if peers and make_peer(BY_EXPLAINABLE):
+            contenders.append(BY_EXPLAINABLE)
+        _measure(results, write_table(folder, n), contenders, n, effort.slow_rounds)
+        for who in BOOSTERS:
+            fit, predict = (results.median(_name(do, who, n)) for do in ("fit", "predict"))
+            results.figure(
+                "15 random-tree booster", f"fit and predict, {who}, {n:,} rows, two threads", fit + predict, "s",
+                (AT_MOST, most), f"fit {seconds(fit)}, predict {seconds(predict)}",
+            )  # fmt: skip
+        for peer in contenders[len(BOOSTERS) :]:
+            for who in BOOSTERS:
+                slow, fast = _name("fit", peer, n), _name("fit", who, n)
+                what = f"fit, {who}, against {peer}, {n:,} rows"
+                results.ratio("15 random-tree booster", what, slow, fast, None, one_thread=False)
+
+
+def _measure(results: Results, tables: tuple[Path, Path], contenders: list[str], n: int, rounds: int) -> None:
+    with ExitStack() as stack:
+        runs, processes = {}, dict[str, Worker]()
+        for who in contenders:
+            python = python_of(who)
+            if python not in processes:
+                processes[python] = stack.enter_context(Worker(python, *tables, **THREADS))
+            processes[python]("warm", who=who, n_jobs=2)
+            for do in ("fit", "predict"):
+                runs[_name(do, who, n)] = asks(results, _name(do, who, n), processes[python], do, who, 2)
+        interleave(results, runs, rounds)
+
+
+def _name(do: str, who: str, n: int) -> str:
+    return f"{do} {who} n={n}"
+
+
+BOOSTER_SUITES = {"booster": booster}

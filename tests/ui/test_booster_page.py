@@ -1,0 +1,199 @@
+"""The random-tree booster on the pages (AppTest): what a newcomer meets first, what δ changes, what it shows."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from app_words import words
+from streamlit.testing.v1 import AppTest
+
+from dpforest import ReleasedForest
+from dpforest.evaluation.greedy_simulation import simulation_for
+from dpforest.explain import AddedScores
+from dpforest.models.base import AUTO
+from ui.compare import controls
+from ui.compare.controls import Comparison
+from ui.explore import rounds_tab
+from ui.explore.other_forests import OtherForests
+from ui.shared import release, tables
+from ui.shared.attributes import chance_of_a_turn
+from ui.shared.forests import FORESTS, Settings, as_code, as_it_comes
+from ui.shared.sidebar import Choice
+
+KIND = "random-tree booster"
+DELTAS = (0.0, 1e-6)
+
+
+@pytest.fixture
+def page(app) -> AppTest:
+    """Explore as a newcomer opens it, on a small table."""
+    del app.query_params["forest"], app.query_params["trees"]
+    app.query_params.update({"data": "breast_wisconsin"})
+    return app
+
+
+def settings(delta: float, epsilon: float = 1.0, trees: int | str = 8) -> Settings:
+    return Settings(KIND, "certified", epsilon, AUTO, trees, "add-remove", (("delta", delta),))
+
+
+def table():
+    return tables.bundled_table(tables.bundled("breast_wisconsin"), "Class")
+
+
+def test_it_is_met_first_without_delta(page):
+    page.run()
+    assert not page.exception
+    assert page.sidebar.selectbox[2].value == KIND == next(iter(FORESTS))
+    assert not page.toggle(key="delta").value
+    assert "**Recommended**" in words(page)
+    assert "δ = 0: the promise of ε holds for every release" in words(page)
+    assert "What ε = 1 means" in words(page)
+
+
+def test_what_delta_changes(page):
+    page.query_params.update({"delta": "true", "tab": "Budget"})
+    page.run()
+    said = words(page)
+    assert page.toggle(key="delta").value
+    assert "What ε = 1 at δ = 10⁻⁶ means" in said
+    assert "What Gaussian noise costs adds up in μ²" in said
+    assert "Number of rows: **once" in said
+    assert "tree by tree: **" in said
+    assert "δ = 1e-06" in page.code[0].value
+    assert page.dataframe[0].value["what"].tolist()[0] == "number of rows"
+
+
+def test_there_is_no_paper_that_it_could_be_published_as(page):
+    page.query_params.update({"mode": "as published"})
+    page.run()
+    assert not page.exception
+    assert page.sidebar.radio(key="mode").options == ["certified"]
+    assert "Not certified" not in [badge.value for badge in page.main.get("badge")]
+
+
+@pytest.mark.parametrize("delta", ["false", "true"])
+@pytest.mark.parametrize(("data", "label"), [("breast_wisconsin", "Class"), ("zoo", "type")])
+def test_the_tree_tab_takes_it_apart(page, data, label, delta):
+    page.query_params.update({"data": data, "label": label, "delta": delta, "tab": "Tree"})
+    page.session_state["follow"] = True
+    page.run()
+    assert not page.exception
+    said = words(page)
+    for expected in (
+        "Accuracy by round", "What moves the scores", "The effect of one attribute", "The scores speak for",
+        "Noise alone would have turned it in about", "before any question it is",
+    ):  # fmt: skip
+        assert expected in said, expected
+
+
+@pytest.mark.parametrize("data", ["breast_wisconsin", "zoo"])
+def test_the_leaves_tab_says_both_flip_rates(page, data):
+    page.query_params.update({"data": data, "tab": "Leaves"})
+    page.run()
+    assert not page.exception
+    assert "whose step changes its sign in **" in words(page)
+    assert "and noise alone turns it in about **" in words(page)
+    assert "–" not in words(page).split("average record sits", 1)[1].split("releases", 1)[0]
+
+
+@pytest.mark.parametrize("delta", DELTAS)
+def test_accuracy_by_round_ends_at_that_of_the_release(delta):
+    own = table()
+    estimator = settings(delta).estimator(own.domain)
+    simulation = simulation_for(estimator, own.domain, tables.split(own), epsilons=[1.0])
+    simulation.add_repeat()
+    view, parts = simulation.view(1.0), tables.split(own)
+    at, accuracy = rounds_tab.accuracy_by_round(view, parts.X_test, parts.y_test)
+    assert at.tolist() == list(range(1, 9))
+    assert accuracy[-1] == pytest.approx(simulation.curve().accuracy[0, 0])
+
+
+@pytest.mark.parametrize(("n_classes", "scores", "wanted"), [(2, [-2.0, 2.0], 0.0228), (3, [1.5, -0.5, -1.0], 0.1241)])
+def test_how_likely_noise_alone_turns_a_prediction(n_classes, scores, wanted):
+    """Φ(-2/1) for two classes; for three the lead of 2 has √2 times the deviation of a score that is not centred."""
+    own = tables.bundled_table(tables.bundled("breast_wisconsin"), "Class")
+    forest = settings(0.0, trees=1).estimator(own.domain).fit(own.columns(), own.frame["Class"]).released_
+    added = AddedScores.of(forest)
+    domain = tables.bundled("cmc").domain if n_classes == 3 else added.domain
+    assert domain.n_classes == n_classes
+    one = AddedScores(added.trees, domain, added.leaf_scores, noise=1.0)
+    assert chance_of_a_turn(one, np.array(scores)) == pytest.approx(wanted, abs=1e-4)
+    unknown = AddedScores(added.trees, domain, added.leaf_scores)
+    assert math.isnan(chance_of_a_turn(unknown, np.array(scores)))
+
+
+def test_the_simulation_says_points_as_they_come_and_keeps_them():
+    """A moved control ends a repeat; what was done of it is not done again, and the figures are the same."""
+    own = table()
+    make = lambda: simulation_for(  # noqa: E731
+        settings(0.0, trees=3).estimator(own.domain), own.domain, tables.split(own), epsilons=[0.1, 1.0, 10.0]
+    )
+    whole, ended = make(), make()
+    whole.add_repeat()
+    seen: list[dict[float, float]] = []
+
+    class MovedError(Exception):
+        pass
+
+    def moved() -> None:
+        seen.append(ended.so_far)
+        if len(seen) == 2:
+            raise MovedError
+
+    with pytest.raises(MovedError):
+        ended.add_repeat(moved, first=10.0)
+    assert [list(found) for found in seen] == [[], [10.0]]
+    assert ended.n_repeats == 0
+    ended.add_repeat(lambda: seen.append(ended.so_far), first=1.0)
+    assert [sorted(found) for found in seen[2:]] == [[10.0], [1.0, 10.0], [0.1, 1.0, 10.0]]
+    assert ended.so_far == {}
+    assert np.array_equal(ended.curve().accuracy, whole.curve().accuracy)
+    assert np.array_equal(ended.curve().ceiling, whole.curve().ceiling)
+
+
+def test_compare_has_it_with_delta_as_well_where_that_is_asked_for():
+    view = Comparison((KIND, "JPW"), True, "add-remove", 1.0, 2, 1, "accuracy", True)
+    plain = [KIND, "JPW", "JPW, as published"]
+    assert [line.name for line in controls.lines(view, table())] == plain
+    lines = controls.lines(replace(view, delta=True), table())
+    assert [line.name for line in lines] == [KIND, "JPW", f"{KIND}, δ = 10⁻⁶", "JPW, as published"]
+    assert [line.settings.delta for line in lines] == [0.0, 0.0, 1e-6, 0.0]
+
+
+def test_compare_says_what_dash_dotted_lines_are():
+    page = AppTest.from_file("../../app.py", default_timeout=600)
+    page.switch_page("pages/1_Compare.py")
+    page.query_params.update({"data": "breast_wisconsin", "also_delta": "true", "releases_each": "2"})
+    page.query_params["forests"] = [KIND]
+    page.run()
+    assert not page.exception
+    assert "Dash-dotted lines have a weaker promise" in words(page)
+    shown = page.dataframe[0].value.set_index("forest")
+    assert shown.loc[f"{KIND}, δ = 10⁻⁶", "true loss"] == "1 at δ = 10⁻⁶"
+    assert shown.loc[KIND, "true loss"] == "1"
+
+
+def test_where_a_forest_learns_nothing_it_is_among_the_others_with_both_deltas():
+    choice = Choice(table(), as_it_comes("JPW", "certified", 1.0, "add-remove"))
+    others = OtherForests(choice)
+    assert [other.name for other in others._left][:2] == [KIND, f"{KIND}, δ = 10⁻⁶"]
+    own = OtherForests(Choice(table(), as_it_comes(KIND, "certified", 1.0, "add-remove")))
+    assert [other.name for other in own._left][0] == f"{KIND}, δ = 10⁻⁶"
+
+
+def test_what_delta_buys_stands_below_the_curve(page):
+    page.query_params.update({"eps": "0.5"})
+    page.run()
+    assert "What δ = 10⁻⁶ would buy at ε = 0.5: " in words(page)
+    page.toggle(key="delta").set_value(True).run()
+    assert "What δ = 10⁻⁶ buys at ε = 0.5: " in words(page)
+
+
+@pytest.mark.parametrize("delta", DELTAS)
+def test_a_release_is_one_that_can_be_used(delta):
+    made = release.make(Choice(table(), settings(delta)), 0, 1)
+    forest = ReleasedForest.from_bytes(made.file)
+    assert made.delta == delta == float(forest.certificate.delta)
+    assert AddedScores.of(forest).noise > 0
+    assert f"delta={delta!r}" in as_code(settings(delta), "breast_wisconsin", "Class")

@@ -1,0 +1,78 @@
+"""What the attributes do to the scores of a forest that adds them up, and how likely noise alone turns a prediction."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import streamlit as st
+from scipy.stats import norm
+
+from dpforest.explain import AddedScores
+from dpforest.plotting import rounds as pictures
+from dpforest.plotting.style import flip_percent
+from ui.shared.controls import known
+from ui.shared.page import Badge, chart, titled
+from ui.shared.wording import plain
+
+_EFFECT = (
+    "The mean score if everybody had this value of the attribute, where all other questions are answered either way "
+    "with the same weight. No rows are looked at."
+)
+
+
+def attributes(added: AddedScores, badge_kind: Badge) -> None:
+    """What attributes do to scores: from the forest alone."""
+    domain = added.domain
+    names = [feature.name for feature in domain.features]
+    titled(
+        "What moves the scores", badge_kind,
+        help="How far each attribute by itself moves the scores, as a share, less what noise alone would. It follows "
+        "from the released forest and costs nothing more. What attributes do only together is not in it.",
+    )  # fmt: skip
+    shares = added.importances()
+    if not shares.any():
+        st.caption("No attribute by itself moves the scores further than noise alone would.")
+    else:
+        chart(pictures.importances(names, shares), "Shares of the attributes in what moves scores.", key="importances")
+        st.caption("Of one release: another one draws other noise and may put them in another order.")
+    titled("The effect of one attribute", badge_kind, help=_EFFECT)
+    order = [names[i] for i in np.argsort(-shares, kind="stable")]
+    known("effect_of", order)
+    with st.container(horizontal=True):
+        name = st.selectbox("Attribute", order, key="effect_of", width=420, format_func=lambda n: plain(n, 60))
+        label = domain.classes[-1]
+        if domain.n_classes > 2:
+            known("effect_on", domain.classes)
+            label = st.selectbox(
+                "Score of", domain.classes, key="effect_on", width=240, format_func=lambda c: plain(c, 40)
+            )  # fmt: skip
+    place, of_class = names.index(name), domain.classes.index(label)
+    codes = pictures.codes_shown(domain.features[place])
+    scores, noise = added.effect(place, codes)
+    chart(
+        pictures.effect(domain.features[place], codes, scores[:, of_class], noise),
+        f"Mean score of {label} by {name}, from {scores[:, of_class].min():+.2f} to {scores[:, of_class].max():+.2f}.",
+        key="effect",
+    )
+    shown = "" if math.isnan(added.noise) or not added.noise else " The band is two standard deviations of the noise."
+    st.caption(f"Above 0 the forest leans to “{plain(label, 30)}”.{shown}")
+
+
+def noise_alone(added: AddedScores, scores: np.ndarray) -> str:
+    """How likely noise alone is to turn a prediction, in a sentence: Φ(−lead / its deviation), to first order."""
+    chance = chance_of_a_turn(added, scores)
+    if math.isnan(chance):
+        return ""
+    return f"Noise alone would have turned it in about {flip_percent(chance)} of releases."
+
+
+def chance_of_a_turn(added: AddedScores, scores: np.ndarray) -> float:
+    """Probability that noise moves the lead of the first class over the next to the other side; NaN if not known."""
+    first, second = np.sort(scores)[::-1][:2]
+    if added.domain.n_classes == 2:  # one number and its negative, with one noise
+        lead, deviation = abs(first), added.score_noise
+    else:
+        centred = math.sqrt(1 - 1 / added.domain.n_classes)
+        lead, deviation = first - second, added.score_noise / centred * math.sqrt(2)
+    return math.nan if not deviation else float(norm.sf(lead / deviation))
