@@ -4,7 +4,7 @@ Everything here is simulated from seeds and computed from raw rows. It is for lo
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
@@ -39,6 +39,7 @@ from dpforest.trees.released_scale import ReleasedScale, scale_histograms
 # Seeds of repeat r: structure r, assignment and noise this much further.
 NOISE_SEED = 1_000_003
 TEST_SHARE = 0.3
+_LOOK = 0.05  # seconds between two looks whether to go on
 
 
 @dataclass(frozen=True)
@@ -144,13 +145,23 @@ class Repeats:
         return {}
 
     def _at_each(self, places: Sequence[Any], work: Callable[[Any], Any], pause: Callable[[], None]) -> list[Any]:
-        """What the work gives at every place, some at a time."""
-        found: list[Any] = []
-        with ThreadPoolExecutor(self.n_jobs) as pool:
-            for start in range(0, len(places), self.n_jobs):
+        """What the work gives at every place, some at a time.
+
+        `pause` is called often while they run. If it raises, what runs comes to its end behind the scenes.
+        """
+        pool, futures = ThreadPoolExecutor(self.n_jobs), list[Future[Any]]()
+        running = set[Future[Any]]()
+        try:
+            for place in places:
                 pause()
-                found += pool.map(work, places[start : start + self.n_jobs])
-        return found
+                futures.append(pool.submit(work, place))
+                running.add(futures[-1])
+                while len(running) >= self.n_jobs:
+                    _, running = wait(running, _LOOK, FIRST_COMPLETED)
+                    pause()
+            return [future.result() for future in futures]
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
     def view(self, epsilon: float) -> ForestView:
         """The first repeat's forest at one budget, leaf by leaf."""
