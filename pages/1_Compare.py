@@ -10,6 +10,7 @@ from ui.compare.controls import MEASURES
 from ui.compare.insight import insight
 from ui.shared import sidebar, sweep, without_privacy
 from ui.shared.controls import LINKED
+from ui.shared.downloads import as_csv
 from ui.shared.link import copy_link
 from ui.shared.page import badge, open_page, sorry, titled
 from ui.shared.sweep_results import Done, gathered, stakes_of_sweep
@@ -57,7 +58,7 @@ with st.container(horizontal=True, vertical_alignment="center", horizontal_align
     behind = st.empty()
     progress = st.container(width=420)
     st.download_button(
-        "All simulated releases as CSV", lambda: latest["done"].pieces.to_csv(index=False), "CURATOR_ONLY_compare.csv",
+        "All simulated releases as CSV", lambda: as_csv(latest["done"].pieces), "CURATOR_ONLY_compare.csv",
         "text/csv", on_click="ignore", type="tertiary",
     )  # fmt: skip
 

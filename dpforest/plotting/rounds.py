@@ -97,7 +97,7 @@ def effect(feature: Feature, codes: np.ndarray, scores: np.ndarray, noise: np.nd
         Of `codes_shown`.
     scores, noise : float array of shape (n,)
     """
-    fig = figure(280, hovermode="closest", margin={"l": 8, "r": 12, "t": 8, "b": 8})
+    fig = figure(280, hovermode="closest", margin={"l": 8, "r": 36, "t": 8, "b": 8})
     band = np.nan_to_num(2 * noise)
     if feature.kind == "categorical":
         names = [feature.code_labels[code] for code in codes]
@@ -108,11 +108,12 @@ def effect(feature: Feature, codes: np.ndarray, scores: np.ndarray, noise: np.nd
         )  # fmt: skip
         places, texts = list(range(len(codes))), [escape(name, 14) for name in names]
     else:
-        faint = {"mode": "lines", "line": {"width": 0, "color": PRIVATE}, "hoverinfo": "skip", "x": codes}
+        step = {"shape": "hv", "color": PRIVATE}
+        faint = {"mode": "lines", "line": {"width": 0, **step}, "hoverinfo": "skip", "x": codes}
         fig.add_scatter(y=scores + band, **faint)
         fig.add_scatter(y=scores - band, fill="tonexty", fillcolor=faint_colour(PRIVATE, 0.18), **faint)
         fig.add_scatter(
-            x=codes, y=scores, mode="lines", line={"color": PRIVATE, "width": 2.5},
+            x=codes, y=scores, mode="lines", line={"width": 2.5, **step},
             customdata=[_shown(feature, int(code)) for code in codes],
             hovertemplate=f"{escape(feature.name, 30)} %{{customdata}}: %{{y:+.3f}}<extra></extra>",
         )  # fmt: skip

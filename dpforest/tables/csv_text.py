@@ -108,6 +108,11 @@ def delimiter(text: str) -> tuple[str, str]:
     The delimiter is the one by which most rows have as many cells as the header, and among those the most cells.
     """
     told, text = without_told_delimiter(text)
+    if told and (not told.isascii() or told.isalnum() or told == '"'):
+        raise TableError(
+            f"The first line says that {told!r} stands between columns, which cannot be; put the mark that does there, "
+            "one of , ; | or a tab, or take the line away."
+        )
     if told:
         return told, text
     scores = {mark: _score(text, mark) for mark in DELIMITERS}

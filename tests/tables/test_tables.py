@@ -270,6 +270,11 @@ class TestCellByCell:
         np.testing.assert_array_equal(domain.encode(read), domain.encode(csv.table))
         np.testing.assert_array_equal(domain.encode_labels(read["y"]), domain.encode_labels(csv.table["y"]))
 
+    @pytest.mark.parametrize("mark", ["é", '"', "a", "7", "\u2028"])
+    def test_a_told_delimiter_that_cannot_be_one_is_refused_in_a_sentence(self, mark):
+        with pytest.raises(TableError, match="stands between columns, which cannot be"):
+            read_csv(f"sep={mark}\na{mark}b\n1{mark}x\n2{mark}y\n".encode())
+
     def test_file_settings_are_stated_in_the_certificate(self):
         csv = read_csv(b"size;city;y\n1,5;Bonn;1\n2,5;Ulm;2\n")
         read = suggest_domain(csv, "y")

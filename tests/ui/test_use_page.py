@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 from dpforest import ReleasedForest, load_dataset
 from dpforest.trees.forest import ForestFormatError
 from ui.shared import release, sidebar, tables
+from ui.shared.downloads import as_csv
 from ui.shared.forests import FORESTS, Settings
 from ui.shared.sidebar import Choice
 
@@ -160,3 +161,28 @@ def test_a_forest_too_large_to_be_read_is_refused_on_the_page(app):
     assert not app.exception
     assert "9,830,400 leaves, more than the 6,000,000" in app.warning[0].value
     assert not [b for b in app.button if b.label == "Release this forest"]
+
+
+def test_our_own_predictions_can_be_uploaded_again(app):
+    """The columns "predicted ..." and "how sure" are there already; and once more."""
+    made = release.make(choice("breast_wisconsin"), 1, 1)
+    app.session_state["releases"] = [made]
+    page = use_page(app)
+    rows = load_dataset("breast_wisconsin").table[:20]
+    for times in range(3):
+        page.file_uploader[0].upload(f"{times}.csv", as_csv(rows).encode()).run()
+        assert not page.exception
+        assert not page.warning
+        rows = page.dataframe[-1].value
+    assert rows.columns[:6].tolist() == [
+        "predicted Class (3)", "how sure (3)", "predicted Class (2)", "how sure (2)", "predicted Class", "how sure",
+    ]  # fmt: skip
+    assert [str(p) for p in rows["predicted Class (3)"]] == [str(p) for p in rows["predicted Class"]]
+
+
+def test_a_released_booster_says_what_moves_its_scores(app):
+    app.session_state["releases"] = [release.make(choice("breast_wisconsin", "random-tree booster"), 1, 1)]
+    page = use_page(app)
+    assert not page.exception
+    assert "What moves the scores" in words(page)
+    assert "Above 0 the forest leans to" in words(page)

@@ -15,6 +15,7 @@ from ui.compare.controls import IN_PERCENT, MEASURES, Comparison
 from ui.compare.parts import cannot_be_measured, show_table
 from ui.compare.parts import table as compared
 from ui.shared import sweep
+from ui.shared.downloads import as_csv
 from ui.shared.page import chart, titled
 from ui.shared.sweep import Cells
 from ui.shared.sweep_results import Done, gathered
@@ -61,7 +62,7 @@ class Below:
                 width="content",
             )
             st.download_button(
-                "Table as CSV", lambda: self._shown.to_csv(index=False), "CURATOR_ONLY_compare_table.csv", "text/csv",
+                "Table as CSV", lambda: as_csv(self._shown), "CURATOR_ONLY_compare_table.csv", "text/csv",
                 on_click="ignore", type="tertiary",
             )  # fmt: skip
 

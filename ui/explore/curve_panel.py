@@ -18,6 +18,7 @@ from ui.explore.delta_gain import DeltaGain
 from ui.explore.headline import is_skewed
 from ui.explore.other_forests import OtherForests
 from ui.shared.controls import LINKED
+from ui.shared.downloads import as_csv
 from ui.shared.forests import FORESTS
 from ui.shared.loss_sums import at_delta
 from ui.shared.page import chart, titled
@@ -61,7 +62,7 @@ class Panel:
             self._insight = st.empty()
             self.progress = st.container(width=300)
             st.download_button(
-                "Curve as CSV", lambda: table(self._curve).to_csv(index=False), "CURATOR_ONLY_curve.csv", "text/csv",
+                "Curve as CSV", lambda: as_csv(table(self._curve)), "CURATOR_ONLY_curve.csv", "text/csv",
                 on_click="ignore", type="tertiary",
             )  # fmt: skip
         self._gain = DeltaGain(choice)

@@ -12,6 +12,7 @@ from dpforest.plotting.style import flip_percent, percent
 from dpforest.plotting.words import path_text
 from ui.explore import rounds_tab
 from ui.explore.tree_tab import choose_tree
+from ui.shared.downloads import as_csv
 from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
 
@@ -84,7 +85,7 @@ def show(choice: Choice, view: ForestView) -> None:
     )
     st.download_button(
         "Download these leaves (stays with the curator)",
-        data=lambda: leaf_table(view, leaves).to_csv(index=False),
+        data=lambda: as_csv(leaf_table(view, leaves)),
         file_name="CURATOR_ONLY_leaves.csv",
         mime="text/csv",
         on_click="ignore",

@@ -13,7 +13,6 @@ from ui.shared.forests import FORESTS
 from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
 from ui.shared.tables import read_by, split
-from ui.shared.wording import plain
 
 
 def show(choice: Choice, view: ForestView) -> None:
@@ -30,7 +29,7 @@ def show(choice: Choice, view: ForestView) -> None:
     )  # fmt: skip
     names = [feature.name for feature in numeric]
     known("scale_of", names)
-    name = st.selectbox("Attribute", names, key="scale_of", width=420, format_func=lambda n: plain(n, 60))
+    name = st.selectbox("Attribute", names, key="scale_of", width=420)
     place = names.index(name) if name in names else 0
     cells = scale_histograms(table.domain, split(table).X_train)[place]
     released = None if view.scale is None else view.scale.shares[place] / TOP

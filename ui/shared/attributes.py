@@ -40,12 +40,12 @@ def attributes(added: AddedScores, badge_kind: Badge) -> None:
     order = [names[i] for i in np.argsort(-shares, kind="stable")]
     known("effect_of", order)
     with st.container(horizontal=True):
-        name = st.selectbox("Attribute", order, key="effect_of", width=420, format_func=lambda n: plain(n, 60))
+        name = st.selectbox("Attribute", order, key="effect_of", width=420)
         label = domain.classes[-1]
         if domain.n_classes > 2:
             known("effect_on", domain.classes)
             label = st.selectbox(
-                "Score of", domain.classes, key="effect_on", width=240, format_func=lambda c: plain(c, 40)
+                "Score of", domain.classes, key="effect_on", width=240
             )  # fmt: skip
     place, of_class = names.index(name), domain.classes.index(label)
     codes = pictures.codes_shown(domain.features[place])

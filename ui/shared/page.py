@@ -12,6 +12,7 @@ from dpforest.plotting import CONFIG
 from dpforest.plotting.style import PRIVATE
 from dpforest.tables.misfits import MisfitWarning
 from ui.shared import session_ledger
+from ui.shared.wording import plain
 
 Badge = Literal["Released", "Simulated", "Curator only", "Not certified", "From a formula", "Made-up tables"]
 
@@ -102,4 +103,4 @@ def drawn(figure: go.Figure, alt: str, place=st, **settings) -> None:
 
 def sorry(sentence: object) -> None:
     """Something a person can mend, in one sentence. Not red: red is for broken claims of privacy."""
-    st.warning(str(sentence).replace("$", "\\$"), icon=":material/info:")
+    st.warning(plain(sentence, 2_000), icon=":material/info:")  # it may name a column, a category, a file

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import replace
+from itertools import count
 
 import numpy as np
 import pandas as pd
@@ -19,6 +21,7 @@ from dpforest.trees.forest import ForestFormatError, ReleasedForest
 from dpforest.voting import CLIPPED_LOGISTIC
 from ui.shared import cache, tables
 from ui.shared.attributes import attributes
+from ui.shared.downloads import as_csv
 from ui.shared.loss_sums import at_delta
 from ui.shared.page import sorry, titled
 from ui.shared.release import certificate_text
@@ -68,7 +71,7 @@ def describe(forest: ReleasedForest) -> None:
         f"{at_delta(forest.certificate.delta)}."
     )
     for note in forest.notes:
-        st.info(note, icon=":material/build:")
+        st.info(plain(note, 600), icon=":material/build:")
     titled("Certificate", "Released" if forest.certificate.certified else "Not certified")
     st.code(certificate_text(forest.certificate, forest.about.get("caution")), language=None, wrap_lines=True)
     st.caption(f"{_private(forest)} The file says this of itself. Who sent it to you should confirm it.".lstrip())
@@ -120,8 +123,10 @@ def predict_csv(forest: ReleasedForest) -> None:
         return
     label = forest.domain.label or "label"
     out = csv.table.copy()
-    out.insert(0, f"predicted {label}", [sentence or p for sentence, p in zip(why, predicted, strict=True)])
-    out.insert(1, SURE, shares)
+    said = [sentence or p for sentence, p in zip(why, predicted, strict=True)]
+    sure = unused(SURE, out.columns)
+    out.insert(0, unused(f"predicted {label}", out.columns), said)
+    out.insert(1, sure, shares)
     titled(
         f"{plural(int(fits.sum()), 'prediction')}",
         "Curator only",
@@ -142,16 +147,25 @@ def predict_csv(forest: ReleasedForest) -> None:
     _score(forest, csv.table[fits], predicted[fits])
     st.dataframe(
         out.head(SHOWN), hide_index=True,
-        column_config={SURE: st.column_config.NumberColumn(format="percent")},
+        column_config={sure: st.column_config.NumberColumn(format="percent")},
         alt="The new rows with their predicted class and how sure the forest is.",
     )  # fmt: skip
     if len(out) > SHOWN:
         st.caption(f"The first {SHOWN:,} rows; all are in the download.")
     # Written when asked for, as all downloads here: a file made at every run may be gone when the browser looks.
     st.download_button(
-        "Download predictions", lambda: out.to_csv(index=False), "CURATOR_ONLY_predictions.csv", "text/csv",
+        "Download predictions", lambda: as_csv(out), "CURATOR_ONLY_predictions.csv", "text/csv",
         on_click="ignore",
     )  # fmt: skip
+
+
+def unused(name: str, columns: Iterable[str]) -> str:
+    """A name that no column has yet: a file may have predictions already.
+
+    >>> unused("how sure", ["how sure", "age"])
+    'how sure (2)'
+    """
+    return next(own for n in count(1) if (own := name if n == 1 else f"{name} ({n})") not in set(columns))
 
 
 def _why_not_predicted(domain: Domain, rows: pd.DataFrame) -> list[str]:

@@ -1,0 +1,74 @@
+"""The page Explore from top to bottom: pick a table and a forest, move ε, and see what it costs and what it buys."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dpforest.tables.domain import DomainError
+from ui.explore import budget_tab, curve_panel, data_tab, headline, leaves_tab, tree_tab
+from ui.shared import release, sidebar, simulate, tables, without_privacy
+from ui.shared.controls import LINKED
+from ui.shared.page import open_page, sorry
+from ui.shared.sidebar import Choice
+from ui.shared.warm_up import warm_up
+
+
+def show() -> None:
+    """Draw the page, then refine it while somebody looks."""
+    open_page("Explore")
+    warm_up()
+    choice = sidebar.choose()
+    if choice is None:
+        return
+    table, settings = choice.table, choice.settings
+    headline.header(choice)
+    try:
+        certificate, ledger = simulate.promise(
+            tables.fingerprint(table.domain), settings, len(table.frame), table.domain
+        )
+        forest = simulate.simulation(table, settings)
+    except (DomainError, ValueError) as problem:
+        sorry(problem)
+        data_tab.show(choice)
+        return
+
+    is_asked = release.button(choice, certificate, ledger)
+    sidebar.share(choice)
+    if not settings.certified:
+        headline.broken_promise(certificate)
+
+    # A first curve at once ...
+    curve = simulate.first_curve(forest, len(table.frame), settings.epsilon, st.container())
+    level = without_privacy.level(table)
+    figures = headline.Figures(choice, certificate, curve, level)
+    panel = curve_panel.Panel(choice, curve, ledger, level, certificate.delta)
+    _tabs(choice, certificate, ledger, forest)
+
+    def beside() -> bool:
+        """The ceiling; what δ buys; then, where this forest learns nothing, which other would."""
+        return level.step() or panel.look_elsewhere()
+
+    # ... refined while somebody looks, until a control moves; the ceiling is fitted in between. Not behind the dialog
+    # that releases, whose buttons would wait for the end of this run: closing it runs the page once more.
+    if not is_asked:
+        for surer in simulate.refined(forest, curve, simulate.LAST, panel.progress, beside):
+            figures.refine(surer)
+            panel.refine(surer)
+
+
+def _tabs(choice: Choice, certificate, ledger, forest: simulate.Shared) -> None:
+    """Of four rooms the one that is open."""
+    epsilon = choice.settings.epsilon
+    tree, leaves, budget, data = st.tabs(["Tree", "Leaves", "Budget", "Data"], key="tab", bind=LINKED)
+    if tree.open:
+        with tree:
+            tree_tab.show(choice, forest.view(epsilon))
+    if leaves.open:
+        with leaves:
+            leaves_tab.show(choice, forest.view(epsilon))
+    if budget.open:
+        with budget:
+            budget_tab.show(choice, certificate, ledger)
+    if data.open:
+        with data:
+            data_tab.show(choice, forest)

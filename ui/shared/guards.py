@@ -1,0 +1,100 @@
+"""What stands between a browser and the app: no other host is asked for anything, and none may ask.
+
+The page shows figures of the rows. A name or a category that a file brings along must not make the browser fetch a
+picture from elsewhere (which would tell that host what is looked at), and a page of another site must not connect to
+an app on this machine, neither by its own name nor by a name of theirs that leads here (DNS rebinding).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import SplitResult, urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware import Middleware
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit import config
+
+_LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
+# Streamlit's and plotly's own scripts need inline styles, workers from blobs, and eval for some charts.
+_POLICY: Final = "; ".join(
+    (
+        "default-src 'self'",
+        "script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:",
+        "style-src 'self' 'unsafe-inline'",
+        "img-src 'self' data: blob:",
+        "media-src 'self' data: blob:",
+        "font-src 'self' data:",
+        "connect-src 'self'",
+        "worker-src 'self' blob:",
+        "frame-src 'self'",
+        "object-src 'none'",
+        "base-uri 'self'",
+        "form-action 'self'",
+        "frame-ancestors 'self'",
+    )
+)
+_HEADERS: Final = {
+    "Content-Security-Policy": _POLICY,
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+class Guard:
+    """Refuses requests by another name, or from another site's page; sends a policy for all that is fetched."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        host = headers.get("host", "")
+        if not (_is_ours(host) and _is_same_site(headers.get("origin"), host)):
+            await _refuse(scope, receive, send)
+            return
+
+        async def with_policy(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(_HEADERS)
+            await send(message)
+
+        await self._app(scope, receive, with_policy)
+
+
+def _is_ours(host: str) -> bool:
+    """Whether this is a name of this machine, where the app listens to this machine only.
+
+    Who listens to others (`--server.address`) knows under which names.
+    """
+    listens = str(config.get_option("server.address") or "")
+    return listens not in _LOOPBACK or _parts(f"//{host}").hostname in _LOOPBACK
+
+
+def _is_same_site(origin: str | None, host: str) -> bool:
+    """Whether a request comes from a page of ours; programs that are no browsers say nothing."""
+    return origin is None or _parts(origin).netloc == host
+
+
+def _parts(url: str) -> SplitResult:
+    """Nothing at all where it is no address."""
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return urlsplit("")
+
+
+async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["type"] == "websocket":
+        await receive()
+        await send({"type": "websocket.close", "code": 1008})
+        return
+    response = PlainTextResponse("This app answers only to its own name, and to its own pages.", status_code=403)
+    await response(scope, receive, send)
+
+
+GUARDS: Final = (Middleware(Guard),)
