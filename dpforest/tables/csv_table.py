@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -84,6 +84,11 @@ class CsvTable:
         if (stated.encoding, stated.delimiter) == (self.reading.encoding, self.reading.delimiter):
             return read_split(self.cells, domain)
         return read_records(self.data, domain)
+
+    def without(self, names: Collection[str]) -> CsvTable:
+        """The same file with some columns left out."""
+        kept = tuple(column for column in self.columns if column.name not in names)
+        return replace(self, table=self.table.drop(columns=list(names)), columns=kept)
 
     def column(self, name: str) -> Column:
         """The column of this name."""

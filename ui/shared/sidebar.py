@@ -10,7 +10,7 @@ import streamlit as st
 from dpforest.limits import MAX_DEPTH, MAX_UPLOAD_MB
 from dpforest.models.base import AUTO
 from dpforest.models.shape_rules import MOST_AUTO_DEPTH
-from dpforest.tables.csv_table import label_candidates
+from dpforest.tables.csv_table import CsvTable, label_candidates
 from dpforest.tables.datasets import TableError
 from dpforest.tables.domain import Domain, DomainError, Feature
 from dpforest.tables.features import plural
@@ -89,6 +89,7 @@ def _upload() -> Table | None:
     try:
         digest = tables.digest_of(file)
         csv = tables.uploaded(digest, file.getvalue(), file.name)
+        csv = _without_some(csv, digest)
         candidates = label_candidates(csv)
         if not candidates:
             raise TableError(
@@ -109,6 +110,20 @@ def _upload() -> Table | None:
     except (TableError, DomainError) as problem:
         sorry(problem)
         return None
+
+
+def _without_some(csv: CsvTable, digest: str) -> CsvTable:
+    """The file without the columns that somebody leaves out. It stays the same file, of the same people."""
+    kept = st.session_state.setdefault("left_out", {})  # a visit to another page empties the widget
+    names = [column.name for column in csv.columns]
+    with st.sidebar:
+        left_out = st.multiselect(
+            "Columns to leave out", names, kept.get(digest, []), key=f"left_out_{digest[:8]}",
+            placeholder="none", help="Columns that cannot be read (dates, infinite numbers) or should not be learnt "
+            "from (names, numbers of records).",
+        )  # fmt: skip
+    kept[digest] = left_out
+    return csv.without(left_out) if left_out else csv
 
 
 def _forest(table: Table | None) -> Settings:

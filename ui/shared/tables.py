@@ -54,8 +54,8 @@ class Table:
 
     @property
     def schema_key(self) -> str:
-        """What an edited domain belongs to."""
-        return f"{self.key}|{self.label}"
+        """What an edited domain belongs to: a table, its label and, of a file, the columns that are not left out."""
+        return f"{self.key}|{self.label}{'' if self.csv is None else '|' + _names_of(self.csv)}"
 
     @property
     def is_public(self) -> bool:
@@ -110,7 +110,7 @@ def bundled_table(data: Dataset, label: str) -> Table:
 
 def uploaded_table(digest: str, csv: CsvTable, label: str) -> Table:
     """An uploaded table; its domain is read from the data until somebody confirms it, and then read cell by cell."""
-    table = Table(digest, csv.name, csv.table, label, suggested(digest, label, csv), csv=csv)
+    table = Table(digest, csv.name, csv.table, label, suggested(digest, label, _names_of(csv), csv), csv=csv)
     return _read_with(replace(table, domain=_edited(table)), csv)
 
 
@@ -128,9 +128,14 @@ def _read_with(table: Table, csv: CsvTable) -> Table:
 
 
 @cache.for_session(max_entries=8)
-def suggested(digest: str, label: str, _csv: CsvTable) -> Domain:
+def suggested(digest: str, label: str, columns: str, _csv: CsvTable) -> Domain:
     """The domain of an upload as read from the data."""
     return suggest_domain(_csv, label)
+
+
+def _names_of(csv: CsvTable) -> str:
+    """Digest of the names of its columns."""
+    return hashlib.sha256(json.dumps([column.name for column in csv.columns]).encode()).hexdigest()[:16]
 
 
 def _edited(table: Table) -> Domain:

@@ -1,0 +1,49 @@
+"""Columns of a file that somebody leaves out (AppTest): a table that cannot be read gets a way on."""
+
+import pytest
+from app_words import words
+
+ROWS = "\n".join(
+    f"{i % 7},{'inf' if i == 3 else i},2020-01-{i % 28 + 1:02d},{'yes' if i % 3 else 'no'}" for i in range(60)
+)
+CSV = f"age,load,day,ill\n{ROWS}\n".encode()
+
+
+@pytest.fixture
+def page(app):
+    app.query_params["data"] = "upload a CSV"
+    app.run()
+    app.file_uploader[0].upload("clinic.csv", CSV).run()
+    return app
+
+
+def left_out(page):
+    return next(one for one in page.multiselect if one.label == "Columns to leave out")
+
+
+def test_a_table_that_is_refused_can_be_used_without_the_column(page):
+    assert not page.exception
+    assert any("'load' contains infinity" in warning.value for warning in page.warning)
+    left_out(page).set_value(["load", "day"]).run()
+    assert not page.exception
+    assert not page.warning
+    assert "60 rows · 1 attribute · predicts ill" in words(page)
+    left_out(page).set_value(["day"]).run()
+    assert any("'load' contains infinity" in warning.value for warning in page.warning)
+
+
+def test_it_stays_the_same_file_of_the_same_people(page):
+    """Sums of what was spent go by the file; a schema goes by its columns."""
+
+    def read() -> list[str]:
+        return page.session_state["read_rows"][0][0].split("|")
+
+    left_out(page).set_value(["load", "day"]).run()
+    both = read()
+    left_out(page).set_value(["load"]).run()
+    assert not page.exception
+    left_out(page).set_value(["day", "load", "age"]).run()
+    assert any("give at least one column besides the label" in w.value or "attribute" in w.value for w in page.warning)
+    left_out(page).set_value(["load", "day"]).run()
+    assert read() == both
+    assert len(both) == 3
