@@ -22,8 +22,10 @@ from dpforest.trees.forest import Forest
 from dpforest.trees.layout import MULTIWAY, NO_THRESHOLD, NUMERIC, Trees
 from dpforest.trees.released_scale import TOP, ReleasedScale
 
-_AT_ONCE: Final = 2**23  # weights of an effect that are kept at a time
-_SPREAD: Final = 32  # values of a numeric attribute that stand for all
+_AT_ONCE: Final = 2**21  # weights of an effect that are kept at a time
+_MOST_NOISE: Final = 1e9  # scores are below it
+_SPREAD: Final = 24  # values of a numeric attribute that stand for all
+_MOST_CODES: Final = 64  # of an attribute that are looked at together
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +82,7 @@ class AddedScores:
         >>> from dpforest import RandomTreeBoosterClassifier, load_dataset
         >>> data = load_dataset("nursery")
         >>> forest = RandomTreeBoosterClassifier(domain=data.domain, delta=0, random_state=0).fit(data.X, data.y)
-        >>> shares = AddedScores.of(forest.forest_).importances()
+        >>> shares = AddedScores.of(forest.forest_).importances
         >>> data.domain.features[int(shares.argmax())].name
         'health'
         """
@@ -125,6 +127,7 @@ class AddedScores:
         """Scores before any question is answered, (n_classes,)."""
         return self.node_scores[self.trees.tree_start[:-1]].sum(axis=0)
 
+    @cached_property
     def importances(self) -> np.ndarray:
         """How far each attribute by itself moves the scores, as shares.
 
@@ -132,25 +135,22 @@ class AddedScores:
         scale where there is none, and evenly over categories), less what noise alone adds to it, where that is known.
         What attributes do together only is not in it.
 
-        Returns
-        -------
-        float array of shape (n_features,)
-            They sum to 1, or are zeros where nothing is above noise.
+        Float array of shape (n_features,): they sum to 1, or are zeros where nothing is above noise.
         """
         moved = np.sqrt([self._variance(feature) for feature in range(self.domain.n_features)])
         return moved / moved.sum() if moved.any() else moved
 
     def _variance(self, feature: int) -> float:
         """Of an effect over values, summed over classes, less that of its noise; 0 at least."""
-        scores, products = self._effect(feature, self._spread_codes(feature))
-        by_noise = 0.0 if math.isnan(self.noise) else self.noise**2 * (products.diagonal().mean() - products.mean())
+        scores, squares, of_mean = self._effect(feature, self._spread_codes(feature))
+        by_noise = self.noise**2 * (squares.mean() - of_mean) if math.isfinite(self.noise) else 0.0
         return max(0.0, float(scores.var(axis=0).sum()) - scores.shape[1] * by_noise)
 
     def _spread_codes(self, feature: int) -> np.ndarray:
         """Values of an attribute as they are spread, as far as everybody knows."""
         own = self.domain.features[feature]
         if own.kind == "categorical":
-            return np.arange(own.n_codes)
+            return np.arange(own.n_codes)[:: -(-own.n_codes // _MOST_CODES)]
         share = (np.arange(_SPREAD) + 0.5) / _SPREAD
         if self.scale is not None:
             cumulative = self.scale.of_features(self.domain)[feature] / TOP
@@ -171,22 +171,24 @@ class AddedScores:
         noise : float array of shape (n,)
             Standard deviation of the noise on them, of independent rounds; NaN where it is not known.
         """
-        scores, products = self._effect(feature, codes)
-        return scores, self.noise * np.sqrt(products.diagonal())
-
-    def _effect(self, feature: int, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Mean scores, and the sum over leaves of the products of their weights at two codes, (n, n)."""
         codes = np.asarray(codes, np.int64)
-        scores, products = np.zeros((len(codes), self.leaf_scores.shape[1])), np.zeros((len(codes), len(codes)))
-        per_tree = max(1, self.trees.n_nodes // self.trees.n_trees) * len(codes)
-        step = max(1, _AT_ONCE // per_tree)
-        for first in range(0, self.trees.n_trees, step):
-            last = min(first + step, self.trees.n_trees)
+        parts = [self._effect(feature, codes[i : i + _MOST_CODES])[:2] for i in range(0, len(codes), _MOST_CODES)]
+        scores, squares = (np.concatenate(found) for found in zip(*parts, strict=True))
+        return scores, self.noise * np.sqrt(squares)
+
+    def _effect(self, feature: int, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        """Mean scores; the sum over leaves of their squared weights at each code, and of their squared mean weights."""
+        scores, squares, of_mean = np.zeros((len(codes), self.leaf_scores.shape[1])), np.zeros(len(codes)), 0.0
+        first, start = 0, self.trees.tree_start
+        while first < self.trees.n_trees:  # as many trees at a time as memory is meant for, one at least
+            enough = int(np.searchsorted(start, start[first] + _AT_ONCE // len(codes), side="right")) - 1
+            last = min(max(enough, first + 1), self.trees.n_trees)
             weights = self._weights(first, last, feature, codes)
-            own = slice(int(self.trees.leaf_start[first]), int(self.trees.leaf_start[last]))
-            scores += weights.T @ self.leaf_scores[own]
-            products += weights.T @ weights
-        return scores, products
+            scores += weights.T @ self.leaf_scores[int(self.trees.leaf_start[first]) : int(self.trees.leaf_start[last])]
+            squares += (weights**2).sum(axis=0)
+            of_mean += float((weights.mean(axis=1) ** 2).sum())
+            first = last
+        return scores, squares, of_mean
 
     def _weights(self, first: int, last: int, feature: int, codes: np.ndarray) -> np.ndarray:
         """Weight of each leaf of some trees at each code, (n_leaves, n)."""
@@ -242,7 +244,8 @@ def _noise_in(forest: Forest) -> float:
     spec = BoosterSpec(trees.n_trees, trees.depth, total_step, n_rows, n_classes, each.kind, Preparation())
     deviation = spec.noise_scale(each) * (1 if each.kind == GAUSSIAN else math.sqrt(2))
     centred = 1.0 if n_classes == 2 else math.sqrt(1 - 1 / n_classes)
-    return deviation * spec.step / 2.0**POINT * centred
+    noise = deviation * spec.step / 2.0**POINT * centred
+    return noise if noise < _MOST_NOISE else math.nan  # of a file that says strange things
 
 
 def _answers(trees: Trees, nodes: np.ndarray, codes: np.ndarray) -> np.ndarray:

@@ -48,7 +48,7 @@ def test_parts_sum_to_the_scores_of_a_row(n_classes):
 
 def test_the_attribute_that_tells_is_the_most_important_one():
     for settings in ({"epsilon": 2.0}, {"epsilon": 2.0, "delta": 0}, {"epsilon": None}):
-        shares = AddedScores.of(booster(2, **settings)[0].forest_).importances()
+        shares = AddedScores.of(booster(2, **settings)[0].forest_).importances
         assert shares[0] > 0.8
         assert shares.sum() == pytest.approx(1)
 

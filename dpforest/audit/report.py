@@ -39,8 +39,8 @@ _END: Final = "<!-- end of the audit -->"
 _HOME: Final = Path(__file__).parents[1]
 # Pages, drawings, files, simulations: nothing that a fit or an attack runs through.
 _NOT_AUDITED: Final = (
-    "plotting/", "evaluation/", "risk/", "tables/csv_", "tables/chunked_", "tables/datasets", "tables/inference",
-    "audit/leaf_", "audit/__main__",
+    "plotting/", "evaluation/", "risk/", "explain", "tables/csv_", "tables/chunked_", "tables/datasets",
+    "tables/inference", "audit/leaf_", "audit/__main__",
 )  # fmt: skip
 _PACKAGES: Final = ("numpy", "numba", "scikit-learn", "scipy")
 

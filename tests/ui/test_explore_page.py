@@ -112,6 +112,17 @@ def test_links_are_checked(app):
     assert app.sidebar.selectbox[2].value in FORESTS
 
 
+@pytest.mark.parametrize("asked", ["-1", "4", "nan", "![x](http://a.example/b.png)"])
+def test_a_link_that_asks_for_another_epsilon_is_told_so(app, asked):
+    app.query_params["eps"] = asked
+    app.run()
+    assert not app.exception
+    assert "which this scale does not have; shown is ε = 1." in words(app)
+    assert "](http://a.example" not in words(app)
+    app.select_slider(key="eps").set_value(0.5).run()
+    assert "which this scale does not have" not in words(app)
+
+
 def test_depth_and_trees_follow_the_rule_until_a_slider_is_moved(app):
     app.query_params.clear()
     app.query_params.update({"data": "mushroom", "forest": "noisy counts"})

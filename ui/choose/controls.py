@@ -60,7 +60,7 @@ def choose() -> Wish:
         with st.expander("Fine settings"):
             rows = st.slider(
                 "Rows of one person, at most", 1, MOST_ROWS, key="rows_each", bind=LINKED,
-                help="ε speaks of one row. Somebody with several rows is protected that many times less.",
+                help="ε speaks of one row. Somebody with several rows is protected at least that many times less.",
             )  # fmt: skip
             margin = st.toggle(
                 "Keep a margin for the held-out rows", True, key="margin", bind=LINKED,

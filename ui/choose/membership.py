@@ -12,6 +12,7 @@ from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import rows_changed
 from dpforest.privacy.rationals import text_up
+from dpforest.risk.guarantee import Guarantee, guarantee_of
 from dpforest.risk.membership import (
     Exposed,
     Record,
@@ -24,11 +25,13 @@ from dpforest.risk.membership import (
 from dpforest.risk.rounding import percent_up
 from dpforest.risk.shadow_models import rarest_row
 from dpforest.risk.success_rate import CONFIDENCE, LOOKS, AttackEstimate, most_success
+from dpforest.risk.tradeoff import DistinguishingGame
 from dpforest.tables.features import plural
 from dpforest.tables.misfits import Misfits
 from dpforest.tables.rows import Rows, read_rows
 from ui.shared import cache
 from ui.shared.forests import FORESTS, Settings
+from ui.shared.loss_sums import at_delta
 from ui.shared.page import badge, drawn
 from ui.shared.tables import Table, fingerprint, read_by
 from ui.shared.wording import plain
@@ -80,8 +83,8 @@ def _game(settings: Settings, replaced: bool) -> str:
         if not settings.certified and settings.option("partition") == "blocks" and not replaced:
             knows += " (Left out, the record leaves an empty place in its tree's block.)"
     return (
-        f"{coin} The forest is released at ε = {settings.epsilon:g}, and an attacker who sees it guesses how the coin "
-        f"fell. {knows}"
+        f"{coin} The forest is released at ε = {settings.epsilon:g}{at_delta(settings.delta)}, and an attacker who "
+        f"sees it guesses how the coin fell. {knows}"
     )
 
 
@@ -166,7 +169,7 @@ class _Drawing:
             self._words.caption("One fit of this forest takes too long here: there was no time for a guess.")
             return
         settings, last = self._settings, looks[-1]
-        limit = most_success(_loss(settings, self._certificate))
+        limit = _limit(settings, self._certificate)
         claimed = None if settings.certified else most_success(settings.epsilon)
         said = _verdict(settings, self._certificate, last, self._best)
         if settings.certified:
@@ -186,9 +189,18 @@ def _loss(settings: Settings, certificate: Certificate) -> float:
     return min(certificate.true_epsilon, settings.epsilon) if settings.certified else certificate.true_epsilon
 
 
+def _limit(settings: Settings, certificate: Certificate) -> float:
+    """Most that an attacker can be right in, of guesses at 50:50."""
+    if not settings.delta:
+        return most_success(_loss(settings, certificate))
+    holds = certificate.certified
+    promise = guarantee_of(certificate) if holds else Guarantee(settings.epsilon, settings.delta, settings.neighbours)
+    return DistinguishingGame(promise, promise.questions[0]).success()
+
+
 def _verdict(settings: Settings, certificate: Certificate, last: AttackEstimate, best: float | None) -> str:
     """What was counted, and what is possible."""
-    shown = most_success(_loss(settings, certificate) if settings.certified else settings.epsilon)
+    shown = _limit(settings, certificate) if settings.certified else most_success(settings.epsilon)
     digits = 1 if shown > 0.53 else 2
     said = (
         f"**Right in {percent(last.share, digits)} of {last.trials:,} guesses**; in the long run between "
@@ -197,19 +209,20 @@ def _verdict(settings: Settings, certificate: Certificate, last: AttackEstimate,
     )
     if best is not None:
         said += f"; the best possible attacker on its leaves, by formula, in {percent(best, digits)}"
-    limit = percent_up(most_success(_loss(settings, certificate)))
+    limit = percent_up(_limit(settings, certificate))
     if settings.certified:
         spent = _loss(settings, certificate)
         less = "" if spent > 0.999 * settings.epsilon else f", as this forest spends only {text_up(spent, 3)} of its ε"
+        formula = f"eᵋ/(1 + eᵋ){less}" if not settings.delta else "from the exact trade-off of its noise"
         if not certificate.certified:
             return (
-                f"{said}. From the noisy leaves alone nobody is right in more than {limit} (eᵋ/(1 + eᵋ){less}); but "
+                f"{said}. From the noisy leaves alone nobody is right in more than {limit} ({formula}); but "
                 "the schema was read from the rows, and **what it gives away has no limit**. This attacker does not "
                 "look at it."
             )
         return (
             f"{said}. **In the long run no attacker, on any record of any table, is right in more than {limit}** of "
-            f"such guesses (eᵋ/(1 + eᵋ){less})."
+            f"such guesses ({formula})."
         )
     claim = percent_up(most_success(settings.epsilon))
     true = "no finite limit is proved"

@@ -25,7 +25,7 @@ from dpforest.tables.features import plural
 from ui.choose.controls import SURE, Wish
 from ui.shared import simulate, tables
 from ui.shared.controls import LINKED
-from ui.shared.forests import EPSILONS, Settings
+from ui.shared.forests import EPSILONS, WITH_DELTA, Settings
 from ui.shared.page import badge, chart
 from ui.shared.sweep_results import Done, ceiling_of_sweep, stakes_of_sweep
 from ui.shared.tables import Table
@@ -36,6 +36,7 @@ from ui.shared.wording import plain
 def answered(done: Done, needed: float, wish: Wish) -> list[Answer]:
     """The smallest ε of each forest; sure only once there are as many releases as were decided on beforehand."""
     found = smallest_epsilons(done.pieces, needed, wish.share, margin=wish.margin)
+    found.sort(key=lambda a: (math.inf if a.epsilon is None else a.epsilon, a.forest.endswith(WITH_DELTA)))
     return found if done.n >= wish.releases else [replace(answer, is_sure=False) for answer in found]
 
 
@@ -141,7 +142,7 @@ def report(
     done: Done, level: Level,
 ) -> str:  # fmt: skip
     """The page for a privacy board, as HTML."""
-    name = settings.kind if settings.certified else f"{settings.kind}, as published"
+    name = settings.name
     cells = done.cells.loc[name].reset_index()
     ceiling = ceiling_of_sweep(done, [level], "accuracy")
     own = cells[np.isfinite(cells["epsilon"])].sort_values("epsilon")
@@ -153,7 +154,7 @@ def report(
             rows=len(table.frame),
             attributes=table.domain.n_features,
             label=table.label,
-            forest=settings.kind,
+            forest=settings.name,
             settings=tuple((name.replace("_", " "), _written(value)) for name, value in shown.items()),
             date=f"{datetime.date.today():%-d %B %Y}",
             certificate=certificate,

@@ -77,7 +77,7 @@ def _question(guarantee: Guarantee) -> str:
         "What is guessed", list(names), default=next(iter(names)), required=True, key="guess", bind=LINKED,
         label_visibility="collapsed",
         help="Between two answers of somebody in the table lie two steps, one row out and another one in, so ε counts "
-        "twice.",
+        "twice" + (", at a larger δ." if guarantee.delta else "."),
     )  # fmt: skip
     return names.get(chosen or "", MEMBERSHIP)
 
@@ -90,8 +90,8 @@ def _figures(game: DistinguishingGame, prior: float) -> None:
     exceptions = {
         "pure": ("none", "δ = 0: this holds after every release"),
         "approximate": (
-            "rare",
-            f"δ = {words.small(game.guarantee.delta)}: beliefs may go beyond" if game.guarantee.delta else "",
+            "rare" if bounds is not None else "not rare",
+            f"plus δ = {words.small(game.grouped.delta)}: beliefs may go beyond" if game.guarantee.delta else "",
         ),
         "none": ("–", "there is no bound to break"),
     }[game.guarantee.kind]

@@ -131,10 +131,11 @@ def conditions(guarantee: Guarantee, rows: int = 1) -> str:
     """What the sentences take for granted."""
     if guarantee.kind == "none":
         return ""
+    larger = ", at a larger δ" if guarantee.delta else ""
     own = (
-        "**One row is one person.** Somebody with three rows has three times the ε."
+        f"**One row is one person.** Somebody with three rows has three times the ε{larger}."
         if rows == 1
-        else f"**All this is for a person with {rows:,} rows**, who has {rows:,} times the ε of one row."
+        else f"**All this is for a person with {rows:,} rows**, who has {rows:,} times the ε of one row{larger}."
     )
     return (
         f"{own} The attacker may know every other row and own any computer. But what they believe about the others "

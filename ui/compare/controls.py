@@ -7,7 +7,6 @@ from typing import Final
 
 import streamlit as st
 
-from dpforest.limits import MAX_DEPTH
 from ui.shared import sidebar
 from ui.shared.controls import LINKED, known, select
 from ui.shared.forests import EPSILONS, FORESTS, Settings
@@ -119,7 +118,7 @@ def _map_depths(settings: Settings) -> tuple[int, ...]:
 
 
 def _deepest(settings: Settings) -> int:
-    return sidebar.MAX_GREEDY_DEPTH if FORESTS[settings.kind].is_fitted_anew else MAX_DEPTH
+    return FORESTS[settings.kind].most_depth
 
 
 def _certified(view: Comparison, table: Table) -> list[Settings]:

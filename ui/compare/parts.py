@@ -177,8 +177,8 @@ def about_claims() -> None:
 def about_delta() -> None:
     """What dash-dotted lines are, and that all lines may be read at one δ."""
     st.caption(
-        "Dash-dotted lines have a weaker promise: with a chance of one in a million at most (δ = 10⁻⁶) a release may "
-        "break it. A forest with δ = 0 keeps its ε at every δ, so at δ = 10⁻⁶ all lines compare as they stand."
+        "Dash-dotted lines have a weaker promise: what comes out may be one in a million (δ = 10⁻⁶) more likely than ε "
+        "allows. A forest with δ = 0 keeps its ε at every δ, so at δ = 10⁻⁶ all lines compare as they stand."
     )
 
 

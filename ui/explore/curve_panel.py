@@ -19,7 +19,7 @@ from ui.explore.headline import is_skewed
 from ui.explore.other_forests import OtherForests
 from ui.shared.controls import LINKED
 from ui.shared.downloads import as_csv
-from ui.shared.forests import FORESTS
+from ui.shared.forests import FORESTS, Settings
 from ui.shared.loss_sums import at_delta
 from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
@@ -62,8 +62,8 @@ class Panel:
             self._insight = st.empty()
             self.progress = st.container(width=300)
             st.download_button(
-                "Curve as CSV", lambda: as_csv(table(self._curve)), "CURATOR_ONLY_curve.csv", "text/csv",
-                on_click="ignore", type="tertiary",
+                "Curve as CSV", lambda: as_csv(table(self._curve, choice.settings)), "CURATOR_ONLY_curve.csv",
+                "text/csv", on_click="ignore", type="tertiary",
             )  # fmt: skip
         self._gain = DeltaGain(choice)
         self._price = st.empty()
@@ -176,11 +176,14 @@ def _budget_at(epsilon: float, kind: str, delta: float) -> PrivacyLoss:
     return PrivacyLoss.pure(positive_fraction(epsilon)) if kind == PURE else mu_for(positive_fraction(epsilon), delta)
 
 
-def table(curve: Curve) -> pd.DataFrame:
+def table(curve: Curve, settings: Settings) -> pd.DataFrame:
     """One row for each ε. Curator only."""
     return pd.DataFrame(
         {
+            "forest": settings.name,
+            "neighbours": settings.neighbours,
             "epsilon": curve.epsilons,
+            "delta": settings.delta,
             "accuracy": curve.accuracy.mean(axis=0),
             "accuracy_sd_over_releases": spread_over(curve.accuracy),
             "balanced_accuracy": curve.balanced.mean(axis=0),

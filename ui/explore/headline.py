@@ -33,7 +33,7 @@ def header(choice: Choice) -> None:
         st.markdown(f"**{title}** · {' · '.join(facts)}", width="content")
         held = "" if settings.certified else " claimed"
         with st.container(horizontal=True, width="content", gap="small"):
-            badge("Simulated", f" at ε = {settings.epsilon:g}{held}, {settings.neighbours}")
+            badge("Simulated", f" at ε = {settings.epsilon:g}{at_delta(settings.delta)}{held}, {settings.neighbours}")
             badge("Curator only")
     st.caption(
         "A release adds noise, so that nobody can be sure whether any one person is in the table. ε limits how sure: "

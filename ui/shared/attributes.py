@@ -30,7 +30,7 @@ def attributes(added: AddedScores, badge_kind: Badge) -> None:
         help="How far each attribute by itself moves the scores, as a share, less what noise alone would. It follows "
         "from the released forest and costs nothing more. What attributes do only together is not in it.",
     )  # fmt: skip
-    shares = added.importances()
+    shares = added.importances
     if not shares.any():
         st.caption("No attribute by itself moves the scores further than noise alone would.")
     else:

@@ -55,8 +55,8 @@ ALLOW_DELTA = Option(
     "delta",
     "delta",
     "Allow δ = 10⁻⁶",
-    "δ = 0: the promise of ε holds for every release. With δ = 10⁻⁶ there may be releases that break it, together with "
-    "a chance of one in a million at most; in return far less noise is needed.",
+    "δ = 0: whatever comes out is at most e^ε times as likely with any one person as without. With δ = 10⁻⁶ it may be "
+    "one in a million more likely than that; in return mostly far less noise is needed.",
     {"certified": {"off": 0.0, "on": DELTA}, "as_published": {}},
     switch=True,
 )

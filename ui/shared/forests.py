@@ -9,6 +9,8 @@ from typing import Any
 import dpforest
 from dpforest.limits import LEAF_CAP, MAX_BOUND, MAX_DEPTH
 from dpforest.models.base import AUTO, ForestClassifier
+from dpforest.models.random_boost.rounds import MOST_DEPTH, MOST_ROUNDS
+from dpforest.models.shape_rules import MOST_AUTO_DEPTH
 from dpforest.tables.domain import Domain
 from ui.shared import forest_options as own
 
@@ -22,6 +24,7 @@ class ForestKind:
     estimator: type[ForestClassifier]
     options: tuple[own.Option, ...] = field(default=())
     most_trees: int = 300
+    most_depth: int = MAX_DEPTH
     advice: str = ""
 
     @property
@@ -59,6 +62,8 @@ FORESTS = {
         "Trees with random questions, one after another; each corrects what is still wrong after those before it.",
         dpforest.RandomTreeBoosterClassifier,
         (own.ALLOW_DELTA,),
+        most_trees=MOST_ROUNDS,
+        most_depth=MOST_DEPTH,
         advice="**Recommended**: with δ = 10⁻⁶ the most accurate here (mean of 42 tables, ε from 0.1 on). With δ = 0 "
         "one greedy tree is about two points ahead up to ε = 1.",
     ),
@@ -80,6 +85,7 @@ FORESTS = {
         dpforest.BoostedForestClassifier,
         (own.SHARE, own.BETA, own.BOUND_M, own.BINS),
         most_trees=51,
+        most_depth=MOST_AUTO_DEPTH,
     ),
     "multinomial": ForestKind(
         "Multinomial forest (Bai et al.)",
@@ -87,12 +93,14 @@ FORESTS = {
         "often; four rank records better.",
         dpforest.MultinomialForestClassifier,
         (own.SCORE, own.SHARD_ROWS, *own.TEMPERATURES, own.MULTINOMIAL_BINS),
+        most_depth=MOST_AUTO_DEPTH,
     ),
     "one greedy tree": ForestKind(
         "One greedy tree (Friedman & Schuster)",
         "A single tree: its questions are drawn, the likelier the better; its leaves publish noisy counts.",
         dpforest.FriedmanSchusterClassifier,
         (own.CRITERION, replace(own.SHARE, choices={**own.SHARE.choices, "as_published": {}}), own.BINS),
+        most_depth=MOST_AUTO_DEPTH,
     ),
     "JPW": ForestKind(
         "JPW baseline (Jagannathan et al.)",
@@ -113,8 +121,9 @@ FORESTS = {
     ),
 }
 
+WITH_DELTA = ", δ = 10⁻⁶"  # at the end of a name
 EPSILONS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0)
-TREES = (1, 2, 3, 4, 5, 7, 10, 11, 15, 16, 21, 31, 32, 51, 75, 100, 150, 200, 300)
+TREES = (1, 2, 3, 4, 5, 7, 10, 11, 15, 16, 21, 31, 32, 51, 75, 100, 150, 200, 300, 500, 700, 1_000)
 MODES = {"certified": "certified", "as published": "as_published"}
 NEIGHBOURS = {"a row more or less": "add-remove", "a row exchanged": "replace-one"}
 
@@ -179,7 +188,7 @@ class Settings:
         """
         if not self.certified:
             return f"{self.kind}, as published"
-        return f"{self.kind}, δ = 10⁻⁶" if self.delta else self.kind
+        return f"{self.kind}{WITH_DELTA}" if self.delta else self.kind
 
     @property
     def delta(self) -> float:

@@ -206,7 +206,8 @@ def sentence(own: list[Release]) -> str:
     once, twice = (sum((r.epsilon for r in own if r.neighbours == n), Fraction(0)) for n in (REPLACE_ONE, ADD_REMOVE))
     mixed = once > 0 and twice > 0
     parts = f" = 2 × {sum_text(twice)} + {sum_text(once)}" if mixed and not delta else at_delta(delta)
-    why = f"; what was released for {IN_WORDS[ADD_REMOVE]} counts twice" if mixed else ""
+    twice_in = " in μ where there is a δ" if delta else ""
+    why = f"; what was released for {IN_WORDS[ADD_REMOVE]} counts twice{twice_in}" if mixed else ""
     return (
         f"**Spent in this session** on {whom(own)}: **ε = {sum_text(total)}{parts}** ({IN_WORDS[relation]}) in "
         f"{plural(len(own), 'release')}{why}."

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import streamlit as st
 
-from dpforest.limits import MAX_DEPTH, MAX_UPLOAD_MB
+from dpforest.limits import MAX_UPLOAD_MB
 from dpforest.models.base import AUTO
-from dpforest.models.shape_rules import MOST_AUTO_DEPTH
 from dpforest.tables.csv_table import CsvTable, label_candidates
 from dpforest.tables.datasets import TableError
 from dpforest.tables.domain import Domain, DomainError, Feature
@@ -25,7 +25,7 @@ from ui.shared.starting_points import origin
 from ui.shared.tables import Table, n_learnt_from
 from ui.shared.wording import plain
 
-MAX_GREEDY_DEPTH: Final = MOST_AUTO_DEPTH  # every level doubles the histograms, at every ε of the curve
+MOST_EXPECTED: Final = 0.01  # rows that a rule which keeps δ may publish, on average
 ROWS_WITHOUT_A_TABLE: Final = 1_000
 # What rules go by while there is no table: one attribute and two classes.
 _PLAIN: Final = Domain((Feature("x", "numeric", 0.0, 1.0),), (0, 1), "y")
@@ -131,8 +131,8 @@ def _forest(table: Table | None) -> Settings:
         "Forest",
         list(FORESTS),
         "forest",
-        "Random trees draw their questions by lot and spend all of ε on the leaves. Greedy trees choose good questions "
-        "and pay for choosing.",
+        "Random trees draw their questions by lot and spend nearly all of ε on the leaves. Greedy trees choose good "
+        "ones and pay for choosing.",
     )
     forest = FORESTS[kind]
     st.caption(f"{forest.sentence} {forest.advice}")
@@ -149,6 +149,8 @@ def _forest(table: Table | None) -> Settings:
     mode = MODES.get(mode, "certified")
     epsilon = choose_epsilon()
     switched = tuple((o.parameter, _switch(o, mode)) for o in forest.options if o.switch and o.choices[mode])
+    if table is not None and dict(switched).get("delta", 0) * len(table.frame) >= MOST_EXPECTED:
+        st.caption("For so many rows δ = 10⁻⁶ is large: a rule that publishes one row in a million outright keeps it.")
     shape = st.container()  # filled once all that the rule goes by is known
     with st.expander("Fine settings"):
         neighbours = choose_neighbours()
@@ -243,7 +245,7 @@ def _depth(settings: Settings, by_rule_depth: int, by_rule: bool) -> int:
     if not forest.has_depth(settings.mode):
         st.caption("Depth: as published there is no limit to it; a branch ends where few records are left.")
         return by_rule_depth
-    most = MAX_GREEDY_DEPTH if forest.is_fitted_anew else MAX_DEPTH
+    most = forest.most_depth
     if by_rule or _unsaid("depth") or not 1 <= st.session_state.get("depth", 1) <= most:
         _put("depth", min(by_rule_depth, most))
     if not by_rule:
@@ -261,8 +263,11 @@ def _trees(settings: Settings, by_rule_trees: int, by_rule: bool) -> int:
     forest = FORESTS[settings.kind]
     if not forest.has_trees:
         return 1
-    own = {by_rule_trees, *_as_set("trees", forest.most_trees)}  # a rule knows other numbers, too
-    choices = sorted({n for n in TREES if n <= forest.most_trees} | own)
+    choices = [n for n in TREES if n <= forest.most_trees]
+    if by_rule:  # a rule knows other numbers, too
+        choices = sorted({*choices, by_rule_trees})
+    else:  # but what goes into a link must not follow the exact number of rows
+        by_rule_trees = min(choices, key=lambda n: abs(math.log(n / by_rule_trees)))
     if by_rule or _unsaid("trees") or st.session_state.get("trees", choices[0]) not in choices:
         _put("trees", by_rule_trees)
     if not by_rule:
@@ -275,14 +280,11 @@ def _trees(settings: Settings, by_rule_trees: int, by_rule: bool) -> int:
     return trees if trees in choices else by_rule_trees
 
 
-def _as_set(key: str, most: int) -> set[int]:
-    """The whole number that somebody or a link has set, if there is one."""
-    value = st.session_state.get(key)
-    return {value} if isinstance(value, int) and 1 <= value <= most else set()
-
-
 def choose_epsilon() -> float:
-    """The slider of ε, its ends named."""
+    """The slider of ε, its ends named; a link that asks for another ε is told so."""
+    asked = st.query_params.get("eps")  # the slider takes what it does not have out of the link
+    if asked is not None and not _is_on_scale(asked):
+        st.session_state["eps_asked"] = asked
     epsilon = st.select_slider(
         "Privacy budget ε",
         EPSILONS,
@@ -290,14 +292,27 @@ def choose_epsilon() -> float:
         format_func=lambda e: f"{e:g}",
         key="eps",
         bind=LINKED,
-        help="How much the release may reveal about any one row. Whatever somebody believed, a certified release "
+        on_change=lambda: st.session_state.pop("eps_asked", None),
+        help="How much the release may reveal about any one row. Whatever somebody believed, a certified release (with "
+        "δ = 0; with a δ not each one) "
         "multiplies or divides the odds that a row is in the table by at most e^ε (2.72 at ε = 1); the odds of which "
         "value it has by at most e^ε twice, e^(2ε) (with replace-one once, e^ε).",
     )
     with st.container(horizontal=True, horizontal_alignment="distribute", key="ends"):
         st.caption("← more private", width="content")
         st.caption("more accurate →", width="content")
+    if other := st.session_state.get("eps_asked"):
+        st.caption(
+            f"The link asks for ε = {plain(other, 20)}, which this scale does not have; shown is ε = {epsilon:g}."
+        )
     return min(EPSILONS, key=lambda e: abs(e - float(epsilon)))
+
+
+def _is_on_scale(asked: str) -> bool:
+    try:
+        return float(asked) in EPSILONS
+    except ValueError:
+        return False
 
 
 def choose_neighbours() -> str:

@@ -76,7 +76,7 @@ def what_helps(at: Stakes, best_name: str | None, *, greedy: bool, wide: Sequenc
     if crowded:
         narrower += f"; nine in ten rows have {crowded} of the public range"
     if at.learnable:
-        others = "random trees, which spend all of ε on their leaves" if greedy else GREEDY
+        others = "random trees, which spend nearly all of ε on their leaves" if greedy else GREEDY
         return (
             f"There is something to learn: {best_name}, without privacy, gets {percent(at.best)}. What may help: "
             f"another depth; {others}; {narrower}. (Whether it "

@@ -15,7 +15,7 @@ class Origin:
 
 _BY_RULE = Origin(
     "The rule was fitted on twelve public tables, some of which come with the app.",
-    "The rule knows nothing of your table but its number of records.",
+    "The rule knows nothing of your table but its numbers of records, classes and attributes.",
 )
 _OF_NOCK_AND_HENECKA = Origin(
     "As published: the deepest of the 2, 4 and 6 that Nock and Henecka compare with.",
