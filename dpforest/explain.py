@@ -58,7 +58,7 @@ class AddedScores:
 
     def __post_init__(self) -> None:
         if np.any(self.trees.kind == MULTIWAY):
-            raise ValueError("questions with more than two answers cannot be taken apart; grow trees with two")
+            raise ValueError("Questions with more than two answers cannot be taken apart; use trees with two.")
 
     @classmethod
     def of(cls, forest: Forest) -> "AddedScores":

@@ -123,3 +123,36 @@ def test_other_forests_are_refused():
 def test_without_privacy_there_is_no_noise():
     added = AddedScores.of(booster(2, epsilon=None, n_estimators=3, max_depth=2)[0].forest_)
     assert added.noise == added.score_noise == 0
+
+
+def test_a_forged_file_takes_no_more_memory_than_its_size(monkeypatch):
+    """A mean tree says nothing of the largest one: steps go by the nodes that are taken."""
+    model, _ = booster(2, epsilon=None, n_estimators=2, max_depth=6)
+    added = AddedScores.of(model.forest_)
+    asked: list[int] = []
+    weights_of = AddedScores._weights
+
+    def weighed(self, first, last, feature, codes):
+        asked.append(int(self.trees.tree_start[last] - self.trees.tree_start[first]) * len(codes))
+        return weights_of(self, first, last, feature, codes)
+
+    monkeypatch.setattr(AddedScores, "_weights", weighed)
+    monkeypatch.setattr("dpforest.explain._AT_ONCE", 1)
+    added.effect(0, np.arange(1_000))
+    assert max(asked) == 127 * 64  # one tree, 64 codes
+
+
+def test_questions_with_many_answers_are_refused():
+    added = AddedScores.of(booster(2, epsilon=None, n_estimators=2, max_depth=2)[0].forest_)
+    kind = np.where(added.trees.kind == 0, 2, added.trees.kind).astype(np.uint8)
+    with pytest.raises(ValueError, match="more than two answers"):
+        replace(added, trees=replace(added.trees, kind=kind))
+
+
+def test_strange_noise_is_no_noise_that_is_known():
+    """Of a file that says a budget of next to nothing."""
+    released = booster(2, epsilon=2.0, n_estimators=2, max_depth=2)[0].released_
+    strange = replace(released, about={**released.about, "total_step": 2.0**20, "n_rows": 1})
+    added = AddedScores.of(replace(strange, about={**strange.about, "total_step": 1e300}))
+    assert math.isnan(added.noise)
+    assert np.isfinite(added.importances).all()

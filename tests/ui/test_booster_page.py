@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from app_words import words
 from streamlit.testing.v1 import AppTest
@@ -12,14 +13,21 @@ from dpforest import ReleasedForest
 from dpforest.evaluation.greedy_simulation import simulation_for
 from dpforest.explain import AddedScores
 from dpforest.models.base import AUTO
+from dpforest.risk.guarantee import guarantee_of
+from dpforest.risk.rounding import percent_up
+from ui.choose import controls as choose_controls
+from ui.choose import membership, parts
+from ui.choose.controls import Wish
 from ui.compare import controls
 from ui.compare.controls import Comparison
 from ui.explore import rounds_tab
 from ui.explore.other_forests import OtherForests
-from ui.shared import release, tables
+from ui.shared import release, sweep, tables, without_privacy
 from ui.shared.attributes import chance_of_a_turn
-from ui.shared.forests import FORESTS, Settings, as_code, as_it_comes
+from ui.shared.forests import FORESTS, TREES, Settings, as_code, as_it_comes
+from ui.shared.loss_sums import success_share
 from ui.shared.sidebar import Choice
+from ui.shared.sweep_results import Done, gathered
 
 KIND = "random-tree booster"
 DELTAS = (0.0, 1e-6)
@@ -47,7 +55,7 @@ def test_it_is_met_first_without_delta(page):
     assert page.sidebar.selectbox[2].value == KIND == next(iter(FORESTS))
     assert not page.toggle(key="delta").value
     assert "**Recommended**" in words(page)
-    assert "δ = 0: the promise of ε holds for every release" in words(page)
+    assert "δ = 0: whatever comes out is at most e^ε times as likely" in words(page)
     assert "What ε = 1 means" in words(page)
 
 
@@ -103,8 +111,8 @@ def test_accuracy_by_round_ends_at_that_of_the_release(delta):
     estimator = settings(delta).estimator(own.domain)
     simulation = simulation_for(estimator, own.domain, tables.split(own), epsilons=[1.0])
     simulation.add_repeat()
-    view, parts = simulation.view(1.0), tables.split(own)
-    at, accuracy = rounds_tab.accuracy_by_round(view, parts.X_test, parts.y_test)
+    view, held = simulation.view(1.0), tables.split(own)
+    at, accuracy = rounds_tab.accuracy_by_round(view, held.X_test, held.y_test)
     assert at.tolist() == list(range(1, 9))
     assert accuracy[-1] == pytest.approx(simulation.curve().accuracy[0, 0])
 
@@ -198,3 +206,69 @@ def test_a_release_is_one_that_can_be_used(delta):
     assert made.delta == delta == float(forest.certificate.delta)
     assert AddedScores.of(forest).noise > 0
     assert f"delta={delta!r}" in as_code(settings(delta), "breast_wisconsin", "Class")
+
+
+def test_the_board_report_is_of_the_forest_that_is_looked_at(monkeypatch):
+    """With δ it is another line than without, and both are there."""
+    own, wish = table(), Wish(0.8, "certified", "add-remove", True, 0.5, 1, delta=True)
+    monkeypatch.setattr(choose_controls, "kinds", lambda: [KIND])
+    lines = [sweep.cells(own, sweep.Line(s, epsilons=(0.1, 1.0)), 1) for s in choose_controls.forests(own, wish)]
+    for line in lines:
+        line.at_least(2)
+    done = gathered(lines, 2, 1)
+    seen = []
+    monkeypatch.setattr(parts, "render", lambda report: seen.append(report) or "")
+    for line in lines:
+        chosen = parts.at(line.line.settings, 1.0)
+        certificate, _ = chosen.estimator(own.domain).preview(own.domain, len(own.frame))
+        parts.report(own, chosen, certificate, parts.answered(done, 0.9, wish), 0.9, wish, done,
+                     without_privacy.level(own))  # fmt: skip
+    for report, line in zip(seen, lines, strict=True):
+        wanted = done.cells.loc[line.line.name]["accuracy"]["mean"].groupby("epsilon").mean()
+        assert [mean for _, mean, _, _ in report.curve] == pytest.approx(wanted[[0.1, 1.0]].tolist())
+        assert float(report.certificate.delta) == line.line.settings.delta
+    assert seen[0].curve != seen[1].curve
+
+
+def test_of_two_with_the_same_epsilon_the_stronger_promise_comes_first():
+    pieces = pd.DataFrame(
+        {
+            "forest": [f"{KIND}, δ = 10⁻⁶"] * 40 + [KIND] * 40,
+            "epsilon": 1.0,
+            "accuracy": [0.95] * 40 + [0.92] * 40,
+            "n_test": 900,
+        }  # fmt: skip
+    )
+    done = Done(pieces, pd.DataFrame(), 40, 1)
+    wish = Wish(0.8, "certified", "add-remove", True, 0.5, 1, delta=True)
+    assert [answer.forest for answer in parts.answered(done, 0.8, wish)] == [KIND, f"{KIND}, δ = 10⁻⁶"]
+
+
+@pytest.mark.parametrize("delta", DELTAS)
+def test_the_limit_of_an_attack_is_that_of_the_headline(delta):
+    """Of the exact trade-off of Gaussian noise, not of ε alone."""
+    own = as_it_comes(KIND, "certified", 1.0, "add-remove", delta=delta)
+    certificate, _ = own.estimator(table().domain).preview(table().domain, 500)
+    assert certificate.certified
+    limit = membership._limit(own, certificate)
+    assert percent_up(limit) == success_share(guarantee_of(certificate), "membership")
+    assert (limit < 0.6) == (delta > 0)
+
+
+def test_a_link_has_no_number_that_follows_from_the_exact_number_of_rows(page):
+    """Only what is offered on the slider; the rule's own number would tell how many rows there are."""
+    page.query_params.update({"data": "adult"})
+    page.run()
+    assert page.select_slider(key="trees").value not in TREES
+    page.slider(key="depth").set_value(5).run()
+    assert not page.exception
+    assert page.select_slider(key="trees").value in TREES
+    assert int(page.query_params["trees"]) in TREES
+
+
+def test_what_is_said_of_delta_is_what_it_means(page):
+    """δ is no chance that a release breaks e^ε: that one is larger (20 in a million at ε = 1)."""
+    page.query_params.update({"delta": "true"})
+    page.run()
+    assert "it may be one in a million more likely than that" in words(page)
+    assert "Simulated at ε = 1 at δ = 10⁻⁶, add-remove" in words(page)

@@ -183,6 +183,8 @@ def test_our_own_predictions_can_be_uploaded_again(app):
 def test_a_released_booster_says_what_moves_its_scores(app):
     app.session_state["releases"] = [release.make(choice("breast_wisconsin", "random-tree booster"), 1, 1)]
     page = use_page(app)
+    assert "What moves the scores" not in words(page)
+    page.toggle(key="explained").set_value(True).run()
     assert not page.exception
     assert "What moves the scores" in words(page)
     assert "Above 0 the forest leans to" in words(page)

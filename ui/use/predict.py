@@ -82,9 +82,16 @@ def describe(forest: ReleasedForest) -> None:
 
 def explain(forest: ReleasedForest) -> None:
     """What moves its scores, for a forest that adds them up: it follows from the file alone."""
-    if forest.voting == CLIPPED_LOGISTIC:
-        with st.expander("What moves its scores"):
-            attributes(AddedScores.of(forest), "Released" if forest.certificate.certified else "Not certified")
+    if forest.voting != CLIPPED_LOGISTIC or not st.toggle("Show what moves its scores", key="explained"):
+        return
+    kept, scores = st.session_state.get("scores_of", (None, None))  # worked out once for each forest
+    try:
+        if kept is not forest:
+            scores = AddedScores.of(forest)
+            st.session_state["scores_of"] = forest, scores
+        attributes(scores, "Released" if forest.certificate.certified else "Not certified")
+    except ValueError as problem:
+        sorry(problem)
 
 
 def _values(feature: Feature) -> str:
