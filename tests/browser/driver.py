@@ -257,7 +257,8 @@ class Explore:
 
     def figures(self) -> list[Figure]:
         boxes = self.headline.locator("[data-testid=stColumn]").all()
-        texts = [[line.strip() for line in box.inner_text().splitlines() if line.strip()] for box in boxes]
+        said = [box.inner_text().replace("\u00a0", " ").splitlines() for box in boxes]
+        texts = [[line.strip() for line in lines if line.strip()] for lines in said]
         return [Figure(lines[0], lines[1], " ".join(lines[2:])) for lines in texts]
 
     def curve(self) -> dict[float, float]:

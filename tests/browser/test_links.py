@@ -48,7 +48,7 @@ def test_audit(explore: Explore, friend: Explore) -> None:
 def test_each_page_has_a_link_of_its_own(explore: Explore) -> None:
     """What was set on one page is not in the link of another, and stays as it was."""
     explore.open(data="zoo", eps=0.1)
-    assert explore.link() == f"{explore.url}/?data=zoo&eps=0.1"
+    assert explore.link() == f"{explore.url}/?forest=majority+labels&data=zoo&eps=0.1"
     explore.go_to("Audit")
     looked_at(explore)
     assert explore.link() == f"{explore.url}/Audit"

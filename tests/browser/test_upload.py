@@ -53,7 +53,7 @@ def test_choose_upload_attach_and_look(explore: Explore) -> None:
 
     with explore.refigured(), explore.curve_chart.redrawn():
         explore.slider("Depth").press("ArrowRight")
-    assert explore.settings().keys() == {"data", "by_rule", "trees", "tab", "depth"}
+    assert explore.settings().keys() == {"data", "forest", "by_rule", "trees", "tab", "depth"}
     explore.go_to("Use a released forest")
     expect(explore.main).not_to_contain_text("400 rows")
     idle(explore.page)

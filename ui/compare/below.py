@@ -66,11 +66,16 @@ class Below:
                 on_click="ignore", type="tertiary",
             )  # fmt: skip
 
+    @property
+    def _without_delta(self) -> str:
+        """What is left out here of what the chart above has."""
+        return ", with δ = 0" if self._view.delta else ""
+
     def _open_multiples(self, table: Table) -> None:
         by_depth = self._opened == "Depth"
         lines = (controls.at_depths if by_depth else controls.at_sizes)(self._view, table)
         what = "how deep their trees are" if by_depth else "how many trees they have"
-        titled(f"The same forests, by {what}", "Curator only")
+        titled(f"The same forests{self._without_delta}, by {what}", "Curator only")
         self._place = st.empty()
         self._note = st.empty()
         if not lines:
@@ -79,7 +84,7 @@ class Below:
 
     def _open_map(self, table: Table) -> None:
         titled(
-            "One forest over ε and depth", "Curator only",
+            f"One forest{self._without_delta} over ε and depth", "Curator only",
             help="A dot marks the best depth at each ε, the star the best cell. The best depth is chosen by looking "
             "at the rows: a release that uses it is not covered by its ε unless the table is public.",
         )  # fmt: skip
