@@ -135,13 +135,13 @@ def run(
         rows += own
         if time.perf_counter() - written > PAUSE:
             written = time.perf_counter()
-            _write(rows, path)
+            keep(rows, path)
             print(f"seed {own[-1]['seed']}, {own[-1]['table']}: {len(rows):,} fits", flush=True)
-    _write(rows, path)
+    keep(rows, path)
     return pd.DataFrame(rows)
 
 
-def _write(rows: list[dict], path: Path) -> None:
+def keep(rows: list[dict], path: Path) -> None:
     """At once, so that a stop leaves the old file or the new one; the same rows give the same bytes."""
     new = path.with_suffix(".new")
     pd.DataFrame(rows).to_csv(new, index=False, float_format="%.5g", compression={"method": "gzip", "mtime": 0})

@@ -1,8 +1,9 @@
 """Other people's classifiers as `bench/accuracy.py` fits ours: made from ε, a domain and a seed.
 
-DP-EBM is told the public bounds, and cells are read by the public rule before it sees them: numbers are moved to their
-bounds, missing ones to the middle (it takes none), and a missing category is one more category. Which categories there
-are it reads from the rows, and it takes the number of rows as public; neither can be said otherwise.
+DP-EBM is told the public bounds and categories (in the order of their texts, which is what it takes "nominal" for),
+and cells are read by the public rule before it sees them: numbers are moved to their bounds, missing ones to the middle
+(it takes none), and a missing category is one more category. Which categories get a bin it still reads from the rows,
+and it takes the number of rows as public; neither can be said otherwise.
 """
 
 import atexit
@@ -82,8 +83,9 @@ class ExplainableBoosting(_Peer):
 
     def fit(self, X: pd.DataFrame, y: np.ndarray) -> "ExplainableBoosting":
         """Fit in the peer's process, which keeps the last model only."""
-        bounds = [(f.low, f.high) if f.kind == "numeric" else None for f in self.domain.features]
-        _ask("fit", X=self._filled(X), y=self._codes(y), n_classes=len(self.domain.classes), bounds=bounds,
+        features = self.domain.features
+        domains = [(f.low, f.high) if f.kind == "numeric" else sorted([*f.categories, OTHER]) for f in features]
+        _ask("fit", X=self._filled(X), y=self._codes(y), n_classes=len(self.domain.classes), domains=domains,
              epsilon=self.epsilon, delta=self.delta, learning_rate=self.learning_rate,
              random_state=self.random_state)  # fmt: skip
         return self

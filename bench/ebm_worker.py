@@ -40,8 +40,8 @@ def one_of(n, epsilon, delta):
 
 
 class Worker:
-    def fit(self, X, y, n_classes, bounds, epsilon, delta, learning_rate, random_state):
-        """`bounds` are public: a pair for each column of numbers, None for texts."""
+    def fit(self, X, y, n_classes, domains, epsilon, delta, learning_rate, random_state):
+        """`domains` are public: a pair of bounds for each column of numbers, a list of categories for texts."""
         table = pd.DataFrame(dict(enumerate(X)))
         models = 1 if n_classes == 2 else n_classes
         epsilon, bins = one_of(models, epsilon, delta)
@@ -52,8 +52,8 @@ class Worker:
                 self.models.append(float(wanted[0]))
                 continue
             model = DPExplainableBoostingClassifier(
-                feature_types=["nominal" if pair is None else "continuous" for pair in bounds],
-                privacy_bounds={j: pair for j, pair in enumerate(bounds) if pair is not None},
+                feature_types=["continuous" if isinstance(d, tuple) else d for d in domains],
+                privacy_bounds={j: d for j, d in enumerate(domains) if isinstance(d, tuple)},
                 epsilon=epsilon, delta=delta, bin_budget_frac=bins, composition="gdp", learning_rate=learning_rate,
                 random_state=random_state + k, n_jobs=1,
             )  # fmt: skip
