@@ -49,9 +49,9 @@ def _whole(peers: pd.DataFrame) -> pd.DataFrame:
 def _peers(peers: pd.DataFrame) -> list[str]:
     epsilons = sorted(e for e in peers["epsilon"].unique() if np.isfinite(e))
     seeds = peers.groupby("forest")["seed"].nunique()
-    few = "; ".join(f"{', '.join(own.index)}: {n}" for n, own in seeds[[*BOOSTERS, *PEERS]].groupby(seeds))
+    few = " ".join(f"{n} seeds: {'; '.join(own.index)}." for n, own in seeds[[*BOOSTERS, *PEERS]].groupby(seeds))
     lines = [
-        f"The {peers['table'].nunique()} bundled tables, documented bounds, the same splits for all; seeds of {few}. "
+        f"The {peers['table'].nunique()} bundled tables, documented bounds, the same splits for all. {few} "
         "**DP-EBM** is interpret-core 0.7.8, composition gdp, δ = 10⁻⁶, with its defaults and with learning rate .05. "
         "It is told the public bounds and categories, takes the number of rows as public, which ours do not, and knows "
         "two classes only: with K classes there are K models, one against the rest, each with 1/√K of the μ. "
