@@ -41,9 +41,10 @@ def section(peers: pd.DataFrame, protocols: pd.DataFrame) -> list[str]:
 
 
 def _whole(peers: pd.DataFrame) -> pd.DataFrame:
-    """Without seeds that a stopped run has not fitted to every table."""
+    """Without seeds that a stopped run has not fitted to every table, and where one is left, which has no error."""
     tables = peers.groupby(["forest", "epsilon", "seed"])["table"].transform("nunique")
-    return peers[tables == peers["table"].nunique()]
+    own = peers[tables == peers["table"].nunique()]
+    return own[own.groupby(["forest", "epsilon"])["seed"].transform("nunique") > 1]
 
 
 def _peers(peers: pd.DataFrame) -> list[str]:
