@@ -79,8 +79,10 @@ def _gains(peers: pd.DataFrame, forest: str, rival: str, epsilon: float, metric:
 
 
 def _won(peers: pd.DataFrame, epsilons: list[float]) -> list[str]:
+    seeds = peers[peers["forest"].isin(_RIVALS)].groupby(["forest", "epsilon"])["seed"].nunique().min()
     lines = [
-        "Tables won / level / lost, a difference counting where it is above .002 and two standard errors:", "",
+        "Tables won / level / lost, a difference counting where it is above .002 and two standard errors, which "
+        f"{seeds} seeds of DP-EBM tell roughly only:", "",
         *_head(["booster against", *(f"ε = {e:g}" for e in epsilons)]),
     ]  # fmt: skip
     others = peers[~peers["table"].isin(_FITTED_ON)]
