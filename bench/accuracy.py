@@ -2,13 +2,15 @@
 
 Fits every estimator with its defaults, certified and as published, on every table, at every ε, on the same splits, and
 keeps one row a fit in bench/accuracy-NAME.csv.gz. `--report` writes docs/ACCURACY.md from what was kept: before and
-after, with standard errors. A full run takes about an hour on two cores. Never part of the tests.
+after, with standard errors. A full run takes about an hour on two cores. Never part of the tests. Boosters and other
+people's classifiers (`accuracy_peers.py`) are fitted where `--forests` names them.
 
 A folder of other tables has a catalogue.json as data/ has. With `--wide` the upper bound of every numeric attribute is
 moved a hundred times as far away.
 """
 
 import argparse
+import itertools
 import json
 import sys
 import time
@@ -23,7 +25,9 @@ from joblib import Parallel, delayed
 from sklearn.model_selection import train_test_split
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "bench")]
+
+from accuracy_peers import NOT_PRIVATE, PEERS  # noqa: E402
 
 import dpforest  # noqa: E402
 from dpforest.evaluation.metrics import from_shares  # noqa: E402
@@ -45,10 +49,12 @@ BOOSTERS = {
 }
 EPSILONS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 MODES = ("certified", "as_published")
-METRICS = ("accuracy", "balanced_accuracy", "auc", "log_loss")
+METRICS = ("accuracy", "balanced_accuracy", "auc", "log_loss", "calibration")
 SEEDS = 5
 WIDER = 100
+PAUSE = 10  # seconds between two writings of a file
 MOST_PUBLISHED = 15_000  # rows that mechanisms as published are fitted on
+_KEY = ("table", "wide", "forest", "mode", "seed")
 Table = tuple[str, pd.DataFrame, np.ndarray, Domain]
 
 
@@ -73,7 +79,7 @@ def widened(domain: Domain) -> Domain:
     return replace(domain, features=features)
 
 
-def measure(table: Table, wide: bool, forest: str, mode: str, seed: int) -> list[dict]:
+def measure(table: Table, wide: bool, forest: str, mode: str, seed: int, epsilons: tuple[float, ...]) -> list[dict]:
     """A row of figures at every ε."""
     name, X, y, domain = table
     domain = widened(domain) if wide else domain
@@ -85,9 +91,9 @@ def measure(table: Table, wide: bool, forest: str, mode: str, seed: int) -> list
     index = {str(c): i for i, c in enumerate(domain.classes)}
     wanted = np.array([index[str(c)] for c in y[test]])
     out = []
-    for epsilon in EPSILONS:
+    for epsilon in epsilons:
         settings = {"epsilon": epsilon, "domain": domain, "random_state": 1_000 * seed + 7}
-        model = (FORESTS | BOOSTERS)[forest](**settings)
+        model = (FORESTS | BOOSTERS | PEERS)[forest](**settings)
         if "mode" in model.get_params():
             model.set_params(mode=mode)
         if "structure_seed" in model.get_params():
@@ -109,23 +115,37 @@ def measure(table: Table, wide: bool, forest: str, mode: str, seed: int) -> list
 
 def run(
     folders: list[Path], name: str, wide: bool, only: list[str], modes: list[str], seeds: int, n_jobs: int,
-    forests: list[str],
+    forests: list[str], epsilons: tuple[float, ...] = EPSILONS, go_on: bool = False,
 ) -> pd.DataFrame:  # fmt: skip
-    """All fits; kept after each table."""
-    path, frames = ROOT / "bench" / f"accuracy-{name}.csv.gz", []
-    for table in [table for folder in folders for table in tables_of(folder)]:
-        if only and table[0] not in only:
-            continue
-        jobs = [(w, f, m, s) for w in ((False, True) if wide else (False,)) for f in forests
-                for m in (modes if f in FORESTS else MODES[:1]) for s in range(seeds)]  # fmt: skip
-        if not any(f.kind == "numeric" for f in table[3].features):
-            jobs = [job for job in jobs if not job[0]]
-        start = time.perf_counter()
-        rows = Parallel(n_jobs)(delayed(measure)(table, *job) for job in jobs)
-        frames.append(pd.DataFrame([row for own in rows for row in own]))
-        pd.concat(frames).to_csv(path, index=False, float_format="%.5g")
-        print(f"{table[0]}: {len(jobs) * len(EPSILONS):,} fits in {time.perf_counter() - start:.0f} s", flush=True)
-    return pd.concat(frames)
+    """All fits, one seed of every table after the other; kept as they come, so that a run that ends can go on."""
+    path = ROOT / "bench" / f"accuracy-{name}.csv.gz"
+    kept = pd.read_csv(path) if go_on and path.exists() else pd.DataFrame(columns=[*_KEY, "epsilon"])
+    done = set(kept[[*_KEY, "epsilon"]].itertuples(index=False, name=None))
+    tables = [t for folder in folders for t in tables_of(folder) if not only or t[0] in only]
+    jobs = []
+    for seed, table, forest in itertools.product(range(seeds), tables, forests):
+        at = (np.inf,) if forest in NOT_PRIVATE else epsilons
+        scaled = any(f.kind == "numeric" for f in table[3].features)
+        for w, mode in itertools.product((False, True) if wide and scaled else (False,), modes):
+            if mode == "certified" or forest in FORESTS:
+                left = tuple(e for e in at if (table[0], w, forest, mode, seed, e) not in done)
+                jobs += [(table, w, forest, mode, seed, left)] if left else []
+    rows, written = kept.to_dict("records"), time.perf_counter()
+    for own in Parallel(n_jobs, return_as="generator")(delayed(measure)(*job) for job in jobs):
+        rows += own
+        if time.perf_counter() - written > PAUSE:
+            written = time.perf_counter()
+            keep(rows, path)
+            print(f"seed {own[-1]['seed']}, {own[-1]['table']}: {len(rows):,} fits", flush=True)
+    keep(rows, path)
+    return pd.DataFrame(rows)
+
+
+def keep(rows: list[dict], path: Path) -> None:
+    """At once, so that a stop leaves the old file or the new one; the same rows give the same bytes."""
+    new = path.with_suffix(".new")
+    pd.DataFrame(rows).to_csv(new, index=False, float_format="%.5g", compression={"method": "gzip", "mtime": 0})
+    new.replace(path)
 
 
 def summary(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -157,14 +177,16 @@ def main() -> None:
     parser.add_argument("--name", default="after", help="of the file that keeps the figures")
     parser.add_argument("--wide", action="store_true", help="with bounds a hundred times as wide as well")
     parser.add_argument("--only", nargs="+", default=[], help="some of the tables")
-    parser.add_argument("--forests", nargs="+", default=list(FORESTS), choices=[*FORESTS, *BOOSTERS])
+    parser.add_argument("--forests", nargs="+", default=list(FORESTS), choices=[*FORESTS, *BOOSTERS, *PEERS])
     parser.add_argument("--modes", nargs="+", default=list(MODES), choices=MODES)
+    parser.add_argument("--epsilons", nargs="+", type=float, default=EPSILONS)
     parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--go-on", action="store_true", help="with what the file has, instead of starting it anew")
     parser.add_argument("--n-jobs", type=int, default=-1)
     arguments = parser.parse_args()
     frame = run(
         arguments.data, arguments.name, arguments.wide, arguments.only, arguments.modes, arguments.seeds,
-        arguments.n_jobs, arguments.forests,
+        arguments.n_jobs, arguments.forests, tuple(arguments.epsilons), arguments.go_on,
     )  # fmt: skip
     for metric in ("accuracy", "auc"):
         table = summary(frame, metric)["mean"].unstack("epsilon")

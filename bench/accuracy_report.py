@@ -1,6 +1,7 @@
 """docs/ACCURACY.md from the figures that bench/accuracy.py keeps: `python bench/accuracy_report.py`.
 
-Reads bench/accuracy-before.csv.gz, -after.csv.gz and, if they are there, -published.csv.gz and -booster.csv.gz.
+Reads bench/accuracy-before.csv.gz, -after.csv.gz and, if they are there, -published.csv.gz, -booster.csv.gz,
+-peers.csv.gz and protocols.csv.gz.
 """
 
 import json
@@ -14,6 +15,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "bench"))
 
 from accuracy import BOOSTERS, EPSILONS, FORESTS, SEEDS, auc_drops, summary  # noqa: E402
+from accuracy_others import section as beside_others  # noqa: E402
 
 BEFORE = "cc7d574"  # the last commit that drew thresholds evenly between bounds
 NAMES = {"accuracy": "Accuracy", "balanced_accuracy": "Balanced accuracy", "auc": "AUC", "log_loss": "Log-loss"}
@@ -23,10 +25,13 @@ _LOSS = 0.02  # from here on a single table is named as a loss
 
 def main() -> None:
     """Write docs/ACCURACY.md."""
-    kept = {name: _read(name) for name in ("before", "after", "published", "booster")}
+    kept = {name: _read(name) for name in ("before", "after", "published", "booster", "peers")}
     bundled = set(json.loads((ROOT / "data" / "catalogue.json").read_text())["datasets"])
     before, after = kept["before"], kept["after"]
+    path = ROOT / "bench" / "protocols.csv.gz"
+    protocols = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=["protocol"])
     lines = [_intro(after, bundled), *_booster(kept["booster"], after, bundled)]
+    lines += beside_others(kept["peers"], protocols)
     for inside, title in ((True, "The bundled tables"), (False, "Other public tables")):
         for wide in (False, True):
             own = [f[(f["table"].isin(bundled) == inside) & (f["wide"] == wide)] for f in (before, after)]

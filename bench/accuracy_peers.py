@@ -1,0 +1,131 @@
+"""Other people's classifiers as `bench/accuracy.py` fits ours: made from ε, a domain and a seed.
+
+DP-EBM is told the public bounds and categories (in the order of their texts, which is what it takes "nominal" for),
+and cells are read by the public rule before it sees them: numbers are moved to their bounds, missing ones to the middle
+(it takes none), and a missing category is one more category. Which categories get a bin it still reads from the rows,
+and it takes the number of rows as public; neither can be said otherwise.
+"""
+
+import atexit
+import functools
+import pickle
+import subprocess
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from processes import HERE, environment, make_peer, python_of
+from sklearn.base import BaseEstimator
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+from dpforest.tables.domain import Domain
+from dpforest.tables.features import OTHER, Feature, text
+
+_EBM = "DPExplainableBoosting"
+
+
+@functools.cache
+def _worker() -> subprocess.Popen:
+    """One process for all fits."""
+    if not make_peer(_EBM):
+        raise RuntimeError("bench/peers.sh interpret failed; its message is above")
+    command = [python_of(_EBM), HERE / "ebm_worker.py"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment())
+    assert process.stdin
+    atexit.register(process.stdin.close)
+    return process
+
+
+def _ask(do: str, **command: Any) -> Any:
+    process = _worker()
+    assert process.stdin and process.stdout
+    pickle.dump({"do": do, **command}, process.stdin)
+    process.stdin.flush()
+    return pickle.load(process.stdout)
+
+
+def _column(feature: Feature, cells: pd.Series) -> np.ndarray:
+    """Numbers (NaN where missing) or texts, as the public domain has them."""
+    if feature.kind == "numeric":
+        return np.clip(pd.to_numeric(cells).to_numpy(float, na_value=np.nan), feature.low, feature.high)
+    known = set(feature.categories)
+    return np.array([t if (t := text(cell)) in known else OTHER for cell in cells])
+
+
+class _Peer(BaseEstimator):
+    domain: Domain
+
+    def _columns(self, X: pd.DataFrame) -> list[np.ndarray]:
+        return [_column(feature, X[feature.name]) for feature in self.domain.features]
+
+    def _codes(self, y: np.ndarray) -> np.ndarray:
+        index = {text(c): i for i, c in enumerate(self.domain.classes)}
+        return np.array([index[text(label)] for label in y])
+
+    def predict(self, X: pd.DataFrame) -> np.ndarray:
+        """The class with the largest share."""
+        return np.array(self.domain.classes)[self.predict_proba(X).argmax(axis=1)]
+
+
+class ExplainableBoosting(_Peer):
+    """interpret-core's DPExplainableBoostingClassifier, (ε, δ)-private by its Gaussian accounting."""
+
+    def __init__(self, epsilon=1.0, domain=None, random_state=0, delta=1e-6, learning_rate=0.01):
+        self.epsilon = epsilon
+        self.domain = domain
+        self.random_state = random_state
+        self.delta = delta
+        self.learning_rate = learning_rate
+
+    def _filled(self, X: pd.DataFrame) -> list[np.ndarray]:
+        columns = zip(self.domain.features, self._columns(X), strict=True)
+        return [np.where(np.isnan(c), (f.low + f.high) / 2, c) if f.kind == "numeric" else c for f, c in columns]
+
+    def fit(self, X: pd.DataFrame, y: np.ndarray) -> "ExplainableBoosting":
+        """Fit in the peer's process, which keeps the last model only."""
+        features = self.domain.features
+        domains = [(f.low, f.high) if f.kind == "numeric" else sorted([*f.categories, OTHER]) for f in features]
+        _ask("fit", X=self._filled(X), y=self._codes(y), n_classes=len(self.domain.classes), domains=domains,
+             epsilon=self.epsilon, delta=self.delta, learning_rate=self.learning_rate,
+             random_state=self.random_state)  # fmt: skip
+        return self
+
+    def predict_proba(self, X: pd.DataFrame) -> np.ndarray:
+        """Shares of the classes."""
+        return _ask("shares", X=self._filled(X))
+
+
+class HistGradientBoosting(_Peer):
+    """scikit-learn's, with its defaults and without any privacy, whatever ε says."""
+
+    def __init__(self, epsilon=np.inf, domain=None, random_state=0):
+        self.epsilon = epsilon
+        self.domain = domain
+        self.random_state = random_state
+
+    def _frame(self, X: pd.DataFrame) -> pd.DataFrame:
+        columns = zip(self.domain.features, self._columns(X), strict=True)
+        return pd.DataFrame({
+            f.name: c if f.kind == "numeric" else pd.Categorical(c, categories=[*f.categories, OTHER])
+            for f, c in columns
+        })  # fmt: skip
+
+    def fit(self, X: pd.DataFrame, y: np.ndarray) -> "HistGradientBoosting":
+        """Fit on the table as it is."""
+        self.model_ = HistGradientBoostingClassifier(random_state=self.random_state)
+        self.model_.fit(self._frame(X), self._codes(y))
+        return self
+
+    def predict_proba(self, X: pd.DataFrame) -> np.ndarray:
+        """Shares of the classes, 0 for those that no row has."""
+        shares = np.zeros((len(X), len(self.domain.classes)))
+        shares[:, self.model_.classes_] = self.model_.predict_proba(self._frame(X))
+        return shares
+
+
+PEERS = {
+    "DP-EBM": ExplainableBoosting,
+    "DP-EBM, rate .05": functools.partial(ExplainableBoosting, learning_rate=0.05),
+    "HistGradientBoosting": HistGradientBoosting,
+}
+NOT_PRIVATE = ("HistGradientBoosting",)

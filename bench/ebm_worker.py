@@ -1,0 +1,84 @@
+"""DP-EBM in the environment that `peers.sh interpret` makes: takes pickled commands on stdin, answers on stdout.
+
+    {"do": "fit", "X": columns, "y": codes, ...}    -> None
+    {"do": "shares", "X": columns}                  -> float array of shape (n, n_classes)
+
+X is a list of columns, numbers or texts. interpret-core fits two classes only; with more, each class is fitted against
+all others, and the models together promise what one would (`one_of`).
+"""
+
+import math
+import os
+import pickle
+import sys
+import warnings
+
+import numpy as np
+import pandas as pd
+from interpret.privacy import DPExplainableBoostingClassifier
+from interpret.utils._privacy import calc_gdp_noise_multi, delta_eps_mu
+from scipy.optimize import brentq
+
+BINS = 0.1  # of ε, interpret's default
+
+
+def one_of(n, epsilon, delta):
+    """ε and share of the bins of one of n models which together have the μ, for bins and for steps, of a single one.
+
+    >>> one_of(1, 1.0, 1e-6)
+    (1.0, 0.1)
+    """
+    if n == 1:
+        return epsilon, BINS
+
+    def less(e):
+        mu = 1 / calc_gdp_noise_multi(1, e, delta / 2) / math.sqrt(n)
+        return brentq(lambda x: delta_eps_mu(x, mu) - delta / 2, 0, e)
+
+    bins, steps = less(BINS * epsilon), less((1 - BINS) * epsilon)
+    return bins + steps, bins / (bins + steps)
+
+
+class Worker:
+    def fit(self, X, y, n_classes, domains, epsilon, delta, learning_rate, random_state):
+        """`domains` are public: a pair of bounds for each column of numbers, a list of categories for texts."""
+        table = pd.DataFrame(dict(enumerate(X)))
+        models = 1 if n_classes == 2 else n_classes
+        epsilon, bins = one_of(models, epsilon, delta)
+        self.models = []
+        for k in range(models):
+            wanted = (y == (k if models > 1 else 1)).astype(int)
+            if wanted.min() == wanted.max():  # a class that is not among the rows; interpret cannot fit it
+                self.models.append(float(wanted[0]))
+                continue
+            model = DPExplainableBoostingClassifier(
+                feature_types=["continuous" if isinstance(d, tuple) else d for d in domains],
+                privacy_bounds={j: d for j, d in enumerate(domains) if isinstance(d, tuple)},
+                epsilon=epsilon, delta=delta, bin_budget_frac=bins, composition="gdp", learning_rate=learning_rate,
+                random_state=random_state + k, n_jobs=1,
+            )  # fmt: skip
+            self.models.append(model.fit(table, wanted))
+
+    def shares(self, X):
+        table = pd.DataFrame(dict(enumerate(X)))
+        own = [np.full(len(table), m) if isinstance(m, float) else m.predict_proba(table)[:, 1] for m in self.models]
+        shares = np.stack(own if len(own) > 1 else [1 - own[0], own[0]], axis=1)
+        return shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-12)
+
+
+def main():
+    warnings.simplefilter("ignore")
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints must not come between answers
+    worker = Worker()
+    while True:
+        try:
+            command = pickle.load(sys.stdin.buffer)
+        except EOFError:
+            return
+        pickle.dump(getattr(worker, command.pop("do"))(**command), answers)
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()
