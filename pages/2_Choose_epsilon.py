@@ -34,7 +34,7 @@ st.caption(
     "smallest ε that gives it, and then decide whether what that ε means is acceptable."
 )
 if wish.delta:
-    about_delta()
+    about_delta("Forests with δ in their name")
 about_leaks(table)
 
 settings = {own.name: own for own in controls.forests(table, wish)}

@@ -257,7 +257,6 @@ def test_the_limit_of_an_attack_is_that_of_the_headline(delta):
 
 def test_a_link_has_no_number_that_follows_from_the_exact_number_of_rows(page):
     """Only what is offered on the slider; the rule's own number would tell how many rows there are."""
-    page.query_params.update({"data": "adult"})
     page.run()
     assert page.select_slider(key="trees").value not in TREES
     page.slider(key="depth").set_value(5).run()

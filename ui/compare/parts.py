@@ -24,7 +24,7 @@ from ui.shared.sweep import Cells
 from ui.shared.sweep_results import Done, ceiling_of_sweep, stakes_of_sweep
 from ui.shared.tables import Table
 from ui.shared.without_privacy import Level
-from ui.shared.wording import epsilon_text, plain
+from ui.shared.wording import epsilon_text, plain, unbroken
 
 
 def scale_of(measure: str, levels: list[Level], done: Done) -> Scale:
@@ -174,12 +174,13 @@ def about_claims() -> None:
         )
 
 
-def about_delta() -> None:
-    """What dash-dotted lines are, and that all lines may be read at one δ."""
-    st.caption(
-        "Dash-dotted lines have a weaker promise: what comes out may be one in a million (δ = 10⁻⁶) more likely than ε "
-        "allows. A forest with δ = 0 keeps its ε at every δ, so at δ = 10⁻⁶ all lines compare as they stand."
+def about_delta(which: str = "Dash-dotted lines") -> None:
+    """What δ above 0 means for some of the forests, and that all of them may be compared at one δ."""
+    said = (
+        f"{which} have a weaker promise: what comes out may be one in a million (δ = 10⁻⁶) more likely than ε allows. "
+        "A forest with δ = 0 keeps its ε at every δ, so at δ = 10⁻⁶ all of them compare as they stand."
     )
+    st.caption(unbroken(said))
 
 
 def about_leaks(table: Table) -> None:

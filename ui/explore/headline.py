@@ -17,7 +17,7 @@ from ui.shared.loss_sums import at_delta, success_share, sure_words
 from ui.shared.page import badge
 from ui.shared.sidebar import Choice
 from ui.shared.without_privacy import OWN, Level, ceiling_of, stakes_of
-from ui.shared.wording import epsilon_text, plain, value_epsilon
+from ui.shared.wording import epsilon_text, plain, unbroken, value_epsilon
 
 
 def header(choice: Choice) -> None:
@@ -96,7 +96,7 @@ class Figures:
             _broken(self._certificate) if not self._choice.settings.certified
             else _meaning(self._choice, self._certificate),
         ]  # fmt: skip
-        return [(label, _unbroken(value), _unbroken(note), help) for label, value, note, help in texts]
+        return [(label, unbroken(value), unbroken(note), help) for label, value, note, help in texts]
 
     def _without_privacy(self, curve: Curve, shown: bool) -> tuple[str, str, str, str | None]:
         """The ceiling, and the same forest without noise."""
@@ -115,11 +115,6 @@ class Figures:
         said = f"the ceiling: {OWN} without noise" if name == OWN else f"the ceiling: {name}"
         said += _balanced(balanced[1] if balanced else 0.0, shown)
         return "Without privacy", percent(value), said if name == OWN else f"{said}; {forest}", help
-
-
-def _unbroken(text: str) -> str:
-    """A number and its sign stay on one line."""
-    return text.replace(" %", "\u00a0%")
 
 
 def _spread(values: np.ndarray) -> str:

@@ -23,7 +23,7 @@ from ui.shared.link import copy_link
 from ui.shared.page import sorry
 from ui.shared.starting_points import origin
 from ui.shared.tables import Table, n_learnt_from
-from ui.shared.wording import plain
+from ui.shared.wording import plain, unbroken
 
 MOST_EXPECTED: Final = 0.01  # rows that a rule which keeps δ may publish, on average
 ROWS_WITHOUT_A_TABLE: Final = 1_000
@@ -135,7 +135,7 @@ def _forest(table: Table | None) -> Settings:
         "ones and pay for choosing.",
     )
     forest = FORESTS[kind]
-    st.caption(f"{forest.sentence} {forest.advice}")
+    st.caption(unbroken(f"{forest.sentence} {forest.advice}"))
     known("mode", forest.modes())
     mode = st.radio(
         "Mode",
@@ -332,7 +332,7 @@ def _switch(option: Option, mode: str) -> Any:
     """A choice between off and on, with its sentence in sight."""
     off, on = option.choices[mode].values()
     is_on = st.toggle(option.title, key=option.key, bind=LINKED)
-    st.caption(option.sentence)
+    st.caption(unbroken(option.sentence))
     return on if is_on else off
 
 

@@ -41,6 +41,15 @@ def value_epsilon(epsilon: float, neighbours: str) -> float:
     return 2 * epsilon if neighbours == "add-remove" else epsilon
 
 
+def unbroken(text: str) -> str:
+    """What belongs together stays on one line: a number and its sign, δ and its value.
+
+    >>> unbroken("9 % at δ = 0") == "9\\u00a0% at δ\\u00a0=\\u00a00"
+    True
+    """
+    return text.replace(" %", "\u00a0%").replace("δ = ", "δ\u00a0=\u00a0")
+
+
 def plain(text: object, most: int = 60) -> str:
     r"""Text from data as streamlit's markdown may show it: every mark that could mean something is made harmless.
 
