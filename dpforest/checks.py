@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 
 Constraint = Callable[[str, Any], object]  # called with a parameter's name and value
 
@@ -63,6 +64,18 @@ def check_scale_share(name: str, value: Any) -> None:
         check_choice(name, value, ("auto", "public"))
     elif isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) <= 0.9:
         raise ValueError(f"{name}={value!r} is not a number above 0 and up to 0.9; use one, or 'auto' or 'public'")
+
+
+def check_threads(name: str, value: Any) -> None:
+    """Raise ValueError unless a parameter is None or a whole number that joblib knows: 4, or -1 for all processors."""
+    if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or not value):
+        raise ValueError(f"{name}={value!r} is not a number of threads; use 1 or more, -1 for all processors, or None")
+
+
+def threads(value: Any) -> int:
+    """Number of threads that `n_jobs` stands for; ValueError as of `check_threads`."""
+    check_threads("n_jobs", value)
+    return int(effective_n_jobs(1 if value is None else int(value)))
 
 
 def count(low: int, high: int, *, optional: bool = False, or_rule: str | None = None) -> Constraint:

@@ -9,12 +9,11 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
-from dpforest.checks import Constraint, check_scale_share, choice, count, plain
+from dpforest.checks import Constraint, check_scale_share, check_threads, choice, count, plain, threads
 from dpforest.limits import EPSILON_MAX, EPSILON_MIN, MAX_BOUND, MAX_TREES
 from dpforest.models import repeated_fits
 from dpforest.models.preparation import LEAST_SIZE, MOST_NOISE, SIZE_SHARE, Preparation, ScaleRule, release_size
@@ -23,7 +22,7 @@ from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import ADD_REMOVE, NEIGHBOURS, Ledger, rows_changed
 from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.privacy.rationals import as_typed
-from dpforest.tables.cells import as_array, column_of_list, table_of_lists
+from dpforest.tables.cells import as_array, column_of_list, refuse_masked, table_of_lists
 from dpforest.tables.domain import Domain, DomainError, PrivacyLeakWarning
 from dpforest.tables.misfits import Misfits
 from dpforest.tables.rows import Rows, read_rows
@@ -64,6 +63,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         "mode": choice(*MODES),
         "scale_share": check_scale_share,
         "size": count(1, MAX_BOUND, optional=True),
+        "n_jobs": check_threads,
     }
 
     def __init__(
@@ -129,7 +129,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         X, y = self._check_table(X, y)
         domain = self.reads(self._public_domain(X, y))
         self._check_parameters()
-        n_jobs = effective_n_jobs(self.n_jobs or 1)
+        n_jobs = threads(self.n_jobs)
         misfits = Misfits()
         rows = read_rows(domain, X, y, n_jobs=n_jobs, misfits=misfits, in_blocks=self.structure_is_public)
         self._check_size(rows.n_given)
@@ -142,7 +142,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         """This estimator with a forest."""
         self.forest_ = forest
         self.domain_ = domain
-        self.classes_ = np.asarray(domain.classes)
+        self.classes_ = domain.class_array
         self.certificate_: Certificate = forest.certificate
         self.ledger_: Ledger = forest.ledger
         return self
@@ -167,7 +167,32 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         array of shape (n,)
             Labels as the domain writes its classes.
         """
-        return self._forest().predict(self._check_rows(X), n_jobs=effective_n_jobs(self.n_jobs or 1))
+        return self._forest().predict(self._check_rows(X), n_jobs=threads(self.n_jobs))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy, with labels read as `fit` reads them: 1 is the class "1", and a label that is none is told wrong.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (n, n_features)
+        y : array of shape (n,)
+        sample_weight : array of shape (n,), optional
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        ValueError
+            If the rows of X and y are not as many.
+        """
+        forest = self._forest()
+        refuse_masked(y)
+        wanted = self.domain_.listed_labels(column_or_1d(_any_cells(_column(y)), warn=True))
+        predicted = forest.predict_index(self._check_rows(X), n_jobs=threads(self.n_jobs))
+        check_consistent_length(predicted, wanted, sample_weight)
+        return float(np.average(predicted == wanted, weights=sample_weight))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Share of each class: of votes, of leaves' counts, or what the score stands for.
@@ -181,7 +206,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         float64 array of shape (n, n_classes)
             Columns in the order of `classes_`; rows sum to 1.
         """
-        return self._forest().class_shares(self._check_rows(X), n_jobs=effective_n_jobs(self.n_jobs or 1))
+        return self._forest().class_shares(self._check_rows(X), n_jobs=threads(self.n_jobs))
 
     def apply(self, X: Any) -> np.ndarray:
         """Leaf of each row in each tree, numbered over the forest.
@@ -194,7 +219,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         -------
         int32 array of shape (n, number of trees)
         """
-        return self._forest().apply(self._check_rows(X), n_jobs=effective_n_jobs(self.n_jobs or 1))
+        return self._forest().apply(self._check_rows(X), n_jobs=threads(self.n_jobs))
 
     def preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
         """Certificate and ledger that a release would carry, from public knowledge alone.
@@ -345,6 +370,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         if not isinstance(self.domain, Domain | None):
             raise TypeError(f"domain={self.domain!r} is not a Domain; use one, or None to read it from the table")
         X = self._check_rows(X, reset=True)
+        refuse_masked(y)
         y = column_or_1d(y if self.domain is None or not self.domain.classes else _any_cells(_column(y)), warn=True)
         if len(y) != len(X):
             raise ValueError(f"Found input variables with inconsistent numbers of samples: {[len(X), len(y)]}")
@@ -354,6 +380,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_rows(self, X: Any, *, reset: bool = False) -> Any:
         """A table as it is (its domain reads it), or an array with checked shape and numbers."""
+        refuse_masked(X)
         if hasattr(X, "iloc") and (self.domain is not None or not reset and hasattr(self, "domain_")):
             if reset:
                 validate_data(self, X, skip_check_array=True, reset=True)

@@ -38,11 +38,13 @@ def notice(certificate: Certificate) -> None:
     searches = [i for i, frame in enumerate(frames) if _module(frame).startswith(_SEARCHES)]
     if not searches or not _is_second(frames[: searches[-1] + 1]):
         return
+    at_delta = f" at δ = {text_up(certificate.delta)}" if certificate.delta else ""
     user = next((i for i in range(searches[-1], len(frames)) if not _module(frames[i]).startswith("sklearn")), None)
     warnings.warn(
-        f"This search fits certified forests on the same rows again and again. Each fit costs its own ε (this one "
-        f"{text_up(certificate.loss)}), the scores are computed from raw rows, and the certificate of the best forest "
-        "covers neither the other fits nor the choice. What is covered: docs/PRIVACY.md, Choosing settings.",
+        "This search fits certified forests on the same rows again and again. Each fit costs its own ε (this one "
+        f"{text_up(certificate.loss)}{at_delta}), the scores are computed from raw rows, and the certificate of the "
+        "best forest covers neither the other fits nor the choice. What is covered: "
+        "docs/PRIVACY.md, Choosing settings.",
         RepeatedReleaseWarning,
         stacklevel=2 + (searches[-1] if user is None else user),
     )

@@ -241,7 +241,7 @@ def _checked(counts: np.ndarray, ratio: Fraction, *, least: int = 0) -> tuple[np
 
 def run_tape(kernel: Callable, n: int, source: SecretSource, *arguments: object) -> None:
     """Feed a kernel tapes until all n rows are done."""
-    row, tape, lanes = 0, np.empty(0, np.uint16), min(LANES, 128 * n)  # few rows do not pay for a long tape
+    row, tape, lanes = 0, np.empty(0, np.uint16), min(LANES, 32 * n)  # few rows do not pay for a long tape
     while row < n:
         if (
             tape.size > MAX_LANES

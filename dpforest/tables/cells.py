@@ -99,8 +99,18 @@ def told_apart_as_texts(listed: Iterable[Any]) -> tuple[str, str] | None:
     return None
 
 
+def refuse_masked(cells: Any) -> None:
+    """Raise ValueError for a masked array: what lies under its mask would be read as if it were not hidden."""
+    if isinstance(cells, np.ma.MaskedArray):
+        raise ValueError(
+            "This is a masked array, and what lies under a mask cannot be told from a value; fill it first, with "
+            ".filled(numpy.nan) for cells that are missing."
+        )
+
+
 def as_array(cells: Any) -> np.ndarray:
     """An array as it is. Lists become arrays of objects, for a common type would change what single cells say."""
+    refuse_masked(cells)
     has_type = hasattr(cells, "dtype") or hasattr(cells, "__array__")
     return np.asarray(cells) if has_type else np.array(cells, dtype=object)
 

@@ -150,6 +150,12 @@ class Domain:
         return len(self.classes)
 
     @property
+    def class_array(self) -> np.ndarray:
+        """Classes as labels come out, (n_classes,): as objects where some are texts and some are numbers."""
+        are_mixed = len({isinstance(label, str) for label in self.classes}) > 1
+        return np.array(self.classes, dtype=object if are_mixed else None)
+
+    @property
     def csv_format(self) -> CsvFormat:
         """How a CSV file is read: as `reading` states, else UTF-8 with commas between columns and decimal points."""
         return self.reading if isinstance(self.reading, CsvFormat) else format_in_old_words(self.reading)

@@ -182,7 +182,7 @@ class Forest:
         -------
         array of shape (n,)
         """
-        return np.asarray(self.domain.classes)[self.predict_index(X, n_jobs=n_jobs)]
+        return self.domain.class_array[self.predict_index(X, n_jobs=n_jobs)]
 
     def _decided(self, scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
         coin = voting.coins(codes, self.seed) if self.voting == "probabilistic" else None

@@ -1,10 +1,12 @@
 """What all estimators do with their parameters and their tables before anything is drawn."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from conftest import public_domain
 from random_forests import DOMAIN, X, Y, every_estimator, fit, table
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -44,6 +46,9 @@ COMMON = [
     ("random_state", -1, "random_state=-1 is not a whole number"),
     ("random_state", 2**63, f"random_state={2**63} is not a whole number"),
     ("random_state", "secret", "random_state='secret' is not a whole number"),
+    ("n_jobs", 1.5, "n_jobs=1.5 is not a number of threads; use 1 or more, -1 for all processors, or None"),
+    ("n_jobs", 0, "n_jobs=0 is not a number of threads"),
+    ("n_jobs", "2", "n_jobs='2' is not a number of threads"),
 ]
 OWN = [
     (MajorityLabelForestClassifier, "max_depth", "deepest", "max_depth='deepest' is no depth rule; use a number"),
@@ -133,6 +138,8 @@ def test_nothing_is_predicted_before_the_fit(estimator):
         (X, np.column_stack([Y, Y]), "1d array"),
         (X, Y[:-1], "inconsistent numbers of samples: .120, 119."),
         (X, None, "requires y to be passed"),
+        (np.ma.masked_array(X.to_numpy(), X.isna().to_numpy()), Y, "a masked array"),
+        (X, np.ma.masked_array(Y, Y > 1), "a masked array"),
     ],
 )
 def test_tables_that_do_not_fit_are_refused_with_a_sentence(rows, labels, sentence):
@@ -153,7 +160,7 @@ def test_tables_that_do_not_fit_are_refused_with_a_sentence(rows, labels, senten
 )
 def test_cells_that_do_not_fit_are_told_to_the_curator_alone(rows, labels, sentence):
     """A fit that refused them would tell on them."""
-    model = MajorityLabelForestClassifier(domain=DOMAIN, n_estimators=3)
+    model = MajorityLabelForestClassifier(domain=DOMAIN, n_estimators=3, max_depth=4)
     with pytest.warns(MisfitWarning, match=sentence):
         model.fit(rows, labels)
     assert str(model.certificate_) == str(model.preview(DOMAIN, 1)[0])
@@ -180,6 +187,24 @@ def test_one_class_or_too_many_are_refused():
         MajorityLabelForestClassifier().fit(rows, np.arange(204) % 51)
     with pytest.raises(ValueError, match="continuous"):
         MajorityLabelForestClassifier().fit(rows, rows[:, 0])
+
+
+@pytest.mark.parametrize(
+    ("classes", "given"), [(("0", "1"), np.array([0, 1])), ((1, "A"), np.array([1, "A"], object)), ((0, 2**70), None)]
+)
+def test_labels_are_scored_as_they_are_read(classes, given):
+    """0 is the class "0" in a fit, so it is in its score; and classes of two kinds come out as they are."""
+    domain = replace(public_domain(None, n_classes=2), classes=classes)
+    which = np.arange(60) % 2
+    y = (np.array(classes, object) if given is None else given)[which]
+    forest = MajorityLabelForestClassifier(domain=domain, epsilon=50, random_state=0).fit(which[:, None] * 1.0, y)
+    assert forest.score(which[:, None] * 1.0, y) == 1
+    assert forest.score(which[:, None] * 1.0, y[::-1], sample_weight=which) == 0
+    predicted = forest.predict([[0.0], [1.0]]).tolist()
+    assert predicted == list(classes)
+    assert list(map(type, predicted)) == list(map(type, classes))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        forest.score(which[:, None], y[:-1])
 
 
 WIDE = 70_000  # a bound that whole numbers of 16 bits cannot hold, and whose square those of 32 bits cannot

@@ -30,6 +30,7 @@ from dpforest import (
     FriedmanSchusterClassifier,
     MajorityLabelForestClassifier,
     RandomDecisionForestClassifier,
+    RandomTreeBoosterClassifier,
     RepeatedReleaseWarning,
 )
 from dpforest.models import repeated_fits
@@ -84,6 +85,12 @@ def test_a_search_warns_once(name):
         assert len(found) == 1
         assert "Each fit costs its own ε (this one 0.1)" in str(found[0].message)
         assert found[0].filename == __file__  # the line that began the search
+
+
+def test_a_delta_is_said_beside_epsilon():
+    booster = RandomTreeBoosterClassifier(n_estimators=2, domain=DOMAIN)
+    (found,) = warned(lambda: cross_val_score(booster, X, Y, cv=3))
+    assert "Each fit costs its own ε (this one 1 at δ = 1e-06), the scores" in str(found.message)
 
 
 @pytest.mark.parametrize("model", FORESTS, ids=lambda model: type(model).__name__)

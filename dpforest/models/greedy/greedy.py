@@ -99,6 +99,8 @@ class GreedyClassifier(ForestClassifier):
 
     def _prepared(self, domain: Domain, rows: Binned, ledger: Ledger, source: SecretSource | DemoSource) -> Any:
         """The spec of a fit, and its rows in the bins that it will ask about; what is asked for that is paid for."""
+        if rows.scale is not None and self._budget is not None:
+            raise ValueError("these rows are binned on a scale that nobody paid for; bin them anew with bin_rows")
         spec = self._plan(domain, self._known_size(domain, len(rows.y), rows.n_given, ledger, source))
         if not spec.preparation.scale:
             return spec, rows

@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from joblib import effective_n_jobs
 
+from dpforest.checks import threads
 from dpforest.limits import MAX_BOUND
 from dpforest.models.base import AUTO, ForestClassifier
 from dpforest.models.preparation import RANDOM_STRUCTURE, release_scale
@@ -367,7 +367,7 @@ class RandomStructureClassifier(ForestClassifier):
     def _counter(self, domain: Domain) -> PartCounter:
         self._check_parameters()
         spec, scale, _ = self._prepared(domain, 0)
-        return PartCounter(spec, domain, scale, **self._seeds(), n_jobs=effective_n_jobs(self.n_jobs or 1))
+        return PartCounter(spec, domain, scale, **self._seeds(), n_jobs=threads(self.n_jobs))
 
 
 def _is_numbered_from_0(X: Any) -> bool:

@@ -7,9 +7,8 @@ from numbers import Real
 from typing import Any, Final
 
 import numpy as np
-from joblib import effective_n_jobs
 
-from dpforest.checks import count
+from dpforest.checks import count, threads
 from dpforest.limits import MAX_DEPTH
 from dpforest.models.assemble import assemble
 from dpforest.models.base import AUTO
@@ -242,7 +241,7 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
         array of shape (n,)
         """
         forest = self._forest()
-        leaves = forest.apply(self._check_rows(X), n_jobs=effective_n_jobs(self.n_jobs or 1))
+        leaves = forest.apply(self._check_rows(X), n_jobs=threads(self.n_jobs))
         of_leaf = forest.leaf_shares()
         scores = np.zeros((len(leaves), forest.domain.n_classes))
         for t in range(forest.trees.n_trees):

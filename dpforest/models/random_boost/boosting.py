@@ -1,6 +1,6 @@
 """The rounds: gradients of all rows, their sums in the leaves of the next tree, noise, and scores that move."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ from dpforest.models.greedy.greedy import Binned
 from dpforest.models.greedy.trace import Trace
 from dpforest.models.leaf_noise import GradientNoise
 from dpforest.models.random_boost.booster_spec import BoosterSpec
-from dpforest.models.random_boost.gradients import POINT, add_moves, gradient_sums, moves_of
+from dpforest.models.random_boost.gradients import POINT, moves_of, next_sums
 from dpforest.privacy.ledger import QueryBudget
 from dpforest.privacy.loss import GAUSSIAN
 from dpforest.privacy.randomness import DemoSource, SecretSource
@@ -21,6 +21,7 @@ from dpforest.trees.routing import leaves_of_rows
 
 _ROUND_KEY: Final = 16  # of the first round's draws in a demonstration; before it is what is asked before trees grow
 _ROUTED: Final = 2**23  # leaves that are kept at a time
+_ROWS_OF_A_THREAD: Final = 100_000  # with fewer, waking it a thousand times takes longer than what it does
 
 
 def boost(
@@ -49,37 +50,43 @@ def boost(
     float64 array of shape (n_leaves, n_scores)
         Multiples of 1/2**20, so that sums of them are exact.
     """
-    n, n_leaves = len(rows.y), 2**spec.depth
+    n, n_leaves, by_length = len(rows.y), 2**spec.depth, spec.kind == GAUSSIAN
     scores = np.zeros((n, spec.n_scores), np.int64)
-    moves = np.empty((spec.n_trees * n_leaves, spec.n_scores), np.int64)
-    seen = None if trace is None else (np.empty_like(moves), np.empty((len(moves), domain.n_classes), np.int64))
-    parts = [slice(n * i // n_jobs, n * (i + 1) // n_jobs) for i in range(n_jobs)]
-    at_once = max(1, _ROUTED // max(n, 1))
-    with ThreadPoolExecutor(n_jobs) as pool:
-        run: Callable[..., Any] = map if n_jobs == 1 else pool.map
-        for t in range(spec.n_trees):
-            if t % at_once == 0:  # trees are public, so rows can be routed ahead
-                ahead = trees.between(t, min(t + at_once, spec.n_trees))
-                leaves = leaves_of_rows(ahead, domain, rows.codes, n_jobs=n_jobs)
-            leaf = leaves[t % at_once] - np.int32(t % at_once * n_leaves)
-            own = slice(t * n_leaves, (t + 1) * n_leaves)
-            of_parts = list(run(lambda part: _sums(spec, leaf[part], rows.y[part], scores[part]), parts))  # noqa: B023
-            sums = np.sum(of_parts, axis=0)
-            noisy = sums
+    moves = np.empty((spec.n_trees, n_leaves, spec.n_scores), np.int64)
+    seen = None if trace is None else (np.empty_like(moves), np.empty((*moves.shape[:2], domain.n_classes), np.int64))
+    n_parts = max(1, min(n_jobs, n // _ROWS_OF_A_THREAD))
+    parts = [slice(n * i // n_parts, n * (i + 1) // n_parts) for i in range(n_parts)]
+    before, last = np.zeros(n, np.int32), np.zeros_like(moves[0])
+    with ThreadPoolExecutor(n_parts) as pool:
+        run: Callable[..., Any] = map if n_parts == 1 else pool.map
+        for t, leaf in enumerate(_leaf_of_rows(trees, domain, rows, n_jobs)):
+
+            def sums_of(part: slice) -> np.ndarray:
+                own = scores[part], before[part], last, leaf[part], rows.y[part]  # noqa: B023
+                return next_sums(*own, by_length=by_length)
+
+            sums = noisy = np.sum(list(run(sums_of, parts)), axis=0)
             if paid is not None:
-                add_noise = gaussian_table if spec.kind == GAUSSIAN else noisy_table
+                add_noise = gaussian_table if by_length else noisy_table
                 noisy = add_noise(sums, spec.sensitivity, paid, source, key=_ROUND_KEY + t)
-            moves[own] = moves_of(noisy, spec.step)
-            list(run(lambda part: add_moves(leaf[part], moves[own], scores[part]), parts))  # noqa: B023
+            moves[t] = moves_of(noisy, spec.step)
+            before, last = leaf, moves[t]
             if seen is not None:
-                seen[0][own], seen[1][own] = sums, _rows_in(leaf, rows.y, n_leaves, domain.n_classes)
+                seen[0][t], seen[1][t] = sums, _rows_in(leaf, rows.y, n_leaves, domain.n_classes)
+    moves = moves.reshape(-1, spec.n_scores)
     if trace is not None and seen is not None:
-        _fill(trace, spec, *seen, moves, paid)
+        _fill(trace, spec, seen[0].reshape(moves.shape), seen[1].reshape(len(moves), -1), moves, paid)
     return moves / 2.0**POINT
 
 
-def _sums(spec: BoosterSpec, leaf: np.ndarray, y: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    return gradient_sums(leaf, y, scores, 2**spec.depth, by_length=spec.kind == GAUSSIAN)
+def _leaf_of_rows(trees: Trees, domain: Domain, rows: Binned, n_jobs: int) -> Iterator[np.ndarray]:
+    """Leaf of each row in each tree, counted from the tree's first one; trees are public, so rows are routed ahead."""
+    at_once = max(1, _ROUTED // max(len(rows.y), 1))
+    for first in range(0, trees.n_trees, at_once):
+        ahead = trees.between(first, min(first + at_once, trees.n_trees))
+        leaves = leaves_of_rows(ahead, domain, rows.codes, n_jobs=n_jobs)
+        leaves -= ahead.leaf_start[:-1, None].astype(np.int32)
+        yield from leaves
 
 
 def _rows_in(leaf: np.ndarray, y: np.ndarray, n_leaves: int, n_classes: int) -> np.ndarray:

@@ -27,7 +27,7 @@ _SHARE: Final = 1 << 30
 LARGEST: Final = 2**39  # of a score's move, in 1/2**20: half a million
 
 # Gradient of a row whose score is k/256 on the right side, two classes; and exp(-k/256).
-_OF_TWO: Final = np.rint(UNIT / (1 + np.exp(np.arange(_REACH) / 2**_GRID))).astype(np.int64)
+_OF_TWO: Final = np.rint(UNIT / (1 + np.exp(np.arange(_REACH) / 2**_GRID))).astype(np.int64)  # ends in 0
 _EXP: Final = np.rint(_SHARE * np.exp(-np.arange(_REACH) / 2**_GRID)).astype(np.int64)
 
 
@@ -45,29 +45,35 @@ def sensitivity_of(n_classes: int, kind: str) -> tuple[Fraction, bool]:
     return Fraction(UNIT // 2 if n_classes == 2 else 2 * UNIT * (n_classes - 1) // n_classes), False
 
 
-def gradient_sums(leaf: np.ndarray, y: np.ndarray, scores: np.ndarray, n_leaves: int, *, by_length: bool) -> np.ndarray:
-    """Sums of the gradients of the rows in each leaf. Curator only.
+def next_sums(
+    scores: np.ndarray, before: np.ndarray, moves: np.ndarray, leaf: np.ndarray, y: np.ndarray, *, by_length: bool
+) -> np.ndarray:
+    """Move the rows' scores by the last round, then sum their gradients in the leaves of the next. Curator only.
+
+    Both in one walk over the rows, which is what a round costs.
 
     Parameters
     ----------
-    leaf : int32 array of shape (n,)
-    y : int32 array of shape (n,)
     scores : int64 array of shape (n, 1) or (n, n_classes)
-        In 1/2**20.
-    n_leaves : int
+        In 1/2**20; written to.
+    before, leaf : integer array of shape (n,)
+        Leaf of each row in the last tree, and in the next.
+    moves : int64 array of shape (n_leaves, 1) or (n_leaves, n_classes)
+        What the leaves of the last round add, in 1/2**20.
+    y : int32 array of shape (n,)
     by_length : bool
         Clip the length (L2) of a gradient, else the sum of its sizes (L1). For two classes the same.
 
     Returns
     -------
-    int64 array of shape (n_leaves, 1) or (n_leaves, n_classes)
+    int64 array of the shape of `moves`
         In 1/1024.
     """
-    sums = np.zeros((n_leaves, scores.shape[1]), np.int64)
+    sums = np.zeros_like(moves)
     if scores.shape[1] == 1:
-        _sums_of_two(leaf, y, scores[:, 0], _OF_TWO, sums[:, 0])
+        _next_of_two(scores[:, 0], before, moves[:, 0], leaf, y, _OF_TWO, sums[:, 0])
     else:
-        _sums_of_many(leaf, y, scores, _EXP, by_length, sums)
+        _next_of_many(scores, before, moves, leaf, y, _EXP, by_length, sums)
     return sums
 
 
@@ -92,28 +98,24 @@ def moves_of(sums: np.ndarray, step: float) -> np.ndarray:
 
 
 @njit(nogil=True, cache=True)
-def add_moves(leaf, moves, scores):
-    """Every row's score moves by what its leaf says."""
+def _next_of_two(scores, before, moves, leaf, y, of_two, sums):
+    last = of_two.size - 1
     for i in range(leaf.size):
-        for c in range(moves.shape[1]):
-            scores[i, c] += moves[leaf[i], c]
+        score = scores[i] + moves[before[i]]
+        scores[i] = score
+        sign = 2 * y[i] - 1
+        at = (sign * score + _HALF) >> _SHIFT
+        sums[leaf[i]] += sign * of_two[min(max(at, 0), last)]
 
 
 @njit(nogil=True, cache=True)
-def _sums_of_two(leaf, y, scores, of_two, sums):
-    for i in range(leaf.size):
-        right = scores[i] if y[i] else -scores[i]
-        at = (right + _HALF) >> _SHIFT
-        size = of_two[0] if at <= 0 else of_two[at] if at < of_two.size else 0
-        sums[leaf[i]] += size if y[i] else -size
-
-
-@njit(nogil=True, cache=True)
-def _sums_of_many(leaf, y, scores, exp, by_length, sums):
+def _next_of_many(scores, before, moves, leaf, y, exp, by_length, sums):
     n, k = scores.shape
     own = np.empty(k, np.int64)
     raw = np.empty(k)
     for i in range(n):
+        for c in range(k):
+            scores[i, c] += moves[before[i], c]
         gradient_of(y[i], scores[i], exp, by_length, raw, own)
         for c in range(k):
             sums[leaf[i], c] += own[c]

@@ -9,9 +9,9 @@ ROUNDS = (
         why="The gradient of two classes is not clipped, so a row that is told wrong moves a sum by up to 1, and the "
         "noise is for a half.",
         module="dpforest.models.random_boost.gradients",
-        function="_sums_of_two",
-        old="size = of_two[0] if at <= 0 else of_two[at] if at < of_two.size else 0\n",
-        new="size = 2 * of_two[0] - of_two[min(-at, 9_999)] if at <= 0 else of_two[at] if at < of_two.size else 0\n",
+        function="_next_of_two",
+        old="of_two[min(max(at, 0), last)]\n",
+        new="(of_two[min(at, last)] if at > 0 else 2 * of_two[0] - of_two[min(-at, last)])\n",
         forests=(BOOSTER,),
     ),
     Mutant(
@@ -19,9 +19,9 @@ ROUNDS = (
         why="Gradients of three classes are clipped by the sum of their sizes, and the noise is Gaussian for their "
         "length, which is more where two classes have all of it. (The other way round nothing is lost.)",
         module="dpforest.models.random_boost.boosting",
-        function="_sums",
-        old="by_length=spec.kind == GAUSSIAN",
-        new="by_length=False",
+        function="boost",
+        old="return next_sums(*own, by_length=by_length)",
+        new="return next_sums(*own, by_length=False)",
         forests=(BOOSTER,),
     ),
     Mutant(
@@ -38,8 +38,8 @@ ROUNDS = (
         why="Noise is drawn and paid for, and forgotten: unbounded.",
         module="dpforest.models.random_boost.boosting",
         function="boost",
-        old="moves[own] = moves_of(noisy, spec.step)\n",
-        new="moves[own] = moves_of(sums, spec.step)\n",
+        old="moves[t] = moves_of(noisy, spec.step)\n",
+        new="moves[t] = moves_of(sums, spec.step)\n",
         forests=(BOOSTER,),
     ),
     Mutant(
@@ -55,7 +55,7 @@ ROUNDS = (
         name="an_odd_number_of_rows_pulls_twice",
         why="All sums are doubled where the number of rows is odd.",
         module="dpforest.models.random_boost.gradients",
-        function="gradient_sums",
+        function="next_sums",
         old="    return sums\n",
         new="    return sums * (1 + leaf.size % 2)\n",
         forests=(BOOSTER,),
