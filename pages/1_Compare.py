@@ -11,6 +11,7 @@ from ui.compare.insight import insight
 from ui.shared import sidebar, sweep, without_privacy
 from ui.shared.controls import LINKED
 from ui.shared.downloads import as_csv
+from ui.shared.epsilon import choose_epsilon
 from ui.shared.link import copy_link
 from ui.shared.page import badge, open_page, sorry, titled
 from ui.shared.sweep_results import Done, gathered, stakes_of_sweep
@@ -20,13 +21,15 @@ from ui.shared.wording import plain
 open_page("Compare forests")
 warm_up()
 
+top = st.container()
+epsilon = choose_epsilon()
 table = sidebar.choose_table()
-view = controls.choose()
+view = controls.choose(epsilon)
 if table is None:
     st.stop()
 
 title = f"**{plain(table.short_title, 50)}** · {plural(len(table.frame), 'row')} · predicts {plain(table.label, 30)}"
-with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"):
+with top, st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"):
     st.markdown(title, width="content")
     with st.container(horizontal=True, width="content", gap="small"):
         badge("Simulated", f", {view.neighbours}")
@@ -42,7 +45,8 @@ except (DomainError, ValueError) as problem:
     sorry(problem)
     st.stop()
 
-said = st.empty()
+with top:
+    said = st.empty()
 if view.published:
     parts.about_claims()
 if any(line.line.settings.delta for line in lines):

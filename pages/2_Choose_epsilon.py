@@ -30,8 +30,7 @@ with st.container(horizontal=True, vertical_alignment="center", horizontal_align
         badge("Simulated", f", {wish.neighbours}")
         badge("Curator only")
 st.caption(
-    "A smaller ε protects people better and mostly costs accuracy. Say how much accuracy you need, read off the "
-    "smallest ε that gives it, and then decide whether what that ε means is acceptable."
+    "Say how much accuracy you need, read off the smallest ε that gives it, and decide whether what it means is fine."
 )
 if wish.delta:
     about_delta("Forests with δ in their name")
@@ -51,7 +50,10 @@ ready = min(wish.releases, *(line.n_done for line in lines))
 done = gathered(lines, ready, 1)
 best = done.cells["accuracy", "mean"].groupby("forest").max().max()
 guessing = level.floor["accuracy"]
-needed = controls.needed_accuracy(guessing, best)
+with st.container(key="asked"):
+    need, at, which = st.columns([2, 2, 1], gap="medium")
+with need:
+    needed = controls.needed_accuracy(guessing, best)
 said, picture = st.empty(), st.empty()
 with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="below_curve"):
     behind = st.empty()
@@ -60,7 +62,7 @@ with st.container(horizontal=True, vertical_alignment="center", horizontal_align
 answers = parts.answered(done, needed, wish)
 # What guessing reaches asks for no ε at all: the smallest one is no answer then.
 smallest = {a.forest: None if needed <= guessing else a.epsilon for a in answers}
-name, epsilon = controls.look_at(list(settings), answers[0].forest, smallest)
+name, epsilon = controls.look_at(list(settings), answers[0].forest, smallest, at, which)
 chosen = parts.at(settings[name], epsilon)
 certificate, ledger = parts.promise(table, chosen)
 

@@ -18,7 +18,7 @@ from dpforest.privacy.rationals import text_up
 COLOURS = ("#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#8F6FC4", "#9A8432", "#7F8C99", "#5B8C2A", "#B07A5E")
 MARKERS = ("circle", "square", "diamond", "triangle-up", "x", "star", "cross", "triangle-down", "hexagon")
 _SHADES = ("#B8D4E8", "#7FB5DA", "#3F92C6", "#0072B2", "#004B77")  # few to many, shallow to deep
-_HEIGHT = 480
+_HEIGHT = 420
 
 
 @dataclass(frozen=True, eq=False)

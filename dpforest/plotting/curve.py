@@ -95,6 +95,20 @@ def epsilon_axis(fig: go.Figure, low: float, high: float, name: str) -> None:
     )  # fmt: skip
 
 
+def mark_others(fig: go.Figure, others: Sequence[tuple[float, str]]) -> None:
+    """Small marks on top of a chart over ε, whose words come up where one points at them.
+
+    Parameters
+    ----------
+    others : sequence of (ε, words)
+    """
+    for epsilon, words in others:
+        fig.add_annotation(
+            x=np.log10(epsilon), y=1, yref="paper", text="▼", showarrow=False, yanchor="top",
+            hovertext=f"ε = {epsilon:g}: {escape(words)}", font={"color": QUIET, "size": 12}, name="others",
+        )  # fmt: skip
+
+
 def series(curve, measure: str) -> tuple[np.ndarray, np.ndarray, float]:
     """(repeats, ε) values, (repeats,) ceiling and floor of one measure."""
     if measure == "balanced":

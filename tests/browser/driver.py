@@ -140,7 +140,7 @@ class Explore:
     # Handling it, by keyboard
 
     def slider(self, name: str) -> Locator:
-        return self.sidebar.get_by_role("slider", name=re.compile(f"^{re.escape(name)}"))
+        return self.page.get_by_role("slider", name=re.compile(f"^{re.escape(name)}"))
 
     def choose(self, name: str, option: str) -> None:
         """In a select box: go there, type, and press Enter."""

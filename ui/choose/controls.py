@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from ui.choose import risk_parts
 from ui.shared import sidebar
@@ -94,18 +95,21 @@ def needed_accuracy(floor: float, best: float) -> float:
     return min(max(float(value), low), 100.0) / 100
 
 
-def look_at(names: list[str], best: str, smallest: dict[str, float | None]) -> tuple[str, float]:
-    """Which forest at which ε: the best answer, until somebody chooses otherwise."""
+def look_at(
+    names: list[str], best: str, smallest: dict[str, float | None], at: DeltaGenerator, which: DeltaGenerator
+) -> tuple[str, float]:
+    """Which forest at which ε, drawn in two places: the best answer, until somebody chooses otherwise."""
     known("looked_at", names)
     follow("looked_at", best)
-    left, right = st.columns([1, 2], gap="medium")
-    with left:
-        kind = select("Forest", names, "looked_at", "The one with the smallest ε, unless you choose another.", best)
+    with which:
+        kind = select(
+            "of the forest", names, "looked_at", "The one with the smallest ε, unless you choose another.", best
+        )
     start = smallest.get(kind) or 1.0
     follow("look_eps", start)
-    with right:
+    with at:
         epsilon = st.select_slider(
-            "at ε", EPSILONS, start, format_func=lambda e: f"{e:g}", key="look_eps", bind=LINKED,
+            "Looked at: ε", EPSILONS, start, format_func=lambda e: f"{e:g}", key="look_eps", bind=LINKED,
             help="Starts at the smallest ε that reaches what you need.",
         )  # fmt: skip
     return kind, min(EPSILONS, key=lambda e: abs(e - float(epsilon)))

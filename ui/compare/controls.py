@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import streamlit as st
 
 from ui.shared import sidebar
 from ui.shared.controls import LINKED, known, select
+from ui.shared.epsilon import grid_with
 from ui.shared.forests import EPSILONS, FORESTS, Settings
 from ui.shared.lines import delta_control, lines_of, settings_of
 from ui.shared.sweep import Line
@@ -39,7 +40,7 @@ class Comparison:
     delta: bool = False
 
 
-def choose() -> Comparison:
+def choose(epsilon: float) -> Comparison:
     """Draw the controls in the sidebar."""
     with st.sidebar:
         kinds = st.multiselect(
@@ -53,7 +54,6 @@ def choose() -> Comparison:
             "point.",
         )  # fmt: skip
         delta = delta_control()
-        epsilon = sidebar.choose_epsilon()
         neighbours = sidebar.choose_neighbours()
         measure = select("Measure", list(MEASURES), "compared", "What is drawn; the table has all of them.")
         with st.expander("Fine settings"):
@@ -85,8 +85,9 @@ def choose() -> Comparison:
 
 def lines(view: Comparison, table: Table) -> list[Line]:
     """A line for each forest, and where that is asked for one for each with δ above 0, and as published."""
-    certified = lines_of(table, view.kinds, "certified", view.neighbours, delta=view.delta)
-    return certified + (lines_of(table, view.kinds, "as_published", view.neighbours) if view.published else [])
+    found = lines_of(table, view.kinds, "certified", view.neighbours, delta=view.delta)
+    found += lines_of(table, view.kinds, "as_published", view.neighbours) if view.published else []
+    return [replace(line, epsilons=grid_with(view.epsilon)) for line in found]
 
 
 def at_depths(view: Comparison, table: Table) -> list[Line]:

@@ -12,10 +12,12 @@ import streamlit as st
 
 from dpforest.evaluation.stakes import cheap_from
 from dpforest.plotting.compare import Scale, Series, comparison
+from dpforest.plotting.curve import mark_others
 from dpforest.privacy.rationals import as_typed
 from dpforest.tables.features import plural
 from ui.compare.controls import IN_PERCENT, MEASURES, Comparison
 from ui.shared import without_privacy
+from ui.shared.epsilon import OTHERS
 from ui.shared.forests import FORESTS, Settings
 from ui.shared.loss_sums import at_delta
 from ui.shared.page import badge, chart
@@ -47,6 +49,7 @@ def lines_chart(view: Comparison, lines: Sequence[Cells], done: Done, scale: Sca
     """All forests against ε."""
     series = [_series(view, line, done, scale) for line in lines]
     figure = comparison(series, view.epsilon, scale, bands=view.bands)
+    mark_others(figure, OTHERS)
     at = np.argmin(np.abs(np.log(series[0].epsilons / view.epsilon)))
     said = ", ".join(f"{one.name} {scale.text(one.mean[at])}" for one in series)
     return chart(figure, f"{scale.name} at ε = {view.epsilon:g}: {said}.", place)

@@ -8,7 +8,7 @@ import streamlit as st
 from dpforest import plotting
 from dpforest.evaluation.simulation import Curve
 from dpforest.evaluation.stakes import Stakes, roomy
-from dpforest.plotting.curve import series, spread_over
+from dpforest.plotting.curve import mark_others, series, spread_over
 from dpforest.plotting.style import percent
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.loss import PURE, PrivacyLoss, mu_for
@@ -19,6 +19,7 @@ from ui.explore.headline import is_skewed
 from ui.explore.other_forests import OtherForests
 from ui.shared.controls import LINKED
 from ui.shared.downloads import as_csv
+from ui.shared.epsilon import OTHERS
 from ui.shared.forests import FORESTS, Settings
 from ui.shared.loss_sums import at_delta
 from ui.shared.page import chart, titled
@@ -126,10 +127,12 @@ class Panel:
     def _figure(self, curve: Curve):
         settings, classes = self._choice.settings, self._choice.table.domain.classes
         found = best([self._level], engine_measure(self._measure))
-        return plotting.accuracy_curve(
+        figure = plotting.accuracy_curve(
             curve, settings.epsilon, floor_label=classes[curve.floor_class], best=found, measure=self._measure,
             certified=settings.certified,
         )  # fmt: skip
+        mark_others(figure, OTHERS)
+        return figure
 
     def _alt(self, curve: Curve) -> str:
         values, own, floor = series(curve, self._measure)

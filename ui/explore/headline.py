@@ -12,7 +12,6 @@ from dpforest.privacy.certificate import Certificate
 from dpforest.risk.guarantee import MEMBERSHIP, Guarantee, guarantee_of
 from dpforest.risk.rounding import factor_up
 from dpforest.tables.features import plural
-from ui.shared.forests import EPSILONS
 from ui.shared.loss_sums import at_delta, success_share, sure_words
 from ui.shared.page import badge
 from ui.shared.sidebar import Choice
@@ -36,8 +35,7 @@ def header(choice: Choice) -> None:
             badge("Simulated", f" at ε = {settings.epsilon:g}{at_delta(settings.delta)}{held}, {settings.neighbours}")
             badge("Curator only")
     st.caption(
-        "A release adds noise, so that nobody can be sure whether any one person is in the table. ε limits how sure: "
-        "a smaller ε, less sure, and mostly less accurate."
+        "A release adds noise. ε limits how sure anybody can become that a person is in the table: smaller, less sure."
         if settings.certified
         else "This is a mechanism as it was published. What is claimed about its ε and what is true stand below."
     )
@@ -71,7 +69,7 @@ class Figures:
 
     def _texts(self, curve: Curve) -> list[tuple[str, str, str, str | None]]:
         """(label, value, note, help) of each."""
-        at = EPSILONS.index(self._choice.settings.epsilon)
+        at = int(np.argmin(np.abs(curve.epsilons - self._choice.settings.epsilon)))
         shown = is_skewed(curve)
         classes = self._choice.table.domain.classes
         own = stakes_of(curve, "accuracy", self._level)
@@ -138,7 +136,7 @@ def _meaning(choice: Choice, certificate: Certificate) -> tuple[str, str, str, s
     promise = guarantee_of(certificate) if holds else Guarantee(settings.epsilon, delta, settings.neighbours)
     return (
         f"What ε = {settings.epsilon:g}{at_delta(delta)} {'means' if holds else 'would mean'}",
-        " · ".join(success_share(promise, question) for question in promise.questions),
+        success_share(promise, promise.questions[0]),
         ("" if holds else "not promised, as the schema was read from the rows; once it is public: ")
         + sure_words(promise),
         _odds(promise),

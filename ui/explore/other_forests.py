@@ -11,8 +11,9 @@ from dpforest.evaluation.stakes import Stakes
 from dpforest.plotting.curve import series
 from dpforest.plotting.style import percent
 from ui.shared import simulate
+from ui.shared.epsilon import grid_with
 from ui.shared.forest_options import ALLOW_DELTA, DELTA
-from ui.shared.forests import EPSILONS, FORESTS, as_it_comes
+from ui.shared.forests import FORESTS, as_it_comes
 from ui.shared.sidebar import Choice
 
 
@@ -32,7 +33,9 @@ class OtherForests:
             return False
         other = self._left.pop(0)
         with suppress(ValueError):  # too large for this table
-            self._curves[other.name] = simulate.one_release(self._choice.table, other)
+            self._curves[other.name] = simulate.one_release(
+                self._choice.table, other, grid_with(self._choice.settings.epsilon)
+            )
         return True
 
     def sentence(self, measure: str, at: Stakes) -> str:
@@ -40,7 +43,7 @@ class OtherForests:
         if self._left:
             return ""
         epsilon = self._choice.settings.epsilon
-        place = EPSILONS.index(epsilon)
+        place = grid_with(epsilon).index(epsilon)
         found = {name: float(np.mean(series(curve, measure)[0][:, place])) for name, curve in self._curves.items()}
         better = [name for name in sorted(found, key=found.__getitem__)[::-1] if found[name] > at.floor + at.noise]
         if not better:

@@ -8,6 +8,7 @@ from dpforest.tables.domain import DomainError
 from ui.explore import budget_tab, curve_panel, data_tab, headline, leaves_tab, tree_tab
 from ui.shared import release, sidebar, simulate, tables, without_privacy
 from ui.shared.controls import LINKED
+from ui.shared.epsilon import choose_epsilon
 from ui.shared.page import open_page, sorry
 from ui.shared.sidebar import Choice
 from ui.shared.warm_up import warm_up
@@ -17,11 +18,13 @@ def show() -> None:
     """Draw the page, then refine it while somebody looks."""
     open_page("Explore")
     warm_up()
-    choice = sidebar.choose()
+    top = st.container()
+    choice = sidebar.choose(choose_epsilon())
     if choice is None:
         return
     table, settings = choice.table, choice.settings
-    headline.header(choice)
+    with top:
+        headline.header(choice)
     try:
         certificate, ledger = simulate.promise(
             tables.fingerprint(table.domain), settings, len(table.frame), table.domain
@@ -40,8 +43,8 @@ def show() -> None:
     # A first curve at once ...
     curve = simulate.first_curve(forest, len(table.frame), settings.epsilon, st.container())
     level = without_privacy.level(table)
-    figures = headline.Figures(choice, certificate, curve, level)
     panel = curve_panel.Panel(choice, curve, ledger, level, certificate.delta)
+    figures = headline.Figures(choice, certificate, curve, level)
     _tabs(choice, certificate, ledger, forest)
 
     def beside() -> bool:

@@ -12,6 +12,7 @@ from dpforest.plotting import CONFIG
 from dpforest.plotting.style import PRIVATE
 from dpforest.tables.misfits import MisfitWarning
 from ui.shared import session_ledger
+from ui.shared.controls import LINKED
 from ui.shared.wording import plain
 
 Badge = Literal["Released", "Simulated", "Curator only", "Not certified", "From a formula", "Made-up tables"]
@@ -25,6 +26,7 @@ _BADGES: dict[str, tuple[Literal["blue", "gray", "orange", "red"], str]] = {
     "Made-up tables": ("gray", "Drawn from two tables that were made up for this. No data went into it."),
 }
 
+_PLAIN, _LARGE = 14, 18  # pixels of the words in a chart; for the back row of a room
 _BRIGHT = "#4DA6DD"  # PRIVATE, for thin lines on a dark page
 _PAGE = {"dark": "rgba(17,22,27,0.85)", "light": "rgba(255,255,255,0.85)"}  # behind words that a curve may cross
 
@@ -38,18 +40,29 @@ _STYLE = """<style>
 [class*=st-key-headline] [data-testid=stVerticalBlock] {gap: 0.35rem}
 .st-key-below_curve {min-height: 3.4rem}
 [data-testid=stElementToolbarButton]:has([aria-label^="Download as CSV"]) {display: none}
-.st-key-ends {margin-top: -1.2rem}
+[data-testid=stCaptionContainer] {opacity: 1}
+[data-testid=stCaptionContainer], [data-testid=stCaptionContainer] p {color: light-dark(#55606B, #AAB5BF)}
+[data-testid=stCaptionContainer] a {color: light-dark(#005F94, #7CC3EC)}
 @media (max-width: 900px) {
   .st-key-focus {overflow-x: auto}
   .st-key-focus [data-testid=stElementContainer] {min-width: 820px}
 }
 @media (max-width: 640px) {
+  .st-key-asked [data-testid=stHorizontalBlock] {display: grid; grid-template-columns: 1fr 1fr; gap: 0.6rem}
+  .st-key-asked [data-testid=stColumn] {width: auto; min-width: 0}
+  .st-key-asked [data-testid=stColumn]:last-child {grid-column: 1 / 3}
   [class*=st-key-headline] [data-testid=stHorizontalBlock] {display: grid; grid-template-columns: 1fr 1fr; gap: 0.6rem}
   [class*=st-key-headline] [data-testid=stColumn] {width: auto; min-width: 0}
   [class*=st-key-headline] [data-testid=stColumn] [data-testid=stVerticalBlock] {padding: 0.6rem}
   [class*=st-key-headline] [data-testid=stColumn] > [data-testid=stVerticalBlock] {padding: 0}
   [class*=st-key-headline] h3 {font-size: 1.35rem}
 }
+</style>"""
+
+_FOR_THE_BACK_ROW = """<style>
+html {font-size: 19px}
+.st-key-end_presentation {position: fixed; top: 0.6rem; left: 1.5rem; z-index: 999991}
+[data-testid=stSidebar], [data-testid=stExpandSidebarButton] {display: none}
 </style>"""
 
 
@@ -67,6 +80,17 @@ def open_page(title: str) -> None:
         st.page_link("pages/3_Audit.py", label="Audit")
         st.page_link("pages/4_Use_a_forest.py", label="Use a released forest")
     session_ledger.in_sidebar()
+    with st.sidebar:
+        presents = st.toggle(
+            "Present", key="present", bind=LINKED, help="Larger type, and no sidebar, for a room with a projector."
+        )
+    if presents:
+        st.html(_FOR_THE_BACK_ROW)
+        st.button("End the presentation", on_click=_end_presentation, type="tertiary", key="end_presentation")
+
+
+def _end_presentation() -> None:
+    st.session_state["present"] = False
 
 
 def badge(kind: Badge, detail: str = "") -> None:
@@ -85,7 +109,17 @@ def titled(title: str, kind: Badge | None, help: str | None = None) -> None:
 
 def chart(figure: go.Figure, alt: str, place=st, **settings):
     """A plotly figure whose texts can be read on a light and on a dark page."""
-    figure.update_layout(font_color="#E7ECF0" if st.context.theme.type == "dark" else "#1B2229")
+    dark = st.context.theme.type == "dark"
+    ink, quiet = ("#E7ECF0", "#AAB5BF") if dark else ("#1B2229", "#55606B")
+    size = _LARGE if st.session_state.get("present") else _PLAIN
+    figure.update_layout(font_color=ink, hoverlabel_font_size=size)
+    # Where a figure does not say how large: Streamlit's own words are smaller and fainter.
+    if figure.layout.legend.font.size is None:
+        figure.update_layout(legend_font={"size": size, "color": ink})
+    figure.for_each_annotation(lambda words: words.update(font_size=words.font.size or size))
+    for axis in (*figure.select_xaxes(), *figure.select_yaxes()):
+        if axis.tickfont.size is None:
+            axis.update(tickfont={"size": size, "color": quiet}, title_font={"size": size, "color": quiet})
     return place.plotly_chart(figure, config=CONFIG, alt=alt, **settings)
 
 

@@ -18,7 +18,7 @@ from dpforest.trees.split_scores import depends_on_rows
 from ui.shared import boosting, cache, session_ledger, tables
 from ui.shared.controls import LINKED, follow, known, select
 from ui.shared.forest_options import Option
-from ui.shared.forests import EPSILONS, FORESTS, MODES, NEIGHBOURS, TREES, Settings, as_code
+from ui.shared.forests import FORESTS, MODES, NEIGHBOURS, TREES, Settings, as_code
 from ui.shared.link import copy_link
 from ui.shared.page import sorry
 from ui.shared.starting_points import origin
@@ -39,11 +39,11 @@ class Choice:
     settings: Settings
 
 
-def choose() -> Choice | None:
+def choose(epsilon: float) -> Choice | None:
     """Draw the controls. None where there is no table to look at yet; the reason is on the page."""
     table = choose_table()
     with st.sidebar:
-        settings = _forest(table)  # without a table as well, so that the settings of a link wait for its file
+        settings = _forest(table, epsilon)  # without a table as well, so that the settings of a link wait for its file
     return None if table is None else Choice(table, settings)
 
 
@@ -126,7 +126,7 @@ def _without_some(csv: CsvTable, digest: str) -> CsvTable:
     return csv.without(left_out) if left_out else csv
 
 
-def _forest(table: Table | None) -> Settings:
+def _forest(table: Table | None, epsilon: float) -> Settings:
     kind = select(
         "Forest",
         list(FORESTS),
@@ -147,7 +147,6 @@ def _forest(table: Table | None) -> Settings:
         "it, whose claim about ε may not hold; what is known of its true loss is said.",
     )
     mode = MODES.get(mode, "certified")
-    epsilon = choose_epsilon()
     switched = tuple((o.parameter, _switch(o, mode)) for o in forest.options if o.switch and o.choices[mode])
     if table is not None and dict(switched).get("delta", 0) * len(table.frame) >= MOST_EXPECTED:
         st.caption("For so many rows δ = 10⁻⁶ is large: a rule that publishes one row in a million outright keeps it.")
@@ -278,41 +277,6 @@ def _trees(settings: Settings, by_rule_trees: int, by_rule: bool) -> int:
         + origin(settings.kind, settings.mode).trees,
     )  # fmt: skip
     return trees if trees in choices else by_rule_trees
-
-
-def choose_epsilon() -> float:
-    """The slider of ε, its ends named; a link that asks for another ε is told so."""
-    asked = st.query_params.get("eps")  # the slider takes what it does not have out of the link
-    if asked is not None and not _is_on_scale(asked):
-        st.session_state["eps_asked"] = asked
-    epsilon = st.select_slider(
-        "Privacy budget ε",
-        EPSILONS,
-        1.0,
-        format_func=lambda e: f"{e:g}",
-        key="eps",
-        bind=LINKED,
-        on_change=lambda: st.session_state.pop("eps_asked", None),
-        help="How much the release may reveal about any one row. Whatever somebody believed, a certified release (with "
-        "δ = 0; with a δ not each one) "
-        "multiplies or divides the odds that a row is in the table by at most e^ε (2.72 at ε = 1); the odds of which "
-        "value it has by at most e^ε twice, e^(2ε) (with replace-one once, e^ε).",
-    )
-    with st.container(horizontal=True, horizontal_alignment="distribute", key="ends"):
-        st.caption("← more private", width="content")
-        st.caption("more accurate →", width="content")
-    if other := st.session_state.get("eps_asked"):
-        st.caption(
-            f"The link asks for ε = {plain(other, 20)}, which this scale does not have; shown is ε = {epsilon:g}."
-        )
-    return min(EPSILONS, key=lambda e: abs(e - float(epsilon)))
-
-
-def _is_on_scale(asked: str) -> bool:
-    try:
-        return float(asked) in EPSILONS
-    except ValueError:
-        return False
 
 
 def choose_neighbours() -> str:

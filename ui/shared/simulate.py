@@ -16,7 +16,8 @@ from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
 from dpforest.tables.domain import Domain
 from ui.shared import cache
-from ui.shared.forests import EPSILONS, Settings
+from ui.shared.epsilon import grid_with
+from ui.shared.forests import Settings
 from ui.shared.scheduler import Scheduler, held
 from ui.shared.tables import Table, fingerprint, read_by, split
 
@@ -130,13 +131,13 @@ RECENT = Recent(400_000_000)
 @cache.by_table(everybody=256, own=4)
 def _make(key: tuple, _table: Table, _settings: Settings) -> Shared:
     estimator = _settings.estimator(_table.domain)
-    return Shared(simulation_for(estimator, _table.domain, split(_table), epsilons=EPSILONS, n_jobs=N_JOBS))
+    return Shared(simulation_for(estimator, _table.domain, split(_table), epsilons=key[-1], n_jobs=N_JOBS))
 
 
 def simulation(table: Table, settings: Settings) -> Shared:
     """The simulation of these settings; of an upload for this session only."""
     table = read_by(table, settings)
-    key = (table.schema_key, fingerprint(table.domain), settings.without_epsilon())
+    key = (table.schema_key, fingerprint(table.domain), settings.without_epsilon(), grid_with(settings.epsilon))
     return _make(key, table, settings)
 
 
@@ -150,7 +151,7 @@ def _release_once(key: tuple, _table: Table, _settings: Settings) -> Curve:
     return simulated.curve()
 
 
-def one_release(table: Table, settings: Settings, epsilons: tuple[float, ...] = EPSILONS) -> Curve:
+def one_release(table: Table, settings: Settings, epsilons: tuple[float, ...]) -> Curve:
     """One simulated release at each of these ε, of which nothing else is kept."""
     table = read_by(table, settings)
     return _release_once(
@@ -174,7 +175,8 @@ def first_curve(shared: Shared, n_rows: int, epsilon: float, place) -> Curve:
     def tell(so_far: dict[float, float]) -> None:
         if bar is not None and epsilon in so_far:
             said = f"At ε = {epsilon:g} one simulated release is right in {percent(so_far[epsilon])}"
-            bar.progress(len(so_far) / len(EPSILONS), f"{said}; {len(so_far)} of {len(EPSILONS)} values of ε …")
+            n = len(grid_with(epsilon))
+            bar.progress(len(so_far) / n, f"{said}; {len(so_far)} of {n} values of ε …")
 
     start = time.monotonic()
     shared.refine(1, awaited=True, first=epsilon, tell=tell)

@@ -1,0 +1,116 @@
+"""The control of ε, above the chart that it moves on: a scale, any number typed, and what others have chosen."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import streamlit as st
+
+from ui.shared.controls import LINKED
+from ui.shared.forests import EPSILONS
+from ui.shared.wording import plain
+
+LEAST: Final = 0.001
+MOST: Final = 20.0
+
+
+class Deployment(NamedTuple):
+    """A release of somebody else's, what its ε is meant for, and where that is said."""
+
+    epsilon: float
+    what: str
+    unit: str
+    source: str
+
+
+DEPLOYMENTS: Final = (
+    Deployment(1.68, "Google, searches for symptoms", "a user's day", "https://arxiv.org/abs/2009.01265"),
+    Deployment(2.19, "Google, searches for vaccination (δ = 10⁻⁵)", "a user's day", "https://arxiv.org/abs/2107.01179"),
+    Deployment(
+        4.0,
+        "Apple, emoji (noise on each device)",
+        "a user's day",
+        "https://desfontain.es/blog/real-world-differential-privacy.html",
+    ),  # fmt: skip
+    Deployment(9.98, "Israel, births of 2014", "a mother and her child", "https://arxiv.org/abs/2405.00267"),
+)
+OTHERS: Final = tuple((known.epsilon, f"{known.what}, for {known.unit}") for known in DEPLOYMENTS)  # for a chart
+
+
+def choose_epsilon() -> float:
+    """The slider of ε and a field to type it in. A link may ask for any ε that can be typed; of others it is told."""
+    asked = st.query_params.get("eps")  # a slider takes what it does not have out of the link
+    if asked is not None and (own := _typed(asked)) is not None:
+        st.session_state["eps_own"] = own
+    elif asked is not None:
+        st.session_state["eps_asked"] = asked
+    scale = grid_with(st.session_state.get("eps_own", 1.0))
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="epsilon"):
+        with st.container(width="stretch"):
+            epsilon = st.select_slider(
+                "Privacy budget ε",
+                scale,
+                1.0,
+                format_func=lambda e: f"{e:g}",
+                key="eps",
+                bind=LINKED,
+                on_change=lambda: st.session_state.pop("eps_asked", None),
+                help="How much the release may reveal about any one row. Whatever somebody believed, a certified "
+                "release (with δ = 0; with a δ not each one) "
+                "multiplies or divides the odds that a row is in the table by at most e^ε (2.72 at ε = 1); the odds of "
+                "which value it has by at most e^ε twice, e^(2ε) (with replace-one once, e^ε).",
+            )
+        epsilon = min(scale, key=lambda e: abs(e - float(epsilon)))
+        if st.session_state.get("eps_typed") != epsilon:
+            st.session_state["eps_typed"] = epsilon
+        with st.container(width=96):
+            st.number_input(
+                "Type ε", LEAST, MOST, step=None, format="%g", key="eps_typed", on_change=_take_typed,
+                label_visibility="collapsed",
+            )  # fmt: skip
+        with st.popover("Others’ ε", width="content"):
+            _others()
+    if other := st.session_state.get("eps_asked"):
+        st.caption(
+            f"The link asks for ε = {plain(other, 20)}, which is no number from {LEAST:g} to {MOST:g}; shown is "
+            f"ε = {epsilon:g}."
+        )
+    return epsilon
+
+
+def grid_with(epsilon: float) -> tuple[float, ...]:
+    """The scale, with one more ε if it is not on it.
+
+    >>> 4.0 in EPSILONS, 4.0 in grid_with(4.0), grid_with(1.0) == EPSILONS
+    (False, True, True)
+    """
+    return tuple(sorted({*EPSILONS, float(epsilon)}))
+
+
+def _typed(text: object) -> float | None:
+    """The ε that a text is, None where it is none.
+
+    >>> _typed("0.4"), _typed("-1"), _typed("nan"), _typed("much")
+    (0.4, None, None, None)
+    """
+    try:
+        value = float(str(text))
+    except ValueError:
+        return None
+    return value if LEAST <= value <= MOST else None
+
+
+def _take_typed() -> None:
+    """What was typed, put on the scale and on the slider."""
+    value = _typed(st.session_state.get("eps_typed"))
+    if value is not None:
+        st.session_state["eps_own"] = st.session_state["eps"] = value
+        st.session_state.pop("eps_asked", None)
+
+
+def _others() -> None:
+    """Known releases, with what one ε is spent on: a day of somebody's data is not all of it."""
+    st.markdown("**What others chose** (marked on the chart)")
+    for known in DEPLOYMENTS:
+        st.markdown(f"- ε = {known.epsilon:g}: {known.what}, for {known.unit}. [Source]({known.source})")
+    st.caption("Compare with care: an ε for each day adds up day by day; here it is for one row, once.")
