@@ -12,7 +12,7 @@ from dpforest.plotting.curve import faint_colour
 from dpforest.plotting.scale import value_at
 from dpforest.plotting.style import PRIVATE, QUIET, escape, figure, number, percent
 from dpforest.plotting.words import value_text
-from dpforest.tables.features import Feature
+from dpforest.tables.features import Feature, plural
 
 _POINTS = 48  # of an effect on a numeric scale
 _TICKS = 4
@@ -60,7 +60,7 @@ def parts_of_score(names: Sequence[str], parts: np.ndarray, *, most: int = 10) -
     shown, rest = order[:most], order[most:]
     labels, values = [names[i] for i in shown], list(parts[shown])
     if len(rest):
-        labels.append(f"{len(rest)} more attributes")
+        labels.append(plural(len(rest), "more attribute"))
         values.append(float(parts[rest].sum()))
     return _bars(labels, np.array(values), [f"{v:+.3f}" for v in values])
 

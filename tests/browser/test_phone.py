@@ -21,24 +21,23 @@ def test_phone(phone: Explore) -> None:
     """Every tab; the sidebar behind its button, with every control; the figures follow."""
     phone.page.goto(f"{phone.url}/?data=breast_wisconsin&trees=5")
     chart_ready(phone.page)
-    values = phone.headline.get_by_role("heading")
-    expect(values).to_have_count(4)
-    for value in values.all():
-        box = value.bounding_box()
-        assert box and box["x"] >= 0 and box["x"] + box["width"] <= WIDTH
-        assert box["y"] + box["height"] <= HEIGHT, "in sight without scrolling"
+    expect(phone.headline.get_by_role("heading")).to_have_count(4)
+    phone.curve_in_sight(HEIGHT)
     for name in TABS:
         phone.tab(name)
         _no_sideways(phone.page)
 
     before = phone.headline.inner_text()
     expect(phone.sidebar).to_have_attribute("data-collapsed", "true")
-    phone.page.locator("[data-testid=stExpandSidebarButton]").tap()
-    expect(phone.sidebar).to_have_attribute("data-collapsed", "false")
     phone.slider("Privacy budget ε").press("Home")
     expect(phone.headline).not_to_have_text(before, use_inner_text=True)
+    idle(phone.page)
+    assert phone.figures()[-1].label == "What ε = 0.01 means"
+    phone.page.locator("[data-testid=stExpandSidebarButton]").tap()
+    expect(phone.sidebar).to_have_attribute("data-collapsed", "false")
+    phone.slider("Depth").press("End")
     phone.page.locator("[data-testid=stSidebarCollapseButton]").get_by_role("button").tap()
     expect(phone.sidebar).to_have_attribute("data-collapsed", "true")
     idle(phone.page)
-    assert phone.figures()[-1].label == "What ε = 0.01 means"
+    assert phone.settings()["depth"] == "8"
     _no_sideways(phone.page)

@@ -63,7 +63,7 @@ def test_explore_shows_four_figures_and_the_curve(app):
         "; this forest without noise: ",
         "the floor: guessing, no forest at all",
         "over 2 simulated releases",
-        "73.2 % · 88.1 %",
+        "become at most 73.2 % sure; unsure between two values of theirs, at most 88.1 %",
     ):
         assert part in text
     assert "you are here" in json.dumps(spec(app))
@@ -112,15 +112,41 @@ def test_links_are_checked(app):
     assert app.sidebar.selectbox[2].value in FORESTS
 
 
-@pytest.mark.parametrize("asked", ["-1", "4", "nan", "![x](http://a.example/b.png)"])
+@pytest.mark.parametrize("asked", ["-1", "40", "nan", "![x](http://a.example/b.png)"])
 def test_a_link_that_asks_for_another_epsilon_is_told_so(app, asked):
     app.query_params["eps"] = asked
     app.run()
     assert not app.exception
-    assert "which this scale does not have; shown is ε = 1." in words(app)
+    assert "which is no number from 0.001 to 20; shown is ε = 1." in words(app)
     assert "](http://a.example" not in words(app)
     app.select_slider(key="eps").set_value(0.5).run()
-    assert "which this scale does not have" not in words(app)
+    assert "which is no number" not in words(app)
+
+
+@pytest.mark.parametrize("how", ["link", "typed"])
+def test_any_epsilon_can_be_asked_for(app, how):
+    """It is on the scale then, on the curve, and in the card; the slider goes on from there."""
+    if how == "link":
+        app.query_params["eps"] = "0.4"
+    app.run()
+    if how == "typed":
+        app.number_input(key="eps_typed").set_value(0.4).run()
+    assert not app.exception
+    assert app.select_slider(key="eps").value == 0.4 == app.number_input(key="eps_typed").value
+    assert "What ε = 0.4 means" in words(app)
+    (curve,) = [t for t in spec(app)["data"] if t.get("name") == "this forest, with noise"]
+    assert any(text.startswith("ε = 0.4: ") for text in curve["text"])
+    app.select_slider(key="eps").set_value(0.5).run()
+    assert "What ε = 0.5 means" in words(app)
+    assert app.number_input(key="eps_typed").value == 0.5
+
+
+def test_a_presentation_can_be_ended(app):
+    app.query_params["present"] = "true"
+    app.run()
+    app.button(key="end_presentation").click().run()
+    assert not app.exception
+    assert "end_presentation" not in {button.key for button in app.button}
 
 
 def test_depth_and_trees_follow_the_rule_until_a_slider_is_moved(app):

@@ -92,7 +92,7 @@ def test_a_gaussian_sum_is_said_at_its_delta():
     mixed = [FIRST, GAUSS]
     assert "**ε = 1.5 at δ = 10⁻⁶**" in session_ledger.sentence(mixed)
     said = explained(mixed)
-    assert "one can guess right with at most 81.8 %" in said and "counts twice in μ, ε = 3." in said
+    assert "one can be right in at most 81.8 % of cases" in said and "counts twice in μ, ε = 3." in said
     assert "become" not in said  # in rare releases it may
     assert session_ledger.table(mixed)["adds"].tolist() == ["0.5", "μ² 0.056029", "**1.5** at δ = 10⁻⁶"]
     assert "δ" not in session_ledger.sentence([FIRST]) + explained([FIRST])

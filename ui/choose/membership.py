@@ -12,7 +12,7 @@ from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import rows_changed
 from dpforest.privacy.rationals import text_up
-from dpforest.risk.guarantee import Guarantee, guarantee_of
+from dpforest.risk.guarantee import guarantee_of
 from dpforest.risk.membership import (
     Exposed,
     Record,
@@ -31,7 +31,7 @@ from dpforest.tables.misfits import Misfits
 from dpforest.tables.rows import Rows, read_rows
 from ui.shared import cache
 from ui.shared.forests import FORESTS, Settings
-from ui.shared.loss_sums import at_delta
+from ui.shared.loss_sums import at_delta, would_promise
 from ui.shared.page import badge, drawn
 from ui.shared.tables import Table, fingerprint, read_by
 from ui.shared.wording import plain
@@ -194,7 +194,8 @@ def _limit(settings: Settings, certificate: Certificate) -> float:
     if not settings.delta:
         return most_success(_loss(settings, certificate))
     holds = certificate.certified
-    promise = guarantee_of(certificate) if holds else Guarantee(settings.epsilon, settings.delta, settings.neighbours)
+    own = settings.epsilon, settings.delta, settings.neighbours
+    promise = guarantee_of(certificate) if holds else would_promise(*own)
     return DistinguishingGame(promise, promise.questions[0]).success()
 
 

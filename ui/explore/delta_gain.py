@@ -18,26 +18,22 @@ class DeltaGain:
         self._left = choice.settings.option("delta") is not None
 
     def step(self) -> bool:
-        """Simulate one release with δ = 0 and one without; False when there is nothing left to do."""
+        """Simulate one release with the other δ; False when there is nothing left to do."""
         if not self._left:
             return False
         self._left = False
         own, table = self._choice.settings, self._choice.table
-        found = [
-            float(simulate.one_release(table, own.with_option("delta", delta), (own.epsilon,)).accuracy[0, 0])
-            for delta in (0.0, DELTA)
-        ]
-        self._place.caption(sentence(own.epsilon, *found, allowed=own.delta > 0))
+        other = own.with_option("delta", 0.0 if own.delta else DELTA)
+        found = simulate.one_release(table, other, (own.epsilon,)).accuracy[0, 0]
+        self._place.caption(sentence(own.epsilon, float(found), allowed=own.delta > 0))
         return True
 
 
-def sentence(epsilon: float, without: float, with_delta: float, *, allowed: bool) -> str:
-    """Both figures, and which of them is shown above.
+def sentence(epsilon: float, other: float, *, allowed: bool) -> str:
+    """The figure with the δ that is not shown above.
 
-    >>> sentence(1.0, 0.8231, 0.8468, allowed=False)
-    'What δ = 10⁻⁶ would buy at ε = 1: 84.7 % right, with δ = 0 82.3 % (one simulated release each).'
+    >>> sentence(1.0, 0.8468, allowed=False)
+    'What δ = 10⁻⁶ would buy at ε = 1: 84.7 % right, by one simulated release.'
     """
-    return (
-        f"What δ = 10⁻⁶ {'buys' if allowed else 'would buy'} at ε = {epsilon:g}: {percent(with_delta)} right, with "
-        f"δ = 0 {percent(without)} (one simulated release each)."
-    )
+    buys, delta = ("buys", "with δ = 0 it would be ") if allowed else ("would buy", "")
+    return f"What δ = 10⁻⁶ {buys} at ε = {epsilon:g}: {delta}{percent(other)} right, by one simulated release."

@@ -12,7 +12,7 @@ from dpforest.privacy.certificate import Certificate
 from dpforest.risk.guarantee import MEMBERSHIP, Guarantee, guarantee_of
 from dpforest.risk.rounding import factor_up
 from dpforest.tables.features import plural
-from ui.shared.loss_sums import at_delta, success_share, sure_words
+from ui.shared.loss_sums import at_delta, success_share, sure_words, would_promise
 from ui.shared.page import badge
 from ui.shared.sidebar import Choice
 from ui.shared.without_privacy import OWN, Level, ceiling_of, stakes_of
@@ -35,7 +35,8 @@ def header(choice: Choice) -> None:
             badge("Simulated", f" at ε = {settings.epsilon:g}{at_delta(settings.delta)}{held}, {settings.neighbours}")
             badge("Curator only")
     st.caption(
-        "A release adds noise. ε limits how sure anybody can become that a person is in the table: smaller, less sure."
+        "A release adds noise, so that nobody can be sure whether any one person is in the table: the smaller ε, the "
+        "less sure."
         if settings.certified
         else "This is a mechanism as it was published. What is claimed about its ε and what is true stand below."
     )
@@ -133,7 +134,7 @@ def _broken(certificate: Certificate) -> tuple[str, str, str, str | None]:
 
 def _meaning(choice: Choice, certificate: Certificate) -> tuple[str, str, str, str | None]:
     settings, delta, holds = choice.settings, certificate.delta, certificate.certified
-    promise = guarantee_of(certificate) if holds else Guarantee(settings.epsilon, delta, settings.neighbours)
+    promise = guarantee_of(certificate) if holds else would_promise(settings.epsilon, delta, settings.neighbours)
     return (
         f"What ε = {settings.epsilon:g}{at_delta(delta)} {'means' if holds else 'would mean'}",
         success_share(promise, promise.questions[0]),

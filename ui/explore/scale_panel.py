@@ -51,8 +51,9 @@ def _sentence(choice: Choice, view: ForestView, n_numeric: int) -> str:
             f"{plural(n_numeric, 'numeric attribute')} would get of ε drowns in noise. So questions are drawn as if "
             "all cells held as many rows."
         )
-    weight = FORESTS[choice.settings.kind].estimator.scale_rule.public_weight
-    mixed = "; three parts in ten of it are the public scale, as rare values may be what tells" if weight else ""
+    kind = FORESTS[choice.settings.kind]
+    is_mixed = kind.chooses_questions and kind.estimator.scale_rule.public_weight
+    mixed = "; three parts in ten of it are the public scale, as rare values may be what tells" if is_mixed else ""
     return (
         f"The line is one simulated release at ε = {epsilon:g}{mixed}. Another release draws other noise. What "
         "it costs stands on the Budget tab."

@@ -35,7 +35,10 @@ def attributes(added: AddedScores, badge_kind: Badge) -> None:
         st.caption("No attribute by itself moves the scores further than noise alone would.")
     else:
         chart(pictures.importances(names, shares), "Shares of the attributes in what moves scores.", key="importances")
-        st.caption("Of one release: another one draws other noise and may put them in another order.")
+        st.caption(
+            "Of one release: another one draws other noise and may put them in another order. An attribute at 0 % "
+            "moves the scores no further than noise alone would; it may matter all the same, by itself or with others."
+        )
     titled("The effect of one attribute", badge_kind, help=_EFFECT)
     order = [names[i] for i in np.argsort(-shares, kind="stable")]
     known("effect_of", order)

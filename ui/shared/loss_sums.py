@@ -9,7 +9,8 @@ from typing import Final
 
 from dpforest.plotting.audit import raised
 from dpforest.privacy.ledger import ADD_REMOVE, REPLACE_ONE
-from dpforest.privacy.loss import GAUSSIAN, KINDS, PrivacyLoss
+from dpforest.privacy.loss import GAUSSIAN, KINDS, PrivacyLoss, mu_for
+from dpforest.privacy.rationals import positive_fraction
 from dpforest.risk.guarantee import MEMBERSHIP, VALUE, Guarantee
 from dpforest.risk.rounding import percent_up
 from dpforest.risk.tradeoff import DistinguishingGame
@@ -84,6 +85,17 @@ def at_delta(delta: float) -> str:
     return f" at δ = {_POWER.sub(lambda found: f'10{raised(-int(found[1]))}', sum_text(delta))}" if delta else ""
 
 
+def would_promise(epsilon: float, delta: float, neighbours: str) -> Guarantee:
+    """What a certified release promises: with a δ all of its Gaussian curve, which says more than ε and δ do.
+
+    >>> success_share(would_promise(1.0, 1e-6, ADD_REMOVE), MEMBERSHIP)
+    '54.8 %'
+    """
+    if not delta:
+        return Guarantee(epsilon, 0.0, neighbours)
+    return Guarantee.of_loss(mu_for(positive_fraction(epsilon), delta), neighbours, delta=delta)
+
+
 def sure_words(promise: Guarantee) -> str:
     """What somebody may learn at most who was unsure.
 
@@ -92,9 +104,9 @@ def sure_words(promise: Guarantee) -> str:
     >>> sure_words(Guarantee(Fraction(1), 0.0, "replace-one"))
     'unsure (50 %) between two values of somebody in the table, one can become at most 73.2 % sure'
     >>> sure_words(Guarantee(Fraction(1), 1e-6, "replace-one"))
-    'unsure (50 %) between two values of somebody in the table, one can guess right with at most 73.2 %'
+    'unsure (50 %) between two values of somebody in the table, one can be right in at most 73.2 % of cases'
     """
-    learned, again, sure = ("guess right with", "with ", "") if promise.delta else ("become", "", " sure")
+    learned, again, sure = ("be right in", "in ", " of cases") if promise.delta else ("become", "", " sure")
     shares = [success_share(promise, question) for question in promise.questions]
     if MEMBERSHIP not in promise.questions:
         return f"unsure (50 %) between two values of somebody in the table, one can {learned} at most {shares[0]}{sure}"

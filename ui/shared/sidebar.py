@@ -149,7 +149,9 @@ def _forest(table: Table | None, epsilon: float) -> Settings:
     mode = MODES.get(mode, "certified")
     switched = tuple((o.parameter, _switch(o, mode)) for o in forest.options if o.switch and o.choices[mode])
     if table is not None and dict(switched).get("delta", 0) * len(table.frame) >= MOST_EXPECTED:
-        st.caption("For so many rows δ = 10⁻⁶ is large: a rule that publishes one row in a million outright keeps it.")
+        st.caption(
+            "With so many rows δ = 10⁻⁶ is not small: it would still allow to publish one row in a million as it is."
+        )
     shape = st.container()  # filled once all that the rule goes by is known
     with st.expander("Fine settings"):
         neighbours = choose_neighbours()
