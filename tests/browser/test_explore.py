@@ -40,7 +40,7 @@ def test_epsilon_stands_above_its_curve(explore: Explore) -> None:
     explore.page.set_viewport_size({"width": 1280, "height": 720})
     for page, asked in (("", SMALL), ("Compare", {**SMALL, "forests": "noisy counts"}), ("Choose_epsilon", SMALL)):
         explore.page.goto(f"{explore.url}/{page}?{urlencode(asked)}")
-        explore.curve_in_sight(720)
+        explore.curve_in_sight()
     explore.open(**SMALL, trees=11)
     typed = explore.page.get_by_role("spinbutton", name="Type ε")
     with explore.refigured():

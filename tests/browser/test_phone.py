@@ -8,7 +8,7 @@ from browser.driver import BROWSER, TABS, Explore, chart_ready, idle
 
 pytestmark = BROWSER
 
-WIDTH, HEIGHT = 390, 844
+WIDTH = 390
 
 
 def _no_sideways(page: Page) -> None:
@@ -22,7 +22,7 @@ def test_phone(phone: Explore) -> None:
     phone.page.goto(f"{phone.url}/?data=breast_wisconsin&trees=5")
     chart_ready(phone.page)
     expect(phone.headline.get_by_role("heading")).to_have_count(4)
-    phone.curve_in_sight(HEIGHT)
+    phone.curve_in_sight()
     for name in TABS:
         phone.tab(name)
         _no_sideways(phone.page)
