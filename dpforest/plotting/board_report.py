@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from dpforest.evaluation.stakes import Stakes
 from dpforest.plotting.board_pictures import accuracy_picture, errors_picture, icons_picture
+from dpforest.plotting.style import visible
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.rationals import text_up
 from dpforest.risk.guarantee import Guarantee, guarantee_of
@@ -194,7 +195,7 @@ def _page() -> Template:
     """The template. Autoescape is on whatever its file is called, and a name that is missing is an error."""
     made = Environment(
         loader=PackageLoader("dpforest.plotting", "."), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
+        trim_blocks=True, lstrip_blocks=True, finalize=lambda value: visible(value) if type(value) is str else value,
     )  # fmt: skip
     made.filters |= {"commas": "{:,}".format, "factor": factor_up, "many": _many, "percent": _percent}
     made.filters |= {"points": _points, "up": text_up}

@@ -114,8 +114,8 @@ def effect(feature: Feature, codes: np.ndarray, scores: np.ndarray, noise: np.nd
         fig.add_scatter(y=scores - band, fill="tonexty", fillcolor=faint_colour(PRIVATE, 0.18), **faint)
         fig.add_scatter(
             x=codes, y=scores, mode="lines", line={"width": 2.5, **step},
-            customdata=[_shown(feature, int(code)) for code in codes],
-            hovertemplate=f"{escape(feature.name, 30)} %{{customdata}}: %{{y:+.3f}}<extra></extra>",
+            customdata=[f"{escape(feature.name, 30)} {_shown(feature, int(code))}" for code in codes],
+            hovertemplate="%{customdata}: %{y:+.3f}<extra></extra>",
         )  # fmt: skip
         places = [int(code) for code in np.linspace(codes[0], codes[-1], _TICKS + 1)]
         texts = [_shown(feature, place) for place in places]

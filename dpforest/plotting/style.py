@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape as _escape
 
 import numpy as np
@@ -19,6 +20,21 @@ FLIP_SCALE = "Cividis"
 CONFIG = {"displaylogo": False, "displayModeBar": False, "scrollZoom": False}
 
 
+def visible(text: str) -> str:
+    r"""Text from data with what nobody sees, but what turns or stops the text around it, spelled out.
+
+    That is: marks that turn the direction of what follows, control characters, halves of a pair of characters. They
+    are spelled as on a certificate.
+
+    >>> visible("a\u202eb\x00")
+    'a\\u202eb\\u0000'
+    """
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+_UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
 def escape(value: object, most: int = 0) -> str:
     """Text from data as plotly may show it: its markup made harmless, cut to `most` characters.
 
@@ -28,7 +44,7 @@ def escape(value: object, most: int = 0) -> str:
     text = str(value)
     if most and len(text) > most:
         text = text[: most - 1] + "…"
-    return _escape(text, quote=False)
+    return _escape(visible(text), quote=False)
 
 
 def percent(share: float, digits: int = 1) -> str:

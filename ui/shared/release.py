@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpforest.plotting.style import visible
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.loss import GAUSSIAN
@@ -47,7 +48,7 @@ def certificate_text(certificate: Certificate, caution: object = None) -> str:
     """The certificate as shown: a caution comes right after the line that says CERTIFIED."""
     first, *rest = str(certificate).split("\n")
     said = [f"CAUTION: {' '.join(str(caution).split())}"] if caution else []
-    return "\n".join([first, *said, *rest])
+    return visible("\n".join([first, *said, *rest]))
 
 
 def make(choice: Choice, people: int, number: int) -> Release:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
+from unicodedata import bidirectional
 
+from dpforest.plotting.style import visible
 from dpforest.privacy.rationals import text_up
 from dpforest.risk.rounding import percent_up
 from dpforest.risk.success_rate import most_success
@@ -53,9 +56,25 @@ def unbroken(text: str) -> str:
 def plain(text: object, most: int = 60) -> str:
     r"""Text from data as streamlit's markdown may show it: every mark that could mean something is made harmless.
 
-    >>> plain("a_b *c* [d](e) :red[f] $x$")
+    Marks that are escaped are marks again for what a page looks for afterwards: addresses, icons, emojis and arrows.
+    A joiner, which has no width, keeps those apart. What is written from right to left turns nothing around it.
+
+    >>> plain("a_b *c* [d](e) :red[f] $x$").replace(_JOINER, "")
     'a\\_b \\*c\\* \\[d\\](e) \\:red\\[f\\] \\$x\\$'
+    >>> plain("www.d.org, http://d.org, me@d.org, :material/home:").replace(_JOINER, "|")
+    'www|.d.org, http\\:|//d.org, me@|d.org, \\:|material/home\\:'
+    >>> plain("1. a"), plain("- a"), plain("1.5 a")
+    ('1\\. a', '\\- a', '1.5 a')
     """
     value = " ".join(str(text).split())
-    value = value if len(value) <= most else value[: most - 1] + "…"
-    return "".join("\\" + c if c in "\\`*_{}[]#+!|<>$~:" else c for c in value)
+    value = visible(value if len(value) <= most else value[: most - 1] + "…")
+    value = "".join("\\" + c if c in "\\`*_{}[]#+!|<>$~:&" else c for c in _FOUND_LATER.sub(_JOINER, value))
+    value = _LIST.sub(r"\1\\", value)
+    return f"\u2068{value}\u2069" if any(bidirectional(c) in ("R", "AL") for c in value) else value
+
+
+_JOINER = "\u2060"
+_FOUND_LATER = re.compile(
+    r"(?<=:)(?=[\w+/-])|(?<=@)(?=\w)|(?<=www)(?=\.)|(?<=[-<>~])(?=[-=>](?:\s|$))|(?<=<-)(?=>)", re.IGNORECASE
+)
+_LIST = re.compile(r"^(\d*)(?=(?:[.)]|(?<!\d)[-=])(?:[\s-]|$))")  # what begins a list, or a line across the page

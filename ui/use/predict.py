@@ -37,9 +37,12 @@ _NOT = {"numeric": "no number", "categorical": "not listed"}
 def choose_forest() -> ReleasedForest | None:
     """One released in this session, or a file; a sentence for any file that is none."""
     own = {f"release {r.number}: {r.title}": r for r in reversed(at_hand())}
-    picked = (
-        st.segmented_control("Forest from", [*own, FILE], default=next(iter(own), FILE), required=True) if own else FILE
-    )
+    picked = FILE
+    if own:
+        picked = st.segmented_control(
+            "Forest from", [*own, FILE], default=next(iter(own)), required=True,
+            format_func=lambda name: plain(name, 120),
+        )  # fmt: skip
     if picked != FILE:
         file = own[picked].file
         digest = hashlib.sha256(file).hexdigest()
