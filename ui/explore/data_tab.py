@@ -11,7 +11,7 @@ import streamlit as st
 
 from dpforest.tables.domain import Domain, DomainError, Feature
 from dpforest.tables.read_parts import read_parts
-from ui.explore import bounds_hint, confirm, rows_fit, scale_panel
+from ui.explore import bounds_hint, confirm, look_alikes, rows_fit, scale_panel
 from ui.explore.value_list import HELP, parsed, written
 from ui.shared import tables
 from ui.shared.page import sorry, titled
@@ -25,6 +25,8 @@ def show(choice: Choice, simulated: Shared | None = None) -> None:
     """The Data tab; with simulated releases also where the rows lie."""
     table = choice.table
     _leaks(table)
+    if table.uploaded:
+        look_alikes.show(table)
     titled(
         "What everybody may know",
         "Curator only" if table.domain.leaks() else None,

@@ -1,0 +1,39 @@
+"""An upload whose classes or values look alike, or whose class one row has, is told about it on the Data tab."""
+
+import numpy as np
+import pandas as pd
+from app_words import words
+
+from ui.shared import tables
+
+
+def upload(app, frame: pd.DataFrame) -> str:
+    app.query_params.update({"data": tables.UPLOAD, "tab": "Data"})
+    app.run()
+    app.file_uploader[0].upload("own.csv", frame.to_csv(index=False).encode()).run()
+    assert not app.exception
+    return words(app)
+
+
+def test_what_looks_alike_is_told(app):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "town": rng.choice(["Bern", "bern", "Basel", "Basel\u200b"], 60),
+            "size": rng.choice(["S", "L"], 60),
+            "ill": ["Yes", "no"] * 29 + ["yes", "no"],
+        }
+    )
+    said = upload(app, frame)
+    assert "Classes that look alike: “Yes” and “yes”." in said
+    assert "Values of “town” that look alike: " in said and "Bern” and “bern" in said.replace(
+        "bern” and “Bern", "Bern” and “bern"
+    )
+    assert "“size”" not in said
+    assert "Only one row has the class “yes”." in said
+
+
+def test_nothing_is_said_where_all_differ(app):
+    frame = pd.DataFrame({"town": ["Bern", "Basel"] * 30, "ill": ["yes", "no", "no", "yes"] * 15})
+    said = upload(app, frame)
+    assert "look alike" not in said and "Only one row" not in said

@@ -1,0 +1,64 @@
+"""Values that look alike and are not the same, and classes that only one row has: said before they are learnt."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpforest.tables.features import plural, text
+from ui.shared.tables import Table
+from ui.shared.wording import plain
+
+_SHOWN = 3
+
+
+def show(table: Table) -> None:
+    """A sentence for each; nothing where there is nothing to say."""
+    found = [f"Classes that look alike: {_listed(groups)}." for groups in [look_alike(table.domain.classes)] if groups]
+    for feature in table.domain.features:
+        if feature.kind == "categorical" and (groups := look_alike(feature.categories)):
+            found.append(f"Values of “{plain(feature.name, 30)}” that look alike: {_listed(groups)}.")
+    if found:
+        said = " ".join(found[:_SHOWN]) + (f" And in {len(found) - _SHOWN} more attributes." if found[_SHOWN:] else "")
+        st.info(
+            f"{said} They count as different, as they differ in capitals, spaces, signs that are not seen, or in how a "
+            "letter is put together. If they are meant to be the same, mend the file and load it again.",
+            icon=":material/info:",
+        )
+    if rare := of_one_row(table):
+        named = ", ".join(f"“{plain(text(label), 30)}”" for label in rare[:_SHOWN])
+        st.info(
+            f"Only one row has the class {named}{' and others' if rare[_SHOWN:] else ''}. No forest can learn it, and "
+            "it is either with the rows that are learnt from or with those held out. Is it a slip of the pen?",
+            icon=":material/info:",
+        )
+
+
+def look_alike(values: Iterable[object]) -> list[tuple[str, ...]]:
+    r"""Groups of values that a reader takes for the same.
+
+    >>> look_alike(["Yes", "yes ", "no", "1"]), len(look_alike(["caf\u00e9", "cafe\u0301", "cafe"]))
+    ([('Yes', 'yes ')], 1)
+    """
+    groups: dict[str, list[str]] = {}
+    for value in values:
+        seen = "".join(c for c in unicodedata.normalize("NFKC", text(value)) if unicodedata.category(c) != "Cf")
+        groups.setdefault(" ".join(seen.casefold().split()), []).append(text(value))
+    return [tuple(group) for group in groups.values() if len(group) > 1]
+
+
+def of_one_row(table: Table) -> list[object]:
+    """Classes that one row has."""
+    index = table.domain.listed_labels(pd.Series(table.frame[table.label]))
+    counts = np.bincount(index[index >= 0], minlength=table.domain.n_classes)
+    return [label for label, n in zip(table.domain.classes, counts, strict=True) if n == 1]
+
+
+def _listed(groups: Sequence[tuple[str, ...]]) -> str:
+    named = [" and ".join(f"“{plain(value, 30)}”" for value in group) for group in groups[:_SHOWN]]
+    more = f", and {plural(len(groups) - _SHOWN, 'more group')}" if groups[_SHOWN:] else ""
+    return "; ".join(named) + more
