@@ -122,7 +122,7 @@ def test_names_in_a_table(explore: Explore) -> None:
             taint.look(f"{forest or 'default forest'}, {name}")
     for name in ("Compare forests", "Choose ε"):
         explore.go_to(name)
-        expect(explore.main.get_by_text("240 rows")).to_be_visible()
+        expect(explore.main.get_by_text("240 rows · predicts")).to_be_visible()
         expect(explore.page.locator("[data-testid=stElementContainer][data-stale=true]")).to_have_count(0)
         expect(explore.page.locator(".js-plotly-plot .plot-container").first).to_be_visible()
         taint.look(name)
