@@ -84,7 +84,6 @@ def draw(n: int) -> None:
 
 
 draw(ready)
-parts.open_in_explore(table, chosen)
 if not wish.certified:
     parts.about_claims(certificate)
 rooms = ["What it means", "More data", "Attack it", "Report"]

@@ -25,7 +25,7 @@ from dpforest.tables.features import plural
 from ui.choose.controls import SURE, Wish
 from ui.shared import simulate, tables
 from ui.shared.controls import LINKED
-from ui.shared.forests import EPSILONS, MODES, NEIGHBOURS, WITH_DELTA, Settings
+from ui.shared.forests import EPSILONS, WITH_DELTA, Settings
 from ui.shared.page import badge, chart
 from ui.shared.sweep_results import Done, ceiling_of_sweep, stakes_of_sweep
 from ui.shared.tables import Table
@@ -205,20 +205,3 @@ def _written(value: object) -> str:
 def at(settings: Settings, epsilon: float) -> Settings:
     """The same forest at another ε."""
     return replace(settings, epsilon=epsilon)
-
-
-def open_in_explore(table: Table, chosen: Settings) -> None:
-    """A link to the page that releases, with all that was decided here: one more press there, and it is done."""
-    asked = {
-        "data": tables.UPLOAD if table.uploaded else table.key,
-        **({} if table.uploaded else {"label": table.label}),
-        "forest": chosen.kind,
-        "mode": next(said for said, mode in MODES.items() if mode == chosen.mode),
-        "eps": f"{chosen.epsilon:g}",
-        "neighbours": next(said for said, relation in NEIGHBOURS.items() if relation == chosen.neighbours),
-        **({"delta": "true"} if chosen.delta else {}),
-    }
-    said = f"Open “{chosen.name}” at ε = {chosen.epsilon:g} in Explore" + (
-        ", to release it" if chosen.certified else ""
-    )
-    st.page_link("app.py", label=said, icon=":material/arrow_forward:", query_params=asked)
