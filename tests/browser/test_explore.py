@@ -50,6 +50,13 @@ def test_epsilon_stands_above_its_curve(explore: Explore) -> None:
     assert explore.figures()[-1].label == "What ε = 0.4 means"
     assert explore.settings()["eps"] == "0.4"
     assert explore.here()[0] == 0.4
+    explore.visit(explore.page.url.replace("eps=0.4", "eps=0.40"))
+    for key, epsilon in (("ArrowRight", "0.5"), ("ArrowLeft", "0.4"), ("ArrowLeft", "0.3")):
+        with explore.refigured():
+            explore.slider("Privacy budget ε").press(key)
+            expect(explore.slider("Privacy budget ε")).to_have_attribute("aria-valuetext", epsilon)
+        assert explore.figures()[-1].label == f"What ε = {epsilon} means"
+        expect(typed).to_have_value(epsilon)
 
 
 @pytest.mark.slow

@@ -141,6 +141,25 @@ def test_any_epsilon_can_be_asked_for(app, how):
     assert app.number_input(key="eps_typed").value == 0.5
 
 
+@pytest.mark.parametrize(("asked", "shown"), [("0.40", 0.4), ("1.23456789", 1.23457), ("1.0000004", 1.0), ("4e0", 4.0)])
+def test_epsilon_is_what_it_says(app, asked, shown):
+    """It has no digit that is not on the screen: a release at 1.0000004 that says ε = 1 would break its promise."""
+    app.query_params["eps"] = asked
+    app.run()
+    assert not app.exception
+    assert app.select_slider(key="eps").value == shown
+    assert f"What ε = {shown:g} means" in words(app)
+
+
+@pytest.mark.parametrize("epsilon", [0.001, 20.0])
+@pytest.mark.parametrize("kind", FORESTS)
+def test_every_forest_at_both_ends_of_what_can_be_typed(app, kind, epsilon):
+    app.query_params.update({"forest": kind, "eps": f"{epsilon:g}", "depth": "2"})
+    app.run()
+    assert not app.exception
+    assert f"What ε = {epsilon:g} means" in words(app)
+
+
 def test_a_presentation_can_be_ended(app):
     app.query_params["present"] = "true"
     app.run()

@@ -18,10 +18,9 @@ _SHOWN = 3
 
 def show(table: Table) -> None:
     """A sentence for each; nothing where there is nothing to say."""
-    found = [f"Classes that look alike: {_listed(groups)}." for groups in [look_alike(table.domain.classes)] if groups]
-    for feature in table.domain.features:
-        if feature.kind == "categorical" and (groups := look_alike(feature.categories)):
-            found.append(f"Values of “{plain(feature.name, 30)}” that look alike: {_listed(groups)}.")
+    own = [(f"Values of “{plain(f.name, 30)}”", f.categories) for f in table.domain.features if f.kind == "categorical"]
+    own = [("Classes", table.domain.classes), *own]
+    found = [f"{what} that look alike: {_listed(groups)}." for what, values in own if (groups := look_alike(values))]
     if found:
         said = " ".join(found[:_SHOWN]) + (f" And in {len(found) - _SHOWN} more attributes." if found[_SHOWN:] else "")
         st.info(

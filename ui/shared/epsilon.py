@@ -40,8 +40,11 @@ OTHERS: Final = tuple((known.epsilon, f"{known.what}, for {known.unit}") for kno
 def choose_epsilon() -> float:
     """The slider of ε and a field to type it in. A link may ask for any ε that can be typed; of others it is told."""
     asked = st.query_params.get("eps")  # a slider takes what it does not have out of the link
-    if asked is not None and (own := _typed(asked)) is not None:
-        st.session_state["eps_own"] = own
+    own = _typed(asked)
+    if own is not None:
+        _onto_scale(own)
+        if _shown(own) != asked:  # 0.40 is on the scale as 0.4
+            st.session_state["eps"] = own
     elif asked is not None:
         st.session_state["eps_asked"] = asked
     scale = grid_with(st.session_state.get("eps_own", 1.0))
@@ -51,7 +54,7 @@ def choose_epsilon() -> float:
                 "Privacy budget ε",
                 scale,
                 1.0,
-                format_func=lambda e: f"{e:g}",
+                format_func=_shown,
                 key="eps",
                 bind=LINKED,
                 on_change=lambda: st.session_state.pop("eps_asked", None),
@@ -88,23 +91,34 @@ def grid_with(epsilon: float) -> tuple[float, ...]:
 
 
 def _typed(text: object) -> float | None:
-    """The ε that a text is, None where it is none.
+    """The ε that a text is, None where it is none; with the six digits that are shown, so that it is what it says.
 
-    >>> _typed("0.4"), _typed("-1"), _typed("nan"), _typed("much")
-    (0.4, None, None, None)
+    >>> _typed("0.4"), _typed("1.0000004"), _typed("-1"), _typed("nan"), _typed("much")
+    (0.4, 1.0, None, None, None)
     """
     try:
         value = float(str(text))
     except ValueError:
         return None
-    return value if LEAST <= value <= MOST else None
+    return float(_shown(value)) if LEAST <= value <= MOST else None
+
+
+def _shown(epsilon: float) -> str:
+    return f"{epsilon:g}"
+
+
+def _onto_scale(epsilon: float) -> None:
+    """One number at a time is on the scale besides its own; it stays there when the slider moves on."""
+    if epsilon not in EPSILONS:
+        st.session_state["eps_own"] = epsilon
 
 
 def _take_typed() -> None:
     """What was typed, put on the scale and on the slider."""
     value = _typed(st.session_state.get("eps_typed"))
     if value is not None:
-        st.session_state["eps_own"] = st.session_state["eps"] = value
+        _onto_scale(value)
+        st.session_state["eps"] = value
         st.session_state.pop("eps_asked", None)
 
 
