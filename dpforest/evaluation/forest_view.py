@@ -21,13 +21,15 @@ class NodeTable:
     Attributes
     ----------
     counts : int64 array of shape (n_nodes, n_classes)
-        Rows that reach the node.
+        Rows that reach the node, by class as the tree sees them (`ForestView.domain_of`).
     flip : float array of shape (n_nodes,)
         Flip probability: a leaf's own, an inner node's mean over the rows below. NaN where there are no rows.
     worst_flip : float array of shape (n_nodes,)
         The largest among the leaves below.
     label : int16 array of shape (n_nodes,)
         Class index that a leaf says; -1 in inner nodes.
+    turned : bool array of shape (n_nodes,)
+        Leaves with rows that say another class than they would without noise.
     probability : float array of shape (n_nodes,), or None
         With which the test of a node was drawn, where tests are drawn by looking at the data; NaN in leaves.
     chance : float array of shape (n_nodes,), or None
@@ -41,6 +43,7 @@ class NodeTable:
     flip: np.ndarray
     worst_flip: np.ndarray
     label: np.ndarray
+    turned: np.ndarray
     probability: np.ndarray | None = None
     chance: np.ndarray | None = None
     gain: np.ndarray | None = None
@@ -125,15 +128,26 @@ class ForestView:
             flips += evidence[rows, self.noise.redraw(leaves, seed + draw)] < top
         return flips / n_draws
 
-    def nodes(self, tree: int) -> NodeTable:
-        """Figures of one tree's nodes, summed from its leaves upwards."""
+    def redraw(self, tree: int, seed: int) -> np.ndarray:
+        """What the leaves of one tree would say had only their noise been drawn anew, (n_leaves of the tree,)."""
+        return self.noise.redraw(np.arange(self.trees.leaf_start[tree], self.trees.leaf_start[tree + 1]), seed)
+
+    def nodes(self, tree: int, labels: np.ndarray | None = None) -> NodeTable:
+        """Figures of one tree's nodes, summed from its leaves upwards.
+
+        `labels` are what its leaves say (`redraw`), if not what they say in this release.
+        """
         trees = self.trees.select(tree)
         own = slice(int(self.trees.leaf_start[tree]), int(self.trees.leaf_start[tree + 1]))
-        counts = np.zeros((trees.n_nodes, self.counts.shape[1]), np.int64)
+        of_leaves = self._counts_of(tree)[own]
+        counts = np.zeros((trees.n_nodes, of_leaves.shape[1]), np.int64)
         flips, worst = np.zeros(trees.n_nodes), np.full(trees.n_nodes, -np.inf)
         label = np.full(trees.n_nodes, -1, np.int16)
         at = trees.leaf_nodes
-        counts[at], label[at] = self.counts[own], self.labels[own]
+        counts[at], label[at] = of_leaves, self.labels[own] if labels is None else labels
+        turned = np.zeros(trees.n_nodes, bool)
+        evidence, says = self.noise.evidence[own], label[at].astype(np.intp)
+        turned[at] = (self.n_rows[own] > 0) & (evidence[np.arange(len(says)), says] < evidence.max(axis=1))
         flips[at] = np.nan_to_num(self.flip[own]) * self.n_rows[own]
         worst[at] = np.where(self.n_rows[own] > 0, self.flip[own], -np.inf)
         for level in range(int(trees.level.max()), 0, -1):
@@ -145,13 +159,20 @@ class ForestView:
         n_rows = counts.sum(axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = np.where(n_rows > 0, flips / n_rows, np.nan)
-        table = NodeTable(trees, counts, mean, np.where(n_rows > 0, worst, np.nan), label)
+        table = NodeTable(trees, counts, mean, np.where(n_rows > 0, worst, np.nan), label, turned)
         if not self.traces:
             return table
         trace = self.traces[tree]
         parts = (trace.probability, trace.chance, trace.gain)
         drawn, chance, gain = (self._at_nodes(trees, by_level) for by_level in parts)
         return replace(table, probability=drawn, chance=chance, gain=gain)
+
+    def _counts_of(self, tree: int) -> np.ndarray:
+        """Rows in all leaves by class, as one tree sees classes (`domain_of`)."""
+        if self.class_of_tree is None or self.domain.n_classes == 2:
+            return self.counts
+        own = self.counts[:, int(self.class_of_tree[tree])]
+        return np.stack([self.n_rows - own, own], axis=1)
 
     @staticmethod
     def _at_nodes(trees: Trees, by_level: list[np.ndarray]) -> np.ndarray:

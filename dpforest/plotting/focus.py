@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from dpforest.evaluation.forest_view import NodeTable
+from dpforest.plotting.class_mix import WIDTH, key_of_classes, mix_bar, shown_classes
 from dpforest.plotting.geometry import Drawn, focus_nodes
 from dpforest.plotting.overview import describe
 from dpforest.plotting.style import (
@@ -27,7 +28,10 @@ from dpforest.tables.domain import Domain
 from dpforest.trees.layout import LEAF, Trees
 
 MOST_LEVELS = 6
-LINE = 24  # pixels a node needs
+LINE = 42  # pixels a node needs: its question above, who is there below
+LEVEL = 235  # pixels a level needs for its texts
+_UP, _DOWN = 9, -10  # of a node's two lines
+_AFTER_BAR = 11 + WIDTH + 6
 
 
 def focus_tree(
@@ -47,23 +51,30 @@ def focus_tree(
         Nodes of a record that is followed.
     """
     tree = nodes.trees
-    drawn = focus_nodes(tree, root, min(levels, MOST_LEVELS), nodes.counts.sum(axis=1))
     followed = set(path)
+    drawn = focus_nodes(tree, root, min(levels, MOST_LEVELS), nodes.counts.sum(axis=1), keep=followed)
     deepest = max(drawn.level.values())
     fig = figure(
-        LINE * drawn.n_lines + 30, hovermode="closest", hoverdistance=30, margin={"l": 4, "r": 4, "t": 4, "b": 4}
+        LINE * drawn.n_lines + 60, hovermode="closest", hoverdistance=30, margin={"l": 4, "r": 4, "t": 4, "b": 4}
     )
     for on_path, colour, width in ((False, QUIET, 1), (True, FOLLOWED, 3)):
         x, y = _links(tree, drawn, followed if on_path else None)
         fig.add_scatter(x=x, y=y, mode="lines", line={"color": colour, "width": width}, hoverinfo="skip")
+    _nodes(fig, nodes, domain, drawn, followed)
     more = [
-        _written(drawn.level[parent] + 1, line, f"… {n_more} more values", xshift=-6, font={"size": 11})
+        _written(drawn.level[parent] + 1, line, f"… {n_more} more values", xshift=-6)
         for parent, (n_more, line) in drawn.left_out.items()
     ]
-    texts = _nodes(fig, nodes, domain, drawn, followed)
-    fig.layout.annotations = more + texts  # all at once: plotly checks every one again whenever one is added
-    fig.update_xaxes(visible=False, range=[-0.12, deepest + 1.05], fixedrange=True)
-    fig.update_yaxes(visible=False, range=[drawn.n_lines - 0.4, -0.8], fixedrange=True)
+    shown = shown_classes(nodes.counts[0])
+    # All at once: plotly checks every one again whenever one is added.
+    key = _written(0, -1.1, key_of_classes(domain.classes, shown), xshift=-6)
+    fig.layout.annotations = [key, *more, *_texts(nodes, domain, drawn)]
+    fig.layout.shapes = [
+        bar for node in drawn.nodes
+        for bar in mix_bar(nodes.counts[node], shown, drawn.level[node], drawn.height[node], 11, _DOWN)
+    ]  # fmt: skip
+    fig.update_xaxes(visible=False, range=[-0.05, deepest + 1.0], fixedrange=True)
+    fig.update_yaxes(visible=False, range=[drawn.n_lines - 0.4, -1.5], fixedrange=True)
     return fig
 
 
@@ -84,13 +95,11 @@ def _links(tree: Trees, drawn: Drawn, followed: set[int] | None) -> tuple[list, 
     return x, y
 
 
-def _nodes(fig: go.Figure, table: NodeTable, domain: Domain, drawn: Drawn, followed: set[int]) -> list[dict[str, Any]]:
-    """Draw the nodes; the texts to write beside them."""
+def _nodes(fig: go.Figure, table: NodeTable, domain: Domain, drawn: Drawn, followed: set[int]) -> None:
     nodes, flip = np.array(drawn.nodes), table.flip
     n_rows = table.counts[nodes].sum(axis=1)
     share = np.sqrt(n_rows / max(int(n_rows.max()), 1))
     empty = ~np.isfinite(flip[nodes])
-    texts = [_text(table, domain, node, drawn) for node in drawn.nodes]
     hover = [_hover(table, domain, node) for node in drawn.nodes]
     fig.add_scatter(
         x=[drawn.level[n] for n in drawn.nodes], y=[drawn.height[n] for n in drawn.nodes], mode="markers",
@@ -111,30 +120,59 @@ def _nodes(fig: go.Figure, table: NodeTable, domain: Domain, drawn: Drawn, follo
             marker={"size": 8, "symbol": "square", "color": EMPTY, "line": {"color": QUIET, "width": 1}},
             selected={"marker": {"opacity": 1}}, unselected={"marker": {"opacity": 1}},
         )  # fmt: skip
-    return [
-        _written(drawn.level[node], drawn.height[node], text, xshift=11, align="left", font={"size": 11.5})
-        for node, text in zip(drawn.nodes, texts, strict=True)
-    ]
+
+
+def _texts(table: NodeTable, domain: Domain, drawn: Drawn) -> list[dict[str, Any]]:
+    """Two lines beside each node: what it asks or says; and, behind the bar of classes, who is there."""
+    out = []
+    for node in drawn.nodes:
+        x, y, has_bar = drawn.level[node], drawn.height[node], bool(table.counts[node].any())
+        out.append(_written(x, y, _asks(table, domain, node, drawn), xshift=11, yshift=_UP))
+        out.append(_written(x, y, _who(table, domain, node), xshift=_AFTER_BAR if has_bar else 11, yshift=_DOWN))
+    return out
 
 
 def _written(x: float, y: float, text: str, **settings: Any) -> dict[str, Any]:
     """A text that starts at a place."""
-    return {"x": x, "y": y, "text": text, "showarrow": False, "xanchor": "left", "yanchor": "middle", **settings}
+    return {
+        "x": x,
+        "y": y,
+        "text": text,
+        "showarrow": False,
+        "xanchor": "left",
+        "yanchor": "middle",
+        "align": "left",
+        **settings,
+    }
 
 
-def _text(table: NodeTable, domain: Domain, node: int, drawn: Drawn) -> str:
-    tree, flip = table.trees, float(table.flip[node])
+def _asks(table: NodeTable, domain: Domain, node: int, drawn: Drawn) -> str:
+    """The answer that leads to a node, and what the node asks or, as a leaf, says."""
+    tree = table.trees
     came = answer(tree, domain, node, 14)
     start = f"<b>{came}</b>&nbsp; " if came else ""
-    if tree.kind[node] != LEAF:
-        ends = drawn.level[node] == max(drawn.level.values())
-        likely = ""
-        if table.probability is not None and table.chance is not None:
-            p, chance = float(table.probability[node]), float(table.chance[node])
-            likely = f" <i>p {_likely(p)} ×{_times(p / chance)}</i>"
-        return f"{start}{question(tree, domain, node, 12 if likely else 16)}{likely}{' ›' if ends else ''}"
-    label = escape(domain.classes[table.label[node]], 14)
-    return f"{start}→ {label} <i>({'no data' if not np.isfinite(flip) else f'flips {flip_percent(flip)}'})</i>"
+    if tree.kind[node] == LEAF:
+        return f"{start}→ <b>{escape(domain.classes[table.label[node]], 14)}</b>"
+    ends = drawn.level[node] == max(drawn.level.values())
+    return f"{start}{question(tree, domain, node, 16)}{' ›' if ends else ''}"
+
+
+def _who(table: NodeTable, domain: Domain, node: int) -> str:
+    """The most frequent class of an inner node, and how likely its question was; how often a leaf flips."""
+    flip, counts = float(table.flip[node]), table.counts[node]
+    if table.trees.kind[node] == LEAF:
+        if not np.isfinite(flip):
+            return "<i>no data, pure noise</i>"
+        rate = f"flips {flip_percent(flip)}"
+        return f"<b>flipped!</b> <i>{rate}</i>" if table.turned[node] else f"<i>{rate}</i>"
+    if not counts.any():
+        return "<i>no data</i>"
+    most = int(counts.argmax())
+    said = f"{escape(domain.classes[most], 12)} {percent(counts[most] / counts.sum(), 0)}"
+    if table.probability is None or table.chance is None:
+        return said
+    p, chance = float(table.probability[node]), float(table.chance[node])
+    return f"{said} · <i>p {_likely(p)} ×{_times(p / chance)}</i>"
 
 
 def _likely(probability: float) -> str:

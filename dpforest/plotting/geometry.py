@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,7 +66,9 @@ class Drawn:
     n_lines: int
 
 
-def focus_nodes(tree: Trees, root: int, levels: int, rank: np.ndarray, *, most_rows: int = 36) -> Drawn:
+def focus_nodes(
+    tree: Trees, root: int, levels: int, rank: np.ndarray, *, most_rows: int = 32, keep: Collection[int] = ()
+) -> Drawn:
     """At most `levels` levels below and including `root`: fewer children, then fewer levels, until they fit.
 
     Parameters
@@ -74,7 +77,12 @@ def focus_nodes(tree: Trees, root: int, levels: int, rank: np.ndarray, *, most_r
         Of many children of one node those with the highest rank are drawn.
     most_rows : int
         Lines that the drawing may take.
+    keep : collection of int
+        Nodes that are drawn whatever their rank.
     """
+    if len(keep):
+        rank = rank.copy()
+        rank[list(keep)] = np.iinfo(np.int64).max
     for depth in range(levels, 1, -1):
         for most_children in (12, 6, 4):
             drawn = _place(tree, root, depth, rank, most_children)

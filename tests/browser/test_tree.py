@@ -24,7 +24,7 @@ def _click(explore: Explore, chart: Chart, node: int) -> None:
 def test_click_into_the_overview(tree: Explore) -> None:
     """The drawing starts at the node that was clicked, a leaf below its parent, and questions lead back up."""
     panel = tree.page.get_by_role("tabpanel")
-    expect(panel).to_contain_text("Questions from the root")
+    expect(panel).to_contain_text("questions from the root")
     from_root = tree.focus.nodes()
     assert from_root[0] == 0 and {1, 2} <= set(from_root)
 
@@ -32,7 +32,7 @@ def test_click_into_the_overview(tree: Explore) -> None:
     node = next(int(n) for n, level in zip(overview["customdata"], overview["y"], strict=True) if level == 2)
     with tree.focus.redrawn():
         _click(tree, tree.overview, node)
-        expect(panel).to_contain_text("Questions from here on")
+        expect(panel).to_contain_text("questions from here on")
     assert tree.focus.nodes()[0] == node
     assert 0 not in tree.focus.nodes()
 
@@ -43,13 +43,13 @@ def test_click_into_the_overview(tree: Explore) -> None:
 
     with tree.focus.redrawn():
         panel.get_by_role("button", name=re.compile("^root: ")).click()
-        expect(panel).to_contain_text("Questions from the root")
+        expect(panel).to_contain_text("questions from the root")
     assert tree.focus.nodes() == from_root
 
     leaf = next(int(n) for n, level in zip(overview["customdata"], overview["y"], strict=True) if level == 7)
     with tree.focus.redrawn():
         _click(tree, tree.overview, leaf)
-        expect(panel).to_contain_text("Questions from here on")
+        expect(panel).to_contain_text("questions from here on")
     assert tree.focus.nodes()[0] == (leaf - 1) // 2  # all tests here are binary
     assert leaf in tree.focus.nodes()
 
@@ -59,7 +59,7 @@ def test_epsilon_keeps_the_node_and_recolours_it(tree: Explore) -> None:
     node = next(int(n) for n, level in zip(overview["customdata"], overview["y"], strict=True) if level == 3)
     with tree.focus.redrawn():
         _click(tree, tree.overview, node)
-        expect(tree.page.get_by_role("tabpanel")).to_contain_text("Questions from here on")
+        expect(tree.page.get_by_role("tabpanel")).to_contain_text("questions from here on")
     nodes, colours = tree.focus.nodes(), tree.focus.traces()[2]["color"]
     with tree.refigured():
         tree.slider("Privacy budget ε").press("Home")
@@ -95,15 +95,30 @@ def test_follow_one_record(tree: Explore) -> None:
     expect(tree.page.get_by_role("spinbutton", name="Tree", exact=True)).to_have_value("5")
 
 
-def test_levels_width_and_tree(tree: Explore) -> None:
-    for levels in (3, 6):
+def test_depth_width_and_tree(tree: Explore) -> None:
+    expect(tree.page.get_by_role("radio", name="depth 3")).to_be_checked()
+    for depth in (2, 5):
         with tree.focus.redrawn():
-            tree.pick(f"{levels} levels")
+            tree.pick(f"depth {depth}")
         drawn = tree.focus.traces()[2]
-        assert max(drawn["x"]) == levels - 1
-        assert len(drawn["x"]) == 2**levels - 1
+        assert max(drawn["x"]) == depth
+        assert len(drawn["x"]) == 2 ** (depth + 1) - 1
     with tree.overview.redrawn():
         tree.pick("all leaves alike")
     with tree.overview.redrawn(), tree.focus.redrawn():
         tree.page.get_by_role("spinbutton", name="Tree", exact=True).press("ArrowUp")
         expect(tree.page.get_by_role("tabpanel")).to_contain_text("Tree 2 of 21")
+
+
+def test_noise_drawn_again_turns_other_leaves(tree: Explore) -> None:
+    panel = tree.page.get_by_role("tabpanel")
+    with tree.refigured():
+        tree.slider("Privacy budget ε").press("Home")
+    said = set[str]()
+    for draw in range(2, 6):
+        panel.get_by_role("button", name="Draw the noise again").click()
+        expect(panel).to_contain_text(f"In draw {draw} of the noise")
+        turned = re.search(r"of the noise (\d+) of its", panel.inner_text())
+        assert turned
+        said.add(turned[1])
+    assert len(said) > 1, "the same number of flips four times over would be no new noise"

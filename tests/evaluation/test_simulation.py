@@ -315,6 +315,18 @@ def test_an_empty_leaf_has_no_flip_rate_and_a_tie_flips_to_third_classes_only(nu
     assert set(view.labels) <= set(range(5))
 
 
+def test_noise_drawn_again_flips_as_many_leaves_as_their_rates_say(nursery):
+    """False alarm with probability 1e-6 at most, as Z says."""
+    view = simulated(VIEWED["permute-and-flip"][0], nursery, [1.0]).view(1.0)
+    full, n_draws = view.nodes(0).flip[view.nodes(0).trees.leaf_nodes], 400
+    rates = full[np.isfinite(full)]
+    turned = [view.nodes(0, view.redraw(0, seed)).turned for seed in range(1, n_draws + 1)]
+    counted = np.array([one.sum() for one in turned])
+    assert len(set(counted)) > 1
+    assert abs(counted.mean() - rates.sum()) < Z * np.sqrt((rates * (1 - rates)).sum() / n_draws)
+    assert not np.any([one[view.nodes(0).trees.kind != LEAF] for one in turned])
+
+
 @pytest.mark.parametrize("name", ["permute-and-flip", "clamped counts", "smooth sensitivity"])
 def test_nodes_sum_their_leaves(nursery, name):
     estimator, epsilon = VIEWED[name]

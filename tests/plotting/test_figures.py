@@ -10,6 +10,7 @@ import pytest
 from dpforest import plotting
 from dpforest.evaluation.forest_view import NodeTable
 from dpforest.plotting import geometry, style, words
+from dpforest.plotting.class_mix import WIDTH, key_of_classes, mix_bar, shown_classes
 from dpforest.plotting.overview import MOST_COLUMNS
 from dpforest.privacy.ledger import Ledger
 from dpforest.tables.domain import Domain, Feature
@@ -43,7 +44,7 @@ def table(trees: Trees, n_rows=None, flip=None) -> NodeTable:
     n_rows = np.ones(n, int) if n_rows is None else np.asarray(n_rows)
     flip = np.linspace(0, 0.5, n) if flip is None else np.asarray(flip)
     counts = np.stack([n_rows, np.zeros(n, int)], axis=1)
-    return NodeTable(trees, counts, flip, flip, np.where(trees.kind == LEAF, 1, -1))
+    return NodeTable(trees, counts, flip, flip, np.where(trees.kind == LEAF, 1, -1), trees.kind == LEAF)
 
 
 @pytest.fixture
@@ -129,6 +130,34 @@ def test_focus_draws_what_fits_and_names_what_it_leaves_out(nodes):
     wide = grow_random_trees(many, n_trees=1, depth=1, seed=0, categorical="multiway")
     figure = plotting.focus_tree(table(wide, np.arange(wide.n_nodes)[::-1]), many)
     assert "… 189 more values" in all_text(figure)
+
+
+def test_focus_never_leaves_out_the_record_that_is_followed():
+    many = Domain((Feature("word", "categorical", categories=tuple(f"w{i}" for i in range(200))),), (0, 1))
+    wide = grow_random_trees(many, n_trees=1, depth=1, seed=0, categorical="multiway")
+    n_rows = np.arange(wide.n_nodes)[::-1]
+    last = wide.n_nodes - 1  # of all values the one with the fewest records
+    assert last not in geometry.focus_nodes(wide, 0, 4, n_rows).nodes
+    assert last in geometry.focus_nodes(wide, 0, 4, n_rows, keep=[0, last]).nodes
+    figure = plotting.focus_tree(table(wide, n_rows), many, path=[0, last])
+    assert last in figure.data[2].customdata
+
+
+def test_the_bar_of_classes_is_as_long_as_their_shares():
+    bars = mix_bar(np.array([30, 10, 0]), shown_classes(np.array([30, 10, 0])), 1.0, 2.0, 11, 0)
+    *parts, outline = [(bar["x1"] - bar["x0"]) / WIDTH for bar in bars]
+    np.testing.assert_allclose(parts, [0.75, 0.25])
+    assert outline == 1
+    assert mix_bar(np.zeros(3), np.arange(3), 1.0, 2.0, 11, 0) == []
+
+
+def test_of_many_classes_the_rest_is_one_part():
+    counts = np.arange(1, 51)
+    shown = shown_classes(counts)
+    assert set(shown) == {45, 46, 47, 48, 49}
+    *parts, _ = [(bar["x1"] - bar["x0"]) / WIDTH for bar in mix_bar(counts, shown, 0, 0, 0, 0)]
+    np.testing.assert_allclose(parts, [*(counts[shown] / counts.sum()), counts[:45].sum() / counts.sum()])
+    assert "other classes" in key_of_classes(list(counts), shown)
 
 
 def test_focus_has_at_most_six_levels():

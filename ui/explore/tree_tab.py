@@ -1,4 +1,4 @@
-"""One tree: overview, the part that can be read, and one record on its way through."""
+"""One tree: its questions, as far as they can be read, and all of it at a glance."""
 
 from __future__ import annotations
 
@@ -11,42 +11,112 @@ from dpforest import plotting
 from dpforest.evaluation.forest_view import ForestView, NodeTable
 from dpforest.limits import LEAF_CAP
 from dpforest.models.base import AUTO
-from dpforest.plotting.style import flip_percent, percent
-from dpforest.plotting.words import ancestors, answer, question, value_text
+from dpforest.plotting.focus import LEVEL, MOST_LEVELS
+from dpforest.plotting.words import ancestors, answer, question
 from dpforest.tables.features import plural
 from dpforest.trees.layout import LEAF
-from dpforest.trees.routing import leaves_of_rows
 from ui.explore import boosted_tab, rounds_tab
+from ui.explore.follow_record import choose_row, followed, points
+from ui.shared.controls import known
 from ui.shared.forests import FORESTS
 from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
-from ui.shared.tables import n_learnt_from, read_by, split
-from ui.shared.wording import plain
+from ui.shared.tables import n_learnt_from, read_by
+from ui.shared.wording import plain, unbroken
 
+LEAST_DEPTH, SHALLOW = 2, 3
 WIDTHS = ("as wide as its records", "all leaves alike")
 
 
 def show(choice: Choice, view: ForestView) -> None:
-    """The Tree tab."""
+    """The Tree tab: the questions, read from the root, and below them the whole tree at a glance."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         tree = choose_tree(view)
+        st.button(
+            "Draw the noise again", key="noise_again", icon=":material/casino:", on_click=_draw_again,
+            help="Another simulated release of the same questions and records: only the noise on the leaves is new.",
+        )  # fmt: skip
         follow = st.toggle("Follow one record", key="follow", persist_state="session")
-        row = _choose_row(choice) if follow else None
-    nodes = view.nodes(tree)
-    path = _followed(choice, view, tree, row) if row is not None else []
+        row = choose_row(choice) if follow else None
+    path = followed(choice, view, tree, row) if row is not None else []
+    drawn = st.session_state.get("noise_drawn", 0)
+    nodes = view.nodes(tree, view.redraw(tree, drawn) if drawn else None)
     structure = _structure(choice, tree, nodes)
-    root = _root(structure, nodes)
+    _questions(choice, view, tree, nodes, structure, path)
+    _whole_tree(choice, view, tree, nodes, structure, path)
+    if view.added is not None:
+        rounds_tab.show(choice, view)
+    elif view.leaf_values is not None:
+        boosted_tab.show(choice, view)
+
+
+def _questions(
+    choice: Choice, view: ForestView, tree: int, nodes: NodeTable, structure: tuple, path: list[int]
+) -> None:
+    """The part that can be read: question by question, from the root or from where somebody clicked."""
+    root, deepest = _root(structure, nodes), int(nodes.trees.level.max())
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        with st.container(width="content"):
+            where = "from here on" if root else "from the root"
+            titled(f"Tree {tree + 1} of {view.trees.n_trees}{_of_class(view, tree)}: questions {where}", "Curator only")
+        depth = SHALLOW
+        if deepest > LEAST_DEPTH:
+            known("levels", range(LEAST_DEPTH, deepest + 1))
+            depth = st.segmented_control(
+                "Depth shown", range(LEAST_DEPTH, min(deepest, MOST_LEVELS - 1) + 1), default=min(SHALLOW, deepest),
+                required=True, key="levels", persist_state="session", format_func=lambda n: f"depth {n}",
+                label_visibility="collapsed",
+            )  # fmt: skip
+    st.caption(unbroken(_drawn_how(choice, view) + _flipped(nodes)))
+    _breadcrumb(structure, view, nodes, root)
+    if path and root not in path:
+        st.button(
+            "Back to the branch of the record", key="to_record", type="tertiary", icon=":material/my_location:",
+            on_click=lambda: st.session_state.update(focus=(structure, 0)),
+        )  # fmt: skip
+    figure = plotting.focus_tree(nodes, view.domain_of(tree), root=root, levels=depth + 1, path=path)
+    n_levels = round(figure.layout.xaxis.range[1])
+    with st.container(key="focus"):
+        chart(
+            figure,
+            f"Questions of tree {tree + 1}: each node with its classes, each leaf with its label and flip rate.",
+            key="focus_chart",
+            on_select=lambda: _clicked("focus_chart", structure),
+            selection_mode="points",
+            width="stretch" if n_levels <= SHALLOW + 1 else LEVEL * n_levels,
+        )
+    st.caption(
+        "The bar shows the classes of the records in a node, the dot is as large as they are many; its colour is the "
+        "rate at which labels flip. Click a node to read on from there."
+    )
+    if nodes.probability is not None:
+        st.caption(
+            "p: how likely this question was to be drawn; behind ×, how many times as likely as if the data had no "
+            "say. Near ×1, noise has chosen. Point at a node to see how much of the impurity its question removes."
+        )
+        if _no_say(view):
+            st.caption(
+                "At this ε the data hardly have a say in any question, and then other ways to judge them (α, scores) "
+                "change next to nothing. Raise ε, or ask for fewer trees and levels."
+            )
+
+
+def _whole_tree(
+    choice: Choice, view: ForestView, tree: int, nodes: NodeTable, structure: tuple, path: list[int]
+) -> None:
+    """All levels and leaves at a glance."""
     by_records = st.session_state.get("width", WIDTHS[0]) == WIDTHS[0]
     deepest = int(nodes.trees.level.max())
     titled(
-        f"Tree {tree + 1} of {view.trees.n_trees}{_of_class(view, tree)}: {nodes.trees.n_leaves:,} leaves on "
-        f"{plural(deepest + 1, 'level')}",
+        f"The whole tree: {plural(nodes.trees.n_leaves, 'leaf', 'leaves')} on {plural(deepest + 1, 'level')}",
         "Curator only",
         help="One row for each level of the tree, the root on top. Colour is the rate at which the label of a leaf "
         "flips away from the most frequent class; above the leaves it is the mean over the records below.",
     )
     chart(
-        plotting.tree_overview(nodes, view.domain_of(tree), root=root, path=path, by_records=by_records),
+        plotting.tree_overview(
+            nodes, view.domain_of(tree), root=_root(structure, nodes), path=path, by_records=by_records
+        ),
         f"Overview of tree {tree + 1}: a row for each level, coloured by the rate at which labels flip.",
         key="overview",
         on_select=lambda: _clicked("overview", structure),
@@ -61,36 +131,36 @@ def show(choice: Choice, view: ForestView) -> None:
             "Width of a leaf", WIDTHS, default=WIDTHS[0], required=True, key="width", persist_state="session",
             label_visibility="collapsed",
         )  # fmt: skip
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        with st.container(width="content"):
-            titled("Questions from here on" if root else "Questions from the root", "Curator only")
-        levels = st.segmented_control(
-            "Levels shown", [3, 4, 5, 6], default=4, required=True, key="levels", persist_state="session",
-            format_func=lambda n: f"{n} levels", label_visibility="collapsed",
-        )  # fmt: skip
-    _breadcrumb(structure, view, nodes, root)
-    with st.container(key="focus"):
-        chart(
-            plotting.focus_tree(nodes, view.domain_of(tree), root=root, levels=levels, path=path),
-            f"Questions of tree {tree + 1} from the node chosen, with the label and flip rate of each leaf.",
-            key="focus_chart",
-            on_select=lambda: _clicked("focus_chart", structure),
-            selection_mode="points",
+
+
+def _draw_again() -> None:
+    st.session_state["noise_drawn"] = st.session_state.get("noise_drawn", 0) + 1
+
+
+def _drawn_how(choice: Choice, view: ForestView) -> str:
+    """Where the questions come from, in a sentence."""
+    if FORESTS[choice.settings.kind].chooses_questions:
+        return "Each question was drawn too, the likelier the better it separates the classes, and paid for out of ε. "
+    if view.scale is not None:
+        return (
+            "These questions were drawn by lot. The rows had a say only in where numbers are cut, through the noisy "
+            "scale. "
         )
-    if nodes.probability is not None:
-        st.caption(
-            "p: how likely this question was to be drawn; behind ×, how many times as likely as if the data had no "
-            "say. Near ×1, noise has chosen. The label of a node tells how much of the impurity its question removes."
-        )
-        if _no_say(view):
-            st.caption(
-                "At this ε the data hardly have a say in any question, and then other ways to judge them (α, scores) "
-                "change next to nothing. Raise ε, or ask for fewer trees and levels."
-            )
-    if view.added is not None:
-        rounds_tab.show(choice, view)
-    elif view.leaf_values is not None:
-        boosted_tab.show(choice, view)
+    return "These questions were drawn by lot, without a look at the rows; so they tell nothing and cost no ε. "
+
+
+def _flipped(nodes: NodeTable) -> str:
+    """How many leaves say something else than they would without noise, and how many that was to be expected to be."""
+    at = nodes.trees.leaf_nodes
+    full = int(np.isfinite(nodes.flip[at]).sum())
+    if not full:
+        return "No leaf of it has records: all its labels are pure noise."
+    drawn, turned = st.session_state.get("noise_drawn", 0), int(nodes.turned[at].sum())
+    this = f"In draw {drawn + 1} of the noise" if drawn else "In this release"
+    return (
+        f"{this} {turned:,} of its {plural(full, 'leaf', 'leaves')} with records {'has' if turned == 1 else 'have'} "
+        f"flipped; {np.nansum(nodes.flip[at]):,.1f} would be expected."
+    )
 
 
 def _no_say(view: ForestView) -> bool:
@@ -127,82 +197,9 @@ def choose_tree(view: ForestView) -> int:
     return min(max(int(number), 1), n_trees) - 1
 
 
-def _choose_row(choice: Choice) -> int:
-    n = len(split(choice.table).y_test)
-    if st.session_state.get("row", 1) > n:
-        st.session_state["row"] = 1
-    row = st.number_input(
-        "Record held out", 1, n, key="row", persist_state="session", width=150,
-        help="A record that the simulated release has not seen, by its number.",
-    )  # fmt: skip
-    return min(max(int(row), 1), n) - 1
-
-
-def _followed(choice: Choice, view: ForestView, tree: int, row: int) -> list[int]:
-    """Show the record, its votes and the verdict; give its path in this tree."""
-    parts = split(choice.table)
-    codes, truth = parts.X_test[row], int(parts.y_test[row])
-    leaves = leaves_of_rows(view.trees, view.domain, codes[None])[:, 0]
-    titled(f"Record {row + 1} in {plural(view.trees.n_trees, 'tree')}", "Curator only")
-    if view.added is not None:
-        rounds_tab.verdict(view.added, codes, truth)
-    elif view.leaf_values is None:
-        _verdict(view, leaves, truth)
-    else:
-        boosted_tab.verdict(view, leaves, truth)
-    with st.expander("What the record says"):
-        said = zip(view.domain.features, codes, strict=True)
-        st.markdown(" · ".join(f"{plain(f.name)} **{plain(value_text(f, int(c)))}**" for f, c in said))
-    if view.added is not None:
-        return view.path(tree, codes)
-    if view.leaf_values is None:
-        chart(
-            plotting.votes(view.labels[leaves], view.flip[leaves], view.domain.classes, tree=tree, truth=truth),
-            "One square for each tree, grouped by the class it votes for, coloured by the flip rate of the leaf.",
-            key="votes",
-            width=620,
-            on_select=_voted,
-            selection_mode="points",
-        )
-    else:
-        chart(
-            plotting.contributions(view.leaf_values[leaves], view.domain_of(tree).classes, tree=tree),
-            "One bar for each tree: what its leaf adds to the score.",
-            key="votes",
-            width=620,
-            on_select=_voted,
-            selection_mode="points",
-        )
-    return view.path(tree, codes)
-
-
-def _verdict(view: ForestView, leaves: np.ndarray, truth: int) -> None:
-    """How the trees vote, in a sentence."""
-    labels, flip, classes = view.labels[leaves], view.flip[leaves], view.domain.classes
-    share = np.bincount(labels, minlength=view.domain.n_classes) / len(labels)
-    winner = int(share.argmax())
-    verdict = "which is right" if winner == truth else f"but it is {plain(classes[truth])}"
-    sure = flip[np.isfinite(flip)]
-    st.markdown(
-        f"{percent(share[winner], 0)} of the trees vote for **{plain(classes[winner])}**, {verdict}. "
-        + (f"Its leaves flip in {flip_percent(float(sure.mean()))} of releases on average." if len(sure) else "")
-    )
-
-
-def _points(key: str) -> list:
-    """Where a chart was clicked: the customdata of the points chosen."""
-    points = st.session_state[key].selection.points
-    return [int(np.ravel(point["customdata"])[0]) for point in points if "customdata" in point]
-
-
 def _clicked(key: str, structure: tuple) -> None:
-    if nodes := _points(key):
+    if nodes := points(key):
         st.session_state["focus"] = (structure, nodes[0])
-
-
-def _voted() -> None:
-    if trees := _points("votes"):
-        st.session_state["tree"] = trees[0] + 1
 
 
 def _structure(choice: Choice, tree: int, nodes: NodeTable) -> tuple:

@@ -155,13 +155,13 @@ class Settings:
             **({"n_estimators": self.trees} if kind.has_trees and self.trees != AUTO else {}),
             **({"max_depth": self.depth} if kind.has_depth(self.mode) and self.depth != AUTO else {}),
             **dict(self.options),
-            **({"max_leaves": LEAF_CAP} if self._has_cap else {}),
+            **({"max_leaves": LEAF_CAP} if self.has_cap else {}),
             "neighbours": self.neighbours,
             **({"mode": self.mode} if kind.is_published else {}),
         }
 
     @property
-    def _has_cap(self) -> bool:
+    def has_cap(self) -> bool:
         """As published the app has its own cap on leaves, as sessions share its memory; the certificate says so."""
         return not self.certified and "max_leaves" in FORESTS[self.kind].estimator().get_params()
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 import streamlit as st
@@ -12,23 +11,20 @@ from dpforest.limits import MAX_UPLOAD_MB
 from dpforest.models.base import AUTO
 from dpforest.tables.csv_table import CsvTable, label_candidates
 from dpforest.tables.datasets import TableError
-from dpforest.tables.domain import Domain, DomainError, Feature
+from dpforest.tables.domain import DomainError
 from dpforest.tables.features import plural
 from dpforest.trees.split_scores import depends_on_rows
 from ui.shared import boosting, cache, session_ledger, tables
 from ui.shared.controls import LINKED, follow, known, select
 from ui.shared.forest_options import Option
-from ui.shared.forests import FORESTS, MODES, NEIGHBOURS, TREES, Settings, as_code
+from ui.shared.forests import FORESTS, MODES, NEIGHBOURS, Settings, as_code
 from ui.shared.link import copy_link
 from ui.shared.page import sorry
-from ui.shared.starting_points import origin
-from ui.shared.tables import Table, n_learnt_from
+from ui.shared.shape_controls import choose_shape
+from ui.shared.tables import Table
 from ui.shared.wording import plain, unbroken
 
 MOST_EXPECTED: Final = 0.01  # rows that a rule which keeps δ may publish, on average
-ROWS_WITHOUT_A_TABLE: Final = 1_000
-# What rules go by while there is no table: one attribute and two classes.
-_PLAIN: Final = Domain((Feature("x", "numeric", 0.0, 1.0),), (0, 1), "y")
 
 
 @dataclass(frozen=True)
@@ -163,122 +159,8 @@ def _forest(table: Table | None, epsilon: float) -> Settings:
             extra = (("n_bound", boosting.row_bound(table)),)
     settings = Settings(kind, mode, epsilon, AUTO, AUTO, neighbours, (*switched, *extra, *chosen))
     with shape:
-        settings = _shape(settings, table)
+        settings = choose_shape(settings, table)
     return settings
-
-
-def _shape(settings: Settings, table: Table | None) -> Settings:
-    """Depth and number of trees: the rule's, until somebody moves a slider; and α, which is set level by level."""
-    if "by_rule" not in st.session_state and {"depth", "trees"} & set(st.query_params):
-        st.session_state["by_rule"] = False  # a link says so by its numbers alone
-    n_rows = n_learnt_from(table) if table is not None else ROWS_WITHOUT_A_TABLE
-    depth, trees = settings.shape(table.domain if table is not None else _PLAIN, n_rows)
-    by_rule = st.toggle(
-        "Depth and trees by rule", True, key="by_rule", bind=LINKED,
-        help="Certified, a public rule says how deep trees should be and how many: the more records and ε, the more "
-        "leaves can be told from noise. At another ε it says something else, and the curve follows it. A release goes "
-        "by a noisy number of records, which it pays for. As published, the paper's numbers. Move a slider to choose "
-        "yourself.",
-    )  # fmt: skip
-    if table is not None:
-        whole = settings.shape(table.domain, len(table.frame))
-        st.caption(rule_sentence(settings, depth, trees, n_rows) + _of_a_release(whole, (depth, trees)))
-    own_depth, own_trees = _depth(settings, depth, by_rule), _trees(settings, trees, by_rule)
-    settings = settings if by_rule else replace(settings, depth=own_depth, trees=own_trees)
-    if settings.kind != "boosted":
-        return settings
-    alpha = boosting.alpha(settings.mode, own_depth)
-    if isinstance(alpha, tuple):  # one for each level, so there have to be as many levels at every ε
-        settings = replace(settings, depth=own_depth)
-    return replace(settings, options=(("alpha", alpha), *settings.options))
-
-
-def rule_sentence(settings: Settings, depth: int, trees: int, n_rows: int) -> str:
-    """What the rule says, in words.
-
-    >>> rule_sentence(Settings("noisy counts", "certified", 1.0, AUTO, AUTO, "add-remove"), 10, 16, 26_048)
-    'The rule, at ε = 1 and about 26,000 records: 16 trees of depth 10.'
-    """
-    size = f"{plural(trees, 'tree')} of depth {depth}"
-    if not FORESTS[settings.kind].has_depth(settings.mode):
-        size = f"{plural(trees, 'tree')}, of any depth"
-    if not settings.certified:
-        return f"As published: {size}."
-    return f"The rule, at ε = {settings.epsilon:g} and about {_rounded(n_rows):,} records: {size}."
-
-
-def _of_a_release(whole: tuple[int, int], here: tuple[int, int]) -> str:
-    """Where more records make another shape."""
-    if whole == here:
-        return ""
-    return f" (A release learns from all records, not seven tenths: {plural(whole[1], 'tree')} of depth {whole[0]}.)"
-
-
-def _rounded(n: int) -> int:
-    """Two digits of it."""
-    step = 10 ** max(len(str(n)) - 2, 0)
-    return round(n / step) * step
-
-
-def _unsaid(key: str) -> bool:
-    """Whether neither somebody nor a link has set it. A link that says by_rule=false has all that is not 1."""
-    return key not in st.session_state and key not in st.query_params and "by_rule" not in st.query_params
-
-
-def _put(key: str, value: int) -> None:
-    """Move a slider, if it is not there: what is set here also takes back what somebody presses meanwhile."""
-    if st.session_state.get(key) != value:
-        st.session_state[key] = value
-
-
-def _into_link(key: str) -> None:
-    """Only what is set, by somebody or here, goes into the link; its default may have changed since it was set."""
-    if key in st.session_state and st.query_params.get(key) != str(st.session_state[key]):
-        st.session_state[key] = st.session_state[key]
-
-
-def _by_hand() -> None:
-    st.session_state["by_rule"] = False
-
-
-def _depth(settings: Settings, by_rule_depth: int, by_rule: bool) -> int:
-    forest = FORESTS[settings.kind]
-    if not forest.has_depth(settings.mode):
-        st.caption("Depth: as published there is no limit to it; a branch ends where few records are left.")
-        return by_rule_depth
-    most = forest.most_depth
-    if by_rule or _unsaid("depth") or not 1 <= st.session_state.get("depth", 1) <= most:
-        _put("depth", min(by_rule_depth, most))
-    if not by_rule:
-        _into_link("depth")
-    # A link leaves out what is as by default: the rule's number as long as it goes by the rule, and then always 1.
-    depth = st.slider(
-        "Depth", 1, most, min(by_rule_depth, most) if by_rule else 1, key="depth", bind=LINKED, on_change=_by_hand,
-        help="How many questions a tree asks about each row. More questions: finer answers, but fewer rows in each "
-        f"leaf, so noise turns more labels. {origin(settings.kind, settings.mode).depth}",
-    )  # fmt: skip
-    return min(max(int(depth), 1), most)
-
-
-def _trees(settings: Settings, by_rule_trees: int, by_rule: bool) -> int:
-    forest = FORESTS[settings.kind]
-    if not forest.has_trees:
-        return 1
-    choices = [n for n in TREES if n <= forest.most_trees]
-    if by_rule:  # a rule knows other numbers, too
-        choices = sorted({*choices, by_rule_trees})
-    else:  # but what goes into a link must not follow the exact number of rows
-        by_rule_trees = min(choices, key=lambda n: abs(math.log(n / by_rule_trees)))
-    if by_rule or _unsaid("trees") or st.session_state.get("trees", choices[0]) not in choices:
-        _put("trees", by_rule_trees)
-    if not by_rule:
-        _into_link("trees")
-    trees = st.select_slider(
-        "Trees", choices, by_rule_trees if by_rule else 1, key="trees", bind=LINKED, on_change=_by_hand,
-        help="More trees vote better, but each gets fewer rows, or a smaller part of ε. "
-        + origin(settings.kind, settings.mode).trees,
-    )  # fmt: skip
-    return trees if trees in choices else by_rule_trees
 
 
 def choose_neighbours() -> str:

@@ -1,0 +1,91 @@
+"""One record that was held out on its way through the trees: its votes, the verdict, its path."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from dpforest import plotting
+from dpforest.evaluation.forest_view import ForestView
+from dpforest.plotting.style import flip_percent, percent
+from dpforest.plotting.words import value_text
+from dpforest.tables.features import plural
+from dpforest.trees.routing import leaves_of_rows
+from ui.explore import boosted_tab, rounds_tab
+from ui.shared.page import chart, titled
+from ui.shared.sidebar import Choice
+from ui.shared.tables import split
+from ui.shared.wording import plain
+
+
+def choose_row(choice: Choice) -> int:
+    n = len(split(choice.table).y_test)
+    if st.session_state.get("row", 1) > n:
+        st.session_state["row"] = 1
+    row = st.number_input(
+        "Record held out", 1, n, key="row", persist_state="session", width=150,
+        help="A record that the simulated release has not seen, by its number.",
+    )  # fmt: skip
+    return min(max(int(row), 1), n) - 1
+
+
+def followed(choice: Choice, view: ForestView, tree: int, row: int) -> list[int]:
+    """Show the record, its votes and the verdict; give its path in this tree."""
+    parts = split(choice.table)
+    codes, truth = parts.X_test[row], int(parts.y_test[row])
+    leaves = leaves_of_rows(view.trees, view.domain, codes[None])[:, 0]
+    titled(f"Record {row + 1} in {plural(view.trees.n_trees, 'tree')}", "Curator only")
+    if view.added is not None:
+        rounds_tab.verdict(view.added, codes, truth)
+    elif view.leaf_values is None:
+        _verdict(view, leaves, truth)
+    else:
+        boosted_tab.verdict(view, leaves, truth)
+    with st.expander("What the record says"):
+        said = zip(view.domain.features, codes, strict=True)
+        st.markdown(" · ".join(f"{plain(f.name)} **{plain(value_text(f, int(c)))}**" for f, c in said))
+    if view.added is not None:
+        return view.path(tree, codes)
+    if view.leaf_values is None:
+        chart(
+            plotting.votes(view.labels[leaves], view.flip[leaves], view.domain.classes, tree=tree, truth=truth),
+            "One square for each tree, grouped by the class it votes for, coloured by the flip rate of the leaf.",
+            key="votes",
+            width=620,
+            on_select=_voted,
+            selection_mode="points",
+        )
+    else:
+        chart(
+            plotting.contributions(view.leaf_values[leaves], view.domain_of(tree).classes, tree=tree),
+            "One bar for each tree: what its leaf adds to the score.",
+            key="votes",
+            width=620,
+            on_select=_voted,
+            selection_mode="points",
+        )
+    return view.path(tree, codes)
+
+
+def _verdict(view: ForestView, leaves: np.ndarray, truth: int) -> None:
+    """How the trees vote, in a sentence."""
+    labels, flip, classes = view.labels[leaves], view.flip[leaves], view.domain.classes
+    share = np.bincount(labels, minlength=view.domain.n_classes) / len(labels)
+    winner = int(share.argmax())
+    verdict = "which is right" if winner == truth else f"but it is {plain(classes[truth])}"
+    sure = flip[np.isfinite(flip)]
+    st.markdown(
+        f"{percent(share[winner], 0)} of the trees vote for **{plain(classes[winner])}**, {verdict}. "
+        + (f"Its leaves flip in {flip_percent(float(sure.mean()))} of releases on average." if len(sure) else "")
+    )
+
+
+def _voted() -> None:
+    if trees := points("votes"):
+        st.session_state["tree"] = trees[0] + 1
+
+
+def points(key: str) -> list:
+    """Where a chart was clicked: the customdata of the points chosen."""
+    points = st.session_state[key].selection.points
+    return [int(np.ravel(point["customdata"])[0]) for point in points if "customdata" in point]
