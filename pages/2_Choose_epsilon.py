@@ -5,7 +5,7 @@ import streamlit as st
 from dpforest.plotting.style import percent
 from dpforest.tables.domain import DomainError
 from dpforest.tables.features import plural
-from ui.choose import controls, membership, more_data, parts, risk_parts
+from ui.choose import controls, membership, more_data, parts, risk_parts, to_explore
 from ui.compare.parts import about_delta, about_leaks
 from ui.shared import sidebar, sweep, without_privacy
 from ui.shared.controls import LINKED
@@ -51,7 +51,7 @@ done = gathered(lines, ready, 1)
 best = done.cells["accuracy", "mean"].groupby("forest").max().max()
 guessing = level.floor["accuracy"]
 with st.container(key="asked"):
-    need, at, which = st.columns([2, 2, 1], gap="medium")
+    need, which, at = st.columns([4, 3, 5], gap="medium")
 with need:
     needed = controls.needed_accuracy(guessing, best)
 said, picture = st.empty(), st.empty()
@@ -86,6 +86,7 @@ def draw(n: int) -> None:
 draw(ready)
 if not wish.certified:
     parts.about_claims(certificate)
+to_explore.offer(chosen)
 rooms = ["What it means", "More data", "Attack it", "Report"]
 tabs = dict(zip(rooms, st.tabs(rooms, key="choose_tab", bind=LINKED), strict=True))
 opened = next((room for room, tab in tabs.items() if tab.open), rooms[0])

@@ -4,6 +4,7 @@ import streamlit as st
 
 from ui.audit import attack, controls, parts, table
 from ui.audit.words import RULES, promise, story
+from ui.shared.epsilon import choose_epsilon
 from ui.shared.link import copy_link
 from ui.shared.page import badge, open_page
 from ui.shared.warm_up import warm_up
@@ -11,12 +12,19 @@ from ui.shared.warm_up import warm_up
 open_page("Audit")
 warm_up()
 
-audit = controls.choose()
+top = st.container()
+audit = controls.choose(
+    choose_epsilon(
+        label="Privacy promised: ε", others=False,
+        help="With one row more or less (or exchanged), no output may become more than eᵋ times as likely, or as "
+        "unlikely.",
+    )
+)  # fmt: skip
 name, rule = next((name, rule) for name, rule in RULES.items() if rule.mechanism == audit.mechanism)
 found = parts.verdict_of(audit)
 curves = parts.curves_of(audit.epsilon, audit.n_classes, audit.neighbours)
 
-with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"):
+with top, st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"):
     st.markdown("#### Does a rule keep its promise?", anchors=False, width="content")
     if not found.holds:
         badge("Not certified")

@@ -42,7 +42,7 @@ PAGES = {
     "choose_leaks": "/Choose_epsilon?data=magic",
     "use": "/Use_a_forest",
     "audit": "/Audit",
-    "audit_certified": "/Audit?rule=permute-and-flip&claimed=0.1&classes=3",
+    "audit_certified": "/Audit?rule=permute-and-flip&eps=0.1&classes=3",
 }
 
 

@@ -48,7 +48,7 @@ def test_a_moved_control_ends_the_attack(explore: Explore) -> None:
     idle(explore.page)
     expect(explore.page.get_by_role("progressbar")).to_have_count(0)
     expect(explore.main).not_to_contain_text("releases of either table the attacker counted")
-    assert explore.settings() == {"rule": "permute-and-flip", "claimed": "0.7"}
+    assert explore.settings() == {"rule": "permute-and-flip", "eps": "0.7"}
 
 
 def test_phone(phone: Explore) -> None:

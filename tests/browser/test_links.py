@@ -35,7 +35,7 @@ def test_audit(explore: Explore, friend: Explore) -> None:
     link = explore.link()
     parts = urlsplit(link)
     assert (f"{parts.scheme}://{parts.netloc}", parts.path) == (explore.url, "/Audit")
-    assert parse_qs(parts.query) == {"claimed": ["0.7"], "classes": ["3"], "pair": ["most telling"]}
+    assert parse_qs(parts.query) == {"eps": ["0.7"], "classes": ["3"], "pair": ["most telling"]}
 
     friend.page.goto(link)
     looked_at(friend)
@@ -45,18 +45,37 @@ def test_audit(explore: Explore, friend: Explore) -> None:
     assert friend.link() == link
 
 
-def test_each_page_has_a_link_of_its_own(explore: Explore) -> None:
-    """What was set on one page is not in the link of another, and stays as it was."""
-    explore.open(data="zoo", eps=0.1)
-    assert explore.link() == f"{explore.url}/?forest=majority+labels&data=zoo&eps=0.1"
+def test_what_pages_share_travels_and_back_goes_back(explore: Explore) -> None:
+    """A link's ε, table and relation go along to other pages, and into their links; Back is the page before."""
+    explore.open(data="zoo", eps=0.4, neighbours="a row exchanged", trees=5)
     explore.go_to("Audit")
     looked_at(explore)
-    assert explore.link() == f"{explore.url}/Audit"
+    assert parse_qs(urlsplit(explore.link()).query) == {"eps": ["0.4"], "neighbours": ["a row exchanged"]}
     explore.slider("Privacy promised: ε").press("End")
     expect(explore.headline).to_contain_text("ε = 10")
-    explore.go_to("Explore")
-    expect(explore.headline).to_contain_text("What ε = 0.1 means")
+    explore.go_to("Compare forests")
+    expect(explore.page.get_by_role("combobox", name="Data", exact=True)).to_have_value("zoo")
+    expect(explore.slider("Privacy budget ε")).to_have_attribute("aria-valuetext", "10")
+    expect(explore.page.get_by_role("spinbutton", name="Type ε")).to_have_value("10")
+    explore.page.go_back()
+    looked_at(explore)
+    assert explore.settings() == {"eps": "10", "neighbours": "a row exchanged"}
+    explore.page.go_back()
+    expect(explore.headline).to_contain_text("What ε = 0.4 means")
+    expect(explore.slider("Trees")).to_have_attribute("aria-valuetext", "5")
+
+
+def test_an_answer_is_taken_to_explore(explore: Explore) -> None:
+    query = "data=zoo&need=55.0&sure=8+in+10+releases&looked_at=noisy+counts&look_eps=0.4&neighbours=a+row+exchanged"
+    explore.page.goto(f"{explore.url}/Choose_epsilon?{query}")
+    explore.page.get_by_role("button", name="Take to Explore: noisy counts at ε = 0.4").click()
+    expect(explore.headline).to_contain_text("What ε = 0.4 means")
     idle(explore.page)
+    assert explore.settings() == {
+        "data": "zoo", "forest": "noisy counts", "eps": "0.4", "neighbours": "a row exchanged",
+    }  # fmt: skip
+    expect(explore.page.get_by_role("switch", name="Depth and trees by rule")).to_be_checked()
+    expect(explore.page.get_by_role("button", name="Release this forest")).to_be_enabled()
 
 
 def test_compare(explore: Explore, friend: Explore) -> None:
@@ -83,10 +102,10 @@ def test_choose(explore: Explore, friend: Explore) -> None:
     def stands(window: Explore) -> None:
         main, page = window.main, window.page
         expect(main.get_by_text(re.compile("releases reach 55.0 % there"))).to_be_visible()
-        for name, value in (("Accuracy that you need", "55.0 %"), ("Looked at: ε", "0.5")):
+        for name, value in (("Accuracy that you need", "55.0 %"), ("at ε", "0.5")):
             slider = page.get_by_role("slider", name=re.compile(f"^{name}"))
             expect(slider).to_have_attribute("aria-valuetext", value)
-        for name, value in (("Reached in at least", "8 in 10 releases"), ("of the forest", "RF-E")):
+        for name, value in (("Reached in at least", "8 in 10 releases"), ("Look at the forest", "RF-E")):
             expect(page.get_by_role("combobox", name=name, exact=True)).to_have_value(value)
         panel = page.get_by_role("tabpanel", name="What it means")
         expect(panel).to_contain_text("e^1.5, as 3 × ε = 1.5")  # three rows each

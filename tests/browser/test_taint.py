@@ -201,7 +201,7 @@ def test_links(explore: Explore) -> None:
     asked = urlencode({**dict.fromkeys(named.split(), NOTE), f"{NOTE}\u202e": NOTE})
     for place in ("Audit", "Use_a_forest", "", "Compare", "Choose_epsilon"):
         half = "%ED%A0%80" if place == "Choose_epsilon" else ""
-        explore.page.goto(f"{explore.url}/{place}?{asked}&claimed=%ED%A0%80&data={half}zoo")
+        explore.page.goto(f"{explore.url}/{place}?{asked}&eps=%ED%A0%80&data={half}zoo")
         expect(explore.sidebar.get_by_role("link", name="Audit")).to_be_visible()
         expect(explore.main.locator("[data-testid=stMarkdown]").first).to_be_visible()
         if place == "":

@@ -40,7 +40,7 @@ def tables(page: AppTest) -> list[list[dict]]:
 @pytest.mark.parametrize("neighbours", ["a row more or less", "a row exchanged"])
 @pytest.mark.parametrize("epsilon, classes", [("0.01", "2"), ("1", "10"), ("10", "3")])
 def test_every_rule(audit, rule, neighbours, epsilon, classes):
-    page = audit(rule=rule, relation=neighbours, claimed=epsilon, classes=classes)
+    page = audit(rule=rule, neighbours=neighbours, eps=epsilon, classes=classes)
     assert len(page.get("plotly_chart")) == 2 and len(page.table) == 2
     broken = RULES[rule].mechanism.startswith("smooth")
     assert figures(page)[0] == f"ε = {epsilon}"
@@ -69,12 +69,12 @@ def test_the_cap(audit):
 
 
 def test_a_broken_rule_never_reads_better_than_its_claim(audit):
-    page = audit(rule="smooth sensitivity, capped", claimed="10")
+    page = audit(rule="smooth sensitivity, capped", eps="10")
     assert "can become practically certain (1 wrong in 10²¹)" in words(page) and "99.996 % sure, no more" in words(page)
 
 
 def test_a_small_epsilon(audit):
-    page = audit(claimed="0.01")
+    page = audit(eps="0.01")
     assert tables(page)[0][0]["rows"] == "554"
     assert "will hardly show it" in words(page)
     page.segmented_control(key="pair").set_value("most telling").run()
@@ -83,14 +83,14 @@ def test_a_small_epsilon(audit):
 
 
 def test_a_certified_rule_attains_epsilon_and_no_more(audit):
-    page = audit(rule="permute-and-flip", claimed="0.5")
+    page = audit(rule="permute-and-flip", eps="0.5")
     assert figures(page)[1:3] == ["0.5", "δ = 0"]
     assert "all that is allowed, and not a bit more" in words(page)
     assert "pair" not in [control.key for control in page.segmented_control]
 
 
 def test_many_alike_classes_share_a_line(audit):
-    page = audit(classes="10", rule="global 0/1", relation="a row exchanged")
+    page = audit(classes="10", rule="global 0/1", neighbours="a row exchanged")
     assert all(len(table) <= 8 for table in tables(page))
     assert any(row["class"] == "3 to 10, each" for row in tables(page)[0])
 
@@ -113,7 +113,7 @@ def test_no_count_is_told_as_a_probability():
 def test_outputs_together_say_where_their_chance_comes_from(audit):
     text = telling(leaf_attack.first_pair("discrete-laplace", 1.0, 2, "replace-one"))
     assert "(62.2 % × 62.2 %)" in text and "38.7 %" in text
-    page = audit(rule="noisy counts", relation="a row exchanged")
+    page = audit(rule="noisy counts", neighbours="a row exchanged")
     said = [row["chance of the noisy count"] for row in tables(page)[0]]
     assert len(said) == 2 and all(s.startswith("**") and ": " in s for s in said)
 
@@ -137,7 +137,7 @@ def test_the_attack_runs_and_stays_until_something_moves(audit, monkeypatch, rul
 
 
 def test_links_are_checked(audit):
-    page = audit(rule="nonsense", claimed="-1", classes="99", relation="x", pair="y")
+    page = audit(rule="nonsense", eps="-1", classes="99", neighbours="x", pair="y")
     assert figures(page)[0] == "ε = 1"
 
 

@@ -11,7 +11,8 @@ from streamlit.delta_generator import DeltaGenerator
 from ui.choose import risk_parts
 from ui.shared import sidebar
 from ui.shared.controls import LINKED, follow, known, select
-from ui.shared.forests import EPSILONS, FORESTS, MODES, Settings
+from ui.shared.epsilon import choose_epsilon
+from ui.shared.forests import FORESTS, MODES, Settings
 from ui.shared.lines import delta_control, lines_of
 from ui.shared.tables import Table
 
@@ -103,16 +104,16 @@ def look_at(
     follow("looked_at", best)
     with which:
         kind = select(
-            "of the forest", names, "looked_at", "The one with the smallest ε, unless you choose another.", best
+            "Look at the forest", names, "looked_at", "The one with the smallest ε, unless you choose another.", best
         )
     start = smallest.get(kind) or 1.0
     follow("look_eps", start)
     with at:
-        epsilon = st.select_slider(
-            "Looked at: ε", EPSILONS, start, format_func=lambda e: f"{e:g}", key="look_eps", bind=LINKED,
+        epsilon = choose_epsilon(
+            "look_eps", label="at ε", start=start, others=False,
             help="Starts at the smallest ε that reaches what you need.",
         )  # fmt: skip
-    return kind, min(EPSILONS, key=lambda e: abs(e - float(epsilon)))
+    return kind, epsilon
 
 
 def kinds() -> list[str]:

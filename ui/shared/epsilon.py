@@ -37,48 +37,72 @@ DEPLOYMENTS: Final = (
 OTHERS: Final = tuple((known.epsilon, f"{known.what}, for {known.unit}") for known in DEPLOYMENTS)  # for a chart
 
 
-def choose_epsilon() -> float:
-    """The slider of ε and a field to type it in. A link may ask for any ε that can be typed; of others it is told."""
-    asked = st.query_params.get("eps")  # a slider takes what it does not have out of the link
+_HELP: Final = (
+    "How much the release may reveal about any one row. Whatever somebody believed, a certified release (with δ = 0; "
+    "with a δ not each one) multiplies or divides the odds that a row is in the table by at most e^ε (2.72 at ε = 1); "
+    "the odds of which value it has by at most e^ε twice, e^(2ε) (with replace-one once, e^ε)."
+)
+
+
+def choose_epsilon(
+    key: str = "eps", *, label: str = "Privacy budget ε", start: float = 1.0, help: str = _HELP, others: bool = True
+) -> float:
+    """A slider of ε and a field to type it in. A link may ask for any ε that can be typed; of others it is told.
+
+    Parameters
+    ----------
+    key : str
+        Name in the link.
+    start : float
+        Where it stands until somebody moves it.
+    others : bool
+        Whether it can be looked up what others have chosen.
+    """
+    asked = st.query_params.get(key)  # a slider takes what it does not have out of the link
     own = _typed(asked)
     if own is not None:
-        _onto_scale(own)
+        _onto_scale(key, own)
         if _shown(own) != asked:  # 0.40 is on the scale as 0.4
-            st.session_state["eps"] = own
+            st.session_state[key] = own
     elif asked is not None:
-        st.session_state["eps_asked"] = asked
-    scale = grid_with(st.session_state.get("eps_own", 1.0))
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="epsilon"):
+        st.session_state[f"{key}_asked"] = asked
+    scale = grid_with(st.session_state.get(f"{key}_own", start))
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key=f"{key}_controls"):
         with st.container(width="stretch"):
             epsilon = st.select_slider(
-                "Privacy budget ε",
+                label,
                 scale,
-                1.0,
+                start,
                 format_func=_shown,
-                key="eps",
+                key=key,
                 bind=LINKED,
-                on_change=lambda: st.session_state.pop("eps_asked", None),
-                help="How much the release may reveal about any one row. Whatever somebody believed, a certified "
-                "release (with δ = 0; with a δ not each one) "
-                "multiplies or divides the odds that a row is in the table by at most e^ε (2.72 at ε = 1); the odds of "
-                "which value it has by at most e^ε twice, e^(2ε) (with replace-one once, e^ε).",
+                on_change=lambda: st.session_state.pop(f"{key}_asked", None),
+                help=help,
             )
         epsilon = min(scale, key=lambda e: abs(e - float(epsilon)))
-        if st.session_state.get("eps_typed") != epsilon:
-            st.session_state["eps_typed"] = epsilon
+        # At every run: a page that is opened again would draw the field with its least number.
+        st.session_state[f"{key}_typed"] = epsilon
         with st.container(width=96):
             st.number_input(
-                "Type ε", LEAST, MOST, step=None, format="%g", key="eps_typed", on_change=_take_typed,
+                "Type ε", LEAST, MOST, step=None, format="%g", key=f"{key}_typed", on_change=_take_typed, args=(key,),
                 label_visibility="collapsed",
             )  # fmt: skip
-        with st.popover("Others’ ε", width="content"):
-            _others()
-    if other := st.session_state.get("eps_asked"):
+        if others:
+            with st.popover("Others’ ε", width="content"):
+                _others()
+    if other := st.session_state.get(f"{key}_asked"):
         st.caption(
             f"The link asks for ε = {plain(other, 20)}, which is no number from {LEAST:g} to {MOST:g}; shown is "
             f"ε = {epsilon:g}."
         )
     return epsilon
+
+
+def put_epsilon(epsilon: float, key: str = "eps") -> None:
+    """Move the slider of a page that is not drawn yet."""
+    _onto_scale(key, epsilon)
+    st.session_state[key] = epsilon
+    st.session_state.pop(f"{key}_asked", None)
 
 
 def grid_with(epsilon: float) -> tuple[float, ...]:
@@ -107,19 +131,17 @@ def _shown(epsilon: float) -> str:
     return f"{epsilon:g}"
 
 
-def _onto_scale(epsilon: float) -> None:
+def _onto_scale(key: str, epsilon: float) -> None:
     """One number at a time is on the scale besides its own; it stays there when the slider moves on."""
     if epsilon not in EPSILONS:
-        st.session_state["eps_own"] = epsilon
+        st.session_state[f"{key}_own"] = epsilon
 
 
-def _take_typed() -> None:
+def _take_typed(key: str) -> None:
     """What was typed, put on the scale and on the slider."""
-    value = _typed(st.session_state.get("eps_typed"))
+    value = _typed(st.session_state.get(f"{key}_typed"))
     if value is not None:
-        _onto_scale(value)
-        st.session_state["eps"] = value
-        st.session_state.pop("eps_asked", None)
+        put_epsilon(value, key)
 
 
 def _others() -> None:

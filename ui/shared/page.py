@@ -65,13 +65,42 @@ html {font-size: 19px}
 [data-testid=stSidebar], [data-testid=stExpandSidebarButton] {display: none}
 </style>"""
 
+# Controls that several pages have, by key.
+_CONTROLS = {
+    "Explore": ("data", "label", "eps", "neighbours", "mode", "present"),
+    "Compare forests": ("data", "label", "eps", "neighbours", "also_delta", "present"),
+    "Choose ε": ("data", "label", "neighbours", "mode", "also_delta", "present"),
+    "Audit": ("eps", "neighbours", "present"),
+    "Use a released forest": ("present",),
+}
+_ON_SEVERAL_PAGES = tuple(dict.fromkeys(key for keys in _CONTROLS.values() for key in keys))
+
+# Streamlit makes a step for Back of every control that is moved, and empties the address before it changes pages.
+_BACK_IS_THE_PAGE_BEFORE = """<script>
+if (!window.oneStepAPage) {
+  window.oneStepAPage = true;
+  const push = history.pushState.bind(history);
+  let before = new URL(location.href);
+  for (const kind of ["click", "keydown"])
+    addEventListener(kind, () => { before = new URL(location.href); }, true);
+  history.pushState = (state, title, url) => {
+    if (new URL(url ?? location.href, location.href).pathname === location.pathname)
+      return history.replaceState(state, title, url);
+    if (before.pathname === location.pathname) history.replaceState(state, title, before);
+    return push(state, title, url);
+  };
+}
+</script>"""
+
 
 def open_page(title: str) -> None:
     """First call of every page."""
     # Cells that do not fit are told on the Data tab; in the server's log they would be for other eyes.
     warnings.filterwarnings("ignore", category=MisfitWarning)
     st.set_page_config(page_title=f"{title} · dpforest", page_icon="🌲", layout="wide")
+    _carry_over(title)
     st.html(_STYLE)
+    st.html(_BACK_IS_THE_PAGE_BEFORE, unsafe_allow_javascript=True)
     with st.sidebar:
         st.markdown("### dpforest", anchors=False)
         st.page_link("app.py", label="Explore")
@@ -87,6 +116,21 @@ def open_page(title: str) -> None:
     if presents:
         st.html(_FOR_THE_BACK_ROW)
         st.button("End the presentation", on_click=_end_presentation, type="tertiary", key="end_presentation")
+
+
+def _carry_over(title: str) -> None:
+    """What the page before has, too: Streamlit drops it where a link has set it and nobody has moved it since.
+
+    An address with settings of its own (a link, or a page that Back leads to) says all itself.
+    """
+    changed, st.session_state["page_shown"] = st.session_state.get("page_shown", title) != title, title
+    if not changed or st.query_params:
+        return
+    for key in _ON_SEVERAL_PAGES:
+        if key in st.session_state:
+            st.session_state[key] = st.session_state[key]
+            if key in _CONTROLS[title] and (said := st.session_state.get("address", {}).get(key)):
+                st.query_params[key] = said
 
 
 def _end_presentation() -> None:
