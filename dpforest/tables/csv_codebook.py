@@ -151,7 +151,7 @@ def _entry(where: str, row: dict[str, str], mark: str) -> tuple[Entry, list[str]
         wrong.append(f"{where}, column 'name': it is empty; name the attribute.")
     kind = found.get("kind")
     numbers = [column for column in ("low", "high", "whole") if row.get(column)]
-    if numbers and (kind == "categorical" or row.get("categories")):
+    if numbers and kind != "numeric" and (kind == "categorical" or row.get("categories")):
         wrong.append(f"{where}, column {numbers[0]!r}: categories have no such cell; empty it, or the categories.")
     if kind == "numeric" and row.get("categories"):
         wrong.append(f"{where}, column 'categories': numbers have none; empty the cell, or write categorical.")
