@@ -87,10 +87,12 @@ def over(
     other_kinds : bool
         Whether the kind of an attribute may change: where cells are read from texts.
     """
+    if book.mistakes:
+        return Loaded(domain, mistakes=book.mistakes)
     said = {entry.name: entry for entry in book.entries}
     used = {feature.name: feature for feature in domain.features}
     unused = {feature.name: feature for feature in spare}
-    mistakes = list(book.mistakes)
+    mistakes: list[str] = []
     features: list[Feature] = []
     for name, old in (used | unused if exactly else used).items():
         if name not in said:
