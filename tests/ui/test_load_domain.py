@@ -155,9 +155,8 @@ def test_a_changed_bound_loses_words_that_were_about_another_one():
     assert from_codebook(now, "name,low,high\nage,0,99\n").domain.features[0].source == "data"
     documented = replace(known, source="documented", type_source="", missing_source="")
     there = replace(now, features=(documented, CITY))
-    assert from_codebook(there, as_csv(codebook(there))).domain == plain_sources(there), (
-        "a document's words stay a document's"
-    )
+    again = from_codebook(there, as_csv(codebook(there))).domain
+    assert again == plain_sources(there), "a document's words stay a document's"
 
 
 def test_a_json_without_words_is_not_believed():
@@ -211,14 +210,14 @@ def test_a_file_is_looked_at_and_loaded_on_a_press(app):
     assert not app.exception and "schemas" not in app.session_state, "nothing before the press"
     assert "2 attributes now have a source." in words(app)
     app.button(key="load_domain").click().run()
-    assert "Loaded. 2 attributes now have a source." in words(app)
+    assert [said.value for said in app.success] == ["Loaded. 2 attributes now have a source."]
     (domain,) = app.session_state["schemas"].values()
     assert {f.source_note for f in domain.features} == {"people live so long", "the map of the towns"}
     assert domain.classes_note == "the form has a box" and domain.reading_source == domain.columns_source == "data"
     assert "people" not in json.dumps(app.query_params), "neither the name of the table nor words of the file"
     file = json.dumps(domain.to_dict()).encode()
     next(one for one in app.button if one.label == "Undo all edits").click().run()
-    assert "Loaded." not in words(app)
+    assert not app.success
     uploader().upload("domain.json", file).run()
     app.button(key="load_domain").click().run()
     assert next(iter(app.session_state["schemas"].values())) == domain

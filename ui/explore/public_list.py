@@ -39,7 +39,7 @@ def show(table: Table, chosen: Sequence[Part]) -> None:
         columns = ["attribute", *(c for c in _COLUMNS if any(c in row for row in rows.values()))]
         st.dataframe(
             pd.DataFrame(list(rows.values()), columns=columns).fillna(""), hide_index=True,
-            height="auto" if len(rows) <= 6 else 250,
+            height="auto" if len(rows) <= 5 else 214,
             alt="What is about to be asserted of each attribute.",
         )  # fmt: skip
 

@@ -146,11 +146,11 @@ def _ask(
     kinds = _kinds(table, names, key, of_table=of_table, again=again)
     about = targets(domain, names, kinds, again=again)
     chosen = [feature for feature in domain.features if feature.name in {name for _, name in about}]
-    answer = Answer(
-        _ranges(table, [f for f in chosen if (BOUNDS, f.name) in about], key, again=again),
-        _whole([f for f in chosen if f.kind == "numeric" and (TYPE, f.name) in about], key),
-        _missing([f for f in chosen if (MISSING, f.name) in about], key),
-    )
+    ranges = _ranges(table, [f for f in chosen if (BOUNDS, f.name) in about], key, again=again)
+    with st.container(horizontal=True, gap="large"):
+        whole = _whole([f for f in chosen if f.kind == "numeric" and (TYPE, f.name) in about], key)
+        missing = _missing([f for f in chosen if (MISSING, f.name) in about], key)
+    answer = Answer(ranges, whole, missing)
     try:
         listed = answered(domain, about, answer, ("data", ""))
         public_list.show(table, [part for part in read_parts(listed) if (part.what, part.name) in about])
