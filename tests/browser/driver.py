@@ -226,7 +226,7 @@ class Explore:
         self.choose("Now about", "everything that is left")
         idle(self.page)
         as_they_stand = panel.get_by_role("radio", name="as they stand", exact=True)
-        if as_they_stand.count():
+        if as_they_stand.count() and as_they_stand.get_attribute("aria-checked") != "true":
             with rerun(self.page):
                 as_they_stand.click()
         return panel
