@@ -36,6 +36,7 @@ def show(choice: Choice, simulated: Shared | None = None) -> None:
     )
     load_domain.show(table)
     asked = st.container()  # filled once it is known whether edits wait
+    st.caption("Cell by cell: what you change here counts once you apply it.")
     edited = _editor(table)
     classes = _classes(table)
     with st.container(horizontal=True, vertical_alignment="bottom"):
