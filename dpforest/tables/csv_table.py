@@ -15,6 +15,7 @@ import pyarrow.csv as pa_csv
 from dpforest.limits import MAX_CLASSES, MIN_CLASSES, MIN_ROWS
 from dpforest.tables import csv_text
 from dpforest.tables.csv_columns import Column, is_whole, read_cells, suggest
+from dpforest.tables.csv_doubts import doubts, some
 from dpforest.tables.csv_format import CsvFormat
 from dpforest.tables.csv_rows import Strange, bytes_of, read_records, read_split
 from dpforest.tables.csv_text import DELIMITERS, TableError
@@ -153,7 +154,7 @@ def read_csv(source: Any, *, name: str = "") -> CsvTable:
         mark,
         encoding,
         decimal,
-        (first, *notes, *_breaks(words, len(table)), *_garbled(words), *_notes(read)),
+        (first, *notes, *_breaks(words, len(table)), *_garbled(words), *_notes(read), *doubts(raw, read)),
         columns,
         written,
         data,
@@ -202,20 +203,15 @@ def _notes(read: dict[str, Any]) -> list[str]:
     ):
         found = [column for column, cells in read.items() if getattr(cells, attribute)]
         if found:
-            notes.append(f"{what} in {_some(found)}.")
+            notes.append(f"{what} in {some(found)}.")
     tokens: dict[str, list[str]] = {}
     for column, cells in read.items():
         for token in cells.missing:
             tokens.setdefault(token, []).append(column)
     for token, found in tokens.items():
         shown = f"{token!r} is" if token else "Empty cells are"
-        notes.append(f"{shown} read as missing in {_some(found)}.")
+        notes.append(f"{shown} read as missing in {some(found)}.")
     return notes
-
-
-def _some(names: Sequence[str], most: int = 4) -> str:
-    shown = ", ".join(repr(name) for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more columns"
 
 
 def label_candidates(csv: CsvTable) -> list[str]:
@@ -240,6 +236,34 @@ def label_candidates(csv: CsvTable) -> list[str]:
         return names_rows, column.n_missing > 0, not telling, j != last, j != 0
 
     return [column.name for column in sorted(reversed(usable), key=rank)]
+
+
+def passed_over(csv: CsvTable) -> list[str]:
+    """A sentence for each column that looks like the label but cannot be: the last one, or one of a telling name.
+
+    >>> passed_over(read_csv(b"size,price\\n" + b"".join(b"%d,%d\\n" % (i % 9, i * i) for i in range(60))))
+    ["'price' has 60 different values, and a label has at most 50; put them into classes in the file to predict it."]
+    """
+    offered = label_candidates(csv)
+    likely = [c for c in csv.columns if c.name not in offered and (c is csv.columns[-1] or _LABEL_NAME.match(c.name))]
+    said = []
+    for column in likely:
+        if column.kind in ("date", "empty", "constant"):
+            what = {"date": "dates or times", "empty": "no values", "constant": "one value only"}[column.kind]
+            said.append(f"{column.name!r} has {what}, so it cannot be the label.")
+        elif column.n_distinct > MAX_CLASSES:
+            said.append(
+                f"{column.name!r} has {column.n_distinct:,} different values, and a label has at most {MAX_CLASSES}; "
+                "put them into classes in the file to predict it."
+            )
+        elif column.n_distinct >= MIN_CLASSES:
+            said.append(
+                f"{column.name!r} has numbers that are not whole; write its classes as texts or whole numbers to "
+                "predict it."
+            )
+        else:
+            said.append(f"{column.name!r} has one value only, so it cannot be the label.")
+    return said
 
 
 def suggest_label(csv: CsvTable) -> str | None:

@@ -213,12 +213,24 @@ class Explore:
         expect(cell).to_have_text(text)
 
     def confirm(self, source: str) -> None:
-        """Everything that was read from the rows, with its source in words."""
-        panel = self.tab("Data")
-        panel.get_by_label("Source, in your words").fill(source)
-        panel.get_by_role("button", name=re.compile("^Assert ")).click()
+        """Everything that was read from the rows, as it stands, with its source in words."""
+        panel = self.everything()
+        panel.get_by_label("Where is this known from?").fill(source)
+        panel.get_by_role("button", name="These are public").click()
         expect(panel.get_by_text("All of this has a source")).to_be_visible()
         idle(self.page)
+
+    def everything(self) -> Locator:
+        """On the Data tab, ask about everything that is left, with the ranges as they stand."""
+        panel = self.tab("Data")
+        if self.chosen("Now about") != "everything that is left":
+            with rerun(self.page):
+                self.choose("Now about", "everything that is left")
+        as_they_stand = panel.get_by_role("radio", name="as they stand", exact=True)
+        if as_they_stand.count() and as_they_stand.get_attribute("aria-checked") != "true":
+            with rerun(self.page):
+                as_they_stand.click()
+        return panel
 
     def release(self, asks: str = "This draws exact noise once") -> Locator:
         """Press the button and, in the dialog that asks, the one that spends; the dialog with what came of it."""

@@ -69,9 +69,9 @@ def test_no_release_before_the_domain_is_confirmed(uploaded: Explore) -> None:
     expect(uploaded.sidebar).to_contain_text("The bounds of 'Größe' were read from the data")
     expect(uploaded.tab("Budget")).to_contain_text("NOT CERTIFIED")
 
-    panel = uploaded.tab("Data")
-    panel.get_by_label("Source, in your words").fill("yes")
-    panel.get_by_role("button", name="Assert 12 entries").click()
+    panel = uploaded.everything()
+    panel.get_by_label("Where is this known from?").fill("yes")
+    panel.get_by_role("button", name="These are public").click()
     expect(panel.get_by_text("A source takes three words at least")).to_be_visible()
     expect(release).to_be_disabled()
 
@@ -107,11 +107,12 @@ def test_edit_one_bound(uploaded: Explore) -> None:
 
 
 def test_rounder_bounds_are_filled_into_the_table(uploaded: Explore) -> None:
-    """They stand in the cells that a person edits, still read from the data, and are no longer the rows' own."""
+    """They stand in the cells that a person edits, read from the data whatever was said of the rows' own ones."""
+    uploaded.confirm(clinic.SOURCE)
     panel = uploaded.tab("Data")
     expect(panel).to_contain_text("still decide by what is known without the rows")
     panel.get_by_role("button", name="Fill in 2 rounder ranges").click()
-    expect(panel).not_to_contain_text("still decide by what is known without the rows")
+    expect(panel).not_to_contain_text("These bounds are exactly the lowest or highest value in your rows")
     idle(uploaded.page)
     cell = uploaded.page.get_by_role("region", name="The public domain").get_by_test_id
     bounds = [[float(cell(f"glide-cell-{column}-{row}").inner_text()) for column in (2, 3)] for row in (0, 1)]

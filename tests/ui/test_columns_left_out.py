@@ -32,6 +32,16 @@ def test_a_table_that_is_refused_can_be_used_without_the_column(page):
     assert any("'load' contains infinity" in warning.value for warning in page.warning)
 
 
+def test_why_the_last_column_is_not_offered_as_label_is_said_beside_it(app):
+    app.query_params["data"] = "upload a CSV"
+    app.run()
+    rows = "".join(f"{i % 9},{'ab'[i % 2]},{i * i}\n" for i in range(80))
+    app.file_uploader[0].upload("homes.csv", f"size,kind,price\n{rows}".encode()).run()
+    assert not app.exception
+    said = [caption.value for caption in app.sidebar.caption if "Not offered" in caption.value]
+    assert len(said) == 1 and "'price' has 80 different values, and a label has at most 50" in said[0]
+
+
 def test_it_stays_the_same_file_of_the_same_people(page):
     """Sums of what was spent go by the file; a schema goes by its columns."""
 

@@ -21,6 +21,8 @@ from dpforest.tables.misfits import MisfitWarning
 from dpforest.tables.read_parts import assert_parts, read_parts, sources
 from ui.choose import membership
 from ui.explore import data_tab, rows_fit
+from ui.explore.questionnaire import EACH, STAND
+from ui.explore.questions import EVERYTHING
 from ui.shared import release, tables
 from ui.shared.forests import EPSILONS, FORESTS, Settings, as_code
 from ui.shared.release import LOOKED
@@ -227,7 +229,7 @@ def test_an_upload_stays_out_of_the_link_and_needs_confirming(with_upload):
 
 def source(app: AppTest):
     """The field for the words that assert what is listed."""
-    return next(field for field in app.text_input if field.label == "Source, in your words")
+    return next(field for field in app.text_input if field.label == "Where is this known from?")
 
 
 def asserting(app: AppTest, words: str) -> AppTest:
@@ -236,9 +238,24 @@ def asserting(app: AppTest, words: str) -> AppTest:
     return app
 
 
-def confirmed(app: AppTest, words: str = "the study protocol") -> AppTest:
+def about(app: AppTest, group: str) -> AppTest:
+    """Another question than the one that comes next."""
+    next(box for box in app.selectbox if box.label == "Now about").select(group).run()
+    return app
+
+
+def ranges(app: AppTest):
+    """How the ranges are said."""
+    return next(group for group in app.segmented_control if STAND in group.options)
+
+
+def confirmed(app: AppTest, words: str = "the study protocol", how: str = "") -> AppTest:
+    """Everything at once, the ranges said in some way."""
     app.session_state["tab"] = "Data"
     app.run()
+    about(app, EVERYTHING)
+    if how:
+        ranges(app).set_value(how).run()
     return asserting(app, words)
 
 
@@ -278,6 +295,8 @@ def test_parts_have_sources_of_their_own(with_upload):
     app = with_upload
     app.session_state["tab"] = "Data"
     app.run()
+    about(app, EVERYTHING)
+    ranges(app).set_value(STAND).run()
     assert [len(group) for group in (app.pills[-1].options, app.pills[-1].value)] == [6, 6]
     app.pills[-1].set_value(["bounds and categories", "classes of the label"]).run()
     assert "You assert that\n- **ill** is the label, and its classes are ja; nein" in words(app)
@@ -291,14 +310,16 @@ def test_parts_have_sources_of_their_own(with_upload):
     assert {f.source_note for f in domain.features} == {domain.classes_note} == {"the study protocol"}
     assert {part.what for part in read_parts(domain)} == {"type", "missing", "reading", "columns"}
     assert button(app, "Release").disabled and not app.success
+    about(app, EVERYTHING)
     app.pills[-1].unselect("types").run()
     app.pills[-1].unselect("missing cells").run()
     assert "the file is UTF-8 text with ';' between columns and decimal commas" in words(app).replace("\\", "")
     asserting(app, "our export program writes it so")
     assert schema(app).reading_note == schema(app).columns_note == "our export program writes it so"
+    about(app, EVERYTHING)
     asserting(app, "the code book of the study")
     assert schema(app).leaks() == [] and not button(app, "Release").disabled
-    assert len([field for field in app.text_input if field.label == "Source, in your words"]) == 0
+    assert not [box for box in app.selectbox if box.label == "Now about"]
 
 
 def test_attributes_are_asserted_in_groups(app):
@@ -309,20 +330,22 @@ def test_attributes_are_asserted_in_groups(app):
     app.file_uploader[0].upload("mails.csv", "\n".join([";".join([*names, "spam"]), *rows]).encode()).run()
     app.session_state["tab"] = "Data"
     app.run()
-    group = next(box for box in app.selectbox if box.label == "Attributes")
+    group = next(box for box in app.selectbox if box.label == "Now about")
     assert group.options == [
-        "all (9)", "numbers (8)", "categories (1)", "word_freq_… (5)", "char_freq_… (3)", "one by one …"
+        "word_freq_… (5)", "char_freq_… (3)", "town", "the label and the file", "all (9)", "numbers (8)",
+        EVERYTHING, "one by one …",
     ]  # fmt: skip
-    group.select("word_freq_…").run()
+    assert group.value == "word_freq_…", "the largest group comes first"
     app.pills[-1].set_value(["bounds and categories", "types", "missing cells"]).run()
-    assert len(listed(app, "type")) == 5 and button(app, "Assert").label == "Assert 15 entries"
+    assert listed(app, "type").columns.tolist() == ["attribute", "bounds or categories", "type", "missing cells"]
+    assert len(listed(app, "type")) == 5
     asserting(app, "shares in percent by definition")
     asserted = {f.name for f in schema(app).features if not f.leaks()}
     assert asserted == set(names[:5])
-    next(box for box in app.selectbox if box.label == "Attributes").select("one by one …").run()
-    app.pills[-1].set_value(["types"]).run()
-    assert button(app, "Assert").disabled
+    about(app, "one by one …")
+    assert button(app, "These are public").disabled
     next(box for box in app.multiselect if box.label == "These attributes").select("town").run()
+    app.pills[-1].set_value(["types"]).run()
     asserting(app, "a column of names")
     assert {f.type_note for f in schema(app).features if f.name not in asserted} == {"", "a column of names"}
 
@@ -331,12 +354,13 @@ def test_an_edit_keeps_what_is_said_about_the_file(with_upload):
     app = with_upload
     app.session_state["tab"] = "Data"
     app.run()
+    about(app, "the label and the file")
     app.pills[-1].set_value(["how the file is written"]).run()
     asserting(app, "our export program writes it so")
     next(field for field in app.text_input if field.label.startswith("Where the classes")).set_value(
         "a yes or no"
     ).run()
-    assert button(app, "Assert").disabled and "apply these changes first" in words(app)
+    assert button(app, "These are public").disabled and "apply these changes first" in words(app)
     button(app, "Apply my changes").click().run()
     domain = schema(app)
     assert (domain.classes_source, domain.classes_note) == ("asserted", "a yes or no")
@@ -362,9 +386,12 @@ def test_bounds_that_are_the_rows_own_are_said(with_upload):
     app = with_upload
     app.session_state["tab"] = "Data"
     app.run()
-    assert listed(app, "rounder")["the rows' own"].tolist() == ["lowest and highest"] * 2
+    about(app, EVERYTHING)
     assert "still decide by what is known without the rows" in words(app) and not app.success
+    ranges(app).set_value(STAND).run()
+    assert said in words(app) and "That may be one person's value" in words(app)
     asserting(app, "the study protocol")
+    assert listed(app, "rounder")["the rows' own"].tolist() == ["lowest and highest"] * 2
     assert said in app.warning[0].value and not app.success and not button(app, "Release").disabled
     next(c for c in app.checkbox if c.label.startswith("This table is public")).check().run()
     assert said not in words(app) and len(app.success) == 1 and not app.warning
@@ -372,7 +399,7 @@ def test_bounds_that_are_the_rows_own_are_said(with_upload):
 
 
 def test_rounder_bounds_count_as_read_until_they_have_a_source(with_upload):
-    app = confirmed(with_upload)
+    app = confirmed(with_upload, how=STAND)
     proposed = listed(app, "rounder")
     assert proposed["rounder"].tolist() == ["0 to 120", "0 to 8"]
     button(app, "Fill in 2 rounder ranges").click().run()
@@ -382,8 +409,33 @@ def test_rounder_bounds_count_as_read_until_they_have_a_source(with_upload):
     assert button(app, "Release").disabled and not app.success
     assert {part.what for part in read_parts(schema(app))} == {"bounds"}
     assert not any(b.label.startswith("Fill in") for b in app.button)
+    about(app, EVERYTHING)
     asserting(app, "people live so long")
     assert schema(app).leaks() == [] and len(app.success) == 1 and not app.warning
+
+
+def test_rounder_bounds_get_public_only_with_words(with_upload):
+    """They are filled in beforehand; a press without words changes nothing."""
+    app = confirmed(with_upload, "page 2", how=EACH)
+    assert len(app.warning) == 1 and "schemas" not in app.session_state
+    asserting(app, "people live so long")
+    age, _, x = schema(app).features
+    assert (age.low, age.high, x.low, x.high) == (0, 120, 0, 8)
+    assert schema(app).leaks() == [] and len(app.success) == 1 and not app.warning
+
+
+def test_a_range_that_is_none_is_said(with_upload):
+    """One sentence, nothing can be pressed, and the rest of the page is there."""
+    app = with_upload
+    app.session_state["tab"] = "Data"
+    app.run()
+    about(app, "one by one …")
+    next(box for box in app.multiselect if box.label == "These attributes").select("age").run()
+    lowest, highest = (next(one for one in app.number_input if one.label == label) for label in ("Lowest", "Highest"))
+    assert (lowest.value, highest.value) == (0, 120)
+    highest.set_value(-5.0).run()
+    assert not app.exception and "lower bound of 'age' must be below" in app.warning[-1].value
+    assert button(app, "These are public").disabled and button(app, "Apply my changes")
 
 
 GAPS = b"x,outcome,y\n" + b"".join(

@@ -15,6 +15,7 @@ from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.loss import PrivacyLoss, mu_for
 from dpforest.tables.datasets import read_csv
 from ui.explore import curve_panel
+from ui.explore.questions import EVERYTHING
 from ui.shared import session_ledger
 from ui.shared.forests import EPSILONS
 from ui.shared.loss_sums import added_up, counted
@@ -280,10 +281,11 @@ def test_the_same_rows_in_another_file_are_not_split(app):
     app.run()
 
     def asked(csv: str) -> str:
-        app.file_uploader[0].upload("people.csv", csv.encode()).run()
+        next(one for one in app.file_uploader if one.label == "CSV file").upload("people.csv", csv.encode()).run()
         app.session_state["tab"] = "Data"
         app.run()
-        next(field for field in app.text_input if field.label == "Source, in your words").set_value(
+        next(box for box in app.selectbox if box.label == "Now about").select(EVERYTHING).run()
+        next(field for field in app.text_input if field.label == "Where is this known from?").set_value(
             "the protocol of 2021"
         )
         app.button(key="assert").click().run()

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from dpforest.tables.csv_values import parsed, written
 from dpforest.tables.domain import Domain, Feature
 from ui.explore import data_tab
-from ui.explore.value_list import parsed, written
 
 ANY = st.text(st.sampled_from("ab;\"'\\,\n\r\t \u2028é{}[]:") | st.characters(), max_size=12)
 LISTS = st.lists(ANY, min_size=1, max_size=6, unique=True)

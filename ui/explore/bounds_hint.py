@@ -43,8 +43,12 @@ def sentence(found: Sequence[RowsOwn], most: int = 3) -> str:
 
 
 def show(table: Table, *, pending: bool) -> None:
-    """The bounds, what could be written instead, and a button that fills it in; not while other edits wait."""
-    found = of(table)
+    """Such bounds that have a source all the same, what could be written instead, and a button that fills it in.
+
+    Those that have none are asked for (`questionnaire`). Not while other edits wait.
+    """
+    read = {feature.name for feature in table.domain.features if feature.source == "data"}
+    found = [own for own in of(table) if own.name not in read]
     if not found:
         return
     titled(

@@ -30,17 +30,27 @@ def groups(features: Sequence[Feature]) -> dict[str, list[str]]:
         names = [f.name for f in features if f.kind == kind]
         if 0 < len(names) < len(features):
             found[title] = names
-    alike: dict[str, list[str]] = {}
-    for name in found[ALL]:
-        for end in sorted({place.end() for place in _SEPARATOR.finditer(name)} - {0, len(name)}):
-            alike.setdefault(name[:end], []).append(name)
-    narrowest: dict[tuple[str, ...], str] = {}  # of the same attributes, the longest beginning
-    for start, names in alike.items():
-        if FEWEST <= len(names) < len(features):
-            narrowest[tuple(names)] = max(start, narrowest.get(tuple(names), ""), key=len)
-    for members in sorted(narrowest, key=len, reverse=True)[:MOST]:
-        found[f"{narrowest[members]}…"] = list(members)
+    for start, members in alike(found[ALL]).items():
+        found[start] = members
     return found
+
+
+def alike(names: Sequence[str], *, all_of_them: bool = False) -> dict[str, list[str]]:
+    """Names by how they begin, the largest groups first; of the same names, the longest beginning.
+
+    >>> alike(["x1", "x2", "x3"]), alike(["x1", "x2", "x3"], all_of_them=True)
+    ({}, {'x…': ['x1', 'x2', 'x3']})
+    """
+    found: dict[str, list[str]] = {}
+    for name in names:
+        for end in sorted({place.end() for place in _SEPARATOR.finditer(name)} - {0, len(name)}):
+            found.setdefault(name[:end], []).append(name)
+    longest: dict[tuple[str, ...], str] = {}
+    for start, members in found.items():
+        if len(members) >= FEWEST and (all_of_them or len(members) < len(names)):
+            longest[tuple(members)] = max(start, longest.get(tuple(members), ""), key=len)
+    largest = sorted(longest, key=len, reverse=True)[:MOST]
+    return {f"{longest[members]}…": list(members) for members in largest}
 
 
 def choose(label: str, features: Sequence[Feature], key: str) -> list[str]:

@@ -1,13 +1,10 @@
-"""What was read from the rows and is asserted by a person, in their words: which parts, and what counts as a source."""
+"""What was read from the rows and is asserted by a person, in their words: and what counts as a source."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from typing import Any, Final
-
-import pandas as pd
-import streamlit as st
+from typing import Final
 
 from dpforest.tables.domain import DomainError, Feature
 from dpforest.tables.features import plural
@@ -17,35 +14,19 @@ from dpforest.tables.read_parts import (
     CLASSES,
     COLUMNS,
     MISSING,
-    OF_ATTRIBUTES,
     READING,
     TYPE,
     Part,
     Source,
-    assert_parts,
-    read_parts,
     sources,
     with_sources,
 )
-from ui.explore import column_groups
-from ui.shared import tables
-from ui.shared.page import sorry, titled
-from ui.shared.tables import Table
-from ui.shared.wording import plain
 
 FEWEST_WORDS, FEWEST_LETTERS = 3, 6
 EXAMPLE: Final = "the questionnaire, page 2"
 READ: Final = "read from the data"
 
 _WORD = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W\d_]+")  # some write without spaces
-_TITLES: Final = {  # what can be chosen: (parts, words for it in a sentence)
-    "bounds and categories": (BOUNDS, CATEGORIES),
-    "types": (TYPE,),
-    "missing cells": (MISSING,),
-    "classes of the label": (CLASSES,),
-    "how the file is written": (READING,),
-    "which columns are used": (COLUMNS,),
-}
 
 
 # What is known from there is what a source is asked against. (Nobody can be kept from a lie, but from a slip.)
@@ -134,92 +115,3 @@ def summary(parts: Sequence[Part]) -> str:
     whole = {CLASSES: "the classes", READING: "how the file is written", COLUMNS: "which columns are used"}
     said += [words for what, words in whole.items() if any(part.what == what for part in parts)]
     return said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"
-
-
-def show(table: Table, *, pending: bool) -> None:
-    """Assert what was read: some attributes or all, some of their parts or all, and what concerns the whole table.
-
-    Not while edits wait to be applied: they would be lost.
-    """
-    parts = read_parts(table.domain)
-    if not parts:
-        return
-    titled(
-        "Asserted by you", "Curator only",
-        help="Whoever sees a forest that was released learns all of this. So it may only be what everybody could know "
-        "without the rows, and the certificate says who says so: you.",
-    )  # fmt: skip
-    st.markdown(
-        "What was read from the rows has to be known **without looking at them**. Say where it is known from, one "
-        "source after another; it then counts as *asserted by you*, and your words stand on the certificate. Nobody "
-        "else can check them."
-    )
-    key = f"assert_{tables.fingerprint(table.domain)[:12]}"
-    chosen = _choose(table, parts, key)
-    _list(table, chosen)
-    words = st.text_input("Source, in your words", key=f"{key}_source", placeholder=EXAMPLE)
-    what = plural(len(chosen), "entry", "entries")
-    if pending:
-        st.caption("You edited the table above: apply these changes first.")
-    if st.button(f"Assert {what}", key="assert", disabled=pending or not chosen):
-        try:
-            check_source(words, "this is")
-        except DomainError as problem:
-            sorry(problem)
-            return
-        tables.edit(table, assert_parts(table.domain, chosen, words.strip()))
-        st.rerun()
-
-
-def _choose(table: Table, parts: Sequence[Part], key: str) -> list[Part]:
-    found = {part.what for part in parts}
-    offered = [title for title, what in _TITLES.items() if found & set(what)]
-    wanted = st.pills("What", offered, selection_mode="multi", default=offered, key=f"{key}_what")
-    kinds = {what for title in wanted or () for what in _TITLES[title]}
-    names: list[str] = []
-    if kinds & set(OF_ATTRIBUTES):
-        read = {part.name for part in parts if part.what in kinds and part.name}
-        names = column_groups.choose("Attributes", [f for f in table.domain.features if f.name in read], key)
-    return [part for part in parts if part.what in kinds and (part.what not in OF_ATTRIBUTES or part.name in names)]
-
-
-def _list(table: Table, chosen: Sequence[Part]) -> None:
-    """Everything that is about to be asserted: nobody can assert what they do not see."""
-    domain = table.domain
-    of_table = {part.what: part for part in chosen}
-    said = []
-    if part := of_table.get(CLASSES):
-        classes = plain(part.said, 2_000)
-        said.append(f"**{plain(domain.label)}** is the label, and its classes are {classes}")
-    if part := of_table.get(READING):
-        said.append(plain(part.said, 2_000))
-    if COLUMNS in of_table:
-        left_out = (
-            [c.name for c in table.csv.columns if c.name not in (*domain.names, domain.label)] if table.csv else []
-        )
-        besides = f", and not {plain('; '.join(left_out), 2_000)}" if left_out else ""
-        said.append(f"the forest learns from {_those(domain.n_features)} above{besides}")
-    rows: dict[str, dict[str, Any]] = {}
-    for part in chosen:
-        if part.what in OF_ATTRIBUTES:
-            rows.setdefault(part.name, {"attribute": part.name})[_column(part)] = part.said
-    if said or rows:
-        st.markdown("\n".join(["You assert that", *(f"- {sentence}" for sentence in said)]))
-    if rows:
-        columns = ["attribute", *(c for c in _COLUMNS if any(c in row for row in rows.values()))]
-        st.dataframe(
-            pd.DataFrame(list(rows.values()), columns=columns).fillna(""), hide_index=True,
-            height="auto" if len(rows) <= 8 else 320,
-            alt="What is about to be asserted of each attribute.",
-        )  # fmt: skip
-
-
-_COLUMNS: Final = ("bounds or categories", "type", "missing cells")
-
-
-def _column(part: Part) -> str:
-    return {TYPE: _COLUMNS[1], MISSING: _COLUMNS[2]}.get(part.what, _COLUMNS[0])
-
-
-def _those(n: int) -> str:
-    return "the one attribute" if n == 1 else f"the {n:,} attributes"

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
+from dpforest.tables.csv_values import HELP, parsed, written
 from dpforest.tables.domain import Domain, DomainError, Feature
 from dpforest.tables.read_parts import read_parts
-from ui.explore import bounds_hint, confirm, look_alikes, rows_fit, scale_panel
-from ui.explore.value_list import HELP, parsed, written
+from ui.explore import bounds_hint, confirm, load_domain, look_alikes, questionnaire, rows_fit, scale_panel
+from ui.explore.spare import spare
 from ui.shared import tables
 from ui.shared.page import sorry, titled
 from ui.shared.sidebar import Choice
@@ -34,6 +34,9 @@ def show(choice: Choice, simulated: Shared | None = None) -> None:
         "lot of accuracy; choose the narrowest range that is public. Bounds that were read from the rows tell "
         "something about the rows.",
     )
+    load_domain.show(table)
+    asked = st.container()  # filled once it is known whether edits wait
+    st.caption("Cell by cell: what you change here counts once you apply it.")
     edited = _editor(table)
     classes = _classes(table)
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -43,14 +46,11 @@ def show(choice: Choice, simulated: Shared | None = None) -> None:
             _apply(table, edited, classes)
         if tables.is_edited(table):
             st.button("Undo all edits", on_click=tables.undo, args=(table,))
-        st.download_button(
-            "Download as JSON", json.dumps(table.domain.to_dict(), indent=1),
-            "CURATOR_ONLY_domain.json" if table.domain.leaks() else "domain.json", "application/json",
-            on_click="ignore",
-        )  # fmt: skip
+        load_domain.downloads(table)
     pending = _pending(table, classes)
-    bounds_hint.show(table, pending=pending)
-    confirm.show(table, pending=pending)
+    with asked:
+        questionnaire.show(table, pending=pending)
+        bounds_hint.show(table, pending=pending)
     if table.uploaded:
         _public(table)
     rows_fit.show(table)
@@ -65,8 +65,8 @@ def _leaks(table: Table) -> None:
     if parts:
         st.info(
             f"**Read from the rows: {confirm.summary(parts)}.** The lowest value in a column may be one person's, and "
-            "publishing it tells on them. Correct each entry to what is known without looking (an age lies between 0 "
-            "and 120) and say where that is known from: beside it in the table, or for many at once below it. It goes "
+            "publishing it tells on them. Say what is known without looking (an age lies between 0 and 120) and where "
+            "that is known from: load it from a file, answer the questions below, or write it into the table. It goes "
             "into the certificate as *asserted by you*, in your words.",
             icon=":material/search:",
         )
@@ -85,9 +85,7 @@ def _leaks(table: Table) -> None:
 
 
 def _rows(table: Table) -> pd.DataFrame:
-    chosen = {f.name: f for f in table.domain.features}
-    spare = _spare(table, chosen)
-    return pd.DataFrame([_row(f, True) for f in chosen.values()] + [_row(f, False) for f in spare])
+    return pd.DataFrame([_row(f, True) for f in table.domain.features] + [_row(f, False) for f in spare(table)])
 
 
 def _row(feature: Feature, use: bool) -> dict[str, Any]:
@@ -104,21 +102,6 @@ def _row(feature: Feature, use: bool) -> dict[str, Any]:
         "where this is known from": feature.source_note if feature.source != "data" else "",
         "state": confirm.state(feature),
     }
-
-
-def _spare(table: Table, chosen: dict[str, Feature]) -> list[Feature]:
-    """Columns of an upload that are not used: ids, dates, constants, or left out by hand."""
-    if table.csv is None:
-        return []
-    spare = []
-    for column in table.csv.columns:
-        if column.name in chosen or column.name == table.label:
-            continue
-        try:
-            spare.append(Domain.infer(table.frame[[column.name]]).features[0])
-        except DomainError:
-            spare.append(Feature(column.name, "categorical", categories=("(too many to list)",), missing="own"))
-    return spare
 
 
 def _editor(table: Table) -> pd.DataFrame:
@@ -184,7 +167,7 @@ def _apply(table: Table, edited: pd.DataFrame, classes: tuple[str, str]) -> None
     """Build the edited domain; one sentence where it makes none."""
     try:
         before = {row["attribute"]: row for row in _rows(table).to_dict("records")}
-        old = {f.name: f for f in (*table.domain.features, *_spare(table, {f.name: f for f in table.domain.features}))}
+        old = {f.name: f for f in (*table.domain.features, *spare(table))}
         features = tuple(
             _edited_feature(old[row["attribute"]], row, before[row["attribute"]])
             for row in edited.to_dict("records")

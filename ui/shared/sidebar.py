@@ -9,7 +9,7 @@ import streamlit as st
 
 from dpforest.limits import MAX_UPLOAD_MB
 from dpforest.models.base import AUTO
-from dpforest.tables.csv_table import CsvTable, label_candidates
+from dpforest.tables.csv_table import CsvTable, label_candidates, passed_over
 from dpforest.tables.datasets import TableError
 from dpforest.tables.domain import DomainError
 from dpforest.tables.features import plural
@@ -90,7 +90,7 @@ def _upload() -> Table | None:
         if not candidates:
             raise TableError(
                 "No column has between 2 and 50 different values, so there is nothing to predict; add a column with "
-                "classes."
+                f"classes. {' '.join(passed_over(csv))}".rstrip()
             )
         with st.sidebar:
             # A visit to another page empties the widget; what was chosen stays, and never goes into the address.
@@ -100,6 +100,8 @@ def _upload() -> Table | None:
                 key=f"label_{digest[:8]}", help="The column that the forest learns to predict.",
             )  # fmt: skip
             chosen[digest] = label
+            for sentence in passed_over(csv):
+                st.caption(f"Not offered: {plain(sentence, 300)}")
             if n := csv.column(label).n_missing:
                 st.caption(f"{plural(n, 'row')} {'has' if n == 1 else 'have'} no label here and will be left out.")
         return tables.uploaded_table(digest, csv, label)

@@ -158,7 +158,8 @@ def kept(old: Domain, domain: Domain) -> Domain:
         )  # fmt: skip
     if old.columns_source and not domain.columns_source:
         domain = replace(domain, columns_source=old.columns_source, columns_note=old.columns_note)
-    if domain.columns_source == "asserted" and set(domain.names) != set(old.names):
+    same_words = (domain.columns_source, domain.columns_note) == (old.columns_source, old.columns_note)
+    if domain.columns_source == "asserted" and same_words and set(domain.names) != set(old.names):
         domain = replace(domain, columns_source="data", columns_note="")
     return domain
 

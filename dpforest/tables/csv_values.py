@@ -1,4 +1,4 @@
-"""Several values as one line of text that can be edited, and read back without losing any. No streamlit in here."""
+"""Several values as one line of text that can be edited, and read back without losing any."""
 
 from __future__ import annotations
 

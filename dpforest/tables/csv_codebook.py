@@ -1,0 +1,303 @@
+"""A codebook as CSV: a line for each attribute with its kind, its bounds or values, and where they are known from."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import re
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import pandas as pd
+
+from dpforest.tables.csv_text import DELIMITERS, TableError, decode, records, without_told_delimiter
+from dpforest.tables.csv_values import parsed, written
+from dpforest.tables.domain import Domain
+from dpforest.tables.features import KINDS, Feature, plural, text
+from dpforest.tables.read_parts import MISSING, TYPE, Source, sources
+
+OWN: Final = "own"  # among the sources of an entry: of its bounds, categories or classes
+COLUMNS: Final = (
+    "name", "kind", "low", "high", "whole", "categories", "missing", "source", "source of type", "source of missing",
+)  # fmt: skip
+NO_SOURCE: Final = "read from the data"  # said in a cell, perhaps with more behind a colon
+_YES, _NO = ("yes", "true", "1", "x"), ("no", "false", "0")
+_RULES: Final = {"own value": "own", "own": "own", "none expected": "refuse", "none": "refuse", "refuse": "refuse"}
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_COMMA = re.compile(r"[+-]?\d+,\d+")
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
+_NO_FORMULA = re.compile(r"'+[=+\-@\t\r]")  # as `ui.shared.downloads` writes what a spreadsheet would compute
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a file says of one attribute, or of the label; None and parts without a source are what it does not say.
+
+    Parameters
+    ----------
+    where : str
+        The line of a codebook, for sentences.
+    missing_value : str or float, optional
+        With the rule "value".
+    sources : dict
+        By `OWN`, TYPE or MISSING.
+    """
+
+    where: str
+    name: str
+    kind: str | None = None
+    low: float | None = None
+    high: float | None = None
+    whole: bool | None = None
+    categories: tuple[Any, ...] = ()
+    missing: str | None = None
+    missing_value: Any = None
+    sources: dict[str, Source] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Codebook:
+    """Entries, a sentence on each mistake, which names the line and the column, and columns that are not read."""
+
+    entries: tuple[Entry, ...]
+    mistakes: tuple[str, ...]
+    unread: tuple[str, ...]
+
+
+def read_codebook(data: bytes) -> Codebook:
+    """Read a codebook: columns `COLUMNS` in any order, of which only the name must be there; empty cells say nothing.
+
+    Words in the column source assert the whole attribute, in these words.
+
+    Raises
+    ------
+    TableError
+        If this is no table, or none with a column of names.
+
+    Examples
+    --------
+    >>> book = read_codebook(b"name;kind;low;high;source\\nage;numeric;0;12O;the law on voting\\n")
+    >>> book.mistakes
+    ("Line 2, column 'high': '12O' is not a number; write one such as 1.5.",)
+    """
+    _, words = without_told_delimiter(decode(data)[0])
+    mark, header, unread = _header(words)
+    entries: list[Entry] = []
+    mistakes: list[str] = []
+    seen: dict[str, str] = {}
+    try:
+        for line, cells in list(records(words, mark))[1:]:
+            where = f"Line {line:,}"
+            if not any(cell.strip() for cell in cells):
+                continue
+            if len(cells) != len(header):
+                mistakes.append(
+                    f"{where} has {plural(len(cells), 'cell')}, but the header has {len(header):,}; put cells that "
+                    "contain the delimiter in quotes."
+                )
+                continue
+            row = {name: _unmarked(cell.strip(" ")) for name, cell in zip(header, cells, strict=True)}
+            entry, wrong = _entry(where, row, mark)
+            if entry.name in seen:
+                wrong.append(
+                    f"{where}, column 'name': {entry.name!r} stands in {seen[entry.name]} as well; remove one."
+                )
+            seen[entry.name] = where.lower()
+            mistakes += wrong
+            entries.append(entry)
+    except csv.Error as error:
+        raise TableError(f"The codebook cannot be split into cells ({error}); check its quotes.") from None
+    if not entries and not mistakes:
+        raise TableError("The codebook has no lines below its header; give one for each attribute.")
+    return Codebook(tuple(entries), tuple(mistakes), tuple(unread))
+
+
+def _header(words: str) -> tuple[str, list[str], list[str]]:
+    """(delimiter, names of columns, those of them that are not read); by the delimiter that makes most known ones."""
+    first = next((line for line in words.splitlines() if line.strip()), "")
+    splits = {mark: _names(first, mark) for mark in DELIMITERS}
+    mark = max(DELIMITERS, key=lambda mark: len(set(splits[mark]) & set(COLUMNS)))
+    header = splits[mark]
+    if "name" not in header or len(header) < 2:
+        raise TableError(
+            "This is no codebook: its first line has to name columns, among them 'name'; the others may be "
+            f"{', '.join(repr(name) for name in COLUMNS[1:8])}."
+        )
+    known = [name for name in header if name in COLUMNS]
+    if len(set(known)) < len(known):
+        twice = next(name for i, name in enumerate(known) if name in known[:i])
+        raise TableError(f"Line 1: two columns are called {twice!r}; rename one.")
+    return mark, header, [name for name in header if name not in COLUMNS]
+
+
+def _names(line: str, mark: str) -> list[str]:
+    cells = next(csv.reader([line], delimiter=mark), [])
+    return [" ".join(cell.replace("_", " ").split()).casefold() for cell in cells]
+
+
+def _entry(where: str, row: dict[str, str], mark: str) -> tuple[Entry, list[str]]:
+    """(what a line says, a sentence on each of its mistakes)."""
+    wrong: list[str] = []
+    found: dict[str, Any] = {}
+    for column, read in _READ.items():
+        if cell := row.get(column, ""):
+            try:
+                found[column] = read(cell, mark)
+            except ValueError as problem:
+                wrong.append(f"{where}, column {column!r}: {problem}")
+    name = found.get("name", "")
+    if not name and "name" not in "".join(wrong):
+        wrong.append(f"{where}, column 'name': it is empty; name the attribute.")
+    kind = found.get("kind")
+    numbers = [column for column in ("low", "high", "whole") if row.get(column)]
+    if numbers and kind != "numeric" and (kind == "categorical" or row.get("categories")):
+        wrong.append(f"{where}, column {numbers[0]!r}: categories have no such cell; empty it, or the categories.")
+    if kind == "numeric" and row.get("categories"):
+        wrong.append(f"{where}, column 'categories': numbers have none; empty the cell, or write categorical.")
+    if {"low", "high"} <= set(found) and not found["low"] < found["high"]:
+        wrong.append(f"{where}, column 'low': {row['low']!r} is not below {row['high']!r}, the highest number.")
+    missing, value = found.get("missing", (None, None))
+    return (
+        Entry(
+            where, name, kind, found.get("low"), found.get("high"), found.get("whole"), found.get("categories", ()),
+            missing, value, _sources(row),
+        ),
+        wrong,
+    )  # fmt: skip
+
+
+def _sources(row: dict[str, str]) -> dict[str, Source]:
+    """The parts whose source a line states: its words are about all of them."""
+    found: dict[str, Source] = {}
+    if own := _whole_text(row.get("source", "")):
+        found = dict.fromkeys((OWN, TYPE, MISSING), _source(own))
+    for part, column in ((TYPE, "source of type"), (MISSING, "source of missing")):
+        if words := _whole_text(row.get(column, "")):
+            found[part] = _source(words)
+    return found
+
+
+def _source(words: str) -> Source:
+    if words.casefold().startswith(NO_SOURCE):
+        return "data", words[len(NO_SOURCE) :].removeprefix(":").strip(" ")
+    return "asserted", words
+
+
+def _kind(cell: str, mark: str) -> str:
+    if cell.casefold() not in KINDS:
+        raise ValueError(f"{cell!r} is not known; write numeric or categorical.")
+    return cell.casefold()
+
+
+def _number(cell: str, mark: str) -> float:
+    number = cell
+    if mark == ";" and _COMMA.fullmatch(cell):
+        if _THOUSANDS.fullmatch(cell):
+            raise ValueError(f"{cell!r} may be {cell.replace(',', '')} or {cell.replace(',', '.')}; write which.")
+        number = cell.replace(",", ".")
+    if not _NUMBER.fullmatch(number) or not math.isfinite(float(number)):
+        raise ValueError(f"{cell!r} is not a number; write one such as 1.5.")
+    return float(number)
+
+
+def _is_yes(cell: str, mark: str) -> bool:
+    if cell.casefold() not in _YES + _NO:
+        raise ValueError(f"{cell!r} is neither yes nor no.")
+    return cell.casefold() in _YES
+
+
+def _values(cell: str, mark: str) -> tuple[str, ...]:
+    found = parsed(cell)
+    if not found:
+        raise ValueError("it lists no values; separate them by ;.")
+    if len(set(found)) < len(found):
+        twice = next(value for i, value in enumerate(found) if value in found[:i])
+        raise ValueError(f"{twice!r} is listed twice; remove one.")
+    return found
+
+
+def _rule(cell: str, mark: str) -> tuple[str, str | None]:
+    if cell.startswith("as ") and len(values := parsed(cell[3:])) == 1:
+        return "value", values[0]
+    if cell.casefold() not in _RULES:
+        raise ValueError(f"{cell!r} is not known; write own value, none expected, or as and a value.")
+    return _RULES[cell.casefold()], None
+
+
+def _whole_text(cell: str, mark: str = "") -> str:
+    """A cell as text: one that would not survive in a table stands there as a JSON string."""
+    if len(cell) > 1 and cell[0] == cell[-1] == '"':
+        try:
+            return str(json.loads(cell))
+        except ValueError:
+            pass
+    return cell
+
+
+_READ: Final = {
+    "name": _whole_text, "kind": _kind, "low": _number, "high": _number, "whole": _is_yes, "categories": _values,
+    "missing": _rule,
+}  # fmt: skip
+
+
+def _unmarked(cell: str) -> str:
+    """Without the apostrophe that keeps a spreadsheet from computing a cell."""
+    return cell[1:] if _NO_FORMULA.match(cell) else cell
+
+
+# ---------------------------------------------------------------- writing
+
+
+def codebook(domain: Domain) -> pd.DataFrame:
+    """The codebook of a domain, all cells texts; as CSV it is to be written with marks before formulas.
+
+    The label is its last line. How the file is written and who chose the columns is not in it.
+
+    >>> codebook(Domain((Feature("age", "numeric", 0, 90, source="asserted", source_note="the law on voting"),)))[
+    ...     ["name", "low", "high", "source"]].values.tolist()
+    [['age', '0', '90', 'the law on voting']]
+    """
+    rows = [_row(feature) for feature in domain.features]
+    if domain.classes:
+        source = _words((domain.classes_source, domain.classes_note))
+        rows.append(_cells(domain.label, "categorical", categories=written(map(text, domain.classes)), source=source))
+    return pd.DataFrame(rows, columns=list(COLUMNS), dtype=object)
+
+
+def _row(feature: Feature) -> list[str]:
+    own, of_type, of_missing = sources(feature).values()
+    said: dict[str, str] = {"source": _words(own)}
+    for column, part in (("source of type", of_type), ("source of missing", of_missing)):
+        if part != own:
+            said[column] = _words(part) or NO_SOURCE
+    if feature.kind == "numeric":
+        said |= {"low": text(feature.low), "high": text(feature.high), "whole": "yes" if feature.integer else "no"}
+    else:
+        said["categories"] = written(feature.categories)
+    rules = {"own": "own value", "refuse": "none expected"}
+    said["missing"] = rules.get(feature.missing) or f"as {written([text(feature.missing_value)])}"
+    return _cells(feature.name, feature.kind, **said)
+
+
+def _cells(name: str, kind: str, **said: str) -> list[str]:
+    row = {"name": _one_cell(name), "kind": kind, **said}
+    return [_marked(row.get(column, "")) for column in COLUMNS]
+
+
+def _words(source: Source) -> str:
+    kind, note = source
+    if kind == "data":
+        return _one_cell(f"{NO_SOURCE}: {note}") if note else ""
+    return _one_cell(note)
+
+
+def _one_cell(value: str) -> str:
+    if value and value == value.strip() and value.isprintable() and value[0] != '"':
+        return value
+    return json.dumps(value, ensure_ascii=not value.isprintable())
+
+
+def _marked(cell: str) -> str:
+    """One more apostrophe before those that would be taken for a mark."""
+    return f"'{cell}" if _NO_FORMULA.match(cell) else cell

@@ -1,0 +1,125 @@
+"""Where a column may be meant otherwise than it was read, a sentence: signs, mixed marks, thousands or decimals."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dpforest.tables.csv_columns import MISSING_NUMBERS, MISSING_TEXTS, Cells
+
+MOST: Final = 0.9  # of the different cells of a column of texts: so many are numbers but for a sign
+SIGNS: Final = "%$€£¥₹"
+_SIGN = re.compile(f"[{SIGNS}]")
+_NUMBER = re.compile(r"[+-]?(\d[\d., '\u2019\u00a0\u202f]*|[.,]\d+)")
+_POINT, _COMMA = re.compile(r"[+-]?\d*\.\d+"), re.compile(r"[+-]?\d*,\d+")
+_WHOLE = re.compile(r"[+-]?\d+")
+_FEW: Final = 50
+# A group of three behind one to three digits, the first of them not 0, may be thousands; so may a short whole number.
+_THREE: Final = r"^[+-]?[1-9]\d{{0,2}}{mark}\d{{3}}$"
+_SHORT: Final = r"^[+-]?\d{1,3}$"
+_DECIMALS: Final = r"^[+-]?(0{mark}\d|\d+{mark}(\d{{1,2}}|\d{{4,}})$)"  # a mark that can only be a decimal one
+
+
+def doubts(raw: pa.Table, read: Mapping[str, Cells]) -> list[str]:
+    """A sentence for each column that may be meant otherwise, and what to do then. Curator only.
+
+    Parameters
+    ----------
+    raw : Table
+        The cells as texts.
+    read : dict of Cells
+        As they were read, by column in the same order.
+    """
+    columns = {name: pc.utf8_trim_whitespace(raw.column(j)) for j, name in enumerate(read)}
+    texts = [sentence for name, cells in read.items() if (sentence := _text_doubt(name, cells, columns[name]))]
+    return texts + _thousands(columns, read)
+
+
+def _text_doubt(name: str, cells: Cells, texts: pa.ChunkedArray) -> str:
+    """Why numbers are no numbers here: a sign in them, or decimal points in some and commas in others."""
+    if cells.values.dtype.kind in "if":
+        return ""
+    known = [cell for cell in pc.unique(texts).to_pylist() if cell not in (*MISSING_TEXTS, *MISSING_NUMBERS)]
+    signs = sorted({sign for cell in known if _is_number(cell) for sign in _SIGN.findall(cell)}, key=SIGNS.index)
+    if signs and sum(map(_is_number, known)) >= MOST * len(known):
+        what = "the sign" if len(signs) == 1 else "the signs"
+        return (
+            f"{name!r} is read as text: its cells have {' and '.join(signs)} in them; remove {what} from the file to "
+            "have numbers."
+        )
+    kinds = [bool(_POINT.fullmatch(cell)) - bool(_COMMA.fullmatch(cell)) or _WHOLE.fullmatch(cell) for cell in known]
+    if all(kinds) and 1 in kinds and -1 in kinds:
+        return (
+            f"{name!r} is read as text: some cells have a decimal point and some a decimal comma; write the same mark "
+            "in all of them to have numbers."
+        )
+    return ""
+
+
+def _is_number(cell: str) -> bool:
+    """Whether a cell is a number once its sign is taken away; a sign alone is none."""
+    return bool(_NUMBER.fullmatch(_SIGN.sub("", cell, count=1).strip()))
+
+
+def _thousands(columns: Mapping[str, pa.ChunkedArray], read: Mapping[str, Cells]) -> list[str]:
+    """Columns in which the mark of every cell that has one is followed by three digits, so that it may be either.
+
+    Nothing is said where the file settles it: a number in the column or a mark in another one that can be one thing
+    only. The examples are no cells of the file.
+    """
+    numbers = [name for name, cells in read.items() if cells.values.dtype.kind in "if"]
+    found: dict[tuple[str, str], list[str]] = {}
+    for name in numbers:
+        cells = read[name]
+        mark = "," if cells.decimal_comma or cells.grouped else "."
+        decimal = "." if cells.grouped else mark
+        if not (cells.grouped or cells.values.dtype.kind == "f") or not _may_be_either(columns[name], mark):
+            continue
+        if not any(_surely_decimal(columns[other], decimal) for other in numbers if other != name):
+            found.setdefault((mark, decimal), []).append(name)
+    return [_SAID[marks].format(some(names)) for marks, names in found.items()]
+
+
+_SAID: Final = {  # by the mark in the cells, and the decimal one by which they were read
+    (",", "."): "In {} a cell such as 1,234 is read as 1234, with a comma between thousands. If 1.234 is meant, write "
+    "decimal points in the file.",
+    (
+        ",",
+        ",",
+    ): "In {} a cell such as 1,234 is read as 1.234, with a decimal comma. If 1234 is meant, remove the "
+    "commas between thousands from the file.",
+    (
+        ".",
+        ".",
+    ): "In {} a cell such as 1.234 is read as a decimal number, a little more than 1. If 1234 is meant, "
+    "remove the points between thousands from the file.",
+}
+
+
+def _may_be_either(texts: pa.ChunkedArray, mark: str) -> bool:
+    three = _THREE.format(mark=re.escape(mark))
+    either = f"{three}|{_SHORT}"
+    missing = pc.is_in(texts, value_set=pa.array(MISSING_TEXTS + MISSING_NUMBERS, texts.type))
+    known = texts.filter(pc.invert(missing))
+    if not _all(known.slice(0, _FEW), either) or not _all(known, either):
+        return False
+    return len(pc.unique(known.filter(pc.match_substring_regex(known, three)))) > 1
+
+
+def _surely_decimal(texts: pa.ChunkedArray, mark: str) -> bool:
+    found = pc.match_substring_regex(texts, _DECIMALS.format(mark=re.escape(mark)))
+    return bool(pc.any(found).as_py())
+
+
+def _all(texts: pa.ChunkedArray, pattern: str) -> bool:
+    return bool(pc.all(pc.match_substring_regex(texts, pattern)).as_py())
+
+
+def some(names: Sequence[str], most: int = 4) -> str:
+    """The first names, and how many more there are."""
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more columns"

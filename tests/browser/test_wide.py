@@ -1,0 +1,77 @@
+"""A table with 57 numeric columns is made public: a few questions, honest sources, and nothing of a row goes out."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+
+from playwright.sync_api import expect
+
+from browser.driver import BROWSER, Explore, chart_ready, idle, rerun
+
+pytestmark = BROWSER
+
+NAMES = (
+    [f"word_freq_{word}" for word in "abcdefghijklmnopqrstuvwxyzäöüßéèêëàâîïôûçñõãåø"]
+    + [f"char_freq_{mark}" for mark in ("semicolon", "paren", "bracket", "bang", "dollar", "hash")]
+    + [f"capital_run_length_{what}" for what in ("average", "longest", "total")]
+    + [f"word_freq_{word}" for word in ("make", "address")]
+)
+OWN = "87.6543"  # one row's value, the highest of its column
+
+
+def mails(n: int = 300) -> bytes:
+    draw = random.Random(3)
+    lines = [",".join([*NAMES, "kind"])]
+    for i in range(n):
+        kind = i % 2
+        cells = [f"{draw.expovariate(3 - kind):.4f}" for _ in NAMES]
+        cells[0] = OWN if i == 7 else cells[0]
+        lines.append(",".join([*cells, ("spam", "ham")[kind]]))
+    return "\n".join(lines).encode()
+
+
+def test_57_columns_are_made_public_in_a_few_steps(explore: Explore) -> None:
+    assert len(NAMES) == 57
+    explore.visit(f"{explore.url}/?data=upload+a+CSV&trees=5&depth=3&by_rule=false&tab=Data")
+    explore.upload("Postfach Nord.csv", mails())
+    chart_ready(explore.page)
+    panel = explore.tab("Data")
+    steps = 0
+
+    def answer(source: str, **numbers: str) -> None:
+        """The question that comes next; counts what a person does."""
+        nonlocal steps
+        for name, value in numbers.items():
+            with rerun(explore.page):
+                panel.get_by_label(name, exact=True).fill(value)
+                panel.get_by_label(name, exact=True).press("Enter")
+        with rerun(explore.page):
+            panel.get_by_label("Where is this known from?").fill(source)
+            panel.get_by_role("button", name="These are public").click()
+        steps += len(numbers) + 2
+
+    expect(panel).to_contain_text("0 of 57 attributes have a source, 57 left: word_freq_… (48), char_freq_… (6), ")
+    expect(panel.get_by_label("Highest", exact=True)).to_have_value("100")
+    answer("a share in percent, by definition")
+    expect(panel).to_contain_text("48 of 57 attributes have a source, 9 left: char_freq_… (6), ")
+    answer("a share in percent, by definition", Highest="99")
+    answer("the mail server cuts at this length", Highest="20000")
+    expect(panel).to_contain_text("57 of 57 attributes have a source, 0 left: the label and the file.")
+    answer("the manual of the mail filter")
+    expect(panel.get_by_text("All of this has a source")).to_be_visible()
+    assert steps <= 12
+
+    assert not re.search("Postfach|freq|spam|87", explore.link())
+    name, text = explore.download("Download as JSON")
+    assert "CURATOR" not in name and OWN not in text
+    assert {f["source_note"] for f in json.loads(text)["features"]} == {
+        "a share in percent, by definition", "the mail server cuts at this length",
+    }  # fmt: skip
+    name, text = explore.download("Codebook as CSV")
+    assert name == "codebook.csv" and OWN not in text and len(text.splitlines()) == 59
+    dialog = explore.release()
+    _, forest = explore.download("Download the forest", dialog)
+    assert OWN not in forest and "Postfach" not in forest
+    idle(explore.page)

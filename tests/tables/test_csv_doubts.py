@@ -1,0 +1,100 @@
+"""Columns that may be meant otherwise: a sentence where one is due, and none where the file settles it."""
+
+import pytest
+
+from dpforest.tables.csv_table import label_candidates, passed_over, read_csv
+
+
+def notes(*cells: str, name: str = "x", mark: str = ";", beside: str = "") -> list[str]:
+    """What is said of this column, 40 rows of it in turn, beside another column and a label."""
+    other = beside or "7"
+    rows = [f'"{cells[i % len(cells)]}"{mark}"{other}"{mark}{"ab"[i % 2]}' for i in range(40)]
+    csv = read_csv(f"{name}{mark}n{mark}kind\n".encode() + "\n".join(rows).encode())
+    return [note for note in csv.notes if f"'{name}'" in note and " is read as " in note and "as missing" not in note]
+
+
+@pytest.mark.parametrize(
+    ("cells", "says"),
+    [
+        (("$5.00", "$7", "$1,200.50"), "its cells have $ in them; remove the sign from"),
+        (("5 %", "7,5%", "?"), "its cells have % in them"),
+        (("€5", "7 €", ""), "its cells have € in them"),
+        (("5%", "$7"), "its cells have % and $ in them; remove the signs from"),
+        (("-5%", "+7%", *(f"{i}%" for i in range(18)), "see below"), "its cells have % in them"),
+        (("1,5", "2.5", "3"), "some cells have a decimal point and some a decimal comma"),
+    ],
+)
+def test_numbers_that_are_read_as_text_are_said(cells, says):
+    (said,) = notes(*cells, name="price")
+    assert said.startswith("'price' is read as text: ") and says in said and said.endswith(" to have numbers.")
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ("1.5", "2.5"),
+        ("$", "$$", "$$$"),
+        ("100 % wool", "silk"),
+        ("A1", "5%", "b"),
+        ("1-5", "6-9"),
+        ("%", "5"),
+        ("", "?"),
+    ],
+)
+def test_no_false_alarm_about_texts(cells):
+    assert notes(*cells) == []
+
+
+@pytest.mark.parametrize(
+    ("cells", "mark", "says"),
+    [
+        (("1.234", "12.500", "900"), ",", "a cell such as 1.234 is read as a decimal number"),
+        (("1.234", "2.345"), ";", "a cell such as 1.234 is read as a decimal number"),
+        (("1,234", "12,500", "?"), ";", "a cell such as 1,234 is read as 1.234, with a decimal comma"),
+        (("1,234", "12,500", "900"), ",", "a cell such as 1,234 is read as 1234, with a comma between thousands"),
+    ],
+)
+def test_what_may_be_thousands_or_decimals_is_said(cells, mark, says):
+    (said,) = notes(*cells, mark=mark)
+    assert said.startswith("In 'x' ") and says in said and " is meant, " in said and said.endswith("the file.")
+
+
+@pytest.mark.parametrize(
+    ("cells", "mark", "beside"),
+    [
+        (("0.125", "0.250", "1.375"), ",", ""),  # thousands do not begin with 0
+        (("1.234", "2.5"), ",", ""),
+        (("1.234", "1500"), ",", ""),  # thousands without a mark
+        (("1234.567", "2.345"), ",", ""),
+        (("1.234", "2.345"), ",", "0.5"),  # a decimal point in another column
+        (("1,234", "2,345"), ";", "0,25"),
+        (("1,234", "2,345"), ",", "0.25"),
+        (("1,234,567", "2,345"), ",", ""),
+        (("1.234",), ",", ""),
+        (("1234", "2345"), ",", ""),
+    ],
+)
+def test_no_false_alarm_about_thousands(cells, mark, beside):
+    assert notes(*cells, mark=mark, beside=beside) == []
+
+
+def table(last: str, *cells: str) -> bytes:
+    return (
+        f"size,kind,{last}\n".encode()
+        + "".join(f"{i % 9},{'ab'[i % 2]},{cells[i % len(cells)]}\n" for i in range(200)).encode()
+    )
+
+
+def test_why_the_last_column_is_no_label_is_said():
+    prices = [str(i * i) for i in range(80)]
+    csv = read_csv(table("price", *prices))
+    (said,) = passed_over(csv)
+    assert said.startswith("'price' has 80 different values, and a label has at most 50; put them into classes")
+    assert "price" not in label_candidates(csv)
+    (said,) = passed_over(read_csv(table("price", "1.5", "2.5")))
+    assert said.startswith("'price' has numbers that are not whole")
+    (said,) = passed_over(read_csv(table("when", "2020-01-02", "2021-03-04")))
+    assert "dates or times" in said
+    assert passed_over(read_csv(table("ill", "yes", "no"))) == []
+    named = read_csv(table("ill", "yes", "no").replace(b"size", b"target").replace(b"0,a", b"0.5,a"))
+    assert [s.split(" has ")[0] for s in passed_over(named)] == ["'target'"], "a telling name is missed, too"

@@ -1,0 +1,223 @@
+"""A domain from a file: it comes back as it was, and nothing gets public without words."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from app_words import words
+from conftest import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpforest.tables.csv_codebook import codebook, read_codebook
+from dpforest.tables.domain import Domain, DomainError, Feature
+from dpforest.tables.read_parts import with_sources
+from ui.explore.confirm import is_source
+from ui.explore.loaded import Loaded, entries_of, of_json, over
+from ui.shared import tables
+from ui.shared.downloads import as_csv
+
+NAMES = st.text(
+    st.sampled_from("a;\"',=+-@\t\r\n é\\") | st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8
+)
+WORDS = NAMES.map("the form, page two: {}".format).filter(is_source)
+READ = st.just("") | NAMES.map(str.strip)
+NUMBERS = st.floats(-1e12, 1e12) | st.integers(-(2**40), 2**40).map(float)
+
+
+@st.composite
+def features(draw, name):
+    source = draw(st.sampled_from(["asserted", "data"]))
+    parts = {
+        f"{part}_{what}": value
+        for part in ("type", "missing")
+        for kind in [draw(st.sampled_from(["asserted", "data"]))]
+        for what, value in (("source", kind), ("note", draw(WORDS if kind == "asserted" else READ)))
+    }
+    own = {"source": source, "source_note": draw(WORDS if source == "asserted" else READ), **parts}
+    if draw(st.booleans()):
+        low, high = sorted(draw(st.lists(NUMBERS, min_size=2, max_size=2, unique=True)))
+        value = draw(st.none() | NUMBERS)
+        rule = draw(st.sampled_from(["own", "refuse"])) if value is None else "value"
+        return Feature(name, "numeric", low, high, draw(st.booleans()), missing=rule, missing_value=value, **own)
+    categories = tuple(draw(st.lists(NAMES, min_size=1, max_size=4, unique=True)))
+    value = draw(st.none() | st.sampled_from(categories))
+    rule = draw(st.sampled_from(["own", "refuse"])) if value is None else "value"
+    return Feature(name, "categorical", categories=categories, missing=rule, missing_value=value, **own)
+
+
+@st.composite
+def domains(draw):
+    label, *names = draw(st.lists(NAMES, min_size=2, max_size=5, unique=True))
+    classes = draw(st.lists(NAMES, min_size=2, max_size=4, unique=True))
+    known = draw(st.booleans())
+    return Domain(
+        tuple(draw(features(name)) for name in names), tuple(classes), label, "asserted" if known else "data",
+        draw(WORDS) if known else "",
+    )  # fmt: skip
+
+
+def as_read(domain: Domain) -> Domain:
+    """The same table before anybody said anything: other bounds and fewer values, all read from its rows."""
+    read = []
+    for f in domain.features:
+        own = {"source": "data", "source_note": "", "missing": "refuse", "missing_value": None}
+        values = {"low": f.low / 2, "high": f.high / 2 + 1, "integer": False} if f.kind == "numeric" else {}
+        if f.kind == "categorical":
+            values = {"categories": (*f.categories[1:], "only here")}
+        sources = {"type_source": "data", "type_note": "", "missing_source": "data", "missing_note": ""}
+        read.append(replace(f, **own, **values, **sources))
+    return replace(domain, features=tuple(read), classes_source="data", classes_note="")
+
+
+def plain_sources(domain: Domain) -> Domain:
+    """Sources that are said twice or once are the same."""
+    return replace(domain, features=tuple(with_sources(feature, {}) for feature in domain.features))
+
+
+def from_codebook(onto: Domain, text: str, **how) -> Loaded:
+    return over(onto, (), read_codebook(text.encode()), **how)
+
+
+def from_json(onto: Domain, domain: Domain, **how) -> Loaded:
+    content = json.loads(json.dumps(domain.to_dict()))
+    file = of_json(content)
+    return over(onto, (), entries_of(content, file), file, **how)
+
+
+@settings(derandomize=True, deadline=None, max_examples=examples(250))
+@given(domains())
+def test_both_files_come_back_as_the_same_domain(domain):
+    """Names, values and words may hold separators, quotes, line breaks and what a spreadsheet would compute."""
+    domain = plain_sources(domain)
+    for found in (from_json(as_read(domain), domain), from_codebook(as_read(domain), as_csv(codebook(domain)))):
+        assert not found.mistakes
+        assert found.domain == domain
+        assert found.domain.leaks() == domain.leaks()
+
+
+@settings(derandomize=True, deadline=None, max_examples=examples(100))
+@given(domains())
+def test_nothing_gets_public_without_words(domain):
+    """A codebook without its column of words, over a table that was read: every part is as leaky as before."""
+    table = codebook(domain).drop(columns=["source", "source of type", "source of missing"])
+    found = from_codebook(as_read(domain), as_csv(table))
+    assert not found.mistakes
+    assert len(found.domain.leaks()) == len(as_read(domain).leaks())
+
+
+AGE = Feature("age", "numeric", 18, 94, True, source="data", type_source="data", missing_source="data")
+CITY = Feature("city", "categorical", categories=("Bonn", "Ulm"), source="data")
+PEOPLE = Domain((AGE, CITY), (0, 1), "ill", reading="a survey", reading_source="data", columns_source="data")
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("age,numeric,0,120,,yes", "Line 2, column 'source': 'yes' does not say where this is known from"),
+        ("age,numeric,0,120,,the lowest and max", "Line 2, column 'source'"),
+        ("age,numeric,,,,the law on voting", "'age' has words but no low and high"),
+        ("age,numeric,0,,,the law on voting", "'age' has words but no low and high"),
+        ("city,categorical,,,,the map of the town", "'city' has words but no categories"),
+        ("city,numeric,0,,,", "Line 2"),
+        ("ill,numeric,0,1,,", "'ill' is the label; list its classes"),
+        ("salary,numeric,0,1,,", "names no attribute of this table"),
+    ],
+)
+def test_a_line_that_cannot_be_loaded_is_said_and_nothing_is(line, says):
+    found = from_codebook(PEOPLE, f"name,kind,low,high,categories,source\n{line}\n")
+    assert len(found.mistakes) == 1 and says in found.mistakes[0], found.mistakes
+
+
+def test_what_the_file_does_not_mention_stays_and_what_is_not_there_is_named():
+    lines = (
+        "name,low,high,categories,source", "age,0,120,,people live so long", "salary,0,9,,",
+        "ill,,,0; 1; 2,the form has a box",
+    )  # fmt: skip
+    found = from_codebook(PEOPLE, "\n".join(lines))
+    age, city = found.domain.features
+    assert (age.low, age.high, age.leaks(), age.source_note) == (0, 120, [], "people live so long")
+    assert city == CITY and found.names == ("age",)
+    assert found.domain.classes == (0, 1, "2"), "numbers stay numbers"
+    assert (found.domain.classes_source, found.domain.classes_note) == ("asserted", "the form has a box")
+    said = " ".join(found.notes)
+    assert "does not have 'salary'" in said and "Not in the file: 'city'" in said
+    only = from_codebook(PEOPLE, "name,low,high\nage,0,120\n", exactly=True).domain
+    assert only.names == ("age",) and only.columns_source == "data"
+    assert only.features[0].source == "data", "other bounds without words are no source"
+
+
+def test_a_changed_bound_loses_words_that_were_about_another_one():
+    known = replace(AGE, low=0, high=120, source="asserted", source_note="people live so long")
+    now = replace(PEOPLE, features=(known, CITY))
+    same = from_codebook(now, "name,low,high\nage,0,120\n").domain.features[0]
+    assert same == known, "an empty cell says nothing"
+    assert from_codebook(now, "name,low,high\nage,0,99\n").domain.features[0].source == "data"
+    documented = replace(known, source="documented", type_source="", missing_source="")
+    there = replace(now, features=(documented, CITY))
+    again = from_codebook(there, as_csv(codebook(there))).domain
+    assert again == plain_sources(there), "a document's words stay a document's"
+
+
+def test_a_json_without_words_is_not_believed():
+    public = replace(AGE, source="asserted", source_note="yes", type_source="", missing_source="")
+    found = from_json(PEOPLE, replace(PEOPLE, features=(public, CITY)))
+    assert len(found.mistakes) == 1 and "'yes' does not say where" in found.mistakes[0]
+    half = {"features": [{"name": "age", "kind": "numeric", "low": 0, "high": 120, "source": "asserted",
+                          "source_note": "people live so long"}]}  # fmt: skip
+    loaded = over(PEOPLE, (), entries_of({**PEOPLE.to_dict(), **half}, of_json({**PEOPLE.to_dict(), **half})))
+    assert len(loaded.domain.features[0].leaks()) == 2, "its type and its missing cells are not in the file"
+    for wrong in ([1], {}, {**PEOPLE.to_dict(), "features": [{"name": "age"}]}, {**PEOPLE.to_dict(), "more": 1}):
+        with pytest.raises(DomainError, match="This JSON is no domain as this page writes it"):
+            of_json(wrong)
+
+
+def test_how_the_file_is_written_is_not_loaded():
+    other = replace(PEOPLE, reading="another survey", reading_source="asserted", reading_note="the export program")
+    after = tables.kept(PEOPLE, from_json(PEOPLE, other).domain)
+    assert (after.reading, after.reading_source, after.reading_note) == ("a survey", "data", "")
+    same = replace(other, reading="a survey", columns_source="asserted", columns_note="the plan of the study")
+    after = tables.kept(PEOPLE, from_json(PEOPLE, same).domain)
+    assert (after.reading_source, after.reading_note) == ("asserted", "the export program")
+    assert after.columns_note == "the plan of the study"
+    fewer = from_json(replace(PEOPLE, features=(AGE,)), same).domain
+    assert fewer.columns_source == "data", "those words were about other columns"
+
+
+CSV = "age;city;ill\n" + "".join(
+    f"{20 + i % 60};{('Bonn', 'Ulm')[i % 2]};{'ja' if i % 3 else 'nein'}\n" for i in range(120)
+)
+BOOK = (
+    "name,kind,low,high,categories,source\nage,numeric,0,120,,people live so long\n"
+    "city,categorical,,,Bonn; Kiel; Ulm,the map of the towns\nill,,,,ja; nein,the form has a box\n"
+)
+
+
+def test_a_file_is_looked_at_and_loaded_on_a_press(app):
+    app.query_params["data"] = "upload a CSV"
+    app.run()
+    app.file_uploader[0].upload("people.csv", CSV.encode()).run()
+    app.session_state["tab"] = "Data"
+    app.run()
+
+    def uploader():
+        return next(one for one in app.file_uploader if one.label == "Domain or codebook")
+
+    uploader().upload("book.csv", BOOK.replace("0,120", "0,many").encode()).run()
+    assert not app.exception and "column 'high'\\: 'many' is not a number" in app.warning[0].value
+    assert not [one for one in app.button if one.key == "load_domain"]
+    uploader().upload("book.csv", BOOK.encode()).run()
+    assert not app.exception and "schemas" not in app.session_state, "nothing before the press"
+    assert "2 attributes now have a source." in words(app)
+    app.button(key="load_domain").click().run()
+    assert [said.value for said in app.success] == ["Loaded. 2 attributes now have a source."]
+    (domain,) = app.session_state["schemas"].values()
+    assert {f.source_note for f in domain.features} == {"people live so long", "the map of the towns"}
+    assert domain.classes_note == "the form has a box" and domain.reading_source == domain.columns_source == "data"
+    assert "people" not in json.dumps(app.query_params), "neither the name of the table nor words of the file"
+    file = json.dumps(domain.to_dict()).encode()
+    next(one for one in app.button if one.label == "Undo all edits").click().run()
+    assert not app.success
+    uploader().upload("domain.json", file).run()
+    app.button(key="load_domain").click().run()
+    assert next(iter(app.session_state["schemas"].values())) == domain

@@ -1,0 +1,123 @@
+"""A domain as a file: taken home as JSON or as a codebook, and loaded again where it belongs."""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+import pandas as pd
+import streamlit as st
+
+from dpforest.limits import MAX_DOMAIN_BYTES
+from dpforest.tables.csv_codebook import codebook, read_codebook
+from dpforest.tables.csv_text import TableError
+from dpforest.tables.csv_values import written
+from dpforest.tables.domain import DomainError, Feature
+from dpforest.tables.features import text
+from ui.explore import confirm
+from ui.explore.loaded import Loaded, changes, entries_of, of_json, over
+from ui.explore.spare import spare
+from ui.shared import tables
+from ui.shared.downloads import as_csv
+from ui.shared.page import sorry
+from ui.shared.tables import Table
+from ui.shared.wording import plain
+
+MOST: Final = 5  # mistakes that are shown at once
+_MB: Final = 2**20
+
+
+def downloads(table: Table) -> None:
+    """Both files of the domain as it is applied."""
+    domain, mark = table.domain, "CURATOR_ONLY_" if table.domain.leaks() else ""
+    st.download_button(
+        "Download as JSON", json.dumps(domain.to_dict(), indent=1), f"{mark}domain.json", "application/json",
+        on_click="ignore", help="All of it, exact. It can be loaded again above.",
+    )  # fmt: skip
+    st.download_button(
+        "Codebook as CSV", lambda: as_csv(codebook(domain)), f"{mark}codebook.csv", "text/csv", on_click="ignore",
+        help="A line for each attribute, to be completed in a spreadsheet and loaded again above.",
+    )  # fmt: skip
+
+
+def show(table: Table) -> None:
+    """Attach a file, see what it says, and load it with a press."""
+    said = st.session_state.get("loaded_said", {}).get(table.schema_key)
+    with st.expander("Load a domain from a file", icon=":material/upload_file:"):
+        st.caption(
+            "The JSON of this page, or a codebook as CSV with the columns name, kind (numeric or categorical), low, "
+            "high, categories (separated by ;), source, and if you like whole and missing. Words in the column source "
+            "assert that attribute; without them it stays read from the data. What is not in the file stays as it is."
+        )
+        file = st.file_uploader(
+            "Domain or codebook", type=["json", "csv", "tsv", "txt"], max_upload_size=MAX_DOMAIN_BYTES // _MB,
+            key=f"domain_file_{st.session_state.get('domain_files', 0)}",
+        )  # fmt: skip
+        if file is not None:
+            _offer(table, file.name, file.getvalue())
+    if said and said[0] == tables.fingerprint(table.domain):
+        st.success(f"Loaded. {plain(said[1], 600)}", icon=":material/check:")
+
+
+def _offer(table: Table, name: str, data: bytes) -> None:
+    """What a file would change, or why it cannot be used."""
+    try:
+        found = _read(table, name, data, exactly=False)
+        if found.differs and not found.mistakes and st.checkbox(
+            "Use exactly the attributes of the file, no others", key="domain_exactly"
+        ):  # fmt: skip
+            found = _read(table, name, data, exactly=True)
+    except (TableError, DomainError) as problem:
+        sorry(problem)
+        return
+    if found.mistakes:
+        more = f" There are {len(found.mistakes) - MOST:,} more mistakes." if len(found.mistakes) > MOST else ""
+        sorry(f"Nothing was loaded. {' '.join(found.mistakes[:MOST])}{more}")
+        return
+    for note in found.notes:
+        st.caption(plain(note, 600))
+    st.markdown("This is what the file says:")
+    _preview([feature for feature in found.domain.features if feature.name in found.names])
+    st.markdown(f"Once it is loaded: {plain(changes(table.domain, tables.kept(table.domain, found.domain)), 600)}")
+    if st.button("Load it", key="load_domain", type="primary", help="It replaces what was edited before."):
+        before = table.domain
+        tables.edit(table, found.domain)
+        after = tables.kept(before, found.domain)
+        st.session_state["loaded_said"] = {table.schema_key: (tables.fingerprint(after), changes(before, after))}
+        st.session_state["domain_files"] = st.session_state.get("domain_files", 0) + 1  # the file was dealt with
+        st.rerun()
+
+
+def _read(table: Table, name: str, data: bytes, *, exactly: bool) -> Loaded:
+    """A file put over the domain of a table."""
+    is_json = name.lower().endswith(".json") or data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
+    if not is_json:
+        book, file = read_codebook(data), None
+    else:
+        try:
+            content = json.loads(data.decode("utf-8-sig"))
+        except (ValueError, RecursionError):
+            raise DomainError("This file is not valid JSON; load one as this page writes it, or a codebook.") from None
+        file = of_json(content)
+        book = entries_of(content, file)
+    return over(table.domain, spare(table), book, file, exactly=exactly, other_kinds=table.uploaded)
+
+
+def _preview(features: list[Feature]) -> None:
+    rows = [
+        {
+            "attribute": f.name,
+            "bounds or categories": written(f.categories) if f.categories else f"{text(f.low)} to {text(f.high)}",
+            "whole": f.integer if f.kind == "numeric" else None,
+            "missing cells": {"own": "own value", "refuse": "none expected"}.get(
+                f.missing, f"as {text(f.missing_value)}"
+            ),
+            "where this is known from": f.source_note if f.source != "data" else "",
+            "state": confirm.state(f),
+        }
+        for f in features
+    ]
+    st.dataframe(
+        pd.DataFrame(rows), hide_index=True, height="auto" if len(rows) <= 6 else 250, placeholder="",
+        alt="What the file says of each attribute.",
+    )  # fmt: skip

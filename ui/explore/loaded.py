@@ -1,0 +1,269 @@
+"""A domain from a file, put over the one of a table: what it says, and not what it does not say. No streamlit here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dpforest.tables.csv_codebook import OWN, Codebook, Entry
+from dpforest.tables.domain import Domain, DomainError
+from dpforest.tables.features import Feature, plural, text
+from dpforest.tables.read_parts import BOUNDS, CATEGORIES, MISSING, TYPE, Source, sources, with_sources
+from dpforest.trees import forest_schema
+from ui.explore import confirm
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The domain of a table with a file put over it.
+
+    Parameters
+    ----------
+    domain : Domain
+    names : tuple of str
+        Attributes that the file says something of.
+    notes : tuple of str
+        What of the file is not used, and what it does not mention.
+    mistakes : tuple of str
+        Why nothing can be loaded.
+    differs : bool
+        Whether the file names other attributes than the table uses.
+    """
+
+    domain: Domain
+    names: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    mistakes: tuple[str, ...] = ()
+    differs: bool = False
+
+
+def of_json(content: Any) -> Domain:
+    """The domain of `Domain.to_dict`; DomainError for anything else."""
+    try:
+        forest_schema.check(content, "domain")
+        return Domain.from_dict(content)
+    except forest_schema.SchemaError as problem:
+        raise DomainError(f"This JSON is no domain as this page writes it: {problem}.") from None
+
+
+def entries_of(content: dict[str, Any], file: Domain) -> Codebook:
+    """The same domain as entries, its sources as they are for the values that it states."""
+    entries = []
+    for place, (written, feature) in enumerate(zip(content["features"], file.features, strict=True), 1):
+        own, of_type, of_missing = sources(feature).values()
+        said: dict[str, Source] = {OWN: own}
+        if feature.kind == "categorical" or "integer" in written:
+            said[TYPE] = of_type
+        if "missing" in written:
+            said[MISSING] = of_missing
+        entries.append(
+            Entry(
+                f"Attribute {place}", feature.name, feature.kind, feature.low, feature.high,
+                feature.integer if feature.kind == "numeric" and "integer" in written else None, feature.categories,
+                feature.missing if "missing" in written else None, feature.missing_value, said,
+            )
+        )  # fmt: skip
+    return Codebook(tuple(entries), (), ())
+
+
+def over(
+    domain: Domain, spare: Sequence[Feature], book: Codebook, file: Domain | None = None, *, exactly: bool = False,
+    other_kinds: bool = True,
+) -> Loaded:  # fmt: skip
+    """Put a file over a domain.
+
+    Parameters
+    ----------
+    domain : Domain
+        Of the table, as edited.
+    spare : sequence of Feature
+        Columns that it does not use.
+    book : Codebook
+    file : Domain, optional
+        Where the file is JSON: for the classes, and for sources of what concerns the whole table.
+    exactly : bool
+        Use the attributes that the file names, and no others; else the choice of columns stays.
+    other_kinds : bool
+        Whether the kind of an attribute may change: where cells are read from texts.
+    """
+    if book.mistakes:
+        return Loaded(domain, mistakes=book.mistakes)
+    said = {entry.name: entry for entry in book.entries}
+    used = {feature.name: feature for feature in domain.features}
+    unused = {feature.name: feature for feature in spare}
+    mistakes: list[str] = []
+    features: list[Feature] = []
+    for name, old in (used | unused if exactly else used).items():
+        if name not in said:
+            features += [] if exactly else [old]
+            continue
+        try:
+            features.append(merged(old, said[name], other_kinds=other_kinds))
+        except DomainError as problem:
+            mistakes.append(str(problem))
+            features.append(old)
+    result = domain
+    try:
+        classes, of_label = _classes(domain, said.get(domain.label), file)
+        result = replace(domain, features=tuple(features), **classes)
+        result = replace(result, **_of_table(result, domain, file))
+    except DomainError as problem:
+        mistakes.append(str(problem))
+        of_label = []
+    known = {*used, *unused, domain.label}
+    differs = bool(set(used) ^ (set(said) & {*used, *unused}))
+    notes = [] if exactly else _not_used(used, unused, said)
+    if strange := [name for name in said if name not in known]:
+        notes.insert(0, f"This table does not have {_some(strange)}; what the file says of that is not used.")
+    if book.unread:
+        notes.append(f"The file's {plural(len(book.unread), 'column')} {_some(book.unread)} cannot be used here.")
+    names = tuple(feature.name for feature in features if feature.name in said)
+    if not names and not mistakes and not of_label:
+        mistakes.append("The file names no attribute of this table; check that it belongs to it.")
+    return Loaded(result, names, (*notes, *of_label), tuple(dict.fromkeys(mistakes)), differs)
+
+
+def merged(old: Feature, entry: Entry, *, other_kinds: bool = True) -> Feature:
+    """An attribute with what a file says of it. A bound that changes without words counts as read from the data."""
+    kind = entry.kind or _kind_by_values(entry) or old.kind
+    if kind != old.kind and not other_kinds:
+        raise DomainError(f"{entry.where}, column 'kind': {old.name!r} is {old.kind} in this table.")
+    new = _with_values(old, entry, kind)
+    now = dict(zip((OWN, TYPE, MISSING), sources(old).values(), strict=True))
+    changed = {
+        OWN: (new.low, new.high, new.categories) != (old.low, old.high, old.categories),
+        TYPE: (new.kind, new.integer) != (old.kind, old.integer),
+        MISSING: (new.missing, new.missing_value) != (old.missing, old.missing_value),
+    }
+    found = {part: _source(entry, part, now[part], changed[part]) for part in now}
+    if found[OWN][0] != "data" and now[OWN][0] == "data" and not _states_all(entry, kind):
+        what = "low and high" if kind == "numeric" else "categories"
+        raise DomainError(
+            f"{entry.where}, column 'source': {old.name!r} has words but no {what}, and those in the table were read "
+            f"from the rows; give {what}, or leave the source empty."
+        )
+    own = BOUNDS if kind == "numeric" else CATEGORIES
+    return with_sources(new, {own: found[OWN], TYPE: found[TYPE], MISSING: found[MISSING]})
+
+
+def _kind_by_values(entry: Entry) -> str | None:
+    if entry.categories:
+        return "categorical"
+    return None if entry.low is entry.high is entry.whole is None else "numeric"
+
+
+def _states_all(entry: Entry, kind: str) -> bool:
+    return bool(entry.categories) if kind == "categorical" else entry.low is not None and entry.high is not None
+
+
+def _with_values(old: Feature, entry: Entry, kind: str) -> Feature:
+    values: dict[str, Any] = {"kind": kind}
+    if kind != old.kind:
+        values |= {"low": None, "high": None, "integer": False, "categories": (), "scale": "auto"}
+    for name, value in (("low", entry.low), ("high", entry.high), ("integer", entry.whole)):
+        if value is not None:
+            values[name] = value
+    if entry.categories:
+        values["categories"] = tuple(text(value) for value in entry.categories)
+    if entry.missing is not None:
+        values |= {"missing": entry.missing, "missing_value": entry.missing_value}
+    try:
+        return replace(old, **values)
+    except DomainError as problem:
+        raise DomainError(f"{entry.where}: {problem}") from None
+
+
+def _source(entry: Entry, part: str, now: Source, changed: bool) -> Source:
+    stated = entry.sources.get(part)
+    if stated is None:
+        return ("data", "") if changed else now
+    if stated[0] == "data":
+        return stated
+    if now == ("documented", stated[1]) and not changed:
+        return now  # a codebook cannot say that words are a document's
+    _check_words(entry.where, stated, now)
+    return stated
+
+
+def _check_words(where: str, stated: Source, now: Source) -> None:
+    """What gets public here says where it is known from; what was public with these words stays so."""
+    if stated == now:
+        return
+    try:
+        confirm.check_source(stated[1], "this is")
+    except DomainError as problem:
+        raise DomainError(f"{where}, column 'source': {problem}") from None
+
+
+def _classes(domain: Domain, entry: Entry | None, file: Domain | None) -> tuple[dict[str, Any], list[str]]:
+    """(the classes and their source, what is to be said of them)."""
+    stated: Source | None
+    if file is not None and file.classes and file.label == domain.label:
+        values, stated, where = file.classes, (file.classes_source, file.classes_note), "The label"
+    elif entry is not None and entry.categories:
+        values, stated, where = entry.categories, entry.sources.get(OWN), entry.where
+    elif file is not None and file.classes:
+        return {}, [f"The classes of the file are those of {file.label!r}, so they are not used here."]
+    elif entry is not None:
+        raise DomainError(f"{entry.where}, column 'categories': {domain.label!r} is the label; list its classes.")
+    else:
+        return {}, []
+    known = {text(label): label for label in domain.classes}
+    classes = tuple(known.get(text(value), value) for value in values)
+    now = domain.classes_source, domain.classes_note
+    changed = set(classes) != set(domain.classes)
+    source = _source(Entry(where, domain.label, sources={OWN: stated} if stated else {}), OWN, now, changed)
+    said = {"classes": classes, "classes_source": source[0], "classes_note": source[1]}
+    return said, [f"The classes of {domain.label!r} are taken from the file."]
+
+
+def _of_table(result: Domain, domain: Domain, file: Domain | None) -> dict[str, Any]:
+    """Sources of how the file is written and of the columns, where the JSON says them of the same ones."""
+    said: dict[str, Any] = {}
+    if file is None:
+        return said
+    same = {"reading": file.reading == domain.reading, "columns": set(file.names) == set(result.names)}
+    for part, is_same in same.items():
+        stated, now = ((getattr(one, f"{part}_source"), getattr(one, f"{part}_note")) for one in (file, domain))
+        if not is_same or not stated[0]:
+            continue
+        if stated[0] != "data":
+            _check_words("How the file is written" if part == "reading" else "The choice of columns", stated, now)
+        said |= {f"{part}_source": stated[0], f"{part}_note": stated[1]}
+    return said
+
+
+def _not_used(used: dict[str, Feature], unused: dict[str, Feature], said: dict[str, Entry]) -> list[str]:
+    notes = []
+    if left := [name for name in said if name in unused]:
+        notes.append(f"Of the table's columns, {_some(left)} {'is' if len(left) == 1 else 'are'} not used.")
+    if silent := [name for name in used if name not in said]:
+        stay = "stays as it is" if len(silent) == 1 else "stay as they are"
+        notes.append(f"Not in the file: {_some(silent)}; {'it' if len(silent) == 1 else 'they'} {stay}.")
+    return notes
+
+
+def changes(before: Domain, after: Domain) -> str:
+    """What a file has changed, in a sentence.
+
+    >>> read = Feature("a", "numeric", 0, 1)
+    >>> known = Feature("a", "numeric", 0, 1, source="asserted", source_note="a share by definition")
+    >>> changes(Domain((read,)), Domain((known,))), changes(Domain((known,)), Domain((read,)))
+    ('1 attribute now has a source.', '1 attribute has lost its source, 1 is still read from the rows.')
+    """
+    leaked = {feature.name for feature in before.features if feature.leaks()}
+    left = {feature.name for feature in after.features if feature.leaks()}
+    names = set(after.names)
+    won = len((leaked & names) - left)
+    said = [f"{plural(won, 'attribute')} now {'has' if won == 1 else 'have'} a source"] if won or not left else []
+    if lost := len((left & set(before.names)) - leaked):
+        said.append(f"{plural(lost, 'attribute')} {'has lost its' if lost == 1 else 'have lost their'} source")
+    if left:
+        said.append(f"{len(left):,} {'is' if len(left) == 1 else 'are'} still read from the rows")
+    return f"{', '.join(said)}."
+
+
+def _some(names: Sequence[str], most: int = 6) -> str:
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"

@@ -1,0 +1,55 @@
+"""Everything that is about to be asserted: nobody can assert what they do not see."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import pandas as pd
+import streamlit as st
+
+from dpforest.tables.read_parts import CLASSES, COLUMNS, MISSING, OF_ATTRIBUTES, READING, TYPE, Part
+from ui.shared.tables import Table
+from ui.shared.wording import plain
+
+
+def show(table: Table, chosen: Sequence[Part]) -> None:
+    """Parts of a schema, as sentences and as a table of the attributes."""
+    domain = table.domain
+    of_table = {part.what: part for part in chosen}
+    said = []
+    if part := of_table.get(CLASSES):
+        classes = plain(part.said, 2_000)
+        said.append(f"**{plain(domain.label)}** is the label, and its classes are {classes}")
+    if part := of_table.get(READING):
+        said.append(plain(part.said, 2_000))
+    if COLUMNS in of_table:
+        left_out = (
+            [c.name for c in table.csv.columns if c.name not in (*domain.names, domain.label)] if table.csv else []
+        )
+        besides = f", and not {plain('; '.join(left_out), 2_000)}" if left_out else ""
+        said.append(f"the forest learns from {_those(domain.n_features)} below{besides}")
+    rows: dict[str, dict[str, Any]] = {}
+    for part in chosen:
+        if part.what in OF_ATTRIBUTES:
+            rows.setdefault(part.name, {"attribute": part.name})[_column(part)] = part.said
+    if said or rows:
+        st.markdown("\n".join(["You assert that", *(f"- {sentence}" for sentence in said)]))
+    if rows:
+        columns = ["attribute", *(c for c in _COLUMNS if any(c in row for row in rows.values()))]
+        st.dataframe(
+            pd.DataFrame(list(rows.values()), columns=columns).fillna(""), hide_index=True,
+            height="auto" if len(rows) <= 5 else 214,
+            alt="What is about to be asserted of each attribute.",
+        )  # fmt: skip
+
+
+_COLUMNS: Final = ("bounds or categories", "type", "missing cells")
+
+
+def _column(part: Part) -> str:
+    return {TYPE: _COLUMNS[1], MISSING: _COLUMNS[2]}.get(part.what, _COLUMNS[0])
+
+
+def _those(n: int) -> str:
+    return "the one attribute" if n == 1 else f"the {n:,} attributes"

@@ -1,0 +1,247 @@
+"""The guided way to a public schema: one question after another, attributes of one kind together; many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Final
+
+import streamlit as st
+
+from dpforest.tables.domain import DomainError
+from dpforest.tables.features import Feature
+from dpforest.tables.read_parts import (
+    BOUNDS,
+    CATEGORIES,
+    CLASSES,
+    COLUMNS,
+    MISSING,
+    OF_ATTRIBUTES,
+    READING,
+    TYPE,
+    read_parts,
+    sources,
+)
+from ui.explore import bounds_hint, column_groups, public_list
+from ui.explore.confirm import EXAMPLE, check_source
+from ui.explore.questions import (
+    EVERYTHING,
+    TABLE,
+    Answer,
+    answered,
+    is_alike,
+    left_to_say,
+    one_range,
+    open_questions,
+    targets,
+)
+from ui.shared import tables
+from ui.shared.page import sorry, titled
+from ui.shared.tables import Table
+from ui.shared.wording import plain
+
+AGAIN: Final = "attributes that have a source already …"
+ONE, EACH, STAND = "one range for all", "a rounder range each", "as they stand"
+AS_LISTED: Final = "as listed"
+KINDS: Final = {
+    "bounds and categories": (BOUNDS, CATEGORIES),
+    "types": (TYPE,),
+    "missing cells": (MISSING,),
+    "classes of the label": (CLASSES,),
+    "how the file is written": (READING,),
+    "which columns are used": (COLUMNS,),
+}
+_WHOLE: Final = {"yes": True, "no": False}
+_RULES: Final = {"own value": "own", "none expected": "refuse"}
+
+
+def show(table: Table, *, pending: bool) -> None:
+    """Ask what was read from the rows, group after group; where nothing was, offer to change many at once.
+
+    Not while edits wait to be applied: they would be lost.
+    """
+    questions = open_questions(table.domain)
+    if not questions:
+        with st.expander("Change many attributes at once", icon=":material/edit_note:"):
+            _ask(table, _chosen_again(table, _key(table)), _key(table), pending=pending, again=True)
+        return
+    titled(
+        "What is left to say", "Curator only",
+        help="Whoever sees a forest that was released learns all of this. So it may only be what everybody could know "
+        "without the rows, and the certificate says who says so: you.",
+    )  # fmt: skip
+    n = table.domain.n_features
+    st.progress(sum(1 for feature in table.domain.features if not feature.leaks()) / n)
+    st.markdown(
+        f"**{plain(left_to_say(table.domain, questions), 600)}** Say it group by group, as you know it **without "
+        "looking at the rows**. It then counts as *asserted by you*, and your words stand on the certificate. Nobody "
+        "else can check them."
+    )
+    key = _key(table)
+    group = _choose(table, questions, key)
+    if group == AGAIN:
+        _ask(table, _chosen_again(table, key), f"{key}_again", pending=pending, again=True)
+        return
+    names, of_table = _members(table, group, questions, key)
+    _ask(table, names, f"{key}_{group}", pending=pending, of_table=of_table, skips=group)
+
+
+def _key(table: Table) -> str:
+    skipped = len(st.session_state.get("skipped", {}).get(table.schema_key, ()))
+    return f"ask_{tables.fingerprint(table.domain)[:12]}_{skipped}"
+
+
+# ---------------------------------------------------------------- which attributes
+
+
+def _choose(table: Table, questions: dict[str, list[str]], key: str) -> str:
+    """The next group that was not skipped, or another one."""
+    left = [feature for feature in table.domain.features if feature.leaks()]
+    groups = column_groups.groups(left) if left else {}
+    others = [group for group, names in groups.items() if names not in questions.values()]
+    some = [column_groups.ONE_BY_ONE] if left else []
+    again = [AGAIN] if len(left) < table.domain.n_features else []
+    options = [*questions, *others, EVERYTHING, *some, *again]
+    sizes = {group: len(names) for group, names in (groups | questions).items()}
+    skipped = st.session_state.get("skipped", {}).get(table.schema_key, [])
+    start = next((options.index(group) for group in questions if group not in skipped), 0)
+    return st.selectbox(
+        "Now about", options, start, key=f"{key}_group",
+        format_func=lambda g: f"{g} ({sizes[g]:,})" if sizes.get(g, 0) > 1 else g,
+    )  # fmt: skip
+
+
+def _members(table: Table, group: str, questions: dict[str, list[str]], key: str) -> tuple[Sequence[str], bool]:
+    """(names of a group, whether it is also about the table as a whole)."""
+    left = [feature for feature in table.domain.features if feature.leaks()]
+    if group in questions:
+        return questions[group], group == TABLE
+    if group == EVERYTHING:
+        return [feature.name for feature in left], True
+    if group == column_groups.ONE_BY_ONE:
+        return st.multiselect(
+            "These attributes", [f.name for f in left], key=f"{key}_names", placeholder="Choose attributes"
+        ), False  # fmt: skip
+    return column_groups.groups(left)[group], False
+
+
+def _chosen_again(table: Table, key: str) -> list[str]:
+    return column_groups.choose("Attributes", table.domain.features, f"{key}_all")
+
+
+def _skip(table: Table, group: str) -> None:
+    skipped = st.session_state.setdefault("skipped", {}).setdefault(table.schema_key, [])
+    if set(open_questions(table.domain)) <= {*skipped, group}:
+        skipped.clear()  # all were: from the start
+    skipped.append(group)
+
+
+# ---------------------------------------------------------------- one question
+
+
+def _ask(
+    table: Table, names: Collection[str], key: str, *, pending: bool, of_table: bool = False, again: bool = False,
+    skips: str = "",
+) -> None:  # fmt: skip
+    domain = table.domain
+    kinds = _kinds(table, names, key, of_table=of_table, again=again)
+    about = targets(domain, names, kinds, again=again)
+    chosen = [feature for feature in domain.features if feature.name in {name for _, name in about}]
+    ranges = _ranges(table, [f for f in chosen if (BOUNDS, f.name) in about], key, again=again)
+    with st.container(horizontal=True, gap="large"):
+        whole = _whole([f for f in chosen if f.kind == "numeric" and (TYPE, f.name) in about], key)
+        missing = _missing([f for f in chosen if (MISSING, f.name) in about], key)
+    answer = Answer(ranges, whole, missing)
+    try:
+        listed = answered(domain, about, answer, ("data", ""))
+        public_list.show(table, [part for part in read_parts(listed) if (part.what, part.name) in about])
+    except DomainError as problem:
+        sorry(problem)
+        about = []
+    words = st.text_input("Where is this known from?", key=f"{key}_source", placeholder=EXAMPLE)
+    if pending:
+        st.caption("You edited the table below: apply these changes first.")
+    with st.container(horizontal=True):
+        pressed = st.button("These are public", key="assert", disabled=pending or not about)
+        if skips:
+            st.button("Skip for now", key="skip", on_click=_skip, args=(table, skips))
+    if pressed:
+        try:
+            check_source(words, "this is")
+        except DomainError as problem:
+            sorry(problem)
+            return
+        tables.edit(table, answered(domain, about, answer, ("asserted", words.strip())))
+        st.rerun()
+
+
+def _kinds(table: Table, names: Collection[str], key: str, *, of_table: bool, again: bool) -> set[str]:
+    """Kinds of parts that the words are about: all that there are, or some."""
+    found = {part.what for part in read_parts(table.domain) if part.name in names or (of_table and not part.name)}
+    if again:
+        found = {what for f in table.domain.features if f.name in names for what in sources(f)}
+    if not of_table:
+        found &= set(OF_ATTRIBUTES)
+    offered = [title for title, what in KINDS.items() if found & set(what)]
+    if not offered:
+        return set()
+    wanted = st.pills("What you say it of", offered, selection_mode="multi", default=offered, key=f"{key}_what")
+    return {what for title in wanted or () for what in KINDS[title]} & found
+
+
+def _ranges(table: Table, features: Sequence[Feature], key: str, *, again: bool) -> dict[str, tuple[float, float]]:
+    """The ranges that are asserted: one that is typed, or the rounder ones, or those that stand."""
+    if not features:
+        return {}
+    st.markdown("**Between which numbers does everybody know these lie?**")
+    names = [feature.name for feature in features]
+    now = {f.name: (float(f.low), float(f.high)) for f in features if f.low is not None and f.high is not None}
+    own = [own for own in bounds_hint.of(table) if own.name in names]
+    rounder = {one.name: one.rounder for one in own}
+    how = _way(names, key, STAND if again else ONE if is_alike(names) else EACH if own else STAND, with_each=bool(own))
+    if own and how != STAND:
+        st.caption(
+            "The numbers filled in were worked out from your rows, rounder than the lowest and highest of them. So "
+            "**still decide by what is known without the rows**: a percentage lies between 0 and 100, an age between "
+            "0 and 120."
+        )
+    elif own:
+        st.caption(f"{bounds_hint.sentence(own)} That may be one person's value, and publishing it tells on them.")
+    if how == STAND:
+        return {}
+    if how == EACH:
+        return rounder
+    low, high = one_range((now | rounder).values())
+    left, right = st.columns(2)
+    lowest = left.number_input("Lowest", value=low, format="%g", key=f"{key}_low")
+    highest = right.number_input("Highest", value=high, format="%g", key=f"{key}_high")
+    return dict.fromkeys(names, (lowest, highest))
+
+
+def _way(names: Sequence[str], key: str, first: str, *, with_each: bool) -> str:
+    """How the ranges are said; of a single attribute there is one way."""
+    if len(names) == 1:
+        return ONE
+    choices = [ONE, EACH, STAND] if with_each else [ONE, STAND]
+    return st.segmented_control(
+        "Ranges", choices, default=first, key=f"{key}_how", label_visibility="collapsed", required=True
+    ) or first  # fmt: skip
+
+
+def _whole(features: Sequence[Feature], key: str) -> bool | None:
+    if not features:
+        return None
+    return _WHOLE.get(_one_of("Whole numbers?", [*_WHOLE], {"yes" if f.integer else "no" for f in features}, key))
+
+
+def _missing(features: Sequence[Feature], key: str) -> str | None:
+    if not features:
+        return None
+    now = {{"own": "own value", "refuse": "none expected"}.get(f.missing, AS_LISTED) for f in features}
+    return _RULES.get(_one_of("Missing cells", [*_RULES], now, key))
+
+
+def _one_of(title: str, choices: list[str], now: set[str], key: str) -> str:
+    """A choice for all of them; where they differ now, each may stay as it is."""
+    start = next(iter(now)) if len(now) == 1 else AS_LISTED
+    offered = choices if start in choices else [AS_LISTED, *choices]
+    return st.segmented_control(title, offered, default=start, key=f"{key}_{title}", required=True) or start

@@ -1,0 +1,128 @@
+"""What is left to ask about a schema, attributes of one kind together, and what an answer makes of it. No streamlit."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from dpforest.tables.domain import Domain
+from dpforest.tables.features import Feature, plural
+from dpforest.tables.read_parts import BOUNDS, MISSING, OF_TABLES, TYPE, Source, read_parts, sources, with_sources
+from ui.explore.column_groups import alike
+
+TABLE: Final = "the label and the file"
+EVERYTHING: Final = "everything that is left"
+Target = tuple[str, str]  # as `Part.what` and `Part.name`
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What somebody says of some attributes; None and ranges that are not there leave what stands.
+
+    Parameters
+    ----------
+    ranges : dict
+        (lowest, highest) by name.
+    whole : bool, optional
+    missing : {"own", "refuse"}, optional
+    """
+
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    whole: bool | None = None
+    missing: str | None = None
+
+
+def open_questions(domain: Domain) -> dict[str, list[str]]:
+    """Attributes that are not public yet, each in one group; what concerns the table as a whole comes last.
+
+    >>> columns = [Feature(f"word_freq_{w}", "numeric", 0, 1) for w in ("make", "all", "our")]
+    >>> columns += [Feature("town", "categorical", categories=("x",)), Feature("age", "numeric", 0, 9)]
+    >>> open_questions(Domain(tuple(columns), (0, 1), "spam"))
+    {'word_freq_…': ['word_freq_make', 'word_freq_all', 'word_freq_our'], 'age': ['age'], 'town': ['town'], \
+'the label and the file': []}
+    """
+    found: dict[str, list[str]] = {}
+    left = [feature for feature in domain.features if feature.leaks()]
+    for kind, title in (("numeric", "numbers"), ("categorical", "categories")):
+        own = [feature.name for feature in left if feature.kind == kind]
+        groups = _disjoint(own) if kind == "numeric" else {}
+        rest = [name for name in own if not any(name in names for names in groups.values())]
+        found |= groups
+        if rest:
+            title = rest[0] if len(rest) == 1 else f"other {title}" if groups else title
+            found[title if title not in found and title != TABLE else f"{title} (attributes)"] = rest
+    if any(part.what in OF_TABLES for part in read_parts(domain)):
+        found[TABLE] = []
+    return found
+
+
+def _disjoint(names: Sequence[str]) -> dict[str, list[str]]:
+    """Names that begin alike, the largest groups first, none in two of them."""
+    found: dict[str, list[str]] = {}
+    taken: set[str] = set()
+    for start, members in alike(names, all_of_them=True).items():
+        if not taken & set(members):
+            found[start] = members
+            taken |= set(members)
+    return found
+
+
+def left_to_say(domain: Domain, questions: Mapping[str, Sequence[str]]) -> str:
+    """How far it is, in a sentence; names stand as they are."""
+    n = domain.n_features
+    n_left = sum(1 for feature in domain.features if feature.leaks())
+    groups = [f"{title} ({len(names):,})" if len(names) > 1 else title for title, names in questions.items()]
+    said = f"{n - n_left:,} of {plural(n, 'attribute')} {'has' if n - n_left == 1 else 'have'} a source"
+    return f"{said}, {n_left:,} left: {', '.join(groups)}." if groups else f"{said}."
+
+
+def targets(domain: Domain, names: Collection[str], kinds: Collection[str], *, again: bool = False) -> list[Target]:
+    """What an answer is about: parts of these kinds that were read; `again` also those that have a source."""
+    if not again:
+        return [(part.what, part.name) for part in read_parts(domain)
+                if part.what in kinds and (part.what in OF_TABLES or part.name in names)]  # fmt: skip
+    return [(what, f.name) for f in domain.features if f.name in names for what in sources(f) if what in kinds]
+
+
+def answered(domain: Domain, about: Collection[Target], answer: Answer, source: Source | None) -> Domain:
+    """The schema with an answer, its values and their source; without a source just the values, to be looked at.
+
+    >>> age = Domain((Feature("age", "numeric", 18, 94),))
+    >>> about = [(what, "age") for what in ("bounds", "type", "missing")]
+    >>> answered(age, about, Answer({"age": (0, 120)}), ("asserted", "people live so long")).leaks()
+    []
+    """
+    by_name: dict[str, set[str]] = {}
+    for what, name in about:
+        by_name.setdefault(name, set()).add(what)
+    features = tuple(_answered(f, by_name.get(f.name, set()), answer, source) for f in domain.features)
+    of_table: dict[str, Any] = {}
+    if source is not None:
+        for what in by_name.get("", ()):
+            of_table |= {f"{what}_source": source[0], f"{what}_note": source[1]}
+    return replace(domain, features=features, **of_table)
+
+
+def _answered(feature: Feature, parts: set[str], answer: Answer, source: Source | None) -> Feature:
+    if not parts:
+        return feature
+    values: dict[str, Any] = {}
+    if BOUNDS in parts and feature.name in answer.ranges:
+        values["low"], values["high"] = answer.ranges[feature.name]
+    if TYPE in parts and feature.kind == "numeric" and answer.whole is not None:
+        values["integer"] = answer.whole
+    if MISSING in parts and answer.missing is not None:
+        values |= {"missing": answer.missing, "missing_value": None}
+    new = replace(feature, **values)
+    return new if source is None else with_sources(new, dict.fromkeys(parts, source))
+
+
+def one_range(ranges: Collection[tuple[float, float]]) -> tuple[float, float]:
+    """The narrowest range that holds all of them."""
+    return min(low for low, _ in ranges), max(high for _, high in ranges)
+
+
+def is_alike(names: Sequence[str]) -> bool:
+    """Whether all these names begin alike, so that one range may be meant for all of them."""
+    return len(names) == 1 or len(next(iter(alike(names, all_of_them=True).values()), ())) == len(names)

@@ -1,0 +1,22 @@
+"""Columns of an upload that are not used: ids, dates, constants, or left out by hand. No streamlit in here."""
+
+from __future__ import annotations
+
+from dpforest.tables.domain import Domain, DomainError
+from dpforest.tables.features import Feature
+from ui.shared.tables import Table
+
+
+def spare(table: Table) -> list[Feature]:
+    """Such columns as attributes read from the data; empty for a table that comes with the app."""
+    if table.csv is None:
+        return []
+    found = []
+    for column in table.csv.columns:
+        if column.name in table.domain.names or column.name == table.label:
+            continue
+        try:
+            found.append(Domain.infer(table.frame[[column.name]]).features[0])
+        except DomainError:
+            found.append(Feature(column.name, "categorical", categories=("(too many to list)",), missing="own"))
+    return found
