@@ -8,7 +8,7 @@ from ui.compare import controls, parts
 from ui.compare.below import Below
 from ui.compare.controls import MEASURES
 from ui.compare.insight import insight
-from ui.shared import sidebar, sweep, without_privacy
+from ui.shared import figures, sidebar, sweep, without_privacy
 from ui.shared.controls import LINKED
 from ui.shared.downloads import as_csv
 from ui.shared.epsilon import choose_epsilon
@@ -87,16 +87,22 @@ def draw(n: int) -> None:
     below.table(lines, done, levels)
 
 
-with st.sidebar:
+with st.sidebar, st.container(horizontal=True, gap="small"):
     copy_link(of_upload=table.uploaded)
+    offered = st.container(width="content")
 
 pieces = view.releases * view.folds
 if ready := min(pieces, *(line.n_done for line in lines)):
     draw(ready)
+    with offered:
+        figures.offer()
 with sweep.stoppable((table.schema_key, view, opened), progress) as place:
     if place is not None:
         for n in sweep.work(lines, min(pieces, 2), place):
             draw(n)
+        if not ready:
+            with offered:
+                figures.offer()
         if without_privacy.fit(levels, place):
             draw(min(pieces, *(line.n_done for line in lines)))
         below.work(place)

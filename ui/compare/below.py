@@ -113,7 +113,10 @@ class Below:
             panels.append(Panel(line.line.name, list(wide.index), wide.columns.to_numpy(float), wide.to_numpy(float)))
         scale = Scale(self._view.measure, self._view.measure in IN_PERCENT, None, None)
         figure = multiples(panels, setting, scale, columns=min(4, len(panels)))
-        chart(figure, f"{self._view.measure} against ε, a panel a forest, a line for each {setting}.", self._place)
+        chart(
+            figure, f"{self._view.measure} against ε, a panel a forest, a line for each {setting}.", self._place,
+            title=f"{self._opened} of each forest",
+        )  # fmt: skip
         self._note.caption(f"Each point is the mean of {done.behind}. Darker lines: {_MORE[setting]}.")
 
     def _draw_map(self, done: Done) -> None:
@@ -136,7 +139,7 @@ class Below:
             said += f": the price of privacy is **{scale.gap(lost)}**." if lost >= 0 else ": here noise costs nothing."
         self._note.markdown(f"{said} Each cell is the mean of {done.behind}.")
         figure = budget_map(list(epsilons), list(wide.index), values, scale, epsilon=float(epsilons[at]))
-        chart(figure, said.replace("*", ""), self._place)
+        chart(figure, said.replace("*", ""), self._place, title="Map of ε × depth")
 
     def _learns_nothing(self, values: np.ndarray, nonprivate: float) -> str:
         """That no depth is better than guessing at any ε, nor without noise; empty where one is, or none can say."""

@@ -48,6 +48,7 @@ def show(choice: Choice, view: ForestView) -> None:
     chart(
         plotting.tree_overview(nodes, view.domain_of(tree), root=root, path=path, by_records=by_records),
         f"Overview of tree {tree + 1}: a row for each level, coloured by the rate at which labels flip.",
+        title="Overview of a tree",
         key="overview",
         on_select=lambda: _clicked("overview", structure),
         selection_mode="points",
@@ -73,6 +74,7 @@ def show(choice: Choice, view: ForestView) -> None:
         chart(
             plotting.focus_tree(nodes, view.domain_of(tree), root=root, levels=levels, path=path),
             f"Questions of tree {tree + 1} from the node chosen, with the label and flip rate of each leaf.",
+            title="Questions of a tree",
             key="focus_chart",
             on_select=lambda: _clicked("focus_chart", structure),
             selection_mode="points",
@@ -159,6 +161,7 @@ def _followed(choice: Choice, view: ForestView, tree: int, row: int) -> list[int
         chart(
             plotting.votes(view.labels[leaves], view.flip[leaves], view.domain.classes, tree=tree, truth=truth),
             "One square for each tree, grouped by the class it votes for, coloured by the flip rate of the leaf.",
+            title="Votes on a record",
             key="votes",
             width=620,
             on_select=_voted,
@@ -168,6 +171,7 @@ def _followed(choice: Choice, view: ForestView, tree: int, row: int) -> list[int
         chart(
             plotting.contributions(view.leaf_values[leaves], view.domain_of(tree).classes, tree=tree),
             "One bar for each tree: what its leaf adds to the score.",
+            title="Votes on a record",
             key="votes",
             width=620,
             on_select=_voted,

@@ -11,7 +11,7 @@ import streamlit as st
 from dpforest.plotting import CONFIG
 from dpforest.plotting.style import PRIVATE
 from dpforest.tables.misfits import MisfitWarning
-from ui.shared import session_ledger
+from ui.shared import figures, session_ledger
 from ui.shared.controls import LINKED
 from ui.shared.wording import plain
 
@@ -72,6 +72,7 @@ def open_page(title: str) -> None:
     warnings.filterwarnings("ignore", category=MisfitWarning)
     st.set_page_config(page_title=f"{title} · dpforest", page_icon="🌲", layout="wide")
     st.html(_STYLE)
+    figures.start()
     with st.sidebar:
         st.markdown("### dpforest", anchors=False)
         st.page_link("app.py", label="Explore")
@@ -107,8 +108,21 @@ def titled(title: str, kind: Badge | None, help: str | None = None) -> None:
             badge(kind)
 
 
-def chart(figure: go.Figure, alt: str, place=st, **settings):
-    """A plotly figure whose texts can be read on a light and on a dark page."""
+def chart(figure: go.Figure, alt: str, place=st, *, title: str = "", public: bool = False, **settings):
+    """A plotly figure whose texts can be read on a light and on a dark page.
+
+    Parameters
+    ----------
+    title : str
+        Its name among the figures for papers, by default the first words of `alt`. One chart has it at a time.
+    public : bool
+        Whether it may leave the house: released, or no data went into it.
+    """
+    figures.keep_chart(figure, alt, title, public=public)
+    return _in_ink(figure, alt, place, **settings)
+
+
+def _in_ink(figure: go.Figure, alt: str, place, **settings):
     dark = st.context.theme.type == "dark"
     ink, quiet = ("#E7ECF0", "#AAB5BF") if dark else ("#1B2229", "#55606B")
     size = _LARGE if st.session_state.get("present") else _PLAIN
@@ -123,8 +137,9 @@ def chart(figure: go.Figure, alt: str, place=st, **settings):
     return place.plotly_chart(figure, config=CONFIG, alt=alt, **settings)
 
 
-def drawn(figure: go.Figure, alt: str, place=st, **settings) -> None:
+def drawn(figure: go.Figure, alt: str, place=st, *, title: str = "", public: bool = False, **settings) -> None:
     """A figure with thin lines: they can be seen, and its words read, on a light and on a dark page."""
+    figures.keep_chart(figure, alt, title, public=public)
     dark = st.context.theme.type == "dark"
     figure.update_annotations(bgcolor=_PAGE["dark" if dark else "light"])
     if dark:
@@ -132,7 +147,7 @@ def drawn(figure: go.Figure, alt: str, place=st, **settings) -> None:
             lambda line: line.update(line_color=_BRIGHT, marker_color=_BRIGHT, opacity=1),
             lambda trace: trace.line.color == PRIVATE,
         )
-    chart(figure, alt, place, **settings)
+    _in_ink(figure, alt, place, **settings)
 
 
 def sorry(sentence: object) -> None:
