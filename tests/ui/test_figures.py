@@ -5,6 +5,8 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -89,14 +91,13 @@ def test_print_colours_leave_the_figure_on_the_page_as_it_is():
 
 
 @WITH_A_BROWSER
-def test_a_figure_becomes_svg_and_pdf_and_leaves_nothing_behind(tmp_path, monkeypatch):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+def test_a_figure_becomes_svg_and_pdf_and_leaves_nothing_behind():
     figure = go.Figure(go.Scatter(x=[1, 2], y=[2, 1], name="a"), layout={"title": {"text": "cut <b>here</b>"}})
     svg = paper.rendered(figure, "svg").decode()
     assert svg.startswith("<svg") and "here" in svg and f'width="{paper.WIDTH}"' in svg
     assert not re.search(r"(?:href|src)=\"https?:", svg)
     assert paper.rendered(figure.to_dict(), "pdf").startswith(b"%PDF")
-    assert os.listdir(tmp_path) == []
+    assert not list(Path(tempfile.gettempdir()).glob("dpforest_figure_*"))
 
 
 @WITH_A_BROWSER
