@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 import plotly.graph_objects as go
 from plotly.io import to_json
 
-from dpforest.plotting.style import NON_PRIVATE, PRIVATE
+from dpforest.plotting.style import NON_PRIVATE, PRIVATE, escape
 
 INK: Final = "#1B2229"
 WIDTH, HEIGHT = 900, 450  # pixels, where a figure has none of its own
@@ -57,8 +57,14 @@ def _browser() -> str | None:
     return Chromium.find_browser(skip_local=False)
 
 
-def for_print(figure: go.Figure | dict[str, Any]) -> dict[str, Any]:
+def for_print(figure: go.Figure | dict[str, Any], title: str = "") -> dict[str, Any]:
     """A copy on white with dark ink, as plotly reads it.
+
+    Parameters
+    ----------
+    figure : Figure or dict
+    title : str
+        What stands above it on a page. Of "this against that" a y-axis without a name gets "this".
 
     >>> for_print(go.Figure(layout={"paper_bgcolor": "black", "font": {"color": "white"}}))["layout"]["paper_bgcolor"]
     'white'
@@ -75,11 +81,14 @@ def for_print(figure: go.Figure | dict[str, Any]) -> dict[str, Any]:
     )  # fmt: skip
     paper.for_each_annotation(lambda words: words.update(font_size=words.font.size or _SIZE))
     for axis in (*paper.select_xaxes(), *paper.select_yaxes()):
-        axis.update(tickfont_color=INK, title_font_color=INK)
+        axis.update(tickfont_color=INK, title_font_color=INK, title_font_size=axis.title.font.size or _SIZE)
+    what, against, _ = title.partition(" against ")
+    if against and not paper.layout.yaxis.title.text:
+        paper.update_yaxes(title_text=escape(what), selector=0)
     return paper.to_dict()
 
 
-def rendered(figure: go.Figure | dict[str, Any], kind: Literal["svg", "pdf"]) -> bytes:
+def rendered(figure: go.Figure | dict[str, Any], kind: Literal["svg", "pdf"], title: str = "") -> bytes:
     """A figure as a file.
 
     Parameters
@@ -87,6 +96,8 @@ def rendered(figure: go.Figure | dict[str, Any], kind: Literal["svg", "pdf"]) ->
     figure : Figure or dict
         It stays as it is; what is drawn is `for_print` of it.
     kind : {"svg", "pdf"}
+    title : str
+        As of `for_print`.
 
     Raises
     ------
@@ -95,7 +106,7 @@ def rendered(figure: go.Figure | dict[str, Any], kind: Literal["svg", "pdf"]) ->
     """
     if why := missing():
         raise PaperError(why)
-    spec = for_print(figure)
+    spec = for_print(figure, title)
     if not _ONE_AT_A_TIME.acquire(timeout=SECONDS):
         raise PaperError("Other figures are being drawn; try again in a minute.")
     try:

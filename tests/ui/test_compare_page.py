@@ -216,7 +216,7 @@ def test_a_measure_that_needs_two_classes_says_so(compare):
 
 def own(page: AppTest) -> dict:
     """What the link says of single forests."""
-    return json.loads(page.query_params["own"][0]) if "own" in page.query_params else {}
+    return json.loads("".join(page.query_params["own"])) if "own" in page.query_params else {}
 
 
 def test_settings_of_one_forest_are_in_its_name_its_line_and_the_link(compare):

@@ -111,5 +111,8 @@ def sentence(found: Sequence[Apart], epsilon: float, scale: Scale) -> str:
     if first == len(found):
         said += " So it is at every ε here: they are all alike."
     elif first:
-        said += f" Up to ε = {found[first - 1].epsilon:g} none is behind the best by more than luck: there they are all alike."
+        said += (
+            f" Up to ε = {found[first - 1].epsilon:g} none is behind the best by more than luck: there they are all "
+        )
+        said += "alike."
     return said

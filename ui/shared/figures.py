@@ -81,8 +81,8 @@ def _of_chart(kept: dict[str, Figure], title: str) -> None:
         return
     with st.container(horizontal=True, gap="small"):
         failures = _failures()
-        _button("SVG", kept, title, "svg", "image/svg+xml", lambda: _on_paper(kept[title], "svg", failures))
-        _button("PDF", kept, title, "pdf", "application/pdf", lambda: _on_paper(kept[title], "pdf", failures))
+        _button("SVG", kept, title, "svg", "image/svg+xml", lambda: _on_paper(kept[title], title, "svg", failures))
+        _button("PDF", kept, title, "pdf", "application/pdf", lambda: _on_paper(kept[title], title, "pdf", failures))
     st.caption("Drawn in print colours when you press; it takes a few seconds.")
     for why in _failures():
         st.caption(why)
@@ -117,10 +117,10 @@ def _failures() -> list[str]:
     return st.session_state.setdefault("figure_failures", [])
 
 
-def _on_paper(own: Figure, kind: Any, failures: list[str]) -> bytes:
+def _on_paper(own: Figure, title: str, kind: Any, failures: list[str]) -> bytes:
     assert isinstance(own.drawn, dict)
     try:
-        return rendered(own.drawn, kind)
+        return rendered(own.drawn, kind, title)
     except PaperError as problem:
         failures.append(str(problem))
         raise

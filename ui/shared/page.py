@@ -59,6 +59,8 @@ _STYLE = """<style>
 }
 </style>"""
 
+_DARK = "<style>:root {color-scheme: dark}</style>"  # what opens over the page is not inside Streamlit's own dark part
+
 _FOR_THE_BACK_ROW = """<style>
 html {font-size: 19px}
 .st-key-end_presentation {position: fixed; top: 0.6rem; left: 1.5rem; z-index: 999991}
@@ -71,7 +73,7 @@ def open_page(title: str) -> None:
     # Cells that do not fit are told on the Data tab; in the server's log they would be for other eyes.
     warnings.filterwarnings("ignore", category=MisfitWarning)
     st.set_page_config(page_title=f"{title} · dpforest", page_icon="🌲", layout="wide")
-    st.html(_STYLE)
+    st.html(_STYLE + (_DARK if st.context.theme.type == "dark" else ""))
     figures.start()
     with st.sidebar:
         st.markdown("### dpforest", anchors=False)
