@@ -264,8 +264,11 @@ def test_what_no_forest_has_is_ignored_with_a_sentence(compare, said):
     assert words(page).count("Ignored, as the link asks for what no forest has") == 1
 
 
-def test_the_code_of_the_grid_gives_the_page_its_numbers(compare):
-    page = compare(forests="RF-E,one greedy tree", own='{"RF-E":{"depth":2}}', eps="4", also_published="true")
+@pytest.mark.parametrize("held_out", ["three tenths, once", "every row once, in 5 parts"])
+def test_the_code_of_the_grid_gives_the_page_its_numbers(compare, held_out):
+    page = compare(
+        forests="RF-E,one greedy tree", own='{"RF-E":{"depth":2}}', eps="4", also_published="true", held_out=held_out
+    )
     (code,) = [c.value for c in page.sidebar.code if "surface(" in c.value]
     found: dict = {}
     exec(code.replace("n_jobs=-1", "n_jobs=1"), found)

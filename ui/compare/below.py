@@ -97,7 +97,9 @@ class Below:
         series = alpha_tab.series(self._lines, done, self._view, scale)
         figure = comparison(series, self._view.epsilon, scale, bands=self._view.bands)
         said = alpha_tab.sentence(alpha_tab.apart(done, MEASURES[self._view.measure]), self._view.epsilon, scale)
-        chart(figure, said.replace("*", ""), self._place, title="α strategies of boosted trees")
+        chart(
+            figure, said.replace("*", ""), self._place, title=f"{scale.name[0].upper()}{scale.name[1:]} against ε by α"
+        )
         self._note.markdown(f"{said} Each point is the mean of {done.behind}.")
 
     def _open_map(self, table: Table) -> None:
