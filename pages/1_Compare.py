@@ -6,9 +6,10 @@ from dpforest.tables.domain import DomainError
 from dpforest.tables.features import plural
 from ui.compare import controls, parts
 from ui.compare.below import Below
+from ui.compare.code import grid_as_code
 from ui.compare.controls import MEASURES
 from ui.compare.insight import insight
-from ui.shared import sidebar, sweep, without_privacy
+from ui.shared import figures, sidebar, sweep, without_privacy
 from ui.shared.controls import LINKED
 from ui.shared.downloads import as_csv
 from ui.shared.epsilon import choose_epsilon
@@ -66,7 +67,7 @@ with st.container(horizontal=True, vertical_alignment="center", horizontal_align
         "text/csv", on_click="ignore", type="tertiary",
     )  # fmt: skip
 
-names = ["Table", "Depth", "Trees", "ε × depth"]
+names = ["Table", "Depth", "Trees", "ε × depth", "α"]
 tabs = dict(zip(names, st.tabs(names, key="compare_tab", bind=LINKED), strict=True))
 opened = next((name for name, tab in tabs.items() if tab.open), "Table")
 with tabs[opened]:
@@ -87,16 +88,25 @@ def draw(n: int) -> None:
     below.table(lines, done, levels)
 
 
-with st.sidebar:
+with st.sidebar, st.container(horizontal=True, gap="small"):
     copy_link(of_upload=table.uploaded)
+    with st.popover("As code"):
+        st.caption("The same grid in Python: the same seeds, so the same numbers. Simulated; it costs no ε.")
+        st.code(grid_as_code([line.line for line in lines], table, view.releases, view.folds), language="python")
+    offered = st.container(width="content")
 
 pieces = view.releases * view.folds
 if ready := min(pieces, *(line.n_done for line in lines)):
     draw(ready)
+    with offered:
+        figures.offer()
 with sweep.stoppable((table.schema_key, view, opened), progress) as place:
     if place is not None:
         for n in sweep.work(lines, min(pieces, 2), place):
             draw(n)
+        if not ready:
+            with offered:
+                figures.offer()
         if without_privacy.fit(levels, place):
             draw(min(pieces, *(line.n_done for line in lines)))
         below.work(place)

@@ -7,7 +7,7 @@ from dpforest.tables.domain import DomainError
 from dpforest.tables.features import plural
 from ui.choose import controls, membership, more_data, parts, risk_parts, to_explore
 from ui.compare.parts import about_delta, about_leaks
-from ui.shared import sidebar, sweep, without_privacy
+from ui.shared import figures, sidebar, sweep, without_privacy
 from ui.shared.controls import LINKED
 from ui.shared.link import copy_link
 from ui.shared.page import badge, open_page, sorry, titled
@@ -112,8 +112,9 @@ with tabs[opened]:
             done.n < wish.releases or not level.done,
         )
 
-with st.sidebar:
+with st.sidebar, st.container(horizontal=True, gap="small"):
     copy_link(of_upload=table.uploaded)
+    figures.offer()
 
 was = (answers[0].forest, smallest[name])
 with sweep.stoppable((table.schema_key, wish), progress) as place:

@@ -4,6 +4,7 @@ import streamlit as st
 
 from ui.audit import attack, controls, parts, table
 from ui.audit.words import RULES, promise, story
+from ui.shared import figures
 from ui.shared.epsilon import choose_epsilon
 from ui.shared.link import copy_link
 from ui.shared.page import badge, open_page
@@ -49,10 +50,13 @@ with st.container(horizontal=True, vertical_alignment="bottom", horizontal_align
     with st.container(width="content"):
         parts.pair_title(audit)
     which = controls.choose_pair(audit)
-with st.sidebar:
+with st.sidebar, st.container(horizontal=True, gap="small"):
     copy_link()
+    offered = st.container(width="content")
 pair = parts.pair_of(audit, which)
 parts.pair_tables(audit, pair)
 attack.show(audit, which, pair)
 st.divider()
 table.show(audit.neighbours)
+with offered:
+    figures.offer()

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from ui.shared import figures
 from ui.shared.page import open_page
 from ui.use import predict
 
@@ -18,3 +19,5 @@ if forest is None:
 predict.describe(forest)
 predict.explain(forest)
 predict.predict_csv(forest)
+with st.sidebar:
+    figures.offer()

@@ -15,6 +15,7 @@ from dpforest.evaluation.metrics import METRICS
 from dpforest.evaluation.stakes import Stakes
 from dpforest.evaluation.sweep import summary, surface
 from dpforest.plotting.compare import Scale
+from ui.compare import alpha_tab
 from ui.compare.controls import Comparison
 from ui.compare.insight import insight
 from ui.shared import simulate, sweep, tables
@@ -211,3 +212,94 @@ def test_a_measure_that_needs_two_classes_says_so(compare):
         page.run()
         assert not page.exception and "cannot be measured here" in words(page)
         assert "nan" not in words(page)
+
+
+def own(page: AppTest) -> dict:
+    """What the link says of single forests."""
+    return json.loads("".join(page.query_params["own"])) if "own" in page.query_params else {}
+
+
+def test_settings_of_one_forest_are_in_its_name_its_line_and_the_link(compare):
+    page = compare(forests="one greedy tree,RF-E")
+    by_rule = lines(page)
+    page.selectbox(key="own_of").set_value("RF-E").run()
+    page.select_slider(key="own_RF-E_depth").set_value(2).run()
+    page.select_slider(key="own_RF-E_trees").set_value(3).run()
+    assert not page.exception and own(page) == {"RF-E": {"depth": 2, "trees": 3}}
+    found = lines(page)
+    assert np.array_equal(found["one greedy tree"], by_rule["one greedy tree"])
+    data = load_dataset("zoo")
+    forest = FORESTS["RF-E"].estimator(max_depth=2, n_estimators=3)
+    expected = surface({"own": forest}, data, epsilons=sweep.EPSILONS, repeats=2).groupby("epsilon").accuracy.mean()
+    assert np.allclose(found["RF-E (depth 2, 3 trees)"], expected[np.isfinite(expected.index)])
+    page.select_slider(key="eps").set_value(0.1).run()  # the line stays as it is set at every ε
+    row = page.dataframe[0].value.set_index("forest").loc["RF-E (depth 2, 3 trees)"]
+    assert (row["depth"], row["trees"]) == (2, 3)
+    button(page, "All forests as they come").click().run()
+    assert set(lines(page)) == set(by_rule) and own(page) == {}
+    assert page.select_slider(key="own_RF-E_depth").value == "by rule"
+
+
+def test_own_settings_come_with_a_link_and_survive_another_page(compare):
+    said = '{"boosted":{"depth":3,"share":"30%"}}'
+    page = compare(forests="boosted", own=said)
+    name = "boosted (depth 3, Share of ε for the questions: 30%)"
+    assert set(lines(page)) == {name}
+    assert page.select_slider(key="own_boosted_depth").value == 3
+    page.switch_page("pages/3_Audit.py").run()
+    page.query_params.clear()
+    page.switch_page("pages/1_Compare.py").run()
+    assert not page.exception and name in lines(page)
+    assert own(page) == json.loads(said)
+
+
+@pytest.mark.parametrize(
+    "said", ['{"RF-E":{"depth":"2"}}', '{"RF-E":{"depth":99,"trees":0}}', '{"RF-E":{"voting":"majority"}}',
+             '{"oak<b>":{"depth":2}}', "[", '{"RF-E":{"depth":true}}', '{"RF-E":3}', "[" * 3000,
+             '{"JPW":{"leaf":[1]}}'],
+)  # fmt: skip
+def test_what_no_forest_has_is_ignored_with_a_sentence(compare, said):
+    page = compare(forests="RF-E", own=said)
+    assert set(lines(page)) == {"RF-E"} and own(page) == {}
+    assert words(page).count("Ignored, as the link asks for what no forest has") == 1
+
+
+@pytest.mark.parametrize("held_out", ["three tenths, once", "every row once, in 5 parts"])
+def test_the_code_of_the_grid_gives_the_page_its_numbers(compare, held_out):
+    page = compare(
+        forests="RF-E,one greedy tree", own='{"RF-E":{"depth":2}}', eps="4", also_published="true", held_out=held_out
+    )
+    (code,) = [c.value for c in page.sidebar.code if "surface(" in c.value]
+    found: dict = {}
+    exec(code.replace("n_jobs=-1", "n_jobs=1"), found)
+    means = found["grid"].groupby(["forest", "epsilon"]).accuracy.mean()
+    for name, values in lines(page).items():
+        assert np.allclose(values, means[name][np.isfinite(means[name].index)])
+    assert means["RF-E (depth 2)", 4.0] == pytest.approx(
+        page.dataframe[0].value.set_index("forest").loc["RF-E (depth 2)", "accuracy"]
+    )
+
+
+def test_alpha_has_a_line_a_strategy_and_says_which_differ(compare):
+    page = compare(compare_tab="α", eps="3", forests="RF-E")
+    spec = drawn(page, 1)
+    names = [t["name"] for t in spec["data"] if t["mode"] == "lines+markers"]
+    assert names[:4] == ["α = 0", "α = 0.1", "α = 0.5", "α = 1"] and len(names) == 7
+    assert "At ε = 3 **α" in words(page) and "mean of 5 simulated releases" in words(page)
+
+
+def test_strategies_that_differ_by_luck_are_called_alike():
+    def said(apart_by: float) -> str:
+        rows = [
+            {"forest": name, "epsilon": e, "repeat": r, "fold": 0, "n_test": 10_000, "accuracy": value + r / 1_000}
+            for e in (0.1, 1.0) for r in range(5)
+            for name, value in (("α = 0", 0.8), ("α = 1", 0.8 - apart_by * (e == 1)))
+        ]  # fmt: skip
+        done = Done(pd.DataFrame(rows), None, 5, 1)  # type: ignore[arg-type]
+        return alpha_tab.sentence(alpha_tab.apart(done, "accuracy"), 1.0, Scale("accuracy", True, None, None))
+
+    assert said(0.05).endswith(
+        "Behind it by more than luck: α = 1 (5.0 points). Up to ε = 0.1 none is behind the best by "
+        "more than luck: there they are all alike."
+    )
+    assert "None of the others" in said(0.004) and said(0.004).endswith("they are all alike.")

@@ -67,4 +67,6 @@ def _draw(looks: list[LossEstimate], pair: Pair, words, place) -> None:
         f"{apart(last.bound, pair.epsilon)}; claimed are {pair.epsilon:g}, "
         f"true for this pair is {apart(pair.loss, pair.epsilon)}.",
         place,
+        title="Loss that the attack proves",
+        public=True,
     )

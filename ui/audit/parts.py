@@ -93,6 +93,8 @@ def flips(audit: Audit, curves: LeafCurves) -> None:
         flip_curves(curves, audit.mechanism, NAMES),
         f"Flip rates of {len(curves.flip)} rules by lead. From a lead of {curves.crossing:,} on the published rule "
         f"flips less than the floor that every rule with ε = {audit.epsilon:g} obeys.",
+        title="How often a label flips",
+        public=True,
         key="flips",
     )
     k = audit.n_classes
@@ -120,6 +122,8 @@ def losses(audit: Audit, curves: LeafCurves, found: Verdict) -> None:
         loss_curves(curves, audit.mechanism, NAMES, found.loss),
         f"Privacy loss of {len(curves.loss)} rules by lead. {NAMES[audit.mechanism]} {over}, "
         f"ε = {audit.epsilon:g} being promised.",
+        title="What one row costs",
+        public=True,
         key="losses",
     )
     st.caption(

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from ui.shared import cache
+from ui.shared import cache, figures
 from ui.shared.page import titled
 
 _KEPT = Path(__file__).parents[2] / "docs" / "audit.json"
@@ -56,7 +56,10 @@ def show(neighbours: str) -> None:
             "Claimed ε", epsilons, default=1.0, required=True, format_func=lambda e: f"ε = {e:g}", key="audited_epsilon"
         )
     rows = [row for row in audit["rows"] if row["neighbours"] == neighbours and row["epsilon"] == epsilon]
-    st.dataframe(as_table(rows), hide_index=True, width="stretch", height="content")
+    figures.table(
+        as_table(rows), "Every forest, attacked as a whole", public=True, hide_index=True, width="stretch",
+        height="content",
+    )  # fmt: skip
     st.caption(
         f"Two tables that differ in one row ({WORDS[neighbours]}) were each fitted {audit['trials']:,} times or more, "
         "for every known weak point of a forest. *Attack proved* is a lower bound on the loss; only one such row in a "

@@ -181,6 +181,7 @@ class _Drawing:
             f"After {last.trials:,} guesses {percent(last.share)} were right; blind guessing gives 50 %, the "
             f"{'limit' if claimed is None else 'claimed limit'} is {percent_up(claimed or limit)}.",
             self._place,
+            title="Guesses of an attacker",
         )
 
 

@@ -131,6 +131,7 @@ def _draw(
         f"Accuracy against rows at ε = {', '.join(f'{e:g}' for e in shown)}: measured up to {learning.n_rows:,} rows, "
         f"extrapolated up to {MOST_TIMES:g} times as many. " + " ".join(sentence(e, own, what) for e, own in asked),
         place,
+        title="Accuracy against rows",
     )
     under.caption(_how(learning, settings, target))
 

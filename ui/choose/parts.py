@@ -94,7 +94,7 @@ def answers_chart(answers: Sequence[Answer], kind: str, epsilon: float, wish: Wi
     figure = smallest_epsilon(
         answers, EPSILONS[0], EPSILONS[-1], chosen=kind, epsilon=epsilon, certified=wish.certified
     )  # fmt: skip
-    return chart(figure, f"Smallest ε of each forest. {said}.", place)
+    return chart(figure, f"Smallest ε of each forest. {said}.", place, title="Smallest ε of each forest")
 
 
 def how_read(answers: Sequence[Answer], done: Done, wish: Wish) -> str:

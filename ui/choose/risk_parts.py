@@ -7,17 +7,14 @@ from collections.abc import Sequence
 import streamlit as st
 
 from dpforest.plotting.risk import icon_grid, posterior_curve, trade_off_curve
-from dpforest.plotting.style import PRIVATE
 from dpforest.risk.guarantee import MEMBERSHIP, Guarantee
 from dpforest.risk.rounding import percent_up
 from dpforest.risk.tradeoff import DistinguishingGame
 from ui.choose import risk_words as words
 from ui.shared.controls import LINKED, known
-from ui.shared.page import chart, titled
+from ui.shared.page import drawn, titled
 
 PRIORS = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9)
-_BRIGHT = "#4DA6DD"  # PRIVATE, for lines on a dark page
-_PAGE = {"dark": "rgba(17,22,27,0.75)", "light": "rgba(255,255,255,0.75)"}  # behind words that a line may cross
 
 
 def prior_control() -> float:
@@ -120,10 +117,12 @@ def _figures(game: DistinguishingGame, prior: float) -> None:
 def _guesses(game: DistinguishingGame, prior: float) -> None:
     titled("100 guesses", "From a formula", help="Rounded up: a part of a right guess counts as one.")
     found = game.hundred_guesses(prior)
-    _drawn(
+    drawn(
         icon_grid(game, prior),
         f"A hundred guesses: {found.without} are right anyway, at most {found.more} more with the release, "
         f"{found.wrong} are wrong.",
+        title="100 guesses",
+        public=True,
         key="risk_guesses",
     )
     st.markdown(words.frequency(game, prior))
@@ -136,10 +135,12 @@ def _errors(game: DistinguishingGame, attackers: Sequence[tuple[object, float, f
         help="Whoever wants to miss less must raise more false alarms. No attack gets below the line, whatever it "
         "computes. (Wasserman and Zhou 2010; Dong, Roth and Su 2022.)",
     )
-    _drawn(
+    drawn(
         trade_off_curve(game, attackers),
         f"Misses against false alarms. {words.errors(game)}".replace("**", ""),
+        title="Errors of an attacker",
         key="risk_errors",
+        public=not attackers,
     )
     st.markdown(words.errors(game))
 
@@ -153,14 +154,8 @@ def _beliefs(game: DistinguishingGame, prior: float) -> None:
     figure = posterior_curve(game, prior, failure=words.FAILURE)
     said = words.belief(game, prior)
     if figure is not None:
-        _drawn(figure, f"Belief after the release against belief before. {said}".replace("**", ""), key="risk_beliefs")
+        drawn(
+            figure, f"Belief after the release against belief before. {said}".replace("**", ""),
+            title="Beliefs before and after", public=True, key="risk_beliefs",
+        )  # fmt: skip
     st.markdown(said)
-
-
-def _drawn(figure, alt: str, key: str) -> None:
-    """A figure whose lines can be seen, and whose words can be read, on a light and on a dark page."""
-    dark = st.context.theme.type == "dark"
-    figure.update_annotations(bgcolor=_PAGE["dark" if dark else "light"])
-    if dark:
-        figure.for_each_trace(lambda trace: trace.update(line_color=_BRIGHT), lambda trace: trace.line.color == PRIVATE)
-    chart(figure, alt, key=key)

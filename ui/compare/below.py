@@ -9,10 +9,10 @@ import pandas as pd
 import streamlit as st
 
 from dpforest.evaluation.stakes import stakes
-from dpforest.plotting.compare import Panel, Scale, budget_map, multiples
-from ui.compare import controls
+from dpforest.plotting.compare import Panel, Scale, budget_map, comparison, multiples
+from ui.compare import alpha_tab, controls
 from ui.compare.controls import IN_PERCENT, MEASURES, Comparison
-from ui.compare.parts import cannot_be_measured, show_table
+from ui.compare.parts import cannot_be_measured, scale_of, show_table
 from ui.compare.parts import table as compared
 from ui.shared import sweep
 from ui.shared.downloads import as_csv
@@ -34,7 +34,7 @@ class Below:
         self._drawn, self._shown = 0, pd.DataFrame()
         draw = {
             "Table": self._open_table, "Depth": self._open_multiples, "Trees": self._open_multiples,
-            "ε × depth": self._open_map,
+            "ε × depth": self._open_map, "α": self._open_alpha,
         }  # fmt: skip
         draw[opened](table)
         if self._lines and (ready := min(line.n_done for line in self._lines)):
@@ -58,7 +58,7 @@ class Below:
         self._place = st.empty()
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             st.caption(
-                "Every forest with depth and trees by rule, as published the paper's; Explore changes them one by one.",
+                "Every forest with depth and trees by rule, as published the paper's, unless its name says otherwise.",
                 width="content",
             )
             st.download_button(
@@ -82,6 +82,26 @@ class Below:
             self._note.caption("None of the chosen forests has more than one tree.")
         self._lines = [sweep.cells(table, line, 1) for line in lines]
 
+    def _open_alpha(self, table: Table) -> None:
+        titled(
+            "Boosted trees, by how questions are judged", "Curator only",
+            help="α mixes two ways to judge a question: at 0 it counts records that are got right, which needs little "
+            "noise; at 1 it also sees what pays off later, but needs far more noise. The bands hold eight in ten "
+            "simulated releases.",
+        )  # fmt: skip
+        self._place, self._note = st.empty(), st.empty()
+        self._lines = [sweep.cells(table, line, 1) for line in alpha_tab.strategies(self._view, table)]
+
+    def _draw_alpha(self, done: Done) -> None:
+        scale = scale_of(self._view.measure, [level(self._data)], done)
+        series = alpha_tab.series(self._lines, done, self._view, scale)
+        figure = comparison(series, self._view.epsilon, scale, bands=self._view.bands)
+        said = alpha_tab.sentence(alpha_tab.apart(done, MEASURES[self._view.measure]), self._view.epsilon, scale)
+        chart(
+            figure, said.replace("*", ""), self._place, title=f"{scale.name[0].upper()}{scale.name[1:]} against ε by α"
+        )
+        self._note.markdown(f"{said} Each point is the mean of {done.behind}.")
+
     def _open_map(self, table: Table) -> None:
         titled(
             f"One forest{self._without_delta} over ε and depth", "Curator only",
@@ -100,6 +120,8 @@ class Below:
             self._note.caption(why)
         elif self._opened in ("Depth", "Trees"):
             self._draw_multiples(done)
+        elif self._opened == "α":
+            self._draw_alpha(done)
         else:
             self._draw_map(done)
 
@@ -113,7 +135,10 @@ class Below:
             panels.append(Panel(line.line.name, list(wide.index), wide.columns.to_numpy(float), wide.to_numpy(float)))
         scale = Scale(self._view.measure, self._view.measure in IN_PERCENT, None, None)
         figure = multiples(panels, setting, scale, columns=min(4, len(panels)))
-        chart(figure, f"{self._view.measure} against ε, a panel a forest, a line for each {setting}.", self._place)
+        chart(
+            figure, f"{self._view.measure} against ε, a panel a forest, a line for each {setting}.", self._place,
+            title=f"{self._opened} of each forest",
+        )  # fmt: skip
         self._note.caption(f"Each point is the mean of {done.behind}. Darker lines: {_MORE[setting]}.")
 
     def _draw_map(self, done: Done) -> None:
@@ -136,7 +161,7 @@ class Below:
             said += f": the price of privacy is **{scale.gap(lost)}**." if lost >= 0 else ": here noise costs nothing."
         self._note.markdown(f"{said} Each cell is the mean of {done.behind}.")
         figure = budget_map(list(epsilons), list(wide.index), values, scale, epsilon=float(epsilons[at]))
-        chart(figure, said.replace("*", ""), self._place)
+        chart(figure, said.replace("*", ""), self._place, title="Map of ε × depth")
 
     def _learns_nothing(self, values: np.ndarray, nonprivate: float) -> str:
         """That no depth is better than guessing at any ε, nor without noise; empty where one is, or none can say."""

@@ -7,6 +7,7 @@ from typing import Final
 
 import streamlit as st
 
+from ui.compare import own_settings
 from ui.shared import sidebar
 from ui.shared.controls import LINKED, known, select
 from ui.shared.epsilon import grid_with
@@ -38,6 +39,12 @@ class Comparison:
     measure: str
     bands: bool
     delta: bool = False
+    own: tuple[tuple[str, tuple[tuple[str, int | str], ...]], ...] = ()  # of single forests, where not as they come
+
+
+def own_settings_of(view: Comparison, kind: str) -> dict[str, int | str]:
+    """What somebody has set for one forest."""
+    return dict(dict(view.own).get(kind, ()))
 
 
 def choose(epsilon: float) -> Comparison:
@@ -56,6 +63,8 @@ def choose(epsilon: float) -> Comparison:
         delta = delta_control()
         neighbours = sidebar.choose_neighbours()
         measure = select("Measure", list(MEASURES), "compared", "What is drawn; the table has all of them.")
+        chosen = tuple(kind for kind in FORESTS if kind in kinds)
+        own = own_settings.choose(chosen)
         with st.expander("Fine settings"):
             known("releases", RELEASES)
             releases = st.select_slider(
@@ -71,7 +80,7 @@ def choose(epsilon: float) -> Comparison:
                 "Bands", True, key="bands", bind=LINKED, help="Eight in ten simulated releases fall inside."
             )
     return Comparison(
-        tuple(kind for kind in FORESTS if kind in kinds),
+        chosen,
         bool(published),
         neighbours,
         epsilon,
@@ -80,6 +89,7 @@ def choose(epsilon: float) -> Comparison:
         measure,
         bool(bands),
         delta,
+        tuple((kind, tuple(found.items())) for kind, found in own.items()),
     )
 
 
@@ -87,13 +97,21 @@ def lines(view: Comparison, table: Table) -> list[Line]:
     """A line for each forest, and where that is asked for one for each with δ above 0, and as published."""
     found = lines_of(table, view.kinds, "certified", view.neighbours, delta=view.delta)
     found += lines_of(table, view.kinds, "as_published", view.neighbours) if view.published else []
-    return [replace(line, epsilons=grid_with(view.epsilon)) for line in found]
+    return [replace(_own_line(view, line), epsilons=grid_with(view.epsilon)) for line in found]
+
+
+def _own_line(view: Comparison, line: Line, varied: str = "") -> Line:
+    """The same with what somebody has set for its forest, and a name that says so."""
+    if not line.settings.certified:
+        return line
+    settings, said = own_settings.applied(line.settings, own_settings_of(view, line.settings.kind), varied)
+    return replace(line, settings=settings, title=f"{line.name}{said}" if said else "")
 
 
 def at_depths(view: Comparison, table: Table) -> list[Line]:
     """Certified forests at several depths."""
     return [
-        Line(settings, COARSE, depths=tuple(d for d in DEPTHS if d <= _deepest(settings)))
+        _own_line(view, Line(settings, COARSE, depths=tuple(d for d in DEPTHS if d <= _deepest(settings))), "depth")
         for settings in _certified(view, table)
     ]
 
@@ -101,7 +119,11 @@ def at_depths(view: Comparison, table: Table) -> list[Line]:
 def at_sizes(view: Comparison, table: Table) -> list[Line]:
     """Certified forests with several numbers of trees, those that have one tree left out."""
     return [
-        Line(settings, COARSE, trees=tuple(n for n in SIZES if n <= FORESTS[settings.kind].most_trees))
+        _own_line(
+            view,
+            Line(settings, COARSE, trees=tuple(n for n in SIZES if n <= FORESTS[settings.kind].most_trees)),
+            "trees",
+        )
         for settings in _certified(view, table)
         if FORESTS[settings.kind].has_trees
     ]
@@ -111,7 +133,8 @@ def mapped(view: Comparison, table: Table) -> Line:
     """The forest of the map, at every depth."""
     kind = select("Forest", list(view.kinds), "mapped", "The forest that is mapped, certified.")
     settings = settings_of(table, kind, "certified", view.neighbours)
-    return Line(settings, EPSILONS[::2] if FORESTS[kind].is_fitted_anew else EPSILONS, depths=_map_depths(settings))
+    grid = EPSILONS[::2] if FORESTS[kind].is_fitted_anew else EPSILONS
+    return _own_line(view, Line(settings, grid, depths=_map_depths(settings)), "depth")
 
 
 def _map_depths(settings: Settings) -> tuple[int, ...]:

@@ -16,7 +16,7 @@ from dpforest.plotting.curve import mark_others
 from dpforest.privacy.rationals import as_typed
 from dpforest.tables.features import plural
 from ui.compare.controls import IN_PERCENT, MEASURES, Comparison
-from ui.shared import without_privacy
+from ui.shared import figures, without_privacy
 from ui.shared.epsilon import OTHERS
 from ui.shared.forests import FORESTS, Settings
 from ui.shared.loss_sums import at_delta
@@ -52,7 +52,12 @@ def lines_chart(view: Comparison, lines: Sequence[Cells], done: Done, scale: Sca
     mark_others(figure, OTHERS)
     at = np.argmin(np.abs(np.log(series[0].epsilons / view.epsilon)))
     said = ", ".join(f"{one.name} {scale.text(one.mean[at])}" for one in series)
-    return chart(figure, f"{scale.name} at ε = {view.epsilon:g}: {said}.", place)
+    return chart(
+        figure,
+        f"{scale.name} at ε = {view.epsilon:g}: {said}.",
+        place,
+        title=f"{scale.name[0].upper()}{scale.name[1:]} against ε",
+    )
 
 
 def _series(view: Comparison, line: Cells, done: Done, scale: Scale) -> Series:
@@ -128,8 +133,8 @@ def show_table(found: pd.DataFrame, n: int, place=st) -> None:
     share = st.column_config.NumberColumn(format="percent")
     shares = ("accuracy", "8 in 10 from", "to", "balanced", "empty leaves")
     three = st.column_config.NumberColumn(format="%.3f")
-    place.dataframe(
-        found, hide_index=True, width="stretch", key=f"compared_{n}", placeholder="–",
+    figures.table(
+        found, "All forests", place, hide_index=True, width="stretch", key=f"compared_{n}", placeholder="–",
         column_config={
             **dict.fromkeys(shares, share),
             **dict.fromkeys(("AUC", "F1", "log-loss", "calibration error"), three),

@@ -28,7 +28,10 @@ def show(choice: Choice, view: ForestView) -> None:
     traces, names = list(view.traces), _names(view)
     if all(trace.alpha == traces[0].alpha for trace in traces):
         traces, names = traces[:1], [plural(len(traces), "tree") + (" alike" if len(traces) > 1 else "")]
-    chart(plotting.alpha_by_level(traces[:MOST], names[:MOST]), "α of each level of each tree.", key="alpha_levels")
+    chart(
+        plotting.alpha_by_level(traces[:MOST], names[:MOST]), "α of each level of each tree.",
+        title="α of each level", key="alpha_levels",
+    )  # fmt: skip
     if len(traces) > MOST:
         st.caption(f"… and {plural(len(traces) - MOST, 'further tree')}.")
     if private:
@@ -56,7 +59,10 @@ def show(choice: Choice, view: ForestView) -> None:
             icon=":material/balance:",
         )
     else:
-        chart(plotting.weight_spread(traces), "Spread of the rows' weights before each tree.", key="weights")
+        chart(
+            plotting.weight_spread(traces), "Spread of the rows' weights before each tree.",
+            title="How the rows are weighted", key="weights",
+        )  # fmt: skip
     if len(traces) < view.trees.n_trees:
         st.caption(f"Of the booster for “{plain(view.domain.classes[first], 20)}”; each class has its own.")
 

@@ -12,7 +12,7 @@ from dpforest.tables.domain import Domain
 from dpforest.tables.features import plural, text
 from dpforest.tables.round_bounds import RowsOwn, rows_own, with_rounder
 from ui.explore import column_groups
-from ui.shared import cache, tables
+from ui.shared import cache, figures, tables
 from ui.shared.page import titled
 from ui.shared.tables import Table
 from ui.shared.wording import plain
@@ -67,7 +67,7 @@ def show(table: Table, *, pending: bool) -> None:
     if len(found) > 1:
         names = column_groups.choose("Attributes to fill in", [features[name] for name in names], key)
     chosen = [own for own in found if own.name in names]
-    st.dataframe(
+    figures.table(
         pd.DataFrame(
             {
                 "attribute": [own.name for own in chosen],
@@ -76,7 +76,7 @@ def show(table: Table, *, pending: bool) -> None:
                 "the rows' own": [_which(own) for own in chosen],
             }
         ),
-        hide_index=True, height="auto" if len(chosen) <= 6 else 250,
+        "Rounder bounds", hide_index=True, height="auto" if len(chosen) <= 6 else 250,
         alt="Bounds that are a lowest or highest value of the rows, and rounder ones.",
     )  # fmt: skip
     if st.button(

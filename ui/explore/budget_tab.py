@@ -13,7 +13,7 @@ from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.loss import PURE, PrivacyLoss
 from dpforest.privacy.rationals import text_up
-from ui.shared import session_ledger
+from ui.shared import figures, session_ledger
 from ui.shared.loss_sums import at_delta
 from ui.shared.page import chart, titled
 from ui.shared.release import LOOKED, certificate_text, released_here
@@ -43,7 +43,10 @@ def show(choice: Choice, certificate: Certificate, ledger: Ledger) -> None:
             "Blocks in a stack: **in parallel**, each asks other rows, so a row pays for one of them only.",
         )
         line = f"on the line from 0 to {'ε' if pure else 'all of μ²'}"
-        chart(plotting.budget_picture(ledger), f"The charges of the ledger as blocks {line}.")
+        chart(
+            plotting.budget_picture(ledger), f"The charges of the ledger as blocks {line}.",
+            title="Where the budget goes",
+        )  # fmt: skip
         if not pure:
             st.markdown(in_mu_squared(ledger.budget, certificate.delta))
         st.markdown("\n".join(f"- {_sentence(entry, ledger.budget)}" for entry in ledger.entries))
@@ -53,8 +56,9 @@ def show(choice: Choice, certificate: Certificate, ledger: Ledger) -> None:
                 "parallel: a row meets one of them only, and the dearer part is what both cost."
             )
         meaning = "Most that one row changes what is asked (a count, the score of a question); noise is in proportion."
-        st.dataframe(
-            ledger_table(ledger), hide_index=True, alt="The ledger: what a release asks of the rows, and its cost.",
+        figures.table(
+            ledger_table(ledger), "The ledger", hide_index=True,
+            alt="The ledger: what a release asks of the rows, and its cost.",
             column_config={
                 "sensitivity": st.column_config.TextColumn(help=meaning),
                 "composition": st.column_config.TextColumn(help=COMPOSED),

@@ -29,6 +29,7 @@ from ui.shared.tables import read_by, split
 from ui.shared.without_privacy import Level, best, ceiling_of, engine_measure, stakes_of
 from ui.shared.wording import epsilon_text, plain, sum_text
 
+_TITLE = "Accuracy against ε"
 MEASURES = {"accuracy": "accuracy", "balanced accuracy": "balanced"}
 
 
@@ -42,7 +43,7 @@ class Panel:
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             with st.container(width="content"):
                 titled(
-                    "Accuracy against ε",
+                    _TITLE,
                     "Curator only",
                     help="Measured on records held out. The band is one standard deviation to either side, over "
                     "simulated releases: two in three fall inside.",
@@ -56,7 +57,7 @@ class Panel:
         self._name = shown if shown in MEASURES else "accuracy"
         self._measure = MEASURES[self._name]
         self._drawn = self._figure(curve)
-        self._chart = chart(self._drawn, self._alt(curve))
+        self._chart = chart(self._drawn, self._alt(curve), title=_TITLE)
         with st.container(
             horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="below_curve"
         ):
@@ -75,7 +76,7 @@ class Panel:
         self._curve = curve
         figure = self._figure(curve)
         if figure.data != self._drawn.data:  # Streamlit wants no chart twice on a page
-            chart(figure, self._alt(curve), self._chart)
+            chart(figure, self._alt(curve), self._chart, title=_TITLE)
             self._drawn = figure
         self._say(curve)
 

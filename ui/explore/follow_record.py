@@ -50,6 +50,7 @@ def followed(choice: Choice, view: ForestView, tree: int, row: int) -> list[int]
         chart(
             plotting.votes(view.labels[leaves], view.flip[leaves], view.domain.classes, tree=tree, truth=truth),
             "One square for each tree, grouped by the class it votes for, coloured by the flip rate of the leaf.",
+            title="Votes on a record",
             key="votes",
             width=620,
             on_select=_voted,
@@ -59,6 +60,7 @@ def followed(choice: Choice, view: ForestView, tree: int, row: int) -> list[int]
         chart(
             plotting.contributions(view.leaf_values[leaves], view.domain_of(tree).classes, tree=tree),
             "One bar for each tree: what its leaf adds to the score.",
+            title="What trees add to a score",
             key="votes",
             width=620,
             on_select=_voted,

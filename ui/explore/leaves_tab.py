@@ -12,6 +12,7 @@ from dpforest.plotting.style import flip_percent, percent
 from dpforest.plotting.words import path_text
 from ui.explore import rounds_tab
 from ui.explore.tree_tab import choose_tree
+from ui.shared import figures
 from ui.shared.downloads import as_csv
 from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
@@ -34,6 +35,7 @@ def show(choice: Choice, view: ForestView) -> None:
     chart(
         plotting.flip_histogram(flip, n_rows, view.domain.n_classes),
         "Histogram of the flip rate of leaves, weighted by the records in them.",
+        title="How often labels flip",
     )
     told = full & np.isfinite(flip)
     mean = float(np.average(flip[told], weights=n_rows[told])) if told.any() else 0.0
@@ -67,8 +69,9 @@ def show(choice: Choice, view: ForestView) -> None:
         tree = choose_tree(view) if scope == "one tree" else None
     leaves = _leaves(view, tree)
     shown = leaves[np.argsort(-np.nan_to_num(flip[leaves] * n_rows[leaves], nan=-1.0), kind="stable")[:SHOWN]]
-    st.dataframe(
+    figures.table(
         leaf_table(view, shown),
+        "Leaf by leaf",
         hide_index=True,
         height=380,
         column_config={

@@ -6,7 +6,7 @@ import streamlit as st
 
 from dpforest.tables.domain import DomainError
 from ui.explore import budget_tab, curve_panel, data_tab, headline, leaves_tab, tree_tab
-from ui.shared import release, sidebar, simulate, tables, without_privacy
+from ui.shared import figures, release, sidebar, simulate, tables, without_privacy
 from ui.shared.controls import LINKED
 from ui.shared.epsilon import choose_epsilon
 from ui.shared.page import open_page, sorry
@@ -36,7 +36,7 @@ def show() -> None:
         return
 
     is_asked = release.button(choice, certificate, ledger)
-    sidebar.share(choice)
+    drawn = sidebar.share(choice)
     if not settings.certified:
         headline.broken_promise(certificate)
 
@@ -44,8 +44,10 @@ def show() -> None:
     curve = simulate.first_curve(forest, len(table.frame), settings.epsilon, st.container())
     level = without_privacy.level(table)
     panel = curve_panel.Panel(choice, curve, ledger, level, certificate.delta)
-    figures = headline.Figures(choice, certificate, curve, level)
+    numbers = headline.Figures(choice, certificate, curve, level)
     _tabs(choice, certificate, ledger, forest)
+    with drawn:
+        figures.offer()
 
     def beside() -> bool:
         """The ceiling; what δ buys; then, where this forest learns nothing, which other would."""
@@ -55,7 +57,7 @@ def show() -> None:
     # that releases, whose buttons would wait for the end of this run: closing it runs the page once more.
     if not is_asked:
         for surer in simulate.refined(forest, curve, simulate.LAST, panel.progress, beside):
-            figures.refine(surer)
+            numbers.refine(surer)
             panel.refine(surer)
 
 

@@ -41,7 +41,8 @@ def _by_round(choice: Choice, view: ForestView) -> None:
     )  # fmt: skip
     chart(
         pictures.accuracy_by_round(at, accuracy, floor),
-        f"Accuracy after each round, from {percent(accuracy[0])} to {percent(accuracy[-1])}.", key="by_round",
+        f"Accuracy after each round, from {percent(accuracy[0])} to {percent(accuracy[-1])}.",
+        title="Accuracy by round", key="by_round",
     )  # fmt: skip
     st.caption(
         f"One simulated release of {plural(view.trees.n_trees, 'round')}, on {len(truth):,} records held out. A "
@@ -77,7 +78,8 @@ def verdict(added: AddedScores, codes: np.ndarray, truth: int) -> None:
     names = [f"{f.name} = {value_text(f, int(code))}" for f, code in zip(features, codes, strict=True)]
     chart(
         pictures.parts_of_score(names, parts[:, winner]),
-        f"What each attribute adds to the score of {classes[winner]}.", key="parts",
+        f"What each attribute adds to the score of {classes[winner]}.",
+        title="What each attribute adds to the score", key="parts",
     )  # fmt: skip
     st.caption(
         f"What each attribute adds to the score of “{plain(classes[winner], 30)}”; before any question it is "

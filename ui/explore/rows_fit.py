@@ -7,7 +7,7 @@ import streamlit as st
 
 from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.features import Feature, plural, text
-from ui.shared import cache, tables
+from ui.shared import cache, figures, tables
 from ui.shared.page import sorry, titled
 from ui.shared.tables import Table
 from ui.shared.wording import plain
@@ -74,7 +74,7 @@ def show(table: Table) -> None:
         f"{plural(total, 'cell')} of {n * table.domain.n_features:,} {'is' if total == 1 else 'are'} missing, not "
         "listed or beyond the bounds, and read by the public rule:"
     )
-    st.dataframe(
-        found, hide_index=True,
+    figures.table(
+        found, "How the rows fit", hide_index=True,
         alt="Cells that are missing, not listed or beyond the bounds, by attribute, and what they are read as.",
     )  # fmt: skip

@@ -36,6 +36,7 @@ def show(choice: Choice, view: ForestView) -> None:
     chart(
         scale_picture(numeric[place], cells / max(cells.sum(), 1), released),
         f"Share of the rows in each of {CELLS} cells of {names[place]}, and how likely questions are asked there.",
+        title="Where the rows lie on the public scale",
         key="scale_picture",
     )
     st.caption(_sentence(choice, view, len(numeric)))

@@ -80,6 +80,7 @@ def _questions(
         chart(
             figure,
             f"Questions of tree {tree + 1}: each node with its classes, each leaf with its label and flip rate.",
+            title="Questions of a tree",
             key="focus_chart",
             on_select=lambda: _clicked("focus_chart", structure),
             selection_mode="points",
@@ -118,6 +119,7 @@ def _whole_tree(
             nodes, view.domain_of(tree), root=_root(structure, nodes), path=path, by_records=by_records
         ),
         f"Overview of tree {tree + 1}: a row for each level, coloured by the rate at which labels flip.",
+        title="Overview of a tree",
         key="overview",
         on_select=lambda: _clicked("overview", structure),
         selection_mode="points",

@@ -34,7 +34,10 @@ def attributes(added: AddedScores, badge_kind: Badge) -> None:
     if not shares.any():
         st.caption("No attribute by itself moves the scores further than noise alone would.")
     else:
-        chart(pictures.importances(names, shares), "Shares of the attributes in what moves scores.", key="importances")
+        chart(
+            pictures.importances(names, shares), "Shares of the attributes in what moves scores.",
+            title="What moves the scores", public=badge_kind == "Released", key="importances",
+        )  # fmt: skip
         st.caption(
             "Of one release: another one draws other noise and may put them in another order. An attribute at 0 % "
             "moves the scores no further than noise alone would; it may matter all the same, by itself or with others."
@@ -56,6 +59,8 @@ def attributes(added: AddedScores, badge_kind: Badge) -> None:
     chart(
         pictures.effect(domain.features[place], codes, scores[:, of_class], noise),
         f"Mean score of {label} by {name}, from {scores[:, of_class].min():+.2f} to {scores[:, of_class].max():+.2f}.",
+        title="The effect of one attribute",
+        public=badge_kind == "Released",
         key="effect",
     )
     shown = "" if math.isnan(added.noise) or not added.noise else " The band is two standard deviations of the noise."

@@ -74,6 +74,8 @@ def _draw(levels: list[float], *, exact: bool) -> None:
     chart(
         plotting.alpha_drawing(levels, exact=exact),
         "α by level: " + ", ".join(f"{level:.2g}" for level in levels),
+        title="α by level",
+        public=True,
         key="alpha_drawing",
     )
 

@@ -1,8 +1,12 @@
-"""Tables as files: what is text stays text where a spreadsheet opens them."""
+"""Tables as files: what is text stays text, where a spreadsheet opens them and where LaTeX sets them."""
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
+
+from dpforest.plotting.style import visible
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -31,3 +35,47 @@ def _harmless(cell: object) -> object:
     except ValueError:
         return f"'{cell}"
     return cell
+
+
+def as_latex(table: pd.DataFrame) -> str:
+    r"""A table as LaTeX's `tabular` with the rules of booktabs. Whatever a text holds, LaTeX sets it as text.
+
+    >>> print(as_latex(pd.DataFrame({"a_b": [r"\input{x}", "[1]"], "50 %": [0.5, float("nan")]})))
+    \begin{tabular}{lr}
+    \toprule
+    a\_b & 50 \% \\
+    \midrule
+    \textbackslash{}input\{x\} & 0.5 \\
+    {[}1{]} & -- \\
+    \bottomrule
+    \end{tabular}
+    <BLANKLINE>
+    """
+    sides = "".join("r" if pd.api.types.is_numeric_dtype(kind) else "l" for kind in table.dtypes)
+    texts = pd.DataFrame([[_in_latex(cell) for cell in row] for row in table.itertuples(index=False)], dtype=object)
+    texts = texts if len(texts) else pd.DataFrame(columns=range(table.shape[1]), dtype=object)
+    texts.columns = pd.RangeIndex(table.shape[1])  # two columns may have one name
+    styled = texts.style.hide(axis="index").format_index(lambda place: _in_latex(table.columns[place]), axis=1)
+    return styled.to_latex(hrules=True, column_format=sides)
+
+
+def _in_latex(cell: object) -> str:
+    if cell is None or cell is pd.NA or (isinstance(cell, float) and math.isnan(cell)):
+        return "--"
+    text = f"{cell:.4g}" if isinstance(cell, float) else str(cell)
+    return visible(" ".join(text.split())).translate(_LATEX)
+
+
+# Brackets and stars too: after the end of a row LaTeX takes them for its argument.
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
+        ">": r"\textgreater{}", "|": r"\textbar{}", "[": "{[}", "]": "{]}", "*": "{*}", "`": "{`}", '"': "{''}",
+        **{mark: f"\\{mark}" for mark in "&%$#_{}"},
+        "ε": r"$\varepsilon$", "δ": r"$\delta$", "α": r"$\alpha$", "β": r"$\beta$", "μ": r"$\mu$", "∞": r"$\infty$",
+        "≤": r"$\leq$", "≥": r"$\geq$", "±": r"$\pm$", "×": r"$\times$", "→": r"$\to$", "←": r"$\gets$", "−": "$-$",
+        "⁻": "$^{-}$", "⁶": "$^{6}$", "⁵": "$^{5}$", "²": "$^{2}$", "ᵋ": r"$^{\varepsilon}$",
+        "–": "--", "…": r"\dots{}",
+        "\u00a0": "~", "“": "``", "”": "''", "’": "'",
+    }
+)  # fmt: skip

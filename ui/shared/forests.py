@@ -223,7 +223,7 @@ def as_code(settings: Settings, dataset: str | None, label: str) -> str:
         Name of a bundled table as it comes; None for an upload, an edited domain or another label.
     """
     name = FORESTS[settings.kind].estimator.__name__
-    arguments = [f"    {key}={_written(value)}," for key, value in settings.parameters().items()]
+    arguments = [f"    {key}={written(value)}," for key, value in settings.parameters().items()]
     if dataset:
         lines = ["from pathlib import Path", "", f"from dpforest import {name}, load_dataset", ""]
         lines += [f"data = load_dataset({dataset!r})"]
@@ -245,5 +245,6 @@ def as_code(settings: Settings, dataset: str | None, label: str) -> str:
     return "\n".join([*lines, "", *fit, *end])
 
 
-def _written(value: Any) -> str:
+def written(value: Any) -> str:
+    """A value as Python code."""
     return 'float("inf")' if value == math.inf else repr(value)

@@ -7,6 +7,8 @@ from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
+from ui.shared import between_pages
+
 
 def copy_link(*, of_upload: bool = False) -> None:
     """Behind a button: the address that opens this page with the same controls, in any browser.
@@ -18,20 +20,12 @@ def copy_link(*, of_upload: bool = False) -> None:
     of_upload : bool
         Whether somebody's own file is looked at. The link opens the page, which asks for the file.
     """
-    remember_address()
+    between_pages.remember()
     with st.popover("Copy link"):
         said = " It does not carry your file or its columns." if of_upload else ""
         st.caption(f"Anyone who opens this link sees the same settings.{said}")
         settings = {name: st.query_params.get_all(name) for name in st.query_params}  # several values of one name, too
         st.code(address(st.context.url or "", settings), language=None, wrap_lines=True)
-
-
-def remember_address() -> None:
-    """For the next page, which takes over what it has, too. What another page has keeps what it said last."""
-    known = st.session_state.setdefault("address", {})
-    known.update(st.query_params.to_dict())
-    for key in known.keys() & st.session_state.keys() - st.query_params.to_dict().keys():
-        known.pop(key)  # back at its default
 
 
 def address(url: str, settings: Mapping[str, str | list[str]]) -> str:

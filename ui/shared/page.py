@@ -11,7 +11,7 @@ import streamlit as st
 from dpforest.plotting import CONFIG
 from dpforest.plotting.style import PRIVATE
 from dpforest.tables.misfits import MisfitWarning
-from ui.shared import session_ledger
+from ui.shared import between_pages, figures, session_ledger
 from ui.shared.controls import LINKED
 from ui.shared.wording import plain
 
@@ -59,38 +59,13 @@ _STYLE = """<style>
 }
 </style>"""
 
+_DARK = "<style>:root {color-scheme: dark}</style>"  # what opens over the page is not inside Streamlit's own dark part
+
 _FOR_THE_BACK_ROW = """<style>
 html {font-size: 19px}
 .st-key-end_presentation {position: fixed; top: 0.6rem; left: 1.5rem; z-index: 999991}
 [data-testid=stSidebar], [data-testid=stExpandSidebarButton] {display: none}
 </style>"""
-
-# Controls that several pages have, by key.
-_CONTROLS = {
-    "Explore": ("data", "label", "eps", "neighbours", "mode", "present"),
-    "Compare forests": ("data", "label", "eps", "neighbours", "also_delta", "present"),
-    "Choose ε": ("data", "label", "neighbours", "mode", "also_delta", "present"),
-    "Audit": ("eps", "neighbours", "present"),
-    "Use a released forest": ("present",),
-}
-_ON_SEVERAL_PAGES = tuple(dict.fromkeys(key for keys in _CONTROLS.values() for key in keys))
-
-# Streamlit makes a step for Back of every control that is moved, and empties the address before it changes pages.
-_BACK_IS_THE_PAGE_BEFORE = """<script>
-if (!window.oneStepAPage) {
-  window.oneStepAPage = true;
-  const push = history.pushState.bind(history);
-  let before = new URL(location.href);
-  for (const kind of ["click", "keydown"])
-    addEventListener(kind, () => { before = new URL(location.href); }, true);
-  history.pushState = (state, title, url) => {
-    if (new URL(url ?? location.href, location.href).pathname === location.pathname)
-      return history.replaceState(state, title, url);
-    if (before.pathname === location.pathname) history.replaceState(state, title, before);
-    return push(state, title, url);
-  };
-}
-</script>"""
 
 
 def open_page(title: str) -> None:
@@ -98,9 +73,9 @@ def open_page(title: str) -> None:
     # Cells that do not fit are told on the Data tab; in the server's log they would be for other eyes.
     warnings.filterwarnings("ignore", category=MisfitWarning)
     st.set_page_config(page_title=f"{title} · dpforest", page_icon="🌲", layout="wide")
-    _carry_over(title)
-    st.html(_STYLE)
-    st.html(_BACK_IS_THE_PAGE_BEFORE, unsafe_allow_javascript=True)
+    between_pages.carry_over(title)
+    st.html(_STYLE + (_DARK if st.context.theme.type == "dark" else ""))
+    figures.start()
     with st.sidebar:
         st.markdown("### dpforest", anchors=False)
         st.page_link("app.py", label="Explore")
@@ -116,21 +91,6 @@ def open_page(title: str) -> None:
     if presents:
         st.html(_FOR_THE_BACK_ROW)
         st.button("End the presentation", on_click=_end_presentation, type="tertiary", key="end_presentation")
-
-
-def _carry_over(title: str) -> None:
-    """What the page before has, too: Streamlit drops it where a link has set it and nobody has moved it since.
-
-    An address with settings of its own (a link, or a page that Back leads to) says all itself.
-    """
-    changed, st.session_state["page_shown"] = st.session_state.get("page_shown", title) != title, title
-    if not changed or st.query_params:
-        return
-    for key in _ON_SEVERAL_PAGES:
-        if key in st.session_state:
-            st.session_state[key] = st.session_state[key]
-            if key in _CONTROLS[title] and (said := st.session_state.get("address", {}).get(key)):
-                st.query_params[key] = said
 
 
 def _end_presentation() -> None:
@@ -151,8 +111,21 @@ def titled(title: str, kind: Badge | None, help: str | None = None) -> None:
             badge(kind)
 
 
-def chart(figure: go.Figure, alt: str, place=st, **settings):
-    """A plotly figure whose texts can be read on a light and on a dark page."""
+def chart(figure: go.Figure, alt: str, place=st, *, title: str = "", public: bool = False, **settings):
+    """A plotly figure whose texts can be read on a light and on a dark page.
+
+    Parameters
+    ----------
+    title : str
+        Its name among the figures for papers, by default the first words of `alt`. One chart has it at a time.
+    public : bool
+        Whether it may leave the house: released, or no data went into it.
+    """
+    figures.keep_chart(figure, alt, title, public=public)
+    return _in_ink(figure, alt, place, **settings)
+
+
+def _in_ink(figure: go.Figure, alt: str, place, **settings):
     dark = st.context.theme.type == "dark"
     ink, quiet = ("#E7ECF0", "#AAB5BF") if dark else ("#1B2229", "#55606B")
     size = _LARGE if st.session_state.get("present") else _PLAIN
@@ -167,8 +140,9 @@ def chart(figure: go.Figure, alt: str, place=st, **settings):
     return place.plotly_chart(figure, config=CONFIG, alt=alt, **settings)
 
 
-def drawn(figure: go.Figure, alt: str, place=st, **settings) -> None:
+def drawn(figure: go.Figure, alt: str, place=st, *, title: str = "", public: bool = False, **settings) -> None:
     """A figure with thin lines: they can be seen, and its words read, on a light and on a dark page."""
+    figures.keep_chart(figure, alt, title, public=public)
     dark = st.context.theme.type == "dark"
     figure.update_annotations(bgcolor=_PAGE["dark" if dark else "light"])
     if dark:
@@ -176,7 +150,7 @@ def drawn(figure: go.Figure, alt: str, place=st, **settings) -> None:
             lambda line: line.update(line_color=_BRIGHT, marker_color=_BRIGHT, opacity=1),
             lambda trace: trace.line.color == PRIVATE,
         )
-    chart(figure, alt, place, **settings)
+    _in_ink(figure, alt, place, **settings)
 
 
 def sorry(sentence: object) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpforest.limits import MAX_UPLOAD_MB
 from dpforest.models.base import AUTO
@@ -197,8 +198,8 @@ def _option(option: Option, mode: str) -> Any:
     return choices.get(value, choices[default])
 
 
-def share(choice: Choice) -> None:
-    """Link and code, to be copied; and the way out."""
+def share(choice: Choice) -> DeltaGenerator:
+    """Link and code, to be copied; and the way out. Gives the place for what is drawn, which is known later."""
     table, settings = choice.table, choice.settings
     with st.sidebar, st.container(horizontal=True, gap="small"):
         copy_link(of_upload=table.uploaded)
@@ -206,11 +207,13 @@ def share(choice: Choice) -> None:
             st.caption("A release with the same settings, in Python. It draws new noise and costs ε once more.")
             as_it_comes = not table.uploaded and table.domain == tables.bundled(table.key).domain
             st.code(as_code(settings, table.key if as_it_comes else None, table.label), language="python")
+        drawn = st.container(width="content")
         st.button(
             "Clear my data", on_click=clear,
             help="Forget uploads, edits and the forests of this session. What was spent stays in the sum, without the "
             "names of your files: forgetting a release does not take it back.",
         )  # fmt: skip
+    return drawn
 
 
 def clear() -> None:

@@ -36,16 +36,19 @@ class Line:
     ----------
     depths, trees : tuple of int
         Empty: those of the settings.
+    title : str
+        By default the name of the settings.
     """
 
     settings: Settings
     epsilons: tuple[float, ...] = EPSILONS
     depths: tuple[int, ...] = ()
     trees: tuple[int, ...] = ()
+    title: str = ""
 
     @property
     def name(self) -> str:
-        return self.settings.name
+        return self.title or self.settings.name
 
 
 class Cells:
@@ -95,7 +98,7 @@ def cells(table: Table, line: Line, folds: int) -> Cells:
     table = tables.read_by(table, line.settings)
     key = (
         table.schema_key, fingerprint(table.domain), line.settings.without_epsilon(), line.epsilons, line.depths,
-        line.trees, folds,
+        line.trees, line.title, folds,
     )  # fmt: skip
     return _make(key, table, line)
 

@@ -19,7 +19,7 @@ from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.features import Feature, plural, text
 from dpforest.trees.forest import ForestFormatError, ReleasedForest
 from dpforest.voting import CLIPPED_LOGISTIC
-from ui.shared import cache, tables
+from ui.shared import cache, figures, tables
 from ui.shared.attributes import attributes
 from ui.shared.downloads import as_csv
 from ui.shared.loss_sums import at_delta
@@ -80,7 +80,10 @@ def describe(forest: ReleasedForest) -> None:
     st.caption(f"{_private(forest)} The file says this of itself. Who sent it to you should confirm it.".lstrip())
     with st.expander(f"The {plural(domain.n_features, 'column')} it reads"):
         columns = pd.DataFrame([{"column": f.name, "values": _values(f)} for f in domain.features])
-        st.dataframe(columns, hide_index=True, alt="Columns that the forest reads, with their bounds or values.")
+        figures.table(
+            columns, "Columns that the forest reads", public=forest.certificate.certified, hide_index=True,
+            alt="Columns that the forest reads, with their bounds or values.",
+        )  # fmt: skip
 
 
 def explain(forest: ReleasedForest) -> None:
@@ -155,8 +158,8 @@ def predict_csv(forest: ReleasedForest) -> None:
             icon=":material/straighten:",
         )
     _score(forest, csv.table[fits], predicted[fits])
-    st.dataframe(
-        out.head(SHOWN), hide_index=True,
+    figures.table(
+        out.head(SHOWN), "Predictions", hide_index=True,
         column_config={sure: st.column_config.NumberColumn(format="percent")},
         alt="The new rows with their predicted class and how sure the forest is.",
     )  # fmt: skip

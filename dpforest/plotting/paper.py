@@ -1,0 +1,145 @@
+"""Figures for papers: SVG and PDF in print colours, drawn by a Chromium on this machine that asks no other host."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from copy import deepcopy
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any, Final, Literal
+
+import plotly.graph_objects as go
+from plotly.io import to_json
+
+from dpforest.plotting.style import NON_PRIVATE, PRIVATE, escape
+
+INK: Final = "#1B2229"
+WIDTH, HEIGHT = 900, 450  # pixels, where a figure has none of its own
+SECONDS: Final = 40  # for one figure, its browser's start included
+_SIZE: Final = 14  # pixels of its words
+_COLOURS: Final = (PRIVATE, NON_PRIVATE, "#009E73", "#CC79A7", "#56B4E9", "#8F6FC4", "#7F8C99")
+_MARGIN: Final = 16
+_WIDER: Final = 1.25  # words in the fonts of print than in the page's own
+_ONE_AT_A_TIME = threading.Lock()  # a browser each, and little memory
+_PROCESS: Final = str(Path(__file__).with_name("paper_process.py"))
+
+
+class PaperError(RuntimeError):
+    """A figure that could not be drawn, and what to do, in a sentence."""
+
+
+def missing() -> str:
+    """What has to be installed before figures can be drawn; empty where nothing has."""
+    if find_spec("kaleido") is None:
+        return (
+            "SVG and PDF need the Python package kaleido on the computer that runs this app: "
+            "pip install -r requirements.txt."
+        )
+    if not _browser():
+        return (
+            "SVG and PDF need Chromium or Chrome on the computer that runs this app: install it (on Debian and Ubuntu: "
+            "apt install chromium), or set BROWSER_PATH to where it is."
+        )
+    return ""
+
+
+def _browser() -> str | None:
+    from choreographer.browsers.chromium import Chromium
+
+    asked = os.environ.get("BROWSER_PATH")
+    if asked:
+        return asked if os.access(asked, os.X_OK) else None
+    return Chromium.find_browser(skip_local=False)
+
+
+def for_print(figure: go.Figure | dict[str, Any], title: str = "") -> dict[str, Any]:
+    """A copy on white with dark ink, as plotly reads it.
+
+    Parameters
+    ----------
+    figure : Figure or dict
+    title : str
+        What stands above it on a page. Of "this against that" a y-axis without a name gets "this".
+
+    >>> for_print(go.Figure(layout={"paper_bgcolor": "black", "font": {"color": "white"}}))["layout"]["paper_bgcolor"]
+    'white'
+    """
+    raw = figure.to_dict() if isinstance(figure, go.Figure) else deepcopy(figure)
+    paper = go.Figure(raw, skip_invalid=True)
+    own = paper.layout.margin
+    paper.update_layout(
+        template="plotly_white", paper_bgcolor="white", plot_bgcolor="white", colorway=_COLOURS,
+        font={"color": INK, "size": _SIZE, "family": "Helvetica, Arial, 'Liberation Sans', sans-serif"},
+        legend_font={"color": INK, "size": paper.layout.legend.font.size or _SIZE},
+        width=paper.layout.width or WIDTH, height=paper.layout.height or HEIGHT,
+        margin={side: max(own[side] or 0, _MARGIN) for side in "lrtb"},
+    )  # fmt: skip
+    if paper.layout.legend.entrywidth and paper.layout.legend.entrywidthmode == "pixels":
+        paper.update_layout(legend_entrywidth=paper.layout.legend.entrywidth * _WIDER)
+    paper.for_each_annotation(lambda words: words.update(font_size=words.font.size or _SIZE))
+    for axis in (*paper.select_xaxes(), *paper.select_yaxes()):
+        axis.update(tickfont_color=INK, title_font_color=INK, title_font_size=axis.title.font.size or _SIZE)
+    what, against, _ = title.partition(" against ")
+    if against and not paper.layout.yaxis.title.text:
+        paper.update_yaxes(title_text=escape(what), selector=0)
+    return paper.to_dict()
+
+
+def rendered(figure: go.Figure | dict[str, Any], kind: Literal["svg", "pdf"], title: str = "") -> bytes:
+    """A figure as a file.
+
+    Parameters
+    ----------
+    figure : Figure or dict
+        It stays as it is; what is drawn is `for_print` of it.
+    kind : {"svg", "pdf"}
+    title : str
+        As of `for_print`.
+
+    Raises
+    ------
+    PaperError
+        If there is no browser, or it takes too long.
+    """
+    if why := missing():
+        raise PaperError(why)
+    spec = for_print(figure, title)
+    if not _ONE_AT_A_TIME.acquire(timeout=SECONDS):
+        raise PaperError("Other figures are being drawn; try again in a minute.")
+    try:
+        return _ask(spec, kind)
+    except subprocess.TimeoutExpired:
+        raise PaperError(f"The figure was not drawn within {SECONDS} seconds; try again.") from None
+    finally:
+        _ONE_AT_A_TIME.release()
+
+
+def _ask(spec: dict[str, Any], kind: str) -> bytes:
+    """By a process of its own, with its own folder: ended in time, it takes its browser and its files with it."""
+    folder = mkdtemp(prefix="dpforest_figure_")
+    try:
+        done = subprocess.run(
+            [sys.executable, "-P", _PROCESS, kind, _browser() or ""],
+            input=to_json(spec, validate=False).encode(), capture_output=True, timeout=SECONDS, check=False,
+            env={**os.environ, "TMPDIR": folder},
+        )  # fmt: skip
+    finally:
+        _remove(folder)
+    if done.returncode or not done.stdout:
+        raise PaperError("The browser on this computer could not draw the figure; try again.")
+    return done.stdout
+
+
+def _remove(folder: str) -> None:
+    """Once more where a browser that is just ending still wrote into it."""
+    for pause in (0, 0.2, 0.5, 1.0, 2.0):
+        time.sleep(pause)
+        shutil.rmtree(folder, ignore_errors=True)
+        if not os.path.exists(folder):
+            return

@@ -1,0 +1,36 @@
+"""What draws one figure for `paper.py`, as a program: its JSON comes in, SVG or PDF goes out.
+
+Arguments: the format, and where the browser is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from typing import Any, Final
+
+# No script, picture or style from anywhere but this machine: a figure has texts from people's files.
+_POLICY: Final = (
+    "default-src 'none'; script-src file: blob: 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; "
+    "img-src data: blob:; font-src data:"
+)
+_HEAD: Final = f"""<!DOCTYPE html><html><head><title>dpforest</title><style id="head-style"></style>
+<meta http-equiv="Content-Security-Policy" content="{_POLICY}">"""
+_NOWHERE: Final = "127.0.0.1:9"  # a proxy that is not there
+
+
+async def _draw(figure: dict[str, Any], kind: str, browser: str) -> bytes:
+    from kaleido import Kaleido, PageGenerator
+
+    page = PageGenerator(mathjax=False)
+    page.header = _HEAD
+    size = {"format": kind, "width": figure["layout"]["width"], "height": figure["layout"]["height"]}
+    async with Kaleido(
+        page_generator=page, path=browser, enable_extensions=False, proxy_server=_NOWHERE
+    ) as artist:  # fmt: skip
+        return bytes(await artist.calc_fig(figure, size))
+
+
+if __name__ == "__main__":
+    sys.stdout.buffer.write(asyncio.run(_draw(json.load(sys.stdin), sys.argv[1], sys.argv[2])))

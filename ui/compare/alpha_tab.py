@@ -1,0 +1,118 @@
+"""The tab α: the boosted forest under each way to judge a question, one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dpforest.evaluation.smallest_epsilon import held_out_margin
+from dpforest.evaluation.stakes import POINT
+from dpforest.plotting.compare import Scale, Series
+from ui.compare.controls import COARSE, MEASURES, Comparison, own_settings_of
+from ui.compare.own_settings import applied
+from ui.shared.boosting import ALPHAS
+from ui.shared.lines import settings_of
+from ui.shared.sweep import Cells, Line
+from ui.shared.sweep_results import Done
+from ui.shared.tables import Table
+
+CONSTANT = (0.0, 0.1, 0.5, 1.0)
+KIND = "boosted"
+
+
+def strategies(view: Comparison, table: Table) -> list[Line]:
+    """The boosted forest, certified: α constant, and each of the strategies that Explore offers but the drawn one."""
+    settings, _ = applied(settings_of(table, KIND, "certified", view.neighbours), own_settings_of(view, KIND))
+    found: dict[str, float | str] = {f"α = {value:g}": value for value in CONSTANT}
+    found |= {f"α {name}": how for name, how in ALPHAS["certified"].items() if how not in ("fixed", "hand")}
+    grid = tuple(sorted({*COARSE, view.epsilon}))
+    return [
+        Line(replace(settings, options=(("alpha", how), *settings.options)), grid, title=name)
+        for name, how in found.items()
+    ]
+
+
+def series(lines: Sequence[Cells], done: Done, view: Comparison, scale: Scale) -> list[Series]:
+    """One for each strategy, with its band."""
+    drawn = []
+    for place, line in enumerate(lines):
+        cells = done.cells.loc[line.line.name].reset_index()
+        cells = cells[np.isfinite(cells["epsilon"])].sort_values("epsilon")
+        values = cells[MEASURES[view.measure]]
+        texts = [
+            f"<b>{line.line.name}</b><br>ε = {e:g}: {scale.text(m)}"
+            f"<br>8 in 10 releases: {scale.text(low)} to {scale.text(high)}"
+            for e, m, low, high in zip(cells["epsilon"], values["mean"], values["low"], values["high"], strict=True)
+        ]
+        drawn.append(
+            Series(
+                line.line.name,
+                place,
+                False,
+                cells["epsilon"].to_numpy(float),
+                values["mean"].to_numpy(float),
+                values["low"].to_numpy(float),
+                values["high"].to_numpy(float),
+                texts,
+            )  # fmt: skip
+        )
+    return drawn
+
+
+@dataclass(frozen=True)
+class Apart:
+    """At one ε: the best strategy, and those behind it by more than luck."""
+
+    epsilon: float
+    best: str
+    mean: float
+    behind: dict[str, float]  # by how much
+
+
+def apart(done: Done, measure: str) -> list[Apart]:
+    """For each ε which strategies differ from the best by more than luck.
+
+    Luck: a point, how far the rows held out may be off, or two standard errors of the difference between releases with
+    the same seeds, whichever is most.
+    """
+    pieces, found = done.pieces[np.isfinite(done.pieces["epsilon"])], []
+    n_test = float(pieces.groupby("fold")["n_test"].first().sum())
+    for epsilon, here in pieces.groupby("epsilon"):
+        wide = here.pivot_table(index=["repeat", "fold"], columns="forest", values=measure)
+        if wide.empty:
+            continue
+        means = wide.mean()
+        best = str(means.idxmax())
+        margin = float(held_out_margin([min(max(means[best], 0.0), 1.0)], [n_test])[0])
+        behind = {}
+        for name in means.drop(best).sort_values(ascending=False).index:
+            differences = wide[best] - wide[name]
+            error = 2 * float(differences.std(ddof=1)) / np.sqrt(len(differences)) if len(differences) > 1 else np.inf
+            if differences.mean() > max(POINT, margin, error):
+                behind[str(name)] = float(differences.mean())
+        found.append(Apart(float(str(epsilon)), best, float(means[best]), behind))
+    return found
+
+
+def sentence(found: Sequence[Apart], epsilon: float, scale: Scale) -> str:
+    """Which strategies differ at this ε, and up to which ε none does."""
+    if not found:
+        return ""
+    here = min(found, key=lambda at: abs(np.log(at.epsilon / epsilon)))
+    said = f"At ε = {here.epsilon:g} **{here.best}** comes first: {scale.text(here.mean)}. "
+    if here.behind:
+        others = ", ".join(f"{name} ({scale.gap(by)})" for name, by in here.behind.items())
+        said += f"Behind it by more than luck: {others}."
+    else:
+        said += "None of the others is behind it by more than luck."
+    first = next((i for i, at in enumerate(found) if at.behind), len(found))
+    if first == len(found):
+        said += " So it is at every ε here: they are all alike."
+    elif first:
+        said += (
+            f" Up to ε = {found[first - 1].epsilon:g} none is behind the best by more than luck: there they are all "
+        )
+        said += "alike."
+    return said

@@ -1,0 +1,183 @@
+"""Settings of single forests: what differs from the rule, in the sidebar, in the link, and in the name of a line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+import streamlit as st
+
+from dpforest.tables.features import plural
+from ui.shared.forest_options import Option
+from ui.shared.forests import FORESTS, TREES, Settings
+from ui.shared.wording import plain
+
+Own = dict[str, dict[str, int | str]]  # forest to settings: depth, trees, and labels of options by their key
+BY_RULE: Final = "by rule"
+_PARAMETER: Final = "own"  # in the link
+_LONGEST: Final = 4_000  # of a link's text, far above what all forests together need
+
+
+def choose(kinds: tuple[str, ...]) -> Own:
+    """Draw the expander in the sidebar. Gives the settings that somebody, or a link, has set for these forests."""
+    own = _kept()
+    with st.expander("Settings of one forest", key="own_settings"):
+        if kinds:
+            if st.session_state.get("own_of") not in kinds:
+                st.session_state["own_of"] = next((kind for kind in kinds if kind in own), kinds[0])
+            kind = st.selectbox("Forest to set", kinds, key="own_of", persist_state="session")
+            _controls(kind, own.get(kind, {}))
+            st.caption("For its certified lines. What is not by rule stands in the line's name.")
+        if own:
+            st.button("All forests as they come", key="own_reset", on_click=_reset)
+    if ignored := st.session_state.get("own_ignored"):
+        st.caption(f"Ignored, as the link asks for what no forest has: {plain(', '.join(ignored), 200)}.")
+    _into_link(own)
+    return {kind: dict(found) for kind, found in own.items() if kind in kinds}
+
+
+def applied(settings: Settings, own: Mapping[str, int | str], varied: str = "") -> tuple[Settings, str]:
+    """A certified forest with what is set for it, and what its line says of that.
+
+    Parameters
+    ----------
+    varied : {"", "depth", "trees"}
+        An axis of the chart: not set here, and not said.
+
+    Examples
+    --------
+    >>> from ui.shared.forests import as_it_comes
+    >>> boosted = as_it_comes("boosted", "certified", 1.0, "add-remove")
+    >>> applied(boosted, {"depth": 4, "trees": 21})[1], applied(boosted, {"depth": 4}, "depth")[1]
+    (' (depth 4, 21 trees)', '')
+    """
+    said = []
+    for key, value in own.items():
+        if key == varied:
+            continue
+        if key == "depth":
+            settings = replace(settings, depth=value)
+            said.append(f"depth {value}")
+        elif key == "trees":
+            settings = replace(settings, trees=value)
+            said.append(plural(int(value), "tree"))
+        else:
+            option = _options(settings.kind)[key]
+            settings = settings.with_option(option.parameter, option.choices["certified"][str(value)])
+            said.append(f"{option.title}: {value}")
+    return settings, f" ({', '.join(said)})" if said else ""
+
+
+def read(text: str) -> tuple[Own, list[str]]:
+    """What a link says, and which of it nobody can set: names that are not known, wrong types, out of range.
+
+    >>> read('{"boosted": {"depth": 4, "trees": true, "share": "30%"}, "oak": {"depth": 4}}')
+    ({'boosted': {'depth': 4, 'share': '30%'}}, ['boosted trees', 'oak'])
+    >>> read("[1]")
+    ({}, ['own'])
+    """
+    try:
+        asked = json.loads(text) if len(text) <= _LONGEST else None
+    except (ValueError, RecursionError):
+        asked = None
+    if not isinstance(asked, dict):
+        return {}, [_PARAMETER]
+    found: Own = {}
+    ignored = []
+    for kind, settings in asked.items():
+        if kind not in FORESTS or not isinstance(settings, dict):
+            ignored.append(kind)
+            continue
+        good = {key: value for key, value in settings.items() if _can_be(kind, key, value)}
+        ignored += [f"{kind} {key}" for key in settings if key not in good]
+        if good := {key: good[key] for key in _order(kind) if key in good and not _is_default(kind, key, good[key])}:
+            found[kind] = good
+    return {kind: found[kind] for kind in FORESTS if kind in found}, ignored
+
+
+def _options(kind: str) -> dict[str, Option]:
+    """Those that are set here: an allowed δ has a control of its own for all forests."""
+    return {o.key: o for o in FORESTS[kind].options if o.choices["certified"] and not o.switch}
+
+
+def _order(kind: str) -> list[str]:
+    return ["depth", "trees", *_options(kind)]
+
+
+def _can_be(kind: str, key: str, value: Any) -> bool:
+    if key in ("depth", "trees"):
+        most = FORESTS[kind].most_depth if key == "depth" else FORESTS[kind].most_trees
+        return type(value) is int and 1 <= value <= most and (key == "depth" or FORESTS[kind].has_trees)
+    option = _options(kind).get(key)
+    return option is not None and isinstance(value, str) and value in option.choices["certified"]
+
+
+def _is_default(kind: str, key: str, value: int | str) -> bool:
+    return key not in ("depth", "trees") and value == _options(kind)[key].default("certified")
+
+
+def _kept() -> Own:
+    """What is set in this session; a link that says something else is read once."""
+    said = st.query_params.get(_PARAMETER)
+    if said is not None and said != st.session_state.get("own_said"):
+        st.session_state["own"], st.session_state["own_ignored"] = read(said)
+    return st.session_state.setdefault("own", {})
+
+
+def _into_link(own: Own) -> None:
+    """Only what is set."""
+    if own:
+        said = json.dumps(own, ensure_ascii=False, separators=(",", ":"))
+        st.session_state["own_said"] = said
+        if st.query_params.get(_PARAMETER) != said:
+            st.query_params[_PARAMETER] = said
+    else:
+        st.session_state.pop("own_said", None)
+        st.query_params.pop(_PARAMETER, None)
+
+
+def _controls(kind: str, own: Mapping[str, int | str]) -> None:
+    forest = FORESTS[kind]
+    _number(kind, "depth", "Depth", tuple(range(1, forest.most_depth + 1)), own)
+    if forest.has_trees:
+        _number(kind, "trees", "Trees", tuple(n for n in TREES if n <= forest.most_trees), own)
+    for key, option in _options(kind).items():
+        labels = list(option.choices["certified"])
+        widget = _moved_to(kind, key, own.get(key, option.default("certified")))
+        draw: Any = st.select_slider if option.slider else st.selectbox
+        draw(option.title, labels, key=widget, help=option.sentence, on_change=_take, args=(kind, key))
+
+
+def _number(kind: str, key: str, title: str, numbers: tuple[int, ...], own: Mapping[str, int | str]) -> None:
+    value = own.get(key, BY_RULE)
+    choices = [BY_RULE, *sorted({*numbers, *([value] if isinstance(value, int) else [])})]
+    widget = _moved_to(kind, key, value)
+    st.select_slider(title, choices, key=widget, on_change=_take, args=(kind, key))
+
+
+def _moved_to(kind: str, key: str, value: int | str) -> str:
+    """The control's key, its state being what is kept."""
+    widget = f"own_{kind}_{key}"
+    if st.session_state.get(widget) != value:
+        st.session_state[widget] = value
+    return widget
+
+
+def _take(kind: str, key: str) -> None:
+    """What somebody has set, kept if it differs from what the forest comes with."""
+    own: Own = st.session_state.setdefault("own", {})
+    value = st.session_state[f"own_{kind}_{key}"]
+    mine = {**own.get(kind, {}), key: value}
+    if value == BY_RULE or _is_default(kind, key, value):
+        del mine[key]
+    changed = {**own, kind: {name: mine[name] for name in _order(kind) if name in mine}}
+    st.session_state["own"] = {name: changed[name] for name in FORESTS if changed.get(name)}
+    st.session_state.pop("own_ignored", None)
+
+
+def _reset() -> None:
+    st.session_state["own"] = {}
+    st.session_state.pop("own_ignored", None)
+    st.query_params.pop(_PARAMETER, None)

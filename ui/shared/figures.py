@@ -1,0 +1,137 @@
+"""Figures for papers: all that a page has drawn, charts as SVG and PDF, tables as CSV and LaTeX."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from dpforest.plotting.paper import PaperError, missing, rendered
+from dpforest.plotting.style import visible
+from ui.shared.controls import known
+from ui.shared.downloads import as_csv, as_latex
+
+_KEPT: Final = "figures"  # of this run of the page, by title
+_WORDS: Final = 6  # of a chart's description, where it has no title
+_GREEK: Final = str.maketrans({"ε": "epsilon", "α": "alpha", "δ": "delta", "×": "by"})
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """A chart before it was coloured for the page, as plotly's dict, or a table.
+
+    Parameters
+    ----------
+    public : bool
+        Whether it may leave the house: released, or no data went into it.
+    """
+
+    drawn: dict[str, Any] | pd.DataFrame
+    public: bool
+
+
+def start() -> None:
+    """A new run of a page: nothing is drawn yet."""
+    st.session_state[_KEPT] = {}
+
+
+def keep_chart(chart: go.Figure, alt: str, title: str = "", *, public: bool = False) -> None:
+    """Note a chart; it takes the place of an earlier one with its title."""
+    title = title or " ".join(re.split(r"[.:,;=]", alt)[0].split()[:_WORDS])
+    _kept()[title] = Figure(chart.to_dict(), public)
+
+
+def table(frame: pd.DataFrame, title: str, place=st, *, public: bool = False, **settings):
+    """A table on the page, noted. It takes the place of an earlier one with its title."""
+    _kept()[title] = Figure(frame, public)
+    return place.dataframe(frame, **settings)
+
+
+def _kept() -> dict[str, Figure]:
+    return st.session_state.setdefault(_KEPT, {})
+
+
+def offer() -> None:
+    """Behind a button: all that is drawn so far. To be called last; opening it runs the page once more."""
+    with st.popover("Figures", key="figures_open", on_change="rerun"):
+        kept = _kept()
+        if not kept:
+            st.caption("No chart and no table is drawn yet.")
+            return
+        known("figure", kept)
+        title = st.selectbox("For a paper", list(kept), key="figure", format_func=visible)
+        own = kept[title]
+        if isinstance(own.drawn, pd.DataFrame):
+            _of_table(kept, title)
+        else:
+            _of_chart(kept, title)
+        if not own.public:
+            st.caption("It is computed from the raw data: not private, keep it where the data are kept.")
+
+
+def _of_chart(kept: dict[str, Figure], title: str) -> None:
+    if why := missing():
+        st.caption(why)
+        return
+    with st.container(horizontal=True, gap="small"):
+        failures = _failures()
+        _button("SVG", kept, title, "svg", "image/svg+xml", lambda: _on_paper(kept[title], title, "svg", failures))
+        _button("PDF", kept, title, "pdf", "application/pdf", lambda: _on_paper(kept[title], title, "pdf", failures))
+    st.caption("Drawn in print colours when you press; it takes a few seconds.")
+    for why in _failures():
+        st.caption(why)
+    _failures().clear()
+
+
+def _of_table(kept: dict[str, Figure], title: str) -> None:
+    with st.container(horizontal=True, gap="small"):
+        _button("CSV", kept, title, "csv", "text/csv", lambda: as_csv(_frame(kept[title])))
+        _button("LaTeX", kept, title, "tex", "application/x-tex", lambda: as_latex(_frame(kept[title])))
+    st.caption("LaTeX: a tabular for the package booktabs.")
+
+
+def _button(label: str, kept: dict[str, Figure], title: str, ending: str, mime: str, made: Callable) -> None:
+    st.download_button(
+        label,
+        made,
+        file_name(title, ending, public=kept[title].public),
+        mime,
+        on_click="ignore",
+        key=f"figure_{ending}",
+    )
+
+
+def _frame(own: Figure) -> pd.DataFrame:
+    assert isinstance(own.drawn, pd.DataFrame)
+    return own.drawn
+
+
+def _failures() -> list[str]:
+    """Why a press gave no file: said when the button is opened again, as a press runs no page."""
+    return st.session_state.setdefault("figure_failures", [])
+
+
+def _on_paper(own: Figure, title: str, kind: Any, failures: list[str]) -> bytes:
+    assert isinstance(own.drawn, dict)
+    try:
+        return rendered(own.drawn, kind, title)
+    except PaperError as problem:
+        failures.append(str(problem))
+        raise
+
+
+def file_name(title: str, ending: str, *, public: bool) -> str:
+    """Of a download. Whatever is not known to be public says that it is the curator's.
+
+    >>> file_name("Accuracy against ε", "svg", public=False), file_name("How often a label flips", "pdf", public=True)
+    ('CURATOR_ONLY_accuracy_against_epsilon.svg', 'how_often_a_label_flips.pdf')
+    """
+    plain = unicodedata.normalize("NFKD", title.translate(_GREEK)).encode("ascii", "ignore").decode().lower()
+    name = "_".join(re.findall(r"[a-z0-9]+", plain))[:60] or "figure"
+    return f"{'' if public else 'CURATOR_ONLY_'}{name}.{ending}"
