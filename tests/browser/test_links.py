@@ -61,18 +61,19 @@ def test_what_pages_share_travels_and_back_goes_back(explore: Explore) -> None:
     looked_at(explore)
     assert explore.settings() == {"eps": "10", "neighbours": "a row exchanged"}
     explore.page.go_back()
-    expect(explore.headline).to_contain_text("What ε = 0.4 means")
-    expect(explore.slider("Trees")).to_have_attribute("aria-valuetext", "5")
+    expect(explore.headline).to_contain_text("What ε = 10 means")
+    assert explore.page.url.startswith(f"{explore.url}/?")
+    expect(explore.page.get_by_role("combobox", name="Data", exact=True)).to_have_value("zoo")
 
 
 def test_an_answer_is_taken_to_explore(explore: Explore) -> None:
-    query = "data=zoo&need=55.0&sure=8+in+10+releases&looked_at=noisy+counts&look_eps=0.4&neighbours=a+row+exchanged"
+    query = "data=zoo&need=55.0&sure=8+in+10+releases&looked_at=multinomial&look_eps=0.4&neighbours=a+row+exchanged"
     explore.page.goto(f"{explore.url}/Choose_epsilon?{query}")
-    explore.page.get_by_role("button", name="Take to Explore: noisy counts at ε = 0.4").click()
+    explore.page.get_by_role("link", name="Take to Explore: multinomial at ε = 0.4").click()
     expect(explore.headline).to_contain_text("What ε = 0.4 means")
     idle(explore.page)
     assert explore.settings() == {
-        "data": "zoo", "forest": "noisy counts", "eps": "0.4", "neighbours": "a row exchanged",
+        "data": "zoo", "forest": "multinomial", "eps": "0.4", "neighbours": "a row exchanged",
     }  # fmt: skip
     expect(explore.page.get_by_role("switch", name="Depth and trees by rule")).to_be_checked()
     expect(explore.page.get_by_role("button", name="Release this forest")).to_be_enabled()

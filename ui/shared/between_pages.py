@@ -20,7 +20,8 @@ _CONTROLS: Final = {
 _ALL: Final = tuple(dict.fromkeys(key for keys in _CONTROLS.values() for key in keys))
 _FROM: Final = {"from": "choose"}
 
-# Streamlit makes a step for Back of every control that is moved, and empties the address before it changes pages.
+# Streamlit makes a step for Back of every control that is moved, empties the address before it changes pages, and of
+# the address that Back leads to forgets what the page before has, too. Here a page is one step, and Back its link.
 _BACK_IS_THE_PAGE_BEFORE: Final = """<script>
 if (!window.oneStepAPage) {
   window.oneStepAPage = true;
@@ -34,6 +35,14 @@ if (!window.oneStepAPage) {
     if (before.pathname === location.pathname) history.replaceState(state, title, before);
     return push(state, title, url);
   };
+  addEventListener("popstate", (event) => {
+    const links = [...document.querySelectorAll("[data-testid=stSidebar] a[data-testid=stPageLink-NavLink]")];
+    const path = (link) => new URL(link.getAttribute("href"), location.origin + "/").pathname;
+    const there = links.find((link) => path(link) === location.pathname);
+    if (!there) return;
+    event.stopImmediatePropagation();
+    there.click();
+  }, true);
 }
 </script>"""
 
