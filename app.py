@@ -7,6 +7,9 @@ if __name__ == "__main__":  # a page runs as the main program, whoever serves it
 
     page.show()
 else:  # Streamlit imports the server from here
-    from ui.shared.guards import GUARDS
+    from starlette.middleware import Middleware
 
-    app = st.App(__file__, middleware=GUARDS)
+    from ui.shared.first_script import FirstScript
+    from ui.shared.guards import Guard
+
+    app = st.App(__file__, middleware=(Middleware(Guard), Middleware(FirstScript)))

@@ -1,8 +1,8 @@
-"""From page to page: what they share goes along, an answer is handed over, and Back is the page before."""
+"""From page to page: what they share goes along, and an answer is handed over."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import streamlit as st
 
@@ -17,34 +17,7 @@ _CONTROLS: Final = {
     "Audit": ("eps", "neighbours", "present"),
     "Use a released forest": ("present",),
 }
-_ALL: Final = tuple(dict.fromkeys(key for keys in _CONTROLS.values() for key in keys))
 _FROM: Final = {"from": "choose"}
-
-# Streamlit makes a step for Back of every control that is moved, empties the address before it changes pages, and of
-# the address that Back leads to forgets what the page before has, too. Here a page is one step, and Back its link.
-_BACK_IS_THE_PAGE_BEFORE: Final = """<script>
-if (!window.oneStepAPage) {
-  window.oneStepAPage = true;
-  const push = history.pushState.bind(history);
-  let before = new URL(location.href);
-  for (const kind of ["click", "keydown"])
-    addEventListener(kind, () => { before = new URL(location.href); }, true);
-  history.pushState = (state, title, url) => {
-    if (new URL(url ?? location.href, location.href).pathname === location.pathname)
-      return history.replaceState(state, title, url);
-    if (before.pathname === location.pathname) history.replaceState(state, title, before);
-    return push(state, title, url);
-  };
-  addEventListener("popstate", (event) => {
-    const links = [...document.querySelectorAll("[data-testid=stSidebar] a[data-testid=stPageLink-NavLink]")];
-    const path = (link) => new URL(link.getAttribute("href"), location.origin + "/").pathname;
-    const there = links.find((link) => path(link) === location.pathname);
-    if (!there) return;
-    event.stopImmediatePropagation();
-    there.click();
-  }, true);
-}
-</script>"""
 
 
 def carry_over(title: str) -> None:
@@ -52,29 +25,28 @@ def carry_over(title: str) -> None:
 
     An address with settings of its own (a link, or a page that Back leads to) says all itself.
     """
-    st.html(_BACK_IS_THE_PAGE_BEFORE, unsafe_allow_javascript=True)
-    changed, st.session_state["page_shown"] = st.session_state.get("page_shown", title) != title, title
     if st.query_params.to_dict() == _FROM:
         st.query_params.clear()
         if (settings := st.session_state.pop("handed_over", None)) is not None:
             _take(settings)
-    if not changed or st.query_params:
-        return
-    for key in _ALL:
-        if key in st.session_state:
-            st.session_state[key] = st.session_state[key]
-            if key in _CONTROLS[title] and (said := _address().get(key)):
+    if st.session_state.get("page_drawn", title) != title and not st.query_params:
+        for key in _CONTROLS[title]:
+            value = st.session_state.get(key, _last()["values"].get(key))
+            if value is not None:
+                st.session_state[key] = value
+            if said := _last()["address"].get(key):
                 st.query_params[key] = said
+    st.session_state["page_opened"] = title
 
 
 def remember() -> None:
-    """What the address says, for the next page. What this one does not have keeps what it said last."""
-    said = st.query_params.to_dict()
-    for key in _ALL:
-        if key in said:
-            _address()[key] = said[key]
-        elif key in st.session_state:
-            _address().pop(key, None)  # as by default
+    """What all controls of a page say, once they are drawn. What this page does not have keeps what it said last."""
+    title = st.session_state["page_drawn"] = st.session_state["page_opened"]
+    said, last = st.query_params.to_dict(), _last()
+    for key in _CONTROLS[title]:
+        if key in st.session_state:
+            last["values"][key] = st.session_state[key]
+            last["address"][key] = said.get(key, "")
 
 
 def hand_over(settings: Settings, label: str, help: str) -> None:
@@ -89,16 +61,16 @@ def _take(settings: Settings) -> None:
         st.session_state.pop(key, None)
     put_epsilon(settings.epsilon)
     st.session_state["forest"] = settings.kind
-    _address().update(forest=settings.kind, eps=f"{settings.epsilon:g}")
+    _last()["address"].update(forest=settings.kind, eps=f"{settings.epsilon:g}")
     for option in FORESTS[settings.kind].options:
         if choices := option.choices[settings.mode]:
             chosen = next(label for label, value in choices.items() if value == settings.option(option.parameter))
             is_on = chosen == list(choices)[-1]
             st.session_state[option.key] = is_on if option.switch else chosen
             if option.switch:
-                _address().update({option.key: str(is_on).lower()})
+                _last()["address"][option.key] = str(is_on).lower()
 
 
-def _address() -> dict[str, str]:
-    """Last said by an address of each control."""
-    return st.session_state.setdefault("address", {})
+def _last() -> dict[str, dict[str, Any]]:
+    """Of each control the value, and what the address said of it; empty where that was nothing, as by default."""
+    return st.session_state.setdefault("between_pages", {"values": {}, "address": {}})

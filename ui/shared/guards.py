@@ -11,7 +11,6 @@ from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import config
@@ -95,6 +94,3 @@ async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
         return
     response = PlainTextResponse("This app answers only to its own name, and to its own pages.", status_code=403)
     await response(scope, receive, send)
-
-
-GUARDS: Final = (Middleware(Guard),)
