@@ -49,8 +49,7 @@ class Watch:
             self.faults.append(f"request to another host: {request.url}")
 
     def _console(self, message: ConsoleMessage) -> None:
-        probe = "/_stcore/" in message.location["url"]  # below a page's own address Streamlit looks for itself, in vain
-        if message.type == "error" and not probe:
+        if message.type == "error":
             self.faults.append(f"console: {message.text}")
 
     def close(self) -> None:

@@ -1,0 +1,56 @@
+"""The script before Streamlit's own: in every page, and in nothing else."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from ui.shared.first_script import FirstScript
+
+PAGE = b"<!doctype html><html><head><title>x</title></head><body></body></html>"
+
+
+def served(path: str, kind: bytes = b"text/html; charset=utf-8", status: int = 200) -> tuple[dict[bytes, bytes], bytes]:
+    """Headers and body that come back, from a server that sends its page in two parts and packs it if it may."""
+    sent: list[dict[str, Any]] = []
+
+    async def app(scope, receive, send) -> None:
+        packed = any(name == b"accept-encoding" for name, _ in scope["headers"])
+        headers = [(b"content-type", kind), (b"content-length", str(len(PAGE)).encode()), (b"etag", b"1")]
+        headers += [(b"content-encoding", b"gzip")] if packed else []
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": PAGE[:20], "more_body": True})
+        await send({"type": "http.response.body", "body": PAGE[20:]})
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b""}
+
+    async def send(message) -> None:
+        sent.append(dict(message))
+
+    scope = {"type": "http", "method": "GET", "path": path, "headers": [(b"accept-encoding", b"gzip")]}
+    asyncio.run(FirstScript(app)(scope, receive, send))
+    assert [message["type"] for message in sent].count("http.response.start") == 1
+    return dict(sent[0]["headers"]), b"".join(message.get("body", b"") for message in sent[1:])
+
+
+@pytest.mark.parametrize("path", ["/", "/Compare", "/base/Choose_epsilon"])
+def test_a_page_has_it_first_and_says_its_own_length(path):
+    headers, body = served(path)
+    assert body.startswith(b"<!doctype html><html><head><script>") and body.count(b"BACKEND_BASE_URL") == 1
+    assert body.endswith(PAGE[PAGE.index(b"<title>") :])
+    assert headers[b"content-length"] == str(len(body)).encode() and b"etag" not in headers
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "status"),
+    [
+        ("/static/js/index.js", b"text/html", 200),
+        ("/_stcore/health", b"text/html", 200),
+        ("/media/abc", b"text/html", 200),
+        ("/Compare", b"application/json", 200),
+        ("/Compare", b"text/html", 404),
+    ],
+)
+def test_nothing_else_is_touched(path, kind, status):
+    assert served(path, kind, status)[1] == PAGE
