@@ -168,7 +168,7 @@ def _who(table: NodeTable, domain: Domain, node: int) -> str:
     if not counts.any():
         return "<i>no data</i>"
     most = int(counts.argmax())
-    said = f"{escape(domain.classes[most], 12)} {percent(counts[most] / counts.sum(), 0)}"
+    said = f"{escape(domain.classes[most], 12)}: {percent(counts[most] / counts.sum(), 0)}"
     if table.probability is None or table.chance is None:
         return said
     p, chance = float(table.probability[node]), float(table.chance[node])

@@ -79,6 +79,22 @@ def test_an_answer_is_taken_to_explore(explore: Explore) -> None:
     expect(explore.page.get_by_role("button", name="Release this forest")).to_be_enabled()
 
 
+def test_epsilon_is_near_by_keyboard(explore: Explore) -> None:
+    """Within five tab stops after the link that skips the sidebar."""
+    for path in ("/", "/Compare?data=zoo", "/Audit"):
+        explore.page.goto(f"{explore.url}{path}")
+        expect(explore.page.get_by_role("slider", name=re.compile("ε$"))).to_be_visible()
+        idle(explore.page)
+        explore.page.keyboard.press("Tab")
+        expect(explore.page.get_by_role("link", name="Skip to main content")).to_be_focused()
+        explore.page.keyboard.press("Enter")
+        stops = []
+        for _ in range(5):
+            explore.page.keyboard.press("Tab")
+            stops.append(explore.page.evaluate("document.activeElement.type + ' ' + document.activeElement.ariaLabel"))
+        assert any(re.match("range .*ε", stop) for stop in stops), stops
+
+
 def test_compare(explore: Explore, friend: Explore) -> None:
     query = "data=zoo&forests=RF-E&forests=JPW&releases_each=2&eps=0.3&compare_tab=Depth&compared=balanced+accuracy"
 

@@ -54,6 +54,15 @@ def test_click_into_the_overview(tree: Explore) -> None:
     assert leaf in tree.focus.nodes()
 
 
+def test_a_tree_is_read_by_keyboard(tree: Explore) -> None:
+    panel = tree.page.get_by_role("tabpanel")
+    with tree.focus.redrawn():
+        panel.get_by_role("radio", name="yes").or_(panel.get_by_role("button", name="yes", exact=True)).first.focus()
+        tree.page.keyboard.press("Enter")
+        expect(panel).to_contain_text("questions from here on")
+    assert tree.focus.nodes()[0] == 2
+
+
 def test_epsilon_keeps_the_node_and_recolours_it(tree: Explore) -> None:
     overview = tree.overview.traces()[-1]
     node = next(int(n) for n, level in zip(overview["customdata"], overview["y"], strict=True) if level == 3)

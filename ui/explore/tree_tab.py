@@ -25,6 +25,7 @@ from ui.shared.tables import n_learnt_from, read_by
 from ui.shared.wording import plain, unbroken
 
 LEAST_DEPTH, SHALLOW = 2, 3
+MOST_ANSWERS = 12
 WIDTHS = ("as wide as its records", "all leaves alike")
 
 
@@ -86,6 +87,7 @@ def _questions(
             selection_mode="points",
             width="stretch" if n_levels <= SHALLOW + 1 else LEVEL * n_levels,
         )
+    _answers(structure, view, nodes, root)
     st.caption(
         "The bar shows the classes of the records in a node, the dot is as large as they are many; its colour is the "
         "rate at which labels flip. Click a node to read on from there."
@@ -231,6 +233,26 @@ def _breadcrumb(structure: tuple, view: ForestView, nodes: NodeTable, root: int)
                 f"{'root: ' if node == 0 else ''}{plain(_unescaped(text), 50)} ›", key=f"up_{node}", type="tertiary",
                 on_click=lambda node=node: st.session_state.update(focus=(structure, node)),
             )  # fmt: skip
+
+
+def _answers(structure: tuple, view: ForestView, nodes: NodeTable, root: int) -> None:
+    """The answers to the first question drawn, to read on from without a mouse."""
+    tree = nodes.trees
+    below = tree.first_child[root] + np.arange(tree.n_children[root])
+    below = below[tree.kind[below] != LEAF]
+    most = np.sort(below[np.argsort(-nodes.counts[below].sum(axis=1), kind="stable")[:MOST_ANSWERS]]).tolist()
+    if not most:
+        return
+    key = f"down_{root}"
+
+    def go() -> None:
+        if (node := st.session_state[key]) is not None:
+            st.session_state["focus"] = (structure, node)
+
+    st.pills(
+        f"Read on from: {plain(_unescaped(question(tree, view.domain, root)), 50)}", most, key=key, on_change=go,
+        format_func=lambda node: plain(_unescaped(answer(tree, view.domain, node)), 24),
+    )  # fmt: skip
 
 
 def _unescaped(text: str) -> str:

@@ -30,7 +30,7 @@ def carry_over(title: str) -> None:
         if (settings := st.session_state.pop("handed_over", None)) is not None:
             _take(settings)
     if st.session_state.get("page_drawn", title) != title and not st.query_params:
-        for key in _CONTROLS[title]:
+        for key in _CONTROLS.get(title, ()):
             value = st.session_state.get(key, _last()["values"].get(key))
             if value is not None:
                 st.session_state[key] = value
@@ -43,7 +43,7 @@ def remember() -> None:
     """What all controls of a page say, once they are drawn. What this page does not have keeps what it said last."""
     title = st.session_state["page_drawn"] = st.session_state["page_opened"]
     said, last = st.query_params.to_dict(), _last()
-    for key in _CONTROLS[title]:
+    for key in _CONTROLS.get(title, ()):
         if key in st.session_state:
             last["values"][key] = st.session_state[key]
             last["address"][key] = said.get(key, "")
