@@ -172,6 +172,17 @@ def test_a_json_without_words_is_not_believed():
             of_json(wrong)
 
 
+def test_a_file_cannot_say_that_its_words_are_a_document():
+    """Only bundled tables are documented; whoever loads a file asserts what it says."""
+    read = Domain((Feature("age", "numeric", 3, 88),), ("a", "b"), "who", classes_source="data")
+    known = Feature("age", "numeric", 0, 120, source="documented", source_note="the census form, page two")
+    claims = Domain((known,), ("a", "b"), "who", classes_source="documented", classes_note="the census form, page two")
+    loaded = from_json(read, claims).domain
+    assert loaded.features[0].source == loaded.classes_source == "asserted"
+    assert loaded.features[0].source_note == "the census form, page two"
+    assert from_json(claims, claims).domain == claims
+
+
 def test_how_the_file_is_written_is_not_loaded():
     other = replace(PEOPLE, reading="another survey", reading_source="asserted", reading_note="the export program")
     after = tables.kept(PEOPLE, from_json(PEOPLE, other).domain)

@@ -180,10 +180,10 @@ def _source(entry: Entry, part: str, now: Source, changed: bool) -> Source:
         return ("data", "") if changed else now
     if stated[0] == "data":
         return stated
-    if now == ("documented", stated[1]) and not changed:
-        return now  # a codebook cannot say that words are a document's
+    if now[1] == stated[1] and now[0] != "data" and not changed:
+        return now
     _check_words(entry.where, stated, now)
-    return stated
+    return "asserted", stated[1]  # whoever loads a file says so, whatever the file says of itself
 
 
 def _check_words(where: str, stated: Source, now: Source) -> None:
@@ -230,6 +230,7 @@ def _of_table(result: Domain, domain: Domain, file: Domain | None) -> dict[str, 
             continue
         if stated[0] != "data":
             _check_words("How the file is written" if part == "reading" else "The choice of columns", stated, now)
+            stated = now if stated == now else ("asserted", stated[1])
         said |= {f"{part}_source": stated[0], f"{part}_note": stated[1]}
     return said
 
