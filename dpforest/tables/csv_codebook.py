@@ -6,11 +6,13 @@ import csv
 import json
 import math
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import pandas as pd
 
+from dpforest.limits import MAX_CATEGORIES, MAX_NOTE
 from dpforest.tables.csv_text import DELIMITERS, TableError, decode, records, without_told_delimiter
 from dpforest.tables.csv_values import parsed, written
 from dpforest.tables.domain import Domain
@@ -68,7 +70,8 @@ class Codebook:
 def read_codebook(data: bytes) -> Codebook:
     """Read a codebook: columns `COLUMNS` in any order, of which only the name must be there; empty cells say nothing.
 
-    Words in the column source assert the whole attribute, in these words.
+    Words in the column source assert the whole attribute, in these words: what the line does not say of it, too, by a
+    public rule (`ui.explore.loaded.merged`).
 
     Raises
     ------
@@ -158,10 +161,15 @@ def _entry(where: str, row: dict[str, str], mark: str) -> tuple[Entry, list[str]
     if {"low", "high"} <= set(found) and not found["low"] < found["high"]:
         wrong.append(f"{where}, column 'low': {row['low']!r} is not below {row['high']!r}, the highest number.")
     missing, value = found.get("missing", (None, None))
+    try:
+        of_parts = _sources(row)
+    except ValueError as problem:
+        wrong.append(f"{where}, column 'source': {problem}")
+        of_parts = {}
     return (
         Entry(
             where, name, kind, found.get("low"), found.get("high"), found.get("whole"), found.get("categories", ()),
-            missing, value, _sources(row),
+            missing, value, of_parts,
         ),
         wrong,
     )  # fmt: skip
@@ -179,7 +187,9 @@ def _sources(row: dict[str, str]) -> dict[str, Source]:
 
 
 def _source(words: str) -> Source:
-    if words.casefold().startswith(NO_SOURCE):
+    if len(words) > MAX_NOTE:
+        raise ValueError(f"it has {len(words):,} characters; {MAX_NOTE:,} are the most.")
+    if words.casefold() == NO_SOURCE or words.casefold().startswith(f"{NO_SOURCE}:"):
         return "data", words[len(NO_SOURCE) :].removeprefix(":").strip(" ")
     return "asserted", words
 
@@ -212,8 +222,10 @@ def _values(cell: str, mark: str) -> tuple[str, ...]:
     if not found:
         raise ValueError("it lists no values; separate them by ;.")
     if len(set(found)) < len(found):
-        twice = next(value for i, value in enumerate(found) if value in found[:i])
+        twice, _ = Counter(found).most_common(1)[0]
         raise ValueError(f"{twice!r} is listed twice; remove one.")
+    if len(found) > MAX_CATEGORIES:
+        raise ValueError(f"it lists {len(found):,} values; {MAX_CATEGORIES:,} are the most.")
     return found
 
 

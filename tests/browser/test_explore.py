@@ -111,7 +111,7 @@ def test_moving_on_before_it_is_done(explore: Explore) -> None:
             slider.press("ArrowRight")
         expect(slider).to_have_attribute("aria-valuetext", str(before + 5))
         chart_ready(explore.page)
-        expect(explore.main.get_by_text(f"Tree 1 of 16: {2 ** (before + 5):,} leaves")).to_be_visible()
+        expect(explore.main.get_by_text(f"The whole tree: {2 ** (before + 5):,} leaves")).to_be_visible()
     assert explore.settings()["depth"] == str(before + 5)
     assert "20 simulated releases" in explore.figures()[0].note
 
@@ -208,7 +208,7 @@ def test_data_label_and_measure(explore: Explore) -> None:
 def test_tabs(explore: Explore) -> None:
     explore.open(**SMALL, trees=11, depth=4, eps=0.01)
     holds = {
-        "Tree": ("Tree 1 of 11: 16 leaves", "Questions from the root"),
+        "Tree": ("Tree 1 of 11: questions from the root", "The whole tree: 16 leaves"),
         "Leaves": ("How often labels flip", "176 leaves"),
         "Budget": ("CERTIFIED: pure differential privacy with ε = 0.01", "A release would use up ε = 1/100 of 1/100"),
         "Data": ("All of this has a source",),

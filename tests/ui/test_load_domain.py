@@ -183,6 +183,37 @@ def test_a_file_cannot_say_that_its_words_are_a_document():
     assert from_json(claims, claims).domain == claims
 
 
+def test_what_a_codebook_does_not_say_is_not_taken_from_the_rows():
+    """That nobody skipped a cell, or that values are whole, was read from the rows; words on bounds do not cover it."""
+    read = Feature("age", "numeric", 3, 88, integer=True, missing="refuse", source="data")
+    loaded = from_codebook(
+        Domain((as_read(Domain((read,))).features[0],)), "name,low,high,source\nage,0,120,the law on voting"
+    )
+    (age,) = loaded.domain.features
+    assert (age.low, age.high, age.integer, age.missing) == (0, 120, False, "own")
+    assert not age.leaks()
+
+
+def test_a_changed_value_needs_words_of_its_own():
+    known = Domain((Feature("age", "numeric", 17, 90, source="documented", source_note="UCI"),), ("a", "b"), "who")
+    file = {**known.to_dict(), "features": [{**known.to_dict()["features"][0], "high": 67.25}]}
+    assert over(known, (), entries_of(file, of_json(file)), of_json(file)).mistakes
+    long = Domain(
+        (Feature("age", "numeric", 17, 90, source="documented", source_note="the census form, page two"),),
+        ("a", "b"),
+        "who",
+    )
+    file = {**long.to_dict(), "features": [{**long.to_dict()["features"][0], "high": 67.25}]}
+    assert over(long, (), entries_of(file, of_json(file)), of_json(file)).domain.features[0].source == "asserted"
+
+
+def test_numbers_beyond_any_are_a_sentence():
+    file = Domain((Feature("age", "numeric", 17, 90),), ("a", "b"), "who").to_dict()
+    file["features"][0]["low"] = -int("9" * 400)
+    with pytest.raises(DomainError):
+        of_json(file)
+
+
 def test_how_the_file_is_written_is_not_loaded():
     other = replace(PEOPLE, reading="another survey", reading_source="asserted", reading_note="the export program")
     after = tables.kept(PEOPLE, from_json(PEOPLE, other).domain)

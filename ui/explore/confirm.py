@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Sequence
 from typing import Final
 
@@ -26,6 +27,7 @@ FEWEST_WORDS, FEWEST_LETTERS = 3, 6
 EXAMPLE: Final = "the questionnaire, page 2"
 READ: Final = "read from the data"
 
+_FROM_THE_DATA: Final = re.compile(r"from the data\b(?! (dictionary|sheet|description|documentation|protocol))")
 _WORD = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W\d_]+")  # some write without spaces
 
 
@@ -42,9 +44,12 @@ def is_source(words: str) -> bool:
     [False, False, False]
     >>> is_source("the questionnaire, page 2"), is_source("研究計画書、第2章")
     (True, True)
+    >>> is_source("from the data dictionary, page 3")
+    True
     """
+    words = "".join(sign for sign in words if unicodedata.category(sign) != "Cf")  # which nobody sees
     found = {word.casefold() for word in _WORD.findall(words)}
-    if found & _ROWS_THEMSELVES or "from the data" in " ".join(words.casefold().split()):
+    if found & _ROWS_THEMSELVES or _FROM_THE_DATA.search(" ".join(words.casefold().split())):
         return False
     return len(found) >= FEWEST_WORDS and sum(map(len, found)) >= FEWEST_LETTERS
 

@@ -45,6 +45,8 @@ def of_json(content: Any) -> Domain:
         return Domain.from_dict(content)
     except forest_schema.SchemaError as problem:
         raise DomainError(f"This JSON is no domain as this page writes it: {problem}.") from None
+    except OverflowError:
+        raise DomainError("A number in this JSON is too large; write one with fewer digits.") from None
 
 
 def entries_of(content: dict[str, Any], file: Domain) -> Codebook:
@@ -129,8 +131,9 @@ def merged(old: Feature, entry: Entry, *, other_kinds: bool = True) -> Feature:
     kind = entry.kind or _kind_by_values(entry) or old.kind
     if kind != old.kind and not other_kinds:
         raise DomainError(f"{entry.where}, column 'kind': {old.name!r} is {old.kind} in this table.")
-    new = _with_values(old, entry, kind)
     now = dict(zip((OWN, TYPE, MISSING), sources(old).values(), strict=True))
+    entry = _completed(entry, kind, now)
+    new = _with_values(old, entry, kind)
     changed = {
         OWN: (new.low, new.high, new.categories) != (old.low, old.high, old.categories),
         TYPE: (new.kind, new.integer) != (old.kind, old.integer),
@@ -145,6 +148,22 @@ def merged(old: Feature, entry: Entry, *, other_kinds: bool = True) -> Feature:
         )
     own = BOUNDS if kind == "numeric" else CATEGORIES
     return with_sources(new, {own: found[OWN], TYPE: found[TYPE], MISSING: found[MISSING]})
+
+
+def _completed(entry: Entry, kind: str, now: dict[str, Source]) -> Entry:
+    """What words assert but the file does not say, by a public rule: the rows, where it was read, must not say it.
+
+    Numbers need not be whole, and a missing cell is a value of its own: any column can be read so.
+    """
+
+    def is_left_open(part: str) -> bool:
+        return entry.sources.get(part, ("data", ""))[0] != "data" and now[part][0] == "data"
+
+    if kind == "numeric" and entry.whole is None and is_left_open(TYPE):
+        entry = replace(entry, whole=False)
+    if entry.missing is None and is_left_open(MISSING):
+        entry = replace(entry, missing="own", missing_value=None)
+    return entry
 
 
 def _kind_by_values(entry: Entry) -> str | None:
@@ -182,13 +201,13 @@ def _source(entry: Entry, part: str, now: Source, changed: bool) -> Source:
         return stated
     if now[1] == stated[1] and now[0] != "data" and not changed:
         return now
-    _check_words(entry.where, stated, now)
+    _check_words(entry.where, stated, now, changed=changed)
     return "asserted", stated[1]  # whoever loads a file says so, whatever the file says of itself
 
 
-def _check_words(where: str, stated: Source, now: Source) -> None:
+def _check_words(where: str, stated: Source, now: Source, *, changed: bool = False) -> None:
     """What gets public here says where it is known from; what was public with these words stays so."""
-    if stated == now:
+    if stated == now and not changed:
         return
     try:
         confirm.check_source(stated[1], "this is")
