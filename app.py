@@ -7,9 +7,14 @@ if __name__ == "__main__":  # a page runs as the main program, whoever serves it
 
     page.show()
 else:  # Streamlit imports the server from here
+    import threading
+    from importlib import import_module
+
     from starlette.middleware import Middleware
 
     from ui.shared.first_script import FirstScript
     from ui.shared.guards import Guard
 
+    # What the first page imports takes two seconds: they pass while a browser starts.
+    threading.Thread(target=import_module, args=("ui.explore.page",), daemon=True).start()
     app = st.App(__file__, middleware=(Middleware(Guard), Middleware(FirstScript)))

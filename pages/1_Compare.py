@@ -20,7 +20,6 @@ from ui.shared.warm_up import warm_up
 from ui.shared.wording import plain
 
 open_page("Compare forests")
-warm_up()
 
 top = st.container()
 epsilon = choose_epsilon()
@@ -39,8 +38,10 @@ if not view.kinds:
     sorry("No forest is chosen. Choose at least one in the sidebar (behind » on a phone).")
     st.stop()
 
+for line in (asked := controls.lines(view, table)):
+    warm_up(line.settings)
 try:
-    lines = [sweep.cells(table, line, view.folds) for line in controls.lines(view, table)]
+    lines = [sweep.cells(table, line, view.folds) for line in asked]
     levels = [without_privacy.level(table, view.folds, fold) for fold in range(view.folds)]
 except (DomainError, ValueError) as problem:
     sorry(problem)

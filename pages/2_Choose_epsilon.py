@@ -16,7 +16,6 @@ from ui.shared.warm_up import warm_up
 from ui.shared.wording import plain
 
 open_page("Choose ε")
-warm_up()
 
 table = sidebar.choose_table()
 wish = controls.choose()
@@ -37,6 +36,8 @@ if wish.delta:
 about_leaks(table)
 
 settings = {own.name: own for own in controls.forests(table, wish)}
+for own in settings.values():
+    warm_up(own)
 try:
     lines = [sweep.cells(table, sweep.Line(own), 1) for own in settings.values()]
     for _ in sweep.work(lines, 1, st.container()):

@@ -8,10 +8,8 @@ from ui.shared import figures
 from ui.shared.epsilon import choose_epsilon
 from ui.shared.link import copy_link
 from ui.shared.page import badge, open_page
-from ui.shared.warm_up import warm_up
 
 open_page("Audit")
-warm_up()
 
 top = st.container()
 audit = controls.choose(

@@ -1,9 +1,12 @@
 """The script before Streamlit's own: in every page, and in nothing else."""
 
 import asyncio
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
+import streamlit
 
 from ui.shared.first_script import FirstScript
 
@@ -38,7 +41,9 @@ def served(path: str, kind: bytes = b"text/html; charset=utf-8", status: int = 2
 def test_a_page_has_it_first_and_says_its_own_length(path):
     headers, body = served(path)
     assert body.startswith(b"<!doctype html><html><head><script>") and body.count(b"BACKEND_BASE_URL") == 1
-    assert body.endswith(PAGE[PAGE.index(b"<title>") :])
+    (ahead,) = re.findall(rb'<link rel="modulepreload" crossorigin href="\./([^"]+)" />', body)
+    assert (Path(streamlit.__file__).parent / "static" / ahead.decode()).is_file()
+    assert re.sub(rb"<link [^>]*>", b"", body).endswith(PAGE[PAGE.index(b"<title>") :])
     assert headers[b"content-length"] == str(len(body)).encode() and b"etag" not in headers
 
 

@@ -5,19 +5,18 @@ from __future__ import annotations
 import streamlit as st
 
 from dpforest.tables.domain import DomainError
-from ui.explore import budget_tab, curve_panel, data_tab, headline, leaves_tab, tree_tab
+from ui.explore import budget_tab, curve_panel, data_tab, first_look, headline, leaves_tab, tree_tab
 from ui.shared import figures, release, sidebar, simulate, tables, without_privacy
 from ui.shared.controls import LINKED
 from ui.shared.epsilon import choose_epsilon
 from ui.shared.page import open_page, sorry
 from ui.shared.sidebar import Choice
-from ui.shared.warm_up import warm_up
+from ui.shared.warm_up import is_ready, warm_up, warm_up_the_rest
 
 
 def show() -> None:
     """Draw the page, then refine it while somebody looks."""
     open_page("Explore")
-    warm_up()
     top = st.container()
     choice = sidebar.choose(choose_epsilon())
     if choice is None:
@@ -29,6 +28,9 @@ def show() -> None:
         certificate, ledger = simulate.promise(
             tables.fingerprint(table.domain), settings, len(table.frame), table.domain
         )
+        stored = None if is_ready(settings) else first_look.stored(table, settings)
+        if stored is None:
+            warm_up(settings)
         forest = simulate.simulation(table, settings)
     except (DomainError, ValueError) as problem:
         sorry(problem)
@@ -40,11 +42,13 @@ def show() -> None:
     if not settings.certified:
         headline.broken_promise(certificate)
 
-    # A first curve at once ...
-    curve = simulate.first_curve(forest, len(table.frame), settings.epsilon, st.container())
+    # A first curve at once, on a machine that has nothing compiled from a file ...
+    curve = stored or simulate.first_curve(forest, len(table.frame), settings.epsilon, st.container())
     level = without_privacy.level(table)
     panel = curve_panel.Panel(choice, curve, ledger, level, certificate.delta)
     numbers = headline.Figures(choice, certificate, curve, level)
+    if stored:
+        warm_up(settings, panel.progress)
     _tabs(choice, certificate, ledger, forest)
     with drawn:
         figures.offer()
@@ -59,6 +63,7 @@ def show() -> None:
         for surer in simulate.refined(forest, curve, simulate.LAST, panel.progress, beside):
             numbers.refine(surer)
             panel.refine(surer)
+        warm_up_the_rest(panel.progress)
 
 
 def _tabs(choice: Choice, certificate, ledger, forest: simulate.Shared) -> None:

@@ -20,7 +20,7 @@ from ui.shared import cache
 from ui.shared.forests import Settings
 
 UPLOAD = "upload a CSV"
-DEFAULT = "adult"
+DEFAULT = "breast_wisconsin"
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
-"""Compile the kernels on a tiny table before anybody waits for a large one."""
+"""Compile the kernels on a tiny table before anybody waits for a large one: first what a page needs, then the rest."""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import streamlit as st
@@ -16,54 +16,79 @@ from dpforest.trees.routing import count_rows
 from ui.shared import cache
 from ui.shared.forests import FORESTS, Settings
 
+Step = tuple[str, ...]  # ("engine", which), (forest, mode), or ("exact noise", estimator)
+
+_EXACT = (
+    dpforest.MajorityLabelForestClassifier,
+    dpforest.RandomDecisionForestClassifier,
+    dpforest.BoostedForestClassifier,
+    dpforest.MultinomialForestClassifier,
+    dpforest.RandomTreeBoosterClassifier,
+)
+
 
 @cache.for_everybody()
-def _progress() -> dict[str, int]:
-    """How many steps this process has done."""
-    return {"done": 0}
+def _done() -> set[Step]:
+    """What this process has compiled, or loaded from disk."""
+    return set()
 
 
-def warm_up() -> None:
-    """Once a process, with a counted bar. Compiled code is kept on disk, so that a second start takes a second."""
-    progress = _progress()
-    every = steps()
-    if progress["done"] == len(every):
+def is_ready(settings: Settings) -> bool:
+    """Whether nothing has to be compiled before a forest with these settings can be simulated."""
+    return _needed(settings) <= _done()
+
+
+def warm_up(settings: Settings | None = None, place=st) -> None:
+    """What a forest needs, or everything, with a counted bar. Compiled code is kept on disk: later starts are quick."""
+    _run(steps() if settings is None else _needed(settings), place, "The very first start compiles them.")
+
+
+def warm_up_the_rest(place) -> None:
+    """What other forests need, while somebody looks at this one. A moved control ends it between two parts."""
+    _run(steps(), place, "No need to wait: they are for other forests.")
+
+
+def _needed(settings: Settings) -> set[Step]:
+    return {step for step in steps() if step[0] == "engine"} | {(settings.kind, settings.mode)}
+
+
+def _run(needed: Iterable[Step], place, words: str) -> None:
+    every, done = steps(), _done()
+    missing = [step for step in every if step in needed and step not in done]
+    if not missing:
         return
-    place = st.empty()
-    while (done := progress["done"]) < len(every):
-        place.progress(
-            done / len(every), f"Getting ready: {done} of {len(every)} parts. The very first start compiles them."
-        )
-        every[done]()
-        progress["done"] = max(progress["done"], done + 1)
-    place.empty()
-    # Streamlit collects garbage after every run of a page, with all other sessions standing still: not in what stays.
-    gc.collect()
-    gc.freeze()
+    shown = place.empty()
+    for step in missing:
+        n = len(done)
+        shown.progress(n / len(every), f"Getting ready: {n} of {len(every)} parts. {words}")
+        every[step]()
+        done.add(step)
+    shown.empty()
+    if len(done) == len(every):
+        # Streamlit collects garbage after every run of a page, with all other sessions standing still: not in what
+        # stays.
+        gc.collect()
+        gc.freeze()
 
 
-def steps() -> list[Callable[[], object]]:
+def steps() -> dict[Step, Callable[[], object]]:
     """The engine bit by bit, then each forest in each mode, then exact noise."""
     domain, X, y = _tiny()
     spec = dpforest.RandomDecisionForestClassifier(n_estimators=3, max_depth=3).spec(domain, len(y))
-    exact = (
-        dpforest.MajorityLabelForestClassifier,
-        dpforest.RandomDecisionForestClassifier,
-        dpforest.BoostedForestClassifier,
-        dpforest.MultinomialForestClassifier,
-        dpforest.RandomTreeBoosterClassifier,
-    )
-    return [
-        lambda: domain.encode(X),
-        lambda: spec.grow(domain, 0),
-        lambda: count_rows(spec.grow(domain, 0), domain, X, y.astype(np.int32), n_classes=2),
-        *(
-            lambda kind=kind, mode=mode: _simulate(kind, mode, domain, X, y)
+    return {
+        ("engine", "codes"): lambda: domain.encode(X),
+        ("engine", "trees"): lambda: spec.grow(domain, 0),
+        ("engine", "counts"): lambda: count_rows(spec.grow(domain, 0), domain, X, y.astype(np.int32), n_classes=2),
+        **{
+            (kind, mode): lambda kind=kind, mode=mode: _simulate(kind, mode, domain, X, y)
             for kind, forest in FORESTS.items()
             for mode in forest.modes().values()
-        ),
-        *(lambda kind=kind: kind(n_estimators=3, max_depth=3, domain=domain).fit(X, y) for kind in exact),
-    ]
+        },
+        **{
+            ("exact noise", kind.__name__): lambda kind=kind: kind(n_estimators=3, max_depth=3, domain=domain).fit(X, y)
+            for kind in _EXACT
+        },
+    }
 
 
 def _simulate(kind: str, mode: str, domain: Domain, X: np.ndarray, y: np.ndarray) -> None:

@@ -1,0 +1,29 @@
+"""Write data/first_curve.json, the curve that the app opens with: `.venv/bin/python scripts/first_curve.py`."""
+
+import json
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from ui.explore.first_look import PATH, as_dict, key
+from ui.shared import simulate, tables
+from ui.shared.forests import FORESTS, Settings, as_it_comes
+
+
+def opening() -> tuple[tables.Table, Settings]:
+    """What a newcomer sees: the first forest at ε = 1 on the first table."""
+    data = tables.bundled(tables.DEFAULT)
+    return tables.bundled_table(data, data.label), as_it_comes(next(iter(FORESTS)), "certified", 1.0, "add-remove")
+
+
+def main() -> None:
+    table, settings = opening()
+    shared = simulate.simulation(table, settings)
+    shared.refine(simulate.LAST)
+    PATH.write_text(json.dumps({"of": key(table, settings), "curve": as_dict(shared.curve())}) + "\n")
+    print(f"{PATH}: {simulate.LAST} simulated releases")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""The curve that the app opens with on a machine that has nothing compiled."""
+
+import json
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpforest.evaluation.greedy_simulation import simulation_for
+from ui.explore import first_look
+from ui.shared import tables, warm_up
+from ui.shared.epsilon import grid_with
+from ui.shared.forests import FORESTS, as_it_comes
+
+
+def opening():
+    data = tables.bundled(tables.DEFAULT)
+    return tables.bundled_table(data, data.label), as_it_comes(next(iter(FORESTS)), "certified", 1.0, "add-remove")
+
+
+def test_the_stored_curve_is_what_would_be_drawn():
+    table, settings = opening()
+    stored = first_look.stored(table, settings)
+    table = tables.read_by(table, settings)
+    live = simulation_for(
+        settings.estimator(table.domain), table.domain, tables.split(table), epsilons=grid_with(settings.epsilon)
+    )
+    for _ in range(2):
+        live.add_repeat()
+    curve = live.curve()
+    assert len(stored.accuracy) == 20
+    np.testing.assert_array_equal(stored.epsilons, curve.epsilons)
+    for name in ("accuracy", "balanced", "flips", "ceiling", "ceiling_balanced"):
+        np.testing.assert_allclose(getattr(stored, name)[:2], getattr(curve, name), atol=1e-12, err_msg=name)
+    for name in ("floor", "floor_balanced", "floor_class", "n_train", "n_test"):
+        assert getattr(stored, name) == pytest.approx(getattr(curve, name)), name
+
+
+def test_no_other_settings_are_answered_from_the_file():
+    table, settings = opening()
+    other = as_it_comes(settings.kind, settings.mode, settings.epsilon, "replace-one")
+    assert first_look.stored(table, other) is None
+    data = tables.bundled("wdbc")
+    assert first_look.stored(tables.bundled_table(data, data.label), settings) is None
+
+
+def test_a_page_with_nothing_compiled_opens_with_the_stored_curve_and_ends_with_the_same():
+    """Its own process would have nothing compiled; here what is known as compiled is forgotten."""
+    warm_up._done().clear()
+    app = AppTest.from_file("../../app.py", default_timeout=300).run()
+    assert not app.exception and warm_up._done() == set(warm_up.steps())
+    (accuracy,) = (c.value for c in app.caption if c.value.startswith("± "))
+    assert "20 simulated releases" in accuracy
+    again = app.run()
+    assert accuracy in [c.value for c in again.caption]
+    assert json.loads(first_look.PATH.read_text())["of"] == first_look.key(*opening())

@@ -1,0 +1,50 @@
+"""The curve that the app opens with, from a file, for a machine that has nothing compiled yet; no Streamlit in here.
+
+The file is written by `scripts/first_curve.py`; a test draws some of it again.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from dpforest.evaluation.simulation import Curve
+from ui.shared.epsilon import grid_with
+from ui.shared.forests import Settings
+from ui.shared.tables import Table, fingerprint
+
+PATH: Final = Path(__file__).parents[2] / "data" / "first_curve.json"
+
+
+def stored(table: Table, settings: Settings) -> Curve | None:
+    """The curve of these settings on this table; None for all but those that the app opens with."""
+    if table.uploaded or not PATH.exists():
+        return None
+    found = json.loads(PATH.read_text())
+    return as_curve(found["curve"]) if found["of"] == key(table, settings) else None
+
+
+def key(table: Table, settings: Settings) -> dict[str, Any]:
+    """What the curve depends on, as JSON reads it back."""
+    of = {
+        "table": table.schema_key,
+        "domain": fingerprint(table.domain),
+        "settings": settings.without_epsilon(),
+        "epsilons": grid_with(settings.epsilon),
+    }
+    return json.loads(json.dumps(of))
+
+
+def as_dict(curve: Curve) -> dict[str, Any]:
+    """A curve as JSON takes it."""
+    values = {field.name: getattr(curve, field.name) for field in fields(Curve)}
+    return {name: value.tolist() if hasattr(value, "tolist") else value for name, value in values.items()}
+
+
+def as_curve(values: dict[str, Any]) -> Curve:
+    """What `as_dict` has written."""
+    return Curve(**{name: np.array(value) if isinstance(value, list) else value for name, value in values.items()})
