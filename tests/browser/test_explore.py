@@ -29,7 +29,7 @@ def test_first_sight(explore: Explore) -> None:
     assert "simulated release" in accuracy.note
     assert (meaning.label, meaning.value) == ("What ε = 1 means", "73.2 %")
     assert meaning.note.endswith("between two values of theirs, at most 88.1 %")
-    expect(explore.badge("Simulated at ε = 1, add-remove")).to_be_visible()
+    expect(explore.badge("Simulated at ε = 1, add-remove")).to_be_attached()
     expect(explore.badge("Curator only")).to_be_visible()
     expect(explore.main.get_by_text(re.compile("Adult.*32,561 rows · 14 attributes · predicts income"))).to_be_visible()
     assert explore.reds() == []
@@ -133,7 +133,7 @@ def test_controls(explore: Explore) -> None:
     explore.fine_settings()
     with explore.refigured():
         explore.pick("a row exchanged")
-        expect(explore.badge("Simulated at ε = 1, replace-one")).to_be_visible()
+        expect(explore.badge("Simulated at ε = 1, replace-one")).to_be_attached()
     assert explore.figures()[-1].value == "73.2 %", "exchanging a row costs ε once; nothing is said of membership"
     for name, *options in (("How a leaf draws its label", "global 0/1", "exponential"), ROWS):
         with explore.refigured(), explore.curve_chart.redrawn():
@@ -267,7 +267,7 @@ def test_as_published_shows_its_true_loss(explore: Explore) -> None:
     expect(release).to_have_count(0)
     expect(explore.sidebar).to_contain_text("No release: as published")
     expect(explore.badge("Not certified")).to_be_visible()
-    expect(explore.badge("Simulated at ε = 1 claimed, add-remove")).to_be_visible()
+    expect(explore.badge("Simulated at ε = 1 claimed, add-remove")).to_be_attached()
     expect(explore.main).to_contain_text("the privacy loss grows without bound")
     assert any("∞" in red for red in explore.reds()), "a broken claim is red"
     budget = explore.tab("Budget")

@@ -22,7 +22,7 @@ from ui.shared.downloads import as_csv
 from ui.shared.epsilon import OTHERS
 from ui.shared.forests import FORESTS, Settings
 from ui.shared.loss_sums import at_delta
-from ui.shared.page import chart, titled
+from ui.shared.page import badge, chart, titled
 from ui.shared.sidebar import Choice
 from ui.shared.stake_words import learns_nothing, what_helps, what_privacy_costs
 from ui.shared.tables import read_by, split
@@ -56,7 +56,7 @@ class Panel:
                 )  # fmt: skip
         self._name = shown if shown in MEASURES else "accuracy"
         self._measure = MEASURES[self._name]
-        self._drawn = self._figure(curve)
+        self._drawn, self._redrawn = self._figure(curve), 0
         self._chart = chart(self._drawn, self._alt(curve), title=_TITLE)
         with st.container(
             horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="below_curve"
@@ -68,15 +68,21 @@ class Panel:
                 "text/csv", on_click="ignore", type="tertiary",
             )  # fmt: skip
         self._gain = DeltaGain(choice)
-        self._price = st.empty()
+        with st.expander("What stands behind these figures"):
+            settings = choice.settings
+            held = "" if settings.certified else " claimed"
+            badge("Simulated", f" at ε = {settings.epsilon:g}{at_delta(settings.delta)}{held}, {settings.neighbours}")
+            self._price = st.empty()
         self._say(curve)
 
     def refine(self, curve: Curve) -> None:
         """The same chart, surer; the download follows."""
         self._curve = curve
         figure = self._figure(curve)
-        if figure.data != self._drawn.data:  # Streamlit wants no chart twice on a page
-            chart(figure, self._alt(curve), self._chart, title=_TITLE)
+        if figure.data != self._drawn.data:
+            # Streamlit wants no chart twice in a run of a page, and one may come back to what was drawn before.
+            self._redrawn += 1
+            chart(figure, self._alt(curve), self._chart, title=_TITLE, key=f"curve_{self._redrawn}")
             self._drawn = figure
         self._say(curve)
 

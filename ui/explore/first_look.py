@@ -47,4 +47,5 @@ def as_dict(curve: Curve) -> dict[str, Any]:
 
 def as_curve(values: dict[str, Any]) -> Curve:
     """What `as_dict` has written."""
-    return Curve(**{name: np.array(value) if isinstance(value, list) else value for name, value in values.items()})
+    read: dict[str, Any] = {name: np.array(v) if isinstance(v, list) else v for name, v in values.items()}
+    return Curve(**read)

@@ -12,6 +12,7 @@ from dpforest.privacy.certificate import Certificate
 from dpforest.risk.guarantee import MEMBERSHIP, Guarantee, guarantee_of
 from dpforest.risk.rounding import factor_up
 from dpforest.tables.features import plural
+from ui.explore.stories import story
 from ui.shared.loss_sums import at_delta, success_share, sure_words, would_promise
 from ui.shared.page import badge
 from ui.shared.sidebar import Choice
@@ -20,23 +21,14 @@ from ui.shared.wording import epsilon_text, plain, unbroken, value_epsilon
 
 
 def header(choice: Choice) -> None:
-    """What is looked at, in one line."""
+    """Whose table it is, what is learned from it, and what a release promises them, in two lines."""
     table, settings = choice.table, choice.settings
-    title = plain(table.short_title, 50)
-    facts = [
-        plural(len(table.frame), "row"),
-        plural(table.domain.n_features, "attribute"),
-        f"predicts {plain(table.label, 30)}",
-    ]
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"):
-        st.markdown(f"**{title}** · {' · '.join(facts)}", width="content")
-        held = "" if settings.certified else " claimed"
-        with st.container(horizontal=True, width="content", gap="small"):
-            badge("Simulated", f" at ε = {settings.epsilon:g}{at_delta(settings.delta)}{held}, {settings.neighbours}")
-            badge("Curator only")
+    told = story(table)
+    who = plural(len(table.frame), told.one, told.many)
+    st.markdown(f"**{plain(table.short_title, 50)}** · {who} · {told.question}", width="content")
     st.caption(
-        "A release adds noise, so that nobody can be sure whether any one person is in the table: the smaller ε, the "
-        "less sure."
+        f"A forest, published with noise: nobody can be sure from it whether one {told.one} is in the table. "
+        "Smaller ε: less sure."
         if settings.certified
         else "This is a mechanism as it was published. What is claimed about its ε and what is true stand below."
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dpforest.tables.domain import DomainError
-from ui.explore import budget_tab, curve_panel, data_tab, first_look, headline, leaves_tab, tree_tab
+from ui.explore import budget_tab, curve_panel, data_tab, first_look, headline, leaves_tab, tree_tab, welcome
 from ui.shared import figures, release, sidebar, simulate, tables, without_privacy
 from ui.shared.controls import LINKED
 from ui.shared.epsilon import choose_epsilon
@@ -24,6 +24,7 @@ def show() -> None:
     table, settings = choice.table, choice.settings
     with top:
         headline.header(choice)
+        welcome.line()
     try:
         certificate, ledger = simulate.promise(
             tables.fingerprint(table.domain), settings, len(table.frame), table.domain

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterable
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -80,15 +81,16 @@ def steps() -> dict[Step, Callable[[], object]]:
         ("engine", "trees"): lambda: spec.grow(domain, 0),
         ("engine", "counts"): lambda: count_rows(spec.grow(domain, 0), domain, X, y.astype(np.int32), n_classes=2),
         **{
-            (kind, mode): lambda kind=kind, mode=mode: _simulate(kind, mode, domain, X, y)
+            (kind, mode): partial(_simulate, kind, mode, domain, X, y)
             for kind, forest in FORESTS.items()
             for mode in forest.modes().values()
         },
-        **{
-            ("exact noise", kind.__name__): lambda kind=kind: kind(n_estimators=3, max_depth=3, domain=domain).fit(X, y)
-            for kind in _EXACT
-        },
+        **{("exact noise", kind.__name__): partial(_fit, kind, domain, X, y) for kind in _EXACT},
     }
+
+
+def _fit(kind, domain: Domain, X: np.ndarray, y: np.ndarray) -> None:
+    kind(n_estimators=3, max_depth=3, domain=domain).fit(X, y)
 
 
 def _simulate(kind: str, mode: str, domain: Domain, X: np.ndarray, y: np.ndarray) -> None:

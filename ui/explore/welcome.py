@@ -1,0 +1,22 @@
+"""The line that a newcomer sees, until it is closed: where to start, for three kinds of people."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+
+def line() -> None:
+    """Three starts, and a cross; gone for the rest of the session once somebody closes it or has been elsewhere."""
+    if st.session_state.get("welcomed"):
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="welcome"):
+        st.markdown("New here?", width="content")
+        st.page_link("pages/2_Choose_epsilon.py", label="Choose ε", width="content")
+        st.page_link("pages/1_Compare.py", label="Compare", width="content")
+        st.button(
+            "", icon=":material/close:", key="welcome_end", help="Close this line", type="tertiary", on_click=_end
+        )
+
+
+def _end() -> None:
+    st.session_state["welcomed"] = True
