@@ -31,7 +31,7 @@ def test_first_sight(explore: Explore) -> None:
     assert meaning.note.endswith("between two values of theirs, at most 88.1 %")
     expect(explore.badge("Simulated at ε = 1, add-remove")).to_be_attached()
     expect(explore.badge("Curator only")).to_be_visible()
-    expect(explore.main.get_by_text(re.compile("Adult.*32,561 rows · 14 attributes · predicts income"))).to_be_visible()
+    expect(explore.main.get_by_text(re.compile("699 patients · Is a lump benign"))).to_be_visible()
     assert explore.reds() == []
 
 
@@ -193,7 +193,7 @@ def test_data_label_and_measure(explore: Explore) -> None:
     with explore.refigured():
         explore.choose("Data", "car")
         expect(
-            explore.main.get_by_text(re.compile("Car Evaluation.*1,728 rows · 6 attributes · predicts class"))
+            explore.main.get_by_text(re.compile("Car Evaluation.*1,728 cars · How acceptable"))
         ).to_be_visible()
     assert explore.settings()["data"] == "car"
     with explore.refigured():

@@ -14,11 +14,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpforest.plotting import paper
+from ui.choose import controls
 from ui.shared.downloads import as_latex
 
 SETTINGS = {
     "pages/1_Compare.py": {"data": "zoo", "forests": ["RF-E"], "releases_each": "2"},
-    "pages/2_Choose_epsilon.py": {"data": "zoo", "forests": ["RF-E"], "releases": "10"},
+    "pages/2_Choose_epsilon.py": {"data": "zoo", "sure": "8 in 10 releases"},
     "pages/3_Audit.py": {},
 }
 EXPECTED = {
@@ -39,7 +40,8 @@ def files(page: AppTest) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("path", SETTINGS)
-def test_every_page_lists_what_it_has_drawn(path):
+def test_every_page_lists_what_it_has_drawn(path, monkeypatch):
+    monkeypatch.setattr(controls, "kinds", lambda: ["RF-E"])
     page = AppTest.from_file("../../app.py", default_timeout=600)
     page.switch_page(path)
     page.query_params.update(SETTINGS[path])
