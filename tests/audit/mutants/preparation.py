@@ -68,7 +68,7 @@ PREPARATION = (
     low, width = low.astype(np.int64), np.maximum(high - low.astype(np.int64), 1)
     codes = ((codes - low) * (N_CODES - 1) // width).clip(0, N_CODES - 1).astype(np.uint16)
 """,
-        forests=EVERY,
+        forests=(MAJORITY,),
     ),
     Mutant(
         name="scale_of_true_counts",
