@@ -101,8 +101,10 @@ if ready := min(pieces, *(line.n_done for line in lines)):
     draw(ready)
     with offered:
         figures.offer()
-with sweep.stoppable((table.schema_key, view, opened), progress) as place:
+work = (table.schema_key, view, opened)
+with sweep.stoppable(work, progress) as place:
     if place is not None:
+        patience = sweep.Patience(work, controls.SECONDS)
         for n in sweep.work(lines, min(pieces, 2), place):
             draw(n)
         if not ready:
@@ -111,5 +113,5 @@ with sweep.stoppable((table.schema_key, view, opened), progress) as place:
         if without_privacy.fit(levels, place):
             draw(min(pieces, *(line.n_done for line in lines)))
         below.work(place)
-        for n in sweep.work(lines, pieces, place):
+        for n in sweep.work(lines, pieces, place, patience=patience):
             draw(n)

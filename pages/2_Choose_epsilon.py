@@ -118,10 +118,12 @@ with st.sidebar, st.container(horizontal=True, gap="small"):
     figures.offer()
 
 was = (answers[0].forest, smallest[name])
-with sweep.stoppable((table.schema_key, wish), progress) as place:
+work = (table.schema_key, wish)
+with sweep.stoppable(work, progress) as place:
     if place is not None:
+        patience = sweep.Patience(work, controls.SECONDS)
         without_privacy.fit([level], place)
-        for n in sweep.work(lines, wish.releases, place):
+        for n in sweep.work(lines, wish.releases, place, patience=patience):
             draw(n)
 now = {a.forest: a.epsilon for a in answers}
 if was != (answers[0].forest, now[name]):

@@ -1,6 +1,7 @@
 """Choose ε: the answer is the engine's, what is looked at follows it, and the sentences fit the guarantee."""
 
 import json
+import re
 
 import pandas as pd
 import pytest
@@ -160,3 +161,13 @@ def test_nine_in_ten_is_where_it_starts(choose):
 
 def test_every_forest_is_asked():
     assert controls.kinds() == list(FORESTS)
+
+
+def test_work_pauses_with_an_answer_and_goes_on_when_asked(choose, monkeypatch):
+    monkeypatch.setattr(controls, "SECONDS", 0)
+    page = choose(sure="9 in 10 releases")
+    assert "Paused: not all releases are simulated yet." in words(page)
+    few = int(re.search(r"Behind each: .*?(\d+) simulated release", words(page))[1])
+    button(page, "Go on").click().run()
+    assert few < 64 and not any(b.label == "Go on" for b in page.button)
+    assert "64 simulated releases" in words(page)

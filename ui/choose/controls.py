@@ -22,6 +22,7 @@ DEFAULT_SURE: Final = "9 in 10 releases"
 RELEASES: Final = {0.8: 40, 0.9: 80, 0.95: 160}
 MOST_ROWS: Final = 10  # of one person
 STEP: Final = 0.5  # percent
+SECONDS: Final = 25  # of work, until the page pauses and asks whether to go on
 
 
 @dataclass(frozen=True)

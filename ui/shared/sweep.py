@@ -116,7 +116,22 @@ def splits_of(table: Table, folds: int) -> list[Split]:
     return _split_folds((table.schema_key, fingerprint(table.domain), folds), table)
 
 
-def work(lines: Sequence[Cells], pieces: int, place, what: str = "Simulated release") -> Iterator[int]:
+class Patience:
+    """So many seconds of a page's own work, waiting for others not counted; then it pauses until somebody goes on."""
+
+    def __init__(self, key: object, seconds: float) -> None:
+        self._key, self._end = key, time.thread_time() + seconds
+
+    def pause_if_over(self) -> None:
+        """Between two pieces: the page is drawn again with what there is."""
+        if time.thread_time() > self._end and st.session_state.get("patient") != self._key:
+            st.session_state.update(stopped=self._key, paused=True)
+            st.rerun()
+
+
+def work(
+    lines: Sequence[Cells], pieces: int, place, what: str = "Simulated release", patience: Patience | None = None
+) -> Iterator[int]:
     """Bring every line to so many pieces, all lines side by side, with a counted bar once it takes long.
 
     Gives the number of pieces that all lines have, now and then, when there is something new to draw.
@@ -133,6 +148,8 @@ def work(lines: Sequence[Cells], pieces: int, place, what: str = "Simulated rele
                 bar = (bar or place).progress(done / total, text)
             line.at_least(n)
             is_new = True
+        if patience and is_new and n < pieces:
+            patience.pause_if_over()
         if is_new and (n == pieces or time.monotonic() - drawn > 1.5):
             yield n
             drawn, is_new = time.monotonic(), False
@@ -142,16 +159,23 @@ def work(lines: Sequence[Cells], pieces: int, place, what: str = "Simulated rele
 
 @contextmanager
 def stoppable(key: object, place) -> Iterator[Any]:
-    """A place for progress bars, beside a button that ends the work for good; None where somebody has pressed it."""
+    """A place for progress bars, beside a button that ends the work; None where somebody, or patience, has ended it."""
     frame = place.empty()
     if st.session_state.get("stopped") == key:
         with frame.container(horizontal=True, vertical_alignment="center", horizontal_alignment="right"):
-            st.caption("Stopped.", width="content")
-            st.button("Go on", key="go_on", on_click=lambda: st.session_state.pop("stopped"))
+            paused = st.session_state.get("paused", False)
+            st.caption("Paused: not all releases are simulated yet." if paused else "Stopped.", width="content")
+            st.button("Go on", key="go_on", on_click=_go_on, args=(key,))
         yield None
         return
     with frame.container(horizontal=True, vertical_alignment="center", horizontal_alignment="right"):
         bar = st.container(width=340)
-        st.button("Stop", key="stop", on_click=lambda: st.session_state.update(stopped=key))
+        st.button("Stop", key="stop", on_click=lambda: st.session_state.update(stopped=key, paused=False))
     yield bar
     frame.empty()
+
+
+def _go_on(key: object) -> None:
+    """To the end, however long it takes."""
+    st.session_state.pop("stopped", None)
+    st.session_state["patient"] = key
