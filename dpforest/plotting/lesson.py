@@ -31,6 +31,13 @@ def lesson_figure(height: int = HEIGHT, **layout) -> go.Figure:
     return fig
 
 
+def on_places(fig: go.Figure, names: Sequence[str], title: str) -> None:
+    """Places side by side on the axis below, each with its name."""
+    fig.update_xaxes(
+        title_text=title, range=[-0.5, len(names) - 0.5], tickvals=list(range(len(names))), ticktext=list(names)
+    )
+
+
 def note(fig: go.Figure, x, y, text: str, **settings) -> None:
     """Words beside a mark."""
     fig.add_annotation(x=x, y=y, text=text, showarrow=False, font={"size": TYPE}, **settings)
@@ -101,8 +108,8 @@ def leaf_lies(lies: np.ndarray, at: int | None) -> go.Figure:
             xshift=14,
             yshift=6,
         )
-    fig.update_xaxes(title="students in the leaf", range=[-0.4, len(lies) - 0.2], dtick=2)
-    fig.update_yaxes(title="says the wrong label", range=[-0.02, 0.58], tickvals=[0, 0.25, 0.5], tickformat=".0%")
+    fig.update_xaxes(title_text="students in the leaf", range=[-0.4, len(lies) - 0.2], dtick=2)
+    fig.update_yaxes(title_text="says the wrong label", range=[-0.02, 0.58], tickvals=[0, 0.25, 0.5], tickformat=".0%")
     return fig
 
 
@@ -115,32 +122,30 @@ def small_percent(share: float) -> str:
     return percent(share) if share >= 0.01 else percent(share, 2) if share >= 0.001 else percent(share, 3)
 
 
-def two_worlds(least: float, most: float, failed: float, passed: float, *, shown: bool) -> go.Figure:
-    """How sure somebody is that Ann is in the table: before, and after either label; and the limits of ε."""
+def two_worlds(least: float, most: float, failed: float, passed: float, limits: str, *, shown: bool) -> go.Figure:
+    """How sure somebody is that Ann is in the table: before, and after either label; and the limits of ε.
+
+    Parameters
+    ----------
+    limits : str
+        In words.
+    """
     fig = lesson_figure()
-    fig.add_vline(x=0.5, line={"color": QUIET, "width": 2, "dash": "dot"})
-    rows = [("before", 0.5, "circle", "<b>50 %</b>")]
+    names = ["“passed”", "“failed”", "before"]
+    beliefs = [passed, failed, 0.5] if shown else [None, None, 0.5]
+    fig.add_scatter(x=[0.5, 0.5], y=[-0.6, 2.5], mode="lines", line={"color": QUIET, "width": 2, "dash": "dot"})
     if shown:
-        rows += [
-            ("“failed”", failed, "diamond", f"<b>{percent(failed)}</b>"),
-            ("“passed”", passed, "square", f"<b>{percent(passed)}</b>"),
-        ]
         for low, high in ((0, least), (most, 1)):
-            fig.add_vrect(x0=low, x1=high, fillcolor=_FAINT, line={"color": QUIET, "width": 2})
-        fig.add_annotation(
-            x=0.5, y=3.05, text=f"never below {percent(least)} or above {percent(most)}", showarrow=False,
-            font={"size": TYPE},
-        )  # fmt: skip
+            fig.add_vrect(x0=low, x1=high, fillcolor=_FAINT, line={"color": QUIET, "width": 2}, layer="below")
+        note(fig, 0.5, 3, limits)
     else:
-        unknown(fig, 0.5, 1)
-        unknown(fig, 0.8, 1)
-    places = {"before": 2, "“failed”": 1, "“passed”": 0}
-    for name, x, symbol, text in rows:
-        fig.add_scatter(
-            x=[x], y=[places[name]], mode="markers", marker={"size": 22, "symbol": symbol, "color": PRIVATE}
-        )
-        left = x > 0.7
-        note(fig, x, places[name], text, xanchor="right" if left else "left", xshift=-18 if left else 18)
-    fig.update_xaxes(title="sure that Ann is in it", range=[-0.02, 1.02], tickformat=".0%", tickvals=[0, 0.5, 1])
-    fig.update_yaxes(range=[-0.6, 3.4], tickvals=[2, 1, 0], ticktext=["before", "“failed”", "“passed”"], showgrid=False)
+        unknown(fig, 0.3, 0)
+        unknown(fig, 0.7, 1)
+    for place, (belief, symbol) in enumerate(zip(beliefs, ("square", "diamond", "circle"), strict=True)):
+        if belief is None:
+            continue
+        fig.add_scatter(x=[belief], y=[place], mode="markers", marker={"size": 22, "symbol": symbol, "color": PRIVATE})
+        note(fig, belief, place, f"<b>{percent(belief)}</b>", yanchor="bottom", yshift=12)
+    fig.update_xaxes(title_text="sure that Ann is in it", range=[-0.02, 1.02], tickformat=".0%", tickvals=[0, 0.5, 1])
+    fig.update_yaxes(range=[-0.5, 3.4], tickvals=[0, 1, 2], ticktext=names, showgrid=False)
     return fig

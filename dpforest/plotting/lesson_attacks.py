@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from dpforest.plotting.lesson import lesson_figure, note, unknown
+from dpforest.plotting.lesson import lesson_figure, note, on_places, unknown
 from dpforest.plotting.style import NOT_HELD, PRIVATE, QUIET, percent
 
 
@@ -44,8 +44,8 @@ def promise_counted(
                 error_x={"array": [x_high - x], "arrayminus": [x - x_low], "color": colour, "thickness": 2},
                 error_y={"array": [y_high - y], "arrayminus": [y - y_low], "color": colour, "thickness": 2},
             )  # fmt: skip
-    fig.update_xaxes(title="class 2 with table B", range=[0, top], tickformat=".0%", tickvals=[0, 0.05, 0.1])
-    fig.update_yaxes(title="with table A", range=[0, 0.4], tickformat=".0%", tickvals=[0, 0.1, 0.2, 0.3, 0.4])
+    fig.update_xaxes(title_text="class 2 with table B", range=[0, top], tickformat=".0%", tickvals=[0, 0.05, 0.1])
+    fig.update_yaxes(title_text="with table A", range=[0, 0.4], tickformat=".0%", tickvals=[0, 0.1, 0.2, 0.3, 0.4])
     return fig
 
 
@@ -63,31 +63,29 @@ def rebuilt_by_epsilon(
         The ε looked at, or "exact".
     """
     names = [*(f"{e:g}" for e in epsilons), "exact"]
+    places = list(range(len(names)))
     fig = lesson_figure(showlegend=shown)
     fig.add_hline(y=15, line={"color": QUIET, "width": 2, "dash": "dot"})
     note(fig, 0, 15, "a coin: 15", xref="paper", xanchor="left", yanchor="top")
     if shown:
         fig.add_scatter(
-            x=names, y=list(limit), mode="lines", name="limit for anybody", line={"color": QUIET, "width": 4}
+            x=places, y=list(limit), mode="lines", name="limit for anybody", line={"color": QUIET, "width": 4}
         )
         fig.add_scatter(
-            x=names, y=list(right), mode="lines+markers", name="this attacker", line={"color": PRIVATE, "width": 3},
+            x=places, y=list(right), mode="lines+markers", name="this attacker", line={"color": PRIVATE, "width": 3},
             marker={"size": 12, "color": PRIVATE},
         )  # fmt: skip
     else:
-        fig.add_scatter(x=names[-1:], y=list(right[-1:]), mode="markers", marker={"size": 14, "color": PRIVATE})
-        note(fig, "exact", right[-1], "30", xanchor="right", xshift=-14)
-        unknown(fig, "1", 22)
+        fig.add_scatter(x=places[-1:], y=list(right[-1:]), mode="markers", marker={"size": 14, "color": PRIVATE})
+        note(fig, places[-1], right[-1], "30", xanchor="right", xshift=-14)
+        unknown(fig, names.index("1"), 22)
     if shown:
         i = names.index(at)
         fig.add_scatter(
-            x=[at], y=[right[i]], mode="markers", showlegend=False,
+            x=[i], y=[right[i]], mode="markers", showlegend=False,
             marker={"size": 24, "symbol": "circle-open", "color": PRIVATE, "line": {"width": 3}},
         )  # fmt: skip
-        note(fig, at, right[i], f"<b>{right[i]:.1f}</b>", yanchor="top", yshift=-14)
-    fig.update_xaxes(
-        type="category", title="ε of all ten trees", categoryorder="array", categoryarray=names,
-        range=[-0.5, len(names) - 0.5],
-    )  # fmt: skip
-    fig.update_yaxes(title="rebuilt of 30", range=[10, 32], tickvals=[10, 15, 20, 25, 30])
+        note(fig, i, right[i], f"<b>{right[i]:.1f}</b>", yanchor="top", yshift=-14)
+    on_places(fig, names, "ε of all ten trees")
+    fig.update_yaxes(title_text="rebuilt of 30", range=[10, 32], tickvals=[10, 15, 20, 25, 30])
     return fig

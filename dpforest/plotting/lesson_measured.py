@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from dpforest.plotting.lesson import lesson_figure, note, unknown
+from dpforest.plotting.lesson import lesson_figure, note, on_places, unknown
 from dpforest.plotting.style import NON_PRIVATE, PRIVATE, QUIET, percent
 
 _SHARE = {"range": [0, 1.09], "tickformat": ".0%", "tickvals": [0, 0.25, 0.5, 0.75, 1]}
@@ -15,24 +15,24 @@ _TABLES = {"school": ("circle", PRIVATE), "hospital": ("triangle-up", NON_PRIVAT
 
 def votes(trees: Sequence[int], accuracy: Sequence[float], lies: Sequence[float], at: int | None) -> go.Figure:
     """Accuracy of the vote above bars of how many rows get a lie; without `at` all but one tree's accuracy is hidden."""
-    names = [str(n) for n in trees]
+    places, names = list(range(len(trees))), [str(n) for n in trees]
     fig = lesson_figure(showlegend=True)
-    fig.add_bar(x=names, y=list(lies), name="rows with a lie", marker={"color": QUIET}, width=0.5)
+    fig.add_bar(x=places, y=list(lies), name="rows with a lie", marker={"color": QUIET}, width=0.5)
     n = len(names) if at is not None else 1
     fig.add_scatter(
-        x=names[:n], y=list(accuracy[:n]), mode="lines+markers", name="vote is right",
+        x=places[:n], y=list(accuracy[:n]), mode="lines+markers", name="vote is right",
         line={"color": PRIVATE, "width": 3}, marker={"size": 12, "color": PRIVATE},
     )  # fmt: skip
-    note(fig, names[0], accuracy[0], percent(accuracy[0], 0), yanchor="bottom", yshift=10)
+    note(fig, 0, accuracy[0], percent(accuracy[0], 0), yanchor="bottom", yshift=12)
     if at is None:
-        unknown(fig, "31", 0.72)
+        unknown(fig, list(trees).index(31), 0.72)
     else:
         i = list(trees).index(at)
-        _chosen(fig, names[i], accuracy[i])
+        _chosen(fig, i, accuracy[i])
         if i:
-            note(fig, names[i], accuracy[i], f"<b>{percent(accuracy[i])}</b>", yanchor="bottom", yshift=14)
-        note(fig, names[i], lies[i], percent(lies[i]), yanchor="bottom", yshift=2)
-    fig.update_xaxes(type="category", title="trees", categoryorder="array", categoryarray=names)
+            note(fig, i, accuracy[i], f"<b>{percent(accuracy[i])}</b>", yanchor="bottom", yshift=14)
+        note(fig, i, lies[i], percent(lies[i]), yanchor="bottom", yshift=2)
+    on_places(fig, names, "trees")
     fig.update_yaxes(**_SHARE)
     return fig
 
@@ -62,8 +62,8 @@ def plans(which: int | None, trees: int = 100, her_tree: int = 37) -> go.Figure:
     if which == 1:
         note(fig, her_tree, 0.5, f"tree {her_tree} holds Ann", xanchor="left", xshift=10)
     note(fig, trees, 1, "<b>1</b>", yanchor="bottom", xanchor="right", yshift=4)
-    fig.update_xaxes(title="trees that have answered", range=[0, trees * 1.02])
-    fig.update_yaxes(title="ε that Ann has paid", range=[0, 1.15], tickvals=[0, 0.5, 1])
+    fig.update_xaxes(title_text="trees that have answered", range=[0, trees * 1.02])
+    fig.update_yaxes(title_text="ε that Ann has paid", range=[0, 1.15], tickvals=[0, 0.5, 1])
     return fig
 
 
@@ -72,26 +72,26 @@ def depths(
 ) -> go.Figure:
     """Accuracy by depth at one ε, beside the same trees without noise and guessing."""
     fig = lesson_figure(showlegend=True)
-    names = [str(d) for d in depth]
+    places = list(range(len(depth)))
     fig.add_scatter(
-        x=names, y=list(without_noise), mode="lines", name="no noise",
+        x=places, y=list(without_noise), mode="lines", name="no noise",
         line={"color": NON_PRIVATE, "width": 3, "dash": "dash"},
     )  # fmt: skip
     fig.add_hline(y=guessing, line={"color": QUIET, "width": 2, "dash": "dot"})
     note(fig, 0, guessing, "guessing", xref="paper", xanchor="left", yanchor="top")
     if shown:
         fig.add_scatter(
-            x=names, y=list(accuracy), mode="lines+markers", name="private", line={"color": PRIVATE, "width": 3},
+            x=places, y=list(accuracy), mode="lines+markers", name="private", line={"color": PRIVATE, "width": 3},
             marker={"size": 12, "color": PRIVATE},
         )  # fmt: skip
         best = max(range(len(accuracy)), key=accuracy.__getitem__)
-        _chosen(fig, names[best], accuracy[best])
-        note(fig, names[best], accuracy[best], f"<b>{percent(accuracy[best])}</b>", yanchor="bottom", yshift=14)
+        _chosen(fig, best, accuracy[best])
+        note(fig, best, accuracy[best], f"<b>{percent(accuracy[best])}</b>", yanchor="bottom", yshift=14)
         six = list(depth).index(6)
-        note(fig, names[six], accuracy[six], f"<b>{percent(accuracy[six])}</b>", xanchor="left", xshift=10, yshift=12)
+        note(fig, six, accuracy[six], f"<b>{percent(accuracy[six])}</b>", xanchor="left", xshift=10, yshift=12)
     else:
-        unknown(fig, "6", 0.55)
-    fig.update_xaxes(type="category", title="depth")
+        unknown(fig, list(depth).index(6), 0.55)
+    on_places(fig, [str(d) for d in depth], "depth")
     fig.update_yaxes(**_SHARE)
     return fig
 
@@ -111,28 +111,25 @@ def wrong_of_thousand(
     attacker : str
         What stands above: how often an attacker is right.
     """
-    names = [f"{e:g}" for e in epsilons]
+    names = [*(f"{e:g}" for e in epsilons), "none"]
     fig = lesson_figure(showlegend=True)
     for i, (name, own) in enumerate(tables.items()):
         symbol, colour = _TABLES[name]
         wrong = [*([1000 * w for w in own["wrong"]] if at is not None else []), 1000 * own["without_noise"]]
         spread = [*([1000 * s for s in own["spread"]] if at is not None else []), 0]
-        x = [*(names if at is not None else []), "none"]
+        x = list(range(len(names)))[-len(wrong) :]
         fig.add_scatter(
             x=x, y=wrong, mode="lines+markers", name=name, line={"color": colour, "width": 2},
             marker={"size": 14, "symbol": symbol, "color": colour},
             error_y={"array": spread, "color": colour, "thickness": 1.5, "width": 4 + i},
         )  # fmt: skip
     if at is None:
-        unknown(fig, "0.1", 300)
+        unknown(fig, names.index("0.1"), 300)
     else:
         fig.add_vrect(x0=at - 0.3, x1=at + 0.3, fillcolor="rgba(138,146,156,0.25)", line_width=0)
         note(fig, 1, 590, attacker, xref="paper", xanchor="right", yanchor="top", align="right")
-    fig.update_xaxes(
-        type="category", title="ε (none: no noise)", categoryorder="array", categoryarray=[*names, "none"],
-        range=[-0.5, len(names) + 0.5],
-    )  # fmt: skip
-    fig.update_yaxes(title="wrong of 1,000", range=[0, 600], tickvals=[0, 200, 400, 600])
+    on_places(fig, names, "ε (none: no noise)")
+    fig.update_yaxes(title_text="wrong of 1,000", range=[0, 600], tickvals=[0, 200, 400, 600])
     return fig
 
 

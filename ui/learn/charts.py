@@ -61,10 +61,10 @@ def _leaf(at: str, shown: bool) -> Drawn:
 
 def _promise(at: str, shown: bool) -> Drawn:
     own = numbers.beliefs(float(at))
-    fig = lesson.two_worlds(own.least, own.most, own.failed, own.passed, shown=shown)
+    limits = f"ε = {at}: {percent_down(own.least)} to {percent_up(own.most)}"
+    fig = lesson.two_worlds(own.least, own.most, own.failed, own.passed, limits, shown=shown)
     if not shown:
         return fig, "How sure one is that Ann is in the table. Before the release 50 %; the rest is hidden.", ""
-    fig.layout.annotations[0].text = f"ε = {at}: {percent_down(own.least)} to {percent_up(own.most)}"
     below = (
         f"ε = {at}: at most {percent_up(own.most)} sure, at least {percent_down(own.least)}. In this leaf: after "
         f"“failed” {percent(own.failed)}, after “passed” {percent(own.passed)}."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from ui.learn import charts, state
@@ -13,10 +15,12 @@ from ui.shared.link import copy_link
 from ui.shared.page import badge, chart, sorry
 
 _STYLE = """<style>
-.st-key-lesson_text p {font-size: 1.15rem; line-height: 1.45}
-.st-key-lesson_question p {font-size: 1.1rem; line-height: 1.4}
-.st-key-lesson_question [data-testid=stRadio] label p {font-size: 1.1rem}
-.st-key-lesson_page > [data-testid=stVerticalBlock], .st-key-lesson_page {gap: 0.5rem}
+[data-testid=stMainBlockContainer] {padding-bottom: 1rem}
+.st-key-lesson_text p, .st-key-lesson_question p, .st-key-lesson_question label p {font-size: 1.1rem; line-height: 1.4}
+.st-key-lesson_question [data-testid=stCaptionContainer] p {font-size: 0.95rem}
+.st-key-lesson_page, .st-key-lesson_page [data-testid=stVerticalBlock] {gap: 0.5rem}
+.st-key-lesson_page [data-testid=stMarkdownContainer] {margin-bottom: 0}
+.st-key-lesson_page [data-testid=stMarkdownContainer] p:last-child {margin-bottom: 0}
 </style>"""
 
 
@@ -25,12 +29,12 @@ def show() -> None:
     st.html(_STYLE)
     state.take_the_link()
     with st.container(key="lesson_page"):
-        number = _progress()
-        step = STEPS[number]
+        step = _top()
         for sentence in state.told(step):
             sorry(sentence)
-        _heading(step)
-        left, right = st.columns([11, 9], gap="large")
+        with st.container(key="lesson_text"):
+            st.markdown(step.text)
+        left, right = st.columns([11, 9], gap="medium")
         shown = step.key in state.revealed()
         with left:
             _picture(step, shown)
@@ -39,7 +43,6 @@ def show() -> None:
                 _answered(step)
             else:
                 _asked(step)
-            _back_and_next(number)
         st.caption(FOOTER)
     state.into_link(step)
     with st.sidebar, st.container(horizontal=True, gap="small"):
@@ -47,25 +50,25 @@ def show() -> None:
         figures.offer()
 
 
-def _progress() -> int:
-    """The row of steps; each can be pressed."""
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"):
-        chosen = st.segmented_control(
-            "Step", state.NUMBERS, default="0", required=True, key=state.STEP, bind=LINKED,
-            on_change=state.forget_control, label_visibility="collapsed",
-        )  # fmt: skip
-        number = int(chosen) if chosen in state.NUMBERS else 0
-        st.markdown(f"Step {number} of {len(STEPS) - 1} · {STEPS[number].minutes} min", width="content")
-    return number
-
-
-def _heading(step: Step) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+def _top() -> Step:
+    """The title, its badges, and the row of steps, each of which can be pressed."""
+    row = {"horizontal": True, "vertical_alignment": "center", "gap": "small"}
+    with st.container(**row, horizontal_alignment="distribute"):
+        title = st.container(**row, width="content")
+        with st.container(**row, width="content"):
+            progress = st.container(width="content")
+            chosen = st.segmented_control(
+                "Step", state.NUMBERS, default=state.NUMBERS[0], required=True, key=state.STEP, bind=LINKED,
+                on_change=state.forget_control, label_visibility="collapsed", width="content",
+            )  # fmt: skip
+    number = int(chosen) if chosen in state.NUMBERS else 0
+    step = STEPS[number]
+    progress.markdown(f"Step {number} of {len(STEPS) - 1} · {step.minutes} min", width="content")
+    with title:
         st.markdown(f"#### {step.title}", anchors=False, width="content")
         for kind in step.badges:
             badge(kind)
-    with st.container(key="lesson_text"):
-        st.markdown(step.text)
+    return step
 
 
 def _picture(step: Step, shown: bool) -> None:
@@ -102,36 +105,50 @@ def _asked(step: Step) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.button("Reveal", type="primary", disabled=answer is None, on_click=state.reveal, args=(step, answer))
         st.button("Show without guessing", type="tertiary", on_click=state.reveal, args=(step, None))
+    _back_and_next(step)
 
 
 def _answered(step: Step) -> None:
-    chosen = state.predicted().get(step.key)
     st.markdown(step.question)
-    marks = [
-        f"**✓ {name}**" if own.right else f":gray[{'✗' if name == chosen else '◦'} {name}]"
-        for name, own in step.lettered.items()
-    ]
-    st.markdown(
-        "  \n".join(f"{mark}{' (your prediction)' * (name == chosen)}" for mark, name in zip(marks, step.lettered))
-    )
-    if chosen in step.lettered:
-        st.markdown(step.lettered[chosen].feedback)
+    chosen = state.predicted().get(step.key)
+    right = next(name for name, answer in step.lettered.items() if answer.right)
+    if chosen is None:
+        st.markdown(f"**✓ {right}**")
+    elif chosen == right:
+        st.markdown(f"**✓ {right}** (your prediction). {step.lettered[right].feedback}")
+    else:
+        st.markdown(f":gray[✗ {chosen} (your prediction).] {step.lettered[chosen].feedback}")
+        st.markdown(f"**✓ {right}**")
     st.markdown(step.reveal)
     st.markdown(f"**{step.take_away}**")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         for link in step.links:
-            st.page_link(link.page, label=link.label, query_params=dict(link.settings), width="content")
-        if step.aside:
-            with st.popover(step.aside_title):
-                st.markdown(step.aside)
+            st.page_link(
+                link.page, label=link.label, query_params=dict(link.settings), width="content",
+                icon=":material/arrow_forward:",
+            )  # fmt: skip
     for link in step.links:
         if link.note:
             st.caption(link.note)
+    _back_and_next(step, _more)
 
 
-def _back_and_next(number: int) -> None:
+def _more(step: Step) -> None:
+    """What is said to each answer, and what else there is to know."""
+    with st.popover("More"):
+        if step.aside:
+            st.markdown(f"**{step.aside_title}**\n\n{step.aside}")
+        st.markdown("**What each answer is told**")
+        for name, answer in step.lettered.items():
+            st.markdown(f"{'✓' if answer.right else '✗'} {name}: {answer.feedback}")
+
+
+def _back_and_next(step: Step, beside: Callable[[Step], None] | None = None) -> None:
+    number = STEPS.index(step)
     with st.container(horizontal=True, gap="small"):
         if number > 0:
             st.button("← Back", on_click=state.go_to, args=(number - 1,))
         if number < len(STEPS) - 1:
             st.button("Next →", on_click=state.go_to, args=(number + 1,))
+        if beside is not None:
+            beside(step)

@@ -6,7 +6,6 @@ from typing import Final
 
 from ui.learn.parts_of_steps import AUDIT, CHOOSE_EPSILON, EXPLORE, Answer, Control, Link, Step
 
-
 DEPTH: Final = Step(
     key="depth",
     minutes=5,

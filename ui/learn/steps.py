@@ -11,7 +11,6 @@ from ui.learn.later_steps import CHOOSE, DEPTH, PROOF, REBUILD
 from ui.learn.parts_of_steps import AUDIT, CHOOSE_EPSILON, EXPLORE, Answer, Control, Link, Step
 from ui.shared.forests import EPSILONS
 
-
 HOOK: Final = Step(
     key="class",
     minutes=3,
