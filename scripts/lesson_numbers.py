@@ -11,14 +11,13 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from dpforest import FriedmanSchusterClassifier, MajorityLabelForestClassifier, load_dataset
 from dpforest.evaluation import classroom
 from dpforest.evaluation.sweep import surface
 
-PATH = ROOT / "data" / "lesson.json"
+PATH = Path(__file__).parents[1] / "data" / "lesson.json"
 TREES = [1, 3, 11, 31, 100, 300]
 DEPTHS = [1, 2, 3, 4, 5, 6, 8]
 EPSILONS = [0.1, 1.0, 10.0]

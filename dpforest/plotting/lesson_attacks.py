@@ -66,7 +66,7 @@ def rebuilt_by_epsilon(
     places = list(range(len(names)))
     fig = lesson_figure(showlegend=shown)
     fig.add_hline(y=15, line={"color": QUIET, "width": 2, "dash": "dot"})
-    note(fig, 0, 15, "a coin: 15", xref="paper", xanchor="left", yanchor="top")
+    note(fig, 1, 15, "a coin: 15", xref="paper", xanchor="right", yanchor="top")
     if shown:
         fig.add_scatter(
             x=places, y=list(limit), mode="lines", name="limit for anybody", line={"color": QUIET, "width": 4}
@@ -85,7 +85,7 @@ def rebuilt_by_epsilon(
             x=[i], y=[right[i]], mode="markers", showlegend=False,
             marker={"size": 24, "symbol": "circle-open", "color": PRIVATE, "line": {"width": 3}},
         )  # fmt: skip
-        note(fig, i, right[i], f"<b>{right[i]:.1f}</b>", yanchor="top", yshift=-14)
+        note(fig, i, right[i], f"<b>{right[i]:.1f}</b>", yanchor="bottom", yshift=14)
     on_places(fig, names, "ε of all ten trees")
-    fig.update_yaxes(title_text="rebuilt of 30", range=[10, 32], tickvals=[10, 15, 20, 25, 30])
+    fig.update_yaxes(title_text="rebuilt of 30", range=[12, 33], tickvals=[15, 20, 25, 30])
     return fig

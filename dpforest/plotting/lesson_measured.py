@@ -9,12 +9,14 @@ import plotly.graph_objects as go
 from dpforest.plotting.lesson import lesson_figure, note, on_places, unknown
 from dpforest.plotting.style import NON_PRIVATE, PRIVATE, QUIET, percent
 
+_OTHER = "#009E73"  # without a meaning elsewhere
+
 _SHARE = {"range": [0, 1.09], "tickformat": ".0%", "tickvals": [0, 0.25, 0.5, 0.75, 1]}
-_TABLES = {"school": ("circle", PRIVATE), "hospital": ("triangle-up", NON_PRIVATE), "bank": ("square", QUIET)}
+_TABLES = {"school": ("circle", PRIVATE), "hospital": ("triangle-up", _OTHER), "bank": ("square", QUIET)}
 
 
 def votes(trees: Sequence[int], accuracy: Sequence[float], lies: Sequence[float], at: int | None) -> go.Figure:
-    """Accuracy of the vote above bars of how many rows get a lie; without `at` all but one tree's accuracy is hidden."""
+    """Accuracy of the vote, and bars of how many rows get a lie; without `at` only one tree's accuracy is drawn."""
     places, names = list(range(len(trees))), [str(n) for n in trees]
     fig = lesson_figure(showlegend=True)
     fig.add_bar(x=places, y=list(lies), name="rows with a lie", marker={"color": QUIET}, width=0.5)
@@ -56,11 +58,11 @@ def plans(which: int | None, trees: int = 100, her_tree: int = 37) -> go.Figure:
         strong = which in (None, i)
         fig.add_scatter(
             x=done, y=own, mode="lines", name=name,
-            line={"color": (PRIVATE, NON_PRIVATE)[i], "width": 5 if strong else 2, "shape": "hv",
+            line={"color": (PRIVATE, _OTHER)[i], "width": 5 if strong else 2, "shape": "hv",
                   "dash": ("solid", "dash")[i]},
         )  # fmt: skip
     if which == 1:
-        note(fig, her_tree, 0.5, f"tree {her_tree} holds Ann", xanchor="left", xshift=10)
+        note(fig, her_tree, 0.12, f"tree {her_tree} holds Ann", xanchor="left", xshift=10)
     note(fig, trees, 1, "<b>1</b>", yanchor="bottom", xanchor="right", yshift=4)
     fig.update_xaxes(title_text="trees that have answered", range=[0, trees * 1.02])
     fig.update_yaxes(title_text="ε that Ann has paid", range=[0, 1.15], tickvals=[0, 0.5, 1])

@@ -65,10 +65,7 @@ def _promise(at: str, shown: bool) -> Drawn:
     fig = lesson.two_worlds(own.least, own.most, own.failed, own.passed, limits, shown=shown)
     if not shown:
         return fig, "How sure one is that Ann is in the table. Before the release 50 %; the rest is hidden.", ""
-    below = (
-        f"ε = {at}: at most {percent_up(own.most)} sure, at least {percent_down(own.least)}. In this leaf: after "
-        f"“failed” {percent(own.failed)}, after “passed” {percent(own.passed)}."
-    )
+    below = f"{limits}. After “failed” {percent(own.failed)}, after “passed” {percent(own.passed)}."
     return fig, f"How sure one is that Ann is in the table, who was 50 % sure. {below}", below
 
 
@@ -81,8 +78,8 @@ def _votes(at: str, shown: bool) -> Drawn:
         return fig, f"{lies} Accuracy of the vote with 1 tree: {percent(own['accuracy'][0])}; the rest is hidden.", ""
     i = trees.index(n)
     below = (
-        f"{n} tree{'s' * (n != 1)}: {percent(own['accuracy'][i])} right ({percent(own['without_noise'][i])} without "
-        f"noise), {percent(own['lies'][i])} of rows get a lie, {percent(own['empty'][i], 0)} of leaves are empty."
+        f"{n} tree{'s' * (n != 1)}: {percent(own['accuracy'][i])} right, {percent(own['lies'][i])} of rows get a lie, "
+        f"{percent(own['empty'][i], 0)} of leaves are empty."
     )
     return fig, f"Accuracy of the vote: {_listed(trees, own['accuracy'], 'trees')} {lies}", below
 
@@ -96,8 +93,7 @@ def _budget(at: str, shown: bool) -> Drawn:
     own = numbers.measured()["plans"][("shared", "independent")[which]]
     each = f"{own['times']:,} × {own['each']}"
     how = f"{each}, one after the other" if which == 0 else f"{own['times']:,} leaves side by side, {own['each']} each"
-    accuracy = ", ".join(f"ε = {e:g}: {percent(a)}" for e, a in zip(own["epsilon"], own["accuracy"], strict=True))
-    below = f"Plan {'AB'[which]}: {how}, is ε = {own['spent']} in the ledger. Accuracy on nursery at {accuracy}."
+    below = f"Plan {'AB'[which]}: {how}. The ledger says ε = {own['spent']}."
     return fig, f"{rising} Plan B: nothing but in tree 37, which holds Ann and costs 1.", below
 
 
@@ -109,8 +105,11 @@ def _depth(at: str, shown: bool) -> Drawn:
     if not shown:
         return fig, f"{quiet} What comes with noise is hidden.", ""
     best = max(range(len(depth)), key=accuracy.__getitem__)
-    empty = ", ".join(f"{d}: {percent(e, 0)}" for d, e in zip(depth, own["empty"], strict=True))
-    below = f"ε = {at}: depth {depth[best]} is best, {percent(accuracy[best])}. Empty leaves by depth: {empty}."
+    empty = dict(zip(depth, own["empty"], strict=True))
+    below = (
+        f"ε = {at}: depth {depth[best]} is best, {percent(accuracy[best])}. Empty leaves at depth 4: "
+        f"{percent(empty[4], 0)}, at 6: {percent(empty[6], 0)}."
+    )
     return fig, f"Accuracy at ε = {at} by depth: {_listed(depth, accuracy)} {quiet}", below
 
 
@@ -126,13 +125,12 @@ def _proof(at: str, shown: bool, again: int) -> Drawn:
         (x, x_limits), (y, y_limits) = _with_limits(b, n), _with_limits(a, n)
         points[rule] = ((x, y), x_limits, y_limits)
     fig = lesson_attacks.promise_counted(seldom, points)
-    proves = f"a loss of at least {numbers.loss_down(own.proved)}" if own.proved > 0 else "nothing"
-    counts = f"Rule of 2017: {own.paper[0]:,} with A, {own.paper[1]:,} with B"
+    proves = f"a loss ≥ {numbers.loss_down(own.proved)}" if own.proved > 0 else "nothing"
     below = (
-        f"{at} releases of each table. {counts}; at 99.9 % confidence that proves {proves}. Permute-and-flip: "
-        f"{own.own[0]:,} and {own.own[1]:,}."
+        f"Rule of 2017: {own.paper[0]:,} with A, {own.paper[1]:,} with B: proves {proves} (99.9 %). "
+        f"Permute-and-flip: {own.own[0]:,}, {own.own[1]:,}."
     )
-    return fig, f"How often class 2 came. {below} The limit is 2.72 times the share with B.", below
+    return fig, f"How often class 2 came in {at} releases. {below} The limit is 2.72 times the share with B.", below
 
 
 def _with_limits(hits: int, trials: int) -> tuple[float, tuple[float, float]]:
@@ -150,12 +148,8 @@ def _rebuild(at: str, shown: bool) -> Drawn:
         return fig, "Students rebuilt with exact counts: 30. A coin: 15. What comes with noise is hidden.", ""
     names = [*(f"{e:g}" for e in own["epsilon"]), "exact"]
     i = names.index(at)
-    here = classroom.marks(10, None if at == "exact" else float(at), _TRUE_CLASS)
     said = "Exact counts" if at == "exact" else f"ε = {at}"
-    below = (
-        f"{said}: {right[i]:.1f} of 30 rebuilt on average; nobody can exceed {limit[i]:.1f}. In the class of step 0: "
-        f"{here.sum():g}."
-    )
+    below = f"{said}: {right[i]:.1f} of 30 rebuilt on average; nobody can exceed {limit[i]:.1f}."
     listed = ", ".join(f"{name}: {r:.1f} (limit {m:.1f})" for name, r, m in zip(names, right, limit, strict=True))
     return fig, f"Students rebuilt by ε. {listed}. A coin: 15.", below
 
@@ -169,15 +163,12 @@ def _choose(at: str, shown: bool) -> Drawn:
         return fig, f"Wrong predictions of 1,000 without noise: {quiet}. What comes with noise is hidden.", ""
     i = [f"{e:g}" for e in epsilons].index(at)
     answer, member = (percent_up(numbers.most_right(float(at), question)) for question in (VALUE, MEMBERSHIP))
-    fig = lesson_measured.wrong_of_thousand(
-        epsilons, tables, i, f"ε = {at}: attacker right about<br>an answer in at most {answer}"
-    )
+    attacker = f"attacker, ε = {at}, at most right:<br>an answer {answer}<br>is in it {member}"
+    fig = lesson_measured.wrong_of_thousand(epsilons, tables, i, attacker)
     here = ", ".join(f"{who} {1000 * t['wrong'][i]:.0f}" for who, t in tables.items())
-    below = (
-        f"ε = {at}, wrong of 1,000: {here} (no noise: {quiet}). An attacker guesses an answer in at most {answer}, "
-        f"who is in the table in at most {member}."
-    )
-    return fig, f"Wrong predictions against ε. {below}", below
+    below = f"ε = {at}, wrong of 1,000: {here}."
+    alt = f"Without noise: {quiet}. An attacker guesses an answer in at most {answer}, who is in the table in at most {member}."
+    return fig, f"Wrong predictions against ε. {below} {alt}", below
 
 
 def _listed(places: list[int], shares: list[float], unit: str = "") -> str:

@@ -13,11 +13,13 @@ from ui.shared import figures
 from ui.shared.controls import LINKED
 from ui.shared.link import copy_link
 from ui.shared.page import badge, chart, sorry
+from ui.shared.wording import unbroken
 
 _STYLE = """<style>
 [data-testid=stMainBlockContainer] {padding-bottom: 1rem}
 .st-key-lesson_text p, .st-key-lesson_question p, .st-key-lesson_question label p {font-size: 1.1rem; line-height: 1.4}
 .st-key-lesson_question [data-testid=stCaptionContainer] p {font-size: 0.95rem}
+.st-key-lesson_page h4 {padding: 0}
 .st-key-lesson_page, .st-key-lesson_page [data-testid=stVerticalBlock] {gap: 0.5rem}
 .st-key-lesson_page [data-testid=stMarkdownContainer] {margin-bottom: 0}
 .st-key-lesson_page [data-testid=stMarkdownContainer] p:last-child {margin-bottom: 0}
@@ -33,7 +35,7 @@ def show() -> None:
         for sentence in state.told(step):
             sorry(sentence)
         with st.container(key="lesson_text"):
-            st.markdown(step.text)
+            st.markdown(_unbroken(step.text))
         left, right = st.columns([11, 9], gap="medium")
         shown = step.key in state.revealed()
         with left:
@@ -43,7 +45,7 @@ def show() -> None:
                 _answered(step)
             else:
                 _asked(step)
-        st.caption(FOOTER)
+        st.caption(_unbroken(FOOTER))
     state.into_link(step)
     with st.sidebar, st.container(horizontal=True, gap="small"):
         copy_link()
@@ -77,7 +79,7 @@ def _picture(step: Step, shown: bool) -> None:
     fig, alt, below = charts.draw(step.key, at, shown, st.session_state.get("lesson_again", 0))
     chart(fig, alt, place, title=step.title, public="Curator only" not in step.badges, key=f"lesson_{step.key}")
     if below:
-        st.markdown(below)
+        st.markdown(_unbroken(below))
 
 
 def _control(step: Step, shown: bool) -> str:
@@ -86,12 +88,14 @@ def _control(step: Step, shown: bool) -> str:
     if st.session_state.get(state.AT, own.start) not in own.options:
         del st.session_state[state.AT]
     settings = {"key": state.AT, "bind": LINKED, "disabled": not shown}
-    if own.few:
+    if step.key == "proof" and shown:
+        with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+            value = st.select_slider(own.label, list(own.options), own.start, **settings)
+            st.button("Draw again", on_click=_draw_again)
+    elif own.few:
         value = st.segmented_control(own.label, list(own.options), default=own.start, required=True, **settings)
     else:
         value = st.select_slider(own.label, list(own.options), own.start, **settings)
-    if step.key == "proof" and shown:
-        st.button("Draw again", on_click=_draw_again)
     return value if value in own.options else own.start
 
 
@@ -100,7 +104,7 @@ def _draw_again() -> None:
 
 
 def _asked(step: Step) -> None:
-    st.markdown(f"**Predict first.** {step.question}")
+    st.markdown(_unbroken(f"**Predict first.** {step.question}"))
     answer = st.radio(step.question, list(step.lettered), None, key=f"predict_{step.key}", label_visibility="collapsed")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.button("Reveal", type="primary", disabled=answer is None, on_click=state.reveal, args=(step, answer))
@@ -109,18 +113,18 @@ def _asked(step: Step) -> None:
 
 
 def _answered(step: Step) -> None:
-    st.markdown(step.question)
+    st.markdown(_unbroken(step.question))
     chosen = state.predicted().get(step.key)
     right = next(name for name, answer in step.lettered.items() if answer.right)
     if chosen is None:
-        st.markdown(f"**✓ {right}**")
+        st.markdown(_unbroken(f"**✓ {right}**"))
     elif chosen == right:
-        st.markdown(f"**✓ {right}** (your prediction). {step.lettered[right].feedback}")
+        st.markdown(_unbroken(f"**✓ {right}** (your prediction). {step.lettered[right].feedback}"))
     else:
-        st.markdown(f":gray[✗ {chosen} (your prediction).] {step.lettered[chosen].feedback}")
-        st.markdown(f"**✓ {right}**")
-    st.markdown(step.reveal)
-    st.markdown(f"**{step.take_away}**")
+        st.markdown(_unbroken(f":gray[✗ {chosen} (your prediction).] {step.lettered[chosen].feedback}"))
+        st.markdown(_unbroken(f"**✓ {right}**"))
+    st.markdown(_unbroken(step.reveal))
+    st.markdown(_unbroken(f"**{step.take_away}**"))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         for link in step.links:
             st.page_link(
@@ -129,7 +133,7 @@ def _answered(step: Step) -> None:
             )  # fmt: skip
     for link in step.links:
         if link.note:
-            st.caption(link.note)
+            st.caption(_unbroken(link.note))
     _back_and_next(step, _more)
 
 
@@ -149,6 +153,16 @@ def _back_and_next(step: Step, beside: Callable[[Step], None] | None = None) -> 
         if number > 0:
             st.button("← Back", on_click=state.go_to, args=(number - 1,))
         if number < len(STEPS) - 1:
-            st.button("Next →", on_click=state.go_to, args=(number + 1,))
+            st.button(
+                "Next →",
+                type="primary" if step.key in state.revealed() else "secondary",
+                on_click=state.go_to,
+                args=(number + 1,),
+            )
         if beside is not None:
             beside(step)
+
+
+def _unbroken(text: str) -> str:
+    """Numbers stay on one line with what belongs to them."""
+    return unbroken(text).replace("ε = ", "ε\u00a0=\u00a0")

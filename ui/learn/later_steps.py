@@ -61,7 +61,7 @@ PROOF: Final = Step(
         Answer("6.6 of 100", True, "2.72 × 2.43 is 6.6. Now look at what really comes."),
         Answer("any number", False, "Then ε would promise nothing."),
     ),
-    control=Control("Releases of each table", ("100", "1,000", "10,000"), "1,000"),
+    control=Control("Releases of each table", ("100", "1,000", "10,000"), "10,000"),
     reveal="Allowed: 6.6. The formula says 20.4, 8.4 times as many as with B: a loss of 2.13, not 1. The app’s own "
     "rule, permute-and-flip: 18.4 and 6.8, exactly 2.72 times. The author withdrew the rule in 2021.",
     take_away="Counting can break a promise; only a proof can keep one. Seeing is not proving: 100 draws show, 1,000 "
@@ -113,9 +113,9 @@ CHOOSE: Final = Step(
     goal="Choosing ε is weighing two costs, and the table decides the rate of exchange.",
     badges=("Simulated", "Curator only"),
     title="Choose ε: a school, a hospital, a bank",
-    text="One ε, three tables, the same kind of tree. School: 12,960 applications. Hospital: 699 patients. Bank: 32,561 "
-    "customers. Marks: wrong predictions of 1,000. Above: how often an attacker guesses a person’s answer, of 100. "
-    "There is no right ε, but you must sign.",
+    text="One ε, three tables, the same kind of tree. School: 12,960 applications. Hospital: 699 patients. Bank: "
+    "32,561 customers. Marks: wrong predictions of 1,000; bars: two thirds of releases. Above: how often an attacker "
+    "guesses a person’s answer. There is no right ε, but you must sign.",
     question="ε = 0.1 instead of no noise. Who pays most in wrong predictions?",
     answers=(
         Answer("the school", False, "Five classes make it hard, but 12,960 rows hide people well."),
@@ -126,8 +126,8 @@ CHOOSE: Final = Step(
         ),
     ),
     control=Control("ε", ("0.01", "0.03", "0.1", "0.3", "1", "3", "10"), "0.1"),
-    reveal="More wrong of 1,000: school 43, hospital 84 (± 48 from one release to the next), bank 14. A clinic with 155 "
-    "patients: 228 wrong at ε = 1, but always saying “lives” only 206. No ε helps this tree: do not publish it.",
+    reveal="More wrong of 1,000: school 43, hospital 84 (± 48 from one release to the next), bank 14. A clinic with "
+    "155 patients: 228 wrong at ε = 1, but always saying “lives” only 206. No ε helps this tree: do not publish it.",
     take_away="Rows buy privacy. There is no right ε; there is an ε whose two costs you can say aloud. Choosing it by "
     "looking at private results costs privacy, too.",
     links=(

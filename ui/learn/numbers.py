@@ -1,4 +1,4 @@
-"""The numbers of the lesson: measured ones from `data/lesson.json`, the others from the engine as it is. No streamlit."""
+"""The numbers of the lesson: measured ones from `data/lesson.json`, others from the engine as it is. No streamlit."""
 
 from __future__ import annotations
 

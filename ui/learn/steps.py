@@ -117,7 +117,7 @@ PROMISE: Final = Step(
         ),
     ),
     aside_title="Which of two answers is hers?",
-    aside="If it is known that Ann is in the table, and unknown which of two values she has, that is two steps: one row "
+    aside="If it is known that Ann is in the table, but not which of two values she has, that is two steps: one row "
     "out, one row in. At ε = 1: from 50 % to at most 88.1 % after some releases, and right in at most 81.7 % of "
     "guesses over all releases.",
 )  # fmt: skip
