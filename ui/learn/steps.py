@@ -144,7 +144,7 @@ VOTES: Final = Step(
         Answer("about 84 %", True, "Now move on to 300 trees: why does it fall?"),
     ),
     control=Control("Trees", ("1", "3", "11", "31", "100", "300"), "31"),
-    reveal="1 tree: 60.4 % right. 31 trees: 84.2 %, although 21.0 % of rows get a lie. 300 trees: 65.3 %, as 78 % of "
+    reveal="1 tree: 60.4 % right. 31 trees: 84.2 %, although 21.0 % of rows get a lie. 300 trees: 65.3 %, as 79 % of "
     "their leaves are empty and vote by lot.",
     take_away="A vote forgives lies that are independent. It cannot forgive trees that have nobody in their leaves.",
     links=(
