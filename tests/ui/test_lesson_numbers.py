@@ -1,4 +1,4 @@
-"""Every figure in the lesson's texts is that of data/lesson.json or of a closed form, and its right answers are right."""
+"""Every figure in the lesson's texts is that of data/lesson.json or of a closed form; its right answers are right."""
 
 import math
 import re
@@ -130,7 +130,7 @@ def of_proof() -> set[str]:
     own = numbers.chances(numbers.OWN)
     assert own[0] / own[1] == pytest.approx(math.e)
     above, proved = (share_of_draws(what, n, a, b) for what, n in ((counts_above, 100), (proves, 1000)))
-    assert share_of_draws(proves, 100, a, b) == 0
+    assert share_of_draws(proves, 100, a, b) < 1e-5  # "it proves nothing"
     return {
         "2017", "2021", "1", "2", "100", "1,000", "0", "3.4", "99.9", f"{math.e:.2f}",
         *percents(b), *percents(b, digits=2), *percents(numbers.allowed()), *percents(a, *own),

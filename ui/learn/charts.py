@@ -167,7 +167,7 @@ def _choose(at: str, shown: bool) -> Drawn:
     fig = lesson_measured.wrong_of_thousand(epsilons, tables, i, attacker)
     here = ", ".join(f"{who} {1000 * t['wrong'][i]:.0f}" for who, t in tables.items())
     below = f"ε = {at}, wrong of 1,000: {here}."
-    alt = f"Without noise: {quiet}. An attacker guesses an answer in at most {answer}, who is in the table in at most {member}."
+    alt = f"Without noise: {quiet}. An attacker is right about an answer in at most {answer}, who is in it in {member}."
     return fig, f"Wrong predictions against ε. {below} {alt}", below
 
 

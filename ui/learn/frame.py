@@ -61,7 +61,7 @@ def _top() -> Step:
             progress = st.container(width="content")
             chosen = st.segmented_control(
                 "Step", state.NUMBERS, default=state.NUMBERS[0], required=True, key=state.STEP, bind=LINKED,
-                on_change=state.forget_control, label_visibility="collapsed", width="content",
+                on_change=state.start_control, label_visibility="collapsed", width="content",
             )  # fmt: skip
     number = int(chosen) if chosen in state.NUMBERS else 0
     step = STEPS[number]

@@ -21,17 +21,13 @@ def take_the_link() -> None:
     """What a link asks for, where somebody has just come to the page; to be called before any control is drawn."""
     if st.session_state.get("page_drawn") == TITLE:
         return
-    said = []
-    asked = st.query_params.get(STEP, NUMBERS[0])
+    said, asked = [], st.query_params.get(STEP, NUMBERS[0])
+    step = STEPS[int(asked) if asked in NUMBERS else 0]
     if asked not in NUMBERS:
         said.append(f"The link asks for step {asked}. There are steps 0 to {NUMBERS[-1]}; this is step 0.")
-        for name in (STEP, AT, SHOWN):
-            st.query_params.pop(name, None)
-    step = STEPS[int(st.query_params.get(STEP, NUMBERS[0]))]
-    if (at := st.query_params.get(AT, step.control.start)) not in step.control.options:
+    elif (at := st.query_params.get(AT, step.control.start)) not in step.control.options:
         said.append(f"The link asks for “{at}”, which this control does not have. It stands at {step.control.start}.")
-        st.query_params.pop(AT)
-    if st.query_params.get(SHOWN) == "1":
+    if st.query_params.get(SHOWN) == "1" and asked in NUMBERS:
         revealed().add(step.key)
     _memory()["said"] = (step.key, said)
 
@@ -53,15 +49,16 @@ def predicted() -> dict[str, str]:
 
 
 def go_to(number: int) -> None:
-    """Open another step, its control where it starts."""
+    """Open another step."""
     st.session_state[STEP] = NUMBERS[number]
-    forget_control()
+    start_control()
 
 
-def forget_control() -> None:
-    """The next step has another control."""
-    st.session_state.pop(AT, None)
-    st.query_params.pop(AT, None)
+def start_control() -> None:
+    """The control of a step that is opened stands where it starts."""
+    number = st.session_state.get(STEP)
+    if number in NUMBERS:
+        st.session_state[AT] = STEPS[int(number)].control.start
 
 
 def reveal(step: Step, answer: str | None) -> None:
