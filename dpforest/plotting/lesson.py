@@ -22,7 +22,7 @@ _TILES = {
 
 def lesson_figure(height: int = HEIGHT, **layout) -> go.Figure:
     """An empty figure with large type on both axes and in the legend."""
-    fig = figure(height, font={"size": TYPE}, margin={"l": 8, "r": 12, "t": 16, "b": 8}, hovermode=False, **layout)
+    fig = figure(height, font={"size": TYPE}, margin={"l": 8, "r": 28, "t": 16, "b": 8}, hovermode=False, **layout)
     fig.update_layout(legend={"font": {"size": TYPE}, "orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0})
     fig.update_layout(legend_itemclick=False, legend_itemdoubleclick=False)
     for axis in (fig.update_xaxes, fig.update_yaxes):

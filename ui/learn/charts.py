@@ -61,11 +61,11 @@ def _leaf(at: str, shown: bool) -> Drawn:
 
 def _promise(at: str, shown: bool) -> Drawn:
     own = numbers.beliefs(float(at))
-    limits = f"ε = {at}: {percent_down(own.least)} to {percent_up(own.most)}"
-    fig = lesson.two_worlds(own.least, own.most, own.failed, own.passed, limits, shown=shown)
+    between = f"{percent_down(own.least)} to {percent_up(own.most)}"
+    fig = lesson.two_worlds(own.least, own.most, own.failed, own.passed, between, shown=shown)
     if not shown:
         return fig, "How sure one is that Ann is in the table. Before the release 50 %; the rest is hidden.", ""
-    below = f"{limits}. After “failed” {percent(own.failed)}, after “passed” {percent(own.passed)}."
+    below = f"ε = {at}: {between}. After “failed” {percent(own.failed)}, after “passed” {percent(own.passed)}."
     return fig, f"How sure one is that Ann is in the table, who was 50 % sure. {below}", below
 
 
@@ -126,11 +126,9 @@ def _proof(at: str, shown: bool, again: int) -> Drawn:
         points[rule] = ((x, y), x_limits, y_limits)
     fig = lesson_attacks.promise_counted(seldom, points)
     proves = f"a loss ≥ {numbers.loss_down(own.proved)}" if own.proved > 0 else "nothing"
-    below = (
-        f"Rule of 2017: {own.paper[0]:,} with A, {own.paper[1]:,} with B: proves {proves} (99.9 %). "
-        f"Permute-and-flip: {own.own[0]:,}, {own.own[1]:,}."
-    )
-    return fig, f"How often class 2 came in {at} releases. {below} The limit is 2.72 times the share with B.", below
+    below = f"Rule of 2017: {own.paper[0]:,} with A, {own.paper[1]:,} with B. That proves {proves} (99.9 %)."
+    other = f"Permute-and-flip: {own.own[0]:,} with A, {own.own[1]:,} with B."
+    return fig, f"How often class 2 came in {at} releases. {below} {other} The limit is 2.72 times the share with B.", below
 
 
 def _with_limits(hits: int, trials: int) -> tuple[float, tuple[float, float]]:
@@ -163,7 +161,7 @@ def _choose(at: str, shown: bool) -> Drawn:
         return fig, f"Wrong predictions of 1,000 without noise: {quiet}. What comes with noise is hidden.", ""
     i = [f"{e:g}" for e in epsilons].index(at)
     answer, member = (percent_up(numbers.most_right(float(at), question)) for question in (VALUE, MEMBERSHIP))
-    attacker = f"attacker, ε = {at}, at most right:<br>an answer {answer}<br>is in it {member}"
+    attacker = f"attacker right, at most:<br>an answer {answer}<br>is in it {member}"
     fig = lesson_measured.wrong_of_thousand(epsilons, tables, i, attacker)
     here = ", ".join(f"{who} {1000 * t['wrong'][i]:.0f}" for who, t in tables.items())
     below = f"ε = {at}, wrong of 1,000: {here}."

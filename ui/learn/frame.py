@@ -20,6 +20,9 @@ _STYLE = """<style>
 .st-key-lesson_text p, .st-key-lesson_question p, .st-key-lesson_question label p {font-size: 1.1rem; line-height: 1.4}
 .st-key-lesson_question [data-testid=stCaptionContainer] p {font-size: 0.95rem}
 .st-key-lesson_page h4 {padding: 0}
+@media (max-width: 640px) {
+  .st-key-step [data-testid=stButtonGroup] button {padding: 0 0.2rem; min-width: 0; flex: 1}
+}
 .st-key-lesson_page, .st-key-lesson_page [data-testid=stVerticalBlock] {gap: 0.5rem}
 .st-key-lesson_page [data-testid=stMarkdownContainer] {margin-bottom: 0}
 .st-key-lesson_page [data-testid=stMarkdownContainer] p:last-child {margin-bottom: 0}
