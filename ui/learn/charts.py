@@ -128,7 +128,8 @@ def _proof(at: str, shown: bool, again: int) -> Drawn:
     proves = f"a loss ≥ {numbers.loss_down(own.proved)}" if own.proved > 0 else "nothing"
     below = f"Rule of 2017: {own.paper[0]:,} with A, {own.paper[1]:,} with B. That proves {proves} (99.9 %)."
     other = f"Permute-and-flip: {own.own[0]:,} with A, {own.own[1]:,} with B."
-    return fig, f"How often class 2 came in {at} releases. {below} {other} The limit is 2.72 times the share with B.", below
+    limit = "The limit is 2.72 times the share with B."
+    return fig, f"How often class 2 came in {at} releases. {below} {other} {limit}", below
 
 
 def _with_limits(hits: int, trials: int) -> tuple[float, tuple[float, float]]:
