@@ -41,6 +41,8 @@ PAGES = {
     "choose_published": "/Choose_epsilon?data=nursery&mode=as+published",
     "choose_leaks": "/Choose_epsilon?data=magic",
     "use": "/Use_a_forest",
+    "lesson": "/Lesson",
+    "lesson_shown": "/Lesson?step=3&shown=1",
     "audit": "/Audit",
     "audit_certified": "/Audit?rule=permute-and-flip&eps=0.1&classes=3",
 }

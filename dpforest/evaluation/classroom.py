@@ -1,0 +1,132 @@
+"""A made-up class of thirty students whose secrets an attacker solves for, from the counts of random trees.
+
+Nobody's data: attributes and secrets are drawn from seeds. The attributes are public, who failed is the secret.
+"""
+
+from fractions import Fraction
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+from scipy.optimize import lsq_linear
+
+from dpforest.models.random.fit import simulate_values
+from dpforest.models.random.random_decision import RandomDecisionForestClassifier
+from dpforest.models.random.spec import ForestSpec
+from dpforest.tables.domain import Domain, Feature
+from dpforest.trees import routing
+
+N_STUDENTS: Final = 30
+SEAT_ROWS, SEAT_COLUMNS = 5, 6
+DEPTH: Final = 3
+CLASS_SEED: Final = 4
+TREE_SEED: Final = 48  # picked among 60, for a first tree that has six leaves in use
+CLASSES: Final = 200  # made-up classes that means are over
+_UNDECIDED: Final = 1e-6  # so near to 0.5 a secret counts as half right
+
+
+def _number(name: str, low: float, high: float) -> Feature:
+    return Feature(
+        name, "numeric", low=low, high=high, source="asserted", source_note="printed in the class list", scale="linear"
+    )
+
+
+DOMAIN: Final = Domain(
+    (
+        _number("seat row", 0, 5),
+        _number("seat column", 0, 6),
+        _number("height in cm", 140, 200),
+        _number("minutes to school", 0, 60),
+        _number("day of birth in the year", 0, 366),
+    ),
+    ("passed", "failed"),
+    "result",
+    "asserted",
+    "a yes/no question",
+)
+
+
+def attributes() -> np.ndarray:
+    """What everybody knows of the students: seat row and column, height, way to school, birthday."""
+    rng = np.random.default_rng(CLASS_SEED)
+    seats = np.array([(r + 0.5, c + 0.5) for r in range(SEAT_ROWS) for c in range(SEAT_COLUMNS)])
+    drawn = [
+        rng.normal(170, 9, N_STUDENTS).clip(141, 199).round(),
+        rng.gamma(3, 7, N_STUDENTS).clip(1, 59).round(),
+        rng.integers(1, 366, N_STUDENTS),
+    ]
+    return np.column_stack([seats, *drawn])
+
+
+def secrets(seed: int) -> np.ndarray:
+    """Who failed, 0 or 1 for each student: a fair coin, so a guess without the release is right about 15 of 30."""
+    return np.random.default_rng(10_000 + seed).integers(0, 2, N_STUDENTS)
+
+
+def spec_of(n_trees: int) -> ForestSpec:
+    """The app's forest "noisy counts", every student in every tree, with every setting said."""
+    forest = RandomDecisionForestClassifier(
+        n_estimators=n_trees, max_depth=DEPTH, partition="shared", categorical="multiway", scale_share="public",
+        voting="threshold", negative_rule="clamp", neighbours="add-remove", size=N_STUDENTS,
+    )  # fmt: skip
+    return forest.spec(DOMAIN, N_STUDENTS)
+
+
+@lru_cache(maxsize=32)
+def members(n_trees: int, seed: int = TREE_SEED) -> np.ndarray:
+    """Who sits in which leaf of which tree, bool (leaves, 30), leaves of all trees one after another. Public.
+
+    Examples
+    --------
+    >>> sorted(members(1).sum(axis=1).tolist(), reverse=True)
+    [12, 8, 4, 4, 1, 1, 0, 0]
+    """
+    trees = spec_of(n_trees).grow(DOMAIN, seed)
+    leaf = routing.leaves_of_rows(trees, DOMAIN, DOMAIN.encode(attributes()))  # (n_trees, 30)
+    table = np.zeros((trees.n_leaves, N_STUDENTS), bool)
+    for tree in range(n_trees):
+        table[leaf[tree], np.arange(N_STUDENTS)] = True
+    table.flags.writeable = False
+    return table
+
+
+def published(failed: np.ndarray, n_trees: int, epsilon: float | None, seed: int, tree_seed: int = TREE_SEED):
+    """What the school publishes: counts of passed and failed of all leaves, int (leaves, 2).
+
+    Parameters
+    ----------
+    failed : int array (30,)
+    n_trees : int
+    epsilon : float or None
+        Of all trees together; None publishes the exact counts.
+    seed : int
+        Of the noise.
+    """
+    table = members(n_trees, tree_seed)
+    counts = np.column_stack([table @ (1 - failed), table @ failed]).astype(np.int64)
+    if epsilon is None:
+        return counts
+    return simulate_values(spec_of(n_trees), counts, Fraction(str(epsilon)), seed)
+
+
+def rebuilt(table: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """The attacker: least squares on all counts, every secret between 0 and 1; above one half says "failed".
+
+    Each leaf gives two equations, as its number of students is known; their mean is what is fitted.
+    """
+    used = table.any(axis=1)
+    rows = table[used].astype(float)
+    failed = (counts[used, 1] + rows.sum(axis=1) - counts[used, 0]) / 2
+    return lsq_linear(rows, failed, bounds=(0, 1)).x
+
+
+def marks(n_trees: int, epsilon: float | None, which: int) -> np.ndarray:
+    """Of each student of one made-up class: 1 rebuilt rightly, 0 wrongly, 0.5 where the attacker has to toss a coin."""
+    failed = secrets(which)
+    guess = rebuilt(members(n_trees), published(failed, n_trees, epsilon, 77 * which + 1))
+    return np.where(np.abs(guess - 0.5) < _UNDECIDED, 0.5, (guess > 0.5) == failed)
+
+
+def numbers_right(n_trees: int, epsilon: float | None, classes: int = CLASSES) -> np.ndarray:
+    """How many of thirty are rebuilt rightly in each of so many made-up classes; a coin counts half."""
+    return np.array([marks(n_trees, epsilon, which).sum() for which in range(classes)])

@@ -1,0 +1,151 @@
+"""Figures of the lesson, steps 0 to 2: a class, a leaf, and how sure one can be. Large type, few marks, no hovering."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from dpforest.plotting.style import PRIVATE, QUIET, figure, percent
+
+HEIGHT = 380
+TYPE = 18  # pixels: it has to be read from the back of a room
+_FAINT = "rgba(138,146,156,0.28)"
+_TILES = {
+    "rebuilt rightly": (PRIVATE, "square", "✓"),
+    "rebuilt wrongly": (QUIET, "square", "✗"),
+    "a coin decides": (QUIET, "square-open", "?"),
+    "not told": (QUIET, "square-open", ""),
+}
+
+
+def lesson_figure(height: int = HEIGHT, **layout) -> go.Figure:
+    """An empty figure with large type on both axes and in the legend."""
+    fig = figure(height, font={"size": TYPE}, margin={"l": 8, "r": 28, "t": 16, "b": 8}, hovermode=False, **layout)
+    fig.update_layout(legend={"font": {"size": TYPE}, "orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0})
+    fig.update_layout(legend_itemclick=False, legend_itemdoubleclick=False)
+    for axis in (fig.update_xaxes, fig.update_yaxes):
+        axis(tickfont={"size": TYPE}, title_font={"size": TYPE}, zeroline=False)
+    fig.update_xaxes(showgrid=False)
+    return fig
+
+
+def on_places(fig: go.Figure, names: Sequence[str], title: str) -> None:
+    """Places side by side on the axis below, each with its name."""
+    fig.update_xaxes(
+        title_text=title, range=[-0.5, len(names) - 0.5], tickvals=list(range(len(names))), ticktext=list(names)
+    )
+
+
+def note(fig: go.Figure, x, y, text: str, **settings) -> None:
+    """Words beside a mark."""
+    fig.add_annotation(x=x, y=y, text=text, showarrow=False, font={"size": TYPE}, **settings)
+
+
+def unknown(fig: go.Figure, x, y) -> None:
+    """Where the answer will be."""
+    fig.add_annotation(x=x, y=y, text="<b>?</b>", showarrow=False, font={"size": 44, "color": QUIET})
+
+
+def class_tiles(marks: Sequence[float] | None, columns: int = 6) -> go.Figure:
+    """The seats of a class, and who is rebuilt.
+
+    Parameters
+    ----------
+    marks : sequence of float, or None
+        1 rebuilt rightly, 0 wrongly, 0.5 where a coin decides; None while nothing is shown.
+    """
+    named = {1.0: "rebuilt rightly", 0.0: "rebuilt wrongly", 0.5: "a coin decides"}
+    said = ["not told"] * 30 if marks is None else [named[float(mark)] for mark in marks]
+    fig = lesson_figure(showlegend=True)
+    for name, (colour, symbol, sign) in _TILES.items():
+        seats = [i for i, own in enumerate(said) if own == name]
+        if not seats:
+            continue
+        fig.add_scatter(
+            x=[i % columns for i in seats], y=[-(i // columns) for i in seats], mode="markers+text", name=name,
+            text=[sign] * len(seats), textfont={"size": 26, "color": "#FFFFFF" if symbol == "square" else QUIET},
+            marker={"size": 46, "symbol": symbol, "color": colour, "line": {"width": 2, "color": colour}},
+        )  # fmt: skip
+    fig.update_layout(legend_itemsizing="constant")
+    fig.update_xaxes(visible=False, range=[-0.6, columns - 0.4])
+    fig.update_yaxes(visible=False, range=[-4.55, 0.55])
+    return fig
+
+
+def leaf_lies(lies: np.ndarray, at: int | None) -> go.Figure:
+    """How often a leaf lies, by its number of students.
+
+    Parameters
+    ----------
+    lies : float array
+        For 0, 1, 2, ... students.
+    at : int or None
+        The number looked at; None while the answer is hidden, when only the empty leaf is drawn.
+    """
+    fig = lesson_figure()
+    known = lies if at is not None else lies[:1]
+    fig.add_scatter(
+        x=np.arange(len(known)), y=known, mode="lines+markers", line={"color": PRIVATE, "width": 2, "dash": "dot"},
+        marker={"size": 13, "color": PRIVATE},
+    )  # fmt: skip
+    if at is None:
+        unknown(fig, 1, 0.25)
+        note(fig, 0, 0.5, "a coin: 50 %", xanchor="left", xshift=14)
+    else:
+        fig.add_scatter(
+            x=[at], y=[lies[at]], mode="markers",
+            marker={"size": 24, "color": PRIVATE, "symbol": "diamond"},
+        )  # fmt: skip
+        note(
+            fig,
+            at,
+            lies[at],
+            f"<b>{small_percent(lies[at])}</b>",
+            yanchor="bottom",
+            xanchor="left",
+            xshift=14,
+            yshift=6,
+        )
+    fig.update_xaxes(title_text="students in the leaf", range=[-0.4, len(lies) - 0.2], dtick=2)
+    fig.update_yaxes(title_text="says the wrong label", range=[-0.02, 0.58], tickvals=[0, 0.25, 0.5], tickformat=".0%")
+    return fig
+
+
+def small_percent(share: float) -> str:
+    """A share of any size, with two digits where it is small.
+
+    >>> small_percent(0.1839), small_percent(0.00337), small_percent(0.0000227)
+    ('18.4 %', '0.34 %', '0.002 %')
+    """
+    return percent(share) if share >= 0.01 else percent(share, 2) if share >= 0.001 else percent(share, 3)
+
+
+def two_worlds(least: float, most: float, failed: float, passed: float, limits: str, *, shown: bool) -> go.Figure:
+    """How sure somebody is that Ann is in the table: before, and after either label; and the limits of ε.
+
+    Parameters
+    ----------
+    limits : str
+        In words.
+    """
+    fig = lesson_figure()
+    names = ["“passed”", "“failed”", "before"]
+    beliefs = [passed, failed, 0.5] if shown else [None, None, 0.5]
+    fig.add_scatter(x=[0.5, 0.5], y=[-0.6, 2.5], mode="lines", line={"color": QUIET, "width": 2, "dash": "dot"})
+    if shown:
+        for low, high in ((0, least), (most, 1)):
+            fig.add_vrect(x0=low, x1=high, fillcolor=_FAINT, line={"color": QUIET, "width": 2}, layer="below")
+        note(fig, 0.5, 3, limits)
+    else:
+        unknown(fig, 0.3, 0)
+        unknown(fig, 0.7, 1)
+    for place, (belief, symbol) in enumerate(zip(beliefs, ("square", "diamond", "circle"), strict=True)):
+        if belief is None:
+            continue
+        fig.add_scatter(x=[belief], y=[place], mode="markers", marker={"size": 22, "symbol": symbol, "color": PRIVATE})
+        note(fig, belief, place, f"<b>{percent(belief)}</b>", yanchor="bottom", yshift=12)
+    fig.update_xaxes(title_text="sure that Ann is in it", range=[-0.02, 1.02], tickformat=".0%", tickvals=[0, 0.5, 1])
+    fig.update_yaxes(range=[-0.5, 3.4], tickvals=[0, 1, 2], ticktext=names, showgrid=False)
+    return fig

@@ -1,0 +1,143 @@
+"""Figures of the lesson, steps 3 to 5 and 8: what was measured on public tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from dpforest.plotting.lesson import lesson_figure, note, on_places, unknown
+from dpforest.plotting.style import NON_PRIVATE, PRIVATE, QUIET, percent
+
+_OTHER = "#009E73"  # without a meaning elsewhere
+
+_SHARE = {"range": [0, 1.09], "tickformat": ".0%", "tickvals": [0, 0.25, 0.5, 0.75, 1]}
+_TABLES = {"school": ("circle", PRIVATE), "hospital": ("triangle-up", _OTHER), "bank": ("square", QUIET)}
+
+
+def votes(trees: Sequence[int], accuracy: Sequence[float], lies: Sequence[float], at: int | None) -> go.Figure:
+    """Accuracy of the vote, and bars of how many rows get a lie; without `at` only one tree's accuracy is drawn."""
+    places, names = list(range(len(trees))), [str(n) for n in trees]
+    fig = lesson_figure(showlegend=True)
+    fig.add_bar(x=places, y=list(lies), name="rows with a lie", marker={"color": QUIET}, width=0.5)
+    n = len(names) if at is not None else 1
+    fig.add_scatter(
+        x=places[:n], y=list(accuracy[:n]), mode="lines+markers", name="vote is right",
+        line={"color": PRIVATE, "width": 3}, marker={"size": 12, "color": PRIVATE},
+    )  # fmt: skip
+    note(fig, 0, accuracy[0], percent(accuracy[0], 0), yanchor="bottom", yshift=12)
+    if at is None:
+        unknown(fig, list(trees).index(31), 0.72)
+    else:
+        i = list(trees).index(at)
+        _chosen(fig, i, accuracy[i])
+        if i:
+            note(fig, i, accuracy[i], f"<b>{percent(accuracy[i])}</b>", yanchor="bottom", yshift=14)
+        note(fig, i, lies[i], percent(lies[i]), yanchor="bottom", yshift=2)
+    on_places(fig, names, "trees")
+    fig.update_yaxes(**_SHARE)
+    return fig
+
+
+def plans(which: int | None, trees: int = 100, her_tree: int = 37) -> go.Figure:
+    """What one person has paid after each tree, by plan: each tree a hundredth, or one tree all.
+
+    Parameters
+    ----------
+    which : int or None
+        The plan drawn strong, 0 or 1; None while the second is hidden.
+    """
+    fig = lesson_figure(showlegend=True)
+    done = list(range(trees + 1))
+    paid = ([n / trees for n in done], [float(n >= her_tree) for n in done])
+    names = ("A: a hundredth in every tree", "B: all in her tree")
+    for i, (name, own) in enumerate(zip(names, paid, strict=True)):
+        if which is None and i == 1:
+            unknown(fig, 0.6 * trees, 0.25)
+            continue
+        strong = which in (None, i)
+        fig.add_scatter(
+            x=done, y=own, mode="lines", name=name,
+            line={"color": (PRIVATE, _OTHER)[i], "width": 5 if strong else 2, "shape": "hv",
+                  "dash": ("solid", "dash")[i]},
+        )  # fmt: skip
+    if which == 1:
+        note(fig, her_tree, 0.12, f"tree {her_tree} holds Ann", xanchor="left", xshift=10)
+    note(fig, trees, 1, "<b>1</b>", yanchor="bottom", xanchor="right", yshift=4)
+    fig.update_xaxes(title_text="trees that have answered", range=[0, trees * 1.02])
+    fig.update_yaxes(title_text="ε that Ann has paid", range=[0, 1.15], tickvals=[0, 0.5, 1])
+    return fig
+
+
+def depths(
+    depth: Sequence[int], accuracy: Sequence[float], without_noise: Sequence[float], guessing: float, *, shown: bool
+) -> go.Figure:
+    """Accuracy by depth at one ε, beside the same trees without noise and guessing."""
+    fig = lesson_figure(showlegend=True)
+    places = list(range(len(depth)))
+    fig.add_scatter(
+        x=places, y=list(without_noise), mode="lines", name="no noise",
+        line={"color": NON_PRIVATE, "width": 3, "dash": "dash"},
+    )  # fmt: skip
+    fig.add_hline(y=guessing, line={"color": QUIET, "width": 2, "dash": "dot"})
+    note(fig, 0, guessing, "guessing", xref="paper", xanchor="left", yanchor="top")
+    if shown:
+        fig.add_scatter(
+            x=places, y=list(accuracy), mode="lines+markers", name="private", line={"color": PRIVATE, "width": 3},
+            marker={"size": 12, "color": PRIVATE},
+        )  # fmt: skip
+        best = max(range(len(accuracy)), key=accuracy.__getitem__)
+        _chosen(fig, best, accuracy[best])
+        note(fig, best, accuracy[best], f"<b>{percent(accuracy[best])}</b>", yanchor="bottom", yshift=14)
+        six = list(depth).index(6)
+        note(fig, six, accuracy[six], f"<b>{percent(accuracy[six])}</b>", xanchor="left", xshift=10, yshift=12)
+    else:
+        unknown(fig, list(depth).index(6), 0.55)
+    on_places(fig, [str(d) for d in depth], "depth")
+    fig.update_yaxes(**_SHARE)
+    return fig
+
+
+def wrong_of_thousand(
+    epsilons: Sequence[float], tables: dict[str, dict], at: int | None, attacker: str = ""
+) -> go.Figure:
+    """Wrong predictions of three tables against ε, with two thirds of releases as bars; without noise at the right.
+
+    Parameters
+    ----------
+    epsilons : sequence of float
+    tables : dict
+        By name: "wrong" and "spread" at each ε, and "without_noise", as shares.
+    at : int or None
+        Place of the ε looked at; None while only what comes without noise is drawn.
+    attacker : str
+        What stands above: how often an attacker is right.
+    """
+    names = [*(f"{e:g}" for e in epsilons), "none"]
+    fig = lesson_figure(showlegend=True)
+    for i, (name, own) in enumerate(tables.items()):
+        symbol, colour = _TABLES[name]
+        wrong = [*([1000 * w for w in own["wrong"]] if at is not None else []), 1000 * own["without_noise"]]
+        spread = [*([1000 * s for s in own["spread"]] if at is not None else []), 0]
+        x = list(range(len(names)))[-len(wrong) :]
+        fig.add_scatter(
+            x=x, y=wrong, mode="lines+markers", name=name, line={"color": colour, "width": 2},
+            marker={"size": 14, "symbol": symbol, "color": colour},
+            error_y={"array": spread, "color": colour, "thickness": 1.5, "width": 4 + i},
+        )  # fmt: skip
+    if at is None:
+        unknown(fig, names.index("0.1"), 300)
+    else:
+        fig.add_vrect(x0=at - 0.3, x1=at + 0.3, fillcolor="rgba(138,146,156,0.25)", line_width=0)
+        note(fig, 1, 590, attacker, xref="paper", xanchor="right", yanchor="top", align="right")
+    on_places(fig, names, "ε (none: no noise)")
+    fig.update_yaxes(title_text="wrong of 1,000", range=[0, 600], tickvals=[0, 200, 400, 600])
+    return fig
+
+
+def _chosen(fig: go.Figure, x, y) -> None:
+    """A ring around what is looked at."""
+    fig.add_scatter(
+        x=[x], y=[y], mode="markers", showlegend=False,
+        marker={"size": 24, "symbol": "circle-open", "color": PRIVATE, "line": {"width": 3}},
+    )  # fmt: skip

@@ -1,0 +1,167 @@
+"""Write data/lesson.json, the measured numbers of the lesson: `.venv/bin/python scripts/lesson_numbers.py` (a minute).
+
+Every setting is said here, so that the numbers do not move with a default.
+"""
+
+import json
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from dpforest import FriedmanSchusterClassifier, MajorityLabelForestClassifier, load_dataset
+from dpforest.evaluation import classroom
+from dpforest.evaluation.sweep import surface
+
+PATH = Path(__file__).parents[1] / "data" / "lesson.json"
+TREES = [1, 3, 11, 31, 100, 300]
+DEPTHS = [1, 2, 3, 4, 5, 6, 8]
+EPSILONS = [0.1, 1.0, 10.0]
+ALL_EPSILONS = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0]
+CLASS_TREES = [1, 2, 3, 5, 7, 10]
+CLASS_EPSILONS = [0.1, 0.3, 1.0, 3.0, 10.0, 30.0]
+TABLES = {"school": "nursery", "hospital": "breast_wisconsin", "bank": "adult", "clinic": "hepatitis"}
+DIGITS = 6
+
+
+def labels(**settings) -> MajorityLabelForestClassifier:
+    """The forest of steps 3 to 5."""
+    pinned = {
+        "n_estimators": 100, "max_depth": 4, "leaf_mechanism": "permute-and-flip", "partition": "independent",
+        "categorical": "multiway", "max_leaves": 4096, "neighbours": "add-remove", "mode": "certified",
+        "scale_share": "public",
+    }  # fmt: skip
+    return MajorityLabelForestClassifier(**{**pinned, **settings})
+
+
+def greedy() -> FriedmanSchusterClassifier:
+    """The tree of step 8."""
+    return FriedmanSchusterClassifier(
+        max_depth=5, criterion="max", n_bins=10, tree_share=0.5, neighbours="add-remove", mode="certified",
+        scale_share="public",
+    )  # fmt: skip
+
+
+def table(name: str) -> SimpleNamespace:
+    """A bundled table whose numbers are read on the linear scale."""
+    data = load_dataset(name)
+    return SimpleNamespace(X=data.X, y=data.y, domain=data.domain.on_scale("linear"))
+
+
+def mean(found: pd.DataFrame, column: str, **where: float) -> float:
+    """Mean over repeats of one cell."""
+    for key, value in where.items():
+        found = found[found[key] == value]
+    return round(float(found[column].mean()), DIGITS)
+
+
+def votes(trees: list[int] = TREES) -> dict:
+    """Step 3: more trees, fewer rows each."""
+    found = surface([labels()], table("nursery"), epsilons=[1.0], trees=trees, repeats=20)
+    at = {
+        "accuracy": [mean(found, "accuracy", epsilon=1.0, trees=t) for t in trees],
+        "without_noise": [mean(found, "accuracy", epsilon=np.inf, trees=t) for t in trees],
+        "lies": [mean(found, "flips", epsilon=1.0, trees=t) for t in trees],
+        "empty": [mean(found, "empty", epsilon=1.0, trees=t) for t in trees],
+    }
+    return {"trees": trees, **at}
+
+
+def plan(partition: str, epsilons: list[float]) -> dict:
+    """Step 4: what the ledger says of one plan, and how accurate it is."""
+    data = table("nursery")
+    forest = labels(partition=partition, domain=data.domain, random_state=0).fit(data.X, data.y)
+    (entry,) = forest.ledger_.entries
+    found = surface([labels(partition=partition)], data, epsilons=epsilons, repeats=20)
+    return {
+        "times": entry.times,
+        "each": str(entry.epsilon_each),
+        "composition": entry.composition,
+        "spent": str(forest.ledger_.spent),
+        "epsilon": epsilons,
+        "accuracy": [mean(found, "accuracy", epsilon=e) for e in epsilons],
+    }
+
+
+def depths(depth: list[int] = DEPTHS, epsilons: list[float] = EPSILONS, categorical: str = "multiway") -> dict:
+    """Step 5: deeper trees, emptier leaves."""
+    forest = labels(categorical=categorical)
+    found = surface([forest], table("nursery"), epsilons=epsilons, depths=depth, repeats=20)
+    return {
+        "depth": depth,
+        "accuracy": {f"{e:g}": [mean(found, "accuracy", epsilon=e, depth=d) for d in depth] for e in epsilons},
+        "without_noise": [mean(found, "accuracy", epsilon=np.inf, depth=d) for d in depth],
+        "empty": [mean(found, "empty", epsilon=1.0, depth=d) for d in depth] if 1.0 in epsilons else [],
+        "guessing": guessing("nursery"),
+    }
+
+
+def guessing(name: str) -> float:
+    """Share of the most frequent class."""
+    return round(float(pd.Series(load_dataset(name).y).value_counts(normalize=True).max()), DIGITS)
+
+
+def tree_of(name: str, epsilons: list[float] = ALL_EPSILONS) -> dict:
+    """Step 8: predictions of one tree that are wrong."""
+    found = surface([greedy()], table(name), epsilons=epsilons, repeats=40)
+    spread = [round(float(found[found.epsilon == e].accuracy.std()), DIGITS) for e in epsilons]
+    return {
+        "data": name,
+        "rows": len(load_dataset(name).y),
+        "wrong": [round(1 - mean(found, "accuracy", epsilon=e), DIGITS) for e in epsilons],
+        "spread": spread,
+        "without_noise": round(1 - mean(found, "accuracy", epsilon=np.inf), DIGITS),
+        "guessing": round(1 - guessing(name), DIGITS),
+    }
+
+
+def rebuilt(trees: int, epsilon: float | None) -> dict:
+    """Steps 0 and 7: students rebuilt rightly, mean over made-up classes, and share of classes with all thirty."""
+    right = classroom.numbers_right(trees, epsilon)
+    return {
+        "right": round(float(right.mean()), DIGITS),
+        "all_thirty": round(float((right == classroom.N_STUDENTS).mean()), DIGITS),
+    }
+
+
+def other_seeds(trees: int, seeds: int = 60) -> float:
+    """Mean over public seeds of how many of one class are rebuilt rightly from exact counts."""
+    failed = [classroom.secrets(seed) for seed in range(seeds)]
+    right = [
+        ((classroom.rebuilt(classroom.members(trees, s), classroom.published(f, trees, None, 0, s)) > 0.5) == f).sum()
+        for s, f in enumerate(failed)
+    ]
+    return round(float(np.mean(right)), DIGITS)
+
+
+def in_explore() -> dict:
+    """What Explore's trees get, which make two branches a question, at the settings that the lesson links to."""
+    two = labels(categorical="ordered")
+    found = surface([two], table("nursery"), epsilons=[1.0], trees=[31], repeats=20)
+    deep = depths([2, 6], [0.1], "ordered")["accuracy"]["0.1"]
+    return {"31 trees": mean(found, "accuracy", epsilon=1.0), "depth 2": deep[0], "depth 6": deep[1]}
+
+
+def main() -> None:
+    numbers = {
+        "class": {
+            "trees": CLASS_TREES, "exact": [rebuilt(t, None) for t in CLASS_TREES],
+            "epsilon": CLASS_EPSILONS, "noisy": [rebuilt(10, e) for e in CLASS_EPSILONS],
+            "other_seeds": {"10": other_seeds(10), "20": other_seeds(20)},
+        },
+        "votes": votes(),
+        "plans": {p: plan(p, [1.0, 10.0]) for p in ("shared", "independent")},
+        "depth": depths(),
+        "choose": {"epsilon": ALL_EPSILONS, **{who: tree_of(name) for who, name in TABLES.items()}},
+        "explore": in_explore(),
+    }  # fmt: skip
+    PATH.write_text(json.dumps(numbers, indent=1) + "\n")
+    print(PATH)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""The lesson: walked through by keyboard, on a small screen and on a phone; everything of a step in sight."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from browser.driver import BROWSER, Explore, idle, rerun
+from ui.learn.parts_of_steps import EXPLORE
+from ui.learn.steps import STEPS
+
+pytestmark = BROWSER
+
+MOST_TABS = 24  # once around the page
+
+
+def opened(explore: Explore, query: str = "") -> None:
+    explore.page.goto(f"{explore.url}/Lesson{query}")
+    expect(explore.page.locator(".js-plotly-plot .plot-container")).to_be_visible()
+    idle(explore.page)
+
+
+def tab_to(page: Page, wanted: Locator) -> None:
+    """With the Tab key alone."""
+    expect(wanted).to_be_enabled()
+    for _ in range(MOST_TABS):
+        if wanted.evaluate("e => e === document.activeElement"):
+            return
+        page.keyboard.press("Tab")
+    expect(wanted).to_be_focused()
+
+
+def no_sideways(page: Page) -> None:
+    for selector in ("html", "[data-testid=stMain]"):
+        inner, outer = page.locator(selector).evaluate("e => [e.scrollWidth, e.clientWidth]")
+        assert inner <= outer, f"{selector} is {inner} pixels wide, {outer} are there"
+
+
+def button(explore: Explore, name: str) -> Locator:
+    return explore.main.get_by_role("button", name=name, exact=True)
+
+
+def predict(explore: Explore, number: int) -> None:
+    """The first answer, and Reveal; the keyboard does it all."""
+    page, step = explore.page, STEPS[number]
+    answers = explore.main.get_by_role("radiogroup", name=step.question).get_by_role("radio")
+    tab_to(page, answers.first)
+    with rerun(page):
+        page.keyboard.press("Space")
+    reveal = button(explore, "Reveal")
+    tab_to(page, reveal)
+    with rerun(page):
+        page.keyboard.press("Enter")
+    expect(explore.main.get_by_text(step.answers[0].feedback.split(".")[0]).first).to_be_visible()
+    assert explore.settings()["shown"] == "1"
+
+
+def next_step(explore: Explore, number: int) -> None:
+    following = button(explore, "Next →")
+    tab_to(explore.page, following)
+    with rerun(explore.page):
+        explore.page.keyboard.press("Enter")
+    expect(explore.main.get_by_text(f"Step {number + 1} of 8")).to_be_visible()
+    assert "shown" not in explore.settings() and "at" not in explore.settings()
+
+
+@pytest.fixture
+def small(explore: Explore):
+    """A small screen with the sidebar folded away."""
+    before = explore.page.viewport_size
+    explore.page.set_viewport_size({"width": 1280, "height": 720})
+    yield explore
+    explore.page.set_viewport_size(before)
+
+
+def test_all_steps_by_keyboard_without_scrolling(small: Explore) -> None:
+    page = small.page
+    opened(small)
+    small.sidebar.hover()
+    page.locator("[data-testid=stSidebarCollapseButton]").get_by_role("button").click()
+    expect(small.sidebar).to_have_attribute("data-collapsed", "true")
+    for number in range(len(STEPS)):
+        predict(small, number)
+        no_sideways(page)
+        main = page.locator("[data-testid=stMain]")
+        assert main.evaluate("e => e.scrollHeight - e.clientHeight") <= 4, f"step {number} has to be scrolled"
+        if number < len(STEPS) - 1:
+            next_step(small, number)
+
+
+def test_the_control_moves_by_keyboard_and_is_in_the_link(small: Explore) -> None:
+    opened(small, "?step=3&shown=1")
+    trees = small.main.get_by_role("slider", name="Trees")
+    chart = small.page.locator(".js-plotly-plot").first
+    with rerun(small.page):
+        trees.press("End")
+    expect(small.main.get_by_text("300 trees: 65.3")).to_be_visible()
+    assert small.settings() == {"step": "3", "at": "300", "shown": "1"}
+    link = small.page.url
+    opened(small, "?" + link.partition("?")[2])
+    expect(small.main.get_by_text("300 trees: 65.3")).to_be_visible()
+    assert chart.is_visible()
+
+
+def test_phone(phone: Explore) -> None:
+    opened(phone)
+    for number in range(len(STEPS)):
+        no_sideways(phone.page)
+        predict(phone, number)
+        no_sideways(phone.page)
+        if number < len(STEPS) - 1:
+            next_step(phone, number)
+
+
+def test_a_step_leads_into_the_app_with_its_settings(explore: Explore) -> None:
+    """Whatever Explore said before."""
+    explore.open(data="zoo", depth=2, trees=5)
+    explore.go_to("Lesson")
+    expect(explore.main.get_by_text("Step 0 of 8")).to_be_visible()
+    idle(explore.page)
+    with rerun(explore.page):
+        explore.main.get_by_role("radio", name="3", exact=True).press("Space")
+    with rerun(explore.page):
+        button(explore, "Show without guessing").click()
+    (link,) = [link for link in STEPS[3].links if link.page == EXPLORE]
+    explore.main.get_by_role("link", name=link.label).click()
+    expect(explore.headline.get_by_role("heading")).to_have_count(4)
+    idle(explore.page)
+    said = explore.settings()
+    assert {name: said.get(name) for name in ("data", "forest", "trees", "depth")} == {
+        "data": "nursery", "forest": "majority labels", "trees": "31", "depth": "4"
+    }  # fmt: skip

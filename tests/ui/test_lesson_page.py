@@ -1,0 +1,167 @@
+"""The Lesson page in process (AppTest): each step with each answer, its feedback, its control, its links."""
+
+import pytest
+from app_words import words
+from streamlit.testing.v1 import AppTest
+
+from ui.learn.parts_of_steps import CHOOSE_EPSILON, EXPLORE, Link, Step
+from ui.learn.steps import STEPS
+
+ANSWERS = [(i, name) for i, step in enumerate(STEPS) for name in step.lettered]
+LINKS = [link for step in STEPS for link in step.links]
+
+
+@pytest.fixture
+def lesson(app):
+    """Open the page with some settings in the address."""
+
+    def opened(**settings: object) -> AppTest:
+        app.query_params.clear()
+        app.query_params.update({name: str(value) for name, value in settings.items()})
+        page = app.switch_page("pages/5_Lesson.py").run()
+        assert not page.exception
+        return page
+
+    return opened
+
+
+def press(page: AppTest, label: str) -> AppTest:
+    (button,) = [button for button in page.main.button if button.label == label]
+    page = button.click().run()
+    assert not page.exception
+    return page
+
+
+def control(page: AppTest, step: Step):
+    (own,) = [w for w in (*page.main.select_slider, *page.main.button_group) if w.label == step.control.label]
+    return own
+
+
+def alt(page: AppTest) -> str:
+    (chart,) = page.get("plotly_chart")
+    return chart.proto.alt
+
+
+def address(page: AppTest) -> dict[str, str]:
+    return {name: value[-1] if isinstance(value, list) else value for name, value in page.query_params.items()}
+
+
+@pytest.mark.parametrize("number, name", ANSWERS)
+def test_each_step_with_each_answer(lesson, number, name):
+    step, page = STEPS[number], lesson(step=number)
+    assert f"Step {number} of 8 · {step.minutes} min" in words(page) and step.title in words(page)
+    assert control(page, step).disabled and step.take_away not in words(page)
+    page = press(page.main.radio[0].set_value(name).run(), "Reveal")
+    text, answer = words(page), step.lettered[name]
+    assert answer.feedback in text and step.reveal in text and step.take_away in text
+    right = next(n for n, a in step.lettered.items() if a.right)
+    assert f"**✓ {right}**" in text
+    assert (f":gray[✗ {name} (your prediction).]" in text) == (not answer.right)
+    assert ":red" not in text
+    assert not control(page, step).disabled
+    assert page.query_params["shown"] in ("1", ["1"]) and name not in str(page.query_params)
+
+
+@pytest.mark.parametrize("number", range(9))
+def test_nothing_of_the_answer_is_told_before(lesson, number):
+    """Neither in words nor in the chart's description nor in what is drawn."""
+    step, page = STEPS[number], lesson(step=number)
+    assert step.reveal not in words(page)
+    hidden = alt(page)
+    shown = press(page, "Show without guessing")
+    assert alt(shown) != hidden and any(sign.isdigit() for sign in alt(shown))
+    assert "your prediction" not in words(shown) and step.reveal in words(shown)
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.key)
+def test_the_control_moves_the_chart(lesson, step):
+    first, last = step.control.options[0], step.control.options[-1]
+    page = lesson(step=STEPS.index(step), shown=1, at=first)
+    assert control(page, step).value == first
+    before = page.get("plotly_chart")[0].proto.spec
+    page = control(page, step).set_value(last).run()
+    assert not page.exception and control(page, step).value == last
+    assert page.get("plotly_chart")[0].proto.spec != before
+
+
+def test_next_and_back_keep_what_was_revealed(lesson):
+    page = press(lesson(), "Show without guessing")
+    page = press(page, "Next →")
+    assert "Step 1 of 8" in words(page) and STEPS[1].reveal not in words(page) and "shown" not in page.query_params
+    page = press(page, "← Back")
+    assert "Step 0 of 8" in words(page) and STEPS[0].reveal in words(page)
+
+
+def test_the_next_control_stands_where_it_starts(lesson):
+    page = press(lesson(step=2, shown=1, at="10"), "Next →")
+    assert control(page, STEPS[3]).value == "31"
+
+
+@pytest.mark.parametrize(
+    "asked, said",
+    [
+        ({"step": "12"}, "asks for step 12"),
+        ({"step": "2", "at": "4"}, "asks for “4”"),
+        ({"step": "*a*", "at": "b"}, "asks for step \\*a\\*"),
+    ],
+)
+def test_a_link_that_asks_for_what_there_is_not(lesson, asked, said):
+    page = lesson(**asked)
+    (warning,) = page.warning
+    assert said in warning.value.replace("\u2060", "")
+    assert not press(page, "Next →").warning
+
+
+def test_a_link_without_shown_reveals_nothing(lesson):
+    page = lesson(step=3, shown="yes")
+    assert STEPS[3].reveal not in words(page) and "shown" not in page.query_params
+
+
+def test_badges_are_those_of_the_numbers():
+    kinds = [step.badges for step in STEPS]
+    assert {i for i, own in enumerate(kinds) if own == ("Made-up tables",)} == {0, 7}
+    assert {i for i, own in enumerate(kinds) if own == ("From a formula",)} == {1, 2, 6}
+    assert {i for i, own in enumerate(kinds) if own == ("Simulated", "Curator only")} == {3, 4, 5, 8}
+
+
+@pytest.mark.parametrize("number", [0, 1, 3])
+def test_a_step_wears_its_badges(lesson, number):
+    text = words(lesson(step=number))
+    assert all(f"-badge[{kind}]" in text for kind in STEPS[number].badges)
+
+
+# Where the links lead: the page there shows the same settings.
+
+
+def opened(app: AppTest, link: Link) -> AppTest:
+    app.query_params.clear()
+    app.query_params.update(dict(link.settings))
+    page = app.switch_page(link.page).run()
+    assert not page.exception
+    return page
+
+
+def value(page: AppTest, label: str) -> str:
+    kinds = ("selectbox", "select_slider", "slider", "radio")
+    (own,) = [w for kind in kinds for w in getattr(page, kind) if w.label == label]
+    return f"{own.value:g}" if isinstance(own.value, float) else str(own.value)
+
+
+@pytest.mark.parametrize("link", [link for link in LINKS if link.page == EXPLORE], ids=lambda link: link.label)
+def test_explore_shows_what_the_link_says(app, link):
+    page, settings = opened(app, link), dict(link.settings)
+    labels = {"data": "Data", "forest": "Forest", "depth": "Depth", "trees": "Trees", "eps": "Privacy budget ε"}
+    for name in labels.keys() & settings.keys():
+        assert value(page, labels[name]) == settings[name]
+    if "rows" in settings:
+        assert value(page, "Rows and trees") == settings["rows"]
+    if "tab" in settings:
+        assert page.session_state["tab"] == settings["tab"]
+    assert not next(t for t in page.toggle if t.label == "Depth and trees by rule").value
+
+
+@pytest.mark.parametrize("link", [link for link in LINKS if link.page not in (EXPLORE, CHOOSE_EPSILON)])
+def test_audit_shows_what_the_link_says(app, link):
+    page, settings = opened(app, link), dict(link.settings)
+    assert value(page, "How a leaf draws its label") == settings["rule"]
+    assert value(page, "Privacy promised: ε") == settings["eps"]

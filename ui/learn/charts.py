@@ -1,0 +1,182 @@
+"""The chart of each step, and its words for those who cannot see it. No streamlit in here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import plotly.graph_objects as go
+
+from dpforest.audit.leaf_attack import CONFIDENCE
+from dpforest.confidence import lower_limit, upper_limit
+from dpforest.evaluation import classroom
+from dpforest.plotting import lesson, lesson_attacks, lesson_measured
+from dpforest.plotting.style import percent
+from dpforest.risk.guarantee import MEMBERSHIP, VALUE
+from dpforest.risk.rounding import percent_down, percent_up
+from ui.learn import numbers
+
+Drawn = tuple[go.Figure, str, str]  # the chart, its words, and a sentence that stands below it
+_TRUE_CLASS: Final = 0  # which of the made-up classes is drawn
+
+
+def draw(key: str, at: str, shown: bool, again: int = 0) -> Drawn:
+    """Chart of a step with its control at some place; before anything is revealed without the answer.
+
+    Parameters
+    ----------
+    key : str
+        Of the step.
+    at : str
+    shown : bool
+    again : int
+        How often "Draw again" was pressed.
+    """
+    return _proof(at, shown, again) if key == "proof" else _CHARTS[key](at, shown)
+
+
+def _class(at: str, shown: bool) -> Drawn:
+    if not shown:
+        return lesson.class_tiles(None), "Seats of thirty students, 5 rows of 6. Nothing is told yet.", ""
+    marks = classroom.marks(int(at), None, _TRUE_CLASS)
+    right, wrong, coin = (int((marks == value).sum()) for value in (1, 0, 0.5))
+    said = f"{right} rebuilt rightly, {wrong} wrongly" + (f", for {coin} a coin decides" if coin else "")
+    own = numbers.measured()["class"]
+    mean = own["exact"][own["trees"].index(int(at))]["right"]
+    trees = f"{at} tree{'s' * (at != '1')}"
+    below = f"In this class, {trees}: {said}. Mean of {classroom.CLASSES} classes: {mean:.1f} of 30."
+    return lesson.class_tiles(marks.tolist()), f"Seats of thirty students. {trees}: {said}.", below
+
+
+def _leaf(at: str, shown: bool) -> Drawn:
+    lies = numbers.lies()
+    if not shown:
+        alt = "How often a leaf says the wrong label. Drawn is an empty leaf, at 50 %; the rest is hidden."
+        return lesson.leaf_lies(lies, None), alt, ""
+    n = int(at)
+    said = ", ".join(f"{i}: {lesson.small_percent(lie)}" for i, lie in enumerate(lies))
+    below = f"{at} student{'s' * (n != 1)}, ε = 1: wrong in {lesson.small_percent(lies[n])} of releases."
+    return lesson.leaf_lies(lies, n), f"How often a leaf says the wrong label, by its students. {said}.", below
+
+
+def _promise(at: str, shown: bool) -> Drawn:
+    own = numbers.beliefs(float(at))
+    between = f"{percent_down(own.least)} to {percent_up(own.most)}"
+    fig = lesson.two_worlds(own.least, own.most, own.failed, own.passed, between, shown=shown)
+    if not shown:
+        return fig, "How sure one is that Ann is in the table. Before the release 50 %; the rest is hidden.", ""
+    below = f"ε = {at}: {between}. After “failed” {percent(own.failed)}, after “passed” {percent(own.passed)}."
+    return fig, f"How sure one is that Ann is in the table, who was 50 % sure. {below}", below
+
+
+def _votes(at: str, shown: bool) -> Drawn:
+    own = numbers.measured()["votes"]
+    trees, n = own["trees"], int(at)
+    fig = lesson_measured.votes(trees, own["accuracy"], own["lies"], n if shown else None)
+    lies = "Rows that get a lie: " + _listed(trees, own["lies"], "trees")
+    if not shown:
+        return fig, f"{lies} Accuracy of the vote with 1 tree: {percent(own['accuracy'][0])}; the rest is hidden.", ""
+    i = trees.index(n)
+    below = (
+        f"{n} tree{'s' * (n != 1)}: {percent(own['accuracy'][i])} right, {percent(own['lies'][i])} of rows get a lie, "
+        f"{percent(own['empty'][i], 0)} of leaves are empty."
+    )
+    return fig, f"Accuracy of the vote: {_listed(trees, own['accuracy'], 'trees')} {lies}", below
+
+
+def _budget(at: str, shown: bool) -> Drawn:
+    which = ("all rows in every tree", "each row in one tree").index(at)
+    fig = lesson_measured.plans(which if shown else None)
+    rising = "What Ann has paid after each of 100 trees. Plan A: 0.01 more with every tree, 1 in the end."
+    if not shown:
+        return fig, f"{rising} Plan B is hidden.", ""
+    own = numbers.measured()["plans"][("shared", "independent")[which]]
+    each = f"{own['times']:,} × {own['each']}"
+    how = f"{each}, one after the other" if which == 0 else f"{own['times']:,} leaves side by side, {own['each']} each"
+    below = f"Plan {'AB'[which]}: {how}. The ledger says ε = {own['spent']}."
+    return fig, f"{rising} Plan B: nothing but in tree 37, which holds Ann and costs 1.", below
+
+
+def _depth(at: str, shown: bool) -> Drawn:
+    own = numbers.measured()["depth"]
+    depth, accuracy = own["depth"], own["accuracy"][at]
+    fig = lesson_measured.depths(depth, accuracy, own["without_noise"], own["guessing"], shown=shown)
+    quiet = f"Without noise by depth: {_listed(depth, own['without_noise'])} Guessing: {percent(own['guessing'])}."
+    if not shown:
+        return fig, f"{quiet} What comes with noise is hidden.", ""
+    best = max(range(len(depth)), key=accuracy.__getitem__)
+    empty = dict(zip(depth, own["empty"], strict=True))
+    below = (
+        f"ε = {at}: depth {depth[best]} is best, {percent(accuracy[best])}. Empty leaves at depth 4: "
+        f"{percent(empty[4], 0)}, at 6: {percent(empty[6], 0)}."
+    )
+    return fig, f"Accuracy at ε = {at} by depth: {_listed(depth, accuracy)} {quiet}", below
+
+
+def _proof(at: str, shown: bool, again: int) -> Drawn:
+    seldom = numbers.chances(numbers.PAPER)[1]
+    if not shown:
+        alt = f"With table B, class 2 comes in {percent(seldom)} of releases. With table A it is hidden."
+        return lesson_attacks.promise_counted(seldom, None), alt, ""
+    n = int(at.replace(",", ""))
+    own = numbers.count(n, again)
+    points = {}
+    for rule, (a, b) in (("own", own.own), ("paper", own.paper)):
+        (x, x_limits), (y, y_limits) = _with_limits(b, n), _with_limits(a, n)
+        points[rule] = ((x, y), x_limits, y_limits)
+    fig = lesson_attacks.promise_counted(seldom, points)
+    proves = f"a loss ≥ {numbers.loss_down(own.proved)}" if own.proved > 0 else "nothing"
+    below = f"Rule of 2017: {own.paper[0]:,} with A, {own.paper[1]:,} with B. That proves {proves} (99.9 %)."
+    other = f"Permute-and-flip: {own.own[0]:,} with A, {own.own[1]:,} with B."
+    limit = "The limit is 2.72 times the share with B."
+    return fig, f"How often class 2 came in {at} releases. {below} {other} {limit}", below
+
+
+def _with_limits(hits: int, trials: int) -> tuple[float, tuple[float, float]]:
+    """A share, and what encloses it in 99.9 % of draws."""
+    side = (1 - CONFIDENCE) / 2
+    return hits / trials, (float(lower_limit(hits, trials, side)), float(upper_limit(hits, trials, side)))
+
+
+def _rebuild(at: str, shown: bool) -> Drawn:
+    own = numbers.measured()["class"]
+    right = [*(cell["right"] for cell in own["noisy"]), own["exact"][own["trees"].index(10)]["right"]]
+    limit = [*(numbers.most_rebuilt(e) for e in own["epsilon"]), 30.0]
+    fig = lesson_attacks.rebuilt_by_epsilon(own["epsilon"], right, limit, at, shown=shown)
+    if not shown:
+        return fig, "Students rebuilt with exact counts: 30. A coin: 15. What comes with noise is hidden.", ""
+    names = [*(f"{e:g}" for e in own["epsilon"]), "exact"]
+    i = names.index(at)
+    said = "Exact counts" if at == "exact" else f"ε = {at}"
+    below = f"{said}: {right[i]:.1f} of 30 rebuilt on average; nobody can exceed {limit[i]:.1f}."
+    listed = ", ".join(f"{name}: {r:.1f} (limit {m:.1f})" for name, r, m in zip(names, right, limit, strict=True))
+    return fig, f"Students rebuilt by ε. {listed}. A coin: 15.", below
+
+
+def _choose(at: str, shown: bool) -> Drawn:
+    own = numbers.measured()["choose"]
+    epsilons, tables = own["epsilon"], {who: own[who] for who in ("school", "hospital", "bank")}
+    quiet = ", ".join(f"{who} {1000 * t['without_noise']:.0f}" for who, t in tables.items())
+    if not shown:
+        fig = lesson_measured.wrong_of_thousand(epsilons, tables, None)
+        return fig, f"Wrong predictions of 1,000 without noise: {quiet}. What comes with noise is hidden.", ""
+    i = [f"{e:g}" for e in epsilons].index(at)
+    answer, member = (percent_up(numbers.most_right(float(at), question)) for question in (VALUE, MEMBERSHIP))
+    attacker = f"attacker right, at most:<br>an answer {answer}<br>is in it {member}"
+    fig = lesson_measured.wrong_of_thousand(epsilons, tables, i, attacker)
+    here = ", ".join(f"{who} {1000 * t['wrong'][i]:.0f}" for who, t in tables.items())
+    below = f"ε = {at}, wrong of 1,000: {here}."
+    alt = f"Without noise: {quiet}. An attacker is right about an answer in at most {answer}, who is in it in {member}."
+    return fig, f"Wrong predictions against ε. {below} {alt}", below
+
+
+def _listed(places: list[int], shares: list[float], unit: str = "") -> str:
+    return ", ".join(f"{p}: {percent(s)}" for p, s in zip(places, shares, strict=True)) + (
+        f" ({unit})." if unit else "."
+    )
+
+
+_CHARTS: Final[dict[str, Callable[[str, bool], Drawn]]] = {
+    "class": _class, "leaf": _leaf, "promise": _promise, "votes": _votes, "budget": _budget, "depth": _depth,
+    "rebuild": _rebuild, "choose": _choose,
+}  # fmt: skip

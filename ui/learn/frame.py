@@ -1,0 +1,171 @@
+"""The frame of the lesson: text, chart and control on the left, the question and what came of it on the right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from ui.learn import charts, state
+from ui.learn.parts_of_steps import Step
+from ui.learn.steps import FOOTER, STEPS
+from ui.shared import figures
+from ui.shared.controls import LINKED
+from ui.shared.link import copy_link
+from ui.shared.page import badge, chart, sorry
+from ui.shared.wording import unbroken
+
+_STYLE = """<style>
+[data-testid=stMainBlockContainer] {padding-bottom: 1rem}
+.st-key-lesson_text p, .st-key-lesson_question p, .st-key-lesson_question label p {font-size: 1.1rem; line-height: 1.4}
+.st-key-lesson_question [data-testid=stCaptionContainer] p {font-size: 0.95rem}
+.st-key-lesson_page h4 {padding: 0}
+@media (max-width: 640px) {
+  .st-key-step [data-testid=stButtonGroup] button {padding: 0 0.2rem; min-width: 0; flex: 1}
+}
+.st-key-lesson_page, .st-key-lesson_page [data-testid=stVerticalBlock] {gap: 0.5rem}
+.st-key-lesson_page [data-testid=stMarkdownContainer] {margin-bottom: 0}
+.st-key-lesson_page [data-testid=stMarkdownContainer] p:last-child {margin-bottom: 0}
+</style>"""
+
+
+def show() -> None:
+    """Draw the step that the link says."""
+    st.html(_STYLE)
+    state.take_the_link()
+    with st.container(key="lesson_page"):
+        step = _top()
+        for sentence in state.told(step):
+            sorry(sentence)
+        with st.container(key="lesson_text"):
+            st.markdown(_unbroken(step.text))
+        left, right = st.columns([11, 9], gap="medium")
+        shown = step.key in state.revealed()
+        with left:
+            _picture(step, shown)
+        with right, st.container(key="lesson_question"):
+            if shown:
+                _answered(step)
+            else:
+                _asked(step)
+        st.caption(_unbroken(FOOTER))
+    state.into_link(step)
+    with st.sidebar, st.container(horizontal=True, gap="small"):
+        copy_link()
+        figures.offer()
+
+
+def _top() -> Step:
+    """The title, its badges, and the row of steps, each of which can be pressed."""
+    row = {"horizontal": True, "vertical_alignment": "center", "gap": "small"}
+    with st.container(**row, horizontal_alignment="distribute"):
+        title = st.container(**row, width="content")
+        with st.container(**row, width="content"):
+            progress = st.container(width="content")
+            chosen = st.segmented_control(
+                "Step", state.NUMBERS, default=state.NUMBERS[0], required=True, key=state.STEP, bind=LINKED,
+                on_change=state.start_control, label_visibility="collapsed", width="content",
+            )  # fmt: skip
+    number = int(chosen) if chosen in state.NUMBERS else 0
+    step = STEPS[number]
+    progress.markdown(f"Step {number} of {len(STEPS) - 1} · {step.minutes} min", width="content")
+    with title:
+        st.markdown(f"#### {step.title}", anchors=False, width="content")
+        for kind in step.badges:
+            badge(kind)
+    return step
+
+
+def _picture(step: Step, shown: bool) -> None:
+    place = st.container()
+    at = _control(step, shown)
+    fig, alt, below = charts.draw(step.key, at, shown, st.session_state.get("lesson_again", 0))
+    chart(fig, alt, place, title=step.title, public="Curator only" not in step.badges, key=f"lesson_{step.key}")
+    if below:
+        st.markdown(_unbroken(below))
+
+
+def _control(step: Step, shown: bool) -> str:
+    """What can be moved once the answer is shown; a value that this step does not have counts as its start."""
+    own = step.control
+    if st.session_state.get(state.AT, own.start) not in own.options:
+        del st.session_state[state.AT]
+    settings = {"key": state.AT, "bind": LINKED, "disabled": not shown}
+    if step.key == "proof" and shown:
+        with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+            value = st.select_slider(own.label, list(own.options), own.start, **settings)
+            st.button("Draw again", on_click=_draw_again)
+    elif own.few:
+        value = st.segmented_control(own.label, list(own.options), default=own.start, required=True, **settings)
+    else:
+        value = st.select_slider(own.label, list(own.options), own.start, **settings)
+    return value if value in own.options else own.start
+
+
+def _draw_again() -> None:
+    st.session_state["lesson_again"] = st.session_state.get("lesson_again", 0) + 1
+
+
+def _asked(step: Step) -> None:
+    st.markdown(_unbroken(f"**Predict first.** {step.question}"))
+    answer = st.radio(step.question, list(step.lettered), None, key=f"predict_{step.key}", label_visibility="collapsed")
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.button("Reveal", type="primary", disabled=answer is None, on_click=state.reveal, args=(step, answer))
+        st.button("Show without guessing", type="tertiary", on_click=state.reveal, args=(step, None))
+    _back_and_next(step)
+
+
+def _answered(step: Step) -> None:
+    st.markdown(_unbroken(step.question))
+    chosen = state.predicted().get(step.key)
+    right = next(name for name, answer in step.lettered.items() if answer.right)
+    if chosen is None:
+        st.markdown(_unbroken(f"**✓ {right}**"))
+    elif chosen == right:
+        st.markdown(_unbroken(f"**✓ {right}** (your prediction). {step.lettered[right].feedback}"))
+    else:
+        st.markdown(_unbroken(f":gray[✗ {chosen} (your prediction).] {step.lettered[chosen].feedback}"))
+        st.markdown(_unbroken(f"**✓ {right}**"))
+    st.markdown(_unbroken(step.reveal))
+    st.markdown(_unbroken(f"**{step.take_away}**"))
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        for link in step.links:
+            st.page_link(
+                link.page, label=link.label, query_params=dict(link.settings), width="content",
+                icon=":material/arrow_forward:",
+            )  # fmt: skip
+    for link in step.links:
+        if link.note:
+            st.caption(_unbroken(link.note))
+    _back_and_next(step, _more)
+
+
+def _more(step: Step) -> None:
+    """What is said to each answer, and what else there is to know."""
+    with st.popover("More"):
+        if step.aside:
+            st.markdown(f"**{step.aside_title}**\n\n{step.aside}")
+        st.markdown("**What each answer is told**")
+        for name, answer in step.lettered.items():
+            st.markdown(f"{'✓' if answer.right else '✗'} {name}: {answer.feedback}")
+
+
+def _back_and_next(step: Step, beside: Callable[[Step], None] | None = None) -> None:
+    number = STEPS.index(step)
+    with st.container(horizontal=True, gap="small"):
+        if number > 0:
+            st.button("← Back", on_click=state.go_to, args=(number - 1,))
+        if number < len(STEPS) - 1:
+            st.button(
+                "Next →",
+                type="primary" if step.key in state.revealed() else "secondary",
+                on_click=state.go_to,
+                args=(number + 1,),
+            )
+        if beside is not None:
+            beside(step)
+
+
+def _unbroken(text: str) -> str:
+    """Numbers stay on one line with what belongs to them."""
+    return unbroken(text).replace("ε = ", "ε\u00a0=\u00a0")

@@ -1,0 +1,142 @@
+"""Steps 5 to 8 of the lesson: all that they say. No streamlit in here."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ui.learn.parts_of_steps import AUDIT, CHOOSE_EPSILON, EXPLORE, Answer, Control, Link, Step
+
+DEPTH: Final = Step(
+    key="depth",
+    minutes=5,
+    goal="Privacy has a price per question, so the best tree is smaller than you think.",
+    badges=("Simulated", "Curator only"),
+    title="Depth and empty leaves",
+    text="Nursery again: 100 trees, each row in one tree. A question opens a branch for every answer, so deeper trees "
+    "tell more rows apart. Without noise that helps: 88.6 % right at depth 4, 94.8 % at depth 6. Empty leaves publish "
+    "a random label, since silence would say that nobody is there.",
+    question="At ε = 1, trees of depth 6 are right in …",
+    answers=(
+        Answer(
+            "94 %", False,
+            "Noise does not shrink when leaves do: at depth 6, 93 % of leaves are empty, and every one of them votes.",
+        ),
+        Answer(
+            "85 %", False,
+            "Some loss, you thought. But with five classes, a leaf with a single row is wrong in 51 of 100 releases, "
+            "with two rows in 24.",
+        ),
+        Answer("31 %, worse than guessing", True, "93 % of the leaves at depth 6 are empty, and all of them vote."),
+    ),
+    control=Control("ε", ("0.1", "1", "10"), "1"),
+    reveal="At ε = 1, depth 3 is best: 86.6 %. Depth 4: 78.1 %, 5: 51.5 %, 6: 30.5 %. Guessing: 33.3 %. At ε = 0.1 "
+    "depth 1 is best (64.9 %), at ε = 10 depth 3 (89.4 %).",
+    take_away="Every question thins the crowd that hides people. Shallow first; deeper only with more rows or more ε.",
+    links=(
+        Link(
+            "Open in the app: depth 6 at ε = 0.1", EXPLORE,
+            (("data", "nursery"), ("forest", "majority labels"), ("eps", "0.1"), ("depth", "6"), ("trees", "100")),
+            "Explore’s trees make only two branches a question, so they thin out later: about 43 % there, 65 % at "
+            "depth 2.",
+        ),
+    ),
+    aside_title="Why is the dashed line lower at first?",
+    aside="The dashed line has all rows in every tree. At depth 1 to 3 it is *below* the private votes: trees on "
+    "different rows differ, and their vote gains from that.",
+)  # fmt: skip
+
+PROOF: Final = Step(
+    key="proof",
+    minutes=6,
+    goal="A promise is a fraction you can count; published is not the same as true.",
+    badges=("From a formula",),
+    title="A proof that failed",
+    text="A paper of 2017 proved that its rule for leaf labels keeps ε = 1. Table A has one row of class 1, table B "
+    "has two. If the promise holds, no label is more than 2.72 times as likely with one table as with the other. "
+    "Release both and count “class 2”.",
+    question="With B, class 2 comes in 2.4 of 100 releases. With A it may come in at most …",
+    answers=(
+        Answer("2.4 of 100", False, "That would be ε = 0."),
+        Answer("3.4 of 100", False, "ε is not one point more. It multiplies: by e = 2.72."),
+        Answer("6.6 of 100", True, "2.72 × 2.43 is 6.6. Now look at what really comes."),
+        Answer("any number", False, "Then ε would promise nothing."),
+    ),
+    control=Control("Releases of each table", ("100", "1,000", "10,000"), "10,000"),
+    reveal="Allowed: 6.6. The formula says 20.4, 8.4 times as many as with B: a loss of 2.13, not 1. The app’s own "
+    "rule, permute-and-flip: 18.4 and 6.8, exactly 2.72 times. The author withdrew the rule in 2021.",
+    take_away="Counting can break a promise; only a proof can keep one. Seeing is not proving: 100 draws show, 1,000 "
+    "mostly prove.",
+    links=(
+        Link("Open in the app: attack this rule", AUDIT, (("rule", "smooth sensitivity"), ("eps", "1")),
+             "Then press “Attack it”."),
+    ),
+    aside_title="How sure is counting?",
+    aside="With 100 releases, the count is above the limit in 99 % of draws, but it proves nothing. With 1,000 it "
+    "proves a loss above 1, at 99.9 % confidence, in 96 % of draws. The error grows without limit with the lead of a "
+    "class.",
+)  # fmt: skip
+
+REBUILD: Final = Step(
+    key="rebuild",
+    minutes=5,
+    goal="With noise the same attack fails, gently, with ε as the dial.",
+    badges=("Made-up tables",),
+    title="Rebuild the class again",
+    text="The thirty students again, ten trees, the same attacker. Now all counts carry noise, and the ten trees "
+    "together cost ε. Exact counts gave away all thirty. A coin gets 15 right. The grey line is what no attacker can "
+    "exceed on average, whatever they try.",
+    question="At ε = 1 the attacker rebuilds …",
+    answers=(
+        Answer("30", False, "Each count now carries noise of size 10 in a class of thirty."),
+        Answer("24", False, "Good thinking: 24.5 is what nobody can exceed. This attacker is far from it."),
+        Answer("about 17", True, "Two more than a coin. The noise of a count has size 10."),
+        Answer(
+            "15, exactly a coin", False, "That would need ε = 0: a little is always told, 16.7 instead of 15."
+        ),
+    ),
+    control=Control("ε", ("0.1", "0.3", "1", "3", "10", "30", "exact"), "1"),
+    reveal="Mean of 200 classes: exact 30.0, ε = 10: 25.0, ε = 3: 19.4, ε = 1: 16.7, ε = 0.3: 15.5. Limit for any "
+    "attacker: 24.5 at ε = 1, 18.9 at ε = 0.3.",
+    take_away="ε = 10 would have told on 25 of 30. Small ε, small table: next to nothing is told, and next to nothing "
+    "is learned.",
+    links=(
+        Link(
+            "Open in the app: attack a real table", CHOOSE_EPSILON,
+            (("data", "hepatitis"), ("choose_tab", "Attack it")),
+        ),
+    ),
+)  # fmt: skip
+
+CHOOSE: Final = Step(
+    key="choose",
+    minutes=5,
+    goal="Choosing ε is weighing two costs, and the table decides the rate of exchange.",
+    badges=("Simulated", "Curator only"),
+    title="Choose ε: a school, a hospital, a bank",
+    text="One ε, three tables, the same kind of tree. School: 12,960 applications. Hospital: 699 patients. Bank: "
+    "32,561 customers. Marks: wrong predictions of 1,000; bars: two thirds of releases. Above: how often an attacker "
+    "guesses a person’s answer. There is no right ε, but you must sign.",
+    question="ε = 0.1 instead of no noise. Who pays most in wrong predictions?",
+    answers=(
+        Answer("the school", False, "Five classes make it hard, but 12,960 rows hide people well."),
+        Answer("the hospital", True, "Only 699 rows hide its patients: 84 more of 1,000 are wrong."),
+        Answer(
+            "the bank, it has most to lose", False,
+            "32,561 rows: from ε = 0.3 on, the noise costs the bank nothing that can be seen.",
+        ),
+    ),
+    control=Control("ε", ("0.01", "0.03", "0.1", "0.3", "1", "3", "10"), "0.1"),
+    reveal="More wrong of 1,000: school 44, hospital 84 (± 48 from one release to the next), bank 14. A clinic with "
+    "155 patients: 228 wrong at ε = 1, but always saying “lives” only 206. No ε helps this tree: do not publish it.",
+    take_away="Rows buy privacy. There is no right ε; there is an ε whose two costs you can say aloud. Choosing it by "
+    "looking at private results costs privacy, too.",
+    links=(
+        Link("Open in the app: hospital", CHOOSE_EPSILON, (("data", "breast_wisconsin"), ("need", "90.0"))),
+        Link("school", CHOOSE_EPSILON, (("data", "nursery"), ("need", "83.0"))),
+        Link("bank", CHOOSE_EPSILON, (("data", "adult"), ("need", "80.0"))),
+        Link("clinic", CHOOSE_EPSILON, (("data", "hepatitis"), ("need", "80.0"))),
+    ),
+    aside_title="Sign it, in groups of three",
+    aside="Patient, doctor, privacy board. Write one sentence: “We choose ε = …, because … wrong predictions of 1,000 "
+    "and an attacker who is right about … of 100 is worth …” Show hands; no answer gets a tick.",
+)  # fmt: skip

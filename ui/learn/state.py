@@ -1,0 +1,81 @@
+"""Where somebody is in the lesson: the step, the control and whether the answer is shown are in the link.
+
+What was predicted is not: it is in this session only, and gone with the tab.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import streamlit as st
+
+from ui.learn.parts_of_steps import Step
+from ui.learn.steps import STEPS
+
+NUMBERS: Final = [str(i) for i in range(len(STEPS))]
+TITLE: Final = "Lesson"
+STEP, AT, SHOWN = "step", "at", "shown"  # in the link
+
+
+def take_the_link() -> None:
+    """What a link asks for, where somebody has just come to the page; to be called before any control is drawn."""
+    if st.session_state.get("page_drawn") == TITLE:
+        return
+    said, asked = [], st.query_params.get(STEP, NUMBERS[0])
+    step = STEPS[int(asked) if asked in NUMBERS else 0]
+    if asked not in NUMBERS:
+        said.append(f"The link asks for step {asked}. There are steps 0 to {NUMBERS[-1]}; this is step 0.")
+    elif (at := st.query_params.get(AT, step.control.start)) not in step.control.options:
+        said.append(f"The link asks for “{at}”, which this control does not have. It stands at {step.control.start}.")
+    if st.query_params.get(SHOWN) == "1" and asked in NUMBERS:
+        revealed().add(step.key)
+    _memory()["said"] = (step.key, said)
+
+
+def told(step: Step) -> list[str]:
+    """What is still to be said about the link, while somebody is on the step that it led to."""
+    key, said = _memory().get("said", ("", []))
+    return said if key == step.key else []
+
+
+def revealed() -> set[str]:
+    """Keys of the steps whose answer is shown."""
+    return _memory().setdefault("revealed", set())
+
+
+def predicted() -> dict[str, str]:
+    """What was predicted, by key of the step."""
+    return _memory().setdefault("predicted", {})
+
+
+def go_to(number: int) -> None:
+    """Open another step."""
+    st.session_state[STEP] = NUMBERS[number]
+    start_control()
+
+
+def start_control() -> None:
+    """The control of a step that is opened stands where it starts."""
+    number = st.session_state.get(STEP)
+    if number in NUMBERS:
+        st.session_state[AT] = STEPS[int(number)].control.start
+
+
+def reveal(step: Step, answer: str | None) -> None:
+    """Show what is true, and what was predicted, if anything."""
+    revealed().add(step.key)
+    if answer is not None:
+        predicted()[step.key] = answer
+
+
+def into_link(step: Step) -> None:
+    """Whether the answer is shown; the rest the controls do themselves."""
+    if step.key in revealed():
+        if st.query_params.get(SHOWN) != "1":
+            st.query_params[SHOWN] = "1"
+    else:
+        st.query_params.pop(SHOWN, None)
+
+
+def _memory() -> dict[str, Any]:
+    return st.session_state.setdefault("lesson", {})

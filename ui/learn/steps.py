@@ -1,0 +1,205 @@
+"""The nine steps of the lesson: all that it says. No streamlit in here.
+
+Numbers are those of `data/lesson.json` or of a closed form; a test works every one of them out again.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ui.learn.later_steps import CHOOSE, DEPTH, PROOF, REBUILD
+from ui.learn.parts_of_steps import AUDIT, CHOOSE_EPSILON, EXPLORE, Answer, Control, Link, Step
+from ui.shared.forests import EPSILONS
+
+HOOK: Final = Step(
+    key="class",
+    minutes=3,
+    goal="Exact statistics of groups can give away everybody in them.",
+    badges=("Made-up tables",),
+    title="Rebuild the class",
+    text="Thirty students. Seats, heights and birthdays are on the class list; who failed is secret. The school "
+    "publishes small random decision trees. Each leaf says how many of its students passed and how many failed, "
+    "exactly. No names, only counts. Each tile is a student. A coin would guess 15 of 30.",
+    question="How many trees until all thirty are rebuilt?",
+    answers=(
+        Answer(
+            "never, counts are anonymous", False,
+            "Names were never needed: ten trees are sums over known groups, enough equations for thirty unknowns.",
+        ),
+        Answer("about 10", True, "Each leaf is an equation. Ten trees make enough of them for thirty unknowns."),
+        Answer(
+            "about 100", False,
+            "One tree gives several equations: with 7 trees all thirty are right in 92 % of classes.",
+        ),
+        Answer(
+            "one is enough", False,
+            "One tree leaves groups of 12 and 8 together; but two students sat alone in a leaf and were given away at "
+            "once.",
+        ),
+    ),
+    control=Control("Trees published", ("1", "2", "3", "5", "7", "10"), "10"),
+    reveal="Mean of 200 made-up classes: 1 tree 20.0 right, 3 trees 25.4, 5 trees 27.5, 7 trees 29.6. With 10 trees "
+    "all 30, in every class.",
+    take_away="Many exact counts of groups are the table itself.",
+    links=(
+        Link(
+            "Open in the app: leaves of real patients", EXPLORE,
+            (("data", "hepatitis"), ("forest", "noisy counts"), ("depth", "3"), ("trees", "10"), ("tab", "Leaves")),
+        ),
+    ),
+    aside_title="How the attack works",
+    aside="Each leaf says: the secrets of these students add up to so many. The attacker finds secrets between 0 and 1 "
+    "that fit all sums best (least squares), and rounds. All trees have depth 3 and hold all 30 students.\n\n"
+    "To be honest: the public seed of the trees was picked out of 60, for a first tree with six leaves in use. Over "
+    "all 60 seeds, ten exact trees rebuild 29.1 of 30 on average, twenty rebuild 30.0.",
+)  # fmt: skip
+
+LEAF: Final = Step(
+    key="leaf",
+    minutes=5,
+    goal="Noise lies now and then about a small group and hardly ever about a large one.",
+    badges=("From a formula",),
+    title="One noisy leaf",
+    text="All students in this leaf failed, so its true label is “failed”. It publishes one label, but now and then "
+    "the wrong one. At ε = 1 each student more makes the lie rarer by the same factor, e = 2.72. An empty leaf tosses "
+    "a coin.",
+    question="One student in the leaf, ε = 1. Of 100 releases, how many say the wrong label?",
+    answers=(
+        Answer("none", False, "Then one release would tell you all about this student."),
+        Answer("about 18", True, "The coin’s 50 %, made rarer by 2.72 once, is 18.4 %."),
+        Answer(
+            "about 37", False,
+            "You are near: the chance that the truth gets lost is 1/e = 37 %. Then a coin is tossed, so half of it is "
+            "right by luck.",
+        ),
+        Answer("50", False, "That is an empty leaf. With 50 % the label would say nothing about anybody."),
+    ),
+    control=Control("Students in the leaf", tuple(str(n) for n in range(11)), "1"),
+    reveal="Half of 1/e is 18.4 %. An empty leaf: 50 %. With 2 students 6.8 %, with 3 2.5 %, with 5 0.34 %, with 10 "
+    "0.002 %.",
+    take_away="Noise is a lie with a known rate. It hides one person and leaves crowds visible: 4 rows of lead and the "
+    "lie is below 1 % (at ε = 0.1 it takes 40).",
+    links=(Link("Open in the app: this rule in Audit", AUDIT, (("rule", "permute-and-flip"), ("eps", "1"))),),
+    aside_title="The same with two coins",
+    aside="Heads: tell the truth. Tails: toss again, and say what that coin says. The answer is wrong in 25 %. For "
+    "*changing* an answer that is ε = ln 3 = 1.10.",
+)  # fmt: skip
+
+PROMISE: Final = Step(
+    key="promise",
+    minutes=6,
+    goal="ε limits how much more one can know about a person, whoever asks and whatever they know.",
+    badges=("From a formula",),
+    title="What ε promises",
+    text="Two worlds: in one, Ann’s row is in the table, in the other it is not. You think 50:50. Only Ann could be in "
+    "this leaf. You see the published label. Your odds move by the ratio of its chances in the two worlds (Bayes’ "
+    "rule), and ε says: by e^ε at most.",
+    question="You were 50 % sure. At ε = 1, how sure can a release make you at most?",
+    answers=(
+        Answer(
+            "still 50 %", False, "That would be ε = 0: the release could depend on nobody, so it could teach nothing."
+        ),
+        Answer(
+            "51 %", False, "ε = 1 is not 1 %. It is a factor of e = 2.72 on the odds: 1:1 becomes at most 2.72:1."
+        ),
+        Answer("73 %", True, "The odds of 1:1 become at most 2.72:1, which is 73.2 %."),
+        Answer("100 %", False, "Only without a limit. But you are right to be wary: at ε = 10 it is 99.996 %."),
+    ),
+    control=Control("ε", tuple(f"{e:g}" for e in EPSILONS), "1"),
+    reveal="At ε = 1: at most 73.2 %, at least 26.8 %. In this leaf “failed” makes you 62.0 % sure, “passed” 26.9 %. "
+    "Who was 10 % sure becomes 23.2 % sure at most.",
+    take_away="ε is an exponent on odds: 1:1 becomes at most e^ε : 1. It says nothing about what is true of all people "
+    "like Ann.",
+    links=(
+        Link(
+            "Open in the app: what ε = 2 means", CHOOSE_EPSILON, (("data", "breast_wisconsin"), ("look_eps", "2")),
+            "Then move “at ε”.",
+        ),
+    ),
+    aside_title="Which of two answers is hers?",
+    aside="If it is known that Ann is in the table, but not which of two values she has, that is two steps: one row "
+    "out, one row in. At ε = 1: from 50 % to at most 88.1 % after some releases, and right in at most 81.7 % of "
+    "guesses over all releases.",
+)  # fmt: skip
+
+VOTES: Final = Step(
+    key="votes",
+    minutes=5,
+    goal="Noisy trees can vote well; too many of them have too little data each.",
+    badges=("Simulated", "Curator only"),
+    title="Trees vote",
+    text="12,960 nursery-school applications, five outcomes. Random trees of depth 4 ask questions drawn before "
+    "looking at data. Each row goes to one tree only, at ε = 1. With more trees each sees fewer rows, so more leaves "
+    "publish a wrong label: a lie. Then the trees vote.",
+    question="From 1 tree to 31, lies go from 1 % of rows to 21 %. Accuracy of the vote goes from 60 % to …",
+    answers=(
+        Answer(
+            "about 45 %", False,
+            "A lie in one leaf of one tree is one vote of 31, and the lies do not agree with each other.",
+        ),
+        Answer(
+            "about 60 %", False,
+            "Lies cost, but 31 different trees know more than one: without any noise they go from 60.3 % to 84.0 %.",
+        ),
+        Answer("about 84 %", True, "Now move on to 300 trees: why does it fall?"),
+    ),
+    control=Control("Trees", ("1", "3", "11", "31", "100", "300"), "31"),
+    reveal="1 tree: 60.4 % right. 31 trees: 84.2 %, although 21.0 % of rows get a lie. 300 trees: 65.3 %, as 79 % of "
+    "their leaves are empty and vote by lot.",
+    take_away="A vote forgives lies that are independent. It cannot forgive trees that have nobody in their leaves.",
+    links=(
+        Link(
+            "Open in the app: 31 trees on nursery", EXPLORE,
+            (("data", "nursery"), ("forest", "majority labels"), ("eps", "1"), ("depth", "4"), ("trees", "31"),
+             ("tab", "Leaves")),
+            "Explore’s trees make two branches a question, not one for each answer: about 77 % there.",
+        ),
+    ),
+)  # fmt: skip
+
+BUDGET: Final = Step(
+    key="budget",
+    minutes=5,
+    goal="What is asked of the same rows adds up; what is asked of different rows does not.",
+    badges=("Simulated", "Curator only"),
+    title="The budget",
+    text="One hundred trees. Plan A: every row is in every tree, and each tree spends ε = 0.01. Plan B: every row is "
+    "drawn into one tree, and each tree spends ε = 1. The ledger adds up what one single person pays, not what the "
+    "table pays. Ann is one person.",
+    question="What does plan B cost one person?",
+    answers=(
+        Answer(
+            "ε = 0.01", False,
+            "That is what one tree costs in plan A. In B the tree that holds Ann spends all of ε = 1 on her.",
+        ),
+        Answer("ε = 1", True, "Only one tree holds Ann, and it spends ε = 1 on her."),
+        Answer(
+            "ε = 100", False,
+            "That would be right if all 100 saw the same rows. Ann is in one tree; the other 99 say nothing about her "
+            "row.",
+        ),
+    ),
+    control=Control("Plan", ("all rows in every tree", "each row in one tree"), "each row in one tree", few=True),
+    reveal="Both cost ε = 1. A: 100 × 1/100, added up. B: 12,201 leaves side by side, at 1 each. Nursery, depth 4: A "
+    "is right in 77.2 %, B in 78.1 %; at ε = 10 A 92.5 %, B 89.1 %.",
+    take_away="Same rows: add. Different rows: take the dearest. Noise per tree × trees is a trade, not a free lunch.",
+    links=(
+        Link(
+            "Open in the app: ledger of A", EXPLORE,
+            (("data", "nursery"), ("forest", "majority labels"), ("eps", "1"), ("depth", "4"), ("trees", "100"),
+             ("rows", "all rows in every tree"), ("tab", "Budget")),
+        ),
+        Link(
+            "of B", EXPLORE,
+            (("data", "nursery"), ("forest", "majority labels"), ("eps", "1"), ("depth", "4"), ("trees", "100"),
+             ("tab", "Budget")),
+            "Explore’s trees make two branches a question, so they have other leaves.",
+        ),
+    ),
+)  # fmt: skip
+
+STEPS: Final = (HOOK, LEAF, PROMISE, VOTES, BUDGET, DEPTH, PROOF, REBUILD, CHOOSE)
+FOOTER: Final = (
+    "One row more or less (add-remove), δ = 0. Names: made up. Nursery is a model of applications, not real families. "
+    "Some forests elsewhere in the app spend δ > 0."
+)
