@@ -192,9 +192,7 @@ def test_data_label_and_measure(explore: Explore) -> None:
     assert balanced and explore.here()[1] == pytest.approx(float(balanced[1]) / 100, abs=6e-4)
     with explore.refigured():
         explore.choose("Data", "car")
-        expect(
-            explore.main.get_by_text(re.compile("Car Evaluation.*1,728 cars · How acceptable"))
-        ).to_be_visible()
+        expect(explore.main.get_by_text(re.compile("Car Evaluation.*1,728 cars · How acceptable"))).to_be_visible()
     assert explore.settings()["data"] == "car"
     with explore.refigured():
         explore.choose("Label", "safety")

@@ -1,0 +1,158 @@
+"""Write docs/TEACHING.md and docs/class/*.md from scripts/sheets/: `.venv/bin/python scripts/class_sheets.py`.
+
+Every figure in them is worked out here, or was by `scripts/lesson_numbers.py`.
+"""
+
+import json
+import math
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+HOME = Path(__file__).parents[1]
+sys.path.insert(0, str(HOME))
+
+from dpforest.audit.exact import neighbouring_leaves
+from dpforest.audit.leaf_attack import first_pair
+from dpforest.evaluation import classroom
+from dpforest.plotting.style import percent
+from dpforest.privacy.laws import log_pmf
+from dpforest.privacy.mechanisms import flip_floor, flip_probability
+from dpforest.risk.guarantee import MEMBERSHIP, VALUE, Guarantee
+from dpforest.risk.rounding import percent_up
+from dpforest.risk.tradeoff import DistinguishingGame
+from ui.learn.steps import STEPS
+from ui.shared.forests import EPSILONS
+
+SHEETS = {
+    "teaching.md.j2": HOME / "docs" / "TEACHING.md",
+    "handout.md.j2": HOME / "docs" / "class" / "handout.md",
+    "exercises.md.j2": HOME / "docs" / "class" / "exercises.md",
+    "solutions.md.j2": HOME / "docs" / "class" / "solutions.md",
+}
+Law = Callable[[np.ndarray], np.ndarray]
+
+
+def lie(counts: list[int], epsilon: float) -> str:
+    """How often permute-and-flip publishes a wrong label of this leaf."""
+    return percent(float(flip_probability("permute-and-flip", np.array([counts]), epsilon)[0]), 2)
+
+
+def sure(epsilon: float, prior: float = 0.5, rows: int = 1) -> str:
+    """What a belief that somebody is in the table can become, at most."""
+    return percent_up(float(DistinguishingGame(Guarantee(epsilon), MEMBERSHIP, rows).posterior(prior)[1]))
+
+
+def rebuilt(trees: int, epsilon: float | None = None) -> str:
+    """Of thirty students, in the mean of the made-up classes."""
+    return f"{classroom.numbers_right(trees, epsilon).mean():.1f}"
+
+
+def limit(epsilon: float) -> str:
+    """Of thirty students, what no attacker exceeds on average."""
+    return f"{classroom.N_STUDENTS * DistinguishingGame(Guarantee(epsilon), VALUE).success():.1f}"
+
+
+def without_small_leaves(trees: int, least: int = 5) -> str:
+    """Of thirty students, where leaves with fewer students than that are left out and the others are exact."""
+    members = classroom.members(trees)
+    kept = members[members.sum(axis=1) >= least]
+    right = []
+    for which in range(classroom.CLASSES):
+        failed = classroom.secrets(which)
+        counts = np.column_stack([kept @ (1 - failed), kept @ failed]).astype(np.int64)
+        guess = classroom.rebuilt(kept, counts)
+        right.append(np.where(np.abs(guess - 0.5) < 1e-6, 0.5, (guess > 0.5) == failed).sum())
+    return f"{np.mean(right):.1f}"
+
+
+def loss(law: Law, most: int = 12) -> float:
+    """Worst log-ratio over all neighbouring leaves of two classes; what only one of two can say makes it infinite."""
+    before, after = neighbouring_leaves(2, most)
+    p, q = law(before), law(after)
+    with np.errstate(invalid="ignore"):
+        return float(np.where(np.isneginf(p) & np.isneginf(q), 0.0, np.abs(p - q)).max())
+
+
+def rules() -> dict[str, float]:
+    """The eight rules of the third exercise, and what they lose."""
+
+    def drawn(mechanism: str, rate: float = 1.0) -> Law:
+        return lambda counts: log_pmf(mechanism, counts, rate)
+
+    def silent(least: int) -> Law:
+        def law(counts: np.ndarray) -> np.ndarray:
+            nothing = counts.sum(axis=1) < least
+            labels = np.where(nothing[:, None], -np.inf, drawn("permute-and-flip")(counts))
+            return np.column_stack([labels, np.where(nothing, 0.0, -np.inf)])
+
+        return law
+
+    def twice(rate: float) -> Law:
+        def law(counts: np.ndarray) -> np.ndarray:
+            p = drawn("permute-and-flip", rate)(counts)
+            return (p[:, :, None] + p[:, None, :]).reshape(len(p), -1)
+
+        return law
+
+    def majority(counts: np.ndarray) -> np.ndarray:
+        top = counts == counts.max(axis=1, keepdims=True)
+        with np.errstate(divide="ignore"):
+            return np.log(top / top.sum(axis=1, keepdims=True))
+
+    laws = {
+        "A": majority, "B": silent(1), "C": silent(5), "D": twice(1.0), "E": twice(0.5),
+        "F": drawn("permute-and-flip"), "G": drawn("global-01"), "H": drawn("smooth-sensitivity"),
+    }  # fmt: skip
+    return {letter: loss(law) for letter, law in laws.items()}
+
+
+def single_row() -> str:
+    """The smallest claimed ε of the app's at which one row in table A is enough to break the rule of 2017."""
+    found = (e for e in EPSILONS if first_pair("smooth-sensitivity", e, 2, "add-remove").change.before.sum() <= 1)
+    return f"{next(found):g}"
+
+
+def values() -> dict[str, Any]:
+    """What the sheets may say."""
+    measured = json.loads((HOME / "data" / "lesson.json").read_text(encoding="utf-8"))
+    alone = classroom.members(10)
+    return {
+        "lie": lie, "sure": sure, "rebuilt": rebuilt, "limit": limit, "without_small_leaves": without_small_leaves,
+        "percent": percent, "measured": measured, "rules": rules(), "steps": STEPS, "clock": clock(),
+        "lead": lambda epsilon: math.ceil(math.log(50) / epsilon),
+        "scale": lambda epsilon: f"{float(10 / Fraction(str(epsilon))):.3g}",
+        "alone_in_one": int((classroom.members(1).sum(axis=1) == 1).sum()),
+        "alone_in_ten": int(alone[alone.sum(axis=1) == 1].any(axis=0).sum()),
+        "infinity": math.inf, "floor_of_three": percent(float(flip_floor(3, 1.0, 3)), 2), "single_row": single_row(),
+    }  # fmt: skip
+
+
+def clock() -> list[str]:
+    """Minutes into the lesson at which each step begins."""
+    begins = np.cumsum([0, *(step.minutes for step in STEPS)])
+    return [f"0:{minute:02d}" for minute in begins[:-1]]
+
+
+def sheets() -> dict[Path, str]:
+    """Every sheet as it has to be."""
+    here = FileSystemLoader(Path(__file__).parent / "sheets")
+    environment = Environment(loader=here, undefined=StrictUndefined, keep_trailing_newline=True, trim_blocks=True)
+    said = values()
+    return {path: environment.get_template(name).render(said) for name, path in SHEETS.items()}
+
+
+def main() -> None:
+    for path, text in sheets().items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        print(path)
+
+
+if __name__ == "__main__":
+    main()

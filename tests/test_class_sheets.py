@@ -1,0 +1,18 @@
+"""The sheets for a class are what the engine works out today."""
+
+import runpy
+from pathlib import Path
+
+HOME = Path(__file__).parents[1]
+
+
+def test_every_sheet_is_what_its_script_writes():
+    written = runpy.run_path(str(HOME / "scripts" / "class_sheets.py"))["sheets"]()
+    assert len(written) == 4
+    for path, text in written.items():
+        assert path.read_text(encoding="utf-8") == text, f"{path.name}: run scripts/class_sheets.py"
+
+
+def test_three_rules_of_the_exercise_keep_their_promise():
+    lost = runpy.run_path(str(HOME / "scripts" / "class_sheets.py"))["rules"]()
+    assert {letter for letter, loss in lost.items() if loss <= 1 + 1e-9} == {"E", "F", "G"}
