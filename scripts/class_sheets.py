@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-HOME = Path(__file__).parents[1]
-sys.path.insert(0, str(HOME))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from dpforest.audit.exact import neighbouring_leaves
 from dpforest.audit.leaf_attack import first_pair
@@ -29,6 +28,7 @@ from dpforest.risk.tradeoff import DistinguishingGame
 from ui.learn.steps import STEPS
 from ui.shared.forests import EPSILONS
 
+HOME = Path(__file__).parents[1]
 SHEETS = {
     "teaching.md.j2": HOME / "docs" / "TEACHING.md",
     "handout.md.j2": HOME / "docs" / "class" / "handout.md",

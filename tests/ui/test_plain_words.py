@@ -15,7 +15,7 @@ HOME = Path(__file__).parents[2]
 SHOWN = [HOME / "app.py", *(HOME / "pages").glob("*.py"), *(HOME / "ui").rglob("*.py"),
          *(HOME / "dpforest" / "plotting").glob("*.py"), *(HOME / "dpforest" / "plotting").glob("*.j2"),
          HOME / "dpforest" / "risk" / "guarantee.py"]  # fmt: skip
-DOCUMENTS = [HOME / "README.md", *(HOME / "docs").glob("*.md")]
+DOCUMENTS = [HOME / "README.md", *(HOME / "docs").rglob("*.md")]
 # At ε = 1 one can become 73.2 % sure, so none of these is true of any ε.
 ABSOLUTE = (
     r"(nobody|no one|none) (can|could|may) (tell|know|learn|find out|see)|anonym|impossible to|perfectly"
@@ -49,7 +49,7 @@ def test_no_page_promises_what_no_epsilon_keeps(file):
 
 @pytest.mark.parametrize("file", DOCUMENTS, ids=lambda file: file.name)
 def test_no_document_does_either(file):
-    text = file.read_text(encoding="utf-8")
+    text = re.sub(r"## Do not say\n.*?(?=\n#)", "", file.read_text(encoding="utf-8"), flags=re.DOTALL)
     assert not re.search(ABSOLUTE, text, re.IGNORECASE)
 
 
