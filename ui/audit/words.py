@@ -130,8 +130,8 @@ def story(mechanism: str, found: Verdict, curves: LeafCurves, neighbours: str) -
         return f"{claimed} {true} {done}"
     half = "" if rows_changed(neighbours) == 1 else " An exchanged row is one removed and one added, so it runs at ε/2."
     checked = (
-        "**What we did:** the proof stands beside the formula in the code, the tests go through all small leaves and "
-        "find no pair above ε, and a release draws in whole numbers from the operating system's entropy."
+        "**What we did:** the proof stands beside the formula in the code; the tests go through all small leaves and "
+        "find no pair above ε; and a release draws in whole numbers from the operating system's entropy."
     )
     return {
         "permute-and-flip": (

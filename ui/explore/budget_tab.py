@@ -26,8 +26,8 @@ COMPOSED = (
 )
 NOT_LISTED = (
     "The ledger lists the questions that are answered with noise and paid for. Not in it, and not paid for: reading "
-    "the file, bounds and categories where they were taken from the rows, the number of rows on this page, everything "
-    "else on this screen (held-out accuracies, trees, leaves), forests as published or without privacy, and other "
+    "the file; bounds and categories where they were taken from the rows; the number of rows on this page; everything "
+    "else on this screen (held-out accuracies, trees, leaves); forests as published or without privacy; and other "
     "releases. What of these a release rests on stands in the certificate."
 )
 

@@ -94,9 +94,9 @@ class Figures:
         own = float(curve.ceiling.mean())
         forest = f"this forest without noise: {percent(own)}"
         help = (
-            "The best model known without privacy, on the same records: scikit-learn's CART, its random forest "
-            "(Breiman's), or a forest of the same kind as yours, grown without noise, with all rows in every tree, and "
-            "by rule with the deepest trees that the rule knows. Compare shows the other forests without noise, too."
+            "The best model known without privacy, on the same records. Tried are scikit-learn's CART, its random "
+            "forest (Breiman's), and a forest of the same kind as yours without noise: all rows in every tree, and by "
+            "rule the deepest trees that the rule knows. Compare shows the other forests without noise, too."
         )
         best = ceiling_of(curve, "accuracy", self._level)
         if best is None:

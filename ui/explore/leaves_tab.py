@@ -14,6 +14,7 @@ from ui.explore import rounds_tab
 from ui.explore.tree_tab import choose_tree
 from ui.shared import figures
 from ui.shared.downloads import as_csv
+from ui.shared.glossary import tip
 from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
 
@@ -77,7 +78,7 @@ def show(choice: Choice, view: ForestView) -> None:
         column_config={
             "flips (closed form)": st.column_config.NumberColumn(format="percent"),
             "flips (simulated)": st.column_config.NumberColumn(format="percent", help=f"Share of {N_DRAWS} redraws."),
-            "gap": st.column_config.NumberColumn(help="Lead of the most frequent class over the next."),
+            "gap": st.column_config.NumberColumn(help=tip("lead")),
             "path": st.column_config.TextColumn(width="large"),
         },
         alt="Leaves with their counts, gap, true and released label, and flip rate.",

@@ -1,0 +1,17 @@
+"""Glossary: each word of the field, in plain words and exactly."""
+
+import streamlit as st
+
+from ui.shared.glossary import GLOSSARY
+from ui.shared.page import open_page
+
+open_page("Glossary")
+st.markdown("#### Glossary", anchors=False)
+sought = st.text_input("Find a word", key="word", bind="query-params", placeholder="sensitivity").strip().lower()
+found = {term: entry for term, entry in GLOSSARY.items() if sought in " ".join((term, *entry)).lower()}
+if not found:
+    st.markdown("No entry has that in it. Clear the field to see all.")
+for term, entry in found.items():
+    with st.container(key=f"term_{list(GLOSSARY).index(term)}", gap=None):
+        st.markdown(f"**{term}** · {entry.plain}")
+        st.caption(entry.exact)

@@ -1,0 +1,155 @@
+"""The words of the field, once: what the page Glossary lists and what tooltips say; no Streamlit in here."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class Entry(NamedTuple):
+    """A term in plain words, and exactly."""
+
+    plain: str
+    exact: str
+
+
+GLOSSARY: Final[dict[str, Entry]] = {
+    "row, record": Entry(
+        "What the table says about one person.", "The unit of privacy. k rows of one person multiply ε by k."
+    ),
+    "attribute, label": Entry(
+        "What is known of a record, and what is to be predicted from it.",
+        "The columns of the table: all but one are attributes, that one is the label; its values are the classes.",
+    ),
+    "differential privacy": Entry(
+        "What is published is nearly the same with you and without you.",
+        "P(M(D) ∈ S) ≤ eᵋ P(M(D′) ∈ S) + δ for all neighbouring tables D and D′ and every set S of outputs.",
+    ),
+    "ε (epsilon)": Entry(
+        "The dial: how much may be learned about one person.",
+        "With δ = 0 the bound of |ln P(M(D) ∈ S) − ln P(M(D′) ∈ S)|: odds change by a factor of eᵋ at most.",
+    ),
+    "δ (delta)": Entry(
+        "How much slack the promise has, as a share of releases.",
+        "The δ in P ≤ eᵋ Q + δ. It is 0 but for forests with δ in their name, which spend 10⁻⁶ and say so.",
+    ),
+    "odds": Entry("“3 to 1” instead of 75 %.", "p/(1 − p). A release multiplies them by P/Q."),
+    "prior, posterior": Entry(
+        "What somebody believed before a release, and after it.",
+        "P(the person is in D), and the same given what was released.",
+    ),
+    "neighbouring tables": Entry(
+        "Two tables that differ in one row.",
+        "Add-remove: one of them has a row more. Replace-one: they are of one size, and one row differs.",
+    ),
+    "mechanism": Entry("A rule with dice that makes what is published.", "A random function from tables to outputs."),
+    "noise": Entry(
+        "Dice thrown on purpose, with a known law.",
+        "Here the discrete Laplace and the discrete Gaussian law, and permute-and-flip, drawn in whole numbers.",
+    ),
+    "discrete Laplace": Entry(
+        "Noise that is small mostly, and rarely large.", "P(k) in proportion to e^(−|k|/scale), for whole numbers k."
+    ),
+    "permute-and-flip": Entry(
+        "A way to draw a label: mostly the most frequent class, now and then another one.",
+        "Classes in random order, each taken with probability e^(−ε · rows behind the first), until one is taken.",
+    ),
+    "exponential mechanism": Entry(
+        "A way to choose: the better, the likelier.", "P(choice) in proportion to e^(ε · score / (2 · sensitivity))."
+    ),
+    "smooth sensitivity": Entry(
+        "How much one row can change a result near this very table.",
+        "The largest local sensitivity over all tables, each weighed by e^(−β · distance).",
+    ),
+    "sensitivity": Entry(
+        "The most that one row can change a number. The more, the more noise it needs.",
+        "max |q(D) − q(D′)| over neighbouring tables.",
+    ),
+    "leaf": Entry(
+        "Where records with the same answers meet.",
+        "A cell of the partition of all possible records that a tree makes.",
+    ),
+    "split, question": Entry(
+        "What a tree asks of a record before it goes on.",
+        "A threshold of an attribute, or a value of it, or each value.",
+    ),
+    "lead": Entry("By how many rows the most frequent class of a leaf is ahead.", "n₍₁₎ − n₍₂₎ of a leaf."),
+    "flip": Entry(
+        "A leaf says another class than its most frequent one.",
+        "With two classes and permute-and-flip: probability e^(−jε)/2 at a lead of j rows.",
+    ),
+    "empty leaf": Entry(
+        "A leaf with nobody in it. Its label is drawn by lot.", "n = 0: each of K labels with probability 1/K."
+    ),
+    "budget": Entry(
+        "The ε that you are ready to spend on these people.",
+        "An upper bound of what the ledger of all releases adds up to.",
+    ),
+    "in sequence": Entry("Asked of the same rows, one after another: it adds up.", "Sequential composition: ε₁ + ε₂."),
+    "in parallel": Entry(
+        "Asked of different rows: only the dearest counts.",
+        "Parallel composition: max(ε₁, ε₂), where each row is placed by itself alone.",
+    ),
+    "post-processing": Entry(
+        "What is done with a release afterwards costs nothing.",
+        "f(M(D)) keeps M's ε and δ for any f that does not see D.",
+    ),
+    "membership": Entry(
+        "Whether somebody is in the table; an attack guesses it.",
+        "A test of D against D′. Without δ it is right in eᵋ/(1 + eᵋ) of guesses at most, at 50:50.",
+    ),
+    "TPR, FPR": Entry(
+        "Of 100 who are in the table, and of 100 who are not: how many an attacker accuses.",
+        "True and false positive rates; TPR ≤ eᵋ FPR + δ for every test.",
+    ),
+    "reconstruction": Entry(
+        "Solving for people's secrets from many counts.", "Finding x ∈ {0, 1}ⁿ with Ax ≈ the published counts."
+    ),
+    "certificate": Entry(
+        "What a release promises, and on which conditions.",
+        "Guarantee, assumptions and mechanism, in the forest's file.",
+    ),
+    "ledger": Entry(
+        "The receipt: everything that was asked of the rows, and its price.",
+        "Every access to the rows, in exact fractions.",
+    ),
+    "certified": Entry(
+        "It keeps its ε: proved, tested and attacked.",
+        "Every access is charged to the ledger, which adds up to ε at most.",
+    ),
+    "as published": Entry(
+        "What a paper printed. Some break their promise; we say by how much.",
+        "The paper's own mechanism, with its true loss where one is known.",
+    ),
+    "simulated": Entry(
+        "A rehearsal for the owner's eyes. Nothing is published by it.",
+        "Drawn in floating point, from a public seed, from the raw rows.",
+    ),
+    "release": Entry(
+        "The one forest that leaves the house.", "Drawn by exact samplers from the operating system's randomness."
+    ),
+    "schema": Entry(
+        "The columns, bounds and categories that are public without looking at the rows.",
+        "The domain. What is read off the rows instead is not covered by ε.",
+    ),
+    "scale of an attribute": Entry(
+        "Where its values lie, roughly, so that questions fall among them.",
+        "Quantiles of noisy histograms, which cost a part of ε; public where bounds alone are used.",
+    ),
+    "without privacy": Entry(
+        "The best that can be had when nobody is protected.",
+        "A forest of the same kind, CART, or a random forest, no noise.",
+    ),
+    "always naming one class": Entry(
+        "Guessing, with no forest at all.", "Its accuracy is the share of the most frequent class."
+    ),
+    "balanced accuracy": Entry("Accuracy with every class counted alike.", "The mean of the recalls of all classes."),
+    "α (alpha)": Entry(
+        "How a boosted tree judges its questions.",
+        "Between the 0/1 loss (0: little sensitivity) and Matsushita's (1: fast boosting): the Mα-loss.",
+    ),
+}
+
+
+def tip(term: str) -> str:
+    """What a tooltip says of a term: both sentences."""
+    return f"{GLOSSARY[term].plain} Exactly: {GLOSSARY[term].exact}"
