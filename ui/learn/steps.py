@@ -23,7 +23,7 @@ HOOK: Final = Step(
     question="How many trees until all thirty are rebuilt?",
     answers=(
         Answer(
-            "never, counts are anonymous", False,
+            "never, there are no names", False,
             "Names were never needed: ten trees are sums over known groups, enough equations for thirty unknowns.",
         ),
         Answer("about 10", True, "Each leaf is an equation. Ten trees make enough of them for thirty unknowns."),
