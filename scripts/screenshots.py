@@ -11,7 +11,7 @@ from browser import ROOT, idle, open_browser, serve
 from playwright.sync_api import Browser
 
 WIDE, NARROW = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
-README = "/?data=adult&eps=0.3"
+README = "/"
 PAGES = {
     "tree": "/?data=pendigits&forest=noisy+counts",
     "boosted": "/?data=adult&forest=boosted&alphas=follows+the+error%2C+with+noise",
@@ -85,4 +85,4 @@ if __name__ == "__main__":
         if arguments.all:
             everything(browser, address, arguments.all, arguments.only)
         else:
-            picture(browser, address + README, ROOT / "docs" / "explore.png", size=WIDE | {"height": 1180}, whole=False)
+            picture(browser, address + README, ROOT / "docs" / "explore.png", size=WIDE, whole=False)

@@ -1,0 +1,48 @@
+"""Draw docs/explore.gif, the README's moving picture: `.venv/bin/python scripts/moving_picture.py [--url ADDRESS]`."""
+
+import argparse
+from io import BytesIO
+from pathlib import Path
+
+from browser import ROOT, idle, open_browser, serve
+from PIL import Image
+from playwright.sync_api import Page
+
+SIZE = {"width": 1280, "height": 720}
+WIDTH = 960  # of the picture
+PATH = ROOT / "docs" / "explore.gif"
+EPSILONS = ("0.01", "0.1", "1", "10")
+LINKS = ("/Lesson?step=6", "/Lesson?step=6&shown=1", "/Audit", "/Choose_epsilon?data=breast_wisconsin")
+MILLISECONDS = 1600
+
+
+def frames(page: Page, address: str) -> list[Image.Image]:
+    """The first screen at four ε, then a look into the other rooms."""
+    return [_frame(page, address + link) for link in (*(f"/?eps={eps}" for eps in EPSILONS), *LINKS)]
+
+
+def _frame(page: Page, url: str) -> Image.Image:
+    page.goto(url)
+    page.wait_for_selector(".js-plotly-plot", timeout=120_000)
+    idle(page)
+    page.wait_for_timeout(800)
+    taken = Image.open(BytesIO(page.screenshot())).convert("RGB")
+    return taken.resize((WIDTH, WIDTH * SIZE["height"] // SIZE["width"]), Image.Resampling.LANCZOS)
+
+
+def write(images: list[Image.Image], path: Path) -> None:
+    """One palette for all, so that nothing flickers."""
+    all_of_them = Image.new("RGB", (images[0].width, images[0].height * len(images)))
+    for i, image in enumerate(images):
+        all_of_them.paste(image, (0, i * image.height))
+    palette = all_of_them.quantize(200, method=Image.Quantize.MAXCOVERAGE)
+    drawn = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
+    drawn[0].save(path, save_all=True, append_images=drawn[1:], duration=MILLISECONDS, loop=0, optimize=True)
+    print(f"{path}: {path.stat().st_size // 1000} kB")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--url", help="of an app that runs already")
+    with serve(parser.parse_args().url) as address, open_browser() as browser:
+        write(frames(browser.new_page(viewport=SIZE), address), PATH)
