@@ -71,6 +71,7 @@ def small(explore: Explore):
     explore.page.set_viewport_size({"width": 1280, "height": 720})
     yield explore
     explore.page.set_viewport_size(before)
+    explore.page.evaluate("localStorage.clear()")  # whether the sidebar is folded away, for the tests after this
 
 
 def test_all_steps_by_keyboard_without_scrolling(small: Explore) -> None:
