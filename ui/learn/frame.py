@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from ui.learn import charts, state
 from ui.learn.parts_of_steps import Step
@@ -57,10 +58,11 @@ def show() -> None:
 
 def _top() -> Step:
     """The title, its badges, and the row of steps, each of which can be pressed."""
-    row = {"horizontal": True, "vertical_alignment": "center", "gap": "small"}
-    with st.container(**row, horizontal_alignment="distribute"):
-        title = st.container(**row, width="content")
-        with st.container(**row, width="content"):
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="small", horizontal_alignment="distribute"
+    ):  # fmt: skip
+        title = _row()
+        with _row():
             progress = st.container(width="content")
             chosen = st.segmented_control(
                 "Step", state.NUMBERS, default=state.NUMBERS[0], required=True, key=state.STEP, bind=LINKED,
@@ -76,6 +78,11 @@ def _top() -> Step:
     return step
 
 
+def _row() -> DeltaGenerator:
+    """Things side by side, as wide as they are."""
+    return st.container(horizontal=True, vertical_alignment="center", gap="small", width="content")
+
+
 def _picture(step: Step, shown: bool) -> None:
     place = st.container()
     at = _control(step, shown)
@@ -87,19 +94,19 @@ def _picture(step: Step, shown: bool) -> None:
 
 def _control(step: Step, shown: bool) -> str:
     """What can be moved once the answer is shown; a value that this step does not have counts as its start."""
-    own = step.control
-    if st.session_state.get(state.AT, own.start) not in own.options:
+    own, options = step.control, list(step.control.options)
+    if st.session_state.get(state.AT, own.start) not in options:
         del st.session_state[state.AT]
-    settings = {"key": state.AT, "bind": LINKED, "disabled": not shown}
-    if step.key == "proof" and shown:
-        with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-            value = st.select_slider(own.label, list(own.options), own.start, **settings)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        if own.few:
+            value = st.segmented_control(
+                own.label, options, default=own.start, required=True, key=state.AT, bind=LINKED, disabled=not shown
+            )
+        else:
+            value = st.select_slider(own.label, options, own.start, key=state.AT, bind=LINKED, disabled=not shown)
+        if step.key == "proof" and shown:
             st.button("Draw again", on_click=_draw_again)
-    elif own.few:
-        value = st.segmented_control(own.label, list(own.options), default=own.start, required=True, **settings)
-    else:
-        value = st.select_slider(own.label, list(own.options), own.start, **settings)
-    return value if value in own.options else own.start
+    return value if value in options else own.start
 
 
 def _draw_again() -> None:
