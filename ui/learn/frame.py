@@ -7,7 +7,8 @@ from collections.abc import Callable
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from ui.learn import charts, state
+from dpforest.plotting.lesson import enlarged
+from ui.learn import charts, hands, state
 from ui.learn.parts_of_steps import Step
 from ui.learn.steps import FOOTER, STEPS
 from ui.shared import figures
@@ -22,7 +23,7 @@ _STYLE = """<style>
 .st-key-lesson_question [data-testid=stCaptionContainer] p {font-size: 0.95rem}
 .st-key-lesson_page h4 {padding: 0}
 @media (max-width: 640px) {
-  .st-key-step [data-testid=stButtonGroup] button {padding: 0 0.2rem; min-width: 0; flex: 1}
+  .st-key-step [data-testid=stButtonGroup] button {padding: 0 0.5rem; min-width: 2.3rem}
 }
 .st-key-lesson_page, .st-key-lesson_page [data-testid=stVerticalBlock] {gap: 0.5rem}
 .st-key-lesson_page [data-testid=stMarkdownContainer] {margin-bottom: 0}
@@ -87,6 +88,7 @@ def _picture(step: Step, shown: bool) -> None:
     place = st.container()
     at = _control(step, shown)
     fig, alt, below = charts.draw(step.key, at, shown, st.session_state.get("lesson_again", 0))
+    fig = enlarged(fig) if st.session_state.get("present") else fig
     chart(fig, alt, place, title=step.title, public="Curator only" not in step.badges, key=f"lesson_{step.key}")
     if below:
         st.markdown(_unbroken(below))
@@ -119,6 +121,7 @@ def _asked(step: Step) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.button("Reveal", type="primary", disabled=answer is None, on_click=state.reveal, args=(step, answer))
         st.button("Show without guessing", type="tertiary", on_click=state.reveal, args=(step, None))
+        hands.count(step)
     _back_and_next(step)
 
 
@@ -133,6 +136,7 @@ def _answered(step: Step) -> None:
     else:
         st.markdown(_unbroken(f":gray[✗ {chosen} (your prediction).] {step.lettered[chosen].feedback}"))
         st.markdown(_unbroken(f"**✓ {right}**"))
+    hands.show(step)
     st.markdown(_unbroken(step.reveal))
     st.markdown(_unbroken(f"**{step.take_away}**"))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
