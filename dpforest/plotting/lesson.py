@@ -11,6 +11,7 @@ from dpforest.plotting.style import PRIVATE, QUIET, figure, percent
 
 HEIGHT = 380
 TYPE = 18  # pixels: it has to be read from the back of a room
+PROJECTED, PROJECTED_TYPE = 480, 22
 _FAINT = "rgba(138,146,156,0.28)"
 _TILES = {
     "rebuilt rightly": (PRIVATE, "square", "✓"),
@@ -28,6 +29,15 @@ def lesson_figure(height: int = HEIGHT, **layout) -> go.Figure:
     for axis in (fig.update_xaxes, fig.update_yaxes):
         axis(tickfont={"size": TYPE}, title_font={"size": TYPE}, zeroline=False)
     fig.update_xaxes(showgrid=False)
+    return fig
+
+
+def enlarged(fig: go.Figure) -> go.Figure:
+    """The same for a projector."""
+    fig.update_layout(height=PROJECTED, legend_font_size=PROJECTED_TYPE)
+    for axis in (fig.update_xaxes, fig.update_yaxes):
+        axis(tickfont_size=PROJECTED_TYPE, title_font_size=PROJECTED_TYPE)
+    fig.for_each_annotation(lambda words: words.update(font_size=max(words.font.size, PROJECTED_TYPE)))
     return fig
 
 

@@ -92,6 +92,16 @@ def test_next_and_back_keep_what_was_revealed(lesson):
     assert "Step 0 of 8" in words(page) and STEPS[0].reveal in words(page)
 
 
+def test_hands_are_shown_with_the_reveal(lesson):
+    page = lesson(step=1)
+    for field, n in zip(page.main.number_input, (3, 12, 0, 1), strict=True):
+        field.set_value(n)
+    page = page.run()
+    assert "▇" not in words(page)
+    text = words(press(page, "Show without guessing"))
+    assert "**B ▇▇▇▇▇▇▇▇▇▇▇▇▇▇ 12 ✓**" in text and ":gray[C 0]" in text
+
+
 def test_the_next_control_stands_where_it_starts(lesson):
     page = press(lesson(step=2, shown=1, at="10"), "Next →")
     assert control(page, STEPS[3]).value == "31"

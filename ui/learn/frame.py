@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from ui.learn import charts, state
+from dpforest.plotting.lesson import enlarged
+from ui.learn import charts, hands, state
 from ui.learn.parts_of_steps import Step
 from ui.learn.steps import FOOTER, STEPS
 from ui.shared import figures
@@ -21,7 +23,7 @@ _STYLE = """<style>
 .st-key-lesson_question [data-testid=stCaptionContainer] p {font-size: 0.95rem}
 .st-key-lesson_page h4 {padding: 0}
 @media (max-width: 640px) {
-  .st-key-step [data-testid=stButtonGroup] button {padding: 0 0.2rem; min-width: 0; flex: 1}
+  .st-key-step [data-testid=stButtonGroup] button {padding: 0 0.5rem; min-width: 2.3rem}
 }
 .st-key-lesson_page, .st-key-lesson_page [data-testid=stVerticalBlock] {gap: 0.5rem}
 .st-key-lesson_page [data-testid=stMarkdownContainer] {margin-bottom: 0}
@@ -57,10 +59,11 @@ def show() -> None:
 
 def _top() -> Step:
     """The title, its badges, and the row of steps, each of which can be pressed."""
-    row = {"horizontal": True, "vertical_alignment": "center", "gap": "small"}
-    with st.container(**row, horizontal_alignment="distribute"):
-        title = st.container(**row, width="content")
-        with st.container(**row, width="content"):
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="small", horizontal_alignment="distribute"
+    ):  # fmt: skip
+        title = _row()
+        with _row():
             progress = st.container(width="content")
             chosen = st.segmented_control(
                 "Step", state.NUMBERS, default=state.NUMBERS[0], required=True, key=state.STEP, bind=LINKED,
@@ -76,10 +79,16 @@ def _top() -> Step:
     return step
 
 
+def _row() -> DeltaGenerator:
+    """Things side by side, as wide as they are."""
+    return st.container(horizontal=True, vertical_alignment="center", gap="small", width="content")
+
+
 def _picture(step: Step, shown: bool) -> None:
     place = st.container()
     at = _control(step, shown)
     fig, alt, below = charts.draw(step.key, at, shown, st.session_state.get("lesson_again", 0))
+    fig = enlarged(fig) if st.session_state.get("present") else fig
     chart(fig, alt, place, title=step.title, public="Curator only" not in step.badges, key=f"lesson_{step.key}")
     if below:
         st.markdown(_unbroken(below))
@@ -87,19 +96,19 @@ def _picture(step: Step, shown: bool) -> None:
 
 def _control(step: Step, shown: bool) -> str:
     """What can be moved once the answer is shown; a value that this step does not have counts as its start."""
-    own = step.control
-    if st.session_state.get(state.AT, own.start) not in own.options:
+    own, options = step.control, list(step.control.options)
+    if st.session_state.get(state.AT, own.start) not in options:
         del st.session_state[state.AT]
-    settings = {"key": state.AT, "bind": LINKED, "disabled": not shown}
-    if step.key == "proof" and shown:
-        with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-            value = st.select_slider(own.label, list(own.options), own.start, **settings)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        if own.few:
+            value = st.segmented_control(
+                own.label, options, default=own.start, required=True, key=state.AT, bind=LINKED, disabled=not shown
+            )
+        else:
+            value = st.select_slider(own.label, options, own.start, key=state.AT, bind=LINKED, disabled=not shown)
+        if step.key == "proof" and shown:
             st.button("Draw again", on_click=_draw_again)
-    elif own.few:
-        value = st.segmented_control(own.label, list(own.options), default=own.start, required=True, **settings)
-    else:
-        value = st.select_slider(own.label, list(own.options), own.start, **settings)
-    return value if value in own.options else own.start
+    return value if value in options else own.start
 
 
 def _draw_again() -> None:
@@ -112,6 +121,7 @@ def _asked(step: Step) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.button("Reveal", type="primary", disabled=answer is None, on_click=state.reveal, args=(step, answer))
         st.button("Show without guessing", type="tertiary", on_click=state.reveal, args=(step, None))
+        hands.count(step)
     _back_and_next(step)
 
 
@@ -126,6 +136,7 @@ def _answered(step: Step) -> None:
     else:
         st.markdown(_unbroken(f":gray[✗ {chosen} (your prediction).] {step.lettered[chosen].feedback}"))
         st.markdown(_unbroken(f"**✓ {right}**"))
+    hands.show(step)
     st.markdown(_unbroken(step.reveal))
     st.markdown(_unbroken(f"**{step.take_away}**"))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):

@@ -48,6 +48,11 @@ def predicted() -> dict[str, str]:
     return _memory().setdefault("predicted", {})
 
 
+def hands() -> dict[str, list[int]]:
+    """How many voted for each answer, by key of the step."""
+    return _memory().setdefault("hands", {})
+
+
 def go_to(number: int) -> None:
     """Open another step."""
     st.session_state[STEP] = NUMBERS[number]

@@ -19,6 +19,7 @@ _CONTROLS: Final = {
     "Glossary": ("present",),
     "Lesson": ("present",),
 }
+_SHAPE: Final = ("by_rule", "depth", "trees")
 _FROM: Final = {"from": "choose"}
 
 
@@ -31,7 +32,11 @@ def carry_over(title: str) -> None:
         st.query_params.clear()
         if (settings := st.session_state.pop("handed_over", None)) is not None:
             _take(settings)
-    if st.session_state.get("page_drawn", title) != title and not st.query_params:
+    is_new = st.session_state.get("page_drawn", title) != title
+    if is_new and st.query_params:
+        for key in _SHAPE:  # these outlive a visit to another page
+            st.session_state.pop(key, None)
+    elif is_new:
         for key in _CONTROLS.get(title, ()):
             value = st.session_state.get(key, _last()["values"].get(key))
             if value is not None:
@@ -59,7 +64,7 @@ def hand_over(settings: Settings, label: str, help: str) -> None:
 
 def _take(settings: Settings) -> None:
     """What Explore's controls will say."""
-    for key in ("by_rule", "depth", "trees"):
+    for key in _SHAPE:
         st.session_state.pop(key, None)
     put_epsilon(settings.epsilon)
     st.session_state["forest"] = settings.kind

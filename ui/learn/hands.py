@@ -1,0 +1,45 @@
+"""A show of hands: the teacher types how many voted for each answer, and the bars come with the reveal."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import streamlit as st
+
+from ui.learn import state
+from ui.learn.parts_of_steps import LETTERS, Step
+
+MOST: Final = 1_000
+_WIDTH: Final = 14  # signs of the longest bar
+
+
+def count(step: Step) -> None:
+    """Fields for the numbers of hands, behind a button."""
+    before = state.hands().get(step.key, [0] * len(step.answers))
+    with st.popover("Count hands"):
+        st.caption("How many hands for each answer? The bars come when you reveal. Nothing is stored.")
+        typed = [
+            st.number_input(name, 0, MOST, n, key=f"hands_{step.key}_{i}")
+            for i, (name, n) in enumerate(zip(step.lettered, before, strict=True))
+        ]
+    state.hands()[step.key] = [int(n) for n in typed]
+
+
+def show(step: Step) -> None:
+    """The bars, if anybody was counted."""
+    counted = state.hands().get(step.key, [])
+    if any(counted):
+        st.markdown("  \n".join(bars(counted, [answer.right for answer in step.answers])))
+
+
+def bars(counted: list[int], right: list[bool]) -> list[str]:
+    """A line for each answer.
+
+    >>> bars([7, 14], [False, True])
+    [':gray[A ▇▇▇▇▇▇▇ 7]', '**B ▇▇▇▇▇▇▇▇▇▇▇▇▇▇ 14 ✓**']
+    """
+    lines = []
+    for letter, n, is_right in zip(LETTERS, counted, right, strict=False):
+        line = " ".join(part for part in (letter, "▇" * round(_WIDTH * n / max(counted)), f"{n:,}") if part)
+        lines.append(f"**{line} ✓**" if is_right else f":gray[{line}]")
+    return lines
