@@ -1,0 +1,42 @@
+"""Colours as people see them who lack a kind of cone (Machado et al. 2009, by colorspacious)."""
+
+import itertools
+
+import numpy as np
+import pytest
+from colorspacious import cspace_convert, deltaE
+
+from dpforest.plotting import class_mix, compare, lesson_measured, style
+
+APART = 10  # in CAM02-UCS, where 1 is just noticed side by side
+KINDS = ("deuteranomaly", "protanomaly", "tritanomaly")
+
+
+def distance(one: str, other: str, kind: str) -> float:
+    """How far apart two colours look to somebody who lacks this kind of cone altogether."""
+    space = {"name": "sRGB1+CVD", "cvd_type": kind, "severity": 100}
+    rgb = [np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255 for colour in (one, other)]
+    seen = [np.clip(cspace_convert(colour, space, "sRGB1"), 0, 1) for colour in rgb]
+    return float(deltaE(*seen, input_space="sRGB1"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_colours_that_mean_something_are_told_apart(kind):
+    meanings = (style.PRIVATE, style.NON_PRIVATE, style.NOT_HELD, style.QUIET, lesson_measured._OTHER)
+    for one, other in itertools.combinations(meanings, 2):
+        assert distance(one, other, kind) > APART, (one, other)
+    for one in (style.PRIVATE, style.NON_PRIVATE, style.NOT_HELD):
+        assert distance(one, style.FOLLOWED, kind) > APART, one
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_neighbours_in_a_bar_of_classes_are_told_apart(kind):
+    colours = (*class_mix._COLOURS, class_mix._REST)
+    for one, other in itertools.pairwise(colours):
+        assert distance(one, other, kind) > APART, (one, other)
+
+
+def test_forests_that_look_alike_in_colour_have_markers_of_their_own():
+    assert len(set(compare.MARKERS)) == len(compare.MARKERS) >= len(compare.COLOURS)
+    pairs = itertools.combinations(compare.COLOURS, 2)
+    assert any(distance(one, other, kind) < APART for one, other in pairs for kind in KINDS)  # so they are needed
