@@ -113,9 +113,9 @@ def test_the_leaves_tab_says_both_flip_rates(page, data):
     page.query_params.update({"data": data, "tab": "Leaves"})
     page.run()
     assert not page.exception
-    assert "whose step changes its sign in **" in words(page)
+    assert "the noise turns the sign of its leaf’s step in **" in words(page)
     assert "and noise alone turns it in about **" in words(page)
-    assert "–" not in words(page).split("average record sits", 1)[1].split("releases", 1)[0]
+    assert "–" not in words(page).split("for a typical record", 1)[1].split("releases", 1)[0]
 
 
 @pytest.mark.parametrize("delta", DELTAS)

@@ -84,9 +84,9 @@ def test_more_than_there_is_to_be_had(choose):
 
 def test_pure_epsilon_has_bounds_and_a_claim_has_none(choose):
     text = words(choose(need="80.0", look_eps="1"))
-    assert "at most 2.72 times" in text and "No bound is proved" not in text
+    assert "more than 2.72 times" in text and "No bound is proved" not in text
     text = words(choose(need="80.0", mode="as published"))
-    assert "Not certified" in text and "No bound is proved" in text and "at most 2.72 times" not in text
+    assert "Not certified" in text and "No bound is proved" in text and "more than 2.72 times" not in text
 
 
 def test_a_leaking_schema_promises_nothing(choose):

@@ -63,7 +63,7 @@ def test_explore_shows_four_figures_and_the_curve(app):
     for part in (
         "the ceiling: Breiman's forest",
         "; this forest without noise: ",
-        "the floor: guessing, no forest at all",
+        "guessing, with no forest at all",
         "over 2 simulated releases",
         "become at most 73.2 % sure; unsure between two values of theirs, at most 88.1 %",
     ):

@@ -58,7 +58,7 @@ def test_golden_sentences():
 
 
 def test_sentences_differ_by_the_kind_of_guarantee():
-    assert "no exception (δ = 0)" in words.meaning(PURE) and "δ = 10⁻⁶" in words.meaning(DELTA)
+    assert "no exceptions (δ = 0)" in words.meaning(PURE) and "δ = 10⁻⁶" in words.meaning(DELTA)
     assert "exception" not in all_of(DELTA) and "weaker" in words.meaning(DELTA)
     for game in games(DELTA):
         assert "may fail in up to 1 of 1,000 releases" in words.belief(game, 0.5)

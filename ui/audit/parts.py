@@ -53,14 +53,18 @@ def headline(audit: Audit, found: Verdict) -> None:
         value = size(found.loss)
         true = (value if found.holds else f":red[{value}]", f"from 50 % one can become {sure(found.loss)}")
     if found.holds:
-        failing = ("δ = 0", "no release has to be excused: the promise holds for every output")
+        failing = ("δ = 0", "no release is left out of account: the promise holds for every output")
     elif found.delta > 0.999:
-        failing = ("δ > 0.999", "for some pair of tables, nearly every release would have to be excused (δ)")
+        failing = (
+            "δ > 0.999",
+            "for some two tables the promise holds only if nearly every release is left out of account (δ)",
+        )
     else:
         share = at_least(100 * found.delta)
         failing = (
             f"δ ≥ {at_least(found.delta)}",
-            f"for some pair of tables, {share} % of releases or more would have to be excused (δ)",
+            f"for some two tables the promise holds only if {share} % of releases, or more, are left out of "
+            "account (δ)",
         )
     said = (
         ("Kept", "this rule keeps what it promises")

@@ -50,7 +50,8 @@ def choose() -> Wish:
     """Draw the controls in the sidebar."""
     with st.sidebar:
         sure = select(
-            "Reached in at least", list(SURE), "sure", "A release draws noise once; some have bad luck.", DEFAULT_SURE
+            "How sure to get it: in at least", list(SURE), "sure",
+            "You will draw the noise once, and may have bad luck.", DEFAULT_SURE,
         )  # fmt: skip
         prior = risk_parts.prior_control()
         neighbours = sidebar.choose_neighbours()

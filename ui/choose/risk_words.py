@@ -27,17 +27,17 @@ def meaning(guarantee: Guarantee) -> str:
             "an attacker may become certain, and be right every time."
         )
     what = (
-        "With any one row in the table or without it"
+        "with any one row in the table as without it, or the other way round"
         if guarantee.neighbours == ADD_REMOVE
-        else "Whatever any one row of the table says"
+        else "with one thing in a row of the table as with another"
     )
-    said = f"{what}: whatever may come out becomes at most {factor_up(guarantee.epsilon)} times (eᵋ) as likely"
+    said = f"No release is more than {factor_up(guarantee.epsilon)} times (eᵋ) as likely {what}"
     if guarantee.kind == "approximate":
         return (
             f"**{said}, plus δ = {small(guarantee.delta)}.** That is weaker than ε alone: a rule that publishes each "
             "row outright with probability δ keeps this promise too, so δ must be far below one in the number of rows."
         )
-    return f"**{said}.** There is no exception (δ = 0), and so there is none to what follows."
+    return f"**{said}.** This has no exceptions (δ = 0), and so there is none to what follows."
 
 
 def belief(game: DistinguishingGame, prior: float) -> str:

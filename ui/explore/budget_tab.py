@@ -14,6 +14,7 @@ from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.loss import PURE, PrivacyLoss
 from dpforest.privacy.rationals import text_up
 from ui.shared import figures, session_ledger
+from ui.shared.glossary import tip
 from ui.shared.loss_sums import at_delta
 from ui.shared.page import chart, titled
 from ui.shared.release import LOOKED, certificate_text, released_here
@@ -55,12 +56,11 @@ def show(choice: Choice, certificate: Certificate, ledger: Ledger) -> None:
                 "Each row either grows the trees or decides their leaves, drawn by itself. So the two parts are in "
                 "parallel: a row meets one of them only, and the dearer part is what both cost."
             )
-        meaning = "Most that one row changes what is asked (a count, the score of a question); noise is in proportion."
         figures.table(
             ledger_table(ledger), "The ledger", hide_index=True,
             alt="The ledger: what a release asks of the rows, and its cost.",
             column_config={
-                "sensitivity": st.column_config.TextColumn(help=meaning),
+                "sensitivity": st.column_config.TextColumn(help=tip("sensitivity")),
                 "composition": st.column_config.TextColumn(help=COMPOSED),
             },
         )  # fmt: skip

@@ -165,8 +165,9 @@ def price(curve: Curve, ledger: Ledger, delta: float = 0.0) -> str:
     budget = ledger.budget
     if budget is None:
         return (
-            f"Nothing of this is released. As published, the {plural(repeats * points, 'forest')} behind the curve do "
-            "not have the ε they claim, so no sum says what releasing them would cost."
+            "These are simulated; nothing is released. As published, the "
+            f"{plural(repeats * points, 'forest')} behind the curve do not have the ε they claim, so no sum says "
+            "what releasing them would cost."
         )
     # A release may cost less than its ε (or μ²): always the same part of it.
     each = ledger.loss * repeats
@@ -175,7 +176,8 @@ def price(curve: Curve, ledger: Ledger, delta: float = 0.0) -> str:
     at, adds = at_delta(delta), "" if ledger.kind == PURE else " What Gaussian noise costs adds up in μ², not in ε."
     here = "one forest" if repeats == 1 else f"{repeats} forests"
     return (
-        f"Nothing of this is released. If it were: {here} at ε = {epsilon_text(budget.epsilon(delta))} cost ε = "
+        f"These are simulated; nothing is released. Releasing {here} at ε = {epsilon_text(budget.epsilon(delta))} "
+        "would cost ε = "
         f"{sum_text(each.epsilon(delta))}{at}, all {repeats * points} of the curve ε = "
         f"{sum_text(all_of_them.epsilon(delta))}{at} ({ledger.neighbours}); no ε covers the lines without noise.{adds}"
     )

@@ -80,7 +80,7 @@ class Figures:
             (
                 f"Always “{plain(classes[curve.floor_class], 20)}”",
                 percent(curve.floor),
-                "the floor: guessing, no forest at all" + _balanced(curve.floor_balanced, shown),
+                "guessing, with no forest at all" + _balanced(curve.floor_balanced, shown),
                 "What always naming the most frequent class gets right."
                 + (" High because classes are skewed; balanced accuracy counts every class alike." if shown else ""),
             ),

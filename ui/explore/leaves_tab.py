@@ -42,9 +42,10 @@ def show(choice: Choice, view: ForestView) -> None:
     mean = float(np.average(flip[told], weights=n_rows[told])) if told.any() else 0.0
     says = "number" if view.added is not None else "label"
     st.markdown(
-        f"At ε = {choice.settings.epsilon:g} an average record sits in a leaf whose "
-        f"{'step changes its sign' if view.added is not None else 'label flips'} in **{flip_percent(mean)}** of "
-        f"releases. {percent(float((~full).mean()), 0)} of the {len(full):,} leaves are empty: they publish a {says} "
+        f"At ε = {choice.settings.epsilon:g}, for a typical record, the noise turns the "
+        f"{'sign of its leaf’s step' if view.added is not None else 'label of its leaf into another one'} in "
+        f"**{flip_percent(mean)}** of releases. "
+        f"{percent(float((~full).mean()), 0)} of the {len(full):,} leaves are empty: they publish a {says} "
         "as well, since a missing one would say that nobody is there."
     )
     if view.added is not None:

@@ -135,11 +135,11 @@ GLOSSARY: Final[dict[str, Entry]] = {
         "Where its values lie, roughly, so that questions fall among them.",
         "Quantiles of noisy histograms, which cost a part of ε; public where bounds alone are used.",
     ),
-    "without privacy": Entry(
+    "ceiling: without privacy": Entry(
         "The best that can be had when nobody is protected.",
         "A forest of the same kind, CART, or a random forest, no noise.",
     ),
-    "always naming one class": Entry(
+    "floor: always naming one class": Entry(
         "Guessing, with no forest at all.", "Its accuracy is the share of the most frequent class."
     ),
     "balanced accuracy": Entry("Accuracy with every class counted alike.", "The mean of the recalls of all classes."),

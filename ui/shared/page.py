@@ -20,7 +20,10 @@ Badge = Literal["Released", "Simulated", "Curator only", "Not certified", "From 
 _BADGES: dict[str, tuple[Literal["blue", "gray", "orange", "red"], str]] = {
     "Released": ("blue", "Part of what differential privacy protects; it may leave the house."),
     "Simulated": ("gray", "What a release would look like, drawn from a public seed. Nothing was released."),
-    "Curator only": ("orange", "Computed from the raw data. Not private: keep it where the data are kept."),
+    "Curator only": (
+        "orange",
+        "Worked out from the real rows, without noise. Whoever sees it may learn about single people: do not share it.",
+    ),
     "Not certified": ("red", "This does not have the privacy it claims."),
     "From a formula": ("gray", "Computed from the rule itself. No data went into it."),
     "Made-up tables": ("gray", "Drawn from two tables that were made up for this. No data went into it."),

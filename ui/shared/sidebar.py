@@ -169,7 +169,7 @@ def _forest(table: Table | None, epsilon: float) -> Settings:
 def choose_neighbours() -> str:
     """Which tables must be hard to tell apart."""
     neighbours = st.radio(
-        "What must be hard to notice",
+        "What an outsider must not notice",
         list(NEIGHBOURS),
         key="neighbours",
         bind=LINKED,
