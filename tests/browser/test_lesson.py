@@ -45,22 +45,22 @@ def predict(explore: Explore, number: int) -> None:
     page, step = explore.page, STEPS[number]
     answers = explore.main.get_by_role("radiogroup", name=step.question).get_by_role("radio")
     tab_to(page, answers.first)
-    with rerun(page):
-        page.keyboard.press("Space")
-    reveal = button(explore, "Reveal")
-    tab_to(page, reveal)
-    with rerun(page):
-        page.keyboard.press("Enter")
+    page.keyboard.press("Space")
+    expect(button(explore, "Reveal")).to_be_enabled()
+    idle(page)
+    tab_to(page, button(explore, "Reveal"))
+    page.keyboard.press("Enter")
     expect(explore.main.get_by_text(step.answers[0].feedback.split(".")[0]).first).to_be_visible()
+    idle(page)
     assert explore.settings()["shown"] == "1"
 
 
 def next_step(explore: Explore, number: int) -> None:
-    following = button(explore, "Next →")
-    tab_to(explore.page, following)
-    with rerun(explore.page):
-        explore.page.keyboard.press("Enter")
+    tab_to(explore.page, button(explore, "Next →"))
+    explore.page.keyboard.press("Enter")
     expect(explore.main.get_by_text(f"Step {number + 1} of 8")).to_be_visible()
+    expect(button(explore, "Reveal")).to_be_visible()
+    idle(explore.page)
     assert "shown" not in explore.settings() and "at" not in explore.settings()
 
 

@@ -4,6 +4,7 @@ import pytest
 from app_words import words
 from streamlit.testing.v1 import AppTest
 
+from ui.choose import controls
 from ui.learn.parts_of_steps import CHOOSE_EPSILON, EXPLORE, Link, Step
 from ui.learn.steps import STEPS
 
@@ -175,3 +176,17 @@ def test_audit_shows_what_the_link_says(app, link):
     page, settings = opened(app, link), dict(link.settings)
     assert value(page, "How a leaf draws its label") == settings["rule"]
     assert value(page, "Privacy promised: ε") == settings["eps"]
+
+
+@pytest.mark.parametrize("link", [link for link in LINKS if link.page == CHOOSE_EPSILON], ids=lambda link: link.query)
+def test_choose_shows_what_the_link_says(app, monkeypatch, link):
+    monkeypatch.setattr(controls, "kinds", lambda: ["one greedy tree"])
+    monkeypatch.setattr(controls, "RELEASES", {0.8: 2, 0.9: 2, 0.95: 2})
+    page, settings = opened(app, link), dict(link.settings)
+    assert value(page, "Data") == settings["data"]
+    if "need" in settings:
+        assert page.slider(key="need").value == float(settings["need"])
+    if "look_eps" in settings:
+        assert page.select_slider(key="look_eps").value == float(settings["look_eps"])
+    if "choose_tab" in settings:
+        assert page.session_state["choose_tab"] == settings["choose_tab"]

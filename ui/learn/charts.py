@@ -92,7 +92,7 @@ def _budget(at: str, shown: bool) -> Drawn:
         return fig, f"{rising} Plan B is hidden.", ""
     own = numbers.measured()["plans"][("shared", "independent")[which]]
     each = f"{own['times']:,} × {own['each']}"
-    how = f"{each}, one after the other" if which == 0 else f"{own['times']:,} leaves side by side, {own['each']} each"
+    how = f"{each}, in sequence" if which == 0 else f"{own['times']:,} leaves in parallel, {own['each']} each"
     below = f"Plan {'AB'[which]}: {how}. The ledger says ε = {own['spent']}."
     return fig, f"{rising} Plan B: nothing but in tree 37, which holds Ann and costs 1.", below
 

@@ -121,8 +121,7 @@ def _asked(step: Step) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.button("Reveal", type="primary", disabled=answer is None, on_click=state.reveal, args=(step, answer))
         st.button("Show without guessing", type="tertiary", on_click=state.reveal, args=(step, None))
-        hands.count(step)
-    _back_and_next(step)
+    _back_and_next(step, hands.count)
 
 
 def _answered(step: Step) -> None:

@@ -23,7 +23,7 @@ HOOK: Final = Step(
     question="How many trees until all thirty are rebuilt?",
     answers=(
         Answer(
-            "never, there are no names", False,
+            "never, there are no names in counts", False,
             "Names were never needed: ten trees are sums over known groups, enough equations for thirty unknowns.",
         ),
         Answer("about 10", True, "Each leaf is an equation. Ten trees make enough of them for thirty unknowns."),
@@ -180,8 +180,8 @@ BUDGET: Final = Step(
         ),
     ),
     control=Control("Plan", ("all rows in every tree", "each row in one tree"), "each row in one tree", few=True),
-    reveal="Both cost ε = 1. A: 100 × 1/100, added up. B: 12,201 leaves side by side, at 1 each. Nursery, depth 4: A "
-    "is right in 77.2 %, B in 78.1 %; at ε = 10 A 92.5 %, B 89.1 %.",
+    reveal="Both cost ε = 1. A: 100 × 1/100 in sequence, added up. B: 12,201 leaves in parallel, at 1 each. Nursery, "
+    "depth 4: A is right in 77.2 %, B in 78.1 %; at ε = 10 A 92.5 %, B 89.1 %.",
     take_away="Same rows: add. Different rows: take the dearest. Noise per tree × trees is a trade, not a free lunch.",
     links=(
         Link(
