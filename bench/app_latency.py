@@ -86,7 +86,7 @@ def settle(page: Page) -> None:
 
 def press(page: Page, slider: str, key: str, *, wait: bool = True) -> float:
     """Seconds from the release of a key on a slider to another curve."""
-    handle = page.locator(f"[data-testid=stSidebar] input[aria-label='{slider}']")
+    handle = page.get_by_role("slider", name=slider)
     handle.focus()
     page.evaluate(WATCH)
     handle.press(key)

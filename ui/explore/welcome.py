@@ -11,7 +11,7 @@ def line() -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="welcome"):
         st.markdown("New here?", width="content")
-        st.page_link("pages/5_Lesson.py", label="Teach or learn", width="content")
+        st.page_link("pages/5_Lesson.py", label="Learn", width="content")
         st.page_link("pages/2_Choose_epsilon.py", label="Choose ε", width="content")
         st.page_link("pages/1_Compare.py", label="Compare", width="content")
         st.button(
