@@ -1,0 +1,61 @@
+"""Published figures beside ours: a point on the diagonal is a figure that comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import plotly.graph_objects as go
+
+from dpforest.plotting.style import PRIVATE, QUIET, escape, figure
+
+_OTHER: Final = "#009E73"  # without a meaning elsewhere
+
+
+def published_and_ours(
+    settings: Sequence[str],
+    published: Sequence[float],
+    ours: Sequence[float],
+    certified: Sequence[float | None],
+    spread: Sequence[float],
+) -> go.Figure:
+    """A point for each cell of a paper's table, as published and certified.
+
+    Parameters
+    ----------
+    settings : sequence of str
+        What each cell is of.
+    published, ours, certified : sequence of float
+        Percent right; None in `certified` where there is no privacy.
+    spread : sequence of float
+        Standard deviation of `ours` over folds.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+    """
+    every = [*published, *ours, *(value for value in certified if value is not None)]
+    low, high = min(every) - 3, 100
+    names = [escape(setting, 60) for setting in settings]
+    drawn = figure(440)
+    drawn.add_scatter(
+        x=[low, high], y=[low, high], mode="lines", line={"color": QUIET, "dash": "dot", "width": 1.5},
+        name="as printed", hoverinfo="skip",
+    )  # fmt: skip
+    drawn.add_scatter(
+        x=list(published), y=list(ours), mode="markers", name="ours, as published", text=names,
+        marker={"symbol": "triangle-up-open", "size": 11, "color": _OTHER, "line": {"width": 2}},
+        error_y={"type": "data", "array": list(spread), "color": _OTHER, "thickness": 1, "width": 2},
+        hovertemplate="%{text}<br>printed %{x:.1f} %, ours %{y:.1f} %<extra></extra>",
+    )  # fmt: skip
+    kept = [i for i, value in enumerate(certified) if value is not None]
+    if kept:
+        drawn.add_scatter(
+            x=[published[i] for i in kept], y=[certified[i] for i in kept], mode="markers", name="ours, certified",
+            text=[names[i] for i in kept], marker={"symbol": "circle", "size": 9, "color": PRIVATE},
+            hovertemplate="%{text}<br>printed %{x:.1f} %, certified %{y:.1f} %<extra></extra>",
+        )  # fmt: skip
+    drawn.update_xaxes(title="accuracy printed in the paper", ticksuffix=" %", range=[low, high], showgrid=False)
+    drawn.update_yaxes(title="accuracy measured here", ticksuffix=" %", range=[low, high])
+    drawn.update_layout(showlegend=True, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"})
+    return drawn

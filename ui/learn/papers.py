@@ -1,0 +1,93 @@
+"""The four papers in words: what each claims, where its privacy proof ends, and the smallest example; no Streamlit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True)
+class Paper:
+    """What the page says of one paper.
+
+    Attributes
+    ----------
+    name : str
+        On the page, and in links.
+    recorded : str
+        How `reproduce/results.json` calls it; empty where nothing of it is reproduced yet.
+    title, link : str
+    claim, holds, example : str
+        What it promises; what of that holds; the smallest example of what does not.
+    settings : tuple of (str, str)
+        With which Explore opens.
+    """
+
+    name: str
+    recorded: str
+    title: str
+    link: str
+    claim: str
+    holds: str
+    example: str
+    settings: tuple[tuple[str, str], ...]
+
+
+PAPERS: Final = (
+    Paper(
+        "Random decision trees",
+        "Bojarski et al. 2014",
+        "M. Bojarski, A. Choromanska, K. Choromanski, Y. LeCun: Differentially- and non-differentially-"
+        "private random decision trees",
+        "https://arxiv.org/abs/1410.6973",
+        "Trees whose questions are drawn by lot, with Laplace noise on the counts in their leaves, are "
+        "private and still accurate.",
+        "The privacy holds, if the noise has scale k/η for k trees, and is drawn in whole numbers. What fails"
+        " is a detail: the paper discards a leaf with a negative noisy count.",
+        "A leaf with 10,000 rows of one class and none of the other has a negative count in half of all "
+        "releases, at any ε. Discarding it throws the surest leaves away. Setting negative counts to 0 costs "
+        "nothing.",
+        (("data", "mushroom"), ("forest", "noisy counts"), ("mode", "as published"), ("depth", "13"), ("trees", "3")),
+    ),
+    Paper(
+        "Smooth sensitivity",
+        "Fletcher and Islam 2017",
+        "S. Fletcher, M. Z. Islam: Differentially private random decision forests using smooth sensitivity",
+        "https://arxiv.org/abs/1606.03572",
+        "Leaves publish one label each. Where one class leads by much, hardly any noise is needed, so forests"
+        " become far more accurate at the same ε.",
+        "The leaf mechanism does not keep ε, for any ε: how little noise there is tells the lead. The author "
+        "withdrew it in 2021. Permute-and-flip on the counts keeps ε, and for two classes nothing that keeps "
+        "ε flips less.",
+        "ε = 1, one row against two rows of the same class: the other label comes in 20.4 and in 2.4 of 100 "
+        "releases, 8.4 times as often, where 2.72 times is allowed.",
+        (("data", "mushroom"), ("forest", "majority labels"), ("mode", "as published"), ("depth", "11")),
+    ),
+    Paper(
+        "Multinomial forest",
+        "Bai et al. 2020",
+        "J. Bai, Y. Li, J. Li, X. Yang, Y. Jiang, S. Xia: Multinomial random forest: toward consistency and "
+        "privacy-preservation",
+        "https://arxiv.org/abs/1903.04003",
+        "Features, values and labels are drawn, the better the likelier, with temperatures B1, B2 and B3: a "
+        "forest that is consistent, and private.",
+        "As published it does not keep ε, for any ε: values to split at lie between the rows' own values, and"
+        " branches end by exact counts. Its table of accuracy against ε was made with labels that are not "
+        "private (B3 = ∞).",
+        "One row more puts a new value between two others, so the tree may split at a place that was "
+        "impossible before.",
+        (("data", "wdbc"), ("forest", "multinomial"), ("mode", "as published")),
+    ),
+    Paper(
+        "Boosted trees",
+        "",
+        "R. Nock, W. Henecka: Boosted and differentially private ensembles of decision trees",
+        "https://arxiv.org/abs/2001.09384",
+        "A loss between the 0/1 loss and Matsushita's (α) trades noise against speed of boosting; calibrated "
+        "along the way it beats random forests.",
+        "As published it does not keep ε: the weights of the trees are exact functions of the rows, and are "
+        "published. The certified forest takes them from its noisy leaves, which costs nothing.",
+        "Even at ε = 10⁻⁶ the published forest learns: what it learns comes through the exact weights.",
+        (("data", "adult"), ("forest", "boosted"), ("mode", "as published")),
+    ),
+)  # fmt: skip
