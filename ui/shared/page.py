@@ -83,6 +83,7 @@ def open_page(title: str) -> None:
         st.page_link("pages/2_Choose_epsilon.py", label="Choose ε")
         st.page_link("pages/3_Audit.py", label="Audit")
         st.page_link("pages/4_Use_a_forest.py", label="Use a released forest")
+        st.page_link("pages/6_Theory.py", label="Theory")
     session_ledger.in_sidebar()
     with st.sidebar:
         presents = st.toggle(

@@ -1,0 +1,1 @@
+"""Lesson: nine steps, each with a prediction before what is shown."""
