@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from dpforest import (
     BoostedForestClassifier,
@@ -32,7 +31,7 @@ from dpforest.models.random.spec import true_labels
 from dpforest.privacy.randomness import DemoSource
 from dpforest.trees import routing
 
-PATH = ROOT / "data" / "theory.json"
+PATH = Path(__file__).parents[1] / "data" / "theory.json"
 TABLES = {"mushroom": 8, "adult": 8, "breast_wisconsin": 5}  # depth of their random trees
 MANY = 400  # random trees that stand for all
 VOTES = [1, 3, 11, 31, 101, 301]
@@ -100,7 +99,7 @@ def goodness(name: str) -> dict[str, Any]:
 
 
 def noisy_votes(name: str, n_trees: int) -> dict[str, float]:
-    """Accuracy of noisy trees and of their vote on rows held out; and what independent votes would reach, row by row."""
+    """Accuracy of noisy trees and of their vote on rows held out; and what the formula gives, row by row."""
     domain, split = table(name)
     spec = _spec(labels_forest(n_trees, TABLES[name]), domain, len(split.y_train))
     of_rows, votes = np.zeros(len(split.y_test)), []

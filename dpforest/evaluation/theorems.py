@@ -5,6 +5,7 @@ row moves in `dpforest/losses.py`.
 """
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -12,7 +13,6 @@ from numpy.typing import ArrayLike
 from scipy.stats import binom
 
 from dpforest.checks import check_choice
-from dpforest.losses import m_alpha
 from dpforest.theory import RULES
 
 HALF: Final = 0.5
@@ -131,19 +131,45 @@ def private_error_bound(tree_error: float, slack: float, leaf_share: float) -> f
     return average_bound(tree_error, slack) + (1 / leaf_share) / (HALF - slack)
 
 
-# S. Fletcher, M. Z. Islam, "Differentially private random decision forests using smooth sensitivity".
+def rows_to_prove(
+    trees: Sequence[int], depth: int, slack: float, leaf_share: float, epsilon: float, above: float = 0.0
+) -> float | None:
+    """Fewest rows for which `proof_probability` is above a value with one of these numbers of trees.
 
+    Parameters
+    ----------
+    trees : sequence of int
+    depth, slack, leaf_share, epsilon
+        As `proof_probability` has them.
+    above : float
+        In [0, 1).
 
-def drawn_untested(n_numeric: int, depth: int, n_paths: int, seed: int = 0) -> float:
-    """Mean number of features that drawn paths do not test, beside `untested_features`: each question draws its feature.
+    Returns
+    -------
+    float or None
+        None if not even 10¹⁵ rows are enough. With one number of trees too many rows are not enough, either.
 
-    >>> drawn_untested(10, 0, 100), drawn_untested(1, 5, 100)
-    (10.0, 0.0)
+    Examples
+    --------
+    >>> [f"{rows_to_prove(range(50, 3000, 3), 3, 0.3, 10, 1.0, above):.2e}" for above in (0, 0.9)]
+    ['5.71e+06', '7.39e+06']
     """
-    asked = np.random.default_rng(seed).integers(0, n_numeric, (n_paths, depth))
-    tested = np.zeros((n_paths, n_numeric), bool)
-    tested[np.arange(n_paths)[:, None], asked] = True
-    return float(n_numeric - tested.sum(axis=1).mean())
+
+    def proved(n: float) -> bool:
+        return any(proof_probability(n, k, depth, slack, leaf_share, epsilon) > above for k in trees)
+
+    powers = np.arange(2, 15.05, 0.1)
+    enough = next((power for power in powers if proved(10.0**power)), None)
+    if enough is None:
+        return None
+    low, high = enough - 0.1, enough
+    for _ in range(30):
+        middle = (low + high) / 2
+        low, high = (low, middle) if proved(10.0**middle) else (middle, high)
+    return float(10.0**high)
+
+
+# S. Fletcher, M. Z. Islam, "Differentially private random decision forests using smooth sensitivity".
 
 
 def empty_share(leaf_probability: ArrayLike, n_rows: float) -> float:
@@ -269,19 +295,6 @@ def error_after_trees(edge: float, alpha: float, n_trees: int, rule: str = "publ
     check_choice("rule", rule, RULES)
     gain = (1 / 2 if rule == "published" else 7 / 8) * alpha * (weight * edge) ** 2
     return max(0.0, 1 - n_trees * gain)
-
-
-def largest_move(alpha: float, n: int) -> float:
-    """Most that a row added to a leaf moves its Mα-potential, by trying all leaves of up to n rows with it.
-
-    >>> round(largest_move(1.0, 101), 9)
-    20.0
-    """
-    loss, rows = m_alpha(alpha), np.arange(n, dtype=float)
-    first, second = np.meshgrid(rows, rows)
-    fits = first + second <= n - 1
-    move = np.abs(loss.potential(first + 1, second) - loss.potential(first, second))
-    return float(move[fits].max())
 
 
 def _check(name: str, value: float, low: float, high: float) -> None:

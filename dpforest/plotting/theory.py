@@ -111,6 +111,8 @@ class Chart:
         Where the controls stand, in words.
     level : (float, str) or None
         A height to compare with, as what guessing gets.
+    band : str
+        What the grey is called.
     """
 
     x: Axis
@@ -121,6 +123,7 @@ class Chart:
     yours: tuple[float, float, str] | None = None
     level: tuple[float, str] | None = None
     height: int = 440
+    band: str = "ruled out by the theorem"
 
 
 def theory_chart(chart: Chart) -> go.Figure:
@@ -178,7 +181,7 @@ def _exclude(fig: go.Figure, chart: Chart) -> None:
     fig.add_scatter(x=x, y=np.full(len(x), edge), mode="lines", line={"width": 0}, hoverinfo="skip", showlegend=False)
     fig.add_scatter(
         x=x, y=y, mode="lines", line={"width": 0, "shape": shape}, fill="tonexty", fillcolor=_BAND, hoverinfo="skip",
-        name="ruled out by the theorem",
+        name=chart.band,
     )  # fmt: skip
 
 

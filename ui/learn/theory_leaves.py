@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpforest.evaluation.theorems import drawn_untested
+from dpforest.evaluation.theorem_checks import drawn_untested
 from dpforest.models.depth_rules import fletcher_islam_depth, untested_features
 from dpforest.plotting.audit import chance
 from dpforest.plotting.style import NOT_HELD, PRIVATE
@@ -148,7 +148,7 @@ def _labels_drawn(epsilon: float, classes: int) -> list[float]:
 
 PANELS = {
     "Depth rule": Panel(
-        "On a path of d random questions, s·((s − 1)/s)^d of the s numeric features are never asked about, on average.",
+        "How many numeric features a path of random questions never asks about is known exactly, on average.",
         r"E[X \mid d] = s \left(\frac{s-1}{s}\right)^{d}",
         "Exact. The depths printed in the paper’s tables are one more than this theorem gives.",
         ["Each question draws its feature evenly and with replacement.", "Numeric features only."],
@@ -156,7 +156,7 @@ PANELS = {
         untested,
     ),
     "Empty leaves": Panel(
-        "A leaf that a row reaches with probability q stays empty among n rows with probability (1 − q)ⁿ.",
+        "The more leaves and trees share the rows, the more leaves are empty; how many is known, on average.",
         r"E[\text{empty}] = \frac{1}{L}\sum_{\ell=1}^{L} \left(1 - \frac{q_\ell}{k}\right)^{n}",
         "Exact on average over tables that are drawn alike.",
         ["Rows are drawn independently.", "Each row is put into one of k trees, by a draw of its own."],
@@ -164,8 +164,7 @@ PANELS = {
         empty,
     ),
     "Floor of a leaf": Panel(
-        "A rule that keeps ε and treats classes alike must publish a wrong label of a leaf with lead j in at least "
-        "e^(−jε)·(K − 1)/K of releases.",
+        "Whoever keeps ε and treats classes alike must publish a wrong label now and then: no rule can flip less.",
         r"P(\text{flip}) \ge \frac{K-1}{K}\, e^{-j\varepsilon}",
         "Exact for two classes, where permute-and-flip attains it. It contradicts the privacy claimed in 2017.",
         [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ui.learn import theory_leaves
+from ui.learn import theory_growth, theory_leaves, theory_loss, theory_votes
 from ui.learn.theory_parts import Panel, Shown
 from ui.shared import figures
 from ui.shared.controls import LINKED, known
@@ -13,7 +13,15 @@ from ui.shared.page import chart, titled
 from ui.shared.wording import plain
 
 TITLE = "Theory"
-PANELS: dict[str, Panel] = {**theory_leaves.PANELS}
+_ALL = theory_votes.PANELS | theory_leaves.PANELS | theory_growth.PANELS | theory_loss.PANELS
+PANELS: dict[str, Panel] = {
+    name: _ALL[name]
+    for name in (
+        "Votes of random trees", "… with privacy", "Depth rule", "Empty leaves", "Floor of a leaf",
+        "Votes of noisy trees", "Consistency", "Boosting a tree", "Trees added up", "Private splits",
+        "What a row moves", "The Mα-loss",
+    )
+}  # fmt: skip
 HEAD = (
     "A theorem may be true and too weak to choose by. The dots show how much too weak. Some are exact, and one "
     "contradicts a privacy claim that was printed."
@@ -27,10 +35,10 @@ def show() -> None:
     panel = PANELS[_chosen()]
     st.markdown(f"##### {panel.claim}", anchors=False)
     verdict = st.container(border=True, key="theory_says")
-    picture, controls = st.columns([2, 1], gap="large")
+    controls, picture = st.columns([1, 2], gap="large")
     with controls:
         shown = panel.show()
-        _about(panel)
+    _about(panel)
     with verdict:
         st.markdown(shown.said.line)
     with picture:
