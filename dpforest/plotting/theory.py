@@ -111,6 +111,8 @@ class Chart:
         Where the controls stand, in words.
     level : (float, str) or None
         A height to compare with, as what guessing gets.
+    level_below : bool
+        Whether its words are below the line.
     band : str
         What the grey is called.
     """
@@ -122,6 +124,7 @@ class Chart:
     dots: Sequence[Dots] = ()
     yours: tuple[float, float, str] | None = None
     level: tuple[float, str] | None = None
+    level_below: bool = False
     height: int = 440
     band: str = "ruled out by the theorem"
 
@@ -205,7 +208,7 @@ def _level(fig: go.Figure, chart: Chart) -> None:
     fig.add_hline(y=height, line={"color": QUIET, "width": 1.5, "dash": "dot"})
     fig.add_annotation(
         x=1, xref="paper", y=np.log10(height) if chart.y.log else height, text=escape(words), showarrow=False,
-        xanchor="right", yanchor="bottom", font={"size": 13},
+        xanchor="right", yanchor="top" if chart.level_below else "bottom", font={"size": 13},
     )  # fmt: skip
 
 

@@ -52,7 +52,7 @@ def consistency() -> Shown:
         dots=[Dots(list(own), list(own.values()), f"B₁ = B₂ = {t}",
                    [f"B = {t}, {n:,} rows: {share(v)} wrong" for n, v in own.items()], i)
               for i, (t, own) in enumerate(errors.items())],
-        level=(BEST, "nobody can be below"), height=400,
+        level=(BEST, "nobody can be below"), level_below=True, height=400,
     ))  # fmt: skip
     if here <= 0.5:
         said = Said(True, f"after {q:,} levels the mean side of a cell is at most {share(here)} of the whole.")
@@ -157,9 +157,9 @@ def splits() -> Shown:
     constant = calibration_constant(edge)
     x = np.logspace(3, 12, 181)
     needed, enough = efficiency_needed(n, epsilon, constant), rows_for_efficiency(epsilon, constant)
-    low = min(1e-3, efficiency_needed(1e12, epsilon, constant))
+    most, least = (efficiency_needed(v, epsilon, constant) for v in (1e3, 1e12))
     figure = theory_chart(Chart(
-        Axis("rows", 1e3, 1e12, log=True), Axis("efficiency that a node must have", low, 1e6, log=True),
+        Axis("rows", 1e3, 1e12, log=True), Axis("efficiency that a node must have", min(0.1, least), max(10.0, most), log=True),
         [Curve(x, np.full(len(x), MOST), "2, the most there is"),
          Curve(x, [efficiency_needed(v, epsilon, constant) for v in x], "what the theorem asks for", 1)], "above",
         yours=(n, needed, f"{size_text(n)} rows: {size_text(needed)}"), band="no node has so much",
@@ -198,7 +198,8 @@ PANELS = {
     ),
     "Boosting a tree": Panel(
         "If every leaf has a test with an edge γ, the error of a tree falls exponentially with its levels.",
-        r"\text{published: } e^{-\gamma^2 q\alpha/16} \qquad \text{derived: } \tfrac12\left(1 - \alpha(1 - \sqrt{1-\gamma^2})\right)^{q}",
+        r"\begin{aligned} \text{published: } & e^{-\gamma^2 q\alpha/16} \\ "
+        r"\text{derived: } & \tfrac12\left(1 - \alpha(1 - \sqrt{1-\gamma^2})\right)^{q} \end{aligned}",
         "The derived bound holds. The published one is weaker, so where all leaves of a level are split it holds as well, "
         "although a step of its proof fails for nearly pure leaves.",
         ["Two classes, no privacy, training error.", "The edge is there in every leaf.", "All leaves of a level are split.",

@@ -102,10 +102,11 @@ def floor() -> Shown:
     leads = np.arange(31)
     low, own, paper = floor_and_rules(epsilon, classes, leads)
     drawn = _labels_drawn(epsilon, classes)
-    bottom = max(float(low[-1]) / 3, 1e-12)
-    seen = [i for i, v in enumerate(drawn) if v > 0]
+    right = int(min(30, max(8, np.ceil(12 / epsilon), lead + 2)))
+    bottom = max(float(low[right]) / 3, 1e-12)
+    seen = [i for i, v in enumerate(drawn) if v > 0 and i <= right]
     figure = theory_chart(Chart(
-        Axis("lead of the top class, in rows", 0, 30), Axis("how often the label flips", bottom, 1, log=True, percent=True),
+        Axis("lead of the top class, in rows", 0, right), Axis("how often the label flips", bottom, 1, log=True, percent=True),
         [Curve(leads, low, "the floor"), Curve(leads, own, "permute-and-flip", 1, PRIVATE),
          Curve(leads, paper, "rule of 2017, as published", 0, NOT_HELD)], "below",
         dots=[Dots(seen, [drawn[i] for i in seen], f"permute-and-flip, {DRAWS:,} draws",

@@ -72,7 +72,7 @@ def mixture() -> Shown:
     else:
         needs = f"{levels[ALPHAS.index(alpha) - 1]:,} levels"
         enough = levels[ALPHAS.index(alpha) - 1] <= MAX_DEPTH
-        here = f"at α = {alpha:g} {needs} bring the bound to 10 %, and one row moves the score by {place:,.1f}"
+        here = f"with α = {alpha:g} it takes {needs} to bring the bound to 10 %, and one row moves the score by {place:,.1f}"
         said = Said(enough, f"{here}." if enough else f"{here}; trees here have {MAX_DEPTH} at most. {_first(levels)}")
     note = (
         "α mixes two losses: at 1 trees boost fastest and one row moves the score most, at 0 it is the other way round. "
@@ -125,7 +125,7 @@ def _tried(n: int) -> list[float]:
 
 PANELS = {
     "What a row moves": Panel(
-        "One row of n moves the score of a split by at most 2α√(n − 1) + 2(1 − α).",
+        "How much one row can move the score of a split is known exactly, for every α and number of rows.",
         r"\Delta = 2\alpha\sqrt{n-1} + 2(1-\alpha)",
         "Exact. The published bound is true, and 1 larger for many rows.",
         ["Weights of rows are 1 at most.", "The score is the sum of the children’s potentials.",

@@ -71,12 +71,16 @@ class Panel:
     show: Callable[[], Shown]
 
 
-def pick(label: str, options: Sequence[Any], start: Any, key: str, help: str, text: Callable[[Any], str] = str) -> Any:
+def pick(label: str, options: Sequence[Any], start: Any, key: str, help: str, text: Callable[[Any], str] | None = None) -> Any:
     """A slider over listed values, in the link; it keeps its place while another theorem is looked at."""
     value = st.select_slider(
-        label, options, start, format_func=text, key=key, bind=LINKED, help=help, persist_state="session"
+        label, options, start, format_func=text or _short, key=key, bind=LINKED, help=help, persist_state="session"
     )
     return value if value in options else start
+
+
+def _short(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def choose(label: str, options: Sequence[str], key: str, help: str) -> str:
@@ -92,8 +96,10 @@ def size_text(value: float) -> str:
     """A number that may be very large or very small, with two digits or so.
 
     >>> size_text(7.39e6), size_text(827846), size_text(63), size_text(2.23e10), size_text(-770123.0)
-    ('7.4 million', '827,846', '63', '2.2 × 10¹⁰', '-770,123')
+    ('7.4 million', '827,846', '63', '2.2 × 10¹⁰', '−770,123')
     """
+    if value < 0:
+        return f"−{size_text(-value)}"
     if 1e6 <= abs(value) < 1e9:
         return f"{value / 1e6:,.3g} million" if abs(value) >= 1e8 else f"{value / 1e6:.2g} million"
     if abs(value) >= 1e9:

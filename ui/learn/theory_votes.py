@@ -41,13 +41,15 @@ def votes() -> Shown:
     )  # fmt: skip
     own = found[table]
     e, guessing, rows = tree_error(own), own["guessing"], own["rows"]
-    bounds, sharper = bounds_at(own, TREES, confidence)
-    bound, better = bounds[TREES.index(k)], sharper[TREES.index(k)]
+    x = np.unique(np.logspace(0, 4, 241).round().astype(int)).tolist()
+    bounds, sharper = bounds_at(own, x, confidence)
+    (bound,), (better,) = bounds_at(own, [k], confidence)
     seen = {int(n): v for n, v in own["vote_error"].items()}
     figure = theory_chart(Chart(
         Axis("trees", 1, 10_000, log=True), Axis("training error of the vote", 0, 1, percent=True),
-        [Curve(TREES, bounds, "Theorem 5.4"), Curve(TREES, sharper, "Theorem 5.3, sharper", 1)], "above",
-        dots=[Dots(list(seen), list(seen.values()), "measured", [f"{n} trees: {share(v)} wrong" for n, v in seen.items()])],
+        [Curve(x, bounds, "Theorem 5.4"), Curve(x, sharper, "Theorem 5.3, sharper", 1)], "above",
+        dots=[Dots(list(seen), list(seen.values()), "measured",
+                   [f"{n} trees: {share(v)} wrong" for n, v in seen.items()])],
         yours=(k, bound, f"{k:,} trees: at most {share(bound)}"), level=(guessing, f"guessing: {share(guessing)}"),
     ))  # fmt: skip
     near = min(seen, key=lambda n: abs(math.log(n / k)))
@@ -115,9 +117,9 @@ def private() -> Shown:
     ))  # fmt: skip
     said = _proof_says(n, k, at, limit, depth, d, parts, epsilon)
     note = (
-        f"It would say: at most {share(limit)} of the training rows are wrong. A probability below 0 is no "
-        "information. Too few trees, and their vote is luck; too many, and each one’s share of ε is too small. Nothing is "
-        "measured here: no table has so many rows."
+        f"It would say: at most {share(limit)} of the training rows are wrong. "
+        "Too few trees, and their vote is luck; too many, and each one’s share of ε is too small. Nothing is "
+        "measured here: no bundled table has so many rows."
     )
     alt = f"Probability that the bound holds by rows: {size_text(at)} at {size_text(n)} rows."
     return Shown(said, [Picture("When the proof says something", "From a formula", figure, alt)], note)
@@ -139,13 +141,17 @@ def _proof_says(
             True, f"with a probability of at least {share(at)}, at most {share(limit)} of the training rows are wrong."
         )
     first, least = (rows_to_prove(ks, depth, d, parts, epsilon) for ks in ([k], PROOF_TREES))
+    best = (
+        f"With the best number of trees it takes {size_text(least)} rows."
+        if least else "No number of trees up to 10,001 is right for it."
+    )  # fmt: skip
     enough = (
         f"With {k:,} trees it does from {size_text(first)} rows on." if first else f"With {k:,} trees it never does."
     )
     return Said(
         False,
         f"at {size_text(n)} rows and ε = {epsilon_text(epsilon)} it holds with a probability of at least "
-        f"{size_text(at)}. {enough} With the best number of trees it takes {size_text(least or math.inf)} rows.",
+        f"{size_text(at)}, and a probability below 0 is no information. {enough} {best}",
     )
 
 
@@ -173,13 +179,10 @@ def noisy() -> Shown:
     figure = theory_chart(Chart(
         Axis("trees", 1, 301, log=True), Axis("votes that are right", 0.3, 1, percent=True),
         [Curve(x, yours, f"independent, each right in {100 * p:g} %"),
-         Curve(sizes, alike, "independent, as good as the measured trees", 1)],
-        dots=[
-            Dots(sizes, [c["vote"] for c in cells], "measured vote",
-                 [f"{n} trees, each right in {share(c['tree'])}: {share(c['vote'])}" for n, c in zip(sizes, cells, strict=True)]),
-            Dots(sizes, [c["row_by_row"] for c in cells], "the formula row by row",
-                 [f"{n} trees: {share(c['row_by_row'])}" for n, c in zip(sizes, cells, strict=True)], 3, "#8A929C"),
-        ],
+         Curve(sizes, alike, "independent, as good as the measured trees", 1),
+         Curve(sizes, [c["row_by_row"] for c in cells], "row by row, with each row’s own chance", 2)],
+        dots=[Dots(sizes, [c["vote"] for c in cells], "measured vote",
+                   [f"{n} trees, {share(c['tree'])} each: {share(c['vote'])}" for n, c in zip(sizes, cells, strict=True)])],
         yours=(k, here, f"{k} trees: {share(here)}"),
     ))  # fmt: skip
     if p > 0.5:
@@ -203,8 +206,8 @@ def noisy() -> Shown:
 
 PANELS = {
     "Votes of random trees": Panel(
-        "If random trees are wrong on average about a share e of the training rows, a vote of many is wrong about little "
-        "more than 2e.",
+        "If random trees are wrong on average about a share e of the training rows, a vote of many is wrong about hardly "
+        "more than 2e at most.",
         r"\text{error} \le \frac{e}{\frac12 - d}, \qquad d = \sqrt{\frac{\ln(n/\beta)}{2k}}",
         "True, and mostly too weak to choose by.",
         ["Two classes, no privacy.", "Error on the rows that label the leaves.", "Trees do not look at the data.",
