@@ -6,7 +6,7 @@ from dpforest.losses import m_alpha
 
 
 def drawn_untested(n_numeric: int, depth: int, n_paths: int, seed: int = 0) -> float:
-    """Mean number of features that drawn paths do not test, beside `untested_features`: each question draws its feature.
+    """Mean number of features that drawn paths do not test, to set beside `untested_features`.
 
     >>> drawn_untested(10, 0, 100), drawn_untested(1, 5, 100)
     (10.0, 0.0)

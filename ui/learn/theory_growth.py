@@ -63,8 +63,9 @@ def consistency() -> Shown:
         )  # fmt: skip
     ends = " and ".join(f"{share(errors[t][10_000])} at B = {t}" for t in ("0", "10"))
     note = (
-        "The proof needs cells that shrink to nothing, and its bound is best where B is 0. Measured it is the other way "
-        f"round: with 10,000 rows the error is {ends}. Labels are taken without noise (B₃ = ∞), so there is no privacy."
+        "The proof needs cells that shrink to nothing, and its bound is best where B is 0. Measured it is the "
+        f"other way round: with 10,000 rows the error is {ends}. "
+        "Labels are taken without noise (B₃ = ∞), so there is no privacy."
     )
     alt = f"Bound on the side of a cell: {share(here)} after {q:,} levels; {halves:,} levels to halve it."
     other = f"Error on a made-up table by rows, of which {share(BEST)} cannot be avoided: {ends} with 10,000 rows."
@@ -102,8 +103,9 @@ def tree() -> Shown:
         )  # fmt: skip
         said = Said(False, f"{here_text}, and guessing gets {share(guessing)} on adult. {when} {truth}")
     note = (
-        "The edge has to be there in every leaf, and nobody knows it beforehand: the dots belong to no edge that we know. "
-        "The derived bound asks for less and holds whatever the leaf; the published proof has a step that does not."
+        "The edge has to be there in every leaf, and nobody knows it beforehand: the dots belong to no edge that we "
+        "know. The derived bound asks for less and holds whatever the leaf; the "
+        "published proof has a step that does not."
     )
     alt = f"Bound on the error of a tree: {share(here)} after {q} levels ({rule}); measured {share(seen[near])}."
     return Shown(said, [Picture("What a deeper tree gets wrong", "Curator only", figure, alt)], note)
@@ -140,8 +142,8 @@ def added() -> Shown:
         said = Said(False, f"for {trees} the bound is {share(here)}, and guessing gets {share(guessing)} wrong. {when} "
                     f"{truth}")  # fmt: skip
     note = (
-        "The bound falls evenly down to 0, and only as long as the mean weight stays where it is: but rows that are got "
-        "right weigh less and less. So 0 is never reached this way on a table where classes overlap."
+        "The bound falls evenly down to 0, and only as long as the mean weight stays where it is: but rows that are "
+        "got right weigh less and less. So 0 is never reached this way on a table where classes overlap."
     )
     alt = (
         f"Bound on the error of trees added up: {share(here)} with {k:,} trees ({rule}); measured {share(seen[near])}."
@@ -159,7 +161,8 @@ def splits() -> Shown:
     needed, enough = efficiency_needed(n, epsilon, constant), rows_for_efficiency(epsilon, constant)
     most, least = (efficiency_needed(v, epsilon, constant) for v in (1e3, 1e12))
     figure = theory_chart(Chart(
-        Axis("rows", 1e3, 1e12, log=True), Axis("efficiency that a node must have", min(0.1, least), max(10.0, most), log=True),
+        Axis("rows", 1e3, 1e12, log=True),
+        Axis("efficiency that a node must have", min(0.1, least), max(10.0, most), log=True),
         [Curve(x, np.full(len(x), MOST), "2, the most there is"),
          Curve(x, [efficiency_needed(v, epsilon, constant) for v in x], "what the theorem asks for", 1)], "above",
         yours=(n, needed, f"{size_text(n)} rows: {size_text(needed)}"), band="no node has so much",
@@ -170,11 +173,12 @@ def splits() -> Shown:
     else:
         said = Said(False, f"{here}, where 2 is the most there is. From {size_text(enough)} rows on it can be met.")
     note = (
-        "Efficiency is at its most, 2, at the root of a tree that is wrong half of the time, and halves with every level "
-        "below. The theorem also wants trees × levels to be at most ln n (10.4 for adult). Nothing is measured here: "
+        "Efficiency is at its most, 2, at the root of a tree that is wrong half of the time, and halves with every "
+        "level below. The theorem also wants trees × levels to be at most ln n (10.4 for adult). "
+        "Nothing is measured here: "
         "private splits are often good where it is silent."
     )
-    alt = f"Efficiency asked for by rows: {size_text(needed)} at {size_text(n)} rows; 2 is reached at {size_text(enough)}."
+    alt = f"Efficiency asked for: {size_text(needed)} at {size_text(n)} rows; 2 at {size_text(enough)} rows."
     return Shown(said, [Picture("When private splits are surely good", "From a formula", figure, alt)], note)
 
 
@@ -192,7 +196,8 @@ PANELS = {
         r"E[\text{side}] \le \left(1 - \frac{P_1 P_2}{3}\right)^{q}",
         "True if a fixed part of the candidates lies in the middle of every node, which the paper does not prove.",
         ["Features on [0, 1], with a density.", "B₁ and B₂ are fixed, B₃ = ∞: no privacy.",
-         "Leaves get ever more rows, and ever smaller a share of all.", "Here a third of the candidates lies in the middle."],
+         "Leaves get ever more rows, and ever smaller a share of all.",
+         "Here a third of the candidates lies in the middle."],
         "Bai and others 2019, Lemmas 3 and 4, Theorem 1.",
         consistency,
     ),
@@ -200,10 +205,10 @@ PANELS = {
         "If every leaf has a test with an edge γ, the error of a tree falls exponentially with its levels.",
         r"\begin{aligned} \text{published: } & e^{-\gamma^2 q\alpha/16} \\ "
         r"\text{derived: } & \tfrac12\left(1 - \alpha(1 - \sqrt{1-\gamma^2})\right)^{q} \end{aligned}",
-        "The derived bound holds. The published one is weaker, so where all leaves of a level are split it holds as well, "
-        "although a step of its proof fails for nearly pure leaves.",
-        ["Two classes, no privacy, training error.", "The edge is there in every leaf.", "All leaves of a level are split.",
-         "α is the same on all levels."],
+        "The derived bound holds. The published one is weaker, so where all leaves of a level are split it holds as "
+        "well, although a step of its proof fails for nearly pure leaves.",
+        ["Two classes, no privacy, training error.", "The edge is there in every leaf.",
+         "All leaves of a level are split.", "α is the same on all levels."],
         "Nock and Henecka 2020, Theorem 10; the derived bound is ours.",
         tree,
     ),

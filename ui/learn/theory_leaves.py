@@ -46,7 +46,7 @@ def untested() -> Shown:
         "features, plus half of the categorical ones. The theorem says nothing about accuracy: on nursery (eight "
         "categorical features) the rule gives 4, and at ε = 1 the most accurate of 100-tree forests has depth 3."
     )
-    alt = f"Untested features by depth for {s} features: {expected[depth]:.3f} at depth {depth}, drawn {drawn[depth]:.3f}."
+    alt = f"Untested of {s} features by depth: {expected[depth]:.3f} at depth {depth}, drawn {drawn[depth]:.3f}."
     return Shown(said, [Picture("Features that a path does not test", "From a formula", figure, alt)], note)
 
 
@@ -72,7 +72,8 @@ def empty() -> Shown:
         Axis("depth", depths[0], depths[-1]), Axis("leaves that are empty", 0, 1, percent=True),
         [Curve(depths, expected, "expected, by the formula")],
         dots=[Dots(depths, counted, "counted in one forest", [
-            f"depth {d}: {share(c)} of {cell['leaves']:,} leaves" for d, c, cell in zip(depths, counted, cells, strict=True)
+            f"depth {d}: {share(cell['counted'])} of {cell['leaves']:,} leaves"
+            for d, cell in zip(depths, cells, strict=True)
         ])],
         yours=(depth, own["expected"], f"depth {depth}, {n_trees} trees: {share(own['expected'])} expected"),
     ))  # fmt: skip
@@ -90,7 +91,10 @@ def empty() -> Shown:
         "A row lands in a given leaf of a given tree with the leaf’s share of all rows, divided by the number of "
         "trees. The formula averages over tables drawn like this one; the dots are one draw of which row goes where."
     )
-    alt = f"Empty leaves on {table}, {n_trees} trees: {share(own['expected'])} expected at depth {depth}, {share(own['counted'])} counted."
+    alt = (
+        f"Empty leaves on {table}, {n_trees} trees, by depth: at {depth} {share(own['expected'])} expected, "
+        f"{share(own['counted'])} counted."
+    )
     return Shown(said, [Picture("Leaves that nobody is in", "Curator only", figure, alt)], note)
 
 
@@ -106,7 +110,8 @@ def floor() -> Shown:
     bottom = max(float(low[right]) / 3, 1e-12)
     seen = [i for i, v in enumerate(drawn) if v > 0 and i <= right]
     figure = theory_chart(Chart(
-        Axis("lead of the top class, in rows", 0, right), Axis("how often the label flips", bottom, 1, log=True, percent=True),
+        Axis("lead of the top class, in rows", 0, right),
+        Axis("how often the label flips", bottom, 1, log=True, percent=True),
         [Curve(leads, low, "the floor"), Curve(leads, own, "permute-and-flip", 1, PRIVATE),
          Curve(leads, paper, "rule of 2017, as published", 0, NOT_HELD)], "below",
         dots=[Dots(seen, [drawn[i] for i in seen], f"permute-and-flip, {DRAWS:,} draws",
@@ -125,7 +130,10 @@ def floor() -> Shown:
         f"releases; permute-and-flip in {meets}. {broken}",
     )
     note = "This bound never says nothing. For two classes it is attained, so nothing private can flip less."
-    alt = f"Flip rates by lead. At lead {lead}: floor {chance(low[lead])}, permute-and-flip {chance(own[lead])}, rule of 2017 {chance(paper[lead])}."
+    alt = (
+        f"Flip rates by lead. At lead {lead}: floor {chance(low[lead])}, permute-and-flip {chance(own[lead])}, rule of "
+        f"2017 {chance(paper[lead])}."
+    )
     return Shown(said, [Picture("The least that a label must flip", "From a formula", figure, alt)], note)
 
 

@@ -42,8 +42,8 @@ def moves() -> Shown:
         first = next(rows for rows in range(2, 100) if m_alpha(alpha).sensitivity(rows) < rows)
         said = Said(False, f"{part}, and the score is {n:,} at most. From {first} rows on it says something.")
     note = (
-        "Noise is in proportion to this number, so a small α needs less of it. The bound is attained: the row is the first "
-        "of its class in a leaf that holds all others. The published bound is 1 larger for many rows."
+        "Noise is in proportion to this number, so a small α needs less of it. The bound is attained: the row is the "
+        "first of its class in a leaf that holds all others. The published bound is 1 larger for many rows."
     )
     alt = f"Sensitivity by α for {n:,} rows: {own:.3f} at α = {alpha:g}; published {printed[ALPHAS.index(alpha)]:.3f}."
     return Shown(said, [Picture("What one row moves", "From a formula", figure, alt)], note)
@@ -54,7 +54,7 @@ def mixture() -> Shown:
     alpha = _alpha()
     n = pick("Rows", ROWS, 1000, "theory_loss_rows", "How many rows there are.", size_text)
     edge = pick("Edge γ", [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9], 0.5, "theory_edge",
-                "By how much the shares of the two classes that a test sends one way differ, in every leaf.")  # fmt: skip
+                "By how much the classes’ shares that a test sends one way differ, in every leaf.")  # fmt: skip
     levels = [levels_for_error(edge, a, TARGET, "derived") for a in ALPHAS[1:]]
     moved = [float(m_alpha(a).sensitivity(n)) for a in ALPHAS]
     trade = theory_chart(Chart(
@@ -66,17 +66,17 @@ def mixture() -> Shown:
     ))  # fmt: skip
     place = moved[ALPHAS.index(alpha)]
     if alpha == 0:
-        said = Said(False, f"at α = 0 no number of levels is enough, though one row moves the score by {place:.0f} only. "
-                    f"{_first(levels)}")  # fmt: skip
+        said = Said(False, f"at α = 0 no number of levels is enough, though one row moves the score by {place:.0f} "
+                    f"only. {_first(levels)}")  # fmt: skip
         needs = "never"
     else:
         needs = f"{levels[ALPHAS.index(alpha) - 1]:,} levels"
         enough = levels[ALPHAS.index(alpha) - 1] <= MAX_DEPTH
-        here = f"with α = {alpha:g} it takes {needs} to bring the bound to 10 %, and one row moves the score by {place:,.1f}"
+        here = f"α = {alpha:g} takes {needs} to bring the bound to 10 %, and one row moves the score by {place:,.1f}"
         said = Said(enough, f"{here}." if enough else f"{here}; trees here have {MAX_DEPTH} at most. {_first(levels)}")
     note = (
-        "α mixes two losses: at 1 trees boost fastest and one row moves the score most, at 0 it is the other way round. "
-        "So α buys speed with noise. The edge must hold in every leaf; nobody knows it beforehand."
+        "α mixes two losses: at 1 trees boost fastest and one row moves the score most, at 0 it is the other way "
+        "round. So α buys speed with noise. The edge must hold in every leaf; nobody knows it beforehand."
     )
     alt = f"Levels to a bound of 10 % against what one row moves: α = {alpha:g}, {needs}, {place:.1f}."
     return Shown(
@@ -100,10 +100,14 @@ def _losses(alpha: float):
     u = np.linspace(0, 1, 201)
     return theory_chart(Chart(
         Axis("share of the positive class in a leaf", 0, 1, percent=True), Axis("loss", 0, 1.05),
-        [Curve(u, m_alpha(0.0).bayes_risk(u), "α = 0: errors (0/1)", 1),
-         Curve(u, m_alpha(1.0).bayes_risk(u), "α = 1: Matsushita", 2),
-         Curve(u, m_alpha(alpha).bayes_risk(u), f"α = {alpha:g}", 0, PRIVATE)], height=380,
+        [Curve(u, _loss(0.0, u), "α = 0: errors (0/1)", 1),
+         Curve(u, _loss(1.0, u), "α = 1: Matsushita", 2),
+         Curve(u, _loss(alpha, u), f"α = {alpha:g}", 0, PRIVATE)], height=380,
     ))  # fmt: skip
+
+
+def _loss(alpha: float, u: np.ndarray) -> np.ndarray:
+    return np.asarray(m_alpha(alpha).bayes_risk(u))
 
 
 def _loss_alt(alpha: float) -> str:

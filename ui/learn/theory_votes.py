@@ -77,7 +77,10 @@ def votes() -> Shown:
         + f"If trees’ shares are averaged instead, 5.4 gives {share(average_bound(e, slack_of(k, rows, confidence)))}. "
         "No privacy here: all is on the rows that the trees were trained on."
     )  # fmt: skip
-    alt = f"Error of votes on {table}: with {k} trees bound {share(bound)}, measured with {near} {share(seen[near])}, guessing {share(guessing)}."
+    alt = (
+        f"Error of votes on {table}: bound {share(bound)} with {k} trees, measured {share(seen[near])} with {near}, "
+        f"guessing {share(guessing)}."
+    )
     return Shown(said, [Picture("What a vote gets wrong", "Curator only", figure, alt)], note)
 
 
@@ -182,19 +185,19 @@ def noisy() -> Shown:
          Curve(sizes, alike, "independent, as good as the measured trees", 1),
          Curve(sizes, [c["row_by_row"] for c in cells], "row by row, with each row’s own chance", 2)],
         dots=[Dots(sizes, [c["vote"] for c in cells], "measured vote",
-                   [f"{n} trees, {share(c['tree'])} each: {share(c['vote'])}" for n, c in zip(sizes, cells, strict=True)])],
+                   [f"{n} trees: {share(c['vote'])}" for n, c in zip(sizes, cells, strict=True)])],
         yours=(k, here, f"{k} trees: {share(here)}"),
     ))  # fmt: skip
     if p > 0.5:
         said = Said(True, f"{k} independent votes, each right in {100 * p:g} %, are right together in {share(here)}.")
     else:
         said = Said(
-            False, f"{k} independent votes, each right in {100 * p:g} %, are right together in {share(here)}, no better "
-            "than a coin. Above 50 % for each, more votes help."
+            False, f"{k} independent votes, each right in {100 * p:g} %, are right together in {share(here)}, no "
+            "better than a coin. Above 50 % for each, more votes help."
         )  # fmt: skip
     note = (
-        f"On {table} a noisy tree of {k} (ε = 1 for all) is right on {share(own['tree'])} of the rows held out. If that "
-        f"held for every row alike, their vote would be right in {share(alike[sizes.index(k)])}; it is in "
+        f"On {table} a noisy tree of {k} (ε = 1 for all) is right on {share(own['tree'])} of the rows held out. If "
+        f"that held for every row alike, their vote would be right in {share(alike[sizes.index(k)])}; it is in "
         f"{share(own['vote'])}. Trees share their mistakes: some rows are hard for all of them. Taken row by row, with "
         f"each row’s own chance, the same formula gives {share(own['row_by_row'])}."
     )
@@ -206,8 +209,8 @@ def noisy() -> Shown:
 
 PANELS = {
     "Votes of random trees": Panel(
-        "If random trees are wrong on average about a share e of the training rows, a vote of many is wrong about hardly "
-        "more than 2e at most.",
+        "If random trees are wrong on average about a share e of the training rows, a vote of many is wrong about "
+        "hardly more than 2e at most.",
         r"\text{error} \le \frac{e}{\frac12 - d}, \qquad d = \sqrt{\frac{\ln(n/\beta)}{2k}}",
         "True, and mostly too weak to choose by.",
         ["Two classes, no privacy.", "Error on the rows that label the leaves.", "Trees do not look at the data.",
