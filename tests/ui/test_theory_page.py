@@ -61,6 +61,11 @@ def test_every_theorem_at_both_ends_of_its_sliders(theorem):
         ("Consistency", {"theory_temperature": "0", "theory_cell_levels": "63"}, ("something",)),
         ("Boosting a tree", {}, ("nothing", "91.1 %", "24.1 %", "16.6 %")),
         ("Boosting a tree", {"theory_rule": "derived"}, ("something", "21.1 %")),
+        (
+            "Boosting a tree",
+            {"theory_rule": "derived", "theory_edge": "0.9"},
+            ("something", "does not have such an edge"),
+        ),
         ("Boosting a tree", {"theory_boosting_alpha": "0"}, ("nothing", "it never does")),
         ("Trees added up", {}, ("nothing",)),
         ("Trees added up", {"theory_added": "50"}, ("something", "at most 0 %")),

@@ -93,6 +93,7 @@ def tree() -> Shown:
     ))  # fmt: skip
     near = min(q, max(seen))
     truth = f"Measured with {near} level{'s' * (near > 1)} on adult: {share(seen[near])}."
+    truth += _without(seen[near], curves[rule][near])
     here_text = f"with an edge of {edge:g} the error after {q} levels is at most {share(here)}"
     if here < guessing:
         said = Said(True, f"{here_text}; guessing gets {share(guessing)} on adult. {truth}")
@@ -103,8 +104,8 @@ def tree() -> Shown:
         )  # fmt: skip
         said = Said(False, f"{here_text}, and guessing gets {share(guessing)} on adult. {when} {truth}")
     note = (
-        "The edge has to be there in every leaf, and nobody knows it beforehand: the dots belong to no edge that we "
-        "know. The derived bound asks for less and holds whatever the leaf; the "
+        "The edge has to be there in every leaf, and nobody knows it beforehand: where a dot is in the grey, adult "
+        "has no such edge. The derived bound asks for less and holds whatever the leaf; the "
         "published proof has a step that does not."
     )
     alt = f"Bound on the error of a tree: {share(here)} after {q} levels ({rule}); measured {share(seen[near])}."
@@ -131,10 +132,11 @@ def added() -> Shown:
         yours=(k, here, f"{k:,} trees: at most {share(here)}"), level=(guessing, f"guessing: {share(guessing)}"),
     ))  # fmt: skip
     near = min(seen, key=lambda n: abs(math.log(n / k)))
-    truth = f"Measured with {near} on adult: {share(seen[near])}."
+    at_near = error_after_trees(edge, alpha, near, rule, weight)
+    truth = f"Measured with {near} on adult: {share(seen[near])}.{_without(seen[near], at_near)}"
     trees = f"{k:,} tree{'s' * (k > 1)}"
     if here < guessing:
-        said = Said(True, f"{trees} with an edge of {edge:g} are wrong on at most {share(here)}; guessing on "
+        said = Said(True, f"{trees} that keep an edge of {edge:g} are wrong on at most {share(here)}; guessing on "
                     f"{share(guessing)}. {truth}")  # fmt: skip
     else:
         needed = trees_for_error(edge, alpha, guessing, rule, mean_weight=weight) if alpha else 0
@@ -180,6 +182,11 @@ def splits() -> Shown:
     )
     alt = f"Efficiency asked for: {size_text(needed)} at {size_text(n)} rows; 2 at {size_text(enough)} rows."
     return Shown(said, [Picture("When private splits are surely good", "From a formula", figure, alt)], note)
+
+
+def _without(measured_error: float, bound: float) -> str:
+    """What it means if a bound is broken: its assumption does not hold."""
+    return " That is above its bound: adult does not have such an edge throughout." if measured_error > bound else ""
 
 
 def _boosting() -> tuple[str, float, float]:

@@ -62,7 +62,7 @@ def mixture() -> Shown:
         Axis("levels until the bound is 10 %", 1, max(levels), log=True),
         [Curve(moved[1:], levels, "α from 0.05 (left) to 1 (right)")],
         yours=(moved[ALPHAS.index(alpha)], levels[ALPHAS.index(alpha) - 1] if alpha else max(levels),
-               f"α = {alpha:g}"), level=(MAX_DEPTH, "as deep as trees get here"), height=380,
+               f"α = {alpha:g}"), level=(MAX_DEPTH, "as deep as trees get here"), level_below=True, height=380,
     ))  # fmt: skip
     place = moved[ALPHAS.index(alpha)]
     if alpha == 0:
@@ -139,7 +139,7 @@ PANELS = {
     ),
     "The Mα-loss": Panel(
         "α mixes the 0/1 loss, which one row moves least, with Matsushita’s, with which trees boost fastest.",
-        r"L_\alpha(u) = 2\alpha\sqrt{u(1-u)} + 2(1-\alpha)\min(u, 1-u)",
+        r"\begin{aligned} L_\alpha(u) = {} & 2\alpha\sqrt{u(1-u)} \\ & + 2(1-\alpha)\min(u, 1-u) \end{aligned}",
         "A definition; the number of levels is from the bound that we derived, which holds.",
         ["Two classes.", "Every leaf has a test with the edge γ.", "All leaves of a level are split."],
         "Nock and Henecka 2020, Definition 6.",

@@ -220,7 +220,8 @@ PANELS = {
     ),
     "… with privacy": Panel(
         "With enough rows and the right number of trees, noise on the leaves’ counts hardly harms an averaged vote.",
-        r"P \ge 1 - n\left(e^{-kd^2/2} + 2k\,e^{-\lambda n\varepsilon/k}\right), \quad \lambda = \frac{d}{2(1+d)K2^h}",
+        r"\begin{aligned} P & \ge 1 - n\left(e^{-kd^2/2} + 2k\,e^{-\lambda n\varepsilon/k}\right) \\ "
+        r"\lambda & = \frac{d}{2(1+d)K2^h} \end{aligned}",
         "As printed it lacks a factor of 2 that its proof has. This is the form that the proof gives, with a better λ.",
         ["Two classes; shares averaged; negative counts are set to 0.", "Add-remove; ε is shared evenly by k trees.",
          "Leaves with less than a K-th of the mean number of rows are given up."],
