@@ -145,7 +145,8 @@ def added() -> Shown:
                     f"{truth}")  # fmt: skip
     note = (
         "The bound falls evenly down to 0, and only as long as the mean weight stays where it is: but rows that are "
-        "got right weigh less and less. So 0 is never reached this way on a table where classes overlap."
+        "got right weigh less and less. So 0 is never reached this way on a table where classes overlap. "
+        "The measured forest takes steps of one, not the theorem’s own."
     )
     alt = (
         f"Bound on the error of trees added up: {share(here)} with {k:,} trees ({rule}); measured {share(seen[near])}."
@@ -186,7 +187,7 @@ def splits() -> Shown:
 
 def _without(measured_error: float, bound: float) -> str:
     """What it means if a bound is broken: its assumption does not hold."""
-    return " That is above its bound: adult does not have such an edge throughout." if measured_error > bound else ""
+    return " That is above its bound: what the theorem assumes does not hold there." if measured_error > bound else ""
 
 
 def _boosting() -> tuple[str, float, float]:
