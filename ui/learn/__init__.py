@@ -1,1 +1,1 @@
-"""Lesson: nine steps, each with a prediction before what is shown."""
+"""The pages for learning: Lesson, Theory and Papers."""

@@ -87,6 +87,7 @@ def open_page(title: str) -> None:
         st.page_link("pages/3_Audit.py", label="Audit")
         st.page_link("pages/4_Use_a_forest.py", label="Use a released forest")
         st.page_link("pages/5_Lesson.py", label="Lesson")
+        st.page_link("pages/6_Theory.py", label="Theory")
         st.page_link("pages/7_Papers.py", label="Papers")
         st.page_link("pages/8_Glossary.py", label="Glossary")
     session_ledger.in_sidebar()

@@ -1,0 +1,30 @@
+"""What theorems say, found without them: by drawing, or by trying everything."""
+
+import numpy as np
+
+from dpforest.losses import m_alpha
+
+
+def drawn_untested(n_numeric: int, depth: int, n_paths: int, seed: int = 0) -> float:
+    """Mean number of features that drawn paths do not test, to set beside `untested_features`.
+
+    >>> drawn_untested(10, 0, 100), drawn_untested(1, 5, 100)
+    (10.0, 0.0)
+    """
+    asked = np.random.default_rng(seed).integers(0, n_numeric, (n_paths, depth))
+    tested = np.zeros((n_paths, n_numeric), bool)
+    tested[np.arange(n_paths)[:, None], asked] = True
+    return float(n_numeric - tested.sum(axis=1).mean())
+
+
+def largest_move(alpha: float, n: int) -> float:
+    """Most that a row added to a leaf moves its Mα-potential, by trying all leaves of up to n rows with it.
+
+    >>> round(largest_move(1.0, 101), 9)
+    20.0
+    """
+    loss, rows = m_alpha(alpha), np.arange(n, dtype=float)
+    first, second = np.meshgrid(rows, rows)
+    fits = first + second <= n - 1
+    move = np.abs(loss.potential(first + 1, second) - loss.potential(first, second))
+    return float(move[fits].max())

@@ -1,0 +1,302 @@
+"""What the papers' theorems say of votes of random trees, of their leaves and of consistency, as functions to move.
+
+The bounds on boosting are in `dpforest/theory.py`, the floor of a leaf in `dpforest/privacy/mechanisms.py`, and what a
+row moves in `dpforest/losses.py`.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import binom
+
+from dpforest.checks import check_choice
+from dpforest.theory import RULES
+
+HALF: Final = 0.5
+
+
+# M. Bojarski, A. Choromanska, K. Choromanski, Y. LeCun, "Differentially- and non-differentially-private random decision
+# trees". A tree's error is the mean over all random trees of this depth, on the rows that label their leaves.
+
+
+def majority_bound(tree_error: float, slack: float) -> float:
+    """Theorem 5.4: the training error of a majority vote is at most e / (1/2 - d).
+
+    Parameters
+    ----------
+    tree_error : float
+        e, mean training error of a tree, from 0 to 1/2.
+    slack : float
+        d ≥ 0, `slack_of`; from 1/2 on the theorem says nothing, and the bound is infinite.
+
+    Examples
+    --------
+    >>> round(majority_bound(0.1, 0.1), 3), majority_bound(0.1, 0.5)
+    (0.25, inf)
+    """
+    _check("tree_error", tree_error, 0, HALF)
+    _check("slack", slack, 0, math.inf)
+    return tree_error / (HALF - slack) if slack < HALF else math.inf
+
+
+def average_bound(tree_error: float, slack: float) -> float:
+    """Theorem 5.4 where trees' shares are averaged instead: (2e - 2e²) / (1/2 - d).
+
+    >>> round(average_bound(0.1, 0.1), 3)
+    0.45
+    """
+    return 2 * (1 - tree_error) * majority_bound(tree_error, slack)
+
+
+def slack_of(n_trees: int, n_rows: int, confidence: float = 0.95) -> float:
+    """Theorem 5.3: d = √(ln(n / (1 - confidence)) / 2k), how far the votes on any row may be off by luck.
+
+    Parameters
+    ----------
+    n_trees, n_rows : int
+        k and n, from 1.
+    confidence : float
+        In (0, 1); the trees are drawn so luckily with at least this probability.
+
+    Examples
+    --------
+    >>> round(slack_of(200, 1372, 1 - 1 / 1372), 3)
+    0.19
+    """
+    _check("n_trees", n_trees, 1, math.inf)
+    _check("n_rows", n_rows, 1, math.inf)
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence={confidence!r} is not a number between 0 and 1")
+    return math.sqrt(math.log(n_rows / (1 - confidence)) / (2 * n_trees))
+
+
+def trees_to_beat(error: float, tree_error: float, n_rows: int, confidence: float = 0.95) -> int | None:
+    """Fewest trees with which `majority_bound` is below an error; None if it never is, as from 2 e downwards.
+
+    >>> trees_to_beat(0.482, 0.1425, 6500), trees_to_beat(0.24, 0.23, 26000)
+    (141, None)
+    """
+    room = HALF - tree_error / error
+    if room <= 0:
+        return None
+    return math.floor(math.log(n_rows / (1 - confidence)) / (2 * room**2)) + 1
+
+
+def proof_probability(n: float, k: int, depth: int, slack: float, leaf_share: float, epsilon: float) -> float:
+    """Theorem 5.6 in a form that its proof gives: least probability with which `private_error_bound` holds.
+
+    1 - n (e^(-k d² / 2) + 2 k e^(-λ n ε / k)) with λ = d / (2 (1 + d) K 2^h). As printed the theorem lacks the 2, and
+    has a term e^(-k/2) that its proof does not need. This form is for averaged shares with negative counts set to 0.
+
+    Parameters
+    ----------
+    n : float
+        Rows, from 1.
+    k, depth : int
+        Trees and their depth h.
+    slack : float
+        d in (0, 1/2).
+    leaf_share : float
+        K > 0: leaves with less than a K-th of the mean number of rows are given up.
+    epsilon : float
+        Of all trees together.
+
+    Returns
+    -------
+    float
+        0 or less says nothing.
+
+    Examples
+    --------
+    >>> round(proof_probability(1e7, 521, 3, 0.3, 10, 1.0), 3)
+    0.989
+    """
+    _check("n", n, 1, math.inf)
+    _check("k", k, 1, math.inf)
+    if not 0 < slack < HALF:
+        raise ValueError(f"slack={slack!r} is not a number between 0 and 1/2")
+    rate = slack / (2 * (1 + slack) * leaf_share * 2.0**depth)
+    return 1 - n * (math.exp(-k * slack**2 / 2) + 2 * k * math.exp(-rate * n * epsilon / k))
+
+
+def private_error_bound(tree_error: float, slack: float, leaf_share: float) -> float:
+    """What Theorem 5.6 promises with `proof_probability`: training error at most (2e - 2e² + 1/K) / (1/2 - d).
+
+    >>> round(private_error_bound(0.0, 0.3, 10), 3), round(private_error_bound(0.05, 0.2, 40), 3)
+    (0.5, 0.4)
+    """
+    return average_bound(tree_error, slack) + (1 / leaf_share) / (HALF - slack)
+
+
+def rows_to_prove(
+    trees: Sequence[int], depth: int, slack: float, leaf_share: float, epsilon: float, above: float = 0.0
+) -> float | None:
+    """Fewest rows for which `proof_probability` is above a value with one of these numbers of trees.
+
+    Parameters
+    ----------
+    trees : sequence of int
+    depth, slack, leaf_share, epsilon
+        As `proof_probability` has them.
+    above : float
+        In [0, 1).
+
+    Returns
+    -------
+    float or None
+        None if not even 10¹⁵ rows are enough. With one number of trees too many rows are not enough, either.
+
+    Examples
+    --------
+    >>> [f"{rows_to_prove(range(50, 3000, 3), 3, 0.3, 10, 1.0, above):.2e}" for above in (0, 0.9)]
+    ['5.71e+06', '7.39e+06']
+    """
+
+    def proved(n: float) -> bool:
+        return any(proof_probability(n, k, depth, slack, leaf_share, epsilon) > above for k in trees)
+
+    powers = np.arange(2, 15.05, 0.1)
+    enough = next((power for power in powers if proved(10.0**power)), None)
+    if enough is None:
+        return None
+    low, high = enough - 0.1, enough
+    for _ in range(30):
+        middle = (low + high) / 2
+        low, high = (low, middle) if proved(10.0**middle) else (middle, high)
+    return float(10.0**high)
+
+
+# S. Fletcher, M. Z. Islam, "Differentially private random decision forests using smooth sensitivity".
+
+
+def empty_share(leaf_probability: ArrayLike, n_rows: float) -> float:
+    """Expected share of leaves that nobody is in: the mean over leaves of (1 - q)^n, after the paper's Example 1.
+
+    Parameters
+    ----------
+    leaf_probability : array
+        q, with which a row belongs to each leaf of a tree.
+    n_rows : float
+        Rows in that tree.
+
+    Examples
+    --------
+    >>> empty_share([0.5, 0.5, 0.0, 0.0], 1)
+    0.75
+    """
+    q = np.asarray(leaf_probability, float)
+    if not np.all((q >= 0) & (q <= 1)):
+        raise ValueError("leaf_probability is of probabilities and must be from 0 to 1")
+    _check("n_rows", n_rows, 0, math.inf)
+    return float(np.mean((1 - q) ** n_rows))
+
+
+def vote_right(right: ArrayLike) -> float:
+    """Probability that a majority of independent trees is right on a row (Poisson's binomial law), a tie by a coin.
+
+    Parameters
+    ----------
+    right : array
+        Of each tree, the probability that it is right on this row. Two classes.
+
+    Examples
+    --------
+    >>> round(vote_right([0.6] * 101), 4), vote_right([0.9, 0.5])
+    (0.9791, 0.7)
+    """
+    chances = np.atleast_1d(np.asarray(right, float))
+    if not np.all((chances >= 0) & (chances <= 1)):
+        raise ValueError("right is of probabilities and must be from 0 to 1")
+    p, n = np.ones(1), len(chances)
+    for q in chances:
+        p = np.convolve(p, [1 - q, q])
+    return float(p[n // 2 + 1 :].sum() + (p[n // 2] / 2 if n % 2 == 0 else 0))
+
+
+def even_vote_right(chance: ArrayLike, n_trees: int) -> np.ndarray:
+    """`vote_right` of trees that are all right with the same chance, for many chances at once.
+
+    >>> even_vote_right([0.52, 0.6], 101).round(4)
+    array([0.6566, 0.9791])
+    """
+    p = np.asarray(chance, float)
+    tie = binom.pmf(n_trees // 2, n_trees, p) / 2 if n_trees % 2 == 0 else 0.0
+    return binom.sf(n_trees // 2, n_trees, p) + tie
+
+
+# J. Bai and others, "Multinomial random forest: toward consistency and privacy-preservation".
+
+
+def side_left(levels: int, n_features: int, b1: float, b2: float, n_parts: int = 3, middle: float = 1 / 3) -> float:
+    """Bound on the mean side of a cell after some levels, as a share: (1 - P1 P2 / N)^levels.
+
+    P1 = 1 / (1 + (D - 1) e^(B1/2)) is the least probability of a feature (Lemma 3), P2 = f / (f + (1 - f) e^(B2/2)) of
+    a cut outside the first and last of N parts, where a share f of the candidates lies (Lemma 4). The proof of
+    consistency (Theorem 1) needs it to go to 0. That f stays above 0 in every node the paper does not prove.
+
+    Parameters
+    ----------
+    levels, n_features : int
+        From 0, and D from 1.
+    b1, b2 : float
+        Temperatures of features and values, from 0.
+    n_parts : int
+        From 3.
+    middle : float
+        f, in (0, 1].
+
+    Examples
+    --------
+    >>> [round(side_left(15, 10, b, b), 3) for b in (0, 1)]
+    [0.846, 0.929]
+    """
+    _check("levels", levels, 0, math.inf)
+    return math.exp(levels * _log_left(n_features, b1, b2, n_parts, middle))
+
+
+def levels_to_halve(n_features: int, b1: float, b2: float) -> int:
+    """Levels until `side_left` is at most one half.
+
+    >>> levels_to_halve(10, 0, 0), levels_to_halve(10, 10, 10)
+    (63, 827846)
+    """
+    return math.ceil(math.log(HALF) / _log_left(n_features, b1, b2, 3, 1 / 3))
+
+
+def _log_left(n_features: int, b1: float, b2: float, n_parts: int, middle: float) -> float:
+    _check("n_features", n_features, 1, math.inf)
+    _check("b1", b1, 0, 1000)
+    _check("b2", b2, 0, 1000)
+    _check("n_parts", n_parts, 3, math.inf)
+    feature = 1 / (1 + (n_features - 1) * math.exp(b1 / 2))
+    value = middle / (middle + (1 - middle) * math.exp(b2 / 2))
+    return math.log1p(-feature * value / n_parts)
+
+
+# R. Nock, W. Henecka, "Boosted and differentially private ensembles of decision trees".
+
+
+def error_after_trees(edge: float, alpha: float, n_trees: int, rule: str = "published", weight: float = 0.5) -> float:
+    """Theorem 12 the other way round: the least training error, from 0 to 1, that this many trees are enough for.
+
+    Parameters
+    ----------
+    edge, alpha, rule, weight
+        As `dpforest.theory.trees_for_error` has them, `weight` being its `mean_weight`, and no spread of steps.
+
+    Examples
+    --------
+    >>> round(error_after_trees(0.5, 1.0, 29), 3), error_after_trees(1.0, 1.0, 1000)
+    (0.094, 0.0)
+    """
+    check_choice("rule", rule, RULES)
+    gain = (1 / 2 if rule == "published" else 7 / 8) * alpha * (weight * edge) ** 2
+    return max(0.0, 1 - n_trees * gain)
+
+
+def _check(name: str, value: float, low: float, high: float) -> None:
+    if not low <= value <= high:
+        raise ValueError(f"{name}={value!r} is not a number from {low:g} to {high:g}")

@@ -1,0 +1,224 @@
+"""Theory figures: what a theorem rules out in grey, what was measured as blue dots, and where the controls stand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import plotly.graph_objects as go
+
+from dpforest.plotting.audit import raised
+from dpforest.plotting.style import NOT_HELD, PRIVATE, QUIET, escape, figure
+
+YOURS: Final = "#009E73"  # where the controls stand; Okabe and Ito's green
+_BAND: Final = "rgba(138,146,156,0.28)"
+_LEGEND: Final = {
+    "orientation": "h", "traceorder": "normal", "xref": "container", "x": 0, "xanchor": "left", "yref": "container",
+    "y": 0, "yanchor": "bottom", "itemwidth": 36, "font": {"size": 13}, "itemclick": False, "itemdoubleclick": False,
+}  # fmt: skip
+_SYMBOLS: Final = ("circle", "triangle-up", "square", "x")
+_DASHES: Final = ("solid", "12px,5px", "3px,3px", "9px,3px,2px,3px")
+
+
+@dataclass(frozen=True)
+class Axis:
+    """How far an axis goes, and how its numbers are written."""
+
+    title: str
+    low: float
+    high: float
+    log: bool = False
+    percent: bool = False
+
+    def clip(self, values: Sequence[float] | np.ndarray) -> np.ndarray:
+        """Values as they can be drawn: not beyond the chart by more than its own length."""
+        far = np.nan_to_num(np.asarray(values, float), nan=np.nan, posinf=1e300, neginf=-1e300)
+        if self.log:
+            return np.clip(far, self.low / 10, self.high * 10)
+        length = self.high - self.low
+        return np.clip(far, self.low - length, self.high + length)
+
+    def place(self, value: float) -> float:
+        """The value, or the end of the axis that it is beyond."""
+        return float(min(max(value, self.low), self.high))
+
+    def layout(self) -> dict[str, Any]:
+        """For plotly."""
+        ends = np.log10([self.low, self.high]) if self.log else np.array([self.low, self.high])
+        pad = 0.02 * (ends[1] - ends[0])
+        values = self._ticks()
+        return {
+            "title": self.title, "type": "log" if self.log else "linear", "range": [ends[0] - pad, ends[1] + pad],
+            "tickvals": values, "ticktext": [tick_text(v, self.percent) for v in values], "zeroline": False,
+            "fixedrange": True,
+        }  # fmt: skip
+
+    def _ticks(self) -> list[float]:
+        if not self.log:
+            step = _step(self.high - self.low)
+            first = int(np.ceil(self.low / step - 1e-9))
+            return [i * step for i in range(first, int(self.high / step + 1e-9) + 1)]
+        decades = np.log10(self.high / self.low)
+        powers = range(int(np.floor(np.log10(self.low))), int(np.ceil(np.log10(self.high))) + 1)
+        every = int(np.ceil(decades / 8)) if decades > 8 else 1
+        values = [
+            m * 10.0**p
+            for p in powers
+            if p % every == 0
+            for m in ((1, 3) if decades <= 3.2 and not self.percent else (1,))
+        ]
+        return [v for v in values if self.low * 0.999 <= v <= self.high * 1.001]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A formula as a line: grey a bound, blue or red a rule that is looked at."""
+
+    x: Sequence[float] | np.ndarray
+    y: Sequence[float] | np.ndarray
+    name: str
+    dash: int = 0
+    colour: str = QUIET
+    step: bool = False
+
+
+@dataclass(frozen=True)
+class Dots:
+    """What was measured, each dot with its words."""
+
+    x: Sequence[float]
+    y: Sequence[float]
+    name: str
+    texts: Sequence[str]
+    symbol: int = 0
+    colour: str = PRIVATE
+
+
+@dataclass(frozen=True)
+class Chart:
+    """All that a theory figure shows.
+
+    Parameters
+    ----------
+    curves : sequence of Curve
+        The first one is the bound that `excluded` is about.
+    excluded : {"above", "below", ""}
+        On which side of the bound the theorem lets nothing be: that side is grey.
+    dots : sequence of Dots
+    yours : (float, float, str) or None
+        Where the controls stand, in words.
+    level : (float, str) or None
+        A height to compare with, as what guessing gets.
+    level_below : bool
+        Whether its words are below the line.
+    band : str
+        What the grey is called.
+    """
+
+    x: Axis
+    y: Axis
+    curves: Sequence[Curve]
+    excluded: str = ""
+    dots: Sequence[Dots] = ()
+    yours: tuple[float, float, str] | None = None
+    level: tuple[float, str] | None = None
+    level_below: bool = False
+    height: int = 440
+    band: str = "ruled out by the theorem"
+
+
+def theory_chart(chart: Chart) -> go.Figure:
+    """A bound, what was measured, and where the controls stand."""
+    fig = figure(
+        chart.height, hovermode="closest", showlegend=True, legend=_LEGEND,
+        margin={"l": 8, "r": 12, "t": 12, "b": 96 + 10 * len(chart.dots)},
+    )  # fmt: skip
+    if chart.excluded:
+        _exclude(fig, chart)
+    for curve in chart.curves:
+        _line(fig, chart, curve)
+    if chart.level is not None:
+        _level(fig, chart)
+    for dots in chart.dots:
+        fig.add_scatter(
+            x=chart.x.clip(dots.x), y=chart.y.clip(dots.y), mode="markers", name=escape(dots.name),
+            text=[escape(t) for t in dots.texts], hovertemplate="%{text}<extra></extra>",
+            marker={"size": 11, "symbol": _SYMBOLS[dots.symbol], "color": dots.colour,
+                    "line": {"color": "white", "width": 1}},
+        )  # fmt: skip
+    if chart.yours is not None:
+        x, y, words = chart.yours
+        fig.add_scatter(
+            x=[chart.x.place(x)], y=[chart.y.place(y)], mode="markers", name="your setting", text=[escape(words)],
+            hovertemplate="%{text}<extra></extra>",
+            marker={"size": 17, "symbol": "diamond-open", "color": YOURS, "line": {"width": 4}},
+        )  # fmt: skip
+    fig.update_xaxes(showgrid=False, **chart.x.layout())
+    fig.update_yaxes(**chart.y.layout())
+    return fig
+
+
+def tick_text(value: float, percent: bool = False) -> str:
+    """A number of any size on an axis.
+
+    >>> tick_text(0.5, True), tick_text(30_000), tick_text(1e7), tick_text(3e-5), tick_text(1e-4, True)
+    ('50 %', '30,000', '10⁷', '3 × 10⁻⁵', '0.01 %')
+    """
+    if percent and (value == 0 or abs(value) >= 1e-6):
+        return f"{100 * value:.6g} %"
+    if value == 0 or 1e-3 <= abs(value) < 1e6:
+        return f"{value:,.6g}" if abs(value) < 1000 else f"{value:,.0f}"
+    power = int(np.floor(np.log10(abs(value)) + 1e-9))
+    first = f"{value / 10.0**power:.2g}"
+    return f"10{raised(power)}" if first == "1" else f"{first} × 10{raised(power)}"
+
+
+def _exclude(fig: go.Figure, chart: Chart) -> None:
+    bound = chart.curves[0]
+    edge = chart.y.high if chart.excluded == "above" else chart.y.low
+    y = np.array([chart.y.place(v) for v in chart.y.clip(bound.y)])
+    shape = "hv" if bound.step else "linear"
+    x = chart.x.clip(bound.x)
+    fig.add_scatter(x=x, y=np.full(len(x), edge), mode="lines", line={"width": 0}, hoverinfo="skip", showlegend=False)
+    fig.add_scatter(
+        x=x, y=y, mode="lines", line={"width": 0, "shape": shape}, fill="tonexty", fillcolor=_BAND, hoverinfo="skip",
+        name=chart.band,
+    )  # fmt: skip
+
+
+def _line(fig: go.Figure, chart: Chart, curve: Curve) -> None:
+    texts = [
+        f"{escape(curve.name)}<br>{escape(chart.x.title)}: {tick_text(x, chart.x.percent)}"
+        f"<br>{escape(chart.y.title)}: {_value(y, chart.y.percent)}"
+        for x, y in zip(curve.x, curve.y, strict=True)
+    ]
+    fig.add_scatter(
+        x=chart.x.clip(curve.x), y=chart.y.clip(curve.y), mode="lines", name=escape(curve.name), text=texts,
+        hovertemplate="%{text}<extra></extra>",
+        line={"color": curve.colour, "width": 4 if curve.colour == NOT_HELD else 3, "dash": _DASHES[curve.dash],
+              "shape": "hv" if curve.step else "linear"},
+    )  # fmt: skip
+
+
+def _level(fig: go.Figure, chart: Chart) -> None:
+    assert chart.level is not None
+    height, words = chart.level
+    fig.add_hline(y=height, line={"color": QUIET, "width": 1.5, "dash": "dot"})
+    fig.add_annotation(
+        x=1, xref="paper", y=np.log10(height) if chart.y.log else height, text=escape(words), showarrow=False,
+        xanchor="right", yanchor="top" if chart.level_below else "bottom", font={"size": 13},
+    )  # fmt: skip
+
+
+def _value(y: float, percent: bool) -> str:
+    if not np.isfinite(y):
+        return "no bound"
+    return f"{100 * y:.3g} %" if percent and abs(y) < 100 else tick_text(float(f"{y:.3g}"), False)
+
+
+def _step(length: float) -> float:
+    rough = length / 6
+    power = 10.0 ** np.floor(np.log10(rough))
+    return float(next(m * power for m in (1, 2, 5, 10) if m * power >= rough * 0.999))

@@ -1,0 +1,7 @@
+"""Theory: the papers' theorems, each beside what was measured."""
+
+from ui.learn import theory_page
+from ui.shared.page import open_page
+
+open_page(theory_page.TITLE)
+theory_page.show()

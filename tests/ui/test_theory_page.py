@@ -1,0 +1,108 @@
+"""The page Theory in process (AppTest): every theorem, both ends of its sliders, and when it is silent."""
+
+import re
+
+import pytest
+from app_words import words
+from streamlit.testing.v1 import AppTest
+
+from ui.learn.theory_page import PANELS
+
+SAYS = re.compile(r"^\*\*Says (something|nothing) here:\*\* \S.+[.)]$")
+
+
+def theory(theorem: str, **settings: str) -> AppTest:
+    """The page, opened by somebody new with some settings in the address."""
+    page = AppTest.from_file("../../app.py", default_timeout=60)
+    page.query_params.update({"theorem": theorem, **settings})
+    page = page.switch_page("pages/6_Theory.py").run()
+    assert not page.exception
+    return page
+
+
+def said(page: AppTest) -> str:
+    """The line that tells whether the theorem says something."""
+    (line,) = [m.value for m in page.main.markdown if m.value.startswith("**Says ")]
+    assert SAYS.match(line), line
+    return line
+
+
+@pytest.mark.parametrize("theorem", PANELS)
+def test_every_theorem_at_both_ends_of_its_sliders(theorem):
+    page = theory(theorem)
+    said(page)
+    assert len(page.latex) == 1 and len(page.get("plotly_chart")) in (1, 2)
+    for end in (0, -1):
+        ends = {control.key: control.options[end] for control in page.main.select_slider}
+        page = theory(theorem, **ends)
+        assert {c.key: c.format_func(c.value) for c in page.main.select_slider} == ends
+        said(page)
+        assert not re.search(r"\b(nan|inf|None)\b", words(page))
+        for chart in page.get("plotly_chart"):
+            assert "NaN" not in chart.proto.spec
+
+
+@pytest.mark.parametrize(
+    ("theorem", "settings", "expected"),
+    [
+        ("Votes of random trees", {"theory_votes_table": "breast_wisconsin"}, ("something", "25.6 %", "3.27 %")),
+        ("Votes of random trees", {}, ("nothing", "54.8 %", "48.2 %", "from 140 trees on")),
+        ("Votes of random trees", {"theory_votes": "11"}, ("nothing", "there is no bound")),
+        ("Votes of random trees", {"theory_votes_table": "adult"}, ("nothing", "It never does", "46.1 %")),
+        ("Depth rule", {}, ("something", "4.783")),
+        ("Depth rule", {"theory_path_depth": "0"}, ("nothing",)),
+        ("Empty leaves", {}, ("something", "12,201 leaves")),
+        ("Floor of a leaf", {}, ("something", "2.49 %", "exactly that", "from a lead of 2 on")),
+        ("Floor of a leaf", {"theory_classes": "3"}, ("something", "3.32 %", "4.9 %")),
+        ("Votes of noisy trees", {}, ("something", "97.9 %")),
+        ("Votes of noisy trees", {"theory_chance": "52 %"}, ("something", "65.7 %")),
+        ("Votes of noisy trees", {"theory_chance": "45 %"}, ("nothing",)),
+        ("Consistency", {"theory_temperature": "10"}, ("nothing", "827,846 levels")),
+        ("Consistency", {"theory_temperature": "0", "theory_cell_levels": "63"}, ("something",)),
+        ("Boosting a tree", {}, ("nothing", "91.1 %", "24.1 %", "16.6 %")),
+        ("Boosting a tree", {"theory_rule": "derived"}, ("something", "21.1 %")),
+        (
+            "Boosting a tree",
+            {"theory_rule": "derived", "theory_edge": "0.9"},
+            ("something", "what the theorem assumes does not hold"),
+        ),
+        ("Boosting a tree", {"theory_boosting_alpha": "0"}, ("nothing", "it never does")),
+        ("Trees added up", {}, ("nothing",)),
+        ("Trees added up", {"theory_added": "50"}, ("something", "at most 0 %")),
+        ("Private splits", {}, ("nothing", "724", "2.2 × 10¹⁰ rows")),
+        ("Private splits", {"eps": "10"}, ("nothing", "72", "million rows")),
+        ("What a row moves", {}, ("something", "32.6")),
+        ("What a row moves", {"theory_loss_rows": "2", "theory_alpha": "1"}, ("nothing", "From 3 rows on")),
+        ("The Mα-loss", {"theory_alpha": "0"}, ("nothing", "no number of levels")),
+        ("The Mα-loss", {"theory_alpha": "1"}, ("something", "12 levels", "63.2")),
+    ],
+)
+def test_what_is_known_is_said(theorem, settings, expected):
+    line = said(theory(theorem, **settings))
+    assert f"Says {expected[0]} here" in line
+    assert [part for part in expected[1:] if part not in line] == []
+
+
+def test_the_private_proof_needs_good_trees_and_millions_of_rows():
+    hopeless = {"theory_slack": "0.3", "theory_leaf_share": "10", "theory_tree_error": "0 %"}
+    assert "no better than a coin" in said(theory("… with privacy", **hopeless))
+    page = theory("… with privacy")
+    assert "Says nothing here" in said(page)
+    rows = float(re.search(r"trees it takes ([\d.]+) million rows", said(page))[1]) * 1e6
+    assert 5e6 < rows < 1e8
+    page.select_slider(key="theory_rows").set_value(10**9).run()
+    assert "Says something here" in said(page)
+
+
+def test_a_theorem_that_is_not_there_is_told():
+    page = theory("Fermat’s [last](x)")
+    assert "Fermat" in words(page) and f"shown is “{next(iter(PANELS))}”" in words(page)
+    assert "[last](x)" not in words(page)
+
+
+def test_sliders_keep_their_place_while_another_theorem_is_looked_at():
+    page = theory("Depth rule")
+    page.select_slider(key="theory_path_depth").set_value(12).run()
+    page.selectbox(key="theorem").set_value("Empty leaves").run()
+    page.selectbox(key="theorem").set_value("Depth rule").run()
+    assert "depth 12" in said(page)

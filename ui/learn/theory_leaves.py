@@ -1,0 +1,187 @@
+"""Theorems about single leaves and paths: untested features, empty leaves, the floor of a leaf's flips."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpforest.evaluation.theorem_checks import drawn_untested
+from dpforest.models.depth_rules import fletcher_islam_depth, untested_features
+from dpforest.plotting.audit import chance
+from dpforest.plotting.style import NOT_HELD, PRIVATE
+from dpforest.plotting.theory import Axis, Chart, Curve, Dots, theory_chart
+from dpforest.privacy.mechanisms import flip_by_gap, flip_floor
+from dpforest.privacy.simulators import simulate_labels
+from ui.learn.theory_numbers import measured
+from ui.learn.theory_parts import Panel, Picture, Said, Shown, choose, pick, share
+from ui.shared import cache
+from ui.shared.epsilon import choose_epsilon
+from ui.shared.wording import epsilon_text
+
+PATHS = 20_000
+DEEPEST = 20
+DRAWS = 100_000
+OWN, PAPER = "permute-and-flip", "smooth-sensitivity"
+
+
+def untested() -> Shown:
+    """Theorem 2 of Fletcher and Islam."""
+    s = pick("Numeric features", list(range(1, 31)), 10, "theory_features", "How many the table has.")
+    depth = pick("Depth", list(range(DEEPEST + 1)), 7, "theory_path_depth", "Questions on a path from root to leaf.")
+    x = list(range(DEEPEST + 1))
+    expected, drawn = [untested_features(s, d) for d in x], _drawn(s)
+    rule = fletcher_islam_depth(s, 0, "theorem", most=None)
+    figure = theory_chart(Chart(
+        Axis("depth", 0, DEEPEST), Axis("features not tested on a path", 0, s), [Curve(x, expected, "the formula")],
+        dots=[Dots(x, drawn, f"{PATHS:,} drawn paths", [f"depth {d}: {v:.3f} of {s}" for d, v in enumerate(drawn)])],
+        yours=(depth, expected[depth], f"depth {depth}: {expected[depth]:.3f} of {s}"),
+        level=(s / 2, "half of the features"),
+    ))  # fmt: skip
+    here = f"of {s} features a path of depth {depth} leaves {expected[depth]:.3f} untested on average"
+    if depth:
+        said = Said(True, f"{here}, exactly. In {PATHS:,} drawn paths it was {drawn[depth]:.3f}.")
+    else:
+        said = Said(False, "a path without questions tests nothing. From depth 1 on the formula is exact.")
+    note = (
+        f"The paper’s rule takes the least depth at which fewer than half are untested: {rule} for {s} numeric "
+        "features, plus half of the categorical ones. The theorem says nothing about accuracy: on nursery (eight "
+        "categorical features) the rule gives 4, and at ε = 1 the most accurate of 100-tree forests has depth 3."
+    )
+    alt = f"Untested of {s} features by depth: {expected[depth]:.3f} at depth {depth}, drawn {drawn[depth]:.3f}."
+    return Shown(said, [Picture("Features that a path does not test", "From a formula", figure, alt)], note)
+
+
+@cache.for_everybody(data=True, max_entries=64)
+def _drawn(n_features: int) -> list[float]:
+    return [drawn_untested(n_features, d, PATHS) for d in range(DEEPEST + 1)]
+
+
+def empty() -> Shown:
+    """Expected share of empty leaves."""
+    found = measured()["empty"]
+    table = choose("Table", list(found), "theory_empty_table", "A public table; its random trees share its rows.")
+    depths = [int(d) for d in found[table]]
+    n_trees = pick(
+        "Trees that share the rows", [int(k) for k in found[table][str(depths[0])]], 100, "theory_sharing",
+        "Each row goes to one tree, drawn for it alone.",
+    )  # fmt: skip
+    depth = pick("Depth", depths, depths[len(depths) // 2], f"theory_{table}_depth", "Questions on a path.")
+    cells = [found[table][str(d)][str(n_trees)] for d in depths]
+    expected, counted = [c["expected"] for c in cells], [c["counted"] for c in cells]
+    own = cells[depths.index(depth)]
+    figure = theory_chart(Chart(
+        Axis("depth", depths[0], depths[-1]), Axis("leaves that are empty", 0, 1, percent=True),
+        [Curve(depths, expected, "expected, by the formula")],
+        dots=[Dots(depths, counted, "counted in one forest", [
+            f"depth {d}: {share(cell['counted'])} of {cell['leaves']:,} leaves"
+            for d, cell in zip(depths, cells, strict=True)
+        ])],
+        yours=(depth, own["expected"], f"depth {depth}, {n_trees} trees: {share(own['expected'])} expected"),
+    ))  # fmt: skip
+    if own["expected"] >= 0.0005:
+        said = Said(
+            True,
+            f"{share(own['expected'])} of {own['leaves']:,} leaves are expected to be empty; in one forest "
+            f"{share(own['counted'])} were. An empty leaf publishes a label by lot.",
+        )
+    else:
+        first = next((d for d, e in zip(depths, expected, strict=True) if e >= 0.0005), None)
+        more = f"From depth {first} on it is at least 0.05 %." if first else "Take more trees."
+        said = Said(False, f"at depth {depth} hardly any leaf is expected to be empty. {more}")
+    note = (
+        "A row lands in a given leaf of a given tree with the leaf’s share of all rows, divided by the number of "
+        "trees. The formula averages over tables drawn like this one; the dots are one draw of which row goes where."
+    )
+    alt = (
+        f"Empty leaves on {table}, {n_trees} trees, by depth: at {depth} {share(own['expected'])} expected, "
+        f"{share(own['counted'])} counted."
+    )
+    return Shown(said, [Picture("Leaves that nobody is in", "Curator only", figure, alt)], note)
+
+
+def floor() -> Shown:
+    """The least flip rate of any rule that keeps ε, and what rules do."""
+    epsilon = choose_epsilon(others=False)
+    classes = pick("Classes", list(range(2, 11)), 2, "theory_classes", "How many labels there are.")
+    lead = pick("Lead, in rows", list(range(31)), 3, "theory_lead", "All rows of the leaf are of one class: so many.")
+    leads = np.arange(31)
+    low, own, paper = floor_and_rules(epsilon, classes, leads)
+    drawn = _labels_drawn(epsilon, classes)
+    right = int(min(30, max(8, np.ceil(12 / epsilon), lead + 2)))
+    bottom = max(float(low[right]) / 3, 1e-12)
+    seen = [i for i, v in enumerate(drawn) if v > 0 and i <= right]
+    figure = theory_chart(Chart(
+        Axis("lead of the top class, in rows", 0, right),
+        Axis("how often the label flips", bottom, 1, log=True, percent=True),
+        [Curve(leads, low, "the floor"), Curve(leads, own, "permute-and-flip", 1, PRIVATE),
+         Curve(leads, paper, "rule of 2017, as published", 0, NOT_HELD)], "below",
+        dots=[Dots(seen, [drawn[i] for i in seen], f"permute-and-flip, {DRAWS:,} draws",
+                   [f"lead {i}: {chance(drawn[i])} of {DRAWS:,} draws" for i in seen])],
+        yours=(lead, low[lead], f"lead {lead}: at least {chance(low[lead])}"),
+    ))  # fmt: skip
+    below = np.flatnonzero(paper < low * (1 - 1e-9))
+    broken = (
+        f"The rule of 2017 falls below it from a lead of {below[0]} on, so it does not keep ε."
+        if len(below) else "Within 30 rows the rule of 2017 stays above it; its own lead is further out."
+    )  # fmt: skip
+    meets = "exactly that" if np.isclose(own[lead], low[lead], rtol=1e-9) else chance(own[lead])
+    said = Said(
+        True,
+        f"with ε = {epsilon_text(epsilon)} and a lead of {lead} any such rule flips in at least {chance(low[lead])} of "
+        f"releases; permute-and-flip in {meets}. {broken}",
+    )
+    note = "This bound never says nothing. For two classes it is attained, so nothing private can flip less."
+    alt = (
+        f"Flip rates by lead. At lead {lead}: floor {chance(low[lead])}, permute-and-flip {chance(own[lead])}, rule of "
+        f"2017 {chance(paper[lead])}."
+    )
+    return Shown(said, [Picture("The least that a label must flip", "From a formula", figure, alt)], note)
+
+
+def floor_and_rules(epsilon: float, classes: int, leads: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Floor, permute-and-flip and the rule of 2017; at lead 0 an empty leaf, where a label is right by luck only."""
+    low = flip_floor(leads, epsilon, classes)
+    own, paper = (flip_by_gap(rule, leads, classes, epsilon) for rule in (OWN, PAPER))
+    own[leads == 0] = paper[leads == 0] = (classes - 1) / classes
+    return low, own, paper
+
+
+@cache.for_everybody(data=True, max_entries=64)
+def _labels_drawn(epsilon: float, classes: int) -> list[float]:
+    found = []
+    for lead in range(31):
+        leaf = np.zeros((DRAWS, classes), np.int64)
+        leaf[:, 0] = lead
+        found.append(float((simulate_labels(leaf, OWN, epsilon, lead) != 0).mean()))
+    return found
+
+
+PANELS = {
+    "Depth rule": Panel(
+        "How many numeric features a path of random questions never asks about is known exactly, on average.",
+        r"E[X \mid d] = s \left(\frac{s-1}{s}\right)^{d}",
+        "Exact. The depths printed in the paper’s tables are one more than this theorem gives.",
+        ["Each question draws its feature evenly and with replacement.", "Numeric features only."],
+        "Fletcher and Islam 2017, Theorem 2.",
+        untested,
+    ),
+    "Empty leaves": Panel(
+        "The more leaves and trees share the rows, the more leaves are empty; how many is known, on average.",
+        r"E[\text{empty}] = \frac{1}{L}\sum_{\ell=1}^{L} \left(1 - \frac{q_\ell}{k}\right)^{n}",
+        "Exact on average over tables that are drawn alike.",
+        ["Rows are drawn independently.", "Each row is put into one of k trees, by a draw of its own."],
+        "After Fletcher and Islam 2017, Example 1; the general form is ours.",
+        empty,
+    ),
+    "Floor of a leaf": Panel(
+        "Whoever keeps ε and treats classes alike must publish a wrong label now and then: no rule can flip less.",
+        r"P(\text{flip}) \ge \frac{K-1}{K}\, e^{-j\varepsilon}",
+        "Exact for two classes, where permute-and-flip attains it. It contradicts the privacy claimed in 2017.",
+        [
+            "Add-remove: one row more or less.",
+            "All rows of the leaf have the same class.",
+            "Classes are treated alike.",
+        ],
+        "Ours; it contradicts the leaf rule of Fletcher and Islam 2017, which its author withdrew in 2021.",
+        floor,
+    ),
+}

@@ -1,0 +1,148 @@
+"""Theorems about the Mα-loss: what one row moves, and what that buys in boosting."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpforest.evaluation.theorem_checks import largest_move
+from dpforest.limits import MAX_DEPTH
+from dpforest.losses import m_alpha
+from dpforest.plotting.style import PRIVATE
+from dpforest.plotting.theory import Axis, Chart, Curve, Dots, theory_chart
+from dpforest.theory import levels_for_error
+from ui.learn.theory_parts import Panel, Picture, Said, Shown, pick, size_text
+from ui.shared import cache
+
+ALPHAS = [round(0.05 * i, 2) for i in range(21)]
+TRIED = ALPHAS[::2]
+ROWS = [2, 3, 5, 10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000, 1_000_000]
+MOST_TRIED = 1000
+TARGET = 0.1  # error that boosting is to reach
+
+
+def moves() -> Shown:
+    """Theorem 3, Lemma 5 and Corollary 7 of Nock and Henecka, and what is exact."""
+    alpha = _alpha()
+    n = pick("Rows", ROWS, 1000, "theory_loss_rows", "How many rows there are, with the one that is added.", size_text)
+    exact = [float(m_alpha(a).sensitivity(n)) for a in ALPHAS]
+    printed = [float(m_alpha(a).published_sensitivity(n)) for a in ALPHAS]
+    own = exact[ALPHAS.index(alpha)]
+    tried = _tried(n) if n <= MOST_TRIED else []
+    figure = theory_chart(Chart(
+        Axis("α", 0, 1), Axis("most that one row moves the score", 0, 1.05 * max(printed)),
+        [Curve(ALPHAS, exact, "exact"), Curve(ALPHAS, printed, "as published", 1)], "above",
+        dots=[Dots(TRIED, tried, "largest found by trying all leaves",
+                   [f"α = {a:g}: {v:.3f}" for a, v in zip(TRIED, tried, strict=True)])] if tried else [],
+        yours=(alpha, own, f"α = {alpha:g}: {own:.3f}"),
+    ))  # fmt: skip
+    part = f"with α = {alpha:g} one of {n:,} rows moves the score of a split by at most {own:,.1f}"
+    if own < n:
+        said = Said(True, f"{part}, of a score that is {n:,} at most.")
+    else:
+        first = next(rows for rows in range(2, 100) if m_alpha(alpha).sensitivity(rows) < rows)
+        said = Said(False, f"{part}, and the score is {n:,} at most. From {first} rows on it says something.")
+    note = (
+        "Noise is in proportion to this number, so a small α needs less of it. The bound is attained: the row is the "
+        "first of its class in a leaf that holds all others. The published bound is 1 larger for many rows."
+    )
+    alt = f"Sensitivity by α for {n:,} rows: {own:.3f} at α = {alpha:g}; published {printed[ALPHAS.index(alpha)]:.3f}."
+    return Shown(said, [Picture("What one row moves", "From a formula", figure, alt)], note)
+
+
+def mixture() -> Shown:
+    """The Mα-loss: from the 0/1 loss to Matsushita's."""
+    alpha = _alpha()
+    n = pick("Rows", ROWS, 1000, "theory_loss_rows", "How many rows there are.", size_text)
+    edge = pick("Edge γ", [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9], 0.5, "theory_edge",
+                "By how much the classes’ shares that a test sends one way differ, in every leaf.")  # fmt: skip
+    levels = [levels_for_error(edge, a, TARGET, "derived") for a in ALPHAS[1:]]
+    moved = [float(m_alpha(a).sensitivity(n)) for a in ALPHAS]
+    trade = theory_chart(Chart(
+        Axis("most that one row moves the score", 0, max(moved)),
+        Axis("levels until the bound is 10 %", 1, max(levels), log=True),
+        [Curve(moved[1:], levels, "α from 0.05 (left) to 1 (right)")],
+        yours=(moved[ALPHAS.index(alpha)], levels[ALPHAS.index(alpha) - 1] if alpha else max(levels),
+               f"α = {alpha:g}"), level=(MAX_DEPTH, "as deep as trees get here"), level_below=True, height=380,
+    ))  # fmt: skip
+    place = moved[ALPHAS.index(alpha)]
+    if alpha == 0:
+        said = Said(False, f"at α = 0 no number of levels is enough, though one row moves the score by {place:.0f} "
+                    f"only. {_first(levels)}")  # fmt: skip
+        needs = "never"
+    else:
+        needs = f"{levels[ALPHAS.index(alpha) - 1]:,} levels"
+        enough = levels[ALPHAS.index(alpha) - 1] <= MAX_DEPTH
+        here = f"α = {alpha:g} takes {needs} to bring the bound to 10 %, and one row moves the score by {place:,.1f}"
+        said = Said(enough, f"{here}." if enough else f"{here}; trees here have {MAX_DEPTH} at most. {_first(levels)}")
+    note = (
+        "α mixes two losses: at 1 trees boost fastest and one row moves the score most, at 0 it is the other way "
+        "round. So α buys speed with noise. The edge must hold in every leaf; nobody knows it beforehand."
+    )
+    alt = f"Levels to a bound of 10 % against what one row moves: α = {alpha:g}, {needs}, {place:.1f}."
+    return Shown(
+        said,
+        [
+            Picture("The loss of a leaf", "From a formula", _losses(alpha), _loss_alt(alpha)),
+            Picture("What α trades", "From a formula", trade, alt),
+        ],
+        note,
+    )
+
+
+def _first(levels: list[int]) -> str:
+    first = next((a for a, level in zip(ALPHAS[1:], levels, strict=True) if level <= MAX_DEPTH), None)
+    return (
+        f"From α = {first:g} on {MAX_DEPTH} levels are enough." if first else "With this edge no α is enough for that."
+    )
+
+
+def _losses(alpha: float):
+    u = np.linspace(0, 1, 201)
+    return theory_chart(Chart(
+        Axis("share of the positive class in a leaf", 0, 1, percent=True), Axis("loss", 0, 1.05),
+        [Curve(u, _loss(0.0, u), "α = 0: errors (0/1)", 1),
+         Curve(u, _loss(1.0, u), "α = 1: Matsushita", 2),
+         Curve(u, _loss(alpha, u), f"α = {alpha:g}", 0, PRIVATE)], height=380,
+    ))  # fmt: skip
+
+
+def _loss(alpha: float, u: np.ndarray) -> np.ndarray:
+    return np.asarray(m_alpha(alpha).bayes_risk(u))
+
+
+def _loss_alt(alpha: float) -> str:
+    return (
+        f"Loss of a leaf by its share of the positive class: at 10 % it is {float(m_alpha(alpha).bayes_risk(0.1)):.3f} "
+        f"for α = {alpha:g}, {float(m_alpha(0.0).bayes_risk(0.1)):.3f} for α = 0 and "
+        f"{float(m_alpha(1.0).bayes_risk(0.1)):.3f} for α = 1."
+    )
+
+
+def _alpha() -> float:
+    return pick("α", ALPHAS, 0.5, "theory_alpha", "0: the 0/1 loss. 1: Matsushita’s loss.", lambda v: f"{v:g}")
+
+
+@cache.for_everybody(data=True, max_entries=16)
+def _tried(n: int) -> list[float]:
+    return [largest_move(a, n) for a in TRIED]
+
+
+PANELS = {
+    "What a row moves": Panel(
+        "How much one row can move the score of a split is known exactly, for every α and number of rows.",
+        r"\Delta = 2\alpha\sqrt{n-1} + 2(1-\alpha)",
+        "Exact. The published bound is true, and 1 larger for many rows.",
+        ["Weights of rows are 1 at most.", "The score is the sum of the children’s potentials.",
+         "Both relations: a row added or removed, or one exchanged."],
+        "Nock and Henecka 2020, Theorem 3, Lemma 5, Corollary 7; the exact value is ours.",
+        moves,
+    ),
+    "The Mα-loss": Panel(
+        "α mixes the 0/1 loss, which one row moves least, with Matsushita’s, with which trees boost fastest.",
+        r"\begin{aligned} L_\alpha(u) = {} & 2\alpha\sqrt{u(1-u)} \\ & + 2(1-\alpha)\min(u, 1-u) \end{aligned}",
+        "A definition; the number of levels is from the bound that we derived, which holds.",
+        ["Two classes.", "Every leaf has a test with the edge γ.", "All leaves of a level are split."],
+        "Nock and Henecka 2020, Definition 6.",
+        mixture,
+    ),
+}  # fmt: skip

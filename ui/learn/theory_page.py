@@ -1,0 +1,82 @@
+"""The page Theory: one theorem at a time, its bound beside what was measured."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ui.learn import theory_growth, theory_leaves, theory_loss, theory_votes
+from ui.learn.theory_parts import Panel, Shown
+from ui.shared import figures
+from ui.shared.controls import LINKED, known
+from ui.shared.link import copy_link
+from ui.shared.page import chart, titled
+from ui.shared.wording import plain
+
+TITLE = "Theory"
+_ALL = theory_votes.PANELS | theory_leaves.PANELS | theory_growth.PANELS | theory_loss.PANELS
+PANELS: dict[str, Panel] = {
+    name: _ALL[name]
+    for name in (
+        "Votes of random trees", "… with privacy", "Depth rule", "Empty leaves", "Floor of a leaf",
+        "Votes of noisy trees", "Consistency", "Boosting a tree", "Trees added up", "Private splits",
+        "What a row moves", "The Mα-loss",
+    )
+}  # fmt: skip
+HEAD = (
+    "A theorem may be true and too weak to choose by. The dots show how much too weak. Some are exact, and one "
+    "contradicts a privacy claim that was printed."
+)
+
+
+def show() -> None:
+    """All of the page below its frame."""
+    st.markdown("#### Theorems that you can move", anchors=False)
+    st.markdown(HEAD)
+    panel = PANELS[_chosen()]
+    st.markdown(f"##### {panel.claim}", anchors=False)
+    verdict = st.container(border=True, key="theory_says")
+    controls, picture = st.columns([1, 2], gap="large")
+    with controls:
+        shown = panel.show()
+    _about(panel)
+    with verdict:
+        st.markdown(shown.said.line)
+    with picture:
+        _pictures(shown)
+    with st.sidebar, st.container(horizontal=True, gap="small"):
+        copy_link()
+        figures.offer()
+
+
+def _chosen() -> str:
+    asked = st.query_params.get("theorem")
+    if asked is not None and asked not in PANELS:
+        st.session_state["theorem_asked"] = asked
+    known("theorem", PANELS)
+    names = list(PANELS)
+    name = st.selectbox(
+        "Theorem", names, key="theorem", bind=LINKED, on_change=lambda: st.session_state.pop("theorem_asked", None)
+    )
+    name = name if name in PANELS else names[0]
+    if other := st.session_state.get("theorem_asked"):
+        st.caption(f"The link asks for a theorem “{plain(other, 40)}”, which is not here; shown is “{name}”.")
+    return name
+
+
+def _pictures(shown: Shown) -> None:
+    for i, picture in enumerate(shown.pictures):
+        titled(picture.title, picture.badge)
+        chart(
+            picture.figure, picture.alt, title=picture.title, public=picture.badge != "Curator only",
+            key=f"theory_chart_{i}",
+        )  # fmt: skip
+    if shown.note:
+        st.caption(shown.note)
+
+
+def _about(panel: Panel) -> None:
+    st.latex(panel.formula)
+    with st.popover("What it assumes, and where it is from"):
+        st.markdown("\n".join(f"- {each}" for each in panel.assumptions))
+        st.markdown(f"**Does it hold?** {panel.standing}")
+        st.caption(f"Source: {panel.source}")

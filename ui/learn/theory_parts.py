@@ -1,0 +1,124 @@
+"""What all theorems share on their page: what a panel is, its line that says whether it says something, its sliders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from dpforest.plotting.theory import tick_text
+from ui.shared.controls import LINKED, known
+from ui.shared.page import Badge
+
+
+@dataclass(frozen=True)
+class Said:
+    """Whether a bound tells more than nothing here, and why."""
+
+    something: bool
+    why: str
+
+    @property
+    def line(self) -> str:
+        return f"**Says {'something' if self.something else 'nothing'} here:** {self.why}"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A chart with its title, its badge and its words."""
+
+    title: str
+    badge: Badge
+    figure: go.Figure
+    alt: str
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a theorem shows at one setting."""
+
+    said: Said
+    pictures: Sequence[Picture]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A theorem.
+
+    Parameters
+    ----------
+    claim : str
+        One sentence.
+    formula : str
+        For KaTeX.
+    standing : str
+        What holds of it: exact, true and weak, a proof with a gap.
+    assumptions : sequence of str
+    source : str
+    show : function of nothing, to Shown
+        It draws the controls where it is called.
+    """
+
+    claim: str
+    formula: str
+    standing: str
+    assumptions: Sequence[str]
+    source: str
+    show: Callable[[], Shown]
+
+
+def pick(
+    label: str, options: Sequence[Any], start: Any, key: str, help: str, text: Callable[[Any], str] | None = None
+) -> Any:  # fmt: skip
+    """A slider over listed values, in the link; it keeps its place while another theorem is looked at."""
+    value = st.select_slider(
+        label, options, start, format_func=text or _short, key=key, bind=LINKED, help=help, persist_state="session"
+    )
+    return value if value in options else start
+
+
+def _short(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def choose(label: str, options: Sequence[str], key: str, help: str) -> str:
+    """A choice of a few, in the link."""
+    known(key, options)
+    value = st.segmented_control(
+        label, options, default=options[0], required=True, key=key, bind=LINKED, help=help, persist_state="session"
+    )
+    return value if value in options else options[0]
+
+
+def size_text(value: float) -> str:
+    """A number that may be very large or very small, with two digits or so.
+
+    >>> size_text(7.39e6), size_text(827846), size_text(63), size_text(2.23e10), size_text(-770123.0)
+    ('7.4 million', '827,846', '63', '2.2 × 10¹⁰', '−770,123')
+    """
+    if value < 0:
+        return f"−{size_text(-value)}"
+    if 1e6 <= abs(value) < 1e9:
+        return f"{value / 1e6:,.3g} million" if abs(value) >= 1e8 else f"{value / 1e6:.2g} million"
+    if abs(value) >= 1e9:
+        return tick_text(float(f"{value:.2g}"))
+    return f"{value:,.0f}" if abs(value) >= 100 or float(value).is_integer() else f"{value:.3g}"
+
+
+def share(value: float) -> str:
+    """A share in percent with three digits that matter.
+
+    >>> share(0.1425), share(0.9999999), share(1.5), share(2e-7), share(float("inf"))
+    ('14.2 %', 'over 99.99 %', '150 %', 'under 0.01 %', 'no bound')
+    """
+    if value == float("inf"):
+        return "no bound"
+    if 0 < value < 1e-4:
+        return "under 0.01 %"
+    if 0.9999 < value < 1:
+        return "over 99.99 %"
+    return f"{100 * value:.3g} %" if value < 10 else f"{size_text(100 * value)} %"

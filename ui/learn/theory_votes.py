@@ -1,0 +1,239 @@
+"""Theorems about votes: of random trees, of random trees with noise, of trees that err on their own."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dpforest.evaluation.theorems import (
+    average_bound,
+    even_vote_right,
+    majority_bound,
+    private_error_bound,
+    proof_probability,
+    rows_to_prove,
+    slack_of,
+    trees_to_beat,
+)
+from dpforest.plotting.theory import Axis, Chart, Curve, Dots, theory_chart
+from ui.learn.theory_numbers import measured
+from ui.learn.theory_parts import Panel, Picture, Said, Shown, choose, pick, share, size_text
+from ui.shared import cache
+from ui.shared.epsilon import choose_epsilon
+from ui.shared.wording import epsilon_text
+
+TREES = [1, 3, 11, 31, 51, 101, 201, 301, 501, 1001, 2001, 5001, 10_001]
+PROOF_TREES = [11, 31, 51, 101, 201, 301, 401, 521, 801, 1201, 2001, 5001, 10_001]
+ROWS = [m * 10**p for p in range(3, 11) for m in (1, 3)] + [10**11]
+CHANCES = [0.4, 0.45, 0.5, 0.51, 0.52, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9, 0.95, 0.99]
+
+
+def votes() -> Shown:
+    """Theorems 5.3 and 5.4 of Bojarski and others."""
+    found = measured()["goodness"]
+    table = choose("Table", list(found), "theory_votes_table", "A public table; its random trees see all its rows.")
+    k = pick("Trees", TREES, 101, "theory_votes", "How many random trees vote.", lambda v: f"{v:,}")
+    confidence = pick(
+        "Confidence", [0.5, 0.8, 0.9, 0.95, 0.99, 0.999], 0.95, "theory_confidence",
+        "The theorem may fail if the trees are drawn unluckily: this often it does not.", lambda v: f"{100 * v:g} %",
+    )  # fmt: skip
+    own = found[table]
+    e, guessing, rows = tree_error(own), own["guessing"], own["rows"]
+    x = np.unique(np.logspace(0, 4, 241).round().astype(int)).tolist()
+    bounds, sharper = bounds_at(own, x, confidence)
+    (bound,), (better,) = bounds_at(own, [k], confidence)
+    seen = {int(n): v for n, v in own["vote_error"].items()}
+    figure = theory_chart(Chart(
+        Axis("trees", 1, 10_000, log=True), Axis("training error of the vote", 0, 1, percent=True),
+        [Curve(x, bounds, "Theorem 5.4"), Curve(x, sharper, "Theorem 5.3, sharper", 1)], "above",
+        dots=[Dots(list(seen), list(seen.values()), "measured",
+                   [f"{n} trees: {share(v)} wrong" for n, v in seen.items()])],
+        yours=(k, bound, f"{k:,} trees: at most {share(bound)}"), level=(guessing, f"guessing: {share(guessing)}"),
+    ))  # fmt: skip
+    near = min(seen, key=lambda n: abs(math.log(n / k)))
+    truth = f"Measured with {near} tree{'s' * (near > 1)}: {share(seen[near])}."
+    first = trees_to_beat(guessing, e, rows, confidence)
+    if bound < guessing:
+        said = Said(
+            True,
+            f"with {k:,} trees at most {share(bound)} of the rows are wrong; guessing gets {share(guessing)}. {truth}",
+        )
+    else:
+        why = (
+            f"the bound is {share(bound)}, and guessing gets {share(guessing)} wrong"
+            if math.isfinite(bound) else f"with {k:,} trees there is no bound, as the slack is ½ or more"
+        )  # fmt: skip
+        when = (
+            f"It says something from {first:,} trees on."
+            if first else f"It never does, as it stays above twice a tree’s error, {share(2 * e)}."
+        )  # fmt: skip
+        said = Said(False, f"{why}. {when} {truth}")
+    note = (
+        f"A tree of depth {own['depth']} is wrong about {share(e)} of {table}’s {rows:,} rows. "
+        + (f"Theorem 5.3, which needs to know how many trees are right about each row, gives {share(better)}. "
+           if math.isfinite(better) else "")
+        + f"If trees’ shares are averaged instead, 5.4 gives {share(average_bound(e, slack_of(k, rows, confidence)))}. "
+        "No privacy here: all is on the rows that the trees were trained on."
+    )  # fmt: skip
+    alt = (
+        f"Error of votes on {table}: bound {share(bound)} with {k} trees, measured {share(seen[near])} with {near}, "
+        f"guessing {share(guessing)}."
+    )
+    return Shown(said, [Picture("What a vote gets wrong", "Curator only", figure, alt)], note)
+
+
+def tree_error(own: dict[str, Any]) -> float:
+    """Mean error of a tree, from how many rows have how many trees right."""
+    counts = np.array(own["rows_by_trees_right"], float)
+    return float(1 - (counts * np.arange(len(counts))).sum() / counts.sum() / (len(counts) - 1))
+
+
+def bounds_at(own: dict[str, Any], trees: list[int], confidence: float) -> tuple[list[float], list[float]]:
+    """Theorem 5.4 and Theorem 5.3 for each number of trees."""
+    counts, e = np.array(own["rows_by_trees_right"], float), tree_error(own)
+    goodness = np.arange(len(counts)) / (len(counts) - 1)
+    slacks = [slack_of(k, own["rows"], confidence) for k in trees]
+    sharper = [float(counts[goodness < 0.5 + d].sum() / counts.sum()) if d < 0.5 else math.inf for d in slacks]
+    return [majority_bound(e, d) for d in slacks], sharper
+
+
+def private() -> Shown:
+    """Theorem 5.6 of Bojarski and others."""
+    epsilon = choose_epsilon(others=False)
+    n = pick("Rows", ROWS, 30_000, "theory_rows", "How many rows the table has.", size_text)
+    k = pick("Trees", PROOF_TREES, 521, "theory_proof_trees", "They share ε.", lambda v: f"{v:,}")
+    depth = pick("Depth", list(range(1, 11)), 3, "theory_proof_depth", "Questions on a path.")
+    d = pick("Slack d", [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45], 0.3, "theory_slack",
+             "How far votes may be off. More slack: likelier to hold, and a weaker bound.")  # fmt: skip
+    parts = pick("K: leaves given up below 1/K of the mean", [5, 10, 20, 40, 80, 160], 20, "theory_leaf_share",
+                 "Larger: fewer rows are given up, but smaller leaves have to withstand the noise.")  # fmt: skip
+    e = pick("Error of a tree", [0.0, 0.01, 0.02, 0.05, 0.1, 0.2], 0.02, "theory_tree_error",
+             "On average over all random trees, without noise.", lambda v: f"{100 * v:g} %")  # fmt: skip
+    x, own, best = _proved(k, depth, d, parts, epsilon)
+    at, limit = proof_probability(n, k, depth, d, parts, epsilon), private_error_bound(e, d, parts)
+    figure = theory_chart(Chart(
+        Axis("rows", 1e3, 1e11, log=True), Axis("the bound holds at least with probability", 0, 1, percent=True),
+        [Curve(x, own, f"{k:,} trees"), Curve(x, best, "the best number of trees", 1)], "below",
+        yours=(n, at, f"{size_text(n)} rows: {size_text(at) if at <= 0 else share(at)}"),
+    ))  # fmt: skip
+    said = _proof_says(n, k, at, limit, depth, d, parts, epsilon)
+    note = (
+        f"It would say: at most {share(limit)} of the training rows are wrong. "
+        "Too few trees, and their vote is luck; too many, and each one’s share of ε is too small. Nothing is "
+        "measured here: no bundled table has so many rows."
+    )
+    alt = f"Probability that the bound holds by rows: {size_text(at)} at {size_text(n)} rows."
+    return Shown(said, [Picture("When the proof says something", "From a formula", figure, alt)], note)
+
+
+def _proof_says(
+    n: float, k: int, at: float, limit: float, depth: int, d: float, parts: int, epsilon: float
+) -> Said:  # fmt: skip
+    if limit >= 0.5:
+        even = private_error_bound(0.0, d, parts)
+        fewest = next((p for p in range(1, 10_000) if private_error_bound(0.0, d, p) < 0.5), 0)
+        more = (
+            f"Even perfect trees would not help below K = {fewest}." if even >= 0.5
+            else "It needs better trees, a larger K or another slack."
+        )  # fmt: skip
+        return Said(False, f"it would promise an error of at most {share(limit)}, no better than a coin. {more}")
+    if at > 0:
+        return Said(
+            True, f"with a probability of at least {share(at)}, at most {share(limit)} of the training rows are wrong."
+        )
+    first, least = (rows_to_prove(ks, depth, d, parts, epsilon) for ks in ([k], PROOF_TREES))
+    best = (
+        f"With the best number of trees it takes {size_text(least)} rows."
+        if least else "No number of trees up to 10,001 is right for it."
+    )  # fmt: skip
+    enough = (
+        f"With {k:,} trees it does from {size_text(first)} rows on." if first else f"With {k:,} trees it never does."
+    )
+    return Said(
+        False,
+        f"at {size_text(n)} rows and ε = {epsilon_text(epsilon)} it holds with a probability of at least "
+        f"{size_text(at)}, and a probability below 0 is no information. {enough} {best}",
+    )
+
+
+@cache.for_everybody(data=True, max_entries=64)
+def _proved(k: int, depth: int, d: float, parts: int, epsilon: float) -> tuple[list[float], list[float], list[float]]:
+    x = np.logspace(3, 11, 161).tolist()
+    of_all = [[proof_probability(n, each, depth, d, parts, epsilon) for each in PROOF_TREES] for n in x]
+    return x, [row[PROOF_TREES.index(k)] for row in of_all], [max(row) for row in of_all]
+
+
+def noisy() -> Shown:
+    """The law of a vote of independent trees, beside votes of noisy trees."""
+    found = measured()["noisy_votes"]
+    table = choose("Table", list(found), "theory_noisy_table", "A public table; each row in one tree, ε = 1.")
+    sizes = [int(k) for k in found[table]]
+    k = pick("Trees", sizes, 101, "theory_noisy_trees", "How many vote.")
+    p = pick("Each is right with probability", CHANCES, 0.6, "theory_chance", "On any row, by itself.",
+             lambda v: f"{100 * v:g} %")  # fmt: skip
+    cells = [found[table][str(n)] for n in sizes]
+    own = cells[sizes.index(k)]
+    x = list(range(1, 302, 2))
+    yours = [float(even_vote_right(p, n)) for n in x]
+    alike = [float(even_vote_right(c["tree"], n)) for c, n in zip(cells, sizes, strict=True)]
+    here = float(even_vote_right(p, k))
+    figure = theory_chart(Chart(
+        Axis("trees", 1, 301, log=True), Axis("votes that are right", 0.3, 1, percent=True),
+        [Curve(x, yours, f"independent, each right in {100 * p:g} %"),
+         Curve(sizes, alike, "independent, as good as the measured trees", 1),
+         Curve(sizes, [c["row_by_row"] for c in cells], "row by row, with each row’s own chance", 2)],
+        dots=[Dots(sizes, [c["vote"] for c in cells], "measured vote",
+                   [f"{n} trees: {share(c['vote'])}" for n, c in zip(sizes, cells, strict=True)])],
+        yours=(k, here, f"{k} trees: {share(here)}"),
+    ))  # fmt: skip
+    if p > 0.5:
+        said = Said(True, f"{k} independent votes, each right in {100 * p:g} %, are right together in {share(here)}.")
+    else:
+        said = Said(
+            False, f"{k} independent votes, each right in {100 * p:g} %, are right together in {share(here)}, no "
+            "better than a coin. Above 50 % for each, more votes help."
+        )  # fmt: skip
+    note = (
+        f"On {table} a noisy tree of {k} (ε = 1 for all) is right on {share(own['tree'])} of the rows held out. If "
+        f"that held for every row alike, their vote would be right in {share(alike[sizes.index(k)])}; it is in "
+        f"{share(own['vote'])}. Trees share their mistakes: some rows are hard for all of them. Taken row by row, with "
+        f"each row’s own chance, the same formula gives {share(own['row_by_row'])}."
+    )
+    alt = (
+        f"Right votes on {table}: formula {share(here)} for {k} trees at {100 * p:g} %, measured {share(own['vote'])}."
+    )
+    return Shown(said, [Picture("What a vote gets right", "Curator only", figure, alt)], note)
+
+
+PANELS = {
+    "Votes of random trees": Panel(
+        "If random trees are wrong on average about a share e of the training rows, a vote of many is wrong about "
+        "hardly more than 2e at most.",
+        r"\text{error} \le \frac{e}{\frac12 - d}, \qquad d = \sqrt{\frac{\ln(n/\beta)}{2k}}",
+        "True, and mostly too weak to choose by.",
+        ["Two classes, no privacy.", "Error on the rows that label the leaves.", "Trees do not look at the data.",
+         "β is one minus the confidence. Trees are drawn from all those of the same depth (here 400 stand for all)."],
+        "Bojarski, Choromanska, Choromanski, LeCun, Theorems 5.1 to 5.4.",
+        votes,
+    ),
+    "… with privacy": Panel(
+        "With enough rows and the right number of trees, noise on the leaves’ counts hardly harms an averaged vote.",
+        r"\begin{aligned} P & \ge 1 - n\left(e^{-kd^2/2} + 2k\,e^{-\lambda n\varepsilon/k}\right) \\ "
+        r"\lambda & = \frac{d}{2(1+d)K2^h} \end{aligned}",
+        "As printed it lacks a factor of 2 that its proof has. This is the form that the proof gives, with a better λ.",
+        ["Two classes; shares averaged; negative counts are set to 0.", "Add-remove; ε is shared evenly by k trees.",
+         "Leaves with less than a K-th of the mean number of rows are given up."],
+        "Bojarski and others, Theorem 5.6; the clean form is ours.",
+        private,
+    ),
+    "Votes of noisy trees": Panel(
+        "Independent votes, each a little better than a coin, are together right almost always.",
+        r"P\left(\sum_t B_t > \tfrac{k}{2}\right), \quad B_t \sim \text{Bernoulli}(p_t)",
+        "Exact for independent votes. Over the rows of a table votes are not independent.",
+        ["Two classes, a tie is decided by a coin.", "Trees err independently of each other."],
+        "Condorcet 1785; Poisson’s binomial law.",
+        noisy,
+    ),
+}  # fmt: skip
