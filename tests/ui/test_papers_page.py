@@ -1,0 +1,47 @@
+"""Papers: every figure on the page is one that was measured; a paper without figures says so; the report agrees."""
+
+import pytest
+from app_words import words
+from streamlit.testing.v1 import AppTest
+
+from reproduce import __main__ as program
+from reproduce import protocol
+from ui.learn.papers import PAPERS
+
+
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
+def test_every_paper_has_its_claim_and_its_cells(paper):
+    page = AppTest.from_file("../../app.py", default_timeout=600).switch_page("pages/7_Papers.py")
+    page.query_params["paper"] = paper.name
+    page.run()
+    assert not page.exception and paper.claim in words(page) and paper.example in words(page)
+    cells = [record for record in protocol.read() if record.paper == paper.recorded]
+    if not cells:
+        assert "Nothing of this paper has been run" in words(page)
+        return
+    shown = page.dataframe[0].value
+    assert shown["printed, %"].tolist() == [cell.published for cell in cells]
+    assert shown["verdict"].tolist() == [cell.verdict for cell in cells]
+    near = sum(cell.verdict == protocol.MATCHES for cell in cells)
+    assert f"{near} of {len(cells)} figures come out as printed" in words(page)
+
+
+def test_what_does_not_match_has_a_reason_and_each_verdict_follows_from_its_figures():
+    for cell in protocol.read():
+        if cell.verdict == protocol.NOT_COMPARABLE:
+            assert cell.reason
+        else:
+            assert bool(cell.reason) == (cell.verdict == protocol.CONTRADICTS), cell
+    assert {cell.paper for cell in protocol.read()} == {paper.recorded for paper in PAPERS} - {""}
+
+
+def test_the_report_is_made_of_the_file():
+    assert protocol.REPORT.read_text(encoding="utf-8") == protocol.report(protocol.read())
+
+
+def test_a_cell_of_each_paper_comes_out_again():
+    """One fold in ten or five only, so within four standard deviations of a fold."""
+    kept = {(cell.paper, cell.setting): cell for cell in protocol.read()}
+    for records in program.PAPERS.values():
+        cell = next(iter(records(quick=True)))
+        assert abs(cell.ours - kept[cell.paper, cell.setting].ours) <= 4 * cell.sd
