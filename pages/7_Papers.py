@@ -13,6 +13,7 @@ from ui.shared.controls import select
 from ui.shared.page import chart, open_page, titled
 
 open_page("Papers")
+st.markdown("#### The papers, reproduced", anchors=False)
 chosen = select(
     "Paper", [paper.name for paper in PAPERS], "paper", "One of the four papers that this project rests on."
 )
@@ -54,7 +55,13 @@ if cells:
             "why": [c.reason for c in cells],
         }
     )
-    figures.table(table, "Cell by cell", hide_index=True, alt=f"Cell by cell: {said}")
+    figures.table(
+        table, "Cell by cell", hide_index=True, alt=f"Cell by cell: {said}",
+        column_config={
+            "why": st.column_config.TextColumn(width="large"),
+            "figure": st.column_config.TextColumn(pinned=True),
+        },
+    )  # fmt: skip
 else:
     st.info("Nothing of this paper has been run against its figures yet.")
 st.caption(

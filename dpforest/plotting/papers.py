@@ -35,7 +35,7 @@ def published_and_ours(
     plotly.graph_objects.Figure
     """
     every = [*published, *ours, *(value for value in certified if value is not None)]
-    low, high = min(every) - 3, 100
+    low, high = min(every) - 3, 101.5
     names = [escape(setting, 60) for setting in settings]
     drawn = figure(440)
     drawn.add_scatter(
