@@ -44,7 +44,11 @@ def test_the_gaussian_sampler_is_looked_at():
         assert next(suspicions(()), None) == said
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda m: m.name)
+@pytest.mark.parametrize(
+    "mutant",
+    [pytest.param(m, marks=pytest.mark.slow) if i % 2 else m for i, m in enumerate(MUTANTS)],
+    ids=lambda m: m.name,
+)
 def test_mistakes_are_found(mutant):
     with mutated(mutant), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a wrong bit may overflow

@@ -243,7 +243,7 @@ def test_curators_files(explore: Explore) -> None:
     closed, simulated = full["flips (closed form)"], full["flips (simulated)"]
     assert ((closed - simulated).abs() <= 5 * (closed * (1 - closed) / 200) ** 0.5 + 1e-9).all()
     mean = (closed * full["records"]).sum() / full["records"].sum()
-    shown = re.search(r"flips in ([\d.]+) %", explore.page.get_by_role("tabpanel").inner_text())
+    shown = re.search(r"into another one in ([\d.]+) %", explore.page.get_by_role("tabpanel").inner_text())
     assert shown and float(shown[1]) == pytest.approx(100 * mean, abs=0.06)
 
     name, text = explore.download("Curve as CSV")

@@ -99,7 +99,7 @@ def test_two_tables_on_the_same_people(explore: Explore) -> None:
     expect(page.get_by_role("dialog")).to_have_count(0)
     idle(page)  # a page that is drawn anew closes an open list
     explore.choose("Data", "breast_wisconsin")
-    expect(explore.main).to_contain_text("699 rows")
+    expect(explore.main).to_contain_text("699 patients")
     chart_ready(page)
     explore.fine_settings()
     with explore.refigured():

@@ -24,7 +24,7 @@ def show() -> None:
     table, settings = choice.table, choice.settings
     with top:
         headline.header(choice)
-        welcome.line()
+    welcome.line()  # below ε, which is to be near for those who work without a mouse
     try:
         certificate, ledger = simulate.promise(
             tables.fingerprint(table.domain), settings, len(table.frame), table.domain

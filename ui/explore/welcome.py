@@ -14,9 +14,7 @@ def line() -> None:
         st.page_link("pages/5_Lesson.py", label="Learn", width="content")
         st.page_link("pages/2_Choose_epsilon.py", label="Choose ε", width="content")
         st.page_link("pages/1_Compare.py", label="Compare", width="content")
-        st.button(
-            "", icon=":material/close:", key="welcome_end", help="Close this line", type="tertiary", on_click=_end
-        )
+        st.button("Close", key="welcome_end", type="tertiary", on_click=_end)
 
 
 def _end() -> None:
