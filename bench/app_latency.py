@@ -30,7 +30,7 @@ WATCH = """() => {
   const shown = () => {
     const chart = document.querySelector("[data-testid=stMain] .js-plotly-plot");
     if (!chart) return "";
-    const paths = [...chart.querySelectorAll(".scatterlayer path")];
+    const paths = [...chart.querySelectorAll(".scatterlayer path, .shapelayer path")];
     const texts = [...chart.querySelectorAll(".annotation-text")].map(t => t.textContent);
     return paths.length ? [...paths.map(p => p.getAttribute("d") + p.getAttribute("transform")), ...texts].join() : "";
   };

@@ -248,7 +248,8 @@ class Simulation(Repeats):
         seed, epsilons = self.seed + self.n_repeats, self.epsilons.tolist()
         plans = {epsilon: self.structures.prepare(epsilon, seed) for epsilon in (*epsilons, None)}
         todo = {_key(*plan): plan for plan in plans.values()}
-        found = self._at_each(list(todo.values()), lambda plan: self._count(plan[0], plan[1], seed), pause)
+        each = self.n_jobs if len(todo) == 1 else 1  # threads within threads mostly wait for Python's lock
+        found = self._at_each(list(todo.values()), lambda plan: self._count(*plan, seed, each), pause)
         counted = dict(zip(todo, found, strict=True))
 
         def score(epsilon: float) -> tuple[float, float, float]:
@@ -264,7 +265,7 @@ class Simulation(Repeats):
         """The first repeat's forest at one budget, leaf by leaf."""
         spec, scale = self.structures.prepare(epsilon, self.seed)
         if self._seen is None or self._seen[0] != _key(spec, scale):
-            self._seen = (_key(spec, scale), *self._grow_and_count(spec, scale, self.seed))
+            self._seen = (_key(spec, scale), *self._grow_and_count(spec, scale, self.seed, self.n_jobs))
         _, trees, counts = self._seen
         values = self._release(spec, counts, epsilon, self.seed)
         labels = Votes(spec, values, _fraction(epsilon), self.seed).labels
@@ -283,9 +284,9 @@ class Simulation(Repeats):
         """Drop what only `view` needs."""
         self._seen = None
 
-    def _count(self, spec: ForestSpec, scale: ReleasedScale | None, seed: int) -> "_Counted":
-        trees, counts = self._grow_and_count(spec, scale, seed)
-        leaves = routing.leaves_of_rows(trees, self.domain, self.split.X_test, n_jobs=self.n_jobs)
+    def _count(self, spec: ForestSpec, scale: ReleasedScale | None, seed: int, n_jobs: int) -> "_Counted":
+        trees, counts = self._grow_and_count(spec, scale, seed, n_jobs)
+        leaves = routing.leaves_of_rows(trees, self.domain, self.split.X_test, n_jobs=n_jobs)
 
         # Only leaves that hold somebody or are asked for make a difference to the figures.
         used = np.array(counts.any(axis=1))
@@ -294,11 +295,13 @@ class Simulation(Repeats):
         place = (np.cumsum(used, dtype=np.int32) - 1)[leaves]
         return _Counted(np.flatnonzero(used), counts[used], place)
 
-    def _grow_and_count(self, spec: ForestSpec, scale: ReleasedScale | None, seed: int) -> tuple[Trees, np.ndarray]:
+    def _grow_and_count(
+        self, spec: ForestSpec, scale: ReleasedScale | None, seed: int, n_jobs: int
+    ) -> tuple[Trees, np.ndarray]:
         trees = spec.grow(self.domain, seed, scale)
         X, y = self.split.X_train, self.split.y_train
         tree_of_row = rows_to_trees(spec, np.arange(len(y)), DemoSource(seed + NOISE_SEED))
-        return trees, count_kept_rows(trees, self.domain, X, y, tree_of_row, n_jobs=self.n_jobs)
+        return trees, count_kept_rows(trees, self.domain, X, y, tree_of_row, n_jobs=n_jobs)
 
     def _release(
         self, spec: ForestSpec, counts: np.ndarray, epsilon: float, seed: int, leaves: np.ndarray | None = None

@@ -44,7 +44,7 @@ def show() -> None:
         headline.broken_promise(certificate)
 
     # A first curve at once, on a machine that has nothing compiled from a file ...
-    curve = stored or simulate.first_curve(forest, len(table.frame), settings.epsilon, st.container())
+    curve = stored or simulate.first_curve(forest, table, settings, st.container())
     level = without_privacy.level(table)
     panel = curve_panel.Panel(choice, curve, ledger, level, certificate.delta)
     numbers = headline.Figures(choice, certificate, curve, level)

@@ -48,6 +48,10 @@ class Scheduler:
         self._begun: deque[threading.Event] = deque()
         self._others: deque[threading.Event] = deque()
 
+    @property
+    def is_busy(self) -> bool:
+        return not self._free
+
     @contextmanager
     def turn(self, *, awaited: bool) -> Iterator[Callable[[], None]]:
         """Hold a place. Gives a function to call between two steps: it ends the work if a control was moved, and lets

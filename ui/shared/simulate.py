@@ -6,7 +6,7 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from dpforest.evaluation.forest_view import ForestView
 from dpforest.evaluation.greedy_simulation import GreedySimulation, simulation_for
@@ -24,8 +24,14 @@ from ui.shared.tables import Table, fingerprint, read_by, split
 FIRST, LAST = 2, 20
 MOST_SECONDS = 30  # of refining; what is drawn by then says how many releases it rests on
 MANY_ROWS = 50_000  # more take a noticeable time
+SOME_ROWS = 5_000  # more are first sent through the trees at a few ε only, while others compute
 N_JOBS = min(os.cpu_count() or 1, 4)
-SCHEDULER = Scheduler(N_JOBS)
+SCHEDULER = Scheduler(1)  # one turn keeps N_JOBS threads busy; with more of them all wait for Python's lock
+Tell = Callable[[dict[float, float]], None]  # of the accuracy at the ε that are done of a repeat
+
+
+def _silent(so_far: dict[float, float]) -> None:
+    pass
 
 
 class Shared:
@@ -40,6 +46,11 @@ class Shared:
     def n_repeats(self) -> int:
         return self._simulation.n_repeats
 
+    def is_surer(self, curve: Curve) -> bool:
+        """Than a curve that was drawn: more repeats, or at more ε."""
+        drawn = len(curve.accuracy) if len(curve.epsilons) == len(self._simulation.epsilons) else 0
+        return self.n_repeats > drawn
+
     @property
     def is_fitted_anew(self) -> bool:
         """Whether trees are grown anew at every ε, which takes longer."""
@@ -47,7 +58,7 @@ class Shared:
 
     def refine(
         self, n_repeats: int, *, awaited: bool = False, first: float | None = None,
-        tell: Callable[[dict[float, float]], None] = lambda so_far: None,
+        tell: Tell = _silent,
     ) -> None:  # fmt: skip
         """At least so many repeats; `awaited` if there is nothing to look at before.
 
@@ -142,21 +153,20 @@ def simulation(table: Table, settings: Settings) -> Shared:
 
 
 @cache.by_table(everybody=256, own=64, data=True)
-def _release_once(key: tuple, _table: Table, _settings: Settings) -> Curve:
+def _release_once(key: tuple, _table: Table, _settings: Settings, _awaited: bool) -> Curve:
     simulated = simulation_for(
         _settings.estimator(_table.domain), _table.domain, split(_table), epsilons=key[-1], n_jobs=N_JOBS
     )
-    with SCHEDULER.turn(awaited=False) as pause:
-        simulated.add_repeat(pause)
+    with SCHEDULER.turn(awaited=_awaited) as pause:
+        simulated.add_repeat(pause, first=_settings.epsilon)
     return simulated.curve()
 
 
-def one_release(table: Table, settings: Settings, epsilons: tuple[float, ...]) -> Curve:
-    """One simulated release at each of these ε, of which nothing else is kept."""
+def one_release(table: Table, settings: Settings, epsilons: tuple[float, ...], *, awaited: bool = False) -> Curve:
+    """One simulated release at each of these ε, of which nothing else is kept; for the others see `Shared.refine`."""
     table = read_by(table, settings)
-    return _release_once(
-        (table.schema_key, fingerprint(table.domain), settings.without_epsilon(), epsilons), table, settings
-    )
+    key = (table.schema_key, fingerprint(table.domain), settings.without_epsilon(), epsilons)
+    return _release_once(key, table, settings, awaited)
 
 
 @cache.for_session(max_entries=64)
@@ -165,26 +175,39 @@ def promise(fingerprint: str, settings: Settings, n_rows: int, _domain: Domain) 
     return settings.estimator(_domain).preview(_domain, n_rows)
 
 
-def first_curve(shared: Shared, n_rows: int, epsilon: float, place) -> Curve:
-    """The first repeats, fewer where one takes long, so that there is something to look at soon."""
+def first_curve(shared: Shared, table: Table, settings: Settings, place) -> Curve:
+    """The first repeats, fewer where one takes long, so that there is something to look at soon.
+
+    On many rows, or while others compute, it is one release at a few ε, with the draws of the first repeat.
+    """
     if shared.n_repeats:
         return shared.curve()
+    n_rows, epsilon = len(table.frame), settings.epsilon
+    is_sketch = n_rows > MANY_ROWS or (n_rows > SOME_ROWS and SCHEDULER.is_busy)
+    grid = _some_of(grid_with(epsilon), epsilon) if is_sketch else grid_with(epsilon)
     slow = n_rows > MANY_ROWS or shared.is_fitted_anew
     bar = place.progress(0.0, f"Sending {n_rows:,} rows through the trees …") if slow else None
 
     def tell(so_far: dict[float, float]) -> None:
         if bar is not None and epsilon in so_far:
             said = f"At ε = {epsilon:g} one simulated release is right in {percent(so_far[epsilon])}"
-            n = len(grid_with(epsilon))
-            bar.progress(len(so_far) / n, f"{said}; {len(so_far)} of {n} values of ε …")
+            bar.progress(len(so_far) / len(grid), f"{said}; {len(so_far)} of {len(grid)} values of ε …")
 
-    start = time.monotonic()
-    shared.refine(1, awaited=True, first=epsilon, tell=tell)
-    if time.monotonic() - start < 0.4:
-        shared.refine(FIRST, awaited=True)
+    start, curve = time.monotonic(), None
+    if is_sketch:
+        curve = one_release(table, settings, grid, awaited=True)
+    else:
+        shared.refine(1, awaited=True, first=epsilon, tell=tell)
+        if time.monotonic() - start < 0.4:
+            shared.refine(FIRST, awaited=True)
     if bar is not None:
         bar.empty()
-    return shared.curve()
+    return curve or shared.curve()
+
+
+def _some_of(grid: Sequence[float], epsilon: float) -> tuple[float, ...]:
+    """Both ends, the middle, and the one that is looked at."""
+    return tuple(sorted({grid[0], grid[len(grid) // 2], grid[-1], epsilon}))
 
 
 def refined(
@@ -216,11 +239,11 @@ def refined(
         if bar is not None or now - start > 0.5:
             text = f"Simulated release {repeat} of {n_repeats}; no need to wait"
             bar = (bar or place).progress(repeat / n_repeats, text)
-        if now - drawn > 1.0 and (is_new or shared.n_repeats > len(curve.accuracy)):
+        if now - drawn > 1.0 and (is_new or shared.is_surer(curve)):
             curve, is_new = shared.curve(), False
             yield curve
             drawn = time.monotonic()
-    if is_new or shared.n_repeats > len(curve.accuracy):
+    if is_new or shared.is_surer(curve):
         curve, is_new = shared.curve(), False
         yield curve
     while others and beside():
