@@ -18,7 +18,7 @@ chosen = select(
     "Paper", [paper.name for paper in PAPERS], "paper", "One of the four papers that this project rests on."
 )
 paper: Paper = next(paper for paper in PAPERS if paper.name == chosen)
-cells: list[Record] = [record for record in read() if record.paper == paper.recorded]
+measured: list[Record] = [record for record in read() if record.paper == paper.recorded]
 
 st.markdown(f"[{paper.title}]({paper.link})")
 claims, holds = st.columns(2, gap="large")
@@ -29,10 +29,13 @@ st.page_link(
     "app.py", label="Open in Explore, as published", icon=":material/arrow_forward:", query_params=dict(paper.settings)
 )
 
-if cells:
+if measured:
+    items = list(dict.fromkeys(cell.item for cell in measured))
+    item = select("Table or figure", items, "item", "Of the paper.")
+    cells = [cell for cell in measured if cell.item == item]
     found = Counter(cell.verdict for cell in cells)
     titled(
-        f"Printed and measured: {cells[0].item}", None,
+        f"Printed and measured: {item}", None,
         help="A point on the dotted line comes out as printed. Triangles: the mechanism as published. Dots: one that "
         "keeps its ε. Bars: one standard deviation over folds.",
     )  # fmt: skip
@@ -65,7 +68,8 @@ if cells:
 else:
     st.info("Nothing of this paper has been run against its figures yet.")
 st.caption(
-    "All of these are measured on public tables, once, by `python -m reproduce`; this page only reads the result."
+    "All of these are measured on public tables, once, by `python -m reproduce`; this page only reads the result. "
+    "Where a certified figure is missing, the cell has no privacy, or the table has no public bounds to certify with."
 )
 with st.sidebar:
     figures.offer()

@@ -1,37 +1,49 @@
-"""Run the reproductions, `python -m reproduce [--quick] [--only PAPER ...]`; writes results.json, docs/REPRODUCED.md.
+"""Run the reproductions: `python -m reproduce [--quick] [--only PART ...] [--data DIR]`.
 
-`--quick` takes two tables of each paper, prints what it finds, and writes nothing.
+Writes results.json and docs/REPRODUCED.md after each part, so that a stop loses one. `--quick` takes a few cells of
+each, prints what it finds, and writes nothing. `--data` names a folder with a catalogue.json, as `data/` has, for the
+papers' tables that do not come with this project.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from pathlib import Path
 
-from reproduce import bojarski, fletcher_islam, multinomial
-from reproduce.protocol import PATH, REPORT, Record, read, report, write
+from reproduce import bojarski, fletcher_islam, fletcher_islam_synthetic, multinomial, multinomial_budget, nock_henecka
+from reproduce.protocol import PATH, Record, read, write
+from reproduce.report import REPORT, report
 
-PAPERS = {"bojarski": bojarski.records, "fletcher_islam": fletcher_islam.records, "multinomial": multinomial.records}
+PARTS = {
+    "bojarski": bojarski.records,
+    "fletcher_islam": fletcher_islam.records,
+    "fletcher_islam_synthetic": fletcher_islam_synthetic.records,
+    "multinomial": multinomial.records,
+    "multinomial_budget": multinomial_budget.records,
+    "nock_henecka": nock_henecka.records,
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--only", nargs="+", choices=PAPERS, default=list(PAPERS))
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--data", type=Path, help="folder with tables that are not bundled")
     arguments = parser.parse_args()
-    found: dict[str, list[Record]] = {}
+    found: dict[tuple[str, str], list[Record]] = {}
     for record in read() if PATH.exists() else ():
-        found.setdefault(record.paper, []).append(record)
+        found.setdefault((record.paper, record.item), []).append(record)
     for name in arguments.only:
-        start, rows = time.monotonic(), []
-        for record in PAPERS[name](quick=arguments.quick):
-            rows.append(record)
+        start, rows = time.monotonic(), dict[tuple[str, str], list[Record]]()
+        for record in PARTS[name](quick=arguments.quick, folder=arguments.data):
+            rows.setdefault((record.paper, record.item), []).append(record)
             print(f"{time.monotonic() - start:6.0f} s  {record.setting}: {record.published:.1f} published, "
                   f"{record.ours:.1f} ours, {record.verdict}", flush=True)  # fmt: skip
         if not arguments.quick:
-            found[rows[0].paper] = rows
-            records = [record for paper in sorted(found) for record in found[paper]]
-            write(records)  # after each paper: a stop loses one
+            found.update(rows)
+            records = [record for key in sorted(found) for record in found[key]]
+            write(records)
             REPORT.write_text(report(records), encoding="utf-8")
 
 

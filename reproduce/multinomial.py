@@ -112,7 +112,7 @@ def run() -> dict:
     }
 
 
-def records(*, quick: bool = False) -> Iterator[Record]:
+def records(*, quick: bool = False, folder: Path | None = None) -> Iterator[Record]:
     """The rows of table 1 from the file that a run of this module wrote; no privacy is in them."""
     found = json.loads((HERE / "multinomial_results.json").read_text(encoding="utf-8"))["results"]
     rows = [row for row in found if row["stopping"] == RULE]

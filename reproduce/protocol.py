@@ -1,8 +1,9 @@
-"""What all reproductions share: a record for each cell of a paper's table, folds, verdicts, the file, the report."""
+"""What all reproductions share: a record for each cell of a paper's table, folds, verdicts, the file."""
 
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,8 +12,10 @@ from typing import Any, Final
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
+from dpforest import PrivacyLeakWarning
+from dpforest.tables.datasets import list_datasets, load_dataset
+
 PATH: Final = Path(__file__).with_name("results.json")
-REPORT: Final = Path(__file__).parents[1] / "docs" / "REPRODUCED.md"
 TOLERANCE: Final = 2.0  # points, between a published mean and ours; or two of our standard deviations
 MATCHES, CONTRADICTS, NOT_COMPARABLE = "matches", "contradicts", "not comparable"
 
@@ -30,7 +33,8 @@ class Record:
     ours : float or None
         The mean of the mechanism as published, in percent.
     certified : float or None
-        The mean of a mechanism that keeps its ε, at the ε of the cell; None where the cell has no privacy.
+        The mean of a mechanism that keeps its ε, at the ε of the cell; None where the cell has no privacy, or the table
+        no public bounds.
     sd : float
         Standard deviation of `ours` over repetitions and folds.
     verdict : {"matches", "contradicts", "not comparable"}
@@ -57,6 +61,15 @@ def verdict(published: float, ours: float, sd: float) -> str:
     return MATCHES if abs(published - ours) <= max(TOLERANCE, 2 * sd) else CONTRADICTS
 
 
+def load(name: str, folder: Path | None, *, incomplete: str = "own") -> Any:
+    """A bundled table, or one from a folder of the same form; None where neither has it."""
+    if name in list_datasets():
+        return load_dataset(name, incomplete=incomplete)
+    if folder is None or name not in json.loads((folder / "catalogue.json").read_text(encoding="utf-8"))["datasets"]:
+        return None
+    return load_dataset(name, incomplete=incomplete, folder=folder)
+
+
 def folds(data: Any, repetitions: int, n_folds: int) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
     """Seed, training rows and test rows of each fold; stratified, as rare classes would be lost otherwise."""
     labels = data.y.astype(str).to_numpy()
@@ -69,11 +82,23 @@ def folds(data: Any, repetitions: int, n_folds: int) -> Iterator[tuple[int, np.n
             yield repetition * n_folds + fold, train, test
 
 
+def certified_accuracies(make: Callable[[int], Any], data: Any, repetitions: int, n_folds: int) -> np.ndarray | None:
+    """The same for a certified forest; None where bounds of a table were read from its rows: then none is certified."""
+    return None if data.domain.leaks() else accuracies(make, data, repetitions, n_folds)
+
+
+def mean_of(found: np.ndarray | None) -> float | None:
+    """Rounded as records have it."""
+    return None if found is None else round(float(found.mean()), 2)
+
+
 def accuracies(make: Callable[[int], Any], data: Any, repetitions: int, n_folds: int) -> np.ndarray:
     """Percent right in each fold, of what `make` gives for its seed."""
     found = []
     for seed, train, test in folds(data, repetitions, n_folds):
-        forest = make(seed).fit(data.X.iloc[train], data.y.iloc[train])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PrivacyLeakWarning)  # such a table has no certified cells
+            forest = make(seed).fit(data.X.iloc[train], data.y.iloc[train])
         found.append(100 * float((forest.predict(data.X.iloc[test]) == data.y.iloc[test].to_numpy()).mean()))
     return np.array(found)
 
@@ -86,39 +111,6 @@ def write(records: Iterable[Record], path: Path = PATH) -> None:
 def read(path: Path = PATH) -> list[Record]:
     """What `write` has written."""
     return [Record(**record) for record in json.loads(path.read_text(encoding="utf-8"))]
-
-
-def report(records: Iterable[Record]) -> str:
-    """All records as Markdown, a table for each of a paper's."""
-    lines = [
-        "# The papers, reproduced",
-        "",
-        "Published figures beside ours: the mechanism as published, and a certified one at the same ε. Written by",
-        "`python -m reproduce`. Percent right on rows held out; ± is our standard deviation over folds.",
-    ]
-    groups: dict[tuple[str, str], list[Record]] = {}
-    for record in records:
-        groups.setdefault((record.paper, record.item), []).append(record)
-    for (paper, item), rows in groups.items():
-        near = sum(row.verdict == MATCHES for row in rows)
-        lines += ["", f"## {paper}: {item}", "", f"{near} of {len(rows)} cells match.", ""]
-        lines += [
-            "| cell | published | ours, as published | ours, certified | verdict | why |",
-            "|---|---|---|---|---|---|",
-        ]
-        lines += [_line(row) for row in rows]
-    return "\n".join([*lines, ""])
-
-
-def _line(row: Record) -> str:
-    ours, certified = _percent(row.ours, row.sd), _percent(row.certified)
-    return f"| {row.setting} | {row.published:.1f} | {ours} | {certified} | {row.verdict} | {row.reason} |"
-
-
-def _percent(value: float | None, sd: float | None = None) -> str:
-    if value is None:
-        return "–"
-    return f"{value:.1f}" + (f" ± {sd:.1f}" if sd is not None else "")
 
 
 def _rare(labels: np.ndarray, least: int) -> np.ndarray:

@@ -90,8 +90,8 @@ class Dataset:
 
 
 @cache
-def _catalogue() -> dict[str, dict[str, Any]]:
-    return json.loads((DATA / "catalogue.json").read_text(encoding="utf-8"))["datasets"]
+def _catalogue(folder: Path = DATA) -> dict[str, dict[str, Any]]:
+    return json.loads((folder / "catalogue.json").read_text(encoding="utf-8"))["datasets"]
 
 
 def list_datasets() -> dict[str, str]:
@@ -99,8 +99,8 @@ def list_datasets() -> dict[str, str]:
     return {name: entry["title"] for name, entry in _catalogue().items()}
 
 
-def load_dataset(name: str, *, incomplete: str = "own") -> Dataset:
-    """A bundled data set.
+def load_dataset(name: str, *, incomplete: str = "own", folder: str | Path = DATA) -> Dataset:
+    """A bundled data set, or one from a folder like the bundled one.
 
     Parameters
     ----------
@@ -109,6 +109,8 @@ def load_dataset(name: str, *, incomplete: str = "own") -> Dataset:
     incomplete : {"own", "drop"}
         Missing cells are a value of their own, or rows that have any are left out. The latter is for reproducing papers
         only: whether a row is left out depends on the row, and someone who is left out gets no say.
+    folder : path
+        With a ``catalogue.json`` of the form of ``data/catalogue.json``, and the files that it names.
 
     Returns
     -------
@@ -129,13 +131,14 @@ def load_dataset(name: str, *, incomplete: str = "own") -> Dataset:
         raise TableError(f'incomplete={incomplete!r} is not known; choose "own" or "drop".')
     if name in SYNTHETIC:
         return make_synthetic(name)
-    if name not in _catalogue():
-        raise TableError(f"There is no data set {name!r}; choose one of {', '.join([*_catalogue(), *SYNTHETIC])}.")
-    entry = _catalogue()[name]
+    known = _catalogue(Path(folder))
+    if name not in known:
+        raise TableError(f"There is no data set {name!r}; choose one of {', '.join([*known, *SYNTHETIC])}.")
+    entry = known[name]
     domain = Domain.from_catalogue(entry)
     texts = [feature.name for feature in domain.features if feature.kind == "categorical"]
     table = pd.read_csv(
-        DATA / entry["file"],
+        Path(folder) / entry["file"],
         dtype=dict.fromkeys([*texts, entry["label"]], "str"),
         keep_default_na=False,
         na_values=[""],
@@ -153,9 +156,9 @@ def load_dataset(name: str, *, incomplete: str = "own") -> Dataset:
         table,
         entry["label"],
         domain,
-        entry["attribution"],
-        entry["uci_url"],
-        entry["licence"],
+        entry.get("attribution", ""),
+        entry.get("uci_url", ""),
+        entry.get("licence", ""),
         n_rows - len(table),
     )
 

@@ -6,6 +6,7 @@ from streamlit.testing.v1 import AppTest
 
 from reproduce import __main__ as program
 from reproduce import protocol
+from reproduce.report import REPORT, report
 from ui.learn.papers import PAPERS
 
 
@@ -15,15 +16,20 @@ def test_every_paper_has_its_claim_and_its_cells(paper):
     page.query_params["paper"] = paper.name
     page.run()
     assert not page.exception and paper.claim in words(page) and paper.example in words(page)
-    cells = [record for record in protocol.read() if record.paper == paper.recorded]
-    if not cells:
+    measured = [record for record in protocol.read() if record.paper == paper.recorded]
+    if not measured:
         assert "Nothing of this paper has been run" in words(page)
         return
-    shown = page.dataframe[0].value
-    assert shown["printed, %"].tolist() == [cell.published for cell in cells]
-    assert shown["verdict"].tolist() == [cell.verdict for cell in cells]
-    near = sum(cell.verdict == protocol.MATCHES for cell in cells)
-    assert f"{near} of {len(cells)} figures come out as printed" in words(page)
+    items = list(dict.fromkeys(cell.item for cell in measured))
+    assert page.selectbox(key="item").options == items
+    for item in (items[0], items[-1]):
+        page.selectbox(key="item").select(item).run()
+        cells = [cell for cell in measured if cell.item == item]
+        shown = page.dataframe[0].value
+        assert shown["printed, %"].tolist() == [cell.published for cell in cells]
+        assert shown["verdict"].tolist() == [cell.verdict for cell in cells]
+        near = sum(cell.verdict == protocol.MATCHES for cell in cells)
+        assert f"{near} of {len(cells)} figures come out as printed" in words(page)
 
 
 def test_what_does_not_match_has_a_reason_and_each_verdict_follows_from_its_figures():
@@ -36,12 +42,12 @@ def test_what_does_not_match_has_a_reason_and_each_verdict_follows_from_its_figu
 
 
 def test_the_report_is_made_of_the_file():
-    assert protocol.REPORT.read_text(encoding="utf-8") == protocol.report(protocol.read())
+    assert REPORT.read_text(encoding="utf-8") == report(protocol.read())
 
 
 def test_a_cell_of_each_paper_comes_out_again():
     """One fold in ten or five only, so within four standard deviations of a fold."""
-    kept = {(cell.paper, cell.setting): cell for cell in protocol.read()}
-    for records in program.PAPERS.values():
+    kept = {(cell.paper, cell.item, cell.setting): cell for cell in protocol.read()}
+    for records in program.PARTS.values():
         cell = next(iter(records(quick=True)))
-        assert abs(cell.ours - kept[cell.paper, cell.setting].ours) <= 4 * cell.sd
+        assert abs(cell.ours - kept[cell.paper, cell.item, cell.setting].ours) <= 4 * cell.sd

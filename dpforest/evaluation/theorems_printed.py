@@ -1,0 +1,173 @@
+"""Bojarski et al.'s Theorems 5.1 to 5.9 on random trees, as printed, with what their proofs give where that differs.
+
+Those that hold as printed and are moved on the page Theory stand in `theorems.py`. `e` is the mean training error of a
+random tree, `d` the slack of the votes, `h` the depth; leaves with less than a K-th of the mean number of rows are
+given up. Where a probability comes out at 0 or less, the theorem says nothing.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from dpforest.checks import check_choice
+
+HALF: Final = 0.5
+RULES: Final = ("majority", "average")
+_STEPS = 9600  # 24 K / d: how small the noise in a leaf is asked to be
+
+
+def mean_weight_bound(tree_error: float) -> float:
+    """Theorem 5.2: the share of trees' rows that agree with a row's label, over rows, is at least 1 - 2e + 2e².
+
+    >>> round(mean_weight_bound(0.2769), 4)
+    0.5995
+    """
+    return 1 - 2 * tree_error + 2 * tree_error**2
+
+
+def sure_rows(tree_error: float, slack: float, rule: str = "majority", leaf_share: float = math.inf) -> float:
+    """Theorems 5.3 and 5.6: at least this share of rows is right by more than d in the mean over all random trees.
+
+    Parameters
+    ----------
+    tree_error : float
+        e, from 0 to 1/2.
+    slack : float
+        d, in (0, 1/2 - 1 / leaf_share).
+    rule : {"majority", "average"}
+    leaf_share : float
+        K of Theorem 5.6; infinite without privacy. For rows held out the paper has K / 2.
+
+    Returns
+    -------
+    float
+        1 - e / (1/2 - d - 1/K), for averaged shares 1 - (2e - 2e²) / (1/2 - d - 1/K); 0 or less says nothing.
+
+    Examples
+    --------
+    >>> [round(sure_rows(0.1, 0.1, rule, K), 6) for rule in ("majority", "average") for K in (40, 20)]
+    [0.733333, 0.714286, 0.52, 0.485714]
+    """
+    check_choice("rule", rule, RULES)
+    room = HALF - slack - 1 / leaf_share
+    if not (slack > 0 and room > 0):
+        raise ValueError(f"slack={slack!r} is not a number between 0 and {HALF - 1 / leaf_share:g}")
+    error = tree_error if rule == "majority" else 2 * tree_error * (1 - tree_error)
+    return 1 - error / room
+
+
+def trees_asked(n_rows: int, slack: float, exponent: float = 1.0, *, held_out: bool = False) -> float:
+    """Theorem 5.3: k = (1 + C) ln n / (2 d²) trees hold all rows' votes within d, but with probability n^(-C).
+
+    Parameters
+    ----------
+    held_out : bool
+        For the error on as many rows held out, of which half the slack is taken: four times as many trees.
+
+    Examples
+    --------
+    >>> round(trees_asked(1000, 0.1), 2), round(trees_asked(1000, 0.1, held_out=True), 1)
+    (690.78, 2763.1)
+    """
+    return (1 + exponent) * math.log(n_rows) / (2 * (slack / 2 if held_out else slack) ** 2)
+
+
+def held_out_loss(n_rows: float, k: int, depth: int, slack: float, leaf_share: float) -> float:
+    """Theorems 5.3 to 5.8: probability that is lost where the error is on n rows held out.
+
+    2^(h+3) k e^(-2nφ²) with φ = d / (2 (4 + d) 2^h K); no error bound follows where it is 1 or more.
+
+    >>> f"{held_out_loss(1e8, 520, 3, 0.3, 10):.1e}"
+    '1.0e-12'
+    """
+    phi = slack / (2 * (4 + slack) * 2.0**depth * leaf_share)
+    return 2.0 ** (depth + 3) * k * math.exp(-2 * n_rows * phi**2)
+
+
+def coin_bound(tree_error: float, slack: float, luck: float, leaf_share: float = math.inf) -> float:
+    """Theorems 5.5 and 5.8: error of a vote that is a toss with the mean share, 2e' - 2e'² + d + c, e' = e + 1/K.
+
+    It holds for any number of trees without privacy, where k only steadies it; so more trees do not help this rule.
+
+    >>> round(coin_bound(0.1, 0.05, 0.02), 6), round(coin_bound(0.1, 0.05, 0.02, 40), 6)
+    (0.25, 0.28875)
+    """
+    moved = tree_error + 1 / leaf_share
+    return 2 * moved - 2 * moved**2 + slack + luck
+
+
+def printed_probability(n: float, k: int, depth: int, slack: float, leaf_share: float, epsilon: float) -> float:
+    """Theorem 5.6 as printed: 1 - n (e^(-k d² / 2) + e^(-k/2) + k e^(-λ n ε / k)), λ = d / (24 K 2^h).
+
+    Its proof has 2k in the last term; `theorems.proof_probability` is what it gives in its best form.
+
+    >>> round(printed_probability(1e8, 520, 3, 0.3, 10, 1.0), 6)
+    0.988484
+    """
+    rate = slack / (24 * leaf_share * 2.0**depth)
+    lost = math.exp(-k * slack**2 / 2) + math.exp(-k / 2) + k * math.exp(-rate * n * epsilon / k)
+    return 1 - n * lost
+
+
+@dataclass(frozen=True)
+class DirectBound:
+    """Theorem 5.7 or 5.9, at K = 40 and d = 1/10.
+
+    Attributes
+    ----------
+    trees : int
+        k_opt, which makes the probability largest; 1 where no number of trees helps.
+    probability : float
+        With which the bound holds; mostly far below 0.
+    printed, derived : float
+        The error as printed, and as the algebra of the proof gives it.
+    """
+
+    trees: int
+    probability: float
+    printed: float
+    derived: float
+
+
+def direct_bound(tree_error: float, n: float, depth: int, epsilon: float, rule: str = "average") -> DirectBound:
+    """Theorem 5.7 (averaged shares) and 5.9 (a toss with the mean share): the number of trees that privacy asks for.
+
+    f(k) = e^(-k/200) + 2k e^(-γ √n ε / k), γ = 1 / (9600 · 2^h), is least at k_opt.
+
+    Parameters
+    ----------
+    tree_error : float
+        e, from 0 to 1/2.
+    n : float
+        Rows; nothing is said below some 10²⁰.
+    depth : int
+    epsilon : float
+    rule : {"average", "coin"}
+
+    Returns
+    -------
+    DirectBound
+        5.7 prints 1/8 + (9/2) e - 5e², its proof gives 39/320 + (19/4) e - 5e². 5.9 prints 1/5 + (19/10) e - 2e², its
+        proof .19875 in place of 1/5; its probability misses a pair of brackets, which are put here.
+
+    Examples
+    --------
+    >>> found = direct_bound(0.1, 1e6, 3, 1.0)
+    >>> found.trees, found.probability < -1e6, round(found.printed, 3), round(found.derived, 6)
+    (1, True, 0.525, 0.546875)
+    >>> 30_000 < direct_bound(0.1, 1e22, 1, 1.0).trees < 32_000
+    True
+    """
+    check_choice("rule", rule, ("average", "coin"))
+    rate = math.sqrt(n) * epsilon / (_STEPS * 2.0**depth)
+    trees = np.unique(np.round(np.geomspace(1, max(2.0, 40 * math.sqrt(200 * rate)), 20_000)))
+    lost = np.exp(-trees / 200) + 2 * trees * np.exp(-rate / trees)
+    best = int(lost.argmin())
+    probability = 1 - n * (float(lost[best]) + math.exp(-n / 2))
+    e = tree_error
+    if rule == "coin":
+        printed, derived = 0.2 + 1.9 * e - 2 * e**2, 0.19875 + 1.9 * e - 2 * e**2
+        return DirectBound(int(trees[best]), probability * (1 - math.exp(-n / 200)), printed, derived)
+    return DirectBound(int(trees[best]), probability, 1 / 8 + 4.5 * e - 5 * e**2, 39 / 320 + 4.75 * e - 5 * e**2)

@@ -1,0 +1,95 @@
+"""Rank tests over tables: Friedman's for all methods at once, Wilcoxon's for the first against each other one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import friedmanchisquare, rankdata, wilcoxon
+
+from reproduce.protocol import Record
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Of methods over the same tables.
+
+    Attributes
+    ----------
+    methods : tuple of str
+    mean_ranks : tuple of float
+        1 is the most accurate on every table.
+    friedman : float
+        p-value of no difference between any of them.
+    wilcoxon : dict of str to float
+        p-value of no difference between the first method and each other, two-sided, exact for few tables.
+    n_tables : int
+    """
+
+    methods: tuple[str, ...]
+    mean_ranks: tuple[float, ...]
+    friedman: float
+    wilcoxon: dict[str, float]
+    n_tables: int
+
+
+def ranks(scores: dict[str, list[float]]) -> Ranks:
+    """Of accuracies by method, one a table, in the same order of tables.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than three methods or three tables.
+
+    Examples
+    --------
+    >>> found = ranks({"a": [9.0, 8.0, 7.0, 9.5], "b": [5.0, 6.0, 3.0, 4.5], "c": [1.0, 2.0, 3.5, 4.0]})
+    >>> found.mean_ranks, round(found.friedman, 3), found.wilcoxon["b"]
+    ((1.0, 2.25, 2.75), 0.039, 0.125)
+    """
+    table = np.array(list(scores.values()), float)
+    if table.shape[0] < 3 or table.shape[1] < 3:
+        raise ValueError(f"ranks need at least three methods and three tables, not {table.shape}")
+    first, *others = scores
+    return Ranks(
+        tuple(scores),
+        tuple(np.round(rankdata(-table, axis=0).mean(axis=1), 2).tolist()),
+        float(friedmanchisquare(*table).pvalue),
+        {name: float(wilcoxon(scores[first], scores[name]).pvalue) for name in others},
+        table.shape[1],
+    )
+
+
+def by_method(records: Iterable[Record], which: str) -> dict[str, list[float]]:
+    """Figures of cells called "table, method", by method; `which` is "published", "ours" or "certified"."""
+    found: dict[str, list[float]] = {}
+    for record in records:
+        found.setdefault(record.setting.split(", ")[1], []).append(getattr(record, which))
+    return found
+
+
+def is_ranked(records: list[Record]) -> bool:
+    """Whether these are accuracies of several methods on several tables, each called "table, method"."""
+    parts = [record.setting.split(", ") for record in records]
+    if any(len(part) != 2 for part in parts):
+        return False
+    counts = Counter(method for _, method in parts)
+    return len(counts) > 2 and len(set(counts.values())) == 1 and min(counts.values()) > 2
+
+
+def in_words(records: list[Record]) -> list[str]:
+    """Lines of Markdown on who is more accurate, as printed and as measured."""
+    lines = []
+    for which, what in (("published", "As printed"), ("ours", "As published, here"), ("certified", "Certified, here")):
+        if any(getattr(record, which) is None for record in records):
+            continue
+        found = ranks(by_method(records, which))
+        means = ", ".join(f"{name} {rank:g}" for name, rank in zip(found.methods, found.mean_ranks, strict=True))
+        against = ", ".join(f"{found.methods[0]} against {name} p = {p:.3f}" for name, p in found.wilcoxon.items())
+        lines.append(
+            f"- {what}: mean ranks over {found.n_tables} tables {means}; Friedman p = {found.friedman:.3f}; "
+            f"Wilcoxon {against}."
+        )
+    return lines
