@@ -31,6 +31,8 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--data", type=Path, help="folder with tables that are not bundled")
     arguments = parser.parse_args()
+    if arguments.data is not None and not (arguments.data / "catalogue.json").is_file():
+        parser.error(f"{arguments.data} has no catalogue.json; --data names a folder like data/.")
     found: dict[tuple[str, str], list[Record]] = {}
     for record in read() if PATH.exists() else ():
         found.setdefault((record.paper, record.item), []).append(record)

@@ -38,12 +38,11 @@ TABLES: Final = (
 QUICK: Final = ("sonar", "breast_wisconsin")
 DEPTHS, TREES, FOLDS = (2, 4, 6), (2, 20), 3
 MOST_ROWS: Final = 3_000  # of a table: the grid is long
-TIE: Final = 0.5  # points, between the best and who else counts as such
+TIE: Final = 1e-6  # points: the paper's counts add up to 20 to 22 of 19 tables, so it has few ties
 SIGNIFICANT: Final = 0.01
 _WHY: Final = {
     "few": "of other tables, and too few of them: a share of {n} tables is known within {sd:.0f} points",
-    "rule": "not explained; α = 1 ties nearly always, so the count hangs on what a tie is",
-    "forest": "the paper's boosted trees read exact weights, so at ε = 0.01 they know more than ε allows",
+    "rule": "not explained; the paper chose among far more depths, trees and parts for each rule",
 }
 
 

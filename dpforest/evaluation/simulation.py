@@ -249,7 +249,7 @@ class Simulation(Repeats):
         plans = {epsilon: self.structures.prepare(epsilon, seed) for epsilon in (*epsilons, None)}
         todo = {_key(*plan): plan for plan in plans.values()}
         each = self.n_jobs if len(todo) == 1 else 1  # threads within threads mostly wait for Python's lock
-        found = self._at_each(list(todo.values()), lambda plan: self._count(*plan, seed, each), pause)
+        found = self._at_each(list(todo.values()), lambda plan: self._count(plan[0], plan[1], seed, each), pause)
         counted = dict(zip(todo, found, strict=True))
 
         def score(epsilon: float) -> tuple[float, float, float]:

@@ -26,7 +26,7 @@ def published_and_ours(
     settings : sequence of str
         What each cell is of.
     published, ours, certified : sequence of float
-        Percent right; None in `certified` where there is no privacy.
+        Percent; None in `certified` where there is no privacy.
     spread : sequence of float
         Standard deviation of `ours` over folds.
 
@@ -55,7 +55,7 @@ def published_and_ours(
             text=[names[i] for i in kept], marker={"symbol": "circle", "size": 9, "color": PRIVATE},
             hovertemplate="%{text}<br>printed %{x:.1f} %, certified %{y:.1f} %<extra></extra>",
         )  # fmt: skip
-    drawn.update_xaxes(title="accuracy printed in the paper", ticksuffix=" %", range=[low, high], showgrid=False)
-    drawn.update_yaxes(title="accuracy measured here", ticksuffix=" %", range=[low, high])
+    drawn.update_xaxes(title="printed in the paper", ticksuffix=" %", range=[low, high], showgrid=False)
+    drawn.update_yaxes(title="measured here", ticksuffix=" %", range=[low, high])
     drawn.update_layout(showlegend=True, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"})
     return drawn

@@ -120,6 +120,8 @@ def load_dataset(name: str, *, incomplete: str = "own", folder: str | Path = DAT
     ------
     TableError
         If there is no such data set.
+    FileNotFoundError
+        If the folder has no catalogue, or not the file that it names.
 
     Examples
     --------

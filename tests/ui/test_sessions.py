@@ -139,6 +139,24 @@ def test_an_abandoned_repeat_leaves_no_trace(forest):
     assert steps > 9
 
 
+def test_a_first_look_at_a_few_values_of_epsilon_is_part_of_the_first_repeat():
+    """What is drawn while others compute is refined as soon as there is a whole repeat, and does not jump."""
+    data = load_dataset("car")
+    split, grid = split_table(data.domain, data.X, data.y), [0.1, 0.3, 1.0, 3.0, 10.0]
+    forest = MajorityLabelForestClassifier(n_estimators=20, max_depth=4)
+    few = simulate._some_of(grid, 3.0)
+    assert few == (0.1, 1.0, 3.0, 10.0)
+    look = simulation_for(forest, data.domain, split, epsilons=few)
+    look.add_repeat()
+    drawn, whole = look.curve(), Shared(simulation_for(forest, data.domain, split, epsilons=grid))
+    assert not whole.is_surer(drawn)
+    whole.refine(1)
+    curve = whole.curve()
+    assert whole.is_surer(drawn) and not whole.is_surer(curve)
+    at = [grid.index(e) for e in few]
+    np.testing.assert_array_equal(curve.accuracy[:, at], drawn.accuracy)
+
+
 def test_forests_are_dropped_and_made_again():
     data = load_dataset("zoo")
     split = split_table(data.domain, data.X, data.y)
@@ -235,7 +253,7 @@ def simulations(session_id: str) -> set[int]:
 
 def test_an_upload_reaches_no_shared_cache(session):
     """Nothing new is kept for all while an upload is looked at, and two sessions have nothing in common."""
-    session("warm")  # what is computed once a process
+    session("warm", data="car")  # what is computed once a process
     before = cached(None).keys()
     first, second = session("first"), session("second")
     for who in (first, second):

@@ -80,7 +80,7 @@ PAPERS: Final = (
     ),
     Paper(
         "Boosted trees",
-        "",
+        "Nock and Henecka 2020",
         "R. Nock, W. Henecka: Boosted and differentially private ensembles of decision trees",
         "https://arxiv.org/abs/2001.09384",
         "A loss between the 0/1 loss and Matsushita's (α) trades noise against speed of boosting; calibrated "

@@ -1,0 +1,44 @@
+"""Tables from a folder of one's own, as the bundled ones come, and how the reproductions look for them."""
+
+import json
+import shutil
+
+import pytest
+
+from dpforest import load_dataset
+from dpforest.tables.datasets import DATA, TableError
+from reproduce.protocol import load
+from reproduce.ranks import ranks
+
+
+@pytest.fixture
+def folder(tmp_path):
+    entry = json.loads((DATA / "catalogue.json").read_text(encoding="utf-8"))["datasets"]["zoo"]
+    kept = {key: value for key, value in entry.items() if key not in ("attribution", "licence", "uci_url")}
+    shutil.copy(DATA / entry["file"], tmp_path)
+    (tmp_path / "catalogue.json").write_text(json.dumps({"datasets": {"our zoo": kept}}))
+    return tmp_path
+
+
+def test_a_table_of_a_folder_is_read_as_a_bundled_one(folder):
+    ours, bundled = load_dataset("our zoo", folder=folder), load_dataset("zoo")
+    assert ours.domain.features == bundled.domain.features and ours.table.equals(bundled.table)
+    with pytest.raises(TableError, match="There is no data set 'zoo'; choose one of our zoo"):
+        load_dataset("zoo", folder=folder)
+    with pytest.raises(FileNotFoundError):
+        load_dataset("our zoo", folder=folder / "elsewhere")
+
+
+def test_what_is_bundled_comes_first_and_what_is_nowhere_is_left_out(folder):
+    assert load("zoo", folder).title == load_dataset("zoo").title
+    assert load("our zoo", folder) is not None
+    assert load("our zoo", None) is None and load("banknote", folder) is None
+
+
+def test_rank_tests():
+    """The first method is first on all five tables."""
+    found = ranks({"a": [0.9, 0.8, 0.7, 0.95, 0.9], "b": [0.8, 0.7, 0.6, 0.9, 0.8], "c": [0.7, 0.75, 0.6, 0.8, 0.7]})
+    assert found.mean_ranks == (1.0, 2.3, 2.7) and found.n_tables == 5
+    assert found.wilcoxon == {"b": pytest.approx(2 / 2**5), "c": pytest.approx(2 / 2**5)}  # all signs alike
+    with pytest.raises(ValueError, match="three methods"):
+        ranks({"a": [1.0, 2.0, 3.0], "b": [1.0, 2.0, 3.0]})
