@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -68,15 +67,6 @@ def by_method(records: Iterable[Record], which: str) -> dict[str, list[float]]:
     for record in records:
         found.setdefault(record.setting.split(", ")[1], []).append(getattr(record, which))
     return found
-
-
-def is_ranked(records: list[Record]) -> bool:
-    """Whether these are accuracies of several methods on several tables, each called "table, method"."""
-    parts = [record.setting.split(", ") for record in records]
-    if any(len(part) != 2 for part in parts):
-        return False
-    counts = Counter(method for _, method in parts)
-    return len(counts) > 2 and len(set(counts.values())) == 1 and min(counts.values()) > 2
 
 
 def in_words(records: list[Record]) -> list[str]:
