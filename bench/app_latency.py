@@ -72,7 +72,7 @@ def app() -> Iterator[None]:
 
 def open_page(page: Page, **settings: object) -> None:
     """Go to these settings and wait until the chart is as sure as it gets."""
-    page.goto(f"{URL}/?{urlencode({'data': 'adult', 'trees': 100, **settings})}")
+    page.goto(f"{URL}/?{urlencode({'data': 'adult', 'trees': 100, 'forest': 'majority labels', **settings})}")
     page.wait_for_selector(".js-plotly-plot .scatterlayer path", state="attached", timeout=300_000)
     settle(page)
 
