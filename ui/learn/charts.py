@@ -40,11 +40,11 @@ def _class(at: str, shown: bool) -> Drawn:
         return lesson.class_tiles(None), "Seats of thirty students, 5 rows of 6. Nothing is told yet.", ""
     marks = classroom.marks(int(at), None, _TRUE_CLASS)
     right, wrong, coin = (int((marks == value).sum()) for value in (1, 0, 0.5))
-    said = f"{right} rebuilt rightly, {wrong} wrongly" + (f", for {coin} a coin decides" if coin else "")
+    said = f"{right} rebuilt rightly, {wrong} wrongly" + (f", {coin} by a coin" if coin else "")
     own = numbers.measured()["class"]
     mean = own["exact"][own["trees"].index(int(at))]["right"]
     trees = f"{at} tree{'s' * (at != '1')}"
-    below = f"In this class, {trees}: {said}. Mean of {classroom.CLASSES} classes: {mean:.1f} of 30."
+    below = f"Here, {trees}: {said}. Mean of {classroom.CLASSES} classes: {mean:.1f} of 30."
     return lesson.class_tiles(marks.tolist()), f"Seats of thirty students. {trees}: {said}.", below
 
 
