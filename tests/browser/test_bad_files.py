@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from bad_tables import ONE_BAD_COLUMN, REFUSED
 from playwright.sync_api import expect
 
@@ -23,6 +24,7 @@ def _detach(explore: Explore) -> None:
     idle(explore.page)
 
 
+@pytest.mark.slow  # in process it is always tested
 def test_one_bad_file_after_the_other(explore: Explore, tmp_path: Path) -> None:
     """Too large, no table, a column of no use: in one session, and after them a good file works."""
     explore.visit(f"{explore.url}/?data=upload+a+CSV&trees=5")

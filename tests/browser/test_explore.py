@@ -141,6 +141,7 @@ def test_controls(explore: Explore) -> None:
     assert explore.reds() == []
 
 
+@pytest.mark.slow  # in process it is always tested
 def test_other_random_forests(explore: Explore) -> None:
     """One after the other, each with its own controls and figures."""
     explore.open(**SMALL, trees=5, depth=4)
@@ -156,6 +157,7 @@ def test_other_random_forests(explore: Explore) -> None:
     expect(explore.page.get_by_role("combobox", name=BUDGET[0])).to_have_count(0)
 
 
+@pytest.mark.slow  # in process it is always tested
 def test_forests_that_look_at_the_data(explore: Explore) -> None:
     """Boosted trees with what the Tree tab says of α and of the weights; the others; as published what is true."""
     explore.open(**SMALL, forest="boosted", trees=3, depth=3)

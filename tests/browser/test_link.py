@@ -51,6 +51,7 @@ def test_friend_sees_the_same(explore: Explore, friend: Explore) -> None:
     assert friend.link() == link
 
 
+@pytest.mark.slow  # in process it is always tested
 def test_same_after_a_change(explore: Explore, neighbour: Explore) -> None:
     """What a control kept from the forest before is in the link, or is not kept; so is another label."""
 

@@ -8,6 +8,7 @@ import re
 
 import numpy as np
 import pandas as pd
+import pytest
 from playwright.sync_api import Page, expect
 
 from browser import clinic
@@ -177,6 +178,7 @@ def test_release_of_an_upload(explore: Explore) -> None:
     assert agree and float(agree[1]) == round(100 * float(right), 1)
 
 
+@pytest.mark.slow  # in process it is always tested
 def test_other_people_in_a_table_of_the_same_shape(explore: Explore) -> None:
     """Said twice, as it may be the same table after all."""
     page = explore.page

@@ -106,6 +106,7 @@ def test_edit_one_bound(uploaded: Explore) -> None:
     assert json.loads(text)["reading_note"] == json.loads(text)["columns_note"] == clinic.SOURCE
 
 
+@pytest.mark.slow  # in process it is always tested
 def test_rounder_bounds_are_filled_into_the_table(uploaded: Explore) -> None:
     """They stand in the cells that a person edits, read from the data whatever was said of the rows' own ones."""
     uploaded.confirm(clinic.SOURCE)
@@ -125,6 +126,7 @@ def test_rounder_bounds_are_filled_into_the_table(uploaded: Explore) -> None:
     expect(panel.get_by_text("All of this has a source")).to_be_visible()
 
 
+@pytest.mark.slow  # in process it is always tested
 def test_a_category_with_a_semicolon_stays_whole(explore: Explore) -> None:
     """Whichever other cell of its row is edited, and when a value is added beside it."""
     places = ["Köln; Deutz", 'the "old" town', "Bonn"]

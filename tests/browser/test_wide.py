@@ -6,6 +6,7 @@ import json
 import random
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from browser.driver import BROWSER, Explore, chart_ready, idle, rerun
@@ -32,6 +33,7 @@ def mails(n: int = 300) -> bytes:
     return "\n".join(lines).encode()
 
 
+@pytest.mark.slow  # in process it is always tested
 def test_57_columns_are_made_public_in_a_few_steps(explore: Explore) -> None:
     assert len(NAMES) == 57
     explore.visit(f"{explore.url}/?data=upload+a+CSV&trees=5&depth=3&by_rule=false&tab=Data")
