@@ -1,4 +1,4 @@
-"""Write data/first_curve.json, the curve that the app opens with: `.venv/bin/python scripts/first_curve.py`."""
+"""Write data/first_curve.json, what the app opens with: `.venv/bin/python scripts/first_curve.py`."""
 
 import json
 import sys
@@ -21,7 +21,14 @@ def main() -> None:
     table, settings = opening()
     shared = simulate.simulation(table, settings)
     shared.refine(simulate.LAST)
-    PATH.write_text(json.dumps({"of": key(table, settings), "curve": as_dict(shared.curve())}) + "\n")
+    certificate, ledger = settings.estimator(table.domain).preview(table.domain, len(table.frame))
+    found = {
+        "of": key(table, settings),
+        "certificate": certificate.to_dict(),
+        "ledger": ledger.to_dict(),
+        "curve": as_dict(shared.curve()),
+    }
+    PATH.write_text(json.dumps(found) + "\n")
     print(f"{PATH}: {simulate.LAST} simulated releases")
 
 

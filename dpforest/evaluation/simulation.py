@@ -72,16 +72,29 @@ def split_table(
         If the table has not the columns of the domain, or fewer than two rows with a listed label.
     """
     rows = read_rows(domain, X, y, misfits=misfits)
-    codes, labels = rows.codes, rows.y
+    train, test = _held_out(rows.y, rows.n_given, test_share, seed)
+    return Split(rows.codes[train], rows.y[train], rows.codes[test], rows.y[test])
+
+
+def split_labels(domain: Domain, y, *, test_share: float = TEST_SHARE, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Class indices of the same rows, to fit on and held out, without a look at any other column."""
+    index = domain.listed_labels(y)
+    labels = index[index >= 0]
+    train, test = _held_out(labels, len(index), test_share, seed)
+    return labels[train], labels[test]
+
+
+def _held_out(labels: np.ndarray, n_given: int, test_share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Places of the rows to fit on and of those held out, among rows with a listed label."""
     if len(labels) < MIN_ROWS:
         raise DomainError(
-            f"Of {plural(rows.n_given, 'row')} {len(labels)} {'has' if len(labels) == 1 else 'have'} a label that is "
+            f"Of {plural(n_given, 'row')} {len(labels)} {'has' if len(labels) == 1 else 'have'} a label that is "
             "listed, too few to hold some out; correct the classes or choose another label."
         )
     counts = np.bincount(labels)
     stratify = labels if counts[counts > 0].min() >= 2 and len(labels) * test_share >= len(counts) else None
     train, test = train_test_split(np.arange(len(labels)), test_size=test_share, random_state=seed, stratify=stratify)
-    return Split(codes[train], labels[train], codes[test], labels[test])
+    return train, test
 
 
 @dataclass(frozen=True)

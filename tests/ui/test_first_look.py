@@ -18,9 +18,11 @@ def opening():
     return tables.bundled_table(data, data.label), as_it_comes(next(iter(FORESTS)), "certified", 1.0, "add-remove")
 
 
-def test_the_stored_curve_is_what_would_be_drawn():
+def test_what_is_stored_is_what_would_be_drawn_and_promised():
     table, settings = opening()
-    stored = first_look.stored(table, settings)
+    look = first_look.stored(table, settings)
+    stored, promise = look.curve, settings.estimator(table.domain).preview(table.domain, len(table.frame))
+    assert (look.certificate, look.ledger) == promise
     table = tables.read_by(table, settings)
     live = simulation_for(
         settings.estimator(table.domain), table.domain, tables.split(table), epsilons=grid_with(settings.epsilon)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from typing import Final
+
 import streamlit as st
 
 from dpforest.tables.domain import DomainError
@@ -12,6 +15,8 @@ from ui.shared.epsilon import choose_epsilon
 from ui.shared.page import open_page, sorry
 from ui.shared.sidebar import Choice
 from ui.shared.warm_up import is_ready, warm_up, warm_up_the_rest
+
+AWAY: Final = 0.3  # seconds in which a chart leaves for the browser: while kernels are compiled nothing else runs
 
 
 def show() -> None:
@@ -25,14 +30,16 @@ def show() -> None:
     with top:
         headline.header(choice)
     welcome.line()  # below ε, which is to be near for those who work without a mouse
+    stored = None if is_ready(settings) else first_look.stored(table, settings)
     try:
-        certificate, ledger = simulate.promise(
-            tables.fingerprint(table.domain), settings, len(table.frame), table.domain
-        )
-        stored = None if is_ready(settings) else first_look.stored(table, settings)
         if stored is None:
+            certificate, ledger = simulate.promise(
+                tables.fingerprint(table.domain), settings, len(table.frame), table.domain
+            )
             warm_up(settings)
-        forest = simulate.simulation(table, settings)
+            forest = simulate.simulation(table, settings)
+        else:
+            certificate, ledger = stored.certificate, stored.ledger
     except (DomainError, ValueError) as problem:
         sorry(problem)
         data_tab.show(choice)
@@ -44,12 +51,14 @@ def show() -> None:
         headline.broken_promise(certificate)
 
     # A first curve at once, on a machine that has nothing compiled from a file ...
-    curve = stored or simulate.first_curve(forest, table, settings, st.container())
+    curve = stored.curve if stored else simulate.first_curve(forest, table, settings, st.container())
     level = without_privacy.level(table)
     panel = curve_panel.Panel(choice, curve, ledger, level, certificate.delta)
     numbers = headline.Figures(choice, certificate, curve, level)
     if stored:
+        time.sleep(AWAY)
         warm_up(settings, panel.progress)
+        forest = simulate.simulation(table, settings)
     _tabs(choice, certificate, ledger, forest)
     with drawn:
         figures.offer()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 import numpy as np
 
 from dpforest.evaluation.nonprivate import NonprivateModels, guessing
-from dpforest.evaluation.simulation import Curve, Split
+from dpforest.evaluation.simulation import Curve, Split, split_labels
 from dpforest.evaluation.stakes import Stakes, rows_behind, stakes
 from dpforest.plotting.curve import series
 from dpforest.tables.domain import Domain
@@ -15,7 +16,7 @@ from ui.shared import cache
 from ui.shared.scheduler import held
 from ui.shared.simulate import SCHEDULER
 from ui.shared.sweep import splits_of
-from ui.shared.tables import Table, fingerprint
+from ui.shared.tables import Table, fingerprint, split
 
 OWN = "this forest"
 FITTING = "Fitting scikit-learn's forest without privacy, for the ceiling …"
@@ -32,37 +33,44 @@ class Level:
         Of the rows held out.
     """
 
-    def __init__(self, domain: Domain, split: Split) -> None:
-        self.floor, self.labels = guessing(split, domain.n_classes), split.y_test
-        self._references, self._lock = NonprivateModels(domain, split), threading.Lock()
+    def __init__(self, domain: Domain, y_train: np.ndarray, y_test: np.ndarray, split: Callable[[], Split]) -> None:
+        self.floor, self.labels = guessing(y_train, y_test, domain.n_classes), y_test
+        self._domain, self._split, self._lock = domain, split, threading.Lock()
+        self._references: NonprivateModels | None = None  # rows are read by the first step
 
     @property
     def done(self) -> bool:
-        return self._references.done
+        return self._references is not None and self._references.done
 
     def step(self, *, awaited: bool = False) -> bool:
         """Fit a little more; False when there is nothing left to do."""
         if self.done:
             return False
         with held(self._lock), SCHEDULER.turn(awaited=awaited):
+            if self._references is None:
+                self._references = NonprivateModels(self._domain, self._split())
             self._references.step()
         return True
 
     @property
     def share(self) -> float:
         """How much of it is done."""
-        return self._references.share
+        return self._references.share if self._references else 0.0
 
     @property
     def metrics(self) -> dict[str, dict[str, float]]:
         """All measures of every model; nothing until all are fitted."""
-        return self._references.metrics if self.done else {}
+        return self._references.metrics if self._references and self._references.done else {}
 
 
 @cache.by_table(everybody=48, own=8)
 def _make(key: tuple, _table: Table) -> Level:
     folds, fold = key[-2:]
-    return Level(_table.domain, splits_of(_table, folds)[fold])
+    if folds == 1:
+        labels = split_labels(_table.domain, _table.frame[_table.label])
+        return Level(_table.domain, *labels, lambda: split(_table))
+    one = splits_of(_table, folds)[fold]
+    return Level(_table.domain, one.y_train, one.y_test, lambda: one)
 
 
 def level(table: Table, folds: int = 1, fold: int = 0) -> Level:
