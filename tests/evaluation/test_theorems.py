@@ -7,7 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dpforest import load_dataset
+from dpforest.evaluation.simulation import split_table
 from dpforest.evaluation.theorem_checks import drawn_untested, largest_move
+from dpforest.evaluation.theorem_tables import empty_leaves_at, goodness
 from dpforest.evaluation.theorems import (
     average_bound,
     empty_share,
@@ -26,6 +29,7 @@ from dpforest.evaluation.theorems import (
 from dpforest.losses import m_alpha
 from dpforest.models.depth_rules import untested_features
 from dpforest.theory import RULES, trees_for_error
+from ui.learn.theory_numbers import rounded
 
 DATA = json.loads((Path(__file__).parents[2] / "data" / "theory.json").read_text(encoding="utf-8"))
 
@@ -49,7 +53,7 @@ def test_a_vote_is_never_bounded_below_twice_a_trees_error():
 
 
 def test_bounds_hold_for_what_was_measured():
-    for own in DATA["goodness"].values():
+    for own in (table["goodness"] for table in DATA["tables"].values() if "goodness" in table):
         counts = np.array(own["rows_by_trees_right"])
         goodness = np.arange(len(counts)) / (len(counts) - 1)
         for k, error in own["vote_error"].items():
@@ -124,10 +128,12 @@ def test_what_no_theorem_is_about_is_refused(wrong):
         wrong()
 
 
-def test_two_cells_of_what_was_measured_come_out_again(monkeypatch):
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "scripts"))
-    import theory_numbers
+def test_two_cells_of_what_was_measured_come_out_again():
+    def rows(name):
+        data = load_dataset(name)
+        domain = data.domain.on_scale("linear")
+        return domain, split_table(domain, data.X, data.y)
 
-    assert theory_numbers.rounded(theory_numbers.goodness("breast_wisconsin")) == DATA["goodness"]["breast_wisconsin"]
-    leaves = theory_numbers.empty_leaves("nursery", 4, 100)
-    assert theory_numbers.rounded(leaves) == DATA["empty"]["nursery"]["4"]["100"]
+    measured = DATA["tables"]
+    assert rounded(goodness(*rows("breast_wisconsin"))) == measured["breast_wisconsin"]["goodness"]
+    assert rounded(empty_leaves_at(*rows("nursery"), 4, 100)) == measured["nursery"]["empty"]["4"]["100"]

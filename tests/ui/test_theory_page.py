@@ -6,6 +6,9 @@ import pytest
 from app_words import words
 from streamlit.testing.v1 import AppTest
 
+from dpforest import load_dataset, read_csv
+from dpforest.evaluation.theorem_tables import boosted_errors
+from dpforest.tables.datasets import suggest_domain
 from ui.learn.theory_page import PANELS
 
 SAYS = re.compile(r"^\*\*Says (something|nothing) here:\*\* \S.+[.)]$")
@@ -45,30 +48,32 @@ def test_every_theorem_at_both_ends_of_its_sliders(theorem):
 @pytest.mark.parametrize(
     ("theorem", "settings", "expected"),
     [
-        ("Votes of random trees", {"theory_votes_table": "breast_wisconsin"}, ("something", "25.6 %", "3.27 %")),
-        ("Votes of random trees", {}, ("nothing", "54.8 %", "48.2 %", "from 140 trees on")),
-        ("Votes of random trees", {"theory_votes": "11"}, ("nothing", "there is no bound")),
-        ("Votes of random trees", {"theory_votes_table": "adult"}, ("nothing", "It never does", "46.1 %")),
+        ("Votes of random trees", {}, ("something", "25.6 %", "3.27 %")),
+        ("Votes of random trees", {"data": "mushroom"}, ("nothing", "54.8 %", "48.2 %", "from 140 trees on")),
+        ("Votes of random trees", {"data": "mushroom", "theory_votes": "11"}, ("nothing", "there is no bound")),
+        ("Votes of random trees", {"data": "adult"}, ("nothing", "It never does", "46.1 %")),
+        ("Votes of random trees", {"data": "nursery"}, ("nothing", "two classes", "has 5")),
+        ("Votes of random trees", {"data": "upload a CSV"}, ("nothing", "no table yet")),
         ("Depth rule", {}, ("something", "4.783")),
         ("Depth rule", {"theory_path_depth": "0"}, ("nothing",)),
-        ("Empty leaves", {}, ("something", "12,201 leaves")),
+        ("Empty leaves", {"data": "nursery", "theory_leaf_depth": "4"}, ("something", "12,201 leaves")),
         ("Floor of a leaf", {}, ("something", "2.49 %", "exactly that", "from a lead of 2 on")),
         ("Floor of a leaf", {"theory_classes": "3"}, ("something", "3.32 %", "4.9 %")),
-        ("Votes of noisy trees", {}, ("something", "97.9 %")),
+        ("Votes of noisy trees", {"data": "mushroom"}, ("something", "97.9 %")),
         ("Votes of noisy trees", {"theory_chance": "52 %"}, ("something", "65.7 %")),
         ("Votes of noisy trees", {"theory_chance": "45 %"}, ("nothing",)),
         ("Consistency", {"theory_temperature": "10"}, ("nothing", "827,846 levels")),
         ("Consistency", {"theory_temperature": "0", "theory_cell_levels": "63"}, ("something",)),
-        ("Boosting a tree", {}, ("nothing", "91.1 %", "24.1 %", "16.6 %")),
-        ("Boosting a tree", {"theory_rule": "derived"}, ("something", "21.1 %")),
+        ("Boosting a tree", {"data": "adult"}, ("nothing", "91.1 %", "24.1 %", "16.6 %")),
+        ("Boosting a tree", {"data": "adult", "theory_rule": "derived"}, ("something", "21.1 %")),
         (
             "Boosting a tree",
-            {"theory_rule": "derived", "theory_edge": "0.9"},
+            {"data": "adult", "theory_rule": "derived", "theory_edge": "0.9"},
             ("something", "what the theorem assumes does not hold"),
         ),
         ("Boosting a tree", {"theory_boosting_alpha": "0"}, ("nothing", "it never does")),
-        ("Trees added up", {}, ("nothing",)),
-        ("Trees added up", {"theory_added": "50"}, ("something", "at most 0 %")),
+        ("Trees added up", {"data": "adult"}, ("nothing",)),
+        ("Trees added up", {"data": "adult", "theory_added": "50"}, ("something", "at most 0 %")),
         ("Private splits", {}, ("nothing", "724", "2.2 × 10¹⁰ rows")),
         ("Private splits", {"eps": "10"}, ("nothing", "72", "million rows")),
         ("What a row moves", {}, ("something", "32.6")),
@@ -106,3 +111,16 @@ def test_sliders_keep_their_place_while_another_theorem_is_looked_at():
     page.selectbox(key="theorem").set_value("Empty leaves").run()
     page.selectbox(key="theorem").set_value("Depth rule").run()
     assert "depth 12" in said(page)
+
+
+def test_a_file_of_ones_own_is_measured():
+    data = load_dataset("hepatitis")
+    page = theory("Trees added up", data="upload a CSV")
+    file = data.table.to_csv(index=False).encode()
+    page.file_uploader[0].upload("people.csv", file).run()
+    next(box for box in page.sidebar.selectbox if box.label == "Label").set_value(data.label).run()
+    assert not page.exception
+    csv = read_csv(file, name="people.csv")
+    domain = suggest_domain(csv, data.label)
+    own = boosted_errors(domain.on_scale("linear"), csv.table[list(domain.names)], csv.table[data.label])
+    assert f"Measured with 20 on people.csv: {100 * own['boosted'][20]:.3g} %" in said(page)

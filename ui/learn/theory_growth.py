@@ -17,10 +17,10 @@ from dpforest.theory import (
     tree_error_bound,
     trees_for_error,
 )
-from ui.learn.theory_numbers import measured
-from ui.learn.theory_parts import Panel, Picture, Said, Shown, choose, pick, share, size_text
+from ui.learn.theory_numbers import measured, of_table
+from ui.learn.theory_parts import Panel, Picture, Said, Shown, choose, pick, present_table, share, size_text
 from ui.shared.epsilon import choose_epsilon
-from ui.shared.wording import epsilon_text
+from ui.shared.wording import epsilon_text, plain
 
 EDGES = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
 ALPHAS = [0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
@@ -77,35 +77,39 @@ def consistency() -> Shown:
 
 def tree() -> Shown:
     """Theorem 10 of Nock and Henecka."""
+    table = present_table(two_classes=True)
+    if isinstance(table, Shown):
+        return table
+    own, on = of_table("boosted", table), plain(table.short_title, 40)
     rule, edge, alpha = _boosting()
     q = pick("Levels", list(range(1, DEEP + 1)), 6, "theory_levels", "All leaves of a level are split.")
-    guessing, x = measured()["adult_guessing"], list(range(DEEP + 1))
+    guessing, x = own["guessing"], list(range(DEEP + 1))
     curves = {name: [tree_error_bound(edge, [alpha] * n, name) for n in x] for name in RULES}
     here = curves[rule][q]
     other = next(name for name in RULES if name != rule)
-    seen = {int(n): v for n, v in measured()["tree"].items()}
+    seen = {int(n): v for n, v in own["tree"].items()}
     figure = theory_chart(Chart(
         Axis("levels", 0, DEEP), Axis("training error", 0, 1, percent=True),
         [Curve(x, curves[rule], f"bound, {rule}"), Curve(x, curves[other], f"bound, {other}", 1)], "above",
-        dots=[Dots(list(seen), list(seen.values()), "one tree on adult, α = 1",
+        dots=[Dots(list(seen), list(seen.values()), "one tree, α = 1",
                    [f"{n} levels: {share(v)} wrong" for n, v in seen.items()])],
         yours=(q, here, f"{q} levels: at most {share(here)}"), level=(guessing, f"guessing: {share(guessing)}"),
     ))  # fmt: skip
     near = min(q, max(seen))
-    truth = f"Measured with {near} level{'s' * (near > 1)} on adult: {share(seen[near])}."
+    truth = f"Measured with {near} level{'s' * (near > 1)} on {on}: {share(seen[near])}."
     truth += _without(seen[near], curves[rule][near])
     here_text = f"with an edge of {edge:g} the error after {q} levels is at most {share(here)}"
     if here < guessing:
-        said = Said(True, f"{here_text}; guessing gets {share(guessing)} on adult. {truth}")
+        said = Said(True, f"{here_text}; guessing gets {share(guessing)} on {on}. {truth}")
     else:
         when = (
             f"From {levels_for_error(edge, alpha, guessing, rule):,} levels on it does."
             if alpha else "At α = 0 it never does."
         )  # fmt: skip
-        said = Said(False, f"{here_text}, and guessing gets {share(guessing)} on adult. {when} {truth}")
+        said = Said(False, f"{here_text}, and guessing gets {share(guessing)} on {on}. {when} {truth}")
     note = (
-        "The edge has to be there in every leaf, and nobody knows it beforehand: where a dot is in the grey, adult "
-        "has no such edge. The derived bound asks for less and holds whatever the leaf; the "
+        "The edge has to be there in every leaf, and nobody knows it beforehand: where a dot is in the grey, the "
+        "table has no such edge. The derived bound asks for less and holds whatever the leaf; the "
         "published proof has a step that does not."
     )
     alt = f"Bound on the error of a tree: {share(here)} after {q} levels ({rule}); measured {share(seen[near])}."
@@ -114,26 +118,30 @@ def tree() -> Shown:
 
 def added() -> Shown:
     """Theorem 12 of Nock and Henecka."""
+    table = present_table(two_classes=True)
+    if isinstance(table, Shown):
+        return table
+    own, on = of_table("boosted", table), plain(table.short_title, 40)
     rule, edge, alpha = _boosting()
     k = pick("Trees", BOOSTED, 20, "theory_added", "Added up, each one fitted to what the others got wrong.",
              lambda v: f"{v:,}")  # fmt: skip
     weight = pick("Mean weight of a row", [0.05, 0.1, 0.2, 0.3, 0.4, 0.5], 0.5, "theory_weight",
                   "½ at the start. It falls as rows are got right, and the bound with it.")  # fmt: skip
-    guessing, x = measured()["adult_guessing"], np.unique(np.logspace(0, 5, 201).round())
+    guessing, x = own["guessing"], np.unique(np.logspace(0, 5, 201).round())
     curves = {name: [error_after_trees(edge, alpha, int(n), name, weight) for n in x] for name in RULES}
     here = error_after_trees(edge, alpha, k, rule, weight)
     other = next(name for name in RULES if name != rule)
-    seen = {int(n): v for n, v in measured()["boosted"].items()}
+    seen = {int(n): v for n, v in own["boosted"].items()}
     figure = theory_chart(Chart(
         Axis("trees", 1, 100_000, log=True), Axis("training error", 0, 1, percent=True),
         [Curve(x, curves[rule], f"bound, {rule}"), Curve(x, curves[other], f"bound, {other}", 1)], "above",
-        dots=[Dots(list(seen), list(seen.values()), "boosted trees of depth 3 on adult",
+        dots=[Dots(list(seen), list(seen.values()), "boosted trees of depth 3",
                    [f"{n} trees: {share(v)} wrong" for n, v in seen.items()])],
         yours=(k, here, f"{k:,} trees: at most {share(here)}"), level=(guessing, f"guessing: {share(guessing)}"),
     ))  # fmt: skip
     near = min(seen, key=lambda n: abs(math.log(n / k)))
     at_near = error_after_trees(edge, alpha, near, rule, weight)
-    truth = f"Measured with {near} on adult: {share(seen[near])}.{_without(seen[near], at_near)}"
+    truth = f"Measured with {near} on {on}: {share(seen[near])}.{_without(seen[near], at_near)}"
     trees = f"{k:,} tree{'s' * (k > 1)}"
     if here < guessing:
         said = Said(True, f"{trees} that keep an edge of {edge:g} are wrong on at most {share(here)}; guessing on "

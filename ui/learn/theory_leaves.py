@@ -11,8 +11,8 @@ from dpforest.plotting.style import NOT_HELD, PRIVATE
 from dpforest.plotting.theory import Axis, Chart, Curve, Dots, theory_chart
 from dpforest.privacy.mechanisms import flip_by_gap, flip_floor
 from dpforest.privacy.simulators import simulate_labels
-from ui.learn.theory_numbers import measured
-from ui.learn.theory_parts import Panel, Picture, Said, Shown, choose, pick, share
+from ui.learn.theory_numbers import of_table
+from ui.learn.theory_parts import Panel, Picture, Said, Shown, pick, present_table, share
 from ui.shared import cache
 from ui.shared.epsilon import choose_epsilon
 from ui.shared.wording import epsilon_text
@@ -57,15 +57,17 @@ def _drawn(n_features: int) -> list[float]:
 
 def empty() -> Shown:
     """Expected share of empty leaves."""
-    found = measured()["empty"]
-    table = choose("Table", list(found), "theory_empty_table", "A public table; its random trees share its rows.")
-    depths = [int(d) for d in found[table]]
+    table = present_table(two_classes=False)
+    if isinstance(table, Shown):
+        return table
+    found = of_table("empty", table)
+    depths = [int(d) for d in found]
     n_trees = pick(
-        "Trees that share the rows", [int(k) for k in found[table][str(depths[0])]], 100, "theory_sharing",
+        "Trees that share the rows", [int(k) for k in found[str(depths[0])]], 100, "theory_sharing",
         "Each row goes to one tree, drawn for it alone.",
     )  # fmt: skip
-    depth = pick("Depth", depths, depths[len(depths) // 2], f"theory_{table}_depth", "Questions on a path.")
-    cells = [found[table][str(d)][str(n_trees)] for d in depths]
+    depth = pick("Depth", depths, depths[len(depths) // 2], "theory_leaf_depth", "Questions on a path.")
+    cells = [found[str(d)][str(n_trees)] for d in depths]
     expected, counted = [c["expected"] for c in cells], [c["counted"] for c in cells]
     own = cells[depths.index(depth)]
     figure = theory_chart(Chart(
@@ -89,10 +91,11 @@ def empty() -> Shown:
         said = Said(False, f"at depth {depth} hardly any leaf is expected to be empty. {more}")
     note = (
         "A row lands in a given leaf of a given tree with the leaf’s share of all rows, divided by the number of "
-        "trees. The formula averages over tables drawn like this one; the dots are one draw of which row goes where."
+        "trees. The formula averages over tables drawn like this one; the dots are one draw of which row goes where. "
+        "A tree ends at 4,096 leaves."
     )
     alt = (
-        f"Empty leaves on {table}, {n_trees} trees, by depth: at {depth} {share(own['expected'])} expected, "
+        f"Empty leaves, {n_trees} trees, by depth: at {depth} {share(own['expected'])} expected, "
         f"{share(own['counted'])} counted."
     )
     return Shown(said, [Picture("Leaves that nobody is in", "Curator only", figure, alt)], note)

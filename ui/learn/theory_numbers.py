@@ -1,16 +1,87 @@
-"""What was measured for the page Theory, from `data/theory.json`. No streamlit."""
+"""What was measured for the page Theory: of bundled tables from `data/theory.json`, of another one now."""
 
 from __future__ import annotations
 
 import json
-from functools import cache
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache as once
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
+from dpforest.evaluation import theorem_tables
+from dpforest.evaluation.simulation import Split
+from ui.shared import cache
+from ui.shared.tables import Table, fingerprint, split
+
 PATH: Final = Path(__file__).parents[2] / "data" / "theory.json"
+MOST_ROWS: Final = 30_000  # of a table that is measured while somebody waits
 
 
-@cache
+@once
 def measured() -> dict[str, Any]:
     """What `scripts/theory_numbers.py` wrote."""
     return json.loads(PATH.read_text(encoding="utf-8"))
+
+
+def of_table(measure: str, table: Table) -> dict[str, Any]:
+    """A measure of `MEASURES` on a table, numbers on the linear scale."""
+    stored = {} if table.uploaded else measured()["tables"].get(table.key, {})
+    if stored.get("domain") == fingerprint(table.domain) and measure in stored:
+        return stored[measure]
+    return _measure((table.schema_key, fingerprint(table.domain), measure), table)
+
+
+@cache.by_table(everybody=32, own=8, data=True, spinner="Measuring on this table …")
+def _measure(key: tuple, _table: Table) -> dict[str, Any]:
+    return rounded(MEASURES[key[-1]][0](_table))
+
+
+def rounded(value: Any) -> Any:
+    """With six digits, as JSON reads it back."""
+    if isinstance(value, dict):
+        return {str(key): rounded(own) for key, own in value.items()}
+    return round(value, 6) if isinstance(value, float) else value
+
+
+def _split(table: Table) -> tuple[Table, Split]:
+    """Numbers on the linear scale, as the theorems have them; of a long table some rows."""
+    linear = replace(table, domain=table.domain.on_scale("linear"))
+    found = split(linear)
+    if len(found.y_train) <= MOST_ROWS:
+        return linear, found
+    some = np.linspace(0, len(found.y_train) - 1, MOST_ROWS).astype(int)
+    return linear, replace(found, X_train=found.X_train[some], y_train=found.y_train[some])
+
+
+def _goodness(table: Table) -> dict[str, Any]:
+    linear, rows = _split(table)
+    return theorem_tables.goodness(linear.domain, rows)
+
+
+def _noisy_votes(table: Table) -> dict[Any, Any]:
+    linear, rows = _split(table)
+    return theorem_tables.noisy_votes(linear.domain, rows)
+
+
+def _empty_leaves(table: Table) -> dict[Any, Any]:
+    linear, rows = _split(table)
+    return theorem_tables.empty_leaves(linear.domain, rows)
+
+
+def _boosted(table: Table) -> dict[str, Any]:
+    domain = table.domain.on_scale("linear")
+    y = table.frame[table.label]
+    listed = domain.listed_labels(y) >= 0
+    return theorem_tables.boosted_errors(domain, table.columns()[listed], y[listed])
+
+
+# By name: the function, and whether the theorem is about two classes only.
+MEASURES: Final[dict[str, tuple[Callable[[Table], dict[Any, Any]], bool]]] = {
+    "goodness": (_goodness, True),
+    "noisy_votes": (_noisy_votes, True),
+    "empty": (_empty_leaves, False),
+    "boosted": (_boosted, True),
+}

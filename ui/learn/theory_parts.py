@@ -12,6 +12,9 @@ import streamlit as st
 from dpforest.plotting.theory import tick_text
 from ui.shared.controls import LINKED, known
 from ui.shared.page import Badge
+from ui.shared.sidebar import choose_table
+from ui.shared.tables import Table
+from ui.shared.wording import plain
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,21 @@ def pick(
 
 def _short(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def present_table(*, two_classes: bool) -> Table | Shown:
+    """The table that all pages are about, chosen in the sidebar; what to say where a theorem is not about it."""
+    table = choose_table()
+    if table is None:
+        return Shown(Said(False, "there is no table yet. Attach a file in the sidebar, or choose another table."), [])
+    if two_classes and table.domain.n_classes != 2:
+        return Shown(
+            Said(
+                False, f"it is about two classes, and “{plain(table.label, 40)}” of {plain(table.short_title, 40)} has "
+                f"{table.domain.n_classes}. Choose another table or label in the sidebar."
+            ), [],
+        )  # fmt: skip
+    return table
 
 
 def choose(label: str, options: Sequence[str], key: str, help: str) -> str:

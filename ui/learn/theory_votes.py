@@ -18,11 +18,11 @@ from dpforest.evaluation.theorems import (
     trees_to_beat,
 )
 from dpforest.plotting.theory import Axis, Chart, Curve, Dots, theory_chart
-from ui.learn.theory_numbers import measured
-from ui.learn.theory_parts import Panel, Picture, Said, Shown, choose, pick, share, size_text
+from ui.learn.theory_numbers import of_table
+from ui.learn.theory_parts import Panel, Picture, Said, Shown, pick, present_table, share, size_text
 from ui.shared import cache
 from ui.shared.epsilon import choose_epsilon
-from ui.shared.wording import epsilon_text
+from ui.shared.wording import epsilon_text, plain
 
 TREES = [1, 3, 11, 31, 51, 101, 201, 301, 501, 1001, 2001, 5001, 10_001]
 PROOF_TREES = [11, 31, 51, 101, 201, 301, 401, 521, 801, 1201, 2001, 5001, 10_001]
@@ -32,14 +32,15 @@ CHANCES = [0.4, 0.45, 0.5, 0.51, 0.52, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9, 0.95, 0.9
 
 def votes() -> Shown:
     """Theorems 5.3 and 5.4 of Bojarski and others."""
-    found = measured()["goodness"]
-    table = choose("Table", list(found), "theory_votes_table", "A public table; its random trees see all its rows.")
+    table = present_table(two_classes=True)
+    if isinstance(table, Shown):
+        return table
+    own, name = of_table("goodness", table), plain(table.short_title, 40)
     k = pick("Trees", TREES, 101, "theory_votes", "How many random trees vote.", lambda v: f"{v:,}")
     confidence = pick(
         "Confidence", [0.5, 0.8, 0.9, 0.95, 0.99, 0.999], 0.95, "theory_confidence",
         "The theorem may fail if the trees are drawn unluckily: this often it does not.", lambda v: f"{100 * v:g} %",
     )  # fmt: skip
-    own = found[table]
     e, guessing, rows = tree_error(own), own["guessing"], own["rows"]
     x = np.unique(np.logspace(0, 4, 241).round().astype(int)).tolist()
     bounds, sharper = bounds_at(own, x, confidence)
@@ -71,14 +72,14 @@ def votes() -> Shown:
         )  # fmt: skip
         said = Said(False, f"{why}. {when} {truth}")
     note = (
-        f"A tree of depth {own['depth']} is wrong about {share(e)} of {table}’s {rows:,} rows. "
+        f"A tree of depth {own['depth']} is wrong about {share(e)} of {rows:,} rows of {name}. "
         + (f"Theorem 5.3, which needs to know how many trees are right about each row, gives {share(better)}. "
            if math.isfinite(better) else "")
         + f"If trees’ shares are averaged instead, 5.4 gives {share(average_bound(e, slack_of(k, rows, confidence)))}. "
         "No privacy here: all is on the rows that the trees were trained on."
     )  # fmt: skip
     alt = (
-        f"Error of votes on {table}: bound {share(bound)} with {k} trees, measured {share(seen[near])} with {near}, "
+        f"Error of votes on this table: bound {share(bound)} with {k} trees, measured {share(seen[near])} with {near}, "
         f"guessing {share(guessing)}."
     )
     return Shown(said, [Picture("What a vote gets wrong", "Curator only", figure, alt)], note)
@@ -167,13 +168,15 @@ def _proved(k: int, depth: int, d: float, parts: int, epsilon: float) -> tuple[l
 
 def noisy() -> Shown:
     """The law of a vote of independent trees, beside votes of noisy trees."""
-    found = measured()["noisy_votes"]
-    table = choose("Table", list(found), "theory_noisy_table", "A public table; each row in one tree, ε = 1.")
-    sizes = [int(k) for k in found[table]]
+    table = present_table(two_classes=True)
+    if isinstance(table, Shown):
+        return table
+    found, name = of_table("noisy_votes", table), plain(table.short_title, 40)
+    sizes = [int(k) for k in found]
     k = pick("Trees", sizes, 101, "theory_noisy_trees", "How many vote.")
     p = pick("Each is right with probability", CHANCES, 0.6, "theory_chance", "On any row, by itself.",
              lambda v: f"{100 * v:g} %")  # fmt: skip
-    cells = [found[table][str(n)] for n in sizes]
+    cells = [found[str(n)] for n in sizes]
     own = cells[sizes.index(k)]
     x = list(range(1, 302, 2))
     yours = [float(even_vote_right(p, n)) for n in x]
@@ -196,14 +199,12 @@ def noisy() -> Shown:
             "better than a coin. Above 50 % for each, more votes help."
         )  # fmt: skip
     note = (
-        f"On {table} a noisy tree of {k} (ε = 1 for all) is right on {share(own['tree'])} of the rows held out. If "
+        f"On {name} a noisy tree of {k} (ε = 1 for all) is right on {share(own['tree'])} of the rows held out. If "
         f"that held for every row alike, their vote would be right in {share(alike[sizes.index(k)])}; it is in "
         f"{share(own['vote'])}. Trees share their mistakes: some rows are hard for all of them. Taken row by row, with "
         f"each row’s own chance, the same formula gives {share(own['row_by_row'])}."
     )
-    alt = (
-        f"Right votes on {table}: formula {share(here)} for {k} trees at {100 * p:g} %, measured {share(own['vote'])}."
-    )
+    alt = f"Right votes: formula {share(here)} for {k} trees at {100 * p:g} %, measured {share(own['vote'])}."
     return Shown(said, [Picture("What a vote gets right", "Curator only", figure, alt)], note)
 
 

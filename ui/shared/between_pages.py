@@ -16,7 +16,7 @@ _CONTROLS: Final = {
     "Choose ε": ("data", "label", "neighbours", "mode", "also_delta", "present"),
     "Audit": ("eps", "neighbours", "present"),
     "Use a released forest": ("present",),
-    "Theory": ("eps", "present"),
+    "Theory": ("data", "label", "eps", "present"),
     "Papers": ("present",),
     "Glossary": ("present",),
     "Lesson": ("present",),

@@ -1,0 +1,157 @@
+"""What the theorems of `theorems` predict, measured on a table: votes of trees, empty leaves, boosted trees.
+
+For the curator: every number is of the exact rows. All settings are said here, so that the numbers do not move with a
+default.
+"""
+
+from fractions import Fraction
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from dpforest.evaluation.simulation import Split
+from dpforest.evaluation.theorems import empty_share, even_vote_right
+from dpforest.models.greedy.boosted import BoostedForestClassifier
+from dpforest.models.random.fit import count_kept_rows, rows_to_trees, simulate_values
+from dpforest.models.random.majority_label import MajorityLabelForestClassifier
+from dpforest.models.random.random_decision import RandomDecisionForestClassifier
+from dpforest.models.random.spec import ForestSpec, true_labels
+from dpforest.privacy.randomness import DemoSource
+from dpforest.tables.domain import Domain
+from dpforest.trees import routing
+
+MANY: Final = 400  # random trees that stand for all
+VOTES: Final = (1, 3, 11, 31, 101, 301)
+SHARED_BY: Final = (10, 30, 100, 300)
+DEPTHS: Final = (1, 2, 3, 4, 5, 6)
+BOOSTED: Final = (1, 2, 5, 10, 20)
+RELEASES: Final = 20
+NOISE: Final = Fraction(1)  # ε of the noisy votes
+LARGE, DEEP, SHALLOW = 3_000, 8, 5  # rows to fit on from which random trees are the deeper ones
+_PINNED: Final[dict[str, Any]] = {
+    "max_leaves": 4096, "neighbours": "add-remove", "mode": "certified", "scale_share": "public",
+}  # fmt: skip
+
+
+def depth_for(split: Split) -> int:
+    """Depth of the random trees of a table."""
+    return DEEP if len(split.y_train) >= LARGE else SHALLOW
+
+
+def goodness(domain: Domain, split: Split) -> dict[str, Any]:
+    """How many training rows have how many of 400 random trees right, and the error of votes; no privacy.
+
+    Returns
+    -------
+    dict
+        "depth", "rows", "guessing" (error of the most frequent class), "rows_by_trees_right" (list of 401 counts) and
+        "vote_error" by the number of trees.
+    """
+    depth = depth_for(split)
+    right = _right_of_trees(domain, split, depth)
+    return {
+        "depth": depth,
+        "rows": int(right.shape[1]),
+        "guessing": float(1 - np.bincount(split.y_train).max() / len(split.y_train)),
+        "rows_by_trees_right": np.bincount(right.sum(axis=0), minlength=MANY + 1).tolist(),
+        "vote_error": {k: _vote_error(right, k) for k in VOTES},
+    }
+
+
+def noisy_votes(domain: Domain, split: Split) -> dict[int, dict[str, float]]:
+    """By the number of trees, ε = 1 for all: rows held out that a noisy tree, their vote, and the formula get right."""
+    return {k: _noisy_votes(domain, split, k) for k in VOTES}
+
+
+def empty_leaves(domain: Domain, split: Split) -> dict[int, dict[int, dict[str, float]]]:
+    """By depth and number of trees that share the rows: empty leaves as expected, and as counted once."""
+    return {depth: {k: empty_leaves_at(domain, split, depth, k) for k in SHARED_BY} for depth in DEPTHS}
+
+
+def empty_leaves_at(domain: Domain, split: Split, depth: int, n_trees: int) -> dict[str, float]:
+    """Share of empty leaves where rows are shared out among trees."""
+    n = len(split.y_train)
+    spec = _labels_forest(n_trees, depth)._plan(domain, n)
+    trees = spec.grow(domain, 0)
+    everybody = count_kept_rows(trees, domain, split.X_train, split.y_train, None, n_jobs=1).sum(axis=1)
+    mine = rows_to_trees(spec, np.arange(n), DemoSource(1))
+    counts = count_kept_rows(trees, domain, split.X_train, split.y_train, mine, n_jobs=1)
+    return {
+        "expected": empty_share(everybody / n / n_trees, n),
+        "counted": float((counts.sum(axis=1) == 0).mean()),
+        "leaves": int(len(everybody)),
+    }
+
+
+def boosted_errors(domain: Domain, X: pd.DataFrame, y: pd.Series) -> dict[str, Any]:
+    """Training errors without privacy, α = 1: of a tree by its depth, of trees of depth 3 by their number; guessing."""
+    labels = np.asarray(y)
+
+    def error(depth: int, n_trees: int) -> float:
+        forest = BoostedForestClassifier(
+            epsilon=None, n_estimators=n_trees, alpha=1.0, max_depth=depth, n_bins=10, beta="one", max_leaf=2.0,
+            domain=domain, random_state=0,
+        )  # fmt: skip
+        return float((forest.fit(X, y).predict(X) != labels).mean())
+
+    return {
+        "tree": {d: error(d, 1) for d in DEPTHS},
+        "boosted": {k: error(3, k) for k in BOOSTED},
+        "guessing": float(1 - np.unique(labels, return_counts=True)[1].max() / len(labels)),
+    }
+
+
+def _right_of_trees(domain: Domain, split: Split, depth: int) -> np.ndarray:
+    """Whether each of many random trees (rows) is right on each training row."""
+    forest = RandomDecisionForestClassifier(
+        epsilon=None, n_estimators=MANY, max_depth=depth, voting="majority", partition="shared",
+        categorical="ordered", **_PINNED,
+    )  # fmt: skip
+    trees = forest._plan(domain, len(split.y_train)).grow(domain, 0)
+    counts = count_kept_rows(trees, domain, split.X_train, split.y_train, None, n_jobs=1)
+    return true_labels(counts, 0)[_leaves(trees, domain, split.X_train, MANY)] == split.y_train[None, :]
+
+
+def _vote_error(right: np.ndarray, n_trees: int, repeats: int = 20) -> float:
+    """Error of a majority of some of the trees, a tie by a coin; mean over draws of the trees."""
+    rng, found = np.random.default_rng(0), []
+    for _ in range(repeats):
+        votes = right[rng.choice(len(right), n_trees, replace=False)].mean(axis=0)
+        found.append((votes < 0.5).mean() + (votes == 0.5).mean() / 2)
+    return float(np.mean(found))
+
+
+def _noisy_votes(domain: Domain, split: Split, n_trees: int) -> dict[str, float]:
+    n = len(split.y_train)
+    spec: ForestSpec = _labels_forest(n_trees, depth_for(split))._plan(domain, n)
+    of_rows, votes = np.zeros(len(split.y_test)), []
+    for seed in range(RELEASES):
+        trees = spec.grow(domain, seed)
+        mine = rows_to_trees(spec, np.arange(n), DemoSource(seed + 1))
+        counts = count_kept_rows(trees, domain, split.X_train, split.y_train, mine, n_jobs=1)
+        says = simulate_values(spec, counts, NOISE, 1000 + seed)
+        right = says[_leaves(trees, domain, split.X_test, n_trees)] == split.y_test[None, :]
+        of_rows += right.sum(axis=0)
+        share = right.mean(axis=0)
+        votes.append((share > 0.5).mean() + (share == 0.5).mean() / 2)
+    of_rows /= RELEASES * n_trees
+    return {
+        "tree": float(of_rows.mean()),
+        "vote": float(np.mean(votes)),
+        "row_by_row": float(even_vote_right(of_rows, n_trees).mean()),
+    }
+
+
+def _labels_forest(n_trees: int, depth: int) -> MajorityLabelForestClassifier:
+    """Random trees that publish labels, each row in one of them."""
+    return MajorityLabelForestClassifier(
+        n_estimators=n_trees, max_depth=depth, leaf_mechanism="permute-and-flip", partition="independent",
+        categorical="multiway", **_PINNED,
+    )  # fmt: skip
+
+
+def _leaves(trees: Any, domain: Domain, codes: np.ndarray, n_trees: int) -> np.ndarray:
+    """Number of the leaf of each row (columns) in each tree (rows)."""
+    found = np.asarray(routing.leaves_of_rows(trees, domain, codes))
+    return found if found.shape[0] == n_trees else found.T
