@@ -8,19 +8,35 @@ papers' tables that do not come with this project.
 from __future__ import annotations
 
 import argparse
+import re
 import time
 from pathlib import Path
 
-from reproduce import bojarski, fletcher_islam, fletcher_islam_synthetic, multinomial, multinomial_budget, nock_henecka
+from reproduce import (
+    bojarski,
+    bojarski_curves,
+    epsilon_curves,
+    fletcher_islam,
+    fletcher_islam_choices,
+    fletcher_islam_synthetic,
+    multinomial,
+    multinomial_budget,
+    multinomial_temperatures,
+    nock_henecka,
+)
 from reproduce.protocol import PATH, Record, read, write
 from reproduce.report import REPORT, report
 
 PARTS = {
     "bojarski": bojarski.records,
+    "bojarski_curves": bojarski_curves.records,
+    "epsilon_curves": epsilon_curves.records,
     "fletcher_islam": fletcher_islam.records,
+    "fletcher_islam_choices": fletcher_islam_choices.records,
     "fletcher_islam_synthetic": fletcher_islam_synthetic.records,
     "multinomial": multinomial.records,
     "multinomial_budget": multinomial_budget.records,
+    "multinomial_temperatures": multinomial_temperatures.records,
     "nock_henecka": nock_henecka.records,
 }
 
@@ -40,13 +56,21 @@ def main() -> None:
         start, rows = time.monotonic(), dict[tuple[str, str], list[Record]]()
         for record in PARTS[name](quick=arguments.quick, folder=arguments.data):
             rows.setdefault((record.paper, record.item), []).append(record)
-            print(f"{time.monotonic() - start:6.0f} s  {record.setting}: {record.published:.1f} published, "
-                  f"{record.ours:.1f} ours, {record.verdict}", flush=True)  # fmt: skip
+            printed = "" if record.published is None else f"{record.published:.1f} published, "
+            print(f"{time.monotonic() - start:6.0f} s  {record.setting}: {printed}{record.ours:.1f} ours, "
+                  f"{record.verdict}", flush=True)  # fmt: skip
         if not arguments.quick:
             found.update(rows)
-            records = [record for key in sorted(found) for record in found[key]]
+            records = [record for key in sorted(found, key=_place) for record in found[key]]
             write(records)
             REPORT.write_text(report(records), encoding="utf-8")
+
+
+def _place(key: tuple[str, str]) -> tuple:
+    """By paper; what the paper has first, tables before figures, figure 4 before figure 10."""
+    paper, item = key
+    parts = [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", item)]
+    return paper, not item.startswith("table"), not item.startswith("figure"), [str(parts[0]), *parts[1:2]], item
 
 
 if __name__ == "__main__":

@@ -28,8 +28,8 @@ class Record:
     ----------
     paper, item, setting : str
         Which paper, which of its tables, and which cell.
-    published : float
-        As printed, in percent.
+    published : float or None
+        As printed, in percent; None where the paper draws a curve, or has nothing.
     ours : float or None
         The mean of the mechanism as published, in percent.
     certified : float or None
@@ -39,17 +39,40 @@ class Record:
         Standard deviation of `ours` over repetitions and folds.
     verdict : {"matches", "contradicts", "not comparable"}
     reason : str
+    line, axis : str
+        Of a point of a curve: which line it is on, and what the curve is drawn over.
+    at : float or None
+        Where on that axis.
     """
 
     paper: str
     item: str
     setting: str
-    published: float
+    published: float | None
     ours: float | None
     certified: float | None
     sd: float
     verdict: str
     reason: str
+    line: str = ""
+    axis: str = ""
+    at: float | None = None
+
+
+DRAWN: Final = "the paper draws this curve without figures"
+NOT_THERE: Final = "not in the paper"
+
+
+def point(
+    paper: str, item: str, line: str, axis: str, at: float, ours: np.ndarray, certified: np.ndarray | None,
+    reason: str = DRAWN,
+) -> Record:  # fmt: skip
+    """A point of a curve that has no printed figures, from accuracies in percent."""
+    sd = float(np.std(ours, ddof=1)) if len(ours) > 1 else 0.0
+    return Record(
+        paper, item, f"{line}, {axis} = {at:g}", None, mean_of(ours), mean_of(certified), round(sd, 2), NOT_COMPARABLE,
+        reason, line, axis, float(at),
+    )  # fmt: skip
 
 
 def verdict(published: float, ours: float, sd: float) -> str:

@@ -28,7 +28,8 @@ def report(records: Iterable[Record]) -> str:
         groups.setdefault((record.paper, record.item), []).append(record)
     for (paper, item), rows in groups.items():
         near = sum(row.verdict == MATCHES for row in rows)
-        lines += ["", f"## {paper}: {item}", "", f"{near} of {len(rows)} cells match.", ""]
+        said = f"A curve of {len(rows)} points." if rows[0].line else f"{near} of {len(rows)} cells match."
+        lines += ["", f"## {paper}: {item}", "", said, ""]
         lines += [
             "| cell | published | ours, as published | ours, certified | verdict | why |",
             "|---|---|---|---|---|---|",
@@ -41,7 +42,7 @@ def report(records: Iterable[Record]) -> str:
 
 def _line(row: Record) -> str:
     ours, certified = _percent(row.ours, row.sd), _percent(row.certified)
-    return f"| {row.setting} | {row.published:.1f} | {ours} | {certified} | {row.verdict} | {row.reason} |"
+    return f"| {row.setting} | {_percent(row.published)} | {ours} | {certified} | {row.verdict} | {row.reason} |"
 
 
 def _percent(value: float | None, sd: float | None = None) -> str:

@@ -1,4 +1,4 @@
-"""Published figures beside ours: a point on the diagonal is a figure that comes out."""
+"""Published figures beside ours: a point on the diagonal comes out; curves that a paper draws without figures."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import Final
 
 import plotly.graph_objects as go
 
-from dpforest.plotting.style import PRIVATE, QUIET, escape, figure
+from dpforest.plotting.compare import COLOURS, MARKERS
+from dpforest.plotting.style import PRIVATE, QUIET, escape, figure, number
 
 _OTHER: Final = "#009E73"  # without a meaning elsewhere
+_WIDE: Final = 50  # times the smallest, from which on an axis is logarithmic
 
 
 def published_and_ours(
@@ -57,5 +59,52 @@ def published_and_ours(
         )  # fmt: skip
     drawn.update_xaxes(title="printed in the paper", ticksuffix=" %", range=[low, high], showgrid=False)
     drawn.update_yaxes(title="measured here", ticksuffix=" %", range=[low, high])
+    drawn.update_layout(showlegend=True, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"})
+    return drawn
+
+
+def measured_curves(
+    lines: Sequence[str],
+    at: Sequence[float],
+    ours: Sequence[float | None],
+    certified: Sequence[float | None],
+    axis: str,
+) -> go.Figure:
+    """Curves of a figure whose paper prints no figures: dashed as published, solid certified.
+
+    Parameters
+    ----------
+    lines : sequence of str
+        Which curve each point is on.
+    at : sequence of float
+        Where on the axis it is.
+    ours, certified : sequence of float
+        Percent; None in `certified` where no privacy is kept.
+    axis : str
+        What the curves are drawn over.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+    """
+    names = list(dict.fromkeys(lines))
+    drawn = figure(440)
+    for place, name in enumerate(names):
+        own = sorted((i for i, line in enumerate(lines) if line == name), key=lambda i: at[i])
+        modes = (("as published", ours, "dash", "-open"), ("certified", certified, "solid", ""))
+        shown = [mode for mode in modes if any(mode[1][i] is not None for i in own)]
+        for said, values, dash, how in shown:
+            kept = [i for i in own if values[i] is not None]
+            drawn.add_scatter(
+                x=[at[i] for i in kept], y=[values[i] for i in kept], mode="lines+markers", name=escape(name, 40),
+                legendgroup=str(place), showlegend=said == shown[-1][0],
+                line={"color": COLOURS[place % len(COLOURS)], "dash": dash},
+                marker={"symbol": MARKERS[place % len(MARKERS)] + how, "size": 8},
+                hovertemplate=f"{escape(axis)} = %{{x}}: %{{y:.1f}} %<extra>{escape(name, 40)}, {said}</extra>",
+            )  # fmt: skip
+    wide = min(at) > 0 and max(at) / min(at) >= _WIDE
+    ticks = {"type": "log", "tickvals": sorted(set(at)), "ticktext": [number(value) for value in sorted(set(at))]}
+    drawn.update_xaxes(title=escape(axis), showgrid=False, **(ticks if wide else {}))
+    drawn.update_yaxes(title="right on rows held out", ticksuffix=" %")
     drawn.update_layout(showlegend=True, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"})
     return drawn

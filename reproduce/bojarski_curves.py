@@ -1,0 +1,72 @@
+"""Bojarski et al., figures 1 and 2: accuracy over depth, number of trees and η, for three rules of voting.
+
+The paper draws them without figures. As published a leaf with a negative noisy count is discarded; certified it is set
+to 0. Five folds; privacy as in table 1, η = 1000 over the rows to train on, unless η is what moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from dpforest import RandomDecisionForestClassifier
+from dpforest.evaluation.sweep import surface
+from reproduce.bojarski import PAPER
+from reproduce.protocol import Record, load, point
+
+TABLES: Final = {
+    "congressional_voting": "CVR", "mushroom": "Mushroom", "banknote": "Banknote", "mammographic_mass": "Mammographic",
+}  # fmt: skip
+QUICK: Final = ("congressional_voting",)
+VOTING: Final = {"majority vote": "majority", "mean of shares": "threshold", "label by lot": "probabilistic"}
+DEPTHS, AT_TREES = (1, 2, 3, 5, 7, 9, 11, 13, 15), 21
+TREES, AT_DEPTH = (1, 3, 5, 9, 15, 21, 51, 101), 10
+ETAS, FEW = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0), 5
+FOLDS, REPEATS = 5, 3  # the folds of a repeat share its trees and its noise
+# Of each figure: its name, its axis, the column that moves, and what it takes for ε, depth and trees.
+FIGURES: Final[tuple[tuple[str, str, str, dict[str, Any]], ...]] = (
+    (f"figure 1, over depth ({AT_TREES} trees)", "depth", "depth", {"depths": DEPTHS, "trees": (AT_TREES,)}),
+    (f"figure 1, over trees (depth {AT_DEPTH})", "trees", "trees", {"depths": (AT_DEPTH,), "trees": TREES}),
+    (f"figure 2, over η ({FEW} trees of depth {AT_DEPTH})", "η", "epsilon",
+     {"depths": (AT_DEPTH,), "trees": (FEW,), "epsilons": ETAS}),
+)  # fmt: skip
+
+
+def forests(mode: str) -> dict[str, Any]:
+    """One for each rule of voting."""
+    rule = "paper" if mode == "as_published" else "clamp"
+    return {
+        line: RandomDecisionForestClassifier(voting=voting, negative_rule=rule, mode=mode, scale_share="public")
+        for line, voting in VOTING.items()
+    }
+
+
+def records(*, quick: bool = False, folder: Path | None = None) -> Iterator[Record]:
+    """A point for each table, figure, rule and place."""
+    for name in QUICK if quick else TABLES:
+        data = load(name, folder)
+        if data is None:
+            continue
+        modes = ("as_published",) if data.domain.leaks() else ("as_published", "certified")
+        eta = round(1000 / (len(data.y) * (1 - 1 / FOLDS)), 6)
+        for figure, axis, column, over in FIGURES[:1] if quick else FIGURES:
+            repeats = 1 if quick else REPEATS
+            settings: dict[str, Any] = {"epsilons": (eta,), "repeats": repeats, "folds": FOLDS, **over}
+            found = {mode: surface(forests(mode), data, **settings) for mode in modes}
+            for line in VOTING:
+                for at in settings[f"{column}s"] if column != "trees" else settings["trees"]:
+                    ours, keeps = (
+                        _accuracies(found.get(mode), line, column, at) for mode in ("as_published", "certified")
+                    )
+                    assert ours is not None
+                    yield point(PAPER, f"{figure}, {TABLES[name]}", line, axis, at, ours, keeps)
+
+
+def _accuracies(cells: Any, line: str, column: str, at: float) -> np.ndarray | None:
+    if cells is None:
+        return None
+    own = cells[(cells.forest == line) & (cells[column] == at) & np.isfinite(cells.epsilon)]
+    return 100 * own.accuracy.to_numpy(float)

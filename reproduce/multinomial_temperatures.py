@@ -1,0 +1,37 @@
+"""Bai et al., figure 4: accuracy over the temperatures B1 and B2, without privacy; drawn without figures.
+
+A hundred trees, k = 5, five folds. B1 is a feature's temperature, B2 that of a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from dpforest import MultinomialForestClassifier
+from reproduce.multinomial import RULE, SETTINGS
+from reproduce.protocol import Record, accuracies, load, point
+
+PAPER: Final = "Bai et al. 2020"
+TABLES: Final = {"car": "Car", "vehicle": "Vehicle", "cmc": "Cmc"}
+TEMPERATURES: Final = (0.0, 1.0, 5.0, 10.0, 20.0)
+FOLDS: Final = 5
+
+
+def forest(domain: Any, b1: float, b2: float):
+    """What makes a fit from a seed."""
+    settings = {**SETTINGS, "feature_temperature": b1, "value_temperature": b2}
+    return lambda seed: MultinomialForestClassifier(
+        epsilon=None, mode="as_published", stopping=RULE, domain=domain, structure_seed=seed, **settings
+    )
+
+
+def records(*, quick: bool = False, folder: Path | None = None) -> Iterator[Record]:
+    """A point for each table and pair of temperatures."""
+    for name, title in list(TABLES.items())[: 1 if quick else None]:
+        data = load(name, folder)
+        for b1 in TEMPERATURES[:1] if quick else TEMPERATURES:
+            for b2 in TEMPERATURES[:1] if quick else TEMPERATURES:
+                found = accuracies(forest(data.domain, b1, b2), data, 1, FOLDS)
+                yield point(PAPER, f"figure 4, accuracy over B₂, {title}", f"B₁ = {b1:g}", "B₂", b2, found, None)

@@ -1,0 +1,88 @@
+"""What the page Papers shows of one table or figure: printed figures beside ours, or a curve without printed ones."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+import pandas as pd
+import streamlit as st
+
+from dpforest.plotting.papers import measured_curves, published_and_ours
+from reproduce.protocol import CONTRADICTS, DRAWN, MATCHES, NOT_COMPARABLE, NOT_THERE, Record
+from ui.shared import figures
+from ui.shared.page import chart, titled
+
+_SOURCES: Final = {
+    DRAWN: "The paper draws these curves, but prints no figures.",
+    NOT_THERE: "The paper does not have this figure.",
+}
+_LINES: Final = "Dashed, open marks: as published. Solid, filled marks: certified to keep ε."
+
+
+def printed_figures(item: str, cells: Sequence[Record]) -> None:
+    """A point for each printed figure, in a chart and in a table with verdicts."""
+    titled(
+        f"Printed and measured: {item}", None,
+        help="A point on the dotted line comes out as printed. Triangles: the mechanism as published. Dots: one that "
+        "keeps its ε. Bars: one standard deviation over folds.",
+    )  # fmt: skip
+    found = Counter(cell.verdict for cell in cells)
+    said = f"{found[MATCHES]} of {len(cells)} figures come out as printed, {found[CONTRADICTS]} do not"
+    said += f", {found[NOT_COMPARABLE]} cannot be compared." if found[NOT_COMPARABLE] else "."
+    numbers = [(c.setting, c.published, c.ours, c.certified, c.sd) for c in cells if c.published is not None]
+    alt = " ".join(f"{name}: printed {printed:.1f} %, ours {ours:.1f} %." for name, printed, ours, _, _ in numbers)
+    drawn = published_and_ours(*zip(*numbers, strict=True))
+    chart(drawn, alt, title="Printed and measured", public=True)
+    st.markdown(said)
+    _table(
+        said,
+        {
+            "figure": [c.setting for c in cells],
+            "printed, %": [c.published for c in cells],
+            **_ours(cells),
+            "verdict": [c.verdict for c in cells],
+            "why": [c.reason for c in cells],
+        },
+    )
+
+
+def curve(item: str, cells: Sequence[Record]) -> None:
+    """A line for each of a figure's, in a chart and point by point."""
+    titled(f"Measured: {item}", None)
+    axis, lines = cells[0].axis, [c.line for c in cells]
+    at = [float(c.at) for c in cells if c.at is not None]
+    ours = [c.ours for c in cells]
+    alt = f"Accuracy over {axis}. " + " ".join(_ends(name, axis, cells) for name in dict.fromkeys(lines))
+    chart(
+        measured_curves(lines, at, ours, [c.certified for c in cells], axis), alt, title=f"Accuracy over {axis}",
+        public=True,
+    )  # fmt: skip
+    said = _SOURCES[cells[0].reason]
+    st.markdown(f"{_LINES if any(c.certified is not None for c in cells) else 'As published only.'} {said}")
+    _table(said, {"line": lines, axis: at, **_ours(cells)})
+
+
+def _ends(name: str, axis: str, cells: Sequence[Record]) -> str:
+    own = sorted((c for c in cells if c.line == name), key=lambda c: c.at or 0.0)
+    first, last = own[0], own[-1]
+    return f"{name}: {first.ours:.1f} % at {axis} = {first.at:g}, {last.ours:.1f} % at {last.at:g}."
+
+
+def _ours(cells: Sequence[Record]) -> dict[str, list[float | None]]:
+    return {
+        "as published, %": [c.ours for c in cells],
+        "±": [c.sd for c in cells],
+        "certified, %": [c.certified for c in cells],
+    }
+
+
+def _table(said: str, columns: dict[str, Sequence]) -> None:
+    figures.table(
+        pd.DataFrame(columns), "Cell by cell", hide_index=True, alt=f"Cell by cell: {said}",
+        column_config={
+            "why": st.column_config.TextColumn(width="large"),
+            next(iter(columns)): st.column_config.TextColumn(pinned=True),
+        },
+    )  # fmt: skip
