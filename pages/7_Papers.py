@@ -11,11 +11,16 @@ from ui.shared.page import open_page
 
 open_page("Papers")
 st.markdown("#### The papers, reproduced", anchors=False)
-chosen = select(
-    "Paper", [paper.name for paper in PAPERS], "paper", "One of the four papers that this project rests on."
-)
+left, right = st.columns(2, gap="large")
+with left:
+    chosen = select(
+        "Paper", [paper.name for paper in PAPERS], "paper", "One of the four papers that this project rests on."
+    )
 paper: Paper = next(paper for paper in PAPERS if paper.name == chosen)
 measured: list[Record] = [record for record in read() if record.paper == paper.recorded]
+items = list(dict.fromkeys(cell.item for cell in measured))
+with right:
+    item = select("Table or figure", items, "item", "Of the paper.") if items else None
 
 st.markdown(f"[{paper.title}]({paper.link})")
 claims, holds = st.columns(2, gap="large")
@@ -26,9 +31,7 @@ st.page_link(
     "app.py", label="Open in Explore, as published", icon=":material/arrow_forward:", query_params=dict(paper.settings)
 )
 
-if measured:
-    items = list(dict.fromkeys(cell.item for cell in measured))
-    item = select("Table or figure", items, "item", "Of the paper.")
+if item is not None:
     cells = [cell for cell in measured if cell.item == item]
     if cells[0].line:
         curve(item, cells)

@@ -54,8 +54,9 @@ def test_the_report_is_made_of_the_file():
 
 
 def test_a_cell_of_each_paper_comes_out_again():
-    """One fold in ten or five only, so within four standard deviations of a fold."""
+    """One fold in ten or five only, or one draw of noise, so within four standard deviations of those."""
     kept = {(cell.paper, cell.item, cell.setting): cell for cell in protocol.read()}
     for records in program.PARTS.values():
         cell = next(iter(records(quick=True)))
-        assert abs(cell.ours - kept[cell.paper, cell.item, cell.setting].ours) <= 4 * cell.sd
+        of_all = kept[cell.paper, cell.item, cell.setting]
+        assert abs(cell.ours - of_all.ours) <= 4 * max(cell.sd, of_all.sd)

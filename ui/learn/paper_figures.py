@@ -82,6 +82,7 @@ def _table(said: str, columns: dict[str, Sequence]) -> None:
     figures.table(
         pd.DataFrame(columns), "Cell by cell", hide_index=True, alt=f"Cell by cell: {said}",
         column_config={
+            **{name: st.column_config.NumberColumn(format="%.1f") for name in columns if name.endswith(("%", "±"))},
             "why": st.column_config.TextColumn(width="large"),
             next(iter(columns)): st.column_config.TextColumn(pinned=True),
         },
