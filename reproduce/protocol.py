@@ -29,9 +29,9 @@ class Record:
     paper, item, setting : str
         Which paper, which of its tables, and which cell.
     published : float or None
-        As printed, in percent; None where the paper draws a curve, or has nothing.
+        As printed; None where the paper draws a curve, or has nothing.
     ours : float or None
-        The mean of the mechanism as published, in percent.
+        The mean of the mechanism as published.
     certified : float or None
         The mean of a mechanism that keeps its ε, at the ε of the cell; None where the cell has no privacy, or the table
         no public bounds.
@@ -43,6 +43,8 @@ class Record:
         Of a point of a curve: which line it is on, and what the curve is drawn over.
     at : float or None
         Where on that axis.
+    unit : str
+        Of all its figures.
     """
 
     paper: str
@@ -57,6 +59,7 @@ class Record:
     line: str = ""
     axis: str = ""
     at: float | None = None
+    unit: str = "%"
 
 
 DRAWN: Final = "the paper draws this curve without figures"

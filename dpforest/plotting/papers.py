@@ -20,6 +20,7 @@ def published_and_ours(
     ours: Sequence[float],
     certified: Sequence[float | None],
     spread: Sequence[float],
+    unit: str = "%",
 ) -> go.Figure:
     """A point for each cell of a paper's table, as published and certified.
 
@@ -28,16 +29,19 @@ def published_and_ours(
     settings : sequence of str
         What each cell is of.
     published, ours, certified : sequence of float
-        Percent; None in `certified` where there is no privacy.
+        None in `certified` where there is no privacy.
     spread : sequence of float
         Standard deviation of `ours` over folds.
+    unit : str
+        Of all of these.
 
     Returns
     -------
     plotly.graph_objects.Figure
     """
     every = [*published, *ours, *(value for value in certified if value is not None)]
-    low, high = min(every) - 3, 101.5
+    low, high = (min(every) - 3, 101.5) if unit == "%" else (min(every) - 1, max(every) + 1)
+    unit = escape(unit)
     names = [escape(setting, 60) for setting in settings]
     drawn = figure(440)
     drawn.add_scatter(
@@ -48,17 +52,17 @@ def published_and_ours(
         x=list(published), y=list(ours), mode="markers", name="ours, as published", text=names,
         marker={"symbol": "triangle-up-open", "size": 11, "color": _OTHER, "line": {"width": 2}},
         error_y={"type": "data", "array": list(spread), "color": _OTHER, "thickness": 1, "width": 2},
-        hovertemplate="%{text}<br>printed %{x:.1f} %, ours %{y:.1f} %<extra></extra>",
+        hovertemplate="%{text}<br>printed %{x:.1f}, ours %{y:.1f} " + f"{unit}<extra></extra>",
     )  # fmt: skip
     kept = [i for i, value in enumerate(certified) if value is not None]
     if kept:
         drawn.add_scatter(
             x=[published[i] for i in kept], y=[certified[i] for i in kept], mode="markers", name="ours, certified",
             text=[names[i] for i in kept], marker={"symbol": "circle", "size": 9, "color": PRIVATE},
-            hovertemplate="%{text}<br>printed %{x:.1f} %, certified %{y:.1f} %<extra></extra>",
+            hovertemplate="%{text}<br>printed %{x:.1f}, certified %{y:.1f} " + f"{unit}<extra></extra>",
         )  # fmt: skip
-    drawn.update_xaxes(title="printed in the paper", ticksuffix=" %", range=[low, high], showgrid=False)
-    drawn.update_yaxes(title="measured here", ticksuffix=" %", range=[low, high])
+    drawn.update_xaxes(title="printed in the paper", ticksuffix=f" {unit}", range=[low, high], showgrid=False)
+    drawn.update_yaxes(title="measured here", ticksuffix=f" {unit}", range=[low, high])
     drawn.update_layout(showlegend=True, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"})
     return drawn
 

@@ -32,15 +32,17 @@ def printed_figures(item: str, cells: Sequence[Record]) -> None:
     said = f"{found[MATCHES]} of {len(cells)} figures come out as printed, {found[CONTRADICTS]} do not"
     said += f", {found[NOT_COMPARABLE]} cannot be compared." if found[NOT_COMPARABLE] else "."
     numbers = [(c.setting, c.published, c.ours, c.certified, c.sd) for c in cells if c.published is not None]
-    alt = " ".join(f"{name}: printed {printed:.1f} %, ours {ours:.1f} %." for name, printed, ours, _, _ in numbers)
-    drawn = published_and_ours(*zip(*numbers, strict=True))
+    unit = cells[0].unit
+    alt = " ".join(f"{name}: printed {was:.1f} {unit}, ours {is_:.1f} {unit}." for name, was, is_, _, _ in numbers)
+    names, printed, ours, certified, spread = zip(*numbers, strict=True)
+    drawn = published_and_ours(names, printed, ours, certified, spread, unit)
     chart(drawn, alt, title="Printed and measured", public=True)
     st.markdown(said)
     _table(
         said,
         {
             "figure": [c.setting for c in cells],
-            "printed, %": [c.published for c in cells],
+            f"printed, {unit}": [c.published for c in cells],
             **_ours(cells),
             "verdict": [c.verdict for c in cells],
             "why": [c.reason for c in cells],
@@ -71,10 +73,11 @@ def _ends(name: str, axis: str, cells: Sequence[Record]) -> str:
 
 
 def _ours(cells: Sequence[Record]) -> dict[str, list[float | None]]:
+    unit = cells[0].unit
     return {
-        "as published, %": [c.ours for c in cells],
+        f"as published, {unit}": [c.ours for c in cells],
         "±": [c.sd for c in cells],
-        "certified, %": [c.certified for c in cells],
+        f"certified, {unit}": [c.certified for c in cells],
     }
 
 
