@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from dpforest import FriedmanSchusterClassifier, JagannathanForestClassifier, MajorityLabelForestClassifier
-from dpforest.evaluation.simulation import split_table
+from dpforest.evaluation.splits import split_table
 from dpforest.evaluation.sweep import surface
 from dpforest.tables.datasets import SYNTHETIC, make_synthetic
 from reproduce.fletcher_islam import PAPER

@@ -17,7 +17,9 @@ from numba import njit
 from dpforest import voting
 from dpforest.evaluation.cells import at_cell
 from dpforest.evaluation.metrics import flipped_share, from_shares, from_votes
-from dpforest.evaluation.simulation import NOISE_SEED, Split, Structures
+from dpforest.evaluation.repeats import NOISE_SEED
+from dpforest.evaluation.simulation import Structures
+from dpforest.evaluation.splits import Split
 from dpforest.models.random.fit import rows_to_trees, simulate_values
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.models.random.spec import ForestSpec, true_labels

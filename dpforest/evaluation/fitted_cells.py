@@ -9,7 +9,8 @@ from sklearn.base import clone
 
 from dpforest.evaluation.cells import at_cell
 from dpforest.evaluation.metrics import flipped_share, from_shares
-from dpforest.evaluation.simulation import NOISE_SEED, Split
+from dpforest.evaluation.repeats import NOISE_SEED
+from dpforest.evaluation.splits import Split
 from dpforest.evaluation.without_noise import exact_scale
 from dpforest.models.greedy.greedy import Binned, GreedyClassifier, bin_rows
 from dpforest.models.greedy.trace import Trace

@@ -14,7 +14,9 @@ from sklearn.base import clone
 from dpforest.evaluation.fitted_cells import without_noise
 from dpforest.evaluation.forest_view import ForestView
 from dpforest.evaluation.metrics import accuracies, flipped_share
-from dpforest.evaluation.simulation import NOISE_SEED, Repeats, Simulation, Split
+from dpforest.evaluation.repeats import NOISE_SEED, Repeats
+from dpforest.evaluation.simulation import Simulation
+from dpforest.evaluation.splits import Split
 from dpforest.explain import AddedScores
 from dpforest.models.base import ForestClassifier
 from dpforest.models.greedy.greedy import Binned, GreedyClassifier, bin_rows
@@ -35,7 +37,7 @@ class GreedySimulation(Repeats):
     Examples
     --------
     >>> from dpforest import FriedmanSchusterClassifier, load_dataset
-    >>> from dpforest.evaluation.simulation import split_table
+    >>> from dpforest.evaluation.splits import split_table
     >>> data = load_dataset("nursery")
     >>> split = split_table(data.domain, data.X, data.y)
     >>> simulation = GreedySimulation(FriedmanSchusterClassifier(), data.domain, split, epsilons=[0.01, 10])

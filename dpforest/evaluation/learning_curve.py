@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 from sklearn.isotonic import isotonic_regression
 
-from dpforest.evaluation.simulation import Split
+from dpforest.evaluation.splits import Split
 from dpforest.evaluation.sweep import Task, run_task
 from dpforest.models.base import ForestClassifier
 from dpforest.tables.domain import Domain
@@ -117,7 +117,7 @@ def learning_curves(
     Examples
     --------
     >>> from dpforest import MajorityLabelForestClassifier, load_dataset
-    >>> from dpforest.evaluation.simulation import split_table
+    >>> from dpforest.evaluation.splits import split_table
     >>> data = load_dataset("nursery")
     >>> split = split_table(data.domain, data.X, data.y)
     >>> forest = MajorityLabelForestClassifier(n_estimators=10)

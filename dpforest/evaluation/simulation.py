@@ -3,23 +3,21 @@
 Everything here is simulated from seeds and computed from raw rows. It is for looking at, never for publishing.
 """
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import train_test_split
 
 from dpforest import voting
 from dpforest.evaluation.forest_view import ForestView
 from dpforest.evaluation.metrics import accuracies, flipped_share
+from dpforest.evaluation.repeats import NOISE_SEED, Repeats
+from dpforest.evaluation.splits import Split
 from dpforest.evaluation.without_noise import exact_scale
-from dpforest.limits import MIN_ROWS
 from dpforest.models.leaf_noise import CountNoise
 from dpforest.models.random.fit import count_kept_rows, rows_to_trees, simulate_values
 from dpforest.models.random.random_structure import RandomStructureClassifier
@@ -28,184 +26,10 @@ from dpforest.models.random.votes import Votes
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.randomness import DemoSource
 from dpforest.privacy.rationals import as_typed
-from dpforest.tables.domain import Domain, DomainError
-from dpforest.tables.features import plural
-from dpforest.tables.misfits import Misfits
-from dpforest.tables.rows import read_rows
+from dpforest.tables.domain import Domain
 from dpforest.trees import routing
 from dpforest.trees.layout import Trees
 from dpforest.trees.released_scale import ReleasedScale, scale_histograms
-
-# Seeds of repeat r: structure r, assignment and noise this much further.
-NOISE_SEED = 1_000_003
-TEST_SHARE = 0.3
-_LOOK = 0.05  # seconds between two looks whether to go on
-
-
-@dataclass(frozen=True)
-class Split:
-    """Codes and class indices of the rows to fit on and of the rows held out."""
-
-    X_train: np.ndarray
-    y_train: np.ndarray
-    X_test: np.ndarray
-    y_test: np.ndarray
-
-
-def split_table(
-    domain: Domain, X, y, *, test_share: float = TEST_SHARE, seed: int = 0, misfits: Misfits | None = None
-) -> Split:
-    """Read a table once, as a fit does, and hold some of its rows out, class by class where every class has two rows.
-
-    Parameters
-    ----------
-    X : DataFrame or array of shape (n, n_features)
-    y : array of shape (n,)
-    test_share : float
-    seed : int
-    misfits : Misfits, optional
-        As in `read_rows`.
-
-    Raises
-    ------
-    DomainError
-        If the table has not the columns of the domain, or fewer than two rows with a listed label.
-    """
-    rows = read_rows(domain, X, y, misfits=misfits)
-    train, test = _held_out(rows.y, rows.n_given, test_share, seed)
-    return Split(rows.codes[train], rows.y[train], rows.codes[test], rows.y[test])
-
-
-def split_labels(domain: Domain, y, *, test_share: float = TEST_SHARE, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Class indices of the same rows, to fit on and held out, without a look at any other column."""
-    index = domain.listed_labels(y)
-    labels = index[index >= 0]
-    train, test = _held_out(labels, len(index), test_share, seed)
-    return labels[train], labels[test]
-
-
-def _held_out(labels: np.ndarray, n_given: int, test_share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Places of the rows to fit on and of those held out, among rows with a listed label."""
-    if len(labels) < MIN_ROWS:
-        raise DomainError(
-            f"Of {plural(n_given, 'row')} {len(labels)} {'has' if len(labels) == 1 else 'have'} a label that is "
-            "listed, too few to hold some out; correct the classes or choose another label."
-        )
-    counts = np.bincount(labels)
-    stratify = labels if counts[counts > 0].min() >= 2 and len(labels) * test_share >= len(counts) else None
-    train, test = train_test_split(np.arange(len(labels)), test_size=test_share, random_state=seed, stratify=stratify)
-    return train, test
-
-
-@dataclass(frozen=True)
-class Curve:
-    """Held-out figures for R simulated releases at E budgets.
-
-    Attributes
-    ----------
-    epsilons : float array of shape (E,)
-    accuracy, balanced : float array of shape (R, E)
-        Share of held-out rows predicted rightly; mean of that share over classes.
-    flips : float array of shape (R, E)
-        Share of the rows fitted on that sit in a leaf whose released label is not one of its most frequent classes.
-    ceiling, ceiling_balanced : float array of shape (R,)
-        The forest without noise: true majority labels (or true shares), all rows in all trees, the exact scale of the
-        rows, and where a rule says depth and trees, the most that it knows.
-    floor, floor_balanced : float
-        Always predicting the class that is most frequent among the rows fitted on, `floor_class` (an index).
-    """
-
-    epsilons: np.ndarray
-    accuracy: np.ndarray
-    balanced: np.ndarray
-    flips: np.ndarray
-    ceiling: np.ndarray
-    ceiling_balanced: np.ndarray
-    floor: float
-    floor_balanced: float
-    floor_class: int
-    n_train: int
-    n_test: int
-
-
-class Repeats:
-    """What simulations share: a split, a grid of budgets, and the figures of each repeat. Not for use by itself."""
-
-    def __init__(self, domain: Domain, split: Split, epsilons, seed: int, n_jobs: int) -> None:
-        self.domain, self.split, self.seed, self.n_jobs = domain, split, seed, n_jobs
-        self.epsilons = np.asarray(epsilons, float)
-        self._figures: list[tuple] = []
-
-    @property
-    def n_repeats(self) -> int:
-        return len(self._figures)
-
-    def add_repeat(self, pause: Callable[[], None] = lambda: None, *, first: float | None = None) -> None:
-        """Simulate once more at every budget.
-
-        Parameters
-        ----------
-        pause : callable
-            Called between two steps. If it raises, figures stay as they were.
-        first : float, optional
-            Budget that is wanted first, where one comes after another.
-        """
-        raise NotImplementedError
-
-    @property
-    def so_far(self) -> dict[float, float]:
-        """Accuracy at the budgets that are done of a repeat that is not; empty where all come at once."""
-        return {}
-
-    def _at_each(self, places: Sequence[Any], work: Callable[[Any], Any], pause: Callable[[], None]) -> list[Any]:
-        """What the work gives at every place, some at a time.
-
-        `pause` is called often while they run. If it raises, what runs comes to its end behind the scenes.
-        """
-        pool, futures = ThreadPoolExecutor(self.n_jobs), list[Future[Any]]()
-        running = set[Future[Any]]()
-        try:
-            for place in places:
-                pause()
-                futures.append(pool.submit(work, place))
-                running.add(futures[-1])
-                while len(running) >= self.n_jobs:
-                    _, running = wait(running, _LOOK, FIRST_COMPLETED)
-                    pause()
-            return [future.result() for future in futures]
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-
-    def view(self, epsilon: float) -> ForestView:
-        """The first repeat's forest at one budget, leaf by leaf."""
-        raise NotImplementedError
-
-    @property
-    def n_bytes(self) -> int:
-        """Of what is kept for `view` alone."""
-        return 0
-
-    def forget(self) -> None:
-        """Drop what only `view` needs; it is made again when it is asked for."""
-
-    def curve(self) -> Curve:
-        """Figures of all repeats so far."""
-        split = self.split
-        accuracy, balanced, flips, ceiling, ceiling_balanced = (np.array(a) for a in zip(*self._figures, strict=True))
-        floor_class = int(np.bincount(split.y_train, minlength=self.domain.n_classes).argmax())
-        return Curve(
-            self.epsilons,
-            accuracy,
-            balanced,
-            flips,
-            ceiling,
-            ceiling_balanced,
-            floor=float((split.y_test == floor_class).mean()),
-            floor_balanced=1 / len(np.unique(split.y_test)),
-            floor_class=floor_class,
-            n_train=len(split.y_train),
-            n_test=len(split.y_test),
-        )
 
 
 class Simulation(Repeats):
@@ -229,6 +53,7 @@ class Simulation(Repeats):
     Examples
     --------
     >>> from dpforest import MajorityLabelForestClassifier, load_dataset
+    >>> from dpforest.evaluation.splits import split_table
     >>> data = load_dataset("nursery")
     >>> split = split_table(data.domain, data.X, data.y)
     >>> forest = MajorityLabelForestClassifier(n_estimators=10)

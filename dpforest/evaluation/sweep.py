@@ -19,7 +19,7 @@ from dpforest.evaluation.cells import cells_of, promises_of
 from dpforest.evaluation.count_once import counted_cells
 from dpforest.evaluation.fitted_cells import fitted_cells
 from dpforest.evaluation.metrics import METRICS
-from dpforest.evaluation.simulation import Split, split_table
+from dpforest.evaluation.splits import Split, split_table
 from dpforest.models.base import ForestClassifier
 from dpforest.models.greedy.greedy import GreedyClassifier
 from dpforest.models.random.random_structure import RandomStructureClassifier
@@ -56,7 +56,7 @@ def surface(
     """Simulated releases at every ε, depth and number of trees, and the same trees without privacy (ε = ∞).
 
     A repeat draws structure, assignment and noise anew; within it, cells share what separate fits with its seeds would
-    share (structure_seed = seed + repeat, random_state = that + `simulation.NOISE_SEED`), so each cell is what such a
+    share (structure_seed = seed + repeat, random_state = that + `repeats.NOISE_SEED`), so each cell is what such a
     fit gives. Forests with random structure are routed once a repeat; the others are fitted for every cell, on rows
     that are binned once.
 

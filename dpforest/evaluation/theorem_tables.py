@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from dpforest.evaluation.simulation import Split
+from dpforest.evaluation.splits import Split
 from dpforest.evaluation.theorems import empty_share, even_vote_right
 from dpforest.models.greedy.boosted import BoostedForestClassifier
 from dpforest.models.random.fit import count_kept_rows, rows_to_trees, simulate_values

@@ -15,7 +15,9 @@ from dpforest import (
 )
 from dpforest.evaluation.greedy_simulation import GreedySimulation, simulation_for
 from dpforest.evaluation.nonprivate import REFERENCES, NonprivateModels
-from dpforest.evaluation.simulation import NOISE_SEED, Simulation, split_table
+from dpforest.evaluation.repeats import NOISE_SEED
+from dpforest.evaluation.simulation import Simulation
+from dpforest.evaluation.splits import split_table
 from dpforest.models.greedy.greedy import bin_rows
 from dpforest.models.greedy.trace import Trace
 

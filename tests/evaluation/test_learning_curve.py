@@ -20,7 +20,7 @@ from dpforest.evaluation.learning_curve import (
     off_by,
     rows_needed,
 )
-from dpforest.evaluation.simulation import split_table
+from dpforest.evaluation.splits import split_table
 from dpforest.evaluation.sweep import Task, run_task
 
 ROWS = np.array([500, 1_000, 2_000, 4_000, 8_000])

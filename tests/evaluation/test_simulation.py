@@ -18,7 +18,8 @@ from dpforest import (
     RandomForestExponentialClassifier,
     load_dataset,
 )
-from dpforest.evaluation.simulation import Simulation, Split, Structures, split_table
+from dpforest.evaluation.simulation import Simulation, Structures
+from dpforest.evaluation.splits import Split, split_table
 from dpforest.tables.domain import DomainError
 from dpforest.tables.misfits import Misfits, MisfitWarning
 from dpforest.tables.rows import read_rows

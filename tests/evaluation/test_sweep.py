@@ -23,7 +23,9 @@ from dpforest import (
 from dpforest.evaluation.cells import cells_of
 from dpforest.evaluation.fitted_cells import fitted_cells
 from dpforest.evaluation.metrics import METRICS, from_shares
-from dpforest.evaluation.simulation import NOISE_SEED, Simulation, Split, split_table
+from dpforest.evaluation.repeats import NOISE_SEED
+from dpforest.evaluation.simulation import Simulation
+from dpforest.evaluation.splits import Split, split_table
 from dpforest.evaluation.sweep import KEYS, curve, splits, summary, surface
 from dpforest.evaluation.without_noise import exact_scale
 from dpforest.models.greedy.greedy import GreedyClassifier

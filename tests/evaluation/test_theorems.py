@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpforest import load_dataset
-from dpforest.evaluation.simulation import split_table
+from dpforest.evaluation.splits import split_table
 from dpforest.evaluation.theorem_checks import drawn_untested, largest_move
 from dpforest.evaluation.theorem_tables import empty_leaves_at, goodness
 from dpforest.evaluation.theorems import (

@@ -9,7 +9,7 @@ from app_words import words
 from streamlit.testing.v1 import AppTest
 from test_session_ledger import EXCHANGED, FIRST, GAUSS
 
-from dpforest.evaluation.simulation import Curve
+from dpforest.evaluation.repeats import Curve
 from dpforest.privacy.certificate import certify
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.loss import PrivacyLoss, mu_for

@@ -10,7 +10,7 @@ import pytest
 from app_words import words
 from streamlit.testing.v1 import AppTest
 
-from dpforest.evaluation.simulation import Curve
+from dpforest.evaluation.repeats import Curve
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.loss import PrivacyLoss, mu_for
 from dpforest.tables.datasets import read_csv

@@ -18,7 +18,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpforest import MajorityLabelForestClassifier, load_dataset
 from dpforest.evaluation.greedy_simulation import simulation_for
-from dpforest.evaluation.simulation import split_table
+from dpforest.evaluation.splits import split_table
 from dpforest.models.greedy.multinomial import MultinomialForestClassifier
 from ui.choose import controls
 from ui.shared import simulate

@@ -100,7 +100,9 @@ def answers_chart(answers: Sequence[Answer], kind: str, epsilon: float, wish: Wi
 def how_read(answers: Sequence[Answer], done: Done, wish: Wish) -> str:
     """What stands behind the dots."""
     n_test = int(done.pieces["n_test"].max())
-    text = f"Full dots are settled (95 % confidence), hollow ones may still move. Behind each: {done.behind}."
+    text = (
+        f"Full dots are settled (95 % confidence), hollow ones are still being worked out. Behind each: {done.behind}."
+    )
     accuracy = next((a.accuracy for a in answers if a.accuracy is not None), None)
     if wish.margin and accuracy is not None:
         points = 100 * float(held_out_margin([accuracy], [n_test])[0])

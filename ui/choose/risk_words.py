@@ -103,16 +103,18 @@ def errors(game: DistinguishingGame) -> str:
     """One point of the trade-off curve."""
     alarms = f"{100 * ALARMS:g}"
     if game.question == MEMBERSHIP:
-        wrong, right = f"an attacker who names {alarms} of 100 people who are not in the table", "who are"
+        wrong = f"an attacker who accepts {alarms} false accusations among 100 people who are not in the table"
+        right, blind = "who are", "Blind accusing"
     else:
-        wrong, right = f"an attacker who says A of {alarms} of 100 people who have B", "who have A"
+        wrong = f"an attacker who says A of {alarms} of 100 people who have B"
+        right, blind = "who have A", "Guessing"
     missed = math.floor(1000 * float(game.misses(ALARMS)) + 1e-7) / 10
     if missed < 0.1:
         return f"With this release, {wrong} may miss next to none of those {right}."
     caught = math.ceil(1000 * float(game.hits(ALARMS)) - 1e-7) / 10
     return (
         f"With this release, {wrong} finds **at most {caught:g} of 100** {right}, and misses at least {missed:g}. "
-        f"Guessing finds {alarms}."
+        f"{blind} finds {alarms}."
     )
 
 

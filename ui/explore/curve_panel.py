@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from dpforest import plotting
-from dpforest.evaluation.simulation import Curve
+from dpforest.evaluation.repeats import Curve
 from dpforest.evaluation.stakes import Stakes, roomy
 from dpforest.plotting.curve import mark_others, series, spread_over
 from dpforest.plotting.style import percent

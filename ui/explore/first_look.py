@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpforest.evaluation.simulation import Curve
+from dpforest.evaluation.repeats import Curve
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
 from ui.shared.epsilon import grid_with

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import numpy as np
 
-from dpforest.evaluation.simulation import Curve
+from dpforest.evaluation.repeats import Curve
 from dpforest.evaluation.stakes import Stakes
 from dpforest.plotting.curve import series
 from dpforest.plotting.style import percent

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from dpforest.evaluation import theorem_tables
-from dpforest.evaluation.simulation import Split
+from dpforest.evaluation.splits import Split
 from ui.shared import cache
 from ui.shared.tables import Table, fingerprint, split
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from dpforest.evaluation.forest_view import ForestView
 from dpforest.evaluation.greedy_simulation import GreedySimulation, simulation_for
-from dpforest.evaluation.simulation import Curve, Repeats
+from dpforest.evaluation.repeats import Curve, Repeats
 from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger

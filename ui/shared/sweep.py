@@ -19,7 +19,7 @@ import streamlit as st
 
 from dpforest.evaluation import sweep
 from dpforest.evaluation.cells import cells_of, promises_of
-from dpforest.evaluation.simulation import Split
+from dpforest.evaluation.splits import Split
 from dpforest.evaluation.sweep import Task, run_task
 from ui.shared import cache, tables
 from ui.shared.forests import EPSILONS, Settings

@@ -8,7 +8,8 @@ from collections.abc import Callable
 import numpy as np
 
 from dpforest.evaluation.nonprivate import NonprivateModels, guessing
-from dpforest.evaluation.simulation import Curve, Split, split_labels
+from dpforest.evaluation.repeats import Curve
+from dpforest.evaluation.splits import Split, split_labels
 from dpforest.evaluation.stakes import Stakes, rows_behind, stakes
 from dpforest.plotting.curve import series
 from dpforest.tables.domain import Domain
