@@ -117,6 +117,14 @@ with st.sidebar, st.container(horizontal=True, gap="small"):
     copy_link(of_upload=table.uploaded)
     figures.offer()
 
+
+def follow_answer() -> None:
+    """Look at what is the answer now: nothing below may speak of another ε than the line above."""
+    now = {a.forest: None if needed <= guessing else a.epsilon for a in answers}
+    if was != (answers[0].forest, now[name]):
+        st.rerun()
+
+
 was = (answers[0].forest, smallest[name])
 work = (table.schema_key, wish)
 with sweep.stoppable(work, progress) as place:
@@ -125,6 +133,4 @@ with sweep.stoppable(work, progress) as place:
         without_privacy.fit([level], place)
         for n in sweep.work(lines, wish.releases, place, patience=patience):
             draw(n)
-now = {a.forest: a.epsilon for a in answers}
-if was != (answers[0].forest, now[name]):
-    st.rerun()  # what is looked at follows the answer, now that it is surer
+            follow_answer()

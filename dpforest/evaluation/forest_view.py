@@ -149,7 +149,7 @@ class ForestView:
         evidence, says = self.noise.evidence[own], label[at].astype(np.intp)
         turned[at] = (self.n_rows[own] > 0) & (evidence[np.arange(len(says)), says] < evidence.max(axis=1))
         flips[at] = np.nan_to_num(self.flip[own]) * self.n_rows[own]
-        worst[at] = np.where(self.n_rows[own] > 0, self.flip[own], -np.inf)
+        worst[at] = np.where(self.n_rows[own] > 0, np.nan_to_num(self.flip[own]), -np.inf)
         for level in range(int(trees.level.max()), 0, -1):
             nodes = np.flatnonzero(trees.level == level)
             above = trees.parent[nodes]

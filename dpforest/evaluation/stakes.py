@@ -46,6 +46,11 @@ class Stakes:
         return max(self.own, self.private) <= self.floor + self.noise
 
     @property
+    def is_undecided(self) -> bool:
+        """Whether it may be better than guessing after all, and too few rows are held out to tell."""
+        return self.nothing_to_lose and max(self.own, self.private) > self.floor + POINT
+
+    @property
     def learnable(self) -> bool | None:
         """Whether any model known is better than guessing; None where no other one is known."""
         if not self.nothing_to_lose:

@@ -49,11 +49,11 @@ def accuracy_curve(
     ends = [eps.min() * 0.92, eps.max() * 1.09]
     without = f"this forest, no noise {percent(own)}"
     if best is not None and best[1] > own:
-        name = f"{escape(best[0], 30)}, no privacy {percent(best[1])}: the ceiling"
+        name = f"{escape(best[0], 30)}, no privacy {percent(best[1])}"
         across(fig, ends, best[1], NON_PRIVATE, "dash", name)
         across(fig, ends, own, NON_PRIVATE, "solid", without, faint=True)
     elif best is not None:
-        across(fig, ends, own, NON_PRIVATE, "dash", f"{without}: the ceiling")
+        across(fig, ends, own, NON_PRIVATE, "dash", without)
     else:
         across(fig, ends, own, NON_PRIVATE, "solid", without, faint=True)
     across(fig, ends, floor, QUIET, "dot", f"always “{escape(floor_label, 18)}” {percent(floor)}: the floor")

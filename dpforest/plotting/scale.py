@@ -43,8 +43,10 @@ def scale_picture(feature: Feature, rows: np.ndarray, released: np.ndarray | Non
         hovertemplate="questions are asked here with probability %{y:.1%}<extra></extra>",
     )  # fmt: skip
     places = [CELLS * k // _TICKS for k in range(_TICKS + 1)]
+    said = [number(ends[place]) for place in places]
+    said = ["" if k and text == said[k - 1] else text for k, text in enumerate(said)]  # cells narrower than a number
     fig.update_xaxes(
-        range=[0, CELLS], tickvals=places, ticktext=[number(ends[place]) for place in places], showgrid=False,
+        range=[0, CELLS], tickvals=places, ticktext=said, showgrid=False,
         zeroline=False, fixedrange=True,
     )  # fmt: skip
     fig.update_yaxes(tickformat=".0%", rangemode="tozero", fixedrange=True, nticks=4)

@@ -186,13 +186,13 @@ def test_the_ceiling_is_the_best_without_privacy_and_every_line_has_its_name():
 
     better = named(("<b>CART</b>", 0.9))
     assert list(better) == [
-        "&lt;b&gt;CART&lt;/b&gt;, no privacy 90.0 %: the ceiling", "this forest, no noise 85.0 %",
+        "&lt;b&gt;CART&lt;/b&gt;, no privacy 90.0 %", "this forest, no noise 85.0 %",
         "always “no” 55.0 %: the floor", "this forest, with noise",
     ]  # fmt: skip
     best, own, *_ = better.values()
     assert best.line.color == own.line.color == style.NON_PRIVATE and own.opacity < best.opacity
     assert set(best.y) == {0.9} and set(own.y) == {0.85}
-    assert next(iter(named(("CART", 0.7)))) == "this forest, no noise 85.0 %: the ceiling"
+    assert next(iter(named(("CART", 0.7)))) == "this forest, no noise 85.0 %"
     assert next(iter(named(None))) == "this forest, no noise 85.0 %"
 
 

@@ -61,7 +61,7 @@ def test_explore_shows_four_figures_and_the_curve(app):
     assert not app.exception
     text = words(app)
     for part in (
-        "the ceiling: Breiman's forest",
+        "best of those tried: Breiman's forest",
         "; this forest without noise: ",
         "guessing, with no forest at all",
         "over 2 simulated releases",

@@ -13,7 +13,7 @@ NEEDS_AN_ENTRY = (
     "sensitivity", "permute-and-flip", "exponential mechanism", "smooth sensitivity", "mechanism", "in parallel",
     "in sequence", "ledger", "certificate", "membership", "noise", "leaf", "flip",
     "lead", "budget", "prior", "odds", "schema", "simulated", "release", "balanced accuracy", "certified",
-    "as published", "ceiling", "floor", "attribute", "label", "record", "empty leaf",
+    "as published", "without privacy", "floor", "attribute", "label", "record", "empty leaf",
 )  # fmt: skip
 MOST_WORDS = 30  # of a sentence, or of a part that a colon or a semicolon ends
 SENTENCE = re.compile(r"(?<=[.?!:;])[\"”)*]*\s+")

@@ -258,7 +258,7 @@ def test_an_upload_reaches_no_shared_cache(session):
     first, second = session("first"), session("second")
     for who in (first, second):
         page = who.upload(ONE)
-        assert not page.exception and "the ceiling: " in words(page)  # scikit-learn's trees on the same rows
+        assert not page.exception and "best of those tried: " in words(page)  # scikit-learn's trees on the same rows
     assert cached(None).keys() <= before
     assert figures(first.page) == figures(second.page)  # the same bytes, computed twice
     assert len(simulations("first")) == len(simulations("second")) == 1

@@ -91,7 +91,9 @@ class Panel:
         at = stakes_of(curve, self._measure, self._level)
         if at.nothing_to_lose:
             self._warning.info(self._nothing(curve, at), icon=":material/info:")
-            said = "What privacy costs cannot be read from this curve: there is nothing to lose."
+            said = "What privacy costs cannot be read from this curve" + (
+                ": too few rows are held out." if at.is_undecided else ": there is nothing to lose."
+            )
             self._insight.caption(said, width="content")
         else:
             self._warning.empty()
@@ -145,7 +147,7 @@ class Panel:
         values, own, floor = series(curve, self._measure)
         mean = values.mean(axis=0)
         ceiling = ceiling_of(curve, self._measure, self._level)
-        known = f", the ceiling {percent(ceiling[1])}" if ceiling else ""
+        known = f", the best without privacy {percent(ceiling[1])}" if ceiling else ""
         return (
             f"{self._name.capitalize()} goes from {percent(mean[0])} at ε = {curve.epsilons[0]:g} to "
             f"{percent(mean[-1])} at ε = {curve.epsilons[-1]:g}; the floor is {percent(floor)}, this forest without "

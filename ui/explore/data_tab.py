@@ -242,7 +242,8 @@ def _notes(table: Table) -> None:
         odd = [c for c in table.csv.columns if not c.use]
         if odd:
             st.markdown(
-                "Suggested to be left out:\n" + "\n".join(f"- **{plain(c.name)}**: {plain(c.reason, 200)}" for c in odd)
+                "Not used, unless you tick them in the list of attributes:\n"
+                + "\n".join(f"- **{plain(c.name)}**: {plain(c.reason, 200)}" for c in odd)
             )
     elif table.attribution:
         st.caption(f"{plain(table.attribution, 400)}" + (f" [Source]({table.url})" if table.url else ""))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 import streamlit as st
 
@@ -19,6 +21,8 @@ from ui.shared.sidebar import Choice
 from ui.shared.without_privacy import OWN, Level, ceiling_of, stakes_of
 from ui.shared.wording import epsilon_text, plain, unbroken, value_epsilon
 
+UNTIL: Final = " That holds once the schema is public (*Data* tab)."
+
 
 def header(choice: Choice) -> None:
     """Whose table it is, what is learned from it, and what a release promises them, in two lines."""
@@ -27,8 +31,8 @@ def header(choice: Choice) -> None:
     who = plural(len(table.frame), told.one, told.many)
     st.markdown(f"**{plain(table.short_title, 50)}** · {who} · {told.question}", width="content")
     st.caption(
-        f"A forest, published with noise: nobody can be sure from it whether one {told.one} is in the table. "
-        "Smaller ε: less sure."
+        f"A forest, published with noise: ε limits how sure anybody can become whether one {told.one} is in the table. "
+        "Smaller ε: less sure." + (UNTIL if table.domain.leaks() else "")
         if settings.certified
         else "This is a mechanism as it was published. What is claimed about its ε and what is true stand below."
     )
@@ -40,7 +44,7 @@ def is_skewed(curve: Curve) -> bool:
 
 
 class Figures:
-    """Accuracy, ceiling, floor, and what ε means; drawn once, then refined in place."""
+    """Accuracy, without privacy, floor, and what ε means; drawn once, then refined in place."""
 
     def __init__(self, choice: Choice, certificate: Certificate, curve: Curve, level: Level) -> None:
         self._choice, self._certificate, self._level = choice, certificate, level
@@ -90,7 +94,7 @@ class Figures:
         return [(label, unbroken(value), unbroken(note), help) for label, value, note, help in texts]
 
     def _without_privacy(self, curve: Curve, shown: bool) -> tuple[str, str, str, str | None]:
-        """The ceiling, and the same forest without noise."""
+        """The best without privacy, and the same forest without noise."""
         own = float(curve.ceiling.mean())
         forest = f"this forest without noise: {percent(own)}"
         help = (
@@ -100,10 +104,10 @@ class Figures:
         )
         best = ceiling_of(curve, "accuracy", self._level)
         if best is None:
-            return "Without privacy", "…", f"the ceiling is being fitted; {forest}", help
+            return "Without privacy", "…", f"being fitted; {forest}", help
         name, value = best
         balanced = ceiling_of(curve, "balanced", self._level)
-        said = f"the ceiling: {OWN} without noise" if name == OWN else f"the ceiling: {name}"
+        said = f"best of those tried: {OWN} without noise" if name == OWN else f"best of those tried: {name}"
         said += _balanced(balanced[1] if balanced else 0.0, shown)
         return "Without privacy", percent(value), said if name == OWN else f"{said}; {forest}", help
 

@@ -210,8 +210,8 @@ def noisy() -> Shown:
 
 PANELS = {
     "Votes of random trees": Panel(
-        "If random trees are wrong on average about a share e of the training rows, a vote of many is wrong about "
-        "hardly more than 2e at most.",
+        "If random trees get a share e of the training rows wrong, on average, then a vote of many such trees gets "
+        "little more than 2e of them wrong, at the most.",
         r"\text{error} \le \frac{e}{\frac12 - d}, \qquad d = \sqrt{\frac{\ln(n/\beta)}{2k}}",
         "True, and mostly too weak to choose by.",
         ["Two classes, no privacy.", "Error on the rows that label the leaves.", "Trees do not look at the data.",

@@ -25,12 +25,13 @@ GLOSSARY: Final[dict[str, Entry]] = {
         "P(M(D) ∈ S) ≤ eᵋ P(M(D′) ∈ S) + δ for all neighbouring tables D and D′ and every set S of outputs.",
     ),
     "ε (epsilon)": Entry(
-        "The dial: how much may be learned about one person.",
+        "The dial: how much one person's row may change what is published.",
         "With δ = 0 the bound of |ln P(M(D) ∈ S) − ln P(M(D′) ∈ S)|: odds change by a factor of eᵋ at most.",
     ),
     "δ (delta)": Entry(
-        "How much slack the promise has, as a share of releases.",
-        "The δ in P ≤ eᵋ Q + δ. It is 0 but for forests with δ in their name, which spend 10⁻⁶ and say so.",
+        "How much slack the promise has: a probability added to what ε allows.",
+        "The δ in P(S) ≤ eᵋ Q(S) + δ, for any set S of outputs. It is 0 but for forests with δ in their name, which "
+        "spend 10⁻⁶ and say so.",
     ),
     "odds": Entry("“3 to 1” instead of 75 %.", "p/(1 − p). A release multiplies them by P/Q."),
     "prior, posterior": Entry(
@@ -135,9 +136,10 @@ GLOSSARY: Final[dict[str, Entry]] = {
         "Where its values lie, roughly, so that questions fall among them.",
         "Quantiles of noisy histograms, which cost a part of ε; public where bounds alone are used.",
     ),
-    "ceiling: without privacy": Entry(
-        "The best that can be had when nobody is protected.",
-        "A forest of the same kind, CART, or a random forest, no noise.",
+    "without privacy": Entry(
+        "The best of a few forests that protect nobody: a yardstick, not a limit.",
+        "Of CART, a random forest and a forest of the same kind without noise, the best on the held-out rows. Noise "
+        "can do a little better, by luck, or as it makes trees differ.",
     ),
     "floor: always naming one class": Entry(
         "Guessing, with no forest at all.", "Its accuracy is the share of the most frequent class."

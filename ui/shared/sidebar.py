@@ -26,6 +26,7 @@ from ui.shared.tables import Table
 from ui.shared.wording import plain, unbroken
 
 MOST_EXPECTED: Final = 0.01  # rows that a rule which keeps δ may publish, on average
+MOST_NAMED: Final = 5  # columns
 
 
 @dataclass(frozen=True)
@@ -105,10 +106,21 @@ def _upload() -> Table | None:
                 st.caption(f"Not offered: {plain(sentence, 300)}")
             if n := csv.column(label).n_missing:
                 st.caption(f"{plural(n, 'row')} {'has' if n == 1 else 'have'} no label here and will be left out.")
-        return tables.uploaded_table(digest, csv, label)
+            table = tables.uploaded_table(digest, csv, label)
+            used = {label, *(feature.name for feature in table.domain.features)}
+            _say_unused([column.name for column in csv.columns if column.name not in used])
+        return table
     except (TableError, DomainError) as problem:
         sorry(problem)
         return None
+
+
+def _say_unused(names: list[str]) -> None:
+    """Columns that are there and not learnt from, so that nobody misses them."""
+    if names:
+        said = ", ".join(plain(name, 30) for name in names[:MOST_NAMED])
+        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        st.caption(f"Not learnt from: {said}{more}. The *Data* tab of Explore says why.")
 
 
 def _without_some(csv: CsvTable, digest: str) -> CsvTable:

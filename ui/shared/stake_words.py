@@ -39,7 +39,7 @@ def learns_nothing(at: Stakes, guess: str, measure: str, rows: int, *, certified
     certified : bool
         Whether it could be released.
     """
-    if max(at.own, at.private) > at.floor + POINT:
+    if at.is_undecided:
         return (
             f"**Whether this forest learns anything here cannot be told.** Without noise it is right in "
             f"{percent(at.own)}, {guess} in {percent(at.floor)}, and up to {points(at.noise)} of that may be luck: "
@@ -76,9 +76,10 @@ def what_helps(at: Stakes, best_name: str | None, *, greedy: bool, wide: Sequenc
     if crowded:
         narrower += f"; nine in ten rows have {crowded} of the public range"
     if at.learnable:
+        some = "On the same few rows" if at.is_undecided else "There is something to learn:"
         others = "random trees, which spend nearly all of ε on their leaves" if greedy else GREEDY
         return (
-            f"There is something to learn: {best_name}, without privacy, gets {percent(at.best)}. What may help: "
+            f"{some} {best_name}, without privacy, gets {percent(at.best)}. What may help: "
             f"another depth; {others}; {narrower}. (Whether it "
             "at least ranks the rows, AUC says: see Compare.)"
         )
@@ -107,8 +108,9 @@ def what_privacy_costs(
     last = f"ε = {epsilons[-1]:g}"
     if means.max() > at.own + POINT and np.isclose(means[-1], means.max(), atol=POINT):
         said = (
-            f"From ε = {epsilons[np.flatnonzero(means > at.own)[0]]:g} on this forest does better than without noise, "
-            "where it has the deepest trees that the rule knows: with noise fewer or shallower ones may do better."
+            f"From ε = {epsilons[np.flatnonzero(means > at.own)[0]]:g} on this forest does better with noise "
+            "than without. Without noise its trees are the deepest that the rule knows; fewer or shallower ones may do "
+            "better."
         )
     elif at.own <= at.floor + at.noise:
         said = f"With noise or without it is hardly better than guessing, so what {what} costs cannot be told."

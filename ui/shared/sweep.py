@@ -120,12 +120,17 @@ class Patience:
     """So many seconds of a page's own work, waiting for others not counted; then it pauses until somebody goes on."""
 
     def __init__(self, key: object, seconds: float) -> None:
-        self._key, self._end = key, time.thread_time() + seconds
+        self._key, self._seconds, self._start = key, seconds, time.thread_time()
+        before = st.session_state.get("worked")
+        self._before = before[1] if before and before[0] == key else 0.0
 
     def pause_if_over(self) -> None:
         """Between two pieces: the page is drawn again with what there is."""
-        if time.thread_time() > self._end and st.session_state.get("patient") != self._key:
+        worked = self._before + time.thread_time() - self._start
+        st.session_state["worked"] = (self._key, worked)  # a page that is drawn anew in between goes on counting
+        if worked > self._seconds and st.session_state.get("patient") != self._key:
             st.session_state.update(stopped=self._key, paused=True)
+            st.session_state.pop("worked")
             st.rerun()
 
 

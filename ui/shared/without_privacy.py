@@ -20,7 +20,7 @@ from ui.shared.sweep import splits_of
 from ui.shared.tables import Table, fingerprint, split
 
 OWN = "this forest"
-FITTING = "Fitting scikit-learn's forest without privacy, for the ceiling …"
+FITTING = "Fitting scikit-learn's forest without privacy …"
 
 
 class Level:
