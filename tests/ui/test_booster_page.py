@@ -227,7 +227,8 @@ def test_the_board_report_is_of_the_forest_that_is_looked_at(monkeypatch):
     monkeypatch.setattr(choose_controls, "kinds", lambda: [KIND])
     lines = [sweep.cells(own, sweep.Line(s, epsilons=(0.1, 1.0)), 1) for s in choose_controls.forests(own, wish)]
     for line in lines:
-        line.at_least(2)
+        for _ in range(2):
+            line.add(line.piece())
     done = gathered(lines, 2, 1)
     seen = []
     monkeypatch.setattr(parts, "render", lambda report: seen.append(report) or "")

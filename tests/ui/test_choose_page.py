@@ -42,7 +42,8 @@ def answers(needed: float, share: float, n: int, name: str = "nursery"):
     table = tables.bundled_table(data, data.label)
     lines = [sweep.cells(table, sweep.Line(settings_of(table, k, "certified", "add-remove")), 1) for k in KINDS]
     for line in lines:
-        line.at_least(n)
+        while line.n_done < n:
+            line.add(line.piece())
     return smallest_epsilons(pd.concat([line.frame(n) for line in lines]), needed, share)
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -24,7 +25,7 @@ from dpforest.evaluation.sweep import Task, run_task
 from ui.shared import cache, tables
 from ui.shared.forests import EPSILONS, Settings
 from ui.shared.scheduler import held
-from ui.shared.simulate import SCHEDULER
+from ui.shared.simulate import N_JOBS, SCHEDULER
 from ui.shared.tables import Table, fingerprint
 
 
@@ -61,27 +62,24 @@ class Cells:
         self._epsilons = [float(e) for e in line.epsilons]
         self._promises = promises_of(self._forest, domain, self._epsilons, self._grid, len(splits[0].y_train))
         self._frames: list[pd.DataFrame] = []
-        self._lock = threading.Lock()
+        self.lock = threading.Lock()
 
     @property
     def n_done(self) -> int:
         return len(self._frames)
 
-    def at_least(self, n: int) -> None:
-        """Compute pieces until there are so many: repeat by repeat, each on every split."""
-        while self.n_done < n:
-            with held(self._lock):
-                if self.n_done < n:
-                    with SCHEDULER.turn(awaited=self.n_done == 0):
-                        self._frames.append(self._piece())
-
-    def _piece(self) -> pd.DataFrame:
+    def piece(self) -> pd.DataFrame:
+        """The next one, not added yet: repeat by repeat, each on every split."""
         folds = len(self._splits)
         task = Task(self.line.name, self.n_done // folds, self.n_done % folds)
         return run_task(
             self._forest, self._domain, self._splits[task.fold], task, self._epsilons, self._grid, task.repeat,
             self._promises,
         )  # fmt: skip
+
+    def add(self, piece: pd.DataFrame) -> None:
+        """What `piece` gave."""
+        self._frames.append(piece)
 
     def frame(self, n: int) -> pd.DataFrame:
         """The first n pieces, whatever others may have added."""
@@ -120,14 +118,13 @@ class Patience:
     """So many seconds of a page's own work, waiting for others not counted; then it pauses until somebody goes on."""
 
     def __init__(self, key: object, seconds: float) -> None:
-        self._key, self._seconds, self._start = key, seconds, time.thread_time()
-        before = st.session_state.get("worked")
-        self._before = before[1] if before and before[0] == key else 0.0
+        self._key, self._seconds = key, seconds
 
-    def pause_if_over(self) -> None:
-        """Between two pieces: the page is drawn again with what there is."""
-        worked = self._before + time.thread_time() - self._start
-        st.session_state["worked"] = (self._key, worked)  # a page that is drawn anew in between goes on counting
+    def pause_if_over(self, seconds: float) -> None:
+        """Between two pieces, after so many seconds more: the page is drawn again with what there is."""
+        before = st.session_state.get("worked")  # a page that is drawn anew in between goes on counting
+        worked = seconds + (before[1] if before and before[0] == self._key else 0.0)
+        st.session_state["worked"] = (self._key, worked)
         if worked > self._seconds and st.session_state.get("patient") != self._key:
             st.session_state.update(stopped=self._key, paused=True)
             st.session_state.pop("worked")
@@ -144,22 +141,39 @@ def work(
     bar, start = None, time.monotonic()
     drawn, total, is_new = start, pieces * len(lines), False
     for n in range(1, pieces + 1):
-        for i, line in enumerate(lines):
-            if line.n_done >= n:
-                continue
-            done = (n - 1) * len(lines) + i
+        worked = 0.0
+        todo = [line for line in lines if line.n_done < n]
+        for i in range(0, len(todo), N_JOBS):
+            few = todo[i : i + N_JOBS]
+            done = n * len(lines) - len(todo) + i
             if bar is not None or time.monotonic() - start > 0.5:
-                text = f"{what} {done + 1:,} of {total:,}: {line.line.name}"
+                text = f"{what} {done + 1:,} of {total:,}: {', '.join(line.line.name for line in few)}"
                 bar = (bar or place).progress(done / total, text)
-            line.at_least(n)
+            worked += _bring(few, n)
             is_new = True
-        if patience and is_new and n < pieces:
-            patience.pause_if_over()
+        if patience and todo and n < pieces:
+            patience.pause_if_over(worked)
         if is_new and (n == pieces or time.monotonic() - drawn > 1.5):
             yield n
             drawn, is_new = time.monotonic(), False
     if bar is not None:
         bar.empty()
+
+
+def _bring(lines: Sequence[Cells], n: int) -> float:
+    """The nth piece of a few lines at the same time. Gives the seconds that it took, without waiting for others."""
+    with ExitStack() as locks:
+        for line in lines:
+            locks.enter_context(held(line.lock))
+        todo = [line for line in lines if line.n_done < n]
+        if not todo:  # another session has done it meanwhile
+            return 0.0
+        with SCHEDULER.turn(awaited=any(line.n_done == 0 for line in todo)):
+            start = time.monotonic()
+            with ThreadPoolExecutor(len(todo)) as pool:
+                for line, piece in zip(todo, pool.map(Cells.piece, todo), strict=True):
+                    line.add(piece)
+            return time.monotonic() - start
 
 
 @contextmanager
