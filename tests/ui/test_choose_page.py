@@ -167,7 +167,7 @@ def test_every_forest_is_asked():
 def test_work_pauses_with_an_answer_and_goes_on_when_asked(choose, monkeypatch):
     monkeypatch.setattr(controls, "SECONDS", 0)
     page = choose(sure="9 in 10 releases")
-    assert "Paused: not all releases are simulated yet." in words(page)
+    assert "Paused, to spare this machine: not all releases are simulated yet." in words(page)
     few = int(re.search(r"Behind each: .*?(\d+) simulated release", words(page))[1])
     button(page, "Go on").click().run()
     assert few < 64 and not any(b.label == "Go on" for b in page.button)

@@ -183,7 +183,10 @@ def stoppable(key: object, place) -> Iterator[Any]:
     if st.session_state.get("stopped") == key:
         with frame.container(horizontal=True, vertical_alignment="center", horizontal_alignment="right"):
             paused = st.session_state.get("paused", False)
-            st.caption("Paused: not all releases are simulated yet." if paused else "Stopped.", width="content")
+            st.caption(
+                "Paused, to spare this machine: not all releases are simulated yet." if paused else "Stopped.",
+                width="content",
+            )
             st.button("Go on", key="go_on", on_click=_go_on, args=(key,))
         yield None
         return
