@@ -41,7 +41,7 @@ def scale_of(measure: str, levels: list[Level], done: Done) -> Scale:
         return replace(scale, floor_text=floor_text)
     return replace(
         scale, ceiling=best[1], floor_text=floor_text,
-        ceiling_text=f"{best[0]} {scale.text(best[1])}, best without privacy",
+        ceiling_text=f"{best[0]} {scale.text(best[1])}",
     )  # fmt: skip
 
 
