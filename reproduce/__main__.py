@@ -23,6 +23,7 @@ from reproduce import (
     fletcher_islam_synthetic,
     multinomial,
     multinomial_budget,
+    multinomial_comparators,
     multinomial_temperatures,
     nock_henecka,
 )
@@ -40,6 +41,7 @@ PARTS = {
     "fletcher_islam_synthetic": fletcher_islam_synthetic.records,
     "multinomial": multinomial.records,
     "multinomial_budget": multinomial_budget.records,
+    "multinomial_comparators": multinomial_comparators.records,
     "multinomial_temperatures": multinomial_temperatures.records,
     "nock_henecka": nock_henecka.records,
 }

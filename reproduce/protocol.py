@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import KFold, StratifiedKFold
 
 from dpforest import PrivacyLeakWarning
 from dpforest.tables.datasets import list_datasets, load_dataset
@@ -96,12 +96,15 @@ def load(name: str, folder: Path | None, *, incomplete: str = "own") -> Any:
     return load_dataset(name, incomplete=incomplete, folder=folder)
 
 
-def folds(data: Any, repetitions: int, n_folds: int) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """Seed, training rows and test rows of each fold; stratified, as rare classes would be lost otherwise."""
+def folds(
+    data: Any, repetitions: int, n_folds: int, *, stratified: bool = True
+) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    """Seed, training rows and test rows of each fold; mostly stratified, as rare classes would be lost otherwise."""
     labels = data.y.astype(str).to_numpy()
     smallest = int(np.unique(labels, return_counts=True)[1].min())
     for repetition in range(repetitions):
-        splitter = StratifiedKFold(n_folds, shuffle=True, random_state=repetition)
+        kind = StratifiedKFold if stratified else KFold
+        splitter = kind(n_folds, shuffle=True, random_state=repetition)
         if smallest < n_folds:  # a class of two rows cannot be in every fold
             labels = np.where(np.isin(labels, _rare(labels, n_folds)), "rare", labels)
         for fold, (train, test) in enumerate(splitter.split(labels, labels)):
@@ -118,10 +121,12 @@ def mean_of(found: np.ndarray | None) -> float | None:
     return None if found is None else round(float(found.mean()), 2)
 
 
-def accuracies(make: Callable[[int], Any], data: Any, repetitions: int, n_folds: int) -> np.ndarray:
+def accuracies(
+    make: Callable[[int], Any], data: Any, repetitions: int, n_folds: int, *, stratified: bool = True
+) -> np.ndarray:
     """Percent right in each fold, of what `make` gives for its seed."""
     found = []
-    for seed, train, test in folds(data, repetitions, n_folds):
+    for seed, train, test in folds(data, repetitions, n_folds, stratified=stratified):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PrivacyLeakWarning)  # such a table has no certified cells
             forest = make(seed).fit(data.X.iloc[train], data.y.iloc[train])

@@ -185,14 +185,11 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If the rows of X and y are not as many, or no label is a class.
+            If the rows of X and y are not as many.
         """
         forest = self._forest()
         refuse_masked(y)
         wanted = self.domain_.listed_labels(column_or_1d(_any_cells(_column(y)), warn=True))
-        if len(wanted) and (wanted < 0).all():
-            some = ", ".join(map(repr, self.domain_.classes[:3]))
-            raise ValueError(f"No label in y is a class of this forest; give labels as it knows them, such as {some}.")
         predicted = forest.predict_index(self._check_rows(X), n_jobs=threads(self.n_jobs))
         check_consistent_length(predicted, wanted, sample_weight)
         return float(np.average(predicted == wanted, weights=sample_weight))

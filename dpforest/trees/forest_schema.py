@@ -2,7 +2,6 @@
 
 import json
 from typing import Any, Final
-from weakref import WeakValueDictionary
 
 import jsonschema
 
@@ -248,10 +247,7 @@ def check_domain(domain: Domain) -> None:
     """Raise DomainError for a domain that a file could not hold, so that no fit spends anything on it.
 
     The longest texts and lists are those of `dpforest.limits`, as is the size of all of it; a text is valid Unicode.
-    A domain cannot be changed, so each is looked at once.
     """
-    if _FIT_FOR_A_FILE.get(id(domain)) is domain:
-        return
     text = json.dumps(domain.to_dict(), default=plain)
     content = json.loads(text)
     try:
@@ -267,10 +263,6 @@ def check_domain(domain: Domain) -> None:
         raise DomainError(
             f"A released forest is written to a file with its domain, but {error}; change that first."
         ) from None
-    _FIT_FOR_A_FILE[id(domain)] = domain
-
-
-_FIT_FOR_A_FILE: Final = WeakValueDictionary[int, Domain]()  # by identity, as long as they live
 
 
 def plain(number: Any) -> Any:

@@ -207,16 +207,6 @@ def test_labels_are_scored_as_they_are_read(classes, given):
         forest.score(which[:, None], y[:-1])
 
 
-def test_labels_of_which_none_is_a_class_are_refused_and_one_alone_is_wrong():
-    domain = replace(public_domain(None, n_classes=2), classes=("no", "yes"))
-    y = np.array(["no", "yes"] * 30)
-    forest = MajorityLabelForestClassifier(domain=domain, epsilon=50, random_state=0).fit(np.zeros((60, 1)), y)
-    with pytest.raises(ValueError, match="No label in y is a class of this forest; .* such as 'no', 'yes'"):
-        forest.score(np.zeros((60, 1)), np.arange(60) % 2)
-    right = forest.predict(np.zeros((1, 1)))
-    assert forest.score(np.zeros((2, 1)), [*right, "perhaps"]) == 0.5
-
-
 WIDE = 70_000  # a bound that whole numbers of 16 bits cannot hold, and whose square those of 32 bits cannot
 KINDS_OF_WHOLE = [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64]
 ESTIMATORS = [getattr(dpforest, name) for name in dpforest.__all__ if name.endswith("Classifier")]

@@ -1,0 +1,18 @@
+"""Forests that the multinomial paper compares its own with: none is private."""
+
+from functools import partial
+from typing import Final
+
+from reproduce.comparators.breiman import BreimanForest
+from reproduce.comparators.comparison import ComparisonForest
+from reproduce.comparators.consistent import BernoulliForest, DenilForest
+
+COMPARATORS: Final = {
+    "Denil14": DenilForest,
+    "BRF": BernoulliForest,
+    "CompRF-C": partial(ComparisonForest, supervised=False),
+    "CompRF-I": partial(ComparisonForest, supervised=True),
+    "Breiman": BreimanForest,
+}
+
+__all__ = ["COMPARATORS", "BernoulliForest", "BreimanForest", "ComparisonForest", "DenilForest"]

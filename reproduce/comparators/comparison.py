@@ -1,0 +1,86 @@
+"""The comparison-based forest CompRF of Haghiri et al., consistent (-C) and not (-I)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from reproduce.comparators.base import Comparator
+from reproduce.comparators.triplets import ComparisonTree, Points, add_votes, grow_comparison_tree
+
+
+@dataclass
+class ComparisonForest(Comparator):
+    """S. Haghiri, D. Garreau, U. von Luxburg, *Comparison-based random forests* (2018).
+
+    A node draws two pivots among its rows, and each row goes to the nearer. Supervised (CompRF-I), the pivots are of
+    different classes, and every tree reads all rows. Unsupervised (CompRF-C), a tree parts its rows into halves; pivots
+    are any two of the structure rows, and estimation rows end the branches and name the classes. Nodes of at most k
+    rows are leaves; of one class, too, if supervised.
+
+    Parameters
+    ----------
+    domain, seed, n_trees, min_leaf
+        As `Comparator`.
+    supervised : bool
+
+    Examples
+    --------
+    >>> from dpforest import load_dataset
+    >>> data = load_dataset("zoo")
+    >>> forest = ComparisonForest(data.domain, supervised=True).fit(data.X, data.y)
+    >>> float((forest.predict(data.X) == data.y.to_numpy()).mean()) > 0.8
+    True
+    """
+
+    supervised: bool = False
+    trees: list[ComparisonTree] = field(init=False, repr=False)
+    learned: Points = field(init=False, repr=False)
+    _low: np.ndarray = field(init=False, repr=False)
+    _high: np.ndarray = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.domain = self.domain.on_scale("linear")  # distances are of values, not of ranks or octaves
+
+    def _grow(self, codes: np.ndarray, y: np.ndarray) -> None:
+        numbers = np.where(self._is_missing(codes), np.nan, codes)[:, ~self.is_categorical]
+        known = ~np.isnan(numbers)
+        self._low = np.where(known, numbers, np.inf).min(axis=0, initial=np.inf)
+        self._high = np.where(known, numbers, -np.inf).max(axis=0, initial=-np.inf)
+        self.learned = self._points(codes)
+        with np.errstate(over="ignore"):  # hashing wraps round; the warning only comes without the compiler
+            self.trees = [
+                ComparisonTree(
+                    *grow_comparison_tree(
+                        np.uint64(self.seed),
+                        tree,
+                        self.learned,
+                        y,
+                        self.domain.n_classes,
+                        self.supervised,
+                        self.min_leaf,
+                    )
+                )
+                for tree in range(self.n_trees)
+            ]
+
+    def _votes(self, codes: np.ndarray) -> np.ndarray:
+        votes, points = np.zeros((len(codes), self.domain.n_classes), np.int32), self._points(codes)
+        for tree in self.trees:
+            add_votes(points, self.learned, *tree, votes)
+        return votes
+
+    def _points(self, codes: np.ndarray) -> Points:
+        """Numbers from 0 to 1 over the range of the rows that were learned from, ½ where missing; and categories."""
+        numeric = ~self.is_categorical
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scaled = (codes[:, numeric] - self._low) / (self._high - self._low)
+        strange = self._is_missing(codes)[:, numeric] | ~(self._high > self._low)
+        return Points(
+            np.ascontiguousarray(np.where(strange, 0.5, scaled)), np.ascontiguousarray(codes[:, self.is_categorical])
+        )
+
+    def _is_missing(self, codes: np.ndarray) -> np.ndarray:
+        """Cells of numbers that are missing and have a code of their own."""
+        return codes < np.array([f.first_code if f.kind == "numeric" else 0 for f in self.domain.features])

@@ -1,0 +1,123 @@
+"""Trees that part their rows: structure rows choose the tests, estimation rows name the classes of the leaves.
+
+They grow as those of the multinomial forest do (`dpforest.trees.midpoint_kernels`), with another choice of tests. A
+cut may only be chosen if both sides keep k estimation rows, so every leaf has k at least.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, field
+
+import numpy as np
+from numba import njit
+
+from dpforest.trees import midpoint_kernels as kernels
+from dpforest.trees.layout import NUMERIC, ONE_VS_REST, Trees
+from dpforest.trees.midpoint_cuts import Scratch, Settings
+from dpforest.trees.midpoint_kernels import ROOT, Rows, draw_structure, hashed, tree_key
+from dpforest.trees.midpoint_trees import sorted_words, structure_size
+from dpforest.trees.routing import scorer
+from reproduce.comparators.base import Comparator
+from reproduce.comparators.choices import NOTHING, Room, Rule, choose
+
+MOST_DEPTH = 60
+
+# Of the engine, by their names there.
+_parts, _only_the_root, _is_pure = kernels._parts, kernels._only_the_root, kernels._is_pure
+_count_classes, _mark, _part_estimation = kernels._count_classes, kernels._mark, kernels._part_estimation
+_add_child, _part_columns, _count_leaves = kernels._add_child, kernels._part_columns, kernels._count_leaves
+
+
+@dataclass
+class PartitionedForest(Comparator):
+    """A forest whose trees part the rows into halves, each tree anew.
+
+    Attributes
+    ----------
+    trees : Trees
+    counts : int64 array of shape (n_leaves, n_classes)
+        Estimation rows of each class in each leaf.
+    """
+
+    trees: Trees = field(init=False, repr=False)
+    counts: np.ndarray = field(init=False, repr=False)
+
+    @property
+    @abstractmethod
+    def rule(self) -> Rule:
+        """How tests are chosen."""
+
+    @property
+    def labels(self) -> np.ndarray:
+        """The most frequent class of each leaf, of several the one that is listed first."""
+        return self.counts.argmax(axis=1).astype(np.int32)
+
+    def _grow(self, codes: np.ndarray, y: np.ndarray) -> None:
+        columns = np.ascontiguousarray(codes.T)
+        rows = Rows(sorted_words(codes, y), columns, y, self.is_categorical, self.domain.n_classes)
+        k = self.min_leaf
+        settings = Settings(np.empty(0, np.int64), 0.0, 0.0, 0.0, k, k, 2 * k, 2 * k, True, MOST_DEPTH)
+        n_structure, rule = structure_size(len(codes), 1.0), self.rule
+        with np.errstate(over="ignore"):  # hashing wraps round; the warning only comes without the compiler
+            grown = [
+                grow_tree(np.uint64(self.seed), tree, n_structure, rule, rows, settings) for tree in range(self.n_trees)
+            ]
+        kinds, features, thresholds, children, counts, depths = zip(*grown, strict=True)
+        start = np.cumsum([0, *map(len, kinds)], dtype=np.int64)
+        first = np.concatenate([own + np.int32(begin) for own, begin in zip(children, start[:-1], strict=True)])
+        arrays = np.concatenate(kinds), np.concatenate(features), np.concatenate(thresholds), first
+        self.trees, self.counts = Trees(*arrays, start, max(1, *depths)), np.concatenate(counts)
+
+    def _votes(self, codes: np.ndarray) -> np.ndarray:
+        return scorer(self.trees, self.domain, self.labels)(codes)
+
+
+@njit(nogil=True, cache=True)
+def grow_tree(seed, tree, n_structure, rule, rows, settings):
+    """Grow one tree in level order: kind, feature, threshold, first child, counts of the leaves, deepest level."""
+    m, n = rows.words.shape
+    parts = _parts(rows.words, draw_structure(seed, tree, n, n_structure), n_structure, settings.each)
+    scratch = Scratch(
+        np.zeros(rows.n_classes, np.int64), np.zeros(rows.n_classes, np.int64),
+        np.empty(m), np.empty(m, np.int64), np.empty(n_structure), np.empty(n_structure, np.int64),
+        np.zeros(n, np.bool_), np.empty(n, np.int64),
+    )  # fmt: skip
+    room = Room(np.arange(m), np.empty(max(rule.n_points, 1), np.int64))
+    nodes = _only_the_root(hashed(tree_key(seed, tree), ROOT), settings, parts, scratch)
+    n_nodes, level, level_end = 1, 0, 1
+    for node in range(len(nodes.kind)):
+        if node == n_nodes:
+            break
+        if node == level_end:
+            level, level_end = level + 1, n_nodes
+        goes_on = level + 1 < settings.max_depth
+        child = np.int64(n_nodes)
+        if nodes.is_open[node] and _split(node, child, goes_on, rule, rows, settings, parts, nodes, scratch, room):
+            n_nodes += 2
+    own = slice(0, n_nodes)
+    counts = _count_leaves(nodes.kind[own], nodes.span, parts.estimation, rows.y, rows.n_classes)
+    kind, feature, threshold = nodes.kind[own].copy(), nodes.feature[own].copy(), nodes.threshold[own].copy()
+    return kind, feature, threshold, nodes.first_child[own].copy(), counts, level
+
+
+@njit(nogil=True, cache=True)
+def _split(node, child, goes_on, rule, rows, settings, parts, nodes, scratch, room):
+    """Choose a test for a node and part its rows between `child` and the next one; whether that was done."""
+    span, column = nodes.span[node], nodes.column[node]
+    _count_classes(parts.structure[column, span[0] : span[1]], scratch.total)
+    f, cut = choose(rule, span, column, nodes.keys[node], rows, settings, parts, scratch, room)
+    if f == NOTHING:
+        return False
+    categorical = rows.is_categorical[f]
+    nodes.kind[node], nodes.feature[node], nodes.threshold[node] = ONE_VS_REST if categorical else NUMERIC, f, cut
+    nodes.first_child[node] = child
+    middle_est = _part_estimation(span, rows.columns[f], cut, categorical, parts.estimation, scratch)
+    middle = span[0] + _mark(parts.structure[f, span[0] : span[1]], cut, categorical, scratch)
+    for right in range(2):
+        _add_child(node, child, right, middle, middle_est, nodes)
+        enough = goes_on and nodes.span[child + right, 3] - nodes.span[child + right, 2] >= settings.to_split
+        nodes.is_open[child + right] = enough and not _is_pure(scratch.total if right else scratch.left)
+    if nodes.is_open[child] or nodes.is_open[child + 1]:
+        _part_columns(span, parts, scratch)
+    return True

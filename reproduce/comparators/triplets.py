@@ -1,0 +1,145 @@
+"""Trees of triplet comparisons: a row goes to the nearer of two pivots. Kernels that check no bounds.
+
+S. Haghiri, D. Garreau, U. von Luxburg, *Comparison-based random forests* (2018). A comparison is made by Euclidean
+distance: of numbers scaled to 0..1, and of categories as a column each, where two that differ add 2 to the square.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from dpforest.trees.midpoint_kernels import ROOT, coin, draw_structure, hashed, tree_key
+
+ATTEMPTS = 10  # pairs of pivots that are drawn for a node until one parts its rows
+LEAF = -1
+FIRST, SECOND, LEFT, RIGHT = 0, 1, 2, 3
+
+
+class Points(NamedTuple):
+    """Rows as points."""
+
+    numbers: np.ndarray  # float64 (n, p), scaled
+    categories: np.ndarray  # uint16 (n, q)
+
+
+class ComparisonTree(NamedTuple):
+    """Nodes in the order in which they were made."""
+
+    pivots: np.ndarray  # (n_nodes, 2): rows that were learned from; LEAF
+    first_child: np.ndarray
+    label: np.ndarray
+
+
+@njit(nogil=True, cache=True)
+def goes_second(points, row, pivots, first, second):
+    """Whether a row is nearer to the second of two pivots; as near is not nearer."""
+    difference = 0.0  # of the squared distances
+    for j in range(points.numbers.shape[1]):
+        x, a, b = points.numbers[row, j], pivots.numbers[first, j], pivots.numbers[second, j]
+        difference += (x - a) * (x - a) - (x - b) * (x - b)
+    for j in range(points.categories.shape[1]):
+        x, a, b = points.categories[row, j], pivots.categories[first, j], pivots.categories[second, j]
+        difference += 2.0 * (np.float64(x != a) - np.float64(x != b))
+    return difference > 1e-12  # the sum of what should be equal may differ by rounding
+
+
+@njit(nogil=True, cache=True)
+def grow_comparison_tree(seed, tree, points, y, n_classes, supervised, k):
+    """Grow one tree: supervised on all rows; else pivots are structure rows, and estimation rows name the classes."""
+    n = len(y)
+    key = tree_key(seed, tree)
+    if supervised:
+        structure, est = np.arange(n), np.arange(n)
+    else:
+        taken = draw_structure(seed, tree, n, n // 2)
+        structure, est = np.flatnonzero(taken), np.flatnonzero(~taken)
+    room = 2 * max(len(est), 1) - 1  # every leaf has an estimation row
+    nodes = ComparisonTree(np.full((room, 2), LEAF, np.int64), np.arange(room), np.zeros(room, np.int32))
+    span = np.zeros((room, 4), np.int64)
+    span[0, 1], span[0, 3] = len(structure), len(est)
+    keys = np.zeros(room, np.uint64)
+    keys[0] = hashed(key, ROOT)
+    counts, spare = np.zeros(n_classes, np.int64), np.empty(n, np.int64)
+    n_nodes = 1
+    for node in range(room):
+        if node == n_nodes:
+            break
+        a, b, c, d = span[node]
+        count_labels(est[c:d], y, counts)
+        nodes.label[node] = counts.argmax()
+        if d - c <= k or b - a < 2 or (supervised and counts.max() == d - c):
+            continue
+        for attempt in range(ATTEMPTS):
+            own = hashed(keys[node], np.int64(RIGHT + 1 + attempt))
+            first, second = draw_pivots(structure[a:b], y, supervised, own)
+            middle_est = part(est, c, d, points, first, second, spare)
+            if c < middle_est < d:
+                middle = middle_est if supervised else part(structure, a, b, points, first, second, spare)
+                if supervised:
+                    structure[a:b] = est[c:d]
+                nodes.pivots[node, 0], nodes.pivots[node, 1] = first, second
+                nodes.first_child[node] = n_nodes
+                for right in range(2):
+                    child = n_nodes + right
+                    span[child, 0], span[child, 1] = (middle, b) if right else (a, middle)
+                    span[child, 2], span[child, 3] = (middle_est, d) if right else (c, middle_est)
+                    keys[child] = hashed(keys[node], RIGHT if right else LEFT)
+                n_nodes += 2
+                break
+    return nodes.pivots[:n_nodes].copy(), nodes.first_child[:n_nodes].copy(), nodes.label[:n_nodes].copy()
+
+
+@njit(nogil=True, cache=True)
+def draw_pivots(rows, y, supervised, key):
+    """Two different rows of a node, of different classes if supervised: then there are two classes at least."""
+    n = len(rows)
+    at = np.int64(coin(key, FIRST) * n)
+    first = rows[at]
+    if not supervised:
+        other = np.int64(coin(key, SECOND) * (n - 1))
+        return first, rows[other + (other >= at)]
+    n_others = 0
+    for row in rows:
+        n_others += y[row] != y[first]
+    wanted = np.int64(coin(key, SECOND) * n_others)
+    for row in rows:
+        if y[row] != y[first]:
+            if wanted == 0:
+                return first, row
+            wanted -= 1
+    return first, first
+
+
+@njit(nogil=True, cache=True)
+def part(rows, a, b, points, first, second, spare):
+    """Put the rows a..b that go to the first pivot before the others, in the same order; where the others begin."""
+    middle, n_right = a, 0
+    for i in range(a, b):
+        row = rows[i]
+        if goes_second(points, row, points, first, second):
+            spare[n_right] = row
+            n_right += 1
+        else:
+            rows[middle] = row
+            middle += 1
+    for i in range(n_right):
+        rows[middle + i] = spare[i]
+    return middle
+
+
+@njit(nogil=True, cache=True)
+def count_labels(rows, y, counts):
+    counts[:] = 0
+    for row in rows:
+        counts[y[row]] += 1
+
+
+@njit(nogil=True, cache=True)
+def add_votes(points, learned, pivots, first_child, label, votes):
+    """Add the vote of one tree on every row."""
+    for row in range(len(votes)):
+        node = 0
+        while pivots[node, 0] != LEAF:
+            node = first_child[node] + goes_second(points, row, learned, pivots[node, 0], pivots[node, 1])
+        votes[row, label[node]] += 1

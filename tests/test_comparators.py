@@ -1,0 +1,102 @@
+"""The forests that the multinomial paper compares with: what they draw, by which law, and that they learn.
+
+Chi-square tests have a false-alarm rate of 1e-6 each, and fixed seeds.
+"""
+
+from collections import Counter
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from dpforest import Domain, Feature
+from reproduce.comparators import COMPARATORS, BernoulliForest, ComparisonForest, DenilForest
+from reproduce.comparators.choices import Room, draw_features, draw_points, poisson
+from reproduce.comparators.triplets import LEAF, Points, draw_pivots, goes_second
+
+KEYS = np.arange(6_000, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+DOMAIN = Domain(
+    (Feature("x", "numeric", low=0, high=1), Feature("z", "numeric", low=0, high=1),
+     Feature("a", "categorical", categories=("p", "q", "r"))),
+    classes=("no", "yes"), label="y",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def table():
+    generator = np.random.default_rng(3)
+    X = pd.DataFrame({"x": generator.random(400), "z": generator.random(400), "a": generator.choice(list("pqr"), 400)})
+    return X, np.where((X.x > 0.5) ^ (X.a == "q"), "yes", "no")
+
+
+@pytest.mark.parametrize("name", COMPARATORS)
+def test_each_learns_and_follows_from_its_seed(table, name):
+    X, y = table
+    forest = COMPARATORS[name](DOMAIN, seed=1).fit(X.iloc[:300], y[:300])
+    right = float((forest.predict(X.iloc[300:]) == y[300:]).mean())
+    assert right > (0.7 if name == "CompRF-C" else 0.85), right
+    again, other = (COMPARATORS[name](DOMAIN, seed=seed).fit(X.iloc[:300], y[:300]).votes(X) for seed in (1, 2))
+    assert np.array_equal(again, forest.votes(X)) and not np.array_equal(other, again)
+
+
+@pytest.mark.parametrize("rate", [0.3, 1.7, 5.0])
+def test_how_many_features_is_a_quantile_of_poisson(rate):
+    u = (np.arange(2_000) + 0.5) / 2_000
+    assert [poisson(rate, value) for value in u] == stats.poisson.ppf(u, rate).astype(int).tolist()
+
+
+def test_every_choice_of_features_is_equally_likely():
+    order, seen = np.arange(6), Counter()
+    for key in KEYS:
+        draw_features(key, 2, order)
+        assert sorted(order) == list(range(6))
+        seen[tuple(sorted(order[:2]))] += 1
+    assert stats.chisquare([seen[pair] for pair in combinations(range(6), 2)]).pvalue > 1e-6
+
+
+def test_every_choice_of_points_is_equally_likely_and_all_are_taken_where_there_are_few():
+    room, seen = Room(np.arange(1), np.empty(10, np.int64)), Counter()
+    for key in KEYS:
+        assert draw_points(np.arange(5), key, 2, room) == 2
+        seen[tuple(sorted(room.points[:2]))] += 1
+    assert stats.chisquare([seen[pair] for pair in combinations(range(5), 2)]).pvalue > 1e-6
+    assert draw_points(np.arange(5), KEYS[1], 10, room) == 5
+
+
+def test_pivots_are_any_two_rows_or_any_two_of_different_classes():
+    rows, y = np.arange(5), np.array([0, 0, 0, 1, 1])
+    seen = Counter(draw_pivots(rows, y, False, key) for key in KEYS)
+    assert stats.chisquare([seen[i, j] for i in rows for j in rows if i != j]).pvalue > 1e-6
+    seen = Counter(draw_pivots(rows, y, True, key) for key in KEYS)
+    pairs = [(i, j) for i in rows for j in rows if y[i] != y[j]]
+    law = np.array([1 / 5 / (2 if y[i] == 0 else 3) for i, _ in pairs])  # the first is any row, the second another's
+    assert set(seen) == set(pairs)
+    assert stats.chisquare([seen[pair] for pair in pairs], len(KEYS) * law).pvalue > 1e-6
+
+
+def test_a_row_goes_to_the_nearer_pivot():
+    generator = np.random.default_rng(5)
+    points = Points(generator.random((40, 3)), generator.integers(0, 3, (40, 2)).astype(np.uint16))
+    hot = np.hstack([points.numbers, *(np.eye(3)[points.categories[:, j]] for j in range(2))])
+    for row in range(2, 40):
+        distance = np.linalg.norm(hot[row] - hot[:2], axis=1)
+        assert goes_second(points, row, points, 0, 1) == (distance[1] < distance[0])
+
+
+def test_ends_of_branches(table):
+    """Partitioned trees keep k estimation rows in each leaf; those of comparisons go on until k or fewer are left."""
+    X, y = table
+    for forest in (DenilForest(DOMAIN, n_trees=5), BernoulliForest(DOMAIN, n_trees=5)):
+        counts = forest.fit(X, y).counts.sum(axis=1)
+        assert counts.min() >= 5 and counts.sum() == 5 * 200
+    for supervised in (True, False):
+        comparing = ComparisonForest(DOMAIN, n_trees=5, supervised=supervised).fit(X, y)
+        for tree in comparing.trees:
+            n_leaves = (tree.pivots[:, 0] == LEAF).sum()
+            assert len(tree.pivots) == 2 * n_leaves - 1 and n_leaves >= (400 if supervised else 200) / 5 / 4
+            if supervised:
+                first, second = tree.pivots[tree.pivots[:, 0] != LEAF].T
+                assert (y[first] != y[second]).all()
+        assert (comparing.votes(X).sum(axis=1) == 5).all()
