@@ -93,7 +93,6 @@ def table(view: Comparison, lines: Sequence[Cells], done: Done, levels: list[Lev
     rows, at_stake = [], stakes_of_sweep(done, levels, "accuracy")
     for line in lines:
         own = done.cells.loc[line.line.name].reset_index()
-        pieces = done.pieces[(done.pieces.forest == line.line.name) & (done.pieces.epsilon == view.epsilon)]
         here, nonprivate = own[own["epsilon"] == view.epsilon].iloc[0], own[np.isinf(own["epsilon"])].iloc[0]
         mean, without, at = here["accuracy", "mean"], nonprivate["accuracy", "mean"], at_stake[line.line.name]
         grid = own[np.isfinite(own["epsilon"])].sort_values("epsilon")
@@ -117,7 +116,7 @@ def table(view: Comparison, lines: Sequence[Cells], done: Done, levels: list[Lev
                 "calibration error": here["calibration", "mean"],
                 "flipped": here["flips", "mean"],
                 "empty leaves": here["empty", "mean"],
-                "true loss": epsilon_text(_bound(pieces.true_epsilon.max(), view.epsilon))
+                "true loss": epsilon_text(_bound(line.loss(view.epsilon), view.epsilon))
                 + at_delta(line.line.settings.delta),
                 "depth": int(here["depth", ""]),
                 "trees": int(here["trees", ""]),
