@@ -1,7 +1,7 @@
-"""What the papers' theorems say of votes of random trees, of their leaves and of consistency, as functions to move.
+"""What the papers' theorems say of votes of random trees and of their leaves, as functions to move.
 
-The bounds on boosting are in `dpforest/theory.py`, the floor of a leaf in `dpforest/privacy/mechanisms.py`, and what a
-row moves in `dpforest/losses.py`.
+Consistency is in `multinomial_theory`, boosting in `boosting_theory` and `dpforest/theory.py`, the floor of a leaf in
+`dpforest/privacy/mechanisms.py`, and what a row moves in `dpforest/losses.py`.
 """
 
 import math
@@ -11,9 +11,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import binom
-
-from dpforest.checks import check_choice
-from dpforest.theory import RULES
 
 HALF: Final = 0.5
 
@@ -37,8 +34,8 @@ def majority_bound(tree_error: float, slack: float) -> float:
     >>> round(majority_bound(0.1, 0.1), 3), majority_bound(0.1, 0.5)
     (0.25, inf)
     """
-    _check("tree_error", tree_error, 0, HALF)
-    _check("slack", slack, 0, math.inf)
+    check_between("tree_error", tree_error, 0, HALF)
+    check_between("slack", slack, 0, math.inf)
     return tree_error / (HALF - slack) if slack < HALF else math.inf
 
 
@@ -66,8 +63,8 @@ def slack_of(n_trees: int, n_rows: int, confidence: float = 0.95) -> float:
     >>> round(slack_of(200, 1372, 1 - 1 / 1372), 3)
     0.19
     """
-    _check("n_trees", n_trees, 1, math.inf)
-    _check("n_rows", n_rows, 1, math.inf)
+    check_between("n_trees", n_trees, 1, math.inf)
+    check_between("n_rows", n_rows, 1, math.inf)
     if not 0 < confidence < 1:
         raise ValueError(f"confidence={confidence!r} is not a number between 0 and 1")
     return math.sqrt(math.log(n_rows / (1 - confidence)) / (2 * n_trees))
@@ -114,8 +111,8 @@ def proof_probability(n: float, k: int, depth: int, slack: float, leaf_share: fl
     >>> round(proof_probability(1e7, 521, 3, 0.3, 10, 1.0), 3)
     0.989
     """
-    _check("n", n, 1, math.inf)
-    _check("k", k, 1, math.inf)
+    check_between("n", n, 1, math.inf)
+    check_between("k", k, 1, math.inf)
     if not 0 < slack < HALF:
         raise ValueError(f"slack={slack!r} is not a number between 0 and 1/2")
     rate = slack / (2 * (1 + slack) * leaf_share * 2.0**depth)
@@ -190,7 +187,7 @@ def empty_share(leaf_probability: ArrayLike, n_rows: float) -> float:
     q = np.asarray(leaf_probability, float)
     if not np.all((q >= 0) & (q <= 1)):
         raise ValueError("leaf_probability is of probabilities and must be from 0 to 1")
-    _check("n_rows", n_rows, 0, math.inf)
+    check_between("n_rows", n_rows, 0, math.inf)
     return float(np.mean((1 - q) ** n_rows))
 
 
@@ -227,76 +224,7 @@ def even_vote_right(chance: ArrayLike, n_trees: int) -> np.ndarray:
     return binom.sf(n_trees // 2, n_trees, p) + tie
 
 
-# J. Bai and others, "Multinomial random forest: toward consistency and privacy-preservation".
-
-
-def side_left(levels: int, n_features: int, b1: float, b2: float, n_parts: int = 3, middle: float = 1 / 3) -> float:
-    """Bound on the mean side of a cell after some levels, as a share: (1 - P1 P2 / N)^levels.
-
-    P1 = 1 / (1 + (D - 1) e^(B1/2)) is the least probability of a feature (Lemma 3), P2 = f / (f + (1 - f) e^(B2/2)) of
-    a cut outside the first and last of N parts, where a share f of the candidates lies (Lemma 4). The proof of
-    consistency (Theorem 1) needs it to go to 0. That f stays above 0 in every node the paper does not prove.
-
-    Parameters
-    ----------
-    levels, n_features : int
-        From 0, and D from 1.
-    b1, b2 : float
-        Temperatures of features and values, from 0.
-    n_parts : int
-        From 3.
-    middle : float
-        f, in (0, 1].
-
-    Examples
-    --------
-    >>> [round(side_left(15, 10, b, b), 3) for b in (0, 1)]
-    [0.846, 0.929]
-    """
-    _check("levels", levels, 0, math.inf)
-    return math.exp(levels * _log_left(n_features, b1, b2, n_parts, middle))
-
-
-def levels_to_halve(n_features: int, b1: float, b2: float) -> int:
-    """Levels until `side_left` is at most one half.
-
-    >>> levels_to_halve(10, 0, 0), levels_to_halve(10, 10, 10)
-    (63, 827846)
-    """
-    return math.ceil(math.log(HALF) / _log_left(n_features, b1, b2, 3, 1 / 3))
-
-
-def _log_left(n_features: int, b1: float, b2: float, n_parts: int, middle: float) -> float:
-    _check("n_features", n_features, 1, math.inf)
-    _check("b1", b1, 0, 1000)
-    _check("b2", b2, 0, 1000)
-    _check("n_parts", n_parts, 3, math.inf)
-    feature = 1 / (1 + (n_features - 1) * math.exp(b1 / 2))
-    value = middle / (middle + (1 - middle) * math.exp(b2 / 2))
-    return math.log1p(-feature * value / n_parts)
-
-
-# R. Nock, W. Henecka, "Boosted and differentially private ensembles of decision trees".
-
-
-def error_after_trees(edge: float, alpha: float, n_trees: int, rule: str = "published", weight: float = 0.5) -> float:
-    """Theorem 12 the other way round: the least training error, from 0 to 1, that this many trees are enough for.
-
-    Parameters
-    ----------
-    edge, alpha, rule, weight
-        As `dpforest.theory.trees_for_error` has them, `weight` being its `mean_weight`, and no spread of steps.
-
-    Examples
-    --------
-    >>> round(error_after_trees(0.5, 1.0, 29), 3), error_after_trees(1.0, 1.0, 1000)
-    (0.094, 0.0)
-    """
-    check_choice("rule", rule, RULES)
-    gain = (1 / 2 if rule == "published" else 7 / 8) * alpha * (weight * edge) ** 2
-    return max(0.0, 1 - n_trees * gain)
-
-
-def _check(name: str, value: float, low: float, high: float) -> None:
+def check_between(name: str, value: float, low: float, high: float) -> None:
+    """Raise ValueError unless a number is in a range, ends included."""
     if not low <= value <= high:
         raise ValueError(f"{name}={value!r} is not a number from {low:g} to {high:g}")

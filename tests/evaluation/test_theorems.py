@@ -8,20 +8,19 @@ import numpy as np
 import pytest
 
 from dpforest import load_dataset
+from dpforest.evaluation.boosting_theory import error_after_trees
+from dpforest.evaluation.multinomial_theory import levels_to_halve, side_left
 from dpforest.evaluation.splits import split_table
 from dpforest.evaluation.theorem_checks import drawn_untested, largest_move
 from dpforest.evaluation.theorem_tables import empty_leaves_at, goodness
 from dpforest.evaluation.theorems import (
     average_bound,
     empty_share,
-    error_after_trees,
     even_vote_right,
-    levels_to_halve,
     majority_bound,
     private_error_bound,
     proof_probability,
     rows_to_prove,
-    side_left,
     slack_of,
     trees_to_beat,
     vote_right,

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from dpforest.evaluation.theorems import error_after_trees, levels_to_halve, side_left
+from dpforest.evaluation.boosting_theory import error_after_trees
+from dpforest.evaluation.multinomial_theory import levels_to_halve, side_left
 from dpforest.plotting.theory import Axis, Chart, Curve, Dots, theory_chart
 from dpforest.theory import (
     RULES,

@@ -1,0 +1,89 @@
+"""Majority labels of random trees: who sees which rows, and how many rows the rarest leaf waits for.
+
+S. Fletcher, M. Z. Islam, *Differentially private random decision forests using smooth sensitivity* (arXiv 1606.03572).
+Untested attributes (Theorem 2) are in `models.depth_rules`, empty leaves in `theorems.empty_share`.
+"""
+
+import math
+from typing import NamedTuple
+
+from dpforest.checks import check_choice
+from dpforest.evaluation.theorems import check_between
+
+RULES = ("published", "corrected")
+LAWS = ("smooth-sensitivity", "counts")
+
+
+class Exponents(NamedTuple):
+    """How surely the top label of a leaf is said, as the exponent of e, if trees divide the rows, or ε."""
+
+    disjoint: float
+    shared: float
+
+
+def exponents(lead: float, epsilon: float, n_trees: int, law: str = "smooth-sensitivity") -> Exponents:
+    """Equation 14: rows or ε divided among trees, for a leaf in which all rows would lead by so many.
+
+    A tree that sees one row in τ has a lead of j / τ and all of ε; one that sees all rows a lead of j and ε / τ. With
+    the published law the first exponent is τ times the second, which is the paper's argument for disjoint rows. With a
+    law of counts that keeps ε (permute-and-flip, exponential) both are ε j / τ, and the argument is none. That a lead
+    shrinks in proportion is assumed, and holds on average only.
+
+    Parameters
+    ----------
+    lead : float
+        j, from 0.
+    epsilon : float
+        From 0.
+    n_trees : int
+        τ, from 1.
+    law : {"smooth-sensitivity", "counts"}
+
+    Examples
+    --------
+    >>> published = exponents(100, 1.0, 10)
+    >>> round(published.disjoint / published.shared, 9), exponents(100, 1.0, 10, "counts")
+    (10.0, Exponents(disjoint=10.0, shared=10.0))
+    """
+    check_choice("law", law, LAWS)
+    check_between("lead", lead, 0, math.inf)
+    check_between("epsilon", epsilon, 0, math.inf)
+    check_between("n_trees", n_trees, 1, math.inf)
+    product = lead * epsilon / n_trees
+    if law == "counts":
+        return Exponents(product, product)
+    grown = math.exp(min(product, 700.0))
+    return Exponents(epsilon / 2 * grown, epsilon / n_trees / 2 * grown)
+
+
+def rows_for_rarest_leaf(rarest: float, depth: int) -> float:
+    """Rows until the leaf that has the rarest value at each question holds one, on average (Example 1): p^-d.
+
+    Parameters
+    ----------
+    rarest : float
+        Probability of the rarest value of an attribute, in (0, 1].
+    depth : int
+        From 0; in the example m / 2 = 5 attributes, each with values of probability 0.68, 0.27 and 0.05.
+
+    Examples
+    --------
+    >>> round(rows_for_rarest_leaf(0.05, 5))
+    3200000
+    """
+    check_between("rarest", rarest, 1e-300, 1)
+    check_between("depth", depth, 0, math.inf)
+    return rarest**-depth
+
+
+def leaves_without_rarest(depth: int, rule: str = "corrected") -> int:
+    """Leaves of Example 1 that have not the rarest value at any question, besides the fullest one.
+
+    There are two other values, so 2^d - 1. The paper prints C(d, 2) - 1.
+
+    >>> leaves_without_rarest(5), leaves_without_rarest(5, "published")
+    (31, 9)
+    """
+    check_choice("rule", rule, RULES)
+    check_between("depth", depth, 0, math.inf)
+    return 2**depth - 1 if rule == "corrected" else math.comb(depth, 2) - 1

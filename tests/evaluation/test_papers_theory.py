@@ -1,0 +1,144 @@
+"""Edges and good splits, least probabilities, divided rows and rarest leaves: golden values, and what drawing says.
+
+Statistical tests have fixed seeds and a false-alarm rate of 1e-6.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpforest.evaluation.boosting_theory import first_step_too_large, odds_of_a_good_split, split_edge
+from dpforest.evaluation.label_forest_theory import exponents, leaves_without_rarest, rows_for_rarest_leaf
+from dpforest.evaluation.multinomial_theory import (
+    feature_probability,
+    middle_probability,
+    published_epsilon,
+    published_temperatures,
+)
+from dpforest.losses import m_alpha
+from dpforest.privacy.laws import pmf
+
+SURE = 1e-6
+
+
+def drawn_shares(scores: np.ndarray, b: float) -> np.ndarray:
+    """The paper's law of a choice: decreases stretched to 0..1, then exp(B s / 2)."""
+    low, high = scores.min(), scores.max()
+    stretched = (scores - low) / (high - low) if high > low else np.zeros_like(scores)
+    shares = np.exp(b * stretched / 2)
+    return shares / shares.sum()
+
+
+@pytest.mark.parametrize(
+    ("d", "low", "high"), [(2, 0.0067, 0.9933), (4, 0.00224, 0.9802), (18, 0.000396, 0.897), (30, 0.000232, 0.8365)]
+)
+def test_lemma_3(d, low, high):
+    """Golden values at B1 = 10; no scores give less or more, and one feature that differs attains both."""
+    found = feature_probability(d, 10)
+    assert found == (pytest.approx(low, rel=3e-3), pytest.approx(high, rel=1e-3))
+    generator = np.random.default_rng(d)
+    for _ in range(300):
+        shares = drawn_shares(generator.random(d) ** generator.integers(1, 9), 10)
+        assert found[0] <= shares.min() * (1 + 1e-12) and shares.max() <= found[1] * (1 + 1e-12)
+    best = np.eye(d)[0]
+    assert drawn_shares(1 - best, 10)[0] == pytest.approx(found[0])
+    assert drawn_shares(best, 10)[0] == pytest.approx(found[1])
+
+
+@pytest.mark.parametrize("b2", [0.0, 1.0, 10.0])
+def test_lemma_4_is_the_least_that_any_scores_leave_the_middle(b2):
+    generator, middle = np.random.default_rng(7), np.arange(12) // 3 == 1
+    least = middle_probability(middle.mean(), b2)
+    drawn = [drawn_shares(generator.random(12), b2)[middle].sum() for _ in range(300)]
+    assert min(drawn) >= least * (1 - 1e-12)
+    assert drawn_shares(np.where(middle, 0.0, 1.0), b2)[middle].sum() == pytest.approx(least)
+
+
+@pytest.mark.parametrize(("budget", "b"), [(1, 0.05), (5, 0.25), (10, 0.5), (20, 1.0)])
+def test_temperatures_are_those_of_the_papers_table_and_add_up_to_its_epsilon(budget, b):
+    """Table 3: ε / t = 1, 5, 10, 20 at depth 10."""
+    b1, b2, b3 = published_temperatures(budget * 100, 100, 10)
+    assert (b1, b2, b3) == pytest.approx((b, b, budget))
+    assert published_epsilon(100, 10, b1, b2, b3) == pytest.approx(budget * 100)
+    assert published_epsilon(100, 10, b1, b2, math.inf) == math.inf
+
+
+def test_the_edge_of_a_split_is_what_weights_of_equal_classes_get_right():
+    """Definition 9, row by row: |Σ w y g(x)| with both classes of weight 1/2."""
+    generator = np.random.default_rng(11)
+    for _ in range(100):
+        children = generator.integers(1, 30, (2, 2))
+        y = np.repeat([0, 1, 0, 1], children.ravel())
+        left = np.repeat([1, 1, -1, -1], children.ravel())
+        weight = np.where(y == 1, 0.5 / (y == 1).sum(), 0.5 / (y == 0).sum())
+        assert split_edge(children) == pytest.approx(abs(float((weight * (2 * y - 1) * left).sum())))
+    assert np.isnan(split_edge([[3, 0], [4, 0]]))
+
+
+def test_a_calibrated_sequence_never_steps_too_far_and_a_rising_one_may_by_a_little():
+    generator = np.random.default_rng(13)
+    falling = np.sort(generator.random(50))[::-1]
+    assert first_step_too_large(falling, generator.random(50), 0.1) is None
+    most = 0.5 * math.exp(0.8**2 / 16 * 0.5)
+    assert first_step_too_large([0.5, most], [1, 1], 0.8) is None
+    assert first_step_too_large([0.5, most + 1e-6], [1, 1], 0.8) == 1
+    assert first_step_too_large([0.0, 0.1], [1, 1], 1.0) == 1
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
+def test_a_good_split_is_as_likely_as_the_theorem_says_where_potentials_are_as_it_takes_them(epsilon):
+    """Exact shares of the exponential mechanism over all tests, scores at the edge of what is assumed and beyond it."""
+    generator = np.random.default_rng(17)
+    edge, alpha, weight, gap, n = 0.6, 1.0, 0.5, 0.5, 1_000
+    loss = m_alpha(alpha)
+    potential, sensitivity = float(loss.potential(n / 2, n / 2)), float(loss.sensitivity(n))
+    step = edge**2 * alpha * weight * potential / 16
+    for slack in (0.0, 1.0):
+        good = step * (1 + slack * generator.random(5))
+        other = gap**2 * step * (1 - slack * generator.random(20))
+        shares = np.exp(epsilon * np.r_[good, other] / (2 * sensitivity))
+        odds = shares[:5].sum() / shares[5:].sum()
+        bound = odds_of_a_good_split(5 / 20, edge, alpha, epsilon, weight, potential, sensitivity, gap)
+        assert odds == pytest.approx(bound) if slack == 0 else odds > bound
+
+
+@pytest.mark.parametrize("lead", [6, 12, 60])
+def test_equation_14_is_what_the_laws_say(lead):
+    """Log-odds of the top label over the other of two classes are the exponents; for counts nothing is gained."""
+    n_trees, epsilon = 6, 1.2
+    said = exponents(lead, epsilon, n_trees)
+    assert said.disjoint == pytest.approx(n_trees * said.shared)
+    for law, name in (("smooth-sensitivity", "smooth-sensitivity"), ("exponential", "counts")):
+        found = exponents(lead, epsilon, n_trees, name)
+        for own, rows, budget in ((found.disjoint, lead // n_trees, epsilon), (found.shared, lead, epsilon / n_trees)):
+            if 0 < own < 30:
+                p = pmf(law, np.array([[rows, 0]]), budget)[0]
+                assert math.log(p[0] / p[1]) == pytest.approx(own)
+
+
+def test_the_rarest_leaf_of_example_1():
+    """3,200,000 rows at m = 10; drawn rows at depth 2 fill it as Poisson counts do."""
+    assert rows_for_rarest_leaf(0.05, 5) == pytest.approx(3_200_000)
+    assert (leaves_without_rarest(5), leaves_without_rarest(5, "published")) == (31, 9)
+    n = round(rows_for_rarest_leaf(0.05, 2))
+    rows = np.random.default_rng(19).choice(3, (2_000, n, 2), p=[0.68, 0.27, 0.05])
+    held = (rows == 2).all(axis=2).sum()
+    assert stats.binomtest(int(held), 2_000 * n, 0.05**2).pvalue > SURE
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: feature_probability(0, 1), lambda: middle_probability(1.5, 1), lambda: published_epsilon(0, 1, 1, 1, 1),
+        lambda: published_temperatures(-1, 1, 1), lambda: split_edge([1, 2]), lambda: split_edge([[1, -1], [1, 1]]),
+        lambda: first_step_too_large([0.5], [0.5, 0.5], 0.5), lambda: first_step_too_large([2], [0.5], 0.5),
+        lambda: odds_of_a_good_split(1, 2, 1, 1, 1, 1, 1), lambda: odds_of_a_good_split(1, 1, 1, 1, 1, 1, 0),
+        lambda: exponents(-1, 1, 1), lambda: exponents(1, 1, 1, "laplace"), lambda: rows_for_rarest_leaf(0, 3),
+        lambda: leaves_without_rarest(5, "derived"),
+    ],
+)  # fmt: skip
+def test_what_is_out_of_range_is_said(wrong):
+    with pytest.raises(ValueError, match=r"is not|give|zip\(\)|known|one of"):
+        wrong()
