@@ -25,6 +25,7 @@ from reproduce import (
     multinomial_budget,
     multinomial_comparators,
     multinomial_temperatures,
+    multinomial_trees,
     nock_henecka,
 )
 from reproduce.protocol import PATH, Record, read, write
@@ -43,6 +44,7 @@ PARTS = {
     "multinomial_budget": multinomial_budget.records,
     "multinomial_comparators": multinomial_comparators.records,
     "multinomial_temperatures": multinomial_temperatures.records,
+    "multinomial_trees": multinomial_trees.records,
     "nock_henecka": nock_henecka.records,
 }
 

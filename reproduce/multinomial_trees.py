@@ -1,0 +1,61 @@
+"""Bai et al., figure 7: how right single trees are, theirs and Breiman's, as quantiles over trees; no printed figures.
+
+Forty trees in each of five folds, without privacy, k = 5. A better tree does not make a better forest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from dpforest import MultinomialForestClassifier
+from reproduce.comparators import BreimanForest
+from reproduce.multinomial import RULE, SETTINGS
+from reproduce.protocol import Record, folds, load, point
+
+PAPER: Final = "Bai et al. 2020"
+TABLES: Final = {
+    "car": "Car", "chess_kr_vs_kp": "Chess", "nursery": "Nursery", "vehicle": "Vehicle", "image_segmentation": "Image",
+    "cmc": "Cmc",
+}  # fmt: skip
+TREES, FOLDS = 40, 5
+QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+def their_trees(data: Any, train: np.ndarray, test: np.ndarray, seed: int) -> np.ndarray:
+    """Percent right of each tree, grown as a forest of its own."""
+    settings, right = {**SETTINGS, "n_estimators": 1}, data.y.iloc[test].to_numpy()
+    found = []
+    for tree in range(TREES):
+        forest = MultinomialForestClassifier(
+            epsilon=None, mode="as_published", stopping=RULE, domain=data.domain, structure_seed=1_000 * seed + tree,
+            **settings,
+        )  # fmt: skip
+        forest.fit(data.X.iloc[train], data.y.iloc[train])
+        found.append(100 * float((forest.predict(data.X.iloc[test]) == right).mean()))
+    return np.array(found)
+
+
+def breimans_trees(data: Any, train: np.ndarray, test: np.ndarray, seed: int) -> np.ndarray:
+    """The same of the trees of one random forest."""
+    forest = BreimanForest(data.domain, seed=seed, n_trees=TREES).fit(data.X.iloc[train], data.y.iloc[train])
+    columns, trees = forest.model[0], forest.model[-1]
+    cells = columns.transform(data.domain.encode(data.X.iloc[test]))
+    wanted = data.domain.encode_labels(data.y.iloc[test])
+    said = (trees.classes_[tree.predict(cells).astype(int)] for tree in trees.estimators_)
+    return np.array([100 * float((own == wanted).mean()) for own in said])
+
+
+def records(*, quick: bool = False, folder: Path | None = None) -> Iterator[Record]:
+    """A point for each table, forest and quantile."""
+    for name, title in list(TABLES.items())[: 1 if quick else None]:
+        data = load(name, folder)
+        parts = list(folds(data, 1, FOLDS))[: 2 if quick else None]
+        for line, trees in (("MRF", their_trees), ("Breiman", breimans_trees)):
+            over = np.array([np.quantile(trees(data, train, test, seed), QUANTILES) for seed, train, test in parts])
+            for at, own in zip(QUANTILES, over.T, strict=True):
+                item = f"figure 7, how right single trees are, {title}"
+                yield point(PAPER, item, line, "quantile of trees", at, own, None)
