@@ -129,3 +129,25 @@ def test_a_step_leads_into_the_app_with_its_settings(explore: Explore) -> None:
     assert {name: said.get(name) for name in ("data", "forest", "trees", "depth")} == {
         "data": "nursery", "forest": "majority labels", "trees": "31", "depth": "4"
     }  # fmt: skip
+
+
+def test_a_phone_votes_and_follows_the_wall(explore: Explore) -> None:
+    opened(explore)
+    button(explore, "Let phones vote").click()
+    explore.page.get_by_role("button", name="Open a room").click()
+    told = explore.main.get_by_text("answered")
+    expect(told).to_contain_text("0 answered")
+    room = explore.settings()["room"]
+    browser = explore.page.context.browser
+    assert browser is not None and explore.settings()["host"]
+    with browser.new_context(viewport={"width": 390, "height": 844}) as window:
+        phone = window.new_page()
+        phone.goto(f"{explore.url}/Lesson?room={room}")
+        phone.get_by_role("radiogroup").get_by_text("about 10", exact=False).first.click()
+        expect(told).to_contain_text("1 answered")
+        no_sideways(phone)
+        button(explore, "Show without guessing").click()
+        expect(phone.get_by_text("(your answer)")).to_be_visible()
+        with rerun(explore.page):
+            button(explore, "Next →").click()
+        expect(phone.get_by_text(STEPS[1].question).first).to_be_visible()

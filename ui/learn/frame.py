@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpforest.plotting.lesson import enlarged
-from ui.learn import charts, hands, state
+from ui.learn import charts, class_mode, hands, state
 from ui.learn.parts_of_steps import Step
 from ui.learn.steps import FOOTER, STEPS
 from ui.shared import figures
@@ -34,6 +34,10 @@ _STYLE = """<style>
 def show() -> None:
     """Draw the step that the link says."""
     st.html(_STYLE)
+    if (room := class_mode.joined()) is not None:
+        with st.container(key="lesson_text"):
+            class_mode.phone(room)
+        return
     state.take_the_link()
     with st.container(key="lesson_page"):
         step = _top()
@@ -41,8 +45,9 @@ def show() -> None:
             sorry(sentence)
         with st.container(key="lesson_text"):
             st.markdown(_unbroken(step.text))
-        left, right = st.columns([11, 9], gap="medium")
         shown = step.key in state.revealed()
+        class_mode.lead(step, shown)
+        left, right = st.columns([11, 9], gap="medium")
         with left:
             _picture(step, shown)
         with right, st.container(key="lesson_question"):
@@ -121,7 +126,7 @@ def _asked(step: Step) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.button("Reveal", type="primary", disabled=answer is None, on_click=state.reveal, args=(step, answer))
         st.button("Show without guessing", type="tertiary", on_click=state.reveal, args=(step, None))
-    _back_and_next(step, hands.count)
+    _back_and_next(step, class_mode.offer)
 
 
 def _answered(step: Step) -> None:
@@ -136,6 +141,7 @@ def _answered(step: Step) -> None:
         st.markdown(_unbroken(f":gray[✗ {chosen} (your prediction).] {step.lettered[chosen].feedback}"))
         st.markdown(_unbroken(f"**✓ {right}**"))
     hands.show(step)
+    class_mode.counted(step)
     st.markdown(_unbroken(step.reveal))
     st.markdown(_unbroken(f"**{step.take_away}**"))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):

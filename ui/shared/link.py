@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
 from ui.shared import between_pages
+
+PRIVATE: Final = ("room", "host")
 
 
 def copy_link(*, of_upload: bool = False) -> None:
@@ -24,7 +27,8 @@ def copy_link(*, of_upload: bool = False) -> None:
     with st.popover("Copy link"):
         said = " It does not carry your file or its columns." if of_upload else ""
         st.caption(f"Anyone who opens this link sees the same settings.{said}")
-        settings = {name: st.query_params.get_all(name) for name in st.query_params}  # several values of one name, too
+        # Several values of one name, too; whoever may lead a room is no setting.
+        settings = {name: st.query_params.get_all(name) for name in st.query_params if name not in PRIVATE}
         st.code(address(st.context.url or "", settings), language=None, wrap_lines=True)
 
 

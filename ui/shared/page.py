@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import warnings
-from typing import Literal
+from typing import Final, Literal
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -70,6 +71,19 @@ html {font-size: 19px}
 [data-testid=stSidebar], [data-testid=stExpandSidebarButton] {display: none}
 </style>"""
 
+PAGES: Final = {
+    "Explore": "app.py",
+    "Compare forests": "pages/1_Compare.py",
+    "Choose ε": "pages/2_Choose_epsilon.py",
+    "Audit": "pages/3_Audit.py",
+    "Use a released forest": "pages/4_Use_a_forest.py",
+    "Lesson": "pages/5_Lesson.py",
+    "Theory": "pages/6_Theory.py",
+    "Papers": "pages/7_Papers.py",
+    "Glossary": "pages/8_Glossary.py",
+}
+OF_LESSON: Final = ("Lesson", "Papers", "Glossary")  # none of them reads a file
+
 
 def open_page(title: str) -> None:
     """First call of every page."""
@@ -79,17 +93,16 @@ def open_page(title: str) -> None:
     between_pages.carry_over(title)
     st.html(_STYLE + (_DARK if st.context.theme.type == "dark" else ""))
     figures.start()
+    of_lesson = os.environ.get("DPFOREST_LESSON_ONLY") == "1"  # a server that a whole class reaches
     with st.sidebar:
         st.markdown("### dpforest", anchors=False)
-        st.page_link("app.py", label="Explore")
-        st.page_link("pages/1_Compare.py", label="Compare forests")
-        st.page_link("pages/2_Choose_epsilon.py", label="Choose ε")
-        st.page_link("pages/3_Audit.py", label="Audit")
-        st.page_link("pages/4_Use_a_forest.py", label="Use a released forest")
-        st.page_link("pages/5_Lesson.py", label="Lesson")
-        st.page_link("pages/6_Theory.py", label="Theory")
-        st.page_link("pages/7_Papers.py", label="Papers")
-        st.page_link("pages/8_Glossary.py", label="Glossary")
+        for name, file in PAGES.items():
+            if not of_lesson or name in OF_LESSON:
+                st.page_link(file, label=name)
+    if of_lesson and title not in OF_LESSON:
+        st.info("This server is open for the lesson only.", icon=":material/school:")
+        st.page_link(PAGES["Lesson"], label="To the lesson", icon=":material/arrow_forward:")
+        st.stop()
     session_ledger.in_sidebar()
     with st.sidebar:
         presents = st.toggle(
