@@ -188,6 +188,7 @@ def test_a_forest_of_somebody_else(explore: Explore) -> None:
     ):  # fmt: skip
         _attach(page, FOREST, f"{FILE}.json", json.dumps(content | {where: text}).encode())
         expect(page.get_by_role("alert").filter(has_text=why)).to_be_visible()
+        idle(page)
         taint.look(f"refused: {why}")
     taint.close(*COLUMNS[:-1], *CLASSES, LABEL)
 
