@@ -49,15 +49,15 @@ PUBLISHED: Final[dict[str, tuple[str, tuple[float, ...]]]] = {
     "nursery": ("Nursery", (93.42, 93.52, 91.01)),
 }
 FOLDS, REPETITIONS, FEW = 10, 10, 2
-LARGE: Final = 2_500  # rows, from which on there are few repetitions
+LARGE: Final = 2_500  # rows; of larger tables there are few repetitions
 FAR_BELOW: Final = 5.0  # points below the most frequent class: no forest that learns errs so much
 _FLOOR: Final = "the printed figure lies far below what always naming one class gets"
 _WHY: Final = {
-    "Denil14": "not explained; the paper prints neither λ nor how many points are preselected",
+    "Denil14": "not explained; the paper prints neither λ nor how many points are preselected (docs/PAPERS.md)",
     "BRF": "not explained",
-    "CompRF-C": "not explained; the paper does not say how distances are measured, nor which rows are pivots",
+    "CompRF-C": "not explained; the paper does not say how rows are compared, nor which are pivots",
     "MRF": "not explained",
-    "CompRF-I": "not explained; the paper does not say how distances are measured",
+    "CompRF-I": "not explained; the paper does not say how rows are compared",
     "Breiman": "not explained; the paper does not say which rows its least leaf counts",
 }
 _OTHER_COLUMNS: Final = {
@@ -90,10 +90,11 @@ def forest(method: str, domain: Any, seed: int) -> Any:
 
 
 def compared(name: str, method: str, printed: float, ours: np.ndarray, most_frequent: float) -> tuple[str, str]:
-    """Verdict and reason: within two points, or two standard deviations of a mean over ten folds."""
+    """Verdict and reason: within two points, or two standard deviations of what the repetitions get."""
     if printed < most_frequent - FAR_BELOW:
         return NOT_COMPARABLE, _FLOOR
-    found = verdict(printed, float(ours.mean()), float(ours.std(ddof=1)) / FOLDS**0.5)
+    means = ours.reshape(-1, FOLDS).mean(axis=1)  # of the same rows each, dealt otherwise
+    found = verdict(printed, float(ours.mean()), float(means.std(ddof=1)) if len(means) > 1 else 0.0)
     return found, "" if found == MATCHES else _OTHER_COLUMNS.get(name, _WHY[method])
 
 

@@ -10,10 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from sklearn.ensemble import RandomForestClassifier
 
 from dpforest import Domain, Feature
-from reproduce.comparators import COMPARATORS, BernoulliForest, ComparisonForest, DenilForest
-from reproduce.comparators.choices import Room, draw_features, draw_points, poisson
+from dpforest.trees.midpoint_kernels import draw_structure
+from reproduce.comparators import COMPARATORS, BernoulliForest, BreimanForest, ComparisonForest, DenilForest
+from reproduce.comparators.choices import Room, draw_features, draw_points, poisson, within
 from reproduce.comparators.triplets import LEAF, Points, draw_pivots, goes_second
 
 KEYS = np.arange(6_000, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
@@ -100,3 +102,62 @@ def test_ends_of_branches(table):
                 first, second = tree.pivots[tree.pivots[:, 0] != LEAF].T
                 assert (y[first] != y[second]).all()
         assert (comparing.votes(X).sum(axis=1) == 5).all()
+
+
+def test_a_cut_of_denils_lies_in_the_range_of_its_points():
+    codes, room = np.array([7, 3, 9, 9, 1], np.uint16), Room(np.arange(1), np.array([0, 1, 2]))
+    assert [cut for cut in range(12) if within(cut, codes, False, 3, room)] == [3, 4, 5, 6, 7, 8]
+    assert [cut for cut in range(12) if within(cut, codes, True, 3, room)] == [3, 7, 9]  # one of them is it, others not
+    room.points[:] = 2, 3, 2
+    assert not any(within(cut, codes, kind, 3, room) for cut in range(12) for kind in (False, True))
+
+
+@pytest.mark.parametrize("make", [DenilForest, BernoulliForest, ComparisonForest])
+def test_structure_rows_choose_tests_and_estimation_rows_name_classes(table, make):
+    X, y = table
+    structure = draw_structure(np.uint64(4), 0, len(y), len(y) // 2)
+    whole, quiet, blind = (
+        make(DOMAIN, seed=4, n_trees=1).fit(X, labels)
+        for labels in (y, np.where(structure, y, "no"), np.where(structure, "no", y))
+    )
+    assert (quiet.predict(X) == "no").all() and (whole.predict(X) == "yes").any()
+    if make is ComparisonForest:  # no label chooses a pivot
+        assert np.array_equal(blind.votes(X), whole.votes(X))
+        assert np.array_equal(quiet.trees[0].pivots, whole.trees[0].pivots)
+    else:
+        assert len(blind.trees.feature) == 1 and (blind.counts == whole.counts.sum(axis=0)).all()
+        assert np.array_equal(quiet.trees.feature, whole.trees.feature)
+        assert np.array_equal(quiet.trees.threshold, whole.trees.threshold)
+
+
+def test_distances_are_of_values_as_they_are():
+    """A feature of a wide range outweighs others, and two categories that differ are √2 from each other."""
+    wide = Feature("w", "numeric", low=0, high=1000)
+    domain = Domain((wide, *DOMAIN.features), classes=("no", "yes"), label="y")
+    X = pd.DataFrame({"w": [0.0, 1000, 400], "x": [0.0, 0, 0.5], "z": [0.0, 1, 1], "a": ["p", "q", "q"]})
+    forest = ComparisonForest(domain, n_trees=1, min_leaf=1, supervised=True).fit(X[:2], ["no", "yes"])
+    assert forest.predict(X).tolist() == ["no", "yes", "no"]
+    assert np.ptp(forest.learned.numbers, axis=0) == pytest.approx([1000, 0, 1], rel=1e-4)
+
+
+def test_breimans_is_scikit_learns_on_numbers(table):
+    X, y = table
+    numbers = Domain(DOMAIN.features[:2], classes=("no", "yes"), label="y")
+    ours = BreimanForest(numbers, seed=7, n_trees=10).fit(X[["x", "z"]], y)
+    theirs = RandomForestClassifier(10, max_features="sqrt", min_samples_leaf=5, random_state=7)
+    codes = numbers.encode(X[["x", "z"]])
+    assert np.array_equal(ours.votes(X[["x", "z"]]), theirs.fit(codes, y).predict_proba(codes))
+    assert min(tree.tree_.n_node_samples.min() for tree in theirs.estimators_) >= 5  # different rows
+
+
+@pytest.mark.parametrize(("p_feature", "p_cut"), [(0.2, 0.3), (0.05, 0.05)])
+def test_how_often_bernoullis_root_takes_the_best_feature(p_feature, p_cut):
+    """Nine features, one of which tells the classes apart: it is the best of three where nothing is left to chance."""
+    domain = Domain(tuple(Feature(name, "numeric", low=0, high=1) for name in "abcdefghi"), ("no", "yes"), label="y")
+    X = pd.DataFrame(np.random.default_rng(8).random((80, 9)), columns=list("abcdefghi"))
+    X["a"] = np.repeat([0.2, 0.8], 40)
+    forest = BernoulliForest(domain, seed=5, n_trees=3_000, p_feature=p_feature, p_cut=p_cut)
+    roots = forest.fit(X, np.repeat(["no", "yes"], 40)).trees
+    taken = int((roots.feature[roots.tree_start[:-1]] == 0).sum())
+    best = (1 - p_feature) * (1 - p_cut)
+    assert stats.binomtest(taken, 3_000, best / 3 + (1 - best) / 9).pvalue > 1e-6

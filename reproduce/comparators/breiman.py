@@ -17,8 +17,9 @@ from reproduce.comparators.base import Comparator
 class BreimanForest(Comparator):
     """L. Breiman, *Random forests* (2001): a bootstrap for each tree, the best cut of √D features at each node.
 
-    scikit-learn reads numbers as codes and categories as a column each, of which √D are candidates; at least k rows of
-    the bootstrap are in each leaf; trees are averaged by the shares of classes in their leaves.
+    scikit-learn reads numbers as codes and categories as a column each; the root of the number of columns are
+    candidates. At least k different rows of the bootstrap are in each leaf, one drawn twice counting once. Trees are
+    averaged by the shares of classes in their leaves.
 
     Examples
     --------

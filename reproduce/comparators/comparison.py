@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from dpforest.tables.features import N_CODES
 from reproduce.comparators.base import Comparator
 from reproduce.comparators.triplets import ComparisonTree, Points, add_votes, grow_comparison_tree
 
@@ -37,17 +38,15 @@ class ComparisonForest(Comparator):
     supervised: bool = False
     trees: list[ComparisonTree] = field(init=False, repr=False)
     learned: Points = field(init=False, repr=False)
-    _low: np.ndarray = field(init=False, repr=False)
-    _high: np.ndarray = field(init=False, repr=False)
+    _mean: np.ndarray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.domain = self.domain.on_scale("linear")  # distances are of values, not of ranks or octaves
 
     def _grow(self, codes: np.ndarray, y: np.ndarray) -> None:
-        numbers = np.where(self._is_missing(codes), np.nan, codes)[:, ~self.is_categorical]
-        known = ~np.isnan(numbers)
-        self._low = np.where(known, numbers, np.inf).min(axis=0, initial=np.inf)
-        self._high = np.where(known, numbers, -np.inf).max(axis=0, initial=-np.inf)
+        numeric = ~self.is_categorical
+        known = ~self._is_missing(codes)[:, numeric]
+        self._mean = (codes[:, numeric] * known).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
         self.learned = self._points(codes)
         with np.errstate(over="ignore"):  # hashing wraps round; the warning only comes without the compiler
             self.trees = [
@@ -72,14 +71,11 @@ class ComparisonForest(Comparator):
         return votes
 
     def _points(self, codes: np.ndarray) -> Points:
-        """Numbers from 0 to 1 over the range of the rows that were learned from, ½ where missing; and categories."""
+        """Numbers as they are, the mean of those that were learned from where missing; and categories."""
         numeric = ~self.is_categorical
-        with np.errstate(divide="ignore", invalid="ignore"):
-            scaled = (codes[:, numeric] - self._low) / (self._high - self._low)
-        strange = self._is_missing(codes)[:, numeric] | ~(self._high > self._low)
-        return Points(
-            np.ascontiguousarray(np.where(strange, 0.5, scaled)), np.ascontiguousarray(codes[:, self.is_categorical])
-        )
+        of_one_code = [(f.high - f.low) / (N_CODES - f.first_code) for f in self.domain.features if f.kind == "numeric"]
+        numbers = np.where(self._is_missing(codes)[:, numeric], self._mean, codes[:, numeric]) * of_one_code
+        return Points(np.ascontiguousarray(numbers), np.ascontiguousarray(codes[:, self.is_categorical]))
 
     def _is_missing(self, codes: np.ndarray) -> np.ndarray:
         """Cells of numbers that are missing and have a code of their own."""

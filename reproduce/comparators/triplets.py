@@ -1,7 +1,7 @@
 """Trees of triplet comparisons: a row goes to the nearer of two pivots. Kernels that check no bounds.
 
 S. Haghiri, D. Garreau, U. von Luxburg, *Comparison-based random forests* (2018). A comparison is made by Euclidean
-distance: of numbers scaled to 0..1, and of categories as a column each, where two that differ add 2 to the square.
+distance: of numbers as they are, and of categories as a column each, where two that differ add 2 to the square.
 """
 
 from typing import NamedTuple
@@ -19,7 +19,7 @@ FIRST, SECOND, LEFT, RIGHT = 0, 1, 2, 3
 class Points(NamedTuple):
     """Rows as points."""
 
-    numbers: np.ndarray  # float64 (n, p), scaled
+    numbers: np.ndarray  # float64 (n, p)
     categories: np.ndarray  # uint16 (n, q)
 
 
@@ -34,14 +34,16 @@ class ComparisonTree(NamedTuple):
 @njit(nogil=True, cache=True)
 def goes_second(points, row, pivots, first, second):
     """Whether a row is nearer to the second of two pivots; as near is not nearer."""
-    difference = 0.0  # of the squared distances
+    to_first, to_second = 0.0, 0.0  # squared
     for j in range(points.numbers.shape[1]):
         x, a, b = points.numbers[row, j], pivots.numbers[first, j], pivots.numbers[second, j]
-        difference += (x - a) * (x - a) - (x - b) * (x - b)
+        to_first += (x - a) * (x - a)
+        to_second += (x - b) * (x - b)
     for j in range(points.categories.shape[1]):
         x, a, b = points.categories[row, j], pivots.categories[first, j], pivots.categories[second, j]
-        difference += 2.0 * (np.float64(x != a) - np.float64(x != b))
-    return difference > 1e-12  # the sum of what should be equal may differ by rounding
+        to_first += 2.0 * (x != a)
+        to_second += 2.0 * (x != b)
+    return to_second < to_first * (1 - 1e-9)  # what should be equal may differ by rounding
 
 
 @njit(nogil=True, cache=True)
