@@ -10,6 +10,7 @@ from ui.learn import hands, state
 from ui.learn.parts_of_steps import Step
 from ui.learn.rooms import LEAST_DRAWN, Rooms, Seen
 from ui.learn.steps import STEPS
+from ui.shared import cache
 from ui.shared.page import sorry
 from ui.shared.wording import plain, unbroken
 
@@ -17,9 +18,9 @@ ROOM, HOST = "room", "host"  # in the link; of a phone the first alone
 EVERY: Final = 2.0  # seconds between two looks at the room
 
 
-@st.cache_resource
+@cache.for_everybody()
 def rooms() -> Rooms:
-    """Of this server."""
+    """Of this server: numbers of answers, which everybody in a room sees, and nothing of anybody."""
     return Rooms()
 
 
