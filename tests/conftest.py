@@ -33,11 +33,14 @@ def public_domain(*kinds: int | None, n_classes: int = 2, scale: str = "linear")
     return Domain(features, tuple(range(n_classes)), "y", "documented", "made up")
 
 
-def some(names: Iterable, others: Iterable) -> list:
-    """All pairs; by default each name is tested with one of the others, the next one each time; the rest is slow."""
+def some(names: Iterable, others: Iterable, *, every: int = 1) -> list:
+    """All pairs; by default each name, or every second, is tested with one of the others, the next one each time.
+
+    The rest is slow.
+    """
     others = list(others)
     return [
-        pytest.param(name, other, marks=() if j == i % len(others) else pytest.mark.slow)
+        pytest.param(name, other, marks=() if i % every == 0 and j == i // every % len(others) else pytest.mark.slow)
         for i, name in enumerate(names)
         for j, other in enumerate(others)
     ]

@@ -52,7 +52,7 @@ def measured(seed: int, n: int) -> tuple[Table, Table]:
 @pytest.mark.parametrize(
     "sizes", [(3, 12), pytest.param(SIZES, marks=pytest.mark.slow)], ids=["some sizes", "all sizes"]
 )
-@pytest.mark.parametrize("name, relation", some(VARIANTS, NEIGHBOURS))
+@pytest.mark.parametrize("name, relation", some(VARIANTS, NEIGHBOURS, every=2))
 def test_certified_fits_show_nothing_and_lose_no_more_than_epsilon(name, relation, sizes):
     """And forests whose every answer may cost ε show that: what is added up is not empty."""
     replays = list(replay_variant(name, relation, sizes=sizes))

@@ -35,6 +35,7 @@ def test_first_sight(explore: Explore) -> None:
     assert explore.reds() == []
 
 
+@pytest.mark.slow
 def test_epsilon_stands_above_its_curve(explore: Explore) -> None:
     """On a projector both are seen at once, and a number that is typed moves the slider."""
     explore.page.set_viewport_size({"width": 1280, "height": 720})

@@ -75,6 +75,7 @@ def test_same_after_a_change(explore: Explore, neighbour: Explore) -> None:
     assert neighbour.chosen("Label") == "legs"
 
 
+@pytest.mark.slow
 def test_link_to_an_upload_asks_for_the_file(explore: Explore, friend: Explore) -> None:
     """Settings travel. The file does not: no name, column, category, class, value or digest of it."""
     explore.visit(f"{explore.url}/?data=upload+a+CSV")

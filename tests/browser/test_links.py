@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import parse_qs, urlsplit
 
+import pytest
 from playwright.sync_api import expect
 
 from browser.driver import BROWSER, Chart, Explore, idle, rerun, titled
@@ -79,6 +80,7 @@ def test_an_answer_is_taken_to_explore(explore: Explore) -> None:
     expect(explore.page.get_by_role("button", name="Release this forest")).to_be_enabled()
 
 
+@pytest.mark.slow
 def test_epsilon_is_near_by_keyboard(explore: Explore) -> None:
     """Within five tab stops after the link that skips the sidebar."""
     for path in ("/", "/Compare?data=zoo", "/Audit"):

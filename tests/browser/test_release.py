@@ -92,6 +92,7 @@ def test_two_releases_add_up(explore: Explore) -> None:
     expect(budget).to_contain_text("Release 2")
 
 
+@pytest.mark.slow
 def test_two_tables_on_the_same_people(explore: Explore) -> None:
     """Another table, another relation: asked, converted, said beforehand; apart only by a statement, and back again."""
     page, sidebar = explore.page, explore.sidebar
