@@ -119,9 +119,12 @@ with st.sidebar, st.container(horizontal=True, gap="small"):
 
 
 def follow_answer() -> None:
-    """Look at what is the answer now: nothing below may speak of another ε than the line above."""
+    """Look at what is the answer now, unless somebody looks at something else: what stands below is of one ε."""
     now = {a.forest: None if needed <= guessing else a.epsilon for a in answers}
-    if was != (answers[0].forest, now[name]):
+    best, least = was
+    other_forest = name == best != answers[0].forest
+    other_epsilon = epsilon == (least or 1.0) and now[name] != least
+    if other_forest or other_epsilon:
         st.rerun()
 
 
