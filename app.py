@@ -13,8 +13,12 @@ else:  # Streamlit imports the server from here
     from starlette.middleware import Middleware
 
     from ui.shared.first_script import FirstScript
+    from ui.shared.front_end import FrontEnd
     from ui.shared.guards import Guard
+    from ui.shared.no_delay import send_at_once
+
+    send_at_once()
 
     # What the first page imports takes two seconds: they pass while a browser starts.
     threading.Thread(target=import_module, args=("ui.explore.page",), daemon=True).start()
-    app = st.App(__file__, middleware=(Middleware(Guard), Middleware(FirstScript)))
+    app = st.App(__file__, middleware=(Middleware(Guard), Middleware(FrontEnd), Middleware(FirstScript)))

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from app_latency import app_latency
 from booster_suite import BOOSTER_SUITES
+from cold_start import cold_start
 from greedy_suite import GREEDY_SUITES
 from measure import FULL, QUICK, Effort, Results
 from memory_suite import MEMORY_SUITES
@@ -23,7 +24,15 @@ from processes import HERE, ONE_THREAD, PEER_PYTHON, ROOT, ask, make_peer, pytho
 from suites import SUITES
 from surface_suite import SURFACE_SUITES
 
-ALL = {**SUITES, "app": app_latency, **GREEDY_SUITES, **SURFACE_SUITES, **MEMORY_SUITES, **BOOSTER_SUITES}
+ALL = {
+    **SUITES,
+    "app": app_latency,
+    "start": cold_start,
+    **GREEDY_SUITES,
+    **SURFACE_SUITES,
+    **MEMORY_SUITES,
+    **BOOSTER_SUITES,
+}
 LIBRARIES = ("numpy", "numba", "scipy", "sklearn", "pandas", "diffprivlib", "interpret")
 
 

@@ -4,20 +4,19 @@ Streamlit looks for its server below each page's address first, which leaves err
 step for Back of every control that is moved, empties the address before it changes pages, and of the address that Back
 leads to forgets what the page before has, too. Here a page is one step, and Back is as good as the page's link.
 
-The code that draws charts is asked for at once, not when the first chart comes: it is the largest file of all.
+What `front_end` asks for ahead stands at the end of the page's head.
 """
 
 from __future__ import annotations
 
 import json
-from functools import cache
-from pathlib import Path
 from typing import Final
 
-import streamlit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import config
+
+from ui.shared import front_end
 
 _SCRIPT: Final = """<script>
 (() => {
@@ -91,16 +90,9 @@ async def _send_page(start: Message, body: bytes, send: Send) -> None:
     path = str(config.get_option("server.baseUrlPath") or "").strip("/")
     script = _SCRIPT.replace("$path", json.dumps(f"/{path}" if path else ""))
     page = body.replace(b"<head>", b"<head>" + script.encode(), 1)
-    page = page.replace(b"</head>", _charts().encode() + b"</head>", 1)
+    page = page.replace(b"</head>", front_end.tags().encode() + b"</head>", 1)
     headers = MutableHeaders(raw=start["headers"])
     headers["content-length"] = str(len(page))
     del headers["etag"]
     await send(start)
     await send({"type": "http.response.body", "body": page})
-
-
-@cache
-def _charts() -> str:
-    """A link that loads what draws charts ahead of the first of them; nothing where Streamlit keeps it elsewhere."""
-    found = sorted((Path(streamlit.__file__).parent / "static" / "static" / "js").glob("PlotlyChart.*.js"))
-    return "".join(f'<link rel="modulepreload" crossorigin href="./static/js/{path.name}" />' for path in found[:1])

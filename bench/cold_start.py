@@ -1,0 +1,105 @@
+"""From the command to the first chart in a browser, with nothing compiled; a suite of `run.py`, or by itself.
+
+Each round copies the project, without what Python and numba have compiled of it, starts the app there, and opens it in
+a Chromium that is running already, as soon as the port answers. Then the same folder once more (a warm restart), and a
+second visitor. Told apart are when the port answers, when the page asks for its first run, and when the curve is drawn.
+Never part of the tests.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from measure import AT_MOST, FULL, QUICK, Effort, Results, seconds
+from playwright.sync_api import Browser, sync_playwright
+from processes import ROOT
+
+PORT = 8596
+URL = f"http://127.0.0.1:{PORT}"
+CHROMIUM = "/usr/bin/chromium"
+QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+CURVE = "[data-testid=stMain] .js-plotly-plot .scatterlayer path"
+
+
+def copy_of_project(folder: Path) -> Path:
+    """What git has, or would have: no compiled code."""
+    files = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    names = subprocess.run(files, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
+    for name in filter(None, names):
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / name)
+    return folder
+
+
+@contextmanager
+def app(folder: Path) -> Iterator[float]:
+    """`streamlit run app.py` in a folder; gives when it was commanded, once the port answers."""
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(PORT)]
+    command += ["--server.address", "127.0.0.1", "--server.headless", "true"]
+    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        while True:
+            if process.poll() is not None:
+                raise RuntimeError(f"the app did not start; is port {PORT} taken?")
+            try:
+                urllib.request.urlopen(f"{URL}/_stcore/health", timeout=1)
+                break
+            except OSError:
+                time.sleep(0.02)
+        yield start
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def first_chart(browser: Browser, start: float) -> dict[str, float]:
+    """Seconds since `start`: the port answers, the page runs, its curve is there."""
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    times = {"port": time.perf_counter() - start}
+    page.goto(URL, wait_until="commit")
+    page.wait_for_selector("[data-testid=stApp]", state="attached", timeout=120_000)
+    times["app"] = time.perf_counter() - start
+    page.wait_for_selector(CURVE, state="attached", timeout=120_000)
+    times["curve"] = time.perf_counter() - start
+    page.close()
+    return times
+
+
+def cold_start(results: Results, folder: Path, effort: Effort) -> None:
+    """The suite: cold, warm, and a second visitor."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        for _ in range(max(effort.slow_rounds, 3)):
+            with TemporaryDirectory() as name:
+                copy = copy_of_project(Path(name))
+                for state in ("cold", "warm"):
+                    with app(copy) as start:
+                        for what, value in first_chart(browser, start).items():
+                            results.add(f"{state} start, {what}", value)
+                        if state == "warm":
+                            visit = first_chart(browser, time.perf_counter())
+                            results.add("second visitor, curve", visit["curve"])
+        browser.close()
+    for state, goal in (("cold start", (AT_MOST, 5.0)), ("warm start", None), ("second visitor", None)):
+        values = results.samples[f"{state}, curve"]
+        parts = [what for what in ("port", "app") if f"{state}, {what}" in results.samples]
+        detail = "".join(f"{what} after {seconds(results.median(f'{state}, {what}'))}, " for what in parts)
+        detail += f"{len(values)} rounds, {seconds(min(values))} to {seconds(max(values))}"
+        results.figure("16 first chart", f"{state}: to the first chart", results.median(f"{state}, curve"), "s", goal,
+                       detail)  # fmt: skip
+
+
+if __name__ == "__main__":
+    cold_start(Results(), Path(), QUICK if "--quick" in sys.argv else FULL)

@@ -1,0 +1,68 @@
+"""The front end's files from memory, and answers that leave at once."""
+
+import asyncio
+import re
+import socket
+from typing import Any
+
+import pytest
+
+from ui.shared import front_end
+from ui.shared.front_end import FrontEnd
+from ui.shared.no_delay import send_at_once
+
+
+def served(path: str, method: str = "GET") -> tuple[int, dict[bytes, bytes], bytes]:
+    """Status, headers and body that come back; 404 is the server behind."""
+    sent: list[dict[str, Any]] = []
+
+    async def behind(scope, receive, send) -> None:
+        await send({"type": "http.response.start", "status": 404, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b""}
+
+    async def send(message) -> None:
+        sent.append(dict(message))
+
+    scope = {"type": "http", "method": method, "path": path, "headers": []}
+    asyncio.run(FrontEnd(behind)(scope, receive, send))
+    return sent[0]["status"], dict(sent[0]["headers"]), sent[1]["body"]
+
+
+def test_the_code_of_charts_and_all_that_it_imports_is_kept():
+    files = front_end.files()
+    (charts,) = [name for name in files if name.startswith("PlotlyChart.")]
+    assert len(files[charts]) > 1_000_000
+    for content in files.values():
+        imported = re.findall(rb'(?:from|import)"\./([^"]+)"', content[:20_000])
+        assert {name.decode() for name in imported} <= set(files)
+
+
+@pytest.mark.parametrize("before", ["", "/base"])
+def test_kept_files_come_as_scripts_that_stay(before):
+    name, content = next(iter(front_end.files().items()))
+    status, headers, body = served(f"{before}/static/js/{name}")
+    assert (status, body) == (200, content)
+    assert headers[b"content-type"].startswith(b"text/javascript") and b"immutable" in headers[b"cache-control"]
+
+
+@pytest.mark.parametrize(
+    ("path", "method"),
+    [("/static/js/nothing.js", "GET"), ("/static/js/../app.py", "GET"), ("/Compare", "GET"), ("/media/{name}", "GET"),
+     ("/static/js/{name}", "POST")],
+)  # fmt: skip
+def test_all_else_is_the_server_s(path, method):
+    assert served(path.format(name=next(iter(front_end.files()))), method)[0] == 404
+
+
+def test_a_connection_sends_at_once_where_its_listener_was_opened_as_streamlit_does():
+    with socket.socket(socket.AF_INET) as listening, socket.socket(socket.AF_INET) as other:
+        for one in (listening, other):
+            one.bind(("127.0.0.1", 0))
+        listening.listen()
+        assert send_at_once() >= 1
+        assert not other.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        with socket.create_connection(listening.getsockname()), listening.accept()[0] as accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
