@@ -6,7 +6,7 @@ if __name__ == "__main__":  # a page runs as the main program, whoever serves it
     from ui.explore import page
 
     page.show()
-else:  # Streamlit imports the server from here
+elif __name__ != "__mp_main__":  # Streamlit imports the server from here; processes beside it need none
     import threading
     from importlib import import_module
 
@@ -16,8 +16,10 @@ else:  # Streamlit imports the server from here
     from ui.shared.front_end import FrontEnd
     from ui.shared.guards import Guard
     from ui.shared.no_delay import send_at_once
+    from ui.shared.options import read_without_lock
 
     send_at_once()
+    read_without_lock()
 
     # What the first page imports takes two seconds: they pass while a browser starts.
     threading.Thread(target=import_module, args=("ui.explore.page",), daemon=True).start()

@@ -4,7 +4,7 @@ Everything here is simulated from seeds and computed from raw rows. It is for lo
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import singledispatch
 
@@ -14,7 +14,7 @@ from sklearn.base import clone
 from dpforest.evaluation.fitted_cells import without_noise
 from dpforest.evaluation.forest_view import ForestView
 from dpforest.evaluation.metrics import accuracies, flipped_share
-from dpforest.evaluation.repeats import NOISE_SEED, Repeats
+from dpforest.evaluation.repeats import NOISE_SEED, Curve, Repeats
 from dpforest.evaluation.simulation import Simulation
 from dpforest.evaluation.splits import Split
 from dpforest.explain import AddedScores
@@ -130,3 +130,15 @@ def _(estimator: GreedyClassifier, domain: Domain, split: Split, **settings) -> 
 @simulation_for.register
 def _(estimator: RandomStructureClassifier, domain: Domain, split: Split, **settings) -> Repeats:
     return Simulation(estimator, domain, split, **settings)
+
+
+def one_repeat(
+    estimator: ForestClassifier, domain: Domain, split: Split, epsilons: Sequence[float], first: float | None, seed: int
+) -> Curve:
+    """One simulated release at each budget, and nothing else of it: for another process.
+
+    Parameters as for `Simulation` and `Repeats.add_repeat`.
+    """
+    simulated = simulation_for(estimator, domain, split, epsilons=epsilons, seed=seed)
+    simulated.add_repeat(first=first)
+    return simulated.curve()

@@ -71,6 +71,12 @@ class Repeats:
         """
         raise NotImplementedError
 
+    def take_repeat(self, curve: Curve) -> None:
+        """The next repeat: the first of a curve that was simulated elsewhere, from the seed `seed + n_repeats`."""
+        self._figures.append(
+            (curve.accuracy[0], curve.balanced[0], curve.flips[0], curve.ceiling[0], curve.ceiling_balanced[0])
+        )
+
     @property
     def so_far(self) -> dict[float, float]:
         """Accuracy at the budgets that are done of a repeat that is not; empty where all come at once."""

@@ -148,7 +148,7 @@ def test_a_first_look_at_a_few_values_of_epsilon_is_part_of_the_first_repeat():
     assert few == (0.1, 1.0, 3.0, 10.0)
     look = simulation_for(forest, data.domain, split, epsilons=few)
     look.add_repeat()
-    drawn, whole = look.curve(), Shared(simulation_for(forest, data.domain, split, epsilons=grid))
+    drawn, whole = look.curve(), Shared(forest, data.domain, split, tuple(grid))
     assert not whole.is_surer(drawn)
     whole.refine(1)
     curve = whole.curve()
@@ -161,7 +161,7 @@ def test_forests_are_dropped_and_made_again():
     data = load_dataset("zoo")
     split = split_table(data.domain, data.X, data.y)
     forest = MajorityLabelForestClassifier(n_estimators=5)
-    kept = [Shared(simulation_for(forest, data.domain, split, epsilons=[1.0])) for _ in range(3)]
+    kept = [Shared(forest, data.domain, split, (1.0,)) for _ in range(3)]
     before = kept[0].view(1.0)
     recent = Recent(2 * kept[0].n_bytes)
     for shared in kept:

@@ -41,10 +41,12 @@ def start() -> None:
     st.session_state[_KEPT] = {}
 
 
-def keep_chart(chart: go.Figure, alt: str, title: str = "", *, public: bool = False) -> None:
-    """Note a chart; it takes the place of an earlier one with its title."""
+def keep_chart(chart: go.Figure, alt: str, title: str = "", *, public: bool = False) -> dict[str, Any]:
+    """Note a chart; it takes the place of an earlier one with its title. Gives what is kept, not to be changed."""
     title = title or " ".join(re.split(r"[.:,;=]", alt)[0].split()[:_WORDS])
-    _kept()[title] = Figure(chart.to_dict(), public)
+    drawn = chart.to_dict()
+    _kept()[title] = Figure(drawn, public)
+    return drawn
 
 
 def table(frame: pd.DataFrame, title: str, place=st, *, public: bool = False, **settings):

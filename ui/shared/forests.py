@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import dpforest
@@ -27,6 +28,11 @@ class ForestKind:
     most_depth: int = MAX_DEPTH
     advice: str = ""
 
+    @cached_property
+    def parameters(self) -> frozenset[str]:
+        """Names of what the estimator can be given."""
+        return frozenset(self.estimator().get_params())
+
     @property
     def is_fitted_anew(self) -> bool:
         """Whether it is another forest at every ε: simulations have to fit it, as they cannot count once for all."""
@@ -40,7 +46,7 @@ class ForestKind:
     @property
     def is_published(self) -> bool:
         """Whether there is a paper that it can be as published as."""
-        return "mode" in self.estimator().get_params()
+        return "mode" in self.parameters
 
     def modes(self) -> dict[str, str]:
         """In which modes it can be had, as `MODES`."""
@@ -49,7 +55,7 @@ class ForestKind:
     @property
     def has_trees(self) -> bool:
         """Whether the number of trees can be chosen."""
-        return "n_estimators" in self.estimator().get_params()
+        return "n_estimators" in self.parameters
 
     def has_depth(self, mode: str) -> bool:
         """Whether the depth can be chosen: the multinomial forest as published has no limit."""
@@ -163,7 +169,7 @@ class Settings:
     @property
     def has_cap(self) -> bool:
         """As published the app has its own cap on leaves, as sessions share its memory; the certificate says so."""
-        return not self.certified and "max_leaves" in FORESTS[self.kind].estimator().get_params()
+        return not self.certified and "max_leaves" in FORESTS[self.kind].parameters
 
     def estimator(self, domain: Domain | None = None) -> ForestClassifier:
         """Unfitted, with secret noise."""

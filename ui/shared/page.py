@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -14,6 +14,7 @@ from dpforest.plotting.style import PRIVATE
 from dpforest.tables.misfits import MisfitWarning
 from ui.shared import between_pages, figures, session_ledger
 from ui.shared.controls import LINKED
+from ui.shared.ink import LARGE, PLAIN, Drawn, in_ink, thin_lines
 from ui.shared.wording import plain
 
 Badge = Literal["Released", "Simulated", "Curator only", "Not certified", "From a formula", "Made-up tables"]
@@ -29,10 +30,6 @@ _BADGES: dict[str, tuple[Literal["blue", "gray", "orange", "red"], str]] = {
     "From a formula": ("gray", "Computed from the rule itself. No data went into it."),
     "Made-up tables": ("gray", "Drawn from two tables that were made up for this. No data went into it."),
 }
-
-_PLAIN, _LARGE = 14, 18  # pixels of the words in a chart; for the back row of a room
-_BRIGHT = "#4DA6DD"  # PRIVATE, for thin lines on a dark page
-_PAGE = {"dark": "rgba(17,22,27,0.85)", "light": "rgba(255,255,255,0.85)"}  # behind words that a curve may cross
 
 # Constants only: nothing from data ever gets into HTML. Tables lose their own download, whose name would not say
 # CURATOR_ONLY.
@@ -91,7 +88,7 @@ def open_page(title: str) -> None:
     warnings.filterwarnings("ignore", category=MisfitWarning)
     st.set_page_config(page_title=f"{title} · dpforest", page_icon="🌲", layout="wide")
     between_pages.carry_over(title)
-    st.html(_STYLE + (_DARK if st.context.theme.type == "dark" else ""))
+    st.html(_STYLE + (_DARK if _is_dark() else ""))
     figures.start()
     of_lesson = os.environ.get("DPFOREST_LESSON_ONLY") == "1"  # a server that a whole class reaches
     with st.sidebar:
@@ -141,36 +138,23 @@ def chart(figure: go.Figure, alt: str, place=st, *, title: str = "", public: boo
     public : bool
         Whether it may leave the house: released, or no data went into it.
     """
-    figures.keep_chart(figure, alt, title, public=public)
-    return _in_ink(figure, alt, place, **settings)
-
-
-def _in_ink(figure: go.Figure, alt: str, place, **settings):
-    dark = st.context.theme.type == "dark"
-    ink, quiet = ("#E7ECF0", "#AAB5BF") if dark else ("#1B2229", "#55606B")
-    size = _LARGE if st.session_state.get("present") else _PLAIN
-    figure.update_layout(font_color=ink, hoverlabel_font_size=size)
-    # Where a figure does not say how large: Streamlit's own words are smaller and fainter.
-    if figure.layout.legend.font.size is None:
-        figure.update_layout(legend_font={"size": size, "color": ink})
-    figure.layout.template.layout.annotationdefaults.font.size = size  # one by one takes longer than all the rest
-    for axis in (*figure.select_xaxes(), *figure.select_yaxes()):
-        if axis.tickfont.size is None:
-            axis.update(tickfont={"size": size, "color": quiet}, title_font={"size": size, "color": quiet})
-    return place.plotly_chart(figure, config=CONFIG, alt=alt, **settings)
+    plain_figure = figures.keep_chart(figure, alt, title, public=public)
+    return _on_page(plain_figure, alt, place, **settings)
 
 
 def drawn(figure: go.Figure, alt: str, place=st, *, title: str = "", public: bool = False, **settings) -> None:
     """A figure with thin lines: they can be seen, and its words read, on a light and on a dark page."""
-    figures.keep_chart(figure, alt, title, public=public)
-    dark = st.context.theme.type == "dark"
-    figure.update_annotations(bgcolor=_PAGE["dark" if dark else "light"])
-    if dark:
-        figure.for_each_trace(
-            lambda line: line.update(line_color=_BRIGHT, marker_color=_BRIGHT, opacity=1),
-            lambda trace: trace.line.color == PRIVATE,
-        )
-    _in_ink(figure, alt, place, **settings)
+    plain_figure = figures.keep_chart(figure, alt, title, public=public)
+    _on_page(thin_lines(plain_figure, PRIVATE, dark=_is_dark()), alt, place, **settings)
+
+
+def _on_page(figure: dict[str, Any], alt: str, place, **settings):
+    size = LARGE if st.session_state.get("present") else PLAIN
+    return place.plotly_chart(Drawn(in_ink(figure, dark=_is_dark(), size=size)), config=CONFIG, alt=alt, **settings)
+
+
+def _is_dark() -> bool:
+    return st.context.theme.type == "dark"
 
 
 def sorry(sentence: object) -> None:

@@ -52,6 +52,11 @@ class Scheduler:
     def is_busy(self) -> bool:
         return not self._free
 
+    @property
+    def is_crowded(self) -> bool:
+        """Whether several wait for something to look at, which is never so for one person."""
+        return len(self._awaited) + len(self._begun) > 1
+
     @contextmanager
     def turn(self, *, awaited: bool) -> Iterator[Callable[[], None]]:
         """Hold a place. Gives a function to call between two steps: it ends the work if a control was moved, and lets

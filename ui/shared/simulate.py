@@ -9,8 +9,10 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 
 from dpforest.evaluation.forest_view import ForestView
-from dpforest.evaluation.greedy_simulation import GreedySimulation, simulation_for
-from dpforest.evaluation.repeats import Curve, Repeats
+from dpforest.evaluation.greedy_simulation import GreedySimulation, one_repeat, simulation_for
+from dpforest.evaluation.repeats import Curve
+from dpforest.evaluation.splits import Split
+from dpforest.models.base import ForestClassifier
 from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
@@ -19,6 +21,7 @@ from ui.shared import cache
 from ui.shared.epsilon import grid_with
 from ui.shared.forests import Settings
 from ui.shared.scheduler import Scheduler, held
+from ui.shared.side_process import AWAITED, REFINED
 from ui.shared.tables import Table, fingerprint, read_by, split
 
 FIRST, LAST = 2, 20
@@ -27,6 +30,7 @@ MANY_ROWS = 50_000  # more take a noticeable time
 SOME_ROWS = 5_000  # more are first sent through the trees at a few ε only, while others compute
 N_JOBS = min(os.cpu_count() or 1, 4)
 SCHEDULER = Scheduler(1)  # one turn keeps N_JOBS threads busy; with more of them all wait for Python's lock
+LOOKS = Scheduler(1)  # short ones at one forest, which do not wait for a simulation
 Tell = Callable[[dict[float, float]], None]  # of the accuracy at the ε that are done of a repeat
 
 
@@ -37,8 +41,9 @@ def _silent(so_far: dict[float, float]) -> None:
 class Shared:
     """A simulation that several sessions may refine: one at a time. What is known of it can be read at any time."""
 
-    def __init__(self, simulation: Repeats) -> None:
-        self._simulation = simulation
+    def __init__(self, estimator: ForestClassifier, domain: Domain, split: Split, epsilons: tuple[float, ...]) -> None:
+        self._given = estimator, domain, split, epsilons
+        self._simulation = simulation_for(estimator, domain, split, epsilons=epsilons, n_jobs=N_JOBS)
         self._refining, self._viewing = threading.Lock(), threading.Lock()
         self._views: dict[float, ForestView] = {}
 
@@ -71,16 +76,24 @@ class Shared:
         """
         while self.n_repeats < n_repeats:
             with held(self._refining):
-                if self.n_repeats < n_repeats:
-                    with SCHEDULER.turn(awaited=awaited) as pause:
+                if self.n_repeats >= n_repeats or (not awaited and self._was_added_beside()):
+                    continue
+                with SCHEDULER.turn(awaited=awaited) as pause:
 
-                        def between(pause: Callable[[], None] = pause) -> None:
-                            tell(self._simulation.so_far)
-                            pause()
+                    def between(pause: Callable[[], None] = pause) -> None:
+                        tell(self._simulation.so_far)
+                        pause()
 
-                        self._simulation.add_repeat(between, first=first)
-                    if self.n_repeats == 1:
-                        RECENT.add(self)
+                    self._simulation.add_repeat(between, first=first)
+                if self.n_repeats == 1:
+                    RECENT.add(self)
+
+    def _was_added_beside(self) -> bool:
+        """Whether the next repeat came from another process, as it does where many people are at work."""
+        found = REFINED.work(one_repeat, *self._given, None, self._simulation.seed + self.n_repeats)
+        if found is not None:
+            self._simulation.take_repeat(found)
+        return found is not None
 
     def curve(self) -> Curve:
         """Over the whole ε grid, so that moving ε moves a marker only."""
@@ -91,7 +104,7 @@ class Shared:
         with held(self._viewing):
             view = self._views.get(epsilon)
             if view is None:
-                with SCHEDULER.turn(awaited=True):
+                with LOOKS.turn(awaited=True):
                     view = self._simulation.view(epsilon)
                 self._views = {**dict(list(self._views.items())[-1:]), epsilon: view}
         RECENT.add(self)
@@ -141,8 +154,7 @@ RECENT = Recent(400_000_000)
 
 @cache.by_table(everybody=256, own=4)
 def _make(key: tuple, _table: Table, _settings: Settings) -> Shared:
-    estimator = _settings.estimator(_table.domain)
-    return Shared(simulation_for(estimator, _table.domain, split(_table), epsilons=key[-1], n_jobs=N_JOBS))
+    return Shared(_settings.estimator(_table.domain), _table.domain, split(_table), key[-1])
 
 
 def simulation(table: Table, settings: Settings) -> Shared:
@@ -154,9 +166,15 @@ def simulation(table: Table, settings: Settings) -> Shared:
 
 @cache.by_table(everybody=256, own=64, data=True)
 def _release_once(key: tuple, _table: Table, _settings: Settings, _awaited: bool) -> Curve:
-    simulated = simulation_for(
-        _settings.estimator(_table.domain), _table.domain, split(_table), epsilons=key[-1], n_jobs=N_JOBS
-    )
+    given = _settings.estimator(_table.domain), _table.domain, split(_table)
+    if SCHEDULER.is_crowded:
+        AWAITED.start()
+        REFINED.start()
+    beside = AWAITED if _awaited else REFINED
+    curve = beside.work(one_repeat, *given, key[-1], _settings.epsilon, 0)
+    if curve is not None:
+        return curve
+    simulated = simulation_for(*given, epsilons=key[-1], n_jobs=N_JOBS)
     with SCHEDULER.turn(awaited=_awaited) as pause:
         simulated.add_repeat(pause, first=_settings.epsilon)
     return simulated.curve()
@@ -183,7 +201,7 @@ def first_curve(shared: Shared, table: Table, settings: Settings, place) -> Curv
     if shared.n_repeats:
         return shared.curve()
     n_rows, epsilon = len(table.frame), settings.epsilon
-    is_sketch = n_rows > MANY_ROWS or (n_rows > SOME_ROWS and SCHEDULER.is_busy)
+    is_sketch = n_rows > MANY_ROWS or AWAITED.is_ready or (n_rows > SOME_ROWS and SCHEDULER.is_busy)
     grid = _some_of(grid_with(epsilon), epsilon) if is_sketch else grid_with(epsilon)
     slow = n_rows > MANY_ROWS or shared.is_fitted_anew
     bar = place.progress(0.0, f"Sending {n_rows:,} rows through the trees …") if slow else None

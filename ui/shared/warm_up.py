@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterable
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 import streamlit as st
@@ -72,6 +72,7 @@ def _run(needed: Iterable[Step], place, words: str) -> None:
         gc.freeze()
 
 
+@lru_cache(1)
 def steps() -> dict[Step, Callable[[], object]]:
     """The engine bit by bit, then each forest in each mode, then exact noise."""
     domain, X, y = _tiny()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dpforest.evaluation.nonprivate import NonprivateModels, guessing
+from dpforest.evaluation.nonprivate import NonprivateModels, guessing, metrics_of
 from dpforest.evaluation.repeats import Curve
 from dpforest.evaluation.splits import Split, split_labels
 from dpforest.evaluation.stakes import Stakes, rows_behind, stakes
@@ -15,6 +15,7 @@ from dpforest.plotting.curve import series
 from dpforest.tables.domain import Domain
 from ui.shared import cache
 from ui.shared.scheduler import held
+from ui.shared.side_process import REFINED
 from ui.shared.simulate import SCHEDULER
 from ui.shared.sweep import splits_of
 from ui.shared.tables import Table, fingerprint, split
@@ -38,19 +39,24 @@ class Level:
         self.floor, self.labels = guessing(y_train, y_test, domain.n_classes), y_test
         self._domain, self._split, self._lock = domain, split, threading.Lock()
         self._references: NonprivateModels | None = None  # rows are read by the first step
+        self._found: dict[str, dict[str, float]] = {}  # by another process
 
     @property
     def done(self) -> bool:
-        return self._references is not None and self._references.done
+        return bool(self.metrics)
 
     def step(self, *, awaited: bool = False) -> bool:
         """Fit a little more; False when there is nothing left to do."""
         if self.done:
             return False
-        with held(self._lock), SCHEDULER.turn(awaited=awaited):
-            if self._references is None:
-                self._references = NonprivateModels(self._domain, self._split())
-            self._references.step()
+        with held(self._lock):
+            if self._references is None and not awaited and REFINED.is_ready:
+                self._found = REFINED.work(metrics_of, self._domain, self._split()) or {}
+                return True
+            with SCHEDULER.turn(awaited=awaited):
+                if self._references is None:
+                    self._references = NonprivateModels(self._domain, self._split())
+                self._references.step()
         return True
 
     @property
@@ -61,7 +67,9 @@ class Level:
     @property
     def metrics(self) -> dict[str, dict[str, float]]:
         """All measures of every model; nothing until all are fitted."""
-        return self._references.metrics if self._references and self._references.done else {}
+        if self._references is not None and self._references.done:
+            return self._references.metrics
+        return self._found
 
 
 @cache.by_table(everybody=48, own=8)
