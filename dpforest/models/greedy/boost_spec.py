@@ -11,6 +11,7 @@ import numpy as np
 
 from dpforest.checks import check_choice, check_count, check_share
 from dpforest.limits import MAX_BOUND, MAX_DEPTH, MAX_LEAF
+from dpforest.losses import m_alpha
 from dpforest.models.preparation import Preparation
 from dpforest.privacy.ledger import BudgetError, Ledger, QueryBudget
 from dpforest.privacy.rationals import LIMIT
@@ -23,6 +24,7 @@ BETAS = ("post", "one", "laplace", "folded", "published")
 DECAY = 0.7  # of α from level to level in the public schedule
 QUERY_SHARE = Fraction(1, 10)  # of a tree's leaf budget that beta="laplace" takes
 VALUE_STEPS = 1024  # steps from 0 to M, for leaf values that get noise themselves
+LEAST_SHARE = 1e-4  # the paper's ζ: posteriors stay this far from 0 and 1
 GRAIN = 16  # of 1/1024 of weight, for coefficients that get noise themselves
 # Which β can follow which leaf: "post" needs noisy tables, "folded" noises β h(λ) leaf by leaf.
 FITTING = {
@@ -100,6 +102,11 @@ class BoostSpec:
     def step(self) -> float:
         """The paper's a = α / M², with π = 0."""
         return self.alpha_link / self.max_leaf**2
+
+    @property
+    def largest_link(self) -> float:
+        """Most that the link makes of a leaf, before it is clamped to `max_leaf`: of a share of 1 - ζ."""
+        return float(m_alpha(self.alpha_link).link(np.asarray(1 - LEAST_SHARE)))
 
     @property
     def queries_calibration(self) -> bool:

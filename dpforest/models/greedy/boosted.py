@@ -268,7 +268,9 @@ class BoostedForestClassifier(GreedyClassifier):
             scale = boost_mechanisms.published_leaf_scale(spec, float(self._budget) / spec.n_scores)
         else:
             scale = 2 * spec.max_leaf / float(paid["leaves"].epsilon_each)
-        clean = np.clip(leaf_link(tables, spec.alpha_link), -spec.max_leaf, spec.max_leaf)
+        clean = leaf_link(tables, spec.alpha_link)
+        if not spec.as_published:  # which has noise before it clamps
+            clean = np.clip(clean, -spec.max_leaf, spec.max_leaf)
         tree = place // n_places
         if spec.beta == "folded":  # noise is on β h, whose bound a M² W stands for M here
             beta = np.bincount(tree, clean * (tables[:, 1] - tables[:, 0]))[tree] / spec.n_bound
