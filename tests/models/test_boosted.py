@@ -383,6 +383,21 @@ def test_as_published_a_bound_that_no_leaf_passes_leaves_no_gap(alpha, bound, th
     assert any(reason.startswith("G4") for reason in reasons) == there
 
 
+@pytest.mark.parametrize("how", [{"mode": "as_published"}, {"epsilon": None}, {"beta": "post"}, {"leaf": "range"}])
+def test_the_step_is_what_the_paper_lets_one_choose(how):
+    """A single tree's leaves are in proportion to it, in the same draws; it asks for nothing and pays for nothing."""
+    X, y = random_table(DOMAIN, 60, 0)
+    model = booster(n_estimators=1, alpha=0.5, random_state=0, **how)
+    plain = clone(model).fit(X, y)
+    for factor in (0.25, 1.75):
+        other = clone(model).set_params(step_factor=factor).fit(X, y)
+        assert other.forest_.leaf_values == pytest.approx(factor * plain.forest_.leaf_values)
+        assert other.ledger_ == plain.ledger_ and other.certificate_ == plain.certificate_
+    for factor in (0, 2, math.nan, True, "1"):
+        with pytest.raises(ValueError, match=f"^step_factor={factor!r} is not a number from 0.001 to 1.999$"):
+            clone(model).set_params(step_factor=factor).fit(X, y)
+
+
 # ---------------------------------------------------------------- without privacy
 
 

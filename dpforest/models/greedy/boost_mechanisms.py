@@ -181,7 +181,7 @@ class ExactBoostMechanism(_BoostMechanism):
         largest = float(np.abs(values).max())
         if largest == 0:
             return values, 0.0
-        step = self.spec.alpha_link / largest**2
+        step = self.spec.step_factor * self.spec.alpha_link / largest**2
         beta = 1.0 if self.spec.beta == "one" else self.beta_of(values, table) * step / self.spec.step
         return values * beta, beta
 

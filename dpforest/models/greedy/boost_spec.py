@@ -46,6 +46,8 @@ class BoostSpec:
         Public: the number of rows (replace-one, as published) or a bound on it (add-remove).
     n_scores : int
         Boosters that share the budget: 1 for two classes, else one for each class.
+    step_factor : float
+        From 1 - π to 1 + π of the paper, which lets anything be chosen beforehand.
     """
 
     n_trees: int
@@ -63,6 +65,7 @@ class BoostSpec:
     n_scores: int
     neighbours: str
     as_published: bool = False
+    step_factor: float = 1.0
     preparation: Preparation = Preparation()
 
     def __post_init__(self) -> None:
@@ -77,6 +80,8 @@ class BoostSpec:
             raise ValueError(f"max_leaf={self.max_leaf!r} is not a number from 0.001 to {MAX_LEAF:,.0f}")
         if not _is_number(self.alpha_link, 1e-6, 1):
             raise ValueError(f"alpha_link={self.alpha_link!r} is not a number from 0.000001 to 1")
+        if not _is_number(self.step_factor, 1e-3, 1.999):
+            raise ValueError(f"step_factor={self.step_factor!r} is not a number from 0.001 to 1.999")
         if self.beta not in FITTING[self.leaf]:
             choices = ", ".join(map(repr, FITTING[self.leaf]))
             raise ValueError(f"beta={self.beta!r} does not go with leaf={self.leaf!r}; choose one of {choices}")
@@ -100,8 +105,8 @@ class BoostSpec:
 
     @property
     def step(self) -> float:
-        """The paper's a = α / M², with π = 0."""
-        return self.alpha_link / self.max_leaf**2
+        """The paper's a, from (α / M²) (1 - π) to (α / M²) (1 + π)."""
+        return self.step_factor * self.alpha_link / self.max_leaf**2
 
     @property
     def largest_link(self) -> float:
