@@ -14,12 +14,10 @@ import numpy as np
 import pandas as pd
 
 from dpforest import FriedmanSchusterClassifier, JagannathanForestClassifier, MajorityLabelForestClassifier
-from dpforest.evaluation.splits import split_table
 from dpforest.evaluation.sweep import surface
 from dpforest.tables.datasets import SYNTHETIC, make_synthetic
-from reproduce.fletcher_islam import PAPER
+from reproduce.fletcher_islam import FS, PAPER
 from reproduce.fletcher_islam import WHY as WHY_OF_TABLES
-from reproduce.friedman_schuster import PublishedTree
 from reproduce.protocol import CONTRADICTS, MATCHES, NOT_COMPARABLE, Record, verdict
 
 DEPTHS: Final = dict(zip(SYNTHETIC, (5, 8, 12, 12, 12, 8, 15), strict=True))
@@ -70,11 +68,11 @@ _WHY: Final = {
 def forests(depth: int, mode: str) -> dict[str, Any]:
     """What is compared, by the names of the papers' figures."""
     common: dict[str, Any] = {"scale_share": "public", "mode": mode}
-    found = {
+    return {
         "theirs": MajorityLabelForestClassifier(max_depth=depth, **common),
         "JPW": JagannathanForestClassifier(n_estimators=10, **common),
+        "FS": FriedmanSchusterClassifier(**FS[mode]),
     }
-    return found if mode == "as_published" else {**found, "FS": FriedmanSchusterClassifier(max_depth=5, **common)}
 
 
 def measured(table: str, mode: str, draws: int) -> pd.DataFrame:
@@ -85,19 +83,9 @@ def measured(table: str, mode: str, draws: int) -> pd.DataFrame:
         ours = surface({"theirs": named.pop("theirs")}, data, epsilons=FIGURE_7, trees=TREES, repeats=1, seed=draw)
         others = surface(named, data, epsilons=[1.0], repeats=1, seed=draw)
         frames += [ours, others]
-        if mode == "as_published":
-            frames.append(published_tree(data, draw))
     found = pd.concat(frames, ignore_index=True)
     found[["accuracy", "auc", "f1", "flips", "empty"]] *= 100
     return found
-
-
-def published_tree(data: Any, draw: int) -> pd.DataFrame:
-    """Accuracy of FS as its authors publish it, as a cell like those of the others."""
-    tree = PublishedTree(data.domain, depth=5, criterion="entropy", seed=draw)
-    split = split_table(tree.domain, data.X, data.y, seed=draw)
-    right = tree.fit_codes(split.X_train, split.y_train).predict_codes(split.X_test) == split.y_test
-    return pd.DataFrame([{"forest": "FS", "epsilon": 1.0, "accuracy": float(right.mean())}])
 
 
 def records(*, quick: bool = False, folder: Path | None = None) -> Iterator[Record]:

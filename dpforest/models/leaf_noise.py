@@ -144,7 +144,7 @@ class ValueNoise:
     evidence : float array of shape (n_leaves, 2)
         Class weights without noise.
     values : float array of shape (n_leaves,)
-        Without noise, clamped.
+        Before noise.
     scale : float array of shape (n_leaves,)
     """
 

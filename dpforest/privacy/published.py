@@ -106,6 +106,14 @@ class BoostChoices(Protocol):
         """How coefficients are computed."""
 
     @property
+    def max_leaf(self) -> float:
+        """M, which leaves are clamped to."""
+
+    @property
+    def largest_link(self) -> float:
+        """Most that a leaf says before it is clamped."""
+
+    @property
     def neighbours(self) -> str:
         """As in `ledger`."""
 
@@ -129,10 +137,26 @@ def boosting_reasons(choices: BoostChoices) -> tuple[str, ...]:
             "G3: as β is exact, one row changes the weights of all rows, but the sensitivity of a split is computed "
             "as if it changed its own only."
         )
+    if choices.largest_link > choices.max_leaf:
+        out.append(
+            f"G4: leaves get noise for the range from {-choices.max_leaf:g} to {choices.max_leaf:g}, to which they are "
+            f"clamped only afterwards: before the noise they reach {choices.largest_link:.3g}."
+        )
     if choices.neighbours == ADD_REMOVE:
         out.append("G6: the noise depends on the exact number of rows, which is private under add-remove.")
     out.append("G8: noise is drawn in floating point, whose last digits can give values away (Mironov 2012).")
     return (*out, REPRODUCTION)
+
+
+def tree_reasons(loss: Fraction | None, epsilon: Fraction) -> tuple[str, ...]:
+    """Why Friedman and Schuster's tree as published is not certified; `loss` in ideal numbers, None by gain ratio."""
+    if loss is not None:
+        return (*ideal_loss(loss, epsilon), REPRODUCTION)
+    return (
+        "Splits are drawn by the gain ratio, whose sensitivity has no bound, as one row can change a score by as much "
+        "as there are rows; they are drawn as if it were the information gain, of which nothing follows.",
+        REPRODUCTION,
+    )
 
 
 def multinomial_reasons(nominal: Fraction | float, epsilon: Fraction) -> tuple[str, ...]:

@@ -82,7 +82,7 @@ CAUGHT = {
     ("random decision", None): ("the first row of a leaf, one", 2500, 600, 1800),
     ("JPW", None): ("the first row of a leaf, one", 2500, 600, 1800),
     ("RF-L", None): ("the first row of a leaf, one", 2500, 600, 1800),
-    ("Friedman-Schuster", None): ("the first row of a leaf", 9000, 1200, 3500),
+    ("Friedman-Schuster", None): ("the first row of a leaf", 9000, 4000, 8000),
 }
 
 

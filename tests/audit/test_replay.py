@@ -33,7 +33,7 @@ PAGE = ("attack", "controls", "parts", "table", "words")
 ASKS_NOTHING = {
     "epsilon", "mode", "domain", "random_state", "neighbours", "n_jobs", "structure_seed", "max_depth", "n_estimators",
     "categorical", "max_leaves", "n_quantiles", "voting", "negative_rule", "min_leaf", "stopping", "impurity",
-    "purity_stop", "feature_temperature", "value_temperature", "label_temperature",
+    "purity_stop", "step_factor", "feature_temperature", "value_temperature", "label_temperature",
 }  # fmt: skip
 
 

@@ -344,7 +344,7 @@ GAPS = {
 def test_as_published_names_its_gaps(alpha, beta, neighbours, n_classes):
     model = booster(domain=DOMAINS[n_classes], mode="as_published", alpha=alpha, beta=beta, neighbours=neighbours)
     model.fit(*random_table(DOMAINS[n_classes], 20, 0))
-    expected = {"G8"} | GAPS[beta or "published"]
+    expected = {"G4", "G8"} | GAPS[beta or "published"]
     if alpha in ("noisy", "published", None):
         expected.add("G2")
     if neighbours == "add-remove":
@@ -356,6 +356,46 @@ def test_as_published_names_its_gaps(alpha, beta, neighbours, n_classes):
     assert model.certificate_ == model.preview(DOMAINS[n_classes], 20)[0]
     assert isinstance(model.forest_, CuratorForest) and not hasattr(model.forest_, "to_json")
     assert model.ledger_.epsilon is None and not model.ledger_.closed
+
+
+@pytest.mark.parametrize("beta", ["published", "one", "laplace", "folded"])
+def test_as_published_noise_comes_before_the_clamp(beta):
+    """Leaves of one class reach ψ(1 - ζ) = 99.98: noise of scale 8 turns one with probability exp(-12.5) / 2 = 2e-6.
+
+    Clamped to [-1, 1] first, as certified, it would turn four of nine. Eight leaves are looked at.
+    """
+    X = pd.DataFrame({"f0": np.r_[np.zeros(50), np.ones(50)]})
+    y = np.r_[np.zeros(50, int), np.ones(50, int)]
+    model = booster(
+        domain=public_domain(None), mode="as_published", epsilon=1.0, n_estimators=1, max_depth=1, alpha=1.0,
+        max_leaf=1.0, n_bins=2, beta=beta,
+    )  # fmt: skip
+    for seed in range(4):
+        forest = model.set_params(random_state=seed).fit(X, y).forest_
+        low, high = forest.leaf_values * (1 if beta != "laplace" else np.sign(forest.leaf_values[1]))
+        assert low < 0 < high and low == pytest.approx(-high)
+
+
+@pytest.mark.parametrize(("alpha", "bound", "there"), [(0.1, 100.0, False), (0.1, 10.0, True), (1.0, 100.0, False)])
+def test_as_published_a_bound_that_no_leaf_passes_leaves_no_gap(alpha, bound, there):
+    """ψ(1 - ζ) is 11.80 at α = 0.1, and 99.98 at α = 1."""
+    reasons = booster(mode="as_published", alpha=alpha, max_leaf=bound).preview(DOMAIN, 20)[0].reasons
+    assert any(reason.startswith("G4") for reason in reasons) == there
+
+
+@pytest.mark.parametrize("how", [{"mode": "as_published"}, {"epsilon": None}, {"beta": "post"}, {"leaf": "range"}])
+def test_the_step_is_what_the_paper_lets_one_choose(how):
+    """A single tree's leaves are in proportion to it, in the same draws; it asks for nothing and pays for nothing."""
+    X, y = random_table(DOMAIN, 60, 0)
+    model = booster(n_estimators=1, alpha=0.5, random_state=0, **how)
+    plain = clone(model).fit(X, y)
+    for factor in (0.25, 1.75):
+        other = clone(model).set_params(step_factor=factor).fit(X, y)
+        assert other.forest_.leaf_values == pytest.approx(factor * plain.forest_.leaf_values)
+        assert other.ledger_ == plain.ledger_ and other.certificate_ == plain.certificate_
+    for factor in (0, 2, math.nan, True, "1"):
+        with pytest.raises(ValueError, match=f"^step_factor={factor!r} is not a number from 0.001 to 1.999$"):
+            clone(model).set_params(step_factor=factor).fit(X, y)
 
 
 # ---------------------------------------------------------------- without privacy

@@ -9,18 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import public_domain
-from plain_boosting import answers, public_tests, same_parts
+from plain_boosting import same_parts
 from sklearn.tree import DecisionTreeClassifier
 from transcripts import Transcript, neighbour, random_table
 
 from dpforest import FriedmanSchusterClassifier, ReleasedForest
 from dpforest.limits import MAX_BOUND
 from dpforest.models.greedy.greedy import bin_rows
-from dpforest.models.greedy.trace import Trace
-from dpforest.privacy import published
-from dpforest.privacy.rationals import text_up
-from dpforest.trees.candidates import public_candidates
-from dpforest.trees.forest import CuratorForest
 from dpforest.trees.released_scale import nested
 from dpforest.trees.split_scores import COUNTED, UNIT, sensitivity
 
@@ -114,11 +109,11 @@ def test_only_information_gain_needs_a_bound_on_the_rows():
     for criterion in ("max", "gini"):
         model = tree(criterion=criterion, n_bound=20).fit(X, y)
         assert not any("at most 20" in assumption for assumption in model.certificate_.assumptions)
-    for mode in ("certified", "as_published"):
-        assumptions = tree(criterion="entropy", mode=mode).preview(DOMAIN, 21)[0].assumptions
+    for mode, criterion in (("certified", "entropy"), ("as_published", "entropy"), ("as_published", "gain_ratio")):
+        assumptions = tree(criterion=criterion, mode=mode).preview(DOMAIN, 21)[0].assumptions
         assert f"The table has at most {MAX_BOUND:,} rows." in assumptions
         with pytest.raises(ValueError, match="more rows than n_bound=20, which the privacy guarantee rests on"):
-            tree(criterion="entropy", n_bound=20, mode=mode).fit(X, y)
+            tree(criterion=criterion, n_bound=20, mode=mode).fit(X, y)
     for n in (1, 21):
         assert tree(criterion="entropy", n_bound=50).preview(DOMAIN, n) == tree(
             criterion="entropy", n_bound=50
@@ -136,48 +131,6 @@ def test_a_tree_of_nobody_is_a_tree(criterion, n):
     model = tree(criterion=criterion).fit(X[:n], y[:n])
     assert model.certificate_.certified and np.diff(model.forest_.trees.leaf_start).tolist() == [8]
     assert set(model.predict(X)) <= {0, 1}
-
-
-# ---------------------------------------------------------------- as published
-
-
-@every_relation
-@every_criterion
-@pytest.mark.parametrize("depth", [1, 4])
-def test_as_published_half_of_the_budget_goes_into_splits_and_leaves(neighbours, criterion, depth):
-    X, y = random_table(DOMAIN, 30, 0)
-    model = tree(mode="as_published", epsilon=3.0, max_depth=depth, criterion=criterion, neighbours=neighbours)
-    trace = Trace()
-    forest = model.fit_binned(DOMAIN, bin_rows(DOMAIN, X, y.astype(np.int32), np.arange(30), 4), trace=trace)
-    assert trace.noise.mechanism == "continuous-laplace"
-    assert trace.noise.rate == pytest.approx(3.0 / (2 * (depth + 1)))
-    assert forest.noisy_counts.dtype == np.float64
-    model.fit(X, y)
-    assert isinstance(model.forest_, CuratorForest) and not hasattr(model.forest_, "to_json")
-    certificate = model.certificate_
-    assert certificate == model.preview(DOMAIN, 30)[0]
-    rows = 1 if neighbours == "add-remove" else 2
-    spent = Fraction(3, 2 * (depth + 1)) * Fraction(depth + 2, 2) * rows  # a split costs half, as scores can only fall
-    ideal = f"In ideal real numbers the loss would be at most {text_up(spent, 3)};"
-    assert certificate.reasons[0].startswith(ideal) and certificate.reasons[1] == published.REPRODUCTION
-    assert "stopping rule" in certificate.reasons[2] and len(certificate.reasons) == 3
-    assert not certificate.certified and certificate.epsilon == 3 and certificate.true_epsilon == math.inf
-
-
-@every_relation
-def test_as_published_splits_are_drawn_as_the_paper_says(neighbours):
-    """With probability proportional to exp(ε' q / 2) where one row changes q, the rows that are right, by 1."""
-    X, y = random_table(DOMAIN, 60, 0)
-    questions = public_tests(DOMAIN, 4)
-    right = np.array([sum(np.bincount(y[side], minlength=2).max() for side in (a, ~a)) for a in answers(questions, X)])
-    candidates = public_candidates(DOMAIN, 4)
-    for seed in range(5):
-        model, trace = tree(mode="as_published", epsilon=8.0, neighbours=neighbours, random_state=seed), Trace()
-        rows = bin_rows(DOMAIN, X, y.astype(np.int32), np.arange(60), 4)
-        trees = model.fit_binned(DOMAIN, rows, trace=trace).trees
-        chosen = (candidates.feature == trees.feature[0]) & (candidates.threshold == trees.threshold[0])
-        weight = np.exp(right * (8.0 / (2 * (3 + 1))) / 2)
-        assert trace.trees[0].probability[0] == pytest.approx(weight[chosen] / weight.sum(), rel=1e-3)
 
 
 # ---------------------------------------------------------------- without privacy
@@ -213,7 +166,6 @@ def test_pure_nodes_are_not_split_without_privacy_and_all_are_with_it():
     y = (X.f0 > 0.5).to_numpy().astype(int)
     assert tree(epsilon=None).fit(X, y).forest_.trees.n_leaves == 2
     assert tree().fit(X, y).forest_.trees.n_leaves == 8
-    assert tree(mode="as_published").fit(X, y).forest_.trees.n_leaves == 8
 
 
 @every_criterion
@@ -246,7 +198,10 @@ REFUSED = [
     ({"max_depth": 0}, "max_depth=0 is not a whole number from 1 to 15"),
     ({"max_depth": 16}, "max_depth=16 is not a whole number"),
     ({"max_depth": None}, "max_depth=None is not a whole number"),
-    ({"criterion": "gain ratio"}, "criterion='gain ratio' is not known; choose one of 'gini', 'max', 'entropy'"),
+    (
+        {"criterion": "gain ratio"},
+        "criterion='gain ratio' is not known; choose one of 'gini', 'max', 'entropy', 'gain_ratio'",
+    ),
     ({"n_bins": 1}, "n_bins=1 is not a whole number from 2 to 1,000"),
     ({"n_bound": 0}, "n_bound=0 is not a whole number from 1"),
     ({"n_bound": 3.5}, "n_bound=3.5 is not a whole number"),
@@ -270,6 +225,12 @@ def test_parameters_out_of_range_are_refused_with_a_sentence(parameters, sentenc
             with pytest.raises(ValueError, match=f"^{sentence}") as error:
                 ask()
             assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, None])
+def test_the_gain_ratio_is_the_papers_only(epsilon):
+    with pytest.raises(ValueError, match="^criterion='gain_ratio' has no bound on what one row changes; use it with"):
+        tree(criterion="gain_ratio", epsilon=epsilon).fit(*random_table(DOMAIN, 20, 0))
 
 
 def test_a_tree_that_needs_more_memory_than_there_is_is_refused():

@@ -191,10 +191,11 @@ BETA = Option(
         "as_published": {"exact (paper)": "published", "all trees alike, unlike it": "one"},
     },
 )
+_CRITERIA: Final = {"Gini impurity": "gini", "majority votes": "max", "information gain": "entropy"}
 CRITERION = Option(
     "criterion",
     "criterion",
     "What makes a good question",
     "How impure the two groups are that a question makes; or how many records their majorities get right.",
-    _same({"Gini impurity": "gini", "majority votes": "max", "information gain": "entropy"}),
+    {"certified": _CRITERIA, "as_published": {**_CRITERIA, "gain ratio": "gain_ratio"}},
 )

@@ -105,7 +105,7 @@ FORESTS = {
         "One greedy tree (Friedman & Schuster)",
         "A single tree: its questions are drawn, the likelier the better; its leaves publish noisy counts.",
         dpforest.FriedmanSchusterClassifier,
-        (own.CRITERION, replace(own.SHARE, choices={**own.SHARE.choices, "as_published": {}}), own.BINS),
+        (own.CRITERION, *(replace(o, choices={**o.choices, "as_published": {}}) for o in (own.SHARE, own.BINS))),
         most_depth=MOST_AUTO_DEPTH,
     ),
     "JPW": ForestKind(

@@ -181,7 +181,7 @@ class ExactBoostMechanism(_BoostMechanism):
         largest = float(np.abs(values).max())
         if largest == 0:
             return values, 0.0
-        step = self.spec.alpha_link / largest**2
+        step = self.spec.step_factor * self.spec.alpha_link / largest**2
         beta = 1.0 if self.spec.beta == "one" else self.beta_of(values, table) * step / self.spec.step
         return values * beta, beta
 
@@ -211,10 +211,10 @@ class PublishedBoostMechanism(ExactBoostMechanism):
         return int(generator.choice(pmf.shape[1], p=pmf[0]))
 
     def leaves(self, table: np.ndarray) -> tuple[np.ndarray, float]:
-        """Link, clamp, Laplace noise of scale 2 M T 2^d / (β_pred ε), clamp."""
+        """Link, Laplace noise of scale 2 M T 2^d / (β_pred ε), and only then the clamp to [-M, M] (gap G4)."""
         spec, most = self.spec, self.spec.max_leaf
         generator = np.random.default_rng((self._seed, self.key + 31))
-        values = np.clip(leaf_link(table, spec.alpha_link), -most, most)
+        values = leaf_link(table, spec.alpha_link)
         noise = generator.laplace(size=len(values)) * published_leaf_scale(spec, self._epsilon)
         if spec.beta == "folded":
             limit = spec.step * most**2 * self.bound / UNIT

@@ -11,6 +11,7 @@ import numpy as np
 
 from dpforest.checks import check_choice, check_count, check_share
 from dpforest.limits import MAX_BOUND, MAX_DEPTH, MAX_LEAF
+from dpforest.losses import m_alpha
 from dpforest.models.preparation import Preparation
 from dpforest.privacy.ledger import BudgetError, Ledger, QueryBudget
 from dpforest.privacy.rationals import LIMIT
@@ -23,6 +24,7 @@ BETAS = ("post", "one", "laplace", "folded", "published")
 DECAY = 0.7  # of α from level to level in the public schedule
 QUERY_SHARE = Fraction(1, 10)  # of a tree's leaf budget that beta="laplace" takes
 VALUE_STEPS = 1024  # steps from 0 to M, for leaf values that get noise themselves
+LEAST_SHARE = 1e-4  # the paper's ζ: posteriors stay this far from 0 and 1
 GRAIN = 16  # of 1/1024 of weight, for coefficients that get noise themselves
 # Which β can follow which leaf: "post" needs noisy tables, "folded" noises β h(λ) leaf by leaf.
 FITTING = {
@@ -44,6 +46,8 @@ class BoostSpec:
         Public: the number of rows (replace-one, as published) or a bound on it (add-remove).
     n_scores : int
         Boosters that share the budget: 1 for two classes, else one for each class.
+    step_factor : float
+        From 1 - π to 1 + π of the paper, which lets anything be chosen beforehand.
     """
 
     n_trees: int
@@ -61,6 +65,7 @@ class BoostSpec:
     n_scores: int
     neighbours: str
     as_published: bool = False
+    step_factor: float = 1.0
     preparation: Preparation = Preparation()
 
     def __post_init__(self) -> None:
@@ -75,6 +80,8 @@ class BoostSpec:
             raise ValueError(f"max_leaf={self.max_leaf!r} is not a number from 0.001 to {MAX_LEAF:,.0f}")
         if not _is_number(self.alpha_link, 1e-6, 1):
             raise ValueError(f"alpha_link={self.alpha_link!r} is not a number from 0.000001 to 1")
+        if not _is_number(self.step_factor, 1e-3, 1.999):
+            raise ValueError(f"step_factor={self.step_factor!r} is not a number from 0.001 to 1.999")
         if self.beta not in FITTING[self.leaf]:
             choices = ", ".join(map(repr, FITTING[self.leaf]))
             raise ValueError(f"beta={self.beta!r} does not go with leaf={self.leaf!r}; choose one of {choices}")
@@ -98,8 +105,13 @@ class BoostSpec:
 
     @property
     def step(self) -> float:
-        """The paper's a = α / M², with π = 0."""
-        return self.alpha_link / self.max_leaf**2
+        """The paper's a, from (α / M²) (1 - π) to (α / M²) (1 + π)."""
+        return self.step_factor * self.alpha_link / self.max_leaf**2
+
+    @property
+    def largest_link(self) -> float:
+        """Most that the link makes of a leaf, before it is clamped to `max_leaf`: of a share of 1 - ζ."""
+        return float(m_alpha(self.alpha_link).link(np.asarray(1 - LEAST_SHARE)))
 
     @property
     def queries_calibration(self) -> bool:

@@ -56,6 +56,9 @@ class BoostedForestClassifier(GreedyClassifier):
         Parts into which the public range of a numeric attribute is cut.
     max_leaf : float or None, default=None
         Public bound M on what a leaf says. None: 2, as published 10.
+    step_factor : float, default=1.0
+        What the paper's step α/M² is multiplied by, which β is in proportion to; between 0 and 2. Public: the paper
+        lets it be chosen from 1 - π to 1 + π, and does not say which. Nothing depends on it where `beta` is "one".
     leaf : {"counts", "range", "published"} or None, default=None
         Noise on the two class weights of a leaf (None, certified), or on its value, which is bounded by `max_leaf`.
         "published" (None, as published) divides the budget among leaves, which are disjoint.
@@ -119,6 +122,7 @@ class BoostedForestClassifier(GreedyClassifier):
         alpha_link: float | None = None,
         n_bins: int = 10,
         max_leaf: float | None = None,
+        step_factor: float = 1.0,
         leaf: str | None = None,
         beta: str | None = None,
         shrink: bool | None = None,
@@ -141,6 +145,7 @@ class BoostedForestClassifier(GreedyClassifier):
         self.alpha = alpha
         self.alpha_link = alpha_link
         self.max_leaf = max_leaf
+        self.step_factor = step_factor
         self.leaf = leaf
         self.beta = beta
         self.shrink = shrink
@@ -190,6 +195,7 @@ class BoostedForestClassifier(GreedyClassifier):
             n_scores=self.scores_of(domain),
             neighbours=self.neighbours,
             as_published=published,
+            step_factor=self.step_factor,
             preparation=preparation,
         )
 
@@ -268,7 +274,9 @@ class BoostedForestClassifier(GreedyClassifier):
             scale = boost_mechanisms.published_leaf_scale(spec, float(self._budget) / spec.n_scores)
         else:
             scale = 2 * spec.max_leaf / float(paid["leaves"].epsilon_each)
-        clean = np.clip(leaf_link(tables, spec.alpha_link), -spec.max_leaf, spec.max_leaf)
+        clean = leaf_link(tables, spec.alpha_link)
+        if not spec.as_published:  # which has noise before it clamps
+            clean = np.clip(clean, -spec.max_leaf, spec.max_leaf)
         tree = place // n_places
         if spec.beta == "folded":  # noise is on β h, whose bound a M² W stands for M here
             beta = np.bincount(tree, clean * (tables[:, 1] - tables[:, 0]))[tree] / spec.n_bound

@@ -8,14 +8,13 @@ from typing import Protocol
 import numpy as np
 
 from dpforest.losses import m_alpha
-from dpforest.models.greedy.boost_spec import BoostSpec
+from dpforest.models.greedy.boost_spec import LEAST_SHARE, BoostSpec
 from dpforest.models.greedy.trace import TreeTrace
 from dpforest.trees import split_scores
 from dpforest.trees.candidates import Candidates
 from dpforest.trees.greedy_trees import grow_tree, leaf_table
 
 UNIT = split_scores.UNIT
-LEAST_SHARE = 1e-4  # the paper's ζ: posteriors stay this far from 0 and 1
 
 
 class BoostMechanism(Protocol):

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final
 
 import numpy as np
 
@@ -12,27 +11,22 @@ from dpforest.models.assemble import assemble
 from dpforest.models.base import AUTO
 from dpforest.models.greedy.count_trees import SplitSelector
 from dpforest.models.greedy.greedy import Binned, GreedyClassifier, check_row_bound, demo_seed, row_bound
+from dpforest.models.greedy.published_tree import CRITERIA, GAIN_RATIO, PublishedTreeSpec
 from dpforest.models.greedy.trace import Trace, TreeTrace
 from dpforest.models.leaf_noise import CountNoise
 from dpforest.models.preparation import Preparation
 from dpforest.models.shape_rules import one_tree_shape
-from dpforest.privacy import simulators
+from dpforest.privacy import published, simulators
 from dpforest.privacy.certificate import Certificate, certify
 from dpforest.privacy.ledger import Ledger, QueryBudget, rows_changed
-from dpforest.privacy.published import REPRODUCTION, ideal_loss
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
 from dpforest.privacy.rationals import as_typed
 from dpforest.privacy.release import noisy_table
 from dpforest.tables.domain import Domain
 from dpforest.trees.forest import Forest
 from dpforest.trees.greedy_trees import as_trees, grow_tree, leaf_table, root_histogram
-from dpforest.trees.split_scores import COUNTED, UNIT, depends_on_rows, sensitivity
+from dpforest.trees.split_scores import UNIT, depends_on_rows, sensitivity
 from dpforest.voting import leaf_shares, leaf_votes
-
-_DEPARTURE: Final = (
-    "The paper's stopping rule, which asks for a noisy count at every level, is left out, and nothing else gets its "
-    "share of ε: all leaves are at the same depth. Numeric attributes are split at public equal cuts."
-)
 
 
 @dataclass(frozen=True)
@@ -48,19 +42,13 @@ class TreeSpec:
     tree_share: Fraction
     n_bound: int
     neighbours: str
-    as_published: bool
     preparation: Preparation = Preparation()
 
     def charge(self, ledger: Ledger) -> tuple[QueryBudget, QueryBudget] | None:
-        """Pay for splits and leaves; as published the right to ask comes without a budget behind it."""
+        """Pay for splits and leaves."""
         if self.epsilon is None:
             ledger.charge("exact splits and counts of every leaf", "none", 1, None, 1, "sequential")
             return None
-        if self.as_published:
-            each = self.epsilon / (2 * (self.depth + 1))
-            ledger.charge("splits and counts of every leaf, as published", "exponential, Laplace", 1, None, 1,
-                          "sequential")  # fmt: skip
-            return QueryBudget(each / 2, self.depth), QueryBudget(each, 1)  # the paper's exponent is ε q / (2 Δ)
         each = self.epsilon * self.preparation.left / rows_changed(self.neighbours)
         most = Fraction(round(10 * sensitivity(self.criterion, self.n_bound) / UNIT), 10)
         splits = ledger.charge("splits, level by level", "exponential", most,
@@ -79,23 +67,24 @@ class FriedmanSchusterClassifier(GreedyClassifier):
     epsilon : float or None, default=1.0
         Privacy budget. None gives the non-private model: the best splits and true counts.
     max_depth : int or "auto", default="auto"
-        All leaves are at this depth. "auto": by a public rule (`models.shape_rules`), as published 5. The paper's
-        stopping rule, which asks for a noisy count at every level, is left out.
-    criterion : {"max", "gini", "entropy"}, default="max"
-        Rows that the children's majority votes get right, Gini impurity, or information gain. (The paper's gain ratio
-        has no bound on what one row changes.)
+        All leaves are at this depth, as published at most there. "auto": by a public rule (`models.shape_rules`), as
+        published 5.
+    criterion : {"max", "gini", "entropy", "gain_ratio"}, default="max"
+        Rows that the children's majority votes get right, Gini impurity, or information gain. The paper's gain ratio
+        has no bound on what one row changes: as published only.
     tree_share : float, default=0.5
-        Share of epsilon that goes into splits, divided evenly among levels; the rest goes into the counts of leaves.
-        As published each level and the leaves get epsilon / (2 (max_depth + 1)), and the other half pays for counts
-        that decide when to stop.
+        Share of epsilon that goes into splits, divided evenly among levels; the rest goes into the counts of leaves
+        (certified).
     n_bins : int, default=10
-        Parts into which the public range of a numeric attribute is cut.
+        Parts into which the public range of a numeric attribute is cut (certified).
     n_bound : int or None, default=None
         Public bound on the number of rows, for criterion="entropy" under add-remove. None: 2,000,000.
     neighbours
         As in `MajorityLabelForestClassifier`.
     mode : {"certified", "as_published"}, default="certified"
-        As published, the same in floating point with the paper's budget.
+        As published, the paper's tree: noisy counts decide where branches end, cuts of numbers are drawn by the
+        exponential mechanism, an attribute of categories has a child for each, and all answers have an equal share of
+        epsilon.
     scale_share, size, domain, random_state
         As in `MajorityLabelForestClassifier`.
     n_jobs : int or None, default=None
@@ -126,7 +115,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
     constraints = {
         **GreedyClassifier.constraints,
         "max_depth": count(1, MAX_DEPTH, or_rule=AUTO),
-        "criterion": choice(*COUNTED),
+        "criterion": choice(*CRITERIA),
         "tree_share": check_share,
         "n_bound": count(1, MAX_BOUND, optional=True),
     }
@@ -158,12 +147,12 @@ class FriedmanSchusterClassifier(GreedyClassifier):
 
     def fit_binned(self, domain: Domain, rows: Binned, *, n_jobs: int = 1, trace: Trace | None = None) -> Forest:
         """Fit on rows that are binned already; fill `trace` for the curator's drawings."""
+        if self.mode == "as_published":
+            return self._fit_published(domain, rows, trace)
         source, ledger = source_for(self.random_state), self._ledger()
         spec, rows = self._prepared(domain, rows, ledger, source)
         own = TreeTrace() if trace is not None and trace.draws else None
         paid = spec.charge(ledger)
-        if not ledger.has_budget and self.epsilon is not None:
-            source = DemoSource(demo_seed(source))
         stages = [paid[0]] if paid is not None else []
         selector = SplitSelector(rows.candidates, spec.criterion, spec.n_bound, stages, source, trace=own)
         candidates, bins, y, ones = rows.candidates, rows.bins, rows.y, np.ones(len(rows.y), np.int64)
@@ -178,22 +167,52 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         trees, place = as_trees(candidates, [chosen], spec.depth)
         counts = table[place]
         values = counts
-        if paid is not None and ledger.has_budget:
+        if paid is not None:
             values = noisy_table(counts, 1, paid[1], source)
             ledger.close()
-        elif paid is not None and isinstance(source, DemoSource):
-            values = simulators.simulate_laplace(counts, float(1 / paid[1].epsilon_each), source.seed)
         if trace is not None:
             trace.trees, trace.counts = [own] if own else [], counts
             trace.labels = leaf_votes(leaf_shares(values, "clamp", 0))
             if paid is not None:
-                mechanism = "discrete-laplace" if ledger.has_budget else "continuous-laplace"
-                trace.noise = CountNoise(counts, mechanism, float(paid[1].epsilon_each))
+                trace.noise = CountNoise(counts, "discrete-laplace", float(paid[1].epsilon_each))
         about = self._about(spec.preparation, criterion=self.criterion, n_bins=self.n_bins)
         certificate = self._certificate(spec, domain, ledger, source_for(self.random_state))
         return assemble(
             trees, domain, certificate=certificate, ledger=ledger, about=about, noisy_counts=values, scale=rows.scale
         )
+
+    def _fit_published(self, domain: Domain, rows: Binned, trace: Trace | None) -> Forest:
+        source, ledger = source_for(self.random_state), self._ledger()
+        spec = self._published_plan(rows.n_given)
+        seed = demo_seed(source) if self.epsilon is not None else 0
+        self._ask_published(ledger)
+        trees, counts = spec.grow(domain, rows.codes, rows.y, seed=seed)
+        values, share = counts, spec.share(domain)
+        if share is not None:
+            values = simulators.simulate_laplace(counts, float(1 / share), seed)
+        if trace is not None:
+            trace.counts, trace.labels = counts, leaf_votes(leaf_shares(values, "clamp", 0))
+            trace.noise = None if share is None else CountNoise(counts, "continuous-laplace", float(share))
+        return assemble(
+            trees, domain, certificate=self._published_certificate(spec, domain, ledger, source), ledger=ledger,
+            about=self._about(spec.preparation, criterion=self.criterion), noisy_counts=values,
+        )  # fmt: skip
+
+    def _ask_published(self, ledger: Ledger) -> None:
+        """As published the right to ask comes without a budget behind it."""
+        if self.epsilon is None:
+            ledger.charge("exact splits and counts of every leaf", "none", 1, None, 1, "sequential")
+        else:
+            ledger.charge("counts, cuts and splits, as published", "exponential, Laplace", 1, None, 1, "sequential")
+
+    @property
+    def most_depth(self) -> int:
+        """Most levels of complete trees that a fit will grow; 1 as published, where trees are others."""
+        return 1 if self.mode == "as_published" else super().most_depth
+
+    @property
+    def _needs_bound(self) -> bool:
+        return self.criterion == GAIN_RATIO or depends_on_rows(self.criterion)
 
     def _row_bound(self, n_rows: int) -> tuple[int, tuple[str, ...]]:
         return row_bound(self._bound_given, n_rows, self.neighbours, private=self.epsilon is not None)
@@ -203,18 +222,34 @@ class FriedmanSchusterClassifier(GreedyClassifier):
 
     @property
     def _bound_given(self) -> int | None:
-        return self.n_bound if depends_on_rows(self.criterion) else None  # the paper asks for a bound as well
+        return self.n_bound if self._needs_bound else None  # the paper asks for a bound as well
 
-    def _plan(self, domain: Domain, n_rows: int) -> TreeSpec:
+    def _plan(self, domain: Domain, n_rows: int) -> TreeSpec | PublishedTreeSpec:
+        return self._published_plan(n_rows) if self.mode == "as_published" else self._certified_plan(domain, n_rows)
+
+    def _published_plan(self, n_rows: int) -> PublishedTreeSpec:
+        depth = self.published_shape[1] if self.max_depth == AUTO else self.max_depth
+        return PublishedTreeSpec(self._budget, int(depth), self.criterion, self._row_bound(n_rows)[0], self.neighbours)
+
+    def _certified_plan(self, domain: Domain, n_rows: int) -> TreeSpec:
+        if self.criterion == GAIN_RATIO:
+            raise ValueError(
+                f"criterion={GAIN_RATIO!r} has no bound on what one row changes; use it with mode='as_published' only"
+            )
         preparation = self._preparation(domain, n_rows)
         _, depth = self._shape(domain, preparation)
         return TreeSpec(
             self._budget, int(depth), self.criterion, as_typed(self.tree_share), self._row_bound(n_rows)[0],
-            self.neighbours, self.mode == "as_published", preparation,
+            self.neighbours, preparation,
         )  # fmt: skip
 
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
-        ledger, spec = self._ledger(), self._plan(domain, n_rows)
+        ledger = self._ledger()
+        if self.mode == "as_published":
+            self._ask_published(ledger)
+            own = self._published_plan(n_rows)
+            return self._published_certificate(own, domain, ledger, source_for(self.random_state)), ledger
+        spec = self._certified_plan(domain, n_rows)
         self._charge_preparation(domain, spec.preparation, ledger)
         spec.charge(ledger)
         if ledger.has_budget:
@@ -225,10 +260,6 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         self, spec: TreeSpec, domain: Domain, ledger: Ledger, source: SecretSource | DemoSource
     ) -> Certificate:
         reasons = [*domain.leaks(), *source.reasons()] if self.epsilon is not None else []
-        if self._budget is not None and not ledger.has_budget:
-            # Of ε/(2(d+1)) a level spends half, as scores can only fall; the leaves spend all of theirs.
-            ideal = self._budget * (spec.depth + 2) / (4 * (spec.depth + 1)) * rows_changed(self.neighbours)
-            reasons = [*ideal_loss(ideal, self._budget), REPRODUCTION, _DEPARTURE, *reasons]
         return certify(
             ledger,
             mechanism=f"one tree of depth {spec.depth}: "
@@ -238,6 +269,30 @@ class FriedmanSchusterClassifier(GreedyClassifier):
                 else f"splits by the exponential mechanism on {self.criterion}, leaves from noisy counts"
             ),
             assumptions=[*self._row_bound(spec.n_bound)[1], *self._said_size(), *domain.assumptions()],
+            reasons=reasons,
+            nominal_epsilon=self._budget,
+        )
+
+    def _published_certificate(
+        self, spec: PublishedTreeSpec, domain: Domain, ledger: Ledger, source: SecretSource | DemoSource
+    ) -> Certificate:
+        reasons: list[str] = []
+        if spec.epsilon is not None:
+            reasons = [
+                *published.tree_reasons(spec.ideal_loss(domain), spec.epsilon), *spec.departures(domain),
+                *domain.leaks(), *source.reasons(),
+            ]  # fmt: skip
+        scored = self.criterion.replace("_", " ")
+        return certify(
+            ledger,
+            mechanism=f"one tree of depth up to {spec.depth}: "
+            + (
+                f"the best attributes and cuts by {scored}, true counts in leaves"
+                if spec.epsilon is None
+                else f"attributes and cuts by the exponential mechanism on {scored}, branches end by noisy counts, "
+                "leaves from noisy counts"
+            ),
+            assumptions=[*self._row_bound(spec.n_bound)[1], *domain.assumptions()],
             reasons=reasons,
             nominal_epsilon=self._budget,
         )
