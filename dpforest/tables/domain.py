@@ -285,12 +285,23 @@ class Domain:
 
     @classmethod
     def from_dict(cls, entry: dict[str, Any]) -> Domain:
-        """The inverse of `to_dict`; of an earlier version's as well, which wrote every reading as a sentence."""
-        features = tuple(Feature.from_dict(feature) for feature in entry["features"])
+        """The inverse of `to_dict`; of an earlier version's as well, which wrote every reading as a sentence.
+
+        Raises
+        ------
+        DomainError
+            If it is no dict with attributes, or says what is not allowed.
+        """
+        if not isinstance(entry, dict) or not isinstance(entry.get("features"), list | tuple):
+            raise DomainError("a domain is read from a dict with a list of features, as to_dict gives it")
         reading = entry.get("reading", "")
         if isinstance(reading, dict):
             reading = CsvFormat.from_dict(reading)
-        return cls(**{**entry, "features": features, "reading": reading})
+        try:
+            features = tuple(Feature.from_dict(feature) for feature in entry["features"])
+            return cls(**{**entry, "features": features, "reading": reading})
+        except TypeError as problem:  # a part too few, or one that there is not
+            raise DomainError(f"this is no domain as to_dict gives it: {problem}") from problem
 
     @classmethod
     def from_catalogue(cls, entry: dict[str, Any]) -> Domain:

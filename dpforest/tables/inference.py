@@ -84,7 +84,9 @@ def _numeric(name: str, low: float, high: float, whole: bool, missing: bool) -> 
     if np.isnan(low) or low > high:  # not one known cell
         low, high, whole = 0.0, 1.0, False
     if not np.isfinite([low, high]).all():
-        raise DomainError(f"{name!r} contains infinity; replace it by a number or leave the cell empty.")
+        raise DomainError(
+            f"{name!r} contains infinity; replace it by a number, leave the cell empty, or leave the column out."
+        )
     if low == high:  # a constant column; half the value where adding 1 would be lost to rounding
         low, high = (low, low + 1) if abs(low) < 2**52 else sorted((low, low / 2))
     return Feature(name, "numeric", low, high, whole, missing="own" if missing else "refuse", **_READ)

@@ -563,3 +563,14 @@ def test_a_catalogue_cannot_call_something_documented_without_saying_where():
         Domain.from_catalogue({**entry, "label_source": "documented", "uci_url": ""})
     named = Domain.from_catalogue({**entry, "label_source": "documented", "documentation": "tiny.names"})
     assert named.leaks() == []
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [None, [], "", {}, {"features": 3}, {"features": [None]}, {"features": [{}]}, {"features": []}, {"x": 1}],
+)
+def test_what_is_no_domain_is_refused_with_a_sentence(entry):
+    whole = Domain((Feature("a", "numeric", 0, 1),), ("x", "y")).to_dict()
+    assert Domain.from_dict(whole).to_dict() == whole
+    with pytest.raises(DomainError):
+        Domain.from_dict({**whole, **entry} if entry == {"x": 1} else entry)
