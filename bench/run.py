@@ -20,6 +20,7 @@ from cold_start import cold_start
 from greedy_suite import GREEDY_SUITES
 from measure import FULL, QUICK, Effort, Results
 from memory_suite import MEMORY_SUITES
+from page_waits import page_waits
 from processes import HERE, ONE_THREAD, PEER_PYTHON, ROOT, ask, make_peer, python_of
 from suites import SUITES
 from surface_suite import SURFACE_SUITES
@@ -28,6 +29,7 @@ ALL = {
     **SUITES,
     "app": app_latency,
     "start": cold_start,
+    "waits": page_waits,
     **GREEDY_SUITES,
     **SURFACE_SUITES,
     **MEMORY_SUITES,

@@ -11,7 +11,7 @@ from ui.shared import figures, sidebar, sweep, without_privacy
 from ui.shared.controls import LINKED
 from ui.shared.link import copy_link
 from ui.shared.page import badge, open_page, sorry, titled
-from ui.shared.sweep_results import gathered, stakes_of_sweep
+from ui.shared.sweep_results import Done, gathered, stakes_of_sweep
 from ui.shared.warm_up import warm_up
 from ui.shared.wording import plain
 
@@ -40,15 +40,14 @@ for own in settings.values():
     warm_up(own)
 try:
     lines = [sweep.cells(table, sweep.Line(own), 1) for own in settings.values()]
-    for _ in sweep.work(lines, 1, st.container()):
-        pass
+    looked = sweep.at_first(table, lines, controls.FEW)
     level = without_privacy.level(table)
 except (DomainError, ValueError) as problem:
     sorry(problem)
     st.stop()
 
 ready = min(wish.releases, *(line.n_done for line in lines))
-done = gathered(lines, ready, 1)
+done = gathered(lines if ready else looked, max(ready, 1), 1)
 best = done.cells["accuracy", "mean"].groupby("forest").max().max()
 guessing = level.floor["accuracy"]
 with st.container(key="asked"):
@@ -68,10 +67,10 @@ chosen = parts.at(settings[name], epsilon)
 certificate, ledger = parts.promise(table, chosen)
 
 
-def draw(n: int) -> None:
-    """The answer as it is after n simulated releases of every forest."""
+def draw(now: Done) -> None:
+    """The answer as it is after so many simulated releases of every forest."""
     global done, answers
-    done = gathered(lines, n, 1)
+    done, n = now, now.n
     answers = parts.answered(done, needed, wish)
     at_stake = stakes_of_sweep(done, [level], "accuracy")
     if nothing := parts.no_need(needed, guessing, at_stake):
@@ -84,10 +83,10 @@ def draw(n: int) -> None:
     behind.caption(parts.how_read(answers, done, wish), width="content")
 
 
-draw(ready)
+draw(done)
 if not wish.certified:
     parts.about_claims(certificate)
-to_explore.offer(chosen)
+to_explore.offer(chosen, (answers[0].forest, smallest[answers[0].forest] or 1.0))
 rooms = ["What it means", "More data", "Attack it", "Report"]
 tabs = dict(zip(rooms, st.tabs(rooms, key="choose_tab", bind=LINKED), strict=True))
 opened = next((room for room, tab in tabs.items() if tab.open), rooms[0])
@@ -135,5 +134,5 @@ with sweep.stoppable(work, progress) as place:
         patience = sweep.Patience(work, controls.SECONDS)
         without_privacy.fit([level], place)
         for n in sweep.work(lines, wish.releases, place, patience=patience):
-            draw(n)
+            draw(gathered(lines, n, 1))
             follow_answer()

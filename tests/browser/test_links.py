@@ -67,6 +67,24 @@ def test_what_pages_share_travels_and_back_goes_back(explore: Explore) -> None:
     expect(explore.page.get_by_role("combobox", name="Data", exact=True)).to_have_value("zoo")
 
 
+def test_choose_looks_at_what_was_chosen_and_back_at_its_answer(explore: Explore) -> None:
+    explore.open(data="zoo", eps=0.4, forest="RF-E", neighbours="a row exchanged")
+    explore.go_to("Choose ε")
+    looked = explore.page.get_by_role("combobox", name="Look at the forest")
+    expect(looked).to_have_value("RF-E")
+    expect(explore.slider("at ε")).to_have_attribute("aria-valuetext", "0.4")
+    with rerun(explore.page):
+        explore.slider("at ε").press("ArrowRight")
+    idle(explore.page)
+    expect(explore.slider("at ε")).to_have_attribute("aria-valuetext", "0.5")
+    explore.go_to("Explore")
+    expect(explore.headline).to_contain_text("What ε = 0.5 means")
+    expect(explore.page.get_by_role("combobox", name="Forest", exact=True)).to_have_value(re.compile("^RF-E"))
+    explore.go_to("Choose ε")
+    explore.page.get_by_role("button", name="Look at the answer").click()
+    expect(explore.page.get_by_role("button", name="Look at the answer")).to_have_count(0)
+
+
 def test_an_answer_is_taken_to_explore(explore: Explore) -> None:
     query = "data=zoo&need=55.0&sure=8+in+10+releases&looked_at=multinomial&look_eps=0.4&neighbours=a+row+exchanged"
     explore.page.goto(f"{explore.url}/Choose_epsilon?{query}")

@@ -143,6 +143,17 @@ def test_any_epsilon_can_be_asked_for(app, how):
     assert app.number_input(key="eps_typed").value == 0.5
 
 
+def test_one_number_after_another_can_be_typed(app):
+    app.query_params["data"] = "zoo"
+    app.run()
+    for epsilon in (4.0, 8.0, 0.4, 8.0):
+        app.number_input(key="eps_typed").set_value(epsilon).run()
+        assert app.select_slider(key="eps").value == epsilon == app.number_input(key="eps_typed").value
+        assert f"What ε = {epsilon:g} means" in words(app) and not app.exception
+    app.number_input(key="eps_typed").set_value(None).run()  # emptied
+    assert app.select_slider(key="eps").value == 8.0 == app.number_input(key="eps_typed").value
+
+
 @pytest.mark.parametrize(("asked", "shown"), [("0.40", 0.4), ("1.23456789", 1.23457), ("1.0000004", 1.0), ("4e0", 4.0)])
 def test_epsilon_is_what_it_says(app, asked, shown):
     """It has no digit that is not on the screen: a release at 1.0000004 that says ε = 1 would break its promise."""

@@ -12,7 +12,7 @@ from ui.choose import risk_parts
 from ui.shared import sidebar
 from ui.shared.controls import LINKED, follow, known, select
 from ui.shared.epsilon import choose_epsilon
-from ui.shared.forests import FORESTS, MODES, Settings
+from ui.shared.forests import EPSILONS, FORESTS, MODES, Settings
 from ui.shared.lines import delta_control, lines_of
 from ui.shared.tables import Table
 
@@ -22,6 +22,7 @@ DEFAULT_SURE: Final = "9 in 10 releases"
 RELEASES: Final = {0.8: 40, 0.9: 80, 0.95: 160}
 MOST_ROWS: Final = 10  # of one person
 STEP: Final = 0.5  # percent
+FEW: Final = (0.05, 0.2, 0.7, 2.0, EPSILONS[-1])  # values of ε for a first answer
 SECONDS: Final = 25  # of work, until the page pauses and asks whether to go on
 
 

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import streamlit as st
+
 from ui.shared.between_pages import hand_over
+from ui.shared.epsilon import put_epsilon
 from ui.shared.forests import Settings
 
 
-def offer(settings: Settings) -> None:
-    """The way there, in the main column."""
-    said = f"{settings.kind} at ε = {settings.epsilon:g}" + (" and δ = 10⁻⁶" if settings.delta else "")
-    hand_over(
-        settings,
-        f"**Take to Explore**: {said}",
-        "Opens Explore with this forest, its depth and trees by rule, ready to be looked at and released.",
-    )
+def offer(settings: Settings, answer: tuple[str, float]) -> None:
+    """The way there, in the main column; and back to the answer, a name and an ε, where something else is looked at."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        with st.container(width="content"):
+            said = f"{settings.kind} at ε = {settings.epsilon:g}" + (" and δ = 10⁻⁶" if settings.delta else "")
+            hand_over(
+                settings,
+                f"**Take to Explore**: {said}",
+                "Opens Explore with this forest, its depth and trees by rule, ready to be looked at and released.",
+            )
+        if answer != (settings.name, settings.epsilon):
+            st.button(
+                f"Look at the answer: {answer[0]} at ε = {answer[1]:g}", type="tertiary", icon=":material/undo:",
+                key="to_answer", on_click=_look_at, args=answer,
+            )  # fmt: skip
+
+
+def _look_at(name: str, epsilon: float) -> None:
+    st.session_state["looked_at"] = name
+    put_epsilon(epsilon, "look_eps")

@@ -6,8 +6,10 @@ from typing import Any, Final
 
 import streamlit as st
 
+from dpforest.models.base import AUTO
 from ui.shared.epsilon import put_epsilon
-from ui.shared.forests import FORESTS, Settings
+from ui.shared.forest_options import ALLOW_DELTA, DELTA
+from ui.shared.forests import FORESTS, MODES, Settings
 
 # Controls that several pages have, and those that can be handed over, by key.
 _CONTROLS: Final = {
@@ -45,7 +47,26 @@ def carry_over(title: str) -> None:
                 st.session_state[key] = value
             if said := _last()["address"].get(key):
                 st.query_params[key] = said
+        if title == "Choose ε":
+            _look_at_what_was_chosen()
     st.session_state["page_opened"] = title
+
+
+def _look_at_what_was_chosen() -> None:
+    """ε and forest of the pages before, where somebody has chosen them: else Choose looks at its own answer."""
+    values, address = _last()["values"], _last()["address"]
+    if address.get("eps"):
+        put_epsilon(values["eps"], "look_eps")
+        st.query_params["look_eps"] = address["eps"]
+    kind = values.get("forest")
+    if address.get("forest") and kind in FORESTS:
+        mode = MODES.get(str(values.get("mode")), "certified")
+        weaker = bool(values.get("delta")) and mode == "certified" and ALLOW_DELTA in FORESTS[kind].options
+        if weaker:
+            st.session_state["also_delta"], st.query_params["also_delta"] = True, "true"
+        options = (("delta", DELTA),) if weaker else ()
+        name = Settings(kind, mode, 1.0, AUTO, AUTO, "add-remove", options).name
+        st.session_state["looked_at"] = st.query_params["looked_at"] = name
 
 
 def remember() -> None:
@@ -56,6 +77,18 @@ def remember() -> None:
         if key in st.session_state:
             last["values"][key] = st.session_state[key]
             last["address"][key] = said.get(key, "")
+    if title == "Choose ε":
+        _remember_what_is_looked_at(said, last)
+
+
+def _remember_what_is_looked_at(said: dict[str, str], last: dict[str, dict[str, Any]]) -> None:
+    """ε and forest of Choose for the pages after it, where somebody has chosen them."""
+    if said.get("look_eps"):
+        put_epsilon(st.session_state["look_eps"])
+        last["values"]["eps"], last["address"]["eps"] = st.session_state["look_eps"], said["look_eps"]
+    kind = said.get("looked_at", "").partition(",")[0]
+    if kind in FORESTS:
+        st.session_state["forest"] = last["values"]["forest"] = last["address"]["forest"] = kind
 
 
 def hand_over(settings: Settings, label: str, help: str) -> None:

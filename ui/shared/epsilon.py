@@ -66,7 +66,7 @@ def choose_epsilon(
             st.session_state[key] = own
     elif asked is not None:
         st.session_state[f"{key}_asked"] = asked
-    scale = grid_with(st.session_state.get(f"{key}_own", start))
+    scale = sorted({*EPSILONS, start, *st.session_state.get(f"{key}_own", ())})
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key=f"{key}_controls"):
         with st.container(width="stretch"):
             epsilon = st.select_slider(
@@ -84,8 +84,8 @@ def choose_epsilon(
         st.session_state[f"{key}_typed"] = epsilon
         with st.container(width=96):
             st.number_input(
-                "Type ε", LEAST, MOST, step=None, format="%g", key=f"{key}_typed", on_change=_take_typed, args=(key,),
-                label_visibility="collapsed",
+                "Type ε", LEAST, MOST, None, step=None, format="%g", key=f"{key}_typed", on_change=_take_typed,
+                args=(key,), label_visibility="collapsed",
             )  # fmt: skip
         if others:
             with st.popover("Others’ ε", width="content"):
@@ -132,15 +132,16 @@ def _shown(epsilon: float) -> str:
 
 
 def _onto_scale(key: str, epsilon: float) -> None:
-    """One number at a time is on the scale besides its own; it stays there when the slider moves on."""
+    """Two numbers are on the scale besides its own: the slider may only leave a number that is still there."""
     if epsilon not in EPSILONS:
-        st.session_state[f"{key}_own"] = epsilon
+        before = [own for own in st.session_state.get(f"{key}_own", ()) if own != epsilon]
+        st.session_state[f"{key}_own"] = (*before[-1:], epsilon)
 
 
 def _take_typed(key: str) -> None:
     """What was typed, put on the scale and on the slider."""
     value = _typed(st.session_state.get(f"{key}_typed"))
-    if value is not None:
+    if value is not None:  # else the field was emptied: it says again what the slider says
         put_epsilon(value, key)
 
 

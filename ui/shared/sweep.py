@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -117,6 +117,16 @@ def splits_of(table: Table, folds: int) -> list[Split]:
     if folds == 1:
         return [tables.split(table)]
     return _split_folds((table.schema_key, fingerprint(table.domain), folds), table)
+
+
+def at_first(table: Table, lines: Sequence[Cells], epsilons: tuple[float, ...]) -> list[Cells]:
+    """Lines to look at: as far as they are where all have a piece; else one piece of each, at a few ε only, is made."""
+    if all(line.n_done for line in lines):
+        return list(lines)
+    few = [cells(table, replace(line.line, epsilons=epsilons), 1) for line in lines]
+    for _ in work(few, 1, st.container()):
+        pass
+    return few
 
 
 class Patience:

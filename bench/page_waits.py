@@ -1,0 +1,101 @@
+"""What one waits for on the pages, in headless Chromium; a suite of `run.py`, or by itself.
+
+Choose ε and Compare on Adult from the address to a first answer and to the end (or the pause), with all that loading
+takes, the kernels compiled; a marker that moves on each page; and on a table of 50,000 rows and 60 columns, made here
+and uploaded, the first curve of each forest. Never part of the tests.
+"""
+
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pandas as pd
+from app_latency import CHROMIUM, IDLE, URL, app, press
+from measure import AT_MOST, FULL, QUICK, Effort, Results, seconds
+from playwright.sync_api import Page, sync_playwright
+
+CURVE = "[data-testid=stMain] .js-plotly-plot .scatterlayer path"
+CHOOSE, COMPARE = f"{URL}/Choose_epsilon?data=adult", f"{URL}/Compare?data=adult"
+ROWS, COLUMNS = 50_000, 60
+RANDOM = ("majority labels", "noisy counts", "RF-L")
+FORESTS = (*RANDOM, "boosted", "multinomial", "one greedy tree", "random-tree booster")
+
+
+def shown(page: Page, selector: str, start: float) -> float:
+    page.wait_for_selector(selector, state="attached", timeout=300_000)
+    return time.perf_counter() - start
+
+
+def opened(page: Page, results: Results, name: str, url: str, answer: str) -> None:
+    """From the address to the answer, and until nothing moves any more."""
+    start = time.perf_counter()
+    page.goto(url, wait_until="commit")
+    results.add(f"{name}: first answer", shown(page, answer, start))
+    page.wait_for_timeout(500)
+    results.add(f"{name}: complete", shown(page, IDLE, start))
+
+
+def pages(page: Page, results: Results) -> None:
+    """Choose and Compare by a server that has worked out nothing yet."""
+    page.goto(f"{URL}/Glossary")  # what an open page has loaded
+    page.wait_for_selector(IDLE, timeout=300_000)
+    opened(page, results, "Choose ε", CHOOSE, "text=needs the smallest ε")
+    for key in ("ArrowRight", "ArrowLeft"):
+        results.add("Choose ε: marker", press(page, "at ε", key))
+    opened(page, results, "Compare", COMPARE, CURVE)
+    for key in ("ArrowRight", "ArrowLeft"):
+        results.add("Compare: marker", press(page, "Privacy budget ε", key))
+
+
+def large_table(folder: Path) -> Path:
+    """Numbers of which three decide about the class, with noise."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.random((ROWS, COLUMNS)).round(4), columns=[f"x{j}" for j in range(COLUMNS)])
+    table["class"] = np.where(table["x0"] + table["x1"] > 1 + 0.2 * rng.standard_normal(ROWS), "yes", "no")
+    table.to_csv(folder / "large.csv", index=False)
+    return folder / "large.csv"
+
+
+def large(page: Page, results: Results, folder: Path) -> None:
+    """The first curve of each kind of forest, once the file is read."""
+    page.goto(f"{URL}/?data=upload+a+CSV&forest=JPW")
+    page.locator("input[type=file]").set_input_files(large_table(folder))
+    page.wait_for_selector(CURVE, state="attached", timeout=300_000)
+    for forest in FORESTS:
+        page.wait_for_selector(IDLE, timeout=300_000)
+        before = page.evaluate("document.querySelectorAll('[data-testid=stMain] .js-plotly-plot')[0].outerHTML")
+        page.get_by_role("combobox", name="Forest", exact=True).click()
+        start = time.perf_counter()
+        page.get_by_role("option", name=forest, exact=True).click()
+        page.wait_for_function(
+            "before => { const c = document.querySelector('[data-testid=stMain] .js-plotly-plot');"
+            " return c && c.querySelector('.scatterlayer path') && c.outerHTML !== before; }",
+            arg=before, timeout=300_000,
+        )  # fmt: skip
+        results.add(f"{ROWS:,} rows × {COLUMNS}, {forest}", time.perf_counter() - start)
+
+
+def page_waits(results: Results, folder: Path, effort: Effort) -> None:
+    """The suite: each round by a server of its own."""
+    for _ in range(2 if effort is QUICK else 3):
+        with app(), sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+            page = browser.new_page(viewport={"width": 1440, "height": 900})
+            pages(page, results)
+            large(page, results, folder)
+            browser.close()
+    goals = {"Choose ε: first answer": 2, "Choose ε: complete": 30, "Compare: complete": 15}
+    goals |= {"Choose ε: marker": 0.5, "Compare: marker": 0.5}
+    goals |= {f"{ROWS:,} rows × {COLUMNS}, {forest}": 1 if forest in RANDOM else 2 for forest in FORESTS}
+    for name, values in results.samples.items():
+        if name.startswith(("Choose", "Compare", f"{ROWS:,}")):
+            goal = (AT_MOST, float(goals[name])) if name in goals else None
+            detail = f"{len(values)} times, {seconds(min(values))} to {seconds(max(values))}"
+            results.figure("17 waits on pages", name, results.median(name), "s", goal, detail)
+
+
+if __name__ == "__main__":
+    with TemporaryDirectory() as name:
+        page_waits(Results(), Path(name), QUICK if "--quick" in sys.argv else FULL)
