@@ -7,6 +7,7 @@ repetition draws the set anew, so that our standard deviation holds what that al
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from dpforest import FriedmanSchusterClassifier, JagannathanForestClassifier, Ma
 from dpforest.evaluation.splits import split_table
 from dpforest.evaluation.sweep import surface
 from dpforest.tables.datasets import SYNTHETIC, make_synthetic
+from reproduce.cells import Cell
 from reproduce.fletcher_islam import PAPER
 from reproduce.fletcher_islam import WHY as WHY_OF_TABLES
 from reproduce.friedman_schuster import PublishedTree
@@ -100,15 +102,17 @@ def published_tree(data: Any, draw: int) -> pd.DataFrame:
     return pd.DataFrame([{"forest": "FS", "epsilon": 1.0, "accuracy": float(right.mean())}])
 
 
-def records(*, quick: bool = False, folder: Path | None = None) -> Iterator[Record]:
-    """A cell for each figure and set; nothing is read."""
+def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
+    """One for each set; nothing is read."""
     for column, table in enumerate(SYNTHETIC):
-        if quick and table not in QUICK:
-            continue
-        draws = 2 if quick else DRAWS
-        by_mode = {mode: measured(table, mode, draws) for mode in ("as_published", "certified")}
-        for cell in _cells(column):
-            yield _record(table, *cell, by_mode)
+        if not quick or table in QUICK:
+            yield Cell(table, partial(_records, column, table, 2 if quick else DRAWS))
+
+
+def _records(column: int, table: str, draws: int) -> Iterator[Record]:
+    by_mode = {mode: measured(table, mode, draws) for mode in ("as_published", "certified")}
+    for cell in _cells(column):
+        yield _record(table, *cell, by_mode)
 
 
 def _cells(column: int) -> Iterator[tuple[str, str, str, float, int | None, float, str]]:
