@@ -71,8 +71,8 @@ def _finish(part: Part, rows: list[Row], missing: list[str], *, quick: bool) -> 
         printed = "" if record.published is None else f"{record.published:.1f} published, "
         print(f"      {record.setting}: {printed}{record.ours:.1f} ours, {record.verdict}", flush=True)
     if not quick:
-        records = in_order(merged(read() if PATH.exists() else [], found, keep=bool(missing)))
-        write(records)
+        records = in_order(merged(read(PATH) if PATH.exists() else [], found, keep=bool(missing)))
+        write(records, PATH)
         REPORT.write_text(report(records), encoding="utf-8")
 
 

@@ -34,8 +34,8 @@ LEFT_OUT: Final[dict[str, dict[str, str]]] = {
         "figure 14, Fletcher and Islam's own bars": "they are those of figures 7 and 11",
     },
     "Nock and Henecka 2020": {
-        "table 1, three of 19 sets": "Abalone is not at hand; EEG and the first rows of Credit are not run, as the grid is "
-        "long",
+        "table 1, three of 19 sets": "Abalone is not at hand; EEG and the first rows of Credit are not run, as "
+        "the grid is long",
         "table 2": "it lists the sets",
         "table 4, its cells": "they are an image, and lost; what the text says of them is compared",
         "figure 1 and figures 3 to 7": "they draw the loss and the proofs",
