@@ -63,7 +63,7 @@ def _rows(cell: Cell, kept: Kept | None) -> tuple[list[Row], str]:
 
 def _finish(part: Part, rows: list[Row], missing: list[str], *, quick: bool) -> None:
     """Say what was found, and put it into the file and the report."""
-    if missing and part.is_of_all and not quick:
+    if missing and part.is_of_all:
         print(f"This part is of all its tables together, and {', '.join(missing)} are missing: it stays as it was.")
         return
     found = list(part.records(rows))

@@ -18,15 +18,14 @@ from reproduce.nock_henecka import BEST, PAPER, measured
 from reproduce.protocol import Record, at_hand, point
 
 ITEM: Final = "figure 2, runs over test error, banknote"
-TABLE, QUICK = "banknote", "sonar"
+TABLE: Final = "banknote"
 ERRORS: Final = (5, 10, 15, 20, 25, 30, 35, 40, 45, 50)
 
 
 def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
     """One, as the bounds of Banknote are not public."""
-    name = QUICK if quick else TABLE
-    work = partial(measured, name, "as_published", quick, folder)
-    yield Cell(f"{name}, as published", work if at_hand(name, folder) else None)
+    work = partial(measured, TABLE, "as_published", quick, folder)
+    yield Cell(f"{TABLE}, as published", work if at_hand(TABLE, folder) else None)
 
 
 def records(rows: list[Row]) -> Iterator[Record]:

@@ -13,7 +13,7 @@ import pytest
 
 from dpforest import MajorityLabelForestClassifier, load_dataset
 from reproduce import __main__ as program
-from reproduce import multinomial, nested
+from reproduce import multinomial, nested, nock_henecka, nock_henecka_runs
 from reproduce.__main__ import PARTS, merged
 from reproduce.cells import Cell, Kept, Part, measured
 from reproduce.fletcher_islam_sensitivity import mean_sensitivity
@@ -186,6 +186,26 @@ def test_smooth_sensitivity_is_of_leaves_with_rows():
     assert mean_sensitivity(leaves, y, None, 0.5) == pytest.approx(np.exp(-0.5 * np.array(leads)).mean())
     only = mean_sensitivity(leaves, y, np.array([1, 0, 0, 0]), 0.5)  # one alone; one against one, and one alone
     assert only == pytest.approx(np.mean([np.exp(-0.5), 1, np.exp(-0.5)]))
+
+
+def test_nock_and_heneckas_tables_are_of_all_sets_and_sizes():
+    """Twenty trees win over the random forests and two lose, on two sets of which one has public bounds."""
+    rows = [
+        {"forest": name, "epsilon": epsilon, "depth": depth, "trees": trees, "repeat": fold, "fold": fold,
+         "accuracy": 60.0 + level + 0.1 * fold + (5 if name == "α = 1" else 0), "table": table, "mode": mode}
+        for table, mode in (("sonar", "as_published"), ("ionosphere", "as_published"), ("sonar", "certified"))
+        for name, trees, level in [*((rule, t, t) for rule in nock_henecka.BEST for t in (2, 20)),
+                                   ("RF-L", 21, 10), ("RF-E", 21, 10)]
+        for epsilon in (*nock_henecka.EPSILONS, np.inf) for depth in nock_henecka.DEPTHS for fold in range(3)
+    ]  # fmt: skip
+    found = {(record.item, record.setting): record for record in nock_henecka.records(rows)}
+    best = found[nock_henecka.TABLE_1, "α = 1, ε = 1"]
+    assert (best.ours, best.certified, best.published) == (100, 100, pytest.approx(100 * 9 / 19, abs=0.01))
+    of_twenty = found[nock_henecka.TABLE_4, "calibrated, 20 trees (“more than 80 %”)"]
+    of_two = found[nock_henecka.TABLE_4, "calibrated, 2 trees (“a majority”)"]
+    assert (of_twenty.ours, of_twenty.verdict, of_two.ours) == (100, MATCHES, 0) and of_two.reason
+    runs = [record for record in nock_henecka_runs.records(rows) if record.line == "α = 1, without privacy"]
+    assert [record.ours for record in runs if record.at in (10, 15, 35)] == [0, 50, 100]
 
 
 PROMISED = {

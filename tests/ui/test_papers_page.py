@@ -59,6 +59,8 @@ def test_a_cell_of_each_paper_comes_out_again():
     kept = {(cell.paper, cell.item, cell.setting): cell for cell in protocol.read()}
     for part in program.PARTS.values():
         cells = list(part.cells(quick=True, folder=None))
+        if cells[0].work is None:
+            continue
         rows = [row for own in cells[: None if part.is_of_all else 1] for row in measured(own)]
         cell = next(iter(part.records(rows)))
         of_all = kept[cell.paper, cell.item, cell.setting]
