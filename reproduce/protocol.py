@@ -96,10 +96,11 @@ def at_hand(name: str, folder: Path | None) -> bool:
 
 @lru_cache(maxsize=2)
 def load(name: str, folder: Path | None, *, incomplete: str = "own") -> Any:
-    """A bundled table, or one from a folder of the same form, if it is at hand."""
+    """A bundled table, or one from a folder of the same form; None where it is not at hand."""
     if name in list_datasets():
         return load_dataset(name, incomplete=incomplete)
-    assert folder is not None, f"{name} is not at hand"
+    if folder is None or not at_hand(name, folder):
+        return None
     return load_dataset(name, incomplete=incomplete, folder=folder)
 
 
