@@ -1,84 +1,98 @@
-"""Run the reproductions: `python -m reproduce [--quick] [--only PART ...] [--data DIR]`.
+"""Run the reproductions: `python -m reproduce [--quick] [--only PART ...] [--data DIR] [--fresh]`.
 
-Writes results.json and docs/REPRODUCED.md after each part, so that a stop loses one. `--quick` takes a few cells of
-each, prints what it finds, and writes nothing. `--data` names a folder with a catalogue.json, as `data/` has, for the
-papers' tables that do not come with this project.
+Each cell is kept as soon as it is done, so that a stop loses the one at work: the same command goes on from there, if
+neither code nor tables have changed, and `--fresh` begins anew. When a part is through, results.json and
+docs/REPRODUCED.md are written; when all are, what was kept is removed. `--quick` takes a few cells of each part, keeps
+and writes nothing. `--data` names a folder with a catalogue.json, as `data/` has, for the papers' tables that do not
+come with this project; what was found on a table that is not at hand stays in results.json as it was.
 """
 
 from __future__ import annotations
 
 import argparse
-import re
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
-from reproduce import (
-    bojarski,
-    bojarski_curves,
-    epsilon_curves,
-    fletcher_islam,
-    fletcher_islam_choices,
-    fletcher_islam_formulas,
-    fletcher_islam_real,
-    fletcher_islam_synthetic,
-    multinomial,
-    multinomial_budget,
-    multinomial_comparators,
-    multinomial_temperatures,
-    multinomial_trees,
-    nock_henecka,
-)
+from reproduce.cells import UNFINISHED, Cell, Kept, Part, Row, check_names, measured, version_of
+from reproduce.parts import PARTS
 from reproduce.protocol import PATH, Record, read, write
-from reproduce.report import REPORT, report
-
-PARTS = {
-    "bojarski": bojarski.records,
-    "bojarski_curves": bojarski_curves.records,
-    "epsilon_curves": epsilon_curves.records,
-    "fletcher_islam": fletcher_islam.records,
-    "fletcher_islam_choices": fletcher_islam_choices.records,
-    "fletcher_islam_formulas": fletcher_islam_formulas.records,
-    "fletcher_islam_real": fletcher_islam_real.records,
-    "fletcher_islam_synthetic": fletcher_islam_synthetic.records,
-    "multinomial": multinomial.records,
-    "multinomial_budget": multinomial_budget.records,
-    "multinomial_comparators": multinomial_comparators.records,
-    "multinomial_temperatures": multinomial_temperatures.records,
-    "multinomial_trees": multinomial_trees.records,
-    "nock_henecka": nock_henecka.records,
-}
+from reproduce.report import REPORT, in_order, report
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run what the command line asks for."""
+    given = _parser().parse_args(arguments)
+    if given.data is not None and not (given.data / "catalogue.json").is_file():
+        _parser().error(f"{given.data} has no catalogue.json; --data names a folder like data/.")
+    run(given.only, quick=given.quick, folder=given.data, fresh=given.fresh)
+
+
+def run(names: Sequence[str], *, quick: bool = False, folder: Path | None = None, fresh: bool = False) -> None:
+    """Measure parts by name, and write what they find unless `quick`."""
+    parts = {name: list(PARTS[name].cells(quick=quick, folder=folder)) for name in dict.fromkeys(names)}
+    version = "" if quick else version_of(folder)
+    kept = {} if quick else {n: Kept(UNFINISHED / f"{n}.jsonl", version, fresh=fresh) for n in parts}
+    total, n_before, start = sum(map(len, parts.values())), 0, time.monotonic()
+    for name, cells in parts.items():
+        check_names(cells)
+        rows = list[Row]()
+        for i, cell in enumerate(cells, n_before + 1):
+            own, how = _rows(cell, kept.get(name))
+            rows += own
+            print(f"{i:4} of {total}, {time.monotonic() - start:5.0f} s  {name}, {cell.name}{how}", flush=True)
+        n_before += len(cells)
+        missing = [cell.name for cell in cells if cell.work is None]
+        _finish(PARTS[name], rows, missing, quick=quick)
+    for own in kept.values():
+        own.forget()
+
+
+def _rows(cell: Cell, kept: Kept | None) -> tuple[list[Row], str]:
+    """The rows of a cell, and what to say of where they are from."""
+    if cell.work is None:
+        return [], ": not at hand"
+    rows = None if kept is None else kept.get(cell)
+    if rows is not None:
+        return rows, ": done before"
+    rows = measured(cell)
+    if kept is not None:
+        kept.add(cell, rows)
+    return rows, ""
+
+
+def _finish(part: Part, rows: list[Row], missing: list[str], *, quick: bool) -> None:
+    """Say what was found, and put it into the file and the report."""
+    if missing and part.is_of_all:
+        print(f"This part is of all its tables together, and {', '.join(missing)} are missing: it stays as it was.")
+        return
+    found = list(part.records(rows))
+    for record in found:
+        printed = "" if record.published is None else f"{record.published:.1f} published, "
+        print(f"      {record.setting}: {printed}{record.ours:.1f} ours, {record.verdict}", flush=True)
+    if not quick:
+        records = in_order(merged(read(PATH) if PATH.exists() else [], found, keep=bool(missing)))
+        write(records, PATH)
+        REPORT.write_text(report(records), encoding="utf-8")
+
+
+def merged(before: list[Record], found: list[Record], *, keep: bool) -> list[Record]:
+    """What was found in place of what was there of the same items; cells that were not found again only if `keep`."""
+    if not keep:
+        items = {(record.paper, record.item) for record in found}
+        return [*(record for record in before if (record.paper, record.item) not in items), *found]
+    new = {(record.paper, record.item, record.setting): record for record in found}
+    stay = [new.pop((record.paper, record.item, record.setting), record) for record in before]
+    return [*stay, *new.values()]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="two tables each; nothing is kept or written")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART")
     parser.add_argument("--data", type=Path, help="folder with tables that are not bundled")
-    arguments = parser.parse_args()
-    if arguments.data is not None and not (arguments.data / "catalogue.json").is_file():
-        parser.error(f"{arguments.data} has no catalogue.json; --data names a folder like data/.")
-    found: dict[tuple[str, str], list[Record]] = {}
-    for record in read() if PATH.exists() else ():
-        found.setdefault((record.paper, record.item), []).append(record)
-    for name in arguments.only:
-        start, rows = time.monotonic(), dict[tuple[str, str], list[Record]]()
-        for record in PARTS[name](quick=arguments.quick, folder=arguments.data):
-            rows.setdefault((record.paper, record.item), []).append(record)
-            printed = "" if record.published is None else f"{record.published:.1f} published, "
-            print(f"{time.monotonic() - start:6.0f} s  {record.setting}: {printed}{record.ours:.1f} ours, "
-                  f"{record.verdict}", flush=True)  # fmt: skip
-        if not arguments.quick:
-            found.update(rows)
-            records = [record for key in sorted(found, key=_place) for record in found[key]]
-            write(records)
-            REPORT.write_text(report(records), encoding="utf-8")
-
-
-def _place(key: tuple[str, str]) -> tuple:
-    """By paper; what the paper has first, tables before figures, figure 4 before figure 10."""
-    paper, item = key
-    parts = [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", item)]
-    return paper, not item.startswith("table"), not item.startswith("figure"), [str(parts[0]), *parts[1:2]], item
+    parser.add_argument("--fresh", action="store_true", help="forget the cells of a run that was stopped")
+    return parser
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ printed.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +19,8 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from dpforest import RandomDecisionForestClassifier
-from reproduce.protocol import MATCHES, Record, accuracies, certified_accuracies, load, mean_of, verdict
+from reproduce.cells import Cell
+from reproduce.protocol import MATCHES, Record, accuracies, at_hand, certified_accuracies, load, mean_of, verdict
 
 PAPER: Final = "Bojarski et al. 2014"
 ITEM: Final = "table 1, accuracy (100 − test error)"
@@ -36,7 +38,7 @@ METHODS: Final = (
     ("majority, no privacy", "majority", False), ("mean of shares, no privacy", "threshold", False),
     ("majority", "majority", True), ("mean of shares", "threshold", True),
 )  # fmt: skip
-_WHY: Final = {
+WHY: Final = {
     "adult": "the paper's Adult has 123 columns of 0 and 1, ours the 14 it is made of",
     "private": "the printed rule discards a leaf with a negative count; the certified one sets it to 0",
     "clamped": "the printed rule discards a leaf with a negative count; set to 0, as certified, the figure comes out",
@@ -64,24 +66,33 @@ def cart(domain: Any):
     return lambda seed: make_pipeline(encode, GridSearchCV(DecisionTreeClassifier(random_state=seed), grid, cv=5))
 
 
-def records(*, quick: bool = False, folder: Path | None = None) -> Iterator[Record]:
-    """A cell for each table and method; tables that are not bundled come from a folder, if there is one."""
-    repetitions = 1
+def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
+    """One for each table and method."""
     for table in QUICK if quick else PUBLISHED:
-        name, by_cart, *cells = PUBLISHED[table]
-        data = load(table, folder)
-        if data is None:
+        name, by_cart, *printed = PUBLISHED[table]
+        if not at_hand(table, folder):
+            yield Cell(name, None)
             continue
-        found = accuracies(cart(data.domain), data, repetitions, 10)
-        yield _record(table, f"{name}, CART", by_cart, found, None, "cart")
-        for (method, voting, private), (error, k, h) in zip(METHODS, cells, strict=True):
-            epsilon = 1000 / (0.9 * len(data.y)) if private else None
-            epsilon = epsilon and round(epsilon, 6)
-            named = {"k": k, "h": h, "voting": voting, "epsilon": epsilon}
-            ours = accuracies(forest(data.domain, **named, mode="as_published"), data, repetitions, 10)
-            keeps = certified_accuracies(forest(data.domain, **named, mode="certified"), data, repetitions, 10)
-            what = f"{name}, {method}, k = {k}, h = {h}"
-            yield _record(table, what, error, ours, keeps if private else None, "private" if private else "plain")
+        yield Cell(f"{name}, CART", partial(_by_cart, table, name, by_cart, folder))
+        for (method, voting, private), (error, k, h) in zip(METHODS, printed, strict=True):
+            setting = f"{name}, {method}, k = {k}, h = {h}"
+            named = {"k": k, "h": h, "voting": voting}
+            yield Cell(setting, partial(_by_forest, table, setting, error, named, private, folder))
+
+
+def _by_cart(table: str, name: str, error: float, folder: Path | None) -> list[Record]:
+    data = load(table, folder)
+    return [_record(table, f"{name}, CART", error, accuracies(cart(data.domain), data, 1, 10), None, "cart")]
+
+
+def _by_forest(
+    table: str, setting: str, error: float, named: dict[str, Any], private: bool, folder: Path | None
+) -> list[Record]:
+    data = load(table, folder)
+    named = {**named, "epsilon": round(1000 / (0.9 * len(data.y)), 6) if private else None}
+    ours = accuracies(forest(data.domain, **named, mode="as_published"), data, 1, 10)
+    keeps = certified_accuracies(forest(data.domain, **named, mode="certified"), data, 1, 10) if private else None
+    return [_record(table, setting, error, ours, keeps, "private" if private else "plain")]
 
 
 def _record(table: str, setting: str, error: float, ours, certified, kind: str) -> Record:
@@ -90,5 +101,5 @@ def _record(table: str, setting: str, error: float, ours, certified, kind: str) 
     keeps = mean_of(certified)
     if keeps is not None and verdict(100 - error, keeps, float(certified.std(ddof=1))) == MATCHES and table != "adult":
         kind = "clamped"
-    why = "" if found == MATCHES else _WHY["adult" if table == "adult" else kind]
+    why = "" if found == MATCHES else WHY["adult" if table == "adult" else kind]
     return Record(PAPER, ITEM, setting, round(100 - error, 2), round(mean, 2), keeps, round(sd, 2), found, why)

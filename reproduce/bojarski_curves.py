@@ -7,6 +7,7 @@ to 0. Five folds; privacy as in table 1, η = 1000 over the rows to train on, un
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +16,8 @@ import numpy as np
 from dpforest import RandomDecisionForestClassifier
 from dpforest.evaluation.sweep import surface
 from reproduce.bojarski import PAPER
-from reproduce.protocol import Record, load, point
+from reproduce.cells import Cell
+from reproduce.protocol import Record, at_hand, load, point
 
 TABLES: Final = {
     "congressional_voting": "CVR", "mushroom": "Mushroom", "banknote": "Banknote", "mammographic_mass": "Mammographic",
@@ -44,25 +46,26 @@ def forests(mode: str) -> dict[str, Any]:
     }
 
 
-def records(*, quick: bool = False, folder: Path | None = None) -> Iterator[Record]:
-    """A point for each table, figure, rule and place."""
+def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
+    """One for each table and figure."""
     for name in QUICK if quick else TABLES:
-        data = load(name, folder)
-        if data is None:
-            continue
-        modes = ("as_published",) if data.domain.leaks() else ("as_published", "certified")
-        eta = round(1000 / (len(data.y) * (1 - 1 / FOLDS)), 6)
-        for figure, axis, column, over in FIGURES[:1] if quick else FIGURES:
-            repeats = 1 if quick else REPEATS
-            settings: dict[str, Any] = {"epsilons": (eta,), "repeats": repeats, "folds": FOLDS, **over}
-            found = {mode: surface(forests(mode), data, **settings) for mode in modes}
-            for line in VOTING:
-                for at in settings[f"{column}s"] if column != "trees" else settings["trees"]:
-                    ours, keeps = (
-                        _accuracies(found.get(mode), line, column, at) for mode in ("as_published", "certified")
-                    )
-                    assert ours is not None
-                    yield point(PAPER, f"{figure}, {TABLES[name]}", line, axis, at, ours, keeps)
+        for which in range(1 if quick else len(FIGURES)):
+            work = partial(_curves, name, which, 1 if quick else REPEATS, folder)
+            yield Cell(f"{FIGURES[which][0]}, {TABLES[name]}", work if at_hand(name, folder) else None)
+
+
+def _curves(name: str, which: int, repeats: int, folder: Path | None) -> Iterator[Record]:
+    data = load(name, folder)
+    modes = ("as_published",) if data.domain.leaks() else ("as_published", "certified")
+    eta = round(1000 / (len(data.y) * (1 - 1 / FOLDS)), 6)
+    figure, axis, column, over = FIGURES[which]
+    settings: dict[str, Any] = {"epsilons": (eta,), "repeats": repeats, "folds": FOLDS, **over}
+    found = {mode: surface(forests(mode), data, **settings) for mode in modes}
+    for line in VOTING:
+        for at in settings[f"{column}s"] if column != "trees" else settings["trees"]:
+            ours, keeps = (_accuracies(found.get(mode), line, column, at) for mode in ("as_published", "certified"))
+            assert ours is not None
+            yield point(PAPER, f"{figure}, {TABLES[name]}", line, axis, at, ours, keeps)
 
 
 def _accuracies(cells: Any, line: str, column: str, at: float) -> np.ndarray | None:

@@ -9,6 +9,7 @@ there are (which replace-one says are public, and nothing else); certified it is
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,7 +18,8 @@ from dpforest import (
     JagannathanForestClassifier,
     MajorityLabelForestClassifier,
 )
-from reproduce.protocol import MATCHES, Record, accuracies, certified_accuracies, load, mean_of, verdict
+from reproduce.cells import Cell
+from reproduce.protocol import MATCHES, Record, accuracies, at_hand, certified_accuracies, load, mean_of, verdict
 
 PAPER: Final = "Fletcher and Islam 2017"
 ITEM: Final = "figure 11, accuracy at ε = 1"
@@ -46,6 +48,7 @@ FS: Final[dict[str, dict[str, Any]]] = {
     "certified": {"max_depth": 5, "scale_share": "public"},
 }
 REPETITIONS, FOLDS = 2, 5
+FORESTS: Final = ("theirs", "JPW", "FS")
 WHY: Final = {
     "theirs": "their program takes the range of each number from the rows it trains on; ours is public, and wider",
     "JPW": "not explained: how the paper ran this baseline is not said beyond ten trees and a depth",
@@ -69,21 +72,29 @@ def forests(table: str, domain: Any, mode: str) -> dict[str, Any]:
     }
 
 
-def records(*, quick: bool = False, folder: Path | None = None) -> Iterator[Record]:
-    """A cell for each table and forest; tables that are not bundled come from a folder, if there is one."""
-    repetitions = 1 if quick else REPETITIONS
+def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
+    """One for each table and forest."""
     for table in QUICK if quick else PUBLISHED:
         name, *printed = PUBLISHED[table]
-        data = load(table, folder, incomplete="drop")
-        if data is None:
+        if not at_hand(table, folder):
+            yield Cell(name, None)
             continue
-        as_published, certified = (forests(table, data.domain, mode) for mode in ("as_published", "certified"))
-        for forest, published in zip(as_published, printed, strict=True):
-            ours = accuracies(as_published[forest], data, repetitions, FOLDS)
-            keeps = certified_accuracies(certified[forest], data, repetitions, FOLDS)
-            mean, sd = float(ours.mean()), float(ours.std(ddof=1))
-            found = verdict(published, mean, sd)
-            why = "" if found == MATCHES else WHY.get(table, WHY[forest])
-            yield Record(
-                PAPER, ITEM, f"{name}, {forest}", published, round(mean, 2), mean_of(keeps), round(sd, 2), found, why
-            )  # fmt: skip
+        for forest, published in zip(FORESTS, printed, strict=True):
+            work = partial(_measured, table, name, forest, published, 1 if quick else REPETITIONS, folder)
+            yield Cell(f"{name}, {forest}", work)
+
+
+def _measured(
+    table: str, name: str, forest: str, published: float, repetitions: int, folder: Path | None
+) -> list[Record]:
+    data = load(table, folder, incomplete="drop")
+    ours, keeps = (
+        run(forests(table, data.domain, mode)[forest], data, repetitions, FOLDS)
+        for run, mode in ((accuracies, "as_published"), (certified_accuracies, "certified"))
+    )
+    mean, sd = float(ours.mean()), float(ours.std(ddof=1))
+    found = verdict(published, mean, sd)
+    why = "" if found == MATCHES else WHY.get(table, WHY[forest])
+    return [
+        Record(PAPER, ITEM, f"{name}, {forest}", published, round(mean, 2), mean_of(keeps), round(sd, 2), found, why)
+    ]

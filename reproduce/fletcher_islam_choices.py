@@ -7,6 +7,7 @@ Each beside a forest that differs in nothing else, 100 trees at ε = 1. The sets
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +16,7 @@ import numpy as np
 from dpforest import MajorityLabelForestClassifier
 from dpforest.evaluation.sweep import surface
 from dpforest.tables.datasets import SYNTHETIC, make_synthetic
+from reproduce.cells import Cell
 from reproduce.fletcher_islam import PAPER
 from reproduce.fletcher_islam_synthetic import DEPTHS, DRAWS
 from reproduce.protocol import MATCHES, Record, verdict
@@ -59,16 +61,18 @@ def measured(name: str, which: str, mode: str, draws: int) -> np.ndarray:
     return np.array(found)
 
 
-def records(*, quick: bool = False, folder: Path | None = None) -> Iterator[Record]:
-    """A cell for each figure and set; nothing is read."""
+def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
+    """One for each figure and set; nothing is read."""
     for (item, which), row in PRINTED.items():
         for name, printed in zip(SYNTHETIC, row, strict=True):
-            if quick and name not in QUICK:
-                continue
-            ours, keeps = (measured(name, which, mode, 2 if quick else DRAWS) for mode in ("as_published", "certified"))
-            mean, sd = float(ours.mean()), float(ours.std(ddof=1))
-            how = verdict(printed, mean, sd)
-            yield Record(
-                PAPER, item, name, printed, round(mean, 2), round(float(keeps.mean()), 2), round(sd, 2), how,
-                "" if how == MATCHES else _WHY,
-            )  # fmt: skip
+            if not quick or name in QUICK:
+                yield Cell(f"{item}, {name}", partial(_compared, item, which, name, printed, 2 if quick else DRAWS))
+
+
+def _compared(item: str, which: str, name: str, printed: float, draws: int) -> list[Record]:
+    ours, keeps = (measured(name, which, mode, draws) for mode in ("as_published", "certified"))
+    mean, sd = float(ours.mean()), float(ours.std(ddof=1))
+    how = verdict(printed, mean, sd)
+    why = "" if how == MATCHES else _WHY
+    kept = round(float(keeps.mean()), 2)
+    return [Record(PAPER, item, name, printed, round(mean, 2), kept, round(sd, 2), how, why)]

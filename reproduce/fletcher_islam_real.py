@@ -7,6 +7,7 @@ depth with a branch for each value would have more leaves than fit in memory, an
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,8 +15,9 @@ import numpy as np
 import pandas as pd
 
 from dpforest.evaluation.sweep import surface
+from reproduce.cells import Cell
 from reproduce.fletcher_islam import DEPTHS, PAPER, WHY, forests
-from reproduce.protocol import MATCHES, Record, load, mean_of, verdict
+from reproduce.protocol import MATCHES, Record, at_hand, load, mean_of, verdict
 
 # One tree and thirty.
 TABLE_3: Final = {
@@ -33,33 +35,35 @@ QUICK: Final = ("nursery", "mushroom")
 FOLDS, REPEATS = 10, 3  # the folds of a repeat share its trees
 _EMPTY: Final = "their program takes the range of each number from the rows it trains on, so fewer leaves stay empty"
 _SCORES: Final = {
-    "theirs": "not explained: the paper does not say what score AUC is taken over, nor which class is the positive one",
+    "theirs": "not explained: the paper does not say what score AUC is taken over; F1 is of the rarer class, in both",
     "JPW": WHY["JPW"],
 }
 
 
-def records(*, quick: bool = False, folder: Path | None = None) -> Iterator[Record]:
-    """A cell for each figure whose table is at hand."""
-    for name, (title, *row) in TABLE_3.items():
-        data = _table(name, quick, folder)
-        if data is not None:
-            by_mode = _cells(name, data, TREES, ("theirs",), 1 if quick else REPEATS)
-            for trees, printed in zip(TREES, row, strict=True):
-                setting = f"{title}, {trees} tree{'s' if trees > 1 else ''}"
-                yield _record("table 3, empty leaves, real tables", setting, printed, by_mode, "theirs", "empty", trees,
-                              _EMPTY)  # fmt: skip
-    for name in SCORES["auc"]:
-        data = _table(name, quick, folder)
-        if data is not None:
-            by_mode = _cells(name, data, (100,), ("theirs", "JPW"), 1)
-            for measure, item in FIGURES.items():
-                title, *printed = SCORES[measure][name]
-                for forest, figure in zip(("theirs", "JPW"), printed, strict=True):
-                    yield _record(item, f"{title}, {forest}", figure, by_mode, forest, measure, None, _SCORES[forest])
+def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
+    """One for each table of table 3, and of the figures."""
+    for work, tables in ((_empty, TABLE_3), (_scores, SCORES["auc"])):
+        for name in tables:
+            if not quick or name in QUICK:
+                what = "table 3" if work is _empty else "figures 12 and 13"
+                own = partial(work, name, 1 if quick else REPEATS, folder) if at_hand(name, folder) else None
+                yield Cell(f"{what}, {name}", own)
 
 
-def _table(name: str, quick: bool, folder: Path | None) -> Any:
-    return None if quick and name not in QUICK else load(name, folder, incomplete="drop")
+def _empty(name: str, repeats: int, folder: Path | None) -> Iterator[Record]:
+    title, *row = TABLE_3[name]
+    by_mode = _cells(name, load(name, folder, incomplete="drop"), TREES, ("theirs",), repeats)
+    for trees, printed in zip(TREES, row, strict=True):
+        setting = f"{title}, {trees} tree{'s' if trees > 1 else ''}"
+        yield _record("table 3, empty leaves, real tables", setting, printed, by_mode, "theirs", "empty", trees, _EMPTY)
+
+
+def _scores(name: str, repeats: int, folder: Path | None) -> Iterator[Record]:
+    by_mode = _cells(name, load(name, folder, incomplete="drop"), (100,), ("theirs", "JPW"), 1)
+    for measure, item in FIGURES.items():
+        title, *printed = SCORES[measure][name]
+        for forest, figure in zip(("theirs", "JPW"), printed, strict=True):
+            yield _record(item, f"{title}, {forest}", figure, by_mode, forest, measure, None, _SCORES[forest])
 
 
 def _cells(

@@ -7,6 +7,7 @@ repetition draws the set anew, so that our standard deviation holds what that al
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ import pandas as pd
 from dpforest import FriedmanSchusterClassifier, JagannathanForestClassifier, MajorityLabelForestClassifier
 from dpforest.evaluation.sweep import surface
 from dpforest.tables.datasets import SYNTHETIC, make_synthetic
+from reproduce.cells import Cell
 from reproduce.fletcher_islam import FS, PAPER
 from reproduce.fletcher_islam import WHY as WHY_OF_TABLES
 from reproduce.protocol import CONTRADICTS, MATCHES, NOT_COMPARABLE, Record, verdict
@@ -88,15 +90,17 @@ def measured(table: str, mode: str, draws: int) -> pd.DataFrame:
     return found
 
 
-def records(*, quick: bool = False, folder: Path | None = None) -> Iterator[Record]:
-    """A cell for each figure and set; nothing is read."""
+def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
+    """One for each set; nothing is read."""
     for column, table in enumerate(SYNTHETIC):
-        if quick and table not in QUICK:
-            continue
-        draws = 2 if quick else DRAWS
-        by_mode = {mode: measured(table, mode, draws) for mode in ("as_published", "certified")}
-        for cell in _cells(column):
-            yield _record(table, *cell, by_mode)
+        if not quick or table in QUICK:
+            yield Cell(table, partial(_records, column, table, 2 if quick else DRAWS))
+
+
+def _records(column: int, table: str, draws: int) -> Iterator[Record]:
+    by_mode = {mode: measured(table, mode, draws) for mode in ("as_published", "certified")}
+    for cell in _cells(column):
+        yield _record(table, *cell, by_mode)
 
 
 def _cells(column: int) -> Iterator[tuple[str, str, str, float, int | None, float, str]]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from dpforest import MultinomialForestClassifier
+from reproduce.cells import Cell
 from reproduce.multinomial import RULE, SETTINGS
 from reproduce.protocol import MATCHES, Record, accuracies, load, verdict
 
@@ -30,15 +31,18 @@ def forest(domain: Any, budget: float, seed: int) -> MultinomialForestClassifier
     )
 
 
-def records(*, quick: bool = False, folder: Path | None = None) -> Iterator[Record]:
-    """A cell for each table and budget."""
+def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
+    """One for each table and budget."""
     for table, (name, printed) in list(PUBLISHED.items())[: 1 if quick else None]:
-        data = load(table, folder)
         for budget, published in list(zip(BUDGETS, printed, strict=True))[: 2 if quick else None]:
-            ours = accuracies(partial(forest, data.domain, budget), data, 1, FOLDS)
-            mean, sd = float(ours.mean()), float(ours.std(ddof=1))
-            found = verdict(published, mean, sd)
-            yield Record(
-                "Bai et al. 2020", ITEM, f"{name}, ε = {budget} a tree", published, round(mean, 2), None, round(sd, 2),
-                found, "" if found == MATCHES else _WHY,
-            )  # fmt: skip
+            setting = f"{name}, ε = {budget} a tree"
+            yield Cell(setting, partial(_measured, table, setting, budget, published, folder))
+
+
+def _measured(table: str, setting: str, budget: float, published: float, folder: Path | None) -> list[Record]:
+    data = load(table, folder)
+    ours = accuracies(partial(forest, data.domain, budget), data, 1, FOLDS)
+    mean, sd = float(ours.mean()), float(ours.std(ddof=1))
+    found = verdict(published, mean, sd)
+    why = "" if found == MATCHES else _WHY
+    return [Record("Bai et al. 2020", ITEM, setting, published, round(mean, 2), None, round(sd, 2), found, why)]

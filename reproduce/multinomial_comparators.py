@@ -19,9 +19,10 @@ from typing import Any, Final
 import numpy as np
 
 from dpforest import MultinomialForestClassifier
+from reproduce.cells import Cell
 from reproduce.comparators import COMPARATORS
 from reproduce.multinomial import RULE, SETTINGS
-from reproduce.protocol import MATCHES, NOT_COMPARABLE, Record, accuracies, load, verdict
+from reproduce.protocol import MATCHES, NOT_COMPARABLE, Record, accuracies, at_hand, load, verdict
 
 ITEM: Final = "table 1, all six forests without privacy"
 METHODS: Final = ("Denil14", "BRF", "CompRF-C", "MRF", "CompRF-I", "Breiman")
@@ -67,9 +68,9 @@ _OTHER_COLUMNS: Final = {
 
 
 def table(name: str, folder: Path | None) -> Any:
-    """A table as the paper seems to have it; None where it is not at hand."""
+    """A table as the paper seems to have it."""
     data = load(name, folder)
-    return still_alive(data) if data is not None and name == "echocardiogram" else data
+    return still_alive(data) if name == "echocardiogram" else data
 
 
 def still_alive(data: Any, label: str = "still-alive") -> SimpleNamespace:
@@ -98,18 +99,25 @@ def compared(name: str, method: str, printed: float, ours: np.ndarray, most_freq
     return found, "" if found == MATCHES else _OTHER_COLUMNS.get(name, _WHY[method])
 
 
-def records(*, quick: bool = False, folder: Path | None = None) -> Iterator[Record]:
-    """The certain cells of every row whose table is at hand."""
+def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
+    """One for each certain figure."""
     for name, (title, row) in list(PUBLISHED.items())[: 1 if quick else None]:
-        data = table(name, folder)
-        if data is None:
+        if not at_hand(name, folder):
+            yield Cell(title, None)
             continue
-        most_frequent = 100 * float(data.y.value_counts(normalize=True).max())
-        repetitions = 1 if quick else FEW if len(data.y) > LARGE else REPETITIONS
         for method, printed in list(zip(METHODS, row, strict=False))[: 2 if quick else None]:
-            ours = accuracies(partial(forest, method, data.domain), data, repetitions, FOLDS, stratified=False)
-            found, why = compared(name, method, printed, ours, most_frequent)
-            yield Record(
-                "Bai et al. 2020", ITEM, f"{title}, {method}", printed, round(float(ours.mean()), 2), None,
-                round(float(ours.std(ddof=1)), 2), found, why,
-            )  # fmt: skip
+            yield Cell(f"{title}, {method}", partial(_measured, name, method, printed, quick, folder))
+
+
+def _measured(name: str, method: str, printed: float, quick: bool, folder: Path | None) -> list[Record]:
+    data = table(name, folder)
+    most_frequent = 100 * float(data.y.value_counts(normalize=True).max())
+    repetitions = 1 if quick else FEW if len(data.y) > LARGE else REPETITIONS
+    ours = accuracies(partial(forest, method, data.domain), data, repetitions, FOLDS, stratified=False)
+    found, why = compared(name, method, printed, ours, most_frequent)
+    return [
+        Record(
+            "Bai et al. 2020", ITEM, f"{PUBLISHED[name][0]}, {method}", printed, round(float(ours.mean()), 2), None,
+            round(float(ours.std(ddof=1)), 2), found, why,
+        )
+    ]  # fmt: skip

@@ -6,10 +6,13 @@ A hundred trees, k = 5, five folds. B1 is a feature's temperature, B2 that of a 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
 from dpforest import MultinomialForestClassifier
+from reproduce.cells import Cell
 from reproduce.multinomial import RULE, SETTINGS
 from reproduce.protocol import Record, accuracies, load, point
 
@@ -27,11 +30,15 @@ def forest(domain: Any, b1: float, b2: float):
     )
 
 
-def records(*, quick: bool = False, folder: Path | None = None) -> Iterator[Record]:
-    """A point for each table and pair of temperatures."""
+def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
+    """One for each table and pair of temperatures."""
+    over = TEMPERATURES[:1] if quick else TEMPERATURES
     for name, title in list(TABLES.items())[: 1 if quick else None]:
-        data = load(name, folder)
-        for b1 in TEMPERATURES[:1] if quick else TEMPERATURES:
-            for b2 in TEMPERATURES[:1] if quick else TEMPERATURES:
-                found = accuracies(forest(data.domain, b1, b2), data, 1, FOLDS)
-                yield point(PAPER, f"figure 4, accuracy over B₂, {title}", f"B₁ = {b1:g}", "B₂", b2, found, None)
+        for b1, b2 in product(over, over):
+            yield Cell(f"{title}, B₁ = {b1:g}, B₂ = {b2:g}", partial(_measured, name, title, b1, b2, folder))
+
+
+def _measured(name: str, title: str, b1: float, b2: float, folder: Path | None) -> list[Record]:
+    data = load(name, folder)
+    found = accuracies(forest(data.domain, b1, b2), data, 1, FOLDS)
+    return [point(PAPER, f"figure 4, accuracy over B₂, {title}", f"B₁ = {b1:g}", "B₂", b2, found, None)]

@@ -6,12 +6,14 @@ Forty trees in each of five folds, without privacy, k = 5. A better tree does no
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from dpforest import MultinomialForestClassifier
+from reproduce.cells import Cell
 from reproduce.comparators import BreimanForest
 from reproduce.multinomial import RULE, SETTINGS
 from reproduce.protocol import Record, folds, load, point
@@ -49,13 +51,21 @@ def breimans_trees(data: Any, train: np.ndarray, test: np.ndarray, seed: int) ->
     return np.array([100 * float((own == wanted).mean()) for own in said])
 
 
-def records(*, quick: bool = False, folder: Path | None = None) -> Iterator[Record]:
-    """A point for each table, forest and quantile."""
+def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
+    """One for each table and forest."""
     for name, title in list(TABLES.items())[: 1 if quick else None]:
-        data = load(name, folder)
-        parts = list(folds(data, 1, FOLDS))[: 2 if quick else None]
-        for line, trees in (("MRF", their_trees), ("Breiman", breimans_trees)):
-            over = np.array([np.quantile(trees(data, train, test, seed), QUANTILES) for seed, train, test in parts])
-            for at, own in zip(QUANTILES, over.T, strict=True):
-                item = f"figure 7, how right single trees are, {title}"
-                yield point(PAPER, item, line, "quantile of trees", at, own, None)
+        for line in FORESTS:
+            yield Cell(f"{title}, {line}", partial(_measured, name, title, line, 2 if quick else FOLDS, folder))
+
+
+def _measured(name: str, title: str, line: str, n_folds: int, folder: Path | None) -> list[Record]:
+    data = load(name, folder)
+    parts = list(folds(data, 1, FOLDS))[:n_folds]
+    over = np.array([np.quantile(FORESTS[line](data, train, test, seed), QUANTILES) for seed, train, test in parts])
+    item = f"figure 7, how right single trees are, {title}"
+    return [
+        point(PAPER, item, line, "quantile of trees", at, own, None) for at, own in zip(QUANTILES, over.T, strict=True)
+    ]
+
+
+FORESTS: Final = {"MRF": their_trees, "Breiman": breimans_trees}

@@ -6,7 +6,9 @@ import json
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 
 import numpy as np
@@ -87,13 +89,24 @@ def verdict(published: float, ours: float, sd: float) -> str:
     return MATCHES if abs(published - ours) <= max(TOLERANCE, 2 * sd) else CONTRADICTS
 
 
+def at_hand(name: str, folder: Path | None) -> bool:
+    """Whether a table is bundled, or in a folder of the same form."""
+    return name in list_datasets() or (folder is not None and name in _listed(folder))
+
+
+@lru_cache(maxsize=2)
 def load(name: str, folder: Path | None, *, incomplete: str = "own") -> Any:
-    """A bundled table, or one from a folder of the same form; None where neither has it."""
+    """A bundled table, or one from a folder of the same form; None where it is not at hand."""
     if name in list_datasets():
         return load_dataset(name, incomplete=incomplete)
-    if folder is None or name not in json.loads((folder / "catalogue.json").read_text(encoding="utf-8"))["datasets"]:
+    if folder is None or not at_hand(name, folder):
         return None
     return load_dataset(name, incomplete=incomplete, folder=folder)
+
+
+@lru_cache
+def _listed(folder: Path) -> frozenset[str]:
+    return frozenset(json.loads((folder / "catalogue.json").read_text(encoding="utf-8"))["datasets"])
 
 
 def folds(
@@ -109,6 +122,21 @@ def folds(
             labels = np.where(np.isin(labels, _rare(labels, n_folds)), "rare", labels)
         for fold, (train, test) in enumerate(splitter.split(labels, labels)):
             yield repetition * n_folds + fold, train, test
+
+
+def nested_folds(
+    data: Any, repetitions: int, n_folds: int, n_inner: int
+) -> Iterator[tuple[int, np.ndarray, np.ndarray, list[tuple[np.ndarray, np.ndarray]]]]:
+    """As `folds`, and folds of the training rows alone, to choose settings by: rows to fit on, and to look at.
+
+    >>> data = load_dataset("zoo")
+    >>> seed, train, test, inner = next(nested_folds(data, 1, 10, 3))
+    >>> len(inner), sorted(np.concatenate(inner[0]).tolist()) == sorted(train.tolist())
+    (3, True)
+    """
+    for seed, train, test in folds(data, repetitions, n_folds):
+        inside = SimpleNamespace(y=data.y.iloc[train])
+        yield seed, train, test, [(train[fit], train[look]) for _, fit, look in folds(inside, 1, n_inner)]
 
 
 def certified_accuracies(make: Callable[[int], Any], data: Any, repetitions: int, n_folds: int) -> np.ndarray | None:
@@ -136,7 +164,10 @@ def accuracies(
 
 def write(records: Iterable[Record], path: Path = PATH) -> None:
     """The file that the page and the report are made of."""
-    path.write_text(json.dumps([asdict(record) for record in records], indent=1, ensure_ascii=False) + "\n")
+    text = json.dumps([asdict(record) for record in records], indent=1, ensure_ascii=False) + "\n"
+    half = path.with_suffix(".half")  # a stop while writing leaves the old file whole
+    half.write_text(text, encoding="utf-8")
+    half.replace(path)
 
 
 def read(path: Path = PATH) -> list[Record]:

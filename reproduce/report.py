@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 from reproduce import fletcher_islam
+from reproduce.left_out import LEFT_OUT
 from reproduce.protocol import MATCHES, Record
 from reproduce.ranks import in_words
 
@@ -23,6 +25,7 @@ def report(records: Iterable[Record]) -> str:
         "`python -m reproduce`. Percent right on rows held out; ± is our standard deviation over folds. No forest is",
         "certified on a table whose bounds are known from its rows alone, so its certified cells are empty.",
     ]
+    records = list(records)
     groups: dict[tuple[str, str], list[Record]] = {}
     for record in records:
         groups.setdefault((record.paper, record.item), []).append(record)
@@ -37,7 +40,20 @@ def report(records: Iterable[Record]) -> str:
         lines += [_line(row) for row in rows]
         if item in RANKED:
             lines += ["", *in_words(rows)]
+    lines += ["", "## What is not run, and why", ""]
+    lines += [f"- {paper}, {item}: {why}." for paper, items in LEFT_OUT.items() for item, why in items.items()]
     return "\n".join([*lines, ""])
+
+
+def in_order(records: Iterable[Record]) -> list[Record]:
+    """By paper; what the paper has first, tables before figures, figure 4 before figure 10."""
+    return sorted(records, key=_place)  # stable: cells of an item stay as they are
+
+
+def _place(record: Record) -> tuple:
+    item = record.item
+    parts = [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", item)]
+    return record.paper, not item.startswith("table"), not item.startswith("figure"), [str(parts[0]), *parts[1:2]], item
 
 
 def _line(row: Record) -> str:

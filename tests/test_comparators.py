@@ -4,6 +4,7 @@ Chi-square tests have a false-alarm rate of 1e-6 each, and fixed seeds.
 """
 
 from collections import Counter
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
@@ -14,8 +15,16 @@ from sklearn.ensemble import RandomForestClassifier
 
 from dpforest import Domain, Feature
 from dpforest.trees.midpoint_kernels import draw_structure
-from reproduce.comparators import COMPARATORS, BernoulliForest, BreimanForest, ComparisonForest, DenilForest
+from reproduce.comparators import (
+    COMPARATORS,
+    BernoulliForest,
+    BreimanForest,
+    ComparisonForest,
+    DenilForest,
+    RanaForest,
+)  # fmt: skip
 from reproduce.comparators.choices import Room, draw_features, draw_points, poisson, within
+from reproduce.comparators.greedy import PLACES, Grid, Grower, labels
 from reproduce.comparators.triplets import LEAF, Points, draw_pivots, goes_second
 
 KEYS = np.arange(6_000, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
@@ -161,3 +170,72 @@ def test_how_often_bernoullis_root_takes_the_best_feature(p_feature, p_cut):
     taken = int((roots.feature[roots.tree_start[:-1]] == 0).sum())
     best = (1 - p_feature) * (1 - p_cut)
     assert stats.binomtest(taken, 3_000, best / 3 + (1 - best) / 9).pvalue > 1e-6
+
+
+def test_the_certificate_of_rgv_says_no_and_what_its_weaker_guarantee_is(table):
+    X, y = table
+    said = RanaForest(DOMAIN, n_trees=7, epsilon=0.5).fit(X, y).certificate_
+    assert not said.certified and said.epsilon == Fraction(1, 2) and said.true_epsilon == np.inf
+    assert said.neighbours == "replace-one" and str(said).startswith("NOT CERTIFIED.")
+    weaker, spent, unchecked = said.reasons[:3]
+    assert "weaker than differential privacy" in weaker and "whether somebody is in the table" in weaker
+    assert "7 trees" in spent and "lose 7 times" in spent and "ε = 0.5" in spent
+    assert "not checked" in unchecked and DOMAIN.leaks()[0] in said.reasons
+
+
+def test_rgv_learns_where_one_of_its_trees_does_not():
+    """Two numbers cost most of ε; averaged noise goes away, as all trees read all rows."""
+    generator = np.random.default_rng(11)
+    X = pd.DataFrame({"x": generator.random(4_000), "z": generator.random(4_000), "a": "p"})
+    y = np.where(X.x > 0.5, "yes", "no")
+    one, many = (RanaForest(DOMAIN, n_trees=n, seed=2).fit(X, y).predict(X) == y for n in (1, 30))
+    assert many.mean() > 0.93 and many.mean() >= one.mean()
+    again, other = (RanaForest(DOMAIN, n_trees=3, seed=seed).fit(X, y).votes(X) for seed in (2, 3))
+    assert np.array_equal(again, RanaForest(DOMAIN, n_trees=3, seed=2).fit(X, y).votes(X))
+    assert not np.array_equal(again, other)
+
+
+def chances(grower, scores, weights=None):
+    """Of the exponential mechanism, from gains."""
+    odds = np.exp(grower.rate * np.array(scores)) * (1 if weights is None else weights)
+    return odds / odds.sum()
+
+
+def test_a_node_of_rgv_draws_its_attribute_by_the_exponential_mechanism():
+    """Three attributes of two categories, of which one is the label; the other two tell nothing."""
+    grid = Grid(np.array([2, 2, 2]), np.zeros(3, bool), 2)
+    y = np.repeat([0, 1], 8)
+    places = np.stack([y, np.arange(16) % 2, np.arange(16) // 2 % 2], axis=1)
+    grower = Grower(grid, places, y, epsilon=16.0, depth=1)
+    assert grower.share == 4.0 and grower.rate == pytest.approx(4 / (2 * (np.log2(17) + 1 / np.log(2))))
+    drawn = [grower.grow(np.random.default_rng([1, i])).feature for i in range(3_000)]
+    counts = np.bincount(np.array(drawn)[np.array(drawn) >= 0], minlength=3)
+    expected = counts.sum() * chances(grower, [0.0, -16.0, -16.0])
+    assert counts.sum() > 2_900 and stats.chisquare(counts, expected).pvalue > 1e-6
+
+
+def test_a_cut_of_rgv_is_drawn_within_its_range_and_by_its_gain():
+    grid = Grid(np.array([PLACES]), np.ones(1, bool), 2)
+    y = np.repeat([0, 1], 10)
+    places = np.where(y == 0, 200, 800)[:, None]
+    grower = Grower(grid, places, y, epsilon=40.0, depth=1)
+    table = np.zeros((1, PLACES, 2), np.int64)
+    np.add.at(table, (0, places[:, 0], y), 1)
+    ranges, generator = np.array([[100, 899]]), np.random.default_rng(5)
+    drawn = np.array([grower._cuts(table, ranges, generator)[0][0] for _ in range(2_000)])
+    assert drawn.min() >= 100 and drawn.max() < 899
+    counts = [int((drawn < 200).sum()), int(((drawn >= 200) & (drawn < 800)).sum()), int((drawn >= 800).sum())]
+    expected = 2_000 * chances(grower, [-20.0, 0.0, -20.0], np.array([100, 600, 99]))
+    assert stats.chisquare(counts, expected).pvalue > 1e-6
+    tree = Grower(grid, places, y, epsilon=4_000.0, depth=2).grow(generator)
+    assert 200 <= tree.cut < 800 and (labels(tree, places) == y).all()
+
+
+def test_a_node_of_rgv_with_too_few_rows_is_a_leaf():
+    grid = Grid(np.array([2]), np.zeros(1, bool), 2)
+    y = np.array([0, 1] * 20)
+    grower = Grower(grid, y[:, None], y, epsilon=1.0, depth=1)
+    assert len(y) / 4 < np.sqrt(2) / grower.share * 2  # forty rows are about seven times a leaf's noise, so both happen
+    kinds = {bool(grower.grow(np.random.default_rng(i)).children) for i in range(200)}
+    few = Grower(grid, y[:4, None], y[:4], epsilon=1.0, depth=1)
+    assert kinds == {True, False} and not any(few.grow(np.random.default_rng(i)).children for i in range(50))

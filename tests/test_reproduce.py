@@ -1,15 +1,24 @@
 """What is said to be reproduced is what was run, and what was not reproduced is said."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
+import pandas as pd
 import pytest
 
-from reproduce import multinomial
-from reproduce.__main__ import PARTS
-from reproduce.protocol import PATH
+from dpforest import MajorityLabelForestClassifier, load_dataset
+from reproduce import __main__ as program
+from reproduce import multinomial, nested, nock_henecka, nock_henecka_runs
+from reproduce.__main__ import PARTS, merged
+from reproduce.cells import Cell, Kept, Part, measured
+from reproduce.fletcher_islam_sensitivity import mean_sensitivity
+from reproduce.left_out import LEFT_OUT
+from reproduce.protocol import MATCHES, PATH, Record, nested_folds, read
 from reproduce.report import REPORT
 
 HOME = Path(__file__).parents[1]
@@ -37,6 +46,185 @@ def test_a_row_that_is_not_reproduced_says_so():
         assert f"ours is {row['mean']:.1f} %, the paper's {row['published']:.1f} %" in papers
 
 
+def record(setting: str, ours: float = 1.0, item: str = "table 1") -> Record:
+    return Record("A paper", item, setting, 1.0, ours, None, 0.0, MATCHES, "")
+
+
+class Stopped(Exception):
+    """As if the run had been stopped."""
+
+
+@pytest.fixture
+def work(monkeypatch, tmp_path):
+    """Two parts of three cells that say when they are at work, in files of their own; `stop_at` stops a cell."""
+    seen = SimpleNamespace(done=[], stop_at=None, results=tmp_path / "results.json", kept=tmp_path / "unfinished")
+
+    def cell(part: str, i: int) -> Cell:
+        def run():
+            if seen.stop_at == (part, i):
+                raise Stopped
+            seen.done.append((part, i))
+            return [record(f"cell {i}", i / 3, f"table of {part}")]
+
+        return Cell(f"cell {i}", run)
+
+    def part(name: str) -> Part:
+        return Part(lambda *, quick, folder: [cell(name, i) for i in range(3)])
+
+    monkeypatch.setattr(program, "PARTS", {"a": part("a"), "b": part("b")})
+    for name, path in (("PATH", seen.results), ("REPORT", tmp_path / "report.md"), ("UNFINISHED", seen.kept)):
+        monkeypatch.setattr(program, name, path)
+    return seen
+
+
+def test_a_run_that_was_stopped_loses_the_cell_at_work_only(work, capsys):
+    program.run(["a", "b"])
+    whole = work.results.read_text()
+    work.results.unlink()
+    work.done.clear()
+    work.stop_at = "b", 1
+    with pytest.raises(Stopped):
+        program.run(["a", "b"])
+    assert [record.item for record in read(work.results)] == ["table of a"] * 3  # what is through is written
+    work.stop_at = None
+    program.run(["a", "b"])
+    assert work.done == [("a", 0), ("a", 1), ("a", 2), ("b", 0), ("b", 1), ("b", 2)]
+    assert work.results.read_text() == whole and not list(work.kept.iterdir())
+    said = capsys.readouterr().out
+    assert re.search(r"4 of 6, +\d+ s  b, cell 0: done before", said) and re.search(
+        r"5 of 6, +\d+ s  b, cell 1\n", said
+    )
+    program.run(["a", "b"])  # nothing is unfinished, so all is measured anew
+    assert len(work.done) == 12
+
+
+def test_fresh_forgets_and_quick_keeps_nothing(work):
+    work.stop_at = "a", 2
+    for quick in (True, False):
+        with pytest.raises(Stopped):
+            program.run(["a"], quick=quick)
+        assert work.kept.exists() != quick and not work.results.exists()
+    work.done.clear()
+    work.stop_at = None
+    program.run(["a"], quick=True)
+    assert len(work.done) == 3 and not work.results.exists()
+    program.run(["a"], fresh=True)
+    assert len(work.done) == 6 and work.results.exists()
+
+
+def test_kept_cells_are_those_of_the_same_code_and_half_a_line_is_none(tmp_path):
+    first, second = (Cell(name, lambda: pd.DataFrame({"x": [0.1, np.inf]})) for name in ("first", "second"))
+    path = tmp_path / "here" / "part.jsonl"
+    kept, rows = Kept(path, "1"), measured(first)
+    kept.add(first, rows)
+    kept.add(second, rows)
+    path.write_text(path.read_text()[:-5])  # stopped while writing
+    kept = Kept(path, "1")
+    assert kept.get(first) == rows == [{"x": 0.1}, {"x": np.inf}] and kept.get(second) is None
+    kept.add(second, rows)
+    assert Kept(path, "1").get(second) == rows
+    assert Kept(path, "2").get(first) is None and Kept(path, "2").get(second) is None
+    kept.forget()
+    assert not path.exists()
+
+
+def test_what_was_found_on_tables_that_are_not_at_hand_stays():
+    before = [record("here", 1), record("elsewhere", 2), record("here", 3, "table 2")]
+    found = [record("here", 5), record("new", 6)]
+    assert [r.ours for r in merged(before, found, keep=True)] == [5, 2, 3, 6]
+    assert [r.ours for r in merged(before, found, keep=False)] == [3, 5, 6]
+    cells = {cell.name: cell.work for cell in PARTS["fletcher_islam"].cells(quick=False, folder=None)}
+    assert cells["WallSensor"] is None and cells["Mushroom, theirs"] is not None
+
+
+def test_a_part_of_all_tables_together_is_left_as_it_was_while_one_is_missing(work, monkeypatch, capsys):
+    cells = [Cell("here", lambda: pd.DataFrame({"x": [1]})), Cell("elsewhere", None)]
+    monkeypatch.setitem(program.PARTS, "a", Part(lambda *, quick, folder: cells, lambda rows: [record("all")]))
+    program.run(["a"])
+    assert not work.results.exists() and "elsewhere are missing: it stays as it was" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_every_part_lists_its_cells_without_running_them(quick):
+    for name, part in PARTS.items():
+        names = [cell.name for cell in part.cells(quick=quick, folder=None)]
+        assert names and len(set(names)) == len(names), name
+
+
+def test_inner_folds_are_of_the_training_rows():
+    data = load_dataset("zoo")
+    for _, train, test, inner in nested_folds(data, 1, 4, 3):
+        assert len(inner) == 3 and not set(train) & set(test)
+        for fit, look in inner:
+            assert sorted([*fit, *look]) == sorted(train)
+        assert sorted(np.concatenate([look for _, look in inner])) == sorted(train)
+
+
+def test_what_is_best_on_the_inner_folds_is_taken_and_of_several_the_smallest(monkeypatch):
+    """On three training rows in four depth 3 and 5 are equally right; on the whole of them depth 1 were."""
+    data, sizes = load_dataset("zoo"), []
+
+    def run_task(forest, domain, split, task, epsilons, cells, seed, promises):
+        sizes.append(len(split.y_train) + len(split.y_test))
+        outer = sizes[-1] == len(data.y)
+        rows = [(e, d, t, (d == 1) if outer else 0.5 + 0.25 * (d > 1)) for e in [*epsilons, np.inf] for d, t in cells]
+        return pd.DataFrame(rows, columns=["epsilon", "depth", "trees", "accuracy"])
+
+    monkeypatch.setattr(nested, "run_task", run_task)
+    grid = {"epsilons": [1.0], "depths": (5, 3, 1), "trees": (9, 2), "n_folds": 4, "n_inner": 3}
+    found = nested.chosen(MajorityLabelForestClassifier(), data, **grid)
+    assert found[["depth", "trees"]].drop_duplicates().values.tolist() == [[3, 2]] and len(found) == 8
+    assert (found.inner == 75).all() and (found.accuracy == 0).all()
+    assert len(sizes) == 16 and sizes.count(len(data.y)) == 4
+    each = nested.chosen(MajorityLabelForestClassifier(), data, **grid, n_looked=1, of_each=("epsilon", "depth"))
+    assert sorted(each.depth.unique()) == [1, 3, 5] and (each.trees == 2).all() and len(sizes) == 16 + 8
+
+
+def test_smooth_sensitivity_is_of_leaves_with_rows():
+    leaves, y = np.array([[7, 1], [7, 2], [7, 2], [9, 2]]), np.array([0, 0, 1, 1])
+    leads = [1, 1, 1, 1]  # two against one and one alone; one alone, and two against one
+    assert mean_sensitivity(leaves, y, None, 0.5) == pytest.approx(np.exp(-0.5 * np.array(leads)).mean())
+    only = mean_sensitivity(leaves, y, np.array([1, 0, 0, 0]), 0.5)  # one alone; one against one, and one alone
+    assert only == pytest.approx(np.mean([np.exp(-0.5), 1, np.exp(-0.5)]))
+
+
+def test_nock_and_heneckas_tables_are_of_all_sets_and_sizes():
+    """Twenty trees win over the random forests and two lose, on two sets of which one has public bounds."""
+    rows = [
+        {"forest": name, "epsilon": epsilon, "depth": depth, "trees": trees, "repeat": fold, "fold": fold,
+         "accuracy": 60.0 + level + 0.1 * fold + (5 if name == "α = 1" else 0), "table": table, "mode": mode}
+        for table, mode in (("sonar", "as_published"), ("ionosphere", "as_published"), ("sonar", "certified"))
+        for name, trees, level in [*((rule, t, t) for rule in nock_henecka.BEST for t in (2, 20)),
+                                   ("RF-L", 21, 10), ("RF-E", 21, 10)]
+        for epsilon in (*nock_henecka.EPSILONS, np.inf) for depth in nock_henecka.DEPTHS for fold in range(3)
+    ]  # fmt: skip
+    found = {(record.item, record.setting): record for record in nock_henecka.records(rows)}
+    best = found[nock_henecka.TABLE_1, "α = 1, ε = 1"]
+    assert (best.ours, best.certified, best.published) == (100, 100, pytest.approx(100 * 9 / 19, abs=0.01))
+    of_twenty = found[nock_henecka.TABLE_4, "calibrated, 20 trees (“more than 80 %”)"]
+    of_two = found[nock_henecka.TABLE_4, "calibrated, 2 trees (“a majority”)"]
+    assert (of_twenty.ours, of_twenty.verdict, of_two.ours) == (100, MATCHES, 0) and of_two.reason
+    runs = [record for record in nock_henecka_runs.records(rows) if record.line == "α = 1, without privacy"]
+    assert [record.ours for record in runs if record.at in (10, 15, 35)] == [0, 50, 100]
+
+
+PROMISED = {
+    "Bojarski et al. 2014": ["table 1", "figure 1", "figure 2"],
+    "Fletcher and Islam 2017": [*(f"table {i}" for i in (2, 3, 4, 6)), *(f"figure {i}" for i in range(4, 15))],
+    "Nock and Henecka 2020": ["table 1", "table 3", "table 4", "figure 2"],
+    "Bai et al. 2020": ["table 1", "table 3", "figure 4", "figure 7"],
+}
+
+
+@pytest.mark.parametrize("paper", PROMISED)
+def test_every_table_and_figure_is_there_and_what_is_left_out_is_said(paper):
+    items = {record.item for record in read() if record.paper == paper}
+    for item in PROMISED[paper]:
+        assert any(re.search(rf"\b{item}[ab]?\b", own) for own in items), item
+    said = REPORT.read_text(encoding="utf-8").split("## What is not run, and why")[1]
+    assert all(f"{paper}, {item}: {why}." in said for item, why in LEFT_OUT[paper].items())
+
+
 @pytest.mark.slow
 def test_a_quick_run_goes_through_every_part_and_writes_nothing():
     """Two tables a part, all in a process of its own: what is kept stays as it is."""
@@ -44,4 +232,5 @@ def test_a_quick_run_goes_through_every_part_and_writes_nothing():
     done = subprocess.run([sys.executable, "-m", "reproduce", "--quick"], cwd=HOME, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.splitlines()) > 10 * len(PARTS)
+    assert all(re.search(rf" of \d+, +\d+ s  {name}, ", done.stdout) for name in PARTS)
     assert (PATH.read_bytes(), REPORT.read_bytes()) == before

@@ -1,4 +1,4 @@
-"""Forests that the multinomial paper compares its own with: none is private."""
+"""Forests that the papers compare their own with: those of the multinomial paper, none private, and RGV."""
 
 from functools import partial
 from typing import Final
@@ -6,6 +6,7 @@ from typing import Final
 from reproduce.comparators.breiman import BreimanForest
 from reproduce.comparators.comparison import ComparisonForest
 from reproduce.comparators.consistent import BernoulliForest, DenilForest
+from reproduce.comparators.rana import RanaForest
 
 COMPARATORS: Final = {
     "Denil14": DenilForest,
@@ -15,4 +16,4 @@ COMPARATORS: Final = {
     "Breiman": BreimanForest,
 }
 
-__all__ = ["COMPARATORS", "BernoulliForest", "BreimanForest", "ComparisonForest", "DenilForest"]
+__all__ = ["COMPARATORS", "BernoulliForest", "BreimanForest", "ComparisonForest", "DenilForest", "RanaForest"]

@@ -1,0 +1,154 @@
+"""Private greedy trees on a grid: tests by the exponential mechanism, stopping counts, noisy counts in leaves.
+
+Friedman and Schuster's tree with information gain, all attributes of a node at once, and with numbers read at a coarse
+public grid, as many such trees are grown here (`reproduce.comparators.rana`). In floating point, to measure with.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dpforest.tables.domain import Domain
+from dpforest.tables.features import N_CODES
+
+PLACES = 1_024  # of a number
+
+
+@dataclass
+class Node:
+    """A leaf if it has no children; a numeric test sends places up to `cut` to the first child."""
+
+    label: int = 0
+    feature: int = -1
+    cut: int = -1  # -1: a child for each category
+    children: list[Node] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """How a domain's codes are read.
+
+    Attributes
+    ----------
+    widths : int64 array of shape (n_features,)
+        Places of each feature.
+    is_numeric : bool array of shape (n_features,)
+    n_classes : int
+    """
+
+    widths: np.ndarray
+    is_numeric: np.ndarray
+    n_classes: int
+
+    @classmethod
+    def of(cls, domain: Domain) -> Grid:
+        """Of a domain on its linear scale."""
+        numeric = np.array([feature.kind == "numeric" for feature in domain.features])
+        widths = [PLACES if f.kind == "numeric" else f.n_codes for f in domain.features]
+        return cls(np.array(widths, np.int64), numeric, domain.n_classes)
+
+    def places(self, codes: np.ndarray) -> np.ndarray:
+        """Codes (n, n_features) as places; numbers by the upper digits of their codes."""
+        return np.where(self.is_numeric, codes.astype(np.int64) // (N_CODES // PLACES), codes)
+
+
+@dataclass
+class Grower:
+    """Grows trees on the same rows.
+
+    Parameters
+    ----------
+    grid : Grid
+    places : int64 array of shape (n, n_features)
+    y : int64 array of shape (n,)
+        Class indices.
+    epsilon : float
+        Of one tree: a path asks (2 + n) d + 2 questions, with n numeric attributes, of an equal share each.
+    depth : int
+    """
+
+    grid: Grid
+    places: np.ndarray
+    y: np.ndarray
+    epsilon: float
+    depth: int
+
+    def __post_init__(self) -> None:
+        n_numeric, (n, m) = int(self.grid.is_numeric.sum()), self.places.shape
+        self.share = self.epsilon / ((2 + n_numeric) * self.depth + 2)
+        self.rate = self.share / (2 * (np.log2(n + 1) + 1 / np.log(2)))  # of the exponential mechanism
+        self.widest = int(np.where(self.grid.is_numeric, 2, self.grid.widths).max())
+        counts = np.arange(n + 1)
+        self.entropy = counts * np.log2(np.maximum(counts, 1))  # c log c
+        width, k = int(self.grid.widths.max()), self.grid.n_classes
+        self._shape, self._start = (m, width, k), np.arange(m) * width * k
+
+    def grow(self, generator: np.random.Generator) -> Node:
+        """One tree."""
+        ranges = np.stack([np.zeros_like(self.grid.widths), self.grid.widths - 1], axis=1)
+        every = np.ones(len(ranges), bool)
+        return self._grow(np.arange(len(self.y)), every, ranges, self.depth, generator)
+
+    def _grow(
+        self, rows: np.ndarray, left: np.ndarray, ranges: np.ndarray, levels: int, generator: np.random.Generator
+    ) -> Node:
+        k = self.grid.n_classes
+        enough = (len(rows) + generator.laplace(scale=1 / self.share)) / (self.widest * k) >= np.sqrt(2) / self.share
+        if not levels or not left.any() or not enough:
+            counts = np.bincount(self.y[rows], minlength=k) + generator.laplace(scale=1 / self.share, size=k)
+            return Node(label=int(counts.argmax()))
+        own, y = self.places[rows], self.y[rows]
+        flat = (self._start + own * k + y[:, None]).ravel()
+        table = np.bincount(flat, minlength=int(np.prod(self._shape))).reshape(self._shape)
+        cuts = np.full(len(left), -1)
+        scores = self.gain(table).sum(axis=1).astype(float)
+        numeric = np.flatnonzero(self.grid.is_numeric)
+        if len(numeric):
+            cuts[numeric], scores[numeric] = self._cuts(table[numeric], ranges[numeric], generator)
+        logits = np.where(left, self.rate * scores, -np.inf)
+        j = int((logits + generator.gumbel(size=len(logits))).argmax())
+        node = Node(feature=j, cut=int(cuts[j]))
+        if node.cut < 0:
+            still = left & (np.arange(len(left)) != j)
+            sides = [(rows[own[:, j] == place], still, ranges) for place in range(self.grid.widths[j])]
+        else:
+            below, lower, upper = own[:, j] <= node.cut, ranges.copy(), ranges.copy()
+            lower[j, 1], upper[j, 0] = node.cut, node.cut + 1
+            sides = [(rows[below], left, lower), (rows[~below], left, upper)]
+        node.children = [self._grow(*side, levels - 1, generator) for side in sides]
+        return node
+
+    def gain(self, counts: np.ndarray) -> np.ndarray:
+        """Information gain of parts up to what the whole has, from their class counts (..., n_classes)."""
+        return self.entropy[counts].sum(axis=-1) - self.entropy[counts.sum(axis=-1)]
+
+    def _cuts(
+        self, table: np.ndarray, ranges: np.ndarray, generator: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """A cut of each number within its range, by the exponential mechanism, and its score."""
+        below = table.cumsum(axis=1)
+        scores = self.gain(below) + self.gain(below[:, -1:] - below)
+        at = np.arange(table.shape[1])
+        inside = (at >= ranges[:, :1]) & (at < np.maximum(ranges[:, 1:], ranges[:, :1] + 1))
+        logits = np.where(inside, self.rate * scores, -np.inf) + generator.gumbel(size=scores.shape)
+        cuts = logits.argmax(axis=1)
+        return cuts, np.take_along_axis(scores, cuts[:, None], axis=1)[:, 0]
+
+
+def labels(node: Node, places: np.ndarray) -> np.ndarray:
+    """What a tree says of each row."""
+    found = np.zeros(len(places), np.int64)
+    _label(node, places, np.arange(len(places)), found)
+    return found
+
+
+def _label(node: Node, places: np.ndarray, rows: np.ndarray, found: np.ndarray) -> None:
+    if not node.children:
+        found[rows] = node.label
+        return
+    own = places[rows, node.feature]
+    part = own if node.cut < 0 else own > node.cut
+    for i, child in enumerate(node.children):
+        _label(child, places, rows[part == i], found)

@@ -1,0 +1,99 @@
+"""The forest of Rana, Gupta and Venkatesh (RGV), whose privacy is of a weaker kind, with a certificate that says so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Final, Self
+
+import numpy as np
+import pandas as pd
+
+from dpforest.privacy.certificate import Certificate, certify
+from dpforest.privacy.ledger import REPLACE_ONE, Ledger
+from dpforest.privacy.published import REPRODUCTION
+from dpforest.privacy.rationals import text_up
+from reproduce.comparators.base import Comparator
+from reproduce.comparators.greedy import Grid, Grower, Node, labels
+
+LEAST_TREES: Final = 110  # of the 110 to 1385 that Fletcher and Islam ran
+WEAKER: Final = (
+    "What this forest claims is weaker than differential privacy: nobody is to find out the values of somebody's "
+    "attributes, but whether somebody is in the table at all may be found out."
+)
+NOT_CHECKED: Final = (
+    "How many trees keep that claim follows from formulas that are not known here; so the weaker claim itself is not "
+    "checked, and no number stands behind it."
+)
+
+
+@dataclass
+class RanaForest(Comparator):
+    """S. Rana, S. K. Gupta, S. Venkatesh, *Differentially private random forest with high utility* (2016).
+
+    Greedy trees like those of Friedman and Schuster; each reads all rows and spends all of ε. What is known of it here
+    is what Fletcher and Islam say; docs/PAPERS.md lists what they leave open.
+
+    Parameters
+    ----------
+    domain, seed, n_trees
+        As `Comparator`.
+    epsilon : float
+        Of each tree.
+    depth : int
+
+    Attributes
+    ----------
+    certificate_ : Certificate
+        Says no, and why.
+
+    Examples
+    --------
+    >>> from dpforest import load_dataset
+    >>> data = load_dataset("mushroom")
+    >>> forest = RanaForest(data.domain, n_trees=5).fit(data.X, data.y)
+    >>> bool((forest.predict(data.X) == data.y.to_numpy()).mean() > 0.8), forest.certificate_.certified
+    (True, False)
+    """
+
+    n_trees: int = LEAST_TREES
+    epsilon: float = 1.0
+    depth: int = 5
+    trees: list[Node] = field(init=False, repr=False)
+    certificate_: Certificate = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.domain = self.domain.on_scale("linear")
+        self._grid = Grid.of(self.domain)
+
+    def fit(self, X: pd.DataFrame, y: Any) -> Self:
+        """Grow the trees on rows and their labels."""
+        super().fit(X, y)
+        self.certificate_ = self._certificate()
+        return self
+
+    def _grow(self, codes: np.ndarray, y: np.ndarray) -> None:
+        grower = Grower(self._grid, self._grid.places(codes), y.astype(np.int64), self.epsilon, self.depth)
+        self.trees = [grower.grow(np.random.default_rng([self.seed, tree])) for tree in range(self.n_trees)]
+
+    def _votes(self, codes: np.ndarray) -> np.ndarray:
+        votes, places = np.zeros((len(codes), self.domain.n_classes), np.int64), self._grid.places(codes)
+        rows = np.arange(len(codes))
+        for tree in self.trees:
+            votes[rows, labels(tree, places)] += 1
+        return votes
+
+    def _certificate(self) -> Certificate:
+        """Of tables that differ in the content of a row, which is as near as the two relations come to the claim."""
+        epsilon = Fraction(str(self.epsilon))
+        spent = (
+            f"Each of the {self.n_trees} trees reads all rows and spends all of ε = {text_up(epsilon)}; by the rule "
+            f"that losses add up, together they may lose {self.n_trees} times what one loses."
+        )
+        return certify(
+            Ledger(None, REPLACE_ONE),
+            mechanism=f"{self.n_trees} greedy trees of depth {self.depth}, each by noisy answers at all of ε",
+            assumptions=self.domain.assumptions(),
+            reasons=[WEAKER, spent, NOT_CHECKED, REPRODUCTION, *self.domain.leaks()],
+            nominal_epsilon=epsilon,
+        )

@@ -1,0 +1,84 @@
+"""Fletcher and Islam, figures 9 and 10: accuracy over the number of rows, and over ε beside forests without privacy.
+
+Drawn without figures. Figure 10 has Adult, three folds, each with noise and trees of its own. Breiman's forest is
+scikit-learn's, with a hundred trees and its defaults, as the paper says nothing of its settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from dpforest import MajorityLabelForestClassifier
+from dpforest.evaluation.sweep import surface
+from dpforest.tables.datasets import make_synthetic
+from reproduce.cells import Cell
+from reproduce.comparators import BreimanForest
+from reproduce.fletcher_islam import PAPER
+from reproduce.protocol import Record, accuracies, load, point
+
+FIGURE_9: Final = "figure 9, accuracy over rows, SynthF"
+FIGURE_10: Final = "figure 10, accuracy over ε, Adult"
+ROWS: Final = (3_000, 30_000, 300_000)
+BUDGETS: Final = (0.01, 0.1, 1.0)
+DRAWS: Final = 3
+ADULT: Final = tuple(round(0.2 * i, 1) for i in range(1, 9))
+FOLDS: Final = 3
+MODES: Final = ("as_published", "certified")
+
+
+def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
+    """One for each number of rows, and for each half of figure 10."""
+    for n_rows in ROWS[:1] if quick else ROWS:
+        yield Cell(f"figure 9, {n_rows} rows", partial(over_rows, n_rows))
+    if not quick:
+        yield Cell("figure 10", over_budgets)
+        yield Cell("figure 10, Breiman", breimans)
+
+
+def over_rows(n_rows: int) -> Iterator[Record]:
+    """The synthetic set F, drawn anew."""
+    found = {
+        mode: pd.concat(
+            surface({"F": forest(8, mode)}, make_synthetic("SynthF", n_rows, seed=draw), epsilons=BUDGETS, trees=(100,),
+                    repeats=1, seed=draw)
+            for draw in range(DRAWS)
+        )
+        for mode in MODES
+    }  # fmt: skip
+    for epsilon in BUDGETS:
+        ours, keeps = (_at(found[mode], epsilon) for mode in MODES)
+        yield point(PAPER, FIGURE_9, f"ε = {epsilon:g}", "rows", n_rows, ours, keeps)
+
+
+def over_budgets() -> Iterator[Record]:
+    """Their forest, and the same without privacy, in which every tree has all rows."""
+    data, common = load("adult", None), dict[str, Any](epsilons=ADULT, trees=(100,), repeats=FOLDS, folds=FOLDS)
+    found = {mode: surface({"labels": forest(9, mode)}, data, **common) for mode in MODES}
+    for epsilon in ADULT:
+        ours, keeps = (_at(found[mode], epsilon) for mode in MODES)
+        yield point(PAPER, FIGURE_10, "100 trees", "ε", epsilon, ours, keeps)
+    for epsilon in ADULT:
+        yield point(PAPER, FIGURE_10, "without privacy", "ε", epsilon, _at(found["as_published"], np.inf), None)
+
+
+def breimans() -> Iterator[Record]:
+    """Breiman's forest, at every ε the same."""
+    data = load("adult", None)
+    ours = accuracies(lambda seed: BreimanForest(data.domain, seed=seed, min_leaf=1), data, 1, FOLDS)
+    for epsilon in ADULT:
+        yield point(PAPER, FIGURE_10, "Breiman, without privacy", "ε", epsilon, ours, None)
+
+
+def forest(depth: int, mode: str) -> MajorityLabelForestClassifier:
+    """Theirs."""
+    return MajorityLabelForestClassifier(max_depth=depth, scale_share="public", mode=mode)
+
+
+def _at(found: pd.DataFrame, epsilon: float) -> np.ndarray:
+    return 100 * found[found.epsilon == epsilon].accuracy.to_numpy(float)
