@@ -23,7 +23,7 @@ DASHES = {
 }
 _LEGEND = {
     "orientation": "h", "traceorder": "normal", "xref": "container", "x": 0, "xanchor": "left", "yref": "container",
-    "y": 0, "yanchor": "bottom", "itemwidth": 36, "entrywidth": 104, "entrywidthmode": "pixels",
+    "y": 0, "yanchor": "bottom", "itemwidth": 36,
     "itemclick": False, "itemdoubleclick": False,
 }  # fmt: skip
 _FRAME = {"hovermode": "closest", "showlegend": True, "legend": _LEGEND, "margin": {"l": 8, "r": 12, "t": 12, "b": 140}}

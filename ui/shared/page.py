@@ -43,7 +43,7 @@ _STYLE = """<style>
 [data-testid=stElementToolbarButton]:has([aria-label^="Download as CSV"]) {display: none}
 [data-testid=stCaptionContainer] {opacity: 1}
 [data-testid=stCaptionContainer], [data-testid=stCaptionContainer] p {color: light-dark(#55606B, #AAB5BF)}
-a:focus-visible {outline: 2px solid light-dark(#005F94, #7CC3EC); outline-offset: 2px}
+a[href]:focus-visible {outline: 2px solid light-dark(#005F94, #7CC3EC) !important; outline-offset: 2px}
 [data-testid=stCaptionContainer] a {color: light-dark(#005F94, #7CC3EC)}
 @media (max-width: 900px) {
   .st-key-focus {overflow-x: auto}
@@ -69,7 +69,8 @@ a:focus-visible {outline: 2px solid light-dark(#005F94, #7CC3EC); outline-offset
 # text on a dark page, so white words stand on a darker one.
 _DARK = """<style>
 :root {color-scheme: dark}
-[data-testid=stBaseButton-primary], [data-testid=stMultiSelect] [data-tag] {background: #0072B2; border-color: #0072B2; color: #FFFFFF}
+[data-testid=stBaseButton-primary], [data-testid=stMultiSelect] [data-tag] {background: #0072B2; color: #FFFFFF}
+[data-testid=stBaseButton-primary] {border-color: #0072B2}
 [data-testid=stBaseButton-primary]:hover {background: #005F94; border-color: #7CC3EC; color: #FFFFFF}
 </style>"""
 
