@@ -201,6 +201,9 @@ def test_the_insight_names_the_best_its_equals_and_the_useless():
     assert "overlaps with that of b:" in text and text.endswith("Below the floor, so of no use at this ε: c.")
     clear = said({"a": 0.8, "b": 0.7})
     assert "overlaps" not in clear and "Below the floor" not in clear
+    many = dict.fromkeys("bcde", 0.79)
+    assert "overlaps with that of all 4 others:" in said({"a": 0.8, **many})
+    assert "overlaps with that of 4 of the 5 others:" in said({"a": 0.8, **many, "f": 0.7})
 
 
 def test_a_measure_that_needs_two_classes_says_so(compare):
