@@ -51,7 +51,7 @@ done = gathered(lines if ready else looked, max(ready, 1), 1)
 best = done.cells["accuracy", "mean"].groupby("forest").max().max()
 guessing = level.floor["accuracy"]
 with st.container(key="asked"):
-    need, which, at = st.columns([4, 3, 5], gap="medium")
+    need, at, which = st.columns([3, 6, 3], gap="medium")  # ε is near for those who work without a mouse
 with need:
     needed = controls.needed_accuracy(guessing, best)
 said, picture = st.empty(), st.empty()

@@ -23,7 +23,7 @@ DASHES = {
 }
 _LEGEND = {
     "orientation": "h", "traceorder": "normal", "xref": "container", "x": 0, "xanchor": "left", "yref": "container",
-    "y": 0, "yanchor": "bottom", "itemwidth": 36, "entrywidth": 104, "entrywidthmode": "pixels", "font": {"size": 12},
+    "y": 0, "yanchor": "bottom", "itemwidth": 36,
     "itemclick": False, "itemdoubleclick": False,
 }  # fmt: skip
 _FRAME = {"hovermode": "closest", "showlegend": True, "legend": _LEGEND, "margin": {"l": 8, "r": 12, "t": 12, "b": 140}}
@@ -72,12 +72,12 @@ def flip_curves(curves: LeafCurves, chosen: str, names: dict[str, str]) -> go.Fi
         x=meets, y=np.log10(at), showarrow=True, arrowhead=0, arrowcolor=QUIET, ax=meets, axref="x",
         text=f"<b>lead {meets:,}</b>: {names['smooth-sensitivity']}<br>falls below the floor",
         ay=0.55 * high, ayref="y", xanchor="right" if late else "left",
-        align="right" if late else "left", font={"size": 13},
+        align="right" if late else "left",
     )  # fmt: skip
     fig.add_annotation(
         x=0, y=np.log10(bottom * 2.2), text=f"no rule<br>with ε = {text_up(curves.epsilon)}<br>gets in here",
         showarrow=False,
-        xanchor="left", yanchor="bottom", align="left", xshift=6, font={"size": 12},
+        xanchor="left", yanchor="bottom", align="left", xshift=6,
     )  # fmt: skip
     _leads(fig, right)
     ticks = [e for e in range(-1, int(np.floor(np.log10(bottom))) - 1, -1) if e >= -4 or e % 3 == 0]
@@ -114,7 +114,7 @@ def loss_curves(curves: LeafCurves, chosen: str, names: dict[str, str], true_los
     fig.add_annotation(
         x=0 if before else 1, xref="paper", y=np.log10(eps), text=f"<b>promised: ε = {text_up(eps)}</b>",
         showarrow=False,
-        xanchor="left" if before else "right", yanchor="bottom", xshift=4 if before else 0, font={"size": 13},
+        xanchor="left" if before else "right", yanchor="bottom", xshift=4 if before else 0,
     )  # fmt: skip
     if first is not None:
         loss = curves.loss[chosen]
@@ -127,7 +127,7 @@ def loss_curves(curves: LeafCurves, chosen: str, names: dict[str, str], true_los
             x=first, y=np.log10(at), text=f"<b>from lead {first:,} on</b><br>{says}", showarrow=True,
             arrowhead=0, arrowcolor=QUIET, ax=-56 if late else 24 if room else 84,
             ay=-56 if late else 34 if at > top / 4 else 6 if room else -24,
-            xanchor="right" if late else "left", align="right" if late else "left", font={"size": 13},
+            xanchor="right" if late else "left", align="right" if late else "left",
         )  # fmt: skip
         if np.isfinite(true_loss):
             peak, worst = int(curves.gap[np.argmax(loss)]), float(loss.max())
@@ -135,7 +135,7 @@ def loss_curves(curves: LeafCurves, chosen: str, names: dict[str, str], true_los
             fig.add_annotation(
                 x=peak, y=np.log10(worst), text=f"<b>{size(worst)}</b> at lead {peak:,}", showarrow=False,
                 xanchor="left" if peak < 0.6 * right else "right", xshift=12 if peak < 0.6 * right else -12,
-                yanchor="bottom", font={"size": 13},
+                yanchor="bottom",
             )  # fmt: skip
     _leads(fig, right)
     ticks = [m * 10.0**e for e in range(-4, 5) for m in (1, 3) if low <= m * 10.0**e <= top]
@@ -179,7 +179,6 @@ def bound_chart(looks: Sequence[LossEstimate], pair: Pair) -> go.Figure:
     for y, text, anchor in lines:
         fig.add_annotation(
             x=0, xref="paper", y=y, text=text, showarrow=False, xanchor="left", yanchor=anchor, xshift=4,
-            font={"size": 13},
         )  # fmt: skip
     fig.add_scatter(
         x=[look.trials for look in looks], y=proved, mode="lines+markers", line={"color": colour, "width": 3},

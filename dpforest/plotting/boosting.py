@@ -50,7 +50,7 @@ def alpha_by_level(traces: Sequence[TreeTrace], names: Sequence[str]) -> go.Figu
         for k in range(n_levels):
             dark = values[t, k] > 0.55
             fig.add_annotation(x=k, y=t, text=f"{values[t, k]:.2f}", showarrow=False,
-                               font={"size": 11, "color": "#FFFFFF" if dark else "#1B2229"})  # fmt: skip
+                               font={"color": "#FFFFFF" if dark else "#1B2229"})  # fmt: skip
     fig.update_xaxes(tickvals=list(range(n_levels)), ticktext=["root", *(f"level {k}" for k in range(1, n_levels))],
                      showgrid=False, zeroline=False, fixedrange=True)  # fmt: skip
     fig.update_yaxes(tickvals=list(range(n_trees)), ticktext=[escape(name, 24) for name in names], autorange="reversed",

@@ -82,7 +82,7 @@ def _name(fig: go.Figure, entry, x0: float, width: float, y: float, total: float
     if width > 0.14 * total:
         fig.add_annotation(
             x=x0 + width / 2, y=y, text=escape(short, int(90 * width / total)), showarrow=False,
-            font={"color": "#FFFFFF", "size": 12}, bgcolor="rgba(0,60,100,0.75)", borderpad=2,
+            font={"color": "#FFFFFF"}, bgcolor="rgba(0,60,100,0.75)", borderpad=2,
         )  # fmt: skip
 
 

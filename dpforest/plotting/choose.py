@@ -24,13 +24,13 @@ def smallest_epsilon(
     chosen : str
         The forest that is looked at, at `epsilon`.
     """
-    fig = figure(70 + 34 * len(answers), margin={"l": 8, "r": 12, "t": 8, "b": 8})
+    fig = figure(70 + 31 * len(answers), margin={"l": 8, "r": 12, "t": 8, "b": 8})
     names = [a.forest for a in answers][::-1]
     for answer in answers:
         colour = (PRIVATE if certified else NOT_HELD) if answer.forest == chosen else QUIET
         if answer.epsilon is None:
             fig.add_annotation(
-                x=1, xref="paper", y=answer.forest, xanchor="right", showarrow=False, font={"color": QUIET},
+                x=1, xref="paper", y=answer.forest, xanchor="right", showarrow=False,
                 text=f"not up to ε = {text_up(high)}: {answer.reached} of {answer.releases} at best",
             )  # fmt: skip
             continue
@@ -40,8 +40,9 @@ def smallest_epsilon(
         )  # fmt: skip
         text = f"{answer.forest} at ε = {text_up(answer.epsilon)}: {percent(answer.accuracy or 0)} on average"
         fig.add_scatter(
-            x=[answer.epsilon], y=[answer.forest], mode="markers+text", text=f"<b>{text_up(answer.epsilon)}</b>",
-            textposition="top center", hovertext=f"{text}; {answer.reached} of {answer.releases} releases reach it",
+            x=[answer.epsilon], y=[answer.forest], mode="markers+text", text=f" <b>{text_up(answer.epsilon)}</b> ",
+            textposition=f"middle {'left' if answer.epsilon > 4 * low else 'right'}",
+            hovertext=f"{text}; {answer.reached} of {answer.releases} releases reach it",
             hovertemplate="%{hovertext}<extra></extra>",
             marker={
                 "size": 13, "color": colour if answer.is_sure else "rgba(0,0,0,0)",

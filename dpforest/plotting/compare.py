@@ -120,7 +120,11 @@ def comparison(series: Sequence[Series], epsilon: float, scale: Scale, *, bands:
     epsilon_axis(fig, every.min(), every.max(), "ε")
     low, high = _span(series, scale)
     fig.update_yaxes(range=[low, high], tickformat=".0%" if scale.is_share else None, zeroline=False, automargin=True)
-    fig.update_layout(showlegend=True, legend={**LEGEND, "traceorder": "grouped"})
+    # Below the axis: on a phone it takes many lines, and the curves and their axis are to be on one screen with ε.
+    fig.update_layout(
+        showlegend=True,
+        legend={**LEGEND, "traceorder": "grouped", "tracegroupgap": 0, "yanchor": "top", "y": -0.28},
+    )
     return fig
 
 
@@ -177,7 +181,7 @@ def multiples(panels: Sequence[Panel], setting: str, scale: Scale, *, columns: i
         paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)", hoverlabel={"align": "left", "namelength": -1},
         legend={"orientation": "h", "yanchor": "top", "y": -0.3 / rows, "x": 0},
     )  # fmt: skip
-    fig.update_annotations(font_size=13)
+    fig.update_annotations(font=None)  # the page says how large words are
     return fig
 
 

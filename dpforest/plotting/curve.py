@@ -105,7 +105,7 @@ def mark_others(fig: go.Figure, others: Sequence[tuple[float, str]]) -> None:
     for epsilon, words in others:
         fig.add_annotation(
             x=np.log10(epsilon), y=1, yref="paper", text="▼", showarrow=False, yanchor="top",
-            hovertext=f"ε = {text_up(epsilon)}: {escape(words)}", font={"color": QUIET, "size": 12},
+            hovertext=f"ε = {text_up(epsilon)}: {escape(words)}",
         )  # fmt: skip
 
 

@@ -71,12 +71,12 @@ def learning_chart(
     for y, name, i in _apart(ends, 0.055 * max(max(high) - min(low), 0.02)):
         fig.add_annotation(
             x=np.log10(learning.rows[0]), y=y, text=f"<b>{name}</b>" if i == 0 else name, showarrow=False,
-            xanchor="right", xshift=-10, font={"size": 13},
+            xanchor="right", xshift=-10,
         )  # fmt: skip
     fig.add_hline(y=target, line={"color": NON_PRIVATE, "width": 2, "dash": "longdash"})
     fig.add_annotation(
         x=0, xref="paper", y=target, text=f"wanted: {percent(target)}", showarrow=False, xanchor="left",
-        yanchor="bottom", xshift=4, font={"size": 13},
+        yanchor="bottom", xshift=4,
     )  # fmt: skip
     _mark(fig, epsilons, needed, target, colour)
     pad = max(max(high) - min(low), 0.02) * 0.12
@@ -92,7 +92,7 @@ def learning_chart(
         if side == "measured" or right > 1.01 * n:
             fig.add_annotation(
                 x=np.log10(n), y=1, yref="paper", text=side, showarrow=False, xanchor=anchor, yanchor="bottom",
-                xshift=-6 if anchor == "right" else 6, font={"size": 12},
+                xshift=-6 if anchor == "right" else 6,
             )  # fmt: skip
     return fig
 
@@ -111,7 +111,7 @@ def _mark(fig: go.Figure, epsilons: Sequence[float], needed: Sequence[Needed], t
         if own.how == "extrapolated":
             fig.add_annotation(
                 x=np.log10(own.rows), y=target, text=f"<b>{own.times:.1f} ×</b>", showarrow=False, yanchor="top",
-                yshift=-10, font={"size": 13},
+                yshift=-10,
             )  # fmt: skip
 
 

@@ -91,7 +91,7 @@ def _level(fig: go.Figure, y: float, colour: str, dash: str, text: str, anchor: 
     fig.add_annotation(
         x=side, xref="paper", y=y, text=text, showarrow=False, xanchor="right" if side else "left", yanchor=anchor,
         xshift=-4 if side else 4,
-        yshift=0 if not side else 5 if anchor == "bottom" else -5, font={"size": 13},
+        yshift=0 if not side else 5 if anchor == "bottom" else -5,
     )  # fmt: skip
 
 

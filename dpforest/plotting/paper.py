@@ -25,7 +25,6 @@ SECONDS: Final = 40  # for one figure, its browser's start included
 _SIZE: Final = 14  # pixels of its words
 _COLOURS: Final = (PRIVATE, NON_PRIVATE, "#009E73", "#CC79A7", "#56B4E9", "#8F6FC4", "#7F8C99")
 _MARGIN: Final = 16
-_WIDER: Final = 1.25  # words in the fonts of print than in the page's own
 _ONE_AT_A_TIME = threading.Lock()  # a browser each, and little memory
 _PROCESS: Final = str(Path(__file__).with_name("paper_process.py"))
 
@@ -80,8 +79,6 @@ def for_print(figure: go.Figure | dict[str, Any], title: str = "") -> dict[str, 
         width=paper.layout.width or WIDTH, height=paper.layout.height or HEIGHT,
         margin={side: max(own[side] or 0, _MARGIN) for side in "lrtb"},
     )  # fmt: skip
-    if paper.layout.legend.entrywidth and paper.layout.legend.entrywidthmode == "pixels":
-        paper.update_layout(legend_entrywidth=paper.layout.legend.entrywidth * _WIDER)
     paper.for_each_annotation(lambda words: words.update(font_size=words.font.size or _SIZE))
     for axis in (*paper.select_xaxes(), *paper.select_yaxes()):
         axis.update(tickfont_color=INK, title_font_color=INK, title_font_size=axis.title.font.size or _SIZE)

@@ -34,9 +34,7 @@ def trade_off_curve(game: DistinguishingGame, attackers: Sequence[tuple[object, 
         x=[0, 1], y=[1, 0], mode="lines", line={"color": QUIET, "width": 1.5, "dash": "dot"}, hoverinfo="skip",
         name="guessing",
     )  # fmt: skip
-    fig.add_annotation(
-        x=0.72, y=0.28, text="guessing", showarrow=False, xanchor="left", yanchor="bottom", font={"size": 12}
-    )
+    fig.add_annotation(x=0.72, y=0.28, text="guessing", showarrow=False, xanchor="left", yanchor="bottom")
     fig.add_scatter(
         x=[*rate, 0, 0], y=[*least, 0, least[0]], mode="lines", line={"width": 0}, fill="toself", hoverinfo="skip",
         fillcolor="rgba(138,146,156,0.28)", name="out of reach",
@@ -52,7 +50,7 @@ def trade_off_curve(game: DistinguishingGame, attackers: Sequence[tuple[object, 
     if corner > 0.18:
         fig.add_scatter(
             x=[0.03], y=[0.04], text=["no attacker<br>gets in here"], mode="text", textposition="top right",
-            textfont={"size": 12}, hoverinfo="skip", name="words",
+            hoverinfo="skip", name="words",
         )  # fmt: skip
     for name, alarm, miss in attackers:
         text = f"{escape(name, 40)}<br>false alarms {100 * alarm:.1f} %, misses {100 * miss:.1f} %"
@@ -63,7 +61,7 @@ def trade_off_curve(game: DistinguishingGame, attackers: Sequence[tuple[object, 
         side = ("left", 12) if alarm < 0.6 else ("right", -12)
         fig.add_annotation(
             x=alarm, y=miss, text=f"<b>{escape(name, 24)}</b>", showarrow=False, xanchor=side[0], xshift=side[1],
-            yanchor="bottom", font={"size": 12},
+            yanchor="bottom",
         )  # fmt: skip
     fig.update_xaxes(title="false alarms", range=[-0.01, 1.02], showgrid=False, **_SHARES)
     fig.update_yaxes(title="misses", range=[-0.015, 1.04], **_SHARES)
@@ -97,7 +95,7 @@ def icon_grid(game: DistinguishingGame, prior: float = 0.5) -> go.Figure:
         if n:  # the key stands in the figure: a legend would not fit a narrow column
             fig.add_scatter(
                 x=[key], y=[-SIDE - 0.6], mode="markers+text", marker=marker, text=[f" {n} {name}"],
-                textposition="middle right", textfont={"size": 12}, cliponaxis=False, hoverinfo="skip", name="key",
+                textposition="middle right", cliponaxis=False, hoverinfo="skip", name="key",
             )  # fmt: skip
         start += n
     fig.update_xaxes(visible=False, range=[-0.7, SIDE - 0.3], constrain="domain")
@@ -153,7 +151,7 @@ def posterior_curve(game: DistinguishingGame, prior: float = 0.5, *, failure: fl
     ):
         fig.add_annotation(
             x=prior, y=y, text=text, showarrow=False, xanchor=side[0], xshift=side[1], yanchor=anchor,
-            yshift=3 if anchor == "bottom" else -3, font={"size": 12},
+            yshift=3 if anchor == "bottom" else -3,
         )  # fmt: skip
     fig.update_xaxes(title="believed before", range=[-0.02, 1.02], showgrid=False, **_SHARES)
     fig.update_yaxes(title="believed after", range=[-0.1, 1.1], **_SHARES)

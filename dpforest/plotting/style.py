@@ -84,7 +84,10 @@ def highest_flip(n_classes: int) -> float:
 
 
 def figure(height: int, **layout) -> go.Figure:
-    """An empty figure with the margins, hover labels and stillness that all figures share."""
+    """An empty figure with the margins, hover labels and stillness that all figures share.
+
+    No figure says how large its words are, but for those of the lesson: the page does, and a paper.
+    """
     settings = {
         "height": height,
         "margin": {"l": 8, "r": 8, "t": 12, "b": 8},

@@ -16,7 +16,7 @@ YOURS: Final = "#009E73"  # where the controls stand; Okabe and Ito's green
 _BAND: Final = "rgba(138,146,156,0.28)"
 _LEGEND: Final = {
     "orientation": "h", "traceorder": "normal", "xref": "container", "x": 0, "xanchor": "left", "yref": "container",
-    "y": 0, "yanchor": "bottom", "itemwidth": 36, "font": {"size": 13}, "itemclick": False, "itemdoubleclick": False,
+    "y": 0, "yanchor": "bottom", "itemwidth": 36, "itemclick": False, "itemdoubleclick": False,
 }  # fmt: skip
 _SYMBOLS: Final = ("circle", "triangle-up", "square", "x")
 _DASHES: Final = ("solid", "12px,5px", "3px,3px", "9px,3px,2px,3px")
@@ -208,7 +208,7 @@ def _level(fig: go.Figure, chart: Chart) -> None:
     fig.add_hline(y=height, line={"color": QUIET, "width": 1.5, "dash": "dot"})
     fig.add_annotation(
         x=1, xref="paper", y=np.log10(height) if chart.y.log else height, text=escape(words), showarrow=False,
-        xanchor="right", yanchor="top" if chart.level_below else "bottom", font={"size": 13},
+        xanchor="right", yanchor="top" if chart.level_below else "bottom",
     )  # fmt: skip
 
 

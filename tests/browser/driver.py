@@ -142,9 +142,18 @@ class Explore:
         return self.page.get_by_role("slider", name=re.compile(f"^{re.escape(name)}"))
 
     def curve_in_sight(self) -> None:
-        """The slider of ε and the axis of the first chart are on the screen, before anything is scrolled."""
-        expect(self.page.locator(".js-plotly-plot .xtitle").first).to_be_in_viewport(ratio=1)
+        """The slider of ε and the first chart's axis with its title are on the screen, before anything is scrolled."""
+        title = self.page.locator(".js-plotly-plot .xtitle").first
+        expect(title).to_contain_text("ε")
+        expect(title).to_be_in_viewport(ratio=1)
         expect(self.page.get_by_test_id("stSlider").filter(has_text="ε").first).to_be_in_viewport(ratio=1)
+
+    def small_words(self, least: int) -> list[str]:
+        """What charts say in smaller type than that, in pixels."""
+        small = "t => t.textContent.trim() && parseFloat(getComputedStyle(t).fontSize) < least"
+        return self.page.locator(".js-plotly-plot svg text").evaluate_all(
+            f"(texts, least) => texts.filter({small}).map(t => t.textContent)", least
+        )
 
     def choose(self, name: str, option: str) -> None:
         """In a select box: go there, type, and press Enter."""

@@ -39,9 +39,12 @@ def test_first_sight(explore: Explore) -> None:
 def test_epsilon_stands_above_its_curve(explore: Explore) -> None:
     """On a projector both are seen at once, and a number that is typed moves the slider."""
     explore.page.set_viewport_size({"width": 1280, "height": 720})
-    for page, asked in (("", SMALL), ("Compare", {**SMALL, "forests": "noisy counts"}), ("Choose_epsilon", SMALL)):
-        explore.page.goto(f"{explore.url}/{page}?{urlencode(asked)}")
-        explore.curve_in_sight()
+    for page in ("", "Compare", "Choose_epsilon"):
+        for more in ({}, {"present": "true"}):
+            explore.page.goto(f"{explore.url}/{page}?{urlencode(SMALL | more)}")
+            explore.curve_in_sight()
+            assert explore.small_words(14) == []
+    explore.page.goto("about:blank")  # the presentation does not come along
     explore.open(**SMALL, trees=11)
     typed = explore.page.get_by_role("spinbutton", name="Type ε")
     with explore.refigured():

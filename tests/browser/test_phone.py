@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from browser.driver import BROWSER, TABS, Explore, chart_ready, idle
@@ -40,4 +41,13 @@ def test_phone(phone: Explore) -> None:
     expect(phone.sidebar).to_have_attribute("data-collapsed", "true")
     idle(phone.page)
     assert phone.settings()["depth"] == "8"
+    _no_sideways(phone.page)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["Compare", "Choose_epsilon"])
+def test_slider_and_curve_are_on_one_screen(phone: Explore, page: str) -> None:
+    """With all nine forests, as the pages open."""
+    phone.page.goto(f"{phone.url}/{page}?data=breast_wisconsin")
+    phone.curve_in_sight()
     _no_sideways(phone.page)

@@ -198,9 +198,12 @@ def test_the_insight_names_the_best_its_equals_and_the_useless():
 
     text = said({"a": 0.8, "b": 0.79, "c": 0.5})
     assert text.startswith("At ε = 1 **a** comes first: 80.0 %, 10.0 points below the best without privacy.")
-    assert "overlaps with that of b," in text and text.endswith("Below the floor, so of no use at this ε: c.")
+    assert "overlaps with that of b:" in text and text.endswith("Below the floor, so of no use at this ε: c.")
     clear = said({"a": 0.8, "b": 0.7})
     assert "overlaps" not in clear and "Below the floor" not in clear
+    many = dict.fromkeys("bcde", 0.79)
+    assert "overlaps with that of all 4 others:" in said({"a": 0.8, **many})
+    assert "overlaps with that of 4 of the 5 others:" in said({"a": 0.8, **many, "f": 0.7})
 
 
 def test_a_measure_that_needs_two_classes_says_so(compare):

@@ -30,11 +30,17 @@ def test_words_have_the_size_and_ink_of_the_page(drawn, dark, size):
     assert shown.layout.xaxis.title.text == "x" and shown.layout.xaxis2.tickfont.size == 11
     assert shown.layout.template.layout.annotationdefaults.font.size == size
     assert (shown.layout.font.color == "#E7ECF0") == dark
+    assert shown.layout.font.size == size  # of words in traces and colour bars, which take it from there
 
 
 def test_a_figure_that_says_how_large_its_legend_is_keeps_it(drawn):
     drawn["layout"]["legend"] = {"font": {"size": 15}}
     assert in_ink(drawn, dark=False, size=PLAIN)["layout"]["legend"]["font"] == {"size": 15}
+
+
+def test_words_of_the_lesson_stay_as_large_as_it_says():
+    shown = in_ink(figure(300, font={"size": 22}).to_dict(), dark=True, size=PLAIN)
+    assert shown["layout"]["font"] == {"size": 22, "color": "#E7ECF0"}
 
 
 def test_thin_lines_are_brighter_on_a_dark_page_only(drawn):

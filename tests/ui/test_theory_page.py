@@ -124,3 +124,11 @@ def test_a_file_of_ones_own_is_measured():
     domain = suggest_domain(csv, data.label)
     own = boosted_errors(domain.on_scale("linear"), csv.table[list(domain.names)], csv.table[data.label])
     assert f"Measured with 20 on people.csv: {100 * own['boosted'][20]:.3g} %" in said(page)
+
+
+def test_a_link_with_an_epsilon_that_is_none_is_told():
+    """Once, whether the theorem goes by ε or not."""
+    asks = "The link asks for ε = -1, which is no number from 0.001 to 20"
+    for theorem in ("Votes of random trees", "Floor of a leaf"):
+        assert sum(asks in c.value.replace("\\", "") for c in theory(theorem, eps="-1").caption) == 1, theorem
+    assert "The link asks for" not in words(theory("Votes of random trees", eps="0.5"))

@@ -113,7 +113,7 @@ def look_at(
     follow("look_eps", start)
     with at:
         epsilon = choose_epsilon(
-            "look_eps", label="at ε", start=start, others=False,
+            "look_eps", label="at ε", start=start,
             help="Starts at the smallest ε that reaches what you need.",
         )  # fmt: skip
     return kind, epsilon

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version
+from typing import Final
 
 import numpy as np
 import streamlit as st
@@ -16,6 +17,7 @@ from dpforest.evaluation.smallest_epsilon import Answer, held_out_margin, smalle
 from dpforest.evaluation.stakes import Stakes
 from dpforest.plotting.board_report import BoardReport, render
 from dpforest.plotting.choose import smallest_epsilon
+from dpforest.plotting.curve import mark_others
 from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
@@ -25,12 +27,15 @@ from dpforest.tables.features import plural
 from ui.choose.controls import SURE, Wish
 from ui.shared import simulate, tables
 from ui.shared.controls import LINKED
+from ui.shared.epsilon import OTHERS
 from ui.shared.forests import EPSILONS, WITH_DELTA, Settings
 from ui.shared.page import badge, chart
 from ui.shared.sweep_results import Done, ceiling_of_sweep, stakes_of_sweep
 from ui.shared.tables import Table
 from ui.shared.without_privacy import Level
 from ui.shared.wording import plain
+
+NAMED: Final = 2  # forests, in the answer
 
 
 def answered(done: Done, needed: float, wish: Wish) -> list[Answer]:
@@ -74,13 +79,13 @@ def headline(answers: Sequence[Answer], needed: float, wish: Wish, n: int) -> st
             "or see below what more data would do."
         )
     others = [a.forest for a in answers[1:] if a.epsilon == first.epsilon]
-    also = f" ({', '.join(others)} as well)" if others else ""
+    also = f" ({', '.join(others) if len(others) <= NAMED else f'{len(others)} others'} as well)" if others else ""
     claimed = "" if wish.certified else ", as claimed"
     seen = f"{first.reached} of {first.releases} simulated releases reach {percent(needed)} there"
     if first.is_sure:
         sure = f"{seen}, so at least {percent_down(first.at_least)} of all do (95 % confidence)."
     elif n < wish.releases:
-        sure = f"{seen} so far; {wish.releases} are drawn before this is sure."
+        sure = f"{seen} so far; sure after {wish.releases}."
     else:
         sure = f"{seen}: enough on average, but too few to be sure."
     return f"**{first.forest}** needs the smallest ε: **{first.epsilon:g}**{claimed}{also}. {sure}"
@@ -94,6 +99,7 @@ def answers_chart(answers: Sequence[Answer], kind: str, epsilon: float, wish: Wi
     figure = smallest_epsilon(
         answers, EPSILONS[0], EPSILONS[-1], chosen=kind, epsilon=epsilon, certified=wish.certified
     )  # fmt: skip
+    mark_others(figure, OTHERS)
     return chart(figure, f"Smallest ε of each forest. {said}.", place, title="Smallest ε of each forest")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Final
 
 import pandas as pd
 
@@ -10,6 +11,8 @@ from dpforest.evaluation.stakes import Stakes
 from dpforest.plotting.compare import Scale
 from ui.compare.controls import MEASURES, Comparison
 from ui.shared.sweep_results import Done
+
+NAMED: Final = 3  # forests, in a sentence
 
 
 def insight(
@@ -62,8 +65,15 @@ def _first(view: Comparison, scale: Scale, best: pd.Series, rest: pd.DataFrame, 
     if scale.ceiling is not None and best["mean"] <= scale.ceiling:
         text += f", {scale.gap(scale.ceiling - best['mean'])} below the best without privacy"
     if near:
-        text += f". Its spread overlaps with that of {_listed(near)}, so another release may turn the order around"
+        text += f". Its spread overlaps with that of {_who(near, len(rest))}: another release may turn the order around"
     return text
+
+
+def _who(near: Sequence[str], others: int) -> str:
+    """By name where they are few: the sentence stands above the chart, which is to be on the same screen."""
+    if len(near) <= NAMED:
+        return _listed(near)
+    return f"all {others} others" if len(near) == others else f"{len(near)} of the {others} others"
 
 
 def _listed(names: Sequence[str]) -> str:

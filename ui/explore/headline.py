@@ -134,10 +134,20 @@ def _meaning(choice: Choice, certificate: Certificate) -> tuple[str, str, str, s
     return (
         f"What ε = {settings.epsilon:g}{at_delta(delta)} {'means' if holds else 'would mean'}",
         success_share(promise, promise.questions[0]),
-        ("" if holds else "not promised, as the schema was read from the rows; once it is public: ")
-        + sure_words(promise),
+        _sure(promise, holds=holds),
         _odds(promise),
     )
+
+
+def _sure(promise: Guarantee, *, holds: bool) -> str:
+    """What the large number is about; in a paragraph of its own what may be guessed of somebody's values.
+
+    >>> _sure(would_promise(1.0, 0.0, "add-remove"), holds=True).split("\\n\\n")[1]
+    'unsure between two values of theirs, at most 88.1 %'
+    """
+    first = "" if holds else "not promised, as the schema was read from the rows; once it is public: "
+    about_member, _, about_value = sure_words(promise).partition("; ")
+    return first + about_member + (f"\n\n{about_value}" if about_value else "")
 
 
 def _odds(promise: Guarantee) -> str | None:

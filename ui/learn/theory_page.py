@@ -8,6 +8,7 @@ from ui.learn import theory_growth, theory_leaves, theory_loss, theory_votes
 from ui.learn.theory_parts import Panel, Shown
 from ui.shared import figures
 from ui.shared.controls import LINKED, known
+from ui.shared.epsilon import LEAST, MOST
 from ui.shared.link import copy_link
 from ui.shared.page import chart, titled
 from ui.shared.wording import plain
@@ -38,6 +39,7 @@ def show() -> None:
     controls, picture = st.columns([1, 2], gap="large")
     with controls:
         shown = panel.show()
+        _link_asks()
     _about(panel)
     with verdict:
         st.markdown(shown.said.line)
@@ -61,6 +63,24 @@ def _chosen() -> str:
     if other := st.session_state.get("theorem_asked"):
         st.caption(f"The link asks for a theorem “{plain(other, 40)}”, which is not here; shown is “{name}”.")
     return name
+
+
+def _link_asks() -> None:
+    """Of an ε in the link that is none, where no slider of ε has told it."""
+    asked = st.query_params.get("eps")
+    if asked is None or _is_epsilon(asked) or "eps_asked" in st.session_state:
+        return
+    st.caption(
+        f"The link asks for ε = {plain(asked, 20)}, which is no number from {LEAST:g} to {MOST:g}; here nothing goes "
+        "by ε."
+    )
+
+
+def _is_epsilon(text: str) -> bool:
+    try:
+        return LEAST <= float(text) <= MOST
+    except ValueError:
+        return False
 
 
 def _pictures(shown: Shown) -> None:

@@ -52,7 +52,27 @@ def keep_chart(chart: go.Figure, alt: str, title: str = "", *, public: bool = Fa
 def table(frame: pd.DataFrame, title: str, place=st, *, public: bool = False, **settings):
     """A table on the page, noted. It takes the place of an earlier one with its title."""
     _kept()[title] = Figure(frame, public)
-    return place.dataframe(frame, **settings)
+    return place.dataframe(as_shown(frame), **settings)
+
+
+def as_shown(frame: pd.DataFrame) -> pd.DataFrame:
+    """The same table, its mixed columns with a whole number that is too large for Arrow as text.
+
+    >>> as_shown(pd.DataFrame({"a": [2**70, "x"], "b": [1, 2]})).to_dict("list")
+    {'a': ['1180591620717411303424', 'x'], 'b': [1, 2]}
+    """
+    columns = [frame.iloc[:, i] for i in range(frame.shape[1])]
+    if not any(map(_has_large, columns)):
+        return frame
+    return pd.concat([column.map(str) if _has_large(column) else column for column in columns], axis=1)
+
+
+def _has_large(column: pd.Series) -> bool:
+    return pd.api.types.is_object_dtype(column) and bool(column.map(_is_large).any())
+
+
+def _is_large(value: object) -> bool:
+    return isinstance(value, int) and not -(2**63) <= value < 2**63
 
 
 def _kept() -> dict[str, Figure]:

@@ -25,7 +25,7 @@ class Drawn(go.Figure):
 
 
 def in_ink(drawn: dict[str, Any], *, dark: bool, size: int) -> dict[str, Any]:
-    """The same figure for a page; what a figure says itself of its legend and its ticks stays.
+    """The same figure for a page. Whatever words a figure gives no size to get this one; the lesson's have their own.
 
     Parameters
     ----------
@@ -35,7 +35,8 @@ def in_ink(drawn: dict[str, Any], *, dark: bool, size: int) -> dict[str, Any]:
         Of words, in pixels.
     """
     words = {"size": size, "color": _QUIET[dark]}
-    layout = _with(drawn["layout"], {"font": {"color": _INK[dark]}, "hoverlabel": {"font": {"size": size}}})
+    font = {"size": size, **drawn["layout"].get("font", {}), "color": _INK[dark]}  # of words in traces and colour bars
+    layout = _with(drawn["layout"], {"font": font, "hoverlabel": {"font": {"size": size}}})
     layout = _with(layout, {"template": {"layout": {"annotationdefaults": {"font": {"size": size}}}}})
     if "size" not in layout.get("legend", {}).get("font", {}):
         layout = _with(layout, {"legend": {"font": {"size": size, "color": _INK[dark]}}})

@@ -43,15 +43,20 @@ _STYLE = """<style>
 [data-testid=stElementToolbarButton]:has([aria-label^="Download as CSV"]) {display: none}
 [data-testid=stCaptionContainer] {opacity: 1}
 [data-testid=stCaptionContainer], [data-testid=stCaptionContainer] p {color: light-dark(#55606B, #AAB5BF)}
+a[href]:focus-visible {outline: 2px solid light-dark(#005F94, #7CC3EC) !important; outline-offset: 2px}
 [data-testid=stCaptionContainer] a {color: light-dark(#005F94, #7CC3EC)}
 @media (max-width: 900px) {
   .st-key-focus {overflow-x: auto}
   .st-key-focus [data-testid=stElementContainer] {min-width: 820px}
 }
+@media (max-width: 640px), (max-height: 760px) {
+  [data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] {gap: 0.6rem}
+}
 @media (max-width: 640px) {
+  [data-testid=stMainBlockContainer] {padding-top: 3.6rem}
   .st-key-asked [data-testid=stHorizontalBlock] {display: grid; grid-template-columns: 1fr 1fr; gap: 0.6rem}
   .st-key-asked [data-testid=stColumn] {width: auto; min-width: 0}
-  .st-key-asked [data-testid=stColumn]:last-child {grid-column: 1 / 3}
+  .st-key-asked [data-testid=stColumn]:nth-child(2) {grid-column: 1 / 3; order: 1}
   [class*=st-key-headline] [data-testid=stHorizontalBlock] {display: grid; grid-template-columns: 1fr 1fr; gap: 0.6rem}
   [class*=st-key-headline] [data-testid=stColumn] {width: auto; min-width: 0}
   [class*=st-key-headline] [data-testid=stColumn] [data-testid=stVerticalBlock] {padding: 0.6rem}
@@ -60,10 +65,18 @@ _STYLE = """<style>
 }
 </style>"""
 
-_DARK = "<style>:root {color-scheme: dark}</style>"  # what opens over the page is not inside Streamlit's own dark part
+# What opens over the page is not inside Streamlit's own dark part. The theme's own blue is light enough to be read as
+# text on a dark page, so white words stand on a darker one.
+_DARK = """<style>
+:root {color-scheme: dark}
+[data-testid=stBaseButton-primary], [data-testid=stMultiSelect] [data-tag] {background: #0072B2; color: #FFFFFF}
+[data-testid=stBaseButton-primary] {border-color: #0072B2}
+[data-testid=stBaseButton-primary]:hover {background: #005F94; border-color: #7CC3EC; color: #FFFFFF}
+</style>"""
 
 _FOR_THE_BACK_ROW = """<style>
 html {font-size: 19px}
+[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] {gap: 0.6rem}
 .st-key-end_presentation {position: fixed; top: 0.6rem; left: 1.5rem; z-index: 999991}
 [data-testid=stSidebar], [data-testid=stExpandSidebarButton] {display: none}
 </style>"""
