@@ -26,7 +26,7 @@ from ui.shared.tables import Table, fingerprint, read_by, split
 
 FIRST, LAST = 2, 20
 MOST_SECONDS = 30  # of refining; what is drawn by then says how many releases it rests on
-MANY_ROWS = 50_000  # more take a noticeable time
+MANY_CELLS = 700_000  # of a table; more take a noticeable time at all ε
 SOME_ROWS = 5_000  # more are first sent through the trees at a few ε only, while others compute
 N_JOBS = min(os.cpu_count() or 1, 4)
 SCHEDULER = Scheduler(1)  # one turn keeps N_JOBS threads busy; with more of them all wait for Python's lock
@@ -165,7 +165,7 @@ def simulation(table: Table, settings: Settings) -> Shared:
 
 
 @cache.by_table(everybody=256, own=64, data=True)
-def _release_once(key: tuple, _table: Table, _settings: Settings, _awaited: bool) -> Curve:
+def _release_once(key: tuple, _table: Table, _settings: Settings, _awaited: bool, _tell: Tell) -> Curve:
     given = _settings.estimator(_table.domain), _table.domain, split(_table)
     if SCHEDULER.is_crowded:
         AWAITED.start()
@@ -176,15 +176,22 @@ def _release_once(key: tuple, _table: Table, _settings: Settings, _awaited: bool
         return curve
     simulated = simulation_for(*given, epsilons=key[-1], n_jobs=N_JOBS)
     with SCHEDULER.turn(awaited=_awaited) as pause:
-        simulated.add_repeat(pause, first=_settings.epsilon)
+
+        def between() -> None:
+            _tell(simulated.so_far)
+            pause()
+
+        simulated.add_repeat(between, first=_settings.epsilon)
     return simulated.curve()
 
 
-def one_release(table: Table, settings: Settings, epsilons: tuple[float, ...], *, awaited: bool = False) -> Curve:
+def one_release(
+    table: Table, settings: Settings, epsilons: tuple[float, ...], *, awaited: bool = False, tell: Tell = _silent
+) -> Curve:
     """One simulated release at each of these ε, of which nothing else is kept; for the others see `Shared.refine`."""
     table = read_by(table, settings)
     key = (table.schema_key, fingerprint(table.domain), settings.without_epsilon(), epsilons)
-    return _release_once(key, table, settings, awaited)
+    return _release_once(key, table, settings, awaited, tell)
 
 
 @cache.for_session(max_entries=64)
@@ -196,14 +203,15 @@ def promise(fingerprint: str, settings: Settings, n_rows: int, _domain: Domain) 
 def first_curve(shared: Shared, table: Table, settings: Settings, place) -> Curve:
     """The first repeats, fewer where one takes long, so that there is something to look at soon.
 
-    On many rows, or while others compute, it is one release at a few ε, with the draws of the first repeat.
+    On a large table, or while others compute, it is one release at a few ε, with the draws of the first repeat.
     """
     if shared.n_repeats:
         return shared.curve()
     n_rows, epsilon = len(table.frame), settings.epsilon
-    is_sketch = n_rows > MANY_ROWS or AWAITED.is_ready or (n_rows > SOME_ROWS and SCHEDULER.is_busy)
+    is_large = n_rows * table.domain.n_features > MANY_CELLS
+    is_sketch = is_large or AWAITED.is_ready or (n_rows > SOME_ROWS and SCHEDULER.is_busy)
     grid = _some_of(grid_with(epsilon), epsilon) if is_sketch else grid_with(epsilon)
-    slow = n_rows > MANY_ROWS or shared.is_fitted_anew
+    slow = is_large or shared.is_fitted_anew
     bar = place.progress(0.0, f"Sending {n_rows:,} rows through the trees …") if slow else None
 
     def tell(so_far: dict[float, float]) -> None:
@@ -213,7 +221,7 @@ def first_curve(shared: Shared, table: Table, settings: Settings, place) -> Curv
 
     start, curve = time.monotonic(), None
     if is_sketch:
-        curve = one_release(table, settings, grid, awaited=True)
+        curve = one_release(table, settings, grid, awaited=True, tell=tell)
     else:
         shared.refine(1, awaited=True, first=epsilon, tell=tell)
         if time.monotonic() - start < 0.4:
