@@ -6,7 +6,7 @@ if __name__ == "__main__":  # a page runs as the main program, whoever serves it
     from ui.explore import page
 
     page.show()
-elif __name__ != "__mp_main__":  # Streamlit imports the server from here; processes beside it need none
+else:  # Streamlit imports the server from here
     import threading
     from importlib import import_module
 

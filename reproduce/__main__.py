@@ -4,7 +4,8 @@ Each cell is kept as soon as it is done, so that a stop loses the one at work: t
 neither code nor tables have changed, and `--fresh` begins anew. When a part is through, results.json and
 docs/REPRODUCED.md are written; when all are, what was kept is removed. `--quick` takes a few cells of each part, keeps
 and writes nothing. `--data` names a folder with a catalogue.json, as `data/` has, for the papers' tables that do not
-come with this project; what was found on a table that is not at hand stays in results.json as it was.
+come with this project; what was found on a table that is not at hand stays in results.json as it was. The part
+`multinomial` reads the file that `python -m reproduce.multinomial` wrote.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ def merged(before: list[Record], found: list[Record], *, keep: bool) -> list[Rec
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="two tables each; nothing is kept or written")
+    parser.add_argument("--quick", action="store_true", help="a few cells of each part; nothing is kept or written")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART")
     parser.add_argument("--data", type=Path, help="folder with tables that are not bundled")
     parser.add_argument("--fresh", action="store_true", help="forget the cells of a run that was stopped")

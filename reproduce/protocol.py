@@ -19,6 +19,7 @@ from dpforest.tables.datasets import list_datasets, load_dataset
 
 PATH: Final = Path(__file__).with_name("results.json")
 TOLERANCE: Final = 2.0  # points, between a published mean and ours; or two of our standard deviations
+RIGHT: Final = "right on rows held out"
 MATCHES, CONTRADICTS, NOT_COMPARABLE = "matches", "contradicts", "not comparable"
 
 
@@ -47,6 +48,8 @@ class Record:
         Where on that axis.
     unit : str
         Of all its figures.
+    what : str
+        What a curve is a share of, for its chart.
     """
 
     paper: str
@@ -62,6 +65,7 @@ class Record:
     axis: str = ""
     at: float | None = None
     unit: str = "%"
+    what: str = RIGHT
 
 
 DRAWN: Final = "the paper draws this curve without figures"
@@ -70,13 +74,13 @@ NOT_THERE: Final = "not in the paper"
 
 def point(
     paper: str, item: str, line: str, axis: str, at: float, ours: np.ndarray, certified: np.ndarray | None,
-    reason: str = DRAWN,
+    reason: str = DRAWN, what: str = RIGHT,
 ) -> Record:  # fmt: skip
-    """A point of a curve that has no printed figures, from accuracies in percent."""
+    """A point of a curve that has no printed figures, from accuracies, or another share, in percent."""
     sd = float(np.std(ours, ddof=1)) if len(ours) > 1 else 0.0
     return Record(
         paper, item, f"{line}, {axis} = {at:g}", None, mean_of(ours), mean_of(certified), round(sd, 2), NOT_COMPARABLE,
-        reason, line, axis, float(at),
+        reason, line, axis, float(at), what=what,
     )  # fmt: skip
 
 

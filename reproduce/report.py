@@ -22,8 +22,9 @@ def report(records: Iterable[Record]) -> str:
         "# The papers, reproduced",
         "",
         "Published figures beside ours: the mechanism as published, and a certified one at the same ε. Written by",
-        "`python -m reproduce`. Percent right on rows held out; ± is our standard deviation over folds. No forest is",
-        "certified on a table whose bounds are known from its rows alone, so its certified cells are empty.",
+        "`python -m reproduce`. In percent: of rows held out that are right, unless the title says otherwise; ± is our",
+        "standard deviation over folds. No forest is certified on a table whose bounds are known from its rows alone,",
+        "so its certified cells are empty.",
     ]
     records = list(records)
     groups: dict[tuple[str, str], list[Record]] = {}

@@ -73,6 +73,7 @@ def measured_curves(
     ours: Sequence[float | None],
     certified: Sequence[float | None],
     axis: str,
+    what: str = "right on rows held out",
 ) -> go.Figure:
     """Curves of a figure whose paper prints no figures: dashed as published, solid certified.
 
@@ -86,6 +87,8 @@ def measured_curves(
         Percent; None in `certified` where no privacy is kept.
     axis : str
         What the curves are drawn over.
+    what : str
+        What they are a share of.
 
     Returns
     -------
@@ -109,6 +112,6 @@ def measured_curves(
     wide = min(at) > 0 and max(at) / min(at) >= _WIDE
     ticks = {"type": "log", "tickvals": sorted(set(at)), "ticktext": [number(value) for value in sorted(set(at))]}
     drawn.update_xaxes(title=escape(axis), showgrid=False, **(ticks if wide else {}))
-    drawn.update_yaxes(title="right on rows held out", ticksuffix=" %")
+    drawn.update_yaxes(title=escape(what), ticksuffix=" %")
     drawn.update_layout(showlegend=True, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"})
     return drawn

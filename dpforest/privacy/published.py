@@ -4,6 +4,9 @@
   without bound; with the cap of 50 in the author's code it would be finite in ideal real numbers, and far above ε.
 - Equal blocks of rows, one a tree (docs/PAPERS.md): one row more changes every block.
 - Noise drawn in floats (Bojarski et al., docs/PAPERS.md): what is proved is proved for ideal real numbers.
+- Exact coefficients, errors and numbers of rows (Nock & Henecka, gaps G1 to G8): no finite ε.
+- Exact stopping counts, and cuts between values of the data (Bai et al.).
+- Friedman & Schuster: noise in floats; by the gain ratio no bound at all.
 """
 
 import math

@@ -1,6 +1,7 @@
 """The front end's files from memory, and answers that leave at once."""
 
 import asyncio
+import os
 import re
 import socket
 from typing import Any
@@ -58,11 +59,13 @@ def test_all_else_is_the_server_s(path, method):
 
 
 def test_a_connection_sends_at_once_where_its_listener_was_opened_as_streamlit_does():
-    with socket.socket(socket.AF_INET) as listening, socket.socket(socket.AF_INET) as other:
+    with socket.socket(socket.AF_INET) as listening, socket.socket(socket.AF_INET) as other, open(__file__):
         for one in (listening, other):
             one.bind(("127.0.0.1", 0))
         listening.listen()
+        before = os.listdir("/proc/self/fd")
         assert send_at_once() >= 1
+        assert os.listdir("/proc/self/fd") == before  # no handle is left open
         assert not other.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
         with socket.create_connection(listening.getsockname()), listening.accept()[0] as accepted:
             assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

@@ -2,15 +2,22 @@
 
 import os
 import signal
+import sys
 from functools import partial
 
 import numpy as np
 import pytest
 
-from dpforest import MajorityLabelForestClassifier, MultinomialForestClassifier, load_dataset
+from dpforest import (
+    FriedmanSchusterClassifier,
+    MajorityLabelForestClassifier,
+    MultinomialForestClassifier,
+    load_dataset,
+)
 from dpforest.evaluation.greedy_simulation import one_repeat, simulation_for
 from dpforest.evaluation.nonprivate import NonprivateModels, metrics_of
 from dpforest.evaluation.splits import split_table
+from dpforest.trees.routing import pack
 from ui.shared import simulate, without_privacy
 from ui.shared.side_process import SideProcesses
 from ui.shared.simulate import Shared
@@ -25,8 +32,7 @@ def beside():
     processes = SideProcesses(1, 1)
     assert processes.work(os.getpid) is None  # not before it is started
     processes.start()
-    started = processes._started
-    assert started is not None and started.result(120)
+    assert [one.result(120) for one in processes._started]
     return processes
 
 
@@ -74,10 +80,24 @@ def test_models_without_privacy_from_elsewhere_are_those_from_here(beside, monke
 def test_where_it_has_died_work_is_done_here_and_another_may_be_started():
     processes = SideProcesses(1, 1)
     processes.start()
-    assert processes._started is not None
-    number = processes._started.result(120)
+    number = processes._started[0].result(120)
     os.kill(number, signal.SIGKILL)
     killed = [processes.work(partial(os.getpid)) for _ in range(2)]
     assert killed == [None, None] and not processes.is_ready
     processes.start()
-    assert processes._started.result(120) != number and processes.work(os.getpid)
+    assert processes._started[0].result(120) != number and processes.work(os.getpid)
+
+
+def test_nothing_is_kept_there_and_no_page_is_run(beside):
+    domain, split = split_of("zoo")
+    beside.work(one_repeat, FriedmanSchusterClassifier(), domain, split, GRID, None, 0)
+    assert beside.work(_trees_kept) == "0"
+    assert beside.work(_script) == "none"
+
+
+def _trees_kept() -> str:
+    return str(pack.cache_info().currsize)
+
+
+def _script() -> str:
+    return getattr(sys.modules["__mp_main__"], "__file__", "none")

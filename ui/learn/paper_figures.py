@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from dpforest.plotting.papers import measured_curves, published_and_ours
-from reproduce.protocol import CONTRADICTS, DRAWN, MATCHES, NOT_COMPARABLE, NOT_THERE, Record
+from reproduce.protocol import CONTRADICTS, DRAWN, MATCHES, NOT_COMPARABLE, NOT_THERE, RIGHT, Record
 from ui.shared import figures
 from ui.shared.page import chart, titled
 
@@ -56,9 +56,11 @@ def curve(item: str, cells: Sequence[Record]) -> None:
     axis, lines = cells[0].axis, [c.line for c in cells]
     at = [float(c.at) for c in cells if c.at is not None]
     ours = [c.ours for c in cells]
-    alt = f"Accuracy over {axis}. " + " ".join(_ends(name, axis, cells) for name in dict.fromkeys(lines))
+    what = cells[0].what
+    title = f"Accuracy over {axis}" if what == RIGHT else f"{what[0].upper()}{what[1:]}, over {axis}"
+    alt = f"{title}. " + " ".join(_ends(name, axis, cells) for name in dict.fromkeys(lines))
     chart(
-        measured_curves(lines, at, ours, [c.certified for c in cells], axis), alt, title=f"Accuracy over {axis}",
+        measured_curves(lines, at, ours, [c.certified for c in cells], axis, what), alt, title=title,
         public=True,
     )  # fmt: skip
     said = _SOURCES[cells[0].reason]

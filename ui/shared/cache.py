@@ -11,6 +11,8 @@ from typing import Any, Final
 
 import streamlit as st
 
+from dpforest.trees.routing import pack
+
 _OWN: Final[list[Any]] = []
 
 
@@ -62,3 +64,4 @@ def clear() -> None:
     """Empty all caches of this session."""
     for cached in _OWN:
         cached.clear()
+    pack.cache_clear()  # the last trees that were routed through, of whatever session

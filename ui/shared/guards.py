@@ -46,6 +46,8 @@ class Guard:
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
+        # Asked once: while Streamlit reads its options again they are for a moment not what was set.
+        self._listens = str(config.get_option("server.address") or "")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -53,7 +55,7 @@ class Guard:
             return
         headers = Headers(scope=scope)
         host = headers.get("host", "")
-        if not (_is_ours(host) and _is_same_site(headers.get("origin"), host)):
+        if not (self._is_ours(host) and _is_same_site(headers.get("origin"), host)):
             await _refuse(scope, receive, send)
             return
 
@@ -64,14 +66,12 @@ class Guard:
 
         await self._app(scope, receive, with_policy)
 
+    def _is_ours(self, host: str) -> bool:
+        """Whether this is a name of this machine, where the app listens to this machine only.
 
-def _is_ours(host: str) -> bool:
-    """Whether this is a name of this machine, where the app listens to this machine only.
-
-    Who listens to others (`--server.address`) knows under which names.
-    """
-    listens = str(config.get_option("server.address") or "")
-    return listens not in _LOOPBACK or _parts(f"//{host}").hostname in _LOOPBACK
+        Who listens to others (`--server.address`) knows under which names.
+        """
+        return self._listens not in _LOOPBACK or _parts(f"//{host}").hostname in _LOOPBACK
 
 
 def _is_same_site(origin: str | None, host: str) -> bool:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import plotly.graph_objects as go
 
-PLAIN, LARGE = 14, 18  # pixels of the words in a chart; for the back row of a room
+PLAIN, LARGE = 14, 18  # pixels of words in a chart: on a page; presenting (the lesson has its own)
 _INK: Final = {True: "#E7ECF0", False: "#1B2229"}  # on a dark page, and on a light one
 _QUIET: Final = {True: "#AAB5BF", False: "#55606B"}
 _BEHIND: Final = {True: "rgba(17,22,27,0.85)", False: "rgba(255,255,255,0.85)"}  # words that a curve may cross

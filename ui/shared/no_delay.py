@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import socket
+import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
@@ -28,11 +29,17 @@ def send_at_once() -> int:
 
 def _listening() -> Iterator[socket.socket]:
     """A second handle on each socket, to be closed."""
-    for number in range(3, MOST_FILES):
-        with suppress(OSError):
-            found = socket.socket(fileno=os.dup(number))
-            is_tcp = found.type == socket.SOCK_STREAM and found.family in (socket.AF_INET, socket.AF_INET6)
-            if is_tcp and found.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
-                yield found
-            else:
-                found.close()
+    for number in [number for number in range(3, MOST_FILES) if _is_socket(number)]:
+        found = socket.socket(fileno=os.dup(number))
+        is_tcp = found.type == socket.SOCK_STREAM and found.family in (socket.AF_INET, socket.AF_INET6)
+        if is_tcp and found.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+            yield found
+        else:
+            found.close()
+
+
+def _is_socket(number: int) -> bool:
+    try:
+        return stat.S_ISSOCK(os.fstat(number).st_mode)
+    except OSError:
+        return False

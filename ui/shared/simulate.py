@@ -164,25 +164,17 @@ def simulation(table: Table, settings: Settings) -> Shared:
     return _make(key, table, settings)
 
 
-@cache.by_table(everybody=256, own=64, data=True)
-def _release_once(key: tuple, _table: Table, _settings: Settings, _awaited: bool, _tell: Tell) -> Curve:
-    given = _settings.estimator(_table.domain), _table.domain, split(_table)
-    if SCHEDULER.is_crowded:
-        AWAITED.start()
-        REFINED.start()
-    beside = AWAITED if _awaited else REFINED
-    curve = beside.work(one_repeat, *given, key[-1], _settings.epsilon, 0)
-    if curve is not None:
-        return curve
-    simulated = simulation_for(*given, epsilons=key[-1], n_jobs=N_JOBS)
-    with SCHEDULER.turn(awaited=_awaited) as pause:
+class _Look:
+    """One simulated release at a few ε: a place for its curve, once somebody has worked it out."""
 
-        def between() -> None:
-            _tell(simulated.so_far)
-            pause()
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.curve: Curve | None = None
 
-        simulated.add_repeat(between, first=_settings.epsilon)
-    return simulated.curve()
+
+@cache.by_table(everybody=256, own=64)
+def _look(key: tuple, _table: Table) -> _Look:
+    return _Look()
 
 
 def one_release(
@@ -190,8 +182,33 @@ def one_release(
 ) -> Curve:
     """One simulated release at each of these ε, of which nothing else is kept; for the others see `Shared.refine`."""
     table = read_by(table, settings)
-    key = (table.schema_key, fingerprint(table.domain), settings.without_epsilon(), epsilons)
-    return _release_once(key, table, settings, awaited, tell)
+    look = _look((table.schema_key, fingerprint(table.domain), settings.without_epsilon(), epsilons), table)
+    with held(look.lock):
+        if look.curve is None:
+            look.curve = _released_once(table, settings, epsilons, awaited, tell)
+    return look.curve
+
+
+def _released_once(
+    table: Table, settings: Settings, epsilons: tuple[float, ...], awaited: bool, tell: Tell
+) -> Curve:  # fmt: skip
+    given = settings.estimator(table.domain), table.domain, split(table)
+    if SCHEDULER.is_crowded:
+        AWAITED.start()
+        REFINED.start()
+    beside = AWAITED if awaited else REFINED
+    curve = beside.work(one_repeat, *given, epsilons, settings.epsilon, 0)
+    if curve is not None:
+        return curve
+    simulated = simulation_for(*given, epsilons=epsilons, n_jobs=N_JOBS)
+    with SCHEDULER.turn(awaited=awaited) as pause:
+
+        def between() -> None:
+            tell(simulated.so_far)
+            pause()
+
+        simulated.add_repeat(between, first=settings.epsilon)
+    return simulated.curve()
 
 
 @cache.for_session(max_entries=64)
@@ -203,7 +220,8 @@ def promise(fingerprint: str, settings: Settings, n_rows: int, _domain: Domain) 
 def first_curve(shared: Shared, table: Table, settings: Settings, place) -> Curve:
     """The first repeats, fewer where one takes long, so that there is something to look at soon.
 
-    On a large table, or while others compute, it is one release at a few ε, with the draws of the first repeat.
+    On a large table, while others compute, or once there are processes beside the server, it is one release at a few ε,
+    with the draws of the first repeat.
     """
     if shared.n_repeats:
         return shared.curve()

@@ -30,7 +30,7 @@ class Level:
     Attributes
     ----------
     floor : dict
-        Of `references.guessing`: known at once.
+        Of `nonprivate.guessing`: known at once.
     labels : array
         Of the rows held out.
     """
@@ -38,7 +38,7 @@ class Level:
     def __init__(self, domain: Domain, y_train: np.ndarray, y_test: np.ndarray, split: Callable[[], Split]) -> None:
         self.floor, self.labels = guessing(y_train, y_test, domain.n_classes), y_test
         self._domain, self._split, self._lock = domain, split, threading.Lock()
-        self._references: NonprivateModels | None = None  # rows are read by the first step
+        self._models: NonprivateModels | None = None  # rows are read by the first step
         self._found: dict[str, dict[str, float]] = {}  # by another process
 
     @property
@@ -46,29 +46,29 @@ class Level:
         return bool(self.metrics)
 
     def step(self, *, awaited: bool = False) -> bool:
-        """Fit a little more; False when there is nothing left to do."""
+        """Fit a little more here, or all of it beside the server; False when there is nothing left to do."""
         if self.done:
             return False
         with held(self._lock):
-            if self._references is None and not awaited and REFINED.is_ready:
+            if self._models is None and not awaited and REFINED.is_ready:
                 self._found = REFINED.work(metrics_of, self._domain, self._split()) or {}
                 return True
             with SCHEDULER.turn(awaited=awaited):
-                if self._references is None:
-                    self._references = NonprivateModels(self._domain, self._split())
-                self._references.step()
+                if self._models is None:
+                    self._models = NonprivateModels(self._domain, self._split())
+                self._models.step()
         return True
 
     @property
     def share(self) -> float:
         """How much of it is done."""
-        return self._references.share if self._references else 0.0
+        return self._models.share if self._models else 0.0
 
     @property
     def metrics(self) -> dict[str, dict[str, float]]:
         """All measures of every model; nothing until all are fitted."""
-        if self._references is not None and self._references.done:
-            return self._references.metrics
+        if self._models is not None and self._models.done:
+            return self._models.metrics
         return self._found
 
 

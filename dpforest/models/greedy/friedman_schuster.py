@@ -78,7 +78,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
     n_bins : int, default=10
         Parts into which the public range of a numeric attribute is cut (certified).
     n_bound : int or None, default=None
-        Public bound on the number of rows, for criterion="entropy" under add-remove. None: 2,000,000.
+        Public bound on the number of rows, for criterion="entropy" or "gain_ratio" under add-remove. None: 2,000,000.
     neighbours
         As in `MajorityLabelForestClassifier`.
     mode : {"certified", "as_published"}, default="certified"
