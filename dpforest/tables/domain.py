@@ -287,6 +287,14 @@ class Domain:
     def from_dict(cls, entry: dict[str, Any]) -> Domain:
         """The inverse of `to_dict`; of an earlier version's as well, which wrote every reading as a sentence.
 
+        Parameters
+        ----------
+        entry : dict
+
+        Returns
+        -------
+        Domain
+
         Raises
         ------
         DomainError

@@ -65,7 +65,7 @@ def test_explore_shows_four_figures_and_the_curve(app):
         "; this forest without noise: ",
         "guessing, with no forest at all",
         "over 2 simulated releases",
-        "become at most 73.2 % sure; unsure between two values of theirs, at most 88.1 %",
+        "become at most 73.2 % sure\n\nunsure between two values of theirs, at most 88.1 %",
     ):
         assert part in text
     assert "you are here" in json.dumps(spec(app))
