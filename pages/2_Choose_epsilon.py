@@ -69,8 +69,8 @@ certificate, ledger = parts.promise(table, chosen)
 
 def draw(now: Done) -> None:
     """The answer as it is after so many simulated releases of every forest."""
-    global done, answers
-    done, n = now, now.n
+    global done, answers, drawn
+    done, n, drawn = now, now.n, drawn + 1
     answers = parts.answered(done, needed, wish)
     at_stake = stakes_of_sweep(done, [level], "accuracy")
     if nothing := parts.no_need(needed, guessing, at_stake):
@@ -79,10 +79,11 @@ def draw(now: Done) -> None:
         behind.caption(f"{done.behind[0].upper()}{done.behind[1:]} of every forest.", width="content")
         return
     said.markdown(parts.headline(answers, needed, wish, n))
-    parts.answers_chart(answers, name, epsilon, wish, picture)
+    parts.answers_chart(answers, name, epsilon, wish, picture, f"answers_{drawn}")
     behind.caption(parts.how_read(answers, done, wish), width="content")
 
 
+drawn = 0
 draw(done)
 if not wish.certified:
     parts.about_claims(certificate)

@@ -91,8 +91,8 @@ def headline(answers: Sequence[Answer], needed: float, wish: Wish, n: int) -> st
     return f"**{first.forest}** needs the smallest ε: **{first.epsilon:g}**{claimed}{also}. {sure}"
 
 
-def answers_chart(answers: Sequence[Answer], kind: str, epsilon: float, wish: Wish, place=st):
-    """A dot for each forest."""
+def answers_chart(answers: Sequence[Answer], kind: str, epsilon: float, wish: Wish, place, key: str):
+    """A dot for each forest. Streamlit wants another key for each time that it is drawn in a run of the page."""
     said = "; ".join(
         f"{a.forest}: {'not reached' if a.epsilon is None else f'from ε = {a.epsilon:g} on'}" for a in answers
     )
@@ -100,7 +100,7 @@ def answers_chart(answers: Sequence[Answer], kind: str, epsilon: float, wish: Wi
         answers, EPSILONS[0], EPSILONS[-1], chosen=kind, epsilon=epsilon, certified=wish.certified
     )  # fmt: skip
     mark_others(figure, OTHERS)
-    return chart(figure, f"Smallest ε of each forest. {said}.", place, title="Smallest ε of each forest")
+    return chart(figure, f"Smallest ε of each forest. {said}.", place, title="Smallest ε of each forest", key=key)
 
 
 def how_read(answers: Sequence[Answer], done: Done, wish: Wish) -> str:
