@@ -53,7 +53,7 @@ def choose_shape(settings: Settings, table: Table | None) -> Settings:
 def rule_sentence(settings: Settings, depth: int, trees: int, n_rows: int) -> str:
     """What the rule says, in words.
 
-    >>> rule_sentence(Settings("noisy counts", "certified", 1.0, AUTO, AUTO, "add-remove"), 10, 16, 26_048)
+    >>> rule_sentence(Settings("noisy counts", "certified", 1.0, "auto", "auto", "add-remove"), 10, 16, 26_048)
     'The rule, at ε = 1 and about 26,000 records: 16 trees of depth 10.'
     """
     size = f"{plural(trees, 'tree')} of depth {depth}"
