@@ -80,6 +80,11 @@ class GreedySimulation(Repeats):
         self._figures.append((*zip(*private, strict=True), *self._nonprivate))
         self._found = {}
 
+    def take_repeat(self, curve: Curve) -> None:
+        """As in `Repeats`; what was done here of that repeat is dropped, as it is no part of the next."""
+        super().take_repeat(curve)
+        self._found = {}
+
     @property
     def so_far(self) -> dict[float, float]:
         """Accuracy at the budgets that are done of a repeat that is not."""
