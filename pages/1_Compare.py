@@ -9,7 +9,7 @@ from ui.compare.below import Below
 from ui.compare.code import grid_as_code
 from ui.compare.controls import MEASURES
 from ui.compare.insight import insight
-from ui.shared import figures, sidebar, sweep, without_privacy
+from ui.shared import figures, patience, sidebar, sweep, without_privacy
 from ui.shared.controls import LINKED
 from ui.shared.downloads import as_csv
 from ui.shared.epsilon import choose_epsilon
@@ -102,16 +102,16 @@ if ready := min(pieces, *(line.n_done for line in lines)):
     with offered:
         figures.offer()
 work = (table.schema_key, view, opened)
-with sweep.stoppable(work, progress) as place:
+with patience.stoppable(work, progress) as place:
     if place is not None:
-        patience = sweep.Patience(work, controls.SECONDS)
-        for n in sweep.work(lines, min(pieces, 2), place):
+        worked = patience.Patience(work, controls.SECONDS)
+        for n in sweep.work(lines, min(pieces, 2), place, patience=worked):
             draw(n)
         if not ready:
             with offered:
                 figures.offer()
-        if without_privacy.fit(levels, place):
+        if without_privacy.fit(levels, place, worked):
             draw(min(pieces, *(line.n_done for line in lines)))
-        below.work(place)
-        for n in sweep.work(lines, pieces, place, patience=patience):
+        below.work(place, worked)
+        for n in sweep.work(lines, pieces, place, patience=worked):
             draw(n)

@@ -7,7 +7,7 @@ from dpforest.tables.domain import DomainError
 from dpforest.tables.features import plural
 from ui.choose import controls, membership, more_data, parts, risk_parts, to_explore
 from ui.compare.parts import about_delta, about_leaks
-from ui.shared import figures, sidebar, sweep, without_privacy
+from ui.shared import figures, patience, sidebar, sweep, without_privacy
 from ui.shared.controls import LINKED
 from ui.shared.link import copy_link
 from ui.shared.page import badge, open_page, sorry, titled
@@ -130,10 +130,10 @@ def follow_answer() -> None:
 
 was = (answers[0].forest, smallest[name])
 work = (table.schema_key, wish)
-with sweep.stoppable(work, progress) as place:
+with patience.stoppable(work, progress) as place:
     if place is not None:
-        patience = sweep.Patience(work, controls.SECONDS)
-        without_privacy.fit([level], place)
-        for n in sweep.work(lines, wish.releases, place, patience=patience):
+        worked = patience.Patience(work, controls.SECONDS)
+        without_privacy.fit([level], place, worked)
+        for n in sweep.work(lines, wish.releases, place, patience=worked):
             draw(gathered(lines, n, 1))
             follow_answer()

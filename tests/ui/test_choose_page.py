@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from test_explore_page import button
 
 from dpforest.evaluation.smallest_epsilon import smallest_epsilons
+from dpforest.evaluation.sweep import run_task
 from ui.choose import controls, membership, parts
 from ui.shared import sweep, tables
 from ui.shared.forests import FORESTS
@@ -44,8 +45,8 @@ def answers(needed: float, share: float, n: int, name: str = "nursery"):
     table = tables.bundled_table(data, data.label)
     lines = [sweep.cells(table, sweep.Line(settings_of(table, k, "certified", "add-remove")), 1) for k in KINDS]
     for line in lines:
-        while line.n_done < n:
-            line.add(line.piece())
+        for piece in range(line.n_done, n):
+            line.add(piece, run_task(*line.task(piece)))
     return smallest_epsilons(pd.concat([line.frame(n) for line in lines]), needed, share)
 
 

@@ -18,8 +18,8 @@ from dpforest.plotting.compare import Scale
 from ui.compare import alpha_tab
 from ui.compare.controls import Comparison
 from ui.compare.insight import insight
-from ui.shared import simulate, sweep, tables
-from ui.shared.forests import FORESTS, MODES
+from ui.shared import patience, simulate, tables
+from ui.shared.forests import EPSILONS, FORESTS, MODES
 from ui.shared.lines import settings_of
 from ui.shared.sweep_results import Done
 
@@ -62,7 +62,7 @@ def test_lines_table_and_words_are_those_of_a_sweep(compare):
     data = load_dataset("zoo")
     table = tables.bundled_table(data, data.label)
     forests = {k: settings_of(table, k, "certified", "add-remove").estimator() for k in ("one greedy tree", "RF-E")}
-    found = surface(forests, data, epsilons=sweep.EPSILONS, repeats=2)
+    found = surface(forests, data, epsilons=EPSILONS, repeats=2)
     for name, values in lines(page).items():
         own = found[(found.forest == name) & np.isfinite(found.epsilon)]
         assert np.allclose(values, own.groupby("epsilon").accuracy.mean())
@@ -149,9 +149,9 @@ def test_a_stopped_sweep_stays_stopped_until_somebody_goes_on(compare, monkeypat
     page = compare(forests="RF-E", data="nursery")
     assert not any(b.label in ("Stop", "Go on") for b in page.button)
     keys = []
-    real = sweep.stoppable
-    monkeypatch.setattr(sweep, "stoppable", lambda key, place: keys.append(key) or real(key, place))
-    page.select_slider(key="releases_each").set_value(10).run()
+    real = patience.stoppable
+    monkeypatch.setattr(patience, "stoppable", lambda key, place: keys.append(key) or real(key, place))
+    page.select_slider(key="releases_each").set_value(8).run()
     page.session_state["stopped"] = keys[-1]
     page.select_slider(key="releases_each").set_value(20).run()
     assert "mean of 20 simulated" in words(page)  # a moved control is other work
@@ -233,7 +233,7 @@ def test_settings_of_one_forest_are_in_its_name_its_line_and_the_link(compare):
     assert np.array_equal(found["one greedy tree"], by_rule["one greedy tree"])
     data = load_dataset("zoo")
     forest = FORESTS["RF-E"].estimator(max_depth=2, n_estimators=3)
-    expected = surface({"own": forest}, data, epsilons=sweep.EPSILONS, repeats=2).groupby("epsilon").accuracy.mean()
+    expected = surface({"own": forest}, data, epsilons=EPSILONS, repeats=2).groupby("epsilon").accuracy.mean()
     assert np.allclose(found["RF-E (depth 2, 3 trees)"], expected[np.isfinite(expected.index)])
     page.select_slider(key="eps").set_value(0.1).run()  # the line stays as it is set at every ε
     row = page.dataframe[0].value.set_index("forest").loc["RF-E (depth 2, 3 trees)"]

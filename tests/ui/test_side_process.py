@@ -6,6 +6,7 @@ import sys
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dpforest import (
@@ -17,8 +18,10 @@ from dpforest import (
 from dpforest.evaluation.greedy_simulation import one_repeat, simulation_for
 from dpforest.evaluation.nonprivate import NonprivateModels, metrics_of
 from dpforest.evaluation.splits import split_table
+from dpforest.evaluation.sweep import run_task
 from dpforest.trees.routing import pack
-from ui.shared import simulate, without_privacy
+from ui.shared import simulate, sweep, without_privacy
+from ui.shared.forests import as_it_comes
 from ui.shared.side_process import SideProcesses
 from ui.shared.simulate import Shared
 from ui.shared.without_privacy import Level
@@ -75,6 +78,78 @@ def test_models_without_privacy_from_elsewhere_are_those_from_here(beside, monke
     while not here.done:
         here.step()
     assert level.metrics == here.metrics == metrics_of(domain, split)
+
+
+def cells_of_zoo() -> list[sweep.Cells]:
+    domain, split = split_of("zoo")
+    return [
+        sweep.Cells(sweep.Line(as_it_comes(kind, "certified", 1.0, "add-remove"), GRID), domain, [split])
+        for kind in ("one greedy tree", "RF-E")
+    ]
+
+
+class NoBar:
+    """Where nobody looks at how far a sweep is."""
+
+    def progress(self, share: float, text: str) -> "NoBar":
+        return self
+
+    def empty(self) -> None:
+        pass
+
+
+def test_pieces_of_a_sweep_from_elsewhere_are_those_from_here(beside, monkeypatch):
+    here, there = cells_of_zoo(), cells_of_zoo()
+    for line in here:
+        for n in range(6):
+            line.add(n, run_task(*line.task(n)))
+    handed = []
+    monkeypatch.setattr(sweep, "REFINED", beside)
+    monkeypatch.setattr(beside, "submit", lambda *given: handed.append(given) or SideProcesses.submit(beside, *given))
+    assert list(sweep.work(there, 6, NoBar()))[-1] == 6
+    assert 1 <= len(handed) < 12
+    for one, other in zip(here, there, strict=True):
+        pd.testing.assert_frame_equal(one.frame(6), other.frame(6))
+
+
+def test_a_sweep_ends_though_the_process_beside_it_dies(monkeypatch):
+    processes = SideProcesses(1, 1)
+    processes.start()
+    number = processes._started[0].result(120)
+    monkeypatch.setattr(sweep, "REFINED", processes)
+    lines = cells_of_zoo()
+    os.kill(number, signal.SIGKILL)
+    assert list(sweep.work(lines, 5, NoBar()))[-1] == 5
+    assert all(line.n_done == 5 for line in lines) and not processes.is_ready
+
+
+def test_a_piece_is_made_once_and_one_that_was_given_up_again():
+    line = cells_of_zoo()[0]
+    assert line.claim(0) and not line.claim(0) and line.claim(1)
+    line.add(1, run_task(*line.task(1)))
+    assert line.n_done == 0 and not line.claim(1)  # the second is there, the first is not
+    line.drop(0)
+    assert line.claim(0)
+    line.add(0, run_task(*line.task(0)))
+    assert line.n_done == 2 and list(line.frame(2)["repeat"].unique()) == [0, 1]
+
+
+def test_two_sweeps_of_the_same_lines_share_the_work(monkeypatch):
+    monkeypatch.setattr(sweep, "REFINED", SideProcesses(1, 1))  # as what it is at, the first sweep would never take in
+    lines = cells_of_zoo()
+    first = sweep._steps(lines, 3)
+    next(first)  # at work, and has made one piece
+    assert list(sweep.work(lines, 3, NoBar()))[-1] == 3
+    assert not list(first)
+
+
+def test_who_leaves_a_sweep_leaves_its_pieces_to_others(beside, monkeypatch):
+    monkeypatch.setattr(sweep, "REFINED", beside)
+    lines = cells_of_zoo()
+    leaving = sweep._steps(lines, 4)
+    next(leaving)
+    leaving.close()
+    assert list(sweep.work(lines, 4, NoBar()))[-1] == 4  # which would wait for ever for a piece that is somebody's
 
 
 def test_where_it_has_died_work_is_done_here_and_another_may_be_started():

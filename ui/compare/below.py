@@ -17,6 +17,7 @@ from ui.compare.parts import table as compared
 from ui.shared import sweep
 from ui.shared.downloads import as_csv
 from ui.shared.page import chart, titled
+from ui.shared.patience import Patience
 from ui.shared.sweep import Cells
 from ui.shared.sweep_results import Done, gathered
 from ui.shared.tables import Table
@@ -47,10 +48,10 @@ class Below:
             show_table(self._shown, done.n, self._place)
             self._drawn = done.n
 
-    def work(self, place) -> None:
+    def work(self, place, patience: Patience) -> None:
         """Bring this tab's own sweep to its end."""
         if self._lines:
-            for n in sweep.work(self._lines, PIECES, place, f"{self._opened}: simulated release"):
+            for n in sweep.work(self._lines, PIECES, place, f"{self._opened}: simulated release", patience):
                 self._draw(n)
 
     def _open_table(self, table: Table) -> None:

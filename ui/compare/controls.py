@@ -18,7 +18,8 @@ from ui.shared.tables import Table
 
 MEASURES: Final = {"accuracy": "accuracy", "balanced accuracy": "balanced_accuracy", "AUC": "auc", "F1": "f1"}
 IN_PERCENT: Final = ("accuracy", "balanced accuracy")
-RELEASES: Final = (2, 5, 10, 20, 50)
+RELEASES: Final = (2, 4, 8, 20, 50)
+DEFAULT_RELEASES: Final = 8
 HELD_OUT: Final = {"three tenths, once": 1, "every row once, in 5 parts": 5}
 COARSE: Final = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 DEPTHS: Final = (2, 4, 6, 8, 10)
@@ -69,7 +70,7 @@ def choose(epsilon: float) -> Comparison:
         with st.expander("Fine settings"):
             known("releases", RELEASES)
             releases = st.select_slider(
-                "Simulated releases a forest", RELEASES, 20, key="releases_each", bind=LINKED,
+                "Simulated releases a forest", RELEASES, DEFAULT_RELEASES, key="releases_each", bind=LINKED,
                 help="Each draws trees, noise, and which row goes to which tree anew.",
             )  # fmt: skip
             held = st.radio(
@@ -85,7 +86,7 @@ def choose(epsilon: float) -> Comparison:
         bool(published),
         neighbours,
         epsilon,
-        releases if releases in RELEASES else 20,
+        releases if releases in RELEASES else DEFAULT_RELEASES,
         HELD_OUT.get(held, 1),
         measure,
         bool(bands),

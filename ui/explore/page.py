@@ -13,6 +13,7 @@ from ui.shared import figures, release, sidebar, simulate, tables, without_priva
 from ui.shared.controls import LINKED
 from ui.shared.epsilon import choose_epsilon
 from ui.shared.page import open_page, sorry
+from ui.shared.side_process import REFINED
 from ui.shared.sidebar import Choice
 from ui.shared.warm_up import is_ready, warm_up, warm_up_the_rest
 
@@ -74,6 +75,7 @@ def show() -> None:
             numbers.refine(surer)
             panel.refine(surer)
         warm_up_the_rest(panel.progress)
+        REFINED.start_if_of_use()
 
 
 def _tabs(choice: Choice, certificate, ledger, forest: simulate.Shared) -> None:

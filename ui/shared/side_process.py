@@ -1,9 +1,11 @@
-"""Processes beside the server: simulated releases of Explore, and models without privacy, while many are at work.
+"""Processes beside the server: simulated releases and models without privacy, where there is much to do.
 
-One process runs one thread of Python at a time. With many sessions every step of a simulation waits for scripts that
-draw, and these for it. Here work is handed over whole: schema, codes of rows and settings go there, figures come back,
-nothing stays there. They start once several people wait for a curve of Explore (`simulate.one_release`) and stay until
-the server ends; until they are ready all is done as before. Sweeps (`sweep.py`) stay in the server.
+One process runs one thread of Python at a time: two sweeps in two threads take as long as one after the other, and with
+many sessions every step of a simulation waits for scripts that draw, and these for it. Here work is handed over whole:
+schema, codes of rows and settings go there, figures come back, nothing stays there. The one for
+what nobody waits for starts when Explore is done with its first curve, or with the first sweep (`sweep.work`), the
+others once several people wait for a curve (`simulate.one_release`); they stay until the server ends. Until they are
+ready all is done in the server.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from dpforest.trees.routing import pack
 from ui.shared.scheduler import LOOK, look_up
 
 Result = TypeVar("Result")
+N_CORES: Final = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class SideProcesses:
@@ -50,6 +53,14 @@ class SideProcesses:
                     self._pool = ProcessPoolExecutor(self._n, get_context("spawn"), _begin, (self._niceness,))
                     self._started = [self._pool.submit(os.getpid) for _ in range(self._n)]
 
+    def start_if_of_use(self) -> None:
+        """For one person, once what pages need is compiled: where there is a second core."""
+        if N_CORES > 1 and self._pool is None:
+            self.start()
+            assert self._pool is not None
+            for _ in range(self._n):
+                self._pool.submit(_load)
+
     @property
     def is_ready(self) -> bool:
         """Whether a call would be worked on at once, or after those before it."""
@@ -59,19 +70,39 @@ class SideProcesses:
     def work(self, function: Callable[..., Result], *given) -> Result | None:
         """What a function of a module gives; None where no process is ready, or it has died: then do it here.
 
-        So the function must not give None. It and what it is given are pickled: codes only, never raw rows
-        (docs/PRIVACY.md). A moved control ends the wait for it.
+        So the function must not give None. A moved control ends the wait for it.
+        """
+        future = self.submit(function, *given)
+        return None if future is None else self.answer(future)
+
+    def submit(self, function: Callable[..., Result], *given) -> Future[Result] | None:
+        """Begin to work; None where no process is ready.
+
+        The function and what it is given are pickled: codes only, never raw rows (docs/PRIVACY.md).
         """
         pool = self._pool
         if pool is None or not self.is_ready:
             return None
         try:
-            return _awaited(pool.submit(_worked, function, given))
+            return pool.submit(_worked, function, given)
         except BrokenProcessPool:
-            with self._lock:
-                if self._pool is pool:
-                    self._pool, self._started = None, []
+            self._bury(pool)
             return None
+
+    def answer(self, future: Future[Result]) -> Result | None:
+        """What `submit` has begun; None where its process has died. A moved control ends the wait for it."""
+        pool = self._pool
+        try:
+            return _awaited(future)
+        except BrokenProcessPool:
+            self._bury(pool)
+            return None
+
+    def _bury(self, pool: ProcessPoolExecutor | None) -> None:
+        """Processes that have died: `start` makes others."""
+        with self._lock:
+            if self._pool is pool:
+                self._pool, self._started = None, []
 
 
 def _awaited(future: Future[Result]) -> Result:
@@ -91,6 +122,14 @@ def _worked(function: Callable[..., Result], given: tuple) -> Result:
         return function(*given)
     finally:
         pack.cache_clear()  # which keeps the last trees
+
+
+def _load() -> None:
+    """In a new process: compiled code from disk, before anybody waits for it."""
+    from ui.shared.warm_up import steps
+
+    for step in steps().values():
+        step()
 
 
 @contextmanager
@@ -119,4 +158,4 @@ def _begin(niceness: int) -> None:
 
 
 AWAITED: Final = SideProcesses(2, 1)  # what somebody waits for
-REFINED: Final = SideProcesses(1, 19)  # what nobody waits for: more repeats, models without privacy
+REFINED: Final = SideProcesses(1, 19)  # more repeats, sweeps, models without privacy: one, as each takes 160 MB

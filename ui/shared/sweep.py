@@ -6,14 +6,15 @@ by then stays.
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import closing
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
-from typing import Any
+from typing import Final
 
 import pandas as pd
 import streamlit as st
@@ -24,9 +25,13 @@ from dpforest.evaluation.splits import Split
 from dpforest.evaluation.sweep import Task, run_task
 from ui.shared import cache, tables
 from ui.shared.forests import EPSILONS, Settings
-from ui.shared.scheduler import held
-from ui.shared.simulate import N_JOBS, SCHEDULER
+from ui.shared.patience import Patience
+from ui.shared.scheduler import LOOK, look_up
+from ui.shared.side_process import REFINED
+from ui.shared.simulate import SCHEDULER
 from ui.shared.tables import Table, fingerprint
+
+MANY: Final = 20  # pieces; it takes some seconds until another process is of help
 
 
 @dataclass(frozen=True)
@@ -53,42 +58,58 @@ class Line:
 
 
 class Cells:
-    """The pieces of one line that are done; several sessions may add to them, one at a time."""
+    """The pieces of one line that are done; several sessions may add to them, and none makes what another one makes."""
 
     def __init__(self, line: Line, domain, splits: list[Split]) -> None:
         self.line, self._domain, self._splits = line, domain, splits
         self._forest = line.settings.estimator(domain)
         self._grid = cells_of(self._forest, line.depths or None, line.trees or None)
         self._epsilons = [float(e) for e in line.epsilons]
-        self._frames: list[pd.DataFrame] = []
-        self.lock = threading.Lock()
+        self._frames, self._losses = dict[int, pd.DataFrame](), dict[float, float]()
+        self._begun, self._lock = set[int](), threading.Lock()
 
     @property
     def n_done(self) -> int:
-        return len(self._frames)
+        """So many from the first on."""
+        return next(n for n in itertools.count() if n not in self._frames)
 
-    def piece(self) -> pd.DataFrame:
-        """The next one, not added yet: repeat by repeat, each on every split."""
+    def claim(self, n: int) -> bool:
+        """Whether piece n is there to be made: not done, and nobody is at it. Who claims it adds it or drops it."""
+        with self._lock:
+            is_free = n not in self._frames and n not in self._begun
+            self._begun |= {n} if is_free else set()
+            return is_free
+
+    def task(self, n: int) -> tuple:
+        """What `run_task` is given for piece n: repeat by repeat, each on every split."""
         folds = len(self._splits)
-        task = Task(self.line.name, self.n_done // folds, self.n_done % folds)
-        done = run_task(
-            self._forest, self._domain, self._splits[task.fold], task, self._epsilons, self._grid, task.repeat, {}
-        )
-        return done.drop(columns=["certified", "true_epsilon"])  # which nobody has asked for: `loss`
+        task = Task(self.line.name, n // folds, n % folds)
+        return (
+            self._forest, self._domain, self._splits[task.fold], task, self._epsilons, self._grid, task.repeat, {},
+        )  # fmt: skip
 
-    def add(self, piece: pd.DataFrame) -> None:
-        """What `piece` gave."""
-        self._frames.append(piece)
+    def add(self, n: int, piece: pd.DataFrame) -> None:
+        """What `run_task` gave, without what nobody has asked for: `loss`."""
+        with self._lock:
+            self._frames[n] = piece.drop(columns=["certified", "true_epsilon"])
+            self._begun.discard(n)
+
+    def drop(self, n: int) -> None:
+        """Leave a piece to others."""
+        with self._lock:
+            self._begun.discard(n)
 
     def loss(self, epsilon: float) -> float:
         """What a release at this ε would lose at most, of all cells; infinite where no bound is known."""
-        rows = len(self._splits[0].y_train)
-        promised = promises_of(self._forest, self._domain, [epsilon], self._grid, rows)
-        return max(loss for _, loss in promised.values())
+        if epsilon not in self._losses:
+            rows = len(self._splits[0].y_train)
+            promised = promises_of(self._forest, self._domain, [epsilon], self._grid, rows)
+            self._losses[epsilon] = max(loss for _, loss in promised.values())
+        return self._losses[epsilon]
 
     def frame(self, n: int) -> pd.DataFrame:
         """The first n pieces, whatever others may have added."""
-        return pd.concat(self._frames[:n], ignore_index=True)
+        return pd.concat([self._frames[i] for i in range(n)], ignore_index=True)
 
 
 @cache.by_table(everybody=96, own=48)
@@ -129,23 +150,6 @@ def at_first(table: Table, lines: Sequence[Cells], epsilons: tuple[float, ...]) 
     return few
 
 
-class Patience:
-    """So many seconds of a page's own work, waiting for others not counted; then it pauses until somebody goes on."""
-
-    def __init__(self, key: object, seconds: float) -> None:
-        self._key, self._seconds = key, seconds
-
-    def pause_if_over(self, seconds: float) -> None:
-        """Between two pieces, after so many seconds more: the page is drawn again with what there is."""
-        before = st.session_state.get("worked")  # a page that is drawn anew in between goes on counting
-        worked = seconds + (before[1] if before and before[0] == self._key else 0.0)
-        st.session_state["worked"] = (self._key, worked)
-        if worked > self._seconds and st.session_state.get("patient") != self._key:
-            st.session_state.update(stopped=self._key, paused=True)
-            st.session_state.pop("worked")
-            st.rerun()
-
-
 def work(
     lines: Sequence[Cells], pieces: int, place, what: str = "Simulated release", patience: Patience | None = None
 ) -> Iterator[int]:
@@ -153,66 +157,92 @@ def work(
 
     Gives the number of pieces that all lines have, now and then, when there is something new to draw.
     """
-    bar, start = None, time.monotonic()
-    drawn, total, is_new = start, pieces * len(lines), False
-    for n in range(1, pieces + 1):
-        worked = 0.0
-        todo = [line for line in lines if line.n_done < n]
-        for i in range(0, len(todo), N_JOBS):
-            few = todo[i : i + N_JOBS]
-            done = n * len(lines) - len(todo) + i
-            if bar is not None or time.monotonic() - start > 0.5:
-                text = f"{what} {done + 1:,} of {total:,}: {', '.join(line.line.name for line in few)}"
-                bar = (bar or place).progress(done / total, text)
-            worked += _bring(few, n)
-            is_new = True
-        if patience and todo and n < pieces:
-            patience.pause_if_over(worked)
-        if is_new and (n == pieces or time.monotonic() - drawn > 1.5):
-            yield n
-            drawn, is_new = time.monotonic(), False
+    bar, start, drawn, n_drawn = None, time.monotonic(), time.monotonic(), n_of_all(lines)
+    with closing(_steps(lines, pieces)) as steps:
+        for doing, worked in steps:
+            now, n = time.monotonic(), n_of_all(lines)
+            if bar is not None or now - start > 0.5:
+                done, total = sum(min(line.n_done, pieces) for line in lines), pieces * len(lines)
+                bar = (bar or place).progress(done / total, f"{what} {min(done + 1, total):,} of {total:,}: {doing}")
+            if patience and n < pieces:
+                patience.pause_if_over(worked)
+            if n > n_drawn and (n >= pieces or now - drawn > max(1.5, (now - start) / 4)):
+                yield min(n, pieces)
+                drawn, n_drawn = time.monotonic(), n
     if bar is not None:
         bar.empty()
 
 
-def _bring(lines: Sequence[Cells], n: int) -> float:
-    """The nth piece of a few lines at the same time. Gives the seconds that it took, without waiting for others."""
-    with ExitStack() as locks:
+def n_of_all(lines: Sequence[Cells]) -> int:
+    """How many pieces every line has."""
+    return min(line.n_done for line in lines)
+
+
+def _steps(lines: Sequence[Cells], pieces: int) -> Iterator[tuple[str, float]]:
+    """Make pieces, here and in processes beside the server, until all lines have so many.
+
+    Gives after each step the line that it was at, and how long this thread has worked for it.
+    """
+    if sum(pieces - min(line.n_done, pieces) for line in lines) > MANY:
+        REFINED.start_if_of_use()
+    beside = dict[Future, tuple[Cells, int]]()
+    try:
+        while n_of_all(lines) < pieces:
+            line, start = lines[0], time.thread_time()
+            while len(beside) < 2 and REFINED.is_ready and (own := _claimed(lines, pieces)):
+                _hand_over(*own, beside)
+            if own := _claimed(lines, pieces):
+                line, n = own
+                _make_here(line, n)
+            elif beside:
+                line, _ = next(iter(beside.values()))
+                wait(beside, LOOK, FIRST_COMPLETED)
+            else:  # another session makes what is missing
+                time.sleep(LOOK)
+            look_up()
+            _gather(beside)
+            yield line.line.name, time.thread_time() - start
+    finally:
+        for future, (line, n) in beside.items():
+            future.cancel()
+            line.drop(n)
+
+
+def _claimed(lines: Sequence[Cells], pieces: int) -> tuple[Cells, int] | None:
+    """The next piece to make, ours from now on; None where all are made or being made."""
+    for n in range(n_of_all(lines), pieces):
         for line in lines:
-            locks.enter_context(held(line.lock))
-        todo = [line for line in lines if line.n_done < n]
-        if not todo:  # another session has done it meanwhile
-            return 0.0
-        with SCHEDULER.turn(awaited=any(line.n_done == 0 for line in todo)):
-            start = time.monotonic()
-            with ThreadPoolExecutor(len(todo)) as pool:
-                for line, piece in zip(todo, pool.map(Cells.piece, todo), strict=True):
-                    line.add(piece)
-            return time.monotonic() - start
+            if line.claim(n):
+                return line, n
+    return None
 
 
-@contextmanager
-def stoppable(key: object, place) -> Iterator[Any]:
-    """A place for progress bars, beside a button that ends the work; None where somebody, or patience, has ended it."""
-    frame = place.empty()
-    if st.session_state.get("stopped") == key:
-        with frame.container(horizontal=True, vertical_alignment="center", horizontal_alignment="right"):
-            paused = st.session_state.get("paused", False)
-            st.caption(
-                "Paused, to spare this machine: not all releases are simulated yet." if paused else "Stopped.",
-                width="content",
-            )
-            st.button("Go on", key="go_on", on_click=_go_on, args=(key,))
-        yield None
-        return
-    with frame.container(horizontal=True, vertical_alignment="center", horizontal_alignment="right"):
-        bar = st.container(width=340)
-        st.button("Stop", key="stop", on_click=lambda: st.session_state.update(stopped=key, paused=False))
-    yield bar
-    frame.empty()
+def _make_here(line: Cells, n: int) -> None:
+    """A claimed piece."""
+    try:
+        with SCHEDULER.turn(awaited=n == 0):
+            line.add(n, run_task(*line.task(n)))
+    finally:
+        line.drop(n)
 
 
-def _go_on(key: object) -> None:
-    """To the end, however long it takes."""
-    st.session_state.pop("stopped", None)
-    st.session_state["patient"] = key
+def _hand_over(line: Cells, n: int, beside: dict[Future, tuple[Cells, int]]) -> None:
+    """Let a process beside the server make a claimed piece."""
+    future = REFINED.submit(run_task, *line.task(n))
+    if future is None:
+        line.drop(n)
+    else:
+        beside[future] = line, n
+
+
+def _gather(beside: dict[Future, tuple[Cells, int]]) -> None:
+    """Take in what processes beside have made."""
+    for future in [future for future in beside if future.done()]:
+        line, n = beside[future]
+        try:
+            piece = REFINED.answer(future)
+            if piece is not None:
+                line.add(n, piece)
+        finally:
+            del beside[future]
+            line.drop(n)

@@ -1,9 +1,17 @@
-"""What is to be had without privacy, and by guessing: fitted in the background of a page, kept, shared where public."""
+"""What is to be had without privacy, and by guessing: fitted in the background of a page, kept, shared where public.
+
+Of bundled tables it is in a file, written by `scripts/without_privacy.py`; a test fits some of it again.
+"""
 
 from __future__ import annotations
 
+import json
 import threading
+import time
 from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 
@@ -14,14 +22,17 @@ from dpforest.evaluation.stakes import Stakes, rows_behind, stakes
 from dpforest.plotting.curve import series
 from dpforest.tables.domain import Domain
 from ui.shared import cache
+from ui.shared.patience import Patience
 from ui.shared.scheduler import held
 from ui.shared.side_process import REFINED
 from ui.shared.simulate import SCHEDULER
 from ui.shared.sweep import splits_of
 from ui.shared.tables import Table, fingerprint, split
 
+PATH: Final = Path(__file__).parents[2] / "data" / "without_privacy.json"
 OWN = "this forest"
 FITTING = "Fitting scikit-learn's forest without privacy …"
+Metrics = dict[str, dict[str, float]]  # of every model
 
 
 class Level:
@@ -35,11 +46,14 @@ class Level:
         Of the rows held out.
     """
 
-    def __init__(self, domain: Domain, y_train: np.ndarray, y_test: np.ndarray, split: Callable[[], Split]) -> None:
+    def __init__(
+        self, domain: Domain, y_train: np.ndarray, y_test: np.ndarray, split: Callable[[], Split],
+        found: Metrics | None = None,
+    ) -> None:  # fmt: skip
         self.floor, self.labels = guessing(y_train, y_test, domain.n_classes), y_test
         self._domain, self._split, self._lock = domain, split, threading.Lock()
         self._models: NonprivateModels | None = None  # rows are read by the first step
-        self._found: dict[str, dict[str, float]] = {}  # by another process
+        self._found = found or {}  # in the file, or by another process
 
     @property
     def done(self) -> bool:
@@ -65,7 +79,7 @@ class Level:
         return self._models.share if self._models else 0.0
 
     @property
-    def metrics(self) -> dict[str, dict[str, float]]:
+    def metrics(self) -> Metrics:
         """All measures of every model; nothing until all are fitted."""
         if self._models is not None and self._models.done:
             return self._models.metrics
@@ -77,9 +91,25 @@ def _make(key: tuple, _table: Table) -> Level:
     folds, fold = key[-2:]
     if folds == 1:
         labels = split_labels(_table.domain, _table.frame[_table.label])
-        return Level(_table.domain, *labels, lambda: split(_table))
+        return Level(_table.domain, *labels, lambda: split(_table), _stored(_table))
     one = splits_of(_table, folds)[fold]
     return Level(_table.domain, one.y_train, one.y_test, lambda: one)
+
+
+def _stored(table: Table) -> Metrics | None:
+    """What is in the file of this table with this domain."""
+    own = None if table.uploaded else _file().get(table.key)
+    return own["metrics"] if own and own["of"] == key_of(table) else None
+
+
+@lru_cache(1)
+def _file() -> dict[str, Any]:
+    return json.loads(PATH.read_text(encoding="utf-8")) if PATH.exists() else {}
+
+
+def key_of(table: Table) -> list[str]:
+    """What the models depend on."""
+    return [table.schema_key, fingerprint(table.domain)]
 
 
 def level(table: Table, folds: int = 1, fold: int = 0) -> Level:
@@ -88,14 +118,17 @@ def level(table: Table, folds: int = 1, fold: int = 0) -> Level:
     return _make(key, table)
 
 
-def fit(levels: list[Level], place) -> bool:
+def fit(levels: list[Level], place, patience: Patience) -> bool:
     """Fit all of them, with a bar; False where there was nothing left to do."""
     if all(one.done for one in levels):
         return False
     bar = place.progress(0.0, FITTING)
     for n, one in enumerate(levels):
+        start = time.thread_time()
         while one.step(awaited=True):
             bar.progress((n + one.share) / len(levels), FITTING)
+            patience.pause_if_over(time.thread_time() - start)
+            start = time.thread_time()
     bar.empty()
     return True
 

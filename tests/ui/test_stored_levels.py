@@ -1,0 +1,43 @@
+"""What scikit-learn reaches on bundled tables without privacy: in a file, which is of the tables as they are."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from dpforest.evaluation.nonprivate import metrics_of
+from dpforest.tables.datasets import list_datasets
+from ui.shared import tables, without_privacy
+from ui.shared.without_privacy import PATH, key_of, level
+
+STORED = json.loads(PATH.read_text(encoding="utf-8"))
+
+
+def table(name: str) -> tables.Table:
+    data = tables.bundled(name)
+    return tables.bundled_table(data, data.label)
+
+
+def test_the_file_is_of_all_bundled_tables_with_their_present_domains():
+    """After a change of a table or its domain: scripts/without_privacy.py."""
+    assert {name: entry["of"] for name, entry in STORED.items()} == {n: key_of(table(n)) for n in list_datasets()}
+
+
+@pytest.mark.parametrize("name", ["zoo", "hepatitis", "ionosphere"])
+def test_it_says_what_a_fit_gives(name):
+    own = table(name)
+    fitted = metrics_of(own.domain, tables.split(own))
+    for model, metrics in fitted.items():
+        assert STORED[name]["metrics"][model] == pytest.approx(metrics, abs=1e-9, nan_ok=True), model
+
+
+def test_a_page_has_it_at_once_and_another_domain_or_label_has_not():
+    assert level(table("adult")).metrics == STORED["adult"]["metrics"]
+    hepatitis = table("hepatitis")
+    narrower = replace(hepatitis.domain, features=hepatitis.domain.features[1:])
+    assert not level(replace(hepatitis, domain=narrower)).done
+    data = tables.bundled("hepatitis")
+    other = next(label for label in tables.label_choices(data) if label != data.label)
+    assert not level(tables.bundled_table(data, other)).done
+    assert not level(hepatitis, folds=5).done
+    assert without_privacy.best([level(hepatitis)], "accuracy") is not None

@@ -1,0 +1,56 @@
+"""How long a page goes on working by itself: until somebody stops it, or until its patience is over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import streamlit as st
+
+
+class Patience:
+    """So many seconds of a page's own work; then it pauses until somebody goes on.
+
+    Seconds of its thread (`time.thread_time`): neither waiting for other people counts, nor that a machine is busy.
+    """
+
+    def __init__(self, key: object, seconds: float) -> None:
+        self._key, self._seconds = key, seconds
+
+    def pause_if_over(self, seconds: float) -> None:
+        """Between two pieces, after so many seconds more: the page is drawn again with what there is."""
+        before = st.session_state.get("worked")  # a page that is drawn anew in between goes on counting
+        worked = seconds + (before[1] if before and before[0] == self._key else 0.0)
+        st.session_state["worked"] = (self._key, worked)
+        if worked > self._seconds and st.session_state.get("patient") != self._key:
+            st.session_state.update(stopped=self._key, paused=True)
+            st.session_state.pop("worked")
+            st.rerun()
+
+
+@contextmanager
+def stoppable(key: object, place) -> Iterator[Any]:
+    """A place for progress bars, beside a button that ends the work; None where somebody, or patience, has ended it."""
+    frame = place.empty()
+    if st.session_state.get("stopped") == key:
+        with frame.container(horizontal=True, vertical_alignment="center", horizontal_alignment="right"):
+            paused = st.session_state.get("paused", False)
+            st.caption(
+                "Paused, to spare this machine: not all releases are simulated yet." if paused else "Stopped.",
+                width="content",
+            )
+            st.button("Go on", key="go_on", on_click=_go_on, args=(key,))
+        yield None
+        return
+    with frame.container(horizontal=True, vertical_alignment="center", horizontal_alignment="right"):
+        bar = st.container(width=340)
+        st.button("Stop", key="stop", on_click=lambda: st.session_state.update(stopped=key, paused=False))
+    yield bar
+    frame.empty()
+
+
+def _go_on(key: object) -> None:
+    """To the end, however long it takes."""
+    st.session_state.pop("stopped", None)
+    st.session_state["patient"] = key
