@@ -22,7 +22,7 @@ DEFAULT_SURE: Final = "9 in 10 releases"
 RELEASES: Final = {0.8: 40, 0.9: 80, 0.95: 160}
 MOST_ROWS: Final = 10  # of one person
 STEP: Final = 0.5  # percent
-FEW: Final = (0.05, 0.3, 1.0, EPSILONS[-1])  # ε of a first answer; the largest, as else nothing might reach it
+FEW: Final = (0.05, 0.3, EPSILONS[-1])  # of a first answer on a large table; at the largest ε most is reached
 SECONDS: Final = 22  # of work, until the page pauses and asks whether to go on
 
 

@@ -25,7 +25,7 @@ COARSE: Final = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 DEPTHS: Final = (2, 4, 6, 8, 10)
 SIZES: Final = (1, 3, 10, 31, 100)
 MAP_DEPTHS: Final = tuple(range(1, 13))
-SECONDS: Final = 12  # of work, until the page pauses and asks whether to go on
+SECONDS: Final = 10  # of work, until the page pauses and asks whether to go on
 
 
 @dataclass(frozen=True)

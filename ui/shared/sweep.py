@@ -28,7 +28,7 @@ from ui.shared.forests import EPSILONS, Settings
 from ui.shared.patience import Patience
 from ui.shared.scheduler import LOOK, look_up
 from ui.shared.side_process import REFINED
-from ui.shared.simulate import SCHEDULER
+from ui.shared.simulate import SCHEDULER, SOME_ROWS
 from ui.shared.tables import Table, fingerprint
 
 MANY: Final = 20  # pieces; it takes some seconds until another process is of help
@@ -141,13 +141,17 @@ def splits_of(table: Table, folds: int) -> list[Split]:
 
 
 def at_first(table: Table, lines: Sequence[Cells], epsilons: tuple[float, ...]) -> list[Cells]:
-    """Lines to look at: as far as they are where all have a piece; else one piece of each, at a few ε only, is made."""
+    """Lines to look at, as far as they are where all have a piece; else one piece of each is made first.
+
+    Of a large table it is made at a few ε only.
+    """
     if all(line.n_done for line in lines):
         return list(lines)
-    few = [cells(table, replace(line.line, epsilons=epsilons), 1) for line in lines]
-    for _ in work(few, 1, st.container()):
+    is_large = len(table.frame) > SOME_ROWS
+    first = [cells(table, replace(line.line, epsilons=epsilons), 1) for line in lines] if is_large else list(lines)
+    for _ in work(first, 1, st.container()):
         pass
-    return few
+    return first
 
 
 def work(
