@@ -1,7 +1,7 @@
 """Measure dpforest and its peers in one run: `python bench/run.py [--quick]`.
 
-Writes bench/results.json (every sample) and bench/RESULTS.md (a table). A full run takes about fifteen minutes on two
-cores and wants the machine for itself; a quick one takes four. Never part of the tests.
+Writes bench/results.json (every sample) and bench/RESULTS.md (a table). A full run takes about half an hour on
+two cores and wants the machine for itself; a quick one takes eight minutes. Never part of the tests.
 """
 
 import argparse
@@ -53,6 +53,7 @@ def main() -> None:
             ALL[name](results, Path(folder), effort)
             about = {**_about(arguments.quick, effort), "minutes": (time.perf_counter() - start) / 60}
             content = {**about, "load_before": load, **results.as_dict()}
+            content["figures"] = [{**figure, "day": about["date"][:10]} for figure in content["figures"]]
             _write(out, _merged(content, out) if arguments.only else content)  # after each suite: a stop loses one
 
 
@@ -62,7 +63,7 @@ def _merged(content: dict, out: Path) -> dict:
         return content
     before = json.loads((out / "results.json").read_text())
     measured = {figure["item"] for figure in content["figures"]}
-    kept = [figure for figure in before["figures"] if figure["item"] not in measured]
+    kept = [{"day": before["date"][:10], **own} for own in before["figures"] if own["item"] not in measured]
     figures = sorted([*kept, *content["figures"]], key=lambda figure: int(figure["item"].split()[0]))
     old = {key: {**before[key], **content[key]} for key in ("samples", "medians")}
     return {**content, **old, "figures": figures}
@@ -114,7 +115,8 @@ def markdown(content: dict) -> str:
     for figure in content["figures"]:
         if figure["item"] != item:
             item = figure["item"]
-            lines += ["", f"## {item}", "", "| what | median | goal | | from |", "|---|--:|--:|---|---|"]
+            earlier = f", measured {figure['day']}" if figure["day"] != content["date"][:10] else ""
+            lines += ["", f"## {item}{earlier}", "", "| what | median | goal | | from |", "|---|--:|--:|---|---|"]
         met = {None: "", True: "met", False: "**missed**"}[figure["met"]]
         value = f"{figure['value']:,.3g}" if figure["value"] < 1000 else f"{figure['value']:,.0f}"
         lines.append(f"| {figure['what']} | {value} {figure['unit']} | {figure['goal']} | {met} | {figure['detail']} |")
@@ -147,7 +149,10 @@ uniform rows with 10 features.
 - *RandomForest*: scikit-learn's with 100 trees
 
 Item 15 is on the rows of the items before 10, on two threads: *booster* is `RandomTreeBoosterClassifier` by its rule,
-at ε = 1, and *HistGradientBoosting as it comes* scikit-learn's with its defaults, not private."""
+at ε = 1, and *HistGradientBoosting as it comes* scikit-learn's with its defaults, not private.
+
+Items 9, 16 and 17 are the app in headless Chromium on the same two cores: moved sliders; the first chart after a start;
+what one waits for on other pages, and on a large table of one's own."""
 
 
 def _command(quick: bool) -> str:
