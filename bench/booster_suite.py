@@ -23,14 +23,14 @@ def booster(results: Results, folder: Path, effort: Effort) -> None:
         for who in BOOSTERS:
             fit, predict = (results.median(_name(do, who, n)) for do in ("fit", "predict"))
             results.figure(
-                "15 random-tree booster", f"fit and predict, {who}, {n:,} rows, two threads", fit + predict, "s",
+                "18 random-tree booster", f"fit and predict, {who}, {n:,} rows, two threads", fit + predict, "s",
                 (AT_MOST, most), f"fit {seconds(fit)}, predict {seconds(predict)}",
             )  # fmt: skip
         for peer in contenders[len(BOOSTERS) :]:
             for who in BOOSTERS:
                 slow, fast = _name("fit", peer, n), _name("fit", who, n)
                 what = f"fit, {who}, against {peer}, {n:,} rows"
-                results.ratio("15 random-tree booster", what, slow, fast, None, one_thread=False)
+                results.ratio("18 random-tree booster", what, slow, fast, None, one_thread=False)
 
 
 def _measure(results: Results, tables: tuple[Path, Path], contenders: list[str], n: int, rounds: int) -> None:

@@ -139,7 +139,7 @@ seed. Goals are for wall time; ratios of processor time, which feel other progra
 - *labels shared*: the same, every row in every tree
 - *counts*: `RandomDecisionForestClassifier`, every row in every tree, as in `ExtraTreesClassifier(max_features=1)`
 
-From item 10 on: the forests that look at the data, on the bundled table "magic" (19,020 rows, 10 features), or on
+Items 10 to 14: the forests that look at the data, on the bundled table "magic" (19,020 rows, 10 features), or on
 uniform rows with 10 features.
 
 - *boosted*: `BoostedForestClassifier`, 20 trees of depth 6, 50 bins; *calibrated* with `alpha="noisy"`, a seed's noise
@@ -148,7 +148,7 @@ uniform rows with 10 features.
 - *multinomial*: `MultinomialForestClassifier`, 100 trees of depth 4, or *as published*, without privacy or limit
 - *RandomForest*: scikit-learn's with 100 trees
 
-Item 15 is on the rows of the items before 10, on two threads: *booster* is `RandomTreeBoosterClassifier` by its rule,
+Item 18 is on the rows of the items before 10, on two threads: *booster* is `RandomTreeBoosterClassifier` by its rule,
 at ε = 1, and *HistGradientBoosting as it comes* scikit-learn's with its defaults, not private.
 
 Items 9, 16 and 17 are the app in headless Chromium on the same two cores: moved sliders; the first chart after a start;

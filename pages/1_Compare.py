@@ -97,21 +97,21 @@ with st.sidebar, st.container(horizontal=True, gap="small"):
     offered = st.container(width="content")
 
 pieces = view.releases * view.folds
-if ready := min(pieces, *(line.n_done for line in lines)):
+if ready := min(pieces, sweep.n_of_all(lines)):
     draw(ready)
     with offered:
         figures.offer()
-work = (table.schema_key, view, opened)
+work = (table.schema_key, tuple(line.line.key for line in lines), pieces, opened)
 with patience.stoppable(work, progress) as place:
     if place is not None:
         worked = patience.Patience(work, controls.SECONDS)
-        for n in sweep.work(lines, min(pieces, 2), place, patience=worked):
+        for n in sweep.work(lines, min(pieces, 2), place, patience=worked, drawn=ready):
             draw(n)
         if not ready:
             with offered:
                 figures.offer()
         if without_privacy.fit(levels, place, worked):
-            draw(min(pieces, *(line.n_done for line in lines)))
+            draw(min(pieces, sweep.n_of_all(lines)))
         below.work(place, worked)
-        for n in sweep.work(lines, pieces, place, patience=worked):
+        for n in sweep.work(lines, pieces, place, patience=worked, drawn=latest["done"].n):
             draw(n)

@@ -46,7 +46,7 @@ except (DomainError, ValueError) as problem:
     sorry(problem)
     st.stop()
 
-ready = min(wish.releases, *(line.n_done for line in lines))
+ready = min(wish.releases, sweep.n_of_all(lines))
 done = gathered(lines if ready else looked, max(ready, 1), 1)
 best = done.cells["accuracy", "mean"].groupby("forest").max().max()
 guessing = level.floor["accuracy"]
@@ -134,6 +134,6 @@ with patience.stoppable(work, progress) as place:
     if place is not None:
         worked = patience.Patience(work, controls.SECONDS)
         without_privacy.fit([level], place, worked)
-        for n in sweep.work(lines, wish.releases, place, patience=worked):
+        for n in sweep.work(lines, wish.releases, place, patience=worked, drawn=ready):
             draw(gathered(lines, n, 1))
             follow_answer()

@@ -150,5 +150,8 @@ def error_after_trees(edge: float, alpha: float, n_trees: int, rule: str = "publ
     (0.094, 0.0)
     """
     check_choice("rule", rule, RULES)
+    for name, value in (("edge", edge), ("alpha", alpha), ("weight", weight)):
+        check_between(name, value, 0, 1)
+    check_between("n_trees", n_trees, 0, math.inf)
     gain = (1 / 2 if rule == "published" else 7 / 8) * alpha * (weight * edge) ** 2
     return max(0.0, 1 - n_trees * gain)

@@ -4,6 +4,7 @@ A forest's share of a class is read as its probability. Vote shares of 0 and 1 a
 logarithm is taken, or a single row could make the log-loss infinite.
 """
 
+import math
 from typing import Final
 
 import numpy as np
@@ -143,6 +144,6 @@ def flipped_share(evidence: np.ndarray, labels: np.ndarray, n_rows: np.ndarray |
         0 where there are no rows.
     """
     n_rows = evidence.sum(axis=1) if n_rows is None else n_rows
-    each = labels.astype(np.int64).reshape(len(labels), -1)
+    each = labels.astype(np.int64).reshape(len(labels), math.prod(labels.shape[1:]))
     flipped = np.take_along_axis(evidence, each, axis=1) < evidence.max(axis=1, keepdims=True)
     return (n_rows @ flipped / max(n_rows.sum(), 1)).reshape(labels.shape[1:])

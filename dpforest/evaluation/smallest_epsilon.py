@@ -57,7 +57,7 @@ def smallest_epsilons(pieces: pd.DataFrame, needed: float, share: float, *, marg
     pieces : DataFrame
         Of `sweep.surface`, at one depth and number of trees for each forest.
     needed : float
-        Accuracy, from 0 to 1.
+        Accuracy, above 0 and up to 1.
     share : float
         Of releases that must reach it, between 0 and 1.
     margin : bool
@@ -71,7 +71,7 @@ def smallest_epsilons(pieces: pd.DataFrame, needed: float, share: float, *, marg
     Raises
     ------
     ValueError
-        If a share is not between 0 and 1.
+        If an accuracy or a share is out of its range.
 
     Examples
     --------
@@ -80,9 +80,10 @@ def smallest_epsilons(pieces: pd.DataFrame, needed: float, share: float, *, marg
     >>> answer.epsilon, answer.reached, answer.is_sure
     (1.0, 60, True)
     """
-    for name, value in (("needed", needed), ("share", share)):
-        if not 0 < value < 1:
-            raise ValueError(f"{name}={value!r} is not a share between 0 and 1")
+    if not 0 < needed <= 1:
+        raise ValueError(f"needed={needed!r} is not an accuracy above 0 and up to 1")
+    if not 0 < share < 1:
+        raise ValueError(f"share={share!r} is not a share between 0 and 1")
     private = pieces[np.isfinite(pieces["epsilon"])]
     accuracy = private["accuracy"] - (held_out_margin(private["accuracy"], private["n_test"]) if margin else 0.0)
     n_tried = len(private.groupby(["forest", "epsilon"]))

@@ -76,6 +76,12 @@ def trees_to_beat(error: float, tree_error: float, n_rows: int, confidence: floa
     >>> trees_to_beat(0.482, 0.1425, 6500), trees_to_beat(0.24, 0.23, 26000)
     (141, None)
     """
+    check_above("error", error, 0)
+    check_between("error", error, 0, 1)
+    check_between("tree_error", tree_error, 0, HALF)
+    check_between("n_rows", n_rows, 1, math.inf)
+    check_above("1 - confidence", 1 - confidence, 0)
+    check_between("confidence", confidence, 0, 1)
     room = HALF - tree_error / error
     if room <= 0:
         return None
@@ -111,6 +117,8 @@ def proof_probability(n: float, k: int, depth: int, slack: float, leaf_share: fl
     >>> round(proof_probability(1e7, 521, 3, 0.3, 10, 1.0), 3)
     0.989
     """
+    check_private(n, k, depth, slack, leaf_share)
+    check_between("epsilon", epsilon, 0, math.inf)
     check_between("n", n, 1, math.inf)
     check_between("k", k, 1, math.inf)
     if not 0 < slack < HALF:
@@ -125,6 +133,7 @@ def private_error_bound(tree_error: float, slack: float, leaf_share: float) -> f
     >>> round(private_error_bound(0.0, 0.3, 10), 3), round(private_error_bound(0.05, 0.2, 40), 3)
     (0.5, 0.4)
     """
+    check_above("leaf_share", leaf_share, 0)
     return average_bound(tree_error, slack) + (1 / leaf_share) / (HALF - slack)
 
 
@@ -219,7 +228,10 @@ def even_vote_right(chance: ArrayLike, n_trees: int) -> np.ndarray:
     >>> even_vote_right([0.52, 0.6], 101).round(4)
     array([0.6566, 0.9791])
     """
+    check_between("n_trees", n_trees, 1, math.inf)
     p = np.asarray(chance, float)
+    if not ((p >= 0) & (p <= 1)).all():
+        raise ValueError("chance has values that are not numbers from 0 to 1")
     tie = binom.pmf(n_trees // 2, n_trees, p) / 2 if n_trees % 2 == 0 else 0.0
     return binom.sf(n_trees // 2, n_trees, p) + tie
 
@@ -228,3 +240,19 @@ def check_between(name: str, value: float, low: float, high: float) -> None:
     """Raise ValueError unless a number is in a range, ends included."""
     if not low <= value <= high:
         raise ValueError(f"{name}={value!r} is not a number from {low:g} to {high:g}")
+
+
+def check_above(name: str, value: float, low: float) -> None:
+    """Raise ValueError unless a number is above another."""
+    if not value > low:
+        raise ValueError(f"{name}={value!r} is not a number above {low:g}")
+
+
+def check_private(n: float, k: int, depth: int, slack: float, leaf_share: float) -> None:
+    """Raise ValueError where Theorem 5.6 says nothing: rows, trees, their depth, d and K."""
+    check_between("n", n, 1, math.inf)
+    check_between("k", k, 1, math.inf)
+    check_between("depth", depth, 0, math.inf)
+    check_above("slack", slack, 0)
+    check_between("slack", slack, 0, HALF)
+    check_above("leaf_share", leaf_share, 0)

@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 
 from dpforest.checks import check_choice
+from dpforest.evaluation.theorems import check_above, check_between, check_private
 
 HALF: Final = 0.5
 RULES: Final = ("majority", "average")
@@ -24,6 +25,7 @@ def mean_weight_bound(tree_error: float) -> float:
     >>> round(mean_weight_bound(0.2769), 4)
     0.5995
     """
+    check_between("tree_error", tree_error, 0, HALF)
     return 1 - 2 * tree_error + 2 * tree_error**2
 
 
@@ -51,6 +53,8 @@ def sure_rows(tree_error: float, slack: float, rule: str = "majority", leaf_shar
     [0.733333, 0.714286, 0.52, 0.485714]
     """
     check_choice("rule", rule, RULES)
+    check_between("tree_error", tree_error, 0, HALF)
+    check_above("leaf_share", leaf_share, 0)
     room = HALF - slack - 1 / leaf_share
     if not (slack > 0 and room > 0):
         raise ValueError(f"slack={slack!r} is not a number between 0 and {HALF - 1 / leaf_share:g}")
@@ -71,6 +75,9 @@ def trees_asked(n_rows: int, slack: float, exponent: float = 1.0, *, held_out: b
     >>> round(trees_asked(1000, 0.1), 2), round(trees_asked(1000, 0.1, held_out=True), 1)
     (690.78, 2763.1)
     """
+    check_between("n_rows", n_rows, 1, math.inf)
+    check_above("slack", slack, 0)
+    check_between("exponent", exponent, 0, math.inf)
     return (1 + exponent) * math.log(n_rows) / (2 * (slack / 2 if held_out else slack) ** 2)
 
 
@@ -82,6 +89,7 @@ def held_out_loss(n_rows: float, k: int, depth: int, slack: float, leaf_share: f
     >>> f"{held_out_loss(1e8, 520, 3, 0.3, 10):.1e}"
     '1.0e-12'
     """
+    check_private(n_rows, k, depth, slack, leaf_share)
     phi = slack / (2 * (4 + slack) * 2.0**depth * leaf_share)
     return 2.0 ** (depth + 3) * k * math.exp(-2 * n_rows * phi**2)
 
@@ -94,6 +102,10 @@ def coin_bound(tree_error: float, slack: float, luck: float, leaf_share: float =
     >>> round(coin_bound(0.1, 0.05, 0.02), 6), round(coin_bound(0.1, 0.05, 0.02, 40), 6)
     (0.25, 0.28875)
     """
+    check_between("tree_error", tree_error, 0, HALF)
+    check_between("slack", slack, 0, 1)
+    check_between("luck", luck, 0, 1)
+    check_above("leaf_share", leaf_share, 0)
     moved = tree_error + 1 / leaf_share
     return 2 * moved - 2 * moved**2 + slack + luck
 
@@ -106,6 +118,8 @@ def printed_probability(n: float, k: int, depth: int, slack: float, leaf_share: 
     >>> round(printed_probability(1e8, 520, 3, 0.3, 10, 1.0), 6)
     0.988484
     """
+    check_private(n, k, depth, slack, leaf_share)
+    check_between("epsilon", epsilon, 0, math.inf)
     rate = slack / (24 * leaf_share * 2.0**depth)
     lost = math.exp(-k * slack**2 / 2) + math.exp(-k / 2) + k * math.exp(-rate * n * epsilon / k)
     return 1 - n * lost
@@ -160,6 +174,10 @@ def direct_bound(tree_error: float, n: float, depth: int, epsilon: float, rule: 
     >>> 30_000 < direct_bound(0.1, 1e22, 1, 1.0).trees < 32_000
     True
     """
+    check_between("tree_error", tree_error, 0, HALF)
+    check_between("n", n, 1, math.inf)
+    check_between("depth", depth, 0, math.inf)
+    check_above("epsilon", epsilon, 0)
     check_choice("rule", rule, ("average", "coin"))
     rate = math.sqrt(n) * epsilon / (_STEPS * 2.0**depth)
     trees = np.unique(np.round(np.geomspace(1, max(2.0, 40 * math.sqrt(200 * rate)), 20_000)))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn import metrics as reference
 
-from dpforest.evaluation.metrics import METRICS, auc, from_shares, from_votes
+from dpforest.evaluation.metrics import METRICS, auc, flipped_share, from_shares, from_votes
 
 
 def votes_and_rows(n_trees: int, n: int, seed: int):
@@ -65,3 +65,9 @@ def test_classes_that_do_not_occur():
     assert np.isnan(found["auc"]) and found["accuracy"] == pytest.approx(0.8) == found["balanced_accuracy"]
     found = from_shares(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0, 0]), np.array([0, 1]))
     assert np.isnan(found["auc"]) and found["balanced_accuracy"] == 0.5
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3)])
+def test_where_no_leaf_holds_a_row_none_is_flipped(shape):
+    flipped = flipped_share(np.zeros((0, 2)), np.zeros(shape, int))
+    assert flipped.shape == shape[1:] and (flipped == 0).all()

@@ -94,7 +94,13 @@ def test_the_margin_is_taken_off():
     assert smallest_epsilons(table, 0.8, 0.9, margin=False)[0].epsilon is not None
 
 
-@pytest.mark.parametrize("needed, share", [(0, 0.9), (1, 0.9), (0.8, 0), (0.8, 1), (float("nan"), 0.9)])
+@pytest.mark.parametrize("needed, share", [(0, 0.9), (1.01, 0.9), (0.8, 0), (0.8, 1), (float("nan"), 0.9)])
 def test_what_is_no_share_is_refused(needed, share):
-    with pytest.raises(ValueError, match="is not a share"):
+    with pytest.raises(ValueError, match="is not an? "):
         smallest_epsilons(pieces({"a": np.ones(18)}, 2), needed, share)
+
+
+def test_all_of_it_may_be_needed():
+    table = pieces({"a": np.ones(18)}, 60)
+    assert smallest_epsilons(table.assign(accuracy=1.0), 1.0, 0.9, margin=False)[0].epsilon == table["epsilon"].min()
+    assert smallest_epsilons(table, 1.0, 0.9, margin=False)[0].epsilon is None

@@ -249,3 +249,10 @@ def test_names_and_grids_are_checked():
 def test_data_without_a_domain_are_refused_with_what_to_do():
     with pytest.raises(TypeError, match="data is a DataFrame, and has no X, y and domain; hand over load_dataset"):
         surface([MajorityLabelForestClassifier()], load_dataset("zoo").table, epsilons=[1])
+
+
+def test_a_published_forest_whose_leaves_hold_no_row_is_scored_like_any_other():
+    """On a small table all rows of a tree fit into leaves that its rule leaves empty."""
+    forest = MajorityLabelForestClassifier(mode="as_published")
+    found = surface({"labels": forest}, load_dataset("zoo"), epsilons=[1.0], repeats=2)
+    assert np.isfinite(found["accuracy"]).all() and found["flips"].between(0, 1).all()

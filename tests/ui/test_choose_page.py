@@ -175,3 +175,16 @@ def test_work_pauses_with_an_answer_and_goes_on_when_asked(choose, monkeypatch):
     button(page, "Go on").click().run()
     assert few < 64 and not any(b.label == "Go on" for b in page.button)
     assert "64 simulated releases" in words(page)
+
+
+def test_where_all_rows_held_out_are_of_one_class_there_is_a_sentence(choose):
+    page = choose(data="upload a CSV")
+    rows = "\n".join(f"{i % 7},{'q' if i == 3 else 'p'}" for i in range(40))
+    page.file_uploader[0].upload("rare.csv", f"a,c\n{rows}\n".encode()).run()
+    assert not page.exception and "guessing" in words(page)
+
+
+@pytest.mark.parametrize("room", ["What it means", "More data"])
+def test_all_of_it_may_be_needed(choose, room):
+    page = choose(data="zoo", need="100.0", choose_tab=room)
+    assert not page.exception and "100.0 %" in words(page)

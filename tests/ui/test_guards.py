@@ -11,7 +11,7 @@ from ui.shared.guards import Guard
 OURS = "localhost:8501"
 
 
-def asked(kind: str = "http", **headers: str) -> list[dict[str, Any]]:
+def asked(kind: str = "http", path: str = "/", **headers: str) -> list[dict[str, Any]]:
     """What comes back, message by message, for a request with these headers."""
     sent: list[dict[str, Any]] = []
 
@@ -29,7 +29,7 @@ def asked(kind: str = "http", **headers: str) -> list[dict[str, Any]]:
         sent.append(dict(message))
 
     raw = [(name.encode(), value.encode()) for name, value in headers.items()]
-    asyncio.run(Guard(app)({"type": kind, "method": "GET", "path": "/", "headers": raw}, receive, send))
+    asyncio.run(Guard(app)({"type": kind, "method": "GET", "path": path, "headers": raw}, receive, send))
     return sent
 
 
@@ -94,3 +94,9 @@ def test_pages_of_others_may_not_ask(origin, kind):
 def test_our_own_pages_may(kind):
     assert is_served(kind, host=OURS, origin=f"http://{OURS}")
     assert is_served(kind, host=OURS)  # programs that are no browsers say nothing
+
+
+@pytest.mark.parametrize("path", ["/_stcore/metrics", "/base/_stcore/metrics", "/_stcore/metrics/"])
+def test_nobody_is_told_how_much_others_have_uploaded(path):
+    assert asked(host=OURS, path=path)[0]["status"] == 404
+    assert asked(host=OURS, path="/_stcore/health")[0]["status"] == 200

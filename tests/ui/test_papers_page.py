@@ -22,10 +22,10 @@ def test_every_paper_has_its_claim_and_its_cells(paper):
         assert "Nothing of this paper has been run" in words(page)
         return
     items = list(dict.fromkeys(cell.item for cell in measured))
-    assert page.selectbox(key="item").options == items
+    assert page.selectbox(key=f"item_{1 + PAPERS.index(paper)}").options == items
     curves = {cell.item for cell in measured if cell.line}
     for item in (next(item for item in items if item not in curves), *sorted(curves)[:1]):
-        page.selectbox(key="item").select(item).run()
+        page.selectbox(key=f"item_{1 + PAPERS.index(paper)}").select(item).run()
         assert not page.exception
         cells = [cell for cell in measured if cell.item == item]
         shown = page.dataframe[0].value

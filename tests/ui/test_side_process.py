@@ -1,8 +1,10 @@
 """Work in processes beside the server: the same figures, and what happens where such a process is gone."""
 
 import os
+import queue
 import signal
 import sys
+import threading
 from functools import partial
 
 import numpy as np
@@ -103,13 +105,42 @@ def test_pieces_of_a_sweep_from_elsewhere_are_those_from_here(beside, monkeypatc
     for line in here:
         for n in range(6):
             line.add(n, run_task(*line.task(n)))
-    handed = []
     monkeypatch.setattr(sweep, "REFINED", beside)
-    monkeypatch.setattr(beside, "submit", lambda *given: handed.append(given) or SideProcesses.submit(beside, *given))
     assert list(sweep.work(there, 6, NoBar()))[-1] == 6
-    assert 1 <= len(handed) < 12
+    assert beside.work(_trees_kept) == "0"  # and it was at work: what it keeps between two pieces is gone
     for one, other in zip(here, there, strict=True):
         pd.testing.assert_frame_equal(one.frame(6), other.frame(6))
+
+
+def test_a_piece_that_is_begun_beside_is_kept_though_everybody_has_left(beside, monkeypatch):
+    monkeypatch.setattr(sweep, "REFINED", beside)
+    (line, _), done = cells_of_zoo(), threading.Event()
+    assert line.claim(3)
+    add = line.add
+    monkeypatch.setattr(line, "add", lambda n, piece: (add(n, piece), done.set()))
+    sweep._hand_over(line, 3)
+    assert not line.claim(3) and done.wait(60)
+    assert not line.claim(3) and line.n_done == 0
+    here = cells_of_zoo()[0]
+    here.add(0, run_task(*here.task(3)))
+    pd.testing.assert_frame_equal(line._frames[3], here.frame(1))
+
+
+def test_what_others_have_made_meanwhile_is_drawn():
+    lines = cells_of_zoo()
+    page = sweep.work(lines, 3, NoBar(), drawn=1)
+    assert list(sweep.work(lines, 3, NoBar())) == [3]
+    assert list(page) == [3]
+    assert list(sweep.work(lines, 3, NoBar(), drawn=3)) == []
+
+
+def test_the_first_piece_is_not_for_a_process_that_stands_back_while_others_compute():
+    lines = cells_of_zoo()
+    claimed = sweep._claimed(lines, 3, others_wait=True)
+    assert claimed is not None and claimed[1] == 1
+    assert sweep._claimed(lines, 1, others_wait=True) is None
+    claimed = sweep._claimed(lines, 3)
+    assert claimed is not None and claimed[1] == 0
 
 
 def test_a_sweep_ends_though_the_process_beside_it_dies(monkeypatch):
@@ -134,8 +165,7 @@ def test_a_piece_is_made_once_and_one_that_was_given_up_again():
     assert line.n_done == 2 and list(line.frame(2)["repeat"].unique()) == [0, 1]
 
 
-def test_two_sweeps_of_the_same_lines_share_the_work(monkeypatch):
-    monkeypatch.setattr(sweep, "REFINED", SideProcesses(1, 1))  # as what it is at, the first sweep would never take in
+def test_two_sweeps_of_the_same_lines_share_the_work():
     lines = cells_of_zoo()
     first = sweep._steps(lines, 3)
     next(first)  # at work, and has made one piece
@@ -161,6 +191,31 @@ def test_where_it_has_died_work_is_done_here_and_another_may_be_started():
     assert killed == [None, None] and not processes.is_ready
     processes.start()
     assert processes._started[0].result(120) != number and processes.work(os.getpid)
+
+
+def test_a_pool_that_has_died_does_not_bury_the_next_one():
+    processes = SideProcesses(1, 1)
+    processes.start()
+    number = processes._started[0].result(120)
+    found = queue.Queue[bool | None]()
+    assert processes.hand_over(_stand, (), found.put)
+    os.kill(number, signal.SIGKILL)
+    assert found.get(timeout=60) is None
+    processes.start()
+    assert processes._started[0].result(120) != number and processes.is_ready
+    assert processes.hand_over(divmod, (1, 0), found.put) and found.get(timeout=60) is None
+    assert processes.is_ready and processes.work(divmod, 7, 2) == (3, 1)
+
+
+def test_it_is_ready_when_each_process_is():
+    processes = SideProcesses(2, 1)
+    processes.start()
+    assert processes._started[0].result(120) and processes._pool is not None
+    assert len(processes._pool._processes) == 2  # whichever has answered, the other has begun as well
+
+
+def _stand() -> bool:
+    return threading.Event().wait(600)
 
 
 def test_nothing_is_kept_there_and_no_page_is_run(beside):

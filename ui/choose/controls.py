@@ -85,7 +85,7 @@ def choose() -> Wish:
 
 def needed_accuracy(floor: float, best: float) -> float:
     """The slider that the page is about, from the floor to certainty; it starts half of the way up."""
-    low = STEP * int(100 * floor / STEP)
+    low = min(STEP * int(100 * floor / STEP), 100.0 - STEP)
     default = STEP * round((100 * floor + 50 * max(best - floor, 0)) / STEP)
     default = min(max(default, low), 100.0)
     follow("need", default)

@@ -38,8 +38,9 @@ class Below:
             "ε × depth": self._open_map, "α": self._open_alpha,
         }  # fmt: skip
         draw[opened](table)
-        if self._lines and (ready := min(line.n_done for line in self._lines)):
-            self._draw(min(ready, PIECES))
+        if self._lines and (ready := min(sweep.n_of_all(self._lines), PIECES)):
+            self._draw(ready)
+            self._drawn = ready
 
     def table(self, lines: Sequence[Cells], done: Done, levels: list[Level]) -> None:
         """The table follows the main sweep."""
@@ -51,7 +52,8 @@ class Below:
     def work(self, place, patience: Patience) -> None:
         """Bring this tab's own sweep to its end."""
         if self._lines:
-            for n in sweep.work(self._lines, PIECES, place, f"{self._opened}: simulated release", patience):
+            what = f"{self._opened}: simulated release"
+            for n in sweep.work(self._lines, PIECES, place, what, patience, self._drawn):
                 self._draw(n)
 
     def _open_table(self, table: Table) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 
 import pandas as pd
 
 from dpforest.plotting.style import visible
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_ENDS = re.compile(r"(?<=[;|\t\r\n])")  # an empty place, behind each
 
 
 def as_csv(table: pd.DataFrame) -> str:
@@ -18,6 +20,8 @@ def as_csv(table: pd.DataFrame) -> str:
 
     >>> as_csv(pd.DataFrame({"=a": ["=1+1", "-5", "+x"], "b": [-1.5, 2, 3]})).split()
     ["'=a,b", "'=1+1,-1.5", '-5,2.0', "'+x,3.0"]
+    >>> as_csv(pd.DataFrame({"a": ["x;=1+1", "1;-2"]})).split()
+    ['a', "x;'=1+1", '1;-2']
     """
     harmless = table.copy()
     for place, kind in enumerate(table.dtypes):
@@ -28,13 +32,20 @@ def as_csv(table: pd.DataFrame) -> str:
 
 
 def _harmless(cell: object) -> object:
-    if not isinstance(cell, str) or not cell.startswith(_FORMULA):
+    """Also behind what some spreadsheets take for the end of a cell."""
+    if not isinstance(cell, str):
         return cell
+    return "".join(_no_formula(part) for part in _ENDS.split(cell))
+
+
+def _no_formula(part: str) -> str:
+    if not part.startswith(_FORMULA):
+        return part
     try:
-        float(cell)
+        float(part)
     except ValueError:
-        return f"'{cell}"
-    return cell
+        return f"'{part}"
+    return part
 
 
 def as_latex(table: pd.DataFrame) -> str:

@@ -15,6 +15,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import config
 
+_METRICS: Final = "_stcore/metrics"  # Streamlit's: how many bytes others have uploaded, to a byte
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 # Streamlit's and plotly's own scripts need inline styles, workers from blobs, and eval for some charts.
 _POLICY: Final = "; ".join(
@@ -57,6 +58,9 @@ class Guard:
         host = headers.get("host", "")
         if not (self._is_ours(host) and _is_same_site(headers.get("origin"), host)):
             await _refuse(scope, receive, send)
+            return
+        if _METRICS in scope["path"]:
+            await PlainTextResponse("Not found", 404)(scope, receive, send)
             return
 
         async def with_policy(message: Message) -> None:

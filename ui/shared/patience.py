@@ -12,7 +12,8 @@ import streamlit as st
 class Patience:
     """So many seconds of a page's own work; then it pauses until somebody goes on.
 
-    Seconds of its thread (`time.thread_time`): neither waiting for other people counts, nor that a machine is busy.
+    Seconds of its thread (`time.thread_time`): neither waiting for other people counts, nor that a machine is busy,
+    nor what a process beside the server does meanwhile.
     """
 
     def __init__(self, key: object, seconds: float) -> None:

@@ -2,10 +2,9 @@
 
 One process runs one thread of Python at a time: two sweeps in two threads take as long as one after the other, and with
 many sessions every step of a simulation waits for scripts that draw, and these for it. Here work is handed over whole:
-schema, codes of rows and settings go there, figures come back, nothing stays there. The one for
-what nobody waits for starts when Explore is done with its first curve, or with the first sweep (`sweep.work`), the
-others once several people wait for a curve (`simulate.one_release`); they stay until the server ends. Until they are
-ready all is done in the server.
+schema, codes of rows and settings go there, figures come back, nothing stays there. `REFINED` starts when Explore is
+done with its first curve, or with a long sweep (`sweep.work`), `AWAITED` once several people wait for a curve
+(`simulate.one_release`); they stay until the server ends. Until they are ready all is done in the server.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
+from multiprocessing.synchronize import Barrier
 from types import ModuleType
 from typing import Final, TypeVar
 
@@ -43,23 +43,24 @@ class SideProcesses:
         self._n, self._niceness, self._lock = n, niceness, threading.Lock()
         self._pool: ProcessPoolExecutor | None = None
         self._started: list[Future] = []
+        self._in_flight = set[Future]()
 
-    def start(self) -> None:
-        """Ready some seconds later."""
+    def start(self, first: Callable[[], object] = os.getpid) -> None:
+        """Ready some seconds later, when each has done what is first."""
         with self._lock:
             failed = any(one.done() and one.exception() for one in self._started)
             if self._pool is None or failed:
+                context = get_context("spawn")
                 with _no_script():
-                    self._pool = ProcessPoolExecutor(self._n, get_context("spawn"), _begin, (self._niceness,))
-                    self._started = [self._pool.submit(os.getpid) for _ in range(self._n)]
+                    together = context.Barrier(self._n)  # as one might be there early, and do it for all
+                    begin = (self._niceness, together)
+                    self._pool = ProcessPoolExecutor(self._n, context, _begin, begin)
+                    self._started = [self._pool.submit(first) for _ in range(self._n)]
 
     def start_if_of_use(self) -> None:
         """For one person, once what pages need is compiled: where there is a second core."""
-        if N_CORES > 1 and self._pool is None:
-            self.start()
-            assert self._pool is not None
-            for _ in range(self._n):
-                self._pool.submit(_load)
+        if N_CORES > 1:
+            self.start(_load)
 
     @property
     def is_ready(self) -> bool:
@@ -67,38 +68,53 @@ class SideProcesses:
         started = self._started
         return bool(started) and all(one.done() and not one.exception() for one in started)
 
+    @property
+    def has_room(self) -> bool:
+        """Whether a call would be the next one at least."""
+        return self.is_ready and len(self._in_flight) <= self._n
+
     def work(self, function: Callable[..., Result], *given) -> Result | None:
         """What a function of a module gives; None where no process is ready, or it has died: then do it here.
 
-        So the function must not give None. A moved control ends the wait for it.
+        So the function must not give None. It and what it is given are pickled: codes only, never raw rows
+        (docs/PRIVACY.md). A moved control ends the wait for it.
         """
-        future = self.submit(function, *given)
-        return None if future is None else self.answer(future)
+        future = self._submit(function, given)
+        try:
+            return None if future is None else _awaited(future)
+        except BrokenProcessPool:
+            return None
 
-    def submit(self, function: Callable[..., Result], *given) -> Future[Result] | None:
-        """Begin to work; None where no process is ready.
+    def hand_over(self, function: Callable[..., Result], given: tuple, then: Callable[[Result | None], None]) -> bool:
+        """As `work`, without waiting: `then` is called with what it gives, whoever has left meanwhile.
 
-        The function and what it is given are pickled: codes only, never raw rows (docs/PRIVACY.md).
+        With None if it fails or its process dies. False where no process is ready: then nothing is called.
         """
+        future = self._submit(function, given)
+        if future is not None:
+            future.add_done_callback(lambda done: then(None if done.exception() else done.result()))
+        return future is not None
+
+    def _submit(self, function: Callable[..., Result], given: tuple) -> Future[Result] | None:
         pool = self._pool
         if pool is None or not self.is_ready:
             return None
         try:
-            return pool.submit(_worked, function, given)
+            future = pool.submit(_worked, function, given)
         except BrokenProcessPool:
             self._bury(pool)
             return None
 
-    def answer(self, future: Future[Result]) -> Result | None:
-        """What `submit` has begun; None where its process has died. A moved control ends the wait for it."""
-        pool = self._pool
-        try:
-            return _awaited(future)
-        except BrokenProcessPool:
-            self._bury(pool)
-            return None
+        def landed(done: Future) -> None:
+            self._in_flight.discard(done)
+            if not done.cancelled() and isinstance(done.exception(), BrokenProcessPool):
+                self._bury(pool)
 
-    def _bury(self, pool: ProcessPoolExecutor | None) -> None:
+        self._in_flight.add(future)
+        future.add_done_callback(landed)
+        return future
+
+    def _bury(self, pool: ProcessPoolExecutor) -> None:
         """Processes that have died: `start` makes others."""
         with self._lock:
             if self._pool is pool:
@@ -143,7 +159,7 @@ def _no_script() -> Iterator[None]:
         sys.modules["__main__"] = script
 
 
-def _begin(niceness: int) -> None:
+def _begin(niceness: int, together: Barrier) -> None:
     """In a new process: nothing is left when the server is gone."""
     if hasattr(os, "nice"):
         os.nice(niceness)
@@ -155,6 +171,7 @@ def _begin(niceness: int) -> None:
         os._exit(0)
 
     threading.Thread(target=follow, daemon=True).start()
+    together.wait()
 
 
 AWAITED: Final = SideProcesses(2, 1)  # what somebody waits for

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpforest.limits import MAX_UPLOAD_MB
 from dpforest.models.base import AUTO
@@ -76,7 +77,8 @@ def _upload() -> Table | None:
         # A visit to another page empties the widget; the file stays until it is removed or cleared.
         file = st.session_state["attached"] = file or st.session_state.get("attached")
         still = f"Attached: {plain(file.name, 40)}. " if file is not None else ""
-        st.caption(f"{still}Read in memory only; forgotten when you clear it, or soon after you close the page.")
+        forgotten = "forgotten when you clear it, or with your session, some time after you close the page"
+        st.caption(f"{still}Read in memory only; {forgotten}.")
     if file is None:
         st.info(
             "Attach a CSV file in the sidebar (behind » on a phone) to explore it. A link never carries a file: if you "
@@ -232,6 +234,8 @@ def clear() -> None:
     """Empty the session: uploads, their caches, edited domains, released forests. What they cost stays."""
     session_ledger.forget_tables()
     cache.clear()
+    if (context := get_script_run_ctx()) is not None:
+        context.uploaded_file_mgr.remove_session_files(context.session_id)  # a browser does not ask for that
     times = st.session_state.get("cleared", 0) + 1
     for key in list(st.session_state):
         if key not in ("releases", "data", "forest", "mode", "eps", "depth", "trees", "neighbours"):

@@ -10,7 +10,6 @@ import itertools
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import closing
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
@@ -56,6 +55,11 @@ class Line:
     def name(self) -> str:
         return self.title or self.settings.name
 
+    @property
+    def key(self) -> tuple:
+        """What its pieces depend on; not the ε that is looked at."""
+        return self.settings.without_epsilon(), self.epsilons, self.depths, self.trees, self.title
+
 
 class Cells:
     """The pieces of one line that are done; several sessions may add to them, and none makes what another one makes."""
@@ -76,9 +80,10 @@ class Cells:
     def claim(self, n: int) -> bool:
         """Whether piece n is there to be made: not done, and nobody is at it. Who claims it adds it or drops it."""
         with self._lock:
-            is_free = n not in self._frames and n not in self._begun
-            self._begun |= {n} if is_free else set()
-            return is_free
+            if n in self._frames or n in self._begun:
+                return False
+            self._begun.add(n)
+            return True
 
     def task(self, n: int) -> tuple:
         """What `run_task` is given for piece n: repeat by repeat, each on every split."""
@@ -120,11 +125,7 @@ def _make(key: tuple, _table: Table, _line: Line) -> Cells:
 def cells(table: Table, line: Line, folds: int) -> Cells:
     """Pieces of a line on a table, by its content and schema; those of an upload for this session only."""
     table = tables.read_by(table, line.settings)
-    key = (
-        table.schema_key, fingerprint(table.domain), line.settings.without_epsilon(), line.epsilons, line.depths,
-        line.trees, line.title, folds,
-    )  # fmt: skip
-    return _make(key, table, line)
+    return _make((table.schema_key, fingerprint(table.domain), line.key, folds), table, line)
 
 
 @cache.by_table(everybody=4, own=2)
@@ -155,13 +156,19 @@ def at_first(table: Table, lines: Sequence[Cells], epsilons: tuple[float, ...]) 
 
 
 def work(
-    lines: Sequence[Cells], pieces: int, place, what: str = "Simulated release", patience: Patience | None = None
-) -> Iterator[int]:
+    lines: Sequence[Cells], pieces: int, place, what: str = "Simulated release", patience: Patience | None = None,
+    drawn: int = 0,
+) -> Iterator[int]:  # fmt: skip
     """Bring every line to so many pieces, all lines side by side, with a counted bar once it takes long.
 
-    Gives the number of pieces that all lines have, now and then, when there is something new to draw.
+    Gives the number of pieces that all lines have, now and then, when there are more than were drawn, by whomever.
+
+    Parameters
+    ----------
+    drawn : int
+        Pieces behind what the page shows already.
     """
-    bar, start, drawn, n_drawn = None, time.monotonic(), time.monotonic(), n_of_all(lines)
+    bar, start, last = None, time.monotonic(), time.monotonic()
     with closing(_steps(lines, pieces)) as steps:
         for doing, worked in steps:
             now, n = time.monotonic(), n_of_all(lines)
@@ -170,11 +177,13 @@ def work(
                 bar = (bar or place).progress(done / total, f"{what} {min(done + 1, total):,} of {total:,}: {doing}")
             if patience and n < pieces:
                 patience.pause_if_over(worked)
-            if n > n_drawn and (n >= pieces or now - drawn > max(1.5, (now - start) / 4)):
-                yield min(n, pieces)
-                drawn, n_drawn = time.monotonic(), n
+            if drawn < n < pieces and now - last > max(1.5, (now - start) / 4):
+                yield n
+                last, drawn = time.monotonic(), n
     if bar is not None:
         bar.empty()
+    if drawn < pieces:
+        yield pieces
 
 
 def n_of_all(lines: Sequence[Cells]) -> int:
@@ -183,70 +192,61 @@ def n_of_all(lines: Sequence[Cells]) -> int:
 
 
 def _steps(lines: Sequence[Cells], pieces: int) -> Iterator[tuple[str, float]]:
-    """Make pieces, here and in processes beside the server, until all lines have so many.
+    """Make pieces, here and in a process beside the server, until all lines have so many.
 
     Gives after each step the line that it was at, and how long this thread has worked for it.
     """
     if sum(pieces - min(line.n_done, pieces) for line in lines) > MANY:
         REFINED.start_if_of_use()
-    beside = dict[Future, tuple[Cells, int]]()
-    try:
-        while n_of_all(lines) < pieces:
-            line, start = lines[0], time.thread_time()
-            while len(beside) < 2 and REFINED.is_ready and (own := _claimed(lines, pieces)):
-                _hand_over(*own, beside)
-            if own := _claimed(lines, pieces):
-                line, n = own
-                _make_here(line, n)
-            elif beside:
-                line, _ = next(iter(beside.values()))
-                wait(beside, LOOK, FIRST_COMPLETED)
-            else:  # another session makes what is missing
-                time.sleep(LOOK)
-            look_up()
-            _gather(beside)
-            yield line.line.name, time.thread_time() - start
-    finally:
-        for future, (line, n) in beside.items():
-            future.cancel()
-            line.drop(n)
+    while n_of_all(lines) < pieces:
+        start, is_busy = time.thread_time(), SCHEDULER.is_busy
+        while REFINED.has_room and (own := _claimed(lines, pieces, others_wait=is_busy)):
+            _hand_over(*own)
+        if own := _claimed(lines, pieces):
+            doing = _make_here(*own)
+        else:  # what is missing is made beside, or by another session
+            doing = lines[0].line.name
+            time.sleep(LOOK / 5)
+        look_up()
+        yield doing, time.thread_time() - start
 
 
-def _claimed(lines: Sequence[Cells], pieces: int) -> tuple[Cells, int] | None:
-    """The next piece to make, ours from now on; None where all are made or being made."""
-    for n in range(n_of_all(lines), pieces):
+def _claimed(lines: Sequence[Cells], pieces: int, *, others_wait: bool = False) -> tuple[Cells, int] | None:
+    """The next piece to make, ours from now on; None where all are made or being made.
+
+    Parameters
+    ----------
+    others_wait : bool
+        The first ones, which somebody waits for, are not for a process that stands back behind all others then.
+    """
+    for n in range(max(n_of_all(lines), int(others_wait)), pieces):
         for line in lines:
             if line.claim(n):
                 return line, n
     return None
 
 
-def _make_here(line: Cells, n: int) -> None:
-    """A claimed piece."""
+def _make_here(line: Cells, n: int) -> str:
+    """A claimed piece. Gives the name of its line."""
     try:
         with SCHEDULER.turn(awaited=n == 0):
             line.add(n, run_task(*line.task(n)))
     finally:
         line.drop(n)
+    return line.line.name
 
 
-def _hand_over(line: Cells, n: int, beside: dict[Future, tuple[Cells, int]]) -> None:
-    """Let a process beside the server make a claimed piece."""
-    future = REFINED.submit(run_task, *line.task(n))
-    if future is None:
+def _hand_over(line: Cells, n: int) -> None:
+    """Let the process beside the server make a claimed piece, which is kept even if nobody is there any more."""
+
+    def then(piece: pd.DataFrame | None) -> None:
+        if piece is not None:
+            line.add(n, piece)
         line.drop(n)
-    else:
-        beside[future] = line, n
 
-
-def _gather(beside: dict[Future, tuple[Cells, int]]) -> None:
-    """Take in what processes beside have made."""
-    for future in [future for future in beside if future.done()]:
-        line, n = beside[future]
-        try:
-            piece = REFINED.answer(future)
-            if piece is not None:
-                line.add(n, piece)
-        finally:
-            del beside[future]
+    is_taken = False
+    try:
+        is_taken = REFINED.hand_over(run_task, line.task(n), then)
+    finally:
+        if not is_taken:
             line.drop(n)

@@ -60,10 +60,12 @@ class Level:
         return bool(self.metrics)
 
     def step(self, *, awaited: bool = False) -> bool:
-        """Fit a little more here, or all of it beside the server; False when there is nothing left to do."""
+        """Fit a little more here, or, where nobody waits, all of it beside; False when there is nothing left to do."""
         if self.done:
             return False
         with held(self._lock):
+            if self.done:  # by who held it before
+                return False
             if self._models is None and not awaited and REFINED.is_ready:
                 self._found = REFINED.work(metrics_of, self._domain, self._split()) or {}
                 return True

@@ -1,0 +1,51 @@
+"""Theorems say nothing outside of their domain of validity: there each function says which number it cannot take."""
+
+import numpy as np
+import pytest
+
+from dpforest.evaluation.boosting_theory import error_after_trees
+from dpforest.evaluation.theorems import even_vote_right, private_error_bound, proof_probability, trees_to_beat
+from dpforest.evaluation.theorems_printed import (
+    coin_bound,
+    direct_bound,
+    held_out_loss,
+    mean_weight_bound,
+    printed_probability,
+    sure_rows,
+    trees_asked,
+)
+
+OUTSIDE = [
+    (mean_weight_bound, {"tree_error": 5}),
+    (sure_rows, {"tree_error": -1, "slack": 0.1}),
+    (sure_rows, {"tree_error": 0.1, "slack": 0.1, "leaf_share": 0}),
+    (trees_asked, {"n_rows": 0.5, "slack": 0.1}),
+    (trees_asked, {"n_rows": 100, "slack": 0}),
+    (held_out_loss, {"n_rows": 100, "k": 0, "depth": 3, "slack": 0.1, "leaf_share": 10}),
+    (coin_bound, {"tree_error": 9, "slack": 0.1, "luck": 0}),
+    (coin_bound, {"tree_error": 0.1, "slack": -3, "luck": 0}),
+    (printed_probability, {"n": 100, "k": 5, "depth": 3, "slack": 2, "leaf_share": 10, "epsilon": 1}),
+    (proof_probability, {"n": 100, "k": 5, "depth": 3, "slack": 0.3, "leaf_share": 10, "epsilon": -1}),
+    (proof_probability, {"n": 100, "k": 5, "depth": -1, "slack": 0.3, "leaf_share": 10, "epsilon": 1}),
+    (direct_bound, {"tree_error": 7, "n": 1e6, "depth": 3, "epsilon": 1}),
+    (direct_bound, {"tree_error": 0.1, "n": 1e6, "depth": 3, "epsilon": -1}),
+    (trees_to_beat, {"error": 0, "tree_error": 0.1, "n_rows": 100}),
+    (trees_to_beat, {"error": 0.3, "tree_error": 0.1, "n_rows": 100, "confidence": 1}),
+    (private_error_bound, {"tree_error": 0.1, "slack": 0.1, "leaf_share": -2}),
+    (error_after_trees, {"edge": 9, "alpha": 1, "n_trees": 3}),
+    (even_vote_right, {"chance": 2, "n_trees": 3}),
+    (even_vote_right, {"chance": 0.6, "n_trees": 0}),
+]
+
+
+@pytest.mark.parametrize(("theorem", "given"), OUTSIDE, ids=lambda part: getattr(part, "__name__", ""))
+def test_outside_its_domain_it_says_which_number_is_wrong(theorem, given):
+    with pytest.raises(ValueError, match="not a number|not numbers"):
+        theorem(**given)
+
+
+@pytest.mark.parametrize("theorem", sorted({case[0] for case in OUTSIDE}, key=lambda own: own.__name__))
+def test_nothing_is_said_of_what_is_no_number(theorem):
+    given = dict(next(case[1] for case in OUTSIDE if case[0] is theorem))
+    with pytest.raises(ValueError):
+        theorem(**dict.fromkeys(given, np.nan))
