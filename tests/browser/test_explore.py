@@ -46,7 +46,7 @@ def test_epsilon_stands_above_its_curve(explore: Explore) -> None:
             assert explore.small_words(14) == []
     explore.page.goto("about:blank")  # the presentation does not come along
     explore.open(**SMALL, trees=11)
-    typed = explore.page.get_by_role("spinbutton", name="Type ε")
+    typed = explore.page.get_by_role("textbox", name="Type ε")
     with explore.refigured():
         typed.fill("0.4")
         typed.press("Enter")

@@ -133,26 +133,30 @@ def test_any_epsilon_can_be_asked_for(app, how):
         app.query_params["eps"] = "0.4"
     app.run()
     if how == "typed":
-        app.number_input(key="eps_typed").set_value(0.4).run()
+        app.text_input(key="eps_typed").set_value("0.4").run()
     assert not app.exception
-    assert app.select_slider(key="eps").value == 0.4 == app.number_input(key="eps_typed").value
+    assert app.select_slider(key="eps").value == 0.4 == float(app.text_input(key="eps_typed").value)
     assert "What ε = 0.4 means" in words(app)
     (curve,) = [t for t in spec(app)["data"] if t.get("name") == "this forest, with noise"]
     assert any(text.startswith("ε = 0.4: ") for text in curve["text"])
     app.select_slider(key="eps").set_value(0.5).run()
     assert "What ε = 0.5 means" in words(app)
-    assert app.number_input(key="eps_typed").value == 0.5
+    assert app.text_input(key="eps_typed").value == "0.5"
 
 
 def test_one_number_after_another_can_be_typed(app):
     app.query_params["data"] = "zoo"
     app.run()
     for epsilon in (4.0, 8.0, 0.4, 8.0):
-        app.number_input(key="eps_typed").set_value(epsilon).run()
-        assert app.select_slider(key="eps").value == epsilon == app.number_input(key="eps_typed").value
+        app.text_input(key="eps_typed").set_value(f"{epsilon:g}").run()
+        assert app.select_slider(key="eps").value == epsilon == float(app.text_input(key="eps_typed").value)
         assert f"What ε = {epsilon:g} means" in words(app) and not app.exception
-    app.number_input(key="eps_typed").set_value(None).run()  # emptied
-    assert app.select_slider(key="eps").value == 8.0 == app.number_input(key="eps_typed").value
+    for refused in ("", "50", "-1", "much"):
+        app.text_input(key="eps_typed").set_value(refused).run()
+        assert app.select_slider(key="eps").value == 8.0 == float(app.text_input(key="eps_typed").value)
+        assert (f"“{refused}” is no number from 0.001 to 20, so ε stays 8." in words(app)) == bool(refused)
+    app.text_input(key="eps_typed").set_value("0,4").run()
+    assert app.select_slider(key="eps").value == 0.4 and "is no number" not in words(app)
 
 
 @pytest.mark.parametrize(("asked", "shown"), [("0.40", 0.4), ("1.23456789", 1.23457), ("1.0000004", 1.0), ("4e0", 4.0)])

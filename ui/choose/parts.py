@@ -199,7 +199,7 @@ def offer_report(table: Table, make, is_early: bool) -> None:
         "what it costs in accuracy, and what is **not** promised. It opens in any browser, without a network."
     )
     if is_early:
-        st.caption("More simulated releases are on their way; the report says how many it rests on.")
+        st.caption("Not all releases are simulated yet; the report says how many it rests on.")
     name = "privacy_report.html" if table.is_public else "CURATOR_ONLY_privacy_report.html"
     st.download_button("Download the report", make, name, "text/html", on_click="ignore", type="primary")
 

@@ -41,6 +41,8 @@ class Below:
         if self._lines and (ready := min(sweep.n_of_all(self._lines), PIECES)):
             self._draw(ready)
             self._drawn = ready
+        elif self._lines:
+            self._note.caption("Nothing of this is simulated yet. If the page has paused, press *Go on* above.")
 
     def table(self, lines: Sequence[Cells], done: Done, levels: list[Level]) -> None:
         """The table follows the main sweep."""

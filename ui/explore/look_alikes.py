@@ -30,9 +30,12 @@ def show(table: Table) -> None:
         )
     if rare := of_one_row(table):
         named = ", ".join(f"“{plain(text(label), 30)}”" for label in rare[:_SHOWN])
+        said = f"Only one row has the class {named}. No forest can learn it, and it is"
+        if len(rare) > 1:
+            others = " and others" if rare[_SHOWN:] else ""
+            said = f"The classes {named}{others} have one row each. No forest can learn them, and each such row is"
         st.info(
-            f"Only one row has the class {named}{' and others' if rare[_SHOWN:] else ''}. No forest can learn it, and "
-            "it is either with the rows that are learnt from or with those held out. Is it a slip of the pen?",
+            f"{said} either with the rows that are learnt from or with those held out. Is it a slip of the pen?",
             icon=":material/info:",
         )
 

@@ -85,7 +85,8 @@ def _ours(cells: Sequence[Record]) -> dict[str, list[float | None]]:
 
 def _table(said: str, columns: dict[str, Sequence]) -> None:
     figures.table(
-        pd.DataFrame(columns), "Cell by cell", hide_index=True, alt=f"Cell by cell: {said}",
+        pd.DataFrame(columns), "Cell by cell", hide_index=True, alt=f"Cell by cell: {said}", public=True,
+        placeholder="–",
         column_config={
             **{name: st.column_config.NumberColumn(format="%.1f") for name in columns if name.endswith(("%", "±"))},
             "why": st.column_config.TextColumn(width="large"),

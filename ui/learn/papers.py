@@ -42,11 +42,13 @@ PAPERS: Final = (
         "https://arxiv.org/abs/1410.6973",
         "Trees whose questions are drawn by lot, with Laplace noise on the counts in their leaves, are "
         "private and still accurate.",
-        "The privacy holds, if the noise has scale k/η for k trees, and is drawn in whole numbers. What fails"
-        " is a detail: the paper discards a leaf with a negative noisy count.",
-        "A leaf with 10,000 rows of one class and none of the other has a negative count in half of all "
-        "releases, at any ε. Discarding it throws the surest leaves away. Setting negative counts to 0 costs "
-        "nothing.",
+        "The proof is right for noise of scale k/η in real numbers (η is ε here, k the number of trees). Drawn as "
+        "a computer's ordinary decimal numbers it is not: their last digits tell the count, so as published the "
+        "claim is false. The certified forest draws whole numbers.",
+        "In ordinary decimal numbers some noisy counts can come out of 10 rows and never out of 11, at any ε. "
+        "Accuracy has a gap of its own: a leaf with 10,000 rows of one class and none of the other has a negative "
+        "count in half of all releases, and the paper discards such leaves, the surest ones; setting negative "
+        "counts to 0 costs nothing.",
         (("data", "mushroom"), ("forest", "noisy counts"), ("mode", "as published"), ("depth", "13"), ("trees", "3")),
     ),
     Paper(
@@ -54,8 +56,8 @@ PAPERS: Final = (
         "Fletcher and Islam 2017",
         "S. Fletcher, M. Z. Islam: Differentially private random decision forests using smooth sensitivity",
         "https://arxiv.org/abs/1606.03572",
-        "Leaves publish one label each. Where one class leads by much, hardly any noise is needed, so forests"
-        " become far more accurate at the same ε.",
+        "Leaves publish one label each, and where one class leads by much hardly any noise is needed, so forests "
+        "become far more accurate at the same ε.",
         "The leaf mechanism does not keep ε, for any ε: how little noise there is tells the lead. The author "
         "withdrew it in 2021. Permute-and-flip on the counts keeps ε, and for two classes nothing that keeps "
         "ε flips less.",
@@ -74,8 +76,8 @@ PAPERS: Final = (
         "As published it does not keep ε, for any ε: values to split at lie between the rows' own values, and"
         " branches end by exact counts. Its table of accuracy against ε was made with labels that are not "
         "private (B3 = ∞).",
-        "One row more puts a new value between two others, so the tree may split at a place that was "
-        "impossible before.",
+        "Two rows with the values 1 and 3: a tree can split between them only at 2. One row more, with the value 2: it "
+        "splits at 1.5 or 2.5, which could not happen before. Who sees that split knows of the row, at any ε.",
         (("data", "wdbc"), ("forest", "multinomial"), ("mode", "as published")),
     ),
     Paper(
@@ -87,7 +89,9 @@ PAPERS: Final = (
         "along the way it beats random forests.",
         "As published it does not keep ε: the weights of the trees are exact functions of the rows, and are "
         "published. The certified forest takes them from its noisy leaves, which costs nothing.",
-        "Even at ε = 10⁻⁶ the published forest learns: what it learns comes through the exact weights.",
-        (("data", "adult"), ("forest", "boosted"), ("mode", "as published")),
+        "On Breast Cancer Wisconsin the published forest is right in 88 % at ε = 10⁻⁴, no less than at ε = 1; the "
+        "certified one guesses there (43 %). At such an ε nothing can be learnt but through what is not private: the "
+        "exact weights.",
+        (("data", "breast_wisconsin"), ("forest", "boosted"), ("mode", "as published"), ("eps", "0.01")),
     ),
 )  # fmt: skip

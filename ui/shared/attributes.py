@@ -72,7 +72,8 @@ def noise_alone(added: AddedScores, scores: np.ndarray) -> str:
     chance = chance_of_a_turn(added, scores)
     if math.isnan(chance):
         return ""
-    return f"Noise alone would have turned it in about {flip_percent(chance)} of releases."
+    said = flip_percent(chance)
+    return f"Noise alone would have turned it in {said if said.startswith('under') else f'about {said}'} of releases."
 
 
 def chance_of_a_turn(added: AddedScores, scores: np.ndarray) -> float:

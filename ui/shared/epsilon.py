@@ -76,16 +76,17 @@ def choose_epsilon(
                 format_func=_shown,
                 key=key,
                 bind=LINKED,
-                on_change=lambda: st.session_state.pop(f"{key}_asked", None),
+                on_change=_forget_refused,
+                args=(key,),
                 help=help,
             )
         epsilon = min(scale, key=lambda e: abs(e - float(epsilon)))
-        # At every run: a page that is opened again would draw the field with its least number.
-        st.session_state[f"{key}_typed"] = epsilon
+        st.session_state[f"{key}_typed"] = _shown(epsilon)
         with st.container(width=96):
-            st.number_input(
-                "Type ε", LEAST, MOST, None, step=None, format="%g", key=f"{key}_typed", on_change=_take_typed,
-                args=(key,), label_visibility="collapsed",
+            # A text: of "0,4" a browser would leave 04 in a field for numbers, which is ten times as much.
+            st.text_input(
+                "Type ε", key=f"{key}_typed", on_change=_take_typed, args=(key,), label_visibility="collapsed",
+                max_chars=12,
             )  # fmt: skip
         if others:
             with st.popover("Others’ ε", width="content"):
@@ -95,6 +96,8 @@ def choose_epsilon(
             f"The link asks for ε = {plain(other, 20)}, which is no number from {LEAST:g} to {MOST:g}; shown is "
             f"ε = {epsilon:g}."
         )
+    if other := st.session_state.get(f"{key}_refused"):
+        st.caption(f"“{plain(other, 20)}” is no number from {LEAST:g} to {MOST:g}, so ε stays {epsilon:g}.")
     return epsilon
 
 
@@ -102,7 +105,13 @@ def put_epsilon(epsilon: float, key: str = "eps") -> None:
     """Move the slider of a page that is not drawn yet."""
     _onto_scale(key, epsilon)
     st.session_state[key] = epsilon
-    st.session_state.pop(f"{key}_asked", None)
+    _forget_refused(key)
+
+
+def _forget_refused(key: str) -> None:
+    """What a link asked for, or somebody typed, that is no ε: it is said until there is another one."""
+    for what in ("asked", "refused"):
+        st.session_state.pop(f"{key}_{what}", None)
 
 
 def grid_with(epsilon: float) -> tuple[float, ...]:
@@ -117,11 +126,13 @@ def grid_with(epsilon: float) -> tuple[float, ...]:
 def _typed(text: object) -> float | None:
     """The ε that a text is, None where it is none; with the six digits that are shown, so that it is what it says.
 
-    >>> _typed("0.4"), _typed("1.0000004"), _typed("-1"), _typed("nan"), _typed("much")
-    (0.4, 1.0, None, None, None)
+    >>> _typed("0.4"), _typed(" 0,4 "), _typed("1.0000004")
+    (0.4, 0.4, 1.0)
+    >>> [text for text in ("-1", "nan", "much", "1,2.3", "50") if _typed(text) is not None]
+    []
     """
     try:
-        value = float(str(text))
+        value = float(str(text).replace(",", "."))
     except ValueError:
         return None
     return float(_shown(value)) if LEAST <= value <= MOST else None
@@ -140,9 +151,11 @@ def _onto_scale(key: str, epsilon: float) -> None:
 
 def _take_typed(key: str) -> None:
     """What was typed, put on the scale and on the slider."""
-    value = _typed(st.session_state.get(f"{key}_typed"))
-    if value is not None:  # else the field was emptied: it says again what the slider says
+    text = str(st.session_state.get(f"{key}_typed") or "").strip()
+    if (value := _typed(text)) is not None:
         put_epsilon(value, key)
+    else:  # the field says again what the slider says
+        st.session_state[f"{key}_refused"] = text
 
 
 def _others() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
@@ -191,7 +191,7 @@ def n_of_all(lines: Sequence[Cells]) -> int:
     return min(line.n_done for line in lines)
 
 
-def _steps(lines: Sequence[Cells], pieces: int) -> Iterator[tuple[str, float]]:
+def _steps(lines: Sequence[Cells], pieces: int) -> Generator[tuple[str, float]]:
     """Make pieces, here and in a process beside the server, until all lines have so many.
 
     Gives after each step the line that it was at, and how long this thread has worked for it.
