@@ -63,6 +63,19 @@ def test_a_tree_is_read_by_keyboard(tree: Explore) -> None:
     assert tree.focus.nodes()[0] == 2
 
 
+def test_any_question_of_the_overview_is_reached_by_keyboard(tree: Explore) -> None:
+    panel = tree.page.get_by_role("tabpanel")
+    box = panel.get_by_role("combobox", name="Read from a question")
+    box.focus()
+    tree.page.keyboard.type("level 3")
+    tree.page.get_by_role("option").first.wait_for()
+    with tree.focus.redrawn():
+        tree.page.keyboard.press("Enter")
+        expect(panel).to_contain_text("questions from here on")
+    assert tree.focus.nodes()[0] in range(7, 15)  # one of its level, where all are binary
+    assert box.evaluate("box => box === document.activeElement"), "the next one is a few keys away"
+
+
 def test_epsilon_keeps_the_node_and_recolours_it(tree: Explore) -> None:
     overview = tree.overview.traces()[-1]
     node = next(int(n) for n, level in zip(overview["customdata"], overview["y"], strict=True) if level == 3)

@@ -26,6 +26,7 @@ from ui.shared.wording import plain, unbroken
 
 LEAST_DEPTH, SHALLOW = 2, 3
 MOST_ANSWERS = 12
+MOST_QUESTIONS = 200
 WIDTHS = ("as wide as its records", "all leaves alike")
 
 
@@ -135,6 +136,7 @@ def _whole_tree(
             "Width of a leaf", WIDTHS, default=WIDTHS[0], required=True, key="width", persist_state="session",
             label_visibility="collapsed",
         )  # fmt: skip
+    _go_to(structure, view, nodes)
 
 
 def _draw_again() -> None:
@@ -252,6 +254,29 @@ def _answers(structure: tuple, view: ForestView, nodes: NodeTable, root: int) ->
     st.pills(
         f"Read on from: {plain(_unescaped(question(tree, view.domain, root)), 50)}", most, key=key, on_change=go,
         format_func=lambda node: plain(_unescaped(answer(tree, view.domain, node)), 24),
+    )  # fmt: skip
+
+
+def _go_to(structure: tuple, view: ForestView, nodes: NodeTable) -> None:
+    """The questions of the overview, to read on from without a mouse: those that most records come to."""
+    tree = nodes.trees
+    inner = np.flatnonzero(tree.kind != LEAF)
+    if len(inner) < 2:
+        return
+    largest = inner[np.argsort(-nodes.counts[inner].sum(axis=1), kind="stable")[:MOST_QUESTIONS]]
+    known("to_node", options := np.sort(largest).tolist())
+
+    def go() -> None:
+        if (node := st.session_state["to_node"]) is not None:
+            st.session_state["focus"] = (structure, node)
+
+    def named(node: int) -> str:
+        asked = plain(_unescaped(question(tree, view.domain, node)), 40)
+        return f"level {tree.level[node]}: {asked} ({plural(int(nodes.counts[node].sum()), 'record')})"
+
+    st.selectbox(
+        "Read from a question", options, None, key="to_node", on_change=go, format_func=named,
+        placeholder=f"Choose one of {plural(len(options), 'question')}", help="Those that most records come to.",
     )  # fmt: skip
 
 
