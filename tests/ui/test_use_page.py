@@ -180,6 +180,16 @@ def test_our_own_predictions_can_be_uploaded_again(app):
     assert [str(p) for p in rows["predicted Class (3)"]] == [str(p) for p in rows["predicted Class"]]
 
 
+@pytest.mark.parametrize(
+    ("text", "said"), [("a;b\n1;2\n3;4\n", "none of the columns"), ("Mitoses,b\n1,2\n3,4\n", "not all 9 of")]
+)
+def test_another_table_is_told_which_columns_it_lacks(app, text, said):
+    app.session_state["releases"] = [release.make(choice("breast_wisconsin"), 1, 1)]
+    page = use_page(app)
+    page.file_uploader[0].upload("other.csv", text.encode()).run()
+    assert not page.exception and said in page.warning[0].value and " more" in page.warning[0].value
+
+
 def test_a_released_booster_says_what_moves_its_scores(app):
     app.session_state["releases"] = [release.make(choice("breast_wisconsin", "random-tree booster"), 1, 1)]
     page = use_page(app)

@@ -16,6 +16,7 @@ from dpforest.limits import MAX_UPLOAD_MB
 from dpforest.plotting.style import number, percent
 from dpforest.tables.datasets import TableError
 from dpforest.tables.domain import Domain, DomainError
+from dpforest.tables.encoding import quoted
 from dpforest.tables.features import Feature, plural, text
 from dpforest.trees.forest import ForestFormatError, ReleasedForest
 from dpforest.voting import CLIPPED_LOGISTIC
@@ -115,6 +116,16 @@ def _private(forest: ReleasedForest) -> str:
     return f"It tells no more about any one row than {promised}{but}."
 
 
+def _check_columns(domain: Domain, names: list[str]) -> None:
+    """Raise DomainError for a file that is another table."""
+    if absent := [name for name in domain.names if name not in names]:
+        has = "none" if len(absent) == len(domain.names) else f"not all {len(domain.names):,}"
+        raise DomainError(
+            f"This file has {has} of the columns that the forest reads; missing: {quoted(absent)}. "
+            "Columns are matched by name, so load a file with the same names in its first line."
+        )
+
+
 def predict_csv(forest: ReleasedForest) -> None:
     """Read a CSV against the forest's own domain and predict every row."""
     st.markdown("##### Predict new rows", anchors=False)
@@ -126,6 +137,7 @@ def predict_csv(forest: ReleasedForest) -> None:
         return
     try:
         csv = tables.uploaded(tables.digest_of(file), file.getvalue(), file.name)
+        _check_columns(forest.domain, list(csv.table.columns))
         # Cell by cell, as the rows of the fit were read, but with the marks of this file. Labels are not needed.
         rows = csv.read_with(replace(forest.domain, classes=(), label="", reading=csv.reading))
         why = _why_not_predicted(forest.domain, rows)
