@@ -104,7 +104,7 @@ def test_the_tree_tab_takes_it_apart(page, data, label, delta):
     said = words(page)
     for expected in (
         "Accuracy by round", "What moves the scores", "The effect of one attribute", "The scores speak for",
-        "Noise alone would have turned it in about", "before any question it is",
+        "Noise alone would have turned it in ", "before any question it is",
     ):  # fmt: skip
         assert expected in said, expected
 

@@ -63,6 +63,7 @@ def test_repeats_from_elsewhere_are_those_from_here(beside, monkeypatch, forest)
     for _ in range(2):
         here.add_repeat()
     monkeypatch.setattr(simulate, "REFINED", beside)
+    monkeypatch.setattr(simulate, "AWAITED", beside)
     shared = Shared(forest, domain, split, GRID)
     shared.refine(2)
     for name in ("accuracy", "balanced", "flips", "ceiling", "ceiling_balanced"):
@@ -74,6 +75,7 @@ def test_repeats_from_elsewhere_are_those_from_here(beside, monkeypatch, forest)
 def test_models_without_privacy_from_elsewhere_are_those_from_here(beside, monkeypatch):
     domain, split = split_of("zoo")
     monkeypatch.setattr(without_privacy, "REFINED", beside)
+    monkeypatch.setattr(without_privacy, "AWAITED", beside)
     level = Level(domain, split.y_train, split.y_test, lambda: split)
     assert not level.done and level.step() and level.done and not level.step()
     here = NonprivateModels(domain, split)
@@ -124,6 +126,28 @@ def test_a_piece_that_is_begun_beside_is_kept_though_everybody_has_left(beside, 
     here = cells_of_zoo()[0]
     here.add(0, run_task(*here.task(3)))
     pd.testing.assert_frame_equal(line._frames[3], here.frame(1))
+
+
+def test_a_piece_that_others_do_not_come_round_to_is_made_here(monkeypatch):
+    monkeypatch.setattr(sweep, "TOO_LONG", 0.0)
+    lines = cells_of_zoo()
+    assert all(line.claim(1) for line in lines)  # by a process that stands back behind all others
+    assert list(sweep.work(lines, 3, NoBar()))[-1] == 3
+
+
+def test_one_bar_tells_all_of_a_long_sweep(monkeypatch):
+    """Streamlit's bars keep those that gave them: a chain of a thousand is too long for Python."""
+    monkeypatch.setattr(sweep, "TOLD", 0.0)
+    bars = []
+
+    class Bar(NoBar):
+        def progress(self, share: float, text: str) -> "Bar":
+            bars.append(self)
+            return Bar()
+
+    place = Bar()
+    list(sweep.work(cells_of_zoo(), 60, place))
+    assert len({id(bar) for bar in bars}) == 2 < len(bars) and bars[0] is place
 
 
 def test_what_others_have_made_meanwhile_is_drawn():

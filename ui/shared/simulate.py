@@ -90,6 +90,8 @@ class Shared:
 
     def _was_added_beside(self) -> bool:
         """Whether the next repeat came from another process, as it does where many people are at work."""
+        if not AWAITED.is_ready:  # for one person this thread does it as well, and does not stand back
+            return False
         found = REFINED.work(one_repeat, *self._given, None, self._simulation.seed + self.n_repeats)
         if found is not None:
             self._simulation.take_repeat(found)
@@ -282,7 +284,10 @@ def refined(
             break
         if bar is not None or now - start > 0.5:
             text = f"Simulated release {repeat} of {n_repeats}; no need to wait"
-            bar = (bar or place).progress(repeat / n_repeats, text)
+            if bar is None:
+                bar = place.progress(repeat / n_repeats, text)
+            else:
+                bar.progress(repeat / n_repeats, text)
         if now - drawn > 1.0 and (is_new or shared.is_surer(curve)):
             curve, is_new = shared.curve(), False
             yield curve

@@ -30,6 +30,8 @@ from ui.shared.side_process import REFINED
 from ui.shared.simulate import SCHEDULER, SOME_ROWS
 from ui.shared.tables import Table, fingerprint
 
+TOLD: Final = 0.2  # seconds between two words about how far it is
+TOO_LONG: Final = 1.0  # seconds to wait for others at a piece
 MANY: Final = 20  # pieces; it takes some seconds until another process is of help
 
 
@@ -168,13 +170,19 @@ def work(
     drawn : int
         Pieces behind what the page shows already.
     """
-    bar, start, last = None, time.monotonic(), time.monotonic()
+    bar, start = None, time.monotonic()
+    last, told = start, start + 0.5 - TOLD  # at once it is done mostly
     with closing(_steps(lines, pieces)) as steps:
         for doing, worked in steps:
             now, n = time.monotonic(), n_of_all(lines)
-            if bar is not None or now - start > 0.5:
+            if now - told > TOLD:
                 done, total = sum(min(line.n_done, pieces) for line in lines), pieces * len(lines)
-                bar = (bar or place).progress(done / total, f"{what} {min(done + 1, total):,} of {total:,}: {doing}")
+                text = f"{what} {min(done + 1, total):,} of {total:,}: {doing}"
+                if bar is None:
+                    bar = place.progress(done / total, text)
+                else:  # always the same: each bar that a bar gives keeps the one before
+                    bar.progress(done / total, text)
+                told = now
             if patience and n < pieces:
                 patience.pause_if_over(worked)
             if drawn < n < pieces and now - last > max(1.5, (now - start) / 4):
@@ -198,17 +206,26 @@ def _steps(lines: Sequence[Cells], pieces: int) -> Generator[tuple[str, float]]:
     """
     if sum(pieces - min(line.n_done, pieces) for line in lines) > MANY:
         REFINED.start_if_of_use()
+    since = time.monotonic()
     while n_of_all(lines) < pieces:
         start, is_busy = time.thread_time(), SCHEDULER.is_busy
         while REFINED.has_room and (own := _claimed(lines, pieces, others_wait=is_busy)):
             _hand_over(*own)
         if own := _claimed(lines, pieces):
-            doing = _make_here(*own)
-        else:  # what is missing is made beside, or by another session
+            doing, since = _make_here(*own), time.monotonic()
+        elif time.monotonic() - since < TOO_LONG:  # what is missing is made beside, or by another session
             doing = lines[0].line.name
             time.sleep(LOOK / 5)
+        else:  # which stands back behind others, on a busy machine
+            doing, since = _make_here(*_missing(lines)), time.monotonic()
         look_up()
         yield doing, time.thread_time() - start
+
+
+def _missing(lines: Sequence[Cells]) -> tuple[Cells, int]:
+    """The first piece that is not there, whoever is at it: the same comes out."""
+    line = min(lines, key=lambda own: own.n_done)
+    return line, line.n_done
 
 
 def _claimed(lines: Sequence[Cells], pieces: int, *, others_wait: bool = False) -> tuple[Cells, int] | None:

@@ -24,7 +24,7 @@ from dpforest.tables.domain import Domain
 from ui.shared import cache
 from ui.shared.patience import Patience
 from ui.shared.scheduler import held
-from ui.shared.side_process import REFINED
+from ui.shared.side_process import AWAITED, REFINED
 from ui.shared.simulate import SCHEDULER
 from ui.shared.sweep import splits_of
 from ui.shared.tables import Table, fingerprint, split
@@ -66,7 +66,7 @@ class Level:
         with held(self._lock):
             if self.done:  # by who held it before
                 return False
-            if self._models is None and not awaited and REFINED.is_ready:
+            if self._models is None and not awaited and AWAITED.is_ready:
                 self._found = REFINED.work(metrics_of, self._domain, self._split()) or {}
                 return True
             with SCHEDULER.turn(awaited=awaited):
