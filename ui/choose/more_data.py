@@ -69,19 +69,17 @@ def show(table: Table, settings: Settings, target: float | None = None) -> None:
         st.caption(f"Takes {plural(REPEATS, 'repeat')} on parts of the table; no need to wait for all of them.")
         return
     words, place, under = st.empty(), st.empty(), st.empty()
-    bar = None
+    bar = st.empty()
     if growing.learning is not None:
         _draw(growing.learning, shown, settings, target, words, place, under)
     while growing.done < 1:
         before = growing.learning
         if not growing.step():
             break
-        text = f"Part {round(100 * growing.done)} of 100; no need to wait"
-        bar = (bar or st).progress(min(growing.done, 1.0), text)
+        bar.progress(min(growing.done, 1.0), f"Part {round(100 * growing.done)} of 100; no need to wait")
         if growing.learning is not None and growing.learning is not before:
             _draw(growing.learning, shown, settings, target, words, place, under)
-    if bar is not None:
-        bar.empty()
+    bar.empty()
 
 
 def smaller(epsilon: float) -> list[float]:
