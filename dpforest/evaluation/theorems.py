@@ -65,8 +65,7 @@ def slack_of(n_trees: int, n_rows: int, confidence: float = 0.95) -> float:
     """
     check_between("n_trees", n_trees, 1, math.inf)
     check_between("n_rows", n_rows, 1, math.inf)
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence={confidence!r} is not a number between 0 and 1")
+    check_inside("confidence", confidence, 0, 1)
     return math.sqrt(math.log(n_rows / (1 - confidence)) / (2 * n_trees))
 
 
@@ -76,12 +75,11 @@ def trees_to_beat(error: float, tree_error: float, n_rows: int, confidence: floa
     >>> trees_to_beat(0.482, 0.1425, 6500), trees_to_beat(0.24, 0.23, 26000)
     (141, None)
     """
-    check_above("error", error, 0)
+    check_inside("error", error, 0, math.inf)
     check_between("error", error, 0, 1)
     check_between("tree_error", tree_error, 0, HALF)
     check_between("n_rows", n_rows, 1, math.inf)
-    check_above("1 - confidence", 1 - confidence, 0)
-    check_between("confidence", confidence, 0, 1)
+    check_inside("confidence", confidence, 0, 1)
     room = HALF - tree_error / error
     if room <= 0:
         return None
@@ -119,10 +117,6 @@ def proof_probability(n: float, k: int, depth: int, slack: float, leaf_share: fl
     """
     check_private(n, k, depth, slack, leaf_share)
     check_between("epsilon", epsilon, 0, math.inf)
-    check_between("n", n, 1, math.inf)
-    check_between("k", k, 1, math.inf)
-    if not 0 < slack < HALF:
-        raise ValueError(f"slack={slack!r} is not a number between 0 and 1/2")
     rate = slack / (2 * (1 + slack) * leaf_share * 2.0**depth)
     return 1 - n * (math.exp(-k * slack**2 / 2) + 2 * k * math.exp(-rate * n * epsilon / k))
 
@@ -133,7 +127,7 @@ def private_error_bound(tree_error: float, slack: float, leaf_share: float) -> f
     >>> round(private_error_bound(0.0, 0.3, 10), 3), round(private_error_bound(0.05, 0.2, 40), 3)
     (0.5, 0.4)
     """
-    check_above("leaf_share", leaf_share, 0)
+    check_inside("leaf_share", leaf_share, 0, math.inf)
     return average_bound(tree_error, slack) + (1 / leaf_share) / (HALF - slack)
 
 
@@ -242,10 +236,10 @@ def check_between(name: str, value: float, low: float, high: float) -> None:
         raise ValueError(f"{name}={value!r} is not a number from {low:g} to {high:g}")
 
 
-def check_above(name: str, value: float, low: float) -> None:
-    """Raise ValueError unless a number is above another."""
-    if not value > low:
-        raise ValueError(f"{name}={value!r} is not a number above {low:g}")
+def check_inside(name: str, value: float, low: float, high: float) -> None:
+    """Raise ValueError unless a number is in a range, ends left out, but for infinity."""
+    if not (low < value < high or value == high == math.inf):
+        raise ValueError(f"{name}={value!r} is not a number between {low:g} and {high:g}")
 
 
 def check_private(n: float, k: int, depth: int, slack: float, leaf_share: float) -> None:
@@ -253,6 +247,5 @@ def check_private(n: float, k: int, depth: int, slack: float, leaf_share: float)
     check_between("n", n, 1, math.inf)
     check_between("k", k, 1, math.inf)
     check_between("depth", depth, 0, math.inf)
-    check_above("slack", slack, 0)
-    check_between("slack", slack, 0, HALF)
-    check_above("leaf_share", leaf_share, 0)
+    check_inside("slack", slack, 0, HALF)
+    check_inside("leaf_share", leaf_share, 0, math.inf)

@@ -12,9 +12,8 @@ from typing import Final
 import numpy as np
 
 from dpforest.checks import check_choice
-from dpforest.evaluation.theorems import check_above, check_between, check_private
+from dpforest.evaluation.theorems import HALF, check_between, check_inside, check_private
 
-HALF: Final = 0.5
 RULES: Final = ("majority", "average")
 _STEPS = 9600  # 24 K / d: how small the noise in a leaf is asked to be
 
@@ -54,10 +53,9 @@ def sure_rows(tree_error: float, slack: float, rule: str = "majority", leaf_shar
     """
     check_choice("rule", rule, RULES)
     check_between("tree_error", tree_error, 0, HALF)
-    check_above("leaf_share", leaf_share, 0)
+    check_inside("leaf_share", leaf_share, 0, math.inf)
+    check_inside("slack", slack, 0, HALF - 1 / leaf_share)
     room = HALF - slack - 1 / leaf_share
-    if not (slack > 0 and room > 0):
-        raise ValueError(f"slack={slack!r} is not a number between 0 and {HALF - 1 / leaf_share:g}")
     error = tree_error if rule == "majority" else 2 * tree_error * (1 - tree_error)
     return 1 - error / room
 
@@ -76,7 +74,7 @@ def trees_asked(n_rows: int, slack: float, exponent: float = 1.0, *, held_out: b
     (690.78, 2763.1)
     """
     check_between("n_rows", n_rows, 1, math.inf)
-    check_above("slack", slack, 0)
+    check_inside("slack", slack, 0, math.inf)
     check_between("exponent", exponent, 0, math.inf)
     return (1 + exponent) * math.log(n_rows) / (2 * (slack / 2 if held_out else slack) ** 2)
 
@@ -105,7 +103,7 @@ def coin_bound(tree_error: float, slack: float, luck: float, leaf_share: float =
     check_between("tree_error", tree_error, 0, HALF)
     check_between("slack", slack, 0, 1)
     check_between("luck", luck, 0, 1)
-    check_above("leaf_share", leaf_share, 0)
+    check_inside("leaf_share", leaf_share, 0, math.inf)
     moved = tree_error + 1 / leaf_share
     return 2 * moved - 2 * moved**2 + slack + luck
 
@@ -177,7 +175,7 @@ def direct_bound(tree_error: float, n: float, depth: int, epsilon: float, rule: 
     check_between("tree_error", tree_error, 0, HALF)
     check_between("n", n, 1, math.inf)
     check_between("depth", depth, 0, math.inf)
-    check_above("epsilon", epsilon, 0)
+    check_inside("epsilon", epsilon, 0, math.inf)
     check_choice("rule", rule, ("average", "coin"))
     rate = math.sqrt(n) * epsilon / (_STEPS * 2.0**depth)
     trees = np.unique(np.round(np.geomspace(1, max(2.0, 40 * math.sqrt(200 * rate)), 20_000)))

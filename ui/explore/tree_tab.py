@@ -268,7 +268,7 @@ def _go_to(structure: tuple, view: ForestView, nodes: NodeTable) -> None:
 
     def go() -> None:
         if (node := st.session_state["to_node"]) is not None:
-            st.session_state["focus"] = (structure, node)
+            st.session_state.update(focus=(structure, node), to_node=None)  # a click may lead elsewhere after that
 
     def named(node: int) -> str:
         asked = plain(_unescaped(question(tree, view.domain, node)), 40)

@@ -43,8 +43,8 @@ PAPERS: Final = (
         "Trees whose questions are drawn by lot, with Laplace noise on the counts in their leaves, are "
         "private and still accurate.",
         "The proof is right for noise of scale k/η in real numbers (η is ε here, k the number of trees). Drawn as "
-        "a computer's ordinary decimal numbers it is not: their last digits tell the count, so as published the "
-        "claim is false. The certified forest draws whole numbers.",
+        "a computer's ordinary decimal numbers it is not: their last digits can tell the count, so as published "
+        "the claim is false. The certified forest draws whole numbers.",
         "In ordinary decimal numbers some noisy counts can come out of 10 rows and never out of 11, at any ε. "
         "Accuracy has a gap of its own: a leaf with 10,000 rows of one class and none of the other has a negative "
         "count in half of all releases, and the paper discards such leaves, the surest ones; setting negative "
@@ -89,7 +89,7 @@ PAPERS: Final = (
         "along the way it beats random forests.",
         "As published it does not keep ε: the weights of the trees are exact functions of the rows, and are "
         "published. The certified forest takes them from its noisy leaves, which costs nothing.",
-        "On Breast Cancer Wisconsin the published forest is right in 88 % at ε = 10⁻⁴, no less than at ε = 1; the "
+        "On Breast Cancer Wisconsin the published forest is right in 88 % at ε = 10⁻⁴, as it is at ε = 1; the "
         "certified one guesses there (43 %). At such an ε nothing can be learnt but through what is not private: the "
         "exact weights.",
         (("data", "breast_wisconsin"), ("forest", "boosted"), ("mode", "as published"), ("eps", "0.01")),

@@ -50,6 +50,8 @@ class SideProcesses:
         with self._lock:
             failed = any(one.done() and one.exception() for one in self._started)
             if self._pool is None or failed:
+                if self._pool is not None:
+                    self._pool.shutdown(wait=False)
                 context = get_context("spawn")
                 with _no_script():
                     together = context.Barrier(self._n)  # as one might be there early, and do it for all

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 import weakref
@@ -21,14 +20,14 @@ from ui.shared import cache
 from ui.shared.epsilon import grid_with
 from ui.shared.forests import Settings
 from ui.shared.scheduler import Scheduler, held
-from ui.shared.side_process import AWAITED, REFINED
+from ui.shared.side_process import AWAITED, N_CORES, REFINED
 from ui.shared.tables import Table, fingerprint, read_by, split
 
 FIRST, LAST = 2, 20
 MOST_SECONDS = 30  # of refining; what is drawn by then says how many releases it rests on
 MANY_CELLS = 700_000  # of a table; more take a noticeable time at all ε
 SOME_ROWS = 5_000  # more are first sent through the trees at a few ε only, while others compute
-N_JOBS = min(os.cpu_count() or 1, 4)
+N_JOBS = min(N_CORES, 4)
 SCHEDULER = Scheduler(1)  # one turn keeps N_JOBS threads busy; with more of them all wait for Python's lock
 LOOKS = Scheduler(1)  # short ones at one forest, which do not wait for a simulation
 Tell = Callable[[dict[float, float]], None]  # of the accuracy at the ε that are done of a repeat

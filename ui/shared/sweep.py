@@ -257,9 +257,10 @@ def _hand_over(line: Cells, n: int) -> None:
     """Let the process beside the server make a claimed piece, which is kept even if nobody is there any more."""
 
     def then(piece: pd.DataFrame | None) -> None:
-        if piece is not None:
+        if piece is None:
+            line.drop(n)
+        else:
             line.add(n, piece)
-        line.drop(n)
 
     is_taken = False
     try:
