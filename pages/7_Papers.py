@@ -18,9 +18,8 @@ paper: Paper = next(own for own in PAPERS if own.name == chosen)
 measured: list[Record] = [record for record in read() if record.paper == paper.recorded]
 with tabs[chosen]:
     st.markdown(f"[{paper.title}]({paper.link})")
-    claims, holds = st.columns(2, gap="large")
-    claims.markdown(f"**What it claims.** {paper.claim}")
-    holds.markdown(f"**What holds.** {paper.holds}")
+    st.markdown(f"**What it claims.** {paper.claim}")
+    st.markdown(f"**What holds.** {paper.holds}")
     st.markdown(f"**The smallest example.** {paper.example}")
     st.page_link(
         "app.py", label="Open in Explore, as published", icon=":material/arrow_forward:",

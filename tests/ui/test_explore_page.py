@@ -155,6 +155,7 @@ def test_one_number_after_another_can_be_typed(app):
         app.text_input(key="eps_typed").set_value(refused).run()
         assert app.select_slider(key="eps").value == 8.0 == float(app.text_input(key="eps_typed").value)
         assert (f"“{refused}” is no number from 0.001 to 20, so ε stays 8." in words(app)) == bool(refused)
+    assert "is no number" not in words(app.run())
     app.text_input(key="eps_typed").set_value("0,4").run()
     assert app.select_slider(key="eps").value == 0.4 and "is no number" not in words(app)
 

@@ -76,8 +76,7 @@ def choose_epsilon(
                 format_func=_shown,
                 key=key,
                 bind=LINKED,
-                on_change=_forget_refused,
-                args=(key,),
+                on_change=lambda: st.session_state.pop(f"{key}_asked", None),
                 help=help,
             )
         epsilon = min(scale, key=lambda e: abs(e - float(epsilon)))
@@ -96,7 +95,7 @@ def choose_epsilon(
             f"The link asks for ε = {plain(other, 20)}, which is no number from {LEAST:g} to {MOST:g}; shown is "
             f"ε = {epsilon:g}."
         )
-    if other := st.session_state.get(f"{key}_refused"):
+    if other := st.session_state.pop(f"{key}_refused", None):  # said once: it is of no interest on another page
         st.caption(f"“{plain(other, 20)}” is no number from {LEAST:g} to {MOST:g}, so ε stays {epsilon:g}.")
     return epsilon
 
@@ -105,13 +104,7 @@ def put_epsilon(epsilon: float, key: str = "eps") -> None:
     """Move the slider of a page that is not drawn yet."""
     _onto_scale(key, epsilon)
     st.session_state[key] = epsilon
-    _forget_refused(key)
-
-
-def _forget_refused(key: str) -> None:
-    """What a link asked for, or somebody typed, that is no ε: it is said until there is another one."""
-    for what in ("asked", "refused"):
-        st.session_state.pop(f"{key}_{what}", None)
+    st.session_state.pop(f"{key}_asked", None)
 
 
 def grid_with(epsilon: float) -> tuple[float, ...]:
