@@ -1,5 +1,6 @@
 """Differentially private decision forests that people can see, trust and use."""
 
+from dpforest.models import read_back
 from dpforest.models.greedy.boosted import BoostedForestClassifier
 from dpforest.models.greedy.friedman_schuster import FriedmanSchusterClassifier
 from dpforest.models.greedy.multinomial import MultinomialForestClassifier
@@ -18,8 +19,11 @@ from dpforest.tables.datasets import load_dataset, make_synthetic, read_csv
 from dpforest.tables.domain import Domain, DomainError, Feature, PrivacyLeakWarning
 from dpforest.tables.misfits import MisfitWarning
 from dpforest.trees.forest import ReleasedForest
+from dpforest.trees.forest_file import check_on_reading
 
 __version__ = "0.1.0"
+
+check_on_reading(read_back.check)
 
 __all__ = [
     "BoostedForestClassifier",

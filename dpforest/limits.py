@@ -19,6 +19,9 @@ MAX_LEAVES: Final = 2**20
 
 EPSILON_MIN: Final = 1e-4
 EPSILON_MAX: Final = 1e4
+# δ bounds the chance of a loss above ε: a promise that may fail for more than one person in ten protects nobody.
+DELTA_MIN: Final = 1e-15
+DELTA_MAX: Final = 0.1
 
 # Of a whole forest: what may be fitted is what may be read from a file, so that no release is lost.
 MAX_FOREST_TREES: Final = MAX_TREES * MAX_CLASSES  # boosted ones have trees of their own for each class

@@ -33,6 +33,11 @@ MODES = ("certified", "as_published")
 AUTO = "auto"
 
 
+def bound_sentence(n_bound: int) -> str:
+    """What a certificate says of a public bound on the number of rows."""
+    return f"The table has at most {n_bound:,} rows."
+
+
 def _check_epsilon(name: str, value: Any) -> None:
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     if value is not None and (not is_number or not EPSILON_MIN <= value <= EPSILON_MAX):
@@ -341,7 +346,10 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
     def _about(self, preparation: Preparation, **more: Any) -> dict[str, Any]:
         """What a file says of how the forest was made; of the number of rows only what was released or said."""
         known = {"n_rows": preparation.n_rows} if preparation.n_rows else {}
-        return {"estimator": type(self).__name__, **more, **known}
+        ours = next(
+            kind for kind in type(self).__mro__ if kind.__module__.startswith("dpforest.")
+        )  # of a subclass, too
+        return {"estimator": ours.__name__, **more, **known}
 
     def _shape(self, domain: Domain, preparation: Preparation) -> tuple[int, Any]:
         """Number of trees and depth, as given or by the rule from what is left of the budget."""

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from dpforest.privacy.ledger import NUMBER_OF_ROWS, SCALE_OF_ATTRIBUTES, Ledger, rows_changed
+from dpforest.privacy.ledger import NUMBER_OF_ROWS, SCALE_OF_ATTRIBUTES, Ledger, QueryBudget, rows_changed
 from dpforest.privacy.loss import GAUSSIAN, PURE, PrivacyLoss
 from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.privacy.rationals import sqrt_up
@@ -78,6 +78,45 @@ class Preparation:
         return 1 - self.size - self.scale
 
 
+def charge_size(budget: Fraction | PrivacyLoss, ledger: Ledger, share: Fraction = SIZE_SHARE) -> QueryBudget:
+    """Pay for the number of rows with noise. Parameters as of `release_size`."""
+    each = _loss_of(budget).part(share, rows_changed(ledger.neighbours))
+    paid = ledger.charge(NUMBER_OF_ROWS, NOISE[each.kind], 1, each, 1, "sequential")
+    assert paid is not None
+    return paid
+
+
+def charge_scale(
+    n_numeric: int, share: Fraction, budget: Fraction | PrivacyLoss, ledger: Ledger
+) -> tuple[QueryBudget, Fraction]:
+    """Pay for the histograms of so many numeric attributes.
+
+    Parameters
+    ----------
+    n_numeric : int
+    share : Fraction
+        Of the budget.
+    budget, ledger
+        As of `release_scale`.
+
+    Returns
+    -------
+    paid : QueryBudget
+    sensitivity : Fraction
+        Most that one row changes all histograms together: in sum, or in length for a Gaussian budget.
+    """
+    sensitivity = Fraction(LEVELS * n_numeric)
+    each = _loss_of(budget).part(share, rows_changed(ledger.neighbours))
+    if each.kind == GAUSSIAN:
+        sensitivity = sqrt_up(sensitivity)
+    paid = ledger.charge(
+        f"{SCALE_OF_ATTRIBUTES} ({LEVELS} histograms of each of {n_numeric:,})", NOISE[each.kind], sensitivity,
+        each, 1, "sequential",
+    )  # fmt: skip
+    assert paid is not None
+    return paid, sensitivity
+
+
 def release_size(
     n_rows: int, budget: Fraction | PrivacyLoss, ledger: Ledger, source: SecretSource | DemoSource,
     share: Fraction = SIZE_SHARE,
@@ -99,10 +138,8 @@ def release_size(
     -------
     int
     """
-    each = _loss_of(budget).part(share, rows_changed(ledger.neighbours))
-    paid = ledger.charge(NUMBER_OF_ROWS, NOISE[each.kind], 1, each, 1, "sequential")
-    assert paid is not None
-    add_noise = gaussian_table if each.kind == GAUSSIAN else noisy_table
+    paid = charge_size(budget, ledger, share)
+    add_noise = gaussian_table if paid.each.kind == GAUSSIAN else noisy_table
     noisy = add_noise(np.array([[n_rows]], np.int64), 1, paid, source, key=_SIZE_KEY)
     return max(int(noisy[0, 0]), LEAST_SIZE)
 
@@ -132,17 +169,11 @@ def release_scale(
     """
     if not preparation.scale:
         return None
-    sensitivity = Fraction(LEVELS * len(cells))
-    each = _loss_of(budget).part(preparation.scale, rows_changed(ledger.neighbours))
+    paid, sensitivity = charge_scale(len(cells), preparation.scale, budget, ledger)
+    each = paid.each
     noise_scale = sensitivity / each.amount
     if each.kind == GAUSSIAN:
-        sensitivity = sqrt_up(sensitivity)
         noise_scale = sqrt_up(sensitivity**2 / each.mu_squared / 2)  # of Laplace noise with this standard deviation
-    paid = ledger.charge(
-        f"{SCALE_OF_ATTRIBUTES} ({LEVELS} histograms of each of {len(cells):,})", NOISE[each.kind], sensitivity,
-        each, 1, "sequential",
-    )  # fmt: skip
-    assert paid is not None
     add_noise = gaussian_table if each.kind == GAUSSIAN else noisy_table
     noisy = add_noise(nested(cells), sensitivity, paid, source, key=_SCALE_KEY)
     return scale_from(noisy, noise_scale).mixed(preparation.public_weight)

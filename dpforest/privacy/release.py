@@ -12,7 +12,7 @@ is two such changes.
 - ``partition="blocks"``: an extra row moves the borders of all blocks, so nothing is parallel. Refused.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from fractions import Fraction
 from functools import partial
 from typing import Final
@@ -33,6 +33,8 @@ DRAW: Final[dict[str, Callable[..., np.ndarray]]] = {
     "global-01": partial(samplers.draw_exponential, top_only=True),
 }
 PARTITIONS: Final = ("independent", "shared")
+LABELS: Final = "label of each leaf"  # as the ledger calls what is released
+COUNTS: Final = "class counts of each leaf"
 BLOCKS_REFUSED: Final = (
     "Splitting the rows into equal blocks cannot be certified: one row more or less changes the size of every block, "
     "so the trees are not disjoint parts of the table (loss up to ε times the number of trees). Draw a tree for each "
@@ -103,7 +105,7 @@ def release_labels(
     neighbours: str,
     ledger: Ledger,
     source: SecretSource | DemoSource,
-    what: str = "label of each leaf",
+    what: str = LABELS,
     part: str = "",
 ) -> np.ndarray:
     """One label for every leaf of the forest, empty or not.
@@ -136,7 +138,7 @@ def release_labels(
     if mechanism not in CERTIFIED:
         raise BudgetError(f"{mechanism!r} has no proof of privacy; certified are {', '.join(CERTIFIED)}.")
     draw = DRAW[mechanism]
-    rate = _charge(mechanism, counts, epsilon, n_trees, partition, neighbours, ledger, what, part)
+    rate = charge_leaves(mechanism, counts, epsilon, n_trees, partition, neighbours, ledger, what, part)
     if isinstance(source, DemoSource):
         return simulators.simulate_labels(counts, mechanism, float(rate), source.seed)
     return draw(counts, round_down(rate), source)
@@ -151,7 +153,7 @@ def release_counts(
     neighbours: str,
     ledger: Ledger,
     source: SecretSource | DemoSource,
-    what: str = "class counts of each leaf",
+    what: str = COUNTS,
 ) -> np.ndarray:
     """Every class count of every leaf plus discrete Laplace noise, clamped nowhere.
 
@@ -163,7 +165,7 @@ def release_counts(
     int64 array (L, K)
         May be negative.
     """
-    rate = _charge("discrete-laplace", counts, epsilon, n_trees, partition, neighbours, ledger, what)
+    rate = charge_leaves("discrete-laplace", counts, epsilon, n_trees, partition, neighbours, ledger, what)
     if isinstance(source, DemoSource):
         return simulators.simulate_noisy_counts(counts, float(1 / rate), source.seed)
     return samplers.draw_noisy_counts(counts, round_up(1 / rate), source)
@@ -208,9 +210,9 @@ def gaussian_table(
     return gaussian.draw_rounded_gaussian(table, round_up(sigma), source)
 
 
-def _charge(
+def charge_leaves(
     mechanism: str,
-    counts: np.ndarray,
+    counts: Sized,
     epsilon: Fraction,
     n_trees: int,
     partition: str,
@@ -219,6 +221,24 @@ def _charge(
     what: str,
     part: str = "",
 ) -> Fraction:
+    """Charge a ledger for the leaves of a forest; the rate of the mechanism (`rate_for`).
+
+    Parameters
+    ----------
+    counts : sized
+        As many as there are leaves; nothing else is read of it.
+    mechanism, epsilon, n_trees, partition, neighbours, ledger, what, part
+        As for `release_labels`.
+
+    Returns
+    -------
+    Fraction
+
+    Raises
+    ------
+    BudgetError
+        Where the budget does not cover it, or nothing could.
+    """
     if ledger.neighbours != neighbours:
         raise ValueError(f"The ledger is kept for {ledger.neighbours}, not for {neighbours}.")
     if ledger.budget is None:

@@ -36,6 +36,15 @@ class ForestFormatError(ValueError):
     """A file that is not a released forest, or one that was damaged."""
 
 
+# What only estimators know, which are built on this room: it is checked here on reading (`dpforest.models.read_back`).
+_CHECKS: list[Callable[["ReleasedForest"], None]] = []
+
+
+def check_on_reading(check: Callable[["ReleasedForest"], None]) -> None:
+    """Have every forest that is read from a file go through this check, which raises ValueError to refuse it."""
+    _CHECKS.append(check)
+
+
 # ---------------------------------------------------------------- writing
 
 
@@ -128,7 +137,10 @@ def read(text: str | bytes, build: "Callable[..., ReleasedForest]") -> "Released
             "Use the dpforest that wrote it."
         )
     try:
-        return build(**_parts(content, version))
+        forest = build(**_parts(content, version))
+        for check in _CHECKS:
+            check(forest)
+        return forest
     except (SchemaError, ArrayError) as error:
         raise _damaged(str(error)) from None
     except Exception as error:  # of what the parts are made of

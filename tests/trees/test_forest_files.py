@@ -26,6 +26,7 @@ from dpforest import (
     limits,
     load_dataset,
 )
+from dpforest.privacy.certificate import Certificate
 from dpforest.trees import forest_schema, packed_arrays
 from dpforest.trees.forest import ForestFormatError
 
@@ -411,10 +412,11 @@ def test_a_ledger_whose_sum_cannot_be_written_is_refused():
 
 def test_words_in_a_file_never_look_like_a_line_of_the_certificate():
     content = content_of()
-    content["certificate"]["assumptions"].append(
-        "ours.\nCERTIFIED: pure differential privacy with ε = 0.0001, δ = 0.\u202e"
-    )
-    lines = str(ReleasedForest.from_json(json.dumps(content)).certificate).split("\n")
+    note = "ours.\nCERTIFIED: pure differential privacy with ε = 0.0001, δ = 0.\u202e"
+    content["certificate"]["assumptions"].append(note)
+    certificate = Certificate.from_dict(content["certificate"])
+    assert note in certificate.assumptions and "damaged" in peak(written(content))[0]
+    lines = str(certificate).split("\n")
     assert [line.startswith("CERTIFIED") for line in lines].count(True) == 1 and "\u202e" not in "".join(lines)
     content["certificate"] |= {"certified": False, "reasons": [" "], "true_epsilon": "infinity"}
     assert "damaged" in peak(written(content))[0]

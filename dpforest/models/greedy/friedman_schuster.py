@@ -44,14 +44,18 @@ class TreeSpec:
     neighbours: str
     preparation: Preparation = Preparation()
 
+    @property
+    def split_sensitivity(self) -> Fraction:
+        """For the ledger: most that one row changes the score of a split, in rows."""
+        return Fraction(round(10 * sensitivity(self.criterion, self.n_bound) / UNIT), 10)
+
     def charge(self, ledger: Ledger) -> tuple[QueryBudget, QueryBudget] | None:
         """Pay for splits and leaves."""
         if self.epsilon is None:
             ledger.charge("exact splits and counts of every leaf", "none", 1, None, 1, "sequential")
             return None
         each = self.epsilon * self.preparation.left / rows_changed(self.neighbours)
-        most = Fraction(round(10 * sensitivity(self.criterion, self.n_bound) / UNIT), 10)
-        splits = ledger.charge("splits, level by level", "exponential", most,
+        splits = ledger.charge("splits, level by level", "exponential", self.split_sensitivity,
                                each * self.tree_share / self.depth, self.depth, "sequential")  # fmt: skip
         leaves = ledger.charge("class counts of each leaf", "discrete-laplace", 1, each * (1 - self.tree_share), 1,
                                "sequential")  # fmt: skip

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpforest.checks import count
 from dpforest.limits import MAX_BOUND
-from dpforest.models.base import AUTO, ForestClassifier
+from dpforest.models.base import AUTO, ForestClassifier, bound_sentence
 from dpforest.models.greedy.trace import Trace
 from dpforest.models.preparation import GREEDY, Preparation, release_scale, release_size
 from dpforest.models.shape_rules import MOST_AUTO_DEPTH, MOST_AUTO_TREES
@@ -187,7 +187,7 @@ def row_bound(n_bound: int | None, n_rows: int, neighbours: str, *, private: boo
     if not private or neighbours != ADD_REMOVE:
         return max(n_rows, 1), ()
     bound = MAX_BOUND if n_bound is None else n_bound
-    return bound, (f"The table has at most {bound:,} rows.",)
+    return bound, (bound_sentence(bound),)
 
 
 def check_row_bound(n_bound: int | None, n_rows: int, neighbours: str, *, private: bool) -> None:

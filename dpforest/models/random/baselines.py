@@ -4,7 +4,7 @@ import numpy as np
 
 from dpforest.checks import check_count, choice, count
 from dpforest.limits import MAX_BOUND, MAX_DEPTH
-from dpforest.models.base import AUTO, ForestClassifier
+from dpforest.models.base import AUTO, ForestClassifier, bound_sentence
 from dpforest.models.depth_rules import jagannathan_depth
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.models.random.spec import ForestSpec, capped, leaf_cap
@@ -101,7 +101,7 @@ class JagannathanForestClassifier(RandomStructureClassifier):
         )
 
     def _bound_words(self) -> tuple[str, ...]:
-        return () if self.n_bound is None else (f"The table has at most {self.n_bound:,} rows.",)
+        return () if self.n_bound is None else (bound_sentence(self.n_bound),)
 
     def _check_size(self, n_rows: int) -> None:
         if self.n_bound is not None and n_rows > self.n_bound:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from dpforest.checks import count, threads
-from dpforest.limits import MAX_DEPTH
+from dpforest.limits import DELTA_MAX, DELTA_MIN, MAX_DEPTH
 from dpforest.models.assemble import assemble
 from dpforest.models.base import AUTO
 from dpforest.models.greedy.greedy import Binned, GreedyClassifier, check_row_bound, row_bound
@@ -51,7 +51,7 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
     epsilon : float or None, default=1.0
         Privacy budget of the whole forest. None gives the non-private model.
     delta : float, default=1e-6
-        0: pure ε-differential privacy, by discrete Laplace noise. Above 0 and below 1: (ε, δ), by rounded Gaussian
+        0: pure ε-differential privacy, by discrete Laplace noise. From 1e-15 to 0.1: (ε, δ), by rounded Gaussian
         noise and exact accounting in μ, which needs about a third of the ε for the same accuracy.
     n_estimators, max_depth : int or "auto", default="auto"
         Rounds, a tree each, and depth of the trees. "auto": by a public rule (`models.random_boost.rounds`).
@@ -345,8 +345,11 @@ def _is_number(value: Any) -> bool:
 
 
 def _check_delta(name: str, value: Any) -> None:
-    if not _is_number(value) or not (value == 0 or 1e-15 <= value <= 0.1):
-        raise ValueError(f"{name}={value!r} is not 0 (pure privacy) or a number from 1e-15 to 0.1; use 0 or say 1e-6")
+    if not _is_number(value) or not (value == 0 or DELTA_MIN <= value <= DELTA_MAX):
+        raise ValueError(
+            f"{name}={value!r} is not 0 (pure privacy) or a number from {DELTA_MIN:g} to {DELTA_MAX:g}; use 0 "
+            "or say 1e-6"
+        )
 
 
 def _check_step(name: str, value: Any) -> None:

@@ -1,0 +1,323 @@
+"""The fit that a file comes from, planned again: what its ledger and its certificate have to say.
+
+A file does not name every setting of its fit. A setting that it does not name is read off the ledger (a share of the
+budget, a temperature) or tried (how a booster draws its leaves). The estimator then plans the same fit and charges a
+ledger of its own, by the code that a fit runs.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Final, NamedTuple
+
+from dpforest.limits import MAX_BOUND
+from dpforest.models.base import AUTO, ForestClassifier, bound_sentence
+from dpforest.models.greedy.boost_spec import FITTING
+from dpforest.models.greedy.boosted import BoostedForestClassifier
+from dpforest.models.greedy.friedman_schuster import FriedmanSchusterClassifier
+from dpforest.models.greedy.multinomial import MultinomialForestClassifier
+from dpforest.models.preparation import LEAST_SIZE, SIZE_SHARE, Preparation, charge_scale, charge_size
+from dpforest.models.random import fit
+from dpforest.models.random.baselines import (
+    JagannathanForestClassifier,
+    RandomForestExponentialClassifier,
+    RandomForestLaplaceClassifier,
+)
+from dpforest.models.random.majority_label import MajorityLabelForestClassifier
+from dpforest.models.random.random_decision import RandomDecisionForestClassifier
+from dpforest.models.random_boost.booster import RandomTreeBoosterClassifier
+from dpforest.models.random_boost.booster_spec import SIZE_SHARE as BOOSTER_SIZE_SHARE
+from dpforest.privacy.certificate import Certificate
+from dpforest.privacy.ledger import ADD_REMOVE, ESTIMATION, NUMBER_OF_ROWS, SCALE_OF_ATTRIBUTES, Entry, Ledger
+from dpforest.privacy.randomness import source_for
+from dpforest.privacy.rationals import as_typed
+from dpforest.privacy.release import COUNTS, LABELS, charge_leaves
+from dpforest.trees.forest import ReleasedForest
+from dpforest.voting import CLIPPED_LOGISTIC
+
+
+class FiledError(ValueError):
+    """A field of a file does not follow from the others; the message is half a sentence."""
+
+
+@dataclass(frozen=True)
+class Filed:
+    """What a file says of its fit.
+
+    Attributes
+    ----------
+    forest : ReleasedForest
+    n_trees, n_rows : int
+        Trees for each score; rows as the file gives them, 0 where it does not.
+    preparation : Preparation
+        What was spent before trees grew.
+    entries : tuple of Entry
+        The ledger's entries after those.
+    """
+
+    forest: ReleasedForest
+    n_trees: int
+    n_rows: int
+    preparation: Preparation
+    entries: tuple[Entry, ...]
+
+    @classmethod
+    def of(cls, forest: ReleasedForest) -> "Filed":
+        """Split the ledger; FiledError where a number of rows and its entry do not go together."""
+        ledger, entries, n_rows = forest.ledger, forest.ledger.entries, forest.about.get("n_rows", 0)
+        asked = bool(entries) and entries[0].what == NUMBER_OF_ROWS
+        scaled = len(entries) > asked and entries[asked].what.startswith(SCALE_OF_ATTRIBUTES)
+        if asked and (n_rows < LEAST_SIZE or ledger.neighbours != ADD_REMOVE):
+            raise FiledError("its ledger has an entry for the number of rows, but that number is not in `about`")
+        if scaled != (forest.scale is not None):
+            raise FiledError("it has a scale without its entry in the ledger, or the entry without the scale")
+        booster = forest.about.get("estimator") == RandomTreeBoosterClassifier.__name__
+        size = (BOOSTER_SIZE_SHARE[ledger.kind] if booster else SIZE_SHARE) if asked else Fraction(0)
+        share = _whole(ledger, entries[asked]) if scaled else Fraction(0)
+        if not 0 <= share < 1 - size:
+            raise FiledError(f"its ledger gives the scale a share of {float(share):.4g} of the budget")
+        boosted = forest.class_of_tree is not None and forest.domain.n_classes > 2
+        n_scores = forest.domain.n_classes if boosted else 1
+        preparation = Preparation(n_rows, size, share)
+        return cls(forest, forest.trees.n_trees // n_scores, n_rows, preparation, entries[asked + scaled :])
+
+    @property
+    def said_size(self) -> int | None:
+        """The number of rows where the user gave it: in the file, and not bought."""
+        is_said = self.forest.ledger.neighbours == ADD_REMOVE and not self.preparation.size
+        return self.n_rows or None if is_said else None
+
+    def share(self, i: int, of: Fraction) -> Fraction:
+        """The cost of the i-th entry after the preparation, as a share of an amount; 0 where there is no such entry."""
+        if i >= len(self.entries) or (each := self.entries[i].each) is None or not of:
+            return Fraction(0)
+        return each.amount / of
+
+    def common(self) -> dict[str, Any]:
+        """Parameters that all estimators have."""
+        certificate, trees = self.forest.certificate, self.forest.trees
+        return {
+            "epsilon": _typed(Fraction(certificate.epsilon or 0)), "max_depth": trees.depth,
+            "neighbours": self.forest.ledger.neighbours, "scale_share": "public", "size": self.said_size,
+            "domain": self.forest.domain,
+        }  # fmt: skip
+
+    def row_bounds(self) -> list[int | None]:
+        """Public bounds on the number of rows that the certificate states, and none."""
+        numbers = {int(n.replace(",", "")) for a in self.forest.certificate.assumptions
+                   if len(a) < 100 for n in re.findall(r"\d[\d,]*", a)}  # fmt: skip
+        stated = [n for n in numbers if bound_sentence(n) in self.forest.certificate.assumptions]
+        return [*stated, None]
+
+
+def _whole(ledger: Ledger, entry: Entry) -> Fraction:
+    """Share of the budget that an entry for all rows takes."""
+    if ledger.budget is None or entry.each is None:
+        return Fraction(0)
+    return entry.each.grouped(ledger.rows).amount / ledger.budget.amount
+
+
+def _typed(x: Fraction) -> float | Fraction:
+    """The float that prints as this number, as a user types it; the fraction where there is none."""
+    near = float(x)
+    return near if near > 0 and as_typed(near) == x else x
+
+
+# ---------------------------------------------------------------- settings that a file does not name
+
+
+def _partition(filed: Filed, i: int = 0) -> str:
+    shared = len(filed.entries) > i and filed.entries[i].composition == "sequential"
+    return "shared" if shared else "independent"
+
+
+def _labels(filed: Filed) -> Iterator[dict[str, Any]]:
+    mechanism = filed.entries[0].mechanism if filed.entries else None
+    yield {"n_estimators": filed.n_trees, "leaf_mechanism": mechanism, "partition": _partition(filed)}
+
+
+def _counts(filed: Filed) -> Iterator[dict[str, Any]]:
+    yield {"n_estimators": filed.n_trees, "voting": filed.forest.voting, "partition": _partition(filed)}
+
+
+def _jagannathan(filed: Filed) -> Iterator[dict[str, Any]]:
+    for n_bound in filed.row_bounds():
+        yield {"n_estimators": filed.n_trees, "n_bound": n_bound}
+
+
+def _even(filed: Filed) -> Iterator[dict[str, Any]]:
+    for budget in ("fair", "paper"):
+        yield {"n_estimators": filed.n_trees, "budget": budget}
+
+
+def _tree(filed: Filed) -> Iterator[dict[str, Any]]:
+    each = _left(filed)
+    share = filed.share(0, each / filed.forest.trees.depth) if filed.forest.trees.depth else Fraction(0)
+    for n_bound in filed.row_bounds():
+        yield {"criterion": filed.forest.about.get("criterion"), "tree_share": _typed(share), "n_bound": n_bound}
+
+
+def _multinomial(filed: Filed) -> Iterator[dict[str, Any]]:
+    names = ("feature_temperature", "value_temperature", "label_temperature")
+    costs = {name: _typed(filed.share(i, Fraction(1))) for i, name in enumerate(names)}
+    yield {"n_estimators": filed.n_trees, "partition": _partition(filed, 2), **costs}
+
+
+def _boosted(filed: Filed) -> Iterator[dict[str, Any]]:
+    about, depth, model = filed.forest.about, filed.forest.trees.depth, BoostedForestClassifier()
+    of_level = _left(filed) / model.scores_of(filed.forest.domain) / max(filed.n_trees, 1) / max(depth, 1)
+    splits, noisy = filed.share(0, of_level), about.get("alpha") == "noisy"
+    calibration = filed.share(1, of_level) if noisy else Fraction(0)
+    shares = {"tree_share": _typed(splits + calibration)}
+    if noisy and splits + calibration:
+        shares["calibration_share"] = _typed(calibration / (splits + calibration))
+    own = {"n_estimators": filed.n_trees, "alpha": about.get("alpha"), "alpha_link": filed.forest.alpha_link}
+    for n_bound in filed.row_bounds():
+        for leaf in ("counts", "range"):
+            for beta in FITTING[leaf]:
+                yield {**own, **shares, "leaf": leaf, "beta": beta, "n_bound": n_bound}
+
+
+def _booster(filed: Filed) -> Iterator[dict[str, Any]]:
+    delta, total_step = filed.forest.certificate.delta, filed.forest.about.get("total_step", AUTO)
+    yield {"n_estimators": filed.n_trees, "delta": delta, "total_step": total_step}
+
+
+def _left(filed: Filed) -> Fraction:
+    """What trees and leaves may cost, for one row added or removed."""
+    ledger = filed.forest.ledger
+    return Fraction(0) if ledger.budget is None else ledger.budget.part(filed.preparation.left, ledger.rows).amount
+
+
+# ---------------------------------------------------------------- what a fit with these settings writes
+
+Promise = tuple[Certificate, Ledger, Any]  # and the spec
+
+
+def _charged(model: ForestClassifier, filed: Filed) -> Ledger:
+    """A ledger that has paid for the preparation."""
+    ledger, preparation = model._ledger(), filed.preparation
+    assert ledger.budget is not None
+    n_numeric = sum(f.kind == "numeric" for f in filed.forest.domain.features)
+    if preparation.size:
+        charge_size(ledger.budget, ledger, preparation.size)
+    if preparation.scale:
+        charge_scale(n_numeric, preparation.scale, ledger.budget, ledger)
+    return ledger
+
+
+def _planned(model: ForestClassifier, filed: Filed) -> Any:
+    return replace(model._plan(filed.forest.domain, filed.n_rows), preparation=filed.preparation)
+
+
+def _of_random(model: Any, filed: Filed) -> Promise:
+    domain, ledger, spec = filed.forest.domain, _charged(model, filed), _planned(model, filed)
+    what, leaves = (COUNTS if spec.releases_counts else LABELS), range(filed.forest.trees.n_leaves)
+    epsilon = as_typed(model.epsilon)
+    charge_leaves(spec.mechanism, leaves, spec.leaf_epsilon(epsilon), spec.n_trees, spec.partition, spec.neighbours,
+                  ledger, what)  # fmt: skip
+    ledger.close()
+    return fit._certificate(spec, domain, ledger, source_for(None), epsilon), ledger, spec
+
+
+def _of_tree(model: Any, filed: Filed) -> Promise:
+    ledger, spec = _charged(model, filed), _any_rows(_planned(model, filed), filed)
+    spec.charge(ledger)
+    ledger.close()
+    return model._certificate(spec, filed.forest.domain, ledger, source_for(None)), ledger, spec
+
+
+def _of_boosted(model: Any, filed: Filed) -> Promise:
+    ledger, spec = _charged(model, filed), _any_rows(_planned(model, filed), filed)
+    spec.charge(ledger, as_typed(model.epsilon))
+    ledger.close()
+    return model._certificate(spec, filed.forest.domain, ledger, source_for(None)), ledger, spec
+
+
+def _any_rows(spec: Any, filed: Filed) -> Any:
+    """Under replace-one, where the sensitivity may follow from the number of rows: old files do not give that number.
+
+    Then any public number will do.
+    """
+    if spec.neighbours == ADD_REMOVE or filed.n_rows or not filed.entries:
+        return spec
+    of_rows = lambda n: replace(spec, n_bound=n).split_sensitivity
+    before = bisect_left(range(1, MAX_BOUND), filed.entries[0].sensitivity, key=of_rows)
+    return replace(spec, n_bound=1 + before)
+
+
+def _of_multinomial(model: Any, filed: Filed) -> Promise:
+    ledger, spec = _charged(model, filed), _planned(model, filed)
+    spec.charge(ledger)
+    charge_leaves("exponential", range(filed.forest.trees.n_leaves), spec.label_epsilon, spec.n_trees, spec.partition,
+                  spec.neighbours, ledger, LABELS, ESTIMATION)  # fmt: skip
+    ledger.close()
+    return model._certificate(spec, filed.forest.domain, ledger, source_for(None)), ledger, spec
+
+
+def _of_booster(model: Any, filed: Filed) -> Promise:
+    if model.neighbours == ADD_REMOVE and not filed.n_rows:
+        raise FiledError("it has no number of rows, which every fit of this estimator asks for or is given")
+    ledger, spec = _charged(model, filed), model._spec(filed.forest.domain, filed.preparation, max(filed.n_rows, 1))
+    model._charge(spec, ledger)
+    ledger.close()
+    return model._certificate(spec, filed.forest.domain, ledger, source_for(None), filed.n_rows), ledger, spec
+
+
+class Kind(NamedTuple):
+    """One estimator: what its leaves are, how they vote, its settings, and what a fit with them writes."""
+
+    model: type[ForestClassifier]
+    leaves: str
+    voting: tuple[str, ...]
+    settings: Callable[[Filed], Iterator[dict[str, Any]]]
+    promise: Callable[[Any, Filed], Promise]
+
+
+_AVERAGES: Final = ("majority", "threshold", "probabilistic", "log-odds")
+KINDS: Final = {
+    kind.model.__name__: kind
+    for kind in (
+        Kind(MajorityLabelForestClassifier, "labels", ("majority",), _labels, _of_random),
+        Kind(RandomDecisionForestClassifier, "noisy_counts", _AVERAGES, _counts, _of_random),
+        Kind(JagannathanForestClassifier, "noisy_counts", ("log-odds", "threshold"), _jagannathan, _of_random),  # once
+        Kind(RandomForestLaplaceClassifier, "noisy_counts", ("majority",), _even, _of_random),
+        Kind(RandomForestExponentialClassifier, "labels", ("majority",), _even, _of_random),
+        Kind(FriedmanSchusterClassifier, "noisy_counts", ("majority",), _tree, _of_tree),
+        Kind(MultinomialForestClassifier, "labels", ("majority",), _multinomial, _of_multinomial),
+        Kind(BoostedForestClassifier, "leaf_values", ("additive",), _boosted, _of_boosted),
+        Kind(RandomTreeBoosterClassifier, "leaf_values", (CLIPPED_LOGISTIC,), _booster, _of_booster),
+    )
+}
+
+
+def promises(forest: ReleasedForest) -> Iterator[Promise | ValueError]:
+    """What a fit of this forest's estimator writes, for all settings that the file does not rule out.
+
+    Where settings are out of range the error takes the place of a promise.
+
+    Yields
+    ------
+    (Certificate, Ledger, spec) or ValueError
+
+    Raises
+    ------
+    FiledError
+        Where no settings are to be tried.
+    """
+    name = forest.about.get("estimator")
+    kind = KINDS.get(str(name))
+    if kind is None:
+        raise FiledError(f"about.estimator says {str(name)[:60]!r}, which is none of this dpforest")
+    if getattr(forest, kind.leaves) is None or forest.voting not in kind.voting:
+        raise FiledError(f"its leaves and its voting are not those of {name}, which about.estimator says it is of")
+    filed = Filed.of(forest)
+    for settings in kind.settings(filed):
+        model = kind.model(**filed.common(), **settings)
+        try:
+            model._check_parameters()
+            yield kind.promise(model, filed)
+        except ValueError as error:
+            yield error

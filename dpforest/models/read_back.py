@@ -1,0 +1,123 @@
+"""A file against itself: what its ledger and its certificate say has to follow from its other fields.
+
+Whoever changes all fields in step with each other is not noticed (docs/FORMAT.md).
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from dpforest.limits import MAX_BOUND
+from dpforest.models.base import bound_sentence
+from dpforest.models.filed_plans import FiledError, promises
+from dpforest.models.noise_floor import check_noise
+from dpforest.privacy.certificate import Certificate
+from dpforest.privacy.ledger import Ledger
+from dpforest.tables.domain import HANDED_OVER, READ_BY_RULE
+from dpforest.trees.forest import ReleasedForest
+from dpforest.voting import CLIPPED_LOGISTIC
+
+_ENTRY = ("what", "mechanism", "sensitivity", "each", "times", "composition", "part")
+
+
+def check(forest: ReleasedForest) -> None:
+    """Raise ValueError where a file says of its privacy what no fit of its estimator writes.
+
+    Parameters
+    ----------
+    forest : ReleasedForest
+    """
+    nearest: tuple[int, str] = (-1, "no fit has its settings")
+    later = _later_sentences(forest)
+    for promise in promises(forest):
+        if isinstance(promise, ValueError):
+            nearest = max(nearest, (0, f"no fit writes it: {promise}"))
+            continue
+        certificate, ledger, spec = promise
+        mismatch = next(_mismatches(forest, certificate, ledger, later), None)
+        if mismatch is None:
+            if forest.log_odds is not None:
+                _check_log_odds(forest, certificate, spec)
+            if forest.certificate.certified:
+                check_noise(forest, spec)
+            return
+        nearest = max(nearest, mismatch)
+    raise FiledError(nearest[1])
+
+
+def _check_log_odds(forest: ReleasedForest, certificate: Certificate, spec: Any) -> None:
+    """Raise FiledError where votes are weighed for noise of another size than the ledger's."""
+    says, follows = forest.log_odds, spec.log_odds(certificate.epsilon, forest.noisy_counts)
+    assert says is not None
+    if says.noise_scale != follows.noise_scale:
+        raise FiledError(_differs("log_odds.noise_scale", says.noise_scale, follows.noise_scale))
+
+
+def _later_sentences(forest: ReleasedForest) -> tuple[str, ...]:
+    """Assumptions that no certificate had when this file may have been written: all of them may be absent together.
+
+    A file is as old as that only if it uses nothing that came with these sentences or later.
+    """
+    domain = forest.domain
+    sources = [domain.reading_source, domain.columns_source, *(f.type_source for f in domain.features)]
+    sources += [f.missing_source for f in domain.features]
+    is_old = "n_rows" not in forest.about and forest.voting != "log-odds" and not any(sources)
+    is_old &= all(f.kind == "categorical" or f.scale == "linear" for f in domain.features)
+    later = (READ_BY_RULE, HANDED_OVER) if is_old else ()
+    if forest.voting == CLIPPED_LOGISTIC and "total_step" not in forest.about:  # the booster's first files
+        later = (*later, bound_sentence(MAX_BOUND))
+    return later
+
+
+def _mismatches(
+    forest: ReleasedForest, certificate: Certificate, ledger: Ledger, later: tuple[str, ...]
+) -> Iterator[tuple[int, str]]:
+    """What does not follow, a half sentence each, after how much of the file did."""
+    given, own = forest.ledger, forest.certificate
+    if given.budget != ledger.budget:
+        yield 1, f"the budget of its ledger is {given.budget}, but {ledger.budget} follows from its ε and δ"
+    for i, (says, follows) in enumerate(zip(given.entries, ledger.entries)):
+        for name in _ENTRY:
+            if (said := getattr(says, name)) != (wanted := getattr(follows, name)):
+                yield 2 + i, _differs(f"entry {i + 1} of its ledger, {name}", said, wanted)
+    if len(given.entries) != len(ledger.entries):
+        yield 40, _differs("the number of entries in its ledger", len(given.entries), len(ledger.entries))
+    yield from ((50, sentence) for sentence in _of_certificate(own, certificate, ledger, later))
+
+
+def _of_certificate(says: Certificate, follows: Certificate, ledger: Ledger, later: tuple[str, ...]) -> Iterator[str]:
+    if says.mechanism != follows.mechanism:
+        yield _differs("the mechanism on its certificate", says.mechanism, follows.mechanism)
+    in_old_words = tuple(a for a in follows.assumptions if a not in later)
+    if says.assumptions not in (follows.assumptions, in_old_words):
+        yield _first_difference(says.assumptions, follows.assumptions)
+    if (says.epsilon, says.delta) != (follows.epsilon, follows.delta):
+        yield _differs("the ε and δ on its certificate", (says.epsilon, says.delta), (follows.epsilon, follows.delta))
+    if not says.certified:
+        return
+    if not follows.certified:
+        yield f"it is certified, but there is a reason against that: {follows.reasons[0]}"
+        return
+    # Old files round what was spent to the nearest float.
+    nearest = float(ledger.loss.amount) if says.mu_squared is None else follows.true_epsilon
+    if says.true_epsilon not in (follows.true_epsilon, nearest):
+        yield _differs("true_epsilon on its certificate", says.true_epsilon, follows.true_epsilon)
+    if says.mu_squared != follows.mu_squared:
+        yield _differs("mu_squared on its certificate", says.mu_squared, follows.mu_squared)
+
+
+def _first_difference(says: tuple[str, ...], follows: tuple[str, ...]) -> str:
+    for said, wanted in zip(says, follows):
+        if said != wanted:
+            return _differs("an assumption on its certificate", said, wanted)
+    if len(says) > len(follows):
+        return f"its certificate has an assumption that follows from nothing: {_short(says[len(follows)])}"
+    return f"an assumption is absent from its certificate: {_short(follows[len(says)])}"
+
+
+def _differs(what: str, says: Any, follows: Any) -> str:
+    return f"{what}, is {_short(says)}, but {_short(follows)} follows from its other fields"
+
+
+def _short(x: Any) -> str:
+    text = str(x)
+    return repr(text if len(text) <= 120 else text[:119] + "…") if isinstance(x, str) else text[:120]

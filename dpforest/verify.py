@@ -1,0 +1,293 @@
+"""Checks the numbers of a released forest: python -I dpforest/verify.py FILE
+
+This script needs Python 3.11 and its standard library, nothing else, not even dpforest. It reads from the file what was
+asked of the rows and with how much noise, adds up the costs with its own arithmetic, and compares the sum with what the
+file promises. Exit codes: 0 the numbers agree, 1 they do not, 2 the file cannot be read.
+"""
+
+import argparse
+import gzip
+import io
+import json
+import re
+import sys
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
+from fractions import Fraction
+
+MOST_BYTES = 2**28  # of text; no forest of dpforest takes more
+MOST_VALUES = 2_000_000
+EPSILONS = (Fraction(1, 10**4), 10**4)  # from the least to the largest ε that a fit accepts
+DELTAS = (Fraction(1, 10**15), Fraction(1, 10))  # the same of δ, where noise is Gaussian
+GAUSSIAN_NOISE, LAPLACE_NOISE = "rounded-gaussian", "discrete-laplace"
+CHOICES = ("exponential", "permute-and-flip", "global-01")
+ALL, STRUCTURE, ESTIMATION = "", "structure rows", "estimation rows"
+# What a forest may ask: how the question begins; its mechanisms; its sensitivity (None: it depends on a setting); the
+# rows that it may ask; whether it may be asked of disjoint parts, so that it costs no more than once.
+QUESTIONS = (
+    ("number of rows", (GAUSSIAN_NOISE, LAPLACE_NOISE), 1, (ALL,), False),
+    ("scale of numeric attributes", (GAUSSIAN_NOISE, LAPLACE_NOISE), "scale", (ALL,), False),
+    ("leaf gradient sums, tree by tree", (GAUSSIAN_NOISE, LAPLACE_NOISE), "gradients", (ALL,), False),
+    ("label of each leaf, tree by tree", CHOICES, 1, (ALL, ESTIMATION), False),
+    ("label of each leaf, rows shared out", CHOICES, 1, (ALL, ESTIMATION), True),
+    ("class counts of each leaf, rows shared out", (LAPLACE_NOISE,), 1, (ALL,), True),
+    ("class counts of each leaf", (LAPLACE_NOISE,), 1, (ALL,), False),
+    ("splits, level by level", ("exponential",), None, (ALL,), False),
+    ("feature of each level", ("exponential",), 2, (STRUCTURE,), False),
+    ("value to split at of each level", ("exponential",), 2, (STRUCTURE,), False),
+    ("error of the tree so far", (LAPLACE_NOISE,), 1, (ALL,), False),
+    ("coefficient β of each tree", (LAPLACE_NOISE,), 1, (ALL,), False),
+    ("class weights of the leaves", (LAPLACE_NOISE,), 1, (ALL,), False),
+    ("values of the leaves", (LAPLACE_NOISE,), 1, (ALL,), False),
+)
+LAST = "A certificate is only what the file says about itself: whoever wrote the file could have made up all of it."
+
+
+class Unreadable(ValueError):
+    """The file is no released forest; the message is the end of a sentence."""
+
+
+class Mismatch(ValueError):
+    """Two fields of the file contradict each other; the message is a sentence."""
+
+
+# ---------------------------------------------------------------- reading
+
+
+def content_of(path):
+    """The JSON of a file, compressed or not."""
+    with open(path, "rb") as file:
+        is_compressed = file.read(2) == b"\x1f\x8b"
+    with gzip.open(path) if is_compressed else open(path, "rb") as file:
+        text = file.read(MOST_BYTES + 1)
+    if len(text) > MOST_BYTES or sum(map(text.count, (b",", b"[", b"{"))) > MOST_VALUES:
+        raise Unreadable("it is larger than any forest of dpforest")
+    content = json.loads(text.decode("utf-8-sig"), parse_float=number, parse_constant=number, object_pairs_hook=once)
+    if not isinstance(content, dict) or content.get("format") != "dpforest released forest":
+        raise Unreadable("it is not a released forest")
+    if content.get("version") not in (1, 2):
+        raise Unreadable("its format version is neither 1 nor 2")
+    return content
+
+
+def number(digits):
+    """A number with a point or an exponent, exactly as it is written; nothing that would take forever."""
+    if len(digits) > 60 or not re.fullmatch(r"-?[0-9.]+([eE][+-]?[0-9]{1,3})?", digits):
+        raise Unreadable("a number in it is too long, too large or too small")
+    return Fraction(digits)
+
+
+def once(pairs):
+    if len(dict(pairs)) < len(pairs):
+        raise Unreadable("a key is in it twice")
+    return dict(pairs)
+
+
+def fraction(text, what):
+    if not isinstance(text, str) or not re.fullmatch("[0-9]{1,200}(/[0-9]{1,200})?", text):
+        raise Unreadable(f"{what} is not a fraction")
+    return Fraction(text)
+
+
+def whole(x, what):
+    if type(x) is not int or not 1 <= x < 2**63:
+        raise Unreadable(f"{what} is not a whole number from 1")
+    return x
+
+
+def real(x, what):
+    if type(x) not in (int, Fraction) or not 0 <= x < 10**300:
+        raise Unreadable(f"{what} is not a number from 0")
+    return Fraction(x)
+
+
+# ---------------------------------------------------------------- arithmetic, in decimals of 120 digits
+
+EXACT = Context(prec=120, Emin=-(10**6), Emax=10**6)
+SLACK = Decimal("1e-60")  # what is added for rounding: far more than a few thousand operations of 120 digits can lose
+
+
+def decimal(x):
+    return Decimal(x.numerator) / Decimal(x.denominator)
+
+
+def upper_tail(x):
+    """Bounds on P(Z > x) of a standard normal Z."""
+    if x < 0:
+        low, high = upper_tail(-x)
+        return 1 - high, 1 - low
+    pi = Decimal(
+        "3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534211706798"
+    )
+    if x < 6:  # 1/2 - (x - x³/6 + x⁵/40 - ...)/√(2π): signs alternate, so the first term left out bounds the rest
+        power, total, k = x, Decimal(0), 0
+        while abs(power) > Decimal("1e-90") or k < x * x:
+            total += power / (2 * k + 1)
+            k += 1
+            power *= -x * x / (2 * k)
+        middle, error = Decimal("0.5") - total / (2 * pi).sqrt(), abs(power) + SLACK
+        return max(middle - error, Decimal(0)), middle + error
+    ends = []  # the continued fraction of Laplace; one step more moves it to the other side of its limit
+    for steps in (200, 201):
+        below = x
+        for k in range(steps, 0, -1):
+            below = x + k / below
+        ends.append((-x * x / 2).exp() / (2 * pi).sqrt() / below)
+    return min(ends) * (1 - SLACK), max(ends) * (1 + SLACK)
+
+
+def delta_at(mu_squared, epsilon):
+    """An upper bound on δ(ε) = P(Z > ε/μ - μ/2) - e^ε P(Z > ε/μ + μ/2)."""
+    if not mu_squared:
+        return Decimal(0)
+    mu, at = decimal(mu_squared).sqrt(), decimal(epsilon)
+    above, below = upper_tail(at / mu - mu / 2)[1], upper_tail(at / mu + mu / 2)[0]
+    return max(above - at.exp() * below * (1 - SLACK), Decimal(0)) + above * SLACK
+
+
+def shown(x, rounding=ROUND_CEILING):
+    """Six digits, rounded up: a cost is never shown smaller than it is. Noise is rounded down."""
+    x = Context(prec=6, rounding=rounding).plus(decimal(x) if isinstance(x, Fraction) else x).normalize()
+    return f"{x:f}" if not x or -5 <= x.adjusted() < 7 else f"{x:e}"
+
+
+def words(text):
+    """Text of the file on one line."""
+    return "".join(c if c.isprintable() else "?" for c in str(text))[:200]
+
+
+# ---------------------------------------------------------------- what is checked
+
+
+def sensitivity_of(rule, content, gaussian):
+    """Sensitivity of a question, or its square where noise is Gaussian, from the domain."""
+    if rule == "scale":
+        numbers = sum(feature["kind"] == "numeric" for feature in content["domain"]["features"])
+        return Fraction(3 * numbers)
+    if rule == "gradients":
+        k = len(content["domain"]["classes"])
+        if gaussian:
+            return Fraction(1, 4) if k == 2 else Fraction(k - 1, k)
+        return Fraction(1, 2) if k == 2 else Fraction(2048 * (k - 1) // k, 1024)
+    return Fraction(rule)
+
+
+def check_question(entry, content, gaussian):
+    """Print a question; return its whole cost for one row added or removed, and which rows it asks."""
+    what, mechanism, part = entry["what"], entry["mechanism"], entry.get("part", "")
+    sensitivity = fraction(entry["sensitivity"], "a sensitivity")
+    times = whole(entry["times"], "how often something was asked")
+    name = "mu_squared_each" if gaussian else "epsilon_each"
+    each = fraction(entry.get(name), f"{name} of an entry")
+    if not each or not sensitivity:
+        raise Mismatch(f"“{words(what)}” costs nothing or has no sensitivity.")
+    noise = ""
+    if mechanism in (GAUSSIAN_NOISE, LAPLACE_NOISE):
+        sigma = decimal(sensitivity) / decimal(each).sqrt() if gaussian else decimal(sensitivity) / decimal(each)
+        noise = f", noise {'σ' if gaussian else 'scale'} = {shown(sigma, ROUND_FLOOR)}"
+    cost = f"{'μ' if gaussian else 'ε'} = {shown(decimal(each).sqrt() if gaussian else each)}"
+    print(f"  {words(what)}: {words(mechanism)}, sensitivity {shown(sensitivity)}, {times:,} times "
+          f"({words(entry['composition'])}){noise}, {cost} each")  # fmt: skip
+    known = next((q for q in QUESTIONS if str(what).startswith(q[0])), None)
+    if known is None or mechanism not in known[1] or (mechanism == GAUSSIAN_NOISE) != gaussian:
+        raise Mismatch(f"No forest asks “{words(what)}” with the mechanism {words(mechanism)}.")
+    _, _, rule, parts, may_be_parallel = known
+    if part not in parts or entry["composition"] not in ("sequential", *("parallel",) * may_be_parallel):
+        raise Mismatch(f"“{words(what)}” is not asked of these rows, or not of disjoint parts of them.")
+    if rule is not None:
+        follows, says = sensitivity_of(rule, content, gaussian), sensitivity**2 if gaussian else sensitivity
+        if not follows <= says <= follows * (1 + Fraction(1, 10**8)) if gaussian else says != follows:
+            raise Mismatch(f"The sensitivity of “{words(what)}” is {shown(sensitivity)}, which does not follow from "
+                           "the domain.")  # fmt: skip
+    trees = content["trees"].get("n_trees", times)
+    by_tree = str(what).startswith(("leaf gradient", "label of each leaf, tree", "class counts of each leaf, tree"))
+    if by_tree and part == ALL and times != trees:
+        raise Mismatch(f"“{words(what)}” was asked {times:,} times, but there are {words(trees)} trees.")
+    return each * (1 if entry["composition"] == "parallel" else times), part
+
+
+def check(content):
+    """Print what the file says, question by question; a Mismatch where it contradicts itself, else the verdict."""
+    certificate, ledger = content["certificate"], content["ledger"]
+    kind, relation, certified = certificate["kind"], certificate["neighbours"], certificate["certified"]
+    if kind not in ("pure", "gaussian") or relation not in ("add-remove", "replace-one") or type(certified) is not bool:
+        raise Unreadable("its certificate has a kind, a relation or a verdict that is not known")
+    gaussian, name = kind == "gaussian", "mu_squared" if kind == "gaussian" else "epsilon"
+    epsilon, delta = fraction(certificate["epsilon"], "ε"), real(certificate["delta"], "δ")
+    print(f"The file says: {'' if certified else 'NOT '}CERTIFIED, {kind}, ε = {shown(epsilon)}, δ = {shown(delta)}, "
+          f"{relation}.")  # fmt: skip
+    if certified == bool(certificate["reasons"]):
+        raise Mismatch("A certificate is certified exactly when it gives no reason against it.")
+    if (ledger.get("kind", "pure"), ledger["neighbours"]) != (kind, relation) or ledger["closed"] is not True:
+        raise Mismatch("The ledger is open, or of another kind or relation than the certificate.")
+    changes = 1 if relation == "add-remove" else 2
+    costs = {ALL: Fraction(0)}
+    print("It asked the rows:")
+    for entry in ledger["entries"]:
+        cost, part = check_question(entry, content, gaussian)
+        costs[part] = costs.get(part, 0) + cost * (changes**2 if gaussian else changes)
+    total = costs.pop(ALL) + max(costs.values(), default=0)
+    amount = f"μ = {shown(decimal(total).sqrt())}" if gaussian else f"ε = {shown(total)}"
+    print(f"All together, for one row {'added or removed' if changes == 1 else 'replaced'}: {amount}.")
+    budget, spent = fraction(ledger[name], "the budget"), ledger.get(f"{name}_spent" if gaussian else "spent")
+    if spent is not None and fraction(spent, "what was spent") != total:
+        raise Mismatch("What the ledger says was spent is not the sum of its entries.")
+    if not 0 < total <= budget:
+        raise Mismatch(f"The ledger spends {shown(total)} of a budget of {shown(budget)}.")
+    if not EPSILONS[0] <= epsilon <= EPSILONS[1] or gaussian and not DELTAS[0] <= delta <= DELTAS[1]:
+        raise Mismatch("Every fit has an ε from 0.0001 to 10,000, and a δ from 1e-15 to 0.1 where noise is Gaussian.")
+    if not gaussian and (budget != epsilon or delta):
+        raise Mismatch(
+            f"The budget is ε = {shown(budget)}, the certificate says ε = {shown(epsilon)}, δ = {shown(delta)}."
+        )
+    if gaussian:
+        check_delta(budget, epsilon, delta, "its budget")
+    if not certified:
+        return "The numbers in this file agree with each other, but it is not certified: it promises nothing."
+    loss = real(certificate["true_epsilon"], "true_epsilon")
+    if gaussian and fraction(certificate.get("mu_squared"), "mu_squared") != total:
+        raise Mismatch("mu_squared on the certificate is not the sum of the ledger.")
+    if gaussian:
+        check_delta(total, loss, delta, "what was spent")
+    elif float(loss) < float(total):
+        raise Mismatch(f"The certificate says that ε = {shown(loss)} was lost, the ledger {shown(total)}.")
+    if float(loss) > float(epsilon) * (1 + 2**-50):
+        raise Mismatch("The certificate says that more is lost than ε.")
+    at = f" at δ = {shown(delta)}" if gaussian else ""
+    return f"The numbers in this file agree with each other: {amount}, which is ε = {shown(loss)}{at}, or less."
+
+
+def check_delta(mu_squared, epsilon, delta, what):
+    least = delta_at(mu_squared, epsilon)
+    print(f"By {what}: δ({shown(epsilon)}) = {shown(least)}.")
+    if Fraction(least) > delta:
+        raise Mismatch(
+            f"μ² = {shown(mu_squared)} is not ε = {shown(epsilon)} at δ = {shown(delta)}, but at {shown(least)}."
+        )
+
+
+def main(arguments=None):
+    """Exit code for a file."""
+    parser = argparse.ArgumentParser(description="Check the numbers of a released forest of dpforest.")
+    parser.add_argument("file", help="a file that dpforest wrote: .json.gz or .json")
+    if isinstance(sys.stdout, io.TextIOWrapper):  # of a terminal that may not know ε
+        sys.stdout.reconfigure(errors="backslashreplace")
+    with localcontext(EXACT):
+        try:
+            print(check(content_of(parser.parse_args(arguments).file)))
+            code = 0
+        except Mismatch as mismatch:
+            print(f"The numbers in this file do not agree with each other: {mismatch}")
+            code = 1
+        except Unreadable as reason:
+            print(f"This file cannot be read: {reason}.")
+            code = 2
+        except Exception as error:  # whatever a damaged file leads to
+            damaged = "it is not JSON, is cut short, or a field in it is absent or of another type"
+            print(f"This file cannot be read: {getattr(error, 'strerror', None) or damaged}.")
+            code = 2
+    print(LAST)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
