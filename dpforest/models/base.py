@@ -24,7 +24,7 @@ from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.privacy.rationals import as_typed
 from dpforest.tables.cells import as_array, column_of_list, refuse_masked, table_of_lists
 from dpforest.tables.domain import Domain, DomainError, PrivacyLeakWarning
-from dpforest.tables.misfits import Misfits
+from dpforest.tables.misfits import Misfits, caller_level
 from dpforest.tables.rows import Rows, read_rows
 from dpforest.trees.forest import Forest, ReleasedForest, as_values
 from dpforest.trees.released_scale import LEVELS
@@ -138,10 +138,11 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         misfits = Misfits()
         rows = read_rows(domain, X, y, n_jobs=n_jobs, misfits=misfits, in_blocks=self.structure_is_public)
         self._check_size(rows.n_given)
-        forest = self._fit_forest(domain, rows, n_jobs)
-        misfits.warn()
-        repeated_fits.notice(forest.certificate)
-        return self._fitted(forest, domain)
+        misfits.warn()  # as an error it stops the fit, so it comes before the first question
+        if self._prepares and self.random_state is None and not domain.leaks():
+            n_public = 0 if self.neighbours == ADD_REMOVE else rows.n_given
+            repeated_fits.notice(lambda: self._preview(domain, n_public)[0])
+        return self._fitted(self._fit_forest(domain, rows, n_jobs), domain)
 
     def _fitted(self, forest: Forest, domain: Domain) -> Self:
         """This estimator with a forest."""
@@ -416,6 +417,11 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
             domain = replace(domain, classes=read.classes, classes_source="data")
         if not hasattr(X, "iloc") and X.shape[1] != domain.n_features:
             raise DomainError(f"X has {X.shape[1]} columns, but the domain describes {domain.n_features} features.")
+        self._warn_of_leaks(domain)
+        return domain
+
+    def _warn_of_leaks(self, domain: Domain) -> None:
+        """Warn where a part of the schema was read from the data. To be called before anything is asked of rows."""
         leaks = domain.leaks()
         if leaks and self.epsilon is not None:
             more = f" (and {len(leaks) - 1} more)" if len(leaks) > 1 else ""
@@ -423,9 +429,8 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
                 f"{leaks[0]}{more} This leaks about single rows, so the forest is not certified; pass domain=... with "
                 "bounds, categories and classes that are public.",
                 PrivacyLeakWarning,
-                stacklevel=3,
+                stacklevel=caller_level(),
             )
-        return domain
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

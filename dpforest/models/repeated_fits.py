@@ -9,6 +9,7 @@ import sys
 import threading
 import warnings
 import weakref
+from collections.abc import Callable
 from types import FrameType
 from typing import Final
 
@@ -26,18 +27,22 @@ class RepeatedReleaseWarning(UserWarning):
     """Several certified forests were fitted on the same rows to choose among them; ε covers one of them."""
 
 
-def notice(certificate: Certificate) -> None:
-    """Warn once a search of fits whose noise is fresh and certified; to be called after each fit.
+def notice(promise: Callable[[], Certificate]) -> None:
+    """Warn once a search of certified fits; to be called before each of them asks anything.
+
+    As an error the warning stops a fit, so it must not come when noise was drawn already. Demos, forests without
+    privacy and what is not certified anyway need no warning.
 
     Parameters
     ----------
-    certificate : Certificate
-        Of the forest that was fitted. Demos, forests without privacy and what is not certified anyway need no warning.
+    promise : callable
+        Gives the certificate that the fit will have; called only where there is something to warn of.
     """
-    frames = _callers() if certificate.certified else []
+    frames = _callers()
     searches = [i for i, frame in enumerate(frames) if _module(frame).startswith(_SEARCHES)]
     if not searches or not _is_second(frames[: searches[-1] + 1]):
         return
+    certificate = promise()
     at_delta = f" at δ = {text_up(certificate.delta)}" if certificate.delta else ""
     user = next((i for i in range(searches[-1], len(frames)) if not _module(frames[i]).startswith("sklearn")), None)
     warnings.warn(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import warnings
 from enum import Enum
+from types import FrameType
 
 from dpforest.tables.features import plural
 
@@ -53,17 +55,35 @@ class Misfits:
         found = sorted(self._found.items(), key=lambda item: (item[0][0], item[0][1].name))
         return [_said(name, what, n) for (name, what), n in found if n]
 
-    def warn(self, stacklevel: int = 3) -> None:
-        """Tell the curator, in one warning; `stacklevel` as in `warnings`, by default who called the caller."""
+    def warn(self) -> None:
+        """Show the curator one warning, at the line of the first caller outside this package.
+
+        `warnings.warn` would store the text, with its counts, in the `__warningregistry__` of the caller's module. This
+        warning gets a registry that is thrown away. So the default filters show it after every table, and filters of
+        the user apply as ever.
+        """
         said = self.sentences()
         if said:
             shown = " ".join(said[:5]) + (f" So it is in {len(said) - 5:,} more cases." if len(said) > 5 else "")
-            warnings.warn(
+            caller = sys._getframe(caller_level() - 1)
+            warnings.warn_explicit(
                 f"{shown} The forest is made by this public rule, whatever the rows hold; this warning is for the "
                 "curator only. Mend the table if it is wrong.",
                 MisfitWarning,
-                stacklevel=stacklevel,
+                caller.f_code.co_filename,
+                caller.f_lineno,
+                caller.f_globals.get("__name__"),
+                registry={},
             )
+
+
+def caller_level() -> int:
+    """The `stacklevel`, as `warnings.warn` counts it, of the first frame outside this package, or of the outermost."""
+    package, level = __name__.partition(".")[0], 1
+    frame: FrameType = sys._getframe(1)
+    while frame.f_back is not None and (frame.f_globals.get("__name__") or "").partition(".")[0] == package:
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def _said(name: str, what: Misfit, n: int) -> str:

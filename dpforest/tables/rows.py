@@ -6,6 +6,7 @@ everything that rows decide is read by a public rule (`domain.READ_BY_RULE`) and
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -24,23 +25,16 @@ class BlockCodes:
     ----------
     domain : Domain
     X : DataFrame or array of shape (n, n_features)
-    misfits : Misfits
-        Noted whenever a cell is read.
     """
 
-    def __init__(self, domain: Domain, X: Any, misfits: Misfits) -> None:
-        self._domain, self._misfits, self._X = domain, misfits, X
-        self._rows, self._n = X.iloc if hasattr(X, "iloc") else X, len(X)
-
-    def unnoted(self) -> BlockCodes:
-        """The same codes for another look, which notes no misfit a second time."""
-        return BlockCodes(self._domain, self._X, Misfits())
+    def __init__(self, domain: Domain, X: Any) -> None:
+        self._domain, self._rows, self._n = domain, X.iloc if hasattr(X, "iloc") else X, len(X)
 
     def __len__(self) -> int:
         return self._n
 
     def __getitem__(self, rows: slice | np.ndarray) -> np.ndarray:
-        return self._domain.encode(self._rows[rows], self._misfits)
+        return self._domain.encode(self._rows[rows], Misfits())  # `read_rows` has noted them
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,13 +106,14 @@ def read_rows(
     kept = index >= 0
     n_given = len(index)
     if in_blocks and n_given > BLOCK_ROWS and kept.all():
-        return Rows(BlockCodes(domain, X, noted), index, ids, n_given)
+        _each_block(domain, X, noted, n_jobs, lambda _, codes: None)  # the warning must come before any question
+        return Rows(BlockCodes(domain, X), index, ids, n_given)
     codes = _codes(domain, X, noted, n_jobs)
     if not kept.all():
         noted.add(domain.label, Misfit.LABEL, n_given - int(kept.sum()))
         codes, index, ids = codes[kept], index[kept], ids[kept]
     if misfits is None:
-        noted.warn(4)
+        noted.warn()
     return Rows(codes, index, ids, n_given)
 
 
@@ -134,13 +129,20 @@ def _codes(domain: Domain, X: Any, misfits: Misfits, n_jobs: int) -> np.ndarray:
     n = len(X)
     if n <= BLOCK_ROWS:
         return domain.encode(X, misfits)
-    rows = X.iloc if hasattr(X, "iloc") else X
     codes = np.empty((n, domain.n_features), np.uint16)
+    _each_block(domain, X, misfits, n_jobs, codes.__setitem__)
+    return codes
+
+
+def _each_block(
+    domain: Domain, X: Any, misfits: Misfits, n_jobs: int, keep: Callable[[slice, np.ndarray], None]
+) -> None:
+    """Encode a table block by block and hand the codes of each block, with its place, to `keep`."""
+    rows = X.iloc if hasattr(X, "iloc") else X
 
     def encode(start: int) -> None:
         part = slice(start, start + BLOCK_ROWS)
-        codes[part] = domain.encode(rows[part], misfits)
+        keep(part, domain.encode(rows[part], misfits))
 
     with ThreadPoolExecutor(n_jobs) as pool:
-        list(pool.map(encode, range(0, n, BLOCK_ROWS)))
-    return codes
+        list(pool.map(encode, range(0, len(X), BLOCK_ROWS)))

@@ -21,7 +21,7 @@ from dpforest.privacy.ledger import ADD_REMOVE, Ledger
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
 from dpforest.tables.domain import Domain
 from dpforest.tables.misfits import Misfits
-from dpforest.tables.rows import BlockCodes, Rows, ids_of, read_rows
+from dpforest.tables.rows import Rows, ids_of, read_rows
 from dpforest.trees.forest import Forest
 from dpforest.trees.forest_schema import check_domain
 from dpforest.trees.released_scale import ReleasedScale, scale_histograms
@@ -91,18 +91,20 @@ class RandomStructureClassifier(ForestClassifier):
         if self._looks(domain):
             if isinstance(chunks, Iterator):
                 return self._fit_once_read(chunks)
-            scales = PartialScale.of_nobody(domain)
+            scales, misfits = PartialScale.of_nobody(domain), Misfits()
             for X, y in chunks:
-                scales += self._scale_of(domain, *self._checked_part(X, y), Misfits())
+                scales += self._scale_of(domain, *self._checked_part(X, y), misfits)
+            misfits.warn()  # as an error it stops the fit, so it comes before the first question
             self.fit_scale(scales)
         counter = self._counter(domain)
-        self._public_domain(_nobody(domain).codes, _nobody(domain).y)  # warns of leaks
         total, misfits = counter.count(_nobody(domain)), Misfits()
         for X, y in chunks:
             X, y = self._checked_part(X, y)
             ids = ids_of(X) + (total.n_rows if _is_numbered_from_0(X) else 0)
             total += counter.count(read_rows(domain, X, y, ids, misfits=misfits))
-        misfits.warn()
+        if not self._looks(domain):  # else both warnings came above
+            misfits.warn()
+            self._warn_of_leaks(domain)
         return self._release(total, domain)
 
     def _fit_once_read(self, chunks: Iterator[tuple[Any, Any]]) -> Self:
@@ -166,6 +168,7 @@ class RandomStructureClassifier(ForestClassifier):
         domain = self._given_domain()
         self._check_parameters()
         part.check(domain)
+        self._warn_of_leaks(domain)
         self._check_size(part.n_given)
         self._check_unasked(domain, part.n_given)
         source, ledger = source_for(self.random_state), self._ledger()
@@ -234,7 +237,8 @@ class RandomStructureClassifier(ForestClassifier):
         ids = ids_of(X) if row_ids is None else np.asarray(row_ids)
         if ids.shape != (len(X),) or ids.dtype.kind not in "iu":
             raise ValueError(f"row_ids must be {len(X):,} whole numbers, one for each row.")
-        return self._counter(domain).count(read_rows(domain, X, y, ids.astype(np.int64)))
+        misfits = Misfits() if self._looks(domain) else None  # `partial_scale` has warned of these rows
+        return self._counter(domain).count(read_rows(domain, X, y, ids.astype(np.int64), misfits=misfits))
 
     def fit_counts(self, part: PartialCounts) -> Self:
         """Release from counts: the other half, which charges the ledger and draws the noise.
@@ -259,7 +263,7 @@ class RandomStructureClassifier(ForestClassifier):
         if not isinstance(part, PartialCounts):
             raise TypeError(f"fit_counts takes what partial_counts returns, not {type(part).__name__}.")
         self._check_parameters()
-        self._public_domain(_nobody(domain).codes, _nobody(domain).y)  # warns of leaks
+        self._warn_of_leaks(domain)
         return self._release(part, domain)
 
     def _release(self, part: PartialCounts, domain: Domain) -> Self:
@@ -295,11 +299,9 @@ class RandomStructureClassifier(ForestClassifier):
         self._check_unasked(domain, rows.n_given)
         source, ledger = source_for(self.random_state), self._ledger()
 
-        def cells() -> np.ndarray:
-            codes = rows.codes.unnoted() if isinstance(rows.codes, BlockCodes) else rows.codes
-            return scale_histograms(domain, codes)
-
-        spec, scale = self.prepare(domain, len(rows.y), rows.n_given, cells, ledger, source)
+        spec, scale = self.prepare(
+            domain, len(rows.y), rows.n_given, lambda: scale_histograms(domain, rows.codes), ledger, source
+        )
         return self._fit_spec(spec, domain, rows, n_jobs, ledger, source, scale)
 
     def prepare(

@@ -97,6 +97,10 @@ def moves_of(sums: np.ndarray, step: float) -> np.ndarray:
     return np.clip(np.rint(sums * step), -LARGEST, LARGEST).astype(np.int64)
 
 
+# Requires  |scores| < 2**49 after the move, y of 0 or 1, and a table that starts at UNIT/2, never rises, and ends in 0.
+# Ensures   each row adds a whole number between -UNIT/2 and UNIT/2 to one sum, by its label and score alone: the index
+#   is cut to 0..last, so what is added is plus or minus an entry of the table, all of which are in 0..UNIT/2. A score
+#   on the wrong side gets entry 0: there the gradient is clipped at what it is at score 0.
 @njit(nogil=True, cache=True)
 def _next_of_two(scores, before, moves, leaf, y, of_two, sums):
     last = of_two.size - 1
@@ -121,9 +125,41 @@ def _next_of_many(scores, before, moves, leaf, y, exp, by_length, sums):
             sums[leaf[i], c] += own[c]
 
 
+# Why no gradient of k classes exceeds its clip: proof for `gradient_of`. u = 2**-53 is the rounding error of a double.
+#
+# Requires  2 <= k <= 50 (it serves k >= 3; two classes have one score and a table), 0 <= label < k,
+#   |scores| < 2**49, as each of at most 1,000 rounds moves a score by LARGEST = 2**39 at most, and
+#   exp[0] = 2**30 >= exp[j] >= 0.
+# Ensures   k * sum(out**2) <= UNIT**2 * (k-1) if by_length, else k * sum(|out|) <= 2 * UNIT * (k-1), exactly;
+#   0 <= out[label] <= UNIT, and -UNIT <= out[c] <= 0 for the others; `out` is a function of label and scores alone,
+#   as every entry of `raw` and `out` is written before it is read.
+#
+# 1. Every operation is defined. top - score + _HALF lies in [0, 2**51], so int64 holds it and at >= 0. The class with
+#    the top score adds exp[0], so 2**30 <= total < 2**36: nothing is divided by 0, and doubles hold e = out[c] and
+#    total exactly. As 0 <= e <= total, the rounded e/total lies in [0, 1], raw[label] in [0, 1], and the other raw in
+#    [-1, 0]. Where size > most > 0, most/size < 1, and neither rounding nor the root lifts it above 1. So
+#    0 < shrink <= 1 and |raw * shrink| <= 1. The product with UNIT, a power of 2, is exact. So `trunc` gives
+#    |out| <= UNIT with the sign of raw, or 0.
+# 2. The bound is exact. When it is compared, `whole` is sum(out**2), or sum(|out|), in whole numbers. If k * whole
+#    exceeds the bound, `out` becomes 0, which satisfies it. The bound needs this comparison only, and not step 3.
+# 3. That never happens. Let M = (k-1)/k, or 2(k-1)/k, and let S be the exact sum of raw**2, or of |raw|. Nothing
+#    underflows: where raw is not 0, |raw| >= 2**-36, as e and total - e are whole and total < 2**36. Each term of
+#    `size` is rounded k times at most, and `most` once. So S <= size / (1-u)**k and most <= M * (1+u).
+#    Without shrinking, |out| <= UNIT * |raw| and size <= most. So sum(out**2) <= UNIT**2 * M * (1+u) / (1-u)**k.
+#    Else shrink**2 <= most/size * (1+u)**3, and rounding raw * shrink adds a factor 1+u, squared (1+u)**2. So
+#    sum(out**2) <= UNIT**2 * S * most/size * (1+u)**5 <= UNIT**2 * M * (1+u)**6 / (1-u)**k. Truncation adds nothing.
+#    For sizes the same holds with fewer factors. Both are below UNIT**2 * M * (1 + 60u), or UNIT * M * (1 + 60u). So
+#    k * whole < bound * (1 + 60u) < bound + 1, since bound < 2**26. Both are whole numbers: k * whole <= bound.
+#
+# Accuracy: raw[label] errs by 2u at most, the others by u in sum. So `size`, where it matters, errs by less than
+#    (k+12)u of itself, and UNIT * raw * shrink by less than UNIT * (k+18)u < 2**-36. So `out` is the exact gradient,
+#    clipped and truncated, unless that lies within 2**-36 of a whole number; then it may be off by 1.
 @njit(nogil=True, cache=True)
 def gradient_of(label, scores, exp, by_length, raw, out):
-    """Gradient of one row of more than two classes, in 1/1024; rounded towards 0, so never longer than its clip."""
+    """Gradient of one row of several classes, in 1/1024, never longer than its clip: rounded towards 0.
+
+    Written to `out`, int64 (k,); `raw`, float64 (k,), is room to compute in. Proof above.
+    """
     k = scores.size
     top = scores.max()
     total = 0
@@ -144,7 +180,5 @@ def gradient_of(label, scores, exp, by_length, raw, out):
         out[c] = np.int64(np.trunc(UNIT * (raw[c] * shrink)))
         whole += int(out[c] * out[c] if by_length else abs(out[c]))
     bound = (UNIT * UNIT if by_length else 2 * UNIT) * (k - 1)
-    while k * whole > bound:  # by a rounding: then the largest gives way
-        top_class = int(np.argmax(np.abs(out)))
-        whole -= int(2 * abs(out[top_class]) - 1 if by_length else 1)
-        out[top_class] -= 1 if out[top_class] > 0 else -1
+    if k * whole > bound:  # never, by step 3 of the proof
+        out[:] = 0

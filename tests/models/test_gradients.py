@@ -1,0 +1,151 @@
+"""Gradients against exact whole numbers, and their bound on grids, ladders and extremes of scores."""
+
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import cache
+from itertools import product
+from math import isqrt
+
+import numpy as np
+import pytest
+
+from dpforest.limits import MAX_CLASSES
+from dpforest.models.random_boost import gradients
+from dpforest.models.random_boost.gradients import LARGEST, POINT, UNIT, next_sums
+from dpforest.models.random_boost.rounds import MOST_ROUNDS
+
+CELL, CELLS = 2**12, 40 * 256  # width of a cell of the table in 1/2**20, and number of cells
+FARTHEST = MOST_ROUNDS * LARGEST  # no score is farther from 0
+NEAR = Fraction(1, 2**36)  # what rounding of floats can move a gradient before it is truncated (proof in the module)
+
+
+@cache
+def exact_table(of_two: bool) -> list[int]:
+    """2**30 exp(-j/256), or 1024 / (1 + exp(j/256)), to the nearest whole number; far enough from any tie."""
+    with localcontext(prec=50):
+        powers = [(Decimal(j) / 256).exp() for j in range(CELLS)]
+        values = [UNIT / (1 + e) if of_two else 2**30 / e for e in powers]
+        assert min(abs(v % 1 - Decimal("0.5")) for v in values) > Decimal("1e-5")  # np.exp errs by 2**-22 at most
+        return [int(v + Decimal("0.5")) for v in values]
+
+
+def computed(scores: np.ndarray, label: int, *, by_length: bool) -> np.ndarray:
+    """The gradient of each row of scores, int64 (n, k): each row is in a leaf of its own."""
+    n = len(scores)
+    own, y = np.arange(n, dtype=np.int32), np.full(n, label, np.int32)
+    return next_sums(scores.copy(), own, np.zeros_like(scores), own, y, by_length=by_length)
+
+
+@cache
+def exact(own: int, others: tuple[int, ...], by_length: bool) -> tuple[list[int], list[int], int]:
+    """Sizes of a gradient, label first, from table values: truncated, and numerators and denominator of what they were.
+
+    The latter are squared where the length is clipped. Of shares e/T the class of the row has g = 1 - e/T, another one
+    -e/T. The size of all is 2 (T - e)/T, and their length squared is clipped at (k-1)/k.
+    """
+    total, k = own + sum(others), len(others) + 1
+    tops = (total - own, *others)  # of |g|, over `total`
+    if by_length:
+        squares = sum(t * t for t in tops)
+        is_clipped = k * squares > (k - 1) * total**2
+        above, below = (UNIT**2 * (k - 1), k * squares) if is_clipped else (UNIT**2, total**2)
+        above_each = [t * t * above for t in tops]
+        return [isqrt(above // below) for above in above_each], above_each, below
+    above, below = (UNIT * (k - 1), k * (total - own)) if k * own < total else (UNIT, total)
+    above_each = [t * above for t in tops]
+    return [above // below for above in above_each], above_each, below
+
+
+def check_values(scores: np.ndarray, label: int, *, by_length: bool) -> None:
+    """Each gradient is the exact one, truncated; off by 1 only where the exact one nearly is a whole number."""
+    table = exact_table(False)
+    at = (scores.max(axis=1, keepdims=True) - scores + CELL // 2) // CELL
+    values = np.where(at < CELLS, np.array(table)[np.minimum(at, CELLS - 1)], 0)
+    found = computed(scores, label, by_length=by_length)
+    assert np.all(found[:, label] >= 0) and np.all(np.delete(found, label, axis=1) <= 0)
+    for row, out in zip(values.tolist(), np.abs(found).tolist(), strict=True):
+        own, mine = row.pop(label), out.pop(label)
+        wanted, above, below = exact(own, tuple(row), by_length)
+        if [mine, *out] != wanted:
+            for size, size_wanted, value in zip([mine, *out], wanted, above, strict=True):
+                border = max(size, size_wanted)
+                low, high = (border - NEAR) ** (1 + by_length), (border + NEAR) ** (1 + by_length)
+                is_near = abs(size - size_wanted) == 1 and low <= Fraction(value, below) <= high
+                assert size == size_wanted or is_near
+
+
+def check_bound(scores: np.ndarray, label: int, *, by_length: bool) -> None:
+    """In whole numbers, for every row."""
+    k = scores.shape[1]
+    sizes = np.abs(computed(scores, label, by_length=by_length))
+    assert sizes.max() <= UNIT
+    most = (UNIT**2 if by_length else 2 * UNIT) * (k - 1)
+    assert k * (sizes**2 if by_length else sizes).sum(axis=1).max() <= most
+
+
+LENGTHS = pytest.mark.parametrize("by_length", [True, False], ids=["length", "sizes"])
+STEPS = [0, 1, CELL // 2 - 1, CELL // 2, CELL // 2 + 1, CELL, 2**POINT // 3, 2**POINT, 3 * 2**POINT, 10 * 2**POINT,
+         20 * 2**POINT + 1, 21 * 2**POINT, CELLS * CELL - CELL // 2 - 1, CELLS * CELL - CELL // 2, CELLS * CELL,
+         CELLS * CELL + 1, LARGEST, FARTHEST]  # fmt: skip
+GRID = sorted({sign * step for step in STEPS for sign in (1, -1)})
+
+
+@LENGTHS
+def test_three_classes_on_a_grid(by_length):
+    scores = np.array(list(product(GRID, repeat=3)), np.int64)
+    for label in range(3):
+        check_bound(scores, label, by_length=by_length)
+        check_values(scores, label, by_length=by_length)
+
+
+def adversarial(k: int, rng: np.random.Generator, n: int) -> np.ndarray:
+    """Scores of k classes: at random on eight scales, one against the rest, equal, and on ladders; int64 (n', k)."""
+    scales = np.geomspace(2, 2**POINT * 60, 8)[:, None, None] * rng.normal(size=(8, n, k))
+    one = np.concatenate([np.eye(k) * height for height in (*STEPS[1:], -1, -(2**POINT), -FARTHEST)])
+    ladders = [np.arange(k) * step for step in STEPS[:-1]] + [
+        2.0**POINT * ratio ** np.arange(k) for ratio in (0.5, 0.9)
+    ]
+    blocks = [np.where(np.arange(k) < split, 0, -height) for split in range(1, k) for height in STEPS[1:12]]
+    scores = np.concatenate([scales.reshape(-1, k), one, np.array(ladders), np.array(blocks), np.zeros((1, k))])
+    return np.clip(scores, -FARTHEST, FARTHEST).astype(np.int64)
+
+
+@LENGTHS
+@pytest.mark.parametrize("k", [3, 4, 5, 8, 17, 33, MAX_CLASSES])
+def test_the_bound_whatever_the_scores(k, by_length):
+    rng = np.random.default_rng(k)
+    scores = adversarial(k, rng, 8_000 // k)
+    for label in {0, 1, k // 2, k - 1}:
+        check_bound(scores, label, by_length=by_length)
+        check_values(rng.permutation(scores)[:60], label, by_length=by_length)
+
+
+@LENGTHS
+def test_a_gradient_is_of_its_row_alone(by_length):
+    """Neither the rows before it nor a shift of all scores matter."""
+    scores = np.random.default_rng(0).integers(-(2**22), 2**22, (500, 5))
+    found = computed(scores, 2, by_length=by_length)
+    np.testing.assert_array_equal(computed(scores[::-1], 2, by_length=by_length)[::-1], found)
+    np.testing.assert_array_equal(computed(scores + LARGEST, 2, by_length=by_length), found)
+
+
+def test_tables_are_the_same_on_every_machine():
+    """Their values are far from a tie, so the last bit of an exponential does not matter."""
+    assert gradients._EXP.tolist() == exact_table(False)
+    assert gradients._OF_TWO.tolist() == exact_table(True)
+    assert gradients._EXP[0] == 2**30 and gradients._OF_TWO[0] == UNIT // 2 and gradients._OF_TWO[-1] == 0
+    assert np.all(np.diff(gradients._EXP) <= 0) and np.all(np.diff(gradients._OF_TWO) <= 0)
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_two_classes_in_every_cell_of_the_table(label):
+    """At both borders and in the middle of each cell, on the right side and on the wrong one, and far out."""
+    place = np.arange(-CELLS - 2, CELLS + 3) * CELL
+    scores = np.concatenate([place + s for s in (-CELL // 2 - 1, -CELL // 2, 0, CELL // 2 - 1, CELL // 2)])
+    scores = np.append(scores, [FARTHEST, -FARTHEST, LARGEST, -LARGEST])
+    right = scores if label else -scores
+    at = np.clip((right + CELL // 2) // CELL, 0, CELLS - 1)
+    wanted = (1 if label else -1) * np.array(exact_table(True))[at]
+    found = computed(scores[:, None], label, by_length=True)[:, 0]
+    np.testing.assert_array_equal(found, wanted)
+    assert np.abs(found).max() == UNIT // 2 and np.all(np.abs(found[right < 0]) == UNIT // 2)

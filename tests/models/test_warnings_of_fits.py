@@ -1,0 +1,182 @@
+"""Warnings of fits: none stops a fit after its first question, and Python keeps no count of rows that one has named."""
+
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+import dpforest
+from dpforest import MajorityLabelForestClassifier, MisfitWarning, PrivacyLeakWarning, RepeatedReleaseWarning
+from dpforest.audit.replay.recorder import Question, record
+from dpforest.audit.replay.variants import domain_of
+from dpforest.audit.replay.ways_in import BLOCK, FORESTS, Way, as_csv, as_frame, as_part_counts, as_parts, ways_of
+from dpforest.limits import BLOCK_ROWS
+from dpforest.tables.domain import Domain, Feature
+
+ROWS, WORDS, UNLABELED = 600, 137, 91  # numbers that occur nowhere else
+NOTE = {"source": "asserted", "source_note": "made for this test"}
+SHAPE = {"n_estimators": 2, "max_depth": 2, "scale_share": "public"}
+CASES = [(kind, way) for kind in FORESTS for way in ways_of(kind)]
+by_case = pytest.mark.parametrize(("kind", "way"), CASES, ids=lambda part: part.__name__)
+
+
+def misfitting(n: int = ROWS) -> tuple[pd.DataFrame, np.ndarray]:
+    """A table of the audit's domain in which 137 cells are no numbers and 91 labels are not listed."""
+    place = np.arange(n)
+    X = pd.DataFrame({"a": place / n, "b": np.where(place % 2, "p", "q"), "c": place / n, "d": "p"}).astype(object)
+    X.loc[: WORDS - 1, "a"] = "high"
+    y = (place % 2).astype(object)
+    y[-UNLABELED:] = "nobody"
+    return X, y
+
+
+def model_of(kind: type, **parameters) -> dpforest.models.base.ForestClassifier:
+    return kind(domain=domain_of(2), **{**FORESTS[kind], **parameters})
+
+
+def questions_before(stop: type[Warning], fit: Callable) -> list[Question]:
+    """What a fit asks of the rows until a warning, as an error, stops it. Draws of a row's tree are no questions."""
+
+    def stopped(_: None) -> bool:
+        try:
+            fit()
+        except stop:
+            return True
+        return False
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tape = record(stopped, None)
+    assert tape.result, "the fit did not warn"
+    return [question for question in tape.questions if question.what != "assignment"]
+
+
+@by_case
+def test_as_an_error_it_stops_a_fit_before_anything_is_asked(kind: type, way: Way):
+    assert questions_before(MisfitWarning, lambda: way(model_of(kind), *misfitting())) == []
+
+
+@pytest.mark.parametrize("way", ways_of(MajorityLabelForestClassifier), ids=lambda way: way.__name__)
+def test_also_where_nothing_is_asked_before_trees_grow(way: Way):
+    model = model_of(MajorityLabelForestClassifier, **SHAPE)
+    if way is as_part_counts:
+        way = count_alone
+    assert questions_before(MisfitWarning, lambda: way(model, *misfitting())) == []
+
+
+def count_alone(model: MajorityLabelForestClassifier, X: pd.DataFrame, y: np.ndarray) -> MajorityLabelForestClassifier:
+    return model.fit_counts(model.partial_counts(X[:300], y[:300]) + model.partial_counts(X[300:], y[300:]))
+
+
+def test_also_where_rows_are_encoded_block_by_block():
+    """Then cells are read while the forest counts them, after the number of rows was released."""
+    X = np.full((BLOCK_ROWS + 1, 1), 0.5)
+    X[-WORDS:] = np.inf
+    domain = Domain((Feature("a", "numeric", 0, 1, **NOTE),), (0, 1), "y", "asserted", "made for this test")
+    model = MajorityLabelForestClassifier(n_estimators=1, max_depth=1, domain=domain)
+    assert BLOCK == BLOCK_ROWS
+    assert questions_before(MisfitWarning, lambda: model.fit(X, np.arange(len(X)) % 2)) == []
+    with pytest.warns(MisfitWarning, match=f"{WORDS} cells of 'a' are infinite") as seen:
+        model.fit(X, np.arange(len(X)) % 2)
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("way", ways_of(MajorityLabelForestClassifier), ids=lambda way: way.__name__)
+def test_a_leak_stops_a_fit_before_anything_is_asked(way: Way):
+    X, y = misfitting()
+    leaking = Domain(tuple(Feature(f.name, f.kind, f.low, f.high, categories=f.categories, missing="own")
+                           for f in domain_of(2).features), (0, 1), "y")  # fmt: skip
+    model = MajorityLabelForestClassifier(n_estimators=2, max_depth=2, domain=leaking)
+    assert questions_before(PrivacyLeakWarning, lambda: way(model, X.assign(a=0.5), np.arange(ROWS) % 2)) == []
+
+
+def test_a_search_stops_before_its_second_fit_asks_anything():
+    X, _ = misfitting()
+    search = GridSearchCV(
+        model_of(MajorityLabelForestClassifier, **SHAPE), {"max_depth": [1, 2]}, cv=2, refit=False, error_score="raise"
+    )
+    one = len(questions_of(lambda: clone(search.estimator).fit(X.assign(a=0.5), np.arange(ROWS) % 2)))
+    asked = questions_before(RepeatedReleaseWarning, lambda: search.fit(X.assign(a=0.5), np.arange(ROWS) % 2))
+    assert len(asked) == one > 0
+
+
+def questions_of(fit: Callable) -> list[Question]:
+    return [question for question in record(lambda _: fit(), None).questions if question.what != "assignment"]
+
+
+@contextmanager
+def shown(action: str) -> Iterator[list[warnings.WarningMessage]]:
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter(action)
+        yield seen
+
+
+def kept_by_python() -> str:
+    """All that the `warnings` module remembers, in whatever module."""
+    registries = [getattr(module, "__warningregistry__", {}) for module in list(sys.modules.values())]
+    return repr([key for registry in [*registries, warnings.onceregistry] for key in registry])
+
+
+ACTIONS = [(MajorityLabelForestClassifier, way, action) for way in (as_frame, as_parts, as_part_counts)
+           for action in ("once", "module", "always")]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "way", "action"),
+    [*((*case, "default") for case in CASES), *ACTIONS],
+    ids=lambda part: getattr(part, "__name__", part),
+)
+def test_no_count_of_rows_stays_in_a_registry(kind: type, way: Way, action: str):
+    with shown(action) as seen:
+        way(model_of(kind), *misfitting())
+        kept = kept_by_python()
+    assert "MisfitWarning" not in kept and str(WORDS) not in kept and str(UNLABELED) not in kept
+    texts = " ".join(str(warning.message) for warning in seen)
+    assert sum(map(int, re.findall(r"(\d+) rows? ha(?:ve|s) no label", texts))) == UNLABELED
+    if way is not as_csv:  # a file is read before the fit
+        assert sum(map(int, re.findall(r"(\d+) cells? of 'a' (?:are|is) not a number", texts))) == WORDS
+    assert {warning.filename for warning in seen} == {__file__}
+
+
+def test_a_second_table_is_reported_as_well():
+    """The default filters show a text once for each line, and two tables may have equal counts."""
+    X, y = misfitting()
+    with shown("default") as seen:
+        for _ in range(2):
+            model_of(MajorityLabelForestClassifier, **SHAPE).fit(X, y)
+    assert len(seen) == 2
+    assert {warning.filename for warning in seen} == {__file__}
+
+
+def test_filters_of_the_user_are_heeded():
+    X, y = misfitting()
+    model = model_of(MajorityLabelForestClassifier, **SHAPE)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        warnings.filterwarnings("ignore", message=f".*{WORDS} cells", category=MisfitWarning, module=__name__)
+        model.fit(X, y)
+        assert seen == []
+        warnings.filterwarnings("error", category=MisfitWarning, module=__name__)
+        with pytest.raises(MisfitWarning, match=f"{WORDS} cells"):
+            model.fit(X, y)
+
+
+def test_parts_are_reported_once():
+    X, y = misfitting()
+    for parameters in ({}, SHAPE):
+        model = model_of(MajorityLabelForestClassifier, **parameters)
+        with shown("always") as seen:
+            model.fit_chunks([(X[:300], y[:300]), (X[300:], y[300:])])
+        (warning,) = seen
+        assert f"{WORDS} cells of 'a'" in str(warning.message) and f"{UNLABELED} rows" in str(warning.message)
+    model = model_of(MajorityLabelForestClassifier)
+    with shown("always") as seen:
+        model.fit_scale(model.partial_scale(X, y)).fit_counts(model.partial_counts(X, y))
+    assert len(seen) == 1 and seen[0].filename == __file__
