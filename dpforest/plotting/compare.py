@@ -245,4 +245,5 @@ def budget_map(
 def _below(scale: Scale, value: float) -> str:
     if scale.ceiling is None:
         return ""
-    return f"<br>price of privacy: {scale.gap(scale.ceiling - value)}"
+    lost = scale.ceiling - value
+    return f"<br>{scale.gap(abs(lost))} {'below' if lost >= 0 else 'above'} the best depth without noise"

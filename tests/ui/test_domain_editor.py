@@ -62,7 +62,7 @@ def applied(page: AppTest, row: int, cell: str, value: object) -> AppTest:
 
 def kept(page: AppTest) -> Domain | None:
     """The domain that was applied; None where nothing was."""
-    schemas = page.session_state["schemas"] if "schemas" in page.session_state else {}
+    schemas = page.session_state["schemas"] if "schemas" in page.session_state else {}  # noqa: SIM401 (it has no get)
     return next(iter(schemas.values()), None)
 
 

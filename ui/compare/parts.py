@@ -50,7 +50,7 @@ def lines_chart(view: Comparison, lines: Sequence[Cells], done: Done, scale: Sca
     series = [_series(view, line, done, scale) for line in lines]
     figure = comparison(series, view.epsilon, scale, bands=view.bands)
     mark_others(figure, OTHERS)
-    at = np.argmin(np.abs(np.log(series[0].epsilons / view.epsilon)))
+    at = list(series[0].epsilons).index(view.epsilon)  # every line has the ε of the slider
     said = ", ".join(f"{one.name} {scale.text(one.mean[at])}" for one in series)
     return chart(
         figure,
@@ -103,7 +103,7 @@ def table(view: Comparison, lines: Sequence[Cells], done: Done, levels: list[Lev
                 "accuracy": mean,
                 "8 in 10 from": here["accuracy", "low"],
                 "to": here["accuracy", "high"],
-                "without privacy": without,
+                "same forest without noise": without,
                 "best above guessing": "no more than luck"
                 if at.nothing_to_lose
                 else points(max(without, at.private) - at.floor),
@@ -138,7 +138,9 @@ def show_table(found: pd.DataFrame, n: int, place=st) -> None:
             **dict.fromkeys(shares, share),
             **dict.fromkeys(("AUC", "F1", "log-loss", "calibration error"), three),
             "forest": st.column_config.TextColumn(pinned=True),
-            "without privacy": st.column_config.NumberColumn(format="percent", help="The same forest without noise."),
+            "same forest without noise": st.column_config.NumberColumn(
+                format="percent", help="What the price of privacy is measured against."
+            ),
             "best above guessing": st.column_config.TextColumn(
                 help="How much more often than guessing it is right at its best, with noise or without."
             ),
