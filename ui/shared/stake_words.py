@@ -96,7 +96,7 @@ def _part(share: float) -> str:
 def what_privacy_costs(
     epsilons: np.ndarray, means: np.ndarray, at: Stakes, best_name: str | None, what: str = "privacy"
 ) -> str:
-    """The one thing to take away from a curve of a forest that learns something, with what the cost is measured against.
+    """The one thing to take away from a curve of a forest that learns something, and what costs are measured against.
 
     Privacy costs a forest what it loses against itself without noise. The best model without privacy may be another
     one, and is named where it is better: a page shows it as “Without privacy”.
