@@ -146,8 +146,8 @@ def floor() -> Shown:
     )
     note = "This bound never says nothing. For two classes it is attained, so nothing private can flip less."
     alt = (
-        f"Flip rates by lead. At lead {lead}: floor {chance_down(low[lead])}, permute-and-flip {chance(own[lead])}, rule "
-        f"of 2017 {chance(paper[lead])}."
+        f"Flip rates by lead. At lead {lead}: floor {chance_down(low[lead])}, permute-and-flip {chance(own[lead])}, "
+        f"rule of 2017 {chance(paper[lead])}."
     )
     return Shown(said, [Picture("The least that a label must flip", "From a formula", figure, alt)], note)
 
