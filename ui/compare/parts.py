@@ -18,8 +18,9 @@ from dpforest.tables.features import plural
 from ui.compare.controls import IN_PERCENT, MEASURES, Comparison
 from ui.shared import figures, without_privacy
 from ui.shared.epsilon import OTHERS
+from ui.shared.forest_options import DELTA
 from ui.shared.forests import FORESTS, Settings
-from ui.shared.loss_sums import at_delta
+from ui.shared.loss_sums import at_delta, caution_on_delta
 from ui.shared.page import badge, chart
 from ui.shared.stake_words import points
 from ui.shared.sweep import Cells
@@ -183,13 +184,15 @@ def about_claims() -> None:
         )
 
 
-def about_delta(which: str = "Dash-dotted lines") -> None:
+def about_delta(table: Table, which: str = "Dash-dotted lines") -> None:
     """What δ above 0 means for some of the forests, and that all of them may be compared at one δ."""
     said = (
         f"{which} have a weaker promise: what comes out may be one in a million (δ = 10⁻⁶) more likely than ε allows. "
         "A forest with δ = 0 keeps its ε at every δ, so at δ = 10⁻⁶ all of them compare as they stand."
     )
     st.caption(unbroken(said))
+    if caution := caution_on_delta(DELTA, len(table.frame)):
+        st.warning(caution, icon=":material/warning:")
 
 
 def about_leaks(table: Table) -> None:
