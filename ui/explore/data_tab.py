@@ -77,7 +77,7 @@ def _leaks(table: Table) -> None:
             f"**Read from the rows: {confirm.summary(parts)}.** The lowest value in a column may be one person's, and "
             "publishing it tells on them. Say what is known without looking (an age lies between 0 and 120) and where "
             "that is known from: load it from a file, answer the questions below, or write it into the table. It goes "
-            "into the certificate as *asserted by you*, in your words.",
+            "into the certificate as *asserted by the curator*, in your words.",
             icon=":material/search:",
         )
     elif own := bounds_hint.of(table):
