@@ -52,7 +52,7 @@ with top:
 if view.published:
     parts.about_claims()
 if any(line.line.settings.delta for line in lines):
-    parts.about_delta()
+    parts.about_delta(table)
 parts.about_leaks(table)
 titled(
     f"{view.measure[0].upper()}{view.measure[1:]} against ε", "Curator only",

@@ -32,7 +32,7 @@ st.caption(
     "Say how much accuracy you need, read off the smallest ε that gives it, and decide whether what it means is fine."
 )
 if wish.delta:
-    about_delta("Forests with δ in their name")
+    about_delta(table, "Forests with δ in their name")
 about_leaks(table)
 
 settings = {own.name: own for own in controls.forests(table, wish)}

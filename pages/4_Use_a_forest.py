@@ -1,4 +1,4 @@
-"""Use a released forest: load its file, read its certificate, predict a new CSV."""
+"""Use a released forest: load its file, read what it says of its privacy, predict a new CSV."""
 
 import streamlit as st
 
@@ -10,7 +10,7 @@ open_page("Use a released forest")
 st.markdown("#### Use a released forest", anchors=False)
 st.markdown(
     "A released forest is a JSON file, as a rule compressed (.json.gz): whoever has it may load it, read what it "
-    "promises and predict with it."
+    "says of its privacy, and predict with it."
 )
 
 forest = predict.choose_forest()

@@ -34,13 +34,20 @@ _PINNED: Final[dict[str, Any]] = {
 }  # fmt: skip
 
 
-def depth_for(split: Split) -> int:
+def depth_for(n_rows: int) -> int:
     """Depth of the random trees of a table."""
-    return DEEP if len(split.y_train) >= LARGE else SHALLOW
+    return DEEP if n_rows >= LARGE else SHALLOW
 
 
-def goodness(domain: Domain, split: Split) -> dict[str, Any]:
+def goodness(domain: Domain, codes: np.ndarray, y: np.ndarray) -> dict[str, Any]:
     """How many training rows have how many of 400 random trees right, and the error of votes; no privacy.
+
+    Parameters
+    ----------
+    domain : Domain
+    codes : uint16 array of shape (n, n_features)
+    y : int array of shape (n,)
+        Class indices.
 
     Returns
     -------
@@ -48,12 +55,12 @@ def goodness(domain: Domain, split: Split) -> dict[str, Any]:
         "depth", "rows", "guessing" (error of the most frequent class), "rows_by_trees_right" (list of 401 counts) and
         "vote_error" by the number of trees.
     """
-    depth = depth_for(split)
-    right = _right_of_trees(domain, split, depth)
+    depth = depth_for(len(y))
+    right = _right_of_trees(domain, codes, y, depth)
     return {
         "depth": depth,
         "rows": int(right.shape[1]),
-        "guessing": float(1 - np.bincount(split.y_train).max() / len(split.y_train)),
+        "guessing": float(1 - np.bincount(y).max() / len(y)),
         "rows_by_trees_right": np.bincount(right.sum(axis=0), minlength=MANY + 1).tolist(),
         "vote_error": {k: _vote_error(right, k) for k in VOTES},
     }
@@ -102,15 +109,15 @@ def boosted_errors(domain: Domain, X: pd.DataFrame, y: pd.Series) -> dict[str, A
     }
 
 
-def _right_of_trees(domain: Domain, split: Split, depth: int) -> np.ndarray:
+def _right_of_trees(domain: Domain, codes: np.ndarray, y: np.ndarray, depth: int) -> np.ndarray:
     """Whether each of many random trees (rows) is right on each training row."""
     forest = RandomDecisionForestClassifier(
         epsilon=None, n_estimators=MANY, max_depth=depth, voting="majority", partition="shared",
         categorical="ordered", **_PINNED,
     )  # fmt: skip
-    trees = forest._plan(domain, len(split.y_train)).grow(domain, 0)
-    counts = count_kept_rows(trees, domain, split.X_train, split.y_train, None, n_jobs=1)
-    return true_labels(counts, 0)[_leaves(trees, domain, split.X_train, MANY)] == split.y_train[None, :]
+    trees = forest._plan(domain, len(y)).grow(domain, 0)
+    counts = count_kept_rows(trees, domain, codes, y, None, n_jobs=1)
+    return true_labels(counts, 0)[_leaves(trees, domain, codes, MANY)] == y[None, :]
 
 
 def _vote_error(right: np.ndarray, n_trees: int, repeats: int = 20) -> float:
@@ -124,7 +131,7 @@ def _vote_error(right: np.ndarray, n_trees: int, repeats: int = 20) -> float:
 
 def _noisy_votes(domain: Domain, split: Split, n_trees: int) -> dict[str, float]:
     n = len(split.y_train)
-    spec: ForestSpec = _labels_forest(n_trees, depth_for(split))._plan(domain, n)
+    spec: ForestSpec = _labels_forest(n_trees, depth_for(n))._plan(domain, n)
     of_rows, votes = np.zeros(len(split.y_test)), []
     for seed in range(RELEASES):
         trees = spec.grow(domain, seed)

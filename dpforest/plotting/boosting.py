@@ -39,7 +39,7 @@ def alpha_by_level(traces: Sequence[TreeTrace], names: Sequence[str]) -> go.Figu
     """
     values = np.array([trace.alpha for trace in traces], float)
     n_trees, n_levels = values.shape
-    fig = figure(max(26 * n_trees, 60) + 40, hovermode="closest", margin={"l": 8, "r": 8, "t": 8, "b": 8})
+    fig = figure(26 * max(n_trees, 2) + 60, hovermode="closest", margin={"l": 8, "r": 8, "t": 8, "b": 8})
     fig.add_heatmap(
         z=values, x=list(range(n_levels)), y=list(range(n_trees)), zmin=0, zmax=1, colorscale=SCALE, showscale=False,
         xgap=2, ygap=2, hovertemplate="%{text}<extra></extra>",

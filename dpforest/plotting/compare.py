@@ -206,7 +206,7 @@ def budget_map(
         The column that is looked at, framed.
     """
     x, y = [text_up(e) for e in epsilons], [str(d) for d in depths]
-    fig = figure(90 + 30 * len(depths), margin={"l": 8, "r": 8, "t": 12, "b": 8})
+    fig = figure(90 + 30 * max(len(depths), 2), margin={"l": 8, "r": 8, "t": 12, "b": 8})
     hover = [
         [
             f"ε = {text_up(e)}, depth {d}: {scale.text(values[i, j])}" + _below(scale, values[i, j])
@@ -245,4 +245,5 @@ def budget_map(
 def _below(scale: Scale, value: float) -> str:
     if scale.ceiling is None:
         return ""
-    return f"<br>price of privacy: {scale.gap(scale.ceiling - value)}"
+    lost = scale.ceiling - value
+    return f"<br>{scale.gap(abs(lost))} {'below' if lost >= 0 else 'above'} the best depth without noise"

@@ -91,6 +91,7 @@ def figure(height: int, **layout) -> go.Figure:
     settings = {
         "height": height,
         "margin": {"l": 8, "r": 8, "t": 12, "b": 8},
+        "minreducedheight": 16,  # or a chart of one bar gives its axis no room, and the words there are cut
         "dragmode": False,
         "showlegend": False,
         "paper_bgcolor": "rgba(0,0,0,0)",

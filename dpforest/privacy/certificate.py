@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from dpforest.privacy.ledger import ADD_REMOVE, Ledger, rows_changed
 from dpforest.privacy.loss import GAUSSIAN, KINDS, PURE, PrivacyLoss
-from dpforest.privacy.rationals import float_up, text_up, written_fraction
+from dpforest.privacy.rationals import as_typed, float_up, text_up, written_fraction
 
 STANDING_ASSUMPTIONS: Final = (
     "The unit of privacy is one row: if one person has several rows, ε is multiplied by their number.",
@@ -191,6 +191,35 @@ def _one_line(words: str) -> str:
     'our CERTIFIED: \\\\u202e.00001 = ε'
     """
     return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in " ".join(words.split()))
+
+
+def delta_is_large(delta: float, n_rows: int | None) -> str:
+    """A caution where δ is at or above 1/n; empty where it is below, or n is not known.
+
+    A mechanism that publishes each row by itself with probability δ is (0, δ)-differentially private. So (ε, δ) with
+    such a δ says little by itself. No mechanism with a finite μ publishes a row that way: δ of a given μ falls to 0 as
+    ε rises.
+
+    Parameters
+    ----------
+    delta : float
+        0 for pure privacy.
+    n_rows : int or None
+        About how many rows there are, as released or public.
+
+    Returns
+    -------
+    str
+        One sentence or two, a function of these two numbers alone.
+    """
+    expected = as_typed(delta) * (n_rows or 0)
+    if expected < 1:
+        return ""
+    return (
+        f"δ = {text_up(delta)} is not below 1/n for about {n_rows:,} rows: (ε, δ) alone also holds for a mechanism "
+        f"that publishes each row whole with probability δ, {text_up(expected, 3)} row{'s' * (expected != 1)} on "
+        "average, so it says little. μ rules that out; go by μ."
+    )
 
 
 def certify(

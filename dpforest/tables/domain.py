@@ -372,7 +372,8 @@ def _some(names: Sequence[str], most: int = 6) -> str:
 
 
 def _origin(source: str, note: str) -> str:
-    return f"documented: {note.rstrip('.')}" if source == "documented" else f"asserted by you: “{note}”"
+    """Where a part of a schema is known from, for readers of the certificate, who are not the curator."""
+    return f"documented: {note.rstrip('.')}" if source == "documented" else f"asserted by the curator: “{note}”"
 
 
 def _source(word: str, note: str | None, entry: dict[str, Any]) -> tuple[str, str]:

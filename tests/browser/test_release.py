@@ -150,7 +150,7 @@ def test_release_of_an_upload(explore: Explore) -> None:
     chart_ready(explore.page)
     explore.confirm(clinic.SOURCE)
     dialog = explore.release()
-    expect(dialog).to_contain_text(f"asserted by you: “{clinic.SOURCE}”")
+    expect(dialog).to_contain_text(f"asserted by the curator: “{clinic.SOURCE}”")
     expect(dialog).to_contain_text("CAUTION: The settings were chosen while looking at figures of this table")
     _, text = explore.download("Download the forest", dialog)
     forest = ReleasedForest.from_json(text)

@@ -79,7 +79,7 @@ def test_no_release_before_the_domain_is_confirmed(uploaded: Explore) -> None:
     expect(release).to_be_enabled()
     budget = uploaded.tab("Budget")
     expect(budget).to_contain_text(re.compile(r"(?<!NOT )CERTIFIED: pure differential privacy"))
-    expect(budget).to_contain_text(f"are asserted by you: “{clinic.SOURCE}”")
+    expect(budget).to_contain_text(f"are asserted by the curator: “{clinic.SOURCE}”")
 
     uploaded.tab("Data").get_by_role("button", name="Undo all edits").click()
     expect(release).to_be_disabled()

@@ -27,6 +27,7 @@ from dpforest.evaluation.theorems import (
 )
 from dpforest.losses import m_alpha
 from dpforest.models.depth_rules import untested_features
+from dpforest.tables.rows import read_rows
 from dpforest.theory import RULES, trees_for_error
 from ui.learn.theory_numbers import rounded
 
@@ -60,6 +61,13 @@ def test_bounds_hold_for_what_was_measured():
             if d < 0.5:
                 sharper = counts[goodness < 0.5 + d].sum() / counts.sum()
                 assert error <= sharper <= majority_bound(1 - (goodness * counts).sum() / counts.sum(), d)
+
+
+def test_guessing_has_one_rate_a_table():
+    """What is measured of training rows is measured on the same rows, so that the page names one rate."""
+    for name, own in DATA["tables"].items():
+        assert len({own[m]["guessing"] for m in ("goodness", "boosted") if m in own}) <= 1, name
+    assert sum("goodness" in own for own in DATA["tables"].values()) >= 8
 
 
 def test_the_private_proof():
@@ -134,5 +142,8 @@ def test_two_cells_of_what_was_measured_come_out_again():
         return domain, split_table(domain, data.X, data.y)
 
     measured = DATA["tables"]
-    assert rounded(goodness(*rows("breast_wisconsin"))) == measured["breast_wisconsin"]["goodness"]
+    domain, _ = rows("breast_wisconsin")
+    data = load_dataset("breast_wisconsin")
+    read = read_rows(domain, data.X, data.y)
+    assert rounded(goodness(domain, read.codes, read.y)) == measured["breast_wisconsin"]["goodness"]
     assert rounded(empty_leaves_at(*rows("nursery"), 4, 100)) == measured["nursery"]["empty"]["4"]["100"]

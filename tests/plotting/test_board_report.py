@@ -76,7 +76,7 @@ class Read(HTMLParser):
 
 
 def test_everything_that_the_certificate_rests_on_is_on_the_page():
-    extra = ("The domain of 'age' is asserted by you: \"nobody is older\" <than 120>.", "At most 50,000 rows.")
+    extra = ("The domain of 'age' is asserted by the curator: \"nobody is older\" <than 120>.", "At most 50,000 rows.")
     for neighbours in ("add-remove", "replace-one"):
         for reasons in ((), ("Bounds were read from the data.", "The noise is seeded.")):
             own = certificate(neighbours=neighbours, reasons=reasons, extra=extra)

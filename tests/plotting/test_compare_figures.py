@@ -65,7 +65,7 @@ def test_the_map_marks_the_best_depths_and_says_the_price():
     figure = budget_map(EPSILONS, [3, 9], values, SCALE, epsilon=1.0)
     heat, best, star = figure.data
     assert list(best.y) == ["3", "9", "3", "9"] and (star.x[0], star.y[0]) == ("10", "9")
-    assert heat.hovertext[1][3] == "ε = 10, depth 9: 85.0 %<br>price of privacy: 5.0 points"
+    assert heat.hovertext[1][3] == "ε = 10, depth 9: 85.0 %<br>5.0 points below the best depth without noise"
     (frame,) = figure.layout.shapes
     assert (frame.x0, frame.x1) == (1.5, 2.5)
 

@@ -424,7 +424,7 @@ class TestSchema:
         schema = Domain((*many, CITY, replace(AGE, name="z", source="data")), (0, 1), "ill", "asserted", "our offices")
         assert schema.assumptions() == [
             "The domains of 'q0', 'q1', 'q2', 'q3', 'q4', 'q5' and 54 more are documented: the questionnaire.",
-            "The domains of 'city', the classes are asserted by you: “our offices”.",
+            "The domains of 'city', the classes are asserted by the curator: “our offices”.",
             READ_BY_RULE,
             HANDED_OVER,
         ]
@@ -444,7 +444,7 @@ class TestSchema:
         assert schema.leaks() == ["How the rows are written was found out from them: the file is written so."]
         schema = replace(schema, reading_source="asserted", reading_note="our export")
         assert schema.leaks() == []
-        assert "That the file is written so is asserted by you: “our export”." in schema.assumptions()
+        assert "That the file is written so is asserted by the curator: “our export”." in schema.assumptions()
         assert Domain.from_dict(json.loads(json.dumps(schema.to_dict()))) == schema
         older = schema.to_dict()
         del older["reading_source"], older["reading_note"]

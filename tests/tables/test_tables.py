@@ -282,7 +282,7 @@ class TestCellByCell:
         assert f"How the rows are written was found out from them: {settings}." in read.leaks()
         asserted = assert_parts(read, read_parts(read), "our export")
         assert asserted.leaks() == []
-        assert f"That {settings} is asserted by you: “our export”." in asserted.assumptions()
+        assert f"That {settings} is asserted by the curator: “our export”." in asserted.assumptions()
 
     def test_the_label_may_be_absent_and_a_column_may_not(self):
         csv = read_csv(b"a;b\n1;2\n3;4\n")

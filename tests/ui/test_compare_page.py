@@ -113,15 +113,39 @@ def test_depth_and_trees_have_a_panel_a_forest(compare):
     assert {a["text"] for a in spec["layout"]["annotations"]} == {"RF-E"}
 
 
-def test_the_map_names_the_best_depth_and_its_price(compare):
-    page = compare(compare_tab="ε × depth", mapped="one greedy tree", eps="0.03")
+@pytest.mark.parametrize("epsilon", ["0.03", "1", "0.4"])
+def test_the_map_names_the_best_depth_and_its_price_at_the_epsilon_of_the_slider(compare, epsilon):
+    """0.03 is on the grid of forests that look at the data, 1 is on that of others only, 0.4 on none."""
+    page = compare(compare_tab="ε × depth", mapped="one greedy tree", eps=epsilon, forests="one greedy tree")
     heat = drawn(page, 1)["data"][0]
     values = numbers(heat["z"]) if isinstance(heat["z"], dict) else np.array(heat["z"])
     values = values.reshape(len(heat["y"]), -1)
-    at = heat["x"].index("0.03")
+    assert len(set(heat["x"])) == len(heat["x"]) and heat["x"] == sorted(heat["x"], key=float)
+    at = heat["x"].index(epsilon)
+    best = values[:, at].argmax()
     text = words(page)
-    assert f"the best depth for one greedy tree is **{heat['y'][values[:, at].argmax()]}**" in text
-    assert "price of privacy" in text and "noise costs nothing" not in text
+    said = (
+        f"At ε = {epsilon} the best depth for one greedy tree is **{heat['y'][best]}**: {100 * values[best, at]:.1f} %"
+    )
+    assert said in text
+    assert text.count("; compared with that, the price of privacy is") + text.count("noise costs nothing here") == 1
+    (frame,) = [s for s in drawn(page, 1)["layout"]["shapes"] if s["type"] == "rect"]
+    assert (frame["x0"], frame["x1"]) == (at - 0.5, at + 0.5)
+
+
+def test_the_map_at_a_typed_epsilon_is_that_of_one_sweep(compare):
+    """The ε of the slider is simulated beside the grid; its numbers are those of a sweep with all of them."""
+    page = compare(compare_tab="ε × depth", mapped="RF-E", eps="0.4", forests="RF-E")
+    heat = drawn(page, 1)["data"][0]
+    shown = numbers(heat["z"]).reshape(len(heat["y"]), -1)
+    data = load_dataset("zoo")
+    table = tables.bundled_table(data, data.label)
+    forest = settings_of(table, "RF-E", "certified", "add-remove").estimator()
+    epsilons, depths = [float(e) for e in heat["x"]], [int(d) for d in heat["y"]]
+    assert 0.4 in epsilons
+    found = surface({"RF-E": forest}, data, epsilons=epsilons, depths=depths, repeats=5)
+    means = found[np.isfinite(found.epsilon)].groupby(["depth", "epsilon"]).accuracy.mean().unstack("epsilon")
+    assert np.allclose(shown, means.to_numpy(float))
 
 
 def test_no_forest_is_a_sentence(compare):

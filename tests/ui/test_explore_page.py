@@ -292,7 +292,7 @@ def test_confirming_makes_it_certified_in_the_users_words(with_upload):
     assert not button(app, "Release").disabled
     app.session_state["tab"] = "Budget"
     app.run()
-    assert "asserted by you: “the study protocol”" in "\n".join(c.value for c in app.main.code)
+    assert "asserted by the curator: “the study protocol”" in "\n".join(c.value for c in app.main.code)
 
 
 @pytest.mark.parametrize("no_source", ["", "yes", "ok ok ok", "asdf", "1a.", "page 2"])

@@ -83,7 +83,9 @@ def test_explore_speaks_of_a_price_where_there_is_one(opened):
     x = rng.integers(0, 4, 900)
     table = "\n".join(["size;big", *(f"{v};{'yes' if v > 1 else 'no'}" for v in x), ""]).encode()
     text = words(opened(data=table, forest="one greedy tree"))
-    assert "learns nothing" not in text and "privacy costs this forest less than one point of accuracy" in text
+    assert (
+        "learns nothing" not in text and "privacy costs this forest less than one point compared with the same" in text
+    )
 
 
 def test_compare_names_no_price_and_no_winner(opened):
@@ -150,17 +152,37 @@ def test_a_forest_that_learns_nothing_is_named_beside_others_that_do():
 @pytest.mark.parametrize(
     "means, own, said",
     [
-        ([0.6, 0.79, 0.8, 0.8], 0.8, "From ε = 0.1 on, privacy costs this forest less than one point of accuracy."),
-        ([0.6, 0.71, 0.718, 0.72], 0.72, "From ε = 1 on, privacy takes less than a quarter of what this forest learns"),
-        ([0.6, 0.6, 0.65, 0.7], 0.8, "Even at ε = 10 privacy takes all away that this forest learns"),
+        (
+            [0.6, 0.79, 0.8, 0.8],
+            0.8,
+            "From ε = 0.1 on, privacy costs this forest less than one point compared with the "
+            "same forest without noise (80.0 %).",
+        ),
+        (
+            [0.6, 0.71, 0.718, 0.72],
+            0.72,
+            "From ε = 1 on, privacy takes less than a quarter of what the same forest "
+            "learns without noise, 2.0 points above guessing.",
+        ),
+        ([0.6, 0.6, 0.65, 0.7], 0.8, "Even at ε = 10 privacy takes all away that the same forest learns without noise"),
         ([0.6, 0.7, 0.75, 0.77], 0.8, "Even at ε = 10 it stays 3.0 points below the same forest without noise."),
         ([0.6, 0.75, 0.8, 0.8], 0.75, "From ε = 1 on this forest does better with noise than without."),
         ([0.6, 0.7, 0.712, 0.705], 0.705, "hardly better than guessing, so what privacy costs cannot be told"),
     ],
 )
 def test_sentences_on_cost(means, own, said):
+    """Each names what it compares with: the same forest without noise, or guessing."""
     means = np.array(means)
     assert said in what_privacy_costs(EPSILONS, means, Stakes(0.7, own, means.max(), None, 0.01), None)
+
+
+@pytest.mark.parametrize("best, named", [(0.967, True), (0.802, True), (0.8, False), (0.75, False)])
+def test_the_sentence_on_cost_names_the_best_without_privacy_where_the_card_does(best, named):
+    """Explore's card “Without privacy” shows the best model, and the sentence the forest itself: both are named."""
+    means = np.array([0.6, 0.795, 0.8, 0.8])
+    said = what_privacy_costs(EPSILONS, means, Stakes(0.7, 0.8, 0.8, best, 0.01), "CART")
+    assert "compared with the same forest without noise (80.0 %)." in said
+    assert (f"The best model without privacy (CART) reaches {100 * best:.1f} %." in said) == named
 
 
 def test_what_would_help_is_said_only_once_it_is_known():

@@ -4,12 +4,15 @@ import re
 
 import pytest
 from app_words import words
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from dpforest import load_dataset, read_csv
 from dpforest.evaluation.theorem_tables import boosted_errors
 from dpforest.tables.datasets import suggest_domain
 from ui.learn.theory_page import PANELS
+from ui.learn.theory_parts import at_least, at_most
 
 SAYS = re.compile(r"^\*\*Says (something|nothing) here:\*\* \S.+[.)]$")
 
@@ -46,10 +49,10 @@ def test_every_theorem_at_both_ends_of_its_sliders(theorem):
 
 
 @pytest.mark.parametrize(
-    ("theorem", "settings", "expected"),
+    ("theorem", "asked", "expected"),
     [
-        ("Votes of random trees", {}, ("something", "25.6 %", "3.27 %")),
-        ("Votes of random trees", {"data": "mushroom"}, ("nothing", "54.8 %", "48.2 %", "from 140 trees on")),
+        ("Votes of random trees", {}, ("something", "at most 26 %", "gets 34.5 %", "3.17 %")),
+        ("Votes of random trees", {"data": "mushroom"}, ("nothing", "at most 55.4 %", "48.2 %", "from 142 trees on")),
         ("Votes of random trees", {"data": "mushroom", "theory_votes": "11"}, ("nothing", "there is no bound")),
         ("Votes of random trees", {"data": "adult"}, ("nothing", "It never does", "46.1 %")),
         ("Votes of random trees", {"data": "nursery"}, ("nothing", "two classes", "has 5")),
@@ -57,13 +60,15 @@ def test_every_theorem_at_both_ends_of_its_sliders(theorem):
         ("Depth rule", {}, ("something", "4.783")),
         ("Depth rule", {"theory_path_depth": "0"}, ("nothing",)),
         ("Empty leaves", {"data": "nursery", "theory_leaf_depth": "4"}, ("something", "12,201 leaves")),
-        ("Floor of a leaf", {}, ("something", "2.49 %", "exactly that", "from a lead of 2 on")),
-        ("Floor of a leaf", {"theory_classes": "3"}, ("something", "3.32 %", "4.9 %")),
+        ("Floor of a leaf", {}, ("something", "at least 2.48 %", "exactly that", "from a lead of 2 on")),
+        ("Floor of a leaf", {"theory_classes": "3"}, ("something", "at least 3.31 %", "4.9 %")),
         ("Votes of noisy trees", {"data": "mushroom"}, ("something", "97.9 %")),
         ("Votes of noisy trees", {"theory_chance": "52 %"}, ("something", "65.7 %")),
         ("Votes of noisy trees", {"theory_chance": "45 %"}, ("nothing",)),
         ("Consistency", {"theory_temperature": "10"}, ("nothing", "827,846 levels")),
         ("Consistency", {"theory_temperature": "0", "theory_cell_levels": "63"}, ("something",)),
+        ("Boosting a tree", {}, ("nothing", "guessing gets 34.5 %")),
+        ("Trees added up", {}, ("nothing", "guessing gets 34.5 %")),
         ("Boosting a tree", {"data": "adult"}, ("nothing", "91.1 %", "24.1 %", "16.6 %")),
         ("Boosting a tree", {"data": "adult", "theory_rule": "derived"}, ("something", "21.1 %")),
         (
@@ -82,10 +87,22 @@ def test_every_theorem_at_both_ends_of_its_sliders(theorem):
         ("The Mα-loss", {"theory_alpha": "1"}, ("something", "12 levels", "63.2")),
     ],
 )
-def test_what_is_known_is_said(theorem, settings, expected):
-    line = said(theory(theorem, **settings))
+def test_what_is_known_is_said(theorem, asked, expected):
+    line = said(theory(theorem, **asked))
     assert f"Says {expected[0]} here" in line
     assert [part for part in expected[1:] if part not in line] == []
+
+
+@given(st.floats(1e-4, 30), st.floats(0, 1))
+@settings(derandomize=True, deadline=None)
+def test_bounds_are_rounded_to_the_side_that_stays_true(upper, lower):
+    """What is shown is on the safe side, by at most one in its third digit (its second from ten times on)."""
+
+    def shown(words: str) -> float:
+        return float(words.split()[2].replace(",", "")) / 100
+
+    assert upper * (1 - 1e-8) <= shown(at_most(upper)) <= upper * 1.1 + 1e-12
+    assert lower * 0.98 - 1e-12 <= shown(at_least(lower)) <= lower * (1 + 1e-8)
 
 
 def test_the_private_proof_needs_good_trees_and_millions_of_rows():

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -107,6 +108,46 @@ def test_files_of_both_versions_are_used(app, name):
     assert "Mechanism:" in page.code[0].value
     said = [info.value for info in page.info if "earlier version" in info.value]
     assert len(said) == ("overflow" in name)
+
+
+def everything(page: AppTest) -> str:
+    """All words of the main part and its boxes, code included."""
+    return "\n".join([words(page), *(code.value for code in page.main.code)])
+
+
+def test_what_a_file_says_of_its_privacy_is_said_to_be_its_own_word(app):
+    """Nobody can tell from a file whether noise was drawn, so nothing on the page speaks for it."""
+    made = release.make(choice("breast_wisconsin"), 1, 1)
+    page = use_page(app.run())
+    page.file_uploader[0].upload("forest.json.gz", made.file).run()
+    assert not page.exception
+    assert page.code[0].value.startswith("According to the file: CERTIFIED: pure differential privacy with ε = 1")
+    text = everything(page)
+    assert "according to the file at ε = 1." in text
+    assert "**Checked here:** what the file states agrees with itself" in text
+    assert "whether the noise was really drawn as stated" in text
+    assert "If this is true, the forest tells no more about any one row" in text
+    badges = [m.value for m in page.main.markdown if "-badge[" in m.value]
+    assert any("According to the file" in badge for badge in badges)
+    assert not any(claim in badge for badge in badges for claim in ("Released", "certified", "Verified"))
+
+
+def test_its_curator_asserted_it_and_not_whoever_reads_it(app):
+    """Files of earlier versions say "asserted by you" to their curator."""
+    own = choice("breast_wisconsin")
+    part = {"source": "asserted", "source_note": "the form of the clinic"}
+    features = tuple(replace(f, **part) for f in own.table.domain.features)
+    table = replace(own.table, domain=replace(own.table.domain, features=features))
+    made = release.make(Choice(table, own.settings), 1, 1).file
+    new = gzip.decompress(made).decode()
+    old = new.replace("asserted by the curator: ", "asserted by you: ")
+    assert old != new
+    page = use_page(app.run())
+    for number, file in enumerate((new, old)):
+        page.file_uploader[0].upload(f"forest_{number}.json", file.encode()).run()
+        assert not page.exception and not page.warning
+        text = everything(page)
+        assert "asserted by the curator: “the form of the clinic”" in text and "asserted by you" not in text
 
 
 def test_files_that_are_none_get_one_sentence_each(app):

@@ -114,10 +114,10 @@ class Below:
             "at the rows: a release that uses it is not covered by its ε unless the table is public.",
         )  # fmt: skip
         with st.container(width=420):
-            line = controls.mapped(self._view, table)
+            lines = controls.mapped(self._view, table)
         self._note = st.empty()
         self._place = st.empty()
-        self._lines = [sweep.cells(table, line, 1)]
+        self._lines = [sweep.cells(table, line, 1) for line in lines]
 
     def _draw(self, n: int) -> None:
         done = gathered(self._lines, n, 1)
@@ -151,11 +151,11 @@ class Below:
         wide = done.cells.loc[name][MEASURES[view.measure]]["mean"].unstack("epsilon").groupby(level="depth").mean()
         nonprivate = wide.pop(np.inf)
         values, epsilons = wide.to_numpy(float), wide.columns.to_numpy(float)
-        at = int(np.argmin(np.abs(np.log(epsilons / view.epsilon))))
+        at = list(epsilons).index(view.epsilon)  # `controls.mapped` has it simulated
         best = int(values[:, at].argmax())
         idle = self._learns_nothing(values, float(nonprivate.max()))
         scale = Scale(view.measure, view.measure in IN_PERCENT, None, None if idle else float(nonprivate.max()))
-        there = f"At ε = {epsilons[at]:g} the best depth for {name} is **{wide.index[best]}**: "
+        there = f"At ε = {view.epsilon:g} the best depth for {name} is **{wide.index[best]}**: "
         there += f"{scale.text(values[best, at])}"
         lost = nonprivate.max() - values[best, at]
         if idle:
@@ -163,9 +163,10 @@ class Below:
             said += "speak of."
         else:
             said = f"{there}. Without noise it reaches {scale.text(nonprivate.max())} (depth {nonprivate.idxmax()})"
-            said += f": the price of privacy is **{scale.gap(lost)}**." if lost >= 0 else ": here noise costs nothing."
+            said += "; compared with that, "
+            said += f"the price of privacy is **{scale.gap(lost)}**." if lost >= 0 else "noise costs nothing here."
         self._note.markdown(f"{said} Each cell is the mean of {done.behind}.")
-        figure = budget_map(list(epsilons), list(wide.index), values, scale, epsilon=float(epsilons[at]))
+        figure = budget_map(list(epsilons), list(wide.index), values, scale, epsilon=view.epsilon)
         chart(figure, said.replace("*", ""), self._place, title="Map of ε × depth")
 
     def _learns_nothing(self, values: np.ndarray, nonprivate: float) -> str:

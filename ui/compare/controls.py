@@ -131,12 +131,16 @@ def at_sizes(view: Comparison, table: Table) -> list[Line]:
     ]
 
 
-def mapped(view: Comparison, table: Table) -> Line:
-    """The forest of the map, at every depth."""
+def mapped(view: Comparison, table: Table) -> list[Line]:
+    """The forest of the map, at every depth; the ε of the slider is a line of its own where the grid does not have it.
+
+    So a moved slider keeps what was simulated on the grid.
+    """
     kind = select("Forest", list(view.kinds), "mapped", "The forest that is mapped, certified.")
     settings = settings_of(table, kind, "certified", view.neighbours)
     grid = EPSILONS[::2] if FORESTS[kind].is_fitted_anew else EPSILONS
-    return _own_line(view, Line(settings, grid, depths=_map_depths(settings)), "depth")
+    grids = [grid] if view.epsilon in grid else [grid, (view.epsilon,)]
+    return [_own_line(view, Line(settings, epsilons, depths=_map_depths(settings)), "depth") for epsilons in grids]
 
 
 def _map_depths(settings: Settings) -> tuple[int, ...]:

@@ -18,8 +18,9 @@ from dpforest.tables.features import plural
 from ui.compare.controls import IN_PERCENT, MEASURES, Comparison
 from ui.shared import figures, without_privacy
 from ui.shared.epsilon import OTHERS
+from ui.shared.forest_options import DELTA
 from ui.shared.forests import FORESTS, Settings
-from ui.shared.loss_sums import at_delta
+from ui.shared.loss_sums import at_delta, caution_on_delta
 from ui.shared.page import badge, chart
 from ui.shared.stake_words import points
 from ui.shared.sweep import Cells
@@ -50,7 +51,7 @@ def lines_chart(view: Comparison, lines: Sequence[Cells], done: Done, scale: Sca
     series = [_series(view, line, done, scale) for line in lines]
     figure = comparison(series, view.epsilon, scale, bands=view.bands)
     mark_others(figure, OTHERS)
-    at = np.argmin(np.abs(np.log(series[0].epsilons / view.epsilon)))
+    at = list(series[0].epsilons).index(view.epsilon)  # every line has the ε of the slider
     said = ", ".join(f"{one.name} {scale.text(one.mean[at])}" for one in series)
     return chart(
         figure,
@@ -103,7 +104,7 @@ def table(view: Comparison, lines: Sequence[Cells], done: Done, levels: list[Lev
                 "accuracy": mean,
                 "8 in 10 from": here["accuracy", "low"],
                 "to": here["accuracy", "high"],
-                "without privacy": without,
+                "same forest without noise": without,
                 "best above guessing": "no more than luck"
                 if at.nothing_to_lose
                 else points(max(without, at.private) - at.floor),
@@ -138,7 +139,9 @@ def show_table(found: pd.DataFrame, n: int, place=st) -> None:
             **dict.fromkeys(shares, share),
             **dict.fromkeys(("AUC", "F1", "log-loss", "calibration error"), three),
             "forest": st.column_config.TextColumn(pinned=True),
-            "without privacy": st.column_config.NumberColumn(format="percent", help="The same forest without noise."),
+            "same forest without noise": st.column_config.NumberColumn(
+                format="percent", help="What the price of privacy is measured against."
+            ),
             "best above guessing": st.column_config.TextColumn(
                 help="How much more often than guessing it is right at its best, with noise or without."
             ),
@@ -181,13 +184,15 @@ def about_claims() -> None:
         )
 
 
-def about_delta(which: str = "Dash-dotted lines") -> None:
+def about_delta(table: Table, which: str = "Dash-dotted lines") -> None:
     """What δ above 0 means for some of the forests, and that all of them may be compared at one δ."""
     said = (
         f"{which} have a weaker promise: what comes out may be one in a million (δ = 10⁻⁶) more likely than ε allows. "
         "A forest with δ = 0 keeps its ε at every δ, so at δ = 10⁻⁶ all of them compare as they stand."
     )
     st.caption(unbroken(said))
+    if caution := caution_on_delta(DELTA, len(table.frame)):
+        st.warning(caution, icon=":material/warning:")
 
 
 def about_leaks(table: Table) -> None:

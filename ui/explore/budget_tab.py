@@ -15,7 +15,7 @@ from dpforest.privacy.loss import PURE, PrivacyLoss
 from dpforest.privacy.rationals import text_up
 from ui.shared import figures, session_ledger
 from ui.shared.glossary import tip
-from ui.shared.loss_sums import at_delta
+from ui.shared.loss_sums import at_delta, caution_on_delta
 from ui.shared.page import chart, titled
 from ui.shared.release import LOOKED, certificate_text, released_here
 from ui.shared.sidebar import Choice
@@ -76,6 +76,8 @@ def show(choice: Choice, certificate: Certificate, ledger: Ledger) -> None:
         titled("The certificate a release would carry", "Simulated")
     else:
         titled("What its certificate says", "Not certified")
+    if caution := caution_on_delta(certificate.delta, len(choice.table.frame)):
+        st.warning(caution, icon=":material/warning:")
     st.code(certificate_text(certificate, None if choice.table.is_public else LOOKED), language=None, wrap_lines=True)
     released_here()
 

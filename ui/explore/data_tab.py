@@ -11,7 +11,17 @@ import streamlit as st
 from dpforest.tables.csv_values import HELP, parsed, written
 from dpforest.tables.domain import Domain, DomainError, Feature
 from dpforest.tables.read_parts import read_parts
-from ui.explore import bounds_hint, confirm, load_domain, look_alikes, questionnaire, rows_fit, scale_panel
+from ui.explore import (
+    bounds_hint,
+    confirm,
+    edited_cells,
+    load_domain,
+    look_alikes,
+    questionnaire,
+    rows_fit,
+    scale_panel,
+)
+from ui.explore.edited_cells import SOURCE
 from ui.explore.spare import spare
 from ui.shared import tables
 from ui.shared.page import sorry, titled
@@ -67,7 +77,7 @@ def _leaks(table: Table) -> None:
             f"**Read from the rows: {confirm.summary(parts)}.** The lowest value in a column may be one person's, and "
             "publishing it tells on them. Say what is known without looking (an age lies between 0 and 120) and where "
             "that is known from: load it from a file, answer the questions below, or write it into the table. It goes "
-            "into the certificate as *asserted by you*, in your words.",
+            "into the certificate as *asserted by the curator*, in your words.",
             icon=":material/search:",
         )
     elif own := bounds_hint.of(table):
@@ -85,7 +95,8 @@ def _leaks(table: Table) -> None:
 
 
 def _rows(table: Table) -> pd.DataFrame:
-    return pd.DataFrame([_row(f, True) for f in table.domain.features] + [_row(f, False) for f in spare(table)])
+    rows = [_row(f, True) for f in table.domain.features] + [_row(f, False) for f in spare(table)]
+    return edited_cells.typed(pd.DataFrame(rows))
 
 
 def _row(feature: Feature, use: bool) -> dict[str, Any]:
@@ -99,7 +110,7 @@ def _row(feature: Feature, use: bool) -> dict[str, Any]:
         "missing": {"own": "own value", "value": f"as {feature.missing_value}", "refuse": "none expected"}[
             feature.missing
         ],
-        "where this is known from": feature.source_note if feature.source != "data" else "",
+        SOURCE: feature.source_note if feature.source != "data" else "",
         "state": confirm.state(feature),
     }
 
@@ -112,8 +123,8 @@ def _editor(table: Table) -> pd.DataFrame:
         "highest": st.column_config.NumberColumn("highest"),
         "whole": st.column_config.CheckboxColumn("whole numbers"),
         "values": st.column_config.TextColumn("values, separated by ;", width="medium", help=HELP),
-        "missing": st.column_config.SelectboxColumn("missing cells", options=["own value", "none expected"]),
-        "where this is known from": st.column_config.TextColumn("where this is known from", width="large"),
+        "missing": st.column_config.SelectboxColumn("missing cells", options=[*edited_cells.RULES]),
+        SOURCE: st.column_config.TextColumn(SOURCE, width="large"),
         "state": st.column_config.TextColumn("state"),
     }
     return st.data_editor(
@@ -166,12 +177,12 @@ def _classes(table: Table) -> tuple[str, str]:
 def _apply(table: Table, edited: pd.DataFrame, classes: tuple[str, str]) -> None:
     """Build the edited domain; one sentence where it makes none."""
     try:
-        before = {row["attribute"]: row for row in _rows(table).to_dict("records")}
-        old = {f.name: f for f in (*table.domain.features, *spare(table))}
+        rows = zip(
+            (*table.domain.features, *spare(table)), edited.to_dict("records"), _rows(table).to_dict("records"),
+            strict=True,
+        )  # fmt: skip
         features = tuple(
-            _edited_feature(old[row["attribute"]], row, before[row["attribute"]])
-            for row in edited.to_dict("records")
-            if row["use"]
+            _edited_feature(feature, row, before) for feature, row, before in rows if edited_cells.cleaned(row)["use"]
         )
         labels, _, source, note = _edited_classes(table.domain, *classes)
         domain = replace(
@@ -186,28 +197,15 @@ def _apply(table: Table, edited: pd.DataFrame, classes: tuple[str, str]) -> None
 
 def _edited_feature(old: Feature, row: dict[str, Any], before: dict[str, Any]) -> Feature:
     """A feature as edited. Words about its source assert its row; changing it drops an old source."""
-    changed = {name for name in row if not _same(row[name], before[name])}
+    row, before = edited_cells.cleaned(row), edited_cells.cleaned(before)
+    changed = {name for name in row if row[name] != before[name]}
     if not changed - {"use"}:
         return old
-    note = (row["where this is known from"] or "").strip()
-    if "where this is known from" in changed and note:
+    note = row[SOURCE]
+    if SOURCE in changed and note:
         confirm.check_source(note, f"{old.name!r} is")
-    values = {name: value for cell in changed for name, value in _values(old, cell, row[cell]).items()}
+    values = {name: value for cell in changed for name, value in edited_cells.changes(old, cell, row[cell]).items()}
     return confirm.edited_sources(old, replace(old, **values), changed, note)
-
-
-def _values(old: Feature, cell: str, value: Any) -> dict[str, Any]:
-    """What one edited cell says of a feature; nothing of what stands in the others."""
-    if cell == "missing":
-        return {"missing": {"own value": "own", "none expected": "refuse"}.get(value, old.missing)}
-    if old.kind == "numeric":
-        name = {"lowest": "low", "highest": "high", "whole": "integer"}.get(cell)
-        return {} if name is None else {name: bool(value) if cell == "whole" else value}
-    return {"categories": parsed(value or "")} if cell == "values" else {}
-
-
-def _same(a: Any, b: Any) -> bool:
-    return a == b or (pd.isna(a) and pd.isna(b))
 
 
 def _edited_classes(domain: Domain, text: str, note: str) -> tuple:

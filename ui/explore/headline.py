@@ -66,7 +66,7 @@ class Figures:
 
     def _texts(self, curve: Curve) -> list[tuple[str, str, str, str | None]]:
         """(label, value, note, help) of each."""
-        at = int(np.argmin(np.abs(curve.epsilons - self._choice.settings.epsilon)))
+        at = list(curve.epsilons).index(self._choice.settings.epsilon)  # every curve has it, also a sketch
         shown = is_skewed(curve)
         classes = self._choice.table.domain.classes
         own = stakes_of(curve, "accuracy", self._level)

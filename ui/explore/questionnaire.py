@@ -73,8 +73,8 @@ def show(table: Table, *, pending: bool) -> None:
     st.progress(sum(1 for feature in table.domain.features if not feature.leaks()) / n)
     st.markdown(
         f"**{plain(left_to_say(table.domain, questions), 600)}** Say it group by group, as you know it **without "
-        "looking at the rows**. It then counts as *asserted by you*, and your words stand on the certificate. Nobody "
-        "else can check them."
+        "looking at the rows**. It then counts as *asserted by the curator*, and your words stand on the certificate. "
+        "Nobody else can check them."
     )
     key = _key(table)
     group = _choose(table, questions, key)

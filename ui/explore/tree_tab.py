@@ -271,7 +271,7 @@ def _go_to(structure: tuple, view: ForestView, nodes: NodeTable) -> None:
             st.session_state.update(focus=(structure, node), to_node=None)  # a click may lead elsewhere after that
 
     def named(node: int) -> str:
-        asked = plain(_unescaped(question(tree, view.domain, node)), 40)
+        asked = _unescaped(question(tree, view.domain, node))  # a select box shows its options as they are
         return f"level {tree.level[node]}: {asked} ({plural(int(nodes.counts[node].sum()), 'record')})"
 
     st.selectbox(

@@ -12,7 +12,7 @@ from ui.learn.rooms import LEAST_DRAWN, Rooms, Seen
 from ui.learn.steps import STEPS
 from ui.shared import cache
 from ui.shared.page import sorry
-from ui.shared.wording import plain, unbroken
+from ui.shared.wording import unbroken
 
 ROOM, HOST = "room", "host"  # in the link; of a phone the first alone
 EVERY: Final = 2.0  # seconds between two looks at the room
@@ -94,7 +94,8 @@ def phone(code: str) -> None:
     """The whole page of a phone: the question of the room's step, and what is true once it is shown."""
     seen = rooms().seen(code)
     if seen is None:
-        sorry(f"There is no room {plain(code, 12)}, or it is closed. Ask for the four letters, or go on by yourself.")
+        shown = code if len(code) <= 12 else f"{code[:11]}…"  # `sorry` escapes it
+        sorry(f"There is no room {shown}, or it is closed. Ask for the four letters, or go on by yourself.")
         st.button("Go through the lesson alone", on_click=_leave)
         return
     step = STEPS[seen.step]

@@ -19,7 +19,7 @@ from dpforest.theory import (
     trees_for_error,
 )
 from ui.learn.theory_numbers import measured, of_table
-from ui.learn.theory_parts import Panel, Picture, Said, Shown, choose, pick, present_table, share, size_text
+from ui.learn.theory_parts import Panel, Picture, Said, Shown, at_most, choose, pick, present_table, share, size_text
 from ui.shared.epsilon import choose_epsilon
 from ui.shared.wording import epsilon_text, plain
 
@@ -45,7 +45,7 @@ def consistency() -> Shown:
         Axis("levels", 1, 1e6, log=True), Axis("mean side of a cell", 0, 1, percent=True),
         [Curve(x, [side_left(int(v), d, b, b) for v in x], f"B₁ = B₂ = {b:g}"),
          Curve(x, [side_left(int(v), d, 0, 0) for v in x], "B₁ = B₂ = 0", 1)], "above",
-        yours=(q, here, f"{q:,} levels: at most {share(here)}"), height=400,
+        yours=(q, here, f"{q:,} levels: {at_most(here)}"), height=400,
     ))  # fmt: skip
     errors = {t: {int(n): v for n, v in own.items()} for t, own in measured()["consistency"].items()}
     truth = theory_chart(Chart(
@@ -56,10 +56,10 @@ def consistency() -> Shown:
         level=(BEST, "nobody can be below"), level_below=True, height=400,
     ))  # fmt: skip
     if here <= 0.5:
-        said = Said(True, f"after {q:,} levels the mean side of a cell is at most {share(here)} of the whole.")
+        said = Said(True, f"after {q:,} levels the mean side of a cell is {at_most(here)} of the whole.")
     else:
         said = Said(
-            False, f"after {q:,} levels a cell may still have {share(here)} of the whole side on average. It takes "
+            False, f"after {q:,} levels a cell may still have {at_most(here)} of the whole side on average. It takes "
             f"{halves:,} levels to be sure of half."
         )  # fmt: skip
     ends = " and ".join(f"{share(errors[t][10_000])} at B = {t}" for t in ("0", "10"))
@@ -68,7 +68,7 @@ def consistency() -> Shown:
         f"other way round: with 10,000 rows the error is {ends}. "
         "Labels are taken without noise (B₃ = ∞), so there is no privacy."
     )
-    alt = f"Bound on the side of a cell: {share(here)} after {q:,} levels; {halves:,} levels to halve it."
+    alt = f"Bound on the side of a cell: {at_most(here)} after {q:,} levels; {halves:,} levels to halve it."
     other = f"Error on a made-up table by rows, of which {share(BEST)} cannot be avoided: {ends} with 10,000 rows."
     return Shown(said, [
         Picture("How fast cells must shrink", "From a formula", bound, alt),
@@ -94,12 +94,12 @@ def tree() -> Shown:
         [Curve(x, curves[rule], f"bound, {rule}"), Curve(x, curves[other], f"bound, {other}", 1)], "above",
         dots=[Dots(list(seen), list(seen.values()), "one tree, α = 1",
                    [f"{n} levels: {share(v)} wrong" for n, v in seen.items()])],
-        yours=(q, here, f"{q} levels: at most {share(here)}"), level=(guessing, f"guessing: {share(guessing)}"),
+        yours=(q, here, f"{q} levels: {at_most(here)}"), level=(guessing, f"guessing: {share(guessing)}"),
     ))  # fmt: skip
     near = min(q, max(seen))
     truth = f"Measured with {near} level{'s' * (near > 1)} on {on}: {share(seen[near])}."
     truth += _without(seen[near], curves[rule][near])
-    here_text = f"with an edge of {edge:g} the error after {q} levels is at most {share(here)}"
+    here_text = f"with an edge of {edge:g} the error after {q} levels is {at_most(here)}"
     if here < guessing:
         said = Said(True, f"{here_text}; guessing gets {share(guessing)} on {on}. {truth}")
     else:
@@ -113,7 +113,7 @@ def tree() -> Shown:
         "table has no such edge. The derived bound asks for less and holds whatever the leaf; the "
         "published proof has a step that does not."
     )
-    alt = f"Bound on the error of a tree: {share(here)} after {q} levels ({rule}); measured {share(seen[near])}."
+    alt = f"Bound on the error of a tree: {at_most(here)} after {q} levels ({rule}); measured {share(seen[near])}."
     return Shown(said, [Picture("What a deeper tree gets wrong", "Curator only", figure, alt)], note)
 
 
@@ -138,27 +138,28 @@ def added() -> Shown:
         [Curve(x, curves[rule], f"bound, {rule}"), Curve(x, curves[other], f"bound, {other}", 1)], "above",
         dots=[Dots(list(seen), list(seen.values()), "boosted trees of depth 3",
                    [f"{n} trees: {share(v)} wrong" for n, v in seen.items()])],
-        yours=(k, here, f"{k:,} trees: at most {share(here)}"), level=(guessing, f"guessing: {share(guessing)}"),
+        yours=(k, here, f"{k:,} trees: {at_most(here)}"), level=(guessing, f"guessing: {share(guessing)}"),
     ))  # fmt: skip
     near = min(seen, key=lambda n: abs(math.log(n / k)))
     at_near = error_after_trees(edge, alpha, near, rule, weight)
     truth = f"Measured with {near} on {on}: {share(seen[near])}.{_without(seen[near], at_near)}"
     trees = f"{k:,} tree{'s' * (k > 1)}"
     if here < guessing:
-        said = Said(True, f"{trees} that keep an edge of {edge:g} are wrong on at most {share(here)}; guessing on "
+        said = Said(True, f"{trees} that keep an edge of {edge:g} are wrong on {at_most(here)}; guessing on "
                     f"{share(guessing)}. {truth}")  # fmt: skip
     else:
         needed = trees_for_error(edge, alpha, guessing, rule, mean_weight=weight) if alpha else 0
         when = f"From {needed:,} trees on it is below." if alpha else "At α = 0 it never is below."
-        said = Said(False, f"for {trees} the bound is {share(here)}, and guessing gets {share(guessing)} wrong. {when} "
-                    f"{truth}")  # fmt: skip
+        said = Said(False, f"for {trees} the bound says {at_most(here)}, and guessing gets {share(guessing)} wrong. "
+                    f"{when} {truth}")  # fmt: skip
     note = (
         "The bound falls evenly down to 0, and only as long as the mean weight stays where it is: but rows that are "
         "got right weigh less and less. So 0 is never reached this way on a table where classes overlap. "
         "The measured forest takes steps of one, not the theorem’s own."
     )
     alt = (
-        f"Bound on the error of trees added up: {share(here)} with {k:,} trees ({rule}); measured {share(seen[near])}."
+        f"Bound on the error of trees added up: {at_most(here)} with {k:,} trees ({rule}); measured "
+        f"{share(seen[near])}."
     )
     return Shown(said, [Picture("What trees added up get wrong", "Curator only", figure, alt)], note)
 

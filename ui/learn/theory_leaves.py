@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_FLOOR, Context
+
 import numpy as np
 
 from dpforest.evaluation.theorem_checks import drawn_untested
@@ -101,6 +103,16 @@ def empty() -> Shown:
     return Shown(said, [Picture("Leaves that nobody is in", "Curator only", figure, alt)], note)
 
 
+def chance_down(p: float) -> str:
+    """A lower bound on a probability: as `chance`, rounded down to the digits that it shows.
+
+    >>> chance_down(0.02519), chance_down(2.79e-22), chance_down(1.0)
+    ('2.51 %', '2.7 in 10²²', '100 %')
+    """
+    digits = Context(prec=3 if p >= 1e-4 else 2, rounding=ROUND_FLOOR)
+    return chance(float(digits.create_decimal(f"{p:.9g}")))
+
+
 def floor() -> Shown:
     """The least flip rate of any rule that keeps ε, and what rules do."""
     epsilon = choose_epsilon(others=False)
@@ -119,7 +131,7 @@ def floor() -> Shown:
          Curve(leads, paper, "rule of 2017, as published", 0, NOT_HELD)], "below",
         dots=[Dots(seen, [drawn[i] for i in seen], f"permute-and-flip, {DRAWS:,} draws",
                    [f"lead {i}: {chance(drawn[i])} of {DRAWS:,} draws" for i in seen])],
-        yours=(lead, low[lead], f"lead {lead}: at least {chance(low[lead])}"),
+        yours=(lead, low[lead], f"lead {lead}: at least {chance_down(low[lead])}"),
     ))  # fmt: skip
     below = np.flatnonzero(paper < low * (1 - 1e-9))
     broken = (
@@ -129,13 +141,13 @@ def floor() -> Shown:
     meets = "exactly that" if np.isclose(own[lead], low[lead], rtol=1e-9) else chance(own[lead])
     said = Said(
         True,
-        f"with ε = {epsilon_text(epsilon)} and a lead of {lead} any such rule flips in at least {chance(low[lead])} of "
-        f"releases; permute-and-flip in {meets}. {broken}",
+        f"with ε = {epsilon_text(epsilon)} and a lead of {lead} any such rule flips in at least "
+        f"{chance_down(low[lead])} of releases; permute-and-flip in {meets}. {broken}",
     )
     note = "This bound never says nothing. For two classes it is attained, so nothing private can flip less."
     alt = (
-        f"Flip rates by lead. At lead {lead}: floor {chance(low[lead])}, permute-and-flip {chance(own[lead])}, rule of "
-        f"2017 {chance(paper[lead])}."
+        f"Flip rates by lead. At lead {lead}: floor {chance_down(low[lead])}, permute-and-flip {chance(own[lead])}, "
+        f"rule of 2017 {chance(paper[lead])}."
     )
     return Shown(said, [Picture("The least that a label must flip", "From a formula", figure, alt)], note)
 

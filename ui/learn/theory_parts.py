@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any
 
 import plotly.graph_objects as go
@@ -140,3 +141,29 @@ def share(value: float) -> str:
     if 0.9999 < value < 1:
         return "over 99.99 %"
     return f"{100 * value:.3g} %" if value < 10 else f"{size_text(100 * value)} %"
+
+
+def at_most(value: float) -> str:
+    """A bound on a share, rounded up: what is true of the bound is true of what is shown.
+
+    >>> at_most(0.25641), at_most(0.25), at_most(2e-7), at_most(0.99999), at_most(45.67), at_most(float("inf"))
+    ('at most 25.7 %', 'at most 25 %', 'at most 0.01 %', 'at most 100 %', 'at most 4,570 %', 'no bound')
+    """
+    if value == float("inf"):
+        return "no bound"
+    return f"at most {_digits(max(value, 1e-4) if value else 0.0, ROUND_CEILING)} %"
+
+
+def at_least(value: float) -> str:
+    """A lower bound on a share, rounded down.
+
+    >>> at_least(0.25691), at_least(0.999999), at_least(0.0)
+    ('at least 25.6 %', 'at least 99.9 %', 'at least 0 %')
+    """
+    return f"at least {_digits(value, ROUND_FLOOR)} %"
+
+
+def _digits(share_of_one: float, rounding: str) -> str:
+    """A share in percent with three digits, rounded one way; nine digits first, or a float's last bit would count."""
+    percent = Context(prec=3, rounding=rounding).create_decimal(f"{100 * share_of_one:.9g}")
+    return size_text(float(percent)) if percent >= 100 else f"{float(percent):g}"

@@ -19,7 +19,7 @@ from dpforest.evaluation.theorems import (
 )
 from dpforest.plotting.theory import Axis, Chart, Curve, Dots, theory_chart
 from ui.learn.theory_numbers import of_table
-from ui.learn.theory_parts import Panel, Picture, Said, Shown, pick, present_table, share, size_text
+from ui.learn.theory_parts import Panel, Picture, Said, Shown, at_least, at_most, pick, present_table, share, size_text
 from ui.shared import cache
 from ui.shared.epsilon import choose_epsilon
 from ui.shared.wording import epsilon_text, plain
@@ -51,7 +51,7 @@ def votes() -> Shown:
         [Curve(x, bounds, "Theorem 5.4"), Curve(x, sharper, "Theorem 5.3, sharper", 1)], "above",
         dots=[Dots(list(seen), list(seen.values()), "measured",
                    [f"{n} trees: {share(v)} wrong" for n, v in seen.items()])],
-        yours=(k, bound, f"{k:,} trees: at most {share(bound)}"), level=(guessing, f"guessing: {share(guessing)}"),
+        yours=(k, bound, f"{k:,} trees: {at_most(bound)}"), level=(guessing, f"guessing: {share(guessing)}"),
     ))  # fmt: skip
     near = min(seen, key=lambda n: abs(math.log(n / k)))
     truth = f"Measured with {near} tree{'s' * (near > 1)}: {share(seen[near])}."
@@ -59,11 +59,11 @@ def votes() -> Shown:
     if bound < guessing:
         said = Said(
             True,
-            f"with {k:,} trees at most {share(bound)} of the rows are wrong; guessing gets {share(guessing)}. {truth}",
+            f"with {k:,} trees {at_most(bound)} of the rows are wrong; guessing gets {share(guessing)}. {truth}",
         )
     else:
         why = (
-            f"the bound is {share(bound)}, and guessing gets {share(guessing)} wrong"
+            f"the bound says {at_most(bound)}, and guessing gets {share(guessing)} wrong"
             if math.isfinite(bound) else f"with {k:,} trees there is no bound, as the slack is ½ or more"
         )  # fmt: skip
         when = (
@@ -71,16 +71,17 @@ def votes() -> Shown:
             if first else f"It never does, as it stays above twice a tree’s error, {share(2 * e)}."
         )  # fmt: skip
         said = Said(False, f"{why}. {when} {truth}")
+    averaged = average_bound(e, slack_of(k, rows, confidence))
     note = (
         f"A tree of depth {own['depth']} is wrong about {share(e)} of {rows:,} rows of {name}. "
-        + (f"Theorem 5.3, which needs to know how many trees are right about each row, gives {share(better)}. "
+        + (f"Theorem 5.3, which needs to know how many trees are right about each row, gives {at_most(better)}. "
            if math.isfinite(better) else "")
-        + f"If trees’ shares are averaged instead, 5.4 gives {share(average_bound(e, slack_of(k, rows, confidence)))}. "
+        + f"If trees’ shares are averaged instead, 5.4 gives {at_most(averaged)}. "
         "No privacy here: all is on the rows that the trees were trained on."
     )  # fmt: skip
     alt = (
-        f"Error of votes on this table: bound {share(bound)} with {k} trees, measured {share(seen[near])} with {near}, "
-        f"guessing {share(guessing)}."
+        f"Error of votes on this table: bound {at_most(bound)} with {k} trees, measured {share(seen[near])} with "
+        f"{near}, guessing {share(guessing)}."
     )
     return Shown(said, [Picture("What a vote gets wrong", "Curator only", figure, alt)], note)
 
@@ -117,11 +118,11 @@ def private() -> Shown:
     figure = theory_chart(Chart(
         Axis("rows", 1e3, 1e11, log=True), Axis("the bound holds at least with probability", 0, 1, percent=True),
         [Curve(x, own, f"{k:,} trees"), Curve(x, best, "the best number of trees", 1)], "below",
-        yours=(n, at, f"{size_text(n)} rows: {size_text(at) if at <= 0 else share(at)}"),
+        yours=(n, at, f"{size_text(n)} rows: {size_text(at) if at <= 0 else at_least(at)}"),
     ))  # fmt: skip
     said = _proof_says(n, k, at, limit, depth, d, parts, epsilon)
     note = (
-        f"It would say: at most {share(limit)} of the training rows are wrong. "
+        f"It would say: {at_most(limit)} of the training rows are wrong. "
         "Too few trees, and their vote is luck; too many, and each one’s share of ε is too small. Nothing is "
         "measured here: no bundled table has so many rows."
     )
@@ -139,11 +140,9 @@ def _proof_says(
             f"Even perfect trees would not help below K = {fewest}." if even >= 0.5
             else "It needs better trees, a larger K or another slack."
         )  # fmt: skip
-        return Said(False, f"it would promise an error of at most {share(limit)}, no better than a coin. {more}")
+        return Said(False, f"it would promise an error of {at_most(limit)}, no better than a coin. {more}")
     if at > 0:
-        return Said(
-            True, f"with a probability of at least {share(at)}, at most {share(limit)} of the training rows are wrong."
-        )
+        return Said(True, f"with a probability of {at_least(at)}, {at_most(limit)} of the training rows are wrong.")
     first, least = (rows_to_prove(ks, depth, d, parts, epsilon) for ks in ([k], PROOF_TREES))
     best = (
         f"With the best number of trees it takes {size_text(least)} rows."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
 import numpy as np
 import streamlit as st
@@ -15,7 +16,8 @@ from ui.shared.controls import known
 from ui.shared.page import Badge, chart, titled
 from ui.shared.wording import plain
 
-_EFFECT = (
+PUBLIC: Final = ("Released", "According to the file")
+_EFFECT: Final = (
     "The mean score if everybody had this value of the attribute, where all other questions are answered either way "
     "with the same weight. No rows are looked at."
 )
@@ -36,7 +38,7 @@ def attributes(added: AddedScores, badge_kind: Badge) -> None:
     else:
         chart(
             pictures.importances(names, shares), "Shares of the attributes in what moves scores.",
-            title="What moves the scores", public=badge_kind == "Released", key="importances",
+            title="What moves the scores", public=badge_kind in PUBLIC, key="importances",
         )  # fmt: skip
         st.caption(
             "Of one release: another one draws other noise and may put them in another order. An attribute at 0 % "
@@ -60,7 +62,7 @@ def attributes(added: AddedScores, badge_kind: Badge) -> None:
         pictures.effect(domain.features[place], codes, scores[:, of_class], noise),
         f"Mean score of {label} by {name}, from {scores[:, of_class].min():+.2f} to {scores[:, of_class].max():+.2f}.",
         title="The effect of one attribute",
-        public=badge_kind == "Released",
+        public=badge_kind in PUBLIC,
         key="effect",
     )
     shown = "" if math.isnan(added.noise) or not added.noise else " The band is two standard deviations of the noise."

@@ -8,13 +8,14 @@ from fractions import Fraction
 from typing import Final
 
 from dpforest.plotting.audit import raised
+from dpforest.privacy.certificate import delta_is_large
 from dpforest.privacy.ledger import ADD_REMOVE, REPLACE_ONE
 from dpforest.privacy.loss import GAUSSIAN, KINDS, PrivacyLoss, mu_for
 from dpforest.privacy.rationals import positive_fraction
 from dpforest.risk.guarantee import MEMBERSHIP, VALUE, Guarantee
 from dpforest.risk.rounding import percent_up
 from dpforest.risk.tradeoff import DistinguishingGame
-from ui.shared.wording import share_text, sum_text, value_epsilon
+from ui.shared.wording import share_text, sum_text, unbroken, value_epsilon
 
 Cost = tuple[Fraction | PrivacyLoss, str]  # an ε or a loss, and under which relation
 _POWER: Final = re.compile(r"^1e-(\d+)$")
@@ -74,6 +75,11 @@ def added_up(costs: Iterable[Cost], delta: float = 0.0, relation: str | None = N
         loss = PrivacyLoss.total((one for one in losses if one.kind == kind), kind)
         total += loss.epsilon(delta if kind == GAUSSIAN else 0)
     return total, relation
+
+
+def caution_on_delta(delta: float, n_rows: int) -> str:
+    """Where δ is not below 1/n, the sentence that a certificate has on it, as markdown; else empty."""
+    return unbroken(delta_is_large(delta, n_rows))
 
 
 def at_delta(delta: float) -> str:

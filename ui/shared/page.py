@@ -17,7 +17,10 @@ from ui.shared.controls import LINKED
 from ui.shared.ink import LARGE, PLAIN, Drawn, in_ink, thin_lines
 from ui.shared.wording import plain
 
-Badge = Literal["Released", "Simulated", "Curator only", "Not certified", "From a formula", "Made-up tables"]
+Badge = Literal[
+    "Released", "Simulated", "Curator only", "Not certified", "From a formula", "Made-up tables",
+    "According to the file",
+]  # fmt: skip
 
 _BADGES: dict[str, tuple[Literal["blue", "gray", "orange", "red"], str]] = {
     "Released": ("blue", "Part of what differential privacy protects; it may leave the house."),
@@ -28,6 +31,10 @@ _BADGES: dict[str, tuple[Literal["blue", "gray", "orange", "red"], str]] = {
     ),
     "Not certified": ("red", "This does not have the privacy it claims."),
     "From a formula": ("gray", "Computed from the rule itself. No data went into it."),
+    "According to the file": (
+        "gray",
+        "What a file says of itself. The app has not made this release, so it cannot know whether that is true.",
+    ),
     "Made-up tables": ("gray", "Drawn from two tables that were made up for this. No data went into it."),
 }
 

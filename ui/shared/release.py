@@ -13,7 +13,7 @@ from dpforest.privacy.loss import GAUSSIAN
 from dpforest.tables.features import plural
 from dpforest.trees.forest import ForestFormatError, ReleasedForest
 from ui.shared import cache, tables
-from ui.shared.loss_sums import Cost, at_delta
+from ui.shared.loss_sums import Cost, at_delta, caution_on_delta
 from ui.shared.page import badge, sorry
 from ui.shared.session_ledger import (
     ADD_REMOVE,
@@ -174,6 +174,8 @@ def _ask(choice: Choice, ledger: Ledger, delta: float) -> None:
         f"This draws exact noise once, on {_rows_of(table)} of **{plain(table.short_title)}**. "
         f"It costs **ε = {epsilon}** ({IN_WORDS[cost[1]]}), which cannot be taken back."
     )
+    if caution := caution_on_delta(delta, len(table.frame)):
+        st.warning(caution, icon=":material/warning:")
     if not table.is_public:
         st.info(LOOKED + " If this table is public anyway, say so in the Data tab.", icon=":material/visibility:")
     try:

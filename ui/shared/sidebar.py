@@ -21,6 +21,7 @@ from ui.shared.controls import LINKED, follow, known, select
 from ui.shared.forest_options import Option
 from ui.shared.forests import FORESTS, MODES, NEIGHBOURS, Settings, as_code
 from ui.shared.link import copy_link
+from ui.shared.loss_sums import caution_on_delta
 from ui.shared.page import sorry
 from ui.shared.shape_controls import choose_shape
 from ui.shared.tables import Table
@@ -117,6 +118,16 @@ def _upload() -> Table | None:
         return None
 
 
+def _about_delta(delta: float, n_rows: int) -> None:
+    """A δ that is large for so many rows, or not small."""
+    if caution := caution_on_delta(delta, n_rows):
+        st.warning(caution, icon=":material/warning:")
+    elif delta * n_rows >= MOST_EXPECTED:
+        st.caption(
+            "With so many rows δ = 10⁻⁶ is not small: it would still allow to publish one row in a million as it is."
+        )
+
+
 def _say_unused(names: list[str]) -> None:
     """Columns that are there and not learnt from, so that nobody misses them."""
     if names:
@@ -161,10 +172,8 @@ def _forest(table: Table | None, epsilon: float) -> Settings:
     )
     mode = MODES.get(mode, "certified")
     switched = tuple((o.parameter, _switch(o, mode)) for o in forest.options if o.switch and o.choices[mode])
-    if table is not None and dict(switched).get("delta", 0) * len(table.frame) >= MOST_EXPECTED:
-        st.caption(
-            "With so many rows δ = 10⁻⁶ is not small: it would still allow to publish one row in a million as it is."
-        )
+    if table is not None:
+        _about_delta(dict(switched).get("delta", 0.0), len(table.frame))
     shape = st.container()  # filled once all that the rule goes by is known
     with st.expander("Fine settings"):
         neighbours = choose_neighbours()

@@ -96,7 +96,10 @@ def _part(share: float) -> str:
 def what_privacy_costs(
     epsilons: np.ndarray, means: np.ndarray, at: Stakes, best_name: str | None, what: str = "privacy"
 ) -> str:
-    """The one thing to take away from a curve of a forest that learns something.
+    """The one thing to take away from a curve of a forest that learns something, and what costs are measured against.
+
+    Privacy costs a forest what it loses against itself without noise. The best model without privacy may be another
+    one, and is named where it is better: a page shows it as “Without privacy”.
 
     Parameters
     ----------
@@ -116,18 +119,19 @@ def what_privacy_costs(
         said = f"With noise or without it is hardly better than guessing, so what {what} costs cannot be told."
     elif (cheap := cheap_from(epsilons, means, at)) is not None:
         said = f"From ε = {cheap:g} on, {what} " + (
-            "costs this forest less than one point of accuracy."
+            f"costs this forest less than one point compared with the same forest without noise ({percent(at.own)})."
             if at.bearable >= POINT
-            else f"takes less than a quarter of what this forest learns, {points(at.own - at.floor)} above guessing."
+            else "takes less than a quarter of what the same forest learns without noise, "
+            f"{points(at.own - at.floor)} above guessing."
         )
     elif at.floor + POINT < means[-1] <= at.floor + at.noise:
         said = (
             f"Even at {last} it cannot be told from guessing: {points(at.noise)} may be luck on so few rows held out."
         )
     elif means[-1] <= at.floor + at.noise:
-        said = f"Even at {last} {what} takes all away that this forest learns: guessing does as well."
+        said = f"Even at {last} {what} takes all away that the same forest learns without noise: guessing does as well."
     else:
         said = f"Even at {last} it stays {points(at.own - means[-1])} below the same forest without noise."
-    if at.best is not None and best_name is not None and at.best > max(at.own, at.private) + at.noise:
-        said += f" {best_name}, without privacy, is {points(at.best - at.own)} better than this forest without noise."
+    if at.best is not None and best_name is not None and at.best > at.own:
+        said += f" The best model without privacy ({best_name}) reaches {percent(at.best)}."
     return said

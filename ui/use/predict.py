@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import count
+from typing import Final
 
 import numpy as np
 import pandas as pd
@@ -24,7 +25,7 @@ from ui.shared import cache, figures, tables
 from ui.shared.attributes import attributes
 from ui.shared.downloads import as_csv
 from ui.shared.loss_sums import at_delta
-from ui.shared.page import sorry, titled
+from ui.shared.page import Badge, sorry, titled
 from ui.shared.release import certificate_text
 from ui.shared.session_ledger import at_hand
 from ui.shared.wording import epsilon_text, plain
@@ -32,6 +33,11 @@ from ui.shared.wording import epsilon_text, plain
 FILE = "a file"
 SURE = "how sure"  # share of the votes, or what the score stands for
 SHOWN = 1_000
+CHECKED: Final = (
+    "**Checked here:** what the file states agrees with itself: its certificate, its ledger of what was asked, and its "
+    "trees. **Not checked, as no file can show it:** whether the noise was really drawn as stated, and whether what "
+    "the certificate rests on is true. Ask whoever made the file."
+)
 _NOT = {"numeric": "no number", "categorical": "not listed"}
 
 
@@ -71,20 +77,33 @@ def describe(forest: ReleasedForest) -> None:
     trees, leaves = plural(forest.trees.n_trees, "tree"), plural(forest.trees.n_leaves, "leaf", "leaves")
     st.markdown(
         f"**{trees}**, {leaves}, predicts **{plain(domain.label)}** "
-        f"({classes}{', …' if len(domain.classes) > 8 else ''}) at ε = {epsilon_text(forest.certificate.epsilon)}"
-        f"{at_delta(forest.certificate.delta)}."
+        f"({classes}{', …' if len(domain.classes) > 8 else ''}), according to the file at "
+        f"ε = {epsilon_text(forest.certificate.epsilon)}{at_delta(forest.certificate.delta)}."
     )
     for note in forest.notes:
         st.info(plain(note, 600), icon=":material/build:")
-    titled("Certificate", "Released" if forest.certificate.certified else "Not certified")
-    st.code(certificate_text(forest.certificate, forest.about.get("caution")), language=None, wrap_lines=True)
-    st.caption(f"{_private(forest)} The file says this of itself. Who sent it to you should confirm it.".lstrip())
+    titled("What the file says of its privacy", _badge(forest))
+    st.code(certificate_of_file(forest), language=None, wrap_lines=True)
+    st.caption(f"{_private(forest)} {CHECKED}".lstrip())
     with st.expander(f"The {plural(domain.n_features, 'column')} it reads"):
         columns = pd.DataFrame([{"column": f.name, "values": _values(f)} for f in domain.features])
         figures.table(
             columns, "Columns that the forest reads", public=forest.certificate.certified, hide_index=True,
             alt="Columns that the forest reads, with their bounds or values.",
         )  # fmt: skip
+
+
+def certificate_of_file(forest: ReleasedForest) -> str:
+    """The certificate as the file has it, for somebody who has received it.
+
+    Earlier versions wrote to the curator ("asserted by you"); whoever reads it here is somebody else.
+    """
+    text = certificate_text(forest.certificate, forest.about.get("caution"))
+    return f"According to the file: {text}".replace("asserted by you: ", "asserted by the curator: ")
+
+
+def _badge(forest: ReleasedForest) -> Badge:
+    return "According to the file" if forest.certificate.certified else "Not certified"
 
 
 def explain(forest: ReleasedForest) -> None:
@@ -96,7 +115,7 @@ def explain(forest: ReleasedForest) -> None:
         if kept is not forest:
             scores = AddedScores.of(forest)
             st.session_state["scores_of"] = forest, scores
-        attributes(scores, "Released" if forest.certificate.certified else "Not certified")
+        attributes(scores, _badge(forest))
     except ValueError as problem:
         sorry(problem)
 
@@ -113,7 +132,7 @@ def _private(forest: ReleasedForest) -> str:
         return ""
     promised = "ε and δ allow" if forest.certificate.delta else "ε allows"
     but = ", but for its settings, as the CAUTION says" if forest.about.get("caution") else ""
-    return f"It tells no more about any one row than {promised}{but}."
+    return f"If this is true, the forest tells no more about any one row than {promised}{but}."
 
 
 def _check_columns(domain: Domain, names: list[str]) -> None:

@@ -19,7 +19,7 @@ from dpforest.models.random_boost.booster_spec import LEAST_ROWS, SCALE_SHARE, S
 from dpforest.models.random_boost.boosting import boost
 from dpforest.models.random_boost.gradients import UNIT, sensitivity_of
 from dpforest.models.random_boost.rounds import MOST_DEPTH, MOST_ROUNDS, rounds_by_rule
-from dpforest.privacy.certificate import Certificate, certify
+from dpforest.privacy.certificate import Certificate, certify, delta_is_large
 from dpforest.privacy.ledger import ADD_REMOVE, GRADIENT_SUMS, Ledger, QueryBudget, rows_changed
 from dpforest.privacy.loss import GAUSSIAN, PURE, PrivacyLoss, mu_for
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
@@ -326,17 +326,19 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
     ) -> Certificate:
         noise = "rounded Gaussian" if spec.kind == GAUSSIAN else "discrete Laplace"
         private = self.epsilon is not None
+        delta = float(self.delta) if private and self.delta else 0
+        large = delta_is_large(delta, spec.preparation.n_rows)
         return certify(
             ledger,
             mechanism=f"{spec.n_trees} rounds of random trees of depth {spec.depth}: sums of clipped gradients in "
             + (f"their leaves with {noise} noise" if private else "their leaves, exact"),
             assumptions=[
                 *row_bound(None, n_rows, self.neighbours, private=private)[1], *self._said_size(),
-                *domain.assumptions(),
+                *([large] if large else []), *domain.assumptions(),
             ],
             reasons=[*domain.leaks(), *source.reasons()] if private else [],
             nominal_epsilon=self._budget,
-            delta=float(self.delta) if private and self.delta else 0,
+            delta=delta,
         )  # fmt: skip
 
 

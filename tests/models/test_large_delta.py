@@ -1,0 +1,86 @@
+"""A δ that is not below 1/n: the certificate says so, from public numbers alone, and so does one read from a file."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from conftest import public_domain, random_codes
+
+from dpforest import RandomTreeBoosterClassifier, ReleasedForest
+from dpforest.privacy.certificate import delta_is_large
+
+ROWS = 400
+
+
+def booster(delta: float, **settings) -> RandomTreeBoosterClassifier:
+    return RandomTreeBoosterClassifier(
+        epsilon=1.0, delta=delta, n_estimators=4, max_depth=2, scale_share="public", **settings
+    )
+
+
+@pytest.fixture(scope="module")
+def rows() -> tuple:
+    domain = public_domain(3, 4)
+    codes = random_codes(domain, ROWS, 0)
+    X = np.array([[f.categories[c] for f, c in zip(domain.features, row, strict=True)] for row in codes], object)
+    return domain, X, np.arange(ROWS) % 2
+
+
+@pytest.mark.parametrize(
+    ("delta", "n_rows", "is_large"),
+    [
+        (0.0, 10**9, False), (1e-6, 999_999, False), (1e-6, 1_000_000, True), (0.01, 99, False), (0.01, 100, True),
+        (0.5, None, False), (0.5, 0, False), (1e-300, 10**12, False),
+    ],
+)  # fmt: skip
+def test_it_is_large_from_one_in_n_on_and_never_where_n_is_not_known(delta, n_rows, is_large):
+    said = delta_is_large(delta, n_rows)
+    assert bool(said) == is_large
+    if is_large:
+        assert f"about {n_rows:,} rows" in said
+
+
+def test_the_numbers_in_it_are_those_of_delta_and_n():
+    assert delta_is_large(0.01, 250) == (
+        "δ = 0.01 is not below 1/n for about 250 rows: (ε, δ) alone also holds for a mechanism that publishes each row "
+        "whole with probability δ, 2.5 rows on average, so it says little. μ rules that out; go by μ."
+    )
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("size", [None, 500])
+def test_a_certificate_says_it_of_the_public_number_of_rows_and_so_does_its_file(rows, neighbours, size):
+    domain, X, y = rows
+    forest = booster(0.05, neighbours=neighbours, size=size, domain=domain).fit(X, y)
+    released = forest.released_
+    sentence = delta_is_large(0.05, released.about["n_rows"])
+    assert sentence and released.certificate.assumptions.count(sentence) == 1
+    known = {"add-remove": size or released.about["n_rows"], "replace-one": ROWS}[neighbours]
+    assert released.about["n_rows"] == known
+    back = ReleasedForest.from_bytes(released.to_bytes())
+    assert back.certificate == released.certificate and sentence in str(back.certificate)
+
+
+def test_the_number_of_rows_itself_is_not_in_it(rows):
+    """Under add-remove the sentence is about the released number, which is paid for, and not about the exact one."""
+    domain, X, y = rows
+    said = [booster(0.05, domain=domain).fit(X, y).released_ for _ in range(8)]
+    numbers = [forest.about["n_rows"] for forest in said]
+    assert len(set(numbers)) > 1, "no noise in 8 releases: at this share its chance is below 1e-6"
+    for forest, n in zip(said, numbers, strict=True):
+        assert delta_is_large(0.05, n) in forest.certificate.assumptions
+
+
+def test_a_small_delta_and_pure_privacy_say_nothing_of_it(rows):
+    domain, X, y = rows
+    for delta in (1e-6, 0.0):
+        certificate = booster(delta, domain=domain).fit(X, y).certificate_
+        assert "below 1/n" not in str(certificate)
+
+
+def test_a_preview_says_it_before_anything_is_spent(rows):
+    domain, *_ = rows
+    for n, is_large in ((1_000, False), (1_500_000, True)):
+        certificate, _ = booster(1e-6, domain=domain).preview(domain, n)
+        assert (delta_is_large(1e-6, n) in certificate.assumptions) == is_large
+    assert Fraction(certificate.epsilon) == 1

@@ -1,0 +1,149 @@
+"""The editor of the public domain: cells that were deleted, pasted over or mistyped give a reading or a sentence."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpforest.tables.datasets import read_csv, suggest_domain
+from dpforest.tables.domain import Domain
+from dpforest.tables.features import Feature
+from ui.explore.edited_cells import CELLS, SOURCE
+from ui.shared.forests import Settings
+from ui.shared.sidebar import Choice
+from ui.shared.tables import Table
+
+HEAD = "age,whole,city,town,ill"
+ROWS = [f"{i % 50}.5,{i % 9},{'AB'[i % 2]},{'CD'[i % 3 > 0]},{'01'[i % 2]}" for i in range(60)]
+AGE, WHOLE, CITY = range(3)  # rows of the editor
+LARGE = 10**400  # no float holds it
+
+
+def tab() -> None:
+    """The Data tab alone."""
+    import streamlit as st
+
+    from ui.explore import data_tab
+    from ui.shared import tables
+
+    choice_of, table = st.session_state["choice_of"], st.session_state["table"]
+    data_tab.show(choice_of(tables._edited(table)))
+
+
+@pytest.fixture(scope="module")
+def opened() -> Callable[..., AppTest]:
+    """Open the tab on a small upload, with all of its columns or some."""
+    settings = Settings("majority labels", "certified", 1.0, 3, 5, "add-remove")
+    csv = read_csv("\n".join([HEAD, *ROWS]).encode(), name="people.csv")
+
+    def open_tab(keep: Callable[[Feature], bool] = lambda _: True) -> AppTest:
+        domain = suggest_domain(csv, "ill")
+        domain = replace(domain, features=tuple(f for f in domain.features if keep(f)))
+        table = Table("digest", "people.csv", csv.table[[*domain.names, "ill"]], "ill", domain)
+        app = AppTest.from_function(tab, default_timeout=60)
+        app.session_state["table"] = table
+        app.session_state["choice_of"] = lambda edited: Choice(replace(table, domain=edited), settings)
+        return app.run()
+
+    return open_tab
+
+
+def applied(page: AppTest, row: int, cell: str, value: object) -> AppTest:
+    """The page after a cell was edited, as a browser reports it, and "Apply my changes" was pressed."""
+    (editor,) = [e for e in page.main if e.type == "dataframe" and e.proto.editing_mode != e.proto.READ_ONLY]
+    next(button for button in page.button if button.label == "Apply my changes").click()
+    states = page._tree.get_widget_states()
+    state = states.widgets.add()
+    state.id, state.string_value = editor.proto.id, json.dumps({"edited_rows": {row: {cell: value}}})
+    return page._run(states)
+
+
+def kept(page: AppTest) -> Domain | None:
+    """The domain that was applied; None where nothing was."""
+    schemas = page.session_state["schemas"] if "schemas" in page.session_state else {}  # noqa: SIM401 (it has no get)
+    return next(iter(schemas.values()), None)
+
+
+REFUSED = [
+    (AGE, "lowest", None, "has no lower bound; type a number"),
+    (AGE, "lowest", "abc", "has no lower bound; type a number"),
+    (AGE, "lowest", LARGE, "has no lower bound; type a number"),
+    (AGE, "lowest", "inf", "must be a finite number"),
+    (AGE, "lowest", 99, "must be below its upper bound"),
+    (CITY, "lowest", 3, "takes values and no bounds"),
+    (AGE, "highest", None, "has no upper bound; type a number"),
+    (AGE, "highest", ["1"], "has no upper bound; type a number"),
+    (AGE, "highest", -5, "must be below its upper bound"),
+    (CITY, "highest", 0.5, "takes values and no bounds"),
+    (CITY, "whole", True, "has values and no numbers"),
+    (CITY, "values", None, "has no categories; list the values"),
+    (CITY, "values", " ; ;", "has no categories; list the values"),
+    (CITY, "values", "A; A", "lists the category 'A' twice"),
+    (CITY, "values", "\ud800; B", "is not valid Unicode"),
+    (AGE, "values", "1; 2", "takes bounds and no values"),
+    (AGE, "missing", None, "There is no rule for missing cells"),
+    (CITY, "missing", "perhaps", "'perhaps' is not a rule for missing cells"),
+    (CITY, "missing", ["own value"], "is not a rule for missing cells"),
+    (AGE, SOURCE, "yes", "A source takes three words at least"),
+    (CITY, SOURCE, 7, "A source takes three words at least"),
+]
+
+
+def test_a_cell_that_makes_no_domain_gives_one_sentence(opened):
+    page = opened()
+    for row, cell, value, sentence in REFUSED:
+        applied(page, row, cell, value)
+        case = f"{cell} = {value!r:.40} in row {row}"
+        assert not page.exception, case
+        said = [box.value.replace("\\", "") for box in page.warning]
+        assert sum(sentence in one for one in said) == 1, f"{case}: {said}"
+        assert kept(page) is None, case
+    assert {cell for _, cell, _, _ in REFUSED} == {*CELLS} - {"use"}
+
+
+READ = [
+    (AGE, "use", None, lambda domain: "age" not in domain.names),
+    (AGE, "use", "x", lambda domain: "age" in domain.names),
+    (WHOLE, "whole", None, lambda domain: not domain.features[WHOLE].integer),
+    (AGE, "whole", "x", lambda domain: domain.features[AGE].integer),
+    (CITY, "whole", None, lambda domain: domain.features[CITY].categories == ("A", "B")),
+    (CITY, "lowest", None, lambda domain: domain.features[CITY].categories == ("A", "B")),
+    (AGE, "highest", "1e3", lambda domain: domain.features[AGE].high == 1_000),
+    (AGE, "values", None, lambda domain: domain.features[AGE].high == 49.5),
+    (CITY, "values", ["A", "C"], lambda domain: domain.features[CITY].source == "data"),
+    (CITY, "values", 5, lambda domain: domain.features[CITY].categories == ("5",)),
+    (CITY, "missing", "own value", lambda domain: domain.features[CITY].missing == "own"),
+    (AGE, SOURCE, None, lambda domain: domain.features[AGE].source == "data"),
+    (AGE, "attribute", None, lambda domain: domain.features[AGE].name == "age"),
+    (AGE, "state", "documented", lambda domain: domain.features[AGE].source == "data"),
+]
+
+
+def test_a_cell_that_is_empty_or_of_another_type_is_read_where_that_makes_sense(opened):
+    page = opened()
+    for row, cell, value, holds in READ:
+        page.session_state["schemas"] = {}
+        applied(page.run(), row, cell, value)
+        case = f"{cell} = {value!r} in row {row}"
+        assert not page.exception and not page.warning, case
+        domain = kept(page)
+        assert domain is not None and holds(domain), case
+
+
+def test_emptying_the_words_about_a_source_takes_the_assertion_back(opened):
+    page = applied(opened(), AGE, SOURCE, "the questionnaire, page 2")
+    assert kept(page).features[AGE].source == "asserted"
+    applied(page, AGE, SOURCE, None)
+    assert not page.exception and kept(page).features[AGE].source == "data"
+
+
+@pytest.mark.parametrize("kind", ["numeric", "categorical"])
+def test_a_column_that_is_empty_throughout_takes_no_odd_value(opened, kind):
+    """With attributes of one kind only, some columns of the editor hold nothing, so pandas cannot tell their type."""
+    page = opened(lambda feature: feature.kind == kind)
+    odd = [("values", ["1"])] if kind == "numeric" else [("lowest", LARGE), ("highest", "x"), ("whole", ["x"])]
+    for cell, value in odd:
+        applied(page, 0, cell, value)
+        assert not page.exception, cell
