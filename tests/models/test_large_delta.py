@@ -1,5 +1,6 @@
 """A δ that is not below 1/n: the certificate says so, from public numbers alone, and so does one read from a file."""
 
+import json
 from fractions import Fraction
 
 import numpy as np
@@ -84,3 +85,12 @@ def test_a_preview_says_it_before_anything_is_spent(rows):
         certificate, _ = booster(1e-6, domain=domain).preview(domain, n)
         assert (delta_is_large(1e-6, n) in certificate.assumptions) == is_large
     assert Fraction(certificate.epsilon) == 1
+
+
+def test_a_file_from_before_certificates_had_the_sentence_is_still_read(rows):
+    domain, X, y = rows
+    released = booster(0.05, domain=domain).fit(X, y).released_
+    content = json.loads(released.to_json())
+    content["certificate"]["assumptions"].remove(delta_is_large(0.05, released.about["n_rows"]))
+    back = ReleasedForest.from_json(json.dumps(content))
+    assert back.certificate.epsilon == released.certificate.epsilon and "below 1/n" not in str(back.certificate)
