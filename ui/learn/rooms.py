@@ -90,7 +90,8 @@ class Rooms:
             kept = {c: r for c, r in self._rooms.items() if not self._is_over(r) and r.leader != browser}
             if len(kept) >= MOST_ROOMS:
                 raise Refused(
-                    f"This server has {MOST_ROOMS} rooms open, and no more fit. Try again when one has ended."
+                    f"This server has {MOST_ROOMS} rooms open, and no more may be. A room ends when its leader closes "
+                    f"it, or {ENDS_AFTER // 60} minutes after its leader's page was last open: try again then."
                 )
             if sum(room.address == address for room in kept.values()) >= MOST_ROOMS_OF_ADDRESS:
                 raise Refused(
