@@ -12,15 +12,20 @@ else:  # Streamlit imports the server from here
 
     from starlette.middleware import Middleware
 
+    from ui.shared.browser_cookie import BrowserCookie
     from ui.shared.first_script import FirstScript
     from ui.shared.front_end import FrontEnd
     from ui.shared.guards import Guard
+    from ui.shared.host_names import HostNames
     from ui.shared.no_delay import send_at_once
     from ui.shared.options import read_without_lock
+    from ui.shared.uploads import Uploads
 
     send_at_once()
     read_without_lock()
+    print(HostNames.of_config(), flush=True)
 
     # What the first page imports takes two seconds: they pass while a browser starts.
     threading.Thread(target=import_module, args=("ui.explore.page",), daemon=True).start()
-    app = st.App(__file__, middleware=(Middleware(Guard), Middleware(FrontEnd), Middleware(FirstScript)))
+    layers = (Guard, Uploads, BrowserCookie, FrontEnd, FirstScript)
+    app = st.App(__file__, middleware=[Middleware(layer) for layer in layers])

@@ -139,7 +139,7 @@ def test_a_phone_votes_and_follows_the_wall(explore: Explore) -> None:
     expect(told).to_contain_text("0 answered")
     room = explore.settings()["room"]
     browser = explore.page.context.browser
-    assert browser is not None and explore.settings()["host"]
+    assert browser is not None
     with browser.new_context(viewport={"width": 390, "height": 844}) as window:
         phone = window.new_page()
         phone.goto(f"{explore.url}/Lesson?room={room}")
@@ -151,3 +151,37 @@ def test_a_phone_votes_and_follows_the_wall(explore: Explore) -> None:
         with rerun(explore.page):
             button(explore, "Next →").click()
         expect(phone.get_by_text(STEPS[1].question).first).to_be_visible()
+
+
+def test_the_leader_leads_after_f5_and_nothing_on_the_wall_leads(explore: Explore) -> None:
+    opened(explore)
+    button(explore, "Let phones vote").click()
+    explore.page.get_by_role("button", name="Open a room").click()
+    expect(explore.main.get_by_text("answered")).to_contain_text("0 phones joined")
+    idle(explore.page)
+    address = explore.page.url
+    assert set(explore.settings()) <= {"room", "step", "at", "shown"}
+    assert "dpforest_browser" not in explore.page.evaluate("document.cookie")
+    explore.page.reload()
+    expect(button(explore, "Close the room")).to_be_visible()
+    browser = explore.page.context.browser
+    assert browser is not None
+    with browser.new_context(viewport={"width": 390, "height": 844}) as window:
+        pupil = window.new_page()
+        pupil.goto(address)
+        expect(pupil.get_by_role("radiogroup")).to_be_visible()
+        expect(pupil.get_by_role("button", name="Close the room")).to_have_count(0)
+        pupil.get_by_role("radiogroup").get_by_text("about 10", exact=False).first.click()
+        told = explore.main.get_by_text("answered")
+        expect(told).to_contain_text("1 answered")
+        second_tab = window.new_page()
+        second_tab.goto(address)
+        expect(second_tab.get_by_role("radio", checked=True)).to_have_count(1)
+        second_tab.get_by_role("radiogroup").get_by_role("radio").last.press("Space")
+        pupil.reload()
+        expect(pupil.get_by_role("radiogroup").get_by_role("radio").last).to_be_checked()
+        expect(told).to_contain_text("1 phone joined")
+        expect(told).to_contain_text("1 answered")
+    button(explore, "Close the room").click()
+    explore.page.get_by_role("button", name="Close it").click()
+    expect(button(explore, "Let phones vote")).to_be_visible()

@@ -1,12 +1,26 @@
-"""A class that votes: rooms keep whole numbers only, phones follow whoever leads, and nobody else does."""
+"""A class that votes: one vote for each browser, phones follow whoever leads, and nobody else does."""
+
+from types import SimpleNamespace
 
 import pytest
+import streamlit as st
 from app_words import words
 from streamlit.testing.v1 import AppTest
 
 from ui.learn import class_mode
-from ui.learn.rooms import FORGOTTEN_AFTER, LETTERS, MOST_ROOMS, MOST_VOTES, Rooms
+from ui.learn.rooms import (
+    AT_ONCE,
+    ENDS_AFTER,
+    LETTERS,
+    MOST_PHONES,
+    MOST_ROOMS,
+    MOST_ROOMS_OF_ADDRESS,
+    NEXT_AFTER,
+    Refused,
+    Rooms,
+)
 from ui.learn.steps import STEPS
+from ui.shared import browser_cookie
 
 
 class Clock:
@@ -16,59 +30,142 @@ class Clock:
         return self.now
 
 
-def test_a_changed_mind_moves_its_vote_and_late_ones_do_not_count():
+def test_a_changed_answer_takes_the_place_of_the_one_before_and_late_ones_do_not_count():
     rooms = Rooms()
-    code, key = rooms.open()
+    code = rooms.open("teacher")
     assert len(code) == 4 and set(code) <= set(LETTERS) and not set("ILO01") & set(LETTERS)
-    assert rooms.vote(code, 0, None, 1, n_answers=3) and rooms.vote(code, 0, None, 1, n_answers=3)
-    assert rooms.vote(code, 0, 1, 2, n_answers=3)
-    assert rooms.counted(code, key, 0) == [0, 1, 1]
-    assert not rooms.vote(code, 0, None, 3, n_answers=3) and not rooms.vote(code, 1, None, 0, n_answers=3)
-    rooms.go(code, key, 0, shown=True)
-    assert not rooms.vote(code, 0, None, 0, n_answers=3)
+    for phone in ("anna", "ben"):
+        rooms.join(code, phone)
+        assert rooms.vote(code, phone, 0, 1, n_answers=3)
+    assert rooms.vote(code, "ben", 0, 2, n_answers=3)
+    assert rooms.counted(code, "teacher", 0, n_answers=3) == [0, 1, 1]
+    assert not rooms.vote(code, "ben", 0, 3, n_answers=3) and not rooms.vote(code, "ben", 1, 0, n_answers=3)
+    rooms.go(code, "teacher", 0, shown=True)
+    assert not rooms.vote(code, "ben", 0, 0, n_answers=3)
     assert rooms.seen(code).n_answers == 2
+    assert (rooms.answer_of(code, "anna", 0), rooms.answer_of(code, "ben", 0)) == (1, 2)
+    assert rooms.answer_of(code, "carl", 0) is None and rooms.answer_of(code, None, 0) is None
 
 
-def test_only_the_key_leads_and_counts():
+def test_one_browser_votes_thirty_times_and_counts_once():
     rooms = Rooms()
-    code, key = rooms.open()
-    rooms.vote(code, 0, None, 0, n_answers=2)
-    for wrong in ("", key[:-1], key + "x", "é"):
+    code = rooms.open("teacher")
+    for i in range(30):
+        rooms.join(code, "anna")  # the page is loaded again, or in another tab
+        assert rooms.vote(code, "anna", 0, i % 2, n_answers=2)
+    assert rooms.counted(code, "teacher", 0, n_answers=2) == [0, 1]
+
+
+def test_who_has_not_joined_has_no_vote():
+    rooms = Rooms()
+    code = rooms.open("teacher")
+    assert not rooms.vote(code, "anna", 0, 0, n_answers=2)
+    assert not rooms.vote("ABCD", "anna", 0, 0, n_answers=2)
+    assert rooms.seen(code).n_answers == 0
+
+
+def test_only_the_browser_that_opened_a_room_leads_and_counts():
+    rooms = Rooms()
+    code = rooms.open("teacher")
+    rooms.join(code, "anna")
+    rooms.vote(code, "anna", 0, 0, n_answers=2)
+    for wrong in ("", "teache", "anna", "é"):
         rooms.go(code, wrong, 5, shown=True)
         rooms.close(code, wrong)
-        assert rooms.counted(code, wrong, 0) == [] and not rooms.leads(code, wrong)
+        assert rooms.counted(code, wrong, 0, n_answers=2) == [] and not rooms.leads(code, wrong)
+    assert not rooms.leads(code, None)
     assert rooms.seen(code).step == 0 and not rooms.seen(code).shown
-    rooms.close(code, key)
+    rooms.close(code, "teacher")
     assert rooms.seen(code) is None
 
 
-def test_rooms_end_three_hours_after_their_last_use_and_there_are_only_so_many():
+def test_a_room_ends_when_the_page_of_its_leader_was_not_open_for_an_hour():
     clock = Clock()
     rooms = Rooms(clock)
-    first, key = rooms.open()
-    clock.now = FORGOTTEN_AFTER - 1
-    assert rooms.vote(first, 0, None, 0, n_answers=2)
-    clock.now += FORGOTTEN_AFTER - 1
-    assert rooms.seen(first)
+    code = rooms.open("teacher")
+    rooms.join(code, "anna")
+    clock.now = ENDS_AFTER - 1
+    rooms.stay(code, "teacher")
+    clock.now += ENDS_AFTER - 1
+    rooms.stay(code, "anna")  # no leader
+    assert rooms.vote(code, "anna", 0, 0, n_answers=2)
     clock.now += 1
-    assert rooms.seen(first) is None and not rooms.leads(first, key)
-    several = []
-    for _ in range(MOST_ROOMS + 1):
+    assert rooms.seen(code) is None and not rooms.leads(code, "teacher")
+    assert not rooms.vote(code, "anna", 0, 0, n_answers=2)
+
+
+def test_new_rooms_are_refused_and_no_room_makes_way():
+    clock = Clock()
+    rooms = Rooms(clock)
+    first = rooms.open("teacher", "10.0.0.1")
+    others = [rooms.open(f"pupil {i}", f"10.0.1.{i}") for i in range(MOST_ROOMS - 1)]
+    for i in range(MOST_ROOMS):
         clock.now += 1
-        several.append(rooms.open()[0])
-    assert rooms.seen(several[0]) is None and all(rooms.seen(code) for code in several[1:])
+        with pytest.raises(Refused, match=f"{MOST_ROOMS} rooms open"):
+            rooms.open(f"somebody {i}", f"10.0.2.{i}")
+    assert rooms.leads(first, "teacher") and all(rooms.seen(code) for code in others)
+    clock.now = ENDS_AFTER - 1
+    rooms.stay(first, "teacher")
+    clock.now += 1
+    assert rooms.open("somebody", "10.0.2.1") and rooms.leads(first, "teacher")  # the others have ended
 
 
-def test_a_question_takes_so_many_votes_and_no_more():
+def test_one_address_opens_so_many_rooms_and_one_browser_one():
     rooms = Rooms()
-    code, _ = rooms.open()
-    counted = [rooms.vote(code, 0, None, 0, n_answers=2) for _ in range(MOST_VOTES + 1)]
-    assert counted == [True] * MOST_VOTES + [False]
-    assert rooms.vote(code, 0, 0, 1, n_answers=2)  # a changed mind is none more
+    codes = [rooms.open(f"teacher {i}", "10.0.0.1") for i in range(MOST_ROOMS_OF_ADDRESS)]
+    with pytest.raises(Refused, match="from your network address"):
+        rooms.open("another", "10.0.0.1")
+    assert rooms.open("another", "10.0.0.2")
+    again = rooms.open("teacher 0", "10.0.0.1")
+    assert rooms.seen(codes[0]) is None and rooms.leads(again, "teacher 0") and rooms.seen(codes[1])
 
 
-def page(**settings: str) -> AppTest:
+def test_a_class_behind_one_address_joins_at_once_and_a_flood_does_not():
+    clock = Clock()
+    rooms = Rooms(clock)
+    code = rooms.open("teacher", "10.0.0.1")
+    assert AT_ONCE >= 40
+    for i in range(AT_ONCE):
+        rooms.join(code, f"phone {i}", "10.0.0.2")
+    with pytest.raises(Refused, match="keep this page open"):
+        rooms.join(code, "one more", "10.0.0.2")
+    rooms.join(code, "phone 0", "10.0.0.2")  # it has joined before
+    rooms.join(code, "elsewhere", "10.0.0.3")
+    clock.now += NEXT_AFTER
+    rooms.join(code, "one more", "10.0.0.2")
+    with pytest.raises(Refused):
+        rooms.join(code, "yet one more", "10.0.0.2")
+    assert rooms.seen(code).n_phones == AT_ONCE + 2
+
+
+def test_a_room_takes_so_many_phones_and_no_more():
+    rooms = Rooms()
+    code = rooms.open("teacher")
+    for i in range(MOST_PHONES):
+        rooms.join(code, f"phone {i}", f"address {i}")
+        assert rooms.vote(code, f"phone {i}", 0, 0, n_answers=2)
+    with pytest.raises(Refused, match="no more may join"):
+        rooms.join(code, "one more", "another address")
+    assert not rooms.vote(code, "one more", 0, 0, n_answers=2)
+    assert rooms.vote(code, "phone 0", 0, 1, n_answers=2)
+    assert rooms.counted(code, "teacher", 0, n_answers=2) == [MOST_PHONES - 1, 1]
+
+
+@pytest.fixture(autouse=True)
+def browsers(monkeypatch):
+    """A page that runs in process has no browser: this gives each the cookie of the browser that `page` names."""
+
+    def context() -> SimpleNamespace:
+        name = st.session_state.get("browser_of_test")
+        cookies = {"dpforest_browser": browser_cookie._signed(name)} if name else {}
+        return SimpleNamespace(cookies=cookies, headers=[], remote_ip=f"address of {name}")
+
+    monkeypatch.setattr("streamlit.runtime.context._get_client_context", context)
+
+
+def page(browser: str = "", **settings: str) -> AppTest:
     opened = AppTest.from_file("../../app.py", default_timeout=600).switch_page("pages/5_Lesson.py")
+    opened.session_state["browser_of_test"] = browser
     for name, value in settings.items():
         opened.query_params[name] = value
     return opened.run()
@@ -87,19 +184,19 @@ def letters(wall: AppTest) -> str:
 
 @pytest.fixture
 def wall():
-    class_mode.rooms.clear()
-    return press(page(), "Open a room")
+    class_mode.rooms.cache_clear()
+    return press(page("teacher"), "Open a room")
 
 
 def test_phones_vote_follow_and_are_told_about_their_own_answer(wall):
     code, step = letters(wall), STEPS[0]
     names, right = list(step.lettered), next(i for i, a in enumerate(step.answers) if a.right)
-    phones = [page(room=code.lower()) for _ in range(5)]
+    phones = [page(f"phone {i}", room=code.lower()) for i in range(5)]
     for i, phone in enumerate(phones):
         assert step.question in words(phone) and step.answers[right].feedback not in words(phone)
         phone.radio[0].set_value(names[right if i else 0]).run()
         assert not phone.exception
-    assert "**5** answered" in words(wall.run())
+    assert "5 phones joined, **5** answered" in words(wall.run())
     assert "▇" not in words(wall)  # bars that grow would tell who pressed what
     press(wall, "Show without guessing")
     assert "4 ✓" in words(wall) and "This tally has no noise" in words(wall)
@@ -113,27 +210,101 @@ def test_phones_vote_follow_and_are_told_about_their_own_answer(wall):
 
 def test_bars_of_four_are_not_drawn(wall):
     code = letters(wall)
-    for _ in range(4):
-        page(room=code).radio[0].set_value(next(iter(STEPS[0].lettered))).run()
+    for i in range(4):
+        page(f"phone {i}", room=code).radio[0].set_value(next(iter(STEPS[0].lettered))).run()
     press(wall, "Show without guessing")
     assert "4 of the room have answered" in words(wall) and "▇" not in words(wall)
 
 
 def test_a_room_that_is_closed_or_never_was_says_so_and_lets_go(wall):
     code = letters(wall)
-    phone = page(room=code)
+    phone = page("phone", room=code)
     press(wall, "Close it")
     assert "room" not in wall.query_params and "Room" not in words(wall)
     assert "or it is closed" in " ".join(w.value for w in phone.run().warning)
-    stranger = page(room="![x](http://e.org)", host="guessed")
+    stranger = page("stranger", room="![x](http://e.org)", host="guessed")
     assert not stranger.exception and "or it is closed" in " ".join(w.value for w in stranger.warning)
     press(stranger, "Go through the lesson alone")
     assert STEPS[0].question in words(stranger)
 
 
-def test_a_link_to_copy_leaves_room_and_key_out(wall):
+def test_a_phone_that_loads_the_page_again_or_in_a_second_tab_has_one_vote(wall):
+    code, names = letters(wall), list(STEPS[0].lettered)
+    phone = page("phone", room=code)
+    phone.radio[0].set_value(names[0]).run()
+    again = page("phone", room=code)
+    assert again.radio[0].value == names[0]
+    again.radio[0].set_value(names[1]).run()
+    assert phone.run().radio[0].value == names[1]  # tabs of one browser do not vote against each other
+    assert again.run().radio[0].value == names[1]
+    page("private window", room=code).radio[0].set_value(names[0]).run()
+    assert "2 phones joined, **2** answered" in words(wall.run())
+
+
+def test_a_browser_without_the_cookie_follows_and_has_no_vote(wall):
+    phone = page(room=letters(wall))
+    assert phone.radio[0].disabled and "Allow cookies" in " ".join(w.value for w in phone.warning)
+    assert STEPS[0].question in words(phone)
+    alone = press(page(), "Open a room")
+    assert "room" not in alone.query_params and "Allow cookies" in " ".join(w.value for w in alone.warning)
+
+
+def test_the_address_on_the_wall_leads_nobody(wall):
+    """Its letters are all it has; the cookie leads, also after F5."""
+    assert set(wall.query_params) <= {"room", "step", "at", "shown"}
+    shown = {name: letters(wall) if name == "room" else wall.query_params[name][0] for name in wall.query_params}
+    other = page("pupil", **shown)
+    assert not any(button.label == "Close it" for button in other.button) and other.radio[0].key.startswith("vote_")
+    same = page("teacher", **shown)
+    assert any(button.label == "Close it" for button in same.button)
+    everything = repr(wall.main) + repr(wall.sidebar) + repr(wall.query_params)
+    assert browser_cookie._signed("teacher") not in everything
+
+
+def test_the_leader_comes_back_to_where_the_class_is(wall):
+    """By the address on the wall, which names no step, or after a visit to another page."""
+    code = letters(wall)
+    press(wall, "Next →")
+    press(wall, "Show without guessing")
+    again = page("teacher", room=code)
+    assert STEPS[1].question in words(again) and STEPS[1].take_away in words(again)
+    seen = class_mode.rooms().seen(code)
+    assert (seen.step, seen.shown) == (1, True)
+    elsewhere = again.switch_page("pages/8_Glossary.py").run()
+    elsewhere.switch_page("pages/5_Lesson.py").run()
+    assert STEPS[1].question in words(elsewhere) and class_mode.rooms().seen(code).step == 1
+
+
+def test_a_link_that_shows_an_answer_does_not_move_the_class(wall):
+    """Pupils know the letters, and the teacher may open any link; the teacher's browser leads."""
+    code = letters(wall)
+    press(wall, "Next →")
+    for step in ("1", "8"):
+        opened = page("teacher", room=code, step=step, shown="1", at="300")
+        assert STEPS[1].question in words(opened) and STEPS[1].take_away not in words(opened)
+        seen = class_mode.rooms().seen(code)
+        assert (seen.step, seen.shown) == (1, False)
+
+
+def test_a_room_that_is_refused_says_why(wall):
+    code = letters(wall)
+    for i in range(MOST_ROOMS - 1):
+        class_mode.rooms().open(f"pupil {i}", f"10.0.0.{i}")
+    late = press(page("late"), "Open a room")
+    assert f"{MOST_ROOMS} rooms open" in " ".join(w.value for w in late.warning)
+    assert "room" not in late.query_params and class_mode.rooms().leads(code, "teacher")
+
+
+def test_no_visitor_can_forget_the_rooms(wall):
+    """Every visitor may ask Streamlit to empty its caches."""
+    st.cache_data.clear()
+    st.cache_resource.clear()
+    assert class_mode.rooms().leads(letters(wall), "teacher")
+
+
+def test_a_link_to_copy_leaves_the_room_out(wall):
     said = [code.value for code in wall.code]
-    assert said and not any("room=" in text or "host=" in text for text in said)
+    assert said and not any("room=" in text for text in said)
 
 
 @pytest.mark.parametrize("other", ["app.py", "pages/4_Use_a_forest.py"])

@@ -541,6 +541,17 @@ def test_clear_my_data(with_upload, monkeypatch):
     assert "schemas" not in app.session_state and "people.csv" not in words(app)
 
 
+def test_a_file_that_takes_the_place_of_another_leaves_one_in_memory(with_upload, monkeypatch):
+    """Also after a visit to another page, where the browser forgets the first file and does not remove it."""
+    removed = []
+    monkeypatch.setattr(MemoryUploadedFileManager, "remove_file", lambda files, session, file: removed.append(file))
+    first = with_upload.session_state["attached"].file_id
+    app = with_upload.switch_page("pages/8_Glossary.py").run().switch_page("app.py").run()
+    assert "Attached: people.csv" in words(app) and removed == []
+    app.file_uploader[0].upload("others.csv", CSV.replace("Bonn", "Kiel").encode()).run()
+    assert not app.exception and "others.csv" in words(app) and removed == [first]
+
+
 def test_a_released_forest_predicts_a_new_file(app, choice):
     app.run()
     app.session_state["releases"] = [release.make(choice, 1, 1)]

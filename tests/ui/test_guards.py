@@ -1,12 +1,15 @@
 """Who may ask the app, and whom a page may ask: the guard by itself, called as a server calls it."""
 
 import asyncio
+import socket
 from typing import Any
 
 import pytest
 from streamlit import config
+from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from ui.shared.guards import Guard
+from ui.shared.host_names import HostNames
 
 OURS = "localhost:8501"
 
@@ -40,20 +43,30 @@ def is_served(kind: str = "http", **headers: str) -> bool:
     return first["type"] == "websocket.accept" or first.get("status") == 200
 
 
-@pytest.fixture
-def listening_to_all():
-    before = config.get_option("server.address")
-    config.set_option("server.address", "0.0.0.0")  # only said, nothing listens here
-    yield
-    config.set_option("server.address", before)
-
-
 @pytest.fixture(autouse=True)
 def listening_to_this_machine():
-    before = config.get_option("server.address")
-    config.set_option("server.address", "localhost")
+    yield from listening("localhost", [])
+
+
+@pytest.fixture(params=["0.0.0.0", "::", "192.168.1.7", None])
+def listening_to_others(request):
+    yield from listening(request.param, [])
+
+
+@pytest.fixture
+def listening_by_a_list():
+    yield from listening("0.0.0.0", ["Lesson.example", "*.school.example"])
+
+
+def listening(address, names):
+    """Only configured: nothing listens here."""
+    options = {"server.address": address, "server.allowedHosts": names}
+    before = {name: config.get_option(name) for name in options}
+    for name, value in options.items():
+        config.set_option(name, value)
     yield
-    config.set_option("server.address", before)
+    for name, value in before.items():
+        config.set_option(name, value)
 
 
 def test_no_other_host_is_asked_for_anything():
@@ -78,8 +91,44 @@ def test_it_answers_to_no_other(host, kind):
     assert not is_served(kind, host=host)
 
 
-def test_who_listens_to_others_knows_under_which_names(listening_to_all):
-    assert is_served(host="forests.example")
+@pytest.mark.parametrize("kind", ["http", "websocket"])
+@pytest.mark.parametrize(
+    "host", ["evil.example:8501", "127.0.0.1.nip.io", "", "10.0.0.7@evil.example", "10.0.0.7.", "x:y"]
+)
+def test_a_server_in_a_network_answers_to_no_name_that_others_own(listening_to_others, host, kind):
+    """DNS rebinding: the owner of a name can let it point to this machine."""
+    assert is_served(kind, host=host) == (host == "10.0.0.7.")
+
+
+@pytest.mark.parametrize("kind", ["http", "websocket"])
+def test_a_server_in_a_network_answers_to_addresses_and_to_names_of_its_machine(listening_to_others, kind):
+    machine = socket.gethostname()
+    for host in (
+        "localhost:8501",
+        "192.168.1.7:8501",
+        "[fe80::1]:8501",
+        machine,
+        f"{machine.split('.')[0].upper()}.local",
+    ):
+        assert is_served(kind, host=host), host
+
+
+@pytest.mark.parametrize("kind", ["http", "websocket"])
+@pytest.mark.parametrize(
+    ("host", "served"),
+    [
+        ("lesson.example:80", True), ("LESSON.example.", True), ("a.school.example", True), ("school.example", False),
+        ("evilschool.example", False), ("lesson.example.evil.example", False), ("192.168.1.7", False),
+    ],
+)  # fmt: skip
+def test_a_list_of_names_replaces_the_default_as_in_streamlit(listening_by_a_list, kind, host, served):
+    assert is_served(kind, host=host) == served == is_host_allowed(host)
+
+
+def test_the_server_says_to_which_names_it_answers(listening_to_others):
+    sentence = str(HostNames.of_config())
+    assert socket.gethostname().lower() in sentence and "every IP address" in sentence
+    assert "--server.allowedHosts" in sentence and "\n" not in sentence
 
 
 @pytest.mark.parametrize("kind", ["http", "websocket"])

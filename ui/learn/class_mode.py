@@ -2,37 +2,43 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Final
 
 import streamlit as st
 
+from dpforest.tables.features import plural
 from ui.learn import hands, state
 from ui.learn.parts_of_steps import Step
-from ui.learn.rooms import LEAST_DRAWN, Rooms, Seen
+from ui.learn.rooms import ENDS_AFTER, LEAST_DRAWN, Refused, Rooms
 from ui.learn.steps import STEPS
-from ui.shared import cache
+from ui.shared.browser_cookie import this_browser
 from ui.shared.page import sorry
 from ui.shared.wording import unbroken
 
-ROOM, HOST = "room", "host"  # in the link; of a phone the first alone
+ROOM: Final = "room"  # in the link
 EVERY: Final = 2.0  # seconds between two looks at the room
+NO_COOKIE: Final = (
+    "This browser did not keep the cookie by which the server counts one vote for each phone. Allow cookies for this "
+    "address, then load the page again."
+)
 
 
-@cache.for_everybody()
+@functools.cache  # not Streamlit's caches: every visitor may empty those
 def rooms() -> Rooms:
-    """Of this server: numbers of answers, which everybody in a room sees, and nothing of anybody."""
+    """All rooms of this server."""
     return Rooms()
 
 
 def led() -> tuple[str, str] | None:
-    """Letters and key of the room that this page leads."""
-    given = (st.query_params.get(ROOM, ""), st.query_params.get(HOST, ""))
-    code, key = given if all(given) else st.session_state.get("led_room", ("", ""))
-    if not (code and rooms().leads(code, key)):
+    """Letters of the room that this page leads, and the token of its browser, which is in no address."""
+    code = st.query_params.get(ROOM) or st.session_state.get("led_room")
+    browser = this_browser() if code else None
+    if not code or browser is None or not rooms().leads(code, browser):
         return None
-    st.session_state["led_room"] = (code, key)  # a visit to another page empties the address
-    st.query_params.update({ROOM: code, HOST: key})
-    return code, key
+    st.session_state["led_room"] = code  # a visit to another page empties the address
+    st.query_params[ROOM] = code
+    return code, browser
 
 
 def joined() -> str | None:
@@ -41,39 +47,65 @@ def joined() -> str | None:
     return code.upper() if code and led() is None else None
 
 
+def resume() -> None:
+    """A new page that leads a room opens where the room is, whatever its link says; before `state.take_the_link`.
+
+    Somebody may get the teacher to open a link that names a step and shows its answer: the class must not follow it.
+    """
+    is_new = st.session_state.get("page_drawn") != state.TITLE
+    room = led() if is_new else None
+    if room is None or (seen := rooms().seen(room[0])) is None:
+        return
+    if not seen.shown:
+        state.revealed().discard(STEPS[seen.step].key)
+    step, shown = str(seen.step), "1" if seen.shown else "0"
+    if (st.query_params.get(state.STEP, "0"), st.query_params.get(state.SHOWN, "0")) != (step, shown):
+        st.query_params.pop(state.AT, None)
+        st.query_params.update({state.STEP: step, state.SHOWN: shown})
+        st.rerun()  # controls take what the address says at the start of a run
+
+
 def offer(step: Step) -> None:
     """Two ways to count a class: raised hands, or phones."""
     if led() is not None:
         with st.popover("Close the room"):
-            st.caption("Phones are told that it is closed. What was counted is forgotten.")
+            st.caption("Phones see that it is closed. The answers are forgotten.")
             st.button("Close it", on_click=_close)
         return
     hands.count(step)
     with st.popover("Let phones vote"):
         st.markdown(
             "A room has four letters. Phones that open its address see the question, answer it, and follow your steps. "
-            "Kept is one number for each answer, in memory, until three hours after the last use."
+            "The server keeps a random number for each browser, its answers, and how many browsers joined from each "
+            "network address. It keeps them in memory, until you close the room or this page was not open for "
+            f"{ENDS_AFTER // 60} minutes. You lead from this browser only; a room that you led before ends."
         )
         if _is_this_machine():
             st.caption(
-                "Phones reach this app only if it listens to the network: `scripts/run --server.address 0.0.0.0`, and "
-                "you open it by this machine's address, too. Then everybody in the network reaches it: "
-                "`DPFOREST_LESSON_ONLY=1` in front of it shuts all pages that read files."
+                "Phones reach this app only if it listens to the network: "
+                "`DPFOREST_LESSON_ONLY=1 scripts/run --server.address 0.0.0.0`, and you open the *Network URL* that it "
+                "prints. Then everybody in the network reaches it; `DPFOREST_LESSON_ONLY=1` shuts all pages that read "
+                "files."
             )
         st.button("Open a room", type="primary", on_click=_open)
+        if why := st.session_state.pop("no_room", ""):
+            sorry(why)
 
 
 def lead(step: Step, shown: bool) -> None:
-    """Tell the room where this page is; the letters, the address and how many have answered."""
-    if (own := led()) is None:
+    """Take the room to this page's step; show the letters, the address, and how many have joined and answered."""
+    if (room := led()) is None:
         return
-    rooms().go(*own, STEPS.index(step), shown=shown)
-    _wall(own[0], _address(own[0]))
+    rooms().go(*room, STEPS.index(step), shown=shown)
+    _wall(*room, _address(room[0]))
 
 
 def counted(step: Step) -> None:
     """Bars of what phones have answered, of five answers on."""
-    if (own := led()) is None or not (votes := rooms().counted(*own, STEPS.index(step))):
+    if (room := led()) is None:
+        return
+    votes = rooms().counted(*room, STEPS.index(step), n_answers=len(step.answers))
+    if not votes:
         return
     if sum(votes) < LEAST_DRAWN:
         st.caption(f"{sum(votes)} of the room have answered. Bars of fewer than {LEAST_DRAWN} tell who said what.")
@@ -83,10 +115,13 @@ def counted(step: Step) -> None:
 
 
 @st.fragment(run_every=EVERY)
-def _wall(code: str, address: str) -> None:
-    seen = rooms().seen(code)
-    n = 0 if seen is None else seen.n_answers
-    st.markdown(f"Room **{code}** · {address} · **{n:,}** answered" if seen else f"Room {code} is closed.")
+def _wall(code: str, browser: str, address: str) -> None:
+    rooms().stay(code, browser)
+    if (seen := rooms().seen(code)) is None:
+        st.markdown(f"Room {code} is closed.")
+        return
+    phones = plural(seen.n_phones, "phone")
+    st.markdown(f"Room **{code}** · {address} · {phones} joined, **{seen.n_answers:,}** answered")
 
 
 @st.fragment(run_every=EVERY)
@@ -98,29 +133,45 @@ def phone(code: str) -> None:
         sorry(f"There is no room {shown}, or it is closed. Ask for the four letters, or go on by yourself.")
         st.button("Go through the lesson alone", on_click=_leave)
         return
-    step = STEPS[seen.step]
+    step, browser = STEPS[seen.step], this_browser()
     st.markdown(f"Room **{code}** · step {seen.step} of {len(STEPS) - 1}")
     st.markdown(f"#### {step.title}", anchors=False)
     st.markdown(unbroken(step.text))
     st.markdown(unbroken(f"**{step.question}**"))
-    names, mine = list(step.lettered), _given(code)
-    before = mine.get(seen.step)
-    answer = st.radio(
-        step.question, names, before, key=f"vote_{code}_{seen.step}", label_visibility="collapsed", disabled=seen.shown
-    )
-    if answer is not None and not seen.shown and names.index(answer) != before:
-        _take(code, seen, before, names.index(answer), len(names))
+    names, mine = list(step.lettered), rooms().answer_of(code, browser, seen.step)
+    why_not = _why_not_joined(code, browser)
+    key = f"vote_{code}_{seen.step}"
+    st.session_state[key] = None if mine is None else names[mine]  # what is counted, in all tabs of this browser
+    st.radio(
+        step.question, names, None, key=key, label_visibility="collapsed", disabled=seen.shown or bool(why_not),
+        on_change=_take, args=(key, code, seen.step, names),
+    )  # fmt: skip
+    if st.session_state.pop("too_late", False):
+        st.caption("That came too late: it was not counted.")
     if seen.shown:
-        _shown(step, mine.get(seen.step))
+        _shown(step, mine)
+    elif why_not:
+        sorry(why_not)
     else:
-        st.caption("You can change your answer until it is shown. Nobody sees whose it is; it is a show of hands.")
+        st.caption("You can change your answer until it is shown. The page shows nobody whose it is.")
 
 
-def _take(code: str, seen: Seen, before: int | None, answer: int, n_answers: int) -> None:
-    if rooms().vote(code, seen.step, before, answer, n_answers=n_answers):
-        _given(code)[seen.step] = answer
-    else:
-        st.caption("That came too late, or the room is full: it was not counted.")
+def _why_not_joined(code: str, browser: str | None) -> str:
+    """Why this browser may not vote; empty where it may."""
+    if browser is None:
+        return NO_COOKIE
+    try:
+        rooms().join(code, browser, st.context.ip_address or "")
+    except Refused as why:
+        return str(why)
+    return ""
+
+
+def _take(key: str, code: str, step: int, names: list[str]) -> None:
+    browser, answer = this_browser(), st.session_state[key]
+    if browser is not None and answer in names:
+        is_counted = rooms().vote(code, browser, step, names.index(answer), n_answers=len(names))
+        st.session_state["too_late"] = not is_counted
 
 
 def _shown(step: Step, mine: int | None) -> None:
@@ -134,22 +185,23 @@ def _shown(step: Step, mine: int | None) -> None:
     st.markdown(unbroken(f"**{step.take_away}**"))
 
 
-def _given(code: str) -> dict[int, int]:
-    """This tab's own answers in a room, by step: gone with the tab."""
-    return st.session_state.setdefault("votes", {}).setdefault(code, {})
-
-
 def _open() -> None:
-    st.session_state["led_room"] = rooms().open()
-    state.hands().clear()
+    if (browser := this_browser()) is None:
+        st.session_state["no_room"] = NO_COOKIE
+        return
+    try:
+        st.session_state["led_room"] = rooms().open(browser, st.context.ip_address or "")
+    except Refused as why:
+        st.session_state["no_room"] = str(why)
+    else:
+        state.hands().clear()
 
 
 def _close() -> None:
-    if (own := led()) is not None:
-        rooms().close(*own)
+    if (room := led()) is not None:
+        rooms().close(*room)
     st.session_state.pop("led_room", None)
     st.query_params.pop(ROOM, None)
-    st.query_params.pop(HOST, None)
 
 
 def _leave() -> None:

@@ -38,6 +38,7 @@ def show() -> None:
         with st.container(key="lesson_text"):
             class_mode.phone(room)
         return
+    class_mode.resume()
     state.take_the_link()
     with st.container(key="lesson_page"):
         step = _top()

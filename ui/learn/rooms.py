@@ -1,6 +1,9 @@
-"""Rooms in which a class votes: whole numbers for each answer, and nothing of anybody. No streamlit in here.
+"""Rooms in which a class votes. No streamlit in here.
 
-Not kept: names, sessions, addresses, times of votes, who gave which answer. In memory only.
+A browser is known by a random token (`ui/shared/browser_cookie.py`). The one that opened a room leads it; each of the
+others has one vote a question. A room keeps, in memory and until it ends: the tokens that joined, what each answered,
+and how many browsers joined lately from each network address. It keeps no names and no times of votes, and it does not
+keep which token joined from which address.
 """
 
 from __future__ import annotations
@@ -8,34 +11,46 @@ from __future__ import annotations
 import secrets
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
 LETTERS: Final = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"  # none that can be taken for another
 N_LETTERS: Final = 4
-FORGOTTEN_AFTER: Final = 3 * 3600  # seconds without use
+ENDS_AFTER: Final = 3600  # seconds in which the leader's page was not open: more than a lesson
 MOST_ROOMS: Final = 20
-MOST_VOTES: Final = 1_000  # of one question
-LEAST_DRAWN: Final = 5  # answers; of fewer, bars would tell who gave which
+MOST_ROOMS_OF_ADDRESS: Final = 5  # one phone alone must not take all rooms; teachers of a school may share an address
+MOST_PHONES: Final = 300  # of a room: a lecture
+AT_ONCE: Final = 40  # phones of one address: a whole class may be behind one address
+NEXT_AFTER: Final = 5.0  # seconds for each phone more
+LEAST_DRAWN: Final = 5  # answers; of fewer, bars would show who gave which
+
+
+class Refused(Exception):
+    """The sentence says why, and what to do."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What anybody may see of a room: the step, whether its answer is shown, and how many have answered."""
+    """What anybody may see of a room: the step, whether its answer is shown, how many answered it, how many joined."""
 
     step: int
     shown: bool
     n_answers: int
+    n_phones: int
 
 
 @dataclass
 class _Room:
-    key: str
-    used: float
+    leader: str
+    address: str
+    used: float  # when the leader's page was last open
     step: int = 0
     shown: bool = False
-    tally: dict[int, list[int]] = field(default_factory=dict)
+    phones: set[str] = field(default_factory=set)
+    answers: dict[int, dict[str, int]] = field(default_factory=dict)  # of each step: what each phone answered
+    joined_from: dict[str, tuple[float, float]] = field(default_factory=dict)  # how many lately, and when that was
 
 
 class Rooms:
@@ -49,78 +64,134 @@ class Rooms:
     Examples
     --------
     >>> rooms = Rooms()
-    >>> code, key = rooms.open()
-    >>> rooms.vote(code, 0, None, 1, n_answers=3), rooms.vote(code, 0, 1, 2, n_answers=3)
+    >>> code = rooms.open("teacher")
+    >>> for phone in ("one", "two"):
+    ...     rooms.join(code, phone)
+    >>> rooms.vote(code, "one", 0, 1, n_answers=3), rooms.vote(code, "two", 0, 0, n_answers=3)
     (True, True)
-    >>> rooms.seen(code), rooms.counted(code, key, 0)
-    (Seen(step=0, shown=False, n_answers=1), [0, 0, 1])
+    >>> rooms.vote(code, "two", 0, 2, n_answers=3)  # in place of the answer before
+    True
+    >>> rooms.seen(code), rooms.counted(code, "teacher", 0, n_answers=3)
+    (Seen(step=0, shown=False, n_answers=2, n_phones=2), [0, 1, 1])
     """
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now, self._lock, self._rooms = now, threading.Lock(), dict[str, _Room]()
 
-    def open(self) -> tuple[str, str]:
-        """A new room: its letters, and the key of whoever leads it. The room that was used longest ago makes way."""
-        with self._lock:
-            for code in [code for code in self._rooms if self._is_over(code)]:
-                del self._rooms[code]
-            while len(self._rooms) >= MOST_ROOMS:
-                del self._rooms[min(self._rooms, key=lambda code: self._rooms[code].used)]
-            while (code := "".join(secrets.choice(LETTERS) for _ in range(N_LETTERS))) in self._rooms:
-                pass
-            self._rooms[code] = _Room(secrets.token_urlsafe(9), self._now())
-            return code, self._rooms[code].key
+    def open(self, browser: str, address: str = "") -> str:
+        """Letters of a new room, which this browser leads; the room that it led before ends.
 
-    def close(self, code: str, key: str) -> None:
-        """Forget a room, if this is its key."""
-        if self.leads(code, key):
-            with self._lock:
-                self._rooms.pop(code, None)
+        Raises
+        ------
+        Refused
+            If there are as many rooms as the server, or this address, may have. No other room makes way.
+        """
+        with self._lock:
+            kept = {c: r for c, r in self._rooms.items() if not self._is_over(r) and r.leader != browser}
+            if len(kept) >= MOST_ROOMS:
+                raise Refused(
+                    f"This server has {MOST_ROOMS} rooms open, and no more may be. A room ends when its leader closes "
+                    f"it, or {ENDS_AFTER // 60} minutes after its leader's page was last open: try again then."
+                )
+            if sum(room.address == address for room in kept.values()) >= MOST_ROOMS_OF_ADDRESS:
+                raise Refused(
+                    f"{MOST_ROOMS_OF_ADDRESS} rooms are open from your network address, and no more may be. "
+                    "Try again when one of them has ended."
+                )
+            self._rooms = kept
+            while (code := "".join(secrets.choice(LETTERS) for _ in range(N_LETTERS))) in kept:
+                pass
+            kept[code] = _Room(browser, address, self._now())
+            return code
+
+    def close(self, code: str, browser: str) -> None:
+        """End a room, if this browser leads it."""
+        with self._lock:
+            if self._led(code, browser):
+                del self._rooms[code]
+
+    def leads(self, code: str, browser: str | None) -> bool:
+        """Whether this browser leads that room."""
+        with self._lock:
+            return self._led(code, browser) is not None
+
+    def stay(self, code: str, browser: str) -> None:
+        """The leader's page is open, so that the room does not end."""
+        with self._lock:
+            if (room := self._led(code, browser)) is not None:
+                room.used = self._now()
+
+    def go(self, code: str, browser: str, step: int, *, shown: bool) -> None:
+        """Where the leader is; nothing happens where this browser does not lead."""
+        with self._lock:
+            if (room := self._led(code, browser)) is not None:
+                room.step, room.shown, room.used = step, shown, self._now()
 
     def seen(self, code: str) -> Seen | None:
         """None where there is no such room, or no more."""
         with self._lock:
-            room = self._of(code)
-            return None if room is None else Seen(room.step, room.shown, sum(room.tally.get(room.step, ())))
+            if (room := self._of(code)) is None:
+                return None
+            return Seen(room.step, room.shown, len(room.answers.get(room.step, ())), len(room.phones))
 
-    def leads(self, code: str, key: str) -> bool:
-        """Whether this is the key of that room."""
+    def join(self, code: str, browser: str, address: str = "") -> None:
+        """Let a browser vote in a room; nothing changes where it may already.
+
+        Raises
+        ------
+        Refused
+            If the room has as many phones as it may have, or too many joined from this address in a short time.
+        """
         with self._lock:
             room = self._of(code)
-            return room is not None and secrets.compare_digest(room.key.encode(), key.encode())
+            if room is None or browser in room.phones:
+                return
+            if len(room.phones) >= MOST_PHONES:
+                raise Refused(
+                    f"This room has {MOST_PHONES} phones, and no more may join. You can follow, but not vote."
+                )
+            now = self._now()
+            lately, then = room.joined_from.get(address, (0.0, now))
+            lately = max(0.0, lately - (now - then) / NEXT_AFTER)
+            if lately > AT_ONCE - 1:
+                raise Refused(
+                    f"More than {AT_ONCE} phones joined from your network address in a short time. One more may join "
+                    f"every {NEXT_AFTER:.0f} seconds: keep this page open, and it will join by itself."
+                )
+            room.joined_from[address] = (lately + 1, now)
+            room.phones.add(browser)
 
-    def go(self, code: str, key: str, step: int, *, shown: bool) -> None:
-        """Where the one who leads is; of others nothing happens."""
-        if self.leads(code, key):
-            with self._lock:
-                if (room := self._of(code)) is not None:
-                    room.step, room.shown, room.used = step, shown, self._now()
-
-    def vote(self, code: str, step: int, old: int | None, new: int, *, n_answers: int) -> bool:
-        """Count an answer, in place of the one that the same tab gave before; False where it comes too late."""
+    def vote(self, code: str, browser: str, step: int, answer: int, *, n_answers: int) -> bool:
+        """Count an answer, in place of the one that this browser gave before; False where it is not counted."""
         with self._lock:
             room = self._of(code)
-            if room is None or room.step != step or room.shown or not 0 <= new < n_answers:
+            if room is None or browser not in room.phones or room.step != step or room.shown:
                 return False
-            votes = room.tally.setdefault(step, [0] * n_answers)
-            if old is None and sum(votes) >= MOST_VOTES:
+            if not 0 <= answer < n_answers:
                 return False
-            if old is not None:
-                votes[old] -= 1
-            votes[new] += 1
-            room.used = self._now()
+            room.answers.setdefault(step, {})[browser] = answer
             return True
 
-    def counted(self, code: str, key: str, step: int) -> list[int]:
-        """Answers of a step, for whoever leads; empty for others."""
-        if not self.leads(code, key):
-            return []
+    def answer_of(self, code: str, browser: str | None, step: int) -> int | None:
+        """What this browser answered."""
         with self._lock:
             room = self._of(code)
-            return list(room.tally.get(step, ())) if room else []
+            return None if room is None or browser is None else room.answers.get(step, {}).get(browser)
+
+    def counted(self, code: str, browser: str, step: int, *, n_answers: int) -> list[int]:
+        """How many gave each answer of a step, for the leader; empty for others, and where nobody answered."""
+        with self._lock:
+            room = self._led(code, browser)
+            given = Counter(room.answers.get(step, {}).values()) if room else Counter[int]()
+            return [given[i] for i in range(n_answers)] if given else []
+
+    def _led(self, code: str, browser: str | None) -> _Room | None:
+        room = self._of(code)
+        return room if room is not None and room.leader == browser else None
 
     def _of(self, code: str) -> _Room | None:
-        return None if code not in self._rooms or self._is_over(code) else self._rooms[code]
+        room = self._rooms.get(code)
+        return None if room is None or self._is_over(room) else room
 
-    def _is_over(self, code: str) -> bool:
-        return self._now() - self._rooms[code].used >= FORGOTTEN_AFTER
+    def _is_over(self, room: _Room) -> bool:
+        return self._now() - room.used >= ENDS_AFTER

@@ -8,15 +8,15 @@ an app on this machine, neither by its own name nor by a name of theirs that lea
 from __future__ import annotations
 
 from typing import Final
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from streamlit import config
+
+from ui.shared.host_names import HostNames
 
 _METRICS: Final = "_stcore/metrics"  # Streamlit's: how many bytes others have uploaded, to a byte
-_LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 # Streamlit's and plotly's own scripts need inline styles, workers from blobs, and eval for some charts.
 _POLICY: Final = "; ".join(
     (
@@ -48,7 +48,7 @@ class Guard:
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
         # Asked once: while Streamlit reads its options again they are for a moment not what was set.
-        self._listens = str(config.get_option("server.address") or "")
+        self._names = HostNames.of_config()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -56,7 +56,7 @@ class Guard:
             return
         headers = Headers(scope=scope)
         host = headers.get("host", "")
-        if not (self._is_ours(host) and _is_same_site(headers.get("origin"), host)):
+        if not (self._names.include(host) and _is_same_site(headers.get("origin"), host)):
             await _refuse(scope, receive, send)
             return
         if _METRICS in scope["path"]:
@@ -70,25 +70,13 @@ class Guard:
 
         await self._app(scope, receive, with_policy)
 
-    def _is_ours(self, host: str) -> bool:
-        """Whether this is a name of this machine, where the app listens to this machine only.
-
-        Who listens to others (`--server.address`) knows under which names.
-        """
-        return self._listens not in _LOOPBACK or _parts(f"//{host}").hostname in _LOOPBACK
-
 
 def _is_same_site(origin: str | None, host: str) -> bool:
     """Whether a request comes from a page of ours; programs that are no browsers say nothing."""
-    return origin is None or _parts(origin).netloc == host
-
-
-def _parts(url: str) -> SplitResult:
-    """Nothing at all where it is no address."""
     try:
-        return urlsplit(url)
+        return origin is None or urlsplit(origin).netloc == host
     except ValueError:
-        return urlsplit("")
+        return False
 
 
 async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
@@ -96,5 +84,5 @@ async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
         await receive()
         await send({"type": "websocket.close", "code": 1008})
         return
-    response = PlainTextResponse("This app answers only to its own name, and to its own pages.", status_code=403)
+    response = PlainTextResponse("This server does not answer to this name, or not to this page.", status_code=403)
     await response(scope, receive, send)

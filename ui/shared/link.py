@@ -10,7 +10,7 @@ import streamlit as st
 
 from ui.shared import between_pages
 
-PRIVATE: Final = ("room", "host")
+NOT_COPIED: Final = ("room",)  # who joins a class is no setting of a page
 
 
 def copy_link(*, of_upload: bool = False) -> None:
@@ -27,8 +27,8 @@ def copy_link(*, of_upload: bool = False) -> None:
     with st.popover("Copy link"):
         said = " It does not carry your file or its columns." if of_upload else ""
         st.caption(f"Anyone who opens this link sees the same settings.{said}")
-        # Several values of one name, too; whoever may lead a room is no setting.
-        settings = {name: st.query_params.get_all(name) for name in st.query_params if name not in PRIVATE}
+        # Several values of one name, too.
+        settings = {name: st.query_params.get_all(name) for name in st.query_params if name not in NOT_COPIED}
         st.code(address(st.context.url or "", settings), language=None, wrap_lines=True)
 
 

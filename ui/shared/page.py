@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from typing import Any, Final, Literal
 
@@ -15,6 +14,7 @@ from dpforest.tables.misfits import MisfitWarning
 from ui.shared import between_pages, figures, session_ledger
 from ui.shared.controls import LINKED
 from ui.shared.ink import LARGE, PLAIN, Drawn, in_ink, thin_lines
+from ui.shared.uploads import lesson_only
 from ui.shared.wording import plain
 
 Badge = Literal[
@@ -110,7 +110,7 @@ def open_page(title: str) -> None:
     between_pages.carry_over(title)
     st.html(_STYLE + (_DARK if _is_dark() else ""))
     figures.start()
-    of_lesson = os.environ.get("DPFOREST_LESSON_ONLY") == "1"  # a server that a whole class reaches
+    of_lesson = lesson_only()  # a server that a whole class reaches
     with st.sidebar:
         st.markdown("### dpforest", anchors=False)
         for name, file in PAGES.items():

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpforest.limits import MAX_UPLOAD_MB
 from dpforest.models.base import AUTO
@@ -16,7 +15,7 @@ from dpforest.tables.datasets import TableError
 from dpforest.tables.domain import DomainError
 from dpforest.tables.features import plural
 from dpforest.trees.split_scores import depends_on_rows
-from ui.shared import boosting, cache, session_ledger, tables
+from ui.shared import boosting, cache, session_ledger, tables, uploads
 from ui.shared.controls import LINKED, follow, known, select
 from ui.shared.forest_options import Option
 from ui.shared.forests import FORESTS, MODES, NEIGHBOURS, Settings, as_code
@@ -65,6 +64,12 @@ def _bundled(name: str) -> Table:
     return tables.bundled_table(data, label)
 
 
+def _detach() -> None:
+    """Another file, or none, takes the place of the file that was attached: nobody else would remove that one."""
+    if (file := st.session_state.pop("attached", None)) is not None:
+        uploads.remove(file.file_id)
+
+
 def _upload() -> Table | None:
     with st.sidebar:
         file = st.file_uploader(
@@ -73,13 +78,15 @@ def _upload() -> Table | None:
             max_upload_size=MAX_UPLOAD_MB,
             key=f"file_{st.session_state.get('cleared', 0)}",
             help="It stays in the memory of the computer that runs this app, and goes nowhere else.",
-            on_change=lambda: st.session_state.pop("attached", None),
+            on_change=_detach,
         )
-        # A visit to another page empties the widget; the file stays until it is removed or cleared.
+        # A visit to another page empties the widget; the file stays until it is replaced, removed or cleared.
         file = st.session_state["attached"] = file or st.session_state.get("attached")
         still = f"Attached: {plain(file.name, 40)}. " if file is not None else ""
         forgotten = "forgotten when you clear it, or with your session, some time after you close the page"
         st.caption(f"{still}Read in memory only; {forgotten}.")
+        if short := uploads.shortage():
+            st.caption(short)
     if file is None:
         st.info(
             "Attach a CSV file in the sidebar (behind » on a phone) to explore it. A link never carries a file: if you "
@@ -243,8 +250,7 @@ def clear() -> None:
     """Empty the session: uploads, their caches, edited domains, released forests. What they cost stays."""
     session_ledger.forget_tables()
     cache.clear()
-    if (context := get_script_run_ctx()) is not None:
-        context.uploaded_file_mgr.remove_session_files(context.session_id)  # a browser does not ask for that
+    uploads.remove_all()
     times = st.session_state.get("cleared", 0) + 1
     for key in list(st.session_state):
         if key not in ("releases", "data", "forest", "mode", "eps", "depth", "trees", "neighbours"):

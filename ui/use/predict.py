@@ -21,7 +21,7 @@ from dpforest.tables.encoding import quoted
 from dpforest.tables.features import Feature, plural, text
 from dpforest.trees.forest import ForestFormatError, ReleasedForest
 from dpforest.voting import CLIPPED_LOGISTIC
-from ui.shared import cache, figures, tables
+from ui.shared import cache, figures, tables, uploads
 from ui.shared.attributes import attributes
 from ui.shared.downloads import as_csv
 from ui.shared.loss_sums import at_delta
@@ -152,7 +152,7 @@ def predict_csv(forest: ReleasedForest) -> None:
         "New rows (CSV)", type=["csv", "tsv", "txt", "data"], max_upload_size=MAX_UPLOAD_MB, key="new_rows"
     )
     if file is None:
-        st.caption("Columns are matched by name; further columns are kept and not used.")
+        st.caption(f"Columns are matched by name; further columns are kept and not used. {uploads.shortage()}")
         return
     try:
         csv = tables.uploaded(tables.digest_of(file), file.getvalue(), file.name)

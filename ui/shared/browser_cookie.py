@@ -1,0 +1,73 @@
+"""A random token for each browser, in a cookie: what one browser does counts as one, in all of its tabs and after F5.
+
+The token says nothing about a person, and it is gone when the browser is closed. Only this server can issue one: it
+signs tokens with a key that it draws at its start and never writes down. No script can read the cookie. A private
+window, or a program that asks again without a cookie, gets another token.
+
+The cookie is `SameSite=Lax`. With `Strict`, a link on another site that leads here would not send it, so that the
+server would issue another one in its place, and a teacher would lose the room.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from typing import Final
+
+import streamlit as st
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import HTTPConnection
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_KEY: Final = secrets.token_bytes(32)
+_ASKED_FIRST: Final = "_stcore/health"  # Streamlit's page asks for it before it opens its websocket, each time
+
+
+class BrowserCookie:
+    """Issues a token to a browser that has none."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_first = scope["type"] == "http" and scope["method"] == "GET" and scope["path"].endswith(_ASKED_FIRST)
+        if not is_first or _sent_with(scope):
+            await self._app(scope, receive, send)
+            return
+
+        async def with_cookie(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                secure = "; Secure" if scope.get("scheme") == "https" else ""
+                name = _cookie_name(Headers(scope=scope).get("host", ""))
+                cookie = f"{name}={_signed(secrets.token_hex(16))}; Path=/; HttpOnly; SameSite=Lax{secure}"
+                MutableHeaders(scope=message).append("Set-Cookie", cookie)
+            await send(message)
+
+        await self._app(scope, receive, with_cookie)
+
+
+def this_browser() -> str | None:
+    """The token of the browser that shows the page; None where it keeps no cookies."""
+    return _checked(st.context.cookies.get(_cookie_name(st.context.headers.get("Host", "") or ""), ""))
+
+
+def _sent_with(scope: Scope) -> bool:
+    asked = HTTPConnection(scope)
+    return _checked(asked.cookies.get(_cookie_name(asked.headers.get("host", "")), "")) is not None
+
+
+def _cookie_name(host: str) -> str:
+    """Browsers do not tell the ports of a machine apart, and each may have a server of its own."""
+    port = host.rpartition(":")[2]
+    return f"dpforest_browser_{port}" if port.isascii() and port.isdigit() else "dpforest_browser"
+
+
+def _signed(token: str) -> str:
+    return f"{token}.{hmac.new(_KEY, token.encode(), hashlib.sha256).hexdigest()}"
+
+
+def _checked(value: str) -> str | None:
+    """The token, if this server has signed it."""
+    token = value.partition(".")[0]
+    return token if hmac.compare_digest(_signed(token).encode(), value.encode()) else None
