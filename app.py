@@ -16,14 +16,14 @@ else:  # Streamlit imports the server from here
     from ui.shared.first_script import FirstScript
     from ui.shared.front_end import FrontEnd
     from ui.shared.guards import Guard
-    from ui.shared.host_names import HostNames
+    from ui.shared.host_names import HostNames, addresses
     from ui.shared.no_delay import send_at_once
     from ui.shared.options import read_without_lock
     from ui.shared.uploads import Uploads
 
     send_at_once()
     read_without_lock()
-    print(HostNames.of_config(), flush=True)
+    print(addresses(), HostNames.of_config(), sep="\n", flush=True)
 
     # What the first page imports takes two seconds: they pass while a browser starts.
     threading.Thread(target=import_module, args=("ui.explore.page",), daemon=True).start()

@@ -2,6 +2,8 @@
 
 import asyncio
 import socket
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +11,7 @@ from streamlit import config
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from ui.shared.guards import Guard
-from ui.shared.host_names import HostNames
+from ui.shared.host_names import HostNames, addresses
 
 OURS = "localhost:8501"
 
@@ -129,6 +131,14 @@ def test_the_server_says_to_which_names_it_answers(listening_to_others):
     sentence = str(HostNames.of_config())
     assert socket.gethostname().lower() in sentence and "every IP address" in sentence
     assert "--server.allowedHosts" in sentence and "\n" not in sentence
+
+
+def test_the_start_prints_addresses_without_asking_another_host(listening_to_others):
+    """Streamlit's greeting would ask checkip.amazonaws.com, so it is off."""
+    settings = tomllib.loads((Path(__file__).parents[2] / ".streamlit" / "config.toml").read_text())
+    assert settings["logger"]["hideWelcomeMessage"] is True
+    local, network = addresses().split("\n")
+    assert local.startswith("Local URL: http://localhost:") and network.startswith("Network URL: http://")
 
 
 @pytest.mark.parametrize("kind", ["http", "websocket"])

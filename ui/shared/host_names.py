@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
-from streamlit import config
+from streamlit import config, net_util
+from streamlit.web.server.server_util import get_url
 
 LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 
@@ -61,6 +62,17 @@ class HostNames:
             f"This server answers to: {names}. For other names start it with --server.allowedHosts NAME, once for each "
             "name; that list replaces this one."
         )
+
+
+def addresses() -> str:
+    """Where a browser finds the app: Streamlit would print that too, but asks another host for a public address."""
+    listens = str(config.get_option("server.address") or "0.0.0.0")
+    lines = [f"Local URL: {get_url('localhost')}"]
+    if listens in ("0.0.0.0", "::"):
+        lines.append(f"Network URL: {get_url(str(net_util.get_internal_ip()))}")
+    elif listens not in LOOPBACK:
+        lines = [f"Network URL: {get_url(listens)}"]
+    return "\n".join(lines)
 
 
 def _fits(name: str, pattern: str) -> bool:
