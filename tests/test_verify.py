@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from conftest import examples
-from filed import MODELS, changed, content_of, filed
+from filed_cases import MODELS, changed, content_of, filed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
