@@ -14,8 +14,8 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from conftest import examples
-from filed import MODELS, changed, content_of, filed
+from conftest import examples, some
+from filed_cases import MODELS, changed, content_of, filed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -58,8 +58,7 @@ def test_it_imports_nothing_but_the_standard_library():
     assert names and names <= sys.stdlib_module_names
 
 
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(("name", "neighbours"), some(MODELS, ["add-remove", "replace-one"]))
 def test_a_file_of_every_estimator_agrees_with_itself(name, neighbours, tmp_path):
     forest = filed(name, neighbours)
     code, text = run(forest.to_bytes(), tmp_path)
@@ -219,7 +218,7 @@ ODD = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=examples(400), deadline=None, derandomize=True, database=None)
+@settings(max_examples=examples(250), deadline=None, derandomize=True, database=None)
 @given(st.data())
 def test_whatever_is_put_into_a_field_it_ends_with_a_verdict(tmp_path_factory, data):
     content = copy.deepcopy(content_of(data.draw(st.sampled_from(["booster", "labels", "multinomial"]))))

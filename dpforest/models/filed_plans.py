@@ -5,20 +5,20 @@ budget, a temperature) or tried (how a booster draws its leaves). The estimator 
 ledger of its own, by the code that a fit runs.
 """
 
-import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Final, NamedTuple
 
 from dpforest.limits import MAX_BOUND
-from dpforest.models.base import AUTO, ForestClassifier, bound_sentence
+from dpforest.models.base import AUTO, ForestClassifier
+from dpforest.models.filed import Filed, FiledError, as_user_types
 from dpforest.models.greedy.boost_spec import FITTING
 from dpforest.models.greedy.boosted import BoostedForestClassifier
 from dpforest.models.greedy.friedman_schuster import FriedmanSchusterClassifier
 from dpforest.models.greedy.multinomial import MultinomialForestClassifier
-from dpforest.models.preparation import LEAST_SIZE, SIZE_SHARE, Preparation, charge_scale, charge_size
+from dpforest.models.preparation import charge_scale, charge_size
 from dpforest.models.random import fit
 from dpforest.models.random.baselines import (
     JagannathanForestClassifier,
@@ -28,102 +28,13 @@ from dpforest.models.random.baselines import (
 from dpforest.models.random.majority_label import MajorityLabelForestClassifier
 from dpforest.models.random.random_decision import RandomDecisionForestClassifier
 from dpforest.models.random_boost.booster import RandomTreeBoosterClassifier
-from dpforest.models.random_boost.booster_spec import SIZE_SHARE as BOOSTER_SIZE_SHARE
 from dpforest.privacy.certificate import Certificate
-from dpforest.privacy.ledger import ADD_REMOVE, ESTIMATION, NUMBER_OF_ROWS, SCALE_OF_ATTRIBUTES, Entry, Ledger
+from dpforest.privacy.ledger import ADD_REMOVE, ESTIMATION, Ledger
 from dpforest.privacy.randomness import source_for
 from dpforest.privacy.rationals import as_typed
 from dpforest.privacy.release import COUNTS, LABELS, charge_leaves
 from dpforest.trees.forest import ReleasedForest
 from dpforest.voting import CLIPPED_LOGISTIC
-
-
-class FiledError(ValueError):
-    """A field of a file does not follow from the others; the message is half a sentence."""
-
-
-@dataclass(frozen=True)
-class Filed:
-    """What a file says of its fit.
-
-    Attributes
-    ----------
-    forest : ReleasedForest
-    n_trees, n_rows : int
-        Trees for each score; rows as the file gives them, 0 where it does not.
-    preparation : Preparation
-        What was spent before trees grew.
-    entries : tuple of Entry
-        The ledger's entries after those.
-    """
-
-    forest: ReleasedForest
-    n_trees: int
-    n_rows: int
-    preparation: Preparation
-    entries: tuple[Entry, ...]
-
-    @classmethod
-    def of(cls, forest: ReleasedForest) -> "Filed":
-        """Split the ledger; FiledError where a number of rows and its entry do not go together."""
-        ledger, entries, n_rows = forest.ledger, forest.ledger.entries, forest.about.get("n_rows", 0)
-        asked = bool(entries) and entries[0].what == NUMBER_OF_ROWS
-        scaled = len(entries) > asked and entries[asked].what.startswith(SCALE_OF_ATTRIBUTES)
-        if asked and (n_rows < LEAST_SIZE or ledger.neighbours != ADD_REMOVE):
-            raise FiledError("its ledger has an entry for the number of rows, but that number is not in `about`")
-        if scaled != (forest.scale is not None):
-            raise FiledError("it has a scale without its entry in the ledger, or the entry without the scale")
-        booster = forest.about.get("estimator") == RandomTreeBoosterClassifier.__name__
-        size = (BOOSTER_SIZE_SHARE[ledger.kind] if booster else SIZE_SHARE) if asked else Fraction(0)
-        share = _whole(ledger, entries[asked]) if scaled else Fraction(0)
-        if not 0 <= share < 1 - size:
-            raise FiledError(f"its ledger gives the scale a share of {float(share):.4g} of the budget")
-        boosted = forest.class_of_tree is not None and forest.domain.n_classes > 2
-        n_scores = forest.domain.n_classes if boosted else 1
-        preparation = Preparation(n_rows, size, share)
-        return cls(forest, forest.trees.n_trees // n_scores, n_rows, preparation, entries[asked + scaled :])
-
-    @property
-    def said_size(self) -> int | None:
-        """The number of rows where the user gave it: in the file, and not bought."""
-        is_said = self.forest.ledger.neighbours == ADD_REMOVE and not self.preparation.size
-        return self.n_rows or None if is_said else None
-
-    def share(self, i: int, of: Fraction) -> Fraction:
-        """The cost of the i-th entry after the preparation, as a share of an amount; 0 where there is no such entry."""
-        if i >= len(self.entries) or (each := self.entries[i].each) is None or not of:
-            return Fraction(0)
-        return each.amount / of
-
-    def common(self) -> dict[str, Any]:
-        """Parameters that all estimators have."""
-        certificate, trees = self.forest.certificate, self.forest.trees
-        return {
-            "epsilon": _typed(Fraction(certificate.epsilon or 0)), "max_depth": trees.depth,
-            "neighbours": self.forest.ledger.neighbours, "scale_share": "public", "size": self.said_size,
-            "domain": self.forest.domain,
-        }  # fmt: skip
-
-    def row_bounds(self) -> list[int | None]:
-        """Public bounds on the number of rows that the certificate states, and none."""
-        numbers = {int(n.replace(",", "")) for a in self.forest.certificate.assumptions
-                   if len(a) < 100 for n in re.findall(r"\d[\d,]*", a)}  # fmt: skip
-        stated = [n for n in numbers if bound_sentence(n) in self.forest.certificate.assumptions]
-        return [*stated, None]
-
-
-def _whole(ledger: Ledger, entry: Entry) -> Fraction:
-    """Share of the budget that an entry for all rows takes."""
-    if ledger.budget is None or entry.each is None:
-        return Fraction(0)
-    return entry.each.grouped(ledger.rows).amount / ledger.budget.amount
-
-
-def _typed(x: Fraction) -> float | Fraction:
-    """The float that prints as this number, as a user types it; the fraction where there is none."""
-    near = float(x)
-    return near if near > 0 and as_typed(near) == x else x
-
 
 # ---------------------------------------------------------------- settings that a file does not name
 
@@ -156,12 +67,12 @@ def _tree(filed: Filed) -> Iterator[dict[str, Any]]:
     each = _left(filed)
     share = filed.share(0, each / filed.forest.trees.depth) if filed.forest.trees.depth else Fraction(0)
     for n_bound in filed.row_bounds():
-        yield {"criterion": filed.forest.about.get("criterion"), "tree_share": _typed(share), "n_bound": n_bound}
+        yield {"criterion": filed.forest.about.get("criterion"), "tree_share": as_user_types(share), "n_bound": n_bound}
 
 
 def _multinomial(filed: Filed) -> Iterator[dict[str, Any]]:
     names = ("feature_temperature", "value_temperature", "label_temperature")
-    costs = {name: _typed(filed.share(i, Fraction(1))) for i, name in enumerate(names)}
+    costs = {name: as_user_types(filed.share(i, Fraction(1))) for i, name in enumerate(names)}
     yield {"n_estimators": filed.n_trees, "partition": _partition(filed, 2), **costs}
 
 
@@ -170,9 +81,9 @@ def _boosted(filed: Filed) -> Iterator[dict[str, Any]]:
     of_level = _left(filed) / model.scores_of(filed.forest.domain) / max(filed.n_trees, 1) / max(depth, 1)
     splits, noisy = filed.share(0, of_level), about.get("alpha") == "noisy"
     calibration = filed.share(1, of_level) if noisy else Fraction(0)
-    shares = {"tree_share": _typed(splits + calibration)}
+    shares = {"tree_share": as_user_types(splits + calibration)}
     if noisy and splits + calibration:
-        shares["calibration_share"] = _typed(calibration / (splits + calibration))
+        shares["calibration_share"] = as_user_types(calibration / (splits + calibration))
     own = {"n_estimators": filed.n_trees, "alpha": about.get("alpha"), "alpha_link": filed.forest.alpha_link}
     for n_bound in filed.row_bounds():
         for leaf in ("counts", "range"):
@@ -282,7 +193,8 @@ KINDS: Final = {
     for kind in (
         Kind(MajorityLabelForestClassifier, "labels", ("majority",), _labels, _of_random),
         Kind(RandomDecisionForestClassifier, "noisy_counts", _AVERAGES, _counts, _of_random),
-        Kind(JagannathanForestClassifier, "noisy_counts", ("log-odds", "threshold"), _jagannathan, _of_random),  # once
+        # Its first files have "threshold".
+        Kind(JagannathanForestClassifier, "noisy_counts", ("log-odds", "threshold"), _jagannathan, _of_random),
         Kind(RandomForestLaplaceClassifier, "noisy_counts", ("majority",), _even, _of_random),
         Kind(RandomForestExponentialClassifier, "labels", ("majority",), _even, _of_random),
         Kind(FriedmanSchusterClassifier, "noisy_counts", ("majority",), _tree, _of_tree),

@@ -8,7 +8,8 @@ from typing import Any
 
 from dpforest.limits import MAX_BOUND
 from dpforest.models.base import bound_sentence
-from dpforest.models.filed_plans import FiledError, promises
+from dpforest.models.filed import FiledError
+from dpforest.models.filed_plans import promises
 from dpforest.models.noise_floor import check_noise
 from dpforest.privacy.certificate import Certificate, delta_is_large
 from dpforest.privacy.ledger import Ledger

@@ -148,14 +148,15 @@ def _released() -> dict[str, Any]:
 
 
 def _tainted(content: dict[str, Any], certified: bool) -> bytes:
-    """Markup in every text of a forest's file that is free."""
-    content["about"] |= {"estimator": COLUMNS[0], "criterion": COLUMNS[2], "split_score": COLUMNS[3], "caution": NOTE}
+    """Markup in every text of a forest's file that is free, and in the assumptions that follow from it."""
+    said = content["certificate"]
+    before = said["assumptions"][: -len(Domain.from_dict(content["domain"]).assumptions())]
+    content["about"] |= {"criterion": COLUMNS[2], "split_score": COLUMNS[3], "caution": NOTE}
     for feature in content["domain"]["features"]:
         feature.update(missing_note=NOTE, missing_source="asserted", type_note=NOTE, type_source="asserted")
     of_table = {f"{what}_source": "asserted" for what in ("reading", "columns")}
     content["domain"].update(of_table, reading=NOTE, reading_note=NOTE, columns_note=NOTE)
-    said = content["certificate"]
-    said.update(certified=certified, mechanism=NOTE, assumptions=[*said["assumptions"], NOTE, *COLUMNS])
+    said.update(certified=certified, assumptions=[*before, *Domain.from_dict(content["domain"]).assumptions()])
     if not certified:
         said.update(reasons=[NOTE, *COLUMNS], true_epsilon="infinity")
     return json.dumps(content).encode()
@@ -185,6 +186,7 @@ def test_a_forest_of_somebody_else(explore: Explore) -> None:
     for where, why, text in (
         ("version", "format version", NOTE), ("voting", "voting", NOTE), (NOTE, "not known", 1),
         ("seed", "wrong", NOTE), ("negative_rule", "negative_rule", NOTE), ("voting", "not JSON", "\ud800"),
+        ("about", "about.estimator", {"estimator": NOTE}),
     ):  # fmt: skip
         _attach(page, FOREST, f"{FILE}.json", json.dumps(content | {where: text}).encode())
         expect(page.get_by_role("alert").filter(has_text=why)).to_be_visible()

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 from conftest import examples, some
-from filed import MODELS, changed, content_of, filed, of_budget, read
+from filed_cases import MODELS, changed, content_of, filed, of_budget, read
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

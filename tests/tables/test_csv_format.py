@@ -13,6 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dpforest import Domain, DomainError, Feature, MajorityLabelForestClassifier, ReleasedForest, read_csv
+from dpforest.privacy.certificate import STANDING_ASSUMPTIONS
 from dpforest.tables.csv_format import CsvFormat, format_in_old_words
 from dpforest.tables.datasets import suggest_domain
 from dpforest.tables.read_parts import assert_parts, read_parts
@@ -154,6 +155,8 @@ class TestReleasedFiles:
         forests = []
         for reading in ("", str(written), written.to_dict()):
             content["domain"] |= {"reading": reading, "reading_source": "asserted", "reading_note": "our export"}
+            stated = Domain.from_dict(content["domain"]).assumptions()
+            content["certificate"]["assumptions"] = [*STANDING_ASSUMPTIONS, *stated]  # or the file is refused
             forests.append(ReleasedForest.from_json(json.dumps(content)))
         plain, of_sentence, of_object = forests
         assert of_sentence.domain == of_object.domain == replace(of_object.domain, reading=written)

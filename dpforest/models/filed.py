@@ -1,0 +1,101 @@
+"""What a file says of the fit that it comes from: its public facts, and its ledger in parts."""
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dpforest.models.base import bound_sentence
+from dpforest.models.preparation import LEAST_SIZE, SIZE_SHARE, Preparation
+from dpforest.models.random_boost.booster import RandomTreeBoosterClassifier
+from dpforest.models.random_boost.booster_spec import SIZE_SHARE as BOOSTER_SIZE_SHARE
+from dpforest.privacy.ledger import ADD_REMOVE, NUMBER_OF_ROWS, SCALE_OF_ATTRIBUTES, Entry, Ledger
+from dpforest.privacy.rationals import as_typed
+from dpforest.trees.forest import ReleasedForest
+
+
+class FiledError(ValueError):
+    """A field of a file does not follow from the others; the message is half a sentence."""
+
+
+@dataclass(frozen=True)
+class Filed:
+    """What a file says of its fit.
+
+    Attributes
+    ----------
+    forest : ReleasedForest
+    n_trees, n_rows : int
+        Trees for each score; rows as the file gives them, 0 where it does not.
+    preparation : Preparation
+        What was spent before trees grew.
+    entries : tuple of Entry
+        The ledger's entries after those.
+    """
+
+    forest: ReleasedForest
+    n_trees: int
+    n_rows: int
+    preparation: Preparation
+    entries: tuple[Entry, ...]
+
+    @classmethod
+    def of(cls, forest: ReleasedForest) -> "Filed":
+        """Split the ledger; FiledError where a number of rows and its entry do not go together."""
+        ledger, entries, n_rows = forest.ledger, forest.ledger.entries, forest.about.get("n_rows", 0)
+        asked = bool(entries) and entries[0].what == NUMBER_OF_ROWS
+        scaled = len(entries) > asked and entries[asked].what.startswith(SCALE_OF_ATTRIBUTES)
+        if asked and (n_rows < LEAST_SIZE or ledger.neighbours != ADD_REMOVE):
+            raise FiledError("its ledger has an entry for the number of rows, but that number is not in `about`")
+        if scaled != (forest.scale is not None):
+            raise FiledError("it has a scale without its entry in the ledger, or the entry without the scale")
+        booster = forest.about.get("estimator") == RandomTreeBoosterClassifier.__name__
+        size = (BOOSTER_SIZE_SHARE[ledger.kind] if booster else SIZE_SHARE) if asked else Fraction(0)
+        share = _whole(ledger, entries[asked]) if scaled else Fraction(0)
+        if not 0 <= share < 1 - size:
+            raise FiledError(f"its ledger gives the scale a share of {float(share):.4g} of the budget")
+        boosted = forest.class_of_tree is not None and forest.domain.n_classes > 2
+        n_scores = forest.domain.n_classes if boosted else 1
+        preparation = Preparation(n_rows, size, share)
+        return cls(forest, forest.trees.n_trees // n_scores, n_rows, preparation, entries[asked + scaled :])
+
+    @property
+    def said_size(self) -> int | None:
+        """The number of rows where the user gave it: in the file, and not bought."""
+        is_said = self.forest.ledger.neighbours == ADD_REMOVE and not self.preparation.size
+        return self.n_rows or None if is_said else None
+
+    def share(self, i: int, of: Fraction) -> Fraction:
+        """The cost of the i-th entry after the preparation, as a share of an amount; 0 where there is no such entry."""
+        if i >= len(self.entries) or (each := self.entries[i].each) is None or not of:
+            return Fraction(0)
+        return each.amount / of
+
+    def common(self) -> dict[str, Any]:
+        """Parameters that all estimators have."""
+        certificate, trees = self.forest.certificate, self.forest.trees
+        return {
+            "epsilon": as_user_types(Fraction(certificate.epsilon or 0)), "max_depth": trees.depth,
+            "neighbours": self.forest.ledger.neighbours, "scale_share": "public", "size": self.said_size,
+            "domain": self.forest.domain,
+        }  # fmt: skip
+
+    def row_bounds(self) -> list[int | None]:
+        """Public bounds on the number of rows that the certificate states, and none."""
+        numbers = {int(n.replace(",", "")) for a in self.forest.certificate.assumptions
+                   if len(a) < 100 for n in re.findall(r"\d[\d,]*", a)}  # fmt: skip
+        stated = [n for n in numbers if bound_sentence(n) in self.forest.certificate.assumptions]
+        return [*stated, None]
+
+
+def _whole(ledger: Ledger, entry: Entry) -> Fraction:
+    """Share of the budget that an entry for all rows takes."""
+    if ledger.budget is None or entry.each is None:
+        return Fraction(0)
+    return entry.each.grouped(ledger.rows).amount / ledger.budget.amount
+
+
+def as_user_types(x: Fraction) -> float | Fraction:
+    """The float that prints as this number, as a user types it; the fraction where there is none."""
+    near = float(x)
+    return near if near > 0 and as_typed(near) == x else x
