@@ -11,6 +11,7 @@ from ui.learn.parts_of_steps import Step
 from ui.learn.rooms import LEAST_DRAWN, Rooms, Seen
 from ui.learn.steps import STEPS
 from ui.shared import cache
+from ui.shared.controls import is_pair, memory, stored
 from ui.shared.page import sorry
 from ui.shared.wording import plain, unbroken
 
@@ -27,7 +28,7 @@ def rooms() -> Rooms:
 def led() -> tuple[str, str] | None:
     """Letters and key of the room that this page leads."""
     given = (st.query_params.get(ROOM, ""), st.query_params.get(HOST, ""))
-    code, key = given if all(given) else st.session_state.get("led_room", ("", ""))
+    code, key = given if all(given) else stored("led_room", is_pair, ("", ""))
     if not (code and rooms().leads(code, key)):
         return None
     st.session_state["led_room"] = (code, key)  # a visit to another page empties the address
@@ -135,7 +136,7 @@ def _shown(step: Step, mine: int | None) -> None:
 
 def _given(code: str) -> dict[int, int]:
     """This tab's own answers in a room, by step: gone with the tab."""
-    return st.session_state.setdefault("votes", {}).setdefault(code, {})
+    return memory("votes", dict).setdefault(code, {})
 
 
 def _open() -> None:

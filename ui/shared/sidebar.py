@@ -8,6 +8,7 @@ from typing import Any, Final
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from dpforest.limits import MAX_UPLOAD_MB
 from dpforest.models.base import AUTO
@@ -17,7 +18,7 @@ from dpforest.tables.domain import DomainError
 from dpforest.tables.features import plural
 from dpforest.trees.split_scores import depends_on_rows
 from ui.shared import boosting, cache, session_ledger, tables
-from ui.shared.controls import LINKED, follow, known, select
+from ui.shared.controls import LINKED, count, follow, is_a, is_on, known, memory, select, stored
 from ui.shared.forest_options import Option
 from ui.shared.forests import FORESTS, MODES, NEIGHBOURS, Settings, as_code
 from ui.shared.link import copy_link
@@ -70,12 +71,12 @@ def _upload() -> Table | None:
             "CSV file",
             type=["csv", "tsv", "txt", "data"],
             max_upload_size=MAX_UPLOAD_MB,
-            key=f"file_{st.session_state.get('cleared', 0)}",
+            key=f"file_{count('cleared')}",
             help="It stays in the memory of the computer that runs this app, and goes nowhere else.",
             on_change=lambda: st.session_state.pop("attached", None),
         )
         # A visit to another page empties the widget; the file stays until it is removed or cleared.
-        file = st.session_state["attached"] = file or st.session_state.get("attached")
+        file = st.session_state["attached"] = file or stored("attached", lambda value: isinstance(value, UploadedFile))
         still = f"Attached: {plain(file.name, 40)}. " if file is not None else ""
         forgotten = "forgotten when you clear it, or with your session, some time after you close the page"
         st.caption(f"{still}Read in memory only; {forgotten}.")
@@ -98,7 +99,7 @@ def _upload() -> Table | None:
             )
         with st.sidebar:
             # A visit to another page empties the widget; what was chosen stays, and never goes into the address.
-            chosen = st.session_state.setdefault("labels", {})
+            chosen = memory("labels", dict)
             label = st.selectbox(
                 "Label", candidates, candidates.index(chosen[digest]) if chosen.get(digest) in candidates else 0,
                 key=f"label_{digest[:8]}", help="The column that the forest learns to predict.",
@@ -127,7 +128,7 @@ def _say_unused(names: list[str]) -> None:
 
 def _without_some(csv: CsvTable, digest: str) -> CsvTable:
     """The file without the columns that somebody leaves out. It stays the same file, of the same people."""
-    kept = st.session_state.setdefault("left_out", {})  # a visit to another page empties the widget
+    kept = memory("left_out", dict)  # a visit to another page empties the widget
     names = [column.name for column in csv.columns]
     with st.sidebar:
         left_out = st.multiselect(
@@ -182,6 +183,7 @@ def _forest(table: Table | None, epsilon: float) -> Settings:
 
 def choose_neighbours() -> str:
     """Which tables must be hard to tell apart."""
+    known("neighbours", NEIGHBOURS)
     neighbours = st.radio(
         "What an outsider must not notice",
         list(NEIGHBOURS),
@@ -196,9 +198,10 @@ def choose_neighbours() -> str:
 def _switch(option: Option, mode: str) -> Any:
     """A choice between off and on, with its sentence in sight."""
     off, on = option.choices[mode].values()
-    is_on = st.toggle(option.title, key=option.key, bind=LINKED)
+    is_on(option.key)
+    switched = st.toggle(option.title, key=option.key, bind=LINKED)
     st.caption(unbroken(option.sentence))
-    return on if is_on else off
+    return on if switched else off
 
 
 def _option(option: Option, mode: str) -> Any:
@@ -236,10 +239,10 @@ def clear() -> None:
     cache.clear()
     if (context := get_script_run_ctx()) is not None:
         context.uploaded_file_mgr.remove_session_files(context.session_id)  # a browser does not ask for that
-    times = st.session_state.get("cleared", 0) + 1
+    times = count("cleared") + 1
     for key in list(st.session_state):
         if key not in ("releases", "data", "forest", "mode", "eps", "depth", "trees", "neighbours"):
             del st.session_state[key]
     st.session_state["cleared"] = times
-    if st.session_state.get("data") == tables.UPLOAD:
+    if stored("data", is_a(str)) == tables.UPLOAD:
         st.session_state["data"] = tables.DEFAULT
