@@ -1,9 +1,9 @@
 """One person's browser tab as the server sees it: Streamlit's messages over a websocket, without a browser.
 
-Speaks what Streamlit's own front end does: the states of the sliders, select boxes and radio buttons that are on the page
-and the query string go along with every rerun, and so do the hashes of large messages that are kept, which the server
-then sends as references. A select box in which nothing is chosen has no value, and a control that has gone from the page
-has no state.
+Speaks what Streamlit's own front end does: the states of the sliders, select boxes and radio buttons that are on the
+page and the query string go along with every rerun, and so do the hashes of large messages that are kept, which the
+server then sends as references. A select box in which nothing is chosen has no value, and a control that has gone from
+the page has no state.
 
 A hostile tab also sends what a browser sends at most once in a while, when a choice and a new page cross: a choice that
 the select box does not have, with every rerun.
