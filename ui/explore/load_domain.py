@@ -18,7 +18,7 @@ from ui.explore import confirm
 from ui.explore.loaded import Loaded, changes, entries_of, of_json, over
 from ui.explore.spare import spare
 from ui.shared import tables
-from ui.shared.controls import count, memory
+from ui.shared.controls import count, is_a, stored
 from ui.shared.downloads import as_csv
 from ui.shared.page import sorry
 from ui.shared.tables import Table
@@ -43,7 +43,7 @@ def downloads(table: Table) -> None:
 
 def show(table: Table) -> None:
     """Attach a file, see what it says, and load it with a press."""
-    said = memory("loaded_said", dict).get(table.schema_key)
+    said = stored("loaded_said", is_a(dict), {}).get(table.schema_key)
     with st.expander("Load a domain from a file", icon=":material/upload_file:"):
         st.caption(
             "The JSON of this page, or a codebook as CSV with the columns name, kind (numeric or categorical), low, "

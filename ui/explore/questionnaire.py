@@ -87,7 +87,7 @@ def show(table: Table, *, pending: bool) -> None:
 
 
 def _key(table: Table) -> str:
-    skipped = len(memory("skipped", dict).get(table.schema_key, ()))
+    skipped = len(stored("skipped", is_a(dict), {}).get(table.schema_key, ()))
     return f"ask_{tables.fingerprint(table.domain)[:12]}_{skipped}"
 
 
@@ -103,7 +103,7 @@ def _choose(table: Table, questions: dict[str, list[str]], key: str) -> str:
     again = [AGAIN] if len(left) < table.domain.n_features else []
     options = [*questions, *others, EVERYTHING, *some, *again]
     sizes = {group: len(names) for group, names in (groups | questions).items()}
-    skipped = memory("skipped", dict).get(table.schema_key, [])
+    skipped = stored("skipped", is_a(dict), {}).get(table.schema_key, [])
     start = next((options.index(group) for group in questions if group not in skipped), 0)
     return st.selectbox(
         "Now about", options, start, key=f"{key}_group",

@@ -17,7 +17,7 @@ from dpforest.tables.domain import Domain, Feature
 from dpforest.tables.features import text
 from dpforest.tables.misfits import Misfits
 from ui.shared import cache
-from ui.shared.controls import memory, stored
+from ui.shared.controls import is_a, memory, stored
 from ui.shared.forests import Settings
 
 UPLOAD = "upload a CSV"
@@ -61,7 +61,7 @@ class Table:
     @property
     def is_public(self) -> bool:
         """Whether looking at this table costs nobody anything: bundled, or declared so."""
-        return not self.uploaded or self.key in memory("declared_public", set)
+        return not self.uploaded or self.key in stored("declared_public", is_a(set), set())
 
     def columns(self) -> pd.DataFrame:
         """The attributes that the domain reads."""
@@ -140,7 +140,12 @@ def _names_of(csv: CsvTable) -> str:
 
 
 def _edited(table: Table) -> Domain:
-    return memory("schemas", dict).get(table.schema_key, table.domain)
+    return _edits().get(table.schema_key, table.domain)
+
+
+def _edits() -> dict[str, Domain]:
+    """Edited domains of this session, by `schema_key`; nothing is noted by a look at them."""
+    return stored("schemas", is_a(dict), {})
 
 
 def edit(table: Table, domain: Domain) -> None:
@@ -167,12 +172,12 @@ def kept(old: Domain, domain: Domain) -> Domain:
 
 def undo(table: Table) -> None:
     """Back to the domain as bundled or as read."""
-    memory("schemas", dict).pop(table.schema_key, None)
+    _edits().pop(table.schema_key, None)
 
 
 def is_edited(table: Table) -> bool:
     """Whether somebody changed the domain."""
-    return table.schema_key in memory("schemas", dict)
+    return table.schema_key in _edits()
 
 
 def _relabelled(domain: Domain, label: str) -> Domain:
