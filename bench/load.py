@@ -1,4 +1,5 @@
-"""Many people at once: `python bench/load.py [--sessions 30] [--every 10] [--minutes 30] [--page Audit]`.
+"""Many people at once: `python bench/load.py [--sessions 30] [--every 10] [--minutes 30] [--page Audit]
+[--hostile] [--log FILE]`.
 
 Starts the app as its own process and opens it in as many sessions, each over a websocket of its own and with the
 messages of Streamlit's front end. Each moves one control every so many seconds: on Explore mostly ε, depth or trees,
@@ -10,6 +11,8 @@ now and then forest or label. Told apart are
 
 A session whose figures have not come when its next move is due waits for them and moves late; such moves are counted.
 The people are simulated on the same machine; their share of its processors is stated as well. Never part of the tests.
+
+With `--hostile` every session also sends, with each move, a choice that no select box of the page has.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import psutil
@@ -73,10 +77,10 @@ class Found:
 class Person:
     """One session, from its first look to the end."""
 
-    def __init__(self, number: int, url: str, page: str) -> None:
+    def __init__(self, number: int, url: str, page: str, hostile: bool) -> None:
         data, forest = PEOPLE[number % len(PEOPLE)]
         self._rng = random.Random(number)
-        self._tab = Tab(url, page) if page else Tab(url, data=data, forest=forest)
+        self._tab = Tab(url, page, hostile=hostile) if page else Tab(url, hostile=hostile, data=data, forest=forest)
         self._away: str | None = None  # which control stands elsewhere for a while
 
     async def play(self, every: float, until: float, found: Found) -> None:
@@ -154,7 +158,7 @@ async def load(url: str, server: psutil.Process, arguments: argparse.Namespace) 
     await warm.close()
     server.cpu_percent()
     until = time.monotonic() + 60 * arguments.minutes
-    people = [Person(i, url, arguments.page) for i in range(arguments.sessions)]
+    people = [Person(i, url, arguments.page, arguments.hostile) for i in range(arguments.sessions)]
     await asyncio.gather(
         watch(server, until, found, arguments.verbose), *(p.play(arguments.every, until, found) for p in people)
     )
@@ -208,6 +212,8 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--page", default="", help="Explore if empty; else the name in the address, as in Audit")
     parser.add_argument("--port", type=int, default=8597)
+    parser.add_argument("--hostile", action="store_true", help="send choices that are not on offer, too")
+    parser.add_argument("--log", default="", help="a file for what the server writes")
     parser.add_argument("--verbose", action="store_true", help="memory and median every ten seconds")
     arguments = parser.parse_args()
     with app(arguments.port) as (url, server, log):
@@ -217,7 +223,10 @@ def main() -> None:
         cpu = {"app": server.cpu_percent() / 100, "these sessions": (time.process_time() - own) / seconds}
         log.flush()
         with open(log.name, errors="replace") as text:
-            tracebacks = text.read().split("Traceback (most recent call last)")[1:]
+            written = text.read()
+        tracebacks = written.split("Traceback (most recent call last)")[1:]
+        if arguments.log:
+            Path(arguments.log).write_text(written, encoding="utf-8")
     print(f"{arguments.sessions} sessions, a move every {arguments.every:g} s each, {seconds / 60:.1f} minutes")
     met = report(found, cpu, len(tracebacks))
     if tracebacks:

@@ -1,7 +1,12 @@
 """One person's browser tab as the server sees it: Streamlit's messages over a websocket, without a browser.
 
-Speaks what Streamlit's own front end does: widget states and the query string go along with every rerun, and so do the
-hashes of large messages that are kept, which the server then sends as references.
+Speaks what Streamlit's own front end does: the states of the sliders, select boxes and radio buttons that are on the
+page and the query string go along with every rerun, and so do the hashes of large messages that are kept, which the
+server then sends as references. A select box in which nothing is chosen has no value, and a control that has gone from
+the page has no state.
+
+A hostile tab also sends what a browser sends at most once in a while, when a choice and a new page cross: a choice that
+the select box does not have, with every rerun.
 """
 
 from __future__ import annotations
@@ -17,6 +22,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 WIDGETS = ("slider", "selectbox", "radio")
+STALE = "of another tree"  # a choice that no select box has
 KEPT_RUNS = 2  # for so many script runs the front end keeps a message that was not sent again
 
 
@@ -41,18 +47,22 @@ class Tab:
         Of the app, as in `http://127.0.0.1:8501`.
     page : str
         What follows in the address: empty for Explore, or the name of another page.
+    hostile : bool
+        Whether it sends choices that are not on offer.
     settings : str
         What the address says about the controls.
     """
 
-    def __init__(self, url: str, page: str = "", **settings: object) -> None:
-        self.url, self.page = url, page
+    def __init__(self, url: str, page: str = "", *, hostile: bool = False, **settings: object) -> None:
+        self.url, self.page, self.hostile = url, page, hostile
         self.query = {key: str(value) for key, value in settings.items()}
         self.run = Run(time.monotonic())
         self.widgets: dict[str, object] = {}  # by label, as last drawn
         self._states: dict[str, WidgetState] = {}
         self._script = ""
-        self._kept: dict[str, tuple[str, int]] = {}  # by hash: what a large message is, and in which run it last came
+        # By hash: what a large message is, the control that it draws, and in which run it last came.
+        self._kept: dict[str, tuple[str, str, int]] = {}
+        self._placed_now: set[str] = set()  # ids of the controls of this run
         self._runs = 0
         self._news = asyncio.Condition()
 
@@ -80,7 +90,7 @@ class Tab:
         state = message.rerun_script
         state.query_string = urlencode(self.query)
         state.page_script_hash, state.page_name = self._script, "" if self._script else self.page
-        state.widget_states.widgets.extend(self._states.values())
+        state.widget_states.widgets.extend(self._sent(widget) for widget in self._states.values())
         state.cached_message_hashes.extend(self._kept)
         state.context_info.url = f"{self.url}/{self.page}"
         state.context_info.timezone, state.context_info.locale = "UTC", "en-US"
@@ -88,6 +98,11 @@ class Tab:
         self.run = Run(time.monotonic())
         await self._socket.send(message.SerializeToString())
         return self.run
+
+    def _sent(self, state: WidgetState) -> WidgetState:
+        if not self.hostile or state.WhichOneof("value") is not None:
+            return state
+        return WidgetState(id=state.id, string_value=STALE)
 
     async def move(self, label: str, steps: int) -> Run:
         """Move a control by some places, turning round at its ends, and run the page."""
@@ -101,7 +116,8 @@ class Tab:
             now = self._states[widget.id]
             current = now.string_array_value.data[0] if kind == "slider" else now.string_value
             options = list(widget.options)
-            new = options[_inside(options.index(current) + steps, 0, len(options) - 1)]
+            place = options.index(current) if current in options else -1  # nothing is chosen
+            new = options[_inside(place + steps, 0, len(options) - 1)]
             if kind == "slider":
                 state.string_array_value.data.append(new)
             else:
@@ -141,18 +157,21 @@ class Tab:
         run, kind = self.run, message.WhichOneof("type")
         if kind == "new_session":
             self._runs += 1
+            self._placed_now = set()
             run.begun = run.begun or now
         elif kind == "navigation":
             self._script = message.navigation.page_script_hash
         elif kind == "ref_hash":
-            what, _ = self._kept[message.ref_hash]
-            self._kept[message.ref_hash] = what, self._runs
+            what, control, _ = self._kept[message.ref_hash]
+            self._kept[message.ref_hash] = what, control, self._runs
+            self._placed_now.add(control)
             self._drawn(what, now)
         elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":
             element = message.delta.new_element
             what = element.WhichOneof("type") or ""
             if message.metadata.cacheable:
-                self._kept[message.hash] = what, self._runs
+                control = getattr(element, what).id if what in WIDGETS else ""
+                self._kept[message.hash] = what, control, self._runs
             self._drawn(what, now)
             if what in WIDGETS:
                 self._placed(getattr(element, what), what)
@@ -163,22 +182,30 @@ class Tab:
         elif kind == "script_finished" and run.begun is not None:
             if message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
                 run.ended = now
+                self._forget_controls()
             elif message.script_finished == ForwardMsg.FINISHED_WITH_COMPILE_ERROR:
                 run.errors.append("the script does not compile")
-            self._kept = {h: (what, n) for h, (what, n) in self._kept.items() if n > self._runs - KEPT_RUNS}
+            self._kept = {hash: kept for hash, kept in self._kept.items() if kept[-1] > self._runs - KEPT_RUNS}
 
     def _drawn(self, what: str, now: float) -> None:
         if what == "plotly_chart" and self.run.begun is not None and self.run.first_chart is None:
             self.run.first_chart = now
 
+    def _forget_controls(self) -> None:
+        """Those that a whole run has not drawn are gone from the page."""
+        self._states = {name: state for name, state in self._states.items() if name in self._placed_now}
+        self.widgets = {label: drawn for label, drawn in self.widgets.items() if drawn[0].id in self._placed_now}
+
     def _placed(self, widget, kind: str) -> None:
         """A control as drawn; where the app or the address set it, or nobody has moved it, that is its state."""
         self.widgets[widget.label] = widget, kind
+        self._placed_now.add(widget.id)
         if widget.id in self._states and not widget.set_value:
             return
         state = WidgetState(id=widget.id)
         if kind != "slider":
-            state.string_value = widget.raw_value if widget.set_value else widget.options[widget.default]
+            if widget.HasField("raw_value" if widget.set_value else "default"):  # else nothing is chosen
+                state.string_value = widget.raw_value if widget.set_value else widget.options[widget.default]
         elif widget.options:
             first = widget.raw_value[0] if widget.set_value else widget.options[int(widget.default[0])]
             state.string_array_value.data.append(first)

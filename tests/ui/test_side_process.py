@@ -6,6 +6,8 @@ import signal
 import sys
 import threading
 from functools import partial
+from multiprocessing import get_context
+from types import ModuleType
 
 import numpy as np
 import pandas as pd
@@ -247,6 +249,25 @@ def test_nothing_is_kept_there_and_no_page_is_run(beside):
     beside.work(one_repeat, FriedmanSchusterClassifier(), domain, split, GRID, None, 0)
     assert beside.work(_trees_kept) == "0"
     assert beside.work(_script) == "none"
+
+
+def test_a_page_of_another_session_is_not_run_by_a_new_process(monkeypatch, tmp_path):
+    """Streamlit puts the page that runs where `__main__` is, in every session's thread, also while a process starts."""
+    page, ran = tmp_path / "page.py", tmp_path / "ran"
+    page.write_text(f"open({str(ran)!r}, 'w').close()\n")
+    other = ModuleType("__main__")
+    other.__file__ = str(page)
+    context = get_context("spawn")
+    make = type(context).Barrier
+
+    def barrier(self, n: int):
+        monkeypatch.setitem(sys.modules, "__main__", other)  # what another thread does meanwhile
+        return make(self, n)
+
+    monkeypatch.setattr(type(context), "Barrier", barrier)
+    processes = SideProcesses(1, 1)
+    processes.start(_script)
+    assert processes._started[0].result(120) == "none" and not ran.exists()
 
 
 def _trees_kept() -> str:

@@ -9,6 +9,7 @@ from dpforest.plotting.audit import apart, bound_chart
 from dpforest.privacy.randomness import SecretSource
 from ui.audit.controls import FEWEST, TELLING, Audit
 from ui.audit.words import proved
+from ui.shared.controls import is_pair, stored
 from ui.shared.page import drawn, titled
 
 SEARCHING = "Looking for the telling output"
@@ -37,8 +38,8 @@ def show(audit: Audit, which: str, pair: Pair) -> None:
     key = (audit, which)
     if st.button("Attack it", type="primary", key="attack"):
         st.session_state["attacked"] = (key, _run(pair))
-    elif st.session_state.get("attacked", (None,))[0] == key:
-        _draw(st.session_state["attacked"][1], pair, st.empty(), st.empty())
+    elif (last := stored("attacked", is_pair, (None, []))) and last[0] == key:
+        _draw(last[1], pair, st.empty(), st.empty())
 
 
 def _run(pair: Pair) -> list[LossEstimate]:

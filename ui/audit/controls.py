@@ -9,7 +9,7 @@ import streamlit as st
 from dpforest.limits import MIN_CLASSES
 from dpforest.privacy.laws import PUBLISHED
 from ui.audit.words import RULES
-from ui.shared.controls import LINKED, known
+from ui.shared.controls import LINKED, known, within
 from ui.shared.sidebar import choose_neighbours
 
 FEWEST, TELLING = "fewest rows", "most telling"
@@ -38,6 +38,7 @@ def choose(epsilon: float) -> Audit:
             "How a leaf draws its label", list(RULES), key="rule", bind=LINKED,
             captions=[f"{rule.status}: {rule.brief}" for rule in RULES.values()],
         )  # fmt: skip
+        within("classes", MIN_CLASSES, MOST_CLASSES)
         n_classes = st.slider(
             "Classes", MIN_CLASSES, MOST_CLASSES, key="classes", bind=LINKED, help="How many labels there are."
         )

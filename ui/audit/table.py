@@ -12,6 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from ui.shared import cache, figures
+from ui.shared.controls import known
 from ui.shared.page import titled
 
 _KEPT = Path(__file__).parents[2] / "docs" / "audit.json"
@@ -52,6 +53,7 @@ def show(neighbours: str) -> None:
         with st.container(width="content"):
             titled("Every forest, attacked as a whole", "Made-up tables")
         epsilons = sorted({row["epsilon"] for row in audit["rows"]})
+        known("audited_epsilon", epsilons)
         epsilon = st.segmented_control(
             "Claimed ε", epsilons, default=1.0, required=True, format_func=lambda e: f"ε = {e:g}", key="audited_epsilon"
         )

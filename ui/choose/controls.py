@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from ui.choose import risk_parts
 from ui.shared import sidebar
-from ui.shared.controls import LINKED, follow, known, select
+from ui.shared.controls import LINKED, follow, is_on, known, select, within
 from ui.shared.epsilon import choose_epsilon
 from ui.shared.forests import EPSILONS, FORESTS, MODES, Settings
 from ui.shared.lines import delta_control, lines_of
@@ -56,6 +56,7 @@ def choose() -> Wish:
         )  # fmt: skip
         prior = risk_parts.prior_control()
         neighbours = sidebar.choose_neighbours()
+        known("mode", MODES)
         mode = st.radio(
             "Mode", list(MODES), key="mode", bind=LINKED, horizontal=True,
             help="Certified: it keeps its ε; proved, tested and attacked. As published: the mechanisms as papers "
@@ -63,10 +64,12 @@ def choose() -> Wish:
         )  # fmt: skip
         delta = delta_control() if mode == "certified" else False
         with st.expander("Fine settings"):
+            within("rows_each", 1, MOST_ROWS)
             rows = st.slider(
                 "Rows of one person, at most", 1, MOST_ROWS, key="rows_each", bind=LINKED,
                 help="ε speaks of one row. Somebody with several rows is protected at least that many times less.",
             )  # fmt: skip
+            is_on("margin")
             margin = st.toggle(
                 "Keep a margin for the held-out rows", True, key="margin", bind=LINKED,
                 help="Accuracy is measured on a sample of rows, so it may be a little too high by luck. With the "
@@ -89,8 +92,7 @@ def needed_accuracy(floor: float, best: float) -> float:
     default = STEP * round((100 * floor + 50 * max(best - floor, 0)) / STEP)
     default = min(max(default, low), 100.0)
     follow("need", default)
-    if not low <= st.session_state.get("need", default) <= 100.0:
-        st.session_state["need"] = default
+    within("need", low, 100.0)
     value = st.slider(
         "Accuracy that you need", low, 100.0, default, STEP, format="%.1f %%", key="need", bind=LINKED,
         help="Share of new records that the forest has to predict rightly. The lowest value is what always naming the "

@@ -30,6 +30,7 @@ from dpforest.tables.features import plural
 from dpforest.tables.misfits import Misfits
 from dpforest.tables.rows import Rows, read_rows
 from ui.shared import cache
+from ui.shared.controls import is_pair, stored, within
 from ui.shared.forests import FORESTS, Settings
 from ui.shared.loss_sums import at_delta, would_promise
 from ui.shared.page import badge, drawn
@@ -56,8 +57,8 @@ def show(table: Table, settings: Settings, certificate: Certificate) -> None:
     key = (table.schema_key, fingerprint(table.domain), settings, row)
     if st.button("Attack this record", type="primary", key="member_attack"):
         st.session_state["member_attacked"] = (key, _run(table, settings, certificate, row))
-    elif st.session_state.get("member_attacked", (None,))[0] == key:
-        _Drawing(table, settings, certificate, row).draw(st.session_state["member_attacked"][1])
+    elif (last := stored("member_attacked", is_pair, (None, []))) and last[0] == key:
+        _Drawing(table, settings, certificate, row).draw(last[1])
 
 
 def _game(settings: Settings, replaced: bool) -> str:
@@ -91,11 +92,9 @@ def _game(settings: Settings, replaced: bool) -> str:
 def _choose(table: Table, settings: Settings) -> int:
     """Number of the row that is attacked, among those that forests learn from."""
     n, greedy = len(_rows(table).y), FORESTS[settings.kind].is_fitted_anew
-    wanted = st.session_state.pop("member_wanted", None)
-    if wanted is not None:
-        st.session_state["member_row"] = wanted
-    if not 1 <= st.session_state.get("member_row", 1) <= n:
-        st.session_state["member_row"] = 1
+    if "member_wanted" in st.session_state:
+        st.session_state["member_row"] = st.session_state.pop("member_wanted")
+    within("member_row", 1, n)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         row = st.number_input(
             "Record", 1, n, key="member_row", width=180,

@@ -26,7 +26,7 @@ from dpforest.risk.rounding import percent_down
 from dpforest.tables.features import plural
 from ui.choose.controls import SURE, Wish
 from ui.shared import simulate, tables
-from ui.shared.controls import LINKED
+from ui.shared.controls import LINKED, is_on
 from ui.shared.epsilon import OTHERS
 from ui.shared.forests import EPSILONS, WITH_DELTA, Settings
 from ui.shared.page import badge, chart
@@ -128,6 +128,7 @@ def guarantee(certificate: Certificate, ledger: Ledger, leaks: bool) -> Guarante
     """What is promised; where only the schema speaks against it, on demand what would be once that is public."""
     if certificate.certified or not leaks or not ledger.has_budget:
         return guarantee_of(certificate)
+    is_on("if_public")
     if st.toggle(
         "Show what would be promised if the schema were public", key="if_public", bind=LINKED,
         help="It is not promised now: bounds and categories that were read from the rows can give single people away.",

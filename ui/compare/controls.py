@@ -9,7 +9,7 @@ import streamlit as st
 
 from ui.compare import own_settings
 from ui.shared import sidebar
-from ui.shared.controls import LINKED, known, select
+from ui.shared.controls import LINKED, all_known, is_on, known, select
 from ui.shared.epsilon import grid_with
 from ui.shared.forests import EPSILONS, FORESTS, Settings
 from ui.shared.lines import delta_control, lines_of, settings_of
@@ -52,11 +52,13 @@ def own_settings_of(view: Comparison, kind: str) -> dict[str, int | str]:
 def choose(epsilon: float) -> Comparison:
     """Draw the controls in the sidebar."""
     with st.sidebar:
+        all_known("forests", FORESTS)
         kinds = st.multiselect(
             "Forests", list(FORESTS), list(FORESTS), key="forests", bind=LINKED,
             help="Certified each has depth and trees by rule, which goes by ε and the number of records; as published "
             "those of its paper.",
         )  # fmt: skip
+        is_on("also_published")
         published = st.toggle(
             "Also as published", key="also_published", bind=LINKED,
             help="The mechanisms as papers printed them, dashed. Their ε is a claim; what is true is said at each "
@@ -68,16 +70,18 @@ def choose(epsilon: float) -> Comparison:
         chosen = tuple(kind for kind in FORESTS if kind in kinds)
         own = own_settings.choose(chosen)
         with st.expander("Fine settings"):
-            known("releases", RELEASES)
+            known("releases_each", RELEASES)
             releases = st.select_slider(
                 "Simulated releases a forest", RELEASES, DEFAULT_RELEASES, key="releases_each", bind=LINKED,
                 help="Each draws trees, noise, and which row goes to which tree anew.",
             )  # fmt: skip
+            known("held_out", HELD_OUT)
             held = st.radio(
                 "Rows held out to measure", list(HELD_OUT), key="held_out", bind=LINKED,
                 help="Once is quick. In 5 parts every row is held out once, so that the luck of one split averages "
                 "out; five times the work.",
             )  # fmt: skip
+            is_on("bands")
             bands = st.toggle(
                 "Bands", True, key="bands", bind=LINKED, help="Eight in ten simulated releases fall inside."
             )

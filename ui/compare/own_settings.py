@@ -10,6 +10,7 @@ from typing import Any, Final
 import streamlit as st
 
 from dpforest.tables.features import plural
+from ui.shared.controls import is_a, known, stored
 from ui.shared.forest_options import Option
 from ui.shared.forests import FORESTS, TREES, Settings
 from ui.shared.wording import plain
@@ -25,14 +26,15 @@ def choose(kinds: tuple[str, ...]) -> Own:
     own = _kept()
     with st.expander("Settings of one forest", key="own_settings"):
         if kinds:
-            if st.session_state.get("own_of") not in kinds:
+            known("own_of", kinds)
+            if "own_of" not in st.session_state:
                 st.session_state["own_of"] = next((kind for kind in kinds if kind in own), kinds[0])
             kind = st.selectbox("Forest to set", kinds, key="own_of", persist_state="session")
             _controls(kind, own.get(kind, {}))
             st.caption("For its certified lines. What is not by rule stands in the line's name.")
         if own:
             st.button("All forests as they come", key="own_reset", on_click=_reset)
-    if ignored := st.session_state.get("own_ignored"):
+    if ignored := stored("own_ignored", is_a(list)):
         st.caption(f"Ignored, as the link asks for what no forest has: {plain(', '.join(ignored), 200)}.")
     _into_link(own)
     return {kind: dict(found) for kind, found in own.items() if kind in kinds}
@@ -114,6 +116,14 @@ def _can_be(kind: str, key: str, value: Any) -> bool:
     return option is not None and isinstance(value, str) and value in option.choices["certified"]
 
 
+def _can_be_kept(value: Any) -> bool:
+    """Whether a value has the form of `Own`, and the forests have these settings."""
+    return isinstance(value, dict) and all(
+        kind in FORESTS and isinstance(found, dict) and all(_can_be(kind, key, v) for key, v in found.items())
+        for kind, found in value.items()
+    )
+
+
 def _is_default(kind: str, key: str, value: int | str) -> bool:
     return key not in ("depth", "trees") and value == _options(kind)[key].default("certified")
 
@@ -121,8 +131,9 @@ def _is_default(kind: str, key: str, value: int | str) -> bool:
 def _kept() -> Own:
     """What is set in this session; a link that says something else is read once."""
     said = st.query_params.get(_PARAMETER)
-    if said is not None and said != st.session_state.get("own_said"):
+    if said is not None and said != stored("own_said", is_a(str)):
         st.session_state["own"], st.session_state["own_ignored"] = read(said)
+    stored("own", _can_be_kept)
     return st.session_state.setdefault("own", {})
 
 
@@ -160,15 +171,17 @@ def _number(kind: str, key: str, title: str, numbers: tuple[int, ...], own: Mapp
 def _moved_to(kind: str, key: str, value: int | str) -> str:
     """The control's key, its state being what is kept."""
     widget = f"own_{kind}_{key}"
-    if st.session_state.get(widget) != value:
+    if stored(widget, is_a(int, str)) != value:
         st.session_state[widget] = value
     return widget
 
 
 def _take(kind: str, key: str) -> None:
     """What somebody has set, kept if it differs from what the forest comes with."""
-    own: Own = st.session_state.setdefault("own", {})
-    value = st.session_state[f"own_{kind}_{key}"]
+    own: Own = stored("own", _can_be_kept, {})
+    value = stored(f"own_{kind}_{key}", lambda value: value == BY_RULE or _can_be(kind, key, value))
+    if value is None:
+        return
     mine = {**own.get(kind, {}), key: value}
     if value == BY_RULE or _is_default(kind, key, value):
         del mine[key]

@@ -17,7 +17,7 @@ from dpforest.tables.features import plural
 from ui.explore.delta_gain import DeltaGain
 from ui.explore.headline import is_skewed
 from ui.explore.other_forests import OtherForests
-from ui.shared.controls import LINKED
+from ui.shared.controls import LINKED, known
 from ui.shared.downloads import as_csv
 from ui.shared.epsilon import OTHERS
 from ui.shared.forests import FORESTS, Settings
@@ -50,6 +50,7 @@ class Panel:
                 )
             shown = "accuracy"
             if is_skewed(curve):
+                known("measure", MEASURES)
                 shown = st.segmented_control(
                     "Measure", list(MEASURES), default="accuracy", required=True, key="measure", bind=LINKED,
                     label_visibility="collapsed",

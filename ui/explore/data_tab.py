@@ -24,6 +24,7 @@ from ui.explore import (
 from ui.explore.edited_cells import SOURCE
 from ui.explore.spare import spare
 from ui.shared import tables
+from ui.shared.controls import is_a, is_on, memory, stored
 from ui.shared.page import sorry, titled
 from ui.shared.sidebar import Choice
 from ui.shared.simulate import Shared
@@ -146,7 +147,7 @@ def _editor_key(table: Table) -> str:
 def _pending(table: Table, classes: tuple[str, str]) -> bool:
     """Whether something was typed that is not applied yet."""
     domain = table.domain
-    if st.session_state.get(_editor_key(table), {}).get("edited_rows"):
+    if stored(_editor_key(table), is_a(dict), {}).get("edited_rows"):
         return True
     try:
         edited = _edited_classes(domain, *classes)
@@ -159,6 +160,8 @@ def _classes(table: Table) -> tuple[str, str]:
     domain = table.domain
     left, right = st.columns(2)
     key = f"{table.schema_key}_{tables.fingerprint(domain)[:12]}"
+    for name in (f"classes_{key}", f"classes_note_{key}"):
+        stored(name, is_a(str))
     classes = left.text_input(
         f"Classes of {plain(domain.label)}, separated by ;",
         written(domain.classes),
@@ -222,14 +225,14 @@ def _edited_classes(domain: Domain, text: str, note: str) -> tuple:
 
 
 def _public(table: Table) -> None:
-    declared, key = st.session_state.setdefault("declared_public", set()), f"public_{table.key[:12]}"
+    declared, key = memory("declared_public", set), f"public_{table.key[:12]}"
     st.checkbox(
         "This table is public: looking at it costs nobody anything",
         table.key in declared,
         key=key,
         help="Otherwise every release says that its settings were chosen by looking at this table.",
         # At once, for what stands further up on the page.
-        on_change=lambda: (declared.add if st.session_state[key] else declared.discard)(table.key),
+        on_change=lambda: (declared.add if is_on(key) else declared.discard)(table.key),
     )
 
 

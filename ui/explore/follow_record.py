@@ -12,6 +12,7 @@ from dpforest.plotting.words import value_text
 from dpforest.tables.features import plural
 from dpforest.trees.routing import leaves_of_rows
 from ui.explore import boosted_tab, rounds_tab
+from ui.shared.controls import stored, within
 from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
 from ui.shared.tables import split
@@ -20,8 +21,7 @@ from ui.shared.wording import plain
 
 def choose_row(choice: Choice) -> int:
     n = len(split(choice.table).y_test)
-    if st.session_state.get("row", 1) > n:
-        st.session_state["row"] = 1
+    within("row", 1, n)
     row = st.number_input(
         "Record held out", 1, n, key="row", persist_state="session", width=150,
         help="A record that the simulated release has not seen, by its number.",
@@ -89,5 +89,7 @@ def _voted() -> None:
 
 def points(key: str) -> list:
     """Where a chart was clicked: the customdata of the points chosen."""
-    points = st.session_state[key].selection.points
-    return [int(np.ravel(point["customdata"])[0]) for point in points if "customdata" in point]
+    chosen = stored(key, lambda value: hasattr(value, "selection"))
+    points = chosen.selection.points if chosen is not None else []
+    numbers = [np.ravel(point["customdata"])[0] for point in points if "customdata" in point]
+    return [int(number) for number in numbers if isinstance(number, int | float | np.integer | np.floating)]

@@ -13,11 +13,13 @@ from dpforest.plotting.words import path_text
 from ui.explore import rounds_tab
 from ui.explore.tree_tab import choose_tree
 from ui.shared import figures
+from ui.shared.controls import known
 from ui.shared.downloads import as_csv
 from ui.shared.glossary import tip
 from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
 
+SCOPES = ("the whole forest", "one tree")
 SHOWN = 1_000
 N_DRAWS = 200
 NO_DATA = "no data: label is pure noise"
@@ -64,11 +66,11 @@ def show(choice: Choice, view: ForestView) -> None:
         )
     titled("Leaf by leaf", "Curator only")
     with st.container(horizontal=True, vertical_alignment="bottom"):
+        known("scope", SCOPES)
         scope = st.segmented_control(
-            "Leaves of", ["the whole forest", "one tree"], default="the whole forest", required=True, key="scope",
-            persist_state="session",
+            "Leaves of", SCOPES, default=SCOPES[0], required=True, key="scope", persist_state="session",
         )  # fmt: skip
-        tree = choose_tree(view) if scope == "one tree" else None
+        tree = choose_tree(view) if scope == SCOPES[1] else None
     leaves = _leaves(view, tree)
     shown = leaves[np.argsort(-np.nan_to_num(flip[leaves] * n_rows[leaves], nan=-1.0), kind="stable")[:SHOWN]]
     figures.table(

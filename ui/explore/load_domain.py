@@ -18,6 +18,7 @@ from ui.explore import confirm
 from ui.explore.loaded import Loaded, changes, entries_of, of_json, over
 from ui.explore.spare import spare
 from ui.shared import tables
+from ui.shared.controls import count, is_a, stored
 from ui.shared.downloads import as_csv
 from ui.shared.page import sorry
 from ui.shared.tables import Table
@@ -42,7 +43,7 @@ def downloads(table: Table) -> None:
 
 def show(table: Table) -> None:
     """Attach a file, see what it says, and load it with a press."""
-    said = st.session_state.get("loaded_said", {}).get(table.schema_key)
+    said = stored("loaded_said", is_a(dict), {}).get(table.schema_key)
     with st.expander("Load a domain from a file", icon=":material/upload_file:"):
         st.caption(
             "The JSON of this page, or a codebook as CSV with the columns name, kind (numeric or categorical), low, "
@@ -51,7 +52,7 @@ def show(table: Table) -> None:
         )
         file = st.file_uploader(
             "Domain or codebook", type=["json", "csv", "tsv", "txt"], max_upload_size=MAX_DOMAIN_BYTES // _MB,
-            key=f"domain_file_{st.session_state.get('domain_files', 0)}",
+            key=f"domain_file_{count('domain_files')}",
         )  # fmt: skip
         if file is not None:
             _offer(table, file.name, file.getvalue())
@@ -84,7 +85,7 @@ def _offer(table: Table, name: str, data: bytes) -> None:
         tables.edit(table, found.domain)
         after = tables.kept(before, found.domain)
         st.session_state["loaded_said"] = {table.schema_key: (tables.fingerprint(after), changes(before, after))}
-        st.session_state["domain_files"] = st.session_state.get("domain_files", 0) + 1  # the file was dealt with
+        st.session_state["domain_files"] = count("domain_files") + 1  # the file was dealt with
         st.rerun()
 
 

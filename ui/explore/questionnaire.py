@@ -35,6 +35,7 @@ from ui.explore.questions import (
     targets,
 )
 from ui.shared import tables
+from ui.shared.controls import all_known, is_a, memory, stored
 from ui.shared.page import sorry, titled
 from ui.shared.tables import Table
 from ui.shared.wording import plain
@@ -86,7 +87,7 @@ def show(table: Table, *, pending: bool) -> None:
 
 
 def _key(table: Table) -> str:
-    skipped = len(st.session_state.get("skipped", {}).get(table.schema_key, ()))
+    skipped = len(stored("skipped", is_a(dict), {}).get(table.schema_key, ()))
     return f"ask_{tables.fingerprint(table.domain)[:12]}_{skipped}"
 
 
@@ -102,7 +103,7 @@ def _choose(table: Table, questions: dict[str, list[str]], key: str) -> str:
     again = [AGAIN] if len(left) < table.domain.n_features else []
     options = [*questions, *others, EVERYTHING, *some, *again]
     sizes = {group: len(names) for group, names in (groups | questions).items()}
-    skipped = st.session_state.get("skipped", {}).get(table.schema_key, [])
+    skipped = stored("skipped", is_a(dict), {}).get(table.schema_key, [])
     start = next((options.index(group) for group in questions if group not in skipped), 0)
     return st.selectbox(
         "Now about", options, start, key=f"{key}_group",
@@ -129,7 +130,7 @@ def _chosen_again(table: Table, key: str) -> list[str]:
 
 
 def _skip(table: Table, group: str) -> None:
-    skipped = st.session_state.setdefault("skipped", {}).setdefault(table.schema_key, [])
+    skipped = memory("skipped", dict).setdefault(table.schema_key, [])
     if set(open_questions(table.domain)) <= {*skipped, group}:
         skipped.clear()  # all were: from the start
     skipped.append(group)
@@ -157,6 +158,7 @@ def _ask(
     except DomainError as problem:
         sorry(problem)
         about = []
+    stored(f"{key}_source", is_a(str))
     words = st.text_input("Where is this known from?", key=f"{key}_source", placeholder=EXAMPLE)
     if pending:
         st.caption("You edited the table below: apply these changes first.")
@@ -184,6 +186,7 @@ def _kinds(table: Table, names: Collection[str], key: str, *, of_table: bool, ag
     offered = [title for title, what in KINDS.items() if found & set(what)]
     if not offered:
         return set()
+    all_known(f"{key}_what", offered)
     wanted = st.pills("What you say it of", offered, selection_mode="multi", default=offered, key=f"{key}_what")
     return {what for title in wanted or () for what in KINDS[title]} & found
 
@@ -211,6 +214,8 @@ def _ranges(table: Table, features: Sequence[Feature], key: str, *, again: bool)
     if how == EACH:
         return rounder
     low, high = one_range((now | rounder).values())
+    for end in ("low", "high"):
+        stored(f"{key}_{end}", is_a(float))
     left, right = st.columns(2)
     lowest = left.number_input("Lowest", value=low, format="%g", key=f"{key}_low")
     highest = right.number_input("Highest", value=high, format="%g", key=f"{key}_high")

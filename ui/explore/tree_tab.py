@@ -17,7 +17,7 @@ from dpforest.tables.features import plural
 from dpforest.trees.layout import LEAF
 from ui.explore import boosted_tab, rounds_tab
 from ui.explore.follow_record import choose_row, followed, points
-from ui.shared.controls import known
+from ui.shared.controls import count, is_on, is_pair, known, stored, within
 from ui.shared.forests import FORESTS
 from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
@@ -38,10 +38,11 @@ def show(choice: Choice, view: ForestView) -> None:
             "Draw the noise again", key="noise_again", icon=":material/casino:", on_click=_draw_again,
             help="Another simulated release of the same questions and records: only the noise on the leaves is new.",
         )  # fmt: skip
+        is_on("follow")
         follow = st.toggle("Follow one record", key="follow", persist_state="session")
         row = choose_row(choice) if follow else None
     path = followed(choice, view, tree, row) if row is not None else []
-    drawn = st.session_state.get("noise_drawn", 0)
+    drawn = count("noise_drawn")
     nodes = view.nodes(tree, view.redraw(tree, drawn) if drawn else None)
     structure = _structure(choice, tree, nodes)
     _questions(choice, view, tree, nodes, structure, path)
@@ -74,7 +75,7 @@ def _questions(
     if path and root not in path:
         st.button(
             "Back to the branch of the record", key="to_record", type="tertiary", icon=":material/my_location:",
-            on_click=lambda: st.session_state.update(focus=(structure, 0)),
+            on_click=_look_at, args=(structure, 0),
         )  # fmt: skip
     figure = plotting.focus_tree(nodes, view.domain_of(tree), root=root, levels=depth + 1, path=path)
     n_levels = round(figure.layout.xaxis.range[1])
@@ -109,7 +110,7 @@ def _whole_tree(
     choice: Choice, view: ForestView, tree: int, nodes: NodeTable, structure: tuple, path: list[int]
 ) -> None:
     """All levels and leaves at a glance."""
-    by_records = st.session_state.get("width", WIDTHS[0]) == WIDTHS[0]
+    by_records = stored("width", WIDTHS.__contains__, WIDTHS[0]) == WIDTHS[0]
     deepest = int(nodes.trees.level.max())
     titled(
         f"The whole tree: {plural(nodes.trees.n_leaves, 'leaf', 'leaves')} on {plural(deepest + 1, 'level')}",
@@ -140,7 +141,7 @@ def _whole_tree(
 
 
 def _draw_again() -> None:
-    st.session_state["noise_drawn"] = st.session_state.get("noise_drawn", 0) + 1
+    st.session_state["noise_drawn"] = count("noise_drawn") + 1
 
 
 def _drawn_how(choice: Choice, view: ForestView) -> str:
@@ -161,7 +162,7 @@ def _flipped(nodes: NodeTable) -> str:
     full = int(np.isfinite(nodes.flip[at]).sum())
     if not full:
         return "No leaf of it has records: all its labels are pure noise."
-    drawn, turned = st.session_state.get("noise_drawn", 0), int(nodes.turned[at].sum())
+    drawn, turned = count("noise_drawn"), int(nodes.turned[at].sum())
     this = f"In draw {drawn + 1} of the noise" if drawn else "In this release"
     return (
         f"{this} {turned:,} of its {plural(full, 'leaf', 'leaves')} with records {'has' if turned == 1 else 'have'} "
@@ -197,15 +198,27 @@ def _stopped(choice: Choice, deepest: int, nodes: NodeTable) -> str:
 def choose_tree(view: ForestView) -> int:
     """Index of the tree to look at, the same in every tab."""
     n_trees = view.trees.n_trees
-    if st.session_state.get("tree", 1) > n_trees:
-        st.session_state["tree"] = 1
+    within("tree", 1, n_trees)
     number = st.number_input("Tree", 1, n_trees, key="tree", persist_state="session", width=130)
     return min(max(int(number), 1), n_trees) - 1
 
 
 def _clicked(key: str, structure: tuple) -> None:
     if nodes := points(key):
-        st.session_state["focus"] = (structure, nodes[0])
+        _look_at(structure, nodes[0])
+
+
+def _look_at(structure: tuple, node: int) -> None:
+    """Draw the questions from a node on, as long as the tree has these questions."""
+    st.session_state["focus"] = (structure, node)
+
+
+def _read_on(structure: tuple, key: str, nodes: list[int]) -> bool:
+    """Look at the node that was chosen. A choice from the tree before, which the browser still shows, is dropped."""
+    node = stored(key, lambda value: type(value) is int and value in nodes)
+    if node is not None:
+        _look_at(structure, node)
+    return node is not None
 
 
 def _structure(choice: Choice, tree: int, nodes: NodeTable) -> tuple:
@@ -217,8 +230,11 @@ def _structure(choice: Choice, tree: int, nodes: NodeTable) -> tuple:
 
 def _root(structure: tuple, nodes: NodeTable) -> int:
     """Node the focus drawing starts at; a leaf that was clicked is shown below its parent."""
-    looked_at, node = st.session_state.get("focus", (None, 0))
-    if looked_at != structure or not 0 <= node < nodes.trees.n_nodes:
+    looked_at, node = stored("focus", is_pair, (None, 0))
+    if looked_at != structure:
+        return 0
+    if type(node) is not int or not 0 <= node < nodes.trees.n_nodes:
+        del st.session_state["focus"]
         return 0
     return int(nodes.trees.parent[node]) if nodes.trees.kind[node] == LEAF else node
 
@@ -233,7 +249,7 @@ def _breadcrumb(structure: tuple, view: ForestView, nodes: NodeTable, root: int)
             text = f"{question(nodes.trees, view.domain, node)} {answer(nodes.trees, view.domain, child)}"
             st.button(
                 f"{'root: ' if node == 0 else ''}{plain(_unescaped(text), 50)} ›", key=f"up_{node}", type="tertiary",
-                on_click=lambda node=node: st.session_state.update(focus=(structure, node)),
+                on_click=_look_at, args=(structure, node),
             )  # fmt: skip
 
 
@@ -247,9 +263,10 @@ def _answers(structure: tuple, view: ForestView, nodes: NodeTable, root: int) ->
         return
     key = f"down_{root}"
 
+    known(key, most)
+
     def go() -> None:
-        if (node := st.session_state[key]) is not None:
-            st.session_state["focus"] = (structure, node)
+        _read_on(structure, key, most)
 
     st.pills(
         f"Read on from: {plain(_unescaped(question(tree, view.domain, root)), 50)}", most, key=key, on_change=go,
@@ -267,8 +284,8 @@ def _go_to(structure: tuple, view: ForestView, nodes: NodeTable) -> None:
     known("to_node", options := np.sort(largest).tolist())
 
     def go() -> None:
-        if (node := st.session_state["to_node"]) is not None:
-            st.session_state.update(focus=(structure, node), to_node=None)  # a click may lead elsewhere after that
+        if _read_on(structure, "to_node", options):
+            st.session_state["to_node"] = None  # a click may lead elsewhere after that
 
     def named(node: int) -> str:
         asked = _unescaped(question(tree, view.domain, node))  # a select box shows its options as they are

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import streamlit as st
 
+from ui.shared.controls import is_on
+
 
 def line() -> None:
     """Three starts, and a cross; gone for the rest of the session once somebody closes it or has been elsewhere.
 
     A room with a projector is not new here, and needs the place for the curve.
     """
-    if st.session_state.get("welcomed") or st.session_state.get("present"):
+    if is_on("welcomed") or is_on("present"):
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="welcome"):
         st.markdown("New here?", width="content")

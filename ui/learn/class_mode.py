@@ -13,6 +13,7 @@ from ui.learn.parts_of_steps import Step
 from ui.learn.rooms import ENDS_AFTER, LEAST_DRAWN, Refused, Rooms
 from ui.learn.steps import STEPS
 from ui.shared.browser_cookie import this_browser
+from ui.shared.controls import is_a, stored
 from ui.shared.page import sorry
 from ui.shared.wording import unbroken
 
@@ -32,7 +33,7 @@ def rooms() -> Rooms:
 
 def led() -> tuple[str, str] | None:
     """Letters of the room that this page leads, and the token of its browser, which is in no address."""
-    code = st.query_params.get(ROOM) or st.session_state.get("led_room")
+    code = st.query_params.get(ROOM) or stored("led_room", is_a(str))
     browser = this_browser() if code else None
     if not code or browser is None or not rooms().leads(code, browser):
         return None
@@ -52,7 +53,7 @@ def resume() -> None:
 
     Somebody may get the teacher to open a link that names a step and shows its answer: the class must not follow it.
     """
-    is_new = st.session_state.get("page_drawn") != state.TITLE
+    is_new = stored("page_drawn", is_a(str)) != state.TITLE
     room = led() if is_new else None
     if room is None or (seen := rooms().seen(room[0])) is None:
         return
@@ -88,7 +89,8 @@ def offer(step: Step) -> None:
                 "files."
             )
         st.button("Open a room", type="primary", on_click=_open)
-        if why := st.session_state.pop("no_room", ""):
+        if why := stored("no_room", is_a(str), ""):
+            del st.session_state["no_room"]
             sorry(why)
 
 
@@ -146,7 +148,7 @@ def phone(code: str) -> None:
         step.question, names, None, key=key, label_visibility="collapsed", disabled=seen.shown or bool(why_not),
         on_change=_take, args=(key, code, seen.step, names),
     )  # fmt: skip
-    if st.session_state.pop("too_late", False):
+    if st.session_state.pop("too_late", False) is True:
         st.caption("That came too late: it was not counted.")
     if seen.shown:
         _shown(step, mine)

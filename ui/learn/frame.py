@@ -12,7 +12,7 @@ from ui.learn import charts, class_mode, hands, state
 from ui.learn.parts_of_steps import Step
 from ui.learn.steps import FOOTER, STEPS
 from ui.shared import figures
-from ui.shared.controls import LINKED
+from ui.shared.controls import LINKED, count, is_on, known
 from ui.shared.link import copy_link
 from ui.shared.page import badge, chart, sorry
 from ui.shared.wording import unbroken
@@ -71,6 +71,7 @@ def _top() -> Step:
         title = _row()
         with _row():
             progress = st.container(width="content")
+            known(state.STEP, state.NUMBERS)
             chosen = st.segmented_control(
                 "Step", state.NUMBERS, default=state.NUMBERS[0], required=True, key=state.STEP, bind=LINKED,
                 on_change=state.start_control, label_visibility="collapsed", width="content",
@@ -93,8 +94,8 @@ def _row() -> DeltaGenerator:
 def _picture(step: Step, shown: bool) -> None:
     place = st.container()
     at = _control(step, shown)
-    fig, alt, below = charts.draw(step.key, at, shown, st.session_state.get("lesson_again", 0))
-    fig = enlarged(fig) if st.session_state.get("present") else fig
+    fig, alt, below = charts.draw(step.key, at, shown, count("lesson_again"))
+    fig = enlarged(fig) if is_on("present") else fig
     chart(fig, alt, place, title=step.title, public="Curator only" not in step.badges, key=f"lesson_{step.key}")
     if below:
         st.markdown(_unbroken(below))
@@ -103,8 +104,7 @@ def _picture(step: Step, shown: bool) -> None:
 def _control(step: Step, shown: bool) -> str:
     """What can be moved once the answer is shown; a value that this step does not have counts as its start."""
     own, options = step.control, list(step.control.options)
-    if st.session_state.get(state.AT, own.start) not in options:
-        del st.session_state[state.AT]
+    known(state.AT, options)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         if own.few:
             value = st.segmented_control(
@@ -118,7 +118,7 @@ def _control(step: Step, shown: bool) -> str:
 
 
 def _draw_again() -> None:
-    st.session_state["lesson_again"] = st.session_state.get("lesson_again", 0) + 1
+    st.session_state["lesson_again"] = count("lesson_again") + 1
 
 
 def _asked(step: Step) -> None:

@@ -8,6 +8,7 @@ import streamlit as st
 
 from ui.learn import state
 from ui.learn.parts_of_steps import LETTERS, Step
+from ui.shared.controls import within
 
 MOST: Final = 1_000
 _WIDTH: Final = 14  # signs of the longest bar
@@ -18,6 +19,8 @@ def count(step: Step) -> None:
     before = state.hands().get(step.key, [0] * len(step.answers))
     with st.popover("Count hands"):
         st.caption("How many hands for each answer? The bars come when you reveal. Nothing is stored.")
+        for i in range(len(step.answers)):
+            within(f"hands_{step.key}_{i}", 0, MOST)
         typed = [
             st.number_input(name, 0, MOST, n, key=f"hands_{step.key}_{i}")
             for i, (name, n) in enumerate(zip(step.lettered, before, strict=True))

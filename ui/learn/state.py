@@ -11,6 +11,7 @@ import streamlit as st
 
 from ui.learn.parts_of_steps import Step
 from ui.learn.steps import STEPS
+from ui.shared.controls import is_a, memory, stored
 
 NUMBERS: Final = [str(i) for i in range(len(STEPS))]
 TITLE: Final = "Lesson"
@@ -19,7 +20,7 @@ STEP, AT, SHOWN = "step", "at", "shown"  # in the link
 
 def take_the_link() -> None:
     """What a link asks for, where somebody has just come to the page; to be called before any control is drawn."""
-    if st.session_state.get("page_drawn") == TITLE:
+    if stored("page_drawn", is_a(str)) == TITLE:
         return
     said, asked = [], st.query_params.get(STEP, NUMBERS[0])
     step = STEPS[int(asked) if asked in NUMBERS else 0]
@@ -61,8 +62,8 @@ def go_to(number: int) -> None:
 
 def start_control() -> None:
     """The control of a step that is opened stands where it starts."""
-    number = st.session_state.get(STEP)
-    if number in NUMBERS:
+    number = stored(STEP, NUMBERS.__contains__)
+    if number is not None:
         st.session_state[AT] = STEPS[int(number)].control.start
 
 
@@ -83,4 +84,4 @@ def into_link(step: Step) -> None:
 
 
 def _memory() -> dict[str, Any]:
-    return st.session_state.setdefault("lesson", {})
+    return memory("lesson", dict)

@@ -7,7 +7,7 @@ import streamlit as st
 from ui.learn import theory_growth, theory_leaves, theory_loss, theory_votes
 from ui.learn.theory_parts import Panel, Shown
 from ui.shared import figures
-from ui.shared.controls import LINKED, known
+from ui.shared.controls import LINKED, is_a, known, stored
 from ui.shared.epsilon import LEAST, MOST
 from ui.shared.link import copy_link
 from ui.shared.page import chart, titled
@@ -60,7 +60,7 @@ def _chosen() -> str:
         "Theorem", names, key="theorem", bind=LINKED, on_change=lambda: st.session_state.pop("theorem_asked", None)
     )
     name = name if name in PANELS else names[0]
-    if other := st.session_state.get("theorem_asked"):
+    if other := stored("theorem_asked", is_a(str)):
         st.caption(f"The link asks for a theorem “{plain(other, 40)}”, which is not here; shown is “{name}”.")
     return name
 
@@ -68,7 +68,7 @@ def _chosen() -> str:
 def _link_asks() -> None:
     """Of an ε in the link that is none, where no slider of ε has told it."""
     asked = st.query_params.get("eps")
-    if asked is None or _is_epsilon(asked) or "eps_asked" in st.session_state:
+    if asked is None or _is_epsilon(asked) or stored("eps_asked", is_a(str)):
         return
     st.caption(
         f"The link asks for ε = {plain(asked, 20)}, which is no number from {LEAST:g} to {MOST:g}; here nothing goes "

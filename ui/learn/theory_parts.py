@@ -79,6 +79,7 @@ def pick(
     label: str, options: Sequence[Any], start: Any, key: str, help: str, text: Callable[[Any], str] | None = None
 ) -> Any:  # fmt: skip
     """A slider over listed values, in the link; it keeps its place while another theorem is looked at."""
+    known(key, options)
     value = st.select_slider(
         label, options, start, format_func=text or _short, key=key, bind=LINKED, help=help, persist_state="session"
     )

@@ -7,6 +7,7 @@ from typing import Any, Final
 import streamlit as st
 
 from dpforest.models.base import AUTO
+from ui.shared.controls import is_a, stored
 from ui.shared.epsilon import put_epsilon
 from ui.shared.forest_options import ALLOW_DELTA, DELTA
 from ui.shared.forests import FORESTS, MODES, Settings
@@ -34,9 +35,10 @@ def carry_over(title: str) -> None:
     """
     if st.query_params.to_dict() == _FROM:
         st.query_params.clear()
-        if (settings := st.session_state.pop("handed_over", None)) is not None:
+        if (settings := stored("handed_over", is_a(Settings))) is not None:
+            del st.session_state["handed_over"]
             _take(settings)
-    is_new = st.session_state.get("page_drawn", title) != title
+    is_new = stored("page_drawn", is_a(str), title) != title
     if is_new and st.query_params:
         for key in _SHAPE:  # these outlive a visit to another page
             st.session_state.pop(key, None)
@@ -115,4 +117,5 @@ def _take(settings: Settings) -> None:
 
 def _last() -> dict[str, dict[str, Any]]:
     """Of each control the value, and what the address said of it; empty where that was nothing, as by default."""
+    stored("between_pages", lambda value: isinstance(value, dict) and set(value) == {"values", "address"})
     return st.session_state.setdefault("between_pages", {"values": {}, "address": {}})

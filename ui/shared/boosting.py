@@ -9,7 +9,7 @@ import streamlit as st
 from dpforest import plotting
 from dpforest.limits import MAX_BOUND
 from dpforest.models.greedy.boost_spec import DECAY
-from ui.shared.controls import LINKED, follow, select
+from ui.shared.controls import LINKED, follow, known, select, within
 from ui.shared.page import chart
 from ui.shared.tables import Table
 
@@ -44,11 +44,14 @@ def alpha(mode: str, depth: int) -> Any:
     )  # fmt: skip
     how = ALPHAS[mode][name]
     if how == "fixed":
+        within("alpha", 0.0, 1.0)
         value = st.slider("α", 0.0, 1.0, 0.0, 0.1, key="alpha", bind=LINKED)
         _draw([value] * depth, exact=True)
         return round(float(value), 1)
     if how == "hand":
         columns = st.columns(2)
+        for k in range(depth):
+            within(f"a{k}", 0.0, 1.0)
         levels = [
             columns[k % 2].slider(f"Level {k}", 0.0, 1.0, round(DECAY**k, 1), 0.1, key=f"a{k}", bind=LINKED)
             for k in range(depth)
@@ -89,6 +92,7 @@ def default_bound(table: Table | None) -> int:
 def row_bound(table: Table | None) -> int:
     """What everybody may know of the number of rows; of tables that are public anyway, the next round number."""
     default = default_bound(table)
+    known("bound", BOUNDS)
     follow("bound", default)
     bound = st.select_slider(
         "At most so many rows, as everybody knows", BOUNDS, default, format_func=lambda n: f"{n:,}", key="bound",

@@ -1,12 +1,77 @@
-"""Controls whose state is in the link: checked again in Python, and following their defaults until they are moved."""
+"""What a session keeps is checked before it is used, and controls whose state is in the link.
+
+A choice can arrive after the options have changed, a link can ask for anything, and a value that fitted one table need
+not fit the next. What does not fit is dropped: the control or the page starts again from its default.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
 
 import streamlit as st
 
 LINKED: Final = "query-params"
+MOST_COUNTED: Final = 1_000_000
+Kind = TypeVar("Kind", dict, list, set)
+
+
+def stored(key: str, fits: Callable[[Any], bool], default: Any = None) -> Any:
+    """Value of the session under a key; a value that does not fit is removed, and the default is given instead.
+
+    Every read of `st.session_state` goes through this function, or one of those below.
+    """
+    drop(key, fits)
+    return st.session_state.get(key, default)
+
+
+def drop(key: str, fits: Callable[[Any], bool]) -> bool:
+    """Remove a value that does not fit; whether one was removed."""
+    if key not in st.session_state or fits(st.session_state[key]):
+        return False
+    del st.session_state[key]
+    return True
+
+
+def memory(key: str, kind: type[Kind]) -> Kind:
+    """A dict, list or set of the session, which the caller may change; empty at first."""
+    stored(key, lambda value: type(value) is kind)
+    return st.session_state.setdefault(key, kind())
+
+
+def known(key: str, options: Any) -> bool:
+    """Drop a value that is not among the present options of a control; whether one was dropped."""
+    return drop(key, lambda value: any(type(value) is type(option) and value == option for option in options))
+
+
+def all_known(key: str, options: Any) -> bool:
+    """Drop a list with a value that is not among the present options of a control; whether one was dropped."""
+    return drop(key, lambda values: isinstance(values, list | tuple) and all(value in [*options] for value in values))
+
+
+def within(key: str, low: float, high: float) -> bool:
+    """Drop what is no number of the type of `low`, or is outside the present bounds; whether one was dropped."""
+    return drop(key, lambda value: type(value) is type(low) and low <= value <= high)
+
+
+def is_on(key: str, default: bool = False) -> bool:
+    """State of a switch; a value that is not true or false is dropped."""
+    return stored(key, is_a(bool), default)
+
+
+def count(key: str) -> int:
+    """How often something was pressed in this session."""
+    return stored(key, lambda value: type(value) is int and 0 <= value <= MOST_COUNTED, 0)
+
+
+def is_a(*kinds: type) -> Callable[[Any], bool]:
+    """Whether a value has one of these types, for `stored`."""
+    return lambda value: type(value) in kinds
+
+
+def is_pair(value: Any) -> bool:
+    """Whether a value is a tuple of two, as in (what it belongs to, result), for `stored`."""
+    return isinstance(value, tuple) and len(value) == 2
 
 
 def select(title: str, options: list[str], key: str, help: str, default: str = "") -> str:
@@ -15,12 +80,6 @@ def select(title: str, options: list[str], key: str, help: str, default: str = "
     default = default or options[0]
     value = st.selectbox(title, options, options.index(default), key=key, bind=LINKED, help=help)
     return value if value in options else default
-
-
-def known(key: str, options: Any) -> None:
-    """Forget a value that the present options no longer have."""
-    if key in st.session_state and st.session_state[key] not in options:
-        del st.session_state[key]
 
 
 def follow(key: str, default: Any) -> None:

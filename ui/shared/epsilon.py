@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 import streamlit as st
 
-from ui.shared.controls import LINKED
+from ui.shared.controls import LINKED, is_a, known, stored
 from ui.shared.forests import EPSILONS
 from ui.shared.wording import plain
 
@@ -66,7 +66,8 @@ def choose_epsilon(
             st.session_state[key] = own
     elif asked is not None:
         st.session_state[f"{key}_asked"] = asked
-    scale = sorted({*EPSILONS, start, *st.session_state.get(f"{key}_own", ())})
+    scale = sorted({*EPSILONS, start, *_typed_before(key)})
+    known(key, scale)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key=f"{key}_controls"):
         with st.container(width="stretch"):
             epsilon = st.select_slider(
@@ -90,12 +91,13 @@ def choose_epsilon(
         if others:
             with st.popover("Others’ ε", width="content"):
                 _others()
-    if other := st.session_state.get(f"{key}_asked"):
+    if other := stored(f"{key}_asked", is_a(str)):
         st.caption(
             f"The link asks for ε = {plain(other, 20)}, which is no number from {LEAST:g} to {MOST:g}; shown is "
             f"ε = {epsilon:g}."
         )
-    if other := st.session_state.pop(f"{key}_refused", None):  # said once: it is of no interest on another page
+    if other := stored(f"{key}_refused", is_a(str)):
+        del st.session_state[f"{key}_refused"]  # said once: it is of no interest on another page
         st.caption(f"“{plain(other, 20)}” is no number from {LEAST:g} to {MOST:g}, so ε stays {epsilon:g}.")
     return epsilon
 
@@ -138,13 +140,22 @@ def _shown(epsilon: float) -> str:
 def _onto_scale(key: str, epsilon: float) -> None:
     """Two numbers are on the scale besides its own: the slider may only leave a number that is still there."""
     if epsilon not in EPSILONS:
-        before = [own for own in st.session_state.get(f"{key}_own", ()) if own != epsilon]
+        before = [own for own in _typed_before(key) if own != epsilon]
         st.session_state[f"{key}_own"] = (*before[-1:], epsilon)
+
+
+def _typed_before(key: str) -> tuple[float, ...]:
+    """Numbers that this session has put on the scale."""
+    return stored(f"{key}_own", lambda value: isinstance(value, tuple) and all(map(_can_be_epsilon, value)), ())
+
+
+def _can_be_epsilon(value: object) -> bool:
+    return type(value) is float and LEAST <= value <= MOST
 
 
 def _take_typed(key: str) -> None:
     """What was typed, put on the scale and on the slider."""
-    text = str(st.session_state.get(f"{key}_typed") or "").strip()
+    text = stored(f"{key}_typed", is_a(str), "").strip()
     if (value := _typed(text)) is not None:
         put_epsilon(value, key)
     else:  # the field says again what the slider says
@@ -154,6 +165,6 @@ def _take_typed(key: str) -> None:
 def _others() -> None:
     """Known releases, with what one ε is spent on: a day of somebody's data is not all of it."""
     st.markdown("**What others chose** (marked on the chart)")
-    for known in DEPLOYMENTS:
-        st.markdown(f"- ε = {known.epsilon:g}: {known.what}, for {known.unit}. [Source]({known.source})")
+    for release in DEPLOYMENTS:
+        st.markdown(f"- ε = {release.epsilon:g}: {release.what}, for {release.unit}. [Source]({release.source})")
     st.caption("Compare with care: an ε for each day adds up day by day; here it is for one row, once.")

@@ -14,7 +14,7 @@ import streamlit as st
 
 from dpforest.plotting.paper import PaperError, missing, rendered
 from dpforest.plotting.style import visible
-from ui.shared.controls import known
+from ui.shared.controls import is_on, known, memory
 from ui.shared.downloads import as_csv, as_latex
 
 _KEPT: Final = "figures"  # of this run of the page, by title
@@ -76,11 +76,12 @@ def _is_large(value: object) -> bool:
 
 
 def _kept() -> dict[str, Figure]:
-    return st.session_state.setdefault(_KEPT, {})
+    return memory(_KEPT, dict)
 
 
 def offer() -> None:
     """Behind a button: all that is drawn so far. To be called last; opening it runs the page once more."""
+    is_on("figures_open")
     with st.popover("Figures", key="figures_open", on_change="rerun"):
         kept = _kept()
         if not kept:
@@ -136,7 +137,7 @@ def _frame(own: Figure) -> pd.DataFrame:
 
 def _failures() -> list[str]:
     """Why a press gave no file: said when the button is opened again, as a press runs no page."""
-    return st.session_state.setdefault("figure_failures", [])
+    return memory("figure_failures", list)
 
 
 def _on_paper(own: Figure, title: str, kind: Any, failures: list[str]) -> bytes:

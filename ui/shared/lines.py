@@ -8,7 +8,7 @@ from dataclasses import replace
 import streamlit as st
 
 from ui.shared import boosting
-from ui.shared.controls import LINKED
+from ui.shared.controls import LINKED, is_on
 from ui.shared.forest_options import ALLOW_DELTA, DELTA
 from ui.shared.forests import FORESTS, Settings, as_it_comes
 from ui.shared.sweep import Line
@@ -17,6 +17,7 @@ from ui.shared.tables import Table
 
 def delta_control() -> bool:
     """Whether forests that can be had with a weaker promise are shown with it as well."""
+    is_on("also_delta")
     return bool(st.toggle("Also with δ = 10⁻⁶", key="also_delta", bind=LINKED, help=ALLOW_DELTA.sentence))
 
 

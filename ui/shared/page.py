@@ -12,7 +12,7 @@ from dpforest.plotting import CONFIG
 from dpforest.plotting.style import PRIVATE
 from dpforest.tables.misfits import MisfitWarning
 from ui.shared import between_pages, figures, session_ledger
-from ui.shared.controls import LINKED
+from ui.shared.controls import LINKED, is_on
 from ui.shared.ink import LARGE, PLAIN, Drawn, in_ink, thin_lines
 from ui.shared.uploads import lesson_only
 from ui.shared.wording import plain
@@ -122,6 +122,7 @@ def open_page(title: str) -> None:
         st.stop()
     session_ledger.in_sidebar()
     with st.sidebar:
+        is_on("present")
         presents = st.toggle(
             "Present", key="present", bind=LINKED, help="Larger type, and no sidebar, for a room with a projector."
         )
@@ -169,7 +170,7 @@ def drawn(figure: go.Figure, alt: str, place=st, *, title: str = "", public: boo
 
 
 def _on_page(figure: dict[str, Any], alt: str, place, **settings):
-    size = LARGE if st.session_state.get("present") else PLAIN
+    size = LARGE if is_on("present") else PLAIN
     return place.plotly_chart(Drawn(in_ink(figure, dark=_is_dark(), size=size)), config=CONFIG, alt=alt, **settings)
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import streamlit as st
 
+from ui.shared.controls import is_on, is_pair, stored
+
 
 class Patience:
     """So many seconds of a page's own work; then it pauses until somebody goes on.
@@ -21,7 +23,7 @@ class Patience:
 
     def pause_if_over(self, seconds: float) -> None:
         """Between two pieces, after so many seconds more: the page is drawn again with what there is."""
-        before = st.session_state.get("worked")  # a page that is drawn anew in between goes on counting
+        before = stored("worked", is_pair)  # a page that is drawn anew in between goes on counting
         worked = seconds + (before[1] if before and before[0] == self._key else 0.0)
         st.session_state["worked"] = (self._key, worked)
         if worked > self._seconds and st.session_state.get("patient") != self._key:
@@ -36,7 +38,7 @@ def stoppable(key: object, place) -> Iterator[Any]:
     frame = place.empty()
     if st.session_state.get("stopped") == key:
         with frame.container(horizontal=True, vertical_alignment="center", horizontal_alignment="right"):
-            paused = st.session_state.get("paused", False)
+            paused = is_on("paused")
             st.caption(
                 "Paused, to spare this machine: not all releases are simulated yet." if paused else "Stopped.",
                 width="content",

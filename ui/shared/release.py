@@ -13,6 +13,7 @@ from dpforest.privacy.loss import GAUSSIAN
 from dpforest.tables.features import plural
 from dpforest.trees.forest import ForestFormatError, ReleasedForest
 from ui.shared import cache, tables
+from ui.shared.controls import is_a, stored
 from ui.shared.loss_sums import Cost, at_delta, caution_on_delta
 from ui.shared.page import badge, sorry
 from ui.shared.session_ledger import (
@@ -148,7 +149,7 @@ def _why_not(certificate: Certificate) -> str:
 
 @st.dialog("Release this forest", width="large", on_dismiss="rerun")
 def _dialog(choice: Choice, ledger: Ledger, delta: float) -> None:
-    made = st.session_state.get("just_released")
+    made = stored("just_released", is_a(Release))
     if made is None:
         _ask(choice, ledger, delta)
         return

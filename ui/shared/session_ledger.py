@@ -17,6 +17,7 @@ from dpforest.privacy.ledger import ADD_REMOVE, REPLACE_ONE
 from dpforest.privacy.loss import GAUSSIAN, PrivacyLoss
 from dpforest.risk.guarantee import Guarantee
 from dpforest.tables.features import plural, text
+from ui.shared.controls import memory, stored
 from ui.shared.forests import NEIGHBOURS
 from ui.shared.loss_sums import Cost, added_up, as_loss, at_delta, loss_under, sure_words
 from ui.shared.tables import Table
@@ -73,7 +74,10 @@ class Release:
 
 def releases() -> list[Release]:
     """All releases of this session, those of cleared tables too: what was spent stays spent."""
-    return st.session_state.setdefault("releases", [])
+    kept = memory("releases", list)
+    if not all(isinstance(each, Release) for each in kept):
+        kept[:] = [each for each in kept if isinstance(each, Release)]  # one by one: no cost is forgotten for another
+    return kept
 
 
 def at_hand() -> list[Release]:
@@ -142,7 +146,7 @@ def rows_key(table: Table) -> str:
     """
     if table.csv is None:
         return table.key
-    known = st.session_state.setdefault("row_keys", {})
+    known = memory("row_keys", dict)
     if table.key not in known:
         known[table.key] = digest_of_rows(table.csv.table)
     return known[table.key]
@@ -329,7 +333,8 @@ def _same_as(people: int, own: list[Release], earlier: dict[int, list[Release]])
     named = {g: f"yes, as in {numbered(others)}" for g, others in earlier.items()}
 
     def said() -> None:
-        if (same := st.session_state[key]) is not None:
+        same = stored(key, lambda value: type(value) is int and value in earlier)
+        if same is not None:
             merge(same, people)
 
     st.selectbox(

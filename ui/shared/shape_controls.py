@@ -8,12 +8,12 @@ from typing import Final
 
 import streamlit as st
 
-from dpforest.limits import LEAF_CAP
+from dpforest.limits import LEAF_CAP, MAX_DEPTH
 from dpforest.models.random.spec import ForestSpec
 from dpforest.tables.domain import Domain, Feature
 from dpforest.tables.features import plural
 from ui.shared import boosting, cache
-from ui.shared.controls import LINKED
+from ui.shared.controls import LINKED, is_on, known, within
 from ui.shared.forests import FORESTS, TREES, Settings
 from ui.shared.starting_points import origin
 from ui.shared.tables import Table, fingerprint, n_learnt_from
@@ -25,6 +25,7 @@ _PLAIN: Final = Domain((Feature("x", "numeric", 0.0, 1.0),), (0, 1), "y")
 
 def choose_shape(settings: Settings, table: Table | None) -> Settings:
     """Depth and number of trees: the rule's, until somebody moves a slider; and α, which is set level by level."""
+    is_on("by_rule")
     if "by_rule" not in st.session_state and {"depth", "trees"} & set(st.query_params):
         st.session_state["by_rule"] = False  # a link says so by its numbers alone
     n_rows = n_learnt_from(table) if table is not None else ROWS_WITHOUT_A_TABLE
@@ -123,7 +124,8 @@ def _depth(settings: Settings, by_rule_depth: int, by_rule: bool, ends: int | No
         st.caption("Depth: as published there is no limit to it; a branch ends where few records are left.")
         return by_rule_depth
     most = min(forest.most_depth, ends or forest.most_depth)
-    if by_rule or _unsaid("depth") or st.session_state.get("depth", 1) < 1:
+    is_dropped = within("depth", 1, MAX_DEPTH)
+    if by_rule or is_dropped or _unsaid("depth"):
         _put("depth", min(by_rule_depth, most))
     elif st.session_state.get("depth", 1) > most:
         _put("depth", most)
@@ -149,7 +151,8 @@ def _trees(settings: Settings, by_rule_trees: int, by_rule: bool) -> int:
         choices = sorted({*choices, by_rule_trees})
     else:  # but what goes into a link must not follow the exact number of rows
         by_rule_trees = min(choices, key=lambda n: abs(math.log(n / by_rule_trees)))
-    if by_rule or _unsaid("trees") or st.session_state.get("trees", choices[0]) not in choices:
+    is_dropped = known("trees", choices)
+    if by_rule or is_dropped or _unsaid("trees"):
         _put("trees", by_rule_trees)
     if not by_rule:
         _into_link("trees")

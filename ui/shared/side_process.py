@@ -10,16 +10,13 @@ done with its first curve, or with a long sweep (`sweep.work`), `AWAITED` once s
 from __future__ import annotations
 
 import os
-import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
-from multiprocessing import get_context, parent_process
+from multiprocessing import get_context, parent_process, spawn
 from multiprocessing.synchronize import Barrier
-from types import ModuleType
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from dpforest.trees.routing import pack
 from ui.shared.scheduler import LOOK, look_up
@@ -53,16 +50,15 @@ class SideProcesses:
                 if self._pool is not None:
                     self._pool.shutdown(wait=False)
                 context = get_context("spawn")
-                with _no_script():
-                    together = context.Barrier(self._n)  # as one might be there early, and do it for all
-                    begin = (self._niceness, together)
-                    self._pool = ProcessPoolExecutor(self._n, context, _begin, begin)
-                    self._started = [self._pool.submit(first) for _ in range(self._n)]
+                together = context.Barrier(self._n)  # as one might be there early, and do it for all
+                begin = (self._niceness, together)
+                self._pool = ProcessPoolExecutor(self._n, context, _begin, begin)
+                self._started = [self._pool.submit(first) for _ in range(self._n)]
 
     def start_if_of_use(self) -> None:
         """For one person, once what pages need is compiled: where there is a second core."""
         if N_CORES > 1:
-            self.start(_load)
+            self.start(load)
 
     @property
     def is_ready(self) -> bool:
@@ -142,7 +138,7 @@ def _worked(function: Callable[..., Result], given: tuple) -> Result:
         pack.cache_clear()  # which keeps the last trees
 
 
-def _load() -> None:
+def load() -> None:
     """In a new process: compiled code from disk, before anybody waits for it."""
     from ui.shared.warm_up import steps
 
@@ -150,15 +146,18 @@ def _load() -> None:
         step()
 
 
-@contextmanager
-def _no_script() -> Iterator[None]:
-    """Processes that start in here do not run the page that runs now, which Streamlit puts where `__main__` is."""
-    script = sys.modules["__main__"]
-    sys.modules["__main__"] = ModuleType("__main__")
-    try:
-        yield
-    finally:
-        sys.modules["__main__"] = script
+def _without_main(name: str) -> dict[str, Any]:
+    """What a new process of this server is told to prepare, without the module `__main__`.
+
+    Every run of a page puts that page where `__main__` is, in any thread and at any time. A process that is told of it
+    runs the page again, or `app.py`, whose thread then imports at the same time as the process itself: either import
+    may fail with `_DeadlockError`, and with it all processes of the pool.
+    """
+    return {key: value for key, value in _preparation_data(name).items() if not key.startswith("init_main")}
+
+
+_preparation_data: Final = spawn.get_preparation_data
+spawn.get_preparation_data = _without_main
 
 
 def _begin(niceness: int, together: Barrier) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from dpforest.limits import MAX_UPLOAD_MB
 from dpforest.models.base import AUTO
@@ -16,7 +17,7 @@ from dpforest.tables.domain import DomainError
 from dpforest.tables.features import plural
 from dpforest.trees.split_scores import depends_on_rows
 from ui.shared import boosting, cache, session_ledger, tables, uploads
-from ui.shared.controls import LINKED, follow, known, select
+from ui.shared.controls import LINKED, count, follow, is_a, is_on, known, memory, select, stored
 from ui.shared.forest_options import Option
 from ui.shared.forests import FORESTS, MODES, NEIGHBOURS, Settings, as_code
 from ui.shared.link import copy_link
@@ -64,9 +65,15 @@ def _bundled(name: str) -> Table:
     return tables.bundled_table(data, label)
 
 
+def is_upload(value: object) -> bool:
+    return isinstance(value, UploadedFile)
+
+
 def _detach() -> None:
     """Another file, or none, takes the place of the file that was attached: nobody else would remove that one."""
-    if (file := st.session_state.pop("attached", None)) is not None:
+    file = stored("attached", is_upload)
+    st.session_state.pop("attached", None)
+    if file is not None:
         uploads.remove(file.file_id)
 
 
@@ -76,12 +83,12 @@ def _upload() -> Table | None:
             "CSV file",
             type=["csv", "tsv", "txt", "data"],
             max_upload_size=MAX_UPLOAD_MB,
-            key=f"file_{st.session_state.get('cleared', 0)}",
+            key=f"file_{count('cleared')}",
             help="It stays in the memory of the computer that runs this app, and goes nowhere else.",
             on_change=_detach,
         )
         # A visit to another page empties the widget; the file stays until it is replaced, removed or cleared.
-        file = st.session_state["attached"] = file or st.session_state.get("attached")
+        file = st.session_state["attached"] = file or stored("attached", is_upload)
         still = f"Attached: {plain(file.name, 40)}. " if file is not None else ""
         forgotten = "forgotten when you clear it, or with your session, some time after you close the page"
         st.caption(f"{still}Read in memory only; {forgotten}.")
@@ -106,7 +113,7 @@ def _upload() -> Table | None:
             )
         with st.sidebar:
             # A visit to another page empties the widget; what was chosen stays, and never goes into the address.
-            chosen = st.session_state.setdefault("labels", {})
+            chosen = memory("labels", dict)
             label = st.selectbox(
                 "Label", candidates, candidates.index(chosen[digest]) if chosen.get(digest) in candidates else 0,
                 key=f"label_{digest[:8]}", help="The column that the forest learns to predict.",
@@ -145,7 +152,7 @@ def _say_unused(names: list[str]) -> None:
 
 def _without_some(csv: CsvTable, digest: str) -> CsvTable:
     """The file without the columns that somebody leaves out. It stays the same file, of the same people."""
-    kept = st.session_state.setdefault("left_out", {})  # a visit to another page empties the widget
+    kept = memory("left_out", dict)  # a visit to another page empties the widget
     names = [column.name for column in csv.columns]
     with st.sidebar:
         left_out = st.multiselect(
@@ -198,6 +205,7 @@ def _forest(table: Table | None, epsilon: float) -> Settings:
 
 def choose_neighbours() -> str:
     """Which tables must be hard to tell apart."""
+    known("neighbours", NEIGHBOURS)
     neighbours = st.radio(
         "What an outsider must not notice",
         list(NEIGHBOURS),
@@ -212,9 +220,10 @@ def choose_neighbours() -> str:
 def _switch(option: Option, mode: str) -> Any:
     """A choice between off and on, with its sentence in sight."""
     off, on = option.choices[mode].values()
-    is_on = st.toggle(option.title, key=option.key, bind=LINKED)
+    is_on(option.key)
+    switched = st.toggle(option.title, key=option.key, bind=LINKED)
     st.caption(unbroken(option.sentence))
-    return on if is_on else off
+    return on if switched else off
 
 
 def _option(option: Option, mode: str) -> Any:
@@ -251,10 +260,10 @@ def clear() -> None:
     session_ledger.forget_tables()
     cache.clear()
     uploads.remove_all()
-    times = st.session_state.get("cleared", 0) + 1
+    times = count("cleared") + 1
     for key in list(st.session_state):
         if key not in ("releases", "data", "forest", "mode", "eps", "depth", "trees", "neighbours"):
             del st.session_state[key]
     st.session_state["cleared"] = times
-    if st.session_state.get("data") == tables.UPLOAD:
+    if stored("data", is_a(str)) == tables.UPLOAD:
         st.session_state["data"] = tables.DEFAULT

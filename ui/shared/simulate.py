@@ -20,7 +20,7 @@ from ui.shared import cache
 from ui.shared.epsilon import grid_with
 from ui.shared.forests import Settings
 from ui.shared.scheduler import Scheduler, held
-from ui.shared.side_process import AWAITED, N_CORES, REFINED
+from ui.shared.side_process import AWAITED, N_CORES, REFINED, load
 from ui.shared.tables import Table, fingerprint, read_by, split
 
 FIRST, LAST = 2, 20
@@ -195,8 +195,8 @@ def _released_once(
 ) -> Curve:  # fmt: skip
     given = settings.estimator(table.domain), table.domain, split(table)
     if SCHEDULER.is_crowded:
-        AWAITED.start()
-        REFINED.start()
+        AWAITED.start(load)
+        REFINED.start(load)
     beside = AWAITED if awaited else REFINED
     curve = beside.work(one_repeat, *given, epsilons, settings.epsilon, 0)
     if curve is not None:

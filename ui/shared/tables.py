@@ -17,6 +17,7 @@ from dpforest.tables.domain import Domain, Feature
 from dpforest.tables.features import text
 from dpforest.tables.misfits import Misfits
 from ui.shared import cache
+from ui.shared.controls import is_a, memory, stored
 from ui.shared.forests import Settings
 
 UPLOAD = "upload a CSV"
@@ -60,7 +61,7 @@ class Table:
     @property
     def is_public(self) -> bool:
         """Whether looking at this table costs nobody anything: bundled, or declared so."""
-        return not self.uploaded or self.key in st.session_state.get("declared_public", set())
+        return not self.uploaded or self.key in stored("declared_public", is_a(set), set())
 
     def columns(self) -> pd.DataFrame:
         """The attributes that the domain reads."""
@@ -86,7 +87,7 @@ def uploaded(digest: str, _data: bytes, name: str) -> CsvTable:
 
 def digest_of(upload) -> str:
     """SHA-256 of an upload, once a file."""
-    known = st.session_state.setdefault("digests", {})
+    known = memory("digests", dict)
     if upload.file_id not in known:
         known[upload.file_id] = hashlib.sha256(upload.getvalue()).hexdigest()
     return known[upload.file_id]
@@ -117,14 +118,14 @@ def uploaded_table(digest: str, csv: CsvTable, label: str) -> Table:
 def _read_with(table: Table, csv: CsvTable) -> Table:
     """The same table, the columns of its domain and its label read cell by cell; kept for this session."""
     key = (table.schema_key, fingerprint(table.domain))
-    if st.session_state.get("read_rows", (None,))[0] != key:
+    kept = stored("read_rows", lambda value: isinstance(value, tuple) and len(value) == 3, (None, None, None))
+    if kept[0] != key:
         frame = csv.table.copy(deep=False)
         read, unread = csv.read_and_unread(table.domain)
         for name, cells in read.items():
             frame[name] = cells
-        st.session_state["read_rows"] = key, frame, replace(csv, notes=(*csv.notes, *unread))
-    _, frame, csv = st.session_state["read_rows"]
-    return replace(table, frame=frame, csv=csv)
+        kept = st.session_state["read_rows"] = key, frame, replace(csv, notes=(*csv.notes, *unread))
+    return replace(table, frame=kept[1], csv=kept[2])
 
 
 @cache.for_session(max_entries=8)
@@ -139,12 +140,17 @@ def _names_of(csv: CsvTable) -> str:
 
 
 def _edited(table: Table) -> Domain:
-    return st.session_state.get("schemas", {}).get(table.schema_key, table.domain)
+    return _edits().get(table.schema_key, table.domain)
+
+
+def _edits() -> dict[str, Domain]:
+    """Edited domains of this session, by `schema_key`; nothing is noted by a look at them."""
+    return stored("schemas", is_a(dict), {})
 
 
 def edit(table: Table, domain: Domain) -> None:
     """Keep an edited domain for this session."""
-    st.session_state.setdefault("schemas", {})[table.schema_key] = kept(table.domain, domain)
+    memory("schemas", dict)[table.schema_key] = kept(table.domain, domain)
 
 
 def kept(old: Domain, domain: Domain) -> Domain:
@@ -166,12 +172,12 @@ def kept(old: Domain, domain: Domain) -> Domain:
 
 def undo(table: Table) -> None:
     """Back to the domain as bundled or as read."""
-    st.session_state.get("schemas", {}).pop(table.schema_key, None)
+    _edits().pop(table.schema_key, None)
 
 
 def is_edited(table: Table) -> bool:
     """Whether somebody changed the domain."""
-    return table.schema_key in st.session_state.get("schemas", {})
+    return table.schema_key in _edits()
 
 
 def _relabelled(domain: Domain, label: str) -> Domain:

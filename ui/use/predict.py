@@ -23,6 +23,7 @@ from dpforest.trees.forest import ForestFormatError, ReleasedForest
 from dpforest.voting import CLIPPED_LOGISTIC
 from ui.shared import cache, figures, tables, uploads
 from ui.shared.attributes import attributes
+from ui.shared.controls import is_on, is_pair, stored
 from ui.shared.downloads import as_csv
 from ui.shared.loss_sums import at_delta
 from ui.shared.page import Badge, sorry, titled
@@ -108,9 +109,10 @@ def _badge(forest: ReleasedForest) -> Badge:
 
 def explain(forest: ReleasedForest) -> None:
     """What moves its scores, for a forest that adds them up: it follows from the file alone."""
+    is_on("explained")
     if forest.voting != CLIPPED_LOGISTIC or not st.toggle("Show what moves its scores", key="explained"):
         return
-    kept, scores = st.session_state.get("scores_of", (None, None))  # worked out once for each forest
+    kept, scores = stored("scores_of", is_pair, (None, None))  # worked out once for each forest
     try:
         if kept is not forest:
             scores = AddedScores.of(forest)

@@ -1,0 +1,136 @@
+"""Sessions whose state holds values that no control of the page gives: they are dropped, and the page is as before."""
+
+import re
+from functools import cache
+from itertools import cycle, islice
+from pathlib import Path
+
+import pytest
+from app_words import words
+from streamlit.testing.v1 import AppTest
+
+from ui.choose import controls
+from ui.shared import simulate
+
+HOME = Path(__file__).parents[2]
+PAGES = {
+    "Explore": ("app.py", {"data": "zoo", "trees": "5", "forest": "majority labels"}),
+    "Explore, leaves": ("app.py", {"data": "zoo", "trees": "5", "forest": "noisy counts", "tab": "Leaves"}),
+    "Explore, data": ("app.py", {"data": "zoo", "forest": "boosted", "depth": "2", "tab": "Data"}),
+    "Compare": ("pages/1_Compare.py", {"data": "zoo", "forests": ["RF-E"], "releases_each": "2"}),
+    "Choose": ("pages/2_Choose_epsilon.py", {"data": "zoo", "looked_at": "RF-E", "choose_tab": "Attack it"}),
+    "Audit": ("pages/3_Audit.py", {}),
+    "Use": ("pages/4_Use_a_forest.py", {}),
+    "Lesson": ("pages/5_Lesson.py", {}),
+    "Theory": ("pages/6_Theory.py", {}),
+    "Papers": ("pages/7_Papers.py", {}),
+    "Glossary": ("pages/8_Glossary.py", {}),
+}
+STRANGE = ("<text>", None, -0.123456, 10**30, ["a list"], ("stale", -1), {"a": "dict"}, float("nan"))
+# Streamlit refuses a state for what is pressed; nobody can put one there.
+PRESSED = ("button", "download_button", "file_uploader", "plotly_chart")
+_READ = re.compile(r"""session_state(?:\.(?:get|pop|setdefault)\(|\[)\s*"(\w+)\"""")
+_CHECKED = re.compile(r"""\b(?:stored|memory|known|within)\(\s*"(\w+)\"""")
+
+
+@pytest.fixture(autouse=True)
+def few_repeats(monkeypatch):
+    monkeypatch.setattr(simulate, "LAST", 2)
+    monkeypatch.setattr(controls, "kinds", lambda: ["RF-E"])
+    monkeypatch.setattr(controls, "RELEASES", dict.fromkeys((0.8, 0.9, 0.95), 2))
+
+
+def opened(page: str, **state: object) -> AppTest:
+    """A page in a session that has this state before its first run."""
+    file, query = PAGES[page]
+    app = AppTest.from_file("../../app.py", default_timeout=600)
+    if file != "app.py":
+        app.switch_page(file)
+    app.query_params.update(query)
+    for key, value in state.items():
+        app.session_state[key] = value
+    return app.run()
+
+
+@cache
+def usual(page: str) -> tuple[str, tuple[str, ...], frozenset[str]]:
+    """What the page says in a new session, the keys that it leaves in the state, and those of them that hold text."""
+    app = opened(page)
+    assert not app.exception
+    pressed = [element.proto.id for kind in PRESSED for element in app.get(kind)]  # an id ends with the key
+    state = app.session_state._state.filtered_state
+    keys = [key for key in state if not any(name.endswith(f"-{key}") for name in pressed)]
+    return words(app), tuple(sorted(keys)), frozenset(field.key for field in app.text_input if field.key)
+
+
+@cache
+def keys_in_source() -> frozenset[str]:
+    """Keys of the state that the app's code names."""
+    found = set[str]()
+    for file in (HOME / "app.py", *(HOME / "ui").rglob("*.py"), *(HOME / "pages").glob("*.py")):
+        code = file.read_text(encoding="utf-8")
+        found.update(_READ.findall(code), _CHECKED.findall(code))
+    return frozenset(found)
+
+
+def keys_of(page: str) -> list[str]:
+    return sorted({*usual(page)[1], *keys_in_source()})
+
+
+def check(page: str, state: dict[str, object]) -> None:
+    """The page and the run after it say what they say in any other session."""
+    typed = usual(page)[2]  # into these fields anybody may type any text
+    app = opened(page, **{k: None if k in typed and isinstance(value, str) else value for k, value in state.items()})
+    for _ in range(2):
+        assert not app.exception, (app.exception[0].message, app.exception[0].stack_trace[-6:], state)
+        assert words(app) == usual(page)[0]
+        app.run()
+
+
+def shifted(n: int, shift: int) -> list[object]:
+    """So many strange values, all kinds in turn."""
+    return list(islice(cycle(STRANGE), shift, shift + n))
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("shift", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, len(STRANGE)))])
+def test_strange_values_under_all_keys_are_dropped(page, shift):
+    keys = keys_of(page)
+    assert len(keys) > 20
+    check(page, dict(zip(keys, shifted(len(keys), shift), strict=True)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["Explore", "Choose", "Lesson"])
+def test_a_strange_value_under_one_key_is_dropped(page):
+    keys = keys_of(page)
+    for key, value in zip(keys, shifted(len(keys), 0), strict=True):
+        check(page, {key: value})
+
+
+@pytest.mark.parametrize("key", ["to_node", "down_0"])
+def test_a_choice_that_comes_after_the_tree_has_changed_is_dropped(key):
+    """The browser still shows the questions of the tree before; `TypeError` in every later run of the session."""
+    app = opened("Explore")
+    states = app._tree.get_widget_states()
+    (sent,) = [state for state in states.widgets if state.id.endswith(f"-{key}")]
+    if key == "to_node":
+        sent.string_value = "level 9: of another tree"
+    else:
+        sent.string_array_value.data[:] = ["of another tree"]
+    app._run(states)  # AppTest itself sends nothing but options
+    for _ in range(2):
+        assert not app.exception and "from the root" in words(app)
+        app.run()
+
+
+def test_a_node_that_the_tree_does_not_have_is_forgotten():
+    app = opened("Explore")
+    question = app.selectbox(key="to_node")
+    question.select_index(2).run()
+    assert not app.exception and "from here on" in words(app)
+    structure, _ = app.session_state["focus"]
+    for node in ("level 2", None, 1.5, -1, 10**30):
+        app.session_state["focus"] = (structure, node)
+        app.run()
+        assert not app.exception and "from the root" in words(app) and "focus" not in app.session_state
