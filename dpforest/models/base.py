@@ -142,7 +142,8 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         if self._prepares and self.random_state is None and not domain.leaks():
             n_public = 0 if self.neighbours == ADD_REMOVE else rows.n_given
             repeated_fits.notice(lambda: self._preview(domain, n_public)[0])
-        return self._fitted(self._fit_forest(domain, rows, n_jobs), domain)
+        forest = self._fit_forest(domain, rows, n_jobs)
+        return self._fitted(forest, domain)
 
     def _fitted(self, forest: Forest, domain: Domain) -> Self:
         """This estimator with a forest."""

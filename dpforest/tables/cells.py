@@ -22,6 +22,9 @@ from dpforest.tables.misfits import Misfit, Misfits
 
 # Each digit in one way only: a cell of a million digits must not take hours.
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?inf(inity)?", re.IGNORECASE)
+# What Python and numpy write for a complex number without an imaginary part, and for one that holds NaN.
+_REAL = re.compile(r"\(?(?:(.*)[+-])?0j\)?")
+_COMPLEX_NAN = re.compile(r"\(?[-+0-9.einf]*nan[-+0-9.einf]*j\)?")
 _TRUTH = {"true": 1.0, "false": 0.0}
 _AS_FLOAT = {int, float, bool, type(None)}  # objects that numpy turns into floats one by one
 _EQUAL_IS_SAME = {str, int, float, type(None)}  # objects that have one text wherever they compare equal
@@ -30,14 +33,15 @@ _EQUAL_IS_SAME = {str, int, float, type(None)}  # objects that have one text whe
 def number(cell: Any) -> float | None:
     """One cell as a float, None if it is not a number. Truth is 1 or 0, as in a column of nothing else.
 
-    >>> number(" 1.50 "), number("1,5"), number("TRUE"), number("-inf")
-    (1.5, None, 1.0, -inf)
+    >>> number(" 1.50 "), number("1,5"), number("TRUE"), number("-inf"), number(2 + 0j), number("(2+0j)"), number(2j)
+    (1.5, None, 1.0, -inf, 2.0, 2.0, None)
     """
     if isinstance(cell, (str, bytes)):
         cell = _words(cell).strip()
+        if cell.endswith(("j", "j)")) and (parts := _REAL.fullmatch(cell)):
+            cell = parts[1] or "0"
         return float(cell) if _NUMBER.fullmatch(cell) else _TRUTH.get(cell.lower())
-    if isinstance(cell, complex) and not cell.imag:
-        return cell.real  # beside a number with an imaginary part
+    cell = _real(cell)
     if not isinstance(cell, (Real, Decimal, np.bool_)) or isinstance(cell, np.timedelta64):
         return None
     try:
@@ -48,6 +52,12 @@ def number(cell: Any) -> float | None:
         return None
 
 
+def _real(cell: Any) -> Any:
+    """A complex number without an imaginary part as the real one: one complex cell makes a whole array complex."""
+    is_complex = isinstance(cell, (complex, np.complexfloating))
+    return cell.real if is_complex and cell.imag == 0 else cell
+
+
 def _words(cell: str | bytes) -> str:
     """A text as numpy would hold it beside others: bytes beside texts are texts, and zeros at the end are none."""
     return (cell if isinstance(cell, str) else cell.decode("utf-8", "replace")).rstrip("\0")
@@ -55,15 +65,16 @@ def _words(cell: str | bytes) -> str:
 
 def said(cell: Any) -> str:
     """The text of a cell."""
-    return text(_words(cell) if isinstance(cell, (str, bytes)) else cell)
+    return text(_words(cell) if isinstance(cell, (str, bytes)) else _real(cell))
 
 
 def key(cell: Any) -> str:
     """What a cell says, whatever the type of its column.
 
-    >>> key(1), key("01"), key(True), key(" 1.0"), key(2**60 + 1) == key(2.0**60), key("a ")
-    ('1', '1', '1', '1', True, 'a ')
+    >>> key(1), key("01"), key(True), key(" 1.0"), key(1 + 0j), key(2**60 + 1) == key(2.0**60), key("a ")
+    ('1', '1', '1', '1', '1', True, 'a ')
     """
+    cell = _real(cell)
     # A float32 of 0.1 is 0.1, as it is where a column of texts takes it up.
     short = isinstance(cell, np.floating) and not isinstance(cell, float)
     found = number(str(cell)) if short else number(cell)
@@ -93,7 +104,7 @@ def told_apart_as_texts(listed: Iterable[Any]) -> tuple[str, str] | None:
     """
     seen = {word: "missing" for word in ("nan", "None", "NaT", "<NA>")}
     for value in listed:
-        first = seen.setdefault(key(value), text(value))
+        first = seen.setdefault("nan" if _COMPLEX_NAN.fullmatch(text(value)) else key(value), text(value))
         if first != text(value):
             return first, text(value)
     return None
@@ -210,7 +221,7 @@ def _holds_nothing(cell: Any) -> bool:
 
 def factorize(column: Any) -> tuple[np.ndarray, list[Any]]:
     """(code of each cell, -1 where missing; values, one for each code). Cells of one code have the same text."""
-    if column.dtype == object or getattr(column.dtype, "kind", "") in "US":
+    if column.dtype == object or getattr(column.dtype, "kind", "") in "USc":
         return _factorize_objects(np.asarray(column).astype(object, copy=False))
     series = pd.Series(column)
     if isinstance(series.dtype, pd.CategoricalDtype):

@@ -38,6 +38,9 @@ def text(value: object) -> str:
     try:
         if isinstance(value, (float, np.floating)) and value.is_integer():
             return str(int(value))
+        for kind in (int, float):  # of a member of an enumeration of numbers: the number
+            if isinstance(value, kind):
+                return kind.__repr__(value)
         return str(value)
     except Exception:  # thousands of digits, or an object of somebody's own: it is one cell, and says nothing
         return f"({type(value).__name__})"

@@ -1,6 +1,7 @@
 """What one row does to the reading of all others: nothing, in whatever form the table comes."""
 
 import csv
+import enum
 import io
 import json
 import math
@@ -29,9 +30,45 @@ from dpforest.tables.cells import key
 from dpforest.tables.rows import Rows, read_rows
 
 # What people write into cells: what one of them is must not depend on the others in its column.
-NUMBERS = ["1", "01", "1.0", "0", "2", "-3.5", "1e3", "1e400", "-inf", "9007199254740993", "7 ", "2j"]
+NUMBERS = ["1", "01", "1.0", "0", "2", "-3.5", "1e3", "1e400", "-inf", "9007199254740993", "7 ", "2j", "1+0j", "nan+1j"]
 WORDS = ["", "NA", "nan", "?", "None", "true", "False", "a", "b ", "x;y", "ü", "1,5", "2020-01-01", "sep=;", '"', "\n"]
 TEXTS = NUMBERS + WORDS
+
+
+class Plain(enum.Enum):
+    ONE = 1
+    TEXT = "a"
+
+
+class Whole(enum.IntEnum):
+    ONE = 1
+
+
+class Word(enum.StrEnum):
+    A = "a"
+    ONE = "1"
+
+
+class Bits(enum.Flag):
+    ONE = 1
+
+
+class WholeBits(enum.IntFlag):
+    ONE = 1
+
+
+# Cells that a file can only hold as text.
+OBJECTS = {str(value): value for value in (Plain.ONE, Plain.TEXT, Bits.ONE)} | {
+    "Whole.ONE": Whole.ONE,
+    "Word.A": Word.A,
+    "Word.ONE": Word.ONE,
+    "WholeBits.ONE": WholeBits.ONE,
+    "complex64": np.complex64(1),
+    "complex64 i": np.complex64(2 + 1j),
+    "complex128": np.complex128(2.5),
+    "clongdouble": np.clongdouble(1),
+    "clongdouble i": np.clongdouble(1j),
+}
 WAYS = ("csv", "pandas", "frame", "array", "list")
 NOTE = {"source": "asserted", "source_note": "made for this test"}
 SETTINGS = settings(derandomize=True, deadline=None, max_examples=examples(150))
@@ -48,7 +85,10 @@ features = st.one_of(
             kind="categorical", categories=tuple(listed), missing=missing, missing_value=listed[0]
         ),
         st.lists(
-            st.sampled_from(["1", "0", "2.5", "a", "b", "x;y", "True", "ü"]), min_size=2, max_size=4, unique_by=key
+            st.sampled_from(["1", "0", "2.5", "a", "b", "x;y", "True", "ü", "Plain.ONE", "(1+0j)", "2j", "(2+1j)"]),
+            min_size=2,
+            max_size=4,
+            unique_by=key,
         ),
         st.sampled_from(["own", "value", "refuse"]),
     ),
@@ -74,9 +114,10 @@ def neighbours(draw) -> tuple[Domain, list[list[str]], int, list[str]]:
     """A schema, rows as texts (the label last), the number of a row, and what stands there instead."""
     domain = draw(domains)
     width = domain.n_features + 1
-    row = st.lists(st.sampled_from(TEXTS), min_size=width, max_size=width)
+    row = st.lists(st.sampled_from([*TEXTS, *OBJECTS]), min_size=width, max_size=width)
     # Columns of one kind of text, so that one cell more can change the type of its column.
-    kinds = [draw(st.sampled_from([TEXTS, ["1", "01", "2"], ["true", "False"], ["1.0", ""]])) for _ in range(width - 1)]
+    alike = [TEXTS, ["1", "01", "2"], ["true", "False"], ["1.0", ""], ["1+0j", "2j"], ["Whole.ONE", "1"], [*OBJECTS]]
+    kinds = [draw(st.sampled_from(alike)) for _ in range(width - 1)]
     kinds.append([str(label) for label in domain.classes])
     rows = draw(st.lists(st.tuples(*map(st.sampled_from, kinds)).map(list), min_size=1, max_size=6))
     return domain, rows, draw(st.integers(0, len(rows) - 1)), draw(row)
@@ -84,6 +125,8 @@ def neighbours(draw) -> tuple[Domain, list[list[str]], int, list[str]]:
 
 def cell(text: str):
     """A text as the object that a program would make of it."""
+    if text in OBJECTS:
+        return OBJECTS[text]
     for kind in (int, float, complex):
         try:
             return kind(text)
@@ -155,7 +198,8 @@ def test_a_row_more_changes_how_no_other_row_is_read(way, table):
 def test_all_ways_read_the_same(table):
     """Where texts and objects say the same (not the words for missing, which pandas knows more of, nor a truth)."""
     domain, rows, _, _ = table
-    plain = [[text if text not in ("?", "nan", "None", "7 ", "b ", "\n") else "1" for text in row] for row in rows]
+    other = {"?", "nan", "None", "7 ", "b ", "\n", "nan+1j", *OBJECTS}
+    plain = [["1" if text in other else text for text in row] for row in rows]
     ids = list(range(len(plain)))
     of_list = read("list", domain, plain, ids)
     assert read("array", domain, plain, ids) == read("frame", domain, plain, ids) == of_list

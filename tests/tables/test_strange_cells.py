@@ -1,5 +1,6 @@
 """Cells that somebody wrote to break a fit: each is one cell, refuses nothing, and changes no other."""
 
+import enum
 import warnings
 from decimal import Decimal
 from fractions import Fraction
@@ -19,7 +20,7 @@ from dpforest import (
     read_chunks,
     read_table,
 )
-from dpforest.tables.cells import number
+from dpforest.tables.cells import number, told_apart_as_texts
 from dpforest.tables.datasets import TableError
 from dpforest.tables.rows import read_rows
 
@@ -114,9 +115,120 @@ def test_short_floats_are_what_their_text_says():
         assert read(domain, X).codes[0, 0] == 1
 
 
+class Plain(enum.Enum):
+    ONE = 1
+
+
+class Whole(enum.IntEnum):
+    ONE = 1
+
+
+class Word(enum.StrEnum):
+    A = "a"
+
+
+class Bits(enum.Flag):
+    ONE = 1
+
+
+class Text(str, enum.Enum):  # noqa: UP042
+    A = "a"
+
+
+class Half(float, enum.Enum):
+    HALF = 0.5
+
+
+class Count(int, enum.Enum):
+    ONE = 1
+
+
+LISTED = ("a", "1", "0.5", "Plain.ONE", "Bits.ONE", "2j", "(2+1j)", "Half.HALF", "Count.ONE", "Text.A")
+FORMATS = {
+    "list": lambda cells: [[cell] for cell in cells],
+    "objects": lambda cells: np.array([[cell] for cell in cells], dtype=object),
+    "array": lambda cells: np.array([[cell] for cell in cells]),
+    "frame": lambda cells: pd.DataFrame({"c": cells}),
+    "categorical": lambda cells: pd.DataFrame({"c": pd.Categorical(cells)}),
+}
+NEIGHBORS = (1, 2.5, True, 2j, np.complex64(2j), "zz", None, Plain.ONE, Whole.ONE, Word.A)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize(
+    ("cell", "as_number", "place"),
+    [
+        (1 + 0j, 1, 1),
+        (np.complex64(1), 1, 1),
+        (np.complex128(0.5), 0.5, 2),
+        (np.clongdouble(1), 1, 1),
+        (2j, None, 5),
+        (2 + 1j, None, 6),
+        (complex(np.nan, 1), None, len(LISTED)),
+        (complex(np.inf, 0), 100, len(LISTED)),
+        (Plain.ONE, None, 3),
+        (Whole.ONE, 1, 1),
+        (Word.A, None, 0),
+        (Bits.ONE, None, 4),
+    ],
+    ids=repr,
+)
+def test_complex_cells_and_enumerations_are_read_by_themselves(form, cell, as_number, place):
+    """One complex cell makes an array complex, one text makes it text, and None makes it objects."""
+    if form == "categorical" and isinstance(cell, np.clongdouble):
+        pytest.skip("pandas makes no categorical of it")
+    city = schema(Feature("c", "categorical", categories=LISTED, missing="own", **NOTE))
+    size = schema(Feature("c", "numeric", 0, 100, missing="own", **NOTE))
+    known = 0 if as_number is None else size.encode([[as_number]])[0, 0]
+    for beside in ([], *([one] for one in NEIGHBORS)):
+        X = FORMATS[form]([cell, *beside])
+        assert read(city, X).codes[0, 0] == place, beside
+        assert read(size, X).codes[0, 0] == known, beside
+        alone = FORMATS[form](beside)
+        if beside:
+            assert read(city, X).codes[1, 0] == read(city, alone).codes[0, 0], beside
+            assert read(size, X).codes[1, 0] == read(size, alone).codes[0, 0], beside
+
+
+@pytest.mark.parametrize("extra", [2j, np.complex64(2j), np.clongdouble(2j), Plain.ONE, Bits.ONE, Word.A, "zz"])
+@pytest.mark.parametrize("labels", [[0, 1, 0], [0j, 1 + 0j, 0j], [False, Whole.ONE, 0.0]])
+def test_one_label_changes_no_other(labels, extra):
+    for form in (list, np.array, pd.Series, lambda y: np.array(y, dtype=object)):
+        y = form([*labels, extra])
+        assert read(schema(SIZE, classes=(0, 1)), np.zeros((4, 1)), y).y.tolist() == [0, 1, 0]
+        model = RandomDecisionForestClassifier(n_estimators=1, max_depth=1, domain=schema(SIZE, classes=(0, 1)))
+        with pytest.warns(MisfitWarning, match="1 row has no label"):
+            model.fit(np.zeros((4, 1)), y)
+
+
+@pytest.mark.parametrize(("cell", "place"), [(Text.A, 0), (Half.HALF, 2), (Count.ONE, 1)])
+def test_members_that_are_texts_or_numbers_are_read_as_their_value(cell, place):
+    """Except in arrays of texts, where numpy writes the name of the member: docs/PRIVACY.md lists them."""
+    city = schema(Feature("c", "categorical", categories=LISTED, missing="own", **NOTE))
+    for form in ("list", "objects", "frame", "categorical"):
+        for beside in ([], [2j], ["zz"], [None], [7]):
+            assert read(city, FORMATS[form]([cell, *beside])).codes[0, 0] == place
+    assert read(city, np.array([[cell], ["zz"]])).codes[0, 0] != place
+
+
+@pytest.mark.skipif(np.longdouble("1e4000") == np.inf, reason="long doubles are doubles on this machine")
+def test_a_long_double_beyond_all_doubles_is_infinite():
+    """numpy once warned of a cast, which as an error refused the table, and else stayed in a registry of warnings."""
+    cells = np.array([np.longdouble("1e4000"), 1])
+    for X in (cells[:, None], cells[:, None].astype(object), pd.DataFrame({"n": cells})):
+        model = RandomDecisionForestClassifier(n_estimators=1, max_depth=1, domain=schema(SIZE))
+        with pytest.warns(MisfitWarning, match="1 cell of 'n' is infinite") as seen:
+            model.fit(X, ["no", "yes"])
+        assert len(seen) == 1
+
+
 def test_a_listed_word_for_missing_must_be_handed_over_as_text():
     domain = schema(Feature("c", "categorical", categories=("nan", "1"), missing="own", **NOTE))
     assert any("handed over as texts: 'missing' and 'nan'" in said for said in domain.assumptions())
+    for word in ("(nan+0j)", "nanj", "(1+nanj)"):  # of a complex cell beside texts
+        assert told_apart_as_texts([word, "1"]) == ("missing", word)
+    assert told_apart_as_texts(["banana", "nan-j-x", "1"]) is None
+    assert told_apart_as_texts(["(1+0j)", "1"]) == ("(1+0j)", "1")  # numpy writes either for the same number
     with pytest.raises(DomainError, match="the same to a program"):
         schema(SIZE, classes=(True, 1))
 

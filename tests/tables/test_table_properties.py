@@ -2,6 +2,7 @@
 
 import contextlib
 import csv as csv_writer
+import enum
 import io
 import json
 from dataclasses import replace
@@ -187,6 +188,15 @@ ONES = [
     1j,
 ]
 STRANGE = [None, np.nan, pd.NA, pd.NaT, "", "NA", b"1", (1,), (True,), 2**70, 0.1, np.float32(0.1), np.inf, "x"]
+STRANGE += [
+    1 + 0j,
+    np.complex64(1),
+    np.clongdouble(1j),
+    2 + 1j,
+    *enum.IntEnum("Whole", "ONE"),
+    *enum.Enum("Plain", "ONE"),
+]
+STRANGE += [*enum.StrEnum("Word", {"X": "x"}), *enum.Flag("Bits", "ONE")]
 DATES = [pd.Timestamp("2020-01-01"), np.datetime64("2020-01-01"), np.timedelta64(1, "D"), "2020-01-01"]
 NUMBERS = [
     0,
