@@ -136,7 +136,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         self._check_parameters()
         n_jobs = threads(self.n_jobs)
         misfits = Misfits()
-        rows = read_rows(domain, X, y, n_jobs=n_jobs, misfits=misfits, in_blocks=self.structure_is_public)
+        rows = read_rows(domain, X, y, n_jobs=n_jobs, misfits=misfits)
         self._check_size(rows.n_given)
         misfits.warn()  # as an error it stops the fit, so it comes before the first question
         if self._prepares and self.random_state is None and not domain.leaks():

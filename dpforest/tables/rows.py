@@ -6,7 +6,6 @@ everything that rows decide is read by a public rule (`domain.READ_BY_RULE`) and
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -18,33 +17,13 @@ from dpforest.tables.domain import Domain
 from dpforest.tables.misfits import Misfit, Misfits
 
 
-class BlockCodes:
-    """Codes of a table, made block by block when they are asked for, so that a large table's are never all in memory.
-
-    Parameters
-    ----------
-    domain : Domain
-    X : DataFrame or array of shape (n, n_features)
-    """
-
-    def __init__(self, domain: Domain, X: Any) -> None:
-        self._domain, self._rows, self._n = domain, X.iloc if hasattr(X, "iloc") else X, len(X)
-
-    def __len__(self) -> int:
-        return self._n
-
-    def __getitem__(self, rows: slice | np.ndarray) -> np.ndarray:
-        return self._domain.encode(self._rows[rows], Misfits())  # `read_rows` has noted them
-
-
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Rows as forests read them. Curator only.
 
     Parameters
     ----------
-    codes : uint16 array of shape (n, n_features), or BlockCodes
-        The latter only where it was asked for.
+    codes : uint16 array of shape (n, n_features)
     y : int32 array of shape (n,)
         Class indices.
     ids : int64 array of shape (n,)
@@ -53,7 +32,7 @@ class Rows:
         Rows that were handed over: those without a listed label are left out here, and how many is private.
     """
 
-    codes: Any
+    codes: np.ndarray
     y: np.ndarray
     ids: np.ndarray
     n_given: int
@@ -67,7 +46,6 @@ def read_rows(
     *,
     n_jobs: int = 1,
     misfits: Misfits | None = None,
-    in_blocks: bool = False,
 ) -> Rows:
     """Read a table and its labels by the public rule; one `MisfitWarning` tells the curator what did not fit.
 
@@ -105,9 +83,6 @@ def read_rows(
     index = domain.listed_labels(y)
     kept = index >= 0
     n_given = len(index)
-    if in_blocks and n_given > BLOCK_ROWS and kept.all():
-        _each_block(domain, X, noted, n_jobs, lambda _, codes: None)  # the warning must come before any question
-        return Rows(BlockCodes(domain, X), index, ids, n_given)
     codes = _codes(domain, X, noted, n_jobs)
     if not kept.all():
         noted.add(domain.label, Misfit.LABEL, n_given - int(kept.sum()))
@@ -129,20 +104,13 @@ def _codes(domain: Domain, X: Any, misfits: Misfits, n_jobs: int) -> np.ndarray:
     n = len(X)
     if n <= BLOCK_ROWS:
         return domain.encode(X, misfits)
-    codes = np.empty((n, domain.n_features), np.uint16)
-    _each_block(domain, X, misfits, n_jobs, codes.__setitem__)
-    return codes
-
-
-def _each_block(
-    domain: Domain, X: Any, misfits: Misfits, n_jobs: int, keep: Callable[[slice, np.ndarray], None]
-) -> None:
-    """Encode a table block by block and hand the codes of each block, with its place, to `keep`."""
     rows = X.iloc if hasattr(X, "iloc") else X
+    codes = np.empty((n, domain.n_features), np.uint16)
 
     def encode(start: int) -> None:
         part = slice(start, start + BLOCK_ROWS)
-        keep(part, domain.encode(rows[part], misfits))
+        codes[part] = domain.encode(rows[part], misfits)
 
     with ThreadPoolExecutor(n_jobs) as pool:
-        list(pool.map(encode, range(0, len(X), BLOCK_ROWS)))
+        list(pool.map(encode, range(0, n, BLOCK_ROWS)))
+    return codes

@@ -62,7 +62,7 @@ def scale_histograms(domain: Domain, codes: Any) -> np.ndarray:
     Parameters
     ----------
     domain : Domain
-    codes : uint16 array of shape (n, n_features), or BlockCodes
+    codes : uint16 array of shape (n, n_features)
 
     Returns
     -------
