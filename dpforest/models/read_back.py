@@ -88,9 +88,9 @@ def _mismatches(
 def _of_certificate(says: Certificate, follows: Certificate, ledger: Ledger, later: tuple[str, ...]) -> Iterator[str]:
     if says.mechanism != follows.mechanism:
         yield _differs("the mechanism on its certificate", says.mechanism, follows.mechanism)
-    in_old_words = tuple(a for a in follows.assumptions if a not in later)
-    if says.assumptions not in (follows.assumptions, in_old_words):
-        yield _first_difference(says.assumptions, follows.assumptions)
+    said, wanted = _in_new_words(says.assumptions), _in_new_words(follows.assumptions)
+    if said not in (wanted, tuple(a for a in wanted if a not in later)):
+        yield _first_difference(said, wanted)
     if (says.epsilon, says.delta) != (follows.epsilon, follows.delta):
         yield _differs("the ε and δ on its certificate", (says.epsilon, says.delta), (follows.epsilon, follows.delta))
     if not says.certified:
@@ -104,6 +104,11 @@ def _of_certificate(says: Certificate, follows: Certificate, ledger: Ledger, lat
         yield _differs("true_epsilon on its certificate", says.true_epsilon, follows.true_epsilon)
     if says.mu_squared != follows.mu_squared:
         yield _differs("mu_squared on its certificate", says.mu_squared, follows.mu_squared)
+
+
+def _in_new_words(assumptions: tuple[str, ...]) -> tuple[str, ...]:
+    """Files written before this version address the curator."""
+    return tuple(a.replace("asserted by you: ", "asserted by the curator: ") for a in assumptions)
 
 
 def _first_difference(says: tuple[str, ...], follows: tuple[str, ...]) -> str:

@@ -247,3 +247,12 @@ def test_a_change_of_one_field_is_refused_or_changes_no_promise(case):
     genuine = filed(name, neighbours=content["ledger"]["neighbours"])
     assert forest.ledger == genuine.ledger
     assert json.dumps(forest.certificate.to_dict()) == json.dumps(genuine.certificate.to_dict())
+
+
+def test_a_file_that_addresses_the_curator_is_still_read():
+    """Earlier versions wrote "asserted by you"."""
+    content = content_of("labels")
+    old = [a.replace("asserted by the curator: ", "asserted by you: ") for a in content["certificate"]["assumptions"]]
+    assert old != content["certificate"]["assumptions"]
+    content["certificate"]["assumptions"] = old
+    assert list(read(content).certificate.assumptions) == old
