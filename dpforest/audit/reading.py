@@ -15,11 +15,13 @@ import pandas as pd
 from dpforest.audit.replay.random_tables import ODD, random_domain, random_table, with_odd_cells
 from dpforest.tables.csv_rows import read_table
 from dpforest.tables.domain import Domain
+from dpforest.tables.features import Feature
 from dpforest.tables.rows import read_rows
 
 Codes = tuple[np.ndarray, np.ndarray]  # of cells, and of labels, -1 where a row is left out
 _KINDS: Final = 30  # different rows
 _LABELS: Final[tuple[Any, ...]] = (None, "no class", float("nan"), " 1 ", "01", 1.0, True, "k1", "", "0.0")
+_TYPES: Final = (np.int8, np.uint8, np.int16, np.int32, np.int64, np.uint64, np.float16, np.float32, np.float64, bool)
 _NAMES: Final = ("frame", "array", "list", "CSV", "typed frame")
 
 
@@ -43,6 +45,29 @@ def check_reading(seeds: Iterable[int] = range(4), *, most: int = 20_000) -> Ite
         odd = with_odd_cells(rng, (X, labels), _KINDS // 3, ODD)[0]
         for name in _NAMES:
             yield from _compared(rng, name, domain, X if name == "typed frame" else odd, labels, most)
+        for dtype in _TYPES:
+            yield from _of_a_type(rng, np.dtype(dtype))
+
+
+def _of_a_type(rng: np.random.Generator, dtype: np.dtype) -> Iterator[str]:
+    """Labels and cells in a column of numbers of one type, from one end of it to the other, some of them classes."""
+    low, high = (0, 1) if dtype.kind == "b" else (-60_000, 60_000)  # as far as float16 goes
+    if dtype.kind in "iu":
+        low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    near = [int(rng.integers(max(low, -120), min(high, 120), endpoint=True)) for _ in range(12)]
+    values = np.array([low, high, *near], object).astype(dtype)  # whole numbers, as they are in this type
+    classes = tuple(dict.fromkeys(int(value) for value in (*values[2:6], low, high)))[:5]
+    feature = Feature("x", "numeric", -150.0, 150.0, missing="own", source="documented", source_note="reading.py")
+    domain = Domain((feature,), classes, "y", "documented", "reading.py")
+    read = _readers(domain)["frame"]
+    for i, n in enumerate([len(values), 2, 3, *rng.integers(1, 200, 5)]):
+        chosen = values if i == 0 else rng.choice(values, int(n))
+        together = read(chosen[:, None], chosen)
+        alone = [read(np.array([[value.item()]], object), np.array([value.item()], object)) for value in chosen]
+        cells, labels = (np.concatenate([own[part] for own in alone]) for part in (0, 1))
+        if (together[0] != cells).any() or (together[1] != labels).any():
+            yield f"a column of {dtype} with {np.unique(chosen).tolist()} is read otherwise than its cells alone"
+            return
 
 
 def _compared(

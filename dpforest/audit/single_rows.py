@@ -7,13 +7,16 @@ those of a row that is told wrong with certainty, that is not told at all, and t
 """
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
 
 from dpforest.audit.replay.random_domains import most_mu
 from dpforest.audit.replay.recorder import Question, record
+from dpforest.limits import MAX_BOUND
+from dpforest.models.base import ForestClassifier
+from dpforest.models.greedy.boosted import BoostedForestClassifier
 from dpforest.models.greedy.friedman_schuster import FriedmanSchusterClassifier
 from dpforest.models.random_boost.booster import RandomTreeBoosterClassifier
 from dpforest.models.random_boost.gradients import next_sums
@@ -96,7 +99,7 @@ def _domain(n_classes: int) -> Domain:
     return Domain(features, tuple(range(n_classes)), "y", "documented", "single_rows.py")
 
 
-@lru_cache(maxsize=None)
+@cache
 def _codes(first: int, whole: bool) -> np.ndarray:
     """All codes of an attribute, or those around the borders of all cells and some others."""
     if whole:
@@ -164,32 +167,47 @@ def _sizes(scores: np.ndarray, y: np.ndarray, by_length: bool) -> np.ndarray:
 
 
 def _splits(whole: bool) -> Iterator[str]:
-    """What a choice costs where a node holds up to a million rows of up to 50 classes."""
-    for criterion in COUNTED:
-        for n_bound in (3, 40, 1_000, 65_537, 1_000_000):
-            for n_classes in (2, 10, 50):
-                lost, paid = _worst_choice(criterion, n_bound, n_classes, 400 if whole else 100)
-                if lost > paid * (1 + _ROUNDING):
-                    what = f"{criterion}, {n_bound:,} rows of {n_classes} classes"
-                    yield f"{what}: at this rate a row costs {lost:.5g} in a choice, and {paid:.5g} is paid for it"
+    """What a choice costs where a node holds as many rows as the forest allows for, of up to 50 classes."""
+    for model, n_classes in _choosers():
+        lost, paid = _worst_choice(model, n_classes, 400 if whole else 100)
+        if lost > paid * (1 + _ROUNDING):
+            given = {
+                k: v for k, v in model.get_params().items() if k in ("criterion", "alpha", "n_bound", "size") and v
+            }
+            what = f"{type(model).__name__}, {given}, {n_classes} classes"
+            yield f"{what}: at this rate a row costs {lost:.5g} in a choice, and {paid:.5g} is paid for it"
 
 
-def _worst_choice(criterion: str, n_bound: int, n_classes: int, tries: int) -> tuple[float, float]:
-    domain = _domain(n_classes)
-    model = FriedmanSchusterClassifier(
-        domain=domain, epsilon=1.0, criterion=criterion, n_bound=n_bound, max_depth=1, n_bins=2, scale_share="public"
-    )
+def _choosers() -> Iterator[tuple[ForestClassifier, int]]:
+    """Forests that choose splits, with a bound on the rows or a `size`, which is none, and the number of classes."""
+    known: list[dict[str, Any]] = [{"n_bound": n} for n in (3, 40, 1_000, 65_537, 1_000_000)]
+    known += [{"size": 1}, {"size": 1_000}, {}]
+    for rows in known:
+        shared: dict[str, Any] = {"epsilon": 1.0, "max_depth": 1, "n_bins": 2, "scale_share": "public", **rows}
+        for criterion in COUNTED:
+            for k in (2, 10, 50):
+                yield FriedmanSchusterClassifier(domain=_domain(k), criterion=criterion, **shared), k
+        for alpha in ("schedule", 0.0, 0.3, 1.0):
+            yield BoostedForestClassifier(domain=_domain(2), n_estimators=1, alpha=alpha, **shared), 2
+
+
+def _worst_choice(model: Any, n_classes: int, tries: int) -> tuple[float, float]:
+    """What one row can cost in the first choice, at the rate at which it is drawn, and what is paid for it."""
     X, y = np.array([[0.1, 0.9, 0.0], [0.9, 0.1, 1.0]]), np.array([0, 1])
     asked = record(lambda table: model.fit(*table), (X, y)).questions
     choice = next(question for question in asked if question.what == "choice")
-    assert choice.charge is not None and choice.charge.entry.each is not None and choice.declared is not None
-    halved = _halvings(choice)
-    children = _children(np.random.default_rng(n_bound), n_bound - 1, n_classes, tries)
-    width = 0
+    assert choice.charge is not None and choice.charge.entry.each is not None
+    halved, weight = _halvings(choice), 1
+    criterion, alpha = getattr(model, "criterion", "m-alpha"), UNIT
+    if criterion == "m-alpha":  # in the first tree all rows have one weight, which the leaves of the two rows show
+        weight = int(next(question for question in asked if question.what == "noise").private.sum()) // len(y)
+        alpha = UNIT if model.alpha == "schedule" else round(UNIT * model.alpha)  # at the first level
+    children = weight * _children(np.random.default_rng(0), (model.n_bound or MAX_BOUND) - 1, n_classes, tries)
+    before, width = _scores(children, criterion, alpha) >> halved, 0
     for label in range(min(n_classes, 3)):
         more = children.copy()
-        more[:, label] += 1
-        moved = (_scores(more, criterion) >> halved) - (_scores(children, criterion) >> halved)
+        more[:, label] += weight
+        moved = (_scores(more, criterion, alpha) >> halved) - before
         width = max(width, int(moved.max()) - int(moved.min()))
     return choice.rate * width, float(choice.charge.entry.each.amount)
 
@@ -198,7 +216,7 @@ def _halvings(choice: Question) -> int:
     """How often scores were halved before the draw, from what was drawn on and what was handed over."""
     assert choice.declared is not None
     handed = choice.declared[1].astype(np.int64)
-    return next(bits for bits in range(64) if ((handed >> bits) == choice.private).all())
+    return max(bits for bits in range(64) if ((handed >> bits) == choice.private).all())
 
 
 def _children(rng: np.random.Generator, most: int, n_classes: int, tries: int) -> np.ndarray:
@@ -213,8 +231,8 @@ def _children(rng: np.random.Generator, most: int, n_classes: int, tries: int) -
     return np.array(out, np.int64)
 
 
-def _scores(children: np.ndarray, criterion: str) -> np.ndarray:
+def _scores(children: np.ndarray, criterion: str, alpha: int) -> np.ndarray:
     """Score of the split that puts all rows of a node into its left child."""
     halves = Domain((Feature("x", "numeric", 0.0, 1.0, **_NOTE),), (0, 1), "y", "documented", "single_rows.py")
     histogram = np.stack([children, np.zeros_like(children)], axis=1)
-    return score_splits(histogram, public_candidates(halves, 2), criterion, UNIT)[:, 0]
+    return score_splits(histogram, public_candidates(halves, 2), criterion, alpha)[:, 0]

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 from dpforest.audit.reading import check_reading
 from dpforest.audit.replay.random_domains import SAMPLE, random_replays
 from dpforest.audit.replay.replay import Replay
+from dpforest.audit.replay.same_rows import check_same_rows
 from dpforest.audit.replay.variants import VARIANTS, replay_rare, replay_variant
 from dpforest.audit.replay.ways_in import FORESTS, replay_large, replay_ways
 from dpforest.audit.samplers.bridge import check_bridge
@@ -51,6 +52,7 @@ def suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
     yield from check_bridge()
     yield from check_single_rows()
     yield from check_reading(range(4, 20), most=200_000)
+    yield from check_same_rows(estimators, range(2, _MORE))
     yield from _in_turn(random_replays(estimators, seeds=range(SAMPLE, _MORE)))
 
 
@@ -61,6 +63,7 @@ def fit_suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
     variants = list(itertools.product(names, NEIGHBOURS))
     plain = {f"{n}, {r}": (("", found) for found in replay_variant(n, r)) for n, r in variants}
     yield from _in_turn(random_replays(estimators) | plain)
+    yield from check_same_rows(estimators)
     yield from _in_turn({f"{n}, {r}, rare answers": (("", found) for found in replay_rare(n, r)) for n, r in variants})
     yield from _in_turn(
         {

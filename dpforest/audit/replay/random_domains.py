@@ -104,6 +104,8 @@ def _case(
     if n_bad is not None:
         rows = with_odd_cells(rng, rows, n_bad, DOUBTFUL if rng.random() < 0.5 else ODD_AND_BAD)
         one = with_odd_cells(rng, one, int(rng.random() < 0.8))
+    if rng.random() < 0.15:
+        one = one[0], np.array([NO_CLASS[rng.integers(len(NO_CLASS))]], object)
     settings = {"epsilon": _epsilon(rng), **settings_of(rng, kind, n, domain.n_classes), **fixed}
     settings = {name: value for name, value in settings.items() if name in kind._get_param_names()}
     if rare is None:
@@ -112,6 +114,7 @@ def _case(
     return Case(kind(domain=domain, neighbours=neighbours, **settings), before, after, way, rare)
 
 
+NO_CLASS: Final = (None, "no class", -100, 3.5)
 ODD_AND_BAD: Final = (*BAD, *DOUBTFUL, None, "", "?", "nan", 0.5, 7, True)
 
 
@@ -150,27 +153,27 @@ def sizes_said(rng: np.random.Generator, kind: type[ForestClassifier]) -> Case:
     domain = random_domain(rng, 2, 2)
     n = _on_a_threshold(rng, 100_000)
     size = max(1, int(rng.choice([1, 2, n // 1_000, n // 10, 10 * n, 2_000_000])))
-    few = {"n_estimators": 1, "max_depth": 1}
-    return _case(rng, kind, n, domain, neighbours=ADD_REMOVE, size=min(size, 2_000_000), **few)
+    size = min(size, 2_000_000)
+    return _case(rng, kind, n, domain, neighbours=ADD_REMOVE, size=size, n_estimators=1, max_depth=1)
 
 
 def many_classes(rng: np.random.Generator, kind: type[ForestClassifier]) -> Case:
     """Up to 50 of them; the row that differs is the only one of its class as often as not."""
     n_classes = int(rng.choice([50, 49, int(rng.integers(4, 49))]))
     domain = random_domain(rng, n_classes, 3)
-    small: dict[str, Any] = {"max_depth": int(rng.integers(1, 4)), "size": 40}
-    if kind.__name__ == BOOSTER:
-        small |= {"total_step": float(rng.choice([1e-6, 1.0, 100.0])), "n_estimators": int(rng.choice([1, 2, 9]))}
-    return _case(rng, kind, 1 + int(rng.integers(1, 30)), domain, **small)
+    n, depth, trees = 1 + int(rng.integers(1, 30)), int(rng.integers(1, 4)), int(rng.choice([1, 2, 9]))
+    step = float(rng.choice([1e-6, 1.0, 100.0]))
+    return _case(rng, kind, n, domain, max_depth=depth, size=40, n_estimators=trees, total_step=step)
 
 
 def many_rounds(rng: np.random.Generator, kind: type[ForestClassifier]) -> Case:
     """Hundreds of trees on a handful of rows: most leaves are empty on one table or on both."""
     domain = random_domain(rng, _classes(rng) if kind.__name__ == BOOSTER else 2, 3)
-    few = {"n_estimators": int(rng.choice([401, 450, 513, 601, 1_000], p=[0.3, 0.3, 0.2, 0.1, 0.1]))}
+    trees = int(rng.choice([401, 450, 513, 601, 1_000], p=[0.3, 0.3, 0.2, 0.1, 0.1]))
     if kind.__name__ in ("BoostedForestClassifier", "MultinomialForestClassifier"):
-        few = {"n_estimators": int(rng.integers(20, 60))}
-    return _case(rng, kind, 1 + int(rng.integers(0, 5)), domain, **few, max_depth=int(rng.integers(1, 3)), rare="")
+        trees = int(rng.integers(20, 60))
+    n, depth = 1 + int(rng.integers(0, 5)), int(rng.integers(1, 3))
+    return _case(rng, kind, n, domain, n_estimators=trees, max_depth=depth, rare="")
 
 
 def cells_that_do_not_fit(rng: np.random.Generator, kind: type[ForestClassifier]) -> Case:
@@ -196,9 +199,11 @@ def parts(rng: np.random.Generator, kind: type[ForestClassifier]) -> Case:
     domain = random_domain(rng, _classes(rng), 6)
     n = 3 + _log_uniform(rng, 200)
     cut = int(rng.integers(1, n - 1))
-    way = as_frame if not hasattr(kind, "fit_chunks") else [_in_parts(cut), _counted(cut)][rng.integers(2)]
-    scale = {"scale_share": float(rng.choice([0.1, 0.5]))} if rng.random() < 0.7 else {}
-    return _case(rng, kind, n, domain, way=way, **scale)
+    way = as_frame if not hasattr(kind, "fit_chunks") else [in_parts(cut), counted(cut)][rng.integers(2)]
+    if rng.random() < 0.6:
+        return _case(rng, kind, n, domain, way=way, scale_share=float(rng.choice([0.1, 0.5])))
+    few = int(rng.integers(1, 4))
+    return _case(rng, kind, n, domain, way=way, scale_share="public", n_estimators=few, max_depth=few)
 
 
 def anything(rng: np.random.Generator, kind: type[ForestClassifier]) -> Case:
@@ -223,14 +228,14 @@ def as_csv(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestCla
     return model.fit(table[list(domain.names)], table[domain.label])
 
 
-def _in_parts(cut: int) -> Way:
+def in_parts(cut: int) -> Way:
     def as_parts(model: Any, X: pd.DataFrame, y: np.ndarray) -> Any:
         return model.fit_chunks([(X[:cut], y[:cut]), (X[cut:], y[cut:])])
 
     return as_parts
 
 
-def _counted(cut: int) -> Way:
+def counted(cut: int) -> Way:
     def as_part_counts(model: Any, X: pd.DataFrame, y: np.ndarray) -> Any:
         both = (X[:cut], y[:cut]), (X[cut:], y[cut:])
         model.fit_scale(sum(model.partial_scale(*part) for part in both))
@@ -270,13 +275,13 @@ def replay_random(theme: str, kind: type[ForestClassifier], seeds: Iterable[int]
 
 def replay_case(case: Case) -> Replay | None:
     """Replay one case; None where its settings do not go together, whatever the rows."""
-    model = case.model
+    model: Any = case.model
 
     def fit(table: Table) -> Any:
         return case.way(clone(model), *table)
 
     delta = getattr(model, "delta", 0)
-    epsilon = most_mu(float(model.epsilon), delta) * (1 + 1e-7) if delta else float(model.epsilon)
+    epsilon = most_mu(model.epsilon, delta) * (1 + 1e-7) if delta else model.epsilon
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -312,8 +317,12 @@ def most_mu(epsilon: float, delta: float) -> float:
 
 
 def random_replays(
-    estimators: Collection[str] | None = None, *, seeds: Iterable[int] = range(SAMPLE)
+    estimators: Collection[str] | None = None,
+    *,
+    seeds: Iterable[int] = range(SAMPLE),
+    themes: Collection[str] = tuple(THEMES),
 ) -> dict[str, Iterator[tuple[str, Replay]]]:
-    """Cases of every theme and forest, by theme and forest."""
+    """Cases of themes and forests, by theme and forest; by default of all of them."""
     kinds = [kind for kind in FORESTS if estimators is None or kind.__name__ in estimators]
-    return {f"{kind.__name__}, {theme}": replay_random(theme, kind, list(seeds)) for theme in THEMES for kind in kinds}
+    seeds = list(seeds)
+    return {f"{kind.__name__}, {theme}": replay_random(theme, kind, seeds) for theme in themes for kind in kinds}

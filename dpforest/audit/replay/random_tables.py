@@ -14,8 +14,8 @@ _BOUNDS: Final = ((0.0, 1.0), (-5.0, 5.0), (0.0, 1e6), (1e-3, 1e3), (-1e9, 3.0),
 _WIDTHS: Final = (1, 2, 3, 5, 12, 70, 1_000)
 # Cells of which some are numbers only to some readers.
 ODD: Final[tuple[Any, ...]] = (
-    "1,5", "TRUE", "0x1f", "1_000", " 2 ", "1e3", "٣", "1.5.5", "1/2", "3%", "?", "-", "", "inf", "-inf", "nan", "1e400",
-    "+.5", "01", "1.0", "false", "2026-01-31", "c1", "c-1", "other", None, True, False, 7, 0.5, float("nan"),
+    "1,5", "TRUE", "0x1f", "1_000", " 2 ", "1e3", "٣", "1.5.5", "1/2", "3%", "?", "-", "", "inf", "-inf", "nan",
+    "1e400", "+.5", "01", "1.0", "false", "2026-01-31", "c1", "c-1", "other", None, True, False, 7, 0.5, float("nan"),
     float("inf"), 10**400, 1j, b"3", np.float32(0.3), pd.NaT, pd.NA, pd.Timestamp("2026-01-31"),
 )  # fmt: skip
 BAD: Final[tuple[Any, ...]] = ("1,5", "x", "1/2", "1 000", "3%", "2026-01-31")  # numbers to nobody
@@ -37,11 +37,14 @@ def random_feature(rng: np.random.Generator, name: str) -> Feature:
     return Feature(name, "categorical", categories=names, missing=missing, missing_value=value_of, **note)
 
 
-def random_domain(rng: np.random.Generator, n_classes: int, most_features: int = 12) -> Domain:
-    """1 to `most_features` attributes, few more often than many; classes are numbers or texts."""
+def random_domain(
+    rng: np.random.Generator, n_classes: int, most_features: int = 12, classes: tuple[Any, ...] = ()
+) -> Domain:
+    """1 to `most_features` attributes, few more often than many; classes are numbers or texts, unless given."""
     m = 1 + int((most_features - 1) * rng.random() ** 2 + 0.5)
     features = tuple(random_feature(rng, f"x{j}") for j in range(m))
-    classes = tuple(range(n_classes)) if rng.random() < 0.6 else tuple(f"k{c}" for c in range(n_classes))
+    if not classes:
+        classes = tuple(range(n_classes)) if rng.random() < 0.6 else tuple(f"k{c}" for c in range(n_classes))
     return Domain(features, classes, "y", "documented", "random_tables.py")
 
 
@@ -64,6 +67,7 @@ def random_table(rng: np.random.Generator, domain: Domain, n: int, classes: np.n
     columns: dict[str, Any] = {}
     for feature in domain.features:
         if feature.kind == "numeric":
+            assert feature.low is not None and feature.high is not None
             at = edges(feature)
             inside = rng.uniform(feature.low, feature.high, 3)
             pool: np.ndarray = np.concatenate([rng.choice(at, 3), inside, [np.nan, np.inf][: rng.integers(3)]])

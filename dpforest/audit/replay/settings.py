@@ -21,7 +21,7 @@ from dpforest.privacy.laws import CERTIFIED
 _PARTITIONS: Final = ("independent", "shared")
 _BINS: Final = (2, 3, 7, 16)
 _SHARES: Final = (0.2, 0.5, 0.8)
-_BOOSTED_LEAVES: Final = (
+_BOOSTED_LEAVES: Final[tuple[dict[str, Any], ...]] = (
     {}, {"leaf": "range", "beta": "laplace"}, {"leaf": "range", "beta": "folded"}, {"beta": "one"}, {"beta": "post"},
 )  # fmt: skip
 CHOICES: Final[dict[type[ForestClassifier], dict[str, tuple[Any, ...]]]] = {
@@ -64,7 +64,7 @@ def settings_of(rng: np.random.Generator, kind: type[ForestClassifier], n: int, 
     settings["n_jobs"] = 2 if kind in _THREADED and rng.random() < 0.05 else None
     if kind is BoostedForestClassifier:
         settings |= _one(rng, _BOOSTED_LEAVES)
-        settings["n_bound"] = n + int(rng.integers(1, 50))
+        settings["n_bound"] = n + int(rng.integers(1, 50)) if rng.random() < 0.7 else None
     if kind is JagannathanForestClassifier or kind is FriedmanSchusterClassifier and rng.random() < 0.7:
         settings["n_bound"] = n + int(rng.integers(1, 50))
     return settings

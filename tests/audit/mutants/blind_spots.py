@@ -10,8 +10,8 @@ from mutants.rounds import BOOSTER
 BLIND_SPOTS = (
     Mutant(
         name="a_gradient_is_rounded",  # A
-        why="Gradients of several classes are rounded and not truncated, and one step of the largest has to make up for "
-        "it: of fifty classes a gradient is up to 1.2 % larger than the noise is for.",
+        why="Gradients of several classes are rounded and not truncated, and one step of the largest has to make up "
+        "for it: of fifty classes a gradient is up to 1.2 % larger than the noise is for.",
         module="dpforest.models.random_boost.gradients",
         function="gradient_of",
         old="""        out[c] = np.int64(np.trunc(UNIT * (raw[c] * shrink)))
