@@ -1,7 +1,7 @@
 """Random domains, the worst single rows, cells and rows in any company: sound code shows nothing, blind spots are seen.
 
-Sixteen mistakes were made by people who had not read these auditors; eight of them were known to pass all older ones.
-Each is found here by the auditor that is about such mistakes; with `--slow` by all of `suspicions`, which knows of none.
+Sixteen mistakes were made by people who had not read these auditors; eight of them were known to pass the older ones.
+Each is found here by the auditor that is about such mistakes, with `--slow` by all of `suspicions`, which knows none.
 """
 
 import math
@@ -38,7 +38,7 @@ from dpforest.trees.released_scale import CELLS
 )
 @pytest.mark.parametrize("theme", THEMES)
 def test_forests_on_random_domains_show_nothing(theme, seeds):
-    """Would catch what waits for many classes, many rounds, any number of rows, any `size`, or cells that do not fit."""
+    """Would catch what waits for many classes or rounds, any number of rows, any `size`, or cells that do not fit."""
     replays = [
         (name, *found) for name, cases in random_replays(seeds=seeds, themes=(theme,)).items() for found in cases
     ]
@@ -69,7 +69,7 @@ def test_cases_are_of_all_sizes_and_classes():
 
 
 def test_edges_are_on_borders():
-    """Would catch rows that only come near a border: each value there has the first code of a cell, or the one before."""
+    """Would catch rows that only come near a border: many of the values have the first code of a cell."""
     rng = np.random.default_rng(0)
     for i in range(60):
         feature = random_feature(rng, f"x{i}")
@@ -83,7 +83,7 @@ def test_edges_are_on_borders():
 
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_no_single_row_costs_more(whole):
-    """Would catch noise for fewer classes, one attribute, one bound on the rows too few, gradients that are too long."""
+    """Would catch noise for fewer classes, attributes or rows than there may be, and gradients that are too long."""
     assert list(check_single_rows(whole=whole)) == []
 
 
