@@ -39,6 +39,7 @@ from dpforest.tables.domain import Domain
 BOOSTER: Final = "RandomTreeBoosterClassifier"
 SAMPLE: Final = 4  # cases of each theme and forest in the ordinary run
 _ROUND: Final = (1, 2, 3, 5, 6, 10)  # times a power of ten, of two, or a full block: on which thresholds are met
+_FAR_UP: Final = "far up, the least likely"
 _REDRAWN: Final = 20
 
 
@@ -62,7 +63,7 @@ class Case:
         return f"{type(self.model).__name__}({said}) on {where}{self.rare and ', '}{self.rare}"
 
 
-Theme = Callable[[np.random.Generator, type[ForestClassifier]], Case]
+Theme = Callable[[np.random.Generator, type[ForestClassifier], int], Case]
 
 
 # ---------------------------------------------------------------- what a pair is made of
@@ -94,17 +95,25 @@ def _labels(rng: np.random.Generator, n_classes: int) -> tuple[np.ndarray, int, 
 
 def _case(
     rng: np.random.Generator, kind: type[ForestClassifier], n: int, domain: Domain, *,
-    way: Way = as_frame, rare: str | None = None, n_bad: int | None = None, neighbours: str = "", **fixed: Any,
+    way: Way = as_frame, rare: str | None = None, n_bad: int | None = None, neighbours: str = "", alike: bool = False,
+    listed: bool = False, **fixed: Any,
 ) -> Case:  # fmt: skip
-    """Settings that a theme does not fix are drawn. `n` is the number of rows of the larger table."""
+    """Settings that a theme does not fix are drawn. `n` is the number of rows of the larger table.
+
+    All rows are the same where they are `alike`; the row that differs has a class where it is `listed`.
+    """
     neighbours = neighbours or str(rng.choice(NEIGHBOURS))
     classes, label, other = _labels(rng, domain.n_classes)
     rows = random_table(rng, domain, n - 1, classes)
+    if alike:
+        rows = rows[0].iloc[np.zeros(n - 1, int)].reset_index(drop=True), np.repeat(rows[1][:1], n - 1)
     one, instead = edge_row(rng, domain, label), edge_row(rng, domain, other)
     if n_bad is not None:
         rows = with_odd_cells(rng, rows, n_bad, DOUBTFUL if rng.random() < 0.5 else ODD_AND_BAD)
         one = with_odd_cells(rng, one, int(rng.random() < 0.8))
-    if rng.random() < 0.15:
+    if alike:
+        one = rows[0].iloc[:1], rows[1][:1]
+    elif not listed and rng.random() < 0.15:
         one = one[0], np.array([NO_CLASS[rng.integers(len(NO_CLASS))]], object)
     settings = {"epsilon": _epsilon(rng), **settings_of(rng, kind, n, domain.n_classes), **fixed}
     settings = {name: value for name, value in settings.items() if name in kind._get_param_names()}
@@ -136,19 +145,26 @@ def _on_a_threshold(rng: np.random.Generator, most: int) -> int:
 # ---------------------------------------------------------------- themes
 
 
-def thresholds(rng: np.random.Generator, kind: type[ForestClassifier]) -> Case:
-    """Round numbers of rows, known with noise only, which is far out: whatever goes by the true number shows."""
+def thresholds(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
+    """Round numbers of rows. In turn: a multiple of 1,000 that is known with noise far down, a full block of rows in
+    one leaf, and any, with noise far up or far down: whatever goes by the true number shows.
+    """
     domain = random_domain(rng, 2 if rng.random() < 0.7 else 3, 2)
+    depth = 1 if kind.__name__ == BOOSTER else "auto"  # so that the number of rows is asked
+    asked: dict[str, Any] = {"neighbours": ADD_REMOVE, "size": None, "n_estimators": 1, "max_depth": depth}
+    if seed % 4 == 0:
+        n = 1_000 * int(rng.integers(51, 101))  # a thousandth of it is more than the least that is released
+        return _case(rng, kind, n, domain, rare="far down, the least likely", epsilon=0.1, listed=True, **asked)
+    if seed % 4 == 1:
+        n = 65_536 * int(rng.choice([1, 1, 2]))
+        asked |= {"size": n, "max_depth": 1, "partition": "shared"}
+        return _case(rng, kind, n, domain, alike=True, rare="", **asked)
     most = 1_000_000 if kind.structure_is_public or kind.__name__ == BOOSTER else 20_000
     n = _on_a_threshold(rng, most if rng.random() < 0.1 else most // 10)
-    if rng.random() < 0.4:  # so that a thousandth of it is more than the least that is released
-        n = most // 1_000 * int(rng.integers(51, 101))
-    rare = str(rng.choice(["far down, the least likely", "far down, the least likely", "far up, the least likely", ""]))
-    depth = 1 if kind.__name__ == BOOSTER else "auto"  # so that the number of rows is asked
-    return _case(rng, kind, n, domain, rare=rare, neighbours=ADD_REMOVE, size=None, n_estimators=1, max_depth=depth)
+    return _case(rng, kind, n, domain, rare=str(rng.choice(["far down, the least likely", _FAR_UP, ""])), **asked)
 
 
-def sizes_said(rng: np.random.Generator, kind: type[ForestClassifier]) -> Case:
+def sizes_said(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
     """A `size` far below the number of rows, or far above it, where that is a round number."""
     domain = random_domain(rng, 2, 2)
     n = _on_a_threshold(rng, 100_000)
@@ -157,7 +173,7 @@ def sizes_said(rng: np.random.Generator, kind: type[ForestClassifier]) -> Case:
     return _case(rng, kind, n, domain, neighbours=ADD_REMOVE, size=size, n_estimators=1, max_depth=1)
 
 
-def many_classes(rng: np.random.Generator, kind: type[ForestClassifier]) -> Case:
+def many_classes(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
     """Up to 50 of them; the row that differs is the only one of its class as often as not."""
     n_classes = int(rng.choice([50, 49, int(rng.integers(4, 49))]))
     domain = random_domain(rng, n_classes, 3)
@@ -166,7 +182,7 @@ def many_classes(rng: np.random.Generator, kind: type[ForestClassifier]) -> Case
     return _case(rng, kind, n, domain, max_depth=depth, size=40, n_estimators=trees, total_step=step)
 
 
-def many_rounds(rng: np.random.Generator, kind: type[ForestClassifier]) -> Case:
+def many_rounds(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
     """Hundreds of trees on a handful of rows: most leaves are empty on one table or on both."""
     domain = random_domain(rng, _classes(rng) if kind.__name__ == BOOSTER else 2, 3)
     trees = int(rng.choice([401, 450, 513, 601, 1_000], p=[0.3, 0.3, 0.2, 0.1, 0.1]))
@@ -176,7 +192,7 @@ def many_rounds(rng: np.random.Generator, kind: type[ForestClassifier]) -> Case:
     return _case(rng, kind, n, domain, n_estimators=trees, max_depth=depth, rare="")
 
 
-def cells_that_do_not_fit(rng: np.random.Generator, kind: type[ForestClassifier]) -> Case:
+def cells_that_do_not_fit(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
     """0, 1, 2, 3, ... cells that are no numbers, and one more in the row that differs."""
     domain = random_domain(rng, _classes(rng), 4)
     n_bad = int(rng.choice([0, 1, 2, 3, 4, 5, 7, 9, 10, 15, 19, 20, 31, 49, 99]))
@@ -185,7 +201,7 @@ def cells_that_do_not_fit(rng: np.random.Generator, kind: type[ForestClassifier]
     return _case(rng, kind, n, domain, n_bad=n_bad, way=ways[rng.integers(4)], max_depth=2)
 
 
-def borders(rng: np.random.Generator, kind: type[ForestClassifier]) -> Case:
+def borders(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
     """The scale is asked, and the row that differs lies on the borders of its cells."""
     domain = random_domain(rng, _classes(rng), 8)
     ways: list[Way] = [as_frame, as_array, as_list, as_csv]
@@ -194,7 +210,7 @@ def borders(rng: np.random.Generator, kind: type[ForestClassifier]) -> Case:
     return _case(rng, kind, n, domain, way=ways[rng.integers(4)], scale_share=share, max_depth=2)
 
 
-def parts(rng: np.random.Generator, kind: type[ForestClassifier]) -> Case:
+def parts(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
     """Rows that come in parts and are released from counts, with the scale asked first; frames where there is none."""
     domain = random_domain(rng, _classes(rng), 6)
     n = 3 + _log_uniform(rng, 200)
@@ -206,7 +222,7 @@ def parts(rng: np.random.Generator, kind: type[ForestClassifier]) -> Case:
     return _case(rng, kind, n, domain, way=way, scale_share="public", n_estimators=few, max_depth=few)
 
 
-def anything(rng: np.random.Generator, kind: type[ForestClassifier]) -> Case:
+def anything(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
     """Nothing is fixed; tables of more than 3,000 rows are few."""
     n = _log_uniform(rng, 1_000_000 if rng.random() < 0.05 else 3_000)
     domain = random_domain(rng, _classes(rng), 12 if n < 3_000 else 3)
@@ -267,7 +283,7 @@ def replay_random(theme: str, kind: type[ForestClassifier], seeds: Iterable[int]
     for seed in seeds:
         for again in range(_REDRAWN):
             rng = np.random.default_rng([seed, again, sum(map(ord, theme + kind.__name__))])
-            case = THEMES[theme](rng, kind)
+            case = THEMES[theme](rng, kind, seed)
             if (found := replay_case(case)) is not None:
                 yield f"seed {seed}: {case}", found
                 break

@@ -1,7 +1,7 @@
 """Eight mistakes that a competent engineer could make in certified code, written without having read the auditors.
 
-The auditors found four of them at first. The others need 200,000 rows on two threads, labels in a column of int8, a bound on
-the rows that nobody gave, or an unlisted label in a part.
+The auditors found four of them at first. The others need 200,000 rows on two threads, labels in a column of int8, a
+table larger than its `size` says, or an unlisted label in a part.
 """
 
 from mutants.mutation import Mutant
