@@ -3,7 +3,10 @@
 import itertools
 from collections.abc import Collection, Iterator
 
+from dpforest.audit.reading import check_reading
+from dpforest.audit.replay.random_domains import SAMPLE, random_replays
 from dpforest.audit.replay.replay import Replay
+from dpforest.audit.replay.same_rows import check_same_rows
 from dpforest.audit.replay.variants import VARIANTS, replay_rare, replay_variant
 from dpforest.audit.replay.ways_in import FORESTS, replay_large, replay_ways
 from dpforest.audit.samplers.bridge import check_bridge
@@ -13,7 +16,10 @@ from dpforest.audit.samplers.identities import check_identities
 from dpforest.audit.samplers.lanes import check_lanes
 from dpforest.audit.samplers.tails import check_tails
 from dpforest.audit.scores import check_scores
+from dpforest.audit.single_rows import check_single_rows
 from dpforest.privacy.ledger import NEIGHBOURS
+
+_MORE = 24  # seeds of each theme and forest when all of it is done
 
 
 def suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
@@ -27,7 +33,7 @@ def suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
     Notes
     -----
     Sound certified code is suspected with a probability below 1e-6 (`draws`). What is quick comes first; all of it
-    takes four minutes.
+    takes ten minutes.
     """
     yield from check_scores()
     yield from check_identities(whole=False)
@@ -36,12 +42,18 @@ def suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
     yield from check_gaussian(whole=False)
     yield from check_bridge(n_tapes=100)
     yield from check_tails()
+    yield from check_single_rows(whole=False)
+    yield from check_reading()
     yield from fit_suspicions(estimators)
     yield from check_rare_draws()
     yield from check_identities()
     yield from check_lanes()
     yield from check_gaussian()
     yield from check_bridge()
+    yield from check_single_rows()
+    yield from check_reading(range(4, 20), most=200_000)
+    yield from check_same_rows(estimators, range(2, _MORE))
+    yield from _in_turn(random_replays(estimators, seeds=range(SAMPLE, _MORE)))
 
 
 def fit_suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
@@ -49,7 +61,9 @@ def fit_suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
     names = [n for n, (kind, _) in VARIANTS.items() if estimators is None or kind.__name__ in estimators]
     kinds = [kind for kind in FORESTS if estimators is None or kind.__name__ in estimators]
     variants = list(itertools.product(names, NEIGHBOURS))
-    yield from _in_turn({f"{n}, {r}": (("", found) for found in replay_variant(n, r)) for n, r in variants})
+    plain = {f"{n}, {r}": (("", found) for found in replay_variant(n, r)) for n, r in variants}
+    yield from _in_turn(random_replays(estimators) | plain)
+    yield from check_same_rows(estimators)
     yield from _in_turn({f"{n}, {r}, rare answers": (("", found) for found in replay_rare(n, r)) for n, r in variants})
     yield from _in_turn(
         {

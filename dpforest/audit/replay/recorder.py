@@ -24,7 +24,7 @@ import pandas as pd
 
 from dpforest.audit.replay.state import State, state_of
 from dpforest.privacy import gaussian, laws, release, samplers, selection
-from dpforest.privacy.ledger import Ledger, QueryBudget, rows_changed
+from dpforest.privacy.ledger import Entry, Ledger, QueryBudget, rows_changed
 from dpforest.privacy.loss import GAUSSIAN
 from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.trees import greedy_trees
@@ -56,6 +56,16 @@ class Finding:
 
     def __str__(self) -> str:
         return f"{self.line}: {self.message}"
+
+
+@dataclass(frozen=True)
+class Charge:
+    """One charge of a ledger: which of the fit's, its line, and how many answers it pays for."""
+
+    number: int
+    entry: Entry
+    uses: int
+    query_budget: QueryBudget | None
 
 
 @dataclass
@@ -90,6 +100,7 @@ class Question:
     paid: float | None = None  # for one row: ε, or μ
     tree: int = -1  # number of the tree that is being grown
     is_gaussian: bool = False
+    charge: "Charge | None" = None  # what paid for it
 
 
 Forced = Callable[[Question, Any], Any]  # from a question and what was drawn to what is answered
@@ -145,9 +156,10 @@ class _Overheard:
         self._tape, self._recorded, self._forced = tape, recorded, forced
         self._declared: tuple[float, np.ndarray] | None = None
         self._paid: float | None = None
+        self._charged: Charge | None = None
         self._words: set[bytes] = set()
         self._tree = -1
-        self._issued: list[object] = []
+        self._issued: list[Charge] = []
         self._others = {thread.ident for thread in threading.enumerate()} - {threading.get_ident()}
 
     def patches(self, fit: Callable) -> Iterator[Any]:
@@ -188,6 +200,7 @@ class _Overheard:
 
     def _answer(self, question: Question, draw: Callable[[], Any]) -> Any:
         question.tree, question.declared, question.paid = self._tree, self._declared, self._paid
+        question.charge = None if question.what == "assignment" else self._charged
         if self._recorded is None:
             drawn = draw()
             question.answer = self._forced(question, drawn) if self._forced else drawn
@@ -226,13 +239,14 @@ class _Overheard:
         def declaring(private, *arguments, **more):
             if np.any(private):  # a preview asks about a table of nobody
                 self._check_source(next(a for a in (*arguments, *more.values()) if hasattr(a, "reasons")))
+            self._charged = None
             self._declared = (float(sensitivity((private, *arguments), more)), np.array(private))
             if "epsilon" in more:  # labels and counts say what they may cost, all rows and trees together
                 self._paid = float(more["epsilon"]) / rows_changed(more["neighbours"])
             try:
                 return real(private, *arguments, **more)
             finally:
-                self._declared = self._paid = None
+                self._declared = self._paid = self._charged = None
 
         return declaring
 
@@ -278,14 +292,18 @@ class _Overheard:
     def _charge(self, real):
         def charge(ledger, *arguments, **more):
             query_budget = real(ledger, *arguments, **more)
-            self._issued.append(query_budget)
+            entry = ledger.entries[-1]
+            uses = entry.times * int(more.get("branches", 1))
+            self._charged = Charge(len(self._issued), entry, uses, query_budget)
+            self._issued.append(self._charged)
             return query_budget
 
         return charge
 
     def _take(self, real):
         def take(query_budget):
-            if not any(query_budget is own for own in self._issued):
+            self._charged = next((c for c in self._issued if c.query_budget is query_budget), None)
+            if self._charged is None:
                 self._tape.findings.append(Finding("unpaid", _caller(), "no ledger has been charged for this question"))
             amount = float(query_budget.each.amount)
             self._paid = amount**0.5 if query_budget.each.kind == GAUSSIAN else amount

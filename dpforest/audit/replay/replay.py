@@ -9,6 +9,7 @@ This runs on the shipped code. Compiled kernels are not looked into: what they c
 the release, and is compared there.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -18,7 +19,7 @@ import numpy as np
 from dpforest.audit.replay.recorder import Finding, Forced, Question, Tape, place_of, record
 from dpforest.audit.replay.state import difference
 from dpforest.privacy import selection
-from dpforest.privacy.ledger import ESTIMATION, STRUCTURE, rows_changed
+from dpforest.privacy.ledger import ESTIMATION, STRUCTURE, Ledger, rows_changed
 from dpforest.trees.forest import Forest
 
 ROUNDING: Final = 1e-9
@@ -92,6 +93,7 @@ def replay(
         findings += _parts_touched(asked, first) if changed == 1 else []
     if not any(f.kind in ("question", "public") for f in findings):
         findings += _released(first, second)
+        findings += _not_in_the_ledger(first)
     is_gaussian = any(a.is_gaussian for a, _ in asked)  # then all are, as a ledger has one kind
     loss = max(_total((_loss(*pair) for pair in way), is_gaussian) for way in (asked, [(b, a) for a, b in asked]))
     if loss > epsilon * (1 + ROUNDING):
@@ -186,6 +188,27 @@ def _released(before: Tape, after: Tape) -> list[Finding]:
     line = after.returned.get(id(after.result), (None, "?"))[1]
     said = f"with the same draws the fits leave behind what differs in {path.strip('.')}: it was not drawn"
     return [Finding("release", line, said)]
+
+
+def _not_in_the_ledger(tape: Tape) -> list[Finding]:
+    """Charges that pay for more questions than they may, or have no line in the ledger of what leaves."""
+    ledger = getattr(tape.result, "ledger_", getattr(tape.result, "ledger", None))
+    left = list(ledger.entries) if isinstance(ledger, Ledger) else None
+    asked = Counter[int]()
+    for question in tape.questions:
+        if (charge := question.charge) is None:
+            continue
+        asked[charge.number] += 1
+        if asked[charge.number] > charge.uses:
+            said = f"{charge.entry.what!r} is asked {asked[charge.number]} times, and {charge.uses} are paid for"
+            return [Finding("unpaid", question.line, said)]
+        if left is None or asked[charge.number] > 1:
+            continue
+        if charge.entry not in left:
+            said = f"{charge.entry.what!r} is asked and paid for, but the ledger of what leaves has no such line"
+            return [Finding("unpaid", question.line, said)]
+        left.remove(charge.entry)
+    return []
 
 
 def _loss(a: Question, b: Question) -> float:

@@ -74,6 +74,7 @@ def mutated(mutant: Mutant) -> Iterator[None]:
     """
     module = import_module(mutant.module)
     original = attrgetter(mutant.function)(module)
+    original = original.fget if isinstance(original, property) else original
     wrong = _rewritten(mutant, module, original)
     if not isinstance(original, Dispatcher):
         code, original.__code__ = original.__code__, wrong.__code__
@@ -109,7 +110,7 @@ def _rewritten(mutant: Mutant, module: ModuleType, original: Any) -> Any:
     made: dict[str, Any] = {}
     exec(compile(source, f"<{mutant.name}>", "exec", flags, dont_inherit=True), vars(module), made)
     (function,) = made.values()
-    return function
+    return function.fget if isinstance(function, property) else function
 
 
 def _with_callers(original: Dispatcher, wrong: Dispatcher) -> list[tuple[Dispatcher, Dispatcher]]:

@@ -1,0 +1,112 @@
+"""Rows read together against the same rows read one by one: no cell may change how another one is read.
+
+A row's codes and class follow from that row and the domain. So a table of any size, in any way that it comes in, must
+give each of its rows the codes that it has alone, however many cells around it cannot be read.
+"""
+
+import math
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from dpforest.audit.replay.random_tables import ODD, random_domain, random_table, with_odd_cells
+from dpforest.tables.csv_rows import read_table
+from dpforest.tables.domain import Domain
+from dpforest.tables.features import Feature
+from dpforest.tables.rows import read_rows
+
+Codes = tuple[np.ndarray, np.ndarray]  # of cells, and of labels, -1 where a row is left out
+_KINDS: Final = 30  # different rows
+_LABELS: Final[tuple[Any, ...]] = (None, "no class", float("nan"), " 1 ", "01", 1.0, True, "k1", "", "0.0")
+_TYPES: Final = (np.int8, np.uint8, np.int16, np.int32, np.int64, np.uint64, np.float16, np.float32, np.float64, bool)
+_NAMES: Final = ("frame", "array", "list", "CSV", "typed frame")
+
+
+def check_reading(seeds: Iterable[int] = range(4), *, most: int = 20_000) -> Iterator[str]:
+    """Sentences on rows that are read otherwise among others than alone; none if nothing was found.
+
+    Parameters
+    ----------
+    seeds : iterable of int
+        A domain each, and a table of 30 different rows.
+    most : int
+        Rows of the largest table, in which these are repeated.
+    """
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        domain = random_domain(rng, int(rng.choice([2, 3, 50])), 4)
+        X, y = random_table(rng, domain, _KINDS, np.arange(domain.n_classes))
+        labels = y.astype(object)
+        for i in range(0, _KINDS, 3):
+            labels[i] = _LABELS[rng.integers(len(_LABELS))]
+        odd = with_odd_cells(rng, (X, labels), _KINDS // 3, ODD)[0]
+        for name in _NAMES:
+            yield from _compared(rng, name, domain, X if name == "typed frame" else odd, labels, most)
+        for dtype in _TYPES:
+            yield from _of_a_type(rng, np.dtype(dtype))
+
+
+def _of_a_type(rng: np.random.Generator, dtype: np.dtype) -> Iterator[str]:
+    """Labels and cells in a column of numbers of one type, from one end of it to the other, some of them classes."""
+    low, high = (0, 1) if dtype.kind == "b" else (-60_000, 60_000)  # as far as float16 goes
+    if dtype.kind in "iu":
+        low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    near = [int(rng.integers(max(low, -120), min(high, 120), endpoint=True)) for _ in range(12)]
+    values = np.array([low, high, *near], object).astype(dtype)  # whole numbers, as they are in this type
+    classes = tuple(dict.fromkeys(int(value) for value in (*values[2:6], low, high)))[:5]
+    feature = Feature("x", "numeric", -150.0, 150.0, missing="own", source="documented", source_note="reading.py")
+    domain = Domain((feature,), classes, "y", "documented", "reading.py")
+    read = _readers(domain)["frame"]
+    for i, n in enumerate([len(values), 2, 3, *rng.integers(1, 200, 5)]):
+        chosen = values if i == 0 else rng.choice(values, int(n))
+        together = read(chosen[:, None], chosen)
+        alone = [read(np.array([[value.item()]], object), np.array([value.item()], object)) for value in chosen]
+        cells, labels = (np.concatenate([own[part] for own in alone]) for part in (0, 1))
+        if (together[0] != cells).any() or (together[1] != labels).any():
+            yield f"a column of {dtype} with {np.unique(chosen).tolist()} is read otherwise than its cells alone"
+            return
+
+
+def _compared(
+    rng: np.random.Generator, name: str, domain: Domain, X: pd.DataFrame, y: np.ndarray, most: int
+) -> Iterator[str]:
+    read = _readers(domain)[name]
+    alone = [read(X.iloc[i : i + 1], y[i : i + 1]) for i in range(len(y))]
+    codes, classes = np.concatenate([own[0] for own in alone]), np.concatenate([own[1] for own in alone])
+    sizes = [1, 2, 3, 4, 5, 7, 10, *(round(math.exp(rng.uniform(2, math.log(most)))) for _ in range(4))]
+    for n in sizes if name != "list" else sizes[:8]:
+        rows = rng.permutation(len(y))[:n] if n < len(y) else rng.integers(0, len(y), n)
+        together = read(X.iloc[rows].reset_index(drop=True), y[rows])
+        wrong = (together[0] != codes[rows]).any(axis=1) | (together[1] != classes[rows])
+        if wrong.any():
+            at = int(rows[np.argmax(wrong)])
+            yield f"{name} of {n:,} rows: {X.iloc[at].tolist()}, {y[at]!r} is read otherwise than alone"
+            return
+
+
+def _readers(domain: Domain) -> dict[str, Callable[[pd.DataFrame, np.ndarray], Codes]]:
+    def rows_of(X: Any, y: Any) -> Codes:
+        """Codes of all rows; those of a row that is left out are 0."""
+        n = len(y)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            read = read_rows(domain, X, y, np.arange(n, dtype=np.int64))
+        codes, classes = np.zeros((n, domain.n_features), np.uint16), np.full(n, -1)
+        codes[read.ids], classes[read.ids] = read.codes[:], read.y
+        return codes, classes
+
+    def of_csv(X: pd.DataFrame, y: np.ndarray) -> Codes:
+        text = X.assign(**{domain.label: y}).to_csv(index=False)
+        table = read_table(text.encode(), domain)
+        return rows_of(table[list(domain.names)], table[domain.label])
+
+    return {
+        "frame": rows_of,
+        "typed frame": rows_of,
+        "array": lambda X, y: rows_of(X.to_numpy(object), y),
+        "list": lambda X, y: rows_of(X.to_numpy(object).tolist(), y),
+        "CSV": of_csv,
+    }

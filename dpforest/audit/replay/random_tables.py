@@ -1,0 +1,116 @@
+"""Random domains, tables on them, and rows that lie on the edges of what a domain tells apart."""
+
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from dpforest.audit.replay.recorder import Table
+from dpforest.tables.domain import Domain
+from dpforest.tables.features import Feature
+from dpforest.trees.released_scale import CELLS
+
+_BOUNDS: Final = ((0.0, 1.0), (-5.0, 5.0), (0.0, 1e6), (1e-3, 1e3), (-1e9, 3.0), (10.0, 11.0))
+_WIDTHS: Final = (1, 2, 3, 5, 12, 70, 1_000)
+# Cells of which some are numbers only to some readers.
+ODD: Final[tuple[Any, ...]] = (
+    "1,5", "TRUE", "0x1f", "1_000", " 2 ", "1e3", "٣", "1.5.5", "1/2", "3%", "?", "-", "", "inf", "-inf", "nan",
+    "1e400", "+.5", "01", "1.0", "false", "2026-01-31", "c1", "c-1", "other", None, True, False, 7, 0.5, float("nan"),
+    float("inf"), 10**400, 1j, b"3", np.float32(0.3), pd.NaT, pd.NA, pd.Timestamp("2026-01-31"),
+)  # fmt: skip
+BAD: Final[tuple[Any, ...]] = ("1,5", "x", "1/2", "1 000", "3%", "2026-01-31")  # numbers to nobody
+DOUBTFUL: Final[tuple[Any, ...]] = ("TRUE", "1e0", " 0.5 ", "false", "01", "+.5", "inf")  # numbers to some
+
+
+def random_feature(rng: np.random.Generator, name: str) -> Feature:
+    """An attribute of any kind, with any bounds, number of categories and rule for missing cells."""
+    note: dict[str, Any] = {"source": "documented", "source_note": "random_tables.py"}
+    missing = str(rng.choice(["own", "value", "refuse"]))
+    if rng.random() < 0.6:
+        low, high = _BOUNDS[rng.integers(len(_BOUNDS))]
+        value = float(rng.choice([low, high, (low + high) / 2, high + 1])) if missing == "value" else None
+        scale, whole = str(rng.choice(["auto", "linear", "log"])), bool(rng.random() < 0.2 and high - low >= 10)
+        return Feature(name, "numeric", low, high, whole, missing=missing, missing_value=value, scale=scale, **note)
+    width = int(rng.choice(_WIDTHS))
+    names = tuple((f"{i}" if rng.random() < 0.5 else f"c{i}") for i in range(width))
+    value_of = names[int(rng.integers(width))] if missing == "value" else None
+    return Feature(name, "categorical", categories=names, missing=missing, missing_value=value_of, **note)
+
+
+def random_domain(
+    rng: np.random.Generator, n_classes: int, most_features: int = 12, classes: tuple[Any, ...] = ()
+) -> Domain:
+    """1 to `most_features` attributes, few more often than many; classes are numbers or texts, unless given."""
+    m = 1 + int((most_features - 1) * rng.random() ** 2 + 0.5)
+    features = tuple(random_feature(rng, f"x{j}") for j in range(m))
+    if not classes:
+        classes = tuple(range(n_classes)) if rng.random() < 0.6 else tuple(f"k{c}" for c in range(n_classes))
+    return Domain(features, classes, "y", "documented", "random_tables.py")
+
+
+def edges(feature: Feature) -> np.ndarray:
+    """Numbers on the borders of the cells in which rows are counted, just below them, and beyond both bounds."""
+    assert feature.low is not None and feature.high is not None
+    first, span = feature.first_code, 65_536 - feature.first_code
+    codes = first + -(-np.arange(1, CELLS) * span // CELLS)
+    on = np.array([feature.least_value(int(code)) for code in codes[:: 1 + len(codes) // 9]])
+    middle = feature.least_value(first + span // 2)
+    ends = [feature.low, feature.high, middle, feature.low - 1, feature.high + 1]
+    return np.concatenate([on, np.nextafter(on, -np.inf), ends])
+
+
+def random_table(rng: np.random.Generator, domain: Domain, n: int, classes: np.ndarray) -> Table:
+    """Rows with few values, so that they meet in leaves; many on the edges; of these classes (indices).
+
+    Columns are drawn as a whole, so that a million rows take no longer than they must.
+    """
+    columns: dict[str, Any] = {}
+    for feature in domain.features:
+        if feature.kind == "numeric":
+            assert feature.low is not None and feature.high is not None
+            at = edges(feature)
+            inside = rng.uniform(feature.low, feature.high, 3)
+            pool: np.ndarray = np.concatenate([rng.choice(at, 3), inside, [np.nan, np.inf][: rng.integers(3)]])
+        else:
+            pool = np.array([*rng.choice(feature.categories, 3), None, "unlisted"][: 3 + rng.integers(3)], object)
+        columns[feature.name] = pool[rng.integers(0, len(pool), n)]
+    return pd.DataFrame(columns), labels_of(domain, classes[rng.integers(0, len(classes), n)])
+
+
+def labels_of(domain: Domain, index: np.ndarray) -> np.ndarray:
+    """Classes by their indices, as an array of the type that such labels have."""
+    return domain.class_array[index]
+
+
+def edge_row(rng: np.random.Generator, domain: Domain, label: int) -> Table:
+    """A row whose numbers all lie on borders or at bounds, and whose categories are the first or the last."""
+    cells: dict[str, list[Any]] = {}
+    for feature in domain.features:
+        pool = list(edges(feature)) if feature.kind == "numeric" else [feature.categories[0], feature.categories[-1]]
+        cells[feature.name] = [pool[rng.integers(len(pool))]]
+    return pd.DataFrame(cells), labels_of(domain, np.array([label]))
+
+
+def with_odd_cells(rng: np.random.Generator, table: Table, n_bad: int, pool: tuple[Any, ...] = ODD) -> Table:
+    """The same as objects: in each column so many cells that are no numbers, and some others of which one may doubt."""
+    X, y = table
+    out = X.astype(object)
+    for j in range(X.shape[1]):
+        rows = rng.permutation(len(X))
+        for i in rows[:n_bad]:
+            out.iat[i, j] = BAD[rng.integers(len(BAD))]
+        for i in rows[n_bad : n_bad + 1 + len(X) // 3]:
+            out.iat[i, j] = pool[rng.integers(len(pool))]
+    return out, y
+
+
+def together(rows: Table, row: Table, place: int, number: int) -> Table:
+    """Rows with one more at a place; it has a number of its own in the index, which stays its name wherever it is."""
+    (X, y), (more, label) = rows, row
+    more = more.set_axis([number], axis=0)
+    cells = pd.concat([X.iloc[:place], more, X.iloc[place:]]) if len(X) else more
+    for name in X.columns:  # concat must not change the type of a column that holds the same cells
+        if len(X) and X[name].dtype == object and cells[name].dtype != object:
+            cells[name] = cells[name].astype(object)
+    labels = y.astype(object) if label.dtype == object or y.dtype == object else y
+    return cells, np.concatenate([labels[:place], label, labels[place:]])

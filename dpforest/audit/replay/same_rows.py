@@ -1,0 +1,124 @@
+"""The same rows in another way: with more threads, in another format, in parts, labels of another type.
+
+What is asked of rows, and what is released after the same answers, follows from the rows alone. So a fit is recorded,
+and recorded again in another way; inputs of all questions and the released file must be the same to the bit. Answers
+are functions of the questions (`rare`: no noise, the likeliest), so that nothing is left to chance.
+"""
+
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+
+from dpforest.audit.replay.random_domains import as_csv, counted, in_parts
+from dpforest.audit.replay.random_tables import random_domain, random_table
+from dpforest.audit.replay.rare import RARE
+from dpforest.audit.replay.recorder import Table, record
+from dpforest.audit.replay.settings import FORESTS, settings_of
+from dpforest.audit.replay.ways_in import as_array, as_frame, as_list
+from dpforest.models.base import ForestClassifier
+from dpforest.privacy.ledger import NEIGHBOURS
+
+SAMPLE: Final = 2  # tables of each forest in the ordinary run
+MANY: Final = (200_003, 131_077)  # rows: of the booster, of others; no number of threads divides them
+_EXACT: Final = RARE["no noise, the likeliest"]
+_CLASSES: Final = ((0, 1), (10, 50, 100), (-3, 7), tuple(range(50)), (-100, 0, 27))
+_STRANGE: Final = (-100, 101, 200, 3)  # labels that are no class, or are one of some domains
+_TYPES: Final = (np.int8, np.int16, np.int32, np.float32, np.float64, object, str)
+
+Seen = tuple[list[bytes], str]
+
+
+def check_same_rows(estimators: Collection[str] | None = None, seeds: Iterable[int] = range(SAMPLE)) -> Iterator[str]:
+    """Sentences on fits that depend on more than the rows; none if nothing was found.
+
+    Parameters
+    ----------
+    estimators : collection of str, optional
+        Names of classes; by default all forests.
+    seeds : iterable of int
+        One small table each, and one large table for each forest.
+    """
+    kinds = [kind for kind in FORESTS if estimators is None or kind.__name__ in estimators]
+    for kind in kinds:
+        for seed in seeds:
+            yield from _small(kind, np.random.default_rng([seed, len(kind.__name__)]))
+    for kind in kinds:
+        yield from _large(kind)
+
+
+def _small(kind: type[ForestClassifier], rng: np.random.Generator) -> Iterator[str]:
+    for _ in range(20):
+        n, classes = int(rng.integers(4, 60)), _CLASSES[rng.integers(len(_CLASSES))]
+        settings = settings_of(rng, kind, n + 1, len(classes)) | {"n_jobs": None}
+        if hasattr(kind, "fit_chunks") and rng.random() < 0.5:  # nothing is asked before trees grow
+            settings |= {"n_estimators": 2, "max_depth": 2, "scale_share": "public"}
+        domain = random_domain(rng, len(classes), 3, classes=classes)
+        X, y = random_table(rng, domain, n, np.arange(len(classes)))
+        X = X.replace(np.inf, 1e300)  # of infinity only a table of numbers can tell
+        y = np.where(rng.random(n) < 0.1, rng.choice(_STRANGE), y)
+        settings = {name: value for name, value in settings.items() if name in kind._get_param_names()}
+        model = kind(domain=domain, neighbours=str(rng.choice(NEIGHBOURS)), **settings)
+        try:
+            base = _seen(model, as_frame, (X, y))
+        except ValueError:
+            continue  # settings that do not go together
+        for name, way, table, jobs in _others(model, X, y, n // 2):
+            yield from _compared(f"{kind.__name__}, {n} rows, {name}", base, model, way, table, jobs)
+        return
+
+
+def _others(model: Any, X: pd.DataFrame, y: np.ndarray, cut: int) -> Iterator[tuple[str, Any, Table, int | None]]:
+    """Ways, formats of labels, and numbers of threads."""
+    for way in (as_array, as_list, as_csv):
+        yield way.__name__, way, (X, y), None
+    for dtype in _TYPES:
+        if np.array_equal(y.astype(dtype).astype(float), y.astype(float)):
+            yield f"labels as {np.dtype(dtype)}", as_frame, (X, y.astype(dtype)), None
+    yield "labels as a Series", as_frame, (X, pd.Series(y)), None
+    yield "two threads", as_frame, (X, y), 2
+    if hasattr(model, "fit_chunks"):
+        yield "in parts", in_parts(cut), (X, y), None
+        yield "counts of parts", counted(cut), (X, y), None
+
+
+def _large(kind: type[ForestClassifier]) -> Iterator[str]:
+    """Tables that are cut among threads, all of one kind of row but for some: a row at a border is one of many."""
+    n = MANY[kind.__name__ != "RandomTreeBoosterClassifier"]
+    rng = np.random.default_rng(0)
+    domain = random_domain(rng, 2, 1, classes=(0, 1))
+    X, y = random_table(rng, domain, n, np.array([1]))
+    few: dict[str, Any] = {"n_estimators": 2, "max_depth": 1, "scale_share": "public", "size": n, "n_bound": 2 * n}
+    few = {name: value for name, value in few.items() if name in kind._get_param_names()}
+    model = kind(domain=domain, **few)
+    base = _seen(model, as_frame, (X, y))
+    for jobs in (2, 3):
+        yield from _compared(f"{kind.__name__}, {n:,} rows, {jobs} threads", base, model, as_frame, (X, y), jobs)
+
+
+def _compared(what: str, base: Seen, model: Any, way: Callable, table: Table, jobs: int | None) -> Iterator[str]:
+    try:
+        asked, file = _seen(model, way, table, jobs)
+    except ValueError as refused:
+        yield f"{what}: these rows are refused, which are not in a frame: {refused}"
+        return
+    if asked != base[0]:
+        yield f"{what}: what is asked of the rows is not what is asked of them in a frame, by one thread"
+    elif file != base[1]:
+        yield f"{what}: the same answers give another file than of the same rows in a frame"
+
+
+def _seen(model: Any, way: Callable, table: Table, jobs: int | None = None) -> Seen:
+    """Inputs of all questions, in no order, as trees may be grown in any; and the file."""
+
+    def fit(table: Table) -> Any:
+        return way(clone(model).set_params(n_jobs=jobs), *table)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tape = record(fit, table, forced=_EXACT)
+    asked = [question.private.tobytes() for question in tape.questions if question.what != "assignment"]
+    return sorted(asked), tape.result.released_.to_json()

@@ -1,0 +1,238 @@
+"""A second route to sensitivities: the most that one row can change, searched for, against the noise that fits draw.
+
+Nothing here asks a mechanism what it declares. A tiny fit is recorded, and the noise of each of its questions is set
+against the largest change that a search finds by running the kernels on single rows: all of it together may cost what
+the forest promises, and no more. Rows are tried at every code of an attribute, and at scores that are climbed to from
+those of a row that is told wrong with certainty, that is not told at all, and that is torn between some classes.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+
+from dpforest.audit.replay.random_domains import most_mu
+from dpforest.audit.replay.recorder import Question, record
+from dpforest.limits import MAX_BOUND
+from dpforest.models.base import ForestClassifier
+from dpforest.models.greedy.boosted import BoostedForestClassifier
+from dpforest.models.greedy.friedman_schuster import FriedmanSchusterClassifier
+from dpforest.models.random_boost.booster import RandomTreeBoosterClassifier
+from dpforest.models.random_boost.gradients import next_sums
+from dpforest.privacy.ledger import NEIGHBOURS, REPLACE_ONE
+from dpforest.tables.domain import Domain
+from dpforest.tables.features import Feature
+from dpforest.trees.candidates import public_candidates
+from dpforest.trees.released_scale import CELLS, nested, scale_histograms
+from dpforest.trees.split_scores import COUNTED, UNIT, score_splits
+
+CLASSES: Final = (2, 3, 4, 7, 10, 25, 50)
+_STEP: Final = 2**12  # of a score: less makes no difference to a gradient
+_FAR: Final = 2**27
+_CHAINS: Final = 300
+_ROUNDING: Final = 1e-9
+_NOTE: Final[dict[str, Any]] = {"source": "documented", "source_note": "single_rows.py"}
+
+
+def check_single_rows(*, whole: bool = True) -> Iterator[str]:
+    """Sentences on changes that cost more than a forest promises; none if nothing was found.
+
+    Parameters
+    ----------
+    whole : bool
+        All codes and a long search; else some codes, and in a few seconds.
+    """
+    for n_classes in CLASSES:
+        for delta in (0, 1e-6):
+            for neighbours in NEIGHBOURS:
+                yield from _rounds(n_classes, delta, neighbours, whole)
+    yield from _splits(whole)
+
+
+# ---------------------------------------------------------------- the random-tree booster, and what is asked before
+
+
+def _rounds(n_classes: int, delta: float, neighbours: str, whole: bool) -> Iterator[str]:
+    lost, promised = worst_loss(n_classes, delta, neighbours, whole=whole)
+    if lost > promised * (1 + 1e-7):
+        what = f"booster, {n_classes} classes, δ = {delta:g}, {neighbours}"
+        yield f"{what}: the worst row loses {lost:.5g} on all questions together, more than {promised:.5g}"
+
+
+def worst_loss(n_classes: int, delta: float, neighbours: str, *, whole: bool = False) -> tuple[float, float]:
+    """What the worst row loses on all questions of a booster, n̂ and scale among them, and what is promised: ε or μ."""
+    domain = _domain(n_classes)
+    model = RandomTreeBoosterClassifier(
+        domain=domain, epsilon=1.0, delta=delta, n_estimators=3, max_depth=1, scale_share=0.4, neighbours=neighbours
+    )
+    X, y = np.array([[0.5, 0.5, 0.0]] * 2), np.array([0, 1])
+    losses = []
+    for question in _asked(lambda table: model.fit(*table), (X, y)):
+        change = _change(question, n_classes, bool(delta), whole)
+        losses.append(question.rate * change * (2 if neighbours == REPLACE_ONE else 1))
+    if not delta:
+        return sum(losses), 1.0
+    return sum(loss**2 for loss in losses) ** 0.5, most_mu(1.0, delta)
+
+
+def _change(question: Question, n_classes: int, by_length: bool, whole: bool) -> float:
+    shape = question.private.shape
+    if shape == (1, 1):
+        return 1.0  # a row more, and n is one more
+    if shape[1] == 4 and shape[0] % 21 == 0:
+        return largest_of_scale(n_classes, by_length, whole=whole)
+    return largest_gradient(n_classes, by_length, steps=300 if whole else 60)
+
+
+def _asked(fit: Any, table: Any) -> list[Question]:
+    return [question for question in record(fit, table).questions if question.what == "noise"]
+
+
+def _domain(n_classes: int) -> Domain:
+    """Two attributes with numbers, with a strip for missing cells and without, and one with categories."""
+    features = (
+        Feature("a", "numeric", 0.0, 1.0, missing="own", **_NOTE),
+        Feature("b", "numeric", 0.0, 1.0, missing="value", missing_value=0.5, **_NOTE),
+        Feature("c", "categorical", categories=("0", "1"), missing="own", **_NOTE),
+    )
+    return Domain(features, tuple(range(n_classes)), "y", "documented", "single_rows.py")
+
+
+@cache
+def _codes(first: int, whole: bool) -> np.ndarray:
+    """All codes of an attribute, or those around the borders of all cells and some others."""
+    if whole:
+        return np.arange(65_536)
+    borders = first + -(-np.arange(CELLS + 1) * (65_536 - first) // CELLS)
+    near = borders[:, None] + np.array([-2, -1, 0, 1, 2])
+    return np.unique(np.clip(np.r_[near.ravel(), 0, first - 1, np.arange(0, 65_536, 331)], 0, 65_535))
+
+
+def largest_of_scale(n_classes: int, by_length: bool, *, whole: bool = False) -> float:
+    """Most that one row adds to the three histograms of all attributes: in all, or in length. Attribute by attribute,
+    at each code, as a row may lie at the worst one of each.
+    """
+    domain = _domain(n_classes)
+    total = 0.0
+    for j in range(2):
+        codes = np.zeros((len(_codes(domain.features[j].first_code, whole)), domain.n_features), np.uint16)
+        codes[:, j] = _codes(domain.features[j].first_code, whole)
+        rest = codes[:1].copy()
+        rest[0, j] = 0
+        cells = np.stack([scale_histograms(domain, codes[i : i + 1])[j] for i in range(len(codes))])
+        moved = nested(cells).reshape(len(cells), -1).astype(float)
+        total += float(((moved**2).sum(axis=1) if by_length else abs(moved).sum(axis=1)).max())
+    return total**0.5 if by_length else total
+
+
+def largest_gradient(n_classes: int, by_length: bool, *, steps: int = 60, seed: int = 0) -> float:
+    """Largest change of the sums of a round that a search finds, over scores and labels of one row.
+
+    Chains start where bounds are attained or nearly so, and climb: some scores move by a step or two of the grid on
+    which gradients are computed, and what changes the sums by more is kept.
+    """
+    rng = np.random.default_rng(seed)
+    k = 1 if n_classes == 2 else n_classes
+    scores, y = _starts(rng, k), rng.integers(0, n_classes, _CHAINS).astype(np.int32)
+    best = _sizes(scores, y, by_length)
+    for step in range(steps):
+        moved = scores + rng.integers(-2, 3, scores.shape) * _STEP * (rng.random(scores.shape) < rng.choice([0.1, 0.5]))
+        if step % 5 == 4:
+            moved = np.where(rng.random(scores.shape) < 0.1, _starts(rng, k), moved)
+        size = _sizes(moved, y, by_length)
+        better = size >= best
+        scores[better], best[better] = moved[better], size[better]
+    return float(best.max())
+
+
+def _starts(rng: np.random.Generator, k: int) -> np.ndarray:
+    """Scores of all chains: all 0, some far above the others, spread out a little or much."""
+    high = rng.random((_CHAINS, k)) < rng.random((_CHAINS, 1))
+    spread = 10.0 ** rng.uniform(-2, 1, (_CHAINS, 1)) * 2**20
+    scores = np.where(high, _FAR, 0) + np.rint(rng.normal(size=(_CHAINS, k)) * spread).astype(np.int64)
+    scores[rng.random(_CHAINS) < 0.2] = 0
+    return scores
+
+
+def _sizes(scores: np.ndarray, y: np.ndarray, by_length: bool) -> np.ndarray:
+    """Change of the sums by each row, every one in a leaf of its own."""
+    n = len(scores)
+    leaf, nothing = np.arange(n, dtype=np.int32), np.zeros_like(scores)
+    moved = next_sums(scores.copy(), np.zeros(n, np.int32), nothing, leaf, y, by_length=by_length).astype(float)
+    return np.sqrt((moved**2).sum(axis=1)) if by_length else abs(moved).sum(axis=1)
+
+
+# ---------------------------------------------------------------- split scores of nodes with many classes and rows
+
+
+def _splits(whole: bool) -> Iterator[str]:
+    """What a choice costs where a node holds as many rows as the forest allows for, of up to 50 classes."""
+    for model, n_classes in _choosers():
+        lost, paid = _worst_choice(model, n_classes, 400 if whole else 100)
+        if lost > paid * (1 + _ROUNDING):
+            given = {
+                k: v for k, v in model.get_params().items() if k in ("criterion", "alpha", "n_bound", "size") and v
+            }
+            what = f"{type(model).__name__}, {given}, {n_classes} classes"
+            yield f"{what}: at this rate a row costs {lost:.5g} in a choice, and {paid:.5g} is paid for it"
+
+
+def _choosers() -> Iterator[tuple[ForestClassifier, int]]:
+    """Forests that choose splits, with a bound on the rows or a `size`, which is none, and the number of classes."""
+    known: list[dict[str, Any]] = [{"n_bound": n} for n in (3, 40, 1_000, 65_537, 1_000_000)]
+    known += [{"size": 1}, {"size": 1_000}, {}]
+    for rows in known:
+        shared: dict[str, Any] = {"epsilon": 1.0, "max_depth": 1, "n_bins": 2, "scale_share": "public", **rows}
+        for criterion in COUNTED:
+            for k in (2, 10, 50):
+                yield FriedmanSchusterClassifier(domain=_domain(k), criterion=criterion, **shared), k
+        for alpha in ("schedule", 0.0, 0.3, 1.0):
+            yield BoostedForestClassifier(domain=_domain(2), n_estimators=1, alpha=alpha, **shared), 2
+
+
+def _worst_choice(model: Any, n_classes: int, tries: int) -> tuple[float, float]:
+    """What one row can cost in the first choice, at the rate at which it is drawn, and what is paid for it."""
+    X, y = np.array([[0.1, 0.9, 0.0], [0.9, 0.1, 1.0]]), np.array([0, 1])
+    asked = record(lambda table: model.fit(*table), (X, y)).questions
+    choice = next(question for question in asked if question.what == "choice")
+    assert choice.charge is not None and choice.charge.entry.each is not None
+    halved, weight = _halvings(choice), 1
+    criterion, alpha = getattr(model, "criterion", "m-alpha"), UNIT
+    if criterion == "m-alpha":  # in the first tree all rows have one weight, which the leaves of the two rows show
+        weight = int(next(question for question in asked if question.what == "noise").private.sum()) // len(y)
+        alpha = UNIT if model.alpha == "schedule" else round(UNIT * model.alpha)  # at the first level
+    children = weight * _children(np.random.default_rng(0), (model.n_bound or MAX_BOUND) - 1, n_classes, tries)
+    before, width = _scores(children, criterion, alpha) >> halved, 0
+    for label in range(min(n_classes, 3)):
+        more = children.copy()
+        more[:, label] += weight
+        moved = (_scores(more, criterion, alpha) >> halved) - before
+        width = max(width, int(moved.max()) - int(moved.min()))
+    return choice.rate * width, float(choice.charge.entry.each.amount)
+
+
+def _halvings(choice: Question) -> int:
+    """How often scores were halved before the draw, from what was drawn on and what was handed over."""
+    assert choice.declared is not None
+    handed = choice.declared[1].astype(np.int64)
+    return max(bits for bits in range(64) if ((handed >> bits) == choice.private).all())
+
+
+def _children(rng: np.random.Generator, most: int, n_classes: int, tries: int) -> np.ndarray:
+    """Numbers of rows of each class in one child: none, few, all of one class, all even, and what lies between."""
+    out = [np.zeros(n_classes, np.int64)]
+    for i in range(tries):
+        total = most if i % 3 == 0 else int(np.exp(rng.uniform(0, np.log(most + 1))))
+        share = rng.dirichlet(np.full(n_classes, 10.0 ** rng.uniform(-2, 2)))
+        if i % 4 == 0:
+            share = np.eye(n_classes)[rng.integers(min(n_classes, 4))]
+        out.append(rng.multinomial(min(total, most), share))
+    return np.array(out, np.int64)
+
+
+def _scores(children: np.ndarray, criterion: str, alpha: int) -> np.ndarray:
+    """Score of the split that puts all rows of a node into its left child."""
+    halves = Domain((Feature("x", "numeric", 0.0, 1.0, **_NOTE),), (0, 1), "y", "documented", "single_rows.py")
+    histogram = np.stack([children, np.zeros_like(children)], axis=1)
+    return score_splits(histogram, public_candidates(halves, 2), criterion, alpha)[:, 0]

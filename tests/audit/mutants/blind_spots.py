@@ -1,0 +1,103 @@
+"""Mistakes that all auditors once passed, or found by luck: they replayed two and three classes, up to 40 rows or about
+65,536, a `size` of the same order as the rows, scores as they came, and few cells that could not be read.
+
+The letters are those of the review that made them; it made sixteen.
+"""
+
+from mutants.mutation import COUNTS, EVEN, EVERY, MAJORITY, Mutant
+from mutants.rounds import BOOSTER
+
+BLIND_SPOTS = (
+    Mutant(
+        name="a_gradient_is_rounded",  # A
+        why="Gradients of several classes are rounded and not truncated, and one step of the largest has to make up "
+        "for it: of fifty classes a gradient is up to 1.2 % larger than the noise is for.",
+        module="dpforest.models.random_boost.gradients",
+        function="gradient_of",
+        old="""        out[c] = np.int64(np.trunc(UNIT * (raw[c] * shrink)))
+        whole += int(out[c] * out[c] if by_length else abs(out[c]))
+    bound = (UNIT * UNIT if by_length else 2 * UNIT) * (k - 1)
+    while k * whole > bound:""",
+        new="""        out[c] = np.int64(np.rint(UNIT * (raw[c] * shrink)))
+        whole += int(out[c] * out[c] if by_length else abs(out[c]))
+    bound = (UNIT * UNIT if by_length else 2 * UNIT) * (k - 1)
+    if k * whole > bound:""",
+        forests=(BOOSTER,),
+    ),
+    Mutant(
+        name="a_border_is_in_both_cells",  # B
+        why="A row that lies on the border of two cells of the scale counts in both, and the noise is for one.",
+        module="dpforest.trees.released_scale",
+        function="_count",
+        old="                counts[k, above * CELLS // (N_CODES - first[k])] += 1\n",
+        new="""                cell = above * CELLS // (N_CODES - first[k])
+                counts[k, cell] += 1
+                if cell > 0 and above * CELLS % (N_CODES - first[k]) < CELLS:
+                    counts[k, cell - 1] += 1
+""",
+        forests=(MAJORITY, *COUNTS, EVEN, BOOSTER),
+    ),
+    Mutant(
+        name="the_released_size_has_a_floor_of_rows",  # C
+        why="The noisy number of rows is never less than a thousandth of the true one: where noise is far down, the "
+        "true number shows. Unbounded, on rare answers.",
+        module="dpforest.models.preparation",
+        function="release_size",
+        old="return max(int(noisy[0, 0]), LEAST_SIZE)\n",
+        new="return max(int(noisy[0, 0]), LEAST_SIZE, n_rows // 1_000)\n",
+        forests=(BOOSTER, *EVERY),
+    ),
+    Mutant(
+        name="counts_are_released_without_the_scale",  # J
+        why="Where rows are counted in parts, the ledger of what leaves lacks the cost of the scale, which is in it.",
+        module="dpforest.models.random.random_structure",
+        function="RandomStructureClassifier._prepared",
+        old="for e in prepared.entries:\n",
+        new="for e in [e for e in prepared.entries if not e.what.startswith('scale')]:\n",
+        forests=(MAJORITY, *COUNTS, EVEN),
+    ),
+    Mutant(
+        name="a_size_that_is_too_small_is_mended",  # K
+        why="A `size` below a hundredth of the rows is taken for a slip, and replaced by that: unbounded.",
+        module="dpforest.models.random_boost.booster",
+        function="RandomTreeBoosterClassifier._known_size",
+        old="self.neighbours != ADD_REMOVE or not self._prepares else self.size",
+        new="self.neighbours != ADD_REMOVE or not self._prepares else max(self.size, n_rows // 100)",
+        forests=(BOOSTER,),
+    ),
+    Mutant(
+        name="noise_for_three_classes",  # L
+        why="The noise of a round is for three classes at most: of fifty a row changes the sums by more, and its real "
+        "loss is 1.47 times what is promised (of Gaussian noise in μ²).",
+        module="dpforest.models.random_boost.booster_spec",
+        function="BoosterSpec.sensitivity",
+        old="sensitivity_of(self.n_classes, self.kind)",
+        new="sensitivity_of(min(self.n_classes, 3), self.kind)",
+        forests=(BOOSTER,),
+    ),
+    Mutant(
+        name="empty_leaves_stay_late",  # N
+        why="From round 400 on, leaves without rows are left as they are, to save time: unbounded.",
+        module="dpforest.models.random_boost.boosting",
+        function="boost",
+        old="            moves[t] = moves_of(noisy, spec.step)\n",
+        new="""            moves[t] = moves_of(noisy, spec.step)
+            if t >= 400:
+                moves[t][np.bincount(leaf, minlength=n_leaves) == 0] = 0
+""",
+        forests=(BOOSTER,),
+    ),
+    Mutant(
+        name="three_bad_cells_are_read_again",  # P
+        why="A column with three cells that are no numbers is read again by pandas, which reads other cells in another "
+        "way: one row changes what others say.",
+        module="dpforest.tables.cells",
+        function="_numbers_of_objects",
+        old="    return read\n",
+        new="""    if len(bad) >= 3:
+        read = pd.to_numeric(pd.Series(cells, dtype=object), errors="coerce").to_numpy(float)
+    return read
+""",
+        forests=(MAJORITY, *COUNTS, BOOSTER),
+    ),
+)

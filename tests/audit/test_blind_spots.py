@@ -1,0 +1,183 @@
+"""Random domains, the worst single rows, cells and rows in any company: sound code shows nothing, blind spots are seen.
+
+Sixteen mistakes were made by people who had not read these auditors; eight of them were known to pass the older ones.
+Each is found here by the auditor that is about such mistakes, with `--slow` by all of `suspicions`, which knows none.
+"""
+
+import math
+import warnings
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from mutants.blind_spots import BLIND_SPOTS
+from mutants.eight_more import EIGHT_MORE
+from mutants.mutation import Mutant, mutated
+from test_mutants import certified
+
+from dpforest.audit.reading import check_reading
+from dpforest.audit.replay.random_domains import SAMPLE, THEMES, most_mu, random_replays
+from dpforest.audit.replay.random_tables import edges, random_feature
+from dpforest.audit.replay.same_rows import check_same_rows
+from dpforest.audit.replay.settings import FORESTS
+from dpforest.audit.replay.ways_in import FORESTS as EVERY_FOREST
+from dpforest.audit.samplers.bridge import check_bridge
+from dpforest.audit.samplers.tails import check_tails
+from dpforest.audit.single_rows import check_single_rows, largest_gradient, worst_loss
+from dpforest.audit.suite import suspicions
+from dpforest.privacy.ledger import NEIGHBOURS
+from dpforest.privacy.loss import mu_for
+from dpforest.trees.released_scale import CELLS
+
+# ---------------------------------------------------------------- what is right shows nothing
+
+
+@pytest.mark.parametrize(
+    "seeds", [range(SAMPLE), pytest.param(range(SAMPLE, 40), marks=pytest.mark.slow)], ids=["sample", "many"]
+)
+@pytest.mark.parametrize("theme", THEMES)
+def test_forests_on_random_domains_show_nothing(theme, seeds):
+    """Would catch what waits for many classes or rounds, any number of rows, any `size`, or cells that do not fit."""
+    replays = [
+        (name, *found) for name, cases in random_replays(seeds=seeds, themes=(theme,)).items() for found in cases
+    ]
+    assert [f"{name}, {where}: {f}" for name, where, found in replays for f in found.findings] == []
+    assert len(replays) == len(FORESTS) * len(seeds)
+    assert all(found.n_questions > 0 for _, _, found in replays)
+
+
+def test_all_forests_are_drawn():
+    assert set(FORESTS) == set(EVERY_FOREST)
+
+
+def test_cases_are_of_all_sizes_and_classes():
+    """Would catch a sample that avoids what it is for. Cases follow from seeds, so this does not change by itself."""
+    rng = np.random.default_rng(0)
+    kinds = {kind.__name__: kind for kind in FORESTS}
+    booster, cases = kinds["RandomTreeBoosterClassifier"], []
+    for theme in THEMES.values():
+        cases += [theme(rng, booster, seed) for seed in range(40)]
+    rows = [max(len(case.before[1]), len(case.after[1])) for case in cases]
+    classes = {case.model.domain.n_classes for case in cases}
+    sizes = [case.model.size / n for case, n in zip(cases, rows) if case.model.size]
+    assert min(rows) == 1 and max(rows) > 90_000 and {2, 3, 50} <= classes and len(classes) > 15
+    assert min(sizes) < 1e-3 and max(sizes) > 1e2
+    rounds = [case.model.n_estimators for case in cases if case.model.n_estimators != "auto"]
+    assert {case.model.delta for case in cases} == {0, 1e-6, 1e-3} and max(rounds) > 400
+    assert any((n - 1) // 1_000 != n // 1_000 and case.rare for case, n in zip(cases, rows) if n > 50_000)
+
+
+def test_edges_are_on_borders():
+    """Would catch rows that only come near a border: many of the values have the first code of a cell."""
+    rng = np.random.default_rng(0)
+    for i in range(60):
+        feature = random_feature(rng, f"x{i}")
+        if feature.kind == "numeric":
+            span = 65_536 - feature.first_code
+            inside = [x for x in edges(feature) if feature.low < x < feature.high]
+            codes = np.array([feature.code(x) - feature.first_code for x in inside])
+            cells = codes * CELLS // span
+            assert (cells != np.maximum(codes - 1, 0) * CELLS // span).sum() >= len(codes) // 4
+
+
+@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_no_single_row_costs_more(whole):
+    """Would catch noise for fewer classes, attributes or rows than there may be, and gradients that are too long."""
+    assert list(check_single_rows(whole=whole)) == []
+
+
+@pytest.mark.parametrize("delta", [0, 1e-6])
+@pytest.mark.parametrize("n_classes", [2, 3, 10, 50])
+def test_the_search_for_the_worst_row_attains_the_bound(n_classes, delta):
+    """Would catch a search that finds nothing because it does not reach far enough."""
+    share = (n_classes - 1) / n_classes
+    most = 512 if n_classes == 2 else 1_024 * (math.sqrt(share) if delta else 2 * share)
+    assert 0.998 * most <= largest_gradient(n_classes, bool(delta)) <= most
+    for neighbours in NEIGHBOURS:
+        lost, promised = worst_loss(n_classes, delta, neighbours)
+        assert 0.998 * promised <= lost <= promised * (1 + 1e-7)
+
+
+@pytest.mark.parametrize("epsilon, delta", [(1.0, 1e-6), (0.01, 1e-3), (10.0, 1e-15), (4.0, 0.1)])
+def test_both_routes_to_mu_agree(epsilon, delta):
+    """And the one that is charged is rounded down."""
+    assert float(mu_for(epsilon, delta).mu) == pytest.approx(most_mu(epsilon, delta), rel=1e-8)
+
+
+@pytest.mark.parametrize("seeds", [range(4), pytest.param(range(4, 40), marks=pytest.mark.slow)], ids=["some", "many"])
+def test_no_cell_changes_how_another_is_read(seeds):
+    """Would catch a column that is read in another way from so many bad cells on, or by its type."""
+    assert list(check_reading(seeds)) == []
+
+
+@pytest.mark.parametrize(
+    "seeds", [range(1), pytest.param(range(1, 12), marks=pytest.mark.slow)], ids=["a few rows", "many"]
+)
+@pytest.mark.parametrize("kind", FORESTS)
+def test_the_same_rows_give_the_same_in_any_way(kind, seeds):
+    """Would catch what depends on threads, formats, parts, or the type of the labels."""
+    assert list(check_same_rows((kind.__name__,), seeds)) == []
+
+
+# ---------------------------------------------------------------- mistakes are found
+
+
+def replayed(mutant: Mutant) -> Iterator[str]:
+    """What replays of the first forest of a mutant say, the same seed of all themes before the next."""
+    for seed in range(SAMPLE):
+        for cases in random_replays(mutant.forests[:1], seeds=[seed]).values():
+            yield from (f"{where}: {finding}" for where, found in cases for finding in found.findings)
+
+
+BY = {
+    "single rows": lambda mutant: check_single_rows(whole=False),
+    "reading": lambda mutant: check_reading(),
+    "random domains": replayed,
+    "same rows": lambda mutant: check_same_rows(mutant.forests),
+    "tails": lambda mutant: check_tails(),
+    "words": lambda mutant: check_bridge(n_tapes=1),
+}
+FOUND_BY = {
+    "a_gradient_is_rounded": "single rows",
+    "a_border_is_in_both_cells": "single rows",
+    "the_released_size_has_a_floor_of_rows": "random domains",
+    "counts_are_released_without_the_scale": "random domains",
+    "a_size_that_is_too_small_is_mended": "random domains",
+    "noise_for_three_classes": "single rows",
+    "empty_leaves_stay_late": "random domains",
+    "three_bad_cells_are_read_again": "reading",
+    "parts_of_threads_share_the_row_at_their_border": "same rows",
+    "labels_of_narrow_integers_wrap_round": "reading",
+    "tree_without_estimation_rows_takes_its_structure_rows": "random domains",
+    "bound_on_rows_is_twice_their_released_number": "single rows",
+    "parts_say_how_many_of_their_rows_were_read": "same rows",
+    "noise_comes_from_a_fast_generator_with_a_short_seed": "words",
+    "draws_of_trees_are_used_again_for_each_block_of_rows": "tails",
+    "a_full_block_in_one_leaf_is_counted_as_nobody": "random domains",
+}
+PURE = {"RandomTreeBoosterClassifier": {"delta": 0}}
+MISTAKES = (*BLIND_SPOTS, *EIGHT_MORE)
+each = pytest.mark.parametrize("mutant", MISTAKES, ids=lambda mutant: mutant.name)
+
+
+@each
+def test_blind_spots_are_seen_unnoticed_by_the_certificate(mutant: Mutant):
+    """By one auditor; the certificate and the ledger of a fit say that all is well."""
+    with mutated(mutant), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = next(BY[FOUND_BY[mutant.name]](mutant), None)
+        assert certified(mutant.forests[0], **PURE.get(mutant.forests[0], {}))
+    assert found is not None, mutant.why
+
+
+@pytest.mark.slow
+@each
+def test_blind_spots_are_seen_by_the_suite(mutant: Mutant):
+    """By auditors that are not told which of them to ask."""
+    with mutated(mutant), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert next(suspicions(mutant.forests), None) is not None, mutant.why
+
+
+def test_the_mistakes_are_different():
+    assert len(BLIND_SPOTS) == len(EIGHT_MORE) == 8 and {m.name for m in MISTAKES} == set(FOUND_BY)
