@@ -173,7 +173,7 @@ def test_the_page_says_when_room_is_short(monkeypatch):
     monkeypatch.setattr(uploads, "get_script_run_ctx", lambda: context)
     assert uploads.shortage() == ""
     files.add_file("anna", UploadedFileRec("one", "one.csv", "", bytes(2 * MB)))
-    assert "may hold 2.5 MB of files, and this one holds 2 MB" in uploads.shortage()
+    assert "can hold 2.5 MB of files, and yours holds 2 MB" in uploads.shortage()
     assert "Clear my data" in uploads.shortage()
     uploads.remove("one")
     assert uploads.shortage() == ""
