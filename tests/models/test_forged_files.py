@@ -183,7 +183,7 @@ def test_one_more_class_changes_the_sensitivity():
         read(content)
     content = content_of("booster, two classes")
     entry(content, "gradient")["sensitivity"] = entry(content_of("booster"), "gradient")["sensitivity"]
-    with pytest.raises(ForestFormatError, match="sensitivity, is .*, but 1/2 follows"):
+    with pytest.raises(ForestFormatError, match="sensitivity in entry .* is .*, but its other fields give 1/2"):
         read(content)
 
 

@@ -43,8 +43,9 @@ def test_it_is_large_from_one_in_n_on_and_never_where_n_is_not_known(delta, n_ro
 
 def test_the_numbers_in_it_are_those_of_delta_and_n():
     assert delta_is_large(0.01, 250) == (
-        "δ = 0.01 is not below 1/n for about 250 rows: (ε, δ) alone also holds for a mechanism that publishes each row "
-        "whole with probability δ, 2.5 rows on average, so it says little. μ rules that out; go by μ."
+        "δ = 0.01 is not below 1/n for about 250 rows, so (ε, δ) alone promises little: it allows a mechanism that "
+        "publishes each row whole with probability δ, which is 2.5 rows on average. This forest's μ excludes such a "
+        "mechanism: use μ to judge its privacy."
     )
 
 
