@@ -206,7 +206,7 @@ def check_question(entry, content, gaussian):
 
 
 def check(content):
-    """Print what the file says, question by question. Return the verdict, or raise Mismatch if it contradicts itself."""
+    """Print what the file says, question by question. Return the verdict; Mismatch if it contradicts itself."""
     certificate, ledger = content["certificate"], content["ledger"]
     kind, relation, certified = certificate["kind"], certificate["neighbours"], certificate["certified"]
     if kind not in ("pure", "gaussian") or relation not in ("add-remove", "replace-one") or type(certified) is not bool:

@@ -1,8 +1,8 @@
 """Plans the fit of a file again, to get the ledger and the certificate that the file should have.
 
-A file does not name every setting of its fit. The code reads some of the others off the ledger (a share of the budget, a
-temperature) and tries all values of the rest (how a booster draws its leaves). The estimator then plans the same fit and
-charges a new ledger, with the code that a fit runs.
+A file does not name every setting of its fit. The code reads some of the others off the ledger (a share of the budget,
+a temperature) and tries all values of the rest (how a booster draws its leaves). The estimator then plans the same fit
+and charges a new ledger, with the code that a fit runs.
 """
 
 from bisect import bisect_left

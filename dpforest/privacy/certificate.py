@@ -217,8 +217,8 @@ def delta_is_large(delta: float, n_rows: int | None) -> str:
     return (
         f"δ = {text_up(delta)} is not below 1/n for about {n_rows:,} rows, so (ε, δ) alone promises little: it allows "
         "a mechanism that publishes each row whole with probability δ, which is "
-        f"{text_up(expected, 3)} row{'s' * (expected != 1)} on average. This forest's μ excludes such a mechanism: use μ "
-        "to judge its privacy."
+        f"{text_up(expected, 3)} row{'s' * (expected != 1)} on average. This forest's μ excludes such a mechanism: use "
+        "μ to judge its privacy."
     )
 
 

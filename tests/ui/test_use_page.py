@@ -124,7 +124,9 @@ def test_what_a_file_says_of_its_privacy_is_said_to_be_its_own_word(app):
     assert page.code[0].value.startswith("According to the file: CERTIFIED: pure differential privacy with ε = 1")
     text = everything(page)
     assert "According to the file, ε = 1." in text
-    assert "**Checked here:** the file's certificate, its ledger of questions, and its trees agree with each other" in text
+    assert (
+        "**Checked here:** the file's certificate, its ledger of questions, and its trees agree with each other" in text
+    )
     assert "whether the noise was really drawn as stated" in text
     assert "If this is true, the forest reveals no more about any one row" in text
     badges = [m.value for m in page.main.markdown if "-badge[" in m.value]

@@ -18,7 +18,7 @@ RULES: Final = {"own value": "own", "none expected": "refuse"}  # for missing ce
 
 
 def typed(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows of the editor, in types that can hold an empty cell: Streamlit drops an edit that does not fit its type."""
+    """The rows of the editor, in types that can hold an empty cell: Streamlit drops an edit of another type."""
     types = dict.fromkeys(TICKED, "boolean") | dict.fromkeys(BOUNDS, "float64") | dict.fromkeys(TEXTS, "object")
     return frame.astype(types)
 

@@ -156,7 +156,9 @@ def phone(code: str) -> None:
     elif why_not:
         sorry(why_not)
     else:
-        st.caption("You can change your answer until the right one is shown. The page shows nobody who gave which answer.")
+        st.caption(
+            "You can change your answer until the right one is shown. The page shows nobody who gave which answer."
+        )
 
 
 def _why_not_joined(code: str, browser: str | None) -> str:

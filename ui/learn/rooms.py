@@ -50,7 +50,9 @@ class _Room:
     shown: bool = False
     phones: set[str] = field(default_factory=set)
     answers: dict[int, dict[str, int]] = field(default_factory=dict)  # of each step: what each phone answered
-    joined_from: dict[str, tuple[float, float]] = field(default_factory=dict)  # a count that falls with time, and when it was taken
+    joined_from: dict[str, tuple[float, float]] = field(
+        default_factory=dict
+    )  # a count that falls with time, and when it was taken
 
 
 class Rooms:
@@ -155,8 +157,8 @@ class Rooms:
             lately = max(0.0, lately - (now - then) / NEXT_AFTER)
             if lately > AT_ONCE - 1:
                 raise Refused(
-                    f"More than {AT_ONCE} phones joined from your network address in a short time. Now one more can join "
-                    f"every {NEXT_AFTER:.0f} seconds. Keep this page open: it joins by itself."
+                    f"More than {AT_ONCE} phones joined from your network address in a short time. Now one more can "
+                    f"join every {NEXT_AFTER:.0f} seconds. Keep this page open: it joins by itself."
                 )
             room.joined_from[address] = (lately + 1, now)
             room.phones.add(browser)

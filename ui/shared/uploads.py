@@ -148,7 +148,9 @@ def shortage() -> str:
         return ""
     (files, session), limits = here, Limits.of_config()
     why = refusal(files, session, limits, limits.file, [_Upload(session)])
-    remedy = "To make room, press *Clear my data* on Explore." if files.file_storage.get(session) else "Try again later."
+    remedy = (
+        "To make room, press *Clear my data* on Explore." if files.file_storage.get(session) else "Try again later."
+    )
     return f"{why} The server may refuse another file (error 413). {remedy}" if why else ""
 
 
