@@ -178,7 +178,7 @@ def test_sentences_on_cost(means, own, said):
 
 @pytest.mark.parametrize("best, named", [(0.967, True), (0.802, True), (0.8, False), (0.75, False)])
 def test_the_sentence_on_cost_names_the_best_without_privacy_where_the_card_does(best, named):
-    """Explore's card “Without privacy” shows the best model, and the sentence the forest itself: both are named."""
+    """Explore's card “Without privacy” shows the best model. The sentence is about the forest, so it names both."""
     means = np.array([0.6, 0.795, 0.8, 0.8])
     said = what_privacy_costs(EPSILONS, means, Stakes(0.7, 0.8, 0.8, best, 0.01), "CART")
     assert "compared with the same forest without noise (80.0 %)." in said
