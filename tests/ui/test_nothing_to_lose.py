@@ -162,7 +162,7 @@ def test_a_forest_that_learns_nothing_is_named_beside_others_that_do():
             [0.6, 0.71, 0.718, 0.72],
             0.72,
             "From ε = 1 on, privacy takes less than a quarter of what the same forest "
-            "learns without noise, 2.0 points above guessing.",
+            "learns without noise (2.0 points above guessing).",
         ),
         ([0.6, 0.6, 0.65, 0.7], 0.8, "Even at ε = 10 privacy takes away all that the same forest learns without noise"),
         ([0.6, 0.7, 0.75, 0.77], 0.8, "Even at ε = 10 it stays 3.0 points below the same forest without noise."),
