@@ -12,7 +12,7 @@ now and then forest or label. Told apart are
 A session whose figures have not come when its next move is due waits for them and moves late; such moves are counted.
 The people are simulated on the same machine; their share of its processors is stated as well. Never part of the tests.
 
-With `--hostile` every session also sends, with each move, a choice that no select box of the page has.
+With `--hostile`, every session also sends a choice with each move that no select box of the page offers.
 """
 
 from __future__ import annotations

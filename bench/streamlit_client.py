@@ -1,12 +1,11 @@
 """One person's browser tab as the server sees it: Streamlit's messages over a websocket, without a browser.
 
-Speaks what Streamlit's own front end does: the states of the sliders, select boxes and radio buttons that are on the
-page and the query string go along with every rerun, and so do the hashes of large messages that are kept, which the
-server then sends as references. A select box in which nothing is chosen has no value, and a control that has gone from
-the page has no state.
+Works like Streamlit's front end. Every rerun sends the query string and the states of the sliders, select boxes and
+radio buttons on the page. It also sends the hashes of the large messages that the client keeps: the server then sends
+references to these. A select box without a choice has no value, and a control that left the page has no state.
 
-A hostile tab also sends what a browser sends at most once in a while, when a choice and a new page cross: a choice that
-the select box does not have, with every rerun.
+A hostile tab also sends, with every rerun, a choice that the select box does not offer. A browser does this rarely,
+when a choice and a new page cross.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 WIDGETS = ("slider", "selectbox", "radio")
-STALE = "of another tree"  # a choice that no select box has
+STALE = "of another tree"  # no select box offers this choice
 KEPT_RUNS = 2  # for so many script runs the front end keeps a message that was not sent again
 
 
@@ -60,7 +59,7 @@ class Tab:
         self.widgets: dict[str, object] = {}  # by label, as last drawn
         self._states: dict[str, WidgetState] = {}
         self._script = ""
-        # By hash: what a large message is, the control that it draws, and in which run it last came.
+        # By hash of a large message: its kind, the control that it draws, and the run in which it last came.
         self._kept: dict[str, tuple[str, str, int]] = {}
         self._placed_now: set[str] = set()  # ids of the controls of this run
         self._runs = 0
@@ -192,7 +191,7 @@ class Tab:
             self.run.first_chart = now
 
     def _forget_controls(self) -> None:
-        """Those that a whole run has not drawn are gone from the page."""
+        """Forget the controls that a whole run did not draw: they are gone from the page."""
         self._states = {name: state for name, state in self._states.items() if name in self._placed_now}
         self.widgets = {label: drawn for label, drawn in self.widgets.items() if drawn[0].id in self._placed_now}
 

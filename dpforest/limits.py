@@ -19,7 +19,7 @@ MAX_LEAVES: Final = 2**20
 
 EPSILON_MIN: Final = 1e-4
 EPSILON_MAX: Final = 1e4
-# δ bounds the chance of a loss above ε: a promise that may fail for more than one person in ten protects nobody.
+# δ bounds the chance of a loss above ε. A promise that can fail for more than one person in ten protects nobody.
 DELTA_MIN: Final = 1e-15
 DELTA_MAX: Final = 0.1
 

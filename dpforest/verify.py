@@ -1,8 +1,8 @@
 """Checks the numbers of a released forest: python -I dpforest/verify.py FILE
 
-This script needs Python 3.11 and its standard library, nothing else, not even dpforest. It reads from the file what was
-asked of the rows and with how much noise, adds up the costs with its own arithmetic, and compares the sum with what the
-file promises. Exit codes: 0 the numbers agree, 1 they do not, 2 the file cannot be read.
+This script needs Python 3.11 and its standard library, nothing else, not even dpforest. It reads from the file each
+question to the rows and its noise. It adds up the costs with independent arithmetic, and compares the sum with the
+promise of the file. Exit codes: 0 the numbers agree, 1 they do not, 2 the script cannot read the file.
 """
 
 import argparse
@@ -43,11 +43,11 @@ LAST = "A certificate is only what the file says about itself: whoever wrote the
 
 
 class Unreadable(ValueError):
-    """The file is no released forest; the message is the end of a sentence."""
+    """The file is not a released forest. The message is the end of a sentence."""
 
 
 class Mismatch(ValueError):
-    """Two fields of the file contradict each other; the message is a sentence."""
+    """Two fields of the file contradict each other. The message is a sentence."""
 
 
 # ---------------------------------------------------------------- reading
@@ -70,7 +70,7 @@ def content_of(path):
 
 
 def number(digits):
-    """A number with a point or an exponent, exactly as it is written; nothing that would take forever."""
+    """A number with a point or an exponent, exactly as written. Refuses numbers that would take forever."""
     if len(digits) > 60 or not re.fullmatch(r"-?[0-9.]+([eE][+-]?[0-9]{1,3})?", digits):
         raise Unreadable("a number in it is too long, too large or too small")
     return Fraction(digits)
@@ -78,7 +78,7 @@ def number(digits):
 
 def once(pairs):
     if len(dict(pairs)) < len(pairs):
-        raise Unreadable("a key is in it twice")
+        raise Unreadable("it has a key twice")
     return dict(pairs)
 
 
@@ -90,20 +90,20 @@ def fraction(text, what):
 
 def whole(x, what):
     if type(x) is not int or not 1 <= x < 2**63:
-        raise Unreadable(f"{what} is not a whole number from 1")
+        raise Unreadable(f"{what} is not a whole number of at least 1")
     return x
 
 
 def real(x, what):
     if type(x) not in (int, Fraction) or not 0 <= x < 10**300:
-        raise Unreadable(f"{what} is not a number from 0")
+        raise Unreadable(f"{what} is not a number of at least 0")
     return Fraction(x)
 
 
 # ---------------------------------------------------------------- arithmetic, in decimals of 120 digits
 
 EXACT = Context(prec=120, Emin=-(10**6), Emax=10**6)
-SLACK = Decimal("1e-60")  # what is added for rounding: far more than a few thousand operations of 120 digits can lose
+SLACK = Decimal("1e-60")  # covers rounding: far more than a few thousand operations with 120 digits can lose
 
 
 def decimal(x):
@@ -126,7 +126,7 @@ def upper_tail(x):
             power *= -x * x / (2 * k)
         middle, error = Decimal("0.5") - total / (2 * pi).sqrt(), abs(power) + SLACK
         return max(middle - error, Decimal(0)), middle + error
-    ends = []  # the continued fraction of Laplace; one step more moves it to the other side of its limit
+    ends = []  # Laplace's continued fraction: one step more moves it to the other side of its limit
     for steps in (200, 201):
         below = x
         for k in range(steps, 0, -1):
@@ -145,7 +145,7 @@ def delta_at(mu_squared, epsilon):
 
 
 def shown(x, rounding=ROUND_CEILING):
-    """Six digits, rounded up: a cost is never shown smaller than it is. Noise is rounded down."""
+    """Six digits. Costs are rounded up, and noise is rounded down, so the text never looks too good."""
     x = Context(prec=6, rounding=rounding).plus(decimal(x) if isinstance(x, Fraction) else x).normalize()
     return f"{x:f}" if not x or -5 <= x.adjusted() < 7 else f"{x:e}"
 
@@ -159,7 +159,7 @@ def words(text):
 
 
 def sensitivity_of(rule, content, gaussian):
-    """Sensitivity of a question, or its square where noise is Gaussian, from the domain."""
+    """Sensitivity of a question, or its square if noise is Gaussian, from the domain."""
     if rule == "scale":
         numbers = sum(feature["kind"] == "numeric" for feature in content["domain"]["features"])
         return Fraction(3 * numbers)
@@ -172,7 +172,7 @@ def sensitivity_of(rule, content, gaussian):
 
 
 def check_question(entry, content, gaussian):
-    """Print a question; return its whole cost for one row added or removed, and which rows it asks."""
+    """Print a question. Return its total cost for one row added or removed, and which rows it asks."""
     what, mechanism, part = entry["what"], entry["mechanism"], entry.get("part", "")
     sensitivity = fraction(entry["sensitivity"], "a sensitivity")
     times = whole(entry["times"], "how often something was asked")
@@ -192,7 +192,7 @@ def check_question(entry, content, gaussian):
         raise Mismatch(f"No forest asks “{words(what)}” with the mechanism {words(mechanism)}.")
     _, _, rule, parts, may_be_parallel = known
     if part not in parts or entry["composition"] not in ("sequential", *("parallel",) * may_be_parallel):
-        raise Mismatch(f"“{words(what)}” is not asked of these rows, or not of disjoint parts of them.")
+        raise Mismatch(f"No forest asks “{words(what)}” of these rows, or with this composition.")
     if rule is not None:
         follows, says = sensitivity_of(rule, content, gaussian), sensitivity**2 if gaussian else sensitivity
         if not follows <= says <= follows * (1 + Fraction(1, 10**8)) if gaussian else says != follows:
@@ -206,31 +206,31 @@ def check_question(entry, content, gaussian):
 
 
 def check(content):
-    """Print what the file says, question by question; a Mismatch where it contradicts itself, else the verdict."""
+    """Print what the file says, question by question. Return the verdict; Mismatch if it contradicts itself."""
     certificate, ledger = content["certificate"], content["ledger"]
     kind, relation, certified = certificate["kind"], certificate["neighbours"], certificate["certified"]
     if kind not in ("pure", "gaussian") or relation not in ("add-remove", "replace-one") or type(certified) is not bool:
-        raise Unreadable("its certificate has a kind, a relation or a verdict that is not known")
+        raise Unreadable("its certificate has an unknown kind, relation or verdict")
     gaussian, name = kind == "gaussian", "mu_squared" if kind == "gaussian" else "epsilon"
     epsilon, delta = fraction(certificate["epsilon"], "ε"), real(certificate["delta"], "δ")
     print(f"The file says: {'' if certified else 'NOT '}CERTIFIED, {kind}, ε = {shown(epsilon)}, δ = {shown(delta)}, "
           f"{relation}.")  # fmt: skip
     if certified == bool(certificate["reasons"]):
-        raise Mismatch("A certificate is certified exactly when it gives no reason against it.")
+        raise Mismatch("A certificate must give a reason if it is not certified, and none if it is.")
     if (ledger.get("kind", "pure"), ledger["neighbours"]) != (kind, relation) or ledger["closed"] is not True:
-        raise Mismatch("The ledger is open, or of another kind or relation than the certificate.")
+        raise Mismatch("The ledger is not closed, or its kind or relation differs from the certificate's.")
     changes = 1 if relation == "add-remove" else 2
     costs = {ALL: Fraction(0)}
-    print("It asked the rows:")
+    print("Questions to the rows:")
     for entry in ledger["entries"]:
         cost, part = check_question(entry, content, gaussian)
         costs[part] = costs.get(part, 0) + cost * (changes**2 if gaussian else changes)
     total = costs.pop(ALL) + max(costs.values(), default=0)
     amount = f"μ = {shown(decimal(total).sqrt())}" if gaussian else f"ε = {shown(total)}"
-    print(f"All together, for one row {'added or removed' if changes == 1 else 'replaced'}: {amount}.")
+    print(f"Total, for one row {'added or removed' if changes == 1 else 'replaced'}: {amount}.")
     budget, spent = fraction(ledger[name], "the budget"), ledger.get(f"{name}_spent" if gaussian else "spent")
     if spent is not None and fraction(spent, "what was spent") != total:
-        raise Mismatch("What the ledger says was spent is not the sum of its entries.")
+        raise Mismatch("The amount spent, according to the ledger, is not the sum of its entries.")
     if not 0 < total <= budget:
         raise Mismatch(f"The ledger spends {shown(total)} of a budget of {shown(budget)}.")
     if not EPSILONS[0] <= epsilon <= EPSILONS[1] or gaussian and not DELTAS[0] <= delta <= DELTAS[1]:
@@ -249,9 +249,9 @@ def check(content):
     if gaussian:
         check_delta(total, loss, delta, "what was spent")
     elif float(loss) < float(total):
-        raise Mismatch(f"The certificate says that ε = {shown(loss)} was lost, the ledger {shown(total)}.")
+        raise Mismatch(f"The certificate states a cost of ε = {shown(loss)}, but the ledger adds up to {shown(total)}.")
     if float(loss) > float(epsilon) * (1 + 2**-50):
-        raise Mismatch("The certificate says that more is lost than ε.")
+        raise Mismatch("The certificate states a cost above its ε.")
     at = f" at δ = {shown(delta)}" if gaussian else ""
     return f"The numbers in this file agree with each other: {amount}, which is ε = {shown(loss)}{at}, or less."
 
@@ -261,7 +261,7 @@ def check_delta(mu_squared, epsilon, delta, what):
     print(f"By {what}: δ({shown(epsilon)}) = {shown(least)}.")
     if Fraction(least) > delta:
         raise Mismatch(
-            f"μ² = {shown(mu_squared)} is not ε = {shown(epsilon)} at δ = {shown(delta)}, but at {shown(least)}."
+            f"With μ² = {shown(mu_squared)}, ε = {shown(epsilon)} needs δ = {shown(least)}, not {shown(delta)}."
         )
 
 
@@ -269,7 +269,7 @@ def main(arguments=None):
     """Exit code for a file."""
     parser = argparse.ArgumentParser(description="Check the numbers of a released forest of dpforest.")
     parser.add_argument("file", help="a file that dpforest wrote: .json.gz or .json")
-    if isinstance(sys.stdout, io.TextIOWrapper):  # of a terminal that may not know ε
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal may not have the character ε
         sys.stdout.reconfigure(errors="backslashreplace")
     with localcontext(EXACT):
         try:
@@ -281,8 +281,8 @@ def main(arguments=None):
         except Unreadable as reason:
             print(f"This file cannot be read: {reason}.")
             code = 2
-        except Exception as error:  # whatever a damaged file leads to
-            damaged = "it is not JSON, is cut short, or a field in it is absent or of another type"
+        except Exception as error:  # a damaged file can cause any error
+            damaged = "it is not JSON, it is cut short, or a field is missing or has the wrong type"
             print(f"This file cannot be read: {getattr(error, 'strerror', None) or damaged}.")
             code = 2
     print(LAST)

@@ -1,4 +1,4 @@
-"""Use a released forest: load its file, read what it says of its privacy, predict a new CSV."""
+"""Use a released forest: load its file, read what it says about its privacy, predict the rows of a new CSV."""
 
 import streamlit as st
 
@@ -9,8 +9,8 @@ from ui.use import predict
 open_page("Use a released forest")
 st.markdown("#### Use a released forest", anchors=False)
 st.markdown(
-    "A released forest is a JSON file, as a rule compressed (.json.gz): whoever has it may load it, read what it "
-    "says of its privacy, and predict with it."
+    "A released forest is a JSON file, usually compressed (.json.gz). Anyone who has the file can load it, read what "
+    "it says about its privacy, and predict with it."
 )
 
 forest = predict.choose_forest()

@@ -1,4 +1,4 @@
-"""`dpforest/verify.py` alone, in an empty environment: its sums are ours, forged numbers show, nothing breaks it."""
+"""`dpforest/verify.py` in an empty environment: its sums equal ours, it sees forged numbers, no file crashes it."""
 
 import ast
 import copy
@@ -30,7 +30,7 @@ LAST = verify.LAST
 
 
 def run(data: bytes, folder: Path) -> tuple[int, str]:
-    """Exit code and text of the script in an empty folder, without site packages and without dpforest."""
+    """Exit code and output of the script in an empty folder, without site packages and without dpforest."""
     shutil.copy(verify.__file__, folder / "verify.py")
     (folder / "file").write_bytes(data)
     done = subprocess.run(
@@ -88,7 +88,7 @@ POINTS = [(e, d) for e in ("1/10000", "1/100", "1/2", "3", "40", "1000", "10000"
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), POINTS)
-def test_its_delta_is_ours(epsilon, delta):
+def test_its_delta_equals_ours(epsilon, delta):
     epsilon, delta = Fraction(epsilon), Fraction(delta)
     with localcontext(verify.EXACT):
         for mu_squared in (mu_for(epsilon, delta).mu_squared, Fraction(1, 3), epsilon, Fraction(2000)):
@@ -97,7 +97,7 @@ def test_its_delta_is_ours(epsilon, delta):
         assert Fraction(verify.delta_at(mu_for(epsilon, delta).mu_squared, epsilon)) <= delta
 
 
-def test_its_delta_is_that_of_another_accountant():
+def test_its_delta_equals_that_of_another_accountant():
     mechanism = pytest.importorskip("dp_accounting.pld.privacy_loss_mechanism")
     with localcontext(verify.EXACT):
         for mu, epsilon in ((0.05, 0.01), (0.25, 1.0), (1.0, 0.5), (2.0, 10.0), (6.0, 30.0)):
@@ -220,7 +220,7 @@ ODD = st.one_of(
 
 @settings(max_examples=examples(250), deadline=None, derandomize=True, database=None)
 @given(st.data())
-def test_whatever_is_put_into_a_field_it_ends_with_a_verdict(tmp_path_factory, data):
+def test_any_value_in_a_field_gives_a_verdict(tmp_path_factory, data):
     content = copy.deepcopy(content_of(data.draw(st.sampled_from(["booster", "labels", "multinomial"]))))
     place: dict | list = content[data.draw(st.sampled_from(PARTS))]
     while True:

@@ -1,7 +1,7 @@
-"""Rows read together against the same rows read one by one: no cell may change how another one is read.
+"""Compares rows that are read together with the same rows read one by one: no cell may change how another is read.
 
-A row's codes and class follow from that row and the domain. So a table of any size, in any way that it comes in, must
-give each of its rows the codes that it has alone, however many cells around it cannot be read.
+A row's codes and class follow from that row and the domain alone. So a row must get the same codes in any table, of any
+size and format, even if the reader cannot read many of the other cells.
 """
 
 import math
@@ -26,14 +26,14 @@ _NAMES: Final = ("frame", "array", "list", "CSV", "typed frame")
 
 
 def check_reading(seeds: Iterable[int] = range(4), *, most: int = 20_000) -> Iterator[str]:
-    """Sentences on rows that are read otherwise among others than alone; none if nothing was found.
+    """Sentences on rows that the reader reads differently among others than alone. None if there are no such rows.
 
     Parameters
     ----------
     seeds : iterable of int
-        A domain each, and a table of 30 different rows.
+        One domain and one table of 30 different rows for each seed.
     most : int
-        Rows of the largest table, in which these are repeated.
+        Number of rows of the largest table, which repeats the 30 rows.
     """
     for seed in seeds:
         rng = np.random.default_rng(seed)
@@ -50,7 +50,7 @@ def check_reading(seeds: Iterable[int] = range(4), *, most: int = 20_000) -> Ite
 
 
 def _of_a_type(rng: np.random.Generator, dtype: np.dtype) -> Iterator[str]:
-    """Labels and cells in a column of numbers of one type, from one end of it to the other, some of them classes."""
+    """Labels and cells in a column of one numeric type, over its whole range. Some of the numbers are classes."""
     low, high = (0, 1) if dtype.kind == "b" else (-60_000, 60_000)  # as far as float16 goes
     if dtype.kind in "iu":
         low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
@@ -66,7 +66,7 @@ def _of_a_type(rng: np.random.Generator, dtype: np.dtype) -> Iterator[str]:
         alone = [read(np.array([[value.item()]], object), np.array([value.item()], object)) for value in chosen]
         cells, labels = (np.concatenate([own[part] for own in alone]) for part in (0, 1))
         if (together[0] != cells).any() or (together[1] != labels).any():
-            yield f"a column of {dtype} with {np.unique(chosen).tolist()} is read otherwise than its cells alone"
+            yield f"a column of {dtype} with {np.unique(chosen).tolist()} is read differently from its cells alone"
             return
 
 
@@ -83,13 +83,13 @@ def _compared(
         wrong = (together[0] != codes[rows]).any(axis=1) | (together[1] != classes[rows])
         if wrong.any():
             at = int(rows[np.argmax(wrong)])
-            yield f"{name} of {n:,} rows: {X.iloc[at].tolist()}, {y[at]!r} is read otherwise than alone"
+            yield f"{name} of {n:,} rows: {X.iloc[at].tolist()}, {y[at]!r} is read differently alone"
             return
 
 
 def _readers(domain: Domain) -> dict[str, Callable[[pd.DataFrame, np.ndarray], Codes]]:
     def rows_of(X: Any, y: Any) -> Codes:
-        """Codes of all rows; those of a row that is left out are 0."""
+        """Codes of all rows. A row that is left out has codes 0."""
         n = len(y)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -1,9 +1,9 @@
-"""A second route to sensitivities: the most that one row can change, searched for, against the noise that fits draw.
+"""A second route to sensitivities: searches for the largest change by one row, and compares it with the noise of fits.
 
-Nothing here asks a mechanism what it declares. A tiny fit is recorded, and the noise of each of its questions is set
-against the largest change that a search finds by running the kernels on single rows: all of it together may cost what
-the forest promises, and no more. Rows are tried at every code of an attribute, and at scores that are climbed to from
-those of a row that is told wrong with certainty, that is not told at all, and that is torn between some classes.
+This module does not use the sensitivity that a mechanism declares. It records a tiny fit with the noise of each
+question. A search runs the kernels on single rows to get the largest change for each question. The total cost of these
+changes must not exceed what the forest promises. The search tries rows at every code of an attribute. For scores, it
+climbs from three kinds of rows: certain but wrong, without any score, and undecided between some classes.
 """
 
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ from dpforest.trees.released_scale import CELLS, nested, scale_histograms
 from dpforest.trees.split_scores import COUNTED, UNIT, score_splits
 
 CLASSES: Final = (2, 3, 4, 7, 10, 25, 50)
-_STEP: Final = 2**12  # of a score: less makes no difference to a gradient
+_STEP: Final = 2**12  # of a score: smaller steps do not change a gradient
 _FAR: Final = 2**27
 _CHAINS: Final = 300
 _ROUNDING: Final = 1e-9
@@ -36,12 +36,12 @@ _NOTE: Final[dict[str, Any]] = {"source": "documented", "source_note": "single_r
 
 
 def check_single_rows(*, whole: bool = True) -> Iterator[str]:
-    """Sentences on changes that cost more than a forest promises; none if nothing was found.
+    """Sentences on changes that cost more than a forest promises. None if there are no such changes.
 
     Parameters
     ----------
     whole : bool
-        All codes and a long search; else some codes, and in a few seconds.
+        True: all codes and a long search. False: some codes, in a few seconds.
     """
     for n_classes in CLASSES:
         for delta in (0, 1e-6):
@@ -50,7 +50,7 @@ def check_single_rows(*, whole: bool = True) -> Iterator[str]:
     yield from _splits(whole)
 
 
-# ---------------------------------------------------------------- the random-tree booster, and what is asked before
+# ---------------------------------------------------------------- the random-tree booster, and the questions before it
 
 
 def _rounds(n_classes: int, delta: float, neighbours: str, whole: bool) -> Iterator[str]:
@@ -61,7 +61,7 @@ def _rounds(n_classes: int, delta: float, neighbours: str, whole: bool) -> Itera
 
 
 def worst_loss(n_classes: int, delta: float, neighbours: str, *, whole: bool = False) -> tuple[float, float]:
-    """What the worst row loses on all questions of a booster, n̂ and scale among them, and what is promised: ε or μ."""
+    """The loss of the worst row on all questions of a booster, with n̂ and scale, and the promise: ε or μ."""
     domain = _domain(n_classes)
     model = RandomTreeBoosterClassifier(
         domain=domain, epsilon=1.0, delta=delta, n_estimators=3, max_depth=1, scale_share=0.4, neighbours=neighbours
@@ -79,7 +79,7 @@ def worst_loss(n_classes: int, delta: float, neighbours: str, *, whole: bool = F
 def _change(question: Question, n_classes: int, by_length: bool, whole: bool) -> float:
     shape = question.private.shape
     if shape == (1, 1):
-        return 1.0  # a row more, and n is one more
+        return 1.0  # one more row changes n by 1
     if shape[1] == 4 and shape[0] % 21 == 0:
         return largest_of_scale(n_classes, by_length, whole=whole)
     return largest_gradient(n_classes, by_length, steps=300 if whole else 60)
@@ -90,7 +90,7 @@ def _asked(fit: Any, table: Any) -> list[Question]:
 
 
 def _domain(n_classes: int) -> Domain:
-    """Two attributes with numbers, with a strip for missing cells and without, and one with categories."""
+    """Two numeric attributes, one with a code range for missing cells, and one attribute with categories."""
     features = (
         Feature("a", "numeric", 0.0, 1.0, missing="own", **_NOTE),
         Feature("b", "numeric", 0.0, 1.0, missing="value", missing_value=0.5, **_NOTE),
@@ -147,7 +147,7 @@ def largest_gradient(n_classes: int, by_length: bool, *, steps: int = 60, seed: 
 
 
 def _starts(rng: np.random.Generator, k: int) -> np.ndarray:
-    """Scores of all chains: all 0, some far above the others, spread out a little or much."""
+    """Starting scores of all chains: all 0, some far above the others, or spread a little or a lot."""
     high = rng.random((_CHAINS, k)) < rng.random((_CHAINS, 1))
     spread = 10.0 ** rng.uniform(-2, 1, (_CHAINS, 1)) * 2**20
     scores = np.where(high, _FAR, 0) + np.rint(rng.normal(size=(_CHAINS, k)) * spread).astype(np.int64)
@@ -156,7 +156,7 @@ def _starts(rng: np.random.Generator, k: int) -> np.ndarray:
 
 
 def _sizes(scores: np.ndarray, y: np.ndarray, by_length: bool) -> np.ndarray:
-    """Change of the sums by each row, every one in a leaf of its own."""
+    """Change of the sums by each row. Each row is in a separate leaf."""
     n = len(scores)
     leaf, nothing = np.arange(n, dtype=np.int32), np.zeros_like(scores)
     moved = next_sums(scores.copy(), np.zeros(n, np.int32), nothing, leaf, y, by_length=by_length).astype(float)
@@ -167,7 +167,7 @@ def _sizes(scores: np.ndarray, y: np.ndarray, by_length: bool) -> np.ndarray:
 
 
 def _splits(whole: bool) -> Iterator[str]:
-    """What a choice costs where a node holds as many rows as the forest allows for, of up to 50 classes."""
+    """The cost of a choice in a node with the largest allowed number of rows, of up to 50 classes."""
     for model, n_classes in _choosers():
         lost, paid = _worst_choice(model, n_classes, 400 if whole else 100)
         if lost > paid * (1 + _ROUNDING):
@@ -179,7 +179,7 @@ def _splits(whole: bool) -> Iterator[str]:
 
 
 def _choosers() -> Iterator[tuple[ForestClassifier, int]]:
-    """Forests that choose splits, with a bound on the rows or a `size`, which is none, and the number of classes."""
+    """Forests that choose splits, with a bound on the rows or a `size` (not a bound), and the number of classes."""
     known: list[dict[str, Any]] = [{"n_bound": n} for n in (3, 40, 1_000, 65_537, 1_000_000)]
     known += [{"size": 1}, {"size": 1_000}, {}]
     for rows in known:
@@ -192,14 +192,14 @@ def _choosers() -> Iterator[tuple[ForestClassifier, int]]:
 
 
 def _worst_choice(model: Any, n_classes: int, tries: int) -> tuple[float, float]:
-    """What one row can cost in the first choice, at the rate at which it is drawn, and what is paid for it."""
+    """The most that one row can cost in the first choice, at its rate, and the amount paid for it."""
     X, y = np.array([[0.1, 0.9, 0.0], [0.9, 0.1, 1.0]]), np.array([0, 1])
     asked = record(lambda table: model.fit(*table), (X, y)).questions
     choice = next(question for question in asked if question.what == "choice")
     assert choice.charge is not None and choice.charge.entry.each is not None
     halved, weight = _halvings(choice), 1
     criterion, alpha = getattr(model, "criterion", "m-alpha"), UNIT
-    if criterion == "m-alpha":  # in the first tree all rows have one weight, which the leaves of the two rows show
+    if criterion == "m-alpha":  # in the first tree all rows have the same weight, which the leaves show
         weight = int(next(question for question in asked if question.what == "noise").private.sum()) // len(y)
         alpha = UNIT if model.alpha == "schedule" else round(UNIT * model.alpha)  # at the first level
     children = weight * _children(np.random.default_rng(0), (model.n_bound or MAX_BOUND) - 1, n_classes, tries)
@@ -213,14 +213,14 @@ def _worst_choice(model: Any, n_classes: int, tries: int) -> tuple[float, float]
 
 
 def _halvings(choice: Question) -> int:
-    """How often scores were halved before the draw, from what was drawn on and what was handed over."""
+    """How often scores were halved before the draw: from the scores given and the scores used."""
     assert choice.declared is not None
     handed = choice.declared[1].astype(np.int64)
     return max(bits for bits in range(64) if ((handed >> bits) == choice.private).all())
 
 
 def _children(rng: np.random.Generator, most: int, n_classes: int, tries: int) -> np.ndarray:
-    """Numbers of rows of each class in one child: none, few, all of one class, all even, and what lies between."""
+    """Numbers of rows of each class in one child: none, few, all of one class, all equal, and values in between."""
     out = [np.zeros(n_classes, np.int64)]
     for i in range(tries):
         total = most if i % 3 == 0 else int(np.exp(rng.uniform(0, np.log(most + 1))))

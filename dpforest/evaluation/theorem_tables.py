@@ -40,7 +40,7 @@ def depth_for(n_rows: int) -> int:
 
 
 def goodness(domain: Domain, codes: np.ndarray, y: np.ndarray) -> dict[str, Any]:
-    """How many training rows have how many of 400 random trees right, and the error of votes; no privacy.
+    """For 400 random trees: how many training rows each number of trees gets right, and the error of votes. No privacy.
 
     Parameters
     ----------

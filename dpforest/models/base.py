@@ -34,7 +34,7 @@ AUTO = "auto"
 
 
 def bound_sentence(n_bound: int) -> str:
-    """What a certificate says of a public bound on the number of rows."""
+    """The sentence on a certificate about a public bound on the number of rows."""
     return f"The table has at most {n_bound:,} rows."
 
 
@@ -138,7 +138,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         misfits = Misfits()
         rows = read_rows(domain, X, y, n_jobs=n_jobs, misfits=misfits)
         self._check_size(rows.n_given)
-        misfits.warn()  # as an error it stops the fit, so it comes before the first question
+        misfits.warn()  # before the first question, because the warning stops the fit if it is an error
         if self._prepares and self.random_state is None and not domain.leaks():
             n_public = 0 if self.neighbours == ADD_REMOVE else rows.n_given
             repeated_fits.notice(lambda: self._preview(domain, n_public)[0])
@@ -350,7 +350,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         known = {"n_rows": preparation.n_rows} if preparation.n_rows else {}
         ours = next(
             kind for kind in type(self).__mro__ if kind.__module__.startswith("dpforest.")
-        )  # of a subclass, too
+        )  # also for a subclass by a user
         return {"estimator": ours.__name__, **more, **known}
 
     def _shape(self, domain: Domain, preparation: Preparation) -> tuple[int, Any]:
@@ -422,7 +422,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         return domain
 
     def _warn_of_leaks(self, domain: Domain) -> None:
-        """Warn where a part of the schema was read from the data. To be called before anything is asked of rows."""
+        """Warn if a part of the schema was read from the data. Call it before the first question to the rows."""
         leaks = domain.leaks()
         if leaks and self.epsilon is not None:
             more = f" (and {len(leaks) - 1} more)" if len(leaks) > 1 else ""

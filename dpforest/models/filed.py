@@ -1,4 +1,4 @@
-"""What a file says of the fit that it comes from: its public facts, and its ledger in parts."""
+"""What a file says about its fit: its public facts, and its ledger in parts."""
 
 import re
 from dataclasses import dataclass
@@ -15,22 +15,22 @@ from dpforest.trees.forest import ReleasedForest
 
 
 class FiledError(ValueError):
-    """A field of a file does not follow from the others; the message is half a sentence."""
+    """A field of a file contradicts the others. The message is half a sentence."""
 
 
 @dataclass(frozen=True)
 class Filed:
-    """What a file says of its fit.
+    """What a file says about its fit.
 
     Attributes
     ----------
     forest : ReleasedForest
     n_trees, n_rows : int
-        Trees for each score; rows as the file gives them, 0 where it does not.
+        Trees for each score, and the number of rows in the file (0 if the file does not give it).
     preparation : Preparation
-        What was spent before trees grew.
+        What the fit spent before trees grew.
     entries : tuple of Entry
-        The ledger's entries after those.
+        The ledger's entries after the preparation.
     """
 
     forest: ReleasedForest
@@ -41,14 +41,14 @@ class Filed:
 
     @classmethod
     def of(cls, forest: ReleasedForest) -> "Filed":
-        """Split the ledger; FiledError where a number of rows and its entry do not go together."""
+        """Split the ledger. Raises FiledError if the number of rows, or the scale, does not fit its entry."""
         ledger, entries, n_rows = forest.ledger, forest.ledger.entries, forest.about.get("n_rows", 0)
         asked = bool(entries) and entries[0].what == NUMBER_OF_ROWS
         scaled = len(entries) > asked and entries[asked].what.startswith(SCALE_OF_ATTRIBUTES)
         if asked and (n_rows < LEAST_SIZE or ledger.neighbours != ADD_REMOVE):
             raise FiledError("its ledger has an entry for the number of rows, but that number is not in `about`")
         if scaled != (forest.scale is not None):
-            raise FiledError("it has a scale without its entry in the ledger, or the entry without the scale")
+            raise FiledError("it has a scale but no ledger entry for it, or a ledger entry but no scale")
         booster = forest.about.get("estimator") == RandomTreeBoosterClassifier.__name__
         size = (BOOSTER_SIZE_SHARE[ledger.kind] if booster else SIZE_SHARE) if asked else Fraction(0)
         share = _whole(ledger, entries[asked]) if scaled else Fraction(0)
@@ -61,12 +61,12 @@ class Filed:
 
     @property
     def said_size(self) -> int | None:
-        """The number of rows where the user gave it: in the file, and not bought."""
+        """The number of rows if the user gave it, so that the file has it and the ledger did not pay for it."""
         is_said = self.forest.ledger.neighbours == ADD_REMOVE and not self.preparation.size
         return self.n_rows or None if is_said else None
 
     def share(self, i: int, of: Fraction) -> Fraction:
-        """The cost of the i-th entry after the preparation, as a share of an amount; 0 where there is no such entry."""
+        """The cost of entry i after the preparation, as a share of an amount. 0 if there is no such entry."""
         if i >= len(self.entries) or (each := self.entries[i].each) is None or not of:
             return Fraction(0)
         return each.amount / of
@@ -81,7 +81,7 @@ class Filed:
         }  # fmt: skip
 
     def row_bounds(self) -> list[int | None]:
-        """Public bounds on the number of rows that the certificate states, and none."""
+        """Public bounds on the number of rows that the certificate states, then None for no bound."""
         numbers = {int(n.replace(",", "")) for a in self.forest.certificate.assumptions
                    if len(a) < 100 for n in re.findall(r"\d[\d,]*", a)}  # fmt: skip
         stated = [n for n in numbers if bound_sentence(n) in self.forest.certificate.assumptions]
@@ -96,6 +96,6 @@ def _whole(ledger: Ledger, entry: Entry) -> Fraction:
 
 
 def as_user_types(x: Fraction) -> float | Fraction:
-    """The float that prints as this number, as a user types it; the fraction where there is none."""
+    """The float that prints as this number, as a user types it. The fraction if there is no such float."""
     near = float(x)
     return near if near > 0 and as_typed(near) == x else x

@@ -1,8 +1,8 @@
-"""The fit that a file comes from, planned again: what its ledger and its certificate have to say.
+"""Plans the fit of a file again, to get the ledger and the certificate that the file should have.
 
-A file does not name every setting of its fit. A setting that it does not name is read off the ledger (a share of the
-budget, a temperature) or tried (how a booster draws its leaves). The estimator then plans the same fit and charges a
-ledger of its own, by the code that a fit runs.
+A file does not name every setting of its fit. The code reads some of the others off the ledger (a share of the budget,
+a temperature) and tries all values of the rest (how a booster draws its leaves). The estimator then plans the same fit
+and charges a new ledger, with the code that a fit runs.
 """
 
 from bisect import bisect_left
@@ -97,7 +97,7 @@ def _booster(filed: Filed) -> Iterator[dict[str, Any]]:
 
 
 def _left(filed: Filed) -> Fraction:
-    """What trees and leaves may cost, for one row added or removed."""
+    """What is left for trees and leaves, for one row added or removed."""
     ledger = filed.forest.ledger
     return Fraction(0) if ledger.budget is None else ledger.budget.part(filed.preparation.left, ledger.rows).amount
 
@@ -148,9 +148,9 @@ def _of_boosted(model: Any, filed: Filed) -> Promise:
 
 
 def _any_rows(spec: Any, filed: Filed) -> Any:
-    """Under replace-one, where the sensitivity may follow from the number of rows: old files do not give that number.
+    """A spec with a number of rows that gives the stated sensitivity, for old files that do not state the number.
 
-    Then any public number will do.
+    Under replace-one the sensitivity may depend on the number of rows, which is public. So any number is allowed.
     """
     if spec.neighbours == ADD_REMOVE or filed.n_rows or not filed.entries:
         return spec
@@ -170,7 +170,7 @@ def _of_multinomial(model: Any, filed: Filed) -> Promise:
 
 def _of_booster(model: Any, filed: Filed) -> Promise:
     if model.neighbours == ADD_REMOVE and not filed.n_rows:
-        raise FiledError("it has no number of rows, which every fit of this estimator asks for or is given")
+        raise FiledError("it has no number of rows, but every fit of this estimator asks for that number or gets it")
     ledger, spec = _charged(model, filed), model._spec(filed.forest.domain, filed.preparation, max(filed.n_rows, 1))
     model._charge(spec, ledger)
     ledger.close()
@@ -206,9 +206,9 @@ KINDS: Final = {
 
 
 def promises(forest: ReleasedForest) -> Iterator[Promise | ValueError]:
-    """What a fit of this forest's estimator writes, for all settings that the file does not rule out.
+    """What a fit of this forest's estimator writes, for all settings that agree with the file.
 
-    Where settings are out of range the error takes the place of a promise.
+    If settings are out of range, yields the error in place of a promise.
 
     Yields
     ------
@@ -217,14 +217,14 @@ def promises(forest: ReleasedForest) -> Iterator[Promise | ValueError]:
     Raises
     ------
     FiledError
-        Where no settings are to be tried.
+        If there are no settings to try.
     """
     name = forest.about.get("estimator")
     kind = KINDS.get(str(name))
     if kind is None:
-        raise FiledError(f"about.estimator says {str(name)[:60]!r}, which is none of this dpforest")
+        raise FiledError(f"about.estimator is {str(name)[:60]!r}, and this version of dpforest has no such estimator")
     if getattr(forest, kind.leaves) is None or forest.voting not in kind.voting:
-        raise FiledError(f"its leaves and its voting are not those of {name}, which about.estimator says it is of")
+        raise FiledError(f"its leaves or its voting do not fit {name}, its estimator according to about.estimator")
     filed = Filed.of(forest)
     for settings in kind.settings(filed):
         model = kind.model(**filed.common(), **settings)

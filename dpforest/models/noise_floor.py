@@ -1,13 +1,13 @@
-"""Whether the numbers in a file are large enough for the noise that its ledger says is on them.
+"""Checks that the numbers in a file are large enough for the noise that its ledger states.
 
-Noise makes numbers larger, whatever was counted: for a fixed number s and noise Z that is symmetric with one peak,
+Noise makes numbers larger, whatever the count: for a fixed number s and noise Z that is symmetric with one peak,
 P(|s + Z| <= t) <= P(|Z| <= t) (Anderson 1955, "The integral of a symmetric unimodal function over a symmetric convex
 set"). So the probability that all |s + Z|, or their squares, have so small a sum is at most that of noise alone, which
 Chernoff's bound limits in closed form. A question may depend on the answers before it: the bound is a product over
 questions, each with the answers before it fixed.
 
-A file that states a smaller budget than the one that paid for its numbers is refused for this reason. Leaves with
-labels show nothing, nor do values that were clamped. An honest file is refused with a probability of at most 10^-15.
+So the check refuses a file that states a smaller budget than the fit spent on its numbers. It can say nothing about
+leaves with labels, or about clamped values. It refuses an honest file with a probability of at most 10^-15.
 """
 
 import math
@@ -24,7 +24,7 @@ FALSE_ALARM: Final = -15 * math.log(10)
 
 
 def check_noise(forest: ReleasedForest, spec: Any) -> None:
-    """Raise ValueError where leaves hold numbers that are too small for their noise.
+    """Raise ValueError if the numbers in leaves are too small for their noise.
 
     Parameters
     ----------
@@ -41,12 +41,12 @@ def check_noise(forest: ReleasedForest, spec: Any) -> None:
         chance = _log_chance(forest.noisy_counts.astype(float).ravel(), scale, 0.0, entry)
     elif entry.what == GRADIENT_SUMS and forest.leaf_values is not None:
         moves = forest.leaf_values * 2.0**POINT
-        if "total_step" in forest.about:  # else, in the first files, it is taken to be that of the rule
+        if "total_step" in forest.about:  # the first files lack it: then the rule gives it
             _check_steps(moves, spec.step / moves.shape[1])
         if np.abs(moves).max(initial=0) >= LARGEST:  # clamped: the sums may have been larger
             return
         n_scores = moves.shape[1]
-        if n_scores > 1:  # their mean was taken away; of a difference one of the two is as noisy as one alone
+        if n_scores > 1:  # the mean was subtracted; a difference is at least as noisy as one of its two terms
             moves = moves[:, 0 : n_scores - 1 : 2] - moves[:, 1::2]
         sums, rounding = moves / spec.step, (1 if n_scores == 1 else 2) * 0.5 / spec.step
         chance = _log_chance(sums.ravel(), scale * UNIT, rounding, entry)
@@ -54,8 +54,8 @@ def check_noise(forest: ReleasedForest, spec: Any) -> None:
         return
     if chance < FALSE_ALARM:
         raise ValueError(
-            "the numbers in its leaves are too small for the noise that its ledger says is on them: so much noise "
-            f"leaves them so small once in 10^{int(-chance / math.log(10)):,} files"
+            "the numbers in its leaves are too small for the noise that its ledger states: with that noise, at most "
+            f"one file in 10^{int(-chance / math.log(10)):,} has numbers this small"
         )
 
 
@@ -65,19 +65,19 @@ def _check_steps(moves: np.ndarray, step: float) -> None:
     is_clamped = np.abs(moves) >= LARGEST
     if not (is_clamped | (np.rint(sums * step) == moves)).all():
         raise ValueError(
-            "the values in its leaves are no whole numbers of steps, whose length follows from its total_step, n_rows, "
-            "depth and number of trees"
+            "the values in its leaves are not whole numbers of steps (its total_step, n_rows, depth and number of "
+            "trees give the length of a step)"
         )
 
 
 def _log_chance(cells: np.ndarray, scale: float, rounding: float, entry: Entry) -> float:
     """Logarithm of a bound on the probability that noise of this scale leaves cells no larger than these.
 
-    `rounding` is how much larger each of the numbers may have been before it was rounded.
+    `rounding` is how much larger each number may have been before rounding.
     """
     n = len(cells)
     if entry.mechanism == "rounded-gaussian":
-        # In length, noise before it was rounded is longer by at most √n/2, and by what rounding took of the cells.
+        # Rounding shortened the noise by at most √n/2 in length, and the cells by at most √n times `rounding`.
         length = float(np.linalg.norm(cells)) + math.sqrt(n) * (rounding + 0.5)
         x = length**2 / (n * scale**2)
         return 0.0 if x >= 1 else n / 2 * (math.log(x) + 1 - x)

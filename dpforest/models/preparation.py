@@ -79,7 +79,7 @@ class Preparation:
 
 
 def charge_size(budget: Fraction | PrivacyLoss, ledger: Ledger, share: Fraction = SIZE_SHARE) -> QueryBudget:
-    """Pay for the number of rows with noise. Parameters as of `release_size`."""
+    """Pay for the noisy number of rows. Parameters as for `release_size`."""
     each = _loss_of(budget).part(share, rows_changed(ledger.neighbours))
     paid = ledger.charge(NUMBER_OF_ROWS, NOISE[each.kind], 1, each, 1, "sequential")
     assert paid is not None
@@ -89,7 +89,7 @@ def charge_size(budget: Fraction | PrivacyLoss, ledger: Ledger, share: Fraction 
 def charge_scale(
     n_numeric: int, share: Fraction, budget: Fraction | PrivacyLoss, ledger: Ledger
 ) -> tuple[QueryBudget, Fraction]:
-    """Pay for the histograms of so many numeric attributes.
+    """Pay for the histograms of all numeric attributes.
 
     Parameters
     ----------
@@ -97,13 +97,13 @@ def charge_scale(
     share : Fraction
         Of the budget.
     budget, ledger
-        As of `release_scale`.
+        As for `release_scale`.
 
     Returns
     -------
     paid : QueryBudget
     sensitivity : Fraction
-        Most that one row changes all histograms together: in sum, or in length for a Gaussian budget.
+        The most that one row changes all histograms together: as a sum, or as a length for a Gaussian budget.
     """
     sensitivity = Fraction(LEVELS * n_numeric)
     each = _loss_of(budget).part(share, rows_changed(ledger.neighbours))

@@ -1,6 +1,6 @@
-"""A file against itself: what its ledger and its certificate say has to follow from its other fields.
+"""Checks a file for consistency: its ledger and its certificate must follow from its other fields.
 
-Whoever changes all fields in step with each other is not noticed (docs/FORMAT.md).
+It does not detect a forger who changes all fields consistently (docs/FORMAT.md).
 """
 
 from collections.abc import Iterator
@@ -21,17 +21,17 @@ _ENTRY = ("what", "mechanism", "sensitivity", "each", "times", "composition", "p
 
 
 def check(forest: ReleasedForest) -> None:
-    """Raise ValueError where a file says of its privacy what no fit of its estimator writes.
+    """Raise ValueError if no fit of its estimator writes this ledger and this certificate.
 
     Parameters
     ----------
     forest : ReleasedForest
     """
-    nearest: tuple[int, str] = (-1, "no fit has its settings")
+    nearest: tuple[int, str] = (-1, "no fit has these settings")
     later = _later_sentences(forest)
     for promise in promises(forest):
         if isinstance(promise, ValueError):
-            nearest = max(nearest, (0, f"no fit writes it: {promise}"))
+            nearest = max(nearest, (0, f"no fit writes such a file: {promise}"))
             continue
         certificate, ledger, spec = promise
         mismatch = next(_mismatches(forest, certificate, ledger, later), None)
@@ -46,7 +46,7 @@ def check(forest: ReleasedForest) -> None:
 
 
 def _check_log_odds(forest: ReleasedForest, certificate: Certificate, spec: Any) -> None:
-    """Raise FiledError where votes are weighed for noise of another size than the ledger's."""
+    """Raise FiledError if the noise that weighs the votes differs from the ledger's noise."""
     says, follows = forest.log_odds, spec.log_odds(certificate.epsilon, forest.noisy_counts)
     assert says is not None
     if says.noise_scale != follows.noise_scale:
@@ -54,9 +54,9 @@ def _check_log_odds(forest: ReleasedForest, certificate: Certificate, spec: Any)
 
 
 def _later_sentences(forest: ReleasedForest) -> tuple[str, ...]:
-    """Assumptions that no certificate had when this file may have been written: all of them may be absent together.
+    """Assumptions that this file may lack, all of them together, because certificates did not have them at first.
 
-    A file is as old as that only if it uses nothing that came with these sentences or later.
+    A file counts as old only if it uses nothing that came with these sentences or later.
     """
     domain = forest.domain
     sources = [domain.reading_source, domain.columns_source, *(f.type_source for f in domain.features)]
@@ -72,33 +72,33 @@ def _later_sentences(forest: ReleasedForest) -> tuple[str, ...]:
 def _mismatches(
     forest: ReleasedForest, certificate: Certificate, ledger: Ledger, later: tuple[str, ...]
 ) -> Iterator[tuple[int, str]]:
-    """What does not follow, a half sentence each, after how much of the file did."""
-    given, own = forest.ledger, forest.certificate
+    """(how far the check got, half a sentence on the mismatch), for each mismatch."""
+    given = forest.ledger
     if given.budget != ledger.budget:
-        yield 1, f"the budget of its ledger is {given.budget}, but {ledger.budget} follows from its ε and δ"
+        yield 1, f"the budget of its ledger is {given.budget}, but its ε and δ give {ledger.budget}"
     for i, (says, follows) in enumerate(zip(given.entries, ledger.entries)):
         for name in _ENTRY:
-            if (said := getattr(says, name)) != (wanted := getattr(follows, name)):
-                yield 2 + i, _differs(f"entry {i + 1} of its ledger, {name}", said, wanted)
+            if (stated := getattr(says, name)) != (expected := getattr(follows, name)):
+                yield 2 + i, _differs(f"{name} in entry {i + 1} of its ledger", stated, expected)
     if len(given.entries) != len(ledger.entries):
         yield 40, _differs("the number of entries in its ledger", len(given.entries), len(ledger.entries))
-    yield from ((50, sentence) for sentence in _of_certificate(own, certificate, ledger, later))
+    yield from ((50, sentence) for sentence in _of_certificate(forest.certificate, certificate, ledger, later))
 
 
 def _of_certificate(says: Certificate, follows: Certificate, ledger: Ledger, later: tuple[str, ...]) -> Iterator[str]:
     if says.mechanism != follows.mechanism:
         yield _differs("the mechanism on its certificate", says.mechanism, follows.mechanism)
-    said, wanted = _in_new_words(says.assumptions), _in_new_words(follows.assumptions)
-    if said not in (wanted, tuple(a for a in wanted if a not in later)):
-        yield _first_difference(said, wanted)
+    stated, expected = _in_new_words(says.assumptions), _in_new_words(follows.assumptions)
+    if stated not in (expected, tuple(a for a in expected if a not in later)):
+        yield _first_difference(stated, expected)
     if (says.epsilon, says.delta) != (follows.epsilon, follows.delta):
         yield _differs("the ε and δ on its certificate", (says.epsilon, says.delta), (follows.epsilon, follows.delta))
     if not says.certified:
         return
     if not follows.certified:
-        yield f"it is certified, but there is a reason against that: {follows.reasons[0]}"
+        yield f"it says that it is certified, but there is a reason against that: {follows.reasons[0]}"
         return
-    # Old files round what was spent to the nearest float.
+    # Old files round the cost to the nearest float.
     nearest = float(ledger.loss.amount) if says.mu_squared is None else follows.true_epsilon
     if says.true_epsilon not in (follows.true_epsilon, nearest):
         yield _differs("true_epsilon on its certificate", says.true_epsilon, follows.true_epsilon)
@@ -107,21 +107,21 @@ def _of_certificate(says: Certificate, follows: Certificate, ledger: Ledger, lat
 
 
 def _in_new_words(assumptions: tuple[str, ...]) -> tuple[str, ...]:
-    """Files written before this version address the curator."""
+    """The current wording: earlier versions addressed the curator."""
     return tuple(a.replace("asserted by you: ", "asserted by the curator: ") for a in assumptions)
 
 
 def _first_difference(says: tuple[str, ...], follows: tuple[str, ...]) -> str:
-    for said, wanted in zip(says, follows):
-        if said != wanted:
-            return _differs("an assumption on its certificate", said, wanted)
+    for stated, expected in zip(says, follows):
+        if stated != expected:
+            return _differs("an assumption on its certificate", stated, expected)
     if len(says) > len(follows):
-        return f"its certificate has an assumption that follows from nothing: {_short(says[len(follows)])}"
+        return f"its certificate has an assumption that its other fields do not support: {_short(says[len(follows)])}"
     return f"an assumption is absent from its certificate: {_short(follows[len(says)])}"
 
 
 def _differs(what: str, says: Any, follows: Any) -> str:
-    return f"{what}, is {_short(says)}, but {_short(follows)} follows from its other fields"
+    return f"{what} is {_short(says)}, but its other fields give {_short(follows)}"
 
 
 def _short(x: Any) -> str:

@@ -28,15 +28,15 @@ class RepeatedReleaseWarning(UserWarning):
 
 
 def notice(promise: Callable[[], Certificate]) -> None:
-    """Warn once a search of certified fits; to be called before each of them asks anything.
+    """Warn a search of certified fits once. Call it before each fit asks its first question.
 
-    As an error the warning stops a fit, so it must not come when noise was drawn already. Demos, forests without
-    privacy and what is not certified anyway need no warning.
+    If the warning is an error, it stops the fit, so it must come before any noise is drawn. Demos, forests without
+    privacy and forests that are not certified need no warning.
 
     Parameters
     ----------
     promise : callable
-        Gives the certificate that the fit will have; called only where there is something to warn of.
+        Gives the certificate that the fit will have. Called only if a search runs.
     """
     frames = _callers()
     searches = [i for i, frame in enumerate(frames) if _module(frame).startswith(_SEARCHES)]

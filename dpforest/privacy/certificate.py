@@ -194,11 +194,10 @@ def _one_line(words: str) -> str:
 
 
 def delta_is_large(delta: float, n_rows: int | None) -> str:
-    """A caution where δ is at or above 1/n; empty where it is below, or n is not known.
+    """A caution if δ is at or above 1/n. Empty if δ is below 1/n, or n is not known.
 
-    A mechanism that publishes each row by itself with probability δ is (0, δ)-differentially private. So (ε, δ) with
-    such a δ says little by itself. No mechanism with a finite μ publishes a row that way: δ of a given μ falls to 0 as
-    ε rises.
+    A mechanism that publishes each row with probability δ is (0, δ)-differentially private. So (ε, δ) with such a δ
+    promises little by itself. A mechanism with a finite μ cannot publish a row that way: its δ falls to 0 as ε grows.
 
     Parameters
     ----------
@@ -210,15 +209,16 @@ def delta_is_large(delta: float, n_rows: int | None) -> str:
     Returns
     -------
     str
-        One sentence or two, a function of these two numbers alone.
+        A few sentences, a function of these two numbers alone.
     """
     expected = as_typed(delta) * (n_rows or 0)
     if expected < 1:
         return ""
     return (
-        f"δ = {text_up(delta)} is not below 1/n for about {n_rows:,} rows: (ε, δ) alone also holds for a mechanism "
-        f"that publishes each row whole with probability δ, {text_up(expected, 3)} row{'s' * (expected != 1)} on "
-        "average, so it says little. μ rules that out; go by μ."
+        f"δ = {text_up(delta)} is not below 1/n for about {n_rows:,} rows, so (ε, δ) alone promises little: it allows "
+        "a mechanism that publishes each row whole with probability δ, which is "
+        f"{text_up(expected, 3)} row{'s' * (expected != 1)} on average. This forest's μ excludes such a mechanism: use "
+        "μ to judge its privacy."
     )
 
 

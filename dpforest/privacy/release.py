@@ -33,7 +33,7 @@ DRAW: Final[dict[str, Callable[..., np.ndarray]]] = {
     "global-01": partial(samplers.draw_exponential, top_only=True),
 }
 PARTITIONS: Final = ("independent", "shared")
-LABELS: Final = "label of each leaf"  # as the ledger calls what is released
+LABELS: Final = "label of each leaf"  # the names of releases in the ledger
 COUNTS: Final = "class counts of each leaf"
 BLOCKS_REFUSED: Final = (
     "Splitting the rows into equal blocks cannot be certified: one row more or less changes the size of every block, "
@@ -221,12 +221,12 @@ def charge_leaves(
     what: str,
     part: str = "",
 ) -> Fraction:
-    """Charge a ledger for the leaves of a forest; the rate of the mechanism (`rate_for`).
+    """Charge a ledger for the leaves of a forest, and return the rate of the mechanism (`rate_for`).
 
     Parameters
     ----------
     counts : sized
-        As many as there are leaves; nothing else is read of it.
+        Its length is the number of leaves. Nothing else is read.
     mechanism, epsilon, n_trees, partition, neighbours, ledger, what, part
         As for `release_labels`.
 
@@ -237,7 +237,7 @@ def charge_leaves(
     Raises
     ------
     BudgetError
-        Where the budget does not cover it, or nothing could.
+        If the budget does not cover the leaves, or no budget could.
     """
     if ledger.neighbours != neighbours:
         raise ValueError(f"The ledger is kept for {ledger.neighbours}, not for {neighbours}.")

@@ -22,7 +22,7 @@ from dpforest.tables.misfits import Misfit, Misfits
 
 # Each digit in one way only: a cell of a million digits must not take hours.
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?inf(inity)?", re.IGNORECASE)
-# What Python and numpy write for a complex number without an imaginary part, and for one that holds NaN.
+# How Python and numpy write a complex number without an imaginary part, and one that contains NaN.
 _REAL = re.compile(r"\(?(?:(.*)[+-])?0j\)?")
 _COMPLEX_NAN = re.compile(r"\(?[-+0-9.einf]*nan[-+0-9.einf]*j\)?")
 _TRUTH = {"true": 1.0, "false": 0.0}
@@ -53,7 +53,7 @@ def number(cell: Any) -> float | None:
 
 
 def _real(cell: Any) -> Any:
-    """A complex number without an imaginary part as the real one: one complex cell makes a whole array complex."""
+    """A complex number without an imaginary part becomes real: one complex cell makes a whole array complex."""
     is_complex = isinstance(cell, (complex, np.complexfloating))
     return cell.real if is_complex and cell.imag == 0 else cell
 

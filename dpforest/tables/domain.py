@@ -372,7 +372,7 @@ def _some(names: Sequence[str], most: int = 6) -> str:
 
 
 def _origin(source: str, note: str) -> str:
-    """Where a part of a schema is known from, for readers of the certificate, who are not the curator."""
+    """The source of a part of a schema, in words for readers of the certificate, who are not the curator."""
     return f"documented: {note.rstrip('.')}" if source == "documented" else f"asserted by the curator: “{note}”"
 
 

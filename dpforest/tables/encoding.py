@@ -115,7 +115,7 @@ def _encode_block(
 ) -> None:  # fmt: skip
     """Codes of numbers, of which `n_strange` are only NaN because they were none."""
     if X.dtype not in (np.float64, np.float32):
-        with np.errstate(over="ignore"):  # a long double beyond all doubles is infinite, and reported as that
+        with np.errstate(over="ignore"):  # a long double beyond all doubles becomes infinite, and the warning says so
             X = X.astype(np.float64)
     X = X.view()
     X.flags.writeable = False  # one compiled version for tables that may and that may not be written to

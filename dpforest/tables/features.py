@@ -38,7 +38,7 @@ def text(value: object) -> str:
     try:
         if isinstance(value, (float, np.floating)) and value.is_integer():
             return str(int(value))
-        for kind in (int, float):  # of a member of an enumeration of numbers: the number
+        for kind in (int, float):  # a member of an enumeration of numbers is written as its number
             if isinstance(value, kind):
                 return kind.__repr__(value)
         return str(value)

@@ -59,8 +59,8 @@ class Misfits:
         """Show the curator one warning, at the line of the first caller outside this package.
 
         `warnings.warn` would store the text, with its counts, in the `__warningregistry__` of the caller's module. This
-        warning gets a registry that is thrown away. So the default filters show it after every table, and filters of
-        the user apply as ever.
+        method uses a temporary registry instead. So the default filters show the warning for every table, and the
+        user's filters work as usual.
         """
         said = self.sentences()
         if said:
@@ -78,7 +78,7 @@ class Misfits:
 
 
 def caller_level() -> int:
-    """The `stacklevel`, as `warnings.warn` counts it, of the first frame outside this package, or of the outermost."""
+    """The `stacklevel` for `warnings.warn` of the first frame outside this package, or of the outermost frame."""
     package, level = __name__.partition(".")[0], 1
     frame: FrameType = sys._getframe(1)
     while frame.f_back is not None and (frame.f_globals.get("__name__") or "").partition(".")[0] == package:

@@ -36,12 +36,12 @@ class ForestFormatError(ValueError):
     """A file that is not a released forest, or one that was damaged."""
 
 
-# What only estimators know, which are built on this room: it is checked here on reading (`dpforest.models.read_back`).
+# Checks that need the estimators, which import this module: `dpforest.models.read_back` registers them.
 _CHECKS: list[Callable[["ReleasedForest"], None]] = []
 
 
 def check_on_reading(check: Callable[["ReleasedForest"], None]) -> None:
-    """Have every forest that is read from a file go through this check, which raises ValueError to refuse it."""
+    """Run this check on every forest that is read from a file. It raises ValueError to refuse the file."""
     _CHECKS.append(check)
 
 

@@ -1,7 +1,7 @@
-"""Random domains, the worst single rows, cells and rows in any company: sound code shows nothing, blind spots are seen.
+"""Random domains, the worst single rows, and cells and rows among others: sound code passes, blind spots do not.
 
-Sixteen mistakes were made by people who had not read these auditors; eight of them were known to pass the older ones.
-Each is found here by the auditor that is about such mistakes, with `--slow` by all of `suspicions`, which knows none.
+The authors of sixteen mistakes had not read these auditors. Eight of the mistakes passed the older auditors. Here the
+auditor for such mistakes catches each one. With `--slow`, all of `suspicions` does so, which knows none of them.
 """
 
 import math
@@ -37,7 +37,7 @@ from dpforest.trees.released_scale import CELLS
 )
 @pytest.mark.parametrize("theme", THEMES)
 def test_forests_on_random_domains_show_nothing(theme, seeds):
-    """Would catch what waits for many classes or rounds, any number of rows, any `size`, or cells that do not fit."""
+    """Would catch mistakes that need many classes or rounds, some number of rows or `size`, or unreadable cells."""
     replays = [
         (name, *found) for name, cases in random_replays(seeds=seeds, themes=(theme,)).items() for found in cases
     ]
@@ -51,7 +51,7 @@ def test_all_forests_are_drawn():
 
 
 def test_cases_are_of_all_sizes_and_classes():
-    """Would catch a sample that avoids what it is for. Cases follow from seeds, so this does not change by itself."""
+    """Would catch a sample that avoids its purpose. Seeds give the cases, so they do not change by themselves."""
     rng = np.random.default_rng(0)
     kinds = {kind.__name__: kind for kind in FORESTS}
     booster, cases = kinds["RandomTreeBoosterClassifier"], []
@@ -68,7 +68,7 @@ def test_cases_are_of_all_sizes_and_classes():
 
 
 def test_edges_are_on_borders():
-    """Would catch rows that only come near a border: many of the values have the first code of a cell."""
+    """Would catch rows that only come near a border. Many of the values have the first code of a cell."""
     rng = np.random.default_rng(0)
     for i in range(60):
         feature = random_feature(rng, f"x{i}")
@@ -82,14 +82,14 @@ def test_edges_are_on_borders():
 
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_no_single_row_costs_more(whole):
-    """Would catch noise for fewer classes, attributes or rows than there may be, and gradients that are too long."""
+    """Would catch noise for too few classes, attributes or rows, and gradients that are too long."""
     assert list(check_single_rows(whole=whole)) == []
 
 
 @pytest.mark.parametrize("delta", [0, 1e-6])
 @pytest.mark.parametrize("n_classes", [2, 3, 10, 50])
 def test_the_search_for_the_worst_row_attains_the_bound(n_classes, delta):
-    """Would catch a search that finds nothing because it does not reach far enough."""
+    """Would catch a search that misses mistakes because it does not reach far enough."""
     share = (n_classes - 1) / n_classes
     most = 512 if n_classes == 2 else 1_024 * (math.sqrt(share) if delta else 2 * share)
     assert 0.998 * most <= largest_gradient(n_classes, bool(delta)) <= most
@@ -100,13 +100,13 @@ def test_the_search_for_the_worst_row_attains_the_bound(n_classes, delta):
 
 @pytest.mark.parametrize("epsilon, delta", [(1.0, 1e-6), (0.01, 1e-3), (10.0, 1e-15), (4.0, 0.1)])
 def test_both_routes_to_mu_agree(epsilon, delta):
-    """And the one that is charged is rounded down."""
+    """The μ that the ledger charges is rounded down."""
     assert float(mu_for(epsilon, delta).mu) == pytest.approx(most_mu(epsilon, delta), rel=1e-8)
 
 
 @pytest.mark.parametrize("seeds", [range(4), pytest.param(range(4, 40), marks=pytest.mark.slow)], ids=["some", "many"])
 def test_no_cell_changes_how_another_is_read(seeds):
-    """Would catch a column that is read in another way from so many bad cells on, or by its type."""
+    """Would catch a column that is read differently because of its type, or of some number of bad cells."""
     assert list(check_reading(seeds)) == []
 
 
@@ -114,8 +114,8 @@ def test_no_cell_changes_how_another_is_read(seeds):
     "seeds", [range(1), pytest.param(range(1, 12), marks=pytest.mark.slow)], ids=["a few rows", "many"]
 )
 @pytest.mark.parametrize("kind", FORESTS)
-def test_the_same_rows_give_the_same_in_any_way(kind, seeds):
-    """Would catch what depends on threads, formats, parts, or the type of the labels."""
+def test_the_same_rows_give_the_same_file_in_any_format(kind, seeds):
+    """Would catch a fit that depends on threads, formats, parts, or the type of the labels."""
     assert list(check_same_rows((kind.__name__,), seeds)) == []
 
 
@@ -123,7 +123,7 @@ def test_the_same_rows_give_the_same_in_any_way(kind, seeds):
 
 
 def replayed(mutant: Mutant) -> Iterator[str]:
-    """What replays of the first forest of a mutant say, the same seed of all themes before the next."""
+    """Results of replays of a mutant's first forest: all themes with one seed, then the next seed."""
     for seed in range(SAMPLE):
         for cases in random_replays(mutant.forests[:1], seeds=[seed]).values():
             yield from (f"{where}: {finding}" for where, found in cases for finding in found.findings)
@@ -161,8 +161,8 @@ each = pytest.mark.parametrize("mutant", MISTAKES, ids=lambda mutant: mutant.nam
 
 
 @each
-def test_blind_spots_are_seen_unnoticed_by_the_certificate(mutant: Mutant):
-    """By one auditor; the certificate and the ledger of a fit say that all is well."""
+def test_an_auditor_sees_blind_spots_that_the_certificate_does_not(mutant: Mutant):
+    """One auditor sees each. The certificate and the ledger of the fit look correct."""
     with mutated(mutant), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = next(BY[FOUND_BY[mutant.name]](mutant), None)
@@ -173,7 +173,7 @@ def test_blind_spots_are_seen_unnoticed_by_the_certificate(mutant: Mutant):
 @pytest.mark.slow
 @each
 def test_blind_spots_are_seen_by_the_suite(mutant: Mutant):
-    """By auditors that are not told which of them to ask."""
+    """All auditors run, without a hint which one is right."""
     with mutated(mutant), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert next(suspicions(mutant.forests), None) is not None, mutant.why

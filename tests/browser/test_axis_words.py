@@ -1,4 +1,4 @@
-"""Words on the axes of small charts: Plotly cuts them where it finds no room, and only a browser shows that."""
+"""Words on the axes of small charts: Plotly cuts them if there is no room, and only a browser shows that."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def blank(browser: Browser) -> Iterator[Page]:
 
 
 def test_words_on_the_axes_of_small_charts_are_whole(blank: Page) -> None:
-    """On a desk, presented, and on a phone, with the axes that Streamlit's theme gives a chart."""
+    """On a desktop, in presentation mode, and on a phone, with the axes of Streamlit's theme."""
     axis = {"automargin": True, "ticklen": 8, "title": {"standoff": 20}}
     theme = {"layout": {"xaxis": axis, "yaxis": axis, "margin": {"pad": 8}}}
     faults = []

@@ -148,7 +148,7 @@ def _released() -> dict[str, Any]:
 
 
 def _tainted(content: dict[str, Any], certified: bool) -> bytes:
-    """Markup in every text of a forest's file that is free, and in the assumptions that follow from it."""
+    """Markup in every free text of a forest's file, and in the assumptions that follow from it."""
     said = content["certificate"]
     before = said["assumptions"][: -len(Domain.from_dict(content["domain"]).assumptions())]
     content["about"] |= {"criterion": COLUMNS[2], "split_score": COLUMNS[3], "caution": NOTE}

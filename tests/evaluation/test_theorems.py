@@ -63,8 +63,8 @@ def test_bounds_hold_for_what_was_measured():
                 assert error <= sharper <= majority_bound(1 - (goodness * counts).sum() / counts.sum(), d)
 
 
-def test_guessing_has_one_rate_a_table():
-    """What is measured of training rows is measured on the same rows, so that the page names one rate."""
+def test_each_table_has_one_guessing_rate():
+    """All numbers about training rows come from the same rows, so the page names one rate."""
     for name, own in DATA["tables"].items():
         assert len({own[m]["guessing"] for m in ("goodness", "boosted") if m in own}) <= 1, name
     assert sum("goodness" in own for own in DATA["tables"].values()) >= 8

@@ -1,4 +1,4 @@
-"""Files of every estimator under both relations, and a tool to change them: for tests of what a file says of itself."""
+"""Files of every estimator under both relations, and tools to change them, for tests of the checks on files."""
 
 import copy
 import json
@@ -29,7 +29,7 @@ from dpforest.privacy.rationals import float_up
 
 
 def domain(n_classes: int) -> Domain:
-    """Two numbers and a category, each with sources of its own, so that a certificate has many assumptions."""
+    """Two numbers and a category, each with separate sources, so that a certificate has many assumptions."""
     public = {"source": "documented", "source_note": "made up", "type_source": "asserted", "type_note": "by us"}
     features = (
         Feature("a", "numeric", 0.0, 1.0, **public),
@@ -59,7 +59,7 @@ MODELS = {
 
 @cache
 def filed(name: str, neighbours: str = "add-remove", random_state: int | None = None) -> ReleasedForest:
-    """A forest of one of `MODELS` as it is read back."""
+    """A forest of one of `MODELS`, read back from its file."""
     kind, settings = MODELS[name]
     public = domain(2 if "two" in name else 3)
     X, _ = table(300, domain=public) if len(public.classes) == 3 else table(300, domain=domain(3))
@@ -70,7 +70,7 @@ def filed(name: str, neighbours: str = "add-remove", random_state: int | None = 
 
 
 def content_of(name: str, **more: Any) -> dict[str, Any]:
-    """The JSON of such a file, to be changed."""
+    """The JSON of such a file, for changes."""
     return json.loads(filed(name, **more).to_json(uncertified=True))
 
 
@@ -83,7 +83,7 @@ def times(text: str | None, factor: Fraction) -> str | None:
 
 
 def of_budget(content: dict[str, Any], epsilon: Fraction) -> None:
-    """Rewrite every number of ledger and certificate for another ε, in step."""
+    """Change every number in the ledger and the certificate consistently, for another ε."""
     ledger, certificate = content["ledger"], content["certificate"]
     if ledger.get("kind") == "gaussian":
         factor = mu_for(epsilon, certificate["delta"]).amount / Fraction(ledger["mu_squared"])

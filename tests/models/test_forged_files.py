@@ -1,4 +1,4 @@
-"""Files whose privacy was forged are refused: what they say does not follow from what is in them."""
+"""The reader refuses forged files, whose ledger or certificate does not follow from their other fields."""
 
 import copy
 import json
@@ -36,7 +36,7 @@ def of_entry(what: str, /, **fields):
 
 
 def without(what: str, *, in_step: bool):
-    """Remove an entry; in step, the sum and the budget shrink with it."""
+    """Remove an entry. If `in_step`, the sum and the budget shrink with it."""
 
     def change(content: dict) -> None:
         ledger, certificate = content["ledger"], content["certificate"]
@@ -55,7 +55,7 @@ def without(what: str, *, in_step: bool):
 
 
 def relation(content: dict) -> None:
-    """Said to be of add-remove, in step: each entry is there for two changes, so half of it seems to be spent."""
+    """Change the relation to add-remove in all fields. Entries still pay for two changes, so half looks unspent."""
     ledger, certificate = content["ledger"], content["certificate"]
     ledger["neighbours"] = certificate["neighbours"] = "add-remove"
     spent = "mu_squared_spent" if "mu_squared" in ledger else "spent"
@@ -76,7 +76,7 @@ LESS = lambda text: str(Fraction(text) * SLIGHTLY)
 BUDGET = lambda epsilon: lambda content: of_budget(content, Fraction(epsilon))
 ONE_PERCENT = put("certificate", "epsilon", value="1/100")
 
-# What is forged, in which file, how, and a part of the sentence that refuses it.
+# What the forger changes, in which file, how, and a part of the error message.
 FORGERIES = [
     # The five of the issue.
     ("ε of 4 becomes 0.01, certificate only", "booster", ONE_PERCENT, "budget"),
@@ -170,25 +170,25 @@ def test_a_forged_file_is_refused(name, forge, match):
 
 
 @pytest.mark.parametrize("name", ["counts", "tree", "rf-e", "boosted", "booster"])
-def test_a_file_of_one_relation_is_not_one_of_the_other(name):
+def test_a_file_of_one_relation_is_refused_under_the_other(name):
     with pytest.raises(ForestFormatError):
         read(changed(name, relation, neighbours="replace-one"))
 
 
 def test_one_more_class_changes_the_sensitivity():
-    """Of gradients; leaf values are of as many classes as the domain has."""
+    """The sensitivity of gradients. The number of leaf values follows the number of classes."""
     content = content_of("booster")
     content["domain"]["classes"] = [0, 1]
     with pytest.raises(ForestFormatError):
         read(content)
     content = content_of("booster, two classes")
     entry(content, "gradient")["sensitivity"] = entry(content_of("booster"), "gradient")["sensitivity"]
-    with pytest.raises(ForestFormatError, match="sensitivity, is .*, but 1/2 follows"):
+    with pytest.raises(ForestFormatError, match="sensitivity in entry .* is .*, but its other fields give 1/2"):
         read(content)
 
 
 @pytest.mark.parametrize(("name", "neighbours"), some(VARIANTS, ["add-remove", "replace-one"]))
-def test_every_setting_that_changes_what_is_asked_is_read_back(name, neighbours):
+def test_the_reader_recovers_every_setting_that_changes_the_questions(name, neighbours):
     kind, given = VARIANTS[name]
     n_classes = 2 if "two classes" in name else 3
     public = domain_of(n_classes)

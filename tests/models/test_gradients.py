@@ -15,13 +15,13 @@ from dpforest.models.random_boost.gradients import LARGEST, POINT, UNIT, next_su
 from dpforest.models.random_boost.rounds import MOST_ROUNDS
 
 CELL, CELLS = 2**12, 40 * 256  # width of a cell of the table in 1/2**20, and number of cells
-FARTHEST = MOST_ROUNDS * LARGEST  # no score is farther from 0
-NEAR = Fraction(1, 2**36)  # what rounding of floats can move a gradient before it is truncated (proof in the module)
+FARTHEST = MOST_ROUNDS * LARGEST  # the largest distance of a score from 0
+NEAR = Fraction(1, 2**36)  # float rounding moves a gradient by less than this before truncation (proof in the module)
 
 
 @cache
 def exact_table(of_two: bool) -> list[int]:
-    """2**30 exp(-j/256), or 1024 / (1 + exp(j/256)), to the nearest whole number; far enough from any tie."""
+    """2**30 exp(-j/256), or 1024 / (1 + exp(j/256)), rounded to a whole number. No value is near a tie."""
     with localcontext(prec=50):
         powers = [(Decimal(j) / 256).exp() for j in range(CELLS)]
         values = [UNIT / (1 + e) if of_two else 2**30 / e for e in powers]
@@ -30,7 +30,7 @@ def exact_table(of_two: bool) -> list[int]:
 
 
 def computed(scores: np.ndarray, label: int, *, by_length: bool) -> np.ndarray:
-    """The gradient of each row of scores, int64 (n, k): each row is in a leaf of its own."""
+    """The gradient of each row of scores, int64 (n, k). Each row is in a separate leaf."""
     n = len(scores)
     own, y = np.arange(n, dtype=np.int32), np.full(n, label, np.int32)
     return next_sums(scores.copy(), own, np.zeros_like(scores), own, y, by_length=by_length)
@@ -57,7 +57,7 @@ def exact(own: int, others: tuple[int, ...], by_length: bool) -> tuple[list[int]
 
 
 def check_values(scores: np.ndarray, label: int, *, by_length: bool) -> None:
-    """Each gradient is the exact one, truncated; off by 1 only where the exact one nearly is a whole number."""
+    """Each gradient is the exact one, truncated. It is off by 1 only if the exact one is almost a whole number."""
     table = exact_table(False)
     at = (scores.max(axis=1, keepdims=True) - scores + CELL // 2) // CELL
     values = np.where(at < CELLS, np.array(table)[np.minimum(at, CELLS - 1)], 0)
@@ -75,7 +75,7 @@ def check_values(scores: np.ndarray, label: int, *, by_length: bool) -> None:
 
 
 def check_bound(scores: np.ndarray, label: int, *, by_length: bool) -> None:
-    """In whole numbers, for every row."""
+    """Check the bound in whole numbers, for every row."""
     k = scores.shape[1]
     sizes = np.abs(computed(scores, label, by_length=by_length))
     assert sizes.max() <= UNIT
@@ -99,7 +99,7 @@ def test_three_classes_on_a_grid(by_length):
 
 
 def adversarial(k: int, rng: np.random.Generator, n: int) -> np.ndarray:
-    """Scores of k classes: at random on eight scales, one against the rest, equal, and on ladders; int64 (n', k)."""
+    """Scores of k classes, int64 (n', k): random on eight scales, one against the rest, equal, and on ladders."""
     scales = np.geomspace(2, 2**POINT * 60, 8)[:, None, None] * rng.normal(size=(8, n, k))
     one = np.concatenate([np.eye(k) * height for height in (*STEPS[1:], -1, -(2**POINT), -FARTHEST)])
     ladders = [np.arange(k) * step for step in STEPS[:-1]] + [
@@ -121,8 +121,8 @@ def test_the_bound_whatever_the_scores(k, by_length):
 
 
 @LENGTHS
-def test_a_gradient_is_of_its_row_alone(by_length):
-    """Neither the rows before it nor a shift of all scores matter."""
+def test_a_gradient_depends_on_its_row_alone(by_length):
+    """The rows before it do not matter, nor does a shift of all scores."""
     scores = np.random.default_rng(0).integers(-(2**22), 2**22, (500, 5))
     found = computed(scores, 2, by_length=by_length)
     np.testing.assert_array_equal(computed(scores[::-1], 2, by_length=by_length)[::-1], found)
@@ -139,7 +139,7 @@ def test_tables_are_the_same_on_every_machine():
 
 @pytest.mark.parametrize("label", [0, 1])
 def test_two_classes_in_every_cell_of_the_table(label):
-    """At both borders and in the middle of each cell, on the right side and on the wrong one, and far out."""
+    """At both borders and in the middle of each cell, on the right and the wrong side, and far away."""
     place = np.arange(-CELLS - 2, CELLS + 3) * CELL
     scores = np.concatenate([place + s for s in (-CELL // 2 - 1, -CELL // 2, 0, CELL // 2 - 1, CELL // 2)])
     scores = np.append(scores, [FARTHEST, -FARTHEST, LARGEST, -LARGEST])

@@ -1,4 +1,4 @@
-"""A δ that is not below 1/n: the certificate says so, from public numbers alone, and so does one read from a file."""
+"""A δ that is not below 1/n: the certificate says so, from public numbers alone, also after reading a file."""
 
 import json
 from fractions import Fraction
@@ -34,23 +34,24 @@ def rows() -> tuple:
         (0.5, None, False), (0.5, 0, False), (1e-300, 10**12, False),
     ],
 )  # fmt: skip
-def test_it_is_large_from_one_in_n_on_and_never_where_n_is_not_known(delta, n_rows, is_large):
+def test_delta_is_large_from_1_over_n_on_and_never_for_an_unknown_n(delta, n_rows, is_large):
     said = delta_is_large(delta, n_rows)
     assert bool(said) == is_large
     if is_large:
         assert f"about {n_rows:,} rows" in said
 
 
-def test_the_numbers_in_it_are_those_of_delta_and_n():
+def test_the_sentence_states_delta_and_n():
     assert delta_is_large(0.01, 250) == (
-        "δ = 0.01 is not below 1/n for about 250 rows: (ε, δ) alone also holds for a mechanism that publishes each row "
-        "whole with probability δ, 2.5 rows on average, so it says little. μ rules that out; go by μ."
+        "δ = 0.01 is not below 1/n for about 250 rows, so (ε, δ) alone promises little: it allows a mechanism that "
+        "publishes each row whole with probability δ, which is 2.5 rows on average. This forest's μ excludes such a "
+        "mechanism: use μ to judge its privacy."
     )
 
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("size", [None, 500])
-def test_a_certificate_says_it_of_the_public_number_of_rows_and_so_does_its_file(rows, neighbours, size):
+def test_a_certificate_and_its_file_use_the_public_number_of_rows(rows, neighbours, size):
     domain, X, y = rows
     forest = booster(0.05, neighbours=neighbours, size=size, domain=domain).fit(X, y)
     released = forest.released_
@@ -62,8 +63,8 @@ def test_a_certificate_says_it_of_the_public_number_of_rows_and_so_does_its_file
     assert back.certificate == released.certificate and sentence in str(back.certificate)
 
 
-def test_the_number_of_rows_itself_is_not_in_it(rows):
-    """Under add-remove the sentence is about the released number, which is paid for, and not about the exact one."""
+def test_the_sentence_does_not_reveal_the_exact_number_of_rows(rows):
+    """Under add-remove the sentence uses the released number, which the ledger pays for, not the exact one."""
     domain, X, y = rows
     said = [booster(0.05, domain=domain).fit(X, y).released_ for _ in range(8)]
     numbers = [forest.about["n_rows"] for forest in said]
@@ -72,14 +73,14 @@ def test_the_number_of_rows_itself_is_not_in_it(rows):
         assert delta_is_large(0.05, n) in forest.certificate.assumptions
 
 
-def test_a_small_delta_and_pure_privacy_say_nothing_of_it(rows):
+def test_a_small_delta_and_pure_privacy_give_no_sentence(rows):
     domain, X, y = rows
     for delta in (1e-6, 0.0):
         certificate = booster(delta, domain=domain).fit(X, y).certificate_
         assert "below 1/n" not in str(certificate)
 
 
-def test_a_preview_says_it_before_anything_is_spent(rows):
+def test_a_preview_has_the_sentence_before_anything_is_spent(rows):
     domain, *_ = rows
     for n, is_large in ((1_000, False), (1_500_000, True)):
         certificate, _ = booster(1e-6, domain=domain).preview(domain, n)

@@ -266,7 +266,7 @@ def gaussian_forest(neighbours: str = "add-remove", random_state: int | None = N
 
 @pytest.mark.parametrize("random_state", [None, 1])
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
-def test_a_gaussian_forest_is_the_same_after_the_trip(neighbours, random_state):
+def test_a_gaussian_forest_is_the_same_after_writing_and_reading(neighbours, random_state):
     forest = gaussian_forest(neighbours, random_state)
     back = ReleasedForest.from_json(saved(forest))
     assert saved(back) == saved(forest) and back.certificate == forest.certificate and back.ledger == forest.ledger

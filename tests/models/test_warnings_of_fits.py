@@ -1,4 +1,4 @@
-"""Warnings of fits: none stops a fit after its first question, and Python keeps no count of rows that one has named."""
+"""Warnings of fits: none stops a fit after its first question, and Python stores no count that a warning states."""
 
 import re
 import sys
@@ -20,7 +20,7 @@ from dpforest.audit.replay.ways_in import BLOCK, FORESTS, Way, as_csv, as_frame,
 from dpforest.limits import BLOCK_ROWS
 from dpforest.tables.domain import Domain, Feature
 
-ROWS, WORDS, UNLABELED = 600, 137, 91  # numbers that occur nowhere else
+ROWS, WORDS, UNLABELED = 600, 137, 91  # numbers that appear nowhere else
 NOTE = {"source": "asserted", "source_note": "made for this test"}
 SHAPE = {"n_estimators": 2, "max_depth": 2, "scale_share": "public"}
 CASES = [(kind, way) for kind in FORESTS for way in ways_of(kind)]
@@ -42,7 +42,7 @@ def model_of(kind: type, **parameters) -> dpforest.models.base.ForestClassifier:
 
 
 def questions_before(stop: type[Warning], fit: Callable) -> list[Question]:
-    """What a fit asks of the rows until a warning, as an error, stops it. Draws of a row's tree are no questions."""
+    """Questions to the rows before a warning, as an error, stops the fit. Drawing a row's tree is not a question."""
 
     def stopped(_: None) -> bool:
         try:
@@ -59,12 +59,12 @@ def questions_before(stop: type[Warning], fit: Callable) -> list[Question]:
 
 
 @by_case
-def test_as_an_error_it_stops_a_fit_before_anything_is_asked(kind: type, way: Way):
+def test_a_warning_as_an_error_stops_a_fit_before_the_first_question(kind: type, way: Way):
     assert questions_before(MisfitWarning, lambda: way(model_of(kind), *misfitting())) == []
 
 
 @pytest.mark.parametrize("way", ways_of(MajorityLabelForestClassifier), ids=lambda way: way.__name__)
-def test_also_where_nothing_is_asked_before_trees_grow(way: Way):
+def test_the_same_if_the_fit_asks_nothing_before_trees_grow(way: Way):
     model = model_of(MajorityLabelForestClassifier, **SHAPE)
     if way is as_part_counts:
         way = count_alone
@@ -75,8 +75,8 @@ def count_alone(model: MajorityLabelForestClassifier, X: pd.DataFrame, y: np.nda
     return model.fit_counts(model.partial_counts(X[:300], y[:300]) + model.partial_counts(X[300:], y[300:]))
 
 
-def test_also_where_rows_are_encoded_block_by_block():
-    """Then cells are read while the forest counts them, after the number of rows was released."""
+def test_the_same_for_rows_that_are_encoded_block_by_block():
+    """A fit that reads cells while it counts them would warn too late: after the release of the number of rows."""
     X = np.full((BLOCK_ROWS + 1, 1), 0.5)
     X[-WORDS:] = np.inf
     domain = Domain((Feature("a", "numeric", 0, 1, **NOTE),), (0, 1), "y", "asserted", "made for this test")
@@ -89,7 +89,7 @@ def test_also_where_rows_are_encoded_block_by_block():
 
 
 @pytest.mark.parametrize("way", ways_of(MajorityLabelForestClassifier), ids=lambda way: way.__name__)
-def test_a_leak_stops_a_fit_before_anything_is_asked(way: Way):
+def test_a_leak_stops_a_fit_before_the_first_question(way: Way):
     X, y = misfitting()
     leaking = Domain(tuple(Feature(f.name, f.kind, f.low, f.high, categories=f.categories, missing="own")
                            for f in domain_of(2).features), (0, 1), "y")  # fmt: skip
@@ -119,7 +119,7 @@ def shown(action: str) -> Iterator[list[warnings.WarningMessage]]:
 
 
 def kept_by_python() -> str:
-    """All that the `warnings` module remembers, in whatever module."""
+    """All texts that the `warnings` module stores, in any module."""
     registries = [getattr(module, "__warningregistry__", {}) for module in list(sys.modules.values())]
     return repr([key for registry in [*registries, warnings.onceregistry] for key in registry])
 
@@ -155,7 +155,7 @@ def test_a_second_table_is_reported_as_well():
     assert {warning.filename for warning in seen} == {__file__}
 
 
-def test_filters_of_the_user_are_heeded():
+def test_filters_of_the_user_work():
     X, y = misfitting()
     model = model_of(MajorityLabelForestClassifier, **SHAPE)
     with warnings.catch_warnings(record=True) as seen:

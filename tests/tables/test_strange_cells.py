@@ -173,8 +173,8 @@ NEIGHBORS = (1, 2.5, True, 2j, np.complex64(2j), "zz", None, Plain.ONE, Whole.ON
     ],
     ids=repr,
 )
-def test_complex_cells_and_enumerations_are_read_by_themselves(form, cell, as_number, place):
-    """One complex cell makes an array complex, one text makes it text, and None makes it objects."""
+def test_complex_cells_and_enumerations_do_not_depend_on_other_cells(form, cell, as_number, place):
+    """One complex cell makes an array complex, one text makes it text, and one None makes it objects."""
     if form == "categorical" and isinstance(cell, np.clongdouble):
         pytest.skip("pandas makes no categorical of it")
     city = schema(Feature("c", "categorical", categories=LISTED, missing="own", **NOTE))
@@ -213,7 +213,7 @@ def test_members_that_are_texts_or_numbers_are_read_as_their_value(cell, place):
 
 @pytest.mark.skipif(np.longdouble("1e4000") == np.inf, reason="long doubles are doubles on this machine")
 def test_a_long_double_beyond_all_doubles_is_infinite():
-    """numpy once warned of a cast, which as an error refused the table, and else stayed in a registry of warnings."""
+    """numpy once warned about a cast. As an error, this refused the table. Else it stayed in a warning registry."""
     cells = np.array([np.longdouble("1e4000"), 1])
     for X in (cells[:, None], cells[:, None].astype(object), pd.DataFrame({"n": cells})):
         model = RandomDecisionForestClassifier(n_estimators=1, max_depth=1, domain=schema(SIZE))

@@ -1,4 +1,4 @@
-"""A token for each browser: issued once, by this server only, and out of reach of scripts and of other sites."""
+"""A token for each browser: only this server issues it, once, and scripts and other sites cannot reach it."""
 
 import asyncio
 from typing import Any
@@ -14,7 +14,7 @@ HEALTH = "/_stcore/health"
 def cookies(
     path: str = HEALTH, host: str = "localhost:8501", sent: str = "", method: str = "GET", scheme: str = "http"
 ) -> list[str]:
-    """What the server asks a browser to keep, after a request with this header `Cookie`."""
+    """The cookie that the server sets, after a request with this header `Cookie`."""
     answer: list[dict[str, Any]] = []
 
     async def app(scope, receive, send) -> None:
@@ -51,12 +51,12 @@ def test_no_script_reads_the_token_and_it_is_gone_with_the_browser():
 
 
 def test_only_a_request_that_carries_the_cookie_gets_none():
-    """Browsers send a cookie that is `Lax` with a GET that a link on another site started, and not with a POST."""
+    """With `Lax`, browsers send the cookie if a link on another site starts a GET, but not with a POST."""
     assert len(cookies()) == 1 and cookies(method="POST") == []
 
 
 @pytest.mark.parametrize("path", ["/", "/Lesson", "/_stcore/host-config", "/static/js/index.js"])
-def test_what_a_cache_may_keep_carries_no_token(path):
+def test_responses_that_a_cache_may_store_carry_no_token(path):
     assert cookies(path) == []
     assert len(cookies("/base/_stcore/health")) == 1
 

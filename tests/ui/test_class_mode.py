@@ -1,4 +1,4 @@
-"""A class that votes: one vote for each browser, phones follow whoever leads, and nobody else does."""
+"""A class that votes: each browser has one vote, phones follow the leader, and nobody else can lead."""
 
 from types import SimpleNamespace
 
@@ -56,7 +56,7 @@ def test_one_browser_votes_thirty_times_and_counts_once():
     assert rooms.counted(code, "teacher", 0, n_answers=2) == [0, 1]
 
 
-def test_who_has_not_joined_has_no_vote():
+def test_a_browser_that_has_not_joined_has_no_vote():
     rooms = Rooms()
     code = rooms.open("teacher")
     assert not rooms.vote(code, "anna", 0, 0, n_answers=2)
@@ -79,7 +79,7 @@ def test_only_the_browser_that_opened_a_room_leads_and_counts():
     assert rooms.seen(code) is None
 
 
-def test_a_room_ends_when_the_page_of_its_leader_was_not_open_for_an_hour():
+def test_a_room_ends_after_an_hour_without_the_page_of_its_leader():
     clock = Clock()
     rooms = Rooms(clock)
     code = rooms.open("teacher")
@@ -94,7 +94,7 @@ def test_a_room_ends_when_the_page_of_its_leader_was_not_open_for_an_hour():
     assert not rooms.vote(code, "anna", 0, 0, n_answers=2)
 
 
-def test_new_rooms_are_refused_and_no_room_makes_way():
+def test_a_full_server_refuses_new_rooms_and_closes_no_old_one():
     clock = Clock()
     rooms = Rooms(clock)
     first = rooms.open("teacher", "10.0.0.1")
@@ -110,7 +110,7 @@ def test_new_rooms_are_refused_and_no_room_makes_way():
     assert rooms.open("somebody", "10.0.2.1") and rooms.leads(first, "teacher")  # the others have ended
 
 
-def test_one_address_opens_so_many_rooms_and_one_browser_one():
+def test_an_address_can_open_a_few_rooms_and_a_browser_only_one():
     rooms = Rooms()
     codes = [rooms.open(f"teacher {i}", "10.0.0.1") for i in range(MOST_ROOMS_OF_ADDRESS)]
     with pytest.raises(Refused, match="from your network address"):
@@ -127,7 +127,7 @@ def test_a_class_behind_one_address_joins_at_once_and_a_flood_does_not():
     assert AT_ONCE >= 40
     for i in range(AT_ONCE):
         rooms.join(code, f"phone {i}", "10.0.0.2")
-    with pytest.raises(Refused, match="keep this page open"):
+    with pytest.raises(Refused, match="Keep this page open"):
         rooms.join(code, "one more", "10.0.0.2")
     rooms.join(code, "phone 0", "10.0.0.2")  # it has joined before
     rooms.join(code, "elsewhere", "10.0.0.3")
@@ -138,13 +138,13 @@ def test_a_class_behind_one_address_joins_at_once_and_a_flood_does_not():
     assert rooms.seen(code).n_phones == AT_ONCE + 2
 
 
-def test_a_room_takes_so_many_phones_and_no_more():
+def test_a_full_room_takes_no_more_phones():
     rooms = Rooms()
     code = rooms.open("teacher")
     for i in range(MOST_PHONES):
         rooms.join(code, f"phone {i}", f"address {i}")
         assert rooms.vote(code, f"phone {i}", 0, 0, n_answers=2)
-    with pytest.raises(Refused, match="no more may join"):
+    with pytest.raises(Refused, match="no more can join"):
         rooms.join(code, "one more", "another address")
     assert not rooms.vote(code, "one more", 0, 0, n_answers=2)
     assert rooms.vote(code, "phone 0", 0, 1, n_answers=2)
@@ -153,7 +153,7 @@ def test_a_room_takes_so_many_phones_and_no_more():
 
 @pytest.fixture(autouse=True)
 def browsers(monkeypatch):
-    """A page that runs in process has no browser: this gives each the cookie of the browser that `page` names."""
+    """A page in a test has no browser: this gives each page the cookie of the browser that `page` names."""
 
     def context() -> SimpleNamespace:
         name = st.session_state.get("browser_of_test")
@@ -249,8 +249,8 @@ def test_a_browser_without_the_cookie_follows_and_has_no_vote(wall):
     assert "room" not in alone.query_params and "Allow cookies" in " ".join(w.value for w in alone.warning)
 
 
-def test_the_address_on_the_wall_leads_nobody(wall):
-    """Its letters are all it has; the cookie leads, also after F5."""
+def test_the_address_on_the_wall_lets_nobody_lead(wall):
+    """The address has only the letters. The cookie decides who leads, also after F5."""
     assert set(wall.query_params) <= {"room", "step", "at", "shown"}
     shown = {name: letters(wall) if name == "room" else wall.query_params[name][0] for name in wall.query_params}
     other = page("pupil", **shown)
@@ -262,7 +262,7 @@ def test_the_address_on_the_wall_leads_nobody(wall):
 
 
 def test_the_leader_comes_back_to_where_the_class_is(wall):
-    """By the address on the wall, which names no step, or after a visit to another page."""
+    """With the address on the wall, which names no step, or after a visit to another page."""
     code = letters(wall)
     press(wall, "Next →")
     press(wall, "Show without guessing")
@@ -276,7 +276,7 @@ def test_the_leader_comes_back_to_where_the_class_is(wall):
 
 
 def test_a_link_that_shows_an_answer_does_not_move_the_class(wall):
-    """Pupils know the letters, and the teacher may open any link; the teacher's browser leads."""
+    """Pupils know the letters, so the teacher may open a link from one. The teacher's browser leads."""
     code = letters(wall)
     press(wall, "Next →")
     for step in ("1", "8"):
@@ -295,8 +295,8 @@ def test_a_room_that_is_refused_says_why(wall):
     assert "room" not in late.query_params and class_mode.rooms().leads(code, "teacher")
 
 
-def test_no_visitor_can_forget_the_rooms(wall):
-    """Every visitor may ask Streamlit to empty its caches."""
+def test_no_visitor_can_delete_the_rooms(wall):
+    """Every visitor can clear the caches of Streamlit."""
     st.cache_data.clear()
     st.cache_resource.clear()
     assert class_mode.rooms().leads(letters(wall), "teacher")

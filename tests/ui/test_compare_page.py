@@ -115,7 +115,7 @@ def test_depth_and_trees_have_a_panel_a_forest(compare):
 
 @pytest.mark.parametrize("epsilon", ["0.03", "1", "0.4"])
 def test_the_map_names_the_best_depth_and_its_price_at_the_epsilon_of_the_slider(compare, epsilon):
-    """0.03 is on the grid of forests that look at the data, 1 is on that of others only, 0.4 on none."""
+    """0.03 is on the grid of forests that look at the data, 1 is only on the grid of the others, 0.4 is on none."""
     page = compare(compare_tab="ε × depth", mapped="one greedy tree", eps=epsilon, forests="one greedy tree")
     heat = drawn(page, 1)["data"][0]
     values = numbers(heat["z"]) if isinstance(heat["z"], dict) else np.array(heat["z"])
@@ -133,8 +133,8 @@ def test_the_map_names_the_best_depth_and_its_price_at_the_epsilon_of_the_slider
     assert (frame["x0"], frame["x1"]) == (at - 0.5, at + 0.5)
 
 
-def test_the_map_at_a_typed_epsilon_is_that_of_one_sweep(compare):
-    """The ε of the slider is simulated beside the grid; its numbers are those of a sweep with all of them."""
+def test_the_map_at_a_typed_epsilon_equals_one_sweep(compare):
+    """The ε of the slider has a separate simulation. Its numbers equal those of one sweep over the grid and it."""
     page = compare(compare_tab="ε × depth", mapped="RF-E", eps="0.4", forests="RF-E")
     heat = drawn(page, 1)["data"][0]
     shown = numbers(heat["z"]).reshape(len(heat["y"]), -1)

@@ -90,7 +90,7 @@ def test_in_the_budget_tab_and_before_a_release(page, delta, is_large):
         assert (SAYS in app.code[0].value) == is_large
 
 
-def test_whoever_gets_the_file_reads_it_too(app):
+def test_a_person_who_gets_the_file_sees_it_too(app):
     made = release.make(small(0.02), 1, 1)
     assert SAYS in made.certificate
     app.run()

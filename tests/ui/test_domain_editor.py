@@ -1,4 +1,4 @@
-"""The editor of the public domain: cells that were deleted, pasted over or mistyped give a reading or a sentence."""
+"""The editor of the public domain: a cell that was cleared, pasted over or mistyped gives a value or a sentence."""
 
 import json
 from collections.abc import Callable
@@ -51,7 +51,7 @@ def opened() -> Callable[..., AppTest]:
 
 
 def applied(page: AppTest, row: int, cell: str, value: object) -> AppTest:
-    """The page after a cell was edited, as a browser reports it, and "Apply my changes" was pressed."""
+    """The page after an edit of a cell, as a browser reports it, and a press on "Apply my changes"."""
     (editor,) = [e for e in page.main if e.type == "dataframe" and e.proto.editing_mode != e.proto.READ_ONLY]
     next(button for button in page.button if button.label == "Apply my changes").click()
     states = page._tree.get_widget_states()
@@ -61,29 +61,29 @@ def applied(page: AppTest, row: int, cell: str, value: object) -> AppTest:
 
 
 def kept(page: AppTest) -> Domain | None:
-    """The domain that was applied; None where nothing was."""
+    """The domain that was applied, or None."""
     schemas = page.session_state["schemas"] if "schemas" in page.session_state else {}  # noqa: SIM401 (it has no get)
     return next(iter(schemas.values()), None)
 
 
 REFUSED = [
-    (AGE, "lowest", None, "has no lower bound; type a number"),
-    (AGE, "lowest", "abc", "has no lower bound; type a number"),
-    (AGE, "lowest", LARGE, "has no lower bound; type a number"),
+    (AGE, "lowest", None, "has no lower bound. Type a number"),
+    (AGE, "lowest", "abc", "has no lower bound. Type a number"),
+    (AGE, "lowest", LARGE, "has no lower bound. Type a number"),
     (AGE, "lowest", "inf", "must be a finite number"),
     (AGE, "lowest", 99, "must be below its upper bound"),
     (CITY, "lowest", 3, "takes values and no bounds"),
-    (AGE, "highest", None, "has no upper bound; type a number"),
-    (AGE, "highest", ["1"], "has no upper bound; type a number"),
+    (AGE, "highest", None, "has no upper bound. Type a number"),
+    (AGE, "highest", ["1"], "has no upper bound. Type a number"),
     (AGE, "highest", -5, "must be below its upper bound"),
     (CITY, "highest", 0.5, "takes values and no bounds"),
-    (CITY, "whole", True, "has values and no numbers"),
+    (CITY, "whole", True, "is not numeric. Clear its box"),
     (CITY, "values", None, "has no categories; list the values"),
     (CITY, "values", " ; ;", "has no categories; list the values"),
     (CITY, "values", "A; A", "lists the category 'A' twice"),
     (CITY, "values", "\ud800; B", "is not valid Unicode"),
     (AGE, "values", "1; 2", "takes bounds and no values"),
-    (AGE, "missing", None, "There is no rule for missing cells"),
+    (AGE, "missing", None, "No rule is set for missing cells"),
     (CITY, "missing", "perhaps", "'perhaps' is not a rule for missing cells"),
     (CITY, "missing", ["own value"], "is not a rule for missing cells"),
     (AGE, SOURCE, "yes", "A source takes three words at least"),
@@ -132,7 +132,7 @@ def test_a_cell_that_is_empty_or_of_another_type_is_read_where_that_makes_sense(
         assert domain is not None and holds(domain), case
 
 
-def test_emptying_the_words_about_a_source_takes_the_assertion_back(opened):
+def test_clearing_the_words_about_a_source_removes_the_assertion(opened):
     page = applied(opened(), AGE, SOURCE, "the questionnaire, page 2")
     assert kept(page).features[AGE].source == "asserted"
     applied(page, AGE, SOURCE, None)
@@ -141,7 +141,7 @@ def test_emptying_the_words_about_a_source_takes_the_assertion_back(opened):
 
 @pytest.mark.parametrize("kind", ["numeric", "categorical"])
 def test_a_column_that_is_empty_throughout_takes_no_odd_value(opened, kind):
-    """With attributes of one kind only, some columns of the editor hold nothing, so pandas cannot tell their type."""
+    """If all attributes are of one kind, some columns of the editor are empty, so pandas cannot infer their type."""
     page = opened(lambda feature: feature.kind == kind)
     odd = [("values", ["1"])] if kind == "numeric" else [("lowest", LARGE), ("highest", "x"), ("whole", ["x"])]
     for cell, value in odd:

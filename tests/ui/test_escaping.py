@@ -1,4 +1,4 @@
-"""Text from data is escaped once: a second time shows the marks of the first."""
+"""Text from data is escaped once. A second time would show backslashes."""
 
 import ast
 from collections.abc import Iterator
@@ -8,8 +8,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 ROOT = Path(__file__).parents[2]
-ESCAPING = {"plain", "sorry"}  # what they are given, they escape
-NO_MARKDOWN = {"selectbox", "multiselect", "select_slider"}  # Streamlit shows their options as they are
+ESCAPING = {"plain", "sorry"}  # these functions escape their text
+NO_MARKDOWN = {"selectbox", "multiselect", "select_slider"}  # Streamlit shows their options without markdown
 
 
 def sources() -> list[Path]:

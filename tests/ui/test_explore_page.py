@@ -542,7 +542,7 @@ def test_clear_my_data(with_upload, monkeypatch):
 
 
 def test_a_file_that_takes_the_place_of_another_leaves_one_in_memory(with_upload, monkeypatch):
-    """Also after a visit to another page, where the browser forgets the first file and does not remove it."""
+    """Also after a visit to another page: the browser then forgets the first file and does not remove it."""
     removed = []
     monkeypatch.setattr(MemoryUploadedFileManager, "remove_file", lambda files, session, file: removed.append(file))
     first = with_upload.session_state["attached"].file_id

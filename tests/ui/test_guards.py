@@ -61,7 +61,7 @@ def listening_by_a_list():
 
 
 def listening(address, names):
-    """Only configured: nothing listens here."""
+    """Only the configuration: no server listens here."""
     options = {"server.address": address, "server.allowedHosts": names}
     before = {name: config.get_option(name) for name in options}
     for name, value in options.items():
@@ -97,8 +97,8 @@ def test_it_answers_to_no_other(host, kind):
 @pytest.mark.parametrize(
     "host", ["evil.example:8501", "127.0.0.1.nip.io", "", "10.0.0.7@evil.example", "10.0.0.7.", "x:y"]
 )
-def test_a_server_in_a_network_answers_to_no_name_that_others_own(listening_to_others, host, kind):
-    """DNS rebinding: the owner of a name can let it point to this machine."""
+def test_a_server_on_a_network_answers_to_no_name_of_another_site(listening_to_others, host, kind):
+    """DNS rebinding: the owner of a name can make it point to this machine."""
     assert is_served(kind, host=host) == (host == "10.0.0.7.")
 
 

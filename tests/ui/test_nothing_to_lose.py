@@ -162,9 +162,9 @@ def test_a_forest_that_learns_nothing_is_named_beside_others_that_do():
             [0.6, 0.71, 0.718, 0.72],
             0.72,
             "From ε = 1 on, privacy takes less than a quarter of what the same forest "
-            "learns without noise, 2.0 points above guessing.",
+            "learns without noise (2.0 points above guessing).",
         ),
-        ([0.6, 0.6, 0.65, 0.7], 0.8, "Even at ε = 10 privacy takes all away that the same forest learns without noise"),
+        ([0.6, 0.6, 0.65, 0.7], 0.8, "Even at ε = 10 privacy takes away all that the same forest learns without noise"),
         ([0.6, 0.7, 0.75, 0.77], 0.8, "Even at ε = 10 it stays 3.0 points below the same forest without noise."),
         ([0.6, 0.75, 0.8, 0.8], 0.75, "From ε = 1 on this forest does better with noise than without."),
         ([0.6, 0.7, 0.712, 0.705], 0.705, "hardly better than guessing, so what privacy costs cannot be told"),
@@ -178,7 +178,7 @@ def test_sentences_on_cost(means, own, said):
 
 @pytest.mark.parametrize("best, named", [(0.967, True), (0.802, True), (0.8, False), (0.75, False)])
 def test_the_sentence_on_cost_names_the_best_without_privacy_where_the_card_does(best, named):
-    """Explore's card “Without privacy” shows the best model, and the sentence the forest itself: both are named."""
+    """Explore's card “Without privacy” shows the best model. The sentence is about the forest, so it names both."""
     means = np.array([0.6, 0.795, 0.8, 0.8])
     said = what_privacy_costs(EPSILONS, means, Stakes(0.7, 0.8, 0.8, best, 0.01), "CART")
     assert "compared with the same forest without noise (80.0 %)." in said

@@ -252,7 +252,7 @@ def test_nothing_is_kept_there_and_no_page_is_run(beside):
 
 
 def test_a_page_of_another_session_is_not_run_by_a_new_process(monkeypatch, tmp_path):
-    """Streamlit puts the page that runs where `__main__` is, in every session's thread, also while a process starts."""
+    """Streamlit replaces `__main__` with the running page, in any session's thread, also while a process starts."""
     page, ran = tmp_path / "page.py", tmp_path / "ran"
     page.write_text(f"open({str(ran)!r}, 'w').close()\n")
     other = ModuleType("__main__")

@@ -1,4 +1,4 @@
-"""Sessions whose state holds values that no control of the page gives: they are dropped, and the page is as before."""
+"""Sessions with values that no control of the page can give: the app drops them, and the page looks as usual."""
 
 import re
 from functools import cache
@@ -27,7 +27,7 @@ PAGES = {
     "Glossary": ("pages/8_Glossary.py", {}),
 }
 STRANGE = ("<text>", None, -0.123456, 10**30, ["a list"], ("stale", -1), {"a": "dict"}, float("nan"))
-# Streamlit refuses a state for what is pressed; nobody can put one there.
+# Streamlit accepts no stored state for buttons, so nobody can set one.
 PRESSED = ("button", "download_button", "file_uploader", "plotly_chart")
 _READ = re.compile(r"""session_state(?:\.(?:get|pop|setdefault)\(|\[)\s*"(\w+)\"""")
 _CHECKED = re.compile(r"""\b(?:stored|memory|known|within)\(\s*"(\w+)\"""")
@@ -54,7 +54,7 @@ def opened(page: str, **state: object) -> AppTest:
 
 @cache
 def usual(page: str) -> tuple[str, tuple[str, ...], frozenset[str]]:
-    """What the page says in a new session, the keys that it leaves in the state, and those of them that hold text."""
+    """The text of the page in a new session, the keys that it leaves in the state, and those that hold text."""
     app = opened(page)
     assert not app.exception
     pressed = [element.proto.id for kind in PRESSED for element in app.get(kind)]  # an id ends with the key
@@ -65,7 +65,7 @@ def usual(page: str) -> tuple[str, tuple[str, ...], frozenset[str]]:
 
 @cache
 def keys_in_source() -> frozenset[str]:
-    """Keys of the state that the app's code names."""
+    """Keys of the state that appear in the app's code."""
     found = set[str]()
     for file in (HOME / "app.py", *(HOME / "ui").rglob("*.py"), *(HOME / "pages").glob("*.py")):
         code = file.read_text(encoding="utf-8")
@@ -78,8 +78,8 @@ def keys_of(page: str) -> list[str]:
 
 
 def check(page: str, state: dict[str, object]) -> None:
-    """The page and the run after it say what they say in any other session."""
-    typed = usual(page)[2]  # into these fields anybody may type any text
+    """The page and the next run show the same text as in any other session."""
+    typed = usual(page)[2]  # anybody may type any text into these fields
     app = opened(page, **{k: None if k in typed and isinstance(value, str) else value for k, value in state.items()})
     for _ in range(2):
         assert not app.exception, (app.exception[0].message, app.exception[0].stack_trace[-6:], state)
@@ -88,7 +88,7 @@ def check(page: str, state: dict[str, object]) -> None:
 
 
 def shifted(n: int, shift: int) -> list[object]:
-    """So many strange values, all kinds in turn."""
+    """n strange values, all kinds in turn."""
     return list(islice(cycle(STRANGE), shift, shift + n))
 
 
@@ -109,8 +109,8 @@ def test_a_strange_value_under_one_key_is_dropped(page):
 
 
 @pytest.mark.parametrize("key", ["to_node", "down_0"])
-def test_a_choice_that_comes_after_the_tree_has_changed_is_dropped(key):
-    """The browser still shows the questions of the tree before; `TypeError` in every later run of the session."""
+def test_a_choice_that_arrives_after_the_tree_changed_is_dropped(key):
+    """The browser still shows the questions of the previous tree. This once gave a `TypeError` in every later run."""
     app = opened("Explore")
     states = app._tree.get_widget_states()
     (sent,) = [state for state in states.widgets if state.id.endswith(f"-{key}")]

@@ -1,4 +1,4 @@
-"""Limits on uploads: Streamlit's own routes and memory for files, behind the limits, called as a server calls them."""
+"""Limits on uploads, tested with Streamlit's routes and file memory, called as a server calls them."""
 
 import asyncio
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ class Server:
         return sum(len(file.data) for file in self.uploaded_file_mgr.file_storage.get(session, {}).values())
 
     async def ask(self, path: str, body: Iterator[bytes], method: str = "PUT", stated: int | None = None) -> int:
-        """The status of the answer; `read` is how many bytes of the body were asked for."""
+        """The status of the answer. `read` counts the bytes of the body that the server requested."""
         status = 0
         headers = [(b"host", b"localhost"), (b"content-type", b"multipart/form-data; boundary=x")]
         if stated is not None:
@@ -77,7 +77,7 @@ def multipart(size: int) -> Iterator[bytes]:
 
 @pytest.fixture(autouse=True)
 def small_limits():
-    """A file of one MB at most, so that a session may hold 2.5 and the server 5."""
+    """Files up to 1 MB, so that a session can hold 2.5 MB and the server 5 MB."""
     before = {name: config.get_option(name) for name in ("server.maxUploadSize", "server.enableXsrfProtection")}
     config.set_option("server.maxUploadSize", 1)
     config.set_option("server.enableXsrfProtection", False)
@@ -88,7 +88,7 @@ def small_limits():
 
 @pytest.mark.parametrize("base", ["", "/base"])
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS", "POST"])
-def test_a_server_for_the_lesson_alone_takes_no_file_and_reads_none(monkeypatch, base, method):
+def test_a_server_for_the_lesson_only_accepts_and_reads_no_file(monkeypatch, base, method):
     monkeypatch.setenv("DPFOREST_LESSON_ONLY", "1")
     server = Server(base)
     path = f"{base}/_stcore/upload_file/anna/one"
@@ -173,7 +173,7 @@ def test_the_page_says_when_room_is_short(monkeypatch):
     monkeypatch.setattr(uploads, "get_script_run_ctx", lambda: context)
     assert uploads.shortage() == ""
     files.add_file("anna", UploadedFileRec("one", "one.csv", "", bytes(2 * MB)))
-    assert "may hold 2.5 MB of files, and this one holds 2 MB" in uploads.shortage()
+    assert "can hold 2.5 MB of files, and yours holds 2 MB" in uploads.shortage()
     assert "Clear my data" in uploads.shortage()
     uploads.remove("one")
     assert uploads.shortage() == ""
@@ -182,7 +182,7 @@ def test_the_page_says_when_room_is_short(monkeypatch):
     assert "other sessions leave too little" in uploads.shortage() and "Try again later" in uploads.shortage()
 
 
-def test_nobody_who_tries_sizes_learns_how_much_others_hold_to_a_byte():
+def test_trying_sizes_does_not_reveal_the_exact_size_of_others_files():
     """An attacker with two sessions tries sizes around the limit: files of 1 byte and of 50,000 look the same."""
     limits = Limits.of_config()
     wide = replace(limits, session=limits.server)

@@ -115,25 +115,27 @@ def everything(page: AppTest) -> str:
     return "\n".join([words(page), *(code.value for code in page.main.code)])
 
 
-def test_what_a_file_says_of_its_privacy_is_said_to_be_its_own_word(app):
-    """Nobody can tell from a file whether noise was drawn, so nothing on the page speaks for it."""
+def test_the_page_attributes_the_privacy_claims_to_the_file(app):
+    """A file cannot show whether noise was drawn, so nothing on the page confirms it."""
     made = release.make(choice("breast_wisconsin"), 1, 1)
     page = use_page(app.run())
     page.file_uploader[0].upload("forest.json.gz", made.file).run()
     assert not page.exception
     assert page.code[0].value.startswith("According to the file: CERTIFIED: pure differential privacy with ε = 1")
     text = everything(page)
-    assert "according to the file at ε = 1." in text
-    assert "**Checked here:** what the file states agrees with itself" in text
+    assert "According to the file, ε = 1." in text
+    assert (
+        "**Checked here:** the file's certificate, its ledger of questions, and its trees agree with each other" in text
+    )
     assert "whether the noise was really drawn as stated" in text
-    assert "If this is true, the forest tells no more about any one row" in text
+    assert "If this is true, the forest reveals no more about any one row" in text
     badges = [m.value for m in page.main.markdown if "-badge[" in m.value]
     assert any("According to the file" in badge for badge in badges)
     assert not any(claim in badge for badge in badges for claim in ("Released", "certified", "Verified"))
 
 
-def test_its_curator_asserted_it_and_not_whoever_reads_it(app):
-    """Files of earlier versions say "asserted by you" to their curator."""
+def test_assertions_are_the_curators_and_not_the_readers(app):
+    """Files of earlier versions address their curator: "asserted by you"."""
     own = choice("breast_wisconsin")
     part = {"source": "asserted", "source_note": "the form of the clinic"}
     features = tuple(replace(f, **part) for f in own.table.domain.features)

@@ -136,9 +136,9 @@ def at_sizes(view: Comparison, table: Table) -> list[Line]:
 
 
 def mapped(view: Comparison, table: Table) -> list[Line]:
-    """The forest of the map, at every depth; the ε of the slider is a line of its own where the grid does not have it.
+    """The forest of the map, at every depth. If the grid lacks the ε of the slider, that ε gets a separate line.
 
-    So a moved slider keeps what was simulated on the grid.
+    So a moved slider keeps the simulations of the grid.
     """
     kind = select("Forest", list(view.kinds), "mapped", "The forest that is mapped, certified.")
     settings = settings_of(table, kind, "certified", view.neighbours)

@@ -117,7 +117,7 @@ def _can_be(kind: str, key: str, value: Any) -> bool:
 
 
 def _can_be_kept(value: Any) -> bool:
-    """Whether a value has the form of `Own`, and the forests have these settings."""
+    """Whether a value has the form of `Own`, with settings that the forests have."""
     return isinstance(value, dict) and all(
         kind in FORESTS and isinstance(found, dict) and all(_can_be(kind, key, v) for key, v in found.items())
         for kind, found in value.items()

@@ -140,7 +140,7 @@ def show_table(found: pd.DataFrame, n: int, place=st) -> None:
             **dict.fromkeys(("AUC", "F1", "log-loss", "calibration error"), three),
             "forest": st.column_config.TextColumn(pinned=True),
             "same forest without noise": st.column_config.NumberColumn(
-                format="percent", help="What the price of privacy is measured against."
+                format="percent", help="The price of privacy is the loss compared with this."
             ),
             "best above guessing": st.column_config.TextColumn(
                 help="How much more often than guessing it is right at its best, with noise or without."

@@ -77,8 +77,8 @@ def _leaks(table: Table) -> None:
         st.info(
             f"**Read from the rows: {confirm.summary(parts)}.** The lowest value in a column may be one person's, and "
             "publishing it tells on them. Say what is known without looking (an age lies between 0 and 120) and where "
-            "that is known from: load it from a file, answer the questions below, or write it into the table. It goes "
-            "into the certificate as *asserted by the curator*, in your words.",
+            "that is known from: load it from a file, answer the questions below, or write it into the table. The "
+            "certificate then quotes your words as *asserted by the curator*.",
             icon=":material/search:",
         )
     elif own := bounds_hint.of(table):

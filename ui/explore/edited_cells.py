@@ -1,4 +1,4 @@
-"""Cells of the public domain's editor: what each one says of its attribute once somebody changed it. No streamlit."""
+"""Edited cells of the public domain: what each one changes in its attribute. No Streamlit in here."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ RULES: Final = {"own value": "own", "none expected": "refuse"}  # for missing ce
 
 
 def typed(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows of the editor in types that can hold an empty cell: Streamlit drops an edit that a type refuses."""
+    """The rows of the editor, in types that can hold an empty cell: Streamlit drops an edit of another type."""
     types = dict.fromkeys(TICKED, "boolean") | dict.fromkeys(BOUNDS, "float64") | dict.fromkeys(TEXTS, "object")
     return frame.astype(types)
 
 
 def cleaned(row: dict[str, Any]) -> dict[str, Any]:
-    """The cells that can be edited; an empty one is False, None or "", whatever the editor left in it.
+    """The cells that can be edited. An empty cell becomes False, None or "", whatever value the editor gives it.
 
     >>> cleaned({"use": pd.NA, "lowest": float("nan"), "values": None, "state": "documented"})
     {'use': False, 'lowest': None, 'values': ''}
@@ -42,7 +42,7 @@ def _cleaned(cell: str, value: Any) -> Any:
 
 
 def changes(old: Feature, cell: str, value: Any) -> dict[str, Any]:
-    """Parameters of the attribute that one edited cell, `cleaned`, sets.
+    """Parameters of the attribute that one edited cell sets. The cell comes from `cleaned`.
 
     Raises
     ------
@@ -55,20 +55,20 @@ def changes(old: Feature, cell: str, value: Any) -> dict[str, Any]:
         return _bound(old, cell, value)
     if cell == "whole":
         if value and old.kind != "numeric":
-            raise DomainError(f"{old.name!r} has values and no numbers; take the tick under “whole numbers” out again.")
+            raise DomainError(f"{old.name!r} is not numeric. Clear its box under “whole numbers”.")
         return {"integer": value} if old.kind == "numeric" else {}
     if cell == "values":
         if value and old.kind == "numeric":
-            raise DomainError(f"{old.name!r} is numeric: it takes bounds and no values. Empty its cell under “values”.")
+            raise DomainError(f"{old.name!r} is numeric: it takes bounds and no values. Clear its cell under “values”.")
         return {"categories": parsed(value)} if old.kind != "numeric" else {}
     return {}
 
 
 def _rule(old: Feature, value: str) -> str:
     if value not in RULES:
-        problem = f"{value!r} is not a rule" if value else "There is no rule"
+        problem = f"{value!r} is not a rule" if value else "No rule is set"
         raise DomainError(
-            f"{problem} for missing cells of {old.name!r}; choose one of {', '.join(f'“{rule}”' for rule in RULES)}."
+            f"{problem} for missing cells of {old.name!r}. Choose one of {', '.join(f'“{rule}”' for rule in RULES)}."
         )
     return RULES[value]
 
@@ -78,7 +78,7 @@ def _bound(old: Feature, cell: str, value: Any) -> dict[str, Any]:
     if old.kind != "numeric":
         if value is None:
             return {}
-        raise DomainError(f"{old.name!r} takes values and no bounds; empty its cell under “{cell}”.")
+        raise DomainError(f"{old.name!r} takes values and no bounds. Clear its cell under “{cell}”.")
     if value is None:
-        raise DomainError(f"{old.name!r} has no {which} bound; type a number under “{cell}”.")
+        raise DomainError(f"{old.name!r} has no {which} bound. Type a number under “{cell}”.")
     return {parameter: value}

@@ -73,9 +73,9 @@ def show(table: Table, *, pending: bool) -> None:
     n = table.domain.n_features
     st.progress(sum(1 for feature in table.domain.features if not feature.leaks()) / n)
     st.markdown(
-        f"**{plain(left_to_say(table.domain, questions), 600)}** Say it group by group, as you know it **without "
-        "looking at the rows**. It then counts as *asserted by the curator*, and your words stand on the certificate. "
-        "Nobody else can check them."
+        f"**{plain(left_to_say(table.domain, questions), 600)}** Answer group by group, from what you know **without "
+        "looking at the rows**. Your answers then count as *asserted by the curator*, and the certificate quotes your "
+        "words. Nobody else can check them."
     )
     key = _key(table)
     group = _choose(table, questions, key)

@@ -209,12 +209,12 @@ def _clicked(key: str, structure: tuple) -> None:
 
 
 def _look_at(structure: tuple, node: int) -> None:
-    """Draw the questions from a node on, as long as the tree has these questions."""
+    """Start the drawing at a node, for as long as the tree has these questions."""
     st.session_state["focus"] = (structure, node)
 
 
 def _read_on(structure: tuple, key: str, nodes: list[int]) -> bool:
-    """Look at the node that was chosen. A choice from the tree before, which the browser still shows, is dropped."""
+    """Show the chosen node. Drop a choice that belongs to the previous tree, which the browser still shows."""
     node = stored(key, lambda value: type(value) is int and value in nodes)
     if node is not None:
         _look_at(structure, node)
@@ -285,7 +285,7 @@ def _go_to(structure: tuple, view: ForestView, nodes: NodeTable) -> None:
 
     def go() -> None:
         if _read_on(structure, "to_node", options):
-            st.session_state["to_node"] = None  # a click may lead elsewhere after that
+            st.session_state["to_node"] = None  # a later click may go elsewhere
 
     def named(node: int) -> str:
         asked = _unescaped(question(tree, view.domain, node))  # a select box shows its options as they are

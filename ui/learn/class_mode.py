@@ -20,19 +20,19 @@ from ui.shared.wording import unbroken
 ROOM: Final = "room"  # in the link
 EVERY: Final = 2.0  # seconds between two looks at the room
 NO_COOKIE: Final = (
-    "This browser did not keep the cookie by which the server counts one vote for each phone. Allow cookies for this "
-    "address, then load the page again."
+    "This browser did not keep the cookie that the server needs to count one vote for each phone. Allow cookies for "
+    "this address, then reload the page."
 )
 
 
-@functools.cache  # not Streamlit's caches: every visitor may empty those
+@functools.cache  # not a cache of Streamlit: every visitor can clear those
 def rooms() -> Rooms:
     """All rooms of this server."""
     return Rooms()
 
 
 def led() -> tuple[str, str] | None:
-    """Letters of the room that this page leads, and the token of its browser, which is in no address."""
+    """Letters of the room that this page leads, and the token of its browser. No address contains the token."""
     code = st.query_params.get(ROOM) or stored("led_room", is_a(str))
     browser = this_browser() if code else None
     if not code or browser is None or not rooms().leads(code, browser):
@@ -49,9 +49,9 @@ def joined() -> str | None:
 
 
 def resume() -> None:
-    """A new page that leads a room opens where the room is, whatever its link says; before `state.take_the_link`.
+    """Open a new page of the leader at the room's step, whatever its link says. Call it before `state.take_the_link`.
 
-    Somebody may get the teacher to open a link that names a step and shows its answer: the class must not follow it.
+    A pupil may get the teacher to open a link that names a step and shows its answer. The class must not follow it.
     """
     is_new = stored("page_drawn", is_a(str)) != state.TITLE
     room = led() if is_new else None
@@ -63,30 +63,31 @@ def resume() -> None:
     if (st.query_params.get(state.STEP, "0"), st.query_params.get(state.SHOWN, "0")) != (step, shown):
         st.query_params.pop(state.AT, None)
         st.query_params.update({state.STEP: step, state.SHOWN: shown})
-        st.rerun()  # controls take what the address says at the start of a run
+        st.rerun()  # controls read the address at the start of a run
 
 
 def offer(step: Step) -> None:
     """Two ways to count a class: raised hands, or phones."""
     if led() is not None:
         with st.popover("Close the room"):
-            st.caption("Phones see that it is closed. The answers are forgotten.")
+            st.caption("Phones then see that the room is closed. The server deletes all answers.")
             st.button("Close it", on_click=_close)
         return
     hands.count(step)
     with st.popover("Let phones vote"):
         st.markdown(
             "A room has four letters. Phones that open its address see the question, answer it, and follow your steps. "
-            "The server keeps a random number for each browser, its answers, and how many browsers joined from each "
-            "network address. It keeps them in memory, until you close the room or this page was not open for "
-            f"{ENDS_AFTER // 60} minutes. You lead from this browser only; a room that you led before ends."
+            "For each browser, the server keeps a random number and the answers. It also counts how many browsers "
+            "joined from each network address. It keeps all this in memory until you close the room, or until this "
+            f"page was closed for {ENDS_AFTER // 60} minutes. You can lead from this browser only. A new room ends the "
+            "room that you led before."
         )
         if _is_this_machine():
             st.caption(
-                "Phones reach this app only if it listens to the network: "
-                "`DPFOREST_LESSON_ONLY=1 scripts/run --server.address 0.0.0.0`, and you open the *Network URL* that it "
-                "prints. Then everybody in the network reaches it; `DPFOREST_LESSON_ONLY=1` shuts all pages that read "
-                "files."
+                "Phones reach this app only if it listens to the network. Start it with "
+                "`DPFOREST_LESSON_ONLY=1 scripts/run --server.address 0.0.0.0` and open the *Network URL* that it "
+                "prints. Everybody on the network can then reach it. `DPFOREST_LESSON_ONLY=1` closes all pages that "
+                "read files."
             )
         st.button("Open a room", type="primary", on_click=_open)
         if why := stored("no_room", is_a(str), ""):
@@ -95,7 +96,7 @@ def offer(step: Step) -> None:
 
 
 def lead(step: Step, shown: bool) -> None:
-    """Take the room to this page's step; show the letters, the address, and how many have joined and answered."""
+    """Move the room to this page's step. Show the letters, the address, and how many phones joined and answered."""
     if (room := led()) is None:
         return
     rooms().go(*room, STEPS.index(step), shown=shown)
@@ -143,23 +144,25 @@ def phone(code: str) -> None:
     names, mine = list(step.lettered), rooms().answer_of(code, browser, seen.step)
     why_not = _why_not_joined(code, browser)
     key = f"vote_{code}_{seen.step}"
-    st.session_state[key] = None if mine is None else names[mine]  # what is counted, in all tabs of this browser
+    st.session_state[key] = None if mine is None else names[mine]  # the counted answer, in all tabs of this browser
     st.radio(
         step.question, names, None, key=key, label_visibility="collapsed", disabled=seen.shown or bool(why_not),
         on_change=_take, args=(key, code, seen.step, names),
     )  # fmt: skip
     if st.session_state.pop("too_late", False) is True:
-        st.caption("That came too late: it was not counted.")
+        st.caption("Your answer came too late, so it was not counted.")
     if seen.shown:
         _shown(step, mine)
     elif why_not:
         sorry(why_not)
     else:
-        st.caption("You can change your answer until it is shown. The page shows nobody whose it is.")
+        st.caption(
+            "You can change your answer until the right one is shown. The page shows nobody who gave which answer."
+        )
 
 
 def _why_not_joined(code: str, browser: str | None) -> str:
-    """Why this browser may not vote; empty where it may."""
+    """Why this browser may not vote. Empty if it may."""
     if browser is None:
         return NO_COOKIE
     try:

@@ -1,9 +1,9 @@
 """Rooms in which a class votes. No streamlit in here.
 
-A browser is known by a random token (`ui/shared/browser_cookie.py`). The one that opened a room leads it; each of the
-others has one vote a question. A room keeps, in memory and until it ends: the tokens that joined, what each answered,
-and how many browsers joined lately from each network address. It keeps no names and no times of votes, and it does not
-keep which token joined from which address.
+The server knows a browser by a random token (`ui/shared/browser_cookie.py`). The browser that opened a room leads it.
+Each other browser has one vote per question. Until it ends, a room keeps in memory: the tokens that joined, the answers
+of each token, and how many browsers recently joined from each network address. It keeps no names, no times of votes,
+and no record of which token joined from which address.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import Final
 
 LETTERS: Final = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"  # none that can be taken for another
 N_LETTERS: Final = 4
-ENDS_AFTER: Final = 3600  # seconds in which the leader's page was not open: more than a lesson
+ENDS_AFTER: Final = 3600  # seconds without the leader's page: more than a lesson
 MOST_ROOMS: Final = 20
-MOST_ROOMS_OF_ADDRESS: Final = 5  # one phone alone must not take all rooms; teachers of a school may share an address
+MOST_ROOMS_OF_ADDRESS: Final = 5  # one phone must not take all rooms; teachers of a school may share an address
 MOST_PHONES: Final = 300  # of a room: a lecture
-AT_ONCE: Final = 40  # phones of one address: a whole class may be behind one address
-NEXT_AFTER: Final = 5.0  # seconds for each phone more
-LEAST_DRAWN: Final = 5  # answers; of fewer, bars would show who gave which
+AT_ONCE: Final = 40  # phones from one address: a whole class may share one
+NEXT_AFTER: Final = 5.0  # seconds until one more phone may join
+LEAST_DRAWN: Final = 5  # answers: with fewer, bars would show who gave which
 
 
 class Refused(Exception):
@@ -50,7 +50,9 @@ class _Room:
     shown: bool = False
     phones: set[str] = field(default_factory=set)
     answers: dict[int, dict[str, int]] = field(default_factory=dict)  # of each step: what each phone answered
-    joined_from: dict[str, tuple[float, float]] = field(default_factory=dict)  # how many lately, and when that was
+    joined_from: dict[str, tuple[float, float]] = field(
+        default_factory=dict
+    )  # a count that falls with time, and when it was taken
 
 
 class Rooms:
@@ -79,23 +81,23 @@ class Rooms:
         self._now, self._lock, self._rooms = now, threading.Lock(), dict[str, _Room]()
 
     def open(self, browser: str, address: str = "") -> str:
-        """Letters of a new room, which this browser leads; the room that it led before ends.
+        """Letters of a new room, which this browser leads. The room that it led before ends.
 
         Raises
         ------
         Refused
-            If there are as many rooms as the server, or this address, may have. No other room makes way.
+            If the server or this address already has its limit of rooms. No other room is closed for it.
         """
         with self._lock:
             kept = {c: r for c, r in self._rooms.items() if not self._is_over(r) and r.leader != browser}
             if len(kept) >= MOST_ROOMS:
                 raise Refused(
-                    f"This server has {MOST_ROOMS} rooms open, and no more may be. A room ends when its leader closes "
-                    f"it, or {ENDS_AFTER // 60} minutes after its leader's page was last open: try again then."
+                    f"This server already has {MOST_ROOMS} rooms open, which is its limit. A room ends when its leader "
+                    f"closes it, or {ENDS_AFTER // 60} minutes after the leader's page was last open. Try again then."
                 )
             if sum(room.address == address for room in kept.values()) >= MOST_ROOMS_OF_ADDRESS:
                 raise Refused(
-                    f"{MOST_ROOMS_OF_ADDRESS} rooms are open from your network address, and no more may be. "
+                    f"{MOST_ROOMS_OF_ADDRESS} rooms are open from your network address, which is the limit. "
                     "Try again when one of them has ended."
                 )
             self._rooms = kept
@@ -116,31 +118,31 @@ class Rooms:
             return self._led(code, browser) is not None
 
     def stay(self, code: str, browser: str) -> None:
-        """The leader's page is open, so that the room does not end."""
+        """Note that the leader's page is open, so that the room does not end."""
         with self._lock:
             if (room := self._led(code, browser)) is not None:
                 room.used = self._now()
 
     def go(self, code: str, browser: str, step: int, *, shown: bool) -> None:
-        """Where the leader is; nothing happens where this browser does not lead."""
+        """Move the room to the leader's step. Does nothing if this browser does not lead."""
         with self._lock:
             if (room := self._led(code, browser)) is not None:
                 room.step, room.shown, room.used = step, shown, self._now()
 
     def seen(self, code: str) -> Seen | None:
-        """None where there is no such room, or no more."""
+        """None if there is no such room, or it has ended."""
         with self._lock:
             if (room := self._of(code)) is None:
                 return None
             return Seen(room.step, room.shown, len(room.answers.get(room.step, ())), len(room.phones))
 
     def join(self, code: str, browser: str, address: str = "") -> None:
-        """Let a browser vote in a room; nothing changes where it may already.
+        """Let a browser vote in a room. Does nothing if it joined before.
 
         Raises
         ------
         Refused
-            If the room has as many phones as it may have, or too many joined from this address in a short time.
+            If the room is full, or too many phones joined from this address in a short time.
         """
         with self._lock:
             room = self._of(code)
@@ -148,21 +150,21 @@ class Rooms:
                 return
             if len(room.phones) >= MOST_PHONES:
                 raise Refused(
-                    f"This room has {MOST_PHONES} phones, and no more may join. You can follow, but not vote."
+                    f"This room has {MOST_PHONES} phones, and no more can join. You can follow, but not vote."
                 )
             now = self._now()
             lately, then = room.joined_from.get(address, (0.0, now))
             lately = max(0.0, lately - (now - then) / NEXT_AFTER)
             if lately > AT_ONCE - 1:
                 raise Refused(
-                    f"More than {AT_ONCE} phones joined from your network address in a short time. One more may join "
-                    f"every {NEXT_AFTER:.0f} seconds: keep this page open, and it will join by itself."
+                    f"More than {AT_ONCE} phones joined from your network address in a short time. Now one more can "
+                    f"join every {NEXT_AFTER:.0f} seconds. Keep this page open: it joins by itself."
                 )
             room.joined_from[address] = (lately + 1, now)
             room.phones.add(browser)
 
     def vote(self, code: str, browser: str, step: int, answer: int, *, n_answers: int) -> bool:
-        """Count an answer, in place of the one that this browser gave before; False where it is not counted."""
+        """Count an answer in place of this browser's earlier one. False if it is not counted."""
         with self._lock:
             room = self._of(code)
             if room is None or browser not in room.phones or room.step != step or room.shown:
@@ -179,7 +181,7 @@ class Rooms:
             return None if room is None or browser is None else room.answers.get(step, {}).get(browser)
 
     def counted(self, code: str, browser: str, step: int, *, n_answers: int) -> list[int]:
-        """How many gave each answer of a step, for the leader; empty for others, and where nobody answered."""
+        """How many browsers gave each answer of a step, for the leader. Empty for others, and if nobody answered."""
         with self._lock:
             room = self._led(code, browser)
             given = Counter(room.answers.get(step, {}).values()) if room else Counter[int]()

@@ -104,7 +104,7 @@ def empty() -> Shown:
 
 
 def chance_down(p: float) -> str:
-    """A lower bound on a probability: as `chance`, rounded down to the digits that it shows.
+    """A lower bound on a probability, written like `chance` but rounded down.
 
     >>> chance_down(0.02519), chance_down(2.79e-22), chance_down(1.0)
     ('2.51 %', '2.7 in 10²²', '100 %')

@@ -21,7 +21,7 @@ from ui.shared import cache
 from ui.shared.tables import Table, fingerprint, split
 
 PATH: Final = Path(__file__).parents[2] / "data" / "theory.json"
-MOST_ROWS: Final = 40_000  # of a table that is measured while somebody waits; all bundled ones have fewer
+MOST_ROWS: Final = 40_000  # measured while somebody waits; all bundled tables have fewer
 
 
 @once
@@ -61,9 +61,9 @@ def _split(table: Table) -> tuple[Table, Split]:
 
 
 def _labelled(table: Table) -> tuple[Domain, pd.DataFrame, pd.Series]:
-    """Domain on the linear scale, columns and labels of the rows with a listed label; of a long table some rows.
+    """Domain on the linear scale, and columns and labels of the rows with a listed label; some rows of a long table.
 
-    What is about training rows is measured on these, so that all of it has the same guessing rate.
+    All numbers about training rows come from these rows, so that they share one guessing rate.
     """
     domain = table.domain.on_scale("linear")
     places = np.flatnonzero(domain.listed_labels(table.frame[table.label]) >= 0)

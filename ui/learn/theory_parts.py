@@ -145,7 +145,7 @@ def share(value: float) -> str:
 
 
 def at_most(value: float) -> str:
-    """A bound on a share, rounded up: what is true of the bound is true of what is shown.
+    """An upper bound on a share, rounded up, so that the number shown is a bound, too.
 
     >>> at_most(0.25641), at_most(0.25), at_most(2e-7), at_most(0.99999), at_most(45.67), at_most(float("inf"))
     ('at most 25.7 %', 'at most 25 %', 'at most 0.01 %', 'at most 100 %', 'at most 4,570 %', 'no bound')
@@ -156,7 +156,7 @@ def at_most(value: float) -> str:
 
 
 def at_least(value: float) -> str:
-    """A lower bound on a share, rounded down.
+    """A lower bound on a share, rounded down, so that the number shown is a bound, too.
 
     >>> at_least(0.25691), at_least(0.999999), at_least(0.0)
     ('at least 25.6 %', 'at least 99.9 %', 'at least 0 %')
@@ -165,6 +165,6 @@ def at_least(value: float) -> str:
 
 
 def _digits(share_of_one: float, rounding: str) -> str:
-    """A share in percent with three digits, rounded one way; nine digits first, or a float's last bit would count."""
+    """A share in percent, rounded one way to three digits. First to nine, so that a float's last bit does not count."""
     percent = Context(prec=3, rounding=rounding).create_decimal(f"{100 * share_of_one:.9g}")
     return size_text(float(percent)) if percent >= 100 else f"{float(percent):g}"

@@ -1,11 +1,11 @@
-"""A random token for each browser, in a cookie: what one browser does counts as one, in all of its tabs and after F5.
+"""A random token for each browser, in a cookie. All tabs of a browser share it, and it survives F5.
 
-The token says nothing about a person, and it is gone when the browser is closed. Only this server can issue one: it
-signs tokens with a key that it draws at its start and never writes down. No script can read the cookie. A private
-window, or a program that asks again without a cookie, gets another token.
+The token says nothing about a person, and the browser deletes it when it closes. Only this server can issue a token: it
+signs tokens with a key that it draws at startup and never stores. No script can read the cookie. A private window, or a
+program that sends a request without the cookie, gets another token.
 
-The cookie is `SameSite=Lax`. With `Strict`, a link on another site that leads here would not send it, so that the
-server would issue another one in its place, and a teacher would lose the room.
+The cookie is `SameSite=Lax`. With `Strict`, a browser that follows a link from another site would not send it. The
+server would then replace it, and a teacher would lose the room.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _KEY: Final = secrets.token_bytes(32)
-_ASKED_FIRST: Final = "_stcore/health"  # Streamlit's page asks for it before it opens its websocket, each time
+_ASKED_FIRST: Final = "_stcore/health"  # Streamlit's page requests it each time, before it opens its websocket
 
 
 class BrowserCookie:
@@ -48,7 +48,7 @@ class BrowserCookie:
 
 
 def this_browser() -> str | None:
-    """The token of the browser that shows the page; None where it keeps no cookies."""
+    """The token of the browser that shows the page. None if it keeps no cookies."""
     return _checked(st.context.cookies.get(_cookie_name(st.context.headers.get("Host", "") or ""), ""))
 
 
@@ -58,7 +58,7 @@ def _sent_with(scope: Scope) -> bool:
 
 
 def _cookie_name(host: str) -> str:
-    """Browsers do not tell the ports of a machine apart, and each may have a server of its own."""
+    """Browsers share cookies among the ports of a machine, and each port may have its server."""
     port = host.rpartition(":")[2]
     return f"dpforest_browser_{port}" if port.isascii() and port.isdigit() else "dpforest_browser"
 

@@ -1,7 +1,7 @@
-"""What a session keeps is checked before it is used, and controls whose state is in the link.
+"""Checks on the values of a session before the app uses them, and controls whose state is in the link.
 
-A choice can arrive after the options have changed, a link can ask for anything, and a value that fitted one table need
-not fit the next. What does not fit is dropped: the control or the page starts again from its default.
+A choice can arrive after its options changed. A link can ask for anything. A value that fits one table may not fit the
+next. These functions remove a value that does not fit, and the control or the page starts from its default.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ Kind = TypeVar("Kind", dict, list, set)
 
 
 def stored(key: str, fits: Callable[[Any], bool], default: Any = None) -> Any:
-    """Value of the session under a key; a value that does not fit is removed, and the default is given instead.
+    """Value of the session under a key. Removes a value that does not fit, and returns the default instead.
 
-    Every read of `st.session_state` goes through this function, or one of those below.
+    All code reads `st.session_state` through this function or one of those below.
     """
     drop(key, fits)
     return st.session_state.get(key, default)
 
 
 def drop(key: str, fits: Callable[[Any], bool]) -> bool:
-    """Remove a value that does not fit; whether one was removed."""
+    """Remove a value that does not fit. True if it removed one."""
     if key not in st.session_state or fits(st.session_state[key]):
         return False
     del st.session_state[key]
@@ -34,28 +34,28 @@ def drop(key: str, fits: Callable[[Any], bool]) -> bool:
 
 
 def memory(key: str, kind: type[Kind]) -> Kind:
-    """A dict, list or set of the session, which the caller may change; empty at first."""
+    """A dict, list or set of the session. It is empty at first, and the caller may change it."""
     stored(key, lambda value: type(value) is kind)
     return st.session_state.setdefault(key, kind())
 
 
 def known(key: str, options: Any) -> bool:
-    """Drop a value that is not among the present options of a control; whether one was dropped."""
+    """Drop a value that is not among the current options of a control. True if it dropped one."""
     return drop(key, lambda value: any(type(value) is type(option) and value == option for option in options))
 
 
 def all_known(key: str, options: Any) -> bool:
-    """Drop a list with a value that is not among the present options of a control; whether one was dropped."""
+    """Drop a list with a value that is not among the current options of a control. True if it dropped one."""
     return drop(key, lambda values: isinstance(values, list | tuple) and all(value in [*options] for value in values))
 
 
 def within(key: str, low: float, high: float) -> bool:
-    """Drop what is no number of the type of `low`, or is outside the present bounds; whether one was dropped."""
+    """Drop a value that is outside the bounds or not of the type of `low`. True if it dropped one."""
     return drop(key, lambda value: type(value) is type(low) and low <= value <= high)
 
 
 def is_on(key: str, default: bool = False) -> bool:
-    """State of a switch; a value that is not true or false is dropped."""
+    """State of a switch. Drops a value that is not True or False."""
     return stored(key, is_a(bool), default)
 
 

@@ -145,7 +145,7 @@ def _onto_scale(key: str, epsilon: float) -> None:
 
 
 def _typed_before(key: str) -> tuple[float, ...]:
-    """Numbers that this session has put on the scale."""
+    """Numbers that this session added to the scale."""
     return stored(f"{key}_own", lambda value: isinstance(value, tuple) and all(map(_can_be_epsilon, value)), ())
 
 

@@ -84,5 +84,7 @@ async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
         await receive()
         await send({"type": "websocket.close", "code": 1008})
         return
-    response = PlainTextResponse("This server does not answer to this name, or not to this page.", status_code=403)
+    response = PlainTextResponse(
+        "This server does not answer requests for this name or from this page.", status_code=403
+    )
     await response(scope, receive, send)

@@ -1,8 +1,8 @@
-"""The names that the server answers to: a name of somebody else's must not lead a browser to this machine.
+"""The names that the server answers to. The name of another web site must not lead a browser to this machine.
 
-The owner of a web site can let the site's name point to this machine (DNS rebinding). The browser of a visitor then
-sends requests here and gives the answers to that site's page. Such a request has the site's name in its header `Host`.
-An IP address is no name that somebody can let point elsewhere, so that every IP address is safe there.
+The owner of a web site can make the site's name point to this machine (DNS rebinding). A visitor's browser then sends
+requests to this machine and gives the answers to that site's page. Such a request has the site's name in its header
+`Host`. Nobody can make an IP address point elsewhere, so every IP address is safe in that header.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 
 @dataclass(frozen=True)
 class HostNames:
-    """Names, and whether every IP address is one as well.
+    """Names that the server answers to, and whether it answers to every IP address.
 
     Parameters
     ----------
@@ -36,10 +36,10 @@ class HostNames:
 
     @classmethod
     def of_config(cls) -> HostNames:
-        """`server.allowedHosts` if there is such a list, as Streamlit applies it to websockets: else a safe default.
+        """`server.allowedHosts` if it is set, as Streamlit applies it to websockets. Otherwise a safe default.
 
-        A server for this machine only answers to the loopback names. One for a network answers to every IP address
-        and to the names of this machine.
+        A server that listens only to its machine answers to the loopback names. A server that listens to a network
+        answers to every IP address and to the names of its machine.
         """
         if listed := config.get_option("server.allowedHosts"):
             return cls(tuple(name.strip().lower().rstrip(".") for name in listed))
@@ -50,7 +50,7 @@ class HostNames:
         return cls(tuple(dict.fromkeys(names)), any_address=True)
 
     def include(self, host: str) -> bool:
-        """Whether the server answers to a header `Host`; a port in it does not matter."""
+        """Whether the server answers to a header `Host`. Its port does not matter."""
         name = _name(host)
         if not name:
             return False
@@ -59,13 +59,13 @@ class HostNames:
     def __str__(self) -> str:
         names = ", ".join(self.names) + (", and every IP address" if self.any_address else "")
         return (
-            f"This server answers to: {names}. For other names start it with --server.allowedHosts NAME, once for each "
-            "name; that list replaces this one."
+            f"This server answers to: {names}. To use other names, start it with --server.allowedHosts NAME, once for "
+            "each name. That list replaces this one."
         )
 
 
 def addresses() -> str:
-    """Where a browser finds the app: Streamlit would print that too, but asks another host for a public address."""
+    """URLs of the app. Streamlit can print them, too, but it asks another host for a public address."""
     listens = str(config.get_option("server.address") or "0.0.0.0")
     lines = [f"Local URL: {get_url('localhost')}"]
     if listens in ("0.0.0.0", "::"):
@@ -80,10 +80,10 @@ def _fits(name: str, pattern: str) -> bool:
 
 
 def _name(host: str) -> str:
-    """The name in a header `Host`, in lower case; empty where it is not one."""
+    """The name in a header `Host`, in lower case. Empty if the header is not valid."""
     try:
         parts = urlsplit(f"//{host}")
-        _ = parts.port  # refuses what is no number
+        _ = parts.port  # raises ValueError if it is not a number
     except ValueError:
         return ""
     if parts.username is not None or parts.path or parts.query or parts.fragment:

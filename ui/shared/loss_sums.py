@@ -78,7 +78,7 @@ def added_up(costs: Iterable[Cost], delta: float = 0.0, relation: str | None = N
 
 
 def caution_on_delta(delta: float, n_rows: int) -> str:
-    """Where δ is not below 1/n, the sentence that a certificate has on it, as markdown; else empty."""
+    """The certificate's sentence about a δ that is not below 1/n, as markdown. Empty if δ is below 1/n."""
     return unbroken(delta_is_large(delta, n_rows))
 
 

@@ -33,7 +33,7 @@ _BADGES: dict[str, tuple[Literal["blue", "gray", "orange", "red"], str]] = {
     "From a formula": ("gray", "Computed from the rule itself. No data went into it."),
     "According to the file": (
         "gray",
-        "What a file says of itself. The app has not made this release, so it cannot know whether that is true.",
+        "This is what the file says about itself. The app did not make it, so it cannot know whether this is true.",
     ),
     "Made-up tables": ("gray", "Drawn from two tables that were made up for this. No data went into it."),
 }

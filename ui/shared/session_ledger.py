@@ -76,7 +76,9 @@ def releases() -> list[Release]:
     """All releases of this session, those of cleared tables too: what was spent stays spent."""
     kept = memory("releases", list)
     if not all(isinstance(each, Release) for each in kept):
-        kept[:] = [each for each in kept if isinstance(each, Release)]  # one by one: no cost is forgotten for another
+        kept[:] = [
+            each for each in kept if isinstance(each, Release)
+        ]  # drop only strange values, so that no cost is lost
     return kept
 
 

@@ -147,11 +147,11 @@ def load() -> None:
 
 
 def _without_main(name: str) -> dict[str, Any]:
-    """What a new process of this server is told to prepare, without the module `__main__`.
+    """What a new process of this server has to prepare, without the module `__main__`.
 
-    Every run of a page puts that page where `__main__` is, in any thread and at any time. A process that is told of it
-    runs the page again, or `app.py`, whose thread then imports at the same time as the process itself: either import
-    may fail with `_DeadlockError`, and with it all processes of the pool.
+    Each run of a page replaces `__main__` with that page, in any thread and at any time. A new process that receives it
+    would run that page or `app.py` again. The thread of `app.py` would then import modules at the same time as the
+    process. Either import may fail with `_DeadlockError`, which breaks all processes of the pool.
     """
     return {key: value for key, value in _preparation_data(name).items() if not key.startswith("init_main")}
 

@@ -70,7 +70,7 @@ def is_upload(value: object) -> bool:
 
 
 def _detach() -> None:
-    """Another file, or none, takes the place of the file that was attached: nobody else would remove that one."""
+    """Remove the attached file when another file, or none, replaces it: Streamlit would keep it."""
     file = stored("attached", is_upload)
     st.session_state.pop("attached", None)
     if file is not None:
@@ -133,7 +133,7 @@ def _upload() -> Table | None:
 
 
 def _about_delta(delta: float, n_rows: int) -> None:
-    """A δ that is large for so many rows, or not small."""
+    """Warn if δ is large for this number of rows, or note that it is not small."""
     if caution := caution_on_delta(delta, n_rows):
         st.warning(caution, icon=":material/warning:")
     elif delta * n_rows >= MOST_EXPECTED:

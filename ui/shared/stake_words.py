@@ -96,10 +96,10 @@ def _part(share: float) -> str:
 def what_privacy_costs(
     epsilons: np.ndarray, means: np.ndarray, at: Stakes, best_name: str | None, what: str = "privacy"
 ) -> str:
-    """The one thing to take away from a curve of a forest that learns something, and what costs are measured against.
+    """The main message of the curve of a forest that learns something. It names the baseline for the cost.
 
-    Privacy costs a forest what it loses against itself without noise. The best model without privacy may be another
-    one, and is named where it is better: a page shows it as “Without privacy”.
+    The cost of privacy is what a forest loses compared with the same forest without noise. The best model without
+    privacy may be another model. The sentence names it if it is better: a page shows it as “Without privacy”.
 
     Parameters
     ----------
@@ -121,15 +121,15 @@ def what_privacy_costs(
         said = f"From ε = {cheap:g} on, {what} " + (
             f"costs this forest less than one point compared with the same forest without noise ({percent(at.own)})."
             if at.bearable >= POINT
-            else "takes less than a quarter of what the same forest learns without noise, "
-            f"{points(at.own - at.floor)} above guessing."
+            else "takes less than a quarter of what the same forest learns without noise "
+            f"({points(at.own - at.floor)} above guessing)."
         )
     elif at.floor + POINT < means[-1] <= at.floor + at.noise:
         said = (
             f"Even at {last} it cannot be told from guessing: {points(at.noise)} may be luck on so few rows held out."
         )
     elif means[-1] <= at.floor + at.noise:
-        said = f"Even at {last} {what} takes all away that the same forest learns without noise: guessing does as well."
+        said = f"Even at {last} {what} takes away all that the same forest learns without noise: guessing does as well."
     else:
         said = f"Even at {last} it stays {points(at.own - means[-1])} below the same forest without noise."
     if at.best is not None and best_name is not None and at.best > at.own:

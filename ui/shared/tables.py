@@ -144,7 +144,7 @@ def _edited(table: Table) -> Domain:
 
 
 def _edits() -> dict[str, Domain]:
-    """Edited domains of this session, by `schema_key`; nothing is noted by a look at them."""
+    """Edited domains of this session, by `schema_key`. Reading them stores nothing."""
     return stored("schemas", is_a(dict), {})
 
 

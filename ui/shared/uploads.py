@@ -1,8 +1,8 @@
-"""Limits on uploads, checked before and while the server reads a file: the server keeps every upload in memory.
+"""Limits on uploads, checked before and while the server reads a file. The server keeps every upload in memory.
 
-Anybody who reaches the server can send files to it, also from a page that shows no field for files. Streamlit limits
-one file (`server.maxUploadSize`); here the files of one session, and of all sessions together, are limited as well.
-Sizes are multiples of `server.maxUploadSize`, so that one option fits the limits to a larger machine.
+Anybody who reaches the server can send files to it, even from a page without a file field. Streamlit limits the size of
+one file (`server.maxUploadSize`). This module also limits the files of one session, and of all sessions together. Sizes
+are multiples of `server.maxUploadSize`, so one option adapts all limits to a larger machine.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 MB: Final = 1024 * 1024
-SESSION_FILES: Final = 12  # the pages have four fields; each may hold a file and its replacement, and four are spare
-SESSION_SIZE: Final = 2.5  # largest files: one, its replacement while that arrives, and half for domains and forests
-SERVER_SIZE: Final = 5  # largest files: two sessions at their limit, or many with files of usual size
-BLOCKS: Final = 20  # of a largest file: in such steps the server counts what a session holds of its limit
+SESSION_FILES: Final = 12  # the pages have four fields: a file and its replacement for each, and four to spare
+SESSION_SIZE: Final = 2.5  # in largest files: one, its replacement on the way, and half of one for domains and forests
+SERVER_SIZE: Final = 5  # in largest files: two sessions at their limit, or many with files of usual size
+BLOCKS: Final = 20  # per largest file: the server's sum rounds each session up to such steps
 _ROUTE: Final = "_stcore/upload_file"
 
 
 def lesson_only() -> bool:
-    """Whether the server is open for the lesson only: then no page reads a file, and no file is accepted."""
+    """Whether the server is open for the lesson only. If so, no page reads a file, and it accepts no upload."""
     return os.environ.get("DPFOREST_LESSON_ONLY") == "1"
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How much the server keeps, in bytes; the number of files is `SESSION_FILES`."""
+    """How many bytes the server keeps. `SESSION_FILES` limits the number of files."""
 
     file: int
     session: int
@@ -50,7 +50,7 @@ class Limits:
 
 @dataclass(eq=False)
 class _Upload:
-    """A file on its way: what has arrived of it."""
+    """A file that is arriving, and how much of it has arrived."""
 
     session: str
     size: int = 0
@@ -61,9 +61,9 @@ class _Refused(Exception):
 
 
 class Uploads:
-    """Refuses what goes beyond the limits, and every upload where the server is open for the lesson only.
+    """Refuses uploads beyond the limits, and every upload if the server is open for the lesson only.
 
-    Files that have arrived are counted where Streamlit keeps them, so that a file that is removed is counted no more.
+    It counts complete files where Streamlit keeps them, so that a removed file no longer counts.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class Uploads:
             await PlainTextResponse(str(why), 413)(scope, receive, send)
         finally:
             self._arriving.remove(upload)
-            self._remove_of_ended()  # a session that ended meanwhile would never remove this file
+            self._remove_of_ended()  # if the session has ended, nothing else would remove this file
 
     def _remove_of_ended(self) -> None:
         """Remove files of sessions that have ended: Streamlit does so only when a later session leaves."""
@@ -122,7 +122,7 @@ class Uploads:
 def refusal(
     files: MemoryUploadedFileManager, session: str, limits: Limits, more: int = 0, arriving: Iterable[_Upload] = ()
 ) -> str:
-    """Why `more` bytes are too many for a session that holds what it does; empty where they are not."""
+    """Why `more` bytes are too many for this session. Empty if they are not."""
     sizes, n_files = Counter[str](), 0
     for key, kept in list(files.file_storage.items()):
         sizes[key] += sum(len(file.data) for file in list(kept.values()))
@@ -133,23 +133,25 @@ def refusal(
         n_files += upload.session == session
     sizes[session] += more
     if n_files > SESSION_FILES:
-        return f"A session may hold {SESSION_FILES} files, and this one has as many."
+        return f"A session can hold {SESSION_FILES} files, and yours has no room for another."
     if sizes[session] > limits.session:
-        return f"A session may hold {_mb(limits.session)} of files, and this one holds {_mb(held)}."
-    # In whole blocks, so that nobody who tries sizes learns those of other people's files to a byte.
+        return f"A session can hold {_mb(limits.session)} of files, and yours holds {_mb(held)}."
+    # In whole blocks, so that trying sizes does not reveal the exact size of other people's files.
     if sum(-(-size // limits.block) * limits.block for size in sizes.values()) > limits.server:
-        return f"The server may hold {_mb(limits.server)} of files, and other sessions leave too little of that."
+        return f"The server can hold {_mb(limits.server)} of files, and other sessions leave too little room."
     return ""
 
 
 def shortage() -> str:
-    """What a person should know before the next upload: empty while a file of any allowed size is accepted."""
+    """A caution before the next upload. Empty while the server accepts a file of any allowed size."""
     if (here := _here()) is None:
         return ""
     (files, session), limits = here, Limits.of_config()
     why = refusal(files, session, limits, limits.file, [_Upload(session)])
-    remedy = "*Clear my data*, on Explore, makes room." if files.file_storage.get(session) else "Try again later."
-    return f"{why} Another file may be refused with error 413. {remedy}" if why else ""
+    remedy = (
+        "To make room, press *Clear my data* on Explore." if files.file_storage.get(session) else "Try again later."
+    )
+    return f"{why} The server may refuse another file (error 413). {remedy}" if why else ""
 
 
 def remove(file_id: str) -> None:
@@ -159,7 +161,7 @@ def remove(file_id: str) -> None:
 
 
 def remove_all() -> None:
-    """Remove all files of this session: a browser does not ask for that."""
+    """Remove all files of this session: a browser never requests that."""
     if (here := _here()) is not None:
         here[0].remove_session_files(here[1])
 
@@ -171,7 +173,7 @@ def _here() -> tuple[MemoryUploadedFileManager, str] | None:
 
 
 def _stated_size(scope: Scope) -> int:
-    """Content-Length, 0 where there is none that can be read: what arrives is counted anyway."""
+    """Content-Length, or 0 if it is missing or not a number: what arrives is counted anyway."""
     text = Headers(scope=scope).get("content-length", "")
     return int(text) if text.isascii() and text.isdigit() else 0
 

@@ -35,9 +35,9 @@ FILE = "a file"
 SURE = "how sure"  # share of the votes, or what the score stands for
 SHOWN = 1_000
 CHECKED: Final = (
-    "**Checked here:** what the file states agrees with itself: its certificate, its ledger of what was asked, and its "
-    "trees. **Not checked, as no file can show it:** whether the noise was really drawn as stated, and whether what "
-    "the certificate rests on is true. Ask whoever made the file."
+    "**Checked here:** the file's certificate, its ledger of questions, and its trees agree with each other. "
+    "**Not checked, because no file can show it:** whether the noise was really drawn as stated, and whether the "
+    "assumptions on the certificate are true. Ask whoever made the file."
 )
 _NOT = {"numeric": "no number", "categorical": "not listed"}
 
@@ -78,12 +78,12 @@ def describe(forest: ReleasedForest) -> None:
     trees, leaves = plural(forest.trees.n_trees, "tree"), plural(forest.trees.n_leaves, "leaf", "leaves")
     st.markdown(
         f"**{trees}**, {leaves}, predicts **{plain(domain.label)}** "
-        f"({classes}{', …' if len(domain.classes) > 8 else ''}), according to the file at "
+        f"({classes}{', …' if len(domain.classes) > 8 else ''}). According to the file, "
         f"ε = {epsilon_text(forest.certificate.epsilon)}{at_delta(forest.certificate.delta)}."
     )
     for note in forest.notes:
         st.info(plain(note, 600), icon=":material/build:")
-    titled("What the file says of its privacy", _badge(forest))
+    titled("What the file says about its privacy", _badge(forest))
     st.code(certificate_of_file(forest), language=None, wrap_lines=True)
     st.caption(f"{_private(forest)} {CHECKED}".lstrip())
     with st.expander(f"The {plural(domain.n_features, 'column')} it reads"):
@@ -95,9 +95,9 @@ def describe(forest: ReleasedForest) -> None:
 
 
 def certificate_of_file(forest: ReleasedForest) -> str:
-    """The certificate as the file has it, for somebody who has received it.
+    """The certificate in the file, for a person who received the file.
 
-    Earlier versions wrote to the curator ("asserted by you"); whoever reads it here is somebody else.
+    Earlier versions addressed the curator ("asserted by you"), but the reader here is somebody else.
     """
     text = certificate_text(forest.certificate, forest.about.get("caution"))
     return f"According to the file: {text}".replace("asserted by you: ", "asserted by the curator: ")
@@ -133,8 +133,8 @@ def _private(forest: ReleasedForest) -> str:
     if not forest.certificate.certified:
         return ""
     promised = "ε and δ allow" if forest.certificate.delta else "ε allows"
-    but = ", but for its settings, as the CAUTION says" if forest.about.get("caution") else ""
-    return f"If this is true, the forest tells no more about any one row than {promised}{but}."
+    but = ", except through its settings (see CAUTION)" if forest.about.get("caution") else ""
+    return f"If this is true, the forest reveals no more about any one row than {promised}{but}."
 
 
 def _check_columns(domain: Domain, names: list[str]) -> None:

@@ -1,8 +1,8 @@
-"""Certified forests replayed on random domains: up to 50 classes, one row to a million, any settings, any way in.
+"""Replays certified forests on random domains: up to 50 classes, 1 to a million rows, all settings and input formats.
 
-Cases are drawn from a seed by themes, each about a place where a mistake can wait: a number of rows on a threshold, a
-`size` far from it, many classes, many rounds, cells that cannot be read, borders of cells, parts. In each pair of
-tables one row differs that is made to matter. What is compared is in `replay`.
+A seed and a theme give a case. Each theme covers a place where a mistake can hide: a number of rows on a threshold, a
+`size` far from the number of rows, many classes, many rounds, cells that cannot be read, borders of cells, parts. The
+two tables of a case differ in one row, which is chosen to matter. `replay` compares the two fits.
 """
 
 import math
@@ -38,7 +38,7 @@ from dpforest.tables.domain import Domain
 
 BOOSTER: Final = "RandomTreeBoosterClassifier"
 SAMPLE: Final = 4  # cases of each theme and forest in the ordinary run
-_ROUND: Final = (1, 2, 3, 5, 6, 10)  # times a power of ten, of two, or a full block: on which thresholds are met
+_ROUND: Final = (1, 2, 3, 5, 6, 10)  # times a power of ten, a power of two, or a full block: where thresholds lie
 _FAR_UP: Final = "far up, the least likely"
 _REDRAWN: Final = 20
 
@@ -72,7 +72,7 @@ Theme = Callable[[np.random.Generator, type[ForestClassifier], int], Case]
 def _pair(
     rng: np.random.Generator, rows: Table, one: Table, other: Table, neighbours: str, *, last: bool = True
 ) -> tuple[Table, Table]:
-    """Rows with one more and without it, or with another in its place; either may be the first."""
+    """The rows with and without one more row, or with another row in its place, in random order."""
     n = len(rows[1])
     place = n if last else int(rng.integers(n + 1))
     pair = together(rows, one, place, n), rows
@@ -82,12 +82,12 @@ def _pair(
 
 
 def _classes(rng: np.random.Generator) -> int:
-    """2 to 50: 2, 3 and 50 more often than the others."""
+    """2 to 50 classes: 2, 3 and 50 more often than the others."""
     return int(rng.choice([2, 3, 50, int(rng.integers(2, 51))], p=[0.3, 0.1, 0.2, 0.4]))
 
 
 def _labels(rng: np.random.Generator, n_classes: int) -> tuple[np.ndarray, int, int]:
-    """Classes of the rows, and of the row that differs and of the one in its place: alone in theirs, or not."""
+    """Classes of the rows, of the row that differs, and of its replacement. These two may be alone in their class."""
     order = rng.permutation(n_classes)
     kept = max(1, int(rng.choice([1, n_classes - 1, n_classes])))
     return order[:kept], int(order[-1]), int(order[0])
@@ -98,9 +98,9 @@ def _case(
     way: Way = as_frame, rare: str | None = None, n_bad: int | None = None, neighbours: str = "", alike: bool = False,
     listed: bool = False, **fixed: Any,
 ) -> Case:  # fmt: skip
-    """Settings that a theme does not fix are drawn. `n` is the number of rows of the larger table.
+    """A case with random values for settings that a theme does not fix. The larger table has `n` rows.
 
-    All rows are the same where they are `alike`; the row that differs has a class where it is `listed`.
+    If `alike`, all rows are the same. If `listed`, the row that differs has a listed class.
     """
     neighbours = neighbours or str(rng.choice(NEIGHBOURS))
     classes, label, other = _labels(rng, domain.n_classes)
@@ -136,7 +136,7 @@ def _log_uniform(rng: np.random.Generator, most: int) -> int:
 
 
 def _on_a_threshold(rng: np.random.Generator, most: int) -> int:
-    """A number of rows that is a round one: divided by some d and rounded down, one row less gives another number."""
+    """A round number of rows: divided by some d and rounded down, it gives another number than one row less."""
     steps = (10 ** int(rng.integers(1, 7)), 10 ** int(rng.integers(2, 5)), 2 ** int(rng.integers(4, 20)), 65_536)
     n = int(rng.choice(steps)) * int(rng.choice(_ROUND))
     return min(n, most)
@@ -146,14 +146,14 @@ def _on_a_threshold(rng: np.random.Generator, most: int) -> int:
 
 
 def thresholds(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
-    """Round numbers of rows. In turn: a multiple of 1,000 that is known with noise far down, a full block of rows in
-    one leaf, and any, with noise far up or far down: whatever goes by the true number shows.
+    """Round numbers of rows. In turn: a multiple of 1,000 with noise far down, a full block of rows in one leaf, and
+    any round number with noise far up or far down. This shows all code that uses the true number.
     """
     domain = random_domain(rng, 2 if rng.random() < 0.7 else 3, 2)
-    depth = 1 if kind.__name__ == BOOSTER else "auto"  # so that the number of rows is asked
+    depth = 1 if kind.__name__ == BOOSTER else "auto"  # so that the booster asks the number of rows
     asked: dict[str, Any] = {"neighbours": ADD_REMOVE, "size": None, "n_estimators": 1, "max_depth": depth}
     if seed % 4 == 0:
-        n = 1_000 * int(rng.integers(51, 101))  # a thousandth of it is more than the least that is released
+        n = 1_000 * int(rng.integers(51, 101))  # a thousandth of it is above the least number that is released
         return _case(rng, kind, n, domain, rare="far down, the least likely", epsilon=0.1, listed=True, **asked)
     if seed % 4 == 1:
         n = 65_536 * int(rng.choice([1, 1, 2]))
@@ -165,7 +165,7 @@ def thresholds(rng: np.random.Generator, kind: type[ForestClassifier], seed: int
 
 
 def sizes_said(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
-    """A `size` far below the number of rows, or far above it, where that is a round number."""
+    """A `size` far below or far above the number of rows, which is a round number."""
     domain = random_domain(rng, 2, 2)
     n = _on_a_threshold(rng, 100_000)
     size = max(1, int(rng.choice([1, 2, n // 1_000, n // 10, 10 * n, 2_000_000])))
@@ -174,7 +174,7 @@ def sizes_said(rng: np.random.Generator, kind: type[ForestClassifier], seed: int
 
 
 def many_classes(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
-    """Up to 50 of them; the row that differs is the only one of its class as often as not."""
+    """Up to 50 classes. In about half of the cases the row that differs is the only one of its class."""
     n_classes = int(rng.choice([50, 49, int(rng.integers(4, 49))]))
     domain = random_domain(rng, n_classes, 3)
     n, depth, trees = 1 + int(rng.integers(1, 30)), int(rng.integers(1, 4)), int(rng.choice([1, 2, 9]))
@@ -193,7 +193,7 @@ def many_rounds(rng: np.random.Generator, kind: type[ForestClassifier], seed: in
 
 
 def cells_that_do_not_fit(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
-    """0, 1, 2, 3, ... cells that are no numbers, and one more in the row that differs."""
+    """0, 1, 2, 3, ... cells that are not numbers, and one more in the row that differs."""
     domain = random_domain(rng, _classes(rng), 4)
     n_bad = int(rng.choice([0, 1, 2, 3, 4, 5, 7, 9, 10, 15, 19, 20, 31, 49, 99]))
     ways: list[Way] = [as_frame, as_array, as_list, as_csv]
@@ -202,7 +202,7 @@ def cells_that_do_not_fit(rng: np.random.Generator, kind: type[ForestClassifier]
 
 
 def borders(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
-    """The scale is asked, and the row that differs lies on the borders of its cells."""
+    """The fit asks the scale, and the row that differs lies on the borders of its cells."""
     domain = random_domain(rng, _classes(rng), 8)
     ways: list[Way] = [as_frame, as_array, as_list, as_csv]
     share = float(rng.choice([0.05, 0.3, 0.9]))
@@ -211,7 +211,7 @@ def borders(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -
 
 
 def parts(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
-    """Rows that come in parts and are released from counts, with the scale asked first; frames where there is none."""
+    """Rows in parts, released from counts, with the scale asked first. Frames for forests that take no parts."""
     domain = random_domain(rng, _classes(rng), 6)
     n = 3 + _log_uniform(rng, 200)
     cut = int(rng.integers(1, n - 1))
@@ -223,7 +223,7 @@ def parts(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> 
 
 
 def anything(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
-    """Nothing is fixed; tables of more than 3,000 rows are few."""
+    """No setting is fixed. Few tables have more than 3,000 rows."""
     n = _log_uniform(rng, 1_000_000 if rng.random() < 0.05 else 3_000)
     domain = random_domain(rng, _classes(rng), 12 if n < 3_000 else 3)
     ways: list[Way] = [as_frame, as_array, as_list, as_csv] if n < 3_000 else [as_frame, as_array]
@@ -237,7 +237,7 @@ THEMES: Final[dict[str, Theme]] = {
 
 
 def as_csv(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestClassifier:
-    """Written to a file, of which nothing is guessed; it may have no rows."""
+    """Through a CSV file, whose format is fixed. It may have no rows."""
     domain = model.domain
     assert domain is not None
     table = read_table(X.assign(**{domain.label: y}).to_csv(index=False).encode(), domain)
@@ -290,7 +290,7 @@ def replay_random(theme: str, kind: type[ForestClassifier], seeds: Iterable[int]
 
 
 def replay_case(case: Case) -> Replay | None:
-    """Replay one case; None where its settings do not go together, whatever the rows."""
+    """Replay one case. None if its settings contradict each other for any rows."""
     model: Any = case.model
 
     def fit(table: Table) -> Any:
@@ -317,7 +317,7 @@ def replay_case(case: Case) -> Replay | None:
 
 
 def most_mu(epsilon: float, delta: float) -> float:
-    """The μ that is (ε, δ), by bisection in floating point: a route of its own, past `dpforest.privacy.loss`.
+    """The μ that is (ε, δ), by bisection in floating point, independent of `dpforest.privacy.loss`.
 
     Dong, Roth and Su 2022, Corollary 2.13: δ = Φ(-ε/μ + μ/2) - e^ε Φ(-ε/μ - μ/2).
 
@@ -338,7 +338,7 @@ def random_replays(
     seeds: Iterable[int] = range(SAMPLE),
     themes: Collection[str] = tuple(THEMES),
 ) -> dict[str, Iterator[tuple[str, Replay]]]:
-    """Cases of themes and forests, by theme and forest; by default of all of them."""
+    """Cases by theme and forest. By default all themes and forests."""
     kinds = [kind for kind in FORESTS if estimators is None or kind.__name__ in estimators]
     seeds = list(seeds)
     return {f"{kind.__name__}, {theme}": replay_random(theme, kind, seeds) for theme in themes for kind in kinds}

@@ -1,4 +1,4 @@
-"""Random domains, tables on them, and rows that lie on the edges of what a domain tells apart."""
+"""Random domains, tables on them, and rows that lie on the borders of cells."""
 
 from typing import Any, Final
 
@@ -12,7 +12,7 @@ from dpforest.trees.released_scale import CELLS
 
 _BOUNDS: Final = ((0.0, 1.0), (-5.0, 5.0), (0.0, 1e6), (1e-3, 1e3), (-1e9, 3.0), (10.0, 11.0))
 _WIDTHS: Final = (1, 2, 3, 5, 12, 70, 1_000)
-# Cells of which some are numbers only to some readers.
+# Some of these cells are numbers to some readers only.
 ODD: Final[tuple[Any, ...]] = (
     "1,5", "TRUE", "0x1f", "1_000", " 2 ", "1e3", "٣", "1.5.5", "1/2", "3%", "?", "-", "", "inf", "-inf", "nan",
     "1e400", "+.5", "01", "1.0", "false", "2026-01-31", "c1", "c-1", "other", None, True, False, 7, 0.5, float("nan"),
@@ -40,7 +40,7 @@ def random_feature(rng: np.random.Generator, name: str) -> Feature:
 def random_domain(
     rng: np.random.Generator, n_classes: int, most_features: int = 12, classes: tuple[Any, ...] = ()
 ) -> Domain:
-    """1 to `most_features` attributes, few more often than many; classes are numbers or texts, unless given."""
+    """1 to `most_features` attributes, more often few than many. Classes are numbers or texts, unless given."""
     m = 1 + int((most_features - 1) * rng.random() ** 2 + 0.5)
     features = tuple(random_feature(rng, f"x{j}") for j in range(m))
     if not classes:
@@ -49,7 +49,7 @@ def random_domain(
 
 
 def edges(feature: Feature) -> np.ndarray:
-    """Numbers on the borders of the cells in which rows are counted, just below them, and beyond both bounds."""
+    """Numbers on the borders of the counted cells, just below these borders, and beyond both bounds."""
     assert feature.low is not None and feature.high is not None
     first, span = feature.first_code, 65_536 - feature.first_code
     codes = first + -(-np.arange(1, CELLS) * span // CELLS)
@@ -60,7 +60,7 @@ def edges(feature: Feature) -> np.ndarray:
 
 
 def random_table(rng: np.random.Generator, domain: Domain, n: int, classes: np.ndarray) -> Table:
-    """Rows with few values, so that they meet in leaves; many on the edges; of these classes (indices).
+    """Rows of these classes (indices) with few values, so that rows share leaves. Many values lie on the edges.
 
     Columns are drawn as a whole, so that a million rows take no longer than they must.
     """
@@ -78,7 +78,7 @@ def random_table(rng: np.random.Generator, domain: Domain, n: int, classes: np.n
 
 
 def labels_of(domain: Domain, index: np.ndarray) -> np.ndarray:
-    """Classes by their indices, as an array of the type that such labels have."""
+    """Classes by their indices, as an array of the type of these labels."""
     return domain.class_array[index]
 
 
@@ -92,7 +92,7 @@ def edge_row(rng: np.random.Generator, domain: Domain, label: int) -> Table:
 
 
 def with_odd_cells(rng: np.random.Generator, table: Table, n_bad: int, pool: tuple[Any, ...] = ODD) -> Table:
-    """The same as objects: in each column so many cells that are no numbers, and some others of which one may doubt."""
+    """The same rows as objects. Each column gets this many cells that are not numbers, and some doubtful ones."""
     X, y = table
     out = X.astype(object)
     for j in range(X.shape[1]):
@@ -105,7 +105,7 @@ def with_odd_cells(rng: np.random.Generator, table: Table, n_bad: int, pool: tup
 
 
 def together(rows: Table, row: Table, place: int, number: int) -> Table:
-    """Rows with one more at a place; it has a number of its own in the index, which stays its name wherever it is."""
+    """Rows with one more row at a place. Its index number is unique, and it keeps that number at any place."""
     (X, y), (more, label) = rows, row
     more = more.set_axis([number], axis=0)
     cells = pd.concat([X.iloc[:place], more, X.iloc[place:]]) if len(X) else more

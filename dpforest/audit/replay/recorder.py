@@ -60,7 +60,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Charge:
-    """One charge of a ledger: which of the fit's, its line, and how many answers it pays for."""
+    """One charge of a ledger: its number in the fit, its line, and how many answers it pays for."""
 
     number: int
     entry: Entry
@@ -100,7 +100,7 @@ class Question:
     paid: float | None = None  # for one row: ε, or μ
     tree: int = -1  # number of the tree that is being grown
     is_gaussian: bool = False
-    charge: "Charge | None" = None  # what paid for it
+    charge: "Charge | None" = None  # the charge that paid for it
 
 
 Forced = Callable[[Question, Any], Any]  # from a question and what was drawn to what is answered

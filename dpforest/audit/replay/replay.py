@@ -191,7 +191,7 @@ def _released(before: Tape, after: Tape) -> list[Finding]:
 
 
 def _not_in_the_ledger(tape: Tape) -> list[Finding]:
-    """Charges that pay for more questions than they may, or have no line in the ledger of what leaves."""
+    """Charges that pay for too many questions, or have no line in the released ledger."""
     ledger = getattr(tape.result, "ledger_", getattr(tape.result, "ledger", None))
     left = list(ledger.entries) if isinstance(ledger, Ledger) else None
     asked = Counter[int]()
@@ -200,12 +200,12 @@ def _not_in_the_ledger(tape: Tape) -> list[Finding]:
             continue
         asked[charge.number] += 1
         if asked[charge.number] > charge.uses:
-            said = f"{charge.entry.what!r} is asked {asked[charge.number]} times, and {charge.uses} are paid for"
+            said = f"{charge.entry.what!r} is asked {asked[charge.number]} times, but paid for {charge.uses} times"
             return [Finding("unpaid", question.line, said)]
         if left is None or asked[charge.number] > 1:
             continue
         if charge.entry not in left:
-            said = f"{charge.entry.what!r} is asked and paid for, but the ledger of what leaves has no such line"
+            said = f"{charge.entry.what!r} is asked and paid for, but the released ledger has no such line"
             return [Finding("unpaid", question.line, said)]
         left.remove(charge.entry)
     return []

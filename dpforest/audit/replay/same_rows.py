@@ -1,8 +1,8 @@
-"""The same rows in another way: with more threads, in another format, in parts, labels of another type.
+"""Fits the same rows in other ways: with more threads, in another format, in parts, with labels of another type.
 
-What is asked of rows, and what is released after the same answers, follows from the rows alone. So a fit is recorded,
-and recorded again in another way; inputs of all questions and the released file must be the same to the bit. Answers
-are functions of the questions (`rare`: no noise, the likeliest), so that nothing is left to chance.
+The questions of a fit, and its file after the same answers, must follow from the rows alone. So this module records a
+fit, and records it again in another way. Inputs of all questions and the released file must be equal to the bit.
+Answers are functions of the questions (`rare`: no noise, the likeliest), so nothing is left to chance.
 """
 
 import warnings
@@ -26,14 +26,14 @@ SAMPLE: Final = 2  # tables of each forest in the ordinary run
 MANY: Final = (200_003, 131_077)  # rows: of the booster, of others; no number of threads divides them
 _EXACT: Final = RARE["no noise, the likeliest"]
 _CLASSES: Final = ((0, 1), (10, 50, 100), (-3, 7), tuple(range(50)), (-100, 0, 27))
-_STRANGE: Final = (-100, 101, 200, 3)  # labels that are no class, or are one of some domains
+_STRANGE: Final = (-100, 101, 200, 3)  # labels that are a class of some domains or of none
 _TYPES: Final = (np.int8, np.int16, np.int32, np.float32, np.float64, object, str)
 
 Seen = tuple[list[bytes], str]
 
 
 def check_same_rows(estimators: Collection[str] | None = None, seeds: Iterable[int] = range(SAMPLE)) -> Iterator[str]:
-    """Sentences on fits that depend on more than the rows; none if nothing was found.
+    """Sentences on fits that depend on more than the rows. None if there are no such fits.
 
     Parameters
     ----------
@@ -54,18 +54,18 @@ def _small(kind: type[ForestClassifier], rng: np.random.Generator) -> Iterator[s
     for _ in range(20):
         n, classes = int(rng.integers(4, 60)), _CLASSES[rng.integers(len(_CLASSES))]
         settings = settings_of(rng, kind, n + 1, len(classes)) | {"n_jobs": None}
-        if hasattr(kind, "fit_chunks") and rng.random() < 0.5:  # nothing is asked before trees grow
+        if hasattr(kind, "fit_chunks") and rng.random() < 0.5:  # no question before trees grow
             settings |= {"n_estimators": 2, "max_depth": 2, "scale_share": "public"}
         domain = random_domain(rng, len(classes), 3, classes=classes)
         X, y = random_table(rng, domain, n, np.arange(len(classes)))
-        X = X.replace(np.inf, 1e300)  # of infinity only a table of numbers can tell
+        X = X.replace(np.inf, 1e300)  # only a table of numbers can hold infinity
         y = np.where(rng.random(n) < 0.1, rng.choice(_STRANGE), y)
         settings = {name: value for name, value in settings.items() if name in kind._get_param_names()}
         model = kind(domain=domain, neighbours=str(rng.choice(NEIGHBOURS)), **settings)
         try:
             base = _seen(model, as_frame, (X, y))
         except ValueError:
-            continue  # settings that do not go together
+            continue  # these settings contradict each other
         for name, way, table, jobs in _others(model, X, y, n // 2):
             yield from _compared(f"{kind.__name__}, {n} rows, {name}", base, model, way, table, jobs)
         return
@@ -86,7 +86,7 @@ def _others(model: Any, X: pd.DataFrame, y: np.ndarray, cut: int) -> Iterator[tu
 
 
 def _large(kind: type[ForestClassifier]) -> Iterator[str]:
-    """Tables that are cut among threads, all of one kind of row but for some: a row at a border is one of many."""
+    """Large tables, which threads share. Almost all rows are equal, so rows at the cuts between threads are common."""
     n = MANY[kind.__name__ != "RandomTreeBoosterClassifier"]
     rng = np.random.default_rng(0)
     domain = random_domain(rng, 2, 1, classes=(0, 1))
@@ -103,16 +103,16 @@ def _compared(what: str, base: Seen, model: Any, way: Callable, table: Table, jo
     try:
         asked, file = _seen(model, way, table, jobs)
     except ValueError as refused:
-        yield f"{what}: these rows are refused, which are not in a frame: {refused}"
+        yield f"{what}: it refuses these rows, but a frame does not: {refused}"
         return
     if asked != base[0]:
-        yield f"{what}: what is asked of the rows is not what is asked of them in a frame, by one thread"
+        yield f"{what}: the questions to the rows differ from those for a frame with one thread"
     elif file != base[1]:
-        yield f"{what}: the same answers give another file than of the same rows in a frame"
+        yield f"{what}: the same answers give another file than for the same rows in a frame"
 
 
 def _seen(model: Any, way: Callable, table: Table, jobs: int | None = None) -> Seen:
-    """Inputs of all questions, in no order, as trees may be grown in any; and the file."""
+    """Sorted inputs of all questions, because trees may grow in any order; and the file."""
 
     def fit(table: Table) -> Any:
         return way(clone(model).set_params(n_jobs=jobs), *table)

@@ -1,4 +1,4 @@
-"""Settings of certified forests at random, such as go together."""
+"""Random settings of certified forests that are compatible with each other."""
 
 from typing import Any, Final
 
@@ -46,11 +46,11 @@ CHOICES: Final[dict[type[ForestClassifier], dict[str, tuple[Any, ...]]]] = {
 }  # fmt: skip
 FORESTS: Final = tuple(CHOICES)
 _THREADED: Final = (MajorityLabelForestClassifier, RandomTreeBoosterClassifier)
-_CHEAP: Final = 3_000  # rows, beyond which few trees are grown
+_CHEAP: Final = 3_000  # above this number of rows a fit grows few trees
 
 
 def settings_of(rng: np.random.Generator, kind: type[ForestClassifier], n: int, n_classes: int) -> dict[str, Any]:
-    """Parameters for a table of so many rows, also some that the estimator does not have; a bound on the rows holds."""
+    """Parameters for a table of n rows, some of which the estimator lacks. A bound on the rows is true."""
     settings: dict[str, Any] = {name: _one(rng, options) for name, options in CHOICES[kind].items()}
     settings["n_estimators"] = _one(rng, (1, 2, 3, 7) if n <= _CHEAP else (1, 2))
     if n <= 100 and n_classes <= 5 and rng.random() < 0.2:
@@ -60,7 +60,7 @@ def settings_of(rng: np.random.Generator, kind: type[ForestClassifier], n: int, 
     settings["size"] = _one(rng, (None, 1, 40, n, 100 * n)) if rng.random() < 0.5 else None
     if settings["size"] is not None:
         settings["size"] = min(settings["size"], 1_000_000)
-    # Greedy trees ask in any order where several threads grow them, which is nothing to find.
+    # With several threads, greedy trees ask in any order, which is not a mistake.
     settings["n_jobs"] = 2 if kind in _THREADED and rng.random() < 0.05 else None
     if kind is BoostedForestClassifier:
         settings |= _one(rng, _BOOSTED_LEAVES)

@@ -46,7 +46,7 @@ class TreeSpec:
 
     @property
     def split_sensitivity(self) -> Fraction:
-        """For the ledger: most that one row changes the score of a split, in rows."""
+        """For the ledger: the most that one row changes the score of a split, in rows."""
         return Fraction(round(10 * sensitivity(self.criterion, self.n_bound) / UNIT), 10)
 
     def charge(self, ledger: Ledger) -> tuple[QueryBudget, QueryBudget] | None:

@@ -94,7 +94,7 @@ class RandomStructureClassifier(ForestClassifier):
             scales, misfits = PartialScale.of_nobody(domain), Misfits()
             for X, y in chunks:
                 scales += self._scale_of(domain, *self._checked_part(X, y), misfits)
-            misfits.warn()  # as an error it stops the fit, so it comes before the first question
+            misfits.warn()  # before the first question, because the warning stops the fit if it is an error
             self.fit_scale(scales)
         counter = self._counter(domain)
         total, misfits = counter.count(_nobody(domain)), Misfits()
@@ -102,7 +102,7 @@ class RandomStructureClassifier(ForestClassifier):
             X, y = self._checked_part(X, y)
             ids = ids_of(X) + (total.n_rows if _is_numbered_from_0(X) else 0)
             total += counter.count(read_rows(domain, X, y, ids, misfits=misfits))
-        if not self._looks(domain):  # else both warnings came above
+        if not self._looks(domain):  # otherwise both warnings came above
             misfits.warn()
             self._warn_of_leaks(domain)
         return self._release(total, domain)
@@ -237,7 +237,7 @@ class RandomStructureClassifier(ForestClassifier):
         ids = ids_of(X) if row_ids is None else np.asarray(row_ids)
         if ids.shape != (len(X),) or ids.dtype.kind not in "iu":
             raise ValueError(f"row_ids must be {len(X):,} whole numbers, one for each row.")
-        misfits = Misfits() if self._looks(domain) else None  # `partial_scale` has warned of these rows
+        misfits = Misfits() if self._looks(domain) else None  # `partial_scale` already warned about these rows
         return self._counter(domain).count(read_rows(domain, X, y, ids.astype(np.int64), misfits=misfits))
 
     def fit_counts(self, part: PartialCounts) -> Self:

@@ -99,8 +99,8 @@ def moves_of(sums: np.ndarray, step: float) -> np.ndarray:
 
 # Requires  |scores| < 2**49 after the move, y of 0 or 1, and a table that starts at UNIT/2, never rises, and ends in 0.
 # Ensures   each row adds a whole number between -UNIT/2 and UNIT/2 to one sum, by its label and score alone: the index
-#   is cut to 0..last, so what is added is plus or minus an entry of the table, all of which are in 0..UNIT/2. A score
-#   on the wrong side gets entry 0: there the gradient is clipped at what it is at score 0.
+#   is cut to 0..last, so the row adds plus or minus an entry of the table, and all entries are in 0..UNIT/2. A score
+#   on the wrong side gets entry 0: the gradient is clipped there to its value at score 0.
 @njit(nogil=True, cache=True)
 def _next_of_two(scores, before, moves, leaf, y, of_two, sums):
     last = of_two.size - 1
@@ -156,9 +156,9 @@ def _next_of_many(scores, before, moves, leaf, y, exp, by_length, sums):
 #    clipped and truncated, unless that lies within 2**-36 of a whole number; then it may be off by 1.
 @njit(nogil=True, cache=True)
 def gradient_of(label, scores, exp, by_length, raw, out):
-    """Gradient of one row of several classes, in 1/1024, never longer than its clip: rounded towards 0.
+    """Gradient of one row of several classes, in 1/1024, rounded towards 0. It never exceeds its clip.
 
-    Written to `out`, int64 (k,); `raw`, float64 (k,), is room to compute in. Proof above.
+    Writes to `out`, int64 (k,). `raw`, float64 (k,), is work space. Proof above.
     """
     k = scores.size
     top = scores.max()
@@ -180,5 +180,5 @@ def gradient_of(label, scores, exp, by_length, raw, out):
         out[c] = np.int64(np.trunc(UNIT * (raw[c] * shrink)))
         whole += int(out[c] * out[c] if by_length else abs(out[c]))
     bound = (UNIT * UNIT if by_length else 2 * UNIT) * (k - 1)
-    if k * whole > bound:  # never, by step 3 of the proof
+    if k * whole > bound:  # this never happens: step 3 of the proof
         out[:] = 0

@@ -1,7 +1,7 @@
-"""Mistakes that all auditors once passed, or found by luck: they replayed two and three classes, up to 40 rows or about
-65,536, a `size` of the same order as the rows, scores as they came, and few cells that could not be read.
+"""Mistakes that all auditors once missed, or caught by luck. The auditors replayed two and three classes, up to 40 rows
+or about 65,536, a `size` close to the number of rows, typical scores, and few cells that could not be read.
 
-The letters are those of the review that made them; it made sixteen.
+The letters come from the review that made these mistakes. It made sixteen.
 """
 
 from mutants.mutation import COUNTS, EVEN, EVERY, MAJORITY, Mutant
@@ -10,8 +10,8 @@ from mutants.rounds import BOOSTER
 BLIND_SPOTS = (
     Mutant(
         name="a_gradient_is_rounded",  # A
-        why="Gradients of several classes are rounded and not truncated, and one step of the largest has to make up "
-        "for it: of fifty classes a gradient is up to 1.2 % larger than the noise is for.",
+        why="Gradients of several classes are rounded and not truncated, and only one step of the largest makes up "
+        "for it. With fifty classes a gradient is up to 1.2 % larger than the noise covers.",
         module="dpforest.models.random_boost.gradients",
         function="gradient_of",
         old="""        out[c] = np.int64(np.trunc(UNIT * (raw[c] * shrink)))
@@ -26,7 +26,7 @@ BLIND_SPOTS = (
     ),
     Mutant(
         name="a_border_is_in_both_cells",  # B
-        why="A row that lies on the border of two cells of the scale counts in both, and the noise is for one.",
+        why="A row that lies on the border of two cells of the scale counts in both, but the noise covers one.",
         module="dpforest.trees.released_scale",
         function="_count",
         old="                counts[k, above * CELLS // (N_CODES - first[k])] += 1\n",
@@ -39,8 +39,8 @@ BLIND_SPOTS = (
     ),
     Mutant(
         name="the_released_size_has_a_floor_of_rows",  # C
-        why="The noisy number of rows is never less than a thousandth of the true one: where noise is far down, the "
-        "true number shows. Unbounded, on rare answers.",
+        why="The noisy number of rows is never less than a thousandth of the true one: if noise is far down, it "
+        "reveals the true number. Unbounded, on rare answers.",
         module="dpforest.models.preparation",
         function="release_size",
         old="return max(int(noisy[0, 0]), LEAST_SIZE)\n",
@@ -49,7 +49,7 @@ BLIND_SPOTS = (
     ),
     Mutant(
         name="counts_are_released_without_the_scale",  # J
-        why="Where rows are counted in parts, the ledger of what leaves lacks the cost of the scale, which is in it.",
+        why="If rows are counted in parts, the released ledger lacks the cost of the scale, which is released.",
         module="dpforest.models.random.random_structure",
         function="RandomStructureClassifier._prepared",
         old="for e in prepared.entries:\n",
@@ -58,7 +58,7 @@ BLIND_SPOTS = (
     ),
     Mutant(
         name="a_size_that_is_too_small_is_mended",  # K
-        why="A `size` below a hundredth of the rows is taken for a slip, and replaced by that: unbounded.",
+        why="A `size` below a hundredth of the rows counts as a slip, and that hundredth replaces it: unbounded.",
         module="dpforest.models.random_boost.booster",
         function="RandomTreeBoosterClassifier._known_size",
         old="self.neighbours != ADD_REMOVE or not self._prepares else self.size",
@@ -67,8 +67,8 @@ BLIND_SPOTS = (
     ),
     Mutant(
         name="noise_for_three_classes",  # L
-        why="The noise of a round is for three classes at most: of fifty a row changes the sums by more, and its real "
-        "loss is 1.47 times what is promised (of Gaussian noise in μ²).",
+        why="The noise of a round covers three classes at most. With fifty classes a row changes the sums by more, "
+        "and its real loss is 1.47 times the promise (in μ² for Gaussian noise).",
         module="dpforest.models.random_boost.booster_spec",
         function="BoosterSpec.sensitivity",
         old="sensitivity_of(self.n_classes, self.kind)",
@@ -77,7 +77,7 @@ BLIND_SPOTS = (
     ),
     Mutant(
         name="empty_leaves_stay_late",  # N
-        why="From round 400 on, leaves without rows are left as they are, to save time: unbounded.",
+        why="From round 400 on, leaves without rows do not change, to save time: unbounded.",
         module="dpforest.models.random_boost.boosting",
         function="boost",
         old="            moves[t] = moves_of(noisy, spec.step)\n",
@@ -89,8 +89,8 @@ BLIND_SPOTS = (
     ),
     Mutant(
         name="three_bad_cells_are_read_again",  # P
-        why="A column with three cells that are no numbers is read again by pandas, which reads other cells in another "
-        "way: one row changes what others say.",
+        why="If three cells of a column are not numbers, pandas reads the column again, and it reads other cells in "
+        "another way: one row changes how others are read.",
         module="dpforest.tables.cells",
         function="_numbers_of_objects",
         old="    return read\n",

@@ -1,4 +1,4 @@
-"""Eight mistakes that a competent engineer could make in certified code, written without having read the auditors.
+"""Eight mistakes that a competent engineer could make in certified code. Their author had not read the auditors.
 
 The auditors found four of them at first. The others need 200,000 rows on two threads, labels in a column of int8, a
 table larger than its `size` says, or an unlisted label in a part.
@@ -27,8 +27,8 @@ EIGHT_MORE = (
         why="The rows of a booster's round are cut into one part for each thread, and the end of a part is rounded up "
         "where its start is rounded down. From 200,000 rows on, with two threads or more, and only where the "
         "number of rows is not a multiple of the number of parts, the row at a border is in both parts: its "
-        "gradient is added twice, while noise is for one gradient. That row loses twice what the ledger says for "
-        "the rounds (ε and μ alike), and under add-remove a row more moves the border besides.",
+        "gradient is added twice, but noise covers one gradient. That row loses twice what the ledger says for "
+        "the rounds (in ε and in μ). Under add-remove, one more row also moves the border.",
         module="dpforest.models.random_boost.boosting",
         function="boost",
         old="slice(n * i // n_parts, n * (i + 1) // n_parts)",
@@ -41,7 +41,7 @@ EIGHT_MORE = (
         "is taken in the type of the column. In a column of int8 (or int16) one row with a far label, say -100, "
         "makes the differences of all others wrap round, so that they are read as other labels or as none. One "
         "row decides how all others are read, whether its own label is listed or not: the loss has no bound. "
-        "Columns of int64, and those of a short range, are read as ever.",
+        "Columns of int64, and those of a short range, are read correctly.",
         module="dpforest.tables.encoding",
         function="_labels",
         old='place = array if not low else np.subtract(array, low, dtype=np.int64, casting="unsafe")',
@@ -50,9 +50,9 @@ EIGHT_MORE = (
     ),
     Mutant(
         name="tree_without_estimation_rows_takes_its_structure_rows",
-        why="Where no row was drawn to decide the leaves of a tree, those that grew it decide them, so that its "
-        "labels are not all chance. Then a row pays for splits and for labels, which the ledger counts as "
-        "disjoint parts of which the dearer one is paid. It happens often where a tree has few rows: many trees, "
+        why="If no row was drawn to decide the leaves of a tree, the rows that grew it decide them, so that its "
+        "labels are not all chance. Then a row affects both splits and labels, but the ledger counts them as "
+        "disjoint parts and charges only the dearer one. It happens often where a tree has few rows: many trees, "
         "small tables, or a large partition_rate. A fit can lose almost 2 ε then.",
         module="dpforest.models.greedy.multinomial",
         function="MultinomialForestClassifier.fit_binned",
@@ -64,10 +64,10 @@ EIGHT_MORE = (
         name="bound_on_rows_is_twice_their_released_number",
         why="Without n_bound, splits of boosted trees get the noise for at most twice as many rows as were released "
         "or said (size), rather than for 2,000,000. Both numbers are public, but no bound: size is only about "
-        "right, and noise may make the released number less than half of the true one (often so below 200 rows at "
-        "ε = 1). The sensitivity of the loss at α above 0 grows as the root of the number of rows, so splits lose "
-        "more than was paid: by the root of how many times the table is larger than was assumed. The default α = "
-        "0 does not show it.",
+        "right, and noise may make the released number less than half of the true one (often below 200 rows at "
+        "ε = 1). The sensitivity of the loss at α above 0 grows with the root of the number of rows. So splits "
+        "lose more than the ledger charges, by the root of (true size / assumed size). The default α = 0 does not "
+        "show it.",
         module="dpforest.models.greedy.boosted",
         function="BoostedForestClassifier._plan",
         old="n_bound=bound,",
@@ -77,11 +77,11 @@ EIGHT_MORE = (
     Mutant(
         name="parts_say_how_many_of_their_rows_were_read",
         why="Counts of a part carry the number of rows that were read instead of those handed over; rows whose label "
-        "is missing or not listed are not among them. Under replace-one that sum is taken for the public number "
-        "of rows: it is written into the released file, and rules and voting go by it. A row that is replaced by "
+        "is missing or not listed are not among them. Under replace-one that sum counts as the public number "
+        "of rows: the released file contains it, and rules and voting use it. A row that is replaced by "
         "one without a listed label changes it with certainty, so the loss has no bound. Only where a forest is "
-        "fitted part by part (fit_chunks, fit_counts) and nothing is asked before (shape given, scale public); "
-        "fit is right.",
+        "fitted part by part (fit_chunks, fit_counts) and asks no question before (shape given, scale public); "
+        "fit is correct.",
         module="dpforest.models.random.partial_counts",
         function="PartCounter.count",
         old="PartialCounts(counts, rows.n_given, self.settings)",
