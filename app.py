@@ -17,9 +17,11 @@ else:  # Streamlit imports the server from here
     from ui.shared.guards import Guard
     from ui.shared.no_delay import send_at_once
     from ui.shared.options import read_without_lock
+    from ui.shared.replaced_runs import end_replaced_runs
 
     send_at_once()
     read_without_lock()
+    end_replaced_runs()
 
     # What the first page imports takes two seconds: they pass while a browser starts.
     threading.Thread(target=import_module, args=("ui.explore.page",), daemon=True).start()
