@@ -19,10 +19,12 @@ else:  # Streamlit imports the server from here
     from ui.shared.host_names import HostNames, addresses
     from ui.shared.no_delay import send_at_once
     from ui.shared.options import read_without_lock
+    from ui.shared.replaced_runs import end_replaced_runs
     from ui.shared.uploads import Uploads
 
     send_at_once()
     read_without_lock()
+    end_replaced_runs()
     print(addresses(), HostNames.of_config(), sep="\n", flush=True)
 
     # What the first page imports takes two seconds: they pass while a browser starts.

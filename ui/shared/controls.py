@@ -39,14 +39,19 @@ def memory(key: str, kind: type[Kind]) -> Kind:
     return st.session_state.setdefault(key, kind())
 
 
+def among(value: Any, options: Any) -> bool:
+    """Whether a value is one of the options, of the same type: neither is 1.0 the option 1, nor is True."""
+    return any(type(value) is type(option) and value == option for option in options)
+
+
 def known(key: str, options: Any) -> bool:
     """Drop a value that is not among the current options of a control. True if it dropped one."""
-    return drop(key, lambda value: any(type(value) is type(option) and value == option for option in options))
+    return drop(key, lambda value: among(value, options))
 
 
 def all_known(key: str, options: Any) -> bool:
     """Drop a list with a value that is not among the current options of a control. True if it dropped one."""
-    return drop(key, lambda values: isinstance(values, list | tuple) and all(value in [*options] for value in values))
+    return drop(key, lambda values: isinstance(values, list | tuple) and all(among(each, options) for each in values))
 
 
 def within(key: str, low: float, high: float) -> bool:

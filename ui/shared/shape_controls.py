@@ -13,7 +13,7 @@ from dpforest.models.random.spec import ForestSpec
 from dpforest.tables.domain import Domain, Feature
 from dpforest.tables.features import plural
 from ui.shared import boosting, cache
-from ui.shared.controls import LINKED, is_on, known, within
+from ui.shared.controls import LINKED, among, is_on
 from ui.shared.forests import FORESTS, TREES, Settings
 from ui.shared.starting_points import origin
 from ui.shared.tables import Table, fingerprint, n_learnt_from
@@ -84,7 +84,11 @@ def _unsaid(key: str) -> bool:
 
 
 def _put(key: str, value: int) -> None:
-    """Move a slider, if it is not there: what is set here also takes back what somebody presses meanwhile."""
+    """Move a slider, if it is not there: what is set here also takes back what somebody presses meanwhile.
+
+    A value that does not fit is replaced, not dropped: Streamlit leaves a control out of the link whose state was
+    removed in the same run.
+    """
     if st.session_state.get(key) != value:
         st.session_state[key] = value
 
@@ -124,10 +128,10 @@ def _depth(settings: Settings, by_rule_depth: int, by_rule: bool, ends: int | No
         st.caption("Depth: as published there is no limit to it; a branch ends where few records are left.")
         return by_rule_depth
     most = min(forest.most_depth, ends or forest.most_depth)
-    is_dropped = within("depth", 1, MAX_DEPTH)
-    if by_rule or is_dropped or _unsaid("depth"):
+    depth = st.session_state.get("depth", 1)
+    if by_rule or _unsaid("depth") or not among(depth, range(1, MAX_DEPTH + 1)):
         _put("depth", min(by_rule_depth, most))
-    elif st.session_state.get("depth", 1) > most:
+    elif depth > most:
         _put("depth", most)
     if not by_rule:
         _into_link("depth")
@@ -151,8 +155,7 @@ def _trees(settings: Settings, by_rule_trees: int, by_rule: bool) -> int:
         choices = sorted({*choices, by_rule_trees})
     else:  # but what goes into a link must not follow the exact number of rows
         by_rule_trees = min(choices, key=lambda n: abs(math.log(n / by_rule_trees)))
-    is_dropped = known("trees", choices)
-    if by_rule or is_dropped or _unsaid("trees"):
+    if by_rule or _unsaid("trees") or not among(st.session_state.get("trees", choices[0]), choices):
         _put("trees", by_rule_trees)
     if not by_rule:
         _into_link("trees")
