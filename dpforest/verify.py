@@ -39,7 +39,9 @@ QUESTIONS = (
     ("class weights of the leaves", (LAPLACE_NOISE,), 1, (ALL,), False),
     ("values of the leaves", (LAPLACE_NOISE,), 1, (ALL,), False),
 )
-LAST = "A certificate is only what the file says about itself: whoever wrote the file could have made up all of it."
+LAST = (
+    "A certificate is only what the file says about itself. The person who wrote the file could have made up all of it."
+)
 
 
 class Unreadable(ValueError):

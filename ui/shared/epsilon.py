@@ -97,7 +97,7 @@ def choose_epsilon(
             f"ε = {epsilon:g}."
         )
     if other := stored(f"{key}_refused", is_a(str)):
-        del st.session_state[f"{key}_refused"]  # said once: it is of no interest on another page
+        del st.session_state[f"{key}_refused"]  # shown once: it does not matter on another page
         st.caption(f"“{plain(other, 20)}” is no number from {LEAST:g} to {MOST:g}, so ε stays {epsilon:g}.")
     return epsilon
 

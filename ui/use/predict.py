@@ -37,7 +37,7 @@ SHOWN = 1_000
 CHECKED: Final = (
     "**Checked here:** the file's certificate, its ledger of questions, and its trees agree with each other. "
     "**Not checked, because no file can show it:** whether the noise was really drawn as stated, and whether the "
-    "assumptions on the certificate are true. Ask whoever made the file."
+    "assumptions on the certificate are true. Ask the person who made it."
 )
 _NOT = {"numeric": "no number", "categorical": "not listed"}
 
@@ -112,7 +112,7 @@ def explain(forest: ReleasedForest) -> None:
     is_on("explained")
     if forest.voting != CLIPPED_LOGISTIC or not st.toggle("Show what moves its scores", key="explained"):
         return
-    kept, scores = stored("scores_of", is_pair, (None, None))  # worked out once for each forest
+    kept, scores = stored("scores_of", is_pair, (None, None))  # computed once for each forest
     try:
         if kept is not forest:
             scores = AddedScores.of(forest)
