@@ -22,22 +22,25 @@ GAUSSIAN_NOISE, LAPLACE_NOISE = "rounded-gaussian", "discrete-laplace"
 CHOICES = ("exponential", "permute-and-flip", "global-01")
 ALL, STRUCTURE, ESTIMATION = "", "structure rows", "estimation rows"
 # What a forest may ask: how the question begins; its mechanisms; its sensitivity (None: it depends on a setting); the
-# rows that it may ask; whether it may be asked of disjoint parts, so that it costs no more than once.
+# rows that it may ask; whether it may be asked of disjoint parts, so that it costs no more than once; how often it is
+# asked, by the shape of the forest (None: it does not follow).
 QUESTIONS = (
-    ("number of rows", (GAUSSIAN_NOISE, LAPLACE_NOISE), 1, (ALL,), False),
-    ("scale of numeric attributes", (GAUSSIAN_NOISE, LAPLACE_NOISE), "scale", (ALL,), False),
-    ("leaf gradient sums, tree by tree", (GAUSSIAN_NOISE, LAPLACE_NOISE), "gradients", (ALL,), False),
-    ("label of each leaf, tree by tree", CHOICES, 1, (ALL, ESTIMATION), False),
-    ("label of each leaf, rows shared out", CHOICES, 1, (ALL, ESTIMATION), True),
-    ("class counts of each leaf, rows shared out", (LAPLACE_NOISE,), 1, (ALL,), True),
-    ("class counts of each leaf", (LAPLACE_NOISE,), 1, (ALL,), False),
-    ("splits, level by level", ("exponential",), None, (ALL,), False),
-    ("feature of each level", ("exponential",), 2, (STRUCTURE,), False),
-    ("value to split at of each level", ("exponential",), 2, (STRUCTURE,), False),
-    ("error of the tree so far", (LAPLACE_NOISE,), 1, (ALL,), False),
-    ("coefficient β of each tree", (LAPLACE_NOISE,), 1, (ALL,), False),
-    ("class weights of the leaves", (LAPLACE_NOISE,), 1, (ALL,), False),
-    ("values of the leaves", (LAPLACE_NOISE,), 1, (ALL,), False),
+    ("number of rows", (GAUSSIAN_NOISE, LAPLACE_NOISE), 1, (ALL,), False, "once"),
+    ("scale of numeric attributes", (GAUSSIAN_NOISE, LAPLACE_NOISE), "scale", (ALL,), False, "once"),
+    ("leaf gradient sums, tree by tree", (GAUSSIAN_NOISE, LAPLACE_NOISE), "gradients", (ALL,), False, "trees"),
+    ("label of each leaf, tree by tree", CHOICES, 1, (ALL, ESTIMATION), False, "trees"),
+    ("label of each leaf, rows shared out", CHOICES, 1, (ALL, ESTIMATION), True, None),
+    ("class counts of each leaf, rows shared out", (LAPLACE_NOISE,), 1, (ALL,), True, None),
+    ("class counts of each leaf", (LAPLACE_NOISE,), 1, (ALL,), False, "trees"),
+    ("splits, level by level", ("exponential",), None, (ALL,), False, "levels"),
+    ("feature of each level, tree by tree", ("exponential",), 2, (STRUCTURE,), False, "levels"),
+    ("feature of each level", ("exponential",), 2, (STRUCTURE,), False, "depth"),
+    ("value to split at of each level, tree by tree", ("exponential",), 2, (STRUCTURE,), False, "levels"),
+    ("value to split at of each level", ("exponential",), 2, (STRUCTURE,), False, "depth"),
+    ("error of the tree so far", (LAPLACE_NOISE,), 1, (ALL,), False, "levels"),
+    ("coefficient β of each tree", (LAPLACE_NOISE,), 1, (ALL,), False, "trees"),
+    ("class weights of the leaves", (LAPLACE_NOISE,), 1, (ALL,), False, "trees"),
+    ("values of the leaves", (LAPLACE_NOISE,), 1, (ALL,), False, "trees or leaves"),
 )
 LAST = (
     "A certificate is only what the file says about itself. The person who wrote the file could have made up all of it."
@@ -173,6 +176,27 @@ def sensitivity_of(rule, content, gaussian):
     return Fraction(rule)
 
 
+def times_of(often, content):
+    """How many times a question can have been asked, from the number of trees and their depth."""
+    trees, depth = content["trees"], whole(content["depth"] + 1, "depth") - 1
+    n = trees["n_trees"] if content["version"] == 2 else trees["tree_start"]["shape"][0] - 1
+    n = whole(n, "the number of trees")
+    possible = {"once": (1,), "trees": (n,), "depth": (depth,), "levels": (n * depth,)}
+    return possible.get(often, (n, n * 2 ** min(depth, 20)))
+
+
+def check_asked(content):
+    """Raise Mismatch if the file holds an answer for which its ledger has no entry."""
+    asked = [str(entry["what"]) for entry in content["ledger"]["entries"]]
+    if ("scale" in content) != any(what.startswith("scale of numeric attributes") for what in asked):
+        raise Mismatch("The file has a scale but no ledger entry for it, or a ledger entry but no scale.")
+    n_rows, certificate = content.get("about", {}).get("n_rows"), content["certificate"]
+    if not n_rows or certificate["neighbours"] != "add-remove" or any(w.startswith("number of rows") for w in asked):
+        return
+    if not any(f"{whole(n_rows, 'n_rows'):,}" in str(sentence) for sentence in certificate["assumptions"]):
+        raise Mismatch("The file has a number of rows, but no ledger entry or assumption for it.")
+
+
 def check_question(entry, content, gaussian):
     """Print a question. Return its total cost for one row added or removed, and which rows it asks."""
     what, mechanism, part = entry["what"], entry["mechanism"], entry.get("part", "")
@@ -192,7 +216,7 @@ def check_question(entry, content, gaussian):
     known = next((q for q in QUESTIONS if str(what).startswith(q[0])), None)
     if known is None or mechanism not in known[1] or (mechanism == GAUSSIAN_NOISE) != gaussian:
         raise Mismatch(f"No forest asks “{words(what)}” with the mechanism {words(mechanism)}.")
-    _, _, rule, parts, may_be_parallel = known
+    _, _, rule, parts, may_be_parallel, often = known
     if part not in parts or entry["composition"] not in ("sequential", *("parallel",) * may_be_parallel):
         raise Mismatch(f"No forest asks “{words(what)}” of these rows, or with this composition.")
     if rule is not None:
@@ -200,10 +224,10 @@ def check_question(entry, content, gaussian):
         if not follows <= says <= follows * (1 + Fraction(1, 10**8)) if gaussian else says != follows:
             raise Mismatch(f"The sensitivity of “{words(what)}” is {shown(sensitivity)}, which does not follow from "
                            "the domain.")  # fmt: skip
-    trees = content["trees"].get("n_trees", times)
-    by_tree = str(what).startswith(("leaf gradient", "label of each leaf, tree", "class counts of each leaf, tree"))
-    if by_tree and part == ALL and times != trees:
-        raise Mismatch(f"“{words(what)}” was asked {times:,} times, but there are {words(trees)} trees.")
+    if often and times not in (follow := times_of(often, content)):
+        raise Mismatch(
+            f"“{words(what)}” was asked {times:,} times, but the trees need {' or '.join(map(str, follow))}."
+        )
     return each * (1 if entry["composition"] == "parallel" else times), part
 
 
@@ -221,6 +245,7 @@ def check(content):
         raise Mismatch("A certificate must give a reason if it is not certified, and none if it is.")
     if (ledger.get("kind", "pure"), ledger["neighbours"]) != (kind, relation) or ledger["closed"] is not True:
         raise Mismatch("The ledger is not closed, or its kind or relation differs from the certificate's.")
+    check_asked(content)
     changes = 1 if relation == "add-remove" else 2
     costs = {ALL: Fraction(0)}
     print("Questions to the rows:")

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from dpforest import verify
 from dpforest.privacy.loss import PrivacyLoss, mu_for
 from dpforest.privacy.normal_bounds import hockey_stick
+from dpforest.privacy.rationals import float_up
 from dpforest.privacy.rationals import text_up
 
 HOME = Path(__file__).parents[1]
@@ -117,7 +118,23 @@ def put(*path, value):
     return change
 
 
+def unasked(what: str):
+    """The ledger without a question whose answer is in the file, and the sums that follow."""
+
+    def change(content: dict) -> None:
+        ledger, certificate = content["ledger"], content["certificate"]
+        ledger["entries"] = [entry for entry in ledger["entries"] if not entry["what"].startswith(what)]
+        loss = sum(Fraction(entry["epsilon_each"]) * entry["times"] for entry in ledger["entries"])
+        ledger["epsilon"] = ledger["spent"] = certificate["epsilon"] = str(loss)
+        certificate["true_epsilon"] = float_up(loss)
+
+    return change
+
+
 FORGED = {
+    "no number of rows": ("booster, pure", unasked("number of rows")),
+    "no scale": ("tree", unasked("scale")),
+    "splits of one level": ("tree", put("ledger", "entries", 1, "times", value=1)),
     "ε of 4 becomes 0.01": ("booster", put("certificate", "epsilon", value="1/100")),
     "true ε": ("booster", put("certificate", "true_epsilon", value=0.01)),
     "true ε of a pure one": ("labels", put("certificate", "true_epsilon", value=0.01)),

@@ -21,7 +21,7 @@ from dpforest.models.shape_rules import Shape, signal_of
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import ADD_REMOVE, NEIGHBOURS, Ledger, rows_changed
 from dpforest.privacy.randomness import DemoSource, SecretSource
-from dpforest.privacy.rationals import as_typed
+from dpforest.privacy.rationals import MOST_DIGITS, as_typed
 from dpforest.tables.cells import as_array, column_of_list, refuse_masked, table_of_lists
 from dpforest.tables.domain import Domain, DomainError, PrivacyLeakWarning
 from dpforest.tables.misfits import Misfits, caller_level
@@ -31,6 +31,7 @@ from dpforest.trees.released_scale import LEVELS
 
 MODES = ("certified", "as_published")
 AUTO = "auto"
+SPARE_DIGITS = 40  # that shares, rounds and relations add to those of a budget
 
 
 def bound_sentence(n_bound: int) -> str:
@@ -373,6 +374,16 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
     def _check_parameters(self) -> None:
         for name, check in self.constraints.items():
             check(name, getattr(self, name))
+        if self._budget is not None:
+            self._check_digits(self._budget)
+
+    def _check_digits(self, *amounts: Fraction) -> None:
+        """Raise ValueError where a file could not hold what follows from these amounts: later it would be too late."""
+        if not isinstance(self.scale_share, str):
+            amounts = (*amounts, as_typed(self.scale_share))
+        digits = sum(len(str(max(amount.numerator, amount.denominator))) for amount in amounts)
+        if digits > MOST_DIGITS - SPARE_DIGITS:
+            raise ValueError(f"epsilon={self.epsilon!r} or scale_share has too many digits for a file; round it")
 
     def _check_table(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         if y is None:

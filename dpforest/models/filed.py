@@ -45,8 +45,10 @@ class Filed:
         ledger, entries, n_rows = forest.ledger, forest.ledger.entries, forest.about.get("n_rows", 0)
         asked = bool(entries) and entries[0].what == NUMBER_OF_ROWS
         scaled = len(entries) > asked and entries[asked].what.startswith(SCALE_OF_ATTRIBUTES)
-        if asked and (n_rows < LEAST_SIZE or ledger.neighbours != ADD_REMOVE):
-            raise FiledError("its ledger has an entry for the number of rows, but that number is not in `about`")
+        if asked and ledger.neighbours != ADD_REMOVE:
+            raise FiledError("its ledger has an entry for the number of rows, which is public under replace-one")
+        if asked and n_rows < LEAST_SIZE:
+            raise FiledError(f"its ledger asks for the number of rows, so about.n_rows is at least {LEAST_SIZE}")
         if scaled != (forest.scale is not None):
             raise FiledError("it has a scale but no ledger entry for it, or a ledger entry but no scale")
         booster = forest.about.get("estimator") == RandomTreeBoosterClassifier.__name__

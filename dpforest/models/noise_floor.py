@@ -6,8 +6,10 @@ set"). So the probability that all |s + Z|, or their squares, have so small a su
 Chernoff's bound limits in closed form. A question may depend on the answers before it: the bound is a product over
 questions, each with the answers before it fixed.
 
-So the check refuses a file that states a smaller budget than the fit spent on its numbers. It can say nothing about
-leaves with labels, or about clamped values. It refuses an honest file with a probability of at most 10^-15.
+So the check refuses a file that states a much smaller budget than the fit spent, if its leaves hold little but noise.
+It can say nothing about leaves with labels, with counts of many rows, or with clamped values, nor about the boosted
+forest, nor where `total_step` or `n_rows` was changed as well. It refuses an honest file with a probability of at most
+10^-15.
 """
 
 import math

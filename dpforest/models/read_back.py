@@ -11,7 +11,7 @@ from dpforest.models.base import bound_sentence
 from dpforest.models.filed import FiledError
 from dpforest.models.filed_plans import promises
 from dpforest.models.noise_floor import check_noise
-from dpforest.privacy.certificate import Certificate, delta_is_large
+from dpforest.privacy.certificate import Certificate, large_delta_caution
 from dpforest.privacy.ledger import Ledger
 from dpforest.tables.domain import HANDED_OVER, READ_BY_RULE
 from dpforest.trees.forest import ReleasedForest
@@ -66,7 +66,7 @@ def _later_sentences(forest: ReleasedForest) -> tuple[str, ...]:
     later = (READ_BY_RULE, HANDED_OVER) if is_old else ()
     if forest.voting == CLIPPED_LOGISTIC and "total_step" not in forest.about:  # the booster's first files
         later = (*later, bound_sentence(MAX_BOUND))
-    return (*later, delta_is_large(forest.certificate.delta, forest.about.get("n_rows")))
+    return (*later, large_delta_caution(forest.certificate.delta, forest.about.get("n_rows")))
 
 
 def _mismatches(

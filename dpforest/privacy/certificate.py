@@ -193,7 +193,7 @@ def _one_line(words: str) -> str:
     return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in " ".join(words.split()))
 
 
-def delta_is_large(delta: float, n_rows: int | None) -> str:
+def large_delta_caution(delta: float, n_rows: int | None) -> str:
     """A caution if δ is at or above 1/n. Empty if δ is below 1/n, or n is not known.
 
     A mechanism that publishes each row with probability δ is (0, δ)-differentially private. So (ε, δ) with such a δ

@@ -123,7 +123,9 @@ def as_array(cells: Any) -> np.ndarray:
     """An array as it is. Lists become arrays of objects, for a common type would change what single cells say."""
     refuse_masked(cells)
     has_type = hasattr(cells, "dtype") or hasattr(cells, "__array__")
-    return np.asarray(cells) if has_type else np.array(cells, dtype=object)
+    array = np.asarray(cells) if has_type else np.array(cells, dtype=object)
+    # Dates without a unit are missing cells only, and pandas refuses them.
+    return array.astype(object) if array.dtype in ("datetime64", "timedelta64") else array
 
 
 def column_of_list(cells: Sequence[Any]) -> np.ndarray:

@@ -42,7 +42,8 @@ _CHECKS: list[Callable[["ReleasedForest"], None]] = []
 
 def check_on_reading(check: Callable[["ReleasedForest"], None]) -> None:
     """Run this check on every forest that is read from a file. It raises ValueError to refuse the file."""
-    _CHECKS.append(check)
+    if check not in _CHECKS:
+        _CHECKS.append(check)
 
 
 # ---------------------------------------------------------------- writing

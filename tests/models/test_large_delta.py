@@ -8,7 +8,7 @@ import pytest
 from conftest import public_domain, random_codes
 
 from dpforest import RandomTreeBoosterClassifier, ReleasedForest
-from dpforest.privacy.certificate import delta_is_large
+from dpforest.privacy.certificate import large_delta_caution
 
 ROWS = 400
 
@@ -34,15 +34,15 @@ def rows() -> tuple:
         (0.5, None, False), (0.5, 0, False), (1e-300, 10**12, False),
     ],
 )  # fmt: skip
-def test_delta_is_large_from_1_over_n_on_and_never_for_an_unknown_n(delta, n_rows, is_large):
-    said = delta_is_large(delta, n_rows)
+def test_large_delta_caution_from_1_over_n_on_and_never_for_an_unknown_n(delta, n_rows, is_large):
+    said = large_delta_caution(delta, n_rows)
     assert bool(said) == is_large
     if is_large:
         assert f"about {n_rows:,} rows" in said
 
 
 def test_the_sentence_states_delta_and_n():
-    assert delta_is_large(0.01, 250) == (
+    assert large_delta_caution(0.01, 250) == (
         "δ = 0.01 is not below 1/n for about 250 rows, so (ε, δ) alone promises little: it allows a mechanism that "
         "publishes each row whole with probability δ, which is 2.5 rows on average. This forest's μ excludes such a "
         "mechanism: use μ to judge its privacy."
@@ -55,7 +55,7 @@ def test_a_certificate_and_its_file_use_the_public_number_of_rows(rows, neighbou
     domain, X, y = rows
     forest = booster(0.05, neighbours=neighbours, size=size, domain=domain).fit(X, y)
     released = forest.released_
-    sentence = delta_is_large(0.05, released.about["n_rows"])
+    sentence = large_delta_caution(0.05, released.about["n_rows"])
     assert sentence and released.certificate.assumptions.count(sentence) == 1
     known = {"add-remove": size or released.about["n_rows"], "replace-one": ROWS}[neighbours]
     assert released.about["n_rows"] == known
@@ -70,7 +70,7 @@ def test_the_sentence_does_not_reveal_the_exact_number_of_rows(rows):
     numbers = [forest.about["n_rows"] for forest in said]
     assert len(set(numbers)) > 1, "no noise in 8 releases: at this share its chance is below 1e-6"
     for forest, n in zip(said, numbers, strict=True):
-        assert delta_is_large(0.05, n) in forest.certificate.assumptions
+        assert large_delta_caution(0.05, n) in forest.certificate.assumptions
 
 
 def test_a_small_delta_and_pure_privacy_give_no_sentence(rows):
@@ -84,7 +84,7 @@ def test_a_preview_has_the_sentence_before_anything_is_spent(rows):
     domain, *_ = rows
     for n, is_large in ((1_000, False), (1_500_000, True)):
         certificate, _ = booster(1e-6, domain=domain).preview(domain, n)
-        assert (delta_is_large(1e-6, n) in certificate.assumptions) == is_large
+        assert (large_delta_caution(1e-6, n) in certificate.assumptions) == is_large
     assert Fraction(certificate.epsilon) == 1
 
 
@@ -92,6 +92,6 @@ def test_a_file_from_before_certificates_had_the_sentence_is_still_read(rows):
     domain, X, y = rows
     released = booster(0.05, domain=domain).fit(X, y).released_
     content = json.loads(released.to_json())
-    content["certificate"]["assumptions"].remove(delta_is_large(0.05, released.about["n_rows"]))
+    content["certificate"]["assumptions"].remove(large_delta_caution(0.05, released.about["n_rows"]))
     back = ReleasedForest.from_json(json.dumps(content))
     assert back.certificate.epsilon == released.certificate.epsilon and "below 1/n" not in str(back.certificate)

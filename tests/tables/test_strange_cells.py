@@ -253,3 +253,12 @@ def test_a_text_that_is_no_unicode_in_a_parquet_file(tmp_path):
     pq.write_table(table, tmp_path / "table.parquet")
     ((X, _),) = read_chunks(tmp_path / "table.parquet", schema(SIZE, CITY))
     assert read(schema(SIZE, CITY), X).codes[:, 1].tolist() == [0, 2, 2, 1]
+
+
+@pytest.mark.parametrize("kind", [np.datetime64, np.timedelta64])
+def test_dates_without_a_unit_are_missing_cells(kind):
+    """Such an array holds nothing but NaT, and pandas refuses its type."""
+    X = np.array([[kind("NaT")] * 2] * 2)
+    domain = Domain((SIZE, CITY), ("no", "yes"), "y", "documented", "made up")
+    codes = read_rows(domain, X, ["no", "yes"]).codes
+    assert (codes == read_rows(domain, [[None, None]] * 2, ["no", "yes"]).codes).all()

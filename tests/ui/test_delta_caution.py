@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from test_use_page import choice, use_page
 
-from dpforest.privacy.certificate import delta_is_large
+from dpforest.privacy.certificate import large_delta_caution
 from dpforest.tables.domain import Domain
 from dpforest.tables.features import Feature
 from ui.shared import release
@@ -71,7 +71,7 @@ def test_where_delta_is_chosen(page, n, is_large):
     app.query_params.update({"forest": "random-tree booster", "delta": "true"})
     app.session_state["table"] = of_rows(n)
     app.run()
-    assert said(app) == ([delta_is_large(DELTA, n)] if is_large else [])
+    assert said(app) == ([large_delta_caution(DELTA, n)] if is_large else [])
 
 
 def small(delta: float) -> Choice:
@@ -85,7 +85,7 @@ def test_in_the_budget_tab_and_before_a_release(page, delta, is_large):
     app = AppTest.from_function(page, default_timeout=60)
     app.session_state["choice"] = small(delta)
     app.run()
-    assert said(app) == ([delta_is_large(delta, 101)] if is_large else [])
+    assert said(app) == ([large_delta_caution(delta, 101)] if is_large else [])
     if page is budget:
         assert (SAYS in app.code[0].value) == is_large
 

@@ -67,7 +67,9 @@ def _signed(token: str) -> str:
     return f"{token}.{hmac.new(_KEY, token.encode(), hashlib.sha256).hexdigest()}"
 
 
-def _checked(value: str) -> str | None:
+def _checked(value: object) -> str | None:
     """The token, if this server has signed it."""
+    if not isinstance(value, str):
+        return None
     token = value.partition(".")[0]
     return token if hmac.compare_digest(_signed(token).encode(), value.encode()) else None

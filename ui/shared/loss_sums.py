@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Final
 
 from dpforest.plotting.audit import raised
-from dpforest.privacy.certificate import delta_is_large
+from dpforest.privacy.certificate import large_delta_caution
 from dpforest.privacy.ledger import ADD_REMOVE, REPLACE_ONE
 from dpforest.privacy.loss import GAUSSIAN, KINDS, PrivacyLoss, mu_for
 from dpforest.privacy.rationals import positive_fraction
@@ -79,7 +79,7 @@ def added_up(costs: Iterable[Cost], delta: float = 0.0, relation: str | None = N
 
 def caution_on_delta(delta: float, n_rows: int) -> str:
     """The certificate's sentence about a δ that is not below 1/n, as markdown. Empty if δ is below 1/n."""
-    return unbroken(delta_is_large(delta, n_rows))
+    return unbroken(large_delta_caution(delta, n_rows))
 
 
 def at_delta(delta: float) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from numbers import Real
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -19,11 +19,11 @@ from dpforest.models.random_boost.booster_spec import LEAST_ROWS, SCALE_SHARE, S
 from dpforest.models.random_boost.boosting import boost
 from dpforest.models.random_boost.gradients import UNIT, sensitivity_of
 from dpforest.models.random_boost.rounds import MOST_DEPTH, MOST_ROUNDS, rounds_by_rule
-from dpforest.privacy.certificate import Certificate, certify, delta_is_large
+from dpforest.privacy.certificate import Certificate, certify, large_delta_caution
 from dpforest.privacy.ledger import ADD_REMOVE, GRADIENT_SUMS, Ledger, QueryBudget, rows_changed
 from dpforest.privacy.loss import GAUSSIAN, PURE, PrivacyLoss, mu_for
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
-from dpforest.privacy.rationals import LIMIT, MOST_DIGITS, as_typed
+from dpforest.privacy.rationals import LIMIT, as_typed
 from dpforest.tables.domain import Domain
 from dpforest.trees.forest import Forest
 from dpforest.trees.forest_schema import check_domain
@@ -31,8 +31,6 @@ from dpforest.trees.forest_size import check_forest_size
 from dpforest.trees.random_trees import grow_random_trees
 from dpforest.trees.released_scale import LEVELS, scale_histograms
 from dpforest.voting import CLIPPED_LOGISTIC
-
-_ROOM: Final = 40  # digits that shares, rounds and relations add to those of a budget
 
 
 class RandomTreeBoosterClassifier(GreedyClassifier):
@@ -286,9 +284,7 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
         loss = self._loss
         if loss is None or self._budget is None:
             return
-        shares = (self._budget, loss.amount, *((as_typed(self.scale_share),) if _is_number(self.scale_share) else ()))
-        if sum(len(str(max(share.numerator, share.denominator))) for share in shares) > MOST_DIGITS - _ROOM:
-            raise ValueError(f"epsilon={self.epsilon!r} or scale_share has too many digits for a file; round it")
+        self._check_digits(self._budget, loss.amount)
         known = LEAST_SIZE if self.size is None else self.size
         preparation = self._preparation(domain, known if self.neighbours == ADD_REMOVE else n_rows)
         may_ask = self.scale_share == AUTO and any(feature.kind == "numeric" for feature in domain.features)
@@ -327,7 +323,7 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
         noise = "rounded Gaussian" if spec.kind == GAUSSIAN else "discrete Laplace"
         private = self.epsilon is not None
         delta = float(self.delta) if private and self.delta else 0
-        large = delta_is_large(delta, spec.preparation.n_rows)
+        large = large_delta_caution(delta, spec.preparation.n_rows)
         return certify(
             ledger,
             mechanism=f"{spec.n_trees} rounds of random trees of depth {spec.depth}: sums of clipped gradients in "
