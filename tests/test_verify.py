@@ -22,8 +22,7 @@ from hypothesis import strategies as st
 from dpforest import verify
 from dpforest.privacy.loss import PrivacyLoss, mu_for
 from dpforest.privacy.normal_bounds import hockey_stick
-from dpforest.privacy.rationals import float_up
-from dpforest.privacy.rationals import text_up
+from dpforest.privacy.rationals import float_up, text_up
 
 HOME = Path(__file__).parents[1]
 DATA = HOME / "tests" / "data"
