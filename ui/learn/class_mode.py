@@ -11,7 +11,7 @@ from ui.learn.parts_of_steps import Step
 from ui.learn.rooms import LEAST_DRAWN, Rooms, Seen
 from ui.learn.steps import STEPS
 from ui.shared import cache
-from ui.shared.controls import is_pair, memory, stored
+from ui.shared.controls import is_pair, known, memory, stored
 from ui.shared.page import sorry
 from ui.shared.wording import plain, unbroken
 
@@ -105,6 +105,7 @@ def phone(code: str) -> None:
     st.markdown(unbroken(f"**{step.question}**"))
     names, mine = list(step.lettered), _given(code)
     before = mine.get(seen.step)
+    known(f"vote_{code}_{seen.step}", [None, *names])
     answer = st.radio(
         step.question, names, before, key=f"vote_{code}_{seen.step}", label_visibility="collapsed", disabled=seen.shown
     )
