@@ -95,7 +95,7 @@ def _readers(domain: Domain) -> dict[str, Callable[[pd.DataFrame, np.ndarray], C
             warnings.simplefilter("ignore")
             read = read_rows(domain, X, y, np.arange(n, dtype=np.int64))
         codes, classes = np.zeros((n, domain.n_features), np.uint16), np.full(n, -1)
-        codes[read.ids], classes[read.ids] = read.codes[:], read.y
+        codes[read.ids], classes[read.ids] = read.codes, read.y
         return codes, classes
 
     def of_csv(X: pd.DataFrame, y: np.ndarray) -> Codes:

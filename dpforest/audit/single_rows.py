@@ -20,7 +20,7 @@ from dpforest.models.greedy.boosted import BoostedForestClassifier
 from dpforest.models.greedy.friedman_schuster import FriedmanSchusterClassifier
 from dpforest.models.random_boost.booster import RandomTreeBoosterClassifier
 from dpforest.models.random_boost.gradients import next_sums
-from dpforest.privacy.ledger import NEIGHBOURS, REPLACE_ONE
+from dpforest.privacy.ledger import NEIGHBOURS, NUMBER_OF_ROWS, REPLACE_ONE, SCALE_OF_ATTRIBUTES
 from dpforest.tables.domain import Domain
 from dpforest.tables.features import Feature
 from dpforest.trees.candidates import public_candidates
@@ -77,10 +77,11 @@ def worst_loss(n_classes: int, delta: float, neighbours: str, *, whole: bool = F
 
 
 def _change(question: Question, n_classes: int, by_length: bool, whole: bool) -> float:
-    shape = question.private.shape
-    if shape == (1, 1):
+    assert question.charge is not None
+    what = question.charge.entry.what  # a name declares no sensitivity
+    if what == NUMBER_OF_ROWS:
         return 1.0  # one more row changes n by 1
-    if shape[1] == 4 and shape[0] % 21 == 0:
+    if what.startswith(SCALE_OF_ATTRIBUTES):
         return largest_of_scale(n_classes, by_length, whole=whole)
     return largest_gradient(n_classes, by_length, steps=300 if whole else 60)
 
@@ -118,8 +119,6 @@ def largest_of_scale(n_classes: int, by_length: bool, *, whole: bool = False) ->
     for j in range(2):
         codes = np.zeros((len(_codes(domain.features[j].first_code, whole)), domain.n_features), np.uint16)
         codes[:, j] = _codes(domain.features[j].first_code, whole)
-        rest = codes[:1].copy()
-        rest[0, j] = 0
         cells = np.stack([scale_histograms(domain, codes[i : i + 1])[j] for i in range(len(codes))])
         moved = nested(cells).reshape(len(cells), -1).astype(float)
         total += float(((moved**2).sum(axis=1) if by_length else abs(moved).sum(axis=1)).max())

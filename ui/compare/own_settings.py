@@ -10,7 +10,7 @@ from typing import Any, Final
 import streamlit as st
 
 from dpforest.tables.features import plural
-from ui.shared.controls import is_a, known, stored
+from ui.shared.controls import are_texts, is_a, known, stored
 from ui.shared.forest_options import Option
 from ui.shared.forests import FORESTS, TREES, Settings
 from ui.shared.wording import plain
@@ -34,7 +34,7 @@ def choose(kinds: tuple[str, ...]) -> Own:
             st.caption("For its certified lines. What is not by rule stands in the line's name.")
         if own:
             st.button("All forests as they come", key="own_reset", on_click=_reset)
-    if ignored := stored("own_ignored", is_a(list)):
+    if ignored := stored("own_ignored", are_texts):
         st.caption(f"Ignored, as the link asks for what no forest has: {plain(', '.join(ignored), 200)}.")
     _into_link(own)
     return {kind: dict(found) for kind, found in own.items() if kind in kinds}

@@ -35,7 +35,7 @@ from ui.explore.questions import (
     targets,
 )
 from ui.shared import tables
-from ui.shared.controls import all_known, is_a, memory, stored
+from ui.shared.controls import all_known, is_a, known, memory, stored
 from ui.shared.page import sorry, titled
 from ui.shared.tables import Table
 from ui.shared.wording import plain
@@ -105,6 +105,7 @@ def _choose(table: Table, questions: dict[str, list[str]], key: str) -> str:
     sizes = {group: len(names) for group, names in (groups | questions).items()}
     skipped = stored("skipped", is_a(dict), {}).get(table.schema_key, [])
     start = next((options.index(group) for group in questions if group not in skipped), 0)
+    known(f"{key}_group", options)
     return st.selectbox(
         "Now about", options, start, key=f"{key}_group",
         format_func=lambda g: f"{g} ({sizes[g]:,})" if sizes.get(g, 0) > 1 else g,
@@ -119,8 +120,10 @@ def _members(table: Table, group: str, questions: dict[str, list[str]], key: str
     if group == EVERYTHING:
         return [feature.name for feature in left], True
     if group == column_groups.ONE_BY_ONE:
+        names = [f.name for f in left]
+        all_known(f"{key}_names", names)
         return st.multiselect(
-            "These attributes", [f.name for f in left], key=f"{key}_names", placeholder="Choose attributes"
+            "These attributes", names, key=f"{key}_names", placeholder="Choose attributes"
         ), False  # fmt: skip
     return column_groups.groups(left)[group], False
 
@@ -227,6 +230,7 @@ def _way(names: Sequence[str], key: str, first: str, *, with_each: bool) -> str:
     if len(names) == 1:
         return ONE
     choices = [ONE, EACH, STAND] if with_each else [ONE, STAND]
+    known(f"{key}_how", choices)
     return st.segmented_control(
         "Ranges", choices, default=first, key=f"{key}_how", label_visibility="collapsed", required=True
     ) or first  # fmt: skip
@@ -249,4 +253,5 @@ def _one_of(title: str, choices: list[str], now: set[str], key: str) -> str:
     """A choice for all of them; where they differ now, each may stay as it is."""
     start = next(iter(now)) if len(now) == 1 else AS_LISTED
     offered = choices if start in choices else [AS_LISTED, *choices]
+    known(f"{key}_{title}", offered)
     return st.segmented_control(title, offered, default=start, key=f"{key}_{title}", required=True) or start

@@ -123,6 +123,7 @@ def _draw_again() -> None:
 
 def _asked(step: Step) -> None:
     st.markdown(_unbroken(f"**Predict first.** {step.question}"))
+    known(f"predict_{step.key}", [None, *step.lettered])
     answer = st.radio(step.question, list(step.lettered), None, key=f"predict_{step.key}", label_visibility="collapsed")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.button("Reveal", type="primary", disabled=answer is None, on_click=state.reveal, args=(step, answer))

@@ -74,6 +74,11 @@ def is_a(*kinds: type) -> Callable[[Any], bool]:
     return lambda value: type(value) in kinds
 
 
+def are_texts(value: Any) -> bool:
+    """Whether a value is a list of texts, for `stored`."""
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
 def is_pair(value: Any) -> bool:
     """Whether a value is a tuple of two, as in (what it belongs to, result), for `stored`."""
     return isinstance(value, tuple) and len(value) == 2

@@ -14,7 +14,7 @@ import streamlit as st
 
 from dpforest.plotting.paper import PaperError, missing, rendered
 from dpforest.plotting.style import visible
-from ui.shared.controls import drop, is_on, known, memory
+from ui.shared.controls import are_texts, drop, is_on, known, memory
 from ui.shared.downloads import as_csv, as_latex
 
 _KEPT: Final = "figures"  # of this run of the page, by title
@@ -137,7 +137,7 @@ def _frame(own: Figure) -> pd.DataFrame:
 
 def _failures() -> list[str]:
     """Why a press gave no file: said when the button is opened again, as a press runs no page."""
-    drop("figure_failures", lambda kept: isinstance(kept, list) and all(isinstance(why, str) for why in kept))
+    drop("figure_failures", are_texts)
     return memory("figure_failures", list)
 
 

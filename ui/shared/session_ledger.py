@@ -17,7 +17,7 @@ from dpforest.privacy.ledger import ADD_REMOVE, REPLACE_ONE
 from dpforest.privacy.loss import GAUSSIAN, PrivacyLoss
 from dpforest.risk.guarantee import Guarantee
 from dpforest.tables.features import plural, text
-from ui.shared.controls import memory, stored
+from ui.shared.controls import known, memory, stored
 from ui.shared.forests import NEIGHBOURS
 from ui.shared.loss_sums import Cost, added_up, as_loss, at_delta, loss_under, sure_words
 from ui.shared.tables import Table
@@ -339,6 +339,7 @@ def _same_as(people: int, own: list[Release], earlier: dict[int, list[Release]])
         if same is not None:
             merge(same, people)
 
+    known(key, [None, *earlier])
     st.selectbox(
         f"{numbered(own).capitalize()}: are these the same people as in an earlier release?", [None, *earlier],
         format_func=lambda g: "no" if g is None else named[g], key=key, on_change=said,
@@ -356,6 +357,7 @@ def _take_out(own: list[Release]) -> None:
     if len(set(titles.values())) < len(titles):  # a file under its old name again
         titles = {k: f"{titles[k]} ({numbered(some)})" for k, some in tables.items()}
     key = f"take_out_{own[0].people}"
+    known(key, [None, *titles])
     out = st.selectbox(
         "Is a table in this sum by mistake?", [None, *titles],
         format_func=lambda k: "no, the sum is right" if k is None else f"yes, {titles[k]}", key=key,

@@ -176,4 +176,4 @@ def _begin(niceness: int, together: Barrier) -> None:
 
 
 AWAITED: Final = SideProcesses(2, 1)  # what somebody waits for
-REFINED: Final = SideProcesses(1, 10)  # more repeats, sweeps, models without privacy: one, as each takes 160 MB
+REFINED: Final = SideProcesses(1, 10)  # more repeats, sweeps, models without privacy: one, as each takes 300 MB

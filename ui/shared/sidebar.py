@@ -17,7 +17,7 @@ from dpforest.tables.domain import DomainError
 from dpforest.tables.features import plural
 from dpforest.trees.split_scores import depends_on_rows
 from ui.shared import boosting, cache, session_ledger, tables, uploads
-from ui.shared.controls import LINKED, count, follow, is_a, is_on, known, memory, select, stored
+from ui.shared.controls import LINKED, all_known, count, follow, is_a, is_on, known, memory, select, stored
 from ui.shared.forest_options import Option
 from ui.shared.forests import FORESTS, MODES, NEIGHBOURS, Settings, as_code
 from ui.shared.link import copy_link
@@ -114,6 +114,7 @@ def _upload() -> Table | None:
         with st.sidebar:
             # A visit to another page empties the widget; what was chosen stays, and never goes into the address.
             chosen = memory("labels", dict)
+            known(f"label_{digest[:8]}", candidates)
             label = st.selectbox(
                 "Label", candidates, candidates.index(chosen[digest]) if chosen.get(digest) in candidates else 0,
                 key=f"label_{digest[:8]}", help="The column that the forest learns to predict.",
@@ -155,6 +156,7 @@ def _without_some(csv: CsvTable, digest: str) -> CsvTable:
     kept = memory("left_out", dict)  # a visit to another page empties the widget
     names = [column.name for column in csv.columns]
     with st.sidebar:
+        all_known(f"left_out_{digest[:8]}", names)
         left_out = st.multiselect(
             "Columns to leave out", names, kept.get(digest, []), key=f"left_out_{digest[:8]}",
             placeholder="none", help="Columns that cannot be read (dates, infinite numbers) or should not be learnt "

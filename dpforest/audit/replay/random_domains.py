@@ -287,6 +287,9 @@ def replay_random(theme: str, kind: type[ForestClassifier], seeds: Iterable[int]
             if (found := replay_case(case)) is not None:
                 yield f"seed {seed}: {case}", found
                 break
+        else:
+            sentence = f"no fit accepted any of {_REDRAWN} random settings"
+            yield f"seed {seed}", Replay((Finding("branch", kind.__name__, sentence),), 0.0, 0)
 
 
 def replay_case(case: Case) -> Replay | None:
@@ -322,7 +325,7 @@ def most_mu(epsilon: float, delta: float) -> float:
     Dong, Roth and Su 2022, Corollary 2.13: δ = Φ(-ε/μ + μ/2) - e^ε Φ(-ε/μ - μ/2).
 
     >>> round(most_mu(1.0, 1e-6), 5)
-    0.23687
+    0.2367
     """
     low, high = 0.0, 100.0
     for _ in range(200):

@@ -20,10 +20,11 @@ from dpforest.audit.replay.recorder import Table, record
 from dpforest.audit.replay.settings import FORESTS, settings_of
 from dpforest.audit.replay.ways_in import as_array, as_frame, as_list
 from dpforest.models.base import ForestClassifier
+from dpforest.models.random_boost.booster import RandomTreeBoosterClassifier
 from dpforest.privacy.ledger import NEIGHBOURS
 
 SAMPLE: Final = 2  # tables of each forest in the ordinary run
-MANY: Final = (200_003, 131_077)  # rows: of the booster, of others; no number of threads divides them
+MANY_OF_BOOSTER, MANY = 200_003, 131_077  # rows; no number of threads divides them
 _EXACT: Final = RARE["no noise, the likeliest"]
 _CLASSES: Final = ((0, 1), (10, 50, 100), (-3, 7), tuple(range(50)), (-100, 0, 27))
 _STRANGE: Final = (-100, 101, 200, 3)  # labels that are a class of some domains or of none
@@ -69,6 +70,7 @@ def _small(kind: type[ForestClassifier], rng: np.random.Generator) -> Iterator[s
         for name, way, table, jobs in _others(model, X, y, n // 2):
             yield from _compared(f"{kind.__name__}, {n} rows, {name}", base, model, way, table, jobs)
         return
+    yield f"{kind.__name__}: no fit accepted any of 20 random settings"
 
 
 def _others(model: Any, X: pd.DataFrame, y: np.ndarray, cut: int) -> Iterator[tuple[str, Any, Table, int | None]]:
@@ -87,7 +89,7 @@ def _others(model: Any, X: pd.DataFrame, y: np.ndarray, cut: int) -> Iterator[tu
 
 def _large(kind: type[ForestClassifier]) -> Iterator[str]:
     """Large tables, which threads share. Almost all rows are equal, so rows at the cuts between threads are common."""
-    n = MANY[kind.__name__ != "RandomTreeBoosterClassifier"]
+    n = MANY_OF_BOOSTER if kind is RandomTreeBoosterClassifier else MANY
     rng = np.random.default_rng(0)
     domain = random_domain(rng, 2, 1, classes=(0, 1))
     X, y = random_table(rng, domain, n, np.array([1]))

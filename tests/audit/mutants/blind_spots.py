@@ -17,11 +17,14 @@ BLIND_SPOTS = (
         old="""        out[c] = np.int64(np.trunc(UNIT * (raw[c] * shrink)))
         whole += int(out[c] * out[c] if by_length else abs(out[c]))
     bound = (UNIT * UNIT if by_length else 2 * UNIT) * (k - 1)
-    while k * whole > bound:""",
+    if k * whole > bound:  # this never happens: step 3 of the proof
+        out[:] = 0""",
         new="""        out[c] = np.int64(np.rint(UNIT * (raw[c] * shrink)))
         whole += int(out[c] * out[c] if by_length else abs(out[c]))
     bound = (UNIT * UNIT if by_length else 2 * UNIT) * (k - 1)
-    if k * whole > bound:""",
+    if k * whole > bound:
+        top_class = int(np.argmax(np.abs(out)))
+        out[top_class] -= 1 if out[top_class] > 0 else -1""",
         forests=(BOOSTER,),
     ),
     Mutant(

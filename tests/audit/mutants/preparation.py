@@ -63,7 +63,6 @@ PREPARATION = (
         function="scale_histograms",
         old="    counts = np.zeros((len(numeric), CELLS), np.int64)\n",
         new="""    counts = np.zeros((len(numeric), CELLS), np.int64)
-    codes = np.asarray(codes[:])
     low, high = codes.min(axis=0, initial=N_CODES - 1), codes.max(axis=0, initial=0)
     low, width = low.astype(np.int64), np.maximum(high - low.astype(np.int64), 1)
     codes = ((codes - low) * (N_CODES - 1) // width).clip(0, N_CODES - 1).astype(np.uint16)
