@@ -9,6 +9,7 @@ from typing import Final
 import streamlit as st
 
 from dpforest.tables.features import Feature
+from ui.shared.controls import all_known, known
 
 FEWEST: Final = 3  # attributes of a group with a name of its own
 MOST: Final = 12  # such groups
@@ -56,8 +57,11 @@ def alike(names: Sequence[str], *, all_of_them: bool = False) -> dict[str, list[
 def choose(label: str, features: Sequence[Feature], key: str) -> list[str]:
     """Names of the attributes that somebody chooses: a group, or one by one."""
     found = groups(features)
+    choices = [*found, ONE_BY_ONE]
+    known(f"{key}_group", choices)
+    all_known(f"{key}_names", found[ALL])
     group = st.selectbox(
-        label, [*found, ONE_BY_ONE], key=f"{key}_group",
+        label, choices, key=f"{key}_group",
         format_func=lambda g: g if g == ONE_BY_ONE else f"{g} ({len(found[g])})",
     )  # fmt: skip
     if group != ONE_BY_ONE:
