@@ -35,7 +35,7 @@ from ui.explore.questions import (
     targets,
 )
 from ui.shared import tables
-from ui.shared.controls import all_known, is_a, memory, stored
+from ui.shared.controls import all_known, is_a, known, memory, stored
 from ui.shared.page import sorry, titled
 from ui.shared.tables import Table
 from ui.shared.wording import plain
@@ -105,6 +105,7 @@ def _choose(table: Table, questions: dict[str, list[str]], key: str) -> str:
     sizes = {group: len(names) for group, names in (groups | questions).items()}
     skipped = stored("skipped", is_a(dict), {}).get(table.schema_key, [])
     start = next((options.index(group) for group in questions if group not in skipped), 0)
+    known(f"{key}_group", options)
     return st.selectbox(
         "Now about", options, start, key=f"{key}_group",
         format_func=lambda g: f"{g} ({sizes[g]:,})" if sizes.get(g, 0) > 1 else g,
