@@ -75,9 +75,16 @@ class Scale:
         """A value of this measure."""
         return percent(value) if self.is_share else number(round(float(value), 3))
 
-    def gap(self, difference: float) -> str:
-        """A difference of two values."""
-        return f"{100 * difference:.1f} points" if self.is_share else number(round(float(difference), 3))
+    def gap(self, high: float, low: float = 0.0) -> str:
+        """The difference of two values, each rounded as `text` shows it.
+
+        >>> accuracy = Scale("accuracy", True, None, None)
+        >>> accuracy.text(0.9741), accuracy.text(0.9456), accuracy.gap(0.9741, 0.9456)
+        ('97.4 %', '94.6 %', '2.8 points')
+        """
+        if self.is_share:
+            return f"{round(100 * float(high), 1) - round(100 * float(low), 1):.1f} points"
+        return number(round(round(float(high), 3) - round(float(low), 3), 3))
 
 
 def comparison(series: Sequence[Series], epsilon: float, scale: Scale, *, bands: bool = True) -> go.Figure:
@@ -245,5 +252,5 @@ def budget_map(
 def _below(scale: Scale, value: float) -> str:
     if scale.ceiling is None:
         return ""
-    lost = scale.ceiling - value
-    return f"<br>{scale.gap(abs(lost))} {'below' if lost >= 0 else 'above'} the best depth without noise"
+    high, low = max(scale.ceiling, value), min(scale.ceiling, value)
+    return f"<br>{scale.gap(high, low)} {'below' if value <= scale.ceiling else 'above'} the best depth without noise"

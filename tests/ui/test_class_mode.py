@@ -183,8 +183,8 @@ def letters(wall: AppTest) -> str:
 
 
 @pytest.fixture
-def wall():
-    class_mode.rooms.cache_clear()
+def wall(monkeypatch):
+    monkeypatch.setattr(class_mode, "ROOMS", Rooms())
     return press(page("teacher"), "Open a room")
 
 
@@ -268,11 +268,11 @@ def test_the_leader_comes_back_to_where_the_class_is(wall):
     press(wall, "Show without guessing")
     again = page("teacher", room=code)
     assert STEPS[1].question in words(again) and STEPS[1].take_away in words(again)
-    seen = class_mode.rooms().seen(code)
+    seen = class_mode.ROOMS.seen(code)
     assert (seen.step, seen.shown) == (1, True)
     elsewhere = again.switch_page("pages/8_Glossary.py").run()
     elsewhere.switch_page("pages/5_Lesson.py").run()
-    assert STEPS[1].question in words(elsewhere) and class_mode.rooms().seen(code).step == 1
+    assert STEPS[1].question in words(elsewhere) and class_mode.ROOMS.seen(code).step == 1
 
 
 def test_a_link_that_shows_an_answer_does_not_move_the_class(wall):
@@ -282,24 +282,24 @@ def test_a_link_that_shows_an_answer_does_not_move_the_class(wall):
     for step in ("1", "8"):
         opened = page("teacher", room=code, step=step, shown="1", at="300")
         assert STEPS[1].question in words(opened) and STEPS[1].take_away not in words(opened)
-        seen = class_mode.rooms().seen(code)
+        seen = class_mode.ROOMS.seen(code)
         assert (seen.step, seen.shown) == (1, False)
 
 
 def test_a_room_that_is_refused_says_why(wall):
     code = letters(wall)
     for i in range(MOST_ROOMS - 1):
-        class_mode.rooms().open(f"pupil {i}", f"10.0.0.{i}")
+        class_mode.ROOMS.open(f"pupil {i}", f"10.0.0.{i}")
     late = press(page("late"), "Open a room")
     assert f"{MOST_ROOMS} rooms open" in " ".join(w.value for w in late.warning)
-    assert "room" not in late.query_params and class_mode.rooms().leads(code, "teacher")
+    assert "room" not in late.query_params and class_mode.ROOMS.leads(code, "teacher")
 
 
 def test_no_visitor_can_delete_the_rooms(wall):
     """Every visitor can clear the caches of Streamlit."""
     st.cache_data.clear()
     st.cache_resource.clear()
-    assert class_mode.rooms().leads(letters(wall), "teacher")
+    assert class_mode.ROOMS.leads(letters(wall), "teacher")
 
 
 def test_a_link_to_copy_leaves_the_room_out(wall):

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from dpforest.tables.datasets import read_csv, suggest_domain
 from dpforest.tables.domain import Domain
 from dpforest.tables.features import Feature
+from ui.explore import edited_cells
 from ui.explore.edited_cells import CELLS, SOURCE
 from ui.shared.forests import Settings
 from ui.shared.sidebar import Choice
@@ -103,6 +104,11 @@ def test_a_cell_that_makes_no_domain_gives_one_sentence(opened):
     assert {cell for _, cell, _, _ in REFUSED} == {*CELLS} - {"use"}
 
 
+REFUSED += [
+    (AGE, "lowest", text, "Write 1300 or 1.3")
+    for text in ("1,300", "-12,500", "1,300,000", "1.300,5", "1,300.5", "1.300.000")
+]
+
 READ = [
     (AGE, "use", None, lambda domain: "age" not in domain.names),
     (AGE, "use", "x", lambda domain: "age" in domain.names),
@@ -111,6 +117,11 @@ READ = [
     (CITY, "whole", None, lambda domain: domain.features[CITY].categories == ("A", "B")),
     (CITY, "lowest", None, lambda domain: domain.features[CITY].categories == ("A", "B")),
     (AGE, "highest", "1e3", lambda domain: domain.features[AGE].high == 1_000),
+    (AGE, "highest", "60,5", lambda domain: domain.features[AGE].high == 60.5),
+    (AGE, "highest", " 60.5 ", lambda domain: domain.features[AGE].high == 60.5),
+    (AGE, "highest", "60.125", lambda domain: domain.features[AGE].high == 60.125),
+    (AGE, "lowest", "0,125", lambda domain: domain.features[AGE].low == 0.125),
+    (AGE, "lowest", "\u22121,5", lambda domain: domain.features[AGE].low == -1.5),
     (AGE, "values", None, lambda domain: domain.features[AGE].high == 49.5),
     (CITY, "values", ["A", "C"], lambda domain: domain.features[CITY].source == "data"),
     (CITY, "values", 5, lambda domain: domain.features[CITY].categories == ("5",)),
@@ -147,3 +158,25 @@ def test_a_column_that_is_empty_throughout_takes_no_odd_value(opened, kind):
     for cell, value in odd:
         applied(page, 0, cell, value)
         assert not page.exception, cell
+
+
+def test_the_same_number_in_other_words_changes_nothing(opened):
+    """An assertion would lose its source if “49,5” counted as another bound than 49.5."""
+    page = applied(opened(), AGE, SOURCE, "the questionnaire, page 2")
+    applied(page, AGE, "highest", "49,50")
+    assert not page.exception and kept(page).features[AGE].source == "asserted"
+
+
+def test_bounds_are_shown_with_all_their_digits():
+    shown = [edited_cells.shown(value) for value in (9.0, -0.0, 49.5, 0.1, 123456.789, 1e16, 1e-7, 1e300, None)]
+    assert shown == ["9", "0", "49.5", "0.1", "123456.789", "1e+16", "1e-07", "1e+300", None]
+    for value in (9.0, 49.5, 0.1, 1 / 3, 1e16, 1e-7, 1e300, 2.0**53):
+        assert edited_cells.number(edited_cells.shown(value)) == value
+
+
+def test_bounds_beyond_which_all_rows_lie_give_one_warning_with_the_name(opened):
+    page = applied(opened(), AGE, "highest", "1000")
+    assert not page.warning
+    applied(page, AGE, "lowest", "100")
+    (warning,) = page.warning
+    assert "All numbers of age lie beyond its bounds" in warning.value and "whole" not in warning.value

@@ -157,14 +157,15 @@ class Below:
         scale = Scale(view.measure, view.measure in IN_PERCENT, None, None if idle else float(nonprivate.max()))
         there = f"At ε = {view.epsilon:g} the best depth for {name} is **{wide.index[best]}**: "
         there += f"{scale.text(values[best, at])}"
-        lost = nonprivate.max() - values[best, at]
         if idle:
             said = f"{there}. But **it predicts no better than guessing**: {idle}. So there is no price of privacy to "
             said += "speak of."
         else:
             said = f"{there}. Without noise it reaches {scale.text(nonprivate.max())} (depth {nonprivate.idxmax()})"
             said += "; compared with that, "
-            said += f"the price of privacy is **{scale.gap(lost)}**." if lost >= 0 else "noise costs nothing here."
+            price = scale.gap(nonprivate.max(), values[best, at])
+            is_lower = values[best, at] <= nonprivate.max()
+            said += f"the price of privacy is **{price}**." if is_lower else "noise costs nothing here."
         self._note.markdown(f"{said} Each cell is the mean of {done.behind}.")
         figure = budget_map(list(epsilons), list(wide.index), values, scale, epsilon=view.epsilon)
         chart(figure, said.replace("*", ""), self._place, title="Map of ε × depth")

@@ -63,7 +63,7 @@ def _first(view: Comparison, scale: Scale, best: pd.Series, rest: pd.DataFrame, 
     near = list(rest[rest["high"] >= best["low"]]["forest"])[::-1]
     text = f"At ε = {view.epsilon:g} **{best['forest']}** comes first: {scale.text(best['mean'])}"
     if scale.ceiling is not None and best["mean"] <= scale.ceiling:
-        text += f", {scale.gap(scale.ceiling - best['mean'])} below the best without privacy"
+        text += f", {scale.gap(scale.ceiling, best['mean'])} below the best without privacy"
     if near:
         text += f". Its spread overlaps with that of {_who(near, len(rest))}: another release may turn the order around"
     return text

@@ -57,9 +57,10 @@ def alike(names: Sequence[str], *, all_of_them: bool = False) -> dict[str, list[
 def choose(label: str, features: Sequence[Feature], key: str) -> list[str]:
     """Names of the attributes that somebody chooses: a group, or one by one."""
     found = groups(features)
-    known(f"{key}_group", [*found, ONE_BY_ONE])
+    choices = [*found, ONE_BY_ONE]
+    known(f"{key}_group", choices)
     group = st.selectbox(
-        label, [*found, ONE_BY_ONE], key=f"{key}_group",
+        label, choices, key=f"{key}_group",
         format_func=lambda g: g if g == ONE_BY_ONE else f"{g} ({len(found[g])})",
     )  # fmt: skip
     if group != ONE_BY_ONE:

@@ -104,8 +104,8 @@ def _row(feature: Feature, use: bool) -> dict[str, Any]:
     return {
         "use": use,
         "attribute": feature.name,
-        "lowest": feature.low,
-        "highest": feature.high,
+        "lowest": edited_cells.shown(feature.low),
+        "highest": edited_cells.shown(feature.high),
         "whole": feature.integer if feature.kind == "numeric" else None,
         "values": written(feature.categories),
         "missing": {"own": "own value", "value": f"as {feature.missing_value}", "refuse": "none expected"}[
@@ -120,8 +120,9 @@ def _editor(table: Table) -> pd.DataFrame:
     rows = _rows(table)
     config = {
         "use": st.column_config.CheckboxColumn("use", help="Leave out what should not be learned from."),
-        "lowest": st.column_config.NumberColumn("lowest"),
-        "highest": st.column_config.NumberColumn("highest"),
+        # Texts: a column of numbers makes 13 of a pasted "1,3", and in some browsers 5 of a typed "0,5".
+        "lowest": st.column_config.TextColumn("lowest", alignment="right"),
+        "highest": st.column_config.TextColumn("highest", alignment="right"),
         "whole": st.column_config.CheckboxColumn("whole numbers"),
         "values": st.column_config.TextColumn("values, separated by ;", width="medium", help=HELP),
         "missing": st.column_config.SelectboxColumn("missing cells", options=[*edited_cells.RULES]),

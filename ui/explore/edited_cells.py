@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from typing import Any, Final
 
 import pandas as pd
@@ -14,12 +16,15 @@ TICKED: Final = ("use", "whole")  # an empty box counts as not ticked
 BOUNDS: Final = {"lowest": ("low", "lower"), "highest": ("high", "upper")}
 TEXTS: Final = ("values", "missing", SOURCE)
 CELLS: Final = (*TICKED, *BOUNDS, *TEXTS)  # all that can be edited
+# A comma before three digits may separate thousands. A point may not: it is the decimal mark of all numbers here.
+_NUMBER: Final = re.compile(r"[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
+_AMBIGUOUS: Final = re.compile(r"[+-]?([1-9][0-9]{0,2},[0-9]{3}|[0-9]+([.,][0-9]+){2,})")
 RULES: Final = {"own value": "own", "none expected": "refuse"}  # for missing cells
 
 
 def typed(frame: pd.DataFrame) -> pd.DataFrame:
     """The rows of the editor, in types that can hold an empty cell: Streamlit drops an edit of another type."""
-    types = dict.fromkeys(TICKED, "boolean") | dict.fromkeys(BOUNDS, "float64") | dict.fromkeys(TEXTS, "object")
+    types = dict.fromkeys(TICKED, "boolean") | dict.fromkeys((*BOUNDS, *TEXTS), "object")
     return frame.astype(types)
 
 
@@ -37,8 +42,34 @@ def _cleaned(cell: str, value: Any) -> Any:
     if cell in TICKED:
         return not is_empty and bool(value)
     if cell in BOUNDS:
-        return None if is_empty else value
+        return None if is_empty or not str(value).strip() else number(str(value))
     return "" if is_empty else str(value).strip()
+
+
+def number(text: str) -> float | str:
+    """The number in a cell, with a decimal point or a decimal comma. The text itself if it is none or ambiguous.
+
+    >>> number("1,3"), number(" 1.3 "), number("0,125"), number("1,300"), number("abc")
+    (1.3, 1.3, 0.125, '1,300', 'abc')
+    """
+    text = text.strip().replace("\u2212", "-")  # a minus sign, as office programs write it
+    if text.lower() in {"inf", "-inf"}:
+        return float(text)  # refused as not finite
+    if not _NUMBER.fullmatch(text) or _AMBIGUOUS.fullmatch(text):
+        return text
+    value = float(text.replace(",", "."))
+    return value if math.isfinite(value) else text
+
+
+def shown(value: float | None) -> str | None:
+    """A bound as text with all of its digits, so that `number` gives the same bound. None if there is none.
+
+    >>> shown(9.0), shown(49.5), shown(None)
+    ('9', '49.5', None)
+    """
+    if value is None:
+        return None
+    return str(int(value)) if float(value).is_integer() and abs(value) < 1e16 else repr(float(value))
 
 
 def changes(old: Feature, cell: str, value: Any) -> dict[str, Any]:
@@ -79,6 +110,12 @@ def _bound(old: Feature, cell: str, value: Any) -> dict[str, Any]:
         if value is None:
             return {}
         raise DomainError(f"{old.name!r} takes values and no bounds. Clear its cell under “{cell}”.")
-    if value is None:
-        raise DomainError(f"{old.name!r} has no {which} bound. Type a number under “{cell}”.")
+    if isinstance(value, str) and _AMBIGUOUS.fullmatch(value):
+        raise DomainError(
+            f"{value!r} under “{cell}” of {old.name!r} can mean two numbers. Write 1300 or 1.3: digits without a "
+            "thousands separator, and at most one decimal mark."
+        )
+    if value is None or isinstance(value, str):
+        problem = "" if value is None else f"{value[:20]!r} is not a number. "
+        raise DomainError(f"{problem}{old.name!r} has no {which} bound. Type a number under “{cell}”.")
     return {parameter: value}

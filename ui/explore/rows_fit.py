@@ -26,6 +26,17 @@ def misfits(domain: Domain, columns: pd.DataFrame, labels: pd.Series) -> tuple[p
     return pd.DataFrame(rows, columns=COLUMNS), int((domain.listed_labels(labels) < 0).sum())
 
 
+def all_beyond(found: pd.DataFrame, n_rows: int) -> list[str]:
+    """Numeric attributes none of whose numbers lie within their bounds. Takes the first value of `misfits`."""
+    names = []
+    for name, rows in found.groupby("attribute", sort=False):
+        cells = rows.set_index("what")["cells"]
+        n_beyond = cells.get("beyond the bounds", 0)
+        if n_beyond and n_beyond == n_rows - cells.get("no number", 0) - cells.get("missing", 0):
+            names.append(str(name))
+    return names
+
+
 @cache.for_session(data=True, max_entries=8)
 def _misfits(key: tuple, _table: Table) -> tuple[pd.DataFrame, int]:
     return misfits(_table.domain, _table.columns(), _table.frame[_table.label])
@@ -69,6 +80,13 @@ def show(table: Table) -> None:
     if found.empty:
         st.markdown(f"All cells of all {plural(n, 'row')} lie within the domain, and none is missing.")
         return
+    if names := all_beyond(found, n):
+        listed = ", ".join(plain(name, 40) for name in names)
+        st.warning(
+            f"All numbers of {listed} lie beyond {'its' if len(names) == 1 else 'their'} bounds, so each of them is "
+            "read as a bound. Check the bounds in the table above.",
+            icon=":material/warning:",
+        )
     total = int(found["cells"].sum())
     st.markdown(
         f"{plural(total, 'cell')} of {n * table.domain.n_features:,} {'is' if total == 1 else 'are'} missing, not "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Final
 
 import streamlit as st
@@ -23,19 +22,14 @@ NO_COOKIE: Final = (
     "This browser did not keep the cookie that the server needs to count one vote for each phone. Allow cookies for "
     "this address, then reload the page."
 )
-
-
-@functools.cache  # not a cache of Streamlit: every visitor can clear those
-def rooms() -> Rooms:
-    """All rooms of this server."""
-    return Rooms()
+ROOMS: Final = Rooms()  # all rooms of this server; not in a cache of Streamlit, because every visitor can clear those
 
 
 def led() -> tuple[str, str] | None:
     """Letters of the room that this page leads, and the token of its browser. No address contains the token."""
     code = st.query_params.get(ROOM) or stored("led_room", is_a(str))
     browser = this_browser() if code else None
-    if not code or browser is None or not rooms().leads(code, browser):
+    if not code or browser is None or not ROOMS.leads(code, browser):
         return None
     st.session_state["led_room"] = code  # a visit to another page empties the address
     st.query_params[ROOM] = code
@@ -55,7 +49,7 @@ def resume() -> None:
     """
     is_new = stored("page_drawn", is_a(str)) != state.TITLE
     room = led() if is_new else None
-    if room is None or (seen := rooms().seen(room[0])) is None:
+    if room is None or (seen := ROOMS.seen(room[0])) is None:
         return
     if not seen.shown:
         state.revealed().discard(STEPS[seen.step].key)
@@ -99,7 +93,7 @@ def lead(step: Step, shown: bool) -> None:
     """Move the room to this page's step. Show the letters, the address, and how many phones joined and answered."""
     if (room := led()) is None:
         return
-    rooms().go(*room, STEPS.index(step), shown=shown)
+    ROOMS.go(*room, STEPS.index(step), shown=shown)
     _wall(*room, _address(room[0]))
 
 
@@ -107,7 +101,7 @@ def counted(step: Step) -> None:
     """Bars of what phones have answered, of five answers on."""
     if (room := led()) is None:
         return
-    votes = rooms().counted(*room, STEPS.index(step), n_answers=len(step.answers))
+    votes = ROOMS.counted(*room, STEPS.index(step), n_answers=len(step.answers))
     if not votes:
         return
     if sum(votes) < LEAST_DRAWN:
@@ -119,8 +113,8 @@ def counted(step: Step) -> None:
 
 @st.fragment(run_every=EVERY)
 def _wall(code: str, browser: str, address: str) -> None:
-    rooms().stay(code, browser)
-    if (seen := rooms().seen(code)) is None:
+    ROOMS.stay(code, browser)
+    if (seen := ROOMS.seen(code)) is None:
         st.markdown(f"Room {code} is closed.")
         return
     phones = plural(seen.n_phones, "phone")
@@ -130,7 +124,7 @@ def _wall(code: str, browser: str, address: str) -> None:
 @st.fragment(run_every=EVERY)
 def phone(code: str) -> None:
     """The whole page of a phone: the question of the room's step, and what is true once it is shown."""
-    seen = rooms().seen(code)
+    seen = ROOMS.seen(code)
     if seen is None:
         shown = code if len(code) <= 12 else f"{code[:11]}…"  # `sorry` escapes it
         sorry(f"There is no room {shown}, or it is closed. Ask for the four letters, or go on by yourself.")
@@ -141,7 +135,7 @@ def phone(code: str) -> None:
     st.markdown(f"#### {step.title}", anchors=False)
     st.markdown(unbroken(step.text))
     st.markdown(unbroken(f"**{step.question}**"))
-    names, mine = list(step.lettered), rooms().answer_of(code, browser, seen.step)
+    names, mine = list(step.lettered), ROOMS.answer_of(code, browser, seen.step)
     why_not = _why_not_joined(code, browser)
     key = f"vote_{code}_{seen.step}"
     st.session_state[key] = None if mine is None else names[mine]  # the counted answer, in all tabs of this browser
@@ -166,7 +160,7 @@ def _why_not_joined(code: str, browser: str | None) -> str:
     if browser is None:
         return NO_COOKIE
     try:
-        rooms().join(code, browser, st.context.ip_address or "")
+        ROOMS.join(code, browser, st.context.ip_address or "")
     except Refused as why:
         return str(why)
     return ""
@@ -175,7 +169,7 @@ def _why_not_joined(code: str, browser: str | None) -> str:
 def _take(key: str, code: str, step: int, names: list[str]) -> None:
     browser, answer = this_browser(), st.session_state[key]
     if browser is not None and answer in names:
-        is_counted = rooms().vote(code, browser, step, names.index(answer), n_answers=len(names))
+        is_counted = ROOMS.vote(code, browser, step, names.index(answer), n_answers=len(names))
         st.session_state["too_late"] = not is_counted
 
 
@@ -195,7 +189,7 @@ def _open() -> None:
         st.session_state["no_room"] = NO_COOKIE
         return
     try:
-        st.session_state["led_room"] = rooms().open(browser, st.context.ip_address or "")
+        st.session_state["led_room"] = ROOMS.open(browser, st.context.ip_address or "")
     except Refused as why:
         st.session_state["no_room"] = str(why)
     else:
@@ -204,7 +198,7 @@ def _open() -> None:
 
 def _close() -> None:
     if (room := led()) is not None:
-        rooms().close(*room)
+        ROOMS.close(*room)
     st.session_state.pop("led_room", None)
     st.query_params.pop(ROOM, None)
 

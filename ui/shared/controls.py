@@ -19,7 +19,8 @@ Kind = TypeVar("Kind", dict, list, set)
 def stored(key: str, fits: Callable[[Any], bool], default: Any = None) -> Any:
     """Value of the session under a key. Removes a value that does not fit, and returns the default instead.
 
-    All code reads `st.session_state` through this function or one of those below.
+    Use it, or a function below, for every value whose type or range the code needs. A plain `st.session_state.get` is
+    enough where the code only compares the value with another, or has written it earlier in the same run.
     """
     drop(key, fits)
     return st.session_state.get(key, default)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, Literal
 
 import streamlit as st
 
@@ -79,8 +80,23 @@ def _rounded(n: int) -> int:
 
 
 def _unsaid(key: str) -> bool:
-    """Whether neither somebody nor a link has set it. A link that says by_rule=false has all that is not 1."""
-    return key not in st.session_state and key not in st.query_params and "by_rule" not in st.query_params
+    """Whether neither somebody nor a link has set it."""
+    return key not in st.session_state and key not in st.query_params
+
+
+def _other_than_now(key: str, choices: Sequence[int]) -> int:
+    """Default of a slider: a number that it does not show, because Streamlit leaves a default out of the link."""
+    now = st.session_state.get(key, st.query_params.get(key))
+    return choices[1] if str(now) == str(choices[0]) else choices[0]
+
+
+def _bind(by_rule: bool) -> Literal["query-params"] | None:
+    """Numbers of the rule stay out of the link.
+
+    They do so without a default that follows the rule: when a default and a value change at once, the browser may
+    remove the new value from the address.
+    """
+    return None if by_rule else LINKED
 
 
 def _put(key: str, value: int) -> None:
@@ -94,7 +110,7 @@ def _put(key: str, value: int) -> None:
 
 
 def _into_link(key: str) -> None:
-    """Only what is set, by somebody or here, goes into the link; its default may have changed since it was set."""
+    """Put a number into the link that the link does not have yet. A link names depth and trees, or neither."""
     if key in st.session_state and st.query_params.get(key) != str(st.session_state[key]):
         st.session_state[key] = st.session_state[key]
 
@@ -137,9 +153,9 @@ def _depth(settings: Settings, by_rule_depth: int, by_rule: bool, ends: int | No
         _into_link("depth")
     if ends:
         st.caption(f"No tree grows deeper than {ends} here: it would have more than {LEAF_CAP:,} leaves.")
-    # A link leaves out what is as by default: the rule's number as long as it goes by the rule, and then always 1.
     depth = st.slider(
-        "Depth", 1, most, min(by_rule_depth, most) if by_rule else 1, key="depth", bind=LINKED, on_change=_by_hand,
+        "Depth", 1, most, _other_than_now("depth", range(1, most + 1)), key="depth", bind=_bind(by_rule),
+        on_change=_by_hand,
         help="How many questions a tree asks about each row. More questions: finer answers, but fewer rows in each "
         f"leaf, so noise turns more labels. {origin(settings.kind, settings.mode).depth}",
     )  # fmt: skip
@@ -160,7 +176,7 @@ def _trees(settings: Settings, by_rule_trees: int, by_rule: bool) -> int:
     if not by_rule:
         _into_link("trees")
     trees = st.select_slider(
-        "Trees", choices, by_rule_trees if by_rule else 1, key="trees", bind=LINKED, on_change=_by_hand,
+        "Trees", choices, _other_than_now("trees", choices), key="trees", bind=_bind(by_rule), on_change=_by_hand,
         help="More trees vote better, but each gets fewer rows, or a smaller part of ε. "
         + origin(settings.kind, settings.mode).trees,
     )  # fmt: skip

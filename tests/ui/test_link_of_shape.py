@@ -1,0 +1,38 @@
+"""Depth and number of trees in the link: a link says both once somebody has moved one of them."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+
+def opened(**query: str) -> AppTest:
+    app = AppTest.from_file("../../app.py", default_timeout=120)
+    app.query_params.update(query)
+    return app.run()
+
+
+def shape(app: AppTest) -> tuple[int, int]:
+    return app.slider(key="depth").value, app.select_slider(key="trees").value
+
+
+@pytest.mark.parametrize(("depth", "trees"), [(3, None), (1, None), (None, 1)])
+def test_one_move_puts_both_numbers_into_the_link(depth, trees):
+    app = opened()
+    assert not {"by_rule", "depth", "trees"} & set(app.query_params)
+    if depth:
+        app.slider(key="depth").set_value(depth).run()
+    else:
+        app.select_slider(key="trees").set_value(trees).run()
+    link = {name: value[0] if isinstance(value, list) else value for name, value in app.query_params.items()}
+    assert link["by_rule"] == "false"
+    assert (int(link["depth"]), int(link["trees"])) == shape(app)
+    again = opened(**link)
+    assert not again.exception and shape(again) == shape(app)
+    app.toggle(key="by_rule").set_value(True).run()
+    assert not {"by_rule", "depth", "trees"} & set(app.query_params)
+
+
+def test_a_link_without_one_of_the_numbers_takes_the_number_of_the_rule():
+    """A part of a link can be lost; 1 is the worst guess for it, and nothing would show it."""
+    by_rule = shape(opened())
+    app = opened(by_rule="false", depth="3")
+    assert shape(app)[0] == 3 and shape(app)[1] > 1 and abs(shape(app)[1] - by_rule[1]) <= 2
