@@ -36,3 +36,12 @@ def test_a_link_without_one_of_the_numbers_takes_the_number_of_the_rule():
     by_rule = shape(opened())
     app = opened(by_rule="false", depth="3")
     assert shape(app)[0] == 3 and shape(app)[1] > 1 and abs(shape(app)[1] - by_rule[1]) <= 2
+
+
+def test_where_one_question_uses_up_all_attributes_there_is_no_depth_to_choose():
+    """One attribute of many categories, as published: a slider from 1 to 1 would be an exception."""
+    rows = "\n".join(f"c{i % 700},{'yes' if i % 3 else 'no'}" for i in range(2_100))
+    app = opened(data="upload a CSV", forest="majority labels", mode="as published")
+    app.file_uploader[0].upload("wide.csv", f"a,label\n{rows}\n".encode()).run()
+    assert not app.exception and not any(slider.key == "depth" for slider in app.slider)
+    assert any("No tree grows deeper than 1" in caption.value for caption in app.caption)

@@ -152,7 +152,11 @@ def _depth(settings: Settings, by_rule_depth: int, by_rule: bool, ends: int | No
     if not by_rule:
         _into_link("depth")
     if ends:
-        st.caption(f"No tree grows deeper than {ends} here: it would have more than {LEAF_CAP:,} leaves.")
+        st.caption(
+            f"No tree grows deeper than {ends} here: no question is left, or it would have over {LEAF_CAP:,} leaves."
+        )
+    if most == 1:  # nothing to move
+        return 1
     depth = st.slider(
         "Depth", 1, most, _other_than_now("depth", range(1, most + 1)), key="depth", bind=_bind(by_rule),
         on_change=_by_hand,
