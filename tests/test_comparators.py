@@ -42,7 +42,9 @@ def table():
     return X, np.where((X.x > 0.5) ^ (X.a == "q"), "yes", "no")
 
 
-@pytest.mark.parametrize("name", COMPARATORS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if i % 2 else name for i, name in enumerate(COMPARATORS)]
+)
 def test_each_learns_and_follows_from_its_seed(table, name):
     X, y = table
     forest = COMPARATORS[name](DOMAIN, seed=1).fit(X.iloc[:300], y[:300])

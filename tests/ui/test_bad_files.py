@@ -30,7 +30,11 @@ def test_refused_one_after_the_other(asked):
     assert not asked.exception and not asked.warning and asked.get("plotly_chart")
 
 
-@pytest.mark.parametrize("fault", [name for name in ONE_BAD_COLUMN if name != "10,000 categories"])
+@pytest.mark.parametrize(
+    "fault",
+    [pytest.param(name, marks=pytest.mark.slow) if i % 2 else name
+     for i, name in enumerate(name for name in ONE_BAD_COLUMN if name != "10,000 categories")],
+)  # fmt: skip
 def test_one_bad_column(asked, fault):
     """It is named, with the reason, and left out; the others are used. Many categories are seen in the browser."""
     bad = ONE_BAD_COLUMN[fault]
