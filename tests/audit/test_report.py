@@ -19,7 +19,7 @@ KEPT = json.loads(FILE.read_text()) if FILE.exists() else {"rows": []}
 def test_the_table_speaks_of_this_code():
     assert FILE.exists() and KEPT["fingerprint"] == fingerprint(), (
         "the code of a forest, a mechanism or an attack has changed since the audit: "
-        "run python -m dpforest.audit --write docs (40 minutes on two cores)"
+        "run python -m dpforest.audit --write docs (45 minutes on two cores)"
     )
     assert in_markdown(KEPT) in (DOCS / "PRIVACY.md").read_text()
 
