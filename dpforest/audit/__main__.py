@@ -31,7 +31,7 @@ def _show(row: Row) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m dpforest.audit",
-        description="Attack every forest and print a table; 40 minutes on two cores.",
+        description="Attack every forest and print a table; 45 minutes on two cores.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     parser.add_argument("--trials", type=int, default=TRIALS, help="fits of either table for each pair of tables")
