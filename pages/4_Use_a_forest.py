@@ -13,11 +13,11 @@ st.markdown(
     "it says about its privacy, and predict with it."
 )
 
-forest = predict.choose_forest()
+forest, from_file = predict.choose_forest()
 if forest is None:
     st.stop()
-predict.describe(forest)
-predict.explain(forest)
+predict.describe(forest, from_file=from_file)
+predict.explain(forest, from_file=from_file)
 predict.predict_csv(forest)
 with st.sidebar:
     figures.offer()

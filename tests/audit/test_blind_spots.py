@@ -165,9 +165,9 @@ def test_an_auditor_sees_blind_spots_that_the_certificate_does_not(mutant: Mutan
     """One auditor sees each. The certificate and the ledger of the fit look correct."""
     with mutated(mutant), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = next(BY[FOUND_BY[mutant.name]](mutant), None)
+        finding = next(BY[FOUND_BY[mutant.name]](mutant), None)
         assert certified(mutant.forests[0], **PURE.get(mutant.forests[0], {}))
-    assert found is not None, mutant.why
+    assert finding is not None, mutant.why
 
 
 @pytest.mark.slow

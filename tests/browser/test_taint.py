@@ -149,16 +149,16 @@ def _released() -> dict[str, Any]:
 
 def _tainted(content: dict[str, Any], certified: bool) -> bytes:
     """Markup in every free text of a forest's file, and in the assumptions that follow from it."""
-    said = content["certificate"]
-    before = said["assumptions"][: -len(Domain.from_dict(content["domain"]).assumptions())]
+    certificate = content["certificate"]
+    before = certificate["assumptions"][: -len(Domain.from_dict(content["domain"]).assumptions())]
     content["about"] |= {"criterion": COLUMNS[2], "split_score": COLUMNS[3], "caution": NOTE}
     for feature in content["domain"]["features"]:
         feature.update(missing_note=NOTE, missing_source="asserted", type_note=NOTE, type_source="asserted")
     of_table = {f"{what}_source": "asserted" for what in ("reading", "columns")}
     content["domain"].update(of_table, reading=NOTE, reading_note=NOTE, columns_note=NOTE)
-    said.update(certified=certified, assumptions=[*before, *Domain.from_dict(content["domain"]).assumptions()])
+    certificate.update(certified=certified, assumptions=[*before, *Domain.from_dict(content["domain"]).assumptions()])
     if not certified:
-        said.update(reasons=[NOTE, *COLUMNS], true_epsilon="infinity")
+        certificate.update(reasons=[NOTE, *COLUMNS], true_epsilon="infinity")
     return json.dumps(content).encode()
 
 

@@ -94,6 +94,18 @@ def test_a_room_ends_after_an_hour_without_the_page_of_its_leader():
     assert not rooms.vote(code, "anna", 0, 0, n_answers=2)
 
 
+def test_an_ended_room_leaves_nothing_in_memory():
+    """As soon as anybody uses any room."""
+    clock = Clock()
+    rooms = Rooms(clock)
+    code = rooms.open("teacher", "10.0.0.1")
+    rooms.join(code, "anna", "10.0.0.2")
+    assert rooms.vote(code, "anna", 0, 0, n_answers=2) and "anna" in str(vars(rooms))
+    clock.now = ENDS_AFTER
+    rooms.leads("ABCD", "somebody else")
+    assert not any(word in str(vars(rooms)) for word in ("anna", "teacher", "10.0.0"))
+
+
 def test_a_full_server_refuses_new_rooms_and_closes_no_old_one():
     clock = Clock()
     rooms = Rooms(clock)
@@ -213,7 +225,7 @@ def test_bars_of_four_are_not_drawn(wall):
     for i in range(4):
         page(f"phone {i}", room=code).radio[0].set_value(next(iter(STEPS[0].lettered))).run()
     press(wall, "Show without guessing")
-    assert "4 of the room have answered" in words(wall) and "▇" not in words(wall)
+    assert "4 have answered" in words(wall) and "▇" not in words(wall)
 
 
 def test_a_room_that_is_closed_or_never_was_says_so_and_lets_go(wall):

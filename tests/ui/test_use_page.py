@@ -134,6 +134,15 @@ def test_the_page_attributes_the_privacy_claims_to_the_file(app):
     assert not any(claim in badge for badge in badges for claim in ("Released", "certified", "Verified"))
 
 
+def test_a_forest_of_this_session_needs_no_such_words(app):
+    """The app made it, so it knows that the noise was drawn."""
+    app.session_state["releases"] = [release.make(choice("breast_wisconsin"), 1, 1)]
+    page = use_page(app.run())
+    assert not page.exception and page.code[0].value.startswith("CERTIFIED: pure differential privacy with ε = 1")
+    text = everything(page)
+    assert "ccording to the file" not in text and "Not checked" not in text and ":blue-badge[Released]" in text
+
+
 def test_assertions_are_the_curators_and_not_the_readers(app):
     """Files of earlier versions address their curator: "asserted by you"."""
     own = choice("breast_wisconsin")

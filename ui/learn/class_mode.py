@@ -72,9 +72,9 @@ def offer(step: Step) -> None:
         st.markdown(
             "A room has four letters. Phones that open its address see the question, answer it, and follow your steps. "
             "For each browser, the server keeps a random number and the answers. It also counts how many browsers "
-            "joined from each network address. It keeps all this in memory until you close the room, or until this "
-            f"page was closed for {ENDS_AFTER // 60} minutes. You can lead from this browser only. A new room ends the "
-            "room that you led before."
+            "joined from each network address. It keeps all this in memory until you close the room. If this page was "
+            f"closed for {ENDS_AFTER // 60} minutes, the next use of any room deletes it. You can lead from this "
+            "browser only. A new room ends the room that you led before."
         )
         if _is_this_machine():
             st.caption(
@@ -105,7 +105,9 @@ def counted(step: Step) -> None:
     if not votes:
         return
     if sum(votes) < LEAST_DRAWN:
-        st.caption(f"{sum(votes)} of the room have answered. Bars of fewer than {LEAST_DRAWN} tell who said what.")
+        st.caption(
+            f"{sum(votes)} have answered. With fewer than {LEAST_DRAWN} answers, bars would show who gave which."
+        )
         return
     st.markdown("  \n".join(hands.bars(votes, [answer.right for answer in step.answers])))
     st.caption(f"This tally has no noise. “{max(votes)} said so, {max(votes) - 1} after Ben left”: what did Ben say?")

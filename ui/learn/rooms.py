@@ -1,9 +1,10 @@
 """Rooms in which a class votes. No streamlit in here.
 
 The server knows a browser by a random token (`ui/shared/browser_cookie.py`). The browser that opened a room leads it.
-Each other browser has one vote per question. Until it ends, a room keeps in memory: the tokens that joined, the answers
-of each token, and how many browsers recently joined from each network address. It keeps no names, no times of votes,
-and no record of which token joined from which address.
+Each other browser has one vote per question. A room keeps in memory: the tokens that joined, the answers of each token,
+and how many browsers recently joined from each network address. It keeps no names, no times of votes, and no record of
+which token joined from which address. All this is deleted when the leader closes the room, or, if the leader's page was
+closed for an hour, as soon as anybody uses any room.
 """
 
 from __future__ import annotations
@@ -50,9 +51,8 @@ class _Room:
     shown: bool = False
     phones: set[str] = field(default_factory=set)
     answers: dict[int, dict[str, int]] = field(default_factory=dict)  # of each step: what each phone answered
-    joined_from: dict[str, tuple[float, float]] = field(
-        default_factory=dict
-    )  # a count that falls with time, and when it was taken
+    # By address: a count of phones that falls with time, and when it was taken.
+    joined_from: dict[str, tuple[float, float]] = field(default_factory=dict)
 
 
 class Rooms:
@@ -89,7 +89,8 @@ class Rooms:
             If the server or this address already has its limit of rooms. No other room is closed for it.
         """
         with self._lock:
-            kept = {c: r for c, r in self._rooms.items() if not self._is_over(r) and r.leader != browser}
+            self._delete_ended()
+            kept = {code: room for code, room in self._rooms.items() if room.leader != browser}
             if len(kept) >= MOST_ROOMS:
                 raise Refused(
                     f"This server already has {MOST_ROOMS} rooms open, which is its limit. A room ends when its leader "
@@ -192,8 +193,10 @@ class Rooms:
         return room if room is not None and room.leader == browser else None
 
     def _of(self, code: str) -> _Room | None:
-        room = self._rooms.get(code)
-        return None if room is None or self._is_over(room) else room
+        self._delete_ended()
+        return self._rooms.get(code)
 
-    def _is_over(self, room: _Room) -> bool:
-        return self._now() - room.used >= ENDS_AFTER
+    def _delete_ended(self) -> None:
+        """Delete the rooms whose leader has left: their answers must not stay in memory."""
+        oldest = self._now() - ENDS_AFTER
+        self._rooms = {code: room for code, room in self._rooms.items() if room.used > oldest}

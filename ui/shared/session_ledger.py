@@ -75,10 +75,7 @@ class Release:
 def releases() -> list[Release]:
     """All releases of this session, those of cleared tables too: what was spent stays spent."""
     kept = memory("releases", list)
-    if not all(isinstance(each, Release) for each in kept):
-        kept[:] = [
-            each for each in kept if isinstance(each, Release)
-        ]  # drop only strange values, so that no cost is lost
+    kept[:] = [each for each in kept if isinstance(each, Release)]  # drops only strange values: no cost is lost
     return kept
 
 

@@ -139,7 +139,7 @@ def _about_delta(delta: float, n_rows: int) -> None:
         st.warning(caution, icon=":material/warning:")
     elif delta * n_rows >= MOST_EXPECTED:
         st.caption(
-            "With so many rows δ = 10⁻⁶ is not small: it would still allow to publish one row in a million as it is."
+            "With so many rows δ = 10⁻⁶ is not small: δ alone allows a mechanism that publishes one row in a million."
         )
 
 

@@ -42,8 +42,8 @@ CHECKED: Final = (
 _NOT = {"numeric": "no number", "categorical": "not listed"}
 
 
-def choose_forest() -> ReleasedForest | None:
-    """One released in this session, or a file; a sentence for any file that is none."""
+def choose_forest() -> tuple[ReleasedForest | None, bool]:
+    """A forest, None until there is one, and whether it comes from a file instead of from this session."""
     own = {f"release {r.number}: {r.title}": r for r in reversed(at_hand())}
     picked = FILE
     if own:
@@ -57,13 +57,13 @@ def choose_forest() -> ReleasedForest | None:
     else:
         upload = st.file_uploader("Released forest (JSON)", type=["json", "gz"], max_upload_size=MAX_UPLOAD_MB)
         if upload is None:
-            return None
+            return None, True
         file, digest = upload.getvalue(), tables.digest_of(upload)
     try:
-        return _loaded(digest, file)
+        return _loaded(digest, file), picked == FILE
     except ForestFormatError as problem:
         sorry(problem)
-        return None
+        return None, True
 
 
 @cache.for_session(max_entries=2, spinner="Reading the forest …")
@@ -71,21 +71,22 @@ def _loaded(digest: str, _data: bytes) -> ReleasedForest:
     return ReleasedForest.from_bytes(_data)
 
 
-def describe(forest: ReleasedForest) -> None:
-    """What it is, what it promises, what it expects."""
+def describe(forest: ReleasedForest, *, from_file: bool) -> None:
+    """What it is, what it promises, what it expects. The promise of a given file is only what the file says."""
     domain = forest.domain
     classes = ", ".join(plain(c, 20) for c in domain.classes[:8])
     trees, leaves = plural(forest.trees.n_trees, "tree"), plural(forest.trees.n_leaves, "leaf", "leaves")
     st.markdown(
         f"**{trees}**, {leaves}, predicts **{plain(domain.label)}** "
-        f"({classes}{', …' if len(domain.classes) > 8 else ''}). According to the file, "
+        f"({classes}{', …' if len(domain.classes) > 8 else ''}){'. According to the file,' if from_file else ' at'} "
         f"ε = {epsilon_text(forest.certificate.epsilon)}{at_delta(forest.certificate.delta)}."
     )
     for note in forest.notes:
         st.info(plain(note, 600), icon=":material/build:")
-    titled("What the file says about its privacy", _badge(forest))
-    st.code(certificate_of_file(forest), language=None, wrap_lines=True)
-    st.caption(f"{_private(forest)} {CHECKED}".lstrip())
+    titled("What the file says about its privacy" if from_file else "Certificate", _badge(forest, from_file))
+    certificate = certificate_text(forest.certificate, forest.about.get("caution"))
+    st.code(_as_stated(certificate) if from_file else certificate, language=None, wrap_lines=True)
+    st.caption(f"{_private(forest, from_file)} {CHECKED if from_file else ''}".strip())
     with st.expander(f"The {plural(domain.n_features, 'column')} it reads"):
         columns = pd.DataFrame([{"column": f.name, "values": _values(f)} for f in domain.features])
         figures.table(
@@ -94,20 +95,18 @@ def describe(forest: ReleasedForest) -> None:
         )  # fmt: skip
 
 
-def certificate_of_file(forest: ReleasedForest) -> str:
-    """The certificate in the file, for a person who received the file.
-
-    Earlier versions addressed the curator ("asserted by you"), but the reader here is somebody else.
-    """
-    text = certificate_text(forest.certificate, forest.about.get("caution"))
-    return f"According to the file: {text}".replace("asserted by you: ", "asserted by the curator: ")
+def _as_stated(certificate: str) -> str:
+    """A certificate for a person who received its file: earlier versions addressed the curator ("asserted by you")."""
+    return f"According to the file: {certificate}".replace("asserted by you: ", "asserted by the curator: ")
 
 
-def _badge(forest: ReleasedForest) -> Badge:
-    return "According to the file" if forest.certificate.certified else "Not certified"
+def _badge(forest: ReleasedForest, from_file: bool) -> Badge:
+    if not forest.certificate.certified:
+        return "Not certified"
+    return "According to the file" if from_file else "Released"
 
 
-def explain(forest: ReleasedForest) -> None:
+def explain(forest: ReleasedForest, *, from_file: bool) -> None:
     """What moves its scores, for a forest that adds them up: it follows from the file alone."""
     is_on("explained")
     if forest.voting != CLIPPED_LOGISTIC or not st.toggle("Show what moves its scores", key="explained"):
@@ -117,7 +116,7 @@ def explain(forest: ReleasedForest) -> None:
         if kept is not forest:
             scores = AddedScores.of(forest)
             st.session_state["scores_of"] = forest, scores
-        attributes(scores, _badge(forest))
+        attributes(scores, _badge(forest, from_file))
     except ValueError as problem:
         sorry(problem)
 
@@ -128,13 +127,14 @@ def _values(feature: Feature) -> str:
     return f"{number(feature.low)} to {number(feature.high)}"
 
 
-def _private(forest: ReleasedForest) -> str:
+def _private(forest: ReleasedForest, from_file: bool) -> str:
     """What may be private in it, in one sentence; the certificate speaks for itself where there is none."""
     if not forest.certificate.certified:
         return ""
     promised = "ε and δ allow" if forest.certificate.delta else "ε allows"
     but = ", except through its settings (see CAUTION)" if forest.about.get("caution") else ""
-    return f"If this is true, the forest reveals no more about any one row than {promised}{but}."
+    who = "If this is true, the forest" if from_file else "It"
+    return f"{who} reveals no more about any one row than {promised}{but}."
 
 
 def _check_columns(domain: Domain, names: list[str]) -> None:
