@@ -190,7 +190,8 @@ def equal_leaves_draw_once() -> float:
 
 def structure_that_suits_the_rows() -> float:
     """Whether a fit has another structure than its public seed says."""
-    forest = dpforest.MajorityLabelForestClassifier(domain=DOMAIN, n_estimators=3, max_depth=2).fit(ROWS, HALVES)
+    public_scale = {"domain": DOMAIN, "scale_share": "public"}  # one that is asked for moves thresholds by its noise
+    forest = dpforest.MajorityLabelForestClassifier(n_estimators=3, max_depth=2, **public_scale).fit(ROWS, HALVES)
     public = grow_random_trees(DOMAIN, n_trees=3, depth=2, seed=0)
     return not np.array_equal(forest.forest_.trees.threshold, public.threshold)
 
