@@ -107,16 +107,34 @@ def measure(table: Table, wide: bool, forest: str, mode: str, seed: int, epsilon
             predicted = np.array([index[str(c)] for c in model.predict(X.iloc[test])])
         found = from_shares(shares, wanted, predicted, step=1e-3)
         out.append(
-            {"table": name, "wide": wide, "forest": forest, "mode": mode, "seed": seed, "epsilon": epsilon,
-             "rows": len(train), "classes": len(classes), **{m: found[m] for m in METRICS}, "seconds": seconds}
-        )  # fmt: skip
+            {
+                "table": name,
+                "wide": wide,
+                "forest": forest,
+                "mode": mode,
+                "seed": seed,
+                "epsilon": epsilon,
+                "rows": len(train),
+                "classes": len(classes),
+                **{m: found[m] for m in METRICS},
+                "seconds": seconds,
+            }
+        )
     return out
 
 
 def run(
-    folders: list[Path], name: str, wide: bool, only: list[str], modes: list[str], seeds: int, n_jobs: int,
-    forests: list[str], epsilons: tuple[float, ...] = EPSILONS, go_on: bool = False,
-) -> pd.DataFrame:  # fmt: skip
+    folders: list[Path],
+    name: str,
+    wide: bool,
+    only: list[str],
+    modes: list[str],
+    seeds: int,
+    n_jobs: int,
+    forests: list[str],
+    epsilons: tuple[float, ...] = EPSILONS,
+    go_on: bool = False,
+) -> pd.DataFrame:
     """All fits, one seed of every table after the other; kept as they come, so that a run that ends can go on."""
     path = ROOT / "bench" / f"accuracy-{name}.csv.gz"
     kept = pd.read_csv(path) if go_on and path.exists() else pd.DataFrame(columns=[*_KEY, "epsilon"])
@@ -166,8 +184,16 @@ def auc_drops(frame: pd.DataFrame) -> pd.DataFrame:
             for _, high in line.iloc[i + 1 :].iterrows():
                 drop, se = low["mean"] - high["mean"], float(np.hypot(low["sem"], high["sem"]))
                 if drop > 0.02 + 3 * se:
-                    out.append({"forest": forest, "table": table, "from": low["epsilon"], "to": high["epsilon"],
-                                "drop": drop, "se": se})  # fmt: skip
+                    out.append(
+                        {
+                            "forest": forest,
+                            "table": table,
+                            "from": low["epsilon"],
+                            "to": high["epsilon"],
+                            "drop": drop,
+                            "se": se,
+                        }
+                    )
     return pd.DataFrame(out)
 
 
@@ -185,9 +211,17 @@ def main() -> None:
     parser.add_argument("--n-jobs", type=int, default=-1)
     arguments = parser.parse_args()
     frame = run(
-        arguments.data, arguments.name, arguments.wide, arguments.only, arguments.modes, arguments.seeds,
-        arguments.n_jobs, arguments.forests, tuple(arguments.epsilons), arguments.go_on,
-    )  # fmt: skip
+        arguments.data,
+        arguments.name,
+        arguments.wide,
+        arguments.only,
+        arguments.modes,
+        arguments.seeds,
+        arguments.n_jobs,
+        arguments.forests,
+        tuple(arguments.epsilons),
+        arguments.go_on,
+    )
     for metric in ("accuracy", "auc"):
         table = summary(frame, metric)["mean"].unstack("epsilon")
         print(f"\n{metric}\n{table.to_string(float_format='{:.3f}'.format)}")

@@ -58,8 +58,9 @@ def _peers(peers: pd.DataFrame) -> list[str]:
         "two classes only: with K classes there are K models, one against the rest, each with 1/√K of the μ. "
         "**HistGradientBoosting** is scikit-learn's with its defaults, without privacy. Calibration error: mean gap "
         "between how sure a prediction is and how often it is right, over ten bins, weighted by rows. The booster's "
-        f"rule was fitted on six of these tables ({', '.join(_FITTED_ON)}).", "",
-    ]  # fmt: skip
+        f"rule was fitted on six of these tables ({', '.join(_FITTED_ON)}).",
+        "",
+    ]
     for metric, title in TITLES.items():
         found = summary(peers, metric).droplevel([0, 1])
         lines += _head([title, *(f"ε = {e:g}" for e in epsilons), "no privacy"])
@@ -82,9 +83,10 @@ def _won(peers: pd.DataFrame, epsilons: list[float]) -> list[str]:
     seeds = peers[peers["forest"].isin(_RIVALS)].groupby(["forest", "epsilon"])["seed"].nunique().min()
     lines = [
         "Tables won / level / lost, a difference counting where it is above .002 and two standard errors, which "
-        f"{seeds} seeds of DP-EBM tell roughly only:", "",
+        f"{seeds} seeds of DP-EBM tell roughly only:",
+        "",
         *_head(["booster against", *(f"ε = {e:g}" for e in epsilons)]),
-    ]  # fmt: skip
+    ]
     others = peers[~peers["table"].isin(_FITTED_ON)]
     lost = []
     for rival in _RIVALS:
@@ -127,14 +129,16 @@ def _s_bdt(protocols: pd.DataFrame) -> list[str]:
         return []
     forest = own["forest"].iloc[0]
     lines = [
-        "### Adult by S-BDT's protocol", "",
+        "### Adult by S-BDT's protocol",
+        "",
         f"{own['rows'].iloc[0]:,} complete rows, stratified 5-fold, δ = 5·10⁻⁸, {own['repetition'].nunique()} "
         "repetitions with other folds, ± standard error over repetitions (which share their rows). S-BDT: its own "
         "figures, by settings chosen on test AUC; not run here, and its folds are not known. Ours with the defaults, "
-        "but Adult is one of the tables that the rule's constants were fitted on.", "",
+        "but Adult is one of the tables that the rule's constants were fitted on.",
+        "",
         *_head(["Adult", *(f"ε = {e:g}" for e in S_BDT)]),
         _row(["S-BDT, AUC as published", *(_short(v) for v in S_BDT.values())]),
-    ]  # fmt: skip
+    ]
     for metric, title in TITLES.items():
         found = _over_repetitions(own, metric)
         lines.append(_row([f"{forest}: {title}", *(_cell(found, (forest, e)) for e in S_BDT)]))
@@ -147,14 +151,16 @@ def _privatree(protocols: pd.DataFrame) -> list[str]:
         return []
     epsilons = sorted(own["epsilon"].unique())
     lines = [
-        "### breast-w and vote by PrivaTree's protocol", "",
+        "### breast-w and vote by PrivaTree's protocol",
+        "",
         f"Complete rows, stratified 5-fold, δ = 0, accuracy; ours: {own['repetition'].nunique()} repetitions with "
         "other folds, ± standard error over repetitions. Theirs as published, trees of depth 4, ± standard error over "
         "five folds, so their figures at small ε are five draws of noise. Bounds are read from the rows there; "
         "PrivaTree* and BDPT leak numeric splits (vote has no numeric attribute); DPGDF takes categories only. "
         "Published figures for ε = 0.1 are not copied here. breast_wisconsin is one of the tables that our rules were "
-        "fitted on.", "",
-    ]  # fmt: skip
+        "fitted on.",
+        "",
+    ]
     for table, theirs in PRIVATREE.items():
         found = _over_repetitions(own[own["table"] == table], "accuracy")
         rows = own.loc[own["table"] == table, "rows"].iloc[0]

@@ -85,9 +85,17 @@ class ExplainableBoosting(_Peer):
         """Fit in the peer's process, which keeps the last model only."""
         features = self.domain.features
         domains = [(f.low, f.high) if f.kind == "numeric" else sorted([*f.categories, OTHER]) for f in features]
-        _ask("fit", X=self._filled(X), y=self._codes(y), n_classes=len(self.domain.classes), domains=domains,
-             epsilon=self.epsilon, delta=self.delta, learning_rate=self.learning_rate,
-             random_state=self.random_state)  # fmt: skip
+        _ask(
+            "fit",
+            X=self._filled(X),
+            y=self._codes(y),
+            n_classes=len(self.domain.classes),
+            domains=domains,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            learning_rate=self.learning_rate,
+            random_state=self.random_state,
+        )
         return self
 
     def predict_proba(self, X: pd.DataFrame) -> np.ndarray:
@@ -105,10 +113,12 @@ class HistGradientBoosting(_Peer):
 
     def _frame(self, X: pd.DataFrame) -> pd.DataFrame:
         columns = zip(self.domain.features, self._columns(X), strict=True)
-        return pd.DataFrame({
-            f.name: c if f.kind == "numeric" else pd.Categorical(c, categories=[*f.categories, OTHER])
-            for f, c in columns
-        })  # fmt: skip
+        return pd.DataFrame(
+            {
+                f.name: c if f.kind == "numeric" else pd.Categorical(c, categories=[*f.categories, OTHER])
+                for f, c in columns
+            }
+        )
 
     def fit(self, X: pd.DataFrame, y: np.ndarray) -> "HistGradientBoosting":
         """Fit on the table as it is."""

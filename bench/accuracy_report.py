@@ -37,11 +37,12 @@ def main() -> None:
             own = [f[(f["table"].isin(bundled) == inside) & (f["wide"] == wide)] for f in (before, after)]
             bounds = "upper bounds a hundred times as far away" if wide else "bounds as they are documented"
             lines += [
-                f"## {title}, {bounds}", "",
+                f"## {title}, {bounds}",
+                "",
                 f"{own[1]['table'].nunique()} tables. Before → after, mean ± standard error that the seeds leave; the "
                 "last columns are the paired gain in accuracy at ε = 1, its standard error over tables, and the worst.",
                 "",
-            ]  # fmt: skip
+            ]
             for metric, name in NAMES.items():
                 lines += _both(own, metric, name, gains=metric == "accuracy")
     lines += _against_published(kept["published"], after, bundled)
@@ -92,12 +93,14 @@ def _booster(booster: pd.DataFrame, after: pd.DataFrame, bundled: set[str]) -> l
     if booster.empty:
         return []
     lines = [
-        "## The random-tree booster", "",
+        "## The random-tree booster",
+        "",
         "The same splits, documented bounds; mean over tables ± the standard error that the seeds leave, beside the "
         "best of the eight other forests (the one with the best mean at that ε; chosen afterwards, so a little too "
         "good). With δ = 10⁻⁶ the promise is a weaker one. Below: tables won, level and lost against the best other "
-        "forest of each table, a difference counting where it is above .002 and two standard errors.", "",
-    ]  # fmt: skip
+        "forest of each table, a difference counting where it is above .002 and two standard errors.",
+        "",
+    ]
     known = after[(after["mode"] == "certified") & ~after["wide"] & after["table"].isin(booster["table"].unique())]
     for inside, title in ((True, "Bundled tables"), (False, "Other public tables")):
         ours, theirs = (f[f["table"].isin(bundled) == inside] for f in (booster, known))
@@ -141,11 +144,14 @@ def _against_published(published: pd.DataFrame, after: pd.DataFrame, bundled: se
     theirs = published.groupby(["forest", "epsilon"])["accuracy"].mean()
     ours = own.groupby(["forest", "epsilon"])["accuracy"].mean()
     lines = [
-        "## Against the papers' mechanisms", "",
+        "## Against the papers' mechanisms",
+        "",
         "Bundled tables. Accuracy **as published** (whose ε is a claim only, at most 15,000 rows, three seeds) → "
-        "certified, after. Some of the published mechanisms give the rows away, and so learn at any ε.", "",
-        "| Accuracy | " + " | ".join(f"ε = {e:g}" for e in EPSILONS) + " |", "| --- " * (1 + len(EPSILONS)) + "|",
-    ]  # fmt: skip
+        "certified, after. Some of the published mechanisms give the rows away, and so learn at any ε.",
+        "",
+        "| Accuracy | " + " | ".join(f"ε = {e:g}" for e in EPSILONS) + " |",
+        "| --- " * (1 + len(EPSILONS)) + "|",
+    ]
     for forest in FORESTS:
         cells = [f"{theirs[forest, e]:.3f} → **{ours[forest, e]:.3f}**" for e in EPSILONS]
         lines.append(f"| {forest} | " + " | ".join(cells) + " |")
@@ -159,11 +165,14 @@ def _losses(before: pd.DataFrame, after: pd.DataFrame) -> list[str]:
     lost = gain[(gain < -_LOSS) & (gain < -2 * se)].sort_values()
     won = gain[(gain > _LOSS) & (gain > 2 * se)]
     lines = [
-        "## Wins and losses", "",
+        "## Wins and losses",
+        "",
         f"Of {len(gain):,} cells (forest, ε, table, bounds) {len(won):,} are better by more than {_LOSS:g} and two "
-        f"standard errors, {len(lost):,} are worse by as much; the others cannot be told apart. The worst:", "",
-        "| forest | table | ε | bounds | accuracy | ± |", "| --- | --- | --- | --- | --- | --- |",
-    ]  # fmt: skip
+        f"standard errors, {len(lost):,} are worse by as much; the others cannot be told apart. The worst:",
+        "",
+        "| forest | table | ε | bounds | accuracy | ± |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
     for (wide, forest, epsilon, table), loss in lost.head(25).items():
         bounds = "× 100" if wide else "documented"
         lines.append(
@@ -175,10 +184,12 @@ def _losses(before: pd.DataFrame, after: pd.DataFrame) -> list[str]:
 def _ranking(before: pd.DataFrame, after: pd.DataFrame) -> list[str]:
     """Where AUC falls as ε grows."""
     lines = [
-        "## Does more ε ever rank worse?", "",
+        "## Does more ε ever rank worse?",
+        "",
         "Certified, binary tables of at least 1,000 rows, documented bounds: AUC that falls from one ε to a larger one "
-        "by more than .02 and three standard errors.", "",
-    ]  # fmt: skip
+        "by more than .02 and three standard errors.",
+        "",
+    ]
     for name, frame in (("Before", before), ("After", after)):
         drops = auc_drops(frame)
         lines.append(f"- **{name}**: {len(drops)} times." + ("" if drops.empty else f" Largest: {_drop(drops)}."))
@@ -193,9 +204,13 @@ def _drop(drops: pd.DataFrame) -> str:
 def _every_table(before: pd.DataFrame, after: pd.DataFrame) -> list[str]:
     at = ", ".join(f"{e:g}" for e in SHOWN)
     lines = [
-        "## Every table", "", f"Accuracy at ε = {at}, before → after, documented bounds.", "",
-        "| table | rows | " + " | ".join(FORESTS) + " |", "| --- " * (2 + len(FORESTS)) + "|",
-    ]  # fmt: skip
+        "## Every table",
+        "",
+        f"Accuracy at ε = {at}, before → after, documented bounds.",
+        "",
+        "| table | rows | " + " | ".join(FORESTS) + " |",
+        "| --- " * (2 + len(FORESTS)) + "|",
+    ]
     old, new = (_by_table(f[~f["wide"]])["mean"].droplevel(0) for f in (before, after))
     for table, own in after.groupby("table", sort=False):
         cells = []

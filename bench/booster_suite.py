@@ -23,9 +23,13 @@ def booster(results: Results, folder: Path, effort: Effort) -> None:
         for who in BOOSTERS:
             fit, predict = (results.median(_name(do, who, n)) for do in ("fit", "predict"))
             results.figure(
-                "18 random-tree booster", f"fit and predict, {who}, {n:,} rows, two threads", fit + predict, "s",
-                (AT_MOST, most), f"fit {seconds(fit)}, predict {seconds(predict)}",
-            )  # fmt: skip
+                "18 random-tree booster",
+                f"fit and predict, {who}, {n:,} rows, two threads",
+                fit + predict,
+                "s",
+                (AT_MOST, most),
+                f"fit {seconds(fit)}, predict {seconds(predict)}",
+            )
         for peer in contenders[len(BOOSTERS) :]:
             for who in BOOSTERS:
                 slow, fast = _name("fit", peer, n), _name("fit", who, n)

@@ -97,8 +97,9 @@ def cold_start(results: Results, folder: Path, effort: Effort) -> None:
         parts = [what for what in ("port", "app") if f"{state}, {what}" in results.samples]
         detail = "".join(f"{what} after {seconds(results.median(f'{state}, {what}'))}, " for what in parts)
         detail += f"{len(values)} rounds, {seconds(min(values))} to {seconds(max(values))}"
-        results.figure("16 first chart", f"{state}: to the first chart", results.median(f"{state}, curve"), "s", goal,
-                       detail)  # fmt: skip
+        results.figure(
+            "16 first chart", f"{state}: to the first chart", results.median(f"{state}, curve"), "s", goal, detail
+        )
 
 
 if __name__ == "__main__":

@@ -54,9 +54,14 @@ class Worker:
             model = DPExplainableBoostingClassifier(
                 feature_types=["continuous" if isinstance(d, tuple) else d for d in domains],
                 privacy_bounds={j: d for j, d in enumerate(domains) if isinstance(d, tuple)},
-                epsilon=epsilon, delta=delta, bin_budget_frac=bins, composition="gdp", learning_rate=learning_rate,
-                random_state=random_state + k, n_jobs=1,
-            )  # fmt: skip
+                epsilon=epsilon,
+                delta=delta,
+                bin_budget_frac=bins,
+                composition="gdp",
+                learning_rate=learning_rate,
+                random_state=random_state + k,
+                n_jobs=1,
+            )
             self.models.append(model.fit(table, wanted))
 
     def shares(self, X):

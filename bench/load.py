@@ -42,12 +42,24 @@ GOAL = 1.0  # seconds, of the median rerun
 
 # Who looks at what: most at what opens first, some at other tables and at forests that are fitted anew at every ε.
 PEOPLE = (
-    *[("adult", "majority labels")] * 6, ("mushroom", "majority labels"), ("adult", "boosted"),
-    *[("adult", "noisy counts")] * 2, ("magic", "majority labels"), ("magic", "multinomial"),
-    *[("adult", "majority labels")] * 5, ("nursery", "noisy counts"), ("adult", "one greedy tree"),
-    *[("adult", "noisy counts")] * 2, ("pendigits", "majority labels"), ("cmc", "boosted"), ("adult", "multinomial"),
-    *[("adult", "majority labels")] * 3, ("car", "RF-L"), ("adult", "JPW"), ("wdbc", "one greedy tree"),
-)  # fmt: skip
+    *[("adult", "majority labels")] * 6,
+    ("mushroom", "majority labels"),
+    ("adult", "boosted"),
+    *[("adult", "noisy counts")] * 2,
+    ("magic", "majority labels"),
+    ("magic", "multinomial"),
+    *[("adult", "majority labels")] * 5,
+    ("nursery", "noisy counts"),
+    ("adult", "one greedy tree"),
+    *[("adult", "noisy counts")] * 2,
+    ("pendigits", "majority labels"),
+    ("cmc", "boosted"),
+    ("adult", "multinomial"),
+    *[("adult", "majority labels")] * 3,
+    ("car", "RF-L"),
+    ("adult", "JPW"),
+    ("wdbc", "one greedy tree"),
+)
 SLIDERS = {"Privacy budget ε": 9, "Depth": 5, "Trees": 4}  # and how often each is moved
 DETOURS = ("Forest", "Label")  # one move in ten; a few moves later back again
 

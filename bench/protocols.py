@@ -37,14 +37,18 @@ class Protocol:
 
 PROTOCOLS = (
     Protocol(
-        "PrivaTree", ("breast_wisconsin", "congressional_voting"), (0.01, 0.1, 1.0),
+        "PrivaTree",
+        ("breast_wisconsin", "congressional_voting"),
+        (0.01, 0.1, 1.0),
         {"booster, δ = 0": partial(dpforest.RandomTreeBoosterClassifier, delta=0)} | {f: FORESTS[f] for f in _OURS},
     ),
     Protocol(
-        "S-BDT", ("adult",), (0.01, 0.02, 0.03, 0.1, 0.5),
+        "S-BDT",
+        ("adult",),
+        (0.01, 0.02, 0.03, 0.1, 0.5),
         {"booster, δ = 5e-8": partial(dpforest.RandomTreeBoosterClassifier, delta=5e-8)},
     ),
-)  # fmt: skip
+)
 
 
 def measure(protocol: Protocol, table: Table, forest: str, repetition: int) -> list[dict]:
@@ -68,9 +72,17 @@ def measure(protocol: Protocol, table: Table, forest: str, repetition: int) -> l
                 predicted = np.array([index[str(c)] for c in model.predict(X.iloc[test])])
             found = from_shares(shares, wanted, predicted, step=1e-3)
             out.append(
-                {"protocol": protocol.name, "table": name, "forest": forest, "repetition": repetition, "fold": fold,
-                 "epsilon": epsilon, "rows": len(y), **{m: found[m] for m in METRICS}}
-            )  # fmt: skip
+                {
+                    "protocol": protocol.name,
+                    "table": name,
+                    "forest": forest,
+                    "repetition": repetition,
+                    "fold": fold,
+                    "epsilon": epsilon,
+                    "rows": len(y),
+                    **{m: found[m] for m in METRICS},
+                }
+            )
     return out
 
 

@@ -45,9 +45,13 @@ def whole_surface(results: Results, folder: Path, effort: Effort) -> None:
             epsilon, depth, trees = (rng.choice(list(values)) for values in GRID.values())
             seed = int(rng.integers(REPEATS))
             model = MajorityLabelForestClassifier(
-                epsilon=float(epsilon), max_depth=int(depth), n_estimators=int(trees), domain=data.domain,
-                structure_seed=seed, random_state=seed,
-            ).fit(X, y)  # fmt: skip
+                epsilon=float(epsilon),
+                max_depth=int(depth),
+                n_estimators=int(trees),
+                domain=data.domain,
+                structure_seed=seed,
+                random_state=seed,
+            ).fit(X, y)
             share = model.predict_proba(X_test)[:, 1]
             predicted = model.classes_[(share > 0.5).astype(int)]
             accuracy_score(y_test, predicted)
@@ -58,9 +62,11 @@ def whole_surface(results: Results, folder: Path, effort: Effort) -> None:
     surface([as_it_comes], data, epsilons=[1.0], repeats=2, n_jobs=2)  # compile, and start the processes
     one_by_one()
     work = {
-        "surface": lambda: at_once(shared), "surface, scale asked for": lambda: at_once(as_it_comes),
-        "grid of 1,500": small, "cells one by one": one_by_one,
-    }  # fmt: skip
+        "surface": lambda: at_once(shared),
+        "surface, scale asked for": lambda: at_once(as_it_comes),
+        "grid of 1,500": small,
+        "cells one by one": one_by_one,
+    }
     interleave(results, work, effort.rounds)
     each, cells = results.median("cells one by one") / SAMPLE, 12 * 10 * 4 * REPEATS
     for name, what, n, most, least in (

@@ -211,8 +211,10 @@ def check_question(entry, content, gaussian):
         sigma = decimal(sensitivity) / decimal(each).sqrt() if gaussian else decimal(sensitivity) / decimal(each)
         noise = f", noise {'σ' if gaussian else 'scale'} = {shown(sigma, ROUND_FLOOR)}"
     cost = f"{'μ' if gaussian else 'ε'} = {shown(decimal(each).sqrt() if gaussian else each)}"
-    print(f"  {words(what)}: {words(mechanism)}, sensitivity {shown(sensitivity)}, {times:,} times "
-          f"({words(entry['composition'])}){noise}, {cost} each")  # fmt: skip
+    print(
+        f"  {words(what)}: {words(mechanism)}, sensitivity {shown(sensitivity)}, {times:,} times "
+        f"({words(entry['composition'])}){noise}, {cost} each"
+    )
     known = next((q for q in QUESTIONS if str(what).startswith(q[0])), None)
     if known is None or mechanism not in known[1] or (mechanism == GAUSSIAN_NOISE) != gaussian:
         raise Mismatch(f"No forest asks “{words(what)}” with the mechanism {words(mechanism)}.")
@@ -222,8 +224,9 @@ def check_question(entry, content, gaussian):
     if rule is not None:
         follows, says = sensitivity_of(rule, content, gaussian), sensitivity**2 if gaussian else sensitivity
         if not follows <= says <= follows * (1 + Fraction(1, 10**8)) if gaussian else says != follows:
-            raise Mismatch(f"The sensitivity of “{words(what)}” is {shown(sensitivity)}, which does not follow from "
-                           "the domain.")  # fmt: skip
+            raise Mismatch(
+                f"The sensitivity of “{words(what)}” is {shown(sensitivity)}, which does not follow from the domain."
+            )
     if often and times not in (follow := times_of(often, content)):
         raise Mismatch(
             f"“{words(what)}” was asked {times:,} times, but the trees need {' or '.join(map(str, follow))}."
@@ -239,8 +242,10 @@ def check(content):
         raise Unreadable("its certificate has an unknown kind, relation or verdict")
     gaussian, name = kind == "gaussian", "mu_squared" if kind == "gaussian" else "epsilon"
     epsilon, delta = fraction(certificate["epsilon"], "ε"), real(certificate["delta"], "δ")
-    print(f"The file says: {'' if certified else 'NOT '}CERTIFIED, {kind}, ε = {shown(epsilon)}, δ = {shown(delta)}, "
-          f"{relation}.")  # fmt: skip
+    print(
+        f"The file says: {'' if certified else 'NOT '}CERTIFIED, {kind}, ε = {shown(epsilon)}, δ = {shown(delta)}, "
+        f"{relation}."
+    )
     if certified == bool(certificate["reasons"]):
         raise Mismatch("A certificate must give a reason if it is not certified, and none if it is.")
     if (ledger.get("kind", "pure"), ledger["neighbours"]) != (kind, relation) or ledger["closed"] is not True:

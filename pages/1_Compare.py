@@ -55,18 +55,23 @@ if any(line.line.settings.delta for line in lines):
     parts.about_delta(table)
 parts.about_leaks(table)
 titled(
-    f"{view.measure[0].upper()}{view.measure[1:]} against ε", "Curator only",
+    f"{view.measure[0].upper()}{view.measure[1:]} against ε",
+    "Curator only",
     help="Measured on rows held out. The bands hold eight in ten of the simulated releases.",
-)  # fmt: skip
+)
 picture = st.empty()
 latest: dict[str, Done] = {}
 with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="below_curve"):
     behind = st.empty()
     progress = st.container(width=420)
     st.download_button(
-        "All simulated releases as CSV", lambda: as_csv(latest["done"].pieces), "CURATOR_ONLY_compare.csv",
-        "text/csv", on_click="ignore", type="tertiary",
-    )  # fmt: skip
+        "All simulated releases as CSV",
+        lambda: as_csv(latest["done"].pieces),
+        "CURATOR_ONLY_compare.csv",
+        "text/csv",
+        on_click="ignore",
+        type="tertiary",
+    )
 
 names = ["Table", "Depth", "Trees", "ε × depth", "α"]
 tabs = dict(zip(names, st.tabs(names, key="compare_tab", bind=LINKED), strict=True))

@@ -14,11 +14,12 @@ open_page("Audit")
 top = st.container()
 audit = controls.choose(
     choose_epsilon(
-        label="Privacy promised: ε", others=False,
+        label="Privacy promised: ε",
+        others=False,
         help="With one row more or less (or exchanged), no output may become more than eᵋ times as likely, or as "
         "unlikely.",
     )
-)  # fmt: skip
+)
 name, rule = next((name, rule) for name, rule in RULES.items() if rule.mechanism == audit.mechanism)
 found = parts.verdict_of(audit)
 curves = parts.curves_of(audit.epsilon, audit.n_classes, audit.neighbours)

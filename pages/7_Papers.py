@@ -22,9 +22,11 @@ with tabs[chosen]:
     st.markdown(f"**What holds.** {paper.holds}")
     st.markdown(f"**The smallest example.** {paper.example}")
     st.page_link(
-        "app.py", label="Open in Explore, as published", icon=":material/arrow_forward:",
+        "app.py",
+        label="Open in Explore, as published",
+        icon=":material/arrow_forward:",
         query_params=dict(paper.settings),
-    )  # fmt: skip
+    )
     if measured:
         items = list(dict.fromkeys(cell.item for cell in measured))
         item = select("Table or figure", items, f"item_{1 + names.index(chosen)}", "Of the paper.")

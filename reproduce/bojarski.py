@@ -35,9 +35,11 @@ PUBLISHED: Final = {
 }
 QUICK: Final = ("congressional_voting", "mushroom")
 METHODS: Final = (
-    ("majority, no privacy", "majority", False), ("mean of shares, no privacy", "threshold", False),
-    ("majority", "majority", True), ("mean of shares", "threshold", True),
-)  # fmt: skip
+    ("majority, no privacy", "majority", False),
+    ("mean of shares, no privacy", "threshold", False),
+    ("majority", "majority", True),
+    ("mean of shares", "threshold", True),
+)
 WHY: Final = {
     "adult": "the paper's Adult has 123 columns of 0 and 1, ours the 14 it is made of",
     "private": "the printed rule discards a leaf with a negative count; the certified one sets it to 0",
@@ -51,9 +53,17 @@ def forest(domain: Any, k: int, h: int, voting: str, epsilon: float | None, mode
     """What makes a fit from a seed, with one branch a question as for columns of numbers."""
     rule = "clamp" if mode == "certified" else "paper"
     return lambda seed: RandomDecisionForestClassifier(
-        epsilon=epsilon, n_estimators=k, max_depth=h, voting=voting, negative_rule=rule, mode=mode, domain=domain,
-        scale_share="public", structure_seed=seed, random_state=seed + 1,
-    )  # fmt: skip
+        epsilon=epsilon,
+        n_estimators=k,
+        max_depth=h,
+        voting=voting,
+        negative_rule=rule,
+        mode=mode,
+        domain=domain,
+        scale_share="public",
+        structure_seed=seed,
+        random_state=seed + 1,
+    )
 
 
 def cart(domain: Any):

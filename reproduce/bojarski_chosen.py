@@ -49,9 +49,15 @@ def _table_1(name: str, rule: str, quick: bool, folder: Path | None) -> Iterator
     data, (title, _, *printed) = load(name, folder), PUBLISHED[name]
     eta = round(1000 / (len(data.y) * (1 - 1 / OUTER)), 6)
     found = chosen(
-        forests("as_published")[RULES[rule]], data, epsilons=(eta,), depths=HEIGHTS[::4] if quick else HEIGHTS,
-        trees=TREES_UP_TO_21[::5] if quick else TREES_UP_TO_21, n_folds=OUTER, n_inner=INNER, n_looked=1,
-    )  # fmt: skip
+        forests("as_published")[RULES[rule]],
+        data,
+        epsilons=(eta,),
+        depths=HEIGHTS[::4] if quick else HEIGHTS,
+        trees=TREES_UP_TO_21[::5] if quick else TREES_UP_TO_21,
+        n_folds=OUTER,
+        n_inner=INNER,
+        n_looked=1,
+    )
     first = list(RULES).index(rule)
     for private, (error, _, _) in ((False, printed[first]), (True, printed[first + 2])):
         ours = found[np.isfinite(found.epsilon) == private].accuracy
@@ -59,18 +65,32 @@ def _table_1(name: str, rule: str, quick: bool, folder: Path | None) -> Iterator
         how = verdict(100 - error, mean, sd)
         kind = "adult" if name == "adult" else "private" if private else "plain"
         yield Record(
-            PAPER, ITEM, f"{title}, {rule}{'' if private else ', no privacy'}", round(100 - error, 2), round(mean, 2),
-            None, round(sd, 2), how, "" if how == MATCHES else WHY[kind],
-        )  # fmt: skip
+            PAPER,
+            ITEM,
+            f"{title}, {rule}{'' if private else ', no privacy'}",
+            round(100 - error, 2),
+            round(mean, 2),
+            None,
+            round(sd, 2),
+            how,
+            "" if how == MATCHES else WHY[kind],
+        )
 
 
 def _figure_2a(name: str, quick: bool, folder: Path | None) -> Iterator[Record]:
     data, grid = load(name, folder), ETAS[::3] if quick else ETAS
     for line in VOTING:
         found = chosen(
-            forests("as_published")[line], data, epsilons=grid, depths=TWO_HEIGHTS, trees=TREES, n_folds=FOLDS,
-            n_inner=INNER, n_looked=1, of_each=("epsilon", "depth"),
-        )  # fmt: skip
+            forests("as_published")[line],
+            data,
+            epsilons=grid,
+            depths=TWO_HEIGHTS,
+            trees=TREES,
+            n_folds=FOLDS,
+            n_inner=INNER,
+            n_looked=1,
+            of_each=("epsilon", "depth"),
+        )
         for depth in TWO_HEIGHTS:
             for eta in grid:
                 own = found[(found.depth == depth) & (found.epsilon == eta)].accuracy.to_numpy(float)
@@ -81,9 +101,12 @@ def _figure_2a(name: str, quick: bool, folder: Path | None) -> Iterator[Record]:
 def _figure_2b(name: str, quick: bool, folder: Path | None) -> Iterator[Record]:
     data, line = load(name, folder), "majority vote"
     settings: dict[str, Any] = {
-        "epsilons": SOME_ETAS, "depths": (AT_DEPTH,), "trees": TREES, "repeats": 1 if quick else REPEATS,
+        "epsilons": SOME_ETAS,
+        "depths": (AT_DEPTH,),
+        "trees": TREES,
+        "repeats": 1 if quick else REPEATS,
         "folds": FOLDS,
-    }  # fmt: skip
+    }
     modes = ("as_published",) if data.domain.leaks() else ("as_published", "certified")
     found = {mode: surface({line: forests(mode)[line]}, data, **settings) for mode in modes}
     for eta in SOME_ETAS:

@@ -20,8 +20,11 @@ from reproduce.cells import Cell
 from reproduce.protocol import Record, at_hand, load, point
 
 TABLES: Final = {
-    "congressional_voting": "CVR", "mushroom": "Mushroom", "banknote": "Banknote", "mammographic_mass": "Mammographic",
-}  # fmt: skip
+    "congressional_voting": "CVR",
+    "mushroom": "Mushroom",
+    "banknote": "Banknote",
+    "mammographic_mass": "Mammographic",
+}
 QUICK: Final = ("congressional_voting",)
 VOTING: Final = {"majority vote": "majority", "mean of shares": "threshold", "label by lot": "probabilistic"}
 DEPTHS, AT_TREES = (1, 2, 3, 5, 7, 9, 11, 13, 15), 21
@@ -32,9 +35,13 @@ FOLDS, REPEATS = 5, 3  # the folds of a repeat share its trees and its noise
 FIGURES: Final[tuple[tuple[str, str, str, dict[str, Any]], ...]] = (
     (f"figure 1, over depth ({AT_TREES} trees)", "depth", "depth", {"depths": DEPTHS, "trees": (AT_TREES,)}),
     (f"figure 1, over trees (depth {AT_DEPTH})", "trees", "trees", {"depths": (AT_DEPTH,), "trees": TREES}),
-    (f"figure 2, over η ({FEW} trees of depth {AT_DEPTH})", "η", "epsilon",
-     {"depths": (AT_DEPTH,), "trees": (FEW,), "epsilons": ETAS}),
-)  # fmt: skip
+    (
+        f"figure 2, over η ({FEW} trees of depth {AT_DEPTH})",
+        "η",
+        "epsilon",
+        {"depths": (AT_DEPTH,), "trees": (FEW,), "epsilons": ETAS},
+    ),
+)
 
 
 def forests(mode: str) -> dict[str, Any]:

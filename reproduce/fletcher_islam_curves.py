@@ -45,12 +45,18 @@ def over_rows(n_rows: int) -> Iterator[Record]:
     """The synthetic set F, drawn anew."""
     found = {
         mode: pd.concat(
-            surface({"F": forest(8, mode)}, make_synthetic("SynthF", n_rows, seed=draw), epsilons=BUDGETS, trees=(100,),
-                    repeats=1, seed=draw)
+            surface(
+                {"F": forest(8, mode)},
+                make_synthetic("SynthF", n_rows, seed=draw),
+                epsilons=BUDGETS,
+                trees=(100,),
+                repeats=1,
+                seed=draw,
+            )
             for draw in range(DRAWS)
         )
         for mode in MODES
-    }  # fmt: skip
+    }
     for epsilon in BUDGETS:
         ours, keeps = (_at(found[mode], epsilon) for mode in MODES)
         yield point(PAPER, FIGURE_9, f"ε = {epsilon:g}", "rows", n_rows, ours, keeps)

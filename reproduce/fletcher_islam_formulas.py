@@ -49,8 +49,14 @@ def _records() -> Iterator[Record]:
     for lead, row in TABLE_2.items():
         for epsilon, printed in zip(BUDGETS, row, strict=True):
             ours = 100 * smooth_sensitivity(lead, epsilon)
-            yield _record("table 2, smooth sensitivity of a leaf", f"lead {lead}, ε = {epsilon:g}", printed, ours, None,
-                          within=_TRUNCATED)  # fmt: skip
+            yield _record(
+                "table 2, smooth sensitivity of a leaf",
+                f"lead {lead}, ε = {epsilon:g}",
+                printed,
+                ours,
+                None,
+                within=_TRUNCATED,
+            )
     for name, (numeric, categorical, printed) in TABLE_4.items():
         ours, theorem = (fletcher_islam_depth(numeric, categorical, rule) for rule in ("published", "theorem"))
         yield _record("table 4, depth (certified: by Theorem 2)", name, printed, ours, theorem, within=0, unit="levels")
@@ -79,6 +85,14 @@ def _record(
 ) -> Record:
     near = abs(printed - ours) <= within
     return Record(
-        PAPER, item, setting, printed, round(ours, 3), None if certified is None else round(certified, 3), 0.0,
-        MATCHES if near else CONTRADICTS, "" if near else _WHY, unit=unit,
-    )  # fmt: skip
+        PAPER,
+        item,
+        setting,
+        printed,
+        round(ours, 3),
+        None if certified is None else round(certified, 3),
+        0.0,
+        MATCHES if near else CONTRADICTS,
+        "" if near else _WHY,
+        unit=unit,
+    )

@@ -83,17 +83,30 @@ def _cells(
 
 
 def _record(
-    item: str, setting: str, printed: float, by_mode: dict[str, pd.DataFrame], forest: str, measure: str,
-    trees: int | None, why: str,
-) -> Record:  # fmt: skip
+    item: str,
+    setting: str,
+    printed: float,
+    by_mode: dict[str, pd.DataFrame],
+    forest: str,
+    measure: str,
+    trees: int | None,
+    why: str,
+) -> Record:
     values = {mode: _values(cells, forest, measure, trees) for mode, cells in by_mode.items()}
     ours = values["as_published"]
     mean, sd = float(ours.mean()), float(ours.std(ddof=1))
     how = verdict(printed, mean, sd)
     return Record(
-        PAPER, item, setting, printed, round(mean, 2), mean_of(values.get("certified")), round(sd, 2), how,
+        PAPER,
+        item,
+        setting,
+        printed,
+        round(mean, 2),
+        mean_of(values.get("certified")),
+        round(sd, 2),
+        how,
         "" if how == MATCHES else why,
-    )  # fmt: skip
+    )
 
 
 def _values(cells: pd.DataFrame, forest: str, measure: str, trees: int | None) -> np.ndarray:

@@ -75,9 +75,14 @@ def measured(name: str, draw: int) -> dict[str, float]:
     domain = in_its_ranges(data)
     rows = np.random.default_rng(draw).permutation(len(data.y))[: int(_TRAINED_ON * len(data.y))]
     forest = MajorityLabelForestClassifier(
-        n_estimators=TREES, max_depth=DEPTHS[name], mode="as_published", scale_share="public", domain=domain,
-        structure_seed=draw, random_state=draw + 1,
-    )  # fmt: skip
+        n_estimators=TREES,
+        max_depth=DEPTHS[name],
+        mode="as_published",
+        scale_share="public",
+        domain=domain,
+        structure_seed=draw,
+        random_state=draw + 1,
+    )
     X, labels = data.X.iloc[rows], data.y.iloc[rows]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyLeakWarning)  # as the authors' program leaks
@@ -103,6 +108,13 @@ def _records(column: int, name: str, draws: int) -> Iterator[Record]:
         mean, sd = float(ours.mean()), float(ours.std(ddof=1))
         how = verdict(row[column], mean, sd)
         yield Record(
-            PAPER, ITEM, f"{name}, {which}", row[column], round(mean, 2), None, round(sd, 2), how,
+            PAPER,
+            ITEM,
+            f"{name}, {which}",
+            row[column],
+            round(mean, 2),
+            None,
+            round(sd, 2),
+            how,
             "" if how == MATCHES else _WHY,
-        )  # fmt: skip
+        )

@@ -122,9 +122,16 @@ def _cells(column: int) -> Iterator[tuple[str, str, str, float, int | None, floa
 
 
 def _record(
-    table: str, item: str, measure: str, forest: str, epsilon: float, trees: int | None, published: float, why: str,
+    table: str,
+    item: str,
+    measure: str,
+    forest: str,
+    epsilon: float,
+    trees: int | None,
+    published: float,
+    why: str,
     by_mode: dict[str, pd.DataFrame],
-) -> Record:  # fmt: skip
+) -> Record:
     ours, keeps = (_values(cells, measure, forest, epsilon, trees) for cells in by_mode.values())
     mean, sd = float(ours.mean()), float(ours.std(ddof=1))
     found = NOT_COMPARABLE if measure == "flips" else verdict(published, mean, sd)
@@ -132,9 +139,16 @@ def _record(
         found = NOT_COMPARABLE
     setting = f"{table}, {forest}, ε = {epsilon:g}" + (f", {trees} trees" if trees else "")
     return Record(
-        PAPER, item, setting, published, round(mean, 2), round(float(keeps.mean()), 2), round(sd, 2), found,
+        PAPER,
+        item,
+        setting,
+        published,
+        round(mean, 2),
+        round(float(keeps.mean()), 2),
+        round(sd, 2),
+        found,
         "" if found == MATCHES else _WHY[why],
-    )  # fmt: skip
+    )
 
 
 def _values(cells: pd.DataFrame, measure: str, forest: str, epsilon: float, trees: int | None) -> np.ndarray:

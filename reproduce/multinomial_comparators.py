@@ -117,7 +117,14 @@ def _measured(name: str, method: str, printed: float, quick: bool, folder: Path 
     found, why = compared(name, method, printed, ours, most_frequent)
     return [
         Record(
-            "Bai et al. 2020", ITEM, f"{PUBLISHED[name][0]}, {method}", printed, round(float(ours.mean()), 2), None,
-            round(float(ours.std(ddof=1)), 2), found, why,
+            "Bai et al. 2020",
+            ITEM,
+            f"{PUBLISHED[name][0]}, {method}",
+            printed,
+            round(float(ours.mean()), 2),
+            None,
+            round(float(ours.std(ddof=1)), 2),
+            found,
+            why,
         )
-    ]  # fmt: skip
+    ]

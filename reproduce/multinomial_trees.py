@@ -20,9 +20,13 @@ from reproduce.protocol import Record, folds, load, point
 
 PAPER: Final = "Bai et al. 2020"
 TABLES: Final = {
-    "car": "Car", "chess_kr_vs_kp": "Chess", "nursery": "Nursery", "vehicle": "Vehicle", "image_segmentation": "Image",
+    "car": "Car",
+    "chess_kr_vs_kp": "Chess",
+    "nursery": "Nursery",
+    "vehicle": "Vehicle",
+    "image_segmentation": "Image",
     "cmc": "Cmc",
-}  # fmt: skip
+}
 TREES, FOLDS = 40, 5
 QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -33,9 +37,13 @@ def their_trees(data: Any, train: np.ndarray, test: np.ndarray, seed: int) -> np
     found = []
     for tree in range(TREES):
         forest = MultinomialForestClassifier(
-            epsilon=None, mode="as_published", stopping=RULE, domain=data.domain, structure_seed=1_000 * seed + tree,
+            epsilon=None,
+            mode="as_published",
+            stopping=RULE,
+            domain=data.domain,
+            structure_seed=1_000 * seed + tree,
             **settings,
-        )  # fmt: skip
+        )
         forest.fit(data.X.iloc[train], data.y.iloc[train])
         found.append(100 * float((forest.predict(data.X.iloc[test]) == right).mean()))
     return np.array(found)

@@ -19,9 +19,17 @@ from reproduce.protocol import nested_folds
 
 
 def chosen(
-    forest: Any, data: Any, *, epsilons: Sequence[float], depths: Sequence[int], trees: Sequence[int], n_folds: int,
-    n_inner: int, n_looked: int | None = None, of_each: Sequence[str] = ("epsilon",),
-) -> pd.DataFrame:  # fmt: skip
+    forest: Any,
+    data: Any,
+    *,
+    epsilons: Sequence[float],
+    depths: Sequence[int],
+    trees: Sequence[int],
+    n_folds: int,
+    n_inner: int,
+    n_looked: int | None = None,
+    of_each: Sequence[str] = ("epsilon",),
+) -> pd.DataFrame:
     """Accuracy on the test rows of each fold, in percent, with what was most accurate on the inner folds.
 
     Parameters

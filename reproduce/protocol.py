@@ -73,15 +73,33 @@ NOT_THERE: Final = "not in the paper"
 
 
 def point(
-    paper: str, item: str, line: str, axis: str, at: float, ours: np.ndarray, certified: np.ndarray | None,
-    reason: str = DRAWN, what: str = RIGHT,
-) -> Record:  # fmt: skip
+    paper: str,
+    item: str,
+    line: str,
+    axis: str,
+    at: float,
+    ours: np.ndarray,
+    certified: np.ndarray | None,
+    reason: str = DRAWN,
+    what: str = RIGHT,
+) -> Record:
     """A point of a curve that has no printed figures, from accuracies, or another share, in percent."""
     sd = float(np.std(ours, ddof=1)) if len(ours) > 1 else 0.0
     return Record(
-        paper, item, f"{line}, {axis} = {at:g}", None, mean_of(ours), mean_of(certified), round(sd, 2), NOT_COMPARABLE,
-        reason, line, axis, float(at), what=what,
-    )  # fmt: skip
+        paper,
+        item,
+        f"{line}, {axis} = {at:g}",
+        None,
+        mean_of(ours),
+        mean_of(certified),
+        round(sd, 2),
+        NOT_COMPARABLE,
+        reason,
+        line,
+        axis,
+        float(at),
+        what=what,
+    )
 
 
 def verdict(published: float, ours: float, sd: float) -> str:

@@ -106,9 +106,15 @@ def rules() -> dict[str, float]:
             return np.log(top / top.sum(axis=1, keepdims=True))
 
     laws = {
-        "A": majority, "B": silent(1), "C": silent(5), "D": twice(1.0), "E": twice(0.5),
-        "F": drawn("permute-and-flip"), "G": drawn("global-01"), "H": drawn("smooth-sensitivity"),
-    }  # fmt: skip
+        "A": majority,
+        "B": silent(1),
+        "C": silent(5),
+        "D": twice(1.0),
+        "E": twice(0.5),
+        "F": drawn("permute-and-flip"),
+        "G": drawn("global-01"),
+        "H": drawn("smooth-sensitivity"),
+    }
     return {letter: loss(law) for letter, law in laws.items()}
 
 
@@ -123,14 +129,24 @@ def values() -> dict[str, Any]:
     measured = json.loads((HOME / "data" / "lesson.json").read_text(encoding="utf-8"))
     alone = classroom.members(10)
     return {
-        "lie": lie, "sure": sure, "rebuilt": rebuilt, "limit": limit, "without_small_leaves": without_small_leaves,
-        "percent": percent, "measured": measured, "rules": rules(), "steps": STEPS, "clock": clock(),
+        "lie": lie,
+        "sure": sure,
+        "rebuilt": rebuilt,
+        "limit": limit,
+        "without_small_leaves": without_small_leaves,
+        "percent": percent,
+        "measured": measured,
+        "rules": rules(),
+        "steps": STEPS,
+        "clock": clock(),
         "lead": lambda epsilon: math.ceil(math.log(50) / epsilon),
         "scale": lambda epsilon: f"{float(10 / Fraction(str(epsilon))):.3g}",
         "alone_in_one": int((classroom.members(1).sum(axis=1) == 1).sum()),
         "alone_in_ten": int(alone[alone.sum(axis=1) == 1].any(axis=0).sum()),
-        "infinity": math.inf, "floor_of_three": percent(float(flip_floor(3, 1.0, 3)), 2), "single_row": single_row(),
-    }  # fmt: skip
+        "infinity": math.inf,
+        "floor_of_three": percent(float(flip_floor(3, 1.0, 3)), 2),
+        "single_row": single_row(),
+    }
 
 
 def clock() -> list[str]:

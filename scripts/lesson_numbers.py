@@ -31,19 +31,30 @@ DIGITS = 6
 def labels(**settings) -> MajorityLabelForestClassifier:
     """The forest of steps 3 to 5."""
     pinned = {
-        "n_estimators": 100, "max_depth": 4, "leaf_mechanism": "permute-and-flip", "partition": "independent",
-        "categorical": "multiway", "max_leaves": 4096, "neighbours": "add-remove", "mode": "certified",
+        "n_estimators": 100,
+        "max_depth": 4,
+        "leaf_mechanism": "permute-and-flip",
+        "partition": "independent",
+        "categorical": "multiway",
+        "max_leaves": 4096,
+        "neighbours": "add-remove",
+        "mode": "certified",
         "scale_share": "public",
-    }  # fmt: skip
+    }
     return MajorityLabelForestClassifier(**{**pinned, **settings})
 
 
 def greedy() -> FriedmanSchusterClassifier:
     """The tree of step 8."""
     return FriedmanSchusterClassifier(
-        max_depth=5, criterion="max", n_bins=10, tree_share=0.5, neighbours="add-remove", mode="certified",
+        max_depth=5,
+        criterion="max",
+        n_bins=10,
+        tree_share=0.5,
+        neighbours="add-remove",
+        mode="certified",
         scale_share="public",
-    )  # fmt: skip
+    )
 
 
 def table(name: str) -> SimpleNamespace:
@@ -149,8 +160,10 @@ def in_explore() -> dict:
 def main() -> None:
     numbers = {
         "class": {
-            "trees": CLASS_TREES, "exact": [rebuilt(t, None) for t in CLASS_TREES],
-            "epsilon": CLASS_EPSILONS, "noisy": [rebuilt(10, e) for e in CLASS_EPSILONS],
+            "trees": CLASS_TREES,
+            "exact": [rebuilt(t, None) for t in CLASS_TREES],
+            "epsilon": CLASS_EPSILONS,
+            "noisy": [rebuilt(10, e) for e in CLASS_EPSILONS],
             "other_seeds": {"10": other_seeds(10), "20": other_seeds(20)},
         },
         "votes": votes(),
@@ -158,7 +171,7 @@ def main() -> None:
         "depth": depths(),
         "choose": {"epsilon": ALL_EPSILONS, **{who: tree_of(name) for who, name in TABLES.items()}},
         "explore": in_explore(),
-    }  # fmt: skip
+    }
     PATH.write_text(json.dumps(numbers, indent=1) + "\n")
     print(PATH)
 

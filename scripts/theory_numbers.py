@@ -52,9 +52,14 @@ def consistency(temperature: float, n: int) -> float:
     errors = []
     for seed in range(3):
         forest = MultinomialForestClassifier(
-            mode="as_published", n_estimators=30, feature_temperature=temperature, value_temperature=temperature,
-            label_temperature=math.inf, domain=domain, random_state=seed,
-        )  # fmt: skip
+            mode="as_published",
+            n_estimators=30,
+            feature_temperature=temperature,
+            value_temperature=temperature,
+            label_temperature=math.inf,
+            domain=domain,
+            random_state=seed,
+        )
         errors.append((forest.fit(*made_up(n, seed)).predict(X) != y).mean())
     return float(np.mean(errors))
 

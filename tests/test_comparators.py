@@ -22,17 +22,21 @@ from reproduce.comparators import (
     ComparisonForest,
     DenilForest,
     RanaForest,
-)  # fmt: skip
+)
 from reproduce.comparators.choices import Room, draw_features, draw_points, poisson, within
 from reproduce.comparators.greedy import PLACES, Grid, Grower, labels
 from reproduce.comparators.triplets import LEAF, Points, draw_pivots, goes_second
 
 KEYS = np.arange(6_000, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
 DOMAIN = Domain(
-    (Feature("x", "numeric", low=0, high=1), Feature("z", "numeric", low=0, high=1),
-     Feature("a", "categorical", categories=("p", "q", "r"))),
-    classes=("no", "yes"), label="y",
-)  # fmt: skip
+    (
+        Feature("x", "numeric", low=0, high=1),
+        Feature("z", "numeric", low=0, high=1),
+        Feature("a", "categorical", categories=("p", "q", "r")),
+    ),
+    classes=("no", "yes"),
+    label="y",
+)
 
 
 @pytest.fixture(scope="module")

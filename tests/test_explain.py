@@ -17,8 +17,11 @@ DOMAIN = Domain(
         Feature("colour", "categorical", categories=("a", "b", "c"), **NOTE),
         Feature("idle", "numeric", 0.0, 1.0, **NOTE),
     ),
-    (0, 1, 2), "y", "documented", "test",
-)  # fmt: skip
+    (0, 1, 2),
+    "y",
+    "documented",
+    "test",
+)
 
 
 def table(n: int, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
@@ -103,8 +106,14 @@ def test_the_noise_is_as_large_as_it_says(n_classes, delta):
     found, said = [], set()
     for seed in range(300):
         model = RandomTreeBoosterClassifier(
-            domain=domain, delta=delta, n_estimators=1, max_depth=3, size=64, scale_share="public", random_state=seed,
-        ).fit(X, y)  # fmt: skip
+            domain=domain,
+            delta=delta,
+            n_estimators=1,
+            max_depth=3,
+            size=64,
+            scale_share="public",
+            random_state=seed,
+        ).fit(X, y)
         added = AddedScores.of(model.forest_)
         said.add(added.noise)
         found.append(added.leaf_scores[:, 1])

@@ -58,8 +58,9 @@ def test_it_helps_a_rare_class():
     """On Adult at the same released counts (about .775 and .81)."""
     data = load_dataset("adult")
     scores = [
-        RandomDecisionForestClassifier(domain=data.domain, voting=voting, random_state=0).fit(data.X, data.y)
+        RandomDecisionForestClassifier(domain=data.domain, voting=voting, random_state=0)
+        .fit(data.X, data.y)
         .score(data.X, data.y)
         for voting in ("threshold", "log-odds")
-    ]  # fmt: skip
+    ]
     assert scores[1] > scores[0] + 0.02

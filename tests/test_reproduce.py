@@ -38,8 +38,11 @@ def test_every_complete_row_of_a_bundled_table_is_there():
 
 def test_a_row_that_is_not_reproduced_says_so():
     report, papers = multinomial.report(FOUND), (HOME / "docs" / "PAPERS.md").read_text(encoding="utf-8")
-    missed = [row for row in FOUND["results"] if row["stopping"] == multinomial.RULE
-              and abs(row["difference"]) > multinomial.TOLERANCE]  # fmt: skip
+    missed = [
+        row
+        for row in FOUND["results"]
+        if row["stopping"] == multinomial.RULE and abs(row["difference"]) > multinomial.TOLERANCE
+    ]
     assert [row["dataset"] for row in missed] == ["hepatitis"]
     for row in missed:
         assert f"{row['data']}: the published {row['published']:.2f} lies below" in report

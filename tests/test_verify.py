@@ -229,9 +229,13 @@ def test_no_such_file_gives_a_sentence_and_no_traceback(tmp_path):
 
 PARTS = ("certificate", "ledger", "domain", "about", "trees")
 ODD = st.one_of(
-    st.none(), st.booleans(), st.integers(-(2**70), 2**70), st.floats(), st.text(max_size=9),
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**70), 2**70),
+    st.floats(),
+    st.text(max_size=9),
     st.sampled_from(["1/0", "0", "7", "1/1000", "9" * 200, "0/" + "9" * 200, 10**300, [], {}, [[]], "\x1b[2J"]),
-)  # fmt: skip
+)
 
 
 @settings(max_examples=examples(250), deadline=None, derandomize=True, database=None)

@@ -19,11 +19,17 @@ nothing. holds: proved, and no attack got above ε. nothing found: no proof, but
 def _show(row: Row) -> None:
     print(
         _FORM.format(
-            row.algorithm, row.mode, row.neighbours, f"{row.epsilon:g}", f"{row.computed:.4g}", f"{row.bound:.3f}",
-            row.verdict, f"{row.canary}: {row.event}" if row.bound > 0 else "",
+            row.algorithm,
+            row.mode,
+            row.neighbours,
+            f"{row.epsilon:g}",
+            f"{row.computed:.4g}",
+            f"{row.bound:.3f}",
+            row.verdict,
+            f"{row.canary}: {row.event}" if row.bound > 0 else "",
         ),
         flush=True,
-    )  # fmt: skip
+    )
     for fault in row.faults:
         print("    " + fault, flush=True)
 

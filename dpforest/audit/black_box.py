@@ -36,9 +36,18 @@ class Bound:
 
 
 def attack_fits(
-    target: Any, before: Data, after: Data, *, trials: int = TRIALS, confidence: float = 0.999, n_events: int = 8,
-    probes: Any = None, n_jobs: int = 1, on_progress: Progress | None = None, delta: float = 0,
-) -> Bound:  # fmt: skip
+    target: Any,
+    before: Data,
+    after: Data,
+    *,
+    trials: int = TRIALS,
+    confidence: float = 0.999,
+    n_events: int = 8,
+    probes: Any = None,
+    n_jobs: int = 1,
+    on_progress: Progress | None = None,
+    delta: float = 0,
+) -> Bound:
     """The largest loss that many fits of two neighbouring tables can prove.
 
     Parameters
@@ -83,10 +92,18 @@ def attack_fits(
 
 
 def attack_unaided(
-    target: Any, domain: Domain, *, neighbours: str = ADD_REMOVE, sizes: tuple[int, ...] = (3, 5, 8, 9, 12, 15),
-    trials: int = TRIALS, screening: int = 200, confidence: float = 0.999, n_events: int = 8, seed: int = 0,
+    target: Any,
+    domain: Domain,
+    *,
+    neighbours: str = ADD_REMOVE,
+    sizes: tuple[int, ...] = (3, 5, 8, 9, 12, 15),
+    trials: int = TRIALS,
+    screening: int = 200,
+    confidence: float = 0.999,
+    n_events: int = 8,
+    seed: int = 0,
     n_jobs: int = 1,
-) -> tuple[Bound, str]:  # fmt: skip
+) -> tuple[Bound, str]:
     """`attack_fits` without a hint: on the generic pair of neighbouring tables that looks worst.
 
     All pairs are searched with a few fits, the best eighth again with ten times as many, and the best of these is
@@ -134,8 +151,13 @@ def generic_pairs(
     rng, classes = np.random.default_rng(seed), np.array(domain.classes)
     for n in sizes:
         rows = np.arange(n)
-        orders = {"alternating": rows, "paired": rows // 2, "sorted": rows * len(classes) // n, "equal": 0 * rows,
-                  "random": rng.integers(0, len(classes), n)}  # fmt: skip
+        orders = {
+            "alternating": rows,
+            "paired": rows // 2,
+            "sorted": rows * len(classes) // n,
+            "equal": 0 * rows,
+            "random": rng.integers(0, len(classes), n),
+        }
         scattered = random_rows(domain, n, rng)
         for where, X in (("one point", scattered[[0] * n]), ("random points", scattered)):
             for order, labels in orders.items():

@@ -186,14 +186,24 @@ def _majority_label(neighbours: str, epsilon: float) -> Iterator[_Pair]:
     )  # fmt: skip
     lead = _lead(epsilon, CLASSES, wrong=0.1)
     yield _Pair(
-        "a leaf at the violating gap", "With smooth sensitivity, the loss grows with the lead of the top label.",
-        [(0.0, 0)] * (lead - 1), (0.0, 0), (0.0, 1), {}, CLASSES,
-    )  # fmt: skip
+        "a leaf at the violating gap",
+        "With smooth sensitivity, the loss grows with the lead of the top label.",
+        [(0.0, 0)] * (lead - 1),
+        (0.0, 0),
+        (0.0, 1),
+        {},
+        CLASSES,
+    )
     if neighbours == ADD_REMOVE:
         yield _Pair(
-            "the row that enlarges every block", "With equal blocks, n = kτ - 1 rows give trees k - 1 each, n = kτ k.",
-            [(0.0, 0)] * (lead * MANY - 1), (0.0, 0), (0.0, 1), {"n_estimators": MANY, "max_depth": 0}, CLASSES,
-        )  # fmt: skip
+            "the row that enlarges every block",
+            "With equal blocks, n = kτ - 1 rows give trees k - 1 each, n = kτ k.",
+            [(0.0, 0)] * (lead * MANY - 1),
+            (0.0, 0),
+            (0.0, 1),
+            {"n_estimators": MANY, "max_depth": 0},
+            CLASSES,
+        )
 
 
 def _lead(epsilon: float, n_classes: int, *, wrong: float) -> int:
@@ -205,24 +215,36 @@ def _lead(epsilon: float, n_classes: int, *, wrong: float) -> int:
 def _voting_leaf(neighbours: str, epsilon: float) -> Iterator[_Pair]:
     for trees in (1, 3):
         yield _Pair(
-            f"a clear leaf, {_trees(trees)}", "The exponential mechanism loses the more, the clearer the majority.",
-            [(0.0, 0)] * _clear(epsilon / trees), (0.0, 0), (0.0, 1), {"n_estimators": trees},
-        )  # fmt: skip
+            f"a clear leaf, {_trees(trees)}",
+            "The exponential mechanism loses the more, the clearer the majority.",
+            [(0.0, 0)] * _clear(epsilon / trees),
+            (0.0, 0),
+            (0.0, 1),
+            {"n_estimators": trees},
+        )
 
 
 def _counts(name: str, epsilon: float) -> Iterator[_Pair]:
     """Forests whose leaves have noisy counts."""
     for trees in (1, 3) if name != "Friedman-Schuster" else (1,):
         yield _Pair(
-            f"the first row of a leaf, {_trees(trees)}", "Noise in floating point has finer digits around 0 than 1.",
-            [], (0.0, 0), (0.0, 1), {"n_estimators": trees} if name != "Friedman-Schuster" else {},
+            f"the first row of a leaf, {_trees(trees)}",
+            "Noise in floating point has finer digits around 0 than 1.",
+            [],
+            (0.0, 0),
+            (0.0, 1),
+            {"n_estimators": trees} if name != "Friedman-Schuster" else {},
             trials=3 * TRIALS if name == "Friedman-Schuster" or epsilon < 0.5 else TRIALS,  # its leaves get ε/4
-        )  # fmt: skip
+        )
     if name == "random decision":
         yield _Pair(
-            "rows shared out among trees", "A row is in one tree, drawn for it alone.",
-            [(0.0, 0)] * 4, (0.0, 0), (0.0, 1), {"n_estimators": 3, "partition": "independent"},
-        )  # fmt: skip
+            "rows shared out among trees",
+            "A row is in one tree, drawn for it alone.",
+            [(0.0, 0)] * 4,
+            (0.0, 0),
+            (0.0, 1),
+            {"n_estimators": 3, "partition": "independent"},
+        )
     if name == "Friedman-Schuster":
         yield _Pair(
             "the row that decides a split", "Of two attributes, one more row makes the better one clear.",
@@ -259,34 +281,51 @@ def _multinomial(mode: str, epsilon: float) -> Iterator[_Pair]:
 def _boosted(mode: str) -> Iterator[_Pair]:
     published = mode == "as_published"
     yield _Pair(
-        "the coefficient of a tree", "An exact β_t shows in every leaf that noise has driven to its bound.",
-        [(0.0, 0), (1.0, 1)], (0.0, 1), (0.0, 0), {},
-    )  # fmt: skip
+        "the coefficient of a tree",
+        "An exact β_t shows in every leaf that noise has driven to its bound.",
+        [(0.0, 0), (1.0, 1)],
+        (0.0, 1),
+        (0.0, 0),
+        {},
+    )
     yield _Pair(
         "objective calibration", "An exact α_t is 0 where the root is pure, and decides how splits are drawn.",
         [((0, 0), 0)] * 8 + [((0, 1), 0)] * 8, ((0, 1), 1), ((0, 1), 0),
         {"max_depth": 2, "alpha": "published" if published else "noisy", "beta": "laplace" if published else None},
     )  # fmt: skip
     yield _Pair(
-        "a leaf of one class", "One row of the other class changes the weights of the next tree.",
-        [(0.0, 0)] * 3, (0.0, 1), (1.0, 0), {"n_estimators": 2, "alpha": "published" if published else "carried"},
-    )  # fmt: skip
+        "a leaf of one class",
+        "One row of the other class changes the weights of the next tree.",
+        [(0.0, 0)] * 3,
+        (0.0, 1),
+        (1.0, 0),
+        {"n_estimators": 2, "alpha": "published" if published else "carried"},
+    )
 
 
 def _booster() -> Iterator[_Pair]:
     for rounds in (1, 4):
         yield _Pair(
-            f"the first row, {rounds} round{'s' * (rounds > 1)}", "A row at score 0 has the largest gradient there is.",
-            [], (0.0, 0), (0.0, 1), {"n_estimators": rounds, "total_step": 4.0 * rounds},
-        )  # fmt: skip
+            f"the first row, {rounds} round{'s' * (rounds > 1)}",
+            "A row at score 0 has the largest gradient there is.",
+            [],
+            (0.0, 0),
+            (0.0, 1),
+            {"n_estimators": rounds, "total_step": 4.0 * rounds},
+        )
     yield _Pair(
         "a row told wrong in every round", "Its gradient does not shrink, and scores follow from all rounds before.",
         [(0.0, 0)] * 40, (0.0, 1), (0.0, 0), {"n_estimators": 6, "total_step": 30.0, "size": 40},
     )  # fmt: skip
     yield _Pair(
-        "one of three classes", "Gradients are vectors, clipped by their length, or by the sum of their sizes.",
-        [(0.0, 0)] * 4, (0.0, 2), (0.0, 1), {"n_estimators": 2}, 3,
-    )  # fmt: skip
+        "one of three classes",
+        "Gradients are vectors, clipped by their length, or by the sum of their sizes.",
+        [(0.0, 0)] * 4,
+        (0.0, 2),
+        (0.0, 1),
+        {"n_estimators": 2},
+        3,
+    )
     yield _Pair(
         "the number of rows", "Steps are divided by a number of rows that is asked for, and depth follows from it.",
         [(0.0, 0), (0.0, 1)] * 60, (0.0, 0), (0.0, 1), {"n_estimators": 3, "max_depth": "auto", "size": None},

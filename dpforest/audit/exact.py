@@ -170,9 +170,11 @@ def _changes(pmf: LogPmf, n_classes: int, most: int, neighbours: str, symmetric:
     for i in falls:
         for j in rises:  # a row enters a leaf like i and leaves one like j
             yield Change(
-                np.array([before[i], after[j]]), np.array([after[i], before[j]]),
-                np.array([p[i], q[j]]), np.array([q[i], p[j]]),
-            )  # fmt: skip
+                np.array([before[i], after[j]]),
+                np.array([after[i], before[j]]),
+                np.array([p[i], q[j]]),
+                np.array([q[i], p[j]]),
+            )
     before, after = neighbouring_leaves(n_classes, most, moved=True, symmetric=symmetric)
     p, q = pmf(before), pmf(after)
     rows = np.zeros(len(before), int) if at_once else before.sum(axis=1)

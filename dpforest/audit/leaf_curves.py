@@ -115,6 +115,12 @@ def leaf_curves(epsilon: float, n_classes: int, neighbours: str) -> LeafCurves:
     for rate in flip.values():
         rate[0] = (n_classes - 1) / n_classes
     return LeafCurves(
-        epsilon, n_classes, gap, flip, flip_floor(gap, epsilon, n_classes),
-        {rule: loss[gap] for rule, loss in losses.items()}, meets, first_over,
-    )  # fmt: skip
+        epsilon,
+        n_classes,
+        gap,
+        flip,
+        flip_floor(gap, epsilon, n_classes),
+        {rule: loss[gap] for rule, loss in losses.items()},
+        meets,
+        first_over,
+    )

@@ -39,9 +39,17 @@ _END: Final = "<!-- end of the audit -->"
 _HOME: Final = Path(__file__).parents[1]
 # Pages, drawings, files, simulations: nothing that a fit or an attack runs through.
 _NOT_AUDITED: Final = (
-    "plotting/", "evaluation/", "risk/", "explain", "tables/csv_", "tables/chunked_", "tables/datasets",
-    "tables/inference", "audit/leaf_", "audit/__main__",
-)  # fmt: skip
+    "plotting/",
+    "evaluation/",
+    "risk/",
+    "explain",
+    "tables/csv_",
+    "tables/chunked_",
+    "tables/datasets",
+    "tables/inference",
+    "audit/leaf_",
+    "audit/__main__",
+)
 _PACKAGES: Final = ("numpy", "numba", "scikit-learn", "scipy")
 
 
@@ -144,9 +152,13 @@ def audit_all(
     """
     cells = (
         delayed(audit)(name, mode, neighbours, epsilon, trials=trials)
-        for name in ALGORITHMS if only in name
-        for mode in MODES if mode in modes_of(name) for neighbours in NEIGHBOURS for epsilon in EPSILONS
-    )  # fmt: skip
+        for name in ALGORITHMS
+        if only in name
+        for mode in MODES
+        if mode in modes_of(name)
+        for neighbours in NEIGHBOURS
+        for epsilon in EPSILONS
+    )
     rows = []
     for row in Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1)(cells):
         rows.append(row)
@@ -166,9 +178,13 @@ def _inside(bird: Canary, neighbours: str, epsilon: float) -> tuple[float, list[
     faults = list[str]()
     for before, after in [(bird.before, bird.after), *_random_pairs(bird, neighbours)]:
         found = replay(
-            lambda table: clone(model).fit(*table).forest_, _with_ids(before, neighbours, 0),
-            _with_ids(after, neighbours, 1), epsilon=most, neighbours=neighbours, one_tree=shares_out(model),
-        )  # fmt: skip
+            lambda table: clone(model).fit(*table).forest_,
+            _with_ids(before, neighbours, 0),
+            _with_ids(after, neighbours, 1),
+            epsilon=most,
+            neighbours=neighbours,
+            one_tree=shares_out(model),
+        )
         loss, faults = max(loss, found.loss), faults + [str(f) for f in found.findings]
     if budget.kind == GAUSSIAN:
         if most < loss <= most * (1 + ROUNDING):

@@ -95,9 +95,15 @@ def first_step_too_large(alphas: Sequence[float], weights: Sequence[float], edge
 
 
 def odds_of_a_good_split(
-    share: float, edge: float, alpha: float, epsilon: float, weight: float, potential: float, sensitivity: float,
+    share: float,
+    edge: float,
+    alpha: float,
+    epsilon: float,
+    weight: float,
+    potential: float,
+    sensitivity: float,
     gap: float = 0.5,
-) -> float:  # fmt: skip
+) -> float:
     """Least P(a test with the edge) / P(another) of one private split: ρ exp((1 - δ²) γ² α ε w L / (32 Δ)).
 
     With odds r a good one comes with probability r / (1 + r) at least. The paper's appendix has δ², its text δ; this is

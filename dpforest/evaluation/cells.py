@@ -44,9 +44,12 @@ def at_cell(forest: Own, depth: int | None, trees: int | None) -> Own:
 
 
 def promises_of(
-    forest: ForestClassifier, domain: Domain, epsilons: list[float], cells: list[tuple[int | None, int | None]],
+    forest: ForestClassifier,
+    domain: Domain,
+    epsilons: list[float],
+    cells: list[tuple[int | None, int | None]],
     n_rows: int,
-) -> dict[tuple, tuple[bool, float]]:  # fmt: skip
+) -> dict[tuple, tuple[bool, float]]:
     """For each ε, depth and number of trees: whether a release would be certified, and what it would lose at most.
 
     Parameters

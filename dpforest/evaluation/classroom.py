@@ -66,9 +66,16 @@ def secrets(seed: int) -> np.ndarray:
 def spec_of(n_trees: int) -> ForestSpec:
     """The app's forest "noisy counts", every student in every tree, with every setting said."""
     forest = RandomDecisionForestClassifier(
-        n_estimators=n_trees, max_depth=DEPTH, partition="shared", categorical="multiway", scale_share="public",
-        voting="threshold", negative_rule="clamp", neighbours="add-remove", size=N_STUDENTS,
-    )  # fmt: skip
+        n_estimators=n_trees,
+        max_depth=DEPTH,
+        partition="shared",
+        categorical="multiway",
+        scale_share="public",
+        voting="threshold",
+        negative_rule="clamp",
+        neighbours="add-remove",
+        size=N_STUDENTS,
+    )
     return forest.spec(DOMAIN, N_STUDENTS)
 
 

@@ -216,9 +216,15 @@ def _cell(
 
 
 def _metrics(
-    spec: ForestSpec, split: Split, routed: Routed, votes: list[Votes], labels: np.ndarray, own: LeafCounts,
-    seed: int, positive: int,
-) -> list[dict[str, float]]:  # fmt: skip
+    spec: ForestSpec,
+    split: Split,
+    routed: Routed,
+    votes: list[Votes],
+    labels: np.ndarray,
+    own: LeafCounts,
+    seed: int,
+    positive: int,
+) -> list[dict[str, float]]:
     """For each of several releases, whose labels are the columns of `labels`."""
     k = routed.domain.n_classes
     if spec.voting == "majority" and k == 2:

@@ -19,9 +19,14 @@ from dpforest.trees.released_scale import scale_histograms
 
 
 def fitted_cells(
-    forest: GreedyClassifier, domain: Domain, split: Split, epsilons: list[float],
-    cells: list[tuple[int | None, int | None]], seed: int, positive: int,
-) -> list[dict[str, Any]]:  # fmt: skip
+    forest: GreedyClassifier,
+    domain: Domain,
+    split: Split,
+    epsilons: list[float],
+    cells: list[tuple[int | None, int | None]],
+    seed: int,
+    positive: int,
+) -> list[dict[str, Any]]:
     """As `counted_cells`; each cell is what a separate fit with the same seeds gives, at ε = infinity without noise."""
     n = np.arange(len(split.y_train))
     rows = replace(bin_rows(domain, split.X_train, split.y_train, n, forest.n_bins), memo={})

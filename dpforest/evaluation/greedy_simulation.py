@@ -97,10 +97,17 @@ class GreedySimulation(Repeats):
         assert trace.counts is not None and trace.labels is not None and trace.noise is not None
         of_all = AddedScores.of(forest) if forest.voting == CLIPPED_LOGISTIC else None
         return ForestView(
-            forest.trees, self.domain, trace.counts, trace.labels, trace.noise,
-            forest.leaf_values if of_all is None else None, forest.class_of_tree, tuple(trace.trees), forest.scale,
+            forest.trees,
+            self.domain,
+            trace.counts,
+            trace.labels,
+            trace.noise,
+            forest.leaf_values if of_all is None else None,
+            forest.class_of_tree,
+            tuple(trace.trees),
+            forest.scale,
             of_all,
-        )  # fmt: skip
+        )
 
     def _fit(self, epsilon: float | None, seed: int, rows: Binned, trace: Trace | None) -> Forest:
         estimator = clone(self.estimator).set_params(epsilon=epsilon, random_state=seed + NOISE_SEED)

@@ -89,9 +89,15 @@ class Learning:
 
 
 def learning_curves(
-    estimator: ForestClassifier, domain: Domain, split: Split, *, epsilons: Iterable[float],
-    shares: Sequence[float] = SHARES, repeats: int = 8, seed: int = 0,
-) -> Iterator[tuple[float, Learning | None]]:  # fmt: skip
+    estimator: ForestClassifier,
+    domain: Domain,
+    split: Split,
+    *,
+    epsilons: Iterable[float],
+    shares: Sequence[float] = SHARES,
+    repeats: int = 8,
+    seed: int = 0,
+) -> Iterator[tuple[float, Learning | None]]:
     """Simulate releases from nested random parts of the rows to learn from; the rows held out stay the same.
 
     Parameters

@@ -263,9 +263,14 @@ def run_task(
 
 @singledispatch
 def _figures(
-    forest: ForestClassifier, domain: Domain, split: Split, epsilons: list[float],
-    cells: list[tuple[int | None, int | None]], seed: int, positive: int,
-) -> list[dict[str, Any]]:  # fmt: skip
+    forest: ForestClassifier,
+    domain: Domain,
+    split: Split,
+    epsilons: list[float],
+    cells: list[tuple[int | None, int | None]],
+    seed: int,
+    positive: int,
+) -> list[dict[str, Any]]:
     """Metrics of every cell at every ε, and at ε = infinity."""
     raise TypeError(f"{type(forest).__name__} cannot be simulated")
 

@@ -30,8 +30,11 @@ RELEASES: Final = 20
 NOISE: Final = Fraction(1)  # ε of the noisy votes
 LARGE, DEEP, SHALLOW = 3_000, 8, 5  # rows to fit on from which random trees are the deeper ones
 _PINNED: Final[dict[str, Any]] = {
-    "max_leaves": 4096, "neighbours": "add-remove", "mode": "certified", "scale_share": "public",
-}  # fmt: skip
+    "max_leaves": 4096,
+    "neighbours": "add-remove",
+    "mode": "certified",
+    "scale_share": "public",
+}
 
 
 def depth_for(n_rows: int) -> int:
@@ -97,9 +100,16 @@ def boosted_errors(domain: Domain, X: pd.DataFrame, y: pd.Series) -> dict[str, A
 
     def error(depth: int, n_trees: int) -> float:
         forest = BoostedForestClassifier(
-            epsilon=None, n_estimators=n_trees, alpha=1.0, max_depth=depth, n_bins=10, beta="one", max_leaf=2.0,
-            domain=domain, random_state=0,
-        )  # fmt: skip
+            epsilon=None,
+            n_estimators=n_trees,
+            alpha=1.0,
+            max_depth=depth,
+            n_bins=10,
+            beta="one",
+            max_leaf=2.0,
+            domain=domain,
+            random_state=0,
+        )
         return float((forest.fit(X, y).predict(X) != labels).mean())
 
     return {
@@ -112,9 +122,14 @@ def boosted_errors(domain: Domain, X: pd.DataFrame, y: pd.Series) -> dict[str, A
 def _right_of_trees(domain: Domain, codes: np.ndarray, y: np.ndarray, depth: int) -> np.ndarray:
     """Whether each of many random trees (rows) is right on each training row."""
     forest = RandomDecisionForestClassifier(
-        epsilon=None, n_estimators=MANY, max_depth=depth, voting="majority", partition="shared",
-        categorical="ordered", **_PINNED,
-    )  # fmt: skip
+        epsilon=None,
+        n_estimators=MANY,
+        max_depth=depth,
+        voting="majority",
+        partition="shared",
+        categorical="ordered",
+        **_PINNED,
+    )
     trees = forest._plan(domain, len(y)).grow(domain, 0)
     counts = count_kept_rows(trees, domain, codes, y, None, n_jobs=1)
     return true_labels(counts, 0)[_leaves(trees, domain, codes, MANY)] == y[None, :]
@@ -153,9 +168,13 @@ def _noisy_votes(domain: Domain, split: Split, n_trees: int) -> dict[str, float]
 def _labels_forest(n_trees: int, depth: int) -> MajorityLabelForestClassifier:
     """Random trees that publish labels, each row in one of them."""
     return MajorityLabelForestClassifier(
-        n_estimators=n_trees, max_depth=depth, leaf_mechanism="permute-and-flip", partition="independent",
-        categorical="multiway", **_PINNED,
-    )  # fmt: skip
+        n_estimators=n_trees,
+        max_depth=depth,
+        leaf_mechanism="permute-and-flip",
+        partition="independent",
+        categorical="multiway",
+        **_PINNED,
+    )
 
 
 def _leaves(trees: Any, domain: Domain, codes: np.ndarray, n_trees: int) -> np.ndarray:

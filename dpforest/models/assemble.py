@@ -47,7 +47,19 @@ def assemble(
         raise BudgetError("The ledger is still open, so nothing may be released.")
     kind = ReleasedForest if ledger.has_budget else CuratorForest
     return kind(
-        trees=trees, domain=domain, labels=labels, noisy_counts=noisy_counts, voting=voting,
-        negative_rule=negative_rule, seed=seed, certificate=certificate, ledger=ledger, about=about,
-        leaf_values=leaf_values, class_of_tree=class_of_tree, alpha_link=alpha_link, log_odds=log_odds, scale=scale,
-    )  # fmt: skip
+        trees=trees,
+        domain=domain,
+        labels=labels,
+        noisy_counts=noisy_counts,
+        voting=voting,
+        negative_rule=negative_rule,
+        seed=seed,
+        certificate=certificate,
+        ledger=ledger,
+        about=about,
+        leaf_values=leaf_values,
+        class_of_tree=class_of_tree,
+        alpha_link=alpha_link,
+        log_odds=log_odds,
+        scale=scale,
+    )

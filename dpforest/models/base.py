@@ -73,10 +73,17 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
     }
 
     def __init__(
-        self, *, epsilon: float | None = 1.0, neighbours: str = "add-remove", mode: str = "certified",
-        scale_share: float | str = "auto", size: int | None = None, domain: Domain | None = None,
-        random_state: int | None = None, n_jobs: int | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        *,
+        epsilon: float | None = 1.0,
+        neighbours: str = "add-remove",
+        mode: str = "certified",
+        scale_share: float | str = "auto",
+        size: int | None = None,
+        domain: Domain | None = None,
+        random_state: int | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
         self.epsilon = epsilon
         self.neighbours = neighbours
         self.mode = mode

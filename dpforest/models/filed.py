@@ -77,15 +77,22 @@ class Filed:
         """Parameters that all estimators have."""
         certificate, trees = self.forest.certificate, self.forest.trees
         return {
-            "epsilon": as_user_types(Fraction(certificate.epsilon or 0)), "max_depth": trees.depth,
-            "neighbours": self.forest.ledger.neighbours, "scale_share": "public", "size": self.said_size,
+            "epsilon": as_user_types(Fraction(certificate.epsilon or 0)),
+            "max_depth": trees.depth,
+            "neighbours": self.forest.ledger.neighbours,
+            "scale_share": "public",
+            "size": self.said_size,
             "domain": self.forest.domain,
-        }  # fmt: skip
+        }
 
     def row_bounds(self) -> list[int | None]:
         """Public bounds on the number of rows that the certificate states, then None for no bound."""
-        numbers = {int(n.replace(",", "")) for a in self.forest.certificate.assumptions
-                   if len(a) < 100 for n in re.findall(r"\d[\d,]*", a)}  # fmt: skip
+        numbers = {
+            int(n.replace(",", ""))
+            for a in self.forest.certificate.assumptions
+            if len(a) < 100
+            for n in re.findall(r"\d[\d,]*", a)
+        }
         stated = [n for n in numbers if bound_sentence(n) in self.forest.certificate.assumptions]
         return [*stated, None]
 

@@ -127,8 +127,9 @@ def _of_random(model: Any, filed: Filed) -> Promise:
     domain, ledger, spec = filed.forest.domain, _charged(model, filed), _planned(model, filed)
     what, leaves = (COUNTS if spec.releases_counts else LABELS), range(filed.forest.trees.n_leaves)
     epsilon = as_typed(model.epsilon)
-    charge_leaves(spec.mechanism, leaves, spec.leaf_epsilon(epsilon), spec.n_trees, spec.partition, spec.neighbours,
-                  ledger, what)  # fmt: skip
+    charge_leaves(
+        spec.mechanism, leaves, spec.leaf_epsilon(epsilon), spec.n_trees, spec.partition, spec.neighbours, ledger, what
+    )
     ledger.close()
     return fit._certificate(spec, domain, ledger, source_for(None), epsilon), ledger, spec
 
@@ -162,8 +163,17 @@ def _any_rows(spec: Any, filed: Filed) -> Any:
 def _of_multinomial(model: Any, filed: Filed) -> Promise:
     ledger, spec = _charged(model, filed), _planned(model, filed)
     spec.charge(ledger)
-    charge_leaves("exponential", range(filed.forest.trees.n_leaves), spec.label_epsilon, spec.n_trees, spec.partition,
-                  spec.neighbours, ledger, LABELS, ESTIMATION)  # fmt: skip
+    charge_leaves(
+        "exponential",
+        range(filed.forest.trees.n_leaves),
+        spec.label_epsilon,
+        spec.n_trees,
+        spec.partition,
+        spec.neighbours,
+        ledger,
+        LABELS,
+        ESTIMATION,
+    )
     ledger.close()
     return model._certificate(spec, filed.forest.domain, ledger, source_for(None)), ledger, spec
 

@@ -110,17 +110,24 @@ def charge_scale(
     if each.kind == GAUSSIAN:
         sensitivity = sqrt_up(sensitivity)
     paid = ledger.charge(
-        f"{SCALE_OF_ATTRIBUTES} ({LEVELS} histograms of each of {n_numeric:,})", NOISE[each.kind], sensitivity,
-        each, 1, "sequential",
-    )  # fmt: skip
+        f"{SCALE_OF_ATTRIBUTES} ({LEVELS} histograms of each of {n_numeric:,})",
+        NOISE[each.kind],
+        sensitivity,
+        each,
+        1,
+        "sequential",
+    )
     assert paid is not None
     return paid, sensitivity
 
 
 def release_size(
-    n_rows: int, budget: Fraction | PrivacyLoss, ledger: Ledger, source: SecretSource | DemoSource,
+    n_rows: int,
+    budget: Fraction | PrivacyLoss,
+    ledger: Ledger,
+    source: SecretSource | DemoSource,
     share: Fraction = SIZE_SHARE,
-) -> int:  # fmt: skip
+) -> int:
     """The number of rows with noise, at least 50.
 
     Parameters
@@ -145,9 +152,12 @@ def release_size(
 
 
 def release_scale(
-    cells: np.ndarray, preparation: Preparation, budget: Fraction | PrivacyLoss, ledger: Ledger,
+    cells: np.ndarray,
+    preparation: Preparation,
+    budget: Fraction | PrivacyLoss,
+    ledger: Ledger,
     source: SecretSource | DemoSource,
-) -> ReleasedScale | None:  # fmt: skip
+) -> ReleasedScale | None:
     """Where rows lie on the scale of each numeric attribute; None where the preparation says not to ask.
 
     A row more adds 1 to one cell at most in each of three histograms of each attribute, so the L1 sensitivity of all of

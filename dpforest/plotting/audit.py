@@ -22,10 +22,18 @@ DASHES = {
     "smooth-sensitivity-clamped": "dash",
 }
 _LEGEND = {
-    "orientation": "h", "traceorder": "normal", "xref": "container", "x": 0, "xanchor": "left", "yref": "container",
-    "y": 0, "yanchor": "bottom", "itemwidth": 36,
-    "itemclick": False, "itemdoubleclick": False,
-}  # fmt: skip
+    "orientation": "h",
+    "traceorder": "normal",
+    "xref": "container",
+    "x": 0,
+    "xanchor": "left",
+    "yref": "container",
+    "y": 0,
+    "yanchor": "bottom",
+    "itemwidth": 36,
+    "itemclick": False,
+    "itemdoubleclick": False,
+}
 _FRAME = {"hovermode": "closest", "showlegend": True, "legend": _LEGEND, "margin": {"l": 8, "r": 12, "t": 12, "b": 140}}
 
 
@@ -46,13 +54,23 @@ def flip_curves(curves: LeafCurves, chosen: str, names: dict[str, str]) -> go.Fi
     fig = figure(440, **_FRAME)
     floor = np.maximum(curves.floor, bottom / 1e3)
     fig.add_scatter(
-        x=curves.gap, y=np.full(len(curves.gap), bottom / 1e3), mode="lines", line={"width": 0}, hoverinfo="skip",
+        x=curves.gap,
+        y=np.full(len(curves.gap), bottom / 1e3),
+        mode="lines",
+        line={"width": 0},
+        hoverinfo="skip",
         showlegend=False,
-    )  # fmt: skip
+    )
     fig.add_scatter(
-        x=curves.gap, y=floor, mode="lines", name="the floor", line={"color": QUIET, "width": 2}, fill="tonexty",
-        fillcolor="rgba(138,146,156,0.28)", hoverinfo="skip",
-    )  # fmt: skip
+        x=curves.gap,
+        y=floor,
+        mode="lines",
+        name="the floor",
+        line={"color": QUIET, "width": 2},
+        fill="tonexty",
+        fillcolor="rgba(138,146,156,0.28)",
+        hoverinfo="skip",
+    )
     for rule in _strong_last(curves.flip, chosen):
         flip = curves.flip[rule]
         text = [
@@ -63,28 +81,48 @@ def flip_curves(curves: LeafCurves, chosen: str, names: dict[str, str]) -> go.Fi
     published = float(curves.flip["smooth-sensitivity"][curves.gap == meets][0])
     at = max(published, bottom * 1.6)
     _mark(
-        fig, meets, at, "diamond" if at == published else "triangle-down",
+        fig,
+        meets,
+        at,
+        "diamond" if at == published else "triangle-down",
         f"at a lead of {meets:,} the published rule flips less than any rule with ε = {text_up(curves.epsilon)} can",
-    )  # fmt: skip
+    )
     high = 0.18 * (1 - np.log10(bottom))  # decades above 100 %, where nothing is drawn
     late = meets > 0.5 * right
     fig.add_annotation(
-        x=meets, y=np.log10(at), showarrow=True, arrowhead=0, arrowcolor=QUIET, ax=meets, axref="x",
+        x=meets,
+        y=np.log10(at),
+        showarrow=True,
+        arrowhead=0,
+        arrowcolor=QUIET,
+        ax=meets,
+        axref="x",
         text=f"<b>lead {meets:,}</b>: {names['smooth-sensitivity']}<br>falls below the floor",
-        ay=0.55 * high, ayref="y", xanchor="right" if late else "left",
+        ay=0.55 * high,
+        ayref="y",
+        xanchor="right" if late else "left",
         align="right" if late else "left",
-    )  # fmt: skip
+    )
     fig.add_annotation(
-        x=0, y=np.log10(bottom * 2.2), text=f"no rule<br>with ε = {text_up(curves.epsilon)}<br>gets in here",
+        x=0,
+        y=np.log10(bottom * 2.2),
+        text=f"no rule<br>with ε = {text_up(curves.epsilon)}<br>gets in here",
         showarrow=False,
-        xanchor="left", yanchor="bottom", align="left", xshift=6,
-    )  # fmt: skip
+        xanchor="left",
+        yanchor="bottom",
+        align="left",
+        xshift=6,
+    )
     _leads(fig, right)
     ticks = [e for e in range(-1, int(np.floor(np.log10(bottom))) - 1, -1) if e >= -4 or e % 3 == 0]
     fig.update_yaxes(
-        type="log", range=[np.log10(bottom), high], zeroline=False, title="how often the label flips",
-        tickvals=[0.5, *(10.0**e for e in ticks)], ticktext=["50 %", *(_share(e) for e in ticks)],
-    )  # fmt: skip
+        type="log",
+        range=[np.log10(bottom), high],
+        zeroline=False,
+        title="how often the label flips",
+        tickvals=[0.5, *(10.0**e for e in ticks)],
+        ticktext=["50 %", *(_share(e) for e in ticks)],
+    )
     return fig
 
 
@@ -112,10 +150,15 @@ def loss_curves(curves: LeafCurves, chosen: str, names: dict[str, str], true_los
     fig.add_hline(y=eps, line={"color": QUIET, "width": 2.5, "dash": "longdash"})
     before = first is not None and first > 0.25 * right  # the words about the first lead stand on the right of it
     fig.add_annotation(
-        x=0 if before else 1, xref="paper", y=np.log10(eps), text=f"<b>promised: ε = {text_up(eps)}</b>",
+        x=0 if before else 1,
+        xref="paper",
+        y=np.log10(eps),
+        text=f"<b>promised: ε = {text_up(eps)}</b>",
         showarrow=False,
-        xanchor="left" if before else "right", yanchor="bottom", xshift=4 if before else 0,
-    )  # fmt: skip
+        xanchor="left" if before else "right",
+        yanchor="bottom",
+        xshift=4 if before else 0,
+    )
     if first is not None:
         loss = curves.loss[chosen]
         true = float(loss[curves.gap == first][0])
@@ -124,25 +167,39 @@ def loss_curves(curves: LeafCurves, chosen: str, names: dict[str, str], true_los
         room = 1.8 * eps < at <= top / 4  # beside the mark, before the curve of the capped rule comes down again
         says = f"{size(true)} at lead {first:,}, far above" if far else "more than promised"
         fig.add_annotation(
-            x=first, y=np.log10(at), text=f"<b>from lead {first:,} on</b><br>{says}", showarrow=True,
-            arrowhead=0, arrowcolor=QUIET, ax=-56 if late else 24 if room else 84,
+            x=first,
+            y=np.log10(at),
+            text=f"<b>from lead {first:,} on</b><br>{says}",
+            showarrow=True,
+            arrowhead=0,
+            arrowcolor=QUIET,
+            ax=-56 if late else 24 if room else 84,
             ay=-56 if late else 34 if at > top / 4 else 6 if room else -24,
-            xanchor="right" if late else "left", align="right" if late else "left",
-        )  # fmt: skip
+            xanchor="right" if late else "left",
+            align="right" if late else "left",
+        )
         if np.isfinite(true_loss):
             peak, worst = int(curves.gap[np.argmax(loss)]), float(loss.max())
             _mark(fig, peak, worst)
             fig.add_annotation(
-                x=peak, y=np.log10(worst), text=f"<b>{size(worst)}</b> at lead {peak:,}", showarrow=False,
-                xanchor="left" if peak < 0.6 * right else "right", xshift=12 if peak < 0.6 * right else -12,
+                x=peak,
+                y=np.log10(worst),
+                text=f"<b>{size(worst)}</b> at lead {peak:,}",
+                showarrow=False,
+                xanchor="left" if peak < 0.6 * right else "right",
+                xshift=12 if peak < 0.6 * right else -12,
                 yanchor="bottom",
-            )  # fmt: skip
+            )
     _leads(fig, right)
     ticks = [m * 10.0**e for e in range(-4, 5) for m in (1, 3) if low <= m * 10.0**e <= top]
     fig.update_yaxes(
-        type="log", range=[np.log10(low), np.log10(top)], zeroline=False, title="privacy loss",
-        tickvals=ticks, ticktext=[f"{t:g}" for t in ticks],
-    )  # fmt: skip
+        type="log",
+        range=[np.log10(low), np.log10(top)],
+        zeroline=False,
+        title="privacy loss",
+        tickvals=ticks,
+        ticktext=[f"{t:g}" for t in ticks],
+    )
     return fig
 
 
@@ -178,18 +235,34 @@ def bound_chart(looks: Sequence[LossEstimate], pair: Pair) -> go.Figure:
         lines.append((top, f"true for this pair: {size(pair.loss)}, far above", "top"))
     for y, text, anchor in lines:
         fig.add_annotation(
-            x=0, xref="paper", y=y, text=text, showarrow=False, xanchor="left", yanchor=anchor, xshift=4,
-        )  # fmt: skip
+            x=0,
+            xref="paper",
+            y=y,
+            text=text,
+            showarrow=False,
+            xanchor="left",
+            yanchor=anchor,
+            xshift=4,
+        )
     fig.add_scatter(
-        x=[look.trials for look in looks], y=proved, mode="lines+markers", line={"color": colour, "width": 3},
-        marker={"size": 8, "color": colour}, name="proved",
+        x=[look.trials for look in looks],
+        y=proved,
+        mode="lines+markers",
+        line={"color": colour, "width": 3},
+        marker={"size": 8, "color": colour},
+        name="proved",
         text=[f"{look.trials:,} releases of either table:<br>a loss of at least {size(look.bound)}" for look in looks],
         hovertemplate="%{text}<extra></extra>",
-    )  # fmt: skip
+    )
     fig.update_xaxes(
-        type="log", title="releases of either table", range=[1.85, 7.45], showgrid=False, zeroline=False,
-        tickvals=[1e2, 1e3, 1e4, 1e5, 1e6, 1e7], ticktext=["100", "", "10,000", "", "1 million", ""],
-    )  # fmt: skip
+        type="log",
+        title="releases of either table",
+        range=[1.85, 7.45],
+        showgrid=False,
+        zeroline=False,
+        tickvals=[1e2, 1e3, 1e4, 1e5, 1e6, 1e7],
+        ticktext=["100", "", "10,000", "", "1 million", ""],
+    )
     fig.update_yaxes(title="proved so far", range=[0, top], zeroline=False)
     return fig
 
@@ -250,26 +323,41 @@ def _strong_last(rules: dict[str, np.ndarray], chosen: str) -> list[str]:
 def _line(fig: go.Figure, x: np.ndarray, y: np.ndarray, rule: str, strong: bool, name: str, text: list[str]) -> None:
     dots = len(x) <= 20
     fig.add_scatter(
-        x=x, y=y, mode="lines+markers" if dots else "lines", name=f"<b>{name}</b>" if strong else name,
+        x=x,
+        y=y,
+        mode="lines+markers" if dots else "lines",
+        name=f"<b>{name}</b>" if strong else name,
         line={"color": NOT_HELD if rule in PUBLISHED else PRIVATE, "width": 4 if strong else 1.5, "dash": DASHES[rule]},
-        marker={"size": 8 if strong else 4}, opacity=1 if strong else 0.85, text=text, meta=rule,
-        hovertemplate="%{text}<extra></extra>", legendrank=1 if strong else 1000 + list(DASHES).index(rule),
-    )  # fmt: skip
+        marker={"size": 8 if strong else 4},
+        opacity=1 if strong else 0.85,
+        text=text,
+        meta=rule,
+        hovertemplate="%{text}<extra></extra>",
+        legendrank=1 if strong else 1000 + list(DASHES).index(rule),
+    )
 
 
 def _mark(fig: go.Figure, x: float, y: float, symbol: str = "x", text: str = "") -> None:
     fig.add_scatter(
-        x=[x], y=[y], mode="markers", showlegend=False, text=[text],
+        x=[x],
+        y=[y],
+        mode="markers",
+        showlegend=False,
+        text=[text],
         marker={"size": 14, "symbol": symbol, "color": NOT_HELD, "line": {"color": "white", "width": 1}},
         **({"hovertemplate": "%{text}<extra></extra>"} if text else {"hoverinfo": "skip"}),
-    )  # fmt: skip
+    )
 
 
 def _leads(fig: go.Figure, right: float) -> None:
     fig.update_xaxes(
-        title="lead of the top class, in rows", range=[-0.02 * right, right], showgrid=False, zeroline=False,
-        tickformat=",d", dtick=1 if right <= 9 else None,
-    )  # fmt: skip
+        title="lead of the top class, in rows",
+        range=[-0.02 * right, right],
+        showgrid=False,
+        zeroline=False,
+        tickformat=",d",
+        dtick=1 if right <= 9 else None,
+    )
 
 
 def _share(exponent: int) -> str:

@@ -43,11 +43,12 @@ def accuracy_picture(
     marks = [e for e in (0.001, 0.01, 0.1, 1.0, 10.0, 100.0) if points[0, 0] <= e <= points[-1, 0]]
     colour = BLUE if certified else GREY  # blue is for ε that hold
     return _svg(
-        300, 98, "Accuracy against epsilon",
+        300,
+        98,
+        "Accuracy against epsilon",
         [
             f'<polygon points="{_points(top + bottom[::-1])}" fill="{colour}" fill-opacity="0.18"/>',
-            "" if ceiling is None
-            else _line((x0, y(ceiling)), (x1, y(ceiling)), ORANGE, "5 3"),
+            "" if ceiling is None else _line((x0, y(ceiling)), (x1, y(ceiling)), ORANGE, "5 3"),
             _line((x0, y(floor)), (x1, y(floor)), GREY, "1.5 2.5"),
             _line((x0, y(needed)), (x1, y(needed)), "#1B2229", "", 0.6),
             _text(x0 + 2, y(needed) - 2, "needed", "start"),
@@ -60,7 +61,7 @@ def accuracy_picture(
             *(_text(x0 - 3, y(share) + 3, f"{100 * share:.0f} %", "end") for share in (low, high)),
             *(_text(min(max(x(e), x0 + 12), x1 - 10), 95, f"ε = {text_up(e)}", "middle") for e in marks),
         ],
-    )  # fmt: skip
+    )
 
 
 def errors_picture(game: DistinguishingGame) -> str:
@@ -70,7 +71,9 @@ def errors_picture(game: DistinguishingGame) -> str:
     x, y = 14 + 116 * rate, 84 - 80 * least
     curve = list(zip(x, y, strict=True))
     return _svg(
-        140, 100, "Misses against false alarms: the least that is possible",
+        140,
+        100,
+        "Misses against false alarms: the least that is possible",
         [
             f'<polygon points="{_points([*curve, (14, 84)])}" fill="#DDE1E5"/>',
             _line((14, 4), (130, 84), GREY, "1.5 2.5"),
@@ -78,20 +81,22 @@ def errors_picture(game: DistinguishingGame) -> str:
             _text(72, 96, "false alarms, 0 to 100 %", "middle"),
             '<text transform="translate(9 44) rotate(-90)" text-anchor="middle">misses, 0 to 100 %</text>',
         ],
-    )  # fmt: skip
+    )
 
 
 def icons_picture(found: HundredGuesses) -> str:
     """A hundred guesses."""
     fills = [GREY] * found.without + [BLUE] * found.more + ["none"] * found.wrong
     return _svg(
-        100, 100, f"{found.without} right by a coin, {found.more} more at most, {found.wrong} wrong",
+        100,
+        100,
+        f"{found.without} right by a coin, {found.more} more at most, {found.wrong} wrong",
         [
             f'<circle cx="{5 + 10 * (i % 10)}" cy="{5 + 10 * (i // 10)}" r="3.7" fill="{fill}" '
             f'stroke="{GREY if fill == "none" else fill}"/>'
             for i, fill in enumerate(fills)
         ],
-    )  # fmt: skip
+    )
 
 
 def _svg(width: int, height: int, alt: str, parts: Iterable[str]) -> str:

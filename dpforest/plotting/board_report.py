@@ -124,9 +124,13 @@ def render(report: BoardReport) -> str:
     """
     guarantee = guarantee_of(report.certificate)
     picture = accuracy_picture(
-        report.curve, needed=report.needed_accuracy, floor=report.floor, ceiling=report.ceiling,
-        chosen=report.certificate.epsilon, certified=report.certificate.certified,
-    )  # fmt: skip
+        report.curve,
+        needed=report.needed_accuracy,
+        floor=report.floor,
+        ceiling=report.ceiling,
+        chosen=report.certificate.epsilon,
+        certified=report.certificate.certified,
+    )
     promised = _promised(guarantee, report.prior, report.rows_per_person) if report.certificate.certified else {}
     return _PAGE.render(vars(report), guarantee=guarantee, accuracy_by_epsilon=picture, **promised)
 
@@ -194,9 +198,13 @@ def _many(n: int, what: str) -> str:
 def _page() -> Template:
     """The template. Autoescape is on whatever its file is called, and a name that is missing is an error."""
     made = Environment(
-        loader=PackageLoader("dpforest.plotting", "."), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True, finalize=lambda value: visible(value) if type(value) is str else value,
-    )  # fmt: skip
+        loader=PackageLoader("dpforest.plotting", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: visible(value) if type(value) is str else value,
+    )
     made.filters |= {"commas": "{:,}".format, "factor": factor_up, "many": _many, "percent": _percent}
     made.filters |= {"points": _points, "up": text_up}
     made.globals["failure"] = _FAILURE

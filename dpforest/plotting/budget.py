@@ -47,10 +47,14 @@ def budget_picture(ledger) -> go.Figure:
     ticks = [PrivacyLoss(budget.kind, budget.amount * k / 4) for k in range(5)]
     pure = budget.kind == PURE
     fig.update_xaxes(
-        range=[-total * 0.01, total * 1.01], tickvals=[float(t.amount) for t in ticks],
+        range=[-total * 0.01, total * 1.01],
+        tickvals=[float(t.amount) for t in ticks],
         ticktext=[text_up(t.amount) if pure else share_of(t, budget) for t in ticks],
-        title="ε spent" if pure else "share of μ² spent", showgrid=False, zeroline=False, fixedrange=True,
-    )  # fmt: skip
+        title="ε spent" if pure else "share of μ² spent",
+        showgrid=False,
+        zeroline=False,
+        fixedrange=True,
+    )
     return fig
 
 
@@ -81,9 +85,14 @@ def _name(fig: go.Figure, entry, x0: float, width: float, y: float, total: float
     short = entry.what.split(",")[0].split(" of ")[0]
     if width > 0.14 * total:
         fig.add_annotation(
-            x=x0 + width / 2, y=y, text=escape(short, int(90 * width / total)), showarrow=False,
-            font={"color": "#FFFFFF"}, bgcolor="rgba(0,60,100,0.75)", borderpad=2,
-        )  # fmt: skip
+            x=x0 + width / 2,
+            y=y,
+            text=escape(short, int(90 * width / total)),
+            showarrow=False,
+            font={"color": "#FFFFFF"},
+            bgcolor="rgba(0,60,100,0.75)",
+            borderpad=2,
+        )
 
 
 def _entry(fig: go.Figure, entry, x0: float, width: float, low: float, high: float, cost: tuple[str, str]) -> None:

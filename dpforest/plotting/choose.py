@@ -30,29 +30,45 @@ def smallest_epsilon(
         colour = (PRIVATE if certified else NOT_HELD) if answer.forest == chosen else QUIET
         if answer.epsilon is None:
             fig.add_annotation(
-                x=1, xref="paper", y=answer.forest, xanchor="right", showarrow=False,
+                x=1,
+                xref="paper",
+                y=answer.forest,
+                xanchor="right",
+                showarrow=False,
                 text=f"not up to ε = {text_up(high)}: {answer.reached} of {answer.releases} at best",
-            )  # fmt: skip
+            )
             continue
         fig.add_scatter(
-            x=[answer.epsilon, high * 1.09], y=[answer.forest] * 2, mode="lines", hoverinfo="skip",
-            line={"color": colour, "width": 5}, opacity=0.35,
-        )  # fmt: skip
+            x=[answer.epsilon, high * 1.09],
+            y=[answer.forest] * 2,
+            mode="lines",
+            hoverinfo="skip",
+            line={"color": colour, "width": 5},
+            opacity=0.35,
+        )
         text = f"{answer.forest} at ε = {text_up(answer.epsilon)}: {percent(answer.accuracy or 0)} on average"
         fig.add_scatter(
-            x=[answer.epsilon], y=[answer.forest], mode="markers+text", text=f" <b>{text_up(answer.epsilon)}</b> ",
+            x=[answer.epsilon],
+            y=[answer.forest],
+            mode="markers+text",
+            text=f" <b>{text_up(answer.epsilon)}</b> ",
             textposition=f"middle {'left' if answer.epsilon > 4 * low else 'right'}",
             hovertext=f"{text}; {answer.reached} of {answer.releases} releases reach it",
             hovertemplate="%{hovertext}<extra></extra>",
             marker={
-                "size": 13, "color": colour if answer.is_sure else "rgba(0,0,0,0)",
+                "size": 13,
+                "color": colour if answer.is_sure else "rgba(0,0,0,0)",
                 "line": {"width": 2.5, "color": colour},
             },
-        )  # fmt: skip
+        )
     fig.add_vline(x=epsilon, line={"color": QUIET, "width": 1, "dash": "dot"})
     epsilon_axis(fig, low, high, "ε" if certified else "ε as claimed")
     fig.update_yaxes(
-        type="category", categoryorder="array", categoryarray=names, showgrid=False, range=[-0.6, len(names) - 0.2],
+        type="category",
+        categoryorder="array",
+        categoryarray=names,
+        showgrid=False,
+        range=[-0.6, len(names) - 0.2],
         automargin=True,
-    )  # fmt: skip
+    )
     return fig

@@ -112,11 +112,16 @@ def comparison(series: Sequence[Series], epsilon: float, scale: Scale, *, bands:
                 **band,
             )
         fig.add_scatter(
-            x=one.epsilons, y=one.mean, name=one.name, legendgroup=group, mode="lines+markers",
+            x=one.epsilons,
+            y=one.mean,
+            name=one.name,
+            legendgroup=group,
+            mode="lines+markers",
             line={"color": colour, "width": 2.2, "dash": one.dash},
             marker={"size": 6, "symbol": MARKERS[one.place % len(MARKERS)] + ("" if one.dash == "solid" else "-open")},
-            text=one.texts, hovertemplate="%{text}<extra></extra>",
-        )  # fmt: skip
+            text=one.texts,
+            hovertemplate="%{text}<extra></extra>",
+        )
     fig.add_vline(x=epsilon, line={"color": QUIET, "width": 1, "dash": "dot"})
     every = np.concatenate([one.epsilons for one in series])
     ends = [every.min() * 0.92, every.max() * 1.09]
@@ -157,9 +162,14 @@ def multiples(panels: Sequence[Panel], setting: str, scale: Scale, *, columns: i
     """Small multiples: a panel a forest, a line a value of `setting`, darker for more; one y-axis for all."""
     rows = -(-len(panels) // columns)
     fig = make_subplots(
-        rows, columns, shared_yaxes=True, shared_xaxes=False, subplot_titles=[panel.name for panel in panels],
-        horizontal_spacing=0.03, vertical_spacing=0.28 / rows,
-    )  # fmt: skip
+        rows,
+        columns,
+        shared_yaxes=True,
+        shared_xaxes=False,
+        subplot_titles=[panel.name for panel in panels],
+        horizontal_spacing=0.03,
+        vertical_spacing=0.28 / rows,
+    )
     every = sorted({value for panel in panels for value in panel.values})
     shades = _shades(len(every))
     seen: set[int] = set()
@@ -167,27 +177,46 @@ def multiples(panels: Sequence[Panel], setting: str, scale: Scale, *, columns: i
         row, column = i // columns + 1, i % columns + 1
         for value, mean in zip(panel.values, panel.mean, strict=True):
             fig.add_scatter(
-                x=panel.epsilons, y=mean, mode="lines+markers", row=row, col=column, name=_named(setting, value),
-                legendgroup=str(value), legendrank=value, showlegend=value not in seen, marker={"size": 4},
+                x=panel.epsilons,
+                y=mean,
+                mode="lines+markers",
+                row=row,
+                col=column,
+                name=_named(setting, value),
+                legendgroup=str(value),
+                legendrank=value,
+                showlegend=value not in seen,
+                marker={"size": 4},
                 line={"color": shades[every.index(value)], "width": 2},
-                text=[f"{panel.name}, {_named(setting, value)}, ε = {text_up(e)}: {scale.text(m)}"
-                      for e, m in zip(panel.epsilons, mean, strict=True)],
+                text=[
+                    f"{panel.name}, {_named(setting, value)}, ε = {text_up(e)}: {scale.text(m)}"
+                    for e, m in zip(panel.epsilons, mean, strict=True)
+                ],
                 hovertemplate="%{text}<extra></extra>",
-            )  # fmt: skip
+            )
             seen.add(value)
     for height, colour, dash in ((scale.ceiling, NON_PRIVATE, "dash"), (scale.floor, QUIET, "dot")):
         if height is not None:
             fig.add_hline(y=height, line={"color": colour, "width": 1.5, "dash": dash}, row="all", col="all")
     fig.update_xaxes(
-        type="log", tickvals=[0.01, 0.1, 1, 10], ticktext=["0.01", "", "1", "10"], tickangle=0, showgrid=False,
-        zeroline=False, automargin=True,
-    )  # fmt: skip
+        type="log",
+        tickvals=[0.01, 0.1, 1, 10],
+        ticktext=["0.01", "", "1", "10"],
+        tickangle=0,
+        showgrid=False,
+        zeroline=False,
+        automargin=True,
+    )
     fig.update_yaxes(tickformat=".0%" if scale.is_share else None, zeroline=False)
     fig.update_layout(
-        height=70 + 210 * rows, margin={"l": 8, "r": 8, "t": 28, "b": 8}, dragmode=False,
-        paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)", hoverlabel={"align": "left", "namelength": -1},
+        height=70 + 210 * rows,
+        margin={"l": 8, "r": 8, "t": 28, "b": 8},
+        dragmode=False,
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        hoverlabel={"align": "left", "namelength": -1},
         legend={"orientation": "h", "yanchor": "top", "y": -0.3 / rows, "x": 0},
-    )  # fmt: skip
+    )
     fig.update_annotations(font=None)  # the page says how large words are
     return fig
 
@@ -222,26 +251,42 @@ def budget_map(
         for i, d in enumerate(depths)
     ]
     fig.add_heatmap(
-        x=x, y=y, z=values, colorscale="Cividis", hovertext=hover,
-        hovertemplate="%{hovertext}<extra></extra>", xgap=1, ygap=1,
+        x=x,
+        y=y,
+        z=values,
+        colorscale="Cividis",
+        hovertext=hover,
+        hovertemplate="%{hovertext}<extra></extra>",
+        xgap=1,
+        ygap=1,
         colorbar={"thickness": 10, "outlinewidth": 0, "tickformat": ".0%" if scale.is_share else None},
-    )  # fmt: skip
+    )
     best = values.argmax(axis=0)
     top = np.unravel_index(int(values.argmax()), values.shape)
     fig.add_scatter(
-        x=x, y=[y[i] for i in best], mode="markers", hoverinfo="skip",
+        x=x,
+        y=[y[i] for i in best],
+        mode="markers",
+        hoverinfo="skip",
         marker={"symbol": "circle", "size": 11, "color": "white", "line": {"width": 1.5, "color": "black"}},
-    )  # fmt: skip
+    )
     fig.add_scatter(
-        x=[x[top[1]]], y=[y[top[0]]], mode="markers", hoverinfo="skip",
+        x=[x[top[1]]],
+        y=[y[top[0]]],
+        mode="markers",
+        hoverinfo="skip",
         marker={"symbol": "star", "size": 17, "color": "white", "line": {"width": 1.5, "color": "black"}},
-    )  # fmt: skip
+    )
     if epsilon is not None and epsilon in epsilons:
         at = list(epsilons).index(epsilon)
         fig.add_shape(
-            type="rect", x0=at - 0.5, x1=at + 0.5, y0=-0.5, y1=len(depths) - 0.5,
+            type="rect",
+            x0=at - 0.5,
+            x1=at + 0.5,
+            y0=-0.5,
+            y1=len(depths) - 0.5,
             line={"color": QUIET, "width": 2},
-        )  # fmt: skip
+        )
     fig.update_xaxes(
         type="category", title="← more private &nbsp;&nbsp; ε &nbsp;&nbsp; more accurate →", showgrid=False
     )

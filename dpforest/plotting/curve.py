@@ -11,9 +11,14 @@ from dpforest.plotting.style import NON_PRIVATE, PRIVATE, QUIET, escape, figure,
 from dpforest.privacy.rationals import text_up
 
 LEGEND = {
-    "orientation": "h", "yanchor": "bottom", "y": 1.02, "xanchor": "left", "x": 0, "title": None,
+    "orientation": "h",
+    "yanchor": "bottom",
+    "y": 1.02,
+    "xanchor": "left",
+    "x": 0,
+    "title": None,
     "traceorder": "normal",
-}  # fmt: skip
+}
 
 
 def accuracy_curve(
@@ -62,20 +67,37 @@ def accuracy_curve(
     fig.add_scatter(y=mean - spread, fill="tonexty", fillcolor=faint_colour(colour), **band)
     text = [f"ε = {text_up(e)}: {percent(m)} ± {100 * s:.1f}" for e, m, s in zip(eps, mean, spread, strict=True)]
     fig.add_scatter(
-        x=eps, y=mean, mode="lines+markers", line={"color": colour, "width": 2.5}, marker={"size": 5},
-        text=text, hovertemplate="%{text}<extra></extra>", name="this forest, with noise", legendrank=1,
-    )  # fmt: skip
+        x=eps,
+        y=mean,
+        mode="lines+markers",
+        line={"color": colour, "width": 2.5},
+        marker={"size": 5},
+        text=text,
+        hovertemplate="%{text}<extra></extra>",
+        name="this forest, with noise",
+        legendrank=1,
+    )
     here = float(np.interp(np.log(epsilon), np.log(eps), mean))
     fig.add_vline(x=epsilon, line={"color": QUIET, "width": 1, "dash": "dot"})
     fig.add_scatter(
-        x=[epsilon], y=[here], mode="markers", hoverinfo="skip", showlegend=False,
+        x=[epsilon],
+        y=[here],
+        mode="markers",
+        hoverinfo="skip",
+        showlegend=False,
         marker={"size": 14, "color": colour, "line": {"color": "white", "width": 2.5}},
-    )  # fmt: skip
+    )
     right = np.log(epsilon / eps.min()) < 0.6 * np.log(eps.max() / eps.min())
     fig.add_annotation(
-        x=np.log10(epsilon), y=0, yref="paper", text=f"<b>you are here</b> {percent(here)}", showarrow=False,
-        xanchor="left" if right else "right", yanchor="bottom", xshift=5 if right else -5,
-    )  # fmt: skip
+        x=np.log10(epsilon),
+        y=0,
+        yref="paper",
+        text=f"<b>you are here</b> {percent(here)}",
+        showarrow=False,
+        xanchor="left" if right else "right",
+        yanchor="bottom",
+        xshift=5 if right else -5,
+    )
     levels = [floor, own, *([best[1]] if best else [])]
     low, high = min(*levels, float((mean - spread).min()), here), max(*levels, float((mean + spread).max()))
     pad = max(high - low, 0.02) * 0.12
@@ -89,10 +111,14 @@ def epsilon_axis(fig: go.Figure, low: float, high: float, name: str) -> None:
     """ε from low to high on a log scale, its ends named."""
     marks = [e for e in (0.001, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 100) if low <= e <= high]
     fig.update_xaxes(
-        type="log", tickvals=marks, ticktext=[f"{m:g}" for m in marks], showgrid=False, zeroline=False,
+        type="log",
+        tickvals=marks,
+        ticktext=[f"{m:g}" for m in marks],
+        showgrid=False,
+        zeroline=False,
         range=np.log10([low * 0.92, high * 1.09]).tolist(),
         title=f"← more private &nbsp;&nbsp; {name} &nbsp;&nbsp; more accurate →",
-    )  # fmt: skip
+    )
 
 
 def mark_others(fig: go.Figure, others: Sequence[tuple[float, str]]) -> None:
@@ -104,9 +130,14 @@ def mark_others(fig: go.Figure, others: Sequence[tuple[float, str]]) -> None:
     """
     for epsilon, words in others:
         fig.add_annotation(
-            x=np.log10(epsilon), y=1, yref="paper", text="▼", showarrow=False, yanchor="top",
+            x=np.log10(epsilon),
+            y=1,
+            yref="paper",
+            text="▼",
+            showarrow=False,
+            yanchor="top",
             hovertext=f"ε = {text_up(epsilon)}: {escape(words)}",
-        )  # fmt: skip
+        )
 
 
 def series(curve, measure: str) -> tuple[np.ndarray, np.ndarray, float]:
@@ -126,9 +157,14 @@ def across(
 ) -> None:
     """A line across, named in the legend: there no name can cover a curve, a line or another name."""
     fig.add_scatter(
-        x=list(ends), y=[y, y], mode="lines", name=name, hoverinfo="skip", opacity=0.55 if faint else 1,
+        x=list(ends),
+        y=[y, y],
+        mode="lines",
+        name=name,
+        hoverinfo="skip",
+        opacity=0.55 if faint else 1,
         line={"color": colour, "width": 1.5 if faint else 2, "dash": dash},
-    )  # fmt: skip
+    )
 
 
 def faint_colour(colour: str, alpha: float = 0.18) -> str:

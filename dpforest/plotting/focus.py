@@ -70,9 +70,10 @@ def focus_tree(
     key = _written(0, -1.1, key_of_classes(domain.classes, shown), xshift=-6)
     fig.layout.annotations = [key, *more, *_texts(nodes, domain, drawn)]
     fig.layout.shapes = [
-        bar for node in drawn.nodes
+        bar
+        for node in drawn.nodes
         for bar in mix_bar(nodes.counts[node], shown, drawn.level[node], drawn.height[node], 11, _DOWN)
-    ]  # fmt: skip
+    ]
     fig.update_xaxes(visible=False, range=[-0.05, deepest + 1.0], fixedrange=True)
     fig.update_yaxes(visible=False, range=[drawn.n_lines - 0.4, -1.5], fixedrange=True)
     return fig
@@ -102,24 +103,36 @@ def _nodes(fig: go.Figure, table: NodeTable, domain: Domain, drawn: Drawn, follo
     empty = ~np.isfinite(flip[nodes])
     hover = [_hover(table, domain, node) for node in drawn.nodes]
     fig.add_scatter(
-        x=[drawn.level[n] for n in drawn.nodes], y=[drawn.height[n] for n in drawn.nodes], mode="markers",
-        customdata=drawn.nodes, text=hover, hovertemplate="%{text}<extra></extra>",
+        x=[drawn.level[n] for n in drawn.nodes],
+        y=[drawn.height[n] for n in drawn.nodes],
+        mode="markers",
+        customdata=drawn.nodes,
+        text=hover,
+        hovertemplate="%{text}<extra></extra>",
         marker={
-            "size": 7 + 9 * share, "color": np.where(empty, 0, flip[nodes]), "cmin": 0,
-            "cmax": highest_flip(domain.n_classes), "colorscale": FLIP_SCALE,
+            "size": 7 + 9 * share,
+            "color": np.where(empty, 0, flip[nodes]),
+            "cmin": 0,
+            "cmax": highest_flip(domain.n_classes),
+            "colorscale": FLIP_SCALE,
             "line": {"color": [FOLLOWED if n in followed else QUIET for n in drawn.nodes], "width": 1.5},
             "opacity": np.where(empty, 0.0, 1.0),
         },
-        selected={"marker": {"opacity": 1}}, unselected={"marker": {"opacity": 1}},
-    )  # fmt: skip
+        selected={"marker": {"opacity": 1}},
+        unselected={"marker": {"opacity": 1}},
+    )
     if empty.any():  # white squares, so that "no data" is told apart by shape as well
         fig.add_scatter(
-            x=[drawn.level[int(n)] for n in nodes[empty]], y=[drawn.height[int(n)] for n in nodes[empty]],
-            mode="markers", customdata=nodes[empty], text=[h for h, e in zip(hover, empty, strict=True) if e],
+            x=[drawn.level[int(n)] for n in nodes[empty]],
+            y=[drawn.height[int(n)] for n in nodes[empty]],
+            mode="markers",
+            customdata=nodes[empty],
+            text=[h for h, e in zip(hover, empty, strict=True) if e],
             hovertemplate="%{text}<extra></extra>",
             marker={"size": 8, "symbol": "square", "color": EMPTY, "line": {"color": QUIET, "width": 1}},
-            selected={"marker": {"opacity": 1}}, unselected={"marker": {"opacity": 1}},
-        )  # fmt: skip
+            selected={"marker": {"opacity": 1}},
+            unselected={"marker": {"opacity": 1}},
+        )
 
 
 def _texts(table: NodeTable, domain: Domain, drawn: Drawn) -> list[dict[str, Any]]:

@@ -50,9 +50,15 @@ def learning_chart(
             for r, m, s in zip(learning.rows, mean, error, strict=True)
         ]
         fig.add_scatter(
-            x=learning.rows, y=mean, mode="lines+markers", line=look, marker=symbol, text=text, meta=f"measured {i}",
+            x=learning.rows,
+            y=mean,
+            mode="lines+markers",
+            line=look,
+            marker=symbol,
+            text=text,
+            meta=f"measured {i}",
             hovertemplate="%{text}<extra></extra>",
-        )  # fmt: skip
+        )
         if len(more.rows) > 1 and not (i == 0 and needed[0].how == "observed"):
             band = {"x": more.rows, "mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
             fig.add_scatter(y=more.accuracy + more.error, **band)
@@ -62,22 +68,37 @@ def learning_chart(
                 for r, m, s in zip(more.rows, more.accuracy, more.error, strict=True)
             ]
             fig.add_scatter(
-                x=more.rows, y=more.accuracy, mode="lines", line={**look, "dash": "dash"}, text=told,
-                meta=f"extrapolated {i}", hovertemplate="%{text}<extra></extra>",
-            )  # fmt: skip
+                x=more.rows,
+                y=more.accuracy,
+                mode="lines",
+                line={**look, "dash": "dash"},
+                text=told,
+                meta=f"extrapolated {i}",
+                hovertemplate="%{text}<extra></extra>",
+            )
         ends.append((float(mean[0]), f"ε = {text_up(epsilon)}", i))
         low += [float(mean.min())]
         high += [float(mean.max()), *([float(more.accuracy.max())] if i else [])]
     for y, name, i in _apart(ends, 0.055 * max(max(high) - min(low), 0.02)):
         fig.add_annotation(
-            x=np.log10(learning.rows[0]), y=y, text=f"<b>{name}</b>" if i == 0 else name, showarrow=False,
-            xanchor="right", xshift=-10,
-        )  # fmt: skip
+            x=np.log10(learning.rows[0]),
+            y=y,
+            text=f"<b>{name}</b>" if i == 0 else name,
+            showarrow=False,
+            xanchor="right",
+            xshift=-10,
+        )
     fig.add_hline(y=target, line={"color": NON_PRIVATE, "width": 2, "dash": "longdash"})
     fig.add_annotation(
-        x=0, xref="paper", y=target, text=f"wanted: {percent(target)}", showarrow=False, xanchor="left",
-        yanchor="bottom", xshift=4,
-    )  # fmt: skip
+        x=0,
+        xref="paper",
+        y=target,
+        text=f"wanted: {percent(target)}",
+        showarrow=False,
+        xanchor="left",
+        yanchor="bottom",
+        xshift=4,
+    )
     _mark(fig, epsilons, needed, target, colour)
     pad = max(max(high) - min(low), 0.02) * 0.12
     fig.update_yaxes(range=[min(low) - pad, min(max(high) + 1.6 * pad, 1.04)], tickformat=".0%", zeroline=False)
@@ -85,15 +106,26 @@ def learning_chart(
     ticks = [t for t in TICKS if left <= t <= right * 1.1]
     ticks = ticks if len(ticks) <= 6 else [t for t in ticks if str(t)[0] == "1"]
     fig.update_xaxes(
-        type="log", title="rows to learn from", showgrid=False, zeroline=False, tickvals=ticks,
-        ticktext=[f"{t:,}" for t in ticks], range=[float(np.log10(left)), float(np.log10(right * 1.1))],
-    )  # fmt: skip
+        type="log",
+        title="rows to learn from",
+        showgrid=False,
+        zeroline=False,
+        tickvals=ticks,
+        ticktext=[f"{t:,}" for t in ticks],
+        range=[float(np.log10(left)), float(np.log10(right * 1.1))],
+    )
     for side, anchor in (("measured", "right"), ("extrapolated", "left")):
         if side == "measured" or right > 1.01 * n:
             fig.add_annotation(
-                x=np.log10(n), y=1, yref="paper", text=side, showarrow=False, xanchor=anchor, yanchor="bottom",
+                x=np.log10(n),
+                y=1,
+                yref="paper",
+                text=side,
+                showarrow=False,
+                xanchor=anchor,
+                yanchor="bottom",
                 xshift=-6 if anchor == "right" else 6,
-            )  # fmt: skip
+            )
     return fig
 
 
@@ -103,16 +135,23 @@ def _mark(fig: go.Figure, epsilons: Sequence[float], needed: Sequence[Needed], t
         if own.rows is None or own.times is None:
             continue
         fig.add_scatter(
-            x=[own.rows], y=[target], mode="markers", meta=f"needed {i}",
+            x=[own.rows],
+            y=[target],
+            mode="markers",
+            meta=f"needed {i}",
             marker={"size": 15, "symbol": "diamond", "color": colour, "line": {"color": "white", "width": 2}},
             text=[f"ε = {text_up(epsilon)}: {own.times:.2g} times the rows<br>{own.how}"],
             hovertemplate="%{text}<extra></extra>",
-        )  # fmt: skip
+        )
         if own.how == "extrapolated":
             fig.add_annotation(
-                x=np.log10(own.rows), y=target, text=f"<b>{own.times:.1f} ×</b>", showarrow=False, yanchor="top",
+                x=np.log10(own.rows),
+                y=target,
+                text=f"<b>{own.times:.1f} ×</b>",
+                showarrow=False,
+                yanchor="top",
                 yshift=-10,
-            )  # fmt: skip
+            )
 
 
 def _apart(ends: list[tuple[float, str, int]], least: float) -> list[tuple[float, str, int]]:

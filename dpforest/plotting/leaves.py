@@ -44,16 +44,26 @@ def flip_histogram(flip: np.ndarray, n_rows: np.ndarray, n_classes: int) -> go.F
     ]
     fig = figure(280, bargap=0.06, hovermode="closest")
     fig.add_bar(
-        x=middle, y=share, width=top / N_BINS * 0.94,
-        text=text, textposition="none", hovertemplate="%{text}<extra></extra>",
+        x=middle,
+        y=share,
+        width=top / N_BINS * 0.94,
+        text=text,
+        textposition="none",
+        hovertemplate="%{text}<extra></extra>",
         marker={"color": sample_colorscale(FLIP_SCALE, list(middle / top)), "line": {"color": QUIET, "width": 0.5}},
-    )  # fmt: skip
+    )
     mean = float(np.average(flip[known], weights=n_rows[known])) if n_rows[known].sum() else 0.0
     fig.add_vline(x=mean, line={"color": QUIET, "width": 1.5, "dash": "dot"})
     fig.add_annotation(
-        x=mean, y=1, yref="paper", text=f"mean {flip_percent(mean)}", showarrow=False, yanchor="top",
-        xanchor="left" if mean < 0.6 * top else "right", xshift=6 if mean < 0.6 * top else -6,
-    )  # fmt: skip
+        x=mean,
+        y=1,
+        yref="paper",
+        text=f"mean {flip_percent(mean)}",
+        showarrow=False,
+        yanchor="top",
+        xanchor="left" if mean < 0.6 * top else "right",
+        xshift=6 if mean < 0.6 * top else -6,
+    )
     fig.update_xaxes(
         title="rate at which the leaf's label flips", tickformat=".0%", range=[0, top], zeroline=False, showgrid=False
     )
@@ -96,9 +106,17 @@ def votes(labels: np.ndarray, flip: np.ndarray, classes: tuple, *, tree: int, tr
     known = np.isfinite(flip[tree_of])
     top = highest_flip(len(classes))
     fig.add_scatter(
-        x=x, y=y, mode="markers", customdata=tree_of, text=text, hovertemplate="%{text}<extra></extra>",
+        x=x,
+        y=y,
+        mode="markers",
+        customdata=tree_of,
+        text=text,
+        hovertemplate="%{text}<extra></extra>",
         marker={
-            "symbol": "square", "size": 12, "cmin": 0, "cmax": top,
+            "symbol": "square",
+            "size": 12,
+            "cmin": 0,
+            "cmax": top,
             "color": [
                 sample_colorscale(FLIP_SCALE, [min(float(flip[t]) / top, 1.0)])[0] if k else EMPTY
                 for t, k in zip(tree_of, known, strict=True)
@@ -108,8 +126,9 @@ def votes(labels: np.ndarray, flip: np.ndarray, classes: tuple, *, tree: int, tr
                 "width": [3 if t == tree else 1 for t in tree_of],
             },
         },
-        selected={"marker": {"opacity": 1}}, unselected={"marker": {"opacity": 1}},
-    )  # fmt: skip
+        selected={"marker": {"opacity": 1}},
+        unselected={"marker": {"opacity": 1}},
+    )
     fig.update_layout(height=int(18 * (line + 0.4)) + 24)
     fig.update_xaxes(visible=False, range=[-0.8, wide - 0.2], fixedrange=True)
     fig.update_yaxes(

@@ -74,10 +74,14 @@ def class_tiles(marks: Sequence[float] | None, columns: int = 6) -> go.Figure:
         if not seats:
             continue
         fig.add_scatter(
-            x=[i % columns for i in seats], y=[-(i // columns) for i in seats], mode="markers+text", name=name,
-            text=[sign] * len(seats), textfont={"size": 26, "color": "#FFFFFF" if symbol == "square" else QUIET},
+            x=[i % columns for i in seats],
+            y=[-(i // columns) for i in seats],
+            mode="markers+text",
+            name=name,
+            text=[sign] * len(seats),
+            textfont={"size": 26, "color": "#FFFFFF" if symbol == "square" else QUIET},
             marker={"size": 46, "symbol": symbol, "color": colour, "line": {"width": 2, "color": colour}},
-        )  # fmt: skip
+        )
     fig.update_layout(legend_itemsizing="constant")
     fig.update_xaxes(visible=False, range=[-0.6, columns - 0.4])
     fig.update_yaxes(visible=False, range=[-4.55, 0.55])
@@ -97,17 +101,22 @@ def leaf_lies(lies: np.ndarray, at: int | None) -> go.Figure:
     fig = lesson_figure()
     known = lies if at is not None else lies[:1]
     fig.add_scatter(
-        x=np.arange(len(known)), y=known, mode="lines+markers", line={"color": PRIVATE, "width": 2, "dash": "dot"},
+        x=np.arange(len(known)),
+        y=known,
+        mode="lines+markers",
+        line={"color": PRIVATE, "width": 2, "dash": "dot"},
         marker={"size": 13, "color": PRIVATE},
-    )  # fmt: skip
+    )
     if at is None:
         unknown(fig, 1, 0.25)
         note(fig, 0, 0.5, "a coin: 50 %", xanchor="left", xshift=14)
     else:
         fig.add_scatter(
-            x=[at], y=[lies[at]], mode="markers",
+            x=[at],
+            y=[lies[at]],
+            mode="markers",
             marker={"size": 24, "color": PRIVATE, "symbol": "diamond"},
-        )  # fmt: skip
+        )
         note(
             fig,
             at,

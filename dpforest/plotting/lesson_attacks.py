@@ -33,17 +33,24 @@ def promise_counted(
         note(fig, false_alarms, 0.0, f"{percent(false_alarms)} with B", xanchor="left", yanchor="bottom", xshift=8)
     else:
         fig.add_scatter(
-            x=[0, top], y=[0, math.e * top], mode="lines", name="limit at ε = 1",
+            x=[0, top],
+            y=[0, math.e * top],
+            mode="lines",
+            name="limit at ε = 1",
             line={"color": QUIET, "width": 3, "dash": "longdash"},
-        )  # fmt: skip
+        )
         looks = {"paper": ("rule of 2017", NOT_HELD, "triangle-up"), "own": ("permute-and-flip", PRIVATE, "circle")}
         for rule, ((x, y), (x_low, x_high), (y_low, y_high)) in counted.items():
             name, colour, symbol = looks[rule]
             fig.add_scatter(
-                x=[x], y=[y], mode="markers", name=name, marker={"size": 20, "symbol": symbol, "color": colour},
+                x=[x],
+                y=[y],
+                mode="markers",
+                name=name,
+                marker={"size": 20, "symbol": symbol, "color": colour},
                 error_x={"array": [x_high - x], "arrayminus": [x - x_low], "color": colour, "thickness": 2},
                 error_y={"array": [y_high - y], "arrayminus": [y - y_low], "color": colour, "thickness": 2},
-            )  # fmt: skip
+            )
     fig.update_xaxes(title_text="class 2 with table B", range=[0, top], tickformat=".0%", tickvals=[0, 0.05, 0.1])
     fig.update_yaxes(title_text="with table A", range=[0, 0.4], tickformat=".0%", tickvals=[0, 0.1, 0.2, 0.3, 0.4])
     return fig
@@ -72,9 +79,13 @@ def rebuilt_by_epsilon(
             x=places, y=list(limit), mode="lines", name="limit for anybody", line={"color": QUIET, "width": 4}
         )
         fig.add_scatter(
-            x=places, y=list(right), mode="lines+markers", name="this attacker", line={"color": PRIVATE, "width": 3},
+            x=places,
+            y=list(right),
+            mode="lines+markers",
+            name="this attacker",
+            line={"color": PRIVATE, "width": 3},
             marker={"size": 12, "color": PRIVATE},
-        )  # fmt: skip
+        )
     else:
         fig.add_scatter(x=places[-1:], y=list(right[-1:]), mode="markers", marker={"size": 14, "color": PRIVATE})
         note(fig, places[-1], right[-1], "30", xanchor="right", xshift=-14)
@@ -82,9 +93,12 @@ def rebuilt_by_epsilon(
     if shown:
         i = names.index(at)
         fig.add_scatter(
-            x=[i], y=[right[i]], mode="markers", showlegend=False,
+            x=[i],
+            y=[right[i]],
+            mode="markers",
+            showlegend=False,
             marker={"size": 24, "symbol": "circle-open", "color": PRIVATE, "line": {"width": 3}},
-        )  # fmt: skip
+        )
         note(fig, i, right[i], f"<b>{right[i]:.1f}</b>", yanchor="bottom", yshift=14)
     on_places(fig, names, "ε of all ten trees")
     fig.update_yaxes(title_text="rebuilt of 30", range=[12, 33], tickvals=[15, 20, 25, 30])

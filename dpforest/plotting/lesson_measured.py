@@ -22,9 +22,13 @@ def votes(trees: Sequence[int], accuracy: Sequence[float], lies: Sequence[float]
     fig.add_bar(x=places, y=list(lies), name="rows with a lie", marker={"color": QUIET}, width=0.5)
     n = len(names) if at is not None else 1
     fig.add_scatter(
-        x=places[:n], y=list(accuracy[:n]), mode="lines+markers", name="vote is right",
-        line={"color": PRIVATE, "width": 3}, marker={"size": 12, "color": PRIVATE},
-    )  # fmt: skip
+        x=places[:n],
+        y=list(accuracy[:n]),
+        mode="lines+markers",
+        name="vote is right",
+        line={"color": PRIVATE, "width": 3},
+        marker={"size": 12, "color": PRIVATE},
+    )
     note(fig, 0, accuracy[0], percent(accuracy[0], 0), yanchor="bottom", yshift=12)
     if at is None:
         unknown(fig, list(trees).index(31), 0.72)
@@ -57,10 +61,17 @@ def plans(which: int | None, trees: int = 100, her_tree: int = 37) -> go.Figure:
             continue
         strong = which in (None, i)
         fig.add_scatter(
-            x=done, y=own, mode="lines", name=name,
-            line={"color": (PRIVATE, _OTHER)[i], "width": 5 if strong else 2, "shape": "hv",
-                  "dash": ("solid", "dash")[i]},
-        )  # fmt: skip
+            x=done,
+            y=own,
+            mode="lines",
+            name=name,
+            line={
+                "color": (PRIVATE, _OTHER)[i],
+                "width": 5 if strong else 2,
+                "shape": "hv",
+                "dash": ("solid", "dash")[i],
+            },
+        )
     if which == 1:
         note(fig, her_tree, 0.12, f"tree {her_tree} holds Ann", xanchor="left", xshift=10)
     note(fig, trees, 1, "<b>1</b>", yanchor="bottom", xanchor="right", yshift=4)
@@ -76,16 +87,23 @@ def depths(
     fig = lesson_figure(showlegend=True)
     places = list(range(len(depth)))
     fig.add_scatter(
-        x=places, y=list(without_noise), mode="lines", name="no noise",
+        x=places,
+        y=list(without_noise),
+        mode="lines",
+        name="no noise",
         line={"color": NON_PRIVATE, "width": 3, "dash": "dash"},
-    )  # fmt: skip
+    )
     fig.add_hline(y=guessing, line={"color": QUIET, "width": 2, "dash": "dot"})
     note(fig, 0, guessing, "guessing", xref="paper", xanchor="left", yanchor="top")
     if shown:
         fig.add_scatter(
-            x=places, y=list(accuracy), mode="lines+markers", name="private", line={"color": PRIVATE, "width": 3},
+            x=places,
+            y=list(accuracy),
+            mode="lines+markers",
+            name="private",
+            line={"color": PRIVATE, "width": 3},
             marker={"size": 12, "color": PRIVATE},
-        )  # fmt: skip
+        )
         best = max(range(len(accuracy)), key=accuracy.__getitem__)
         _chosen(fig, best, accuracy[best])
         note(fig, best, accuracy[best], f"<b>{percent(accuracy[best])}</b>", yanchor="bottom", yshift=14)
@@ -121,10 +139,14 @@ def wrong_of_thousand(
         spread = [*([1000 * s for s in own["spread"]] if at is not None else []), 0]
         x = list(range(len(names)))[-len(wrong) :]
         fig.add_scatter(
-            x=x, y=wrong, mode="lines+markers", name=name, line={"color": colour, "width": 2},
+            x=x,
+            y=wrong,
+            mode="lines+markers",
+            name=name,
+            line={"color": colour, "width": 2},
             marker={"size": 14, "symbol": symbol, "color": colour},
             error_y={"array": spread, "color": colour, "thickness": 1.5, "width": 4 + i},
-        )  # fmt: skip
+        )
     if at is None:
         unknown(fig, names.index("0.1"), 300)
     else:
@@ -138,6 +160,9 @@ def wrong_of_thousand(
 def _chosen(fig: go.Figure, x, y) -> None:
     """A ring around what is looked at."""
     fig.add_scatter(
-        x=[x], y=[y], mode="markers", showlegend=False,
+        x=[x],
+        y=[y],
+        mode="markers",
+        showlegend=False,
         marker={"size": 24, "symbol": "circle-open", "color": PRIVATE, "line": {"width": 3}},
-    )  # fmt: skip
+    )

@@ -49,15 +49,19 @@ def success_chart(
     fig.add_scatter(y=[look.high for look in drawn], **band)
     fig.add_scatter(y=[look.low for look in drawn], fill="tonexty", fillcolor=_faint(colour), **band)
     fig.add_scatter(
-        x=x, y=[look.share for look in drawn], mode="lines+markers", name="right",
-        line={"color": colour, "width": 3}, marker={"size": 7, "color": colour},
+        x=x,
+        y=[look.share for look in drawn],
+        mode="lines+markers",
+        name="right",
+        line={"color": colour, "width": 3},
+        marker={"size": 7, "color": colour},
         text=[
             f"{look.trials:,} guesses: {percent(look.share, 2)} right<br>truly {percent(look.low, 2)} to "
             f"{percent(look.high, 2)}"
             for look in drawn
         ],
         hovertemplate="%{text}<extra></extra>",
-    )  # fmt: skip
+    )
     _level(fig, 0.5, QUIET, "dot", "a coin: 50 %", "top", 0)
     digits = 1 if span > 0.03 else 2
     if claimed is None:
@@ -75,13 +79,20 @@ def success_chart(
         _level(fig, best, colour, "dash", words, "bottom" if crowded else "top", 1)
     right = max(most, x[-1] if x else 0, 10 * FIRST)
     fig.update_xaxes(
-        type="log", title="guesses", showgrid=False, zeroline=False, range=[log10(0.8 * FIRST), log10(1.3 * right)],
-        tickvals=[10**e for e in range(2, 7)], ticktext=["100", "1,000", "10,000", "100,000", "1 million"],
-    )  # fmt: skip
+        type="log",
+        title="guesses",
+        showgrid=False,
+        zeroline=False,
+        range=[log10(0.8 * FIRST), log10(1.3 * right)],
+        tickvals=[10**e for e in range(2, 7)],
+        ticktext=["100", "1,000", "10,000", "100,000", "1 million"],
+    )
     fig.update_yaxes(
-        title="right so far", range=[0.5 - 0.4 * span, top + 0.25 * span], zeroline=False,
+        title="right so far",
+        range=[0.5 - 0.4 * span, top + 0.25 * span],
+        zeroline=False,
         tickformat=".0%" if span > 0.05 else ".1%" if span > 0.004 else ".2%",
-    )  # fmt: skip
+    )
     return fig
 
 
@@ -89,10 +100,16 @@ def _level(fig: go.Figure, y: float, colour: str, dash: str, text: str, anchor: 
     """A line across, named at its left (0) or right (1) end."""
     fig.add_hline(y=y, line={"color": colour, "width": 2, "dash": dash})
     fig.add_annotation(
-        x=side, xref="paper", y=y, text=text, showarrow=False, xanchor="right" if side else "left", yanchor=anchor,
+        x=side,
+        xref="paper",
+        y=y,
+        text=text,
+        showarrow=False,
+        xanchor="right" if side else "left",
+        yanchor=anchor,
         xshift=-4 if side else 4,
         yshift=0 if not side else 5 if anchor == "bottom" else -5,
-    )  # fmt: skip
+    )
 
 
 def _faint(colour: str) -> str:

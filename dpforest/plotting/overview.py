@@ -65,23 +65,38 @@ def tree_overview(
             x=x, y=levels, z=empty, colorscale=[[0, colour], [1, colour]], showscale=False, hoverinfo="skip", ygap=gap
         )
     fig.add_heatmap(
-        x=x, y=levels, z=mean, zmin=0, zmax=top, colorscale=FLIP_SCALE, colorbar=flip_bar(domain.n_classes),
-        hoverinfo="skip", ygap=2,
-    )  # fmt: skip
+        x=x,
+        y=levels,
+        z=mean,
+        zmin=0,
+        zmax=top,
+        colorscale=FLIP_SCALE,
+        colorbar=flip_bar(domain.n_classes),
+        hoverinfo="skip",
+        ygap=2,
+    )
     _outline(fig, where, place, tree, root)
     if len(path):
         centre = [(place[where.start[node]] + place[where.stop[node]]) / 2 for node in path]
         fig.add_scatter(
-            x=centre, y=levels[: len(path)], mode="lines+markers", hoverinfo="skip",
+            x=centre,
+            y=levels[: len(path)],
+            mode="lines+markers",
+            hoverinfo="skip",
             line={"color": FOLLOWED, "width": 3},
             marker={"size": 8, "color": FOLLOWED, "line": {"color": "white", "width": 1}},
-        )  # fmt: skip
+        )
     _click_layer(fig, where, place, nodes, domain)
     fig.update_xaxes(visible=False, range=[0, 1], fixedrange=True)
     fig.update_yaxes(
-        range=[n_levels - 0.5, -0.5], tickvals=levels, ticktext=["root", *(f"{d}" for d in levels[1:])],
-        showgrid=False, zeroline=False, fixedrange=True, title=None,
-    )  # fmt: skip
+        range=[n_levels - 0.5, -0.5],
+        tickvals=levels,
+        ticktext=["root", *(f"{d}" for d in levels[1:])],
+        showgrid=False,
+        zeroline=False,
+        fixedrange=True,
+        title=None,
+    )
     return fig
 
 
@@ -112,9 +127,13 @@ def _columns(where: Span, flip: np.ndarray, first: np.ndarray) -> tuple[np.ndarr
 def _outline(fig: go.Figure, where: Span, place: np.ndarray, tree: Trees, root: int) -> None:
     if root:
         fig.add_shape(
-            type="rect", x0=place[where.start[root]], x1=place[where.stop[root]], y0=int(tree.level[root]) - 0.5,
-            y1=len(where.node_at) - 0.5, line={"color": QUIET, "width": 2},
-        )  # fmt: skip
+            type="rect",
+            x0=place[where.start[root]],
+            x1=place[where.stop[root]],
+            y0=int(tree.level[root]) - 0.5,
+            y1=len(where.node_at) - 0.5,
+            line={"color": QUIET, "width": 2},
+        )
 
 
 def _click_layer(fig: go.Figure, where: Span, place: np.ndarray, table: NodeTable, domain: Domain) -> None:
@@ -127,11 +146,16 @@ def _click_layer(fig: go.Figure, where: Span, place: np.ndarray, table: NodeTabl
     nodes = where.node_at[level, below[column]]
     names = {int(node): describe(table, domain, int(node)) for node in set(nodes.tolist())}
     fig.add_scatter(
-        x=centres[column].tolist(), y=level.tolist(), mode="markers", customdata=nodes.tolist(),
-        text=[names[int(node)] for node in nodes], hovertemplate="%{text}<extra></extra>",
+        x=centres[column].tolist(),
+        y=level.tolist(),
+        mode="markers",
+        customdata=nodes.tolist(),
+        text=[names[int(node)] for node in nodes],
+        hovertemplate="%{text}<extra></extra>",
         marker={"size": 14, "opacity": 0, "color": QUIET},
-        selected={"marker": {"opacity": 0}}, unselected={"marker": {"opacity": 0}},
-    )  # fmt: skip
+        selected={"marker": {"opacity": 0}},
+        unselected={"marker": {"opacity": 0}},
+    )
 
 
 def describe(table: NodeTable, domain: Domain, node: int) -> str:
@@ -141,10 +165,11 @@ def describe(table: NodeTable, domain: Domain, node: int) -> str:
     came = answer(tree, domain, node, 40)
     lines = [
         f"level {int(tree.level[node])}, " + (f"reached by “{came}”" if came else "the root"),
-        f"leaf, votes for {escape(domain.classes[table.label[node]], 60)}" if is_leaf
+        f"leaf, votes for {escape(domain.classes[table.label[node]], 60)}"
+        if is_leaf
         else f"asks: {question(tree, domain, node, 40)}",
         f"{n_rows:,} record{'s' * (n_rows != 1)} here",
-    ]  # fmt: skip
+    ]
     if not is_leaf and table.probability is not None and table.chance is not None and table.gain is not None:
         lines.append(
             f"drawn with probability {percent(float(table.probability[node]))}, by chance alone "

@@ -73,12 +73,16 @@ def for_print(figure: go.Figure | dict[str, Any], title: str = "") -> dict[str, 
     paper = go.Figure(raw, skip_invalid=True)
     own = paper.layout.margin
     paper.update_layout(
-        template="plotly_white", paper_bgcolor="white", plot_bgcolor="white", colorway=_COLOURS,
+        template="plotly_white",
+        paper_bgcolor="white",
+        plot_bgcolor="white",
+        colorway=_COLOURS,
         font={"color": INK, "size": _SIZE, "family": "Helvetica, Arial, 'Liberation Sans', sans-serif"},
         legend_font={"color": INK, "size": paper.layout.legend.font.size or _SIZE},
-        width=paper.layout.width or WIDTH, height=paper.layout.height or HEIGHT,
+        width=paper.layout.width or WIDTH,
+        height=paper.layout.height or HEIGHT,
         margin={side: max(own[side] or 0, _MARGIN) for side in "lrtb"},
-    )  # fmt: skip
+    )
     paper.for_each_annotation(lambda words: words.update(font_size=words.font.size or _SIZE))
     for axis in (*paper.select_xaxes(), *paper.select_yaxes()):
         axis.update(tickfont_color=INK, title_font_color=INK, title_font_size=axis.title.font.size or _SIZE)
@@ -123,9 +127,12 @@ def _ask(spec: dict[str, Any], kind: str) -> bytes:
     try:
         done = subprocess.run(
             [sys.executable, "-P", _PROCESS, kind, _browser() or ""],
-            input=to_json(spec, validate=False).encode(), capture_output=True, timeout=SECONDS, check=False,
+            input=to_json(spec, validate=False).encode(),
+            capture_output=True,
+            timeout=SECONDS,
+            check=False,
             env={**os.environ, "TMPDIR": folder},
-        )  # fmt: skip
+        )
     finally:
         _remove(folder)
     if done.returncode or not done.stdout:

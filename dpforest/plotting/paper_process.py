@@ -26,9 +26,7 @@ async def _draw(figure: dict[str, Any], kind: str, browser: str) -> bytes:
     page = PageGenerator(mathjax=False)
     page.header = _HEAD
     size = {"format": kind, "width": figure["layout"]["width"], "height": figure["layout"]["height"]}
-    async with Kaleido(
-        page_generator=page, path=browser, enable_extensions=False, proxy_server=_NOWHERE
-    ) as artist:  # fmt: skip
+    async with Kaleido(page_generator=page, path=browser, enable_extensions=False, proxy_server=_NOWHERE) as artist:
         return bytes(await artist.calc_fig(figure, size))
 
 

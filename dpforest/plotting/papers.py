@@ -45,22 +45,34 @@ def published_and_ours(
     names = [escape(setting, 60) for setting in settings]
     drawn = figure(440)
     drawn.add_scatter(
-        x=[low, high], y=[low, high], mode="lines", line={"color": QUIET, "dash": "dot", "width": 1.5},
-        name="as printed", hoverinfo="skip",
-    )  # fmt: skip
+        x=[low, high],
+        y=[low, high],
+        mode="lines",
+        line={"color": QUIET, "dash": "dot", "width": 1.5},
+        name="as printed",
+        hoverinfo="skip",
+    )
     drawn.add_scatter(
-        x=list(published), y=list(ours), mode="markers", name="ours, as published", text=names,
+        x=list(published),
+        y=list(ours),
+        mode="markers",
+        name="ours, as published",
+        text=names,
         marker={"symbol": "triangle-up-open", "size": 11, "color": _OTHER, "line": {"width": 2}},
         error_y={"type": "data", "array": list(spread), "color": _OTHER, "thickness": 1, "width": 2},
         hovertemplate="%{text}<br>printed %{x:.1f}, ours %{y:.1f} " + f"{unit}<extra></extra>",
-    )  # fmt: skip
+    )
     kept = [i for i, value in enumerate(certified) if value is not None]
     if kept:
         drawn.add_scatter(
-            x=[published[i] for i in kept], y=[certified[i] for i in kept], mode="markers", name="ours, certified",
-            text=[names[i] for i in kept], marker={"symbol": "circle", "size": 9, "color": PRIVATE},
+            x=[published[i] for i in kept],
+            y=[certified[i] for i in kept],
+            mode="markers",
+            name="ours, certified",
+            text=[names[i] for i in kept],
+            marker={"symbol": "circle", "size": 9, "color": PRIVATE},
             hovertemplate="%{text}<br>printed %{x:.1f}, certified %{y:.1f} " + f"{unit}<extra></extra>",
-        )  # fmt: skip
+        )
     drawn.update_xaxes(title="printed in the paper", ticksuffix=f" {unit}", range=[low, high], showgrid=False)
     drawn.update_yaxes(title="measured here", ticksuffix=f" {unit}", range=[low, high])
     drawn.update_layout(showlegend=True, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"})
@@ -103,12 +115,16 @@ def measured_curves(
         for said, values, dash, how in shown:
             kept = [i for i in own if values[i] is not None]
             drawn.add_scatter(
-                x=[at[i] for i in kept], y=[values[i] for i in kept], mode="lines+markers", name=escape(name, 40),
-                legendgroup=str(place), showlegend=said == shown[-1][0],
+                x=[at[i] for i in kept],
+                y=[values[i] for i in kept],
+                mode="lines+markers",
+                name=escape(name, 40),
+                legendgroup=str(place),
+                showlegend=said == shown[-1][0],
                 line={"color": COLOURS[place % len(COLOURS)], "dash": dash},
                 marker={"symbol": MARKERS[place % len(MARKERS)] + how, "size": 8},
                 hovertemplate=f"{escape(axis)} = %{{x}}: %{{y:.1f}} %<extra>{escape(name, 40)}, {said}</extra>",
-            )  # fmt: skip
+            )
     wide = min(at) > 0 and max(at) / min(at) >= _WIDE
     ticks = {"type": "log", "tickvals": sorted(set(at)), "ticktext": [number(value) for value in sorted(set(at))]}
     drawn.update_xaxes(title=escape(axis), showgrid=False, **(ticks if wide else {}))

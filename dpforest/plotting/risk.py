@@ -31,38 +31,68 @@ def trade_off_curve(game: DistinguishingGame, attackers: Sequence[tuple[object, 
     least = game.misses(rate)
     fig = figure(_HEIGHT, **_FRAME)
     fig.add_scatter(
-        x=[0, 1], y=[1, 0], mode="lines", line={"color": QUIET, "width": 1.5, "dash": "dot"}, hoverinfo="skip",
+        x=[0, 1],
+        y=[1, 0],
+        mode="lines",
+        line={"color": QUIET, "width": 1.5, "dash": "dot"},
+        hoverinfo="skip",
         name="guessing",
-    )  # fmt: skip
+    )
     fig.add_annotation(x=0.72, y=0.28, text="guessing", showarrow=False, xanchor="left", yanchor="bottom")
     fig.add_scatter(
-        x=[*rate, 0, 0], y=[*least, 0, least[0]], mode="lines", line={"width": 0}, fill="toself", hoverinfo="skip",
-        fillcolor="rgba(138,146,156,0.28)", name="out of reach",
-    )  # fmt: skip
+        x=[*rate, 0, 0],
+        y=[*least, 0, least[0]],
+        mode="lines",
+        line={"width": 0},
+        fill="toself",
+        hoverinfo="skip",
+        fillcolor="rgba(138,146,156,0.28)",
+        name="out of reach",
+    )
     said = [
         f"false alarms {percent_up(a)}:<br>misses at least {percent_down(b)}" for a, b in zip(rate, least, strict=True)
     ]
     fig.add_scatter(
-        x=rate, y=least, mode="lines", line={"color": _colour(game.guarantee), "width": 3}, text=said, name="limit",
+        x=rate,
+        y=least,
+        mode="lines",
+        line={"color": _colour(game.guarantee), "width": 3},
+        text=said,
+        name="limit",
         hovertemplate="%{text}<extra></extra>",
-    )  # fmt: skip
+    )
     corner = float(rate[np.argmin(np.abs(rate - least))])
     if corner > 0.18:
         fig.add_scatter(
-            x=[0.03], y=[0.04], text=["no attacker<br>gets in here"], mode="text", textposition="top right",
-            hoverinfo="skip", name="words",
-        )  # fmt: skip
+            x=[0.03],
+            y=[0.04],
+            text=["no attacker<br>gets in here"],
+            mode="text",
+            textposition="top right",
+            hoverinfo="skip",
+            name="words",
+        )
     for name, alarm, miss in attackers:
         text = f"{escape(name, 40)}<br>false alarms {100 * alarm:.1f} %, misses {100 * miss:.1f} %"
         fig.add_scatter(
-            x=[alarm], y=[miss], mode="markers", text=[text], hovertemplate="%{text}<extra></extra>", name="attack",
+            x=[alarm],
+            y=[miss],
+            mode="markers",
+            text=[text],
+            hovertemplate="%{text}<extra></extra>",
+            name="attack",
             marker={"size": 13, "symbol": "diamond", "color": FOLLOWED, "line": {"color": "white", "width": 1.5}},
-        )  # fmt: skip
+        )
         side = ("left", 12) if alarm < 0.6 else ("right", -12)
         fig.add_annotation(
-            x=alarm, y=miss, text=f"<b>{escape(name, 24)}</b>", showarrow=False, xanchor=side[0], xshift=side[1],
+            x=alarm,
+            y=miss,
+            text=f"<b>{escape(name, 24)}</b>",
+            showarrow=False,
+            xanchor=side[0],
+            xshift=side[1],
             yanchor="bottom",
-        )  # fmt: skip
+        )
     fig.update_xaxes(title="false alarms", range=[-0.01, 1.02], showgrid=False, **_SHARES)
     fig.update_yaxes(title="misses", range=[-0.015, 1.04], **_SHARES)
     return fig
@@ -89,14 +119,25 @@ def icon_grid(game: DistinguishingGame, prior: float = 0.5) -> go.Figure:
         place = np.arange(start, start + n)
         marker = {"symbol": "circle", "size": 14, "color": fill, "line": {"color": outline, "width": 1.5}}
         fig.add_scatter(
-            x=place % SIDE, y=-(place // SIDE), mode="markers", marker=marker, name=said,
+            x=place % SIDE,
+            y=-(place // SIDE),
+            mode="markers",
+            marker=marker,
+            name=said,
             hovertemplate=f"{n} of 100: {said}<extra></extra>",
-        )  # fmt: skip
+        )
         if n:  # the key stands in the figure: a legend would not fit a narrow column
             fig.add_scatter(
-                x=[key], y=[-SIDE - 0.6], mode="markers+text", marker=marker, text=[f" {n} {name}"],
-                textposition="middle right", cliponaxis=False, hoverinfo="skip", name="key",
-            )  # fmt: skip
+                x=[key],
+                y=[-SIDE - 0.6],
+                mode="markers+text",
+                marker=marker,
+                text=[f" {n} {name}"],
+                textposition="middle right",
+                cliponaxis=False,
+                hoverinfo="skip",
+                name="key",
+            )
         start += n
     fig.update_xaxes(visible=False, range=[-0.7, SIDE - 0.3], constrain="domain")
     fig.update_yaxes(visible=False, range=[-SIDE - 1.4, 0.7], scaleanchor="x", constrain="domain")
@@ -137,22 +178,36 @@ def posterior_curve(game: DistinguishingGame, prior: float = 0.5, *, failure: fl
         y=low, fill="tonexty", fillcolor=_faint(colour), hovertemplate="%{text}<extra></extra>", name="least", **band
     )
     fig.add_scatter(
-        x=[0, 1], y=[0, 1], mode="lines", line={"color": QUIET, "width": 1.5, "dash": "dot"}, hoverinfo="skip",
+        x=[0, 1],
+        y=[0, 1],
+        mode="lines",
+        line={"color": QUIET, "width": 1.5, "dash": "dot"},
+        hoverinfo="skip",
         name="nothing learned",
-    )  # fmt: skip
+    )
     fig.add_scatter(
-        x=[prior, prior, prior], y=[lowest, prior, highest], mode="lines+markers", hoverinfo="skip", name="chosen",
+        x=[prior, prior, prior],
+        y=[lowest, prior, highest],
+        mode="lines+markers",
+        hoverinfo="skip",
+        name="chosen",
         line={"color": colour, "width": 4},
         marker={"size": [10, 7, 10], "color": [colour, QUIET, colour], "line": {"color": "white", "width": 1.5}},
-    )  # fmt: skip
+    )
     for y, text, anchor, side in (  # the free corners are above on the left and below on the right
         (highest, f"<b>at most {percent_up(highest)}</b>", "bottom", ("left", 8) if prior < 0.4 else ("right", -8)),
         (lowest, f"at least {percent_down(lowest)}", "top", ("right", 24) if prior > 0.6 else ("left", 8)),
     ):
         fig.add_annotation(
-            x=prior, y=y, text=text, showarrow=False, xanchor=side[0], xshift=side[1], yanchor=anchor,
+            x=prior,
+            y=y,
+            text=text,
+            showarrow=False,
+            xanchor=side[0],
+            xshift=side[1],
+            yanchor=anchor,
             yshift=3 if anchor == "bottom" else -3,
-        )  # fmt: skip
+        )
     fig.update_xaxes(title="believed before", range=[-0.02, 1.02], showgrid=False, **_SHARES)
     fig.update_yaxes(title="believed after", range=[-0.1, 1.1], **_SHARES)
     return fig

@@ -31,10 +31,14 @@ def accuracy_by_round(rounds: np.ndarray, accuracy: np.ndarray, floor: float) ->
     """
     fig = figure(240, hovermode="closest", margin={"l": 8, "r": 12, "t": 8, "b": 8})
     fig.add_scatter(
-        x=rounds, y=accuracy, mode="lines+markers" if len(rounds) < 40 else "lines", marker={"size": 6},
-        line={"color": PRIVATE, "width": 2.5}, text=[percent(a) for a in accuracy],
+        x=rounds,
+        y=accuracy,
+        mode="lines+markers" if len(rounds) < 40 else "lines",
+        marker={"size": 6},
+        line={"color": PRIVATE, "width": 2.5},
+        text=[percent(a) for a in accuracy],
         hovertemplate="after round %{x}: %{text}<extra></extra>",
-    )  # fmt: skip
+    )
     fig.add_hline(y=floor, line={"color": QUIET, "dash": "dot", "width": 1.5})
     fig.update_xaxes(title="rounds", showgrid=False, zeroline=False, fixedrange=True)
     fig.update_yaxes(tickformat=".0%", zeroline=False, fixedrange=True, nticks=5)
@@ -68,15 +72,25 @@ def parts_of_score(names: Sequence[str], parts: np.ndarray, *, most: int = 10) -
 def _bars(labels: Sequence[str], values: np.ndarray, texts: Sequence[str]) -> go.Figure:
     fig = figure(28 * len(labels) + 40, hovermode="closest", margin={"l": 8, "r": 48, "t": 6, "b": 8})
     fig.add_bar(
-        x=values, y=list(range(len(labels))), orientation="h", marker={"color": PRIVATE}, text=list(texts),
-        textposition="outside", cliponaxis=False, hovertemplate="%{customdata}: %{text}<extra></extra>",
+        x=values,
+        y=list(range(len(labels))),
+        orientation="h",
+        marker={"color": PRIVATE},
+        text=list(texts),
+        textposition="outside",
+        cliponaxis=False,
+        hovertemplate="%{customdata}: %{text}<extra></extra>",
         customdata=[escape(label) for label in labels],
-    )  # fmt: skip
+    )
     fig.update_xaxes(zeroline=True, zerolinecolor=QUIET, showgrid=False, showticklabels=False, fixedrange=True)
     fig.update_yaxes(
-        tickvals=list(range(len(labels))), ticktext=[escape(label, 28) for label in labels], autorange="reversed",
-        showgrid=False, zeroline=False, fixedrange=True,
-    )  # fmt: skip
+        tickvals=list(range(len(labels))),
+        ticktext=[escape(label, 28) for label in labels],
+        autorange="reversed",
+        showgrid=False,
+        zeroline=False,
+        fixedrange=True,
+    )
     return fig
 
 
@@ -102,10 +116,13 @@ def effect(feature: Feature, codes: np.ndarray, scores: np.ndarray, noise: np.nd
     if feature.kind == "categorical":
         names = [feature.code_labels[code] for code in codes]
         fig.add_bar(
-            x=list(range(len(codes))), y=scores, marker={"color": PRIVATE},
+            x=list(range(len(codes))),
+            y=scores,
+            marker={"color": PRIVATE},
             error_y={"type": "data", "array": band, "color": QUIET, "thickness": 1.5},
-            customdata=[escape(name) for name in names], hovertemplate="%{customdata}: %{y:+.3f}<extra></extra>",
-        )  # fmt: skip
+            customdata=[escape(name) for name in names],
+            hovertemplate="%{customdata}: %{y:+.3f}<extra></extra>",
+        )
         places, texts = list(range(len(codes))), [escape(name, 14) for name in names]
     else:
         step = {"shape": "hv", "color": PRIVATE}
@@ -113,10 +130,13 @@ def effect(feature: Feature, codes: np.ndarray, scores: np.ndarray, noise: np.nd
         fig.add_scatter(y=scores + band, **faint)
         fig.add_scatter(y=scores - band, fill="tonexty", fillcolor=faint_colour(PRIVATE, 0.18), **faint)
         fig.add_scatter(
-            x=codes, y=scores, mode="lines", line={"width": 2.5, **step},
+            x=codes,
+            y=scores,
+            mode="lines",
+            line={"width": 2.5, **step},
             customdata=[f"{escape(feature.name, 30)} {_shown(feature, int(code))}" for code in codes],
             hovertemplate="%{customdata}: %{y:+.3f}<extra></extra>",
-        )  # fmt: skip
+        )
         places = [int(code) for code in np.linspace(codes[0], codes[-1], _TICKS + 1)]
         texts = [_shown(feature, place) for place in places]
     fig.update_xaxes(tickvals=places, ticktext=texts, showgrid=False, zeroline=False, fixedrange=True)

@@ -30,25 +30,36 @@ def scale_picture(feature: Feature, rows: np.ndarray, released: np.ndarray | Non
     between = [f"{number(a)} to {number(b)}" for a, b in zip(ends[:-1], ends[1:], strict=True)]
     middle = np.arange(CELLS) + 0.5
     fig.add_bar(
-        x=middle, y=rows, name="the rows", marker={"color": NON_PRIVATE, "line": {"width": 0}}, text=between,
-        customdata=[percent(share) for share in rows], textposition="none",
+        x=middle,
+        y=rows,
+        name="the rows",
+        marker={"color": NON_PRIVATE, "line": {"width": 0}},
+        text=between,
+        customdata=[percent(share) for share in rows],
+        textposition="none",
         hovertemplate="%{text}: %{customdata} of the rows<extra></extra>",
-    )  # fmt: skip
+    )
     public = {"color": QUIET, "width": 2.5, "dash": "dot"}
     steps = np.full(CELLS, 1 / CELLS) if released is None else released
     fig.add_scatter(
-        x=np.repeat(np.arange(CELLS + 1), 2)[1:-1], y=np.repeat(steps, 2), mode="lines",
+        x=np.repeat(np.arange(CELLS + 1), 2)[1:-1],
+        y=np.repeat(steps, 2),
+        mode="lines",
         name="the public scale: all cells alike" if released is None else "as one release finds out, with noise",
         line=public if released is None else {"color": PRIVATE, "width": 2.5},
         hovertemplate="questions are asked here with probability %{y:.1%}<extra></extra>",
-    )  # fmt: skip
+    )
     places = [CELLS * k // _TICKS for k in range(_TICKS + 1)]
     said = [number(ends[place]) for place in places]
     said = ["" if k and text == said[k - 1] else text for k, text in enumerate(said)]  # cells narrower than a number
     fig.update_xaxes(
-        range=[0, CELLS], tickvals=places, ticktext=said, showgrid=False,
-        zeroline=False, fixedrange=True,
-    )  # fmt: skip
+        range=[0, CELLS],
+        tickvals=places,
+        ticktext=said,
+        showgrid=False,
+        zeroline=False,
+        fixedrange=True,
+    )
     fig.update_yaxes(tickformat=".0%", rangemode="tozero", fixedrange=True, nticks=4)
     fig.update_layout(showlegend=True, legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0})
     return fig

@@ -15,9 +15,18 @@ from dpforest.plotting.style import NOT_HELD, PRIVATE, QUIET, escape, figure
 YOURS: Final = "#009E73"  # where the controls stand; Okabe and Ito's green
 _BAND: Final = "rgba(138,146,156,0.28)"
 _LEGEND: Final = {
-    "orientation": "h", "traceorder": "normal", "xref": "container", "x": 0, "xanchor": "left", "yref": "container",
-    "y": 0, "yanchor": "bottom", "itemwidth": 36, "itemclick": False, "itemdoubleclick": False,
-}  # fmt: skip
+    "orientation": "h",
+    "traceorder": "normal",
+    "xref": "container",
+    "x": 0,
+    "xanchor": "left",
+    "yref": "container",
+    "y": 0,
+    "yanchor": "bottom",
+    "itemwidth": 36,
+    "itemclick": False,
+    "itemdoubleclick": False,
+}
 _SYMBOLS: Final = ("circle", "triangle-up", "square", "x")
 _DASHES: Final = ("solid", "12px,5px", "3px,3px", "9px,3px,2px,3px")
 
@@ -50,10 +59,14 @@ class Axis:
         pad = 0.02 * (ends[1] - ends[0])
         values = self._ticks()
         return {
-            "title": self.title, "type": "log" if self.log else "linear", "range": [ends[0] - pad, ends[1] + pad],
-            "tickvals": values, "ticktext": [tick_text(v, self.percent) for v in values], "zeroline": False,
+            "title": self.title,
+            "type": "log" if self.log else "linear",
+            "range": [ends[0] - pad, ends[1] + pad],
+            "tickvals": values,
+            "ticktext": [tick_text(v, self.percent) for v in values],
+            "zeroline": False,
             "fixedrange": True,
-        }  # fmt: skip
+        }
 
     def _ticks(self) -> list[float]:
         if not self.log:
@@ -132,9 +145,12 @@ class Chart:
 def theory_chart(chart: Chart) -> go.Figure:
     """A bound, what was measured, and where the controls stand."""
     fig = figure(
-        chart.height, hovermode="closest", showlegend=True, legend=_LEGEND,
+        chart.height,
+        hovermode="closest",
+        showlegend=True,
+        legend=_LEGEND,
         margin={"l": 8, "r": 12, "t": 12, "b": 96 + 10 * len(chart.dots)},
-    )  # fmt: skip
+    )
     if chart.excluded:
         _exclude(fig, chart)
     for curve in chart.curves:
@@ -143,18 +159,30 @@ def theory_chart(chart: Chart) -> go.Figure:
         _level(fig, chart)
     for dots in chart.dots:
         fig.add_scatter(
-            x=chart.x.clip(dots.x), y=chart.y.clip(dots.y), mode="markers", name=escape(dots.name),
-            text=[escape(t) for t in dots.texts], hovertemplate="%{text}<extra></extra>",
-            marker={"size": 11, "symbol": _SYMBOLS[dots.symbol], "color": dots.colour,
-                    "line": {"color": "white", "width": 1}},
-        )  # fmt: skip
+            x=chart.x.clip(dots.x),
+            y=chart.y.clip(dots.y),
+            mode="markers",
+            name=escape(dots.name),
+            text=[escape(t) for t in dots.texts],
+            hovertemplate="%{text}<extra></extra>",
+            marker={
+                "size": 11,
+                "symbol": _SYMBOLS[dots.symbol],
+                "color": dots.colour,
+                "line": {"color": "white", "width": 1},
+            },
+        )
     if chart.yours is not None:
         x, y, words = chart.yours
         fig.add_scatter(
-            x=[chart.x.place(x)], y=[chart.y.place(y)], mode="markers", name="your setting", text=[escape(words)],
+            x=[chart.x.place(x)],
+            y=[chart.y.place(y)],
+            mode="markers",
+            name="your setting",
+            text=[escape(words)],
             hovertemplate="%{text}<extra></extra>",
             marker={"size": 17, "symbol": "diamond-open", "color": YOURS, "line": {"width": 4}},
-        )  # fmt: skip
+        )
     fig.update_xaxes(showgrid=False, **chart.x.layout())
     fig.update_yaxes(**chart.y.layout())
     return fig
@@ -183,9 +211,15 @@ def _exclude(fig: go.Figure, chart: Chart) -> None:
     x = chart.x.clip(bound.x)
     fig.add_scatter(x=x, y=np.full(len(x), edge), mode="lines", line={"width": 0}, hoverinfo="skip", showlegend=False)
     fig.add_scatter(
-        x=x, y=y, mode="lines", line={"width": 0, "shape": shape}, fill="tonexty", fillcolor=_BAND, hoverinfo="skip",
+        x=x,
+        y=y,
+        mode="lines",
+        line={"width": 0, "shape": shape},
+        fill="tonexty",
+        fillcolor=_BAND,
+        hoverinfo="skip",
         name=chart.band,
-    )  # fmt: skip
+    )
 
 
 def _line(fig: go.Figure, chart: Chart, curve: Curve) -> None:
@@ -195,11 +229,19 @@ def _line(fig: go.Figure, chart: Chart, curve: Curve) -> None:
         for x, y in zip(curve.x, curve.y, strict=True)
     ]
     fig.add_scatter(
-        x=chart.x.clip(curve.x), y=chart.y.clip(curve.y), mode="lines", name=escape(curve.name), text=texts,
+        x=chart.x.clip(curve.x),
+        y=chart.y.clip(curve.y),
+        mode="lines",
+        name=escape(curve.name),
+        text=texts,
         hovertemplate="%{text}<extra></extra>",
-        line={"color": curve.colour, "width": 4 if curve.colour == NOT_HELD else 3, "dash": _DASHES[curve.dash],
-              "shape": "hv" if curve.step else "linear"},
-    )  # fmt: skip
+        line={
+            "color": curve.colour,
+            "width": 4 if curve.colour == NOT_HELD else 3,
+            "dash": _DASHES[curve.dash],
+            "shape": "hv" if curve.step else "linear",
+        },
+    )
 
 
 def _level(fig: go.Figure, chart: Chart) -> None:
@@ -207,9 +249,14 @@ def _level(fig: go.Figure, chart: Chart) -> None:
     height, words = chart.level
     fig.add_hline(y=height, line={"color": QUIET, "width": 1.5, "dash": "dot"})
     fig.add_annotation(
-        x=1, xref="paper", y=np.log10(height) if chart.y.log else height, text=escape(words), showarrow=False,
-        xanchor="right", yanchor="top" if chart.level_below else "bottom",
-    )  # fmt: skip
+        x=1,
+        xref="paper",
+        y=np.log10(height) if chart.y.log else height,
+        text=escape(words),
+        showarrow=False,
+        xanchor="right",
+        yanchor="top" if chart.level_below else "bottom",
+    )
 
 
 def _value(y: float, percent: bool) -> str:

@@ -283,10 +283,17 @@ class Ledger:
         unit = "ε" if self.kind == PURE else "μ²"
         head = ("what", "mechanism", "sensitivity", f"{unit} each", "times", "composition", "total")
         rows = [
-            (e.what + (f" [{e.part}]" if e.part else ""), e.mechanism, str(e.sensitivity), _cell(e.each),
-             str(e.times), e.composition, _cell(e.loss))
+            (
+                e.what + (f" [{e.part}]" if e.part else ""),
+                e.mechanism,
+                str(e.sensitivity),
+                _cell(e.each),
+                str(e.times),
+                e.composition,
+                _cell(e.loss),
+            )
             for e in self._entries
-        ]  # fmt: skip
+        ]
         widths = [max(len(r[i]) for r in [head, *rows]) for i in range(len(head))]
         lines = ["  ".join(cell.ljust(w) for cell, w in zip(r, widths, strict=True)).rstrip() for r in [head, *rows]]
         lines.insert(1, "-" * sum(widths, 2 * len(widths) - 2))

@@ -172,9 +172,13 @@ def release_counts(
 
 
 def noisy_table(
-    table: np.ndarray, sensitivity: int | Fraction, query_budget: QueryBudget, source: SecretSource | DemoSource, *,
+    table: np.ndarray,
+    sensitivity: int | Fraction,
+    query_budget: QueryBudget,
+    source: SecretSource | DemoSource,
+    *,
     key: int = 0,
-) -> np.ndarray:  # fmt: skip
+) -> np.ndarray:
     """A table of whole numbers plus discrete Laplace noise, paid for beforehand.
 
     Parameters
@@ -200,9 +204,13 @@ def noisy_table(
 
 
 def gaussian_table(
-    table: np.ndarray, sensitivity: int | Fraction, query_budget: QueryBudget, source: SecretSource | DemoSource, *,
+    table: np.ndarray,
+    sensitivity: int | Fraction,
+    query_budget: QueryBudget,
+    source: SecretSource | DemoSource,
+    *,
     key: int = 0,
-) -> np.ndarray:  # fmt: skip
+) -> np.ndarray:
     """The same with rounded Gaussian noise: a row changes the table by at most `sensitivity` in length (L2)."""
     sigma = sqrt_up(Fraction(sensitivity) ** 2 / query_budget.use_gaussian())
     if isinstance(source, DemoSource):

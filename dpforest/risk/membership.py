@@ -48,9 +48,17 @@ _WORK: Final = 4_000_000  # laws that a ranking of all rows may ask for
 
 @singledispatch
 def attack_record(
-    estimator: ForestClassifier, domain: Domain, codes: np.ndarray, labels: np.ndarray, row: int, *, seed: int = 0,
-    seconds: float = SECONDS, most: int = LOOKS[-1], counted: "RowsInLeaves | None" = None,
-) -> Estimates:  # fmt: skip
+    estimator: ForestClassifier,
+    domain: Domain,
+    codes: np.ndarray,
+    labels: np.ndarray,
+    row: int,
+    *,
+    seed: int = 0,
+    seconds: float = SECONDS,
+    most: int = LOOKS[-1],
+    counted: "RowsInLeaves | None" = None,
+) -> Estimates:
     """Attack one record of a table: a fair coin puts it in or not, the forest is released, the attacker guesses.
 
     Under replace-one membership is not at stake: instead of leaving it out, the same attributes with the next class of
@@ -89,17 +97,33 @@ def attack_record(
 
 @attack_record.register(GreedyClassifier)
 def _(
-    estimator: GreedyClassifier, domain: Domain, codes: np.ndarray, labels: np.ndarray, row: int, *, seed: int = 0,
-    seconds: float = SECONDS, most: int = LOOKS[-1], counted: "RowsInLeaves | None" = None,
-) -> Estimates:  # fmt: skip
+    estimator: GreedyClassifier,
+    domain: Domain,
+    codes: np.ndarray,
+    labels: np.ndarray,
+    row: int,
+    *,
+    seed: int = 0,
+    seconds: float = SECONDS,
+    most: int = LOOKS[-1],
+    counted: "RowsInLeaves | None" = None,
+) -> Estimates:
     return shadow_attack(estimator, domain, codes, labels, row, seed=seed, seconds=seconds, most=most)
 
 
 @attack_record.register(RandomStructureClassifier)
 def _(
-    estimator: RandomStructureClassifier, domain: Domain, codes: np.ndarray, labels: np.ndarray, row: int, *,
-    seed: int = 0, seconds: float = SECONDS, most: int = LOOKS[-1], counted: "RowsInLeaves | None" = None,
-) -> Estimates:  # fmt: skip
+    estimator: RandomStructureClassifier,
+    domain: Domain,
+    codes: np.ndarray,
+    labels: np.ndarray,
+    row: int,
+    *,
+    seed: int = 0,
+    seconds: float = SECONDS,
+    most: int = LOOKS[-1],
+    counted: "RowsInLeaves | None" = None,
+) -> Estimates:
     record = (counted or count_in_leaves(estimator, domain, codes, labels, seed=seed)).record(row)
     return exact_attack(record, seed=seed, seconds=seconds, most=most)
 

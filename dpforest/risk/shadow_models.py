@@ -23,9 +23,16 @@ FEWEST_SHADOWS: Final = 10
 
 
 def shadow_attack(
-    estimator: GreedyClassifier, domain: Domain, codes: np.ndarray, labels: np.ndarray, row: int, *, seed: int = 0,
-    seconds: float = 4 * SECONDS, most: int = LOOKS[-1],
-) -> Estimates:  # fmt: skip
+    estimator: GreedyClassifier,
+    domain: Domain,
+    codes: np.ndarray,
+    labels: np.ndarray,
+    row: int,
+    *,
+    seed: int = 0,
+    seconds: float = 4 * SECONDS,
+    most: int = LOOKS[-1],
+) -> Estimates:
     """`attack_record` on a greedy forest by fitting it again and again.
 
     The first quarter of the time (or of `most` fits) goes into learning which of the forest's answers about the record

@@ -21,8 +21,17 @@ from dpforest.tables.read_parts import MISSING, TYPE, Source, sources
 
 OWN: Final = "own"  # among the sources of an entry: of its bounds, categories or classes
 COLUMNS: Final = (
-    "name", "kind", "low", "high", "whole", "categories", "missing", "source", "source of type", "source of missing",
-)  # fmt: skip
+    "name",
+    "kind",
+    "low",
+    "high",
+    "whole",
+    "categories",
+    "missing",
+    "source",
+    "source of type",
+    "source of missing",
+)
 NO_SOURCE: Final = "read from the data"  # said in a cell, perhaps with more behind a colon
 _YES, _NO = ("yes", "true", "1", "x"), ("no", "false", "0")
 _RULES: Final = {"own value": "own", "own": "own", "none expected": "refuse", "none": "refuse", "refuse": "refuse"}
@@ -168,11 +177,19 @@ def _entry(where: str, row: dict[str, str], mark: str) -> tuple[Entry, list[str]
         of_parts = {}
     return (
         Entry(
-            where, name, kind, found.get("low"), found.get("high"), found.get("whole"), found.get("categories", ()),
-            missing, value, of_parts,
+            where,
+            name,
+            kind,
+            found.get("low"),
+            found.get("high"),
+            found.get("whole"),
+            found.get("categories", ()),
+            missing,
+            value,
+            of_parts,
         ),
         wrong,
-    )  # fmt: skip
+    )
 
 
 def _sources(row: dict[str, str]) -> dict[str, Source]:
@@ -248,9 +265,14 @@ def _whole_text(cell: str, mark: str = "") -> str:
 
 
 _READ: Final = {
-    "name": _whole_text, "kind": _kind, "low": _number, "high": _number, "whole": _is_yes, "categories": _values,
+    "name": _whole_text,
+    "kind": _kind,
+    "low": _number,
+    "high": _number,
+    "whole": _is_yes,
+    "categories": _values,
     "missing": _rule,
-}  # fmt: skip
+}
 
 
 def _unmarked(cell: str) -> str:

@@ -230,8 +230,9 @@ class Domain:
             name = f" of {self.label!r}" if self.label else ""
             found.append(f"The classes{name} were read from the data{because(self.classes_note)}.")
         if self.reading and self.reading_source in ("", "data"):
-            found.append(f"How the rows are written was found out from them{because(self.reading_note)}: "
-                         f"{self.reading}.")  # fmt: skip
+            found.append(
+                f"How the rows are written was found out from them{because(self.reading_note)}: {self.reading}."
+            )
         if self.columns_source == "data":
             found.append(f"Which columns are used was decided by what is in them{because(self.columns_note)}.")
         return found

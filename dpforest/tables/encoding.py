@@ -110,9 +110,14 @@ def encode(features: Sequence[Feature], grid: Grid, X: Any, misfits: Misfits | N
 
 
 def _encode_block(
-    features: Sequence[Feature], grid: Grid, X: np.ndarray, start: int, out: np.ndarray, misfits: Misfits | None,
+    features: Sequence[Feature],
+    grid: Grid,
+    X: np.ndarray,
+    start: int,
+    out: np.ndarray,
+    misfits: Misfits | None,
     n_strange: int = 0,
-) -> None:  # fmt: skip
+) -> None:
     """Codes of numbers, of which `n_strange` are only NaN because they were none."""
     if X.dtype not in (np.float64, np.float32):
         with np.errstate(over="ignore"):  # a long double beyond all doubles becomes infinite, and the warning says so

@@ -147,8 +147,11 @@ class Feature:
         if not isinstance(self.name, str) or not self.name:
             raise DomainError("Every attribute needs a name that is a text.")
         check_text(self.name, "the name of an attribute")
-        for value, allowed, what in ((self.kind, KINDS, "kind"), (self.missing, MISSING, "missing"),
-                                     (self.scale, SCALES, "scale")):  # fmt: skip
+        for value, allowed, what in (
+            (self.kind, KINDS, "kind"),
+            (self.missing, MISSING, "missing"),
+            (self.scale, SCALES, "scale"),
+        ):
             if value not in allowed:
                 raise DomainError(
                     f"{what}={value!r} of {self.name!r} is not known; choose one of {', '.join(allowed)}."
@@ -159,8 +162,9 @@ class Feature:
         if self.type_source:
             check_source(self.type_source, self.type_note, f"The type of {self.name!r}", "type_source")
         if self.missing_source:
-            check_source(self.missing_source, self.missing_note, f"The rule for missing cells of {self.name!r}",
-                         "missing_source")  # fmt: skip
+            check_source(
+                self.missing_source, self.missing_note, f"The rule for missing cells of {self.name!r}", "missing_source"
+            )
         if self.kind == "numeric":
             self._check_bounds()
         else:

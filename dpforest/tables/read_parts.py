@@ -57,9 +57,14 @@ def with_sources(feature: Feature, changed: dict[str, Source]) -> Feature:
         ("", "") if part == own and own[0] != "data" else part for part in (found[TYPE], found[MISSING])
     )
     return replace(
-        feature, source=own[0], source_note=own[1], type_source=of_type[0], type_note=of_type[1],
-        missing_source=of_missing[0], missing_note=of_missing[1],
-    )  # fmt: skip
+        feature,
+        source=own[0],
+        source_note=own[1],
+        type_source=of_type[0],
+        type_note=of_type[1],
+        missing_source=of_missing[0],
+        missing_note=of_missing[1],
+    )
 
 
 def read_parts(domain: Domain) -> tuple[Part, ...]:

@@ -23,7 +23,7 @@ from dpforest.trees.midpoint_cuts import (
     draw,
     score_cuts,
     sum_of_squares,
-)  # fmt: skip
+)
 
 # What is drawn from the key of a tree, and from the key of a node.
 ROWS, ROOT = 0, 1
@@ -89,10 +89,15 @@ def grow_midpoint_tree(seed, tree, n_structure, rows, settings):
     m, n = rows.words.shape
     parts = _parts(rows.words, draw_structure(seed, tree, n, n_structure), n_structure, settings.each)
     scratch = Scratch(
-        np.zeros(rows.n_classes, np.int64), np.zeros(rows.n_classes, np.int64),
-        np.empty(m), np.empty(m, np.int64), np.empty(n_structure), np.empty(n_structure, np.int64),
-        np.zeros(n, np.bool_), np.empty(n, np.int64),
-    )  # fmt: skip
+        np.zeros(rows.n_classes, np.int64),
+        np.zeros(rows.n_classes, np.int64),
+        np.empty(m),
+        np.empty(m, np.int64),
+        np.empty(n_structure),
+        np.empty(n_structure, np.int64),
+        np.zeros(n, np.bool_),
+        np.empty(n, np.int64),
+    )
     nodes = _only_the_root(hashed(tree_key(seed, tree), ROOT), settings, parts, scratch)
 
     n_nodes, level, level_end = 1, 0, 1
@@ -140,10 +145,15 @@ def _only_the_root(key, settings, parts, scratch):
     n_structure, n_est = parts.structure.shape[1], len(parts.estimation)
     room = 2 * n_structure - 1  # every leaf has a structure row
     nodes = Nodes(
-        np.full(room, LEAF, np.uint8), np.full(room, -1, np.int32), np.full(room, -1, np.int32),
-        np.arange(room).astype(np.int32), np.zeros((room, 4), np.int64), np.zeros(room, np.int32),
-        np.zeros(room, np.bool_), np.zeros(room, np.uint64),
-    )  # fmt: skip
+        np.full(room, LEAF, np.uint8),
+        np.full(room, -1, np.int32),
+        np.full(room, -1, np.int32),
+        np.arange(room).astype(np.int32),
+        np.zeros((room, 4), np.int64),
+        np.zeros(room, np.int32),
+        np.zeros(room, np.bool_),
+        np.zeros(room, np.uint64),
+    )
     nodes.span[0, 1], nodes.span[0, 3], nodes.keys[0] = n_structure, n_est, key
     _count_classes(parts.structure[0], scratch.total)
     enough = settings.max_depth > 0 and n_est >= settings.to_start

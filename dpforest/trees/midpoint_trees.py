@@ -88,9 +88,14 @@ def grow_midpoint_forest(
     rows = Rows(words, np.ascontiguousarray(codes.T), y, is_categorical, n_classes)
     table, unit = _log_table(len(codes)) if impurity == "entropy" else (np.empty(0, np.int64), 0.0)
     settings = Settings(
-        table, unit, float(feature_temperature), float(value_temperature), *_bounds(stopping, min_leaf), purity_stop,
+        table,
+        unit,
+        float(feature_temperature),
+        float(value_temperature),
+        *_bounds(stopping, min_leaf),
+        purity_stop,
         max_depth,
-    )  # fmt: skip
+    )
 
     def grow(tree: int) -> tuple:
         with np.errstate(over="ignore"):  # hashing wraps round; the warning only comes without the compiler

@@ -110,9 +110,22 @@ def _uniform(seed, tree, node, draw, n):
 
 @njit(nogil=True, cache=True)
 def _grow_one(
-    seed, tree, depth, room, is_categorical, multiway, n_codes, first_code, how, cumulative,
-    kind, feature, threshold, first_child, parent,
-):  # fmt: skip
+    seed,
+    tree,
+    depth,
+    room,
+    is_categorical,
+    multiway,
+    n_codes,
+    first_code,
+    how,
+    cumulative,
+    kind,
+    feature,
+    threshold,
+    first_child,
+    parent,
+):
     """Grow one tree breadth-first into the scratch arrays; return its number of nodes."""
     m = len(n_codes)
     n_multiway = multiway.sum()

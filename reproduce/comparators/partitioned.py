@@ -79,10 +79,15 @@ def grow_tree(seed, tree, n_structure, rule, rows, settings):
     m, n = rows.words.shape
     parts = _parts(rows.words, draw_structure(seed, tree, n, n_structure), n_structure, settings.each)
     scratch = Scratch(
-        np.zeros(rows.n_classes, np.int64), np.zeros(rows.n_classes, np.int64),
-        np.empty(m), np.empty(m, np.int64), np.empty(n_structure), np.empty(n_structure, np.int64),
-        np.zeros(n, np.bool_), np.empty(n, np.int64),
-    )  # fmt: skip
+        np.zeros(rows.n_classes, np.int64),
+        np.zeros(rows.n_classes, np.int64),
+        np.empty(m),
+        np.empty(m, np.int64),
+        np.empty(n_structure),
+        np.empty(n_structure, np.int64),
+        np.zeros(n, np.bool_),
+        np.empty(n, np.int64),
+    )
     room = Room(np.arange(m), np.empty(max(rule.n_points, 1), np.int64))
     nodes = _only_the_root(hashed(tree_key(seed, tree), ROOT), settings, parts, scratch)
     n_nodes, level, level_end = 1, 0, 1

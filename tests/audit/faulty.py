@@ -22,9 +22,15 @@ def count(trees: np.ndarray, y: np.ndarray, n_trees: int = N_TREES) -> np.ndarra
 
 def labels_of(counts: np.ndarray, source=None, epsilon: Fraction = Fraction(1)) -> np.ndarray:
     return release.release_labels(
-        counts, mechanism="permute-and-flip", epsilon=epsilon, n_trees=len(counts), partition="independent",
-        neighbours="add-remove", ledger=Ledger(epsilon, "add-remove"), source=source or SecretSource(),
-    )  # fmt: skip
+        counts,
+        mechanism="permute-and-flip",
+        epsilon=epsilon,
+        n_trees=len(counts),
+        partition="independent",
+        neighbours="add-remove",
+        ledger=Ledger(epsilon, "add-remove"),
+        source=source or SecretSource(),
+    )
 
 
 def query_budget(ledger: Ledger, what: str, epsilon: Fraction, times: int = 1):

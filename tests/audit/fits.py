@@ -44,9 +44,14 @@ def domains(draw) -> Domain:
 
 def _random(kind: type, depths, **options):
     return st.builds(
-        kind, n_estimators=st.integers(1, 3), max_depth=depths, epsilon=EPSILONS, neighbours=NEIGHBOURS,
-        structure_seed=st.integers(0, 2**63 - 1), **options,
-    )  # fmt: skip
+        kind,
+        n_estimators=st.integers(1, 3),
+        max_depth=depths,
+        epsilon=EPSILONS,
+        neighbours=NEIGHBOURS,
+        structure_seed=st.integers(0, 2**63 - 1),
+        **options,
+    )
 
 
 CATEGORICAL = st.sampled_from(["multiway", "one-vs-rest", "ordered"])
@@ -60,33 +65,59 @@ def estimators(most_depth: int, most_greedy_depth: int):
     partitions = st.sampled_from(["independent", "shared"])
     kinds = [
         _random(
-            MajorityLabelForestClassifier, deep, leaf_mechanism=st.sampled_from([None, "exponential"]),
-            partition=partitions, categorical=CATEGORICAL, max_leaves=CAPS,
+            MajorityLabelForestClassifier,
+            deep,
+            leaf_mechanism=st.sampled_from([None, "exponential"]),
+            partition=partitions,
+            categorical=CATEGORICAL,
+            max_leaves=CAPS,
         ),
         _random(
-            RandomDecisionForestClassifier, deep, voting=st.sampled_from(["majority", "threshold", "probabilistic"]),
-            negative_rule=st.sampled_from([None, "clamp", "paper"]), partition=partitions, categorical=CATEGORICAL,
+            RandomDecisionForestClassifier,
+            deep,
+            voting=st.sampled_from(["majority", "threshold", "probabilistic"]),
+            negative_rule=st.sampled_from([None, "clamp", "paper"]),
+            partition=partitions,
+            categorical=CATEGORICAL,
             max_leaves=CAPS,
         ),
         _random(JagannathanForestClassifier, deep, max_leaves=CAPS),
         _random(RandomForestLaplaceClassifier, deep, n_quantiles=st.sampled_from([2, 10, 1_000])),
         _random(RandomForestExponentialClassifier, deep, n_quantiles=st.sampled_from([2, 10, 1_000])),
         st.builds(
-            BoostedForestClassifier, n_estimators=st.integers(1, 3), max_depth=greedy, n_bins=bins,
-            epsilon=st.floats(0.1, 100), neighbours=NEIGHBOURS, tree_share=SHARES, calibration_share=SHARES,
-            alpha=st.sampled_from([None, 0.5, "noisy", "carried", "schedule"]), alpha_link=st.floats(0.01, 1),
-            leaf=st.sampled_from(["counts", "range"]), beta=st.sampled_from([None, "one", "laplace", "folded"]),
+            BoostedForestClassifier,
+            n_estimators=st.integers(1, 3),
+            max_depth=greedy,
+            n_bins=bins,
+            epsilon=st.floats(0.1, 100),
+            neighbours=NEIGHBOURS,
+            tree_share=SHARES,
+            calibration_share=SHARES,
+            alpha=st.sampled_from([None, 0.5, "noisy", "carried", "schedule"]),
+            alpha_link=st.floats(0.01, 1),
+            leaf=st.sampled_from(["counts", "range"]),
+            beta=st.sampled_from([None, "one", "laplace", "folded"]),
         ),
         st.builds(
-            MultinomialForestClassifier, n_estimators=st.integers(1, 3), max_depth=greedy, n_bins=bins,
-            epsilon=st.floats(0.01, 100), neighbours=NEIGHBOURS, structure_seed=st.integers(0, 2**63 - 1),
-            partition=partitions, split_score=st.sampled_from(["counts", "normalised"]),
+            MultinomialForestClassifier,
+            n_estimators=st.integers(1, 3),
+            max_depth=greedy,
+            n_bins=bins,
+            epsilon=st.floats(0.01, 100),
+            neighbours=NEIGHBOURS,
+            structure_seed=st.integers(0, 2**63 - 1),
+            partition=partitions,
+            split_score=st.sampled_from(["counts", "normalised"]),
         ),
         st.builds(
-            FriedmanSchusterClassifier, max_depth=greedy, n_bins=bins, epsilon=st.floats(0.01, 100),
-            neighbours=NEIGHBOURS, tree_share=SHARES,
+            FriedmanSchusterClassifier,
+            max_depth=greedy,
+            n_bins=bins,
+            epsilon=st.floats(0.01, 100),
+            neighbours=NEIGHBOURS,
+            tree_share=SHARES,
         ),
-    ]  # fmt: skip
+    ]
     return st.one_of(kinds)
 
 

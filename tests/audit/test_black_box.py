@@ -92,8 +92,11 @@ def test_the_lowest_bit_of_a_number():
 def test_what_a_forest_lacks_is_absent_in_its_row():
     table = fits.as_table([{"a": [1, 2], "b": [[1], [2]]}, {"a": [3]}])
     assert table.to_dict("list") == {
-        "a 0": [1, 3], "a 1": [2, ABSENT], "b 0, 0": [1, ABSENT], "b 1, 0": [2, ABSENT],
-    }  # fmt: skip
+        "a 0": [1, 3],
+        "a 1": [2, ABSENT],
+        "b 0, 0": [1, ABSENT],
+        "b 1, 0": [2, ABSENT],
+    }
     assert Event("a 1", "is", ABSENT).holds(table).tolist() == [False, True]
     assert Event("c", "<=", 0.0).holds(table).tolist() == [True, True]
 

@@ -31,10 +31,29 @@ TWO = domain_of(2)
 PAGE = ("attack", "controls", "parts", "table", "words")
 # Settings that are the same for every question, decide what becomes of answers, or serve mode="as_published" only.
 ASKS_NOTHING = {
-    "epsilon", "mode", "domain", "random_state", "neighbours", "n_jobs", "structure_seed", "max_depth", "n_estimators",
-    "categorical", "max_leaves", "n_quantiles", "voting", "negative_rule", "min_leaf", "stopping", "impurity",
-    "purity_stop", "step_factor", "feature_temperature", "value_temperature", "label_temperature",
-}  # fmt: skip
+    "epsilon",
+    "mode",
+    "domain",
+    "random_state",
+    "neighbours",
+    "n_jobs",
+    "structure_seed",
+    "max_depth",
+    "n_estimators",
+    "categorical",
+    "max_leaves",
+    "n_quantiles",
+    "voting",
+    "negative_rule",
+    "min_leaf",
+    "stopping",
+    "impurity",
+    "purity_stop",
+    "step_factor",
+    "feature_temperature",
+    "value_temperature",
+    "label_temperature",
+}
 
 
 def neighbours(seed: int, n: int) -> tuple[Table, Table]:

@@ -44,8 +44,11 @@ def test_certified_forests_hold_and_published_ones_are_caught_where_they_fail(ro
 
 def test_attacks_on_certified_forests_are_not_blind():
     """What is known to cost all of ε is seen to cost most of it."""
-    proved = {(r["algorithm"], r["epsilon"]): r["bound"] for r in KEPT["rows"]
-              if r["mode"] == "certified" and r["neighbours"] == "add-remove"}  # fmt: skip
+    proved = {
+        (r["algorithm"], r["epsilon"]): r["bound"]
+        for r in KEPT["rows"]
+        if r["mode"] == "certified" and r["neighbours"] == "add-remove"
+    }
     for algorithm in ("majority label", "random decision", "JPW", "RF-L", "random-tree booster"):
         assert proved[algorithm, 1.0] > 0.5
 

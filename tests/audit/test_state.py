@@ -54,8 +54,18 @@ def hide(where: str, secret: int, thing: dict) -> None:
 
 
 HIDDEN_IN = (
-    "slot", "text", "base", "closure", "default", "metadata", "order", "sign of zero", "objects", "type", "set",
-)  # fmt: skip
+    "slot",
+    "text",
+    "base",
+    "closure",
+    "default",
+    "metadata",
+    "order",
+    "sign of zero",
+    "objects",
+    "type",
+    "set",
+)
 
 
 @pytest.mark.parametrize("where", HIDDEN_IN)

@@ -19,11 +19,16 @@ from dpforest.audit.suite import fit_suspicions, suspicions
 # Mistakes in here leave samplers and scores as they are: they are in what is asked, and at which rate. Those in
 # `release_counts` do so as well, but are looked for by everything, as a user does.
 FITS_ONLY = (
-    "dpforest.models.", "dpforest.tables.", "dpforest.trees.routing.", "dpforest.trees.greedy_trees.",
+    "dpforest.models.",
+    "dpforest.tables.",
+    "dpforest.trees.routing.",
+    "dpforest.trees.greedy_trees.",
     "dpforest.trees.released_scale.",
-    "dpforest.privacy.release.release_labels", "dpforest.privacy.release.noisy_table",
-    "dpforest.privacy.selection.choose", "dpforest.privacy.selection.rate_of",
-)  # fmt: skip
+    "dpforest.privacy.release.release_labels",
+    "dpforest.privacy.release.noisy_table",
+    "dpforest.privacy.selection.choose",
+    "dpforest.privacy.selection.rate_of",
+)
 
 
 @pytest.mark.parametrize(

@@ -22,10 +22,22 @@ class Server:
             self.url = f"http://127.0.0.1:{free.getsockname()[1]}"
         self._log = log
         command = [
-            sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", self.url.rsplit(":", 1)[1],
-            "--server.address", "127.0.0.1", "--server.headless", "true", "--server.fileWatcherType", "none",
-            "--browser.gatherUsageStats", "false",
-        ]  # fmt: skip
+            sys.executable,
+            "-m",
+            "streamlit",
+            "run",
+            "app.py",
+            "--server.port",
+            self.url.rsplit(":", 1)[1],
+            "--server.address",
+            "127.0.0.1",
+            "--server.headless",
+            "true",
+            "--server.fileWatcherType",
+            "none",
+            "--browser.gatherUsageStats",
+            "false",
+        ]
         environment = {name: value for name, value in os.environ.items() if name != "NUMBA_DISABLE_JIT"}
         with log.open("wb") as out:
             self._process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=out, stderr=subprocess.STDOUT)

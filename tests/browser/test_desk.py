@@ -19,9 +19,13 @@ def visit(explore: Explore, page: str, **settings: object) -> None:
 
 def test_a_comparison_can_be_stopped_and_gone_on_with(explore: Explore) -> None:
     visit(
-        explore, "Compare", data="pendigits", forests=["boosted", "multinomial"], releases_each=50,
+        explore,
+        "Compare",
+        data="pendigits",
+        forests=["boosted", "multinomial"],
+        releases_each=50,
         held_out="every row once, in 5 parts",
-    )  # fmt: skip
+    )
     stop, go_on = (explore.main.get_by_role("button", name=name, exact=True) for name in ("Stop", "Go on"))
     expect(explore.page.get_by_role("progressbar").first).to_be_visible()
     with rerun(explore.page):

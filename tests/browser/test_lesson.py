@@ -127,8 +127,11 @@ def test_a_step_leads_into_the_app_with_its_settings(explore: Explore) -> None:
     idle(explore.page)
     said = explore.settings()
     assert {name: said.get(name) for name in ("data", "forest", "trees", "depth")} == {
-        "data": "nursery", "forest": "majority labels", "trees": "31", "depth": "4"
-    }  # fmt: skip
+        "data": "nursery",
+        "forest": "majority labels",
+        "trees": "31",
+        "depth": "4",
+    }
 
 
 def test_a_phone_votes_and_follows_the_wall(explore: Explore) -> None:

@@ -92,8 +92,11 @@ def test_an_answer_is_taken_to_explore(explore: Explore) -> None:
     expect(explore.headline).to_contain_text("What ε = 0.4 means")
     idle(explore.page)
     assert explore.settings() == {
-        "data": "zoo", "forest": "multinomial", "eps": "0.4", "neighbours": "a row exchanged",
-    }  # fmt: skip
+        "data": "zoo",
+        "forest": "multinomial",
+        "eps": "0.4",
+        "neighbours": "a row exchanged",
+    }
     expect(explore.page.get_by_role("switch", name="Depth and trees by rule")).to_be_checked()
     expect(explore.page.get_by_role("button", name="Release this forest")).to_be_enabled()
 

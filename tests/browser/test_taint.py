@@ -184,10 +184,14 @@ def test_a_forest_of_somebody_else(explore: Explore) -> None:
     idle(page)
     taint.look("predictions")
     for where, why, text in (
-        ("version", "format version", NOTE), ("voting", "voting", NOTE), (NOTE, "not known", 1),
-        ("seed", "wrong", NOTE), ("negative_rule", "negative_rule", NOTE), ("voting", "not JSON", "\ud800"),
+        ("version", "format version", NOTE),
+        ("voting", "voting", NOTE),
+        (NOTE, "not known", 1),
+        ("seed", "wrong", NOTE),
+        ("negative_rule", "negative_rule", NOTE),
+        ("voting", "not JSON", "\ud800"),
         ("about", "about.estimator", {"estimator": NOTE}),
-    ):  # fmt: skip
+    ):
         _attach(page, FOREST, f"{FILE}.json", json.dumps(content | {where: text}).encode())
         expect(page.get_by_role("alert").filter(has_text=why)).to_be_visible()
         idle(page)

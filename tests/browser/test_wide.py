@@ -69,8 +69,9 @@ def test_57_columns_are_made_public_in_a_few_steps(explore: Explore) -> None:
     name, text = explore.download("Download as JSON")
     assert "CURATOR" not in name and OWN not in text
     assert {f["source_note"] for f in json.loads(text)["features"]} == {
-        "a share in percent, by definition", "the mail server cuts at this length",
-    }  # fmt: skip
+        "a share in percent, by definition",
+        "the mail server cuts at this length",
+    }
     name, text = explore.download("Codebook as CSV")
     assert name == "codebook.csv" and OWN not in text and len(text.splitlines()) == 59
     dialog = explore.release()

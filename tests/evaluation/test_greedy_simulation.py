@@ -179,8 +179,12 @@ def test_parameters_are_checked_before_anything_is_grown(votes):
     with pytest.raises(ValueError, match="n_bound=10"):
         GreedySimulation(BoostedForestClassifier(n_bound=10), *votes, epsilons=[1.0])
     with pytest.raises(ValueError, match="more than a gigabyte"):
-        GreedySimulation(FriedmanSchusterClassifier(max_depth=15, n_bins=1_000), load_dataset("adult").domain, votes[1],
-                         epsilons=[1.0])  # fmt: skip
+        GreedySimulation(
+            FriedmanSchusterClassifier(max_depth=15, n_bins=1_000),
+            load_dataset("adult").domain,
+            votes[1],
+            epsilons=[1.0],
+        )
 
 
 @pytest.mark.parametrize("forest", FORESTS, ids=lambda f: f"{type(f).__name__} {f.mode}")
@@ -199,9 +203,18 @@ def parts(forest, trace):
     """All that a fit leaves behind, as arrays."""
     trees, noise = forest.trees, trace.noise
     return [
-        trees.kind, trees.feature, trees.threshold, trees.first_child, trees.tree_start, forest.labels,
-        forest.noisy_counts, forest.leaf_values, trace.counts, trace.labels, None if noise is None else noise.flip(),
-    ]  # fmt: skip
+        trees.kind,
+        trees.feature,
+        trees.threshold,
+        trees.first_child,
+        trees.tree_start,
+        forest.labels,
+        forest.noisy_counts,
+        forest.leaf_values,
+        trace.counts,
+        trace.labels,
+        None if noise is None else noise.flip(),
+    ]
 
 
 @pytest.mark.parametrize("forest", FORESTS, ids=lambda f: f"{type(f).__name__} {f.mode}")

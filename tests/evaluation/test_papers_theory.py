@@ -131,14 +131,22 @@ def test_the_rarest_leaf_of_example_1():
 @pytest.mark.parametrize(
     "wrong",
     [
-        lambda: feature_probability(0, 1), lambda: middle_probability(1.5, 1), lambda: published_epsilon(0, 1, 1, 1, 1),
-        lambda: published_temperatures(-1, 1, 1), lambda: split_edge([1, 2]), lambda: split_edge([[1, -1], [1, 1]]),
-        lambda: first_step_too_large([0.5], [0.5, 0.5], 0.5), lambda: first_step_too_large([2], [0.5], 0.5),
-        lambda: odds_of_a_good_split(1, 2, 1, 1, 1, 1, 1), lambda: odds_of_a_good_split(1, 1, 1, 1, 1, 1, 0),
-        lambda: exponents(-1, 1, 1), lambda: exponents(1, 1, 1, "laplace"), lambda: rows_for_rarest_leaf(0, 3),
+        lambda: feature_probability(0, 1),
+        lambda: middle_probability(1.5, 1),
+        lambda: published_epsilon(0, 1, 1, 1, 1),
+        lambda: published_temperatures(-1, 1, 1),
+        lambda: split_edge([1, 2]),
+        lambda: split_edge([[1, -1], [1, 1]]),
+        lambda: first_step_too_large([0.5], [0.5, 0.5], 0.5),
+        lambda: first_step_too_large([2], [0.5], 0.5),
+        lambda: odds_of_a_good_split(1, 2, 1, 1, 1, 1, 1),
+        lambda: odds_of_a_good_split(1, 1, 1, 1, 1, 1, 0),
+        lambda: exponents(-1, 1, 1),
+        lambda: exponents(1, 1, 1, "laplace"),
+        lambda: rows_for_rarest_leaf(0, 3),
         lambda: leaves_without_rarest(5, "derived"),
     ],
-)  # fmt: skip
+)
 def test_what_is_out_of_range_is_said(wrong):
     with pytest.raises(ValueError, match=r"is not|give|zip\(\)|known|one of"):
         wrong()

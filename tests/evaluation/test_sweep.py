@@ -135,9 +135,7 @@ def test_a_forest_as_it_comes_has_the_shape_and_the_scale_of_each_budget(name):
         else:  # on the scale of the rows themselves, which a model without privacy does not take by itself
             scale = exact_scale(model, scale_histograms(domain, own.X_train))
             spec, ledger = model.spec(domain, len(own.y_train)), model._ledger()
-            forest = model._fit_spec(
-                spec, domain, rows_of(own), 1, ledger, DemoSource(model.random_state), scale
-            )  # fmt: skip
+            forest = model._fit_spec(spec, domain, rows_of(own), 1, ledger, DemoSource(model.random_state), scale)
             assert (scale is not None) == certified
         assert (cell.depth, cell.trees) == (forest.trees.depth, forest.trees.n_trees)
         shares, predicted = forest.shares_and_index(own.X_test)

@@ -72,8 +72,9 @@ def test_each_table_has_one_guessing_rate():
 
 def test_the_private_proof():
     assert [f"{max(proof_probability(n, k, 3, 0.3, 10, 1.0) for k in (51, 521, 2001)):.3g}" for n in (1e7, 1e8)] == [
-        "0.989", "1"
-    ]  # fmt: skip
+        "0.989",
+        "1",
+    ]
     assert rows_to_prove(range(50, 3000, 3), 3, 0.3, 10, 1.0, 0.9) == pytest.approx(7.39e6, rel=1e-3)
     first = rows_to_prove([521], 3, 0.3, 10, 1.0)
     before, after = (proof_probability(first * by, 521, 3, 0.3, 10, 1.0) for by in (0.999, 1.001))
@@ -125,11 +126,16 @@ def test_what_a_row_moves_is_found_by_trying_all_leaves(alpha, n):
 @pytest.mark.parametrize(
     "wrong",
     [
-        lambda: majority_bound(0.6, 0.1), lambda: slack_of(0, 10), lambda: slack_of(10, 10, 1.0),
-        lambda: proof_probability(100, 10, 3, 0.5, 10, 1.0), lambda: empty_share([1.2], 3), lambda: vote_right([-0.1]),
-        lambda: side_left(-1, 3, 0, 0), lambda: error_after_trees(0.5, 1.0, 3, "guessed"),
+        lambda: majority_bound(0.6, 0.1),
+        lambda: slack_of(0, 10),
+        lambda: slack_of(10, 10, 1.0),
+        lambda: proof_probability(100, 10, 3, 0.5, 10, 1.0),
+        lambda: empty_share([1.2], 3),
+        lambda: vote_right([-0.1]),
+        lambda: side_left(-1, 3, 0, 0),
+        lambda: error_after_trees(0.5, 1.0, 3, "guessed"),
     ],
-)  # fmt: skip
+)
 def test_what_no_theorem_is_about_is_refused(wrong):
     with pytest.raises(ValueError):
         wrong()

@@ -36,9 +36,18 @@ def domain(n_classes: int) -> Domain:
         Feature("b", "numeric", 0.0, 1.0, **{**public, "source": "asserted"}),
         Feature("c", "categorical", categories=("x", "y", "z"), **public),
     )
-    return Domain(features, tuple(range(n_classes)), "y", "documented", "made up", columns_source="asserted",
-                  columns_note="the questionnaire", reading="commas part columns", reading_source="asserted",
-                  reading_note="ours")  # fmt: skip
+    return Domain(
+        features,
+        tuple(range(n_classes)),
+        "y",
+        "documented",
+        "made up",
+        columns_source="asserted",
+        columns_note="the questionnaire",
+        reading="commas part columns",
+        reading_source="asserted",
+        reading_note="ours",
+    )
 
 
 MODELS = {

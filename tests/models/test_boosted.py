@@ -77,9 +77,16 @@ def separable(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 def test_entries_sum_to_epsilon_and_a_preview_knows_them(alpha, leaf, beta, neighbours, n_classes):
     domain = DOMAINS[n_classes]
     model = booster(
-        domain=domain, epsilon=0.7, alpha=alpha, leaf=leaf, beta=beta, neighbours=neighbours, tree_share=0.35,
-        calibration_share=0.15, scale_share=0.1,
-    )  # fmt: skip
+        domain=domain,
+        epsilon=0.7,
+        alpha=alpha,
+        leaf=leaf,
+        beta=beta,
+        neighbours=neighbours,
+        tree_share=0.35,
+        calibration_share=0.15,
+        scale_share=0.1,
+    )
     certificate, ledger = model.preview(domain, 20)
     model.fit(*random_table(domain, 20, 0))
     assert model.ledger_ == ledger and model.certificate_ == certificate
@@ -101,10 +108,16 @@ def test_entries_sum_to_epsilon_and_a_preview_knows_them(alpha, leaf, beta, neig
 
 def test_numbers_of_numpy_are_exact_as_well():
     model = booster(
-        epsilon=np.float64(0.3), n_estimators=np.int64(3), max_depth=np.int32(3), n_bins=np.int64(5),
-        tree_share=np.float32(0.1), alpha=np.float64(0.3), alpha_link=np.float32(0.5), max_leaf=np.float32(3),
+        epsilon=np.float64(0.3),
+        n_estimators=np.int64(3),
+        max_depth=np.int32(3),
+        n_bins=np.int64(5),
+        tree_share=np.float32(0.1),
+        alpha=np.float64(0.3),
+        alpha_link=np.float32(0.5),
+        max_leaf=np.float32(3),
         n_bound=np.int64(500),
-    )  # fmt: skip
+    )
     model.fit(*random_table(DOMAIN, 20, 0))
     assert model.ledger_.spent == Fraction(3, 10)
     assert model.ledger_.entries[0].epsilon == Fraction(3, 100)
@@ -126,9 +139,20 @@ def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbour(alpha, lea
     for seed in range(3):
         X, y = random_table(domain, n, seed)
         model = booster(
-            domain=domain, epsilon=3.0, alpha=alpha, leaf=leaf, beta=beta, neighbours=neighbours, tree_share=0.4,
-            calibration_share=0.3, max_leaf=5.0, n_bound=n, random_state=0, scale_share=share, shrink=None,
-        )  # fmt: skip
+            domain=domain,
+            epsilon=3.0,
+            alpha=alpha,
+            leaf=leaf,
+            beta=beta,
+            neighbours=neighbours,
+            tree_share=0.4,
+            calibration_share=0.3,
+            max_leaf=5.0,
+            n_bound=n,
+            random_state=0,
+            scale_share=share,
+            shrink=None,
+        )
         row, talk = seed + 2, Transcript(seed)
         one = talk.fit(model, X, y)
         two = talk.fit(model, *neighbour(domain, X, y, neighbours, row))
@@ -153,9 +177,16 @@ def test_there_is_a_row_that_uses_nearly_all_of_epsilon(alpha):
     X = pd.DataFrame({"f0": [0.0] * 7 + [1.0], "f1": ["c0"] * 8})
     y = np.array([0] * 7 + [1])
     model = booster(
-        domain=domain, epsilon=0.6, n_estimators=4, max_depth=1, alpha=alpha, beta="one", n_bins=900, n_bound=8,
+        domain=domain,
+        epsilon=0.6,
+        n_estimators=4,
+        max_depth=1,
+        alpha=alpha,
+        beta="one",
+        n_bins=900,
+        n_bound=8,
         random_state=0,
-    )  # fmt: skip
+    )
     talk = Transcript(last=True, far=np.array([-1, -1]))
     talk.fit(model, X, y)
     talk.fit(model, X[:7], y[:7])
@@ -169,9 +200,16 @@ def test_a_row_that_gains_weight_uses_nearly_all_of_epsilon(beta):
     X = pd.DataFrame({"f0": [0.0] * (n - 1) + [1.0], "f1": "c0"})
     y = np.array([0] * (n - 1) + [1])
     model = booster(
-        domain=domain, epsilon=0.6, n_estimators=3, max_depth=1, alpha=0.0, beta=beta, n_bins=900, n_bound=n,
+        domain=domain,
+        epsilon=0.6,
+        n_estimators=3,
+        max_depth=1,
+        alpha=0.0,
+        beta=beta,
+        n_bins=900,
+        n_bound=n,
         random_state=0,
-    )  # fmt: skip
+    )
     talk = Transcript(last=True, far=np.array([1, -1]))
     talk.fit(model, X, y)
     talk.fit(model, X[: n - 1], y[: n - 1])
@@ -185,9 +223,16 @@ def test_a_row_that_is_replaced_uses_nearly_all_that_leaves_get():
     X = pd.DataFrame({"f0": [0.0] * 7 + [1.0], "f1": ["c0"] * 8})
     y = np.array([0] * 7 + [1])
     model = booster(
-        domain=domain, epsilon=0.6, n_estimators=1, max_depth=1, alpha=0.0, n_bins=900, tree_share=0.01,
-        neighbours="replace-one", random_state=0,
-    )  # fmt: skip
+        domain=domain,
+        epsilon=0.6,
+        n_estimators=1,
+        max_depth=1,
+        alpha=0.0,
+        n_bins=900,
+        tree_share=0.01,
+        neighbours="replace-one",
+        random_state=0,
+    )
     talk = Transcript(last=True, far=np.array([1, -1]))
     talk.fit(model, X, y)
     talk.fit(model, X.assign(f0=0.0), np.zeros(8, int))
@@ -273,9 +318,14 @@ def accuracies(n_seeds: int, **parameters) -> np.ndarray:
     X, y = separable(2_000, 0)
     held_out, truth = separable(1_000, 1)
     model = BoostedForestClassifier(
-        domain=public_domain(None, None), epsilon=1e-4, n_estimators=20, max_depth=6, alpha=1.0,
-        neighbours="replace-one", **parameters,
-    )  # fmt: skip
+        domain=public_domain(None, None),
+        epsilon=1e-4,
+        n_estimators=20,
+        max_depth=6,
+        alpha=1.0,
+        neighbours="replace-one",
+        **parameters,
+    )
     return np.array([clone(model).set_params(random_state=s).fit(X, y).score(held_out, truth) for s in range(n_seeds)])
 
 
@@ -367,9 +417,16 @@ def test_as_published_noise_comes_before_the_clamp(beta):
     X = pd.DataFrame({"f0": np.r_[np.zeros(50), np.ones(50)]})
     y = np.r_[np.zeros(50, int), np.ones(50, int)]
     model = booster(
-        domain=public_domain(None), mode="as_published", epsilon=1.0, n_estimators=1, max_depth=1, alpha=1.0,
-        max_leaf=1.0, n_bins=2, beta=beta,
-    )  # fmt: skip
+        domain=public_domain(None),
+        mode="as_published",
+        epsilon=1.0,
+        n_estimators=1,
+        max_depth=1,
+        alpha=1.0,
+        max_leaf=1.0,
+        n_bins=2,
+        beta=beta,
+    )
     for seed in range(4):
         forest = model.set_params(random_state=seed).fit(X, y).forest_
         low, high = forest.leaf_values * (1 if beta != "laplace" else np.sign(forest.leaf_values[1]))
@@ -523,8 +580,10 @@ def test_a_tampered_file_is_refused(texts, n_classes):
     labels = pack(np.zeros(len(unpacked(content["leaf_values"])), int))
     bad = [tampered(content, "leaf_values", value) for value in (math.nan, math.inf, -math.inf, 1e300, -2e6)]
     bad += [tampered(content, "class_of_tree", value) for value in (-1, n_classes, 255, 32_767)]
-    bad += [{key: part for key, part in content.items() if key != gone}
-            for gone in ("alpha_link", "class_of_tree", "leaf_values", "voting")]  # fmt: skip
+    bad += [
+        {key: part for key, part in content.items() if key != gone}
+        for gone in ("alpha_link", "class_of_tree", "leaf_values", "voting")
+    ]
     bad += [{**content, "alpha_link": value} for value in (0, -0.5, 1.5, math.nan, math.inf, None, "α", [])]
     bad += [{**content, "voting": value} for value in ("majority", "threshold", "probabilistic", "loud", None, 3)]
     bad += [
@@ -556,8 +615,14 @@ def test_a_pickle_holds_what_was_released_and_nothing_that_replays_noise():
         assert name not in text
     fitted = {name for name in vars(model) if name.endswith("_")}
     assert fitted == {
-        "forest_", "domain_", "classes_", "certificate_", "ledger_", "n_features_in_", "feature_names_in_"
-    }  # fmt: skip
+        "forest_",
+        "domain_",
+        "classes_",
+        "certificate_",
+        "ledger_",
+        "n_features_in_",
+        "feature_names_in_",
+    }
     assert model.forest_.seed == 0
     other = clone(model).fit(X, y)  # equal with probability far below 1e-6
     assert not np.array_equal(other.forest_.leaf_values, model.forest_.leaf_values)

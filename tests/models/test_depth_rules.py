@@ -53,11 +53,13 @@ def test_jpws_rule_with_the_number_of_rows(name, depth):
 def schema(sizes: list[int]) -> Domain:
     note = {"source": "documented", "source_note": "made up"}
     features = tuple(
-        Feature(f"f{i}", "categorical", categories=tuple(map(str, range(k))),
-                missing="value", missing_value="0", **note)
-        if k else Feature(f"f{i}", "numeric", 0.0, 1.0, missing="value", missing_value=0.0, **note)
+        Feature(
+            f"f{i}", "categorical", categories=tuple(map(str, range(k))), missing="value", missing_value="0", **note
+        )
+        if k
+        else Feature(f"f{i}", "numeric", 0.0, 1.0, missing="value", missing_value=0.0, **note)
         for i, k in enumerate(sizes)
-    )  # fmt: skip
+    )
     return Domain(features, ("a", "b"), "y", "documented", "made up")
 
 

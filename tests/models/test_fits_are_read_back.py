@@ -85,10 +85,15 @@ def test_the_curators_trees_are_sound_as_well(domain, model, mode, seed):
 def test_shares_of_a_budget_with_many_digits_are_read_back():
     """What each answer cost is an exact fraction: of numbers with 17 digits it has more than 60 of them."""
     model = BoostedForestClassifier(
-        epsilon=0.12345678901234566, tree_share=0.33333333333333337, calibration_share=0.05000000000000003,
-        n_estimators=7, max_depth=3, alpha="noisy", neighbours="replace-one",
+        epsilon=0.12345678901234566,
+        tree_share=0.33333333333333337,
+        calibration_share=0.05000000000000003,
+        n_estimators=7,
+        max_depth=3,
+        alpha="noisy",
+        neighbours="replace-one",
         domain=public_domain(None, 3, n_classes=3),
-    )  # fmt: skip
+    )
     X, y = rows_of(model.domain, 90, 0), labels_of(model.domain, 90, 0)
     released = model.fit(X, y).released_
     digits = [

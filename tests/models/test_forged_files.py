@@ -126,18 +126,38 @@ FORGERIES = [
     ("no labels", "multinomial", without("label of", in_step=True), "."),
     ("scale of one attribute", "counts", of_entry("scale of", sensitivity="3"), "sensitivity"),
     ("other words", "labels", of_entry("label", what="nothing"), "what"),
-    ("a public entry is put before", "labels",
-     put("ledger", "entries", value=lambda e: [{**e[-1], "what": "number of rows"}, *e]), "."),
+    (
+        "a public entry is put before",
+        "labels",
+        put("ledger", "entries", value=lambda e: [{**e[-1], "what": "number of rows"}, *e]),
+        ".",
+    ),
     # Certificate.
     ("an assumption is added", "labels", put("certificate", "assumptions", value=lambda a: [*a, "It rains."]), "rains"),
-    ("an assumption is changed", "booster",
-     put("certificate", "assumptions", value=lambda a: [*a[:-1], a[-1] + "!"]), "assumption"),
-    ("assumptions in another order", "booster",
-     put("certificate", "assumptions", value=lambda a: [*a[:3], *a[:2:-1]]), "assumption"),
-    ("the bound on rows", "boosted",
-     put("certificate", "assumptions", value=lambda a: [x.replace("2,000,000", "200") for x in a]), "at most 200"),
-    ("the bound on rows", "booster",
-     put("certificate", "assumptions", value=lambda a: [x.replace("2,000,000", "200") for x in a]), "assumption"),
+    (
+        "an assumption is changed",
+        "booster",
+        put("certificate", "assumptions", value=lambda a: [*a[:-1], a[-1] + "!"]),
+        "assumption",
+    ),
+    (
+        "assumptions in another order",
+        "booster",
+        put("certificate", "assumptions", value=lambda a: [*a[:3], *a[:2:-1]]),
+        "assumption",
+    ),
+    (
+        "the bound on rows",
+        "boosted",
+        put("certificate", "assumptions", value=lambda a: [x.replace("2,000,000", "200") for x in a]),
+        "at most 200",
+    ),
+    (
+        "the bound on rows",
+        "booster",
+        put("certificate", "assumptions", value=lambda a: [x.replace("2,000,000", "200") for x in a]),
+        "assumption",
+    ),
     ("a reading that the domain does not have", "labels", put("domain", "reading_note", value="theirs"), "assumption"),
     ("a source of the domain", "labels", put("domain", "features", 0, "source_note", value="theirs"), "assumption"),
     ("the mechanism's words", "booster", put("certificate", "mechanism", value="magic"), "mechanism"),
@@ -155,7 +175,7 @@ FORGERIES = [
     ("fewer rows", "booster, two classes", put("about", "n_rows", value=50), "step"),
     ("fewer rows", "booster", put("about", "n_rows", value=50), "step"),
     ("the total step", "booster", put("about", "total_step", value=10_000.0), "step"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(

@@ -42,9 +42,14 @@ def tree(**parameters) -> FriedmanSchusterClassifier:
 def test_entries_sum_to_epsilon_and_a_preview_knows_them(neighbours, criterion, n_classes, depth, share):
     domain = DOMAINS[n_classes]
     model = tree(
-        domain=domain, epsilon=0.7, max_depth=depth, tree_share=share, criterion=criterion, neighbours=neighbours,
+        domain=domain,
+        epsilon=0.7,
+        max_depth=depth,
+        tree_share=share,
+        criterion=criterion,
+        neighbours=neighbours,
         scale_share=0.1,
-    )  # fmt: skip
+    )
     certificate, ledger = model.preview(domain, 20)
     model.fit(*random_table(domain, 20, 0))
     assert model.ledger_ == ledger and model.certificate_ == certificate
@@ -68,9 +73,15 @@ def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbour(neighbours
     for seed in range(6):
         X, y = random_table(domain, n, seed)
         model = tree(
-            domain=domain, epsilon=3.0, criterion=criterion, neighbours=neighbours, n_bound=n, random_state=0,
-            tree_share=0.7, scale_share=scale_share,
-        )  # fmt: skip
+            domain=domain,
+            epsilon=3.0,
+            criterion=criterion,
+            neighbours=neighbours,
+            n_bound=n,
+            random_state=0,
+            tree_share=0.7,
+            scale_share=scale_share,
+        )
         talk = Transcript(seed)
         one = talk.fit(model, X, y)
         two = talk.fit(model, *neighbour(domain, X, y, neighbours, seed + 2))
@@ -89,9 +100,15 @@ def test_there_is_a_row_that_uses_nearly_all_of_epsilon(criterion):
     X = pd.DataFrame({"f0": [0.0] * (n - 1) + [1.0], "f1": "c0"})
     y = np.array([0] * (n - 1) + [1])
     model = tree(
-        domain=public_domain(None, 2), epsilon=0.6, max_depth=1, criterion=criterion, n_bins=900, n_bound=n,
-        random_state=0, **PUBLIC,
-    )  # fmt: skip
+        domain=public_domain(None, 2),
+        epsilon=0.6,
+        max_depth=1,
+        criterion=criterion,
+        n_bins=900,
+        n_bound=n,
+        random_state=0,
+        **PUBLIC,
+    )
     talk = Transcript(last=True, far=np.array([1, 1]))
     talk.fit(model, X, y)
     talk.fit(model, X[: n - 1], y[: n - 1])

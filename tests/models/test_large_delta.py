@@ -30,10 +30,16 @@ def rows() -> tuple:
 @pytest.mark.parametrize(
     ("delta", "n_rows", "is_large"),
     [
-        (0.0, 10**9, False), (1e-6, 999_999, False), (1e-6, 1_000_000, True), (0.01, 99, False), (0.01, 100, True),
-        (0.5, None, False), (0.5, 0, False), (1e-300, 10**12, False),
+        (0.0, 10**9, False),
+        (1e-6, 999_999, False),
+        (1e-6, 1_000_000, True),
+        (0.01, 99, False),
+        (0.01, 100, True),
+        (0.5, None, False),
+        (0.5, 0, False),
+        (1e-300, 10**12, False),
     ],
-)  # fmt: skip
+)
 def test_large_delta_caution_from_1_over_n_on_and_never_for_an_unknown_n(delta, n_rows, is_large):
     said = large_delta_caution(delta, n_rows)
     assert bool(said) == is_large

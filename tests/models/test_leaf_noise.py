@@ -217,9 +217,18 @@ def test_a_trace_describes_the_noise_that_was_drawn(n_classes, neighbours, leaf,
         return real(table, sensitivity, query_budget, source, key=key)
 
     model = BoostedForestClassifier(
-        domain=domain, n_estimators=2, max_depth=2, alpha=1.0, leaf=leaf, beta=beta, n_bins=4, n_bound=60,
-        neighbours=neighbours, random_state=0, epsilon=5.0,
-    )  # fmt: skip
+        domain=domain,
+        n_estimators=2,
+        max_depth=2,
+        alpha=1.0,
+        leaf=leaf,
+        beta=beta,
+        n_bins=4,
+        n_bound=60,
+        neighbours=neighbours,
+        random_state=0,
+        epsilon=5.0,
+    )
     with patch.object(boost_mechanisms, "noisy_table", listen):
         _, trace = traced(model, X, y)
     tables = np.concatenate([table for table, _ in drawn])

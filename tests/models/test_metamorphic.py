@@ -290,13 +290,15 @@ def arrays_of(forest) -> list[np.ndarray]:
     said = next(v for v in (forest.labels, forest.noisy_counts, forest.leaf_values) if v is not None)
     start, leaf_start = forest.trees.tree_start, forest.trees.leaf_start
     return [
-        np.concatenate([
-            forest.trees.feature[start[t] : start[t + 1]],
-            forest.trees.threshold[start[t] : start[t + 1]],
-            said[leaf_start[t] : leaf_start[t + 1]].ravel(),
-        ])
+        np.concatenate(
+            [
+                forest.trees.feature[start[t] : start[t + 1]],
+                forest.trees.threshold[start[t] : start[t + 1]],
+                said[leaf_start[t] : leaf_start[t + 1]].ravel(),
+            ]
+        )
         for t in range(forest.trees.n_trees)
-    ]  # fmt: skip
+    ]
 
 
 @every_greedy_forest

@@ -313,7 +313,7 @@ def test_one_part_of_the_domain_that_was_read_is_enough():
         (half_read, "The bounds of 'f2' were read from the data: read."),
         (Domain(DOMAIN.features, DOMAIN.classes, "y"), "The classes of 'y' were read from the data."),
         (Domain(DOMAIN.features, (), "y"), "The classes of 'y' were read from the data."),
-    ):  # fmt: skip
+    ):
         model = MajorityLabelForestClassifier(n_estimators=3, domain=domain)
         with pytest.warns(PrivacyLeakWarning, match="read from the data"):
             model.fit(rows, labels)

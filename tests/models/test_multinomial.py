@@ -59,9 +59,14 @@ def test_a_tree_costs_its_dearer_half_and_all_of_them_epsilon(
 ):
     domain = DOMAINS[n_classes]
     model = forest(
-        domain=domain, epsilon=0.7, n_estimators=n_estimators, max_depth=max_depth, partition=partition,
-        neighbours=neighbours, scale_share=0.1,
-    )  # fmt: skip
+        domain=domain,
+        epsilon=0.7,
+        n_estimators=n_estimators,
+        max_depth=max_depth,
+        partition=partition,
+        neighbours=neighbours,
+        scale_share=0.1,
+    )
     certificate, ledger = model.preview(domain, 30)
     model.fit(*random_table(domain, 30, 0))
     assert model.ledger_ == ledger and model.certificate_ == certificate
@@ -89,8 +94,9 @@ def test_temperatures_by_hand_cost_what_they_are(temperatures, depth, neighbours
     n_trees, rows = 4, 1 if neighbours == "add-remove" else 2
     cost = max(depth * (b1 + b2), b3) * rows * (n_trees if partition == "shared" else 1)
     by_hand = dict(zip(("feature_temperature", "value_temperature", "label_temperature"), temperatures, strict=True))
-    model = forest(n_estimators=n_trees, max_depth=depth, partition=partition, neighbours=neighbours, **by_hand,
-                   **PUBLIC)  # fmt: skip
+    model = forest(
+        n_estimators=n_trees, max_depth=depth, partition=partition, neighbours=neighbours, **by_hand, **PUBLIC
+    )
     X, y = random_table(DOMAIN, 30, 0)
     for epsilon in (cost, cost + Fraction(1, 1000)):
         model.set_params(epsilon=epsilon).fit(X, y)
@@ -128,9 +134,15 @@ def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbour(neighbours
     for seed in range(6):
         X, y = random_table(domain, n, seed)
         model = forest(
-            domain=domain, epsilon=3.0, partition=partition, split_score=split_score, neighbours=neighbours,
-            partition_rate=2.0, random_state=seed, scale_share=scale_share,
-        )  # fmt: skip
+            domain=domain,
+            epsilon=3.0,
+            partition=partition,
+            split_score=split_score,
+            neighbours=neighbours,
+            partition_rate=2.0,
+            random_state=seed,
+            scale_share=scale_share,
+        )
         talk = Transcript(seed)
         one = talk.fit(model, X, y)
         two = talk.fit(model, *neighbour(domain, X, y, neighbours, seed + 2))
@@ -140,8 +152,10 @@ def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbour(neighbours
         assert [about[1] for about in talk.public[: len(first)]] == first
         assert abs(talk.losses.sum()) <= 3.0 + 1e-9
         worst = max(worst, np.abs(talk.losses).sum())
-        split, label = (np.abs([loss for loss, about in zip(talk.losses, talk.public, strict=True) if about[0] == what])
-                        for what in ("choice", "labels"))  # fmt: skip
+        split, label = (
+            np.abs([loss for loss, about in zip(talk.losses, talk.public, strict=True) if about[0] == what])
+            for what in ("choice", "labels")
+        )
         if partition == "independent":  # the row grows a tree or decides its leaves, and it is in one of them
             assert split.sum() == 0 or label.sum() == 0
             assert (split.reshape(3, -1).sum(axis=1) > 0).sum() <= 1
@@ -156,9 +170,14 @@ def test_there_is_a_row_that_uses_nearly_all_that_splits_or_labels_get():
     lost = {"choice": 0.0, "labels": 0.0}
     for seed in range(6):
         model = forest(
-            domain=domain, epsilon=0.6, n_estimators=1, max_depth=1, random_state=seed, feature_temperature=0.599,
+            domain=domain,
+            epsilon=0.6,
+            n_estimators=1,
+            max_depth=1,
+            random_state=seed,
+            feature_temperature=0.599,
             value_temperature=0.001,
-        )  # fmt: skip
+        )
         talk = Transcript(seed, last=True)
         talk.fit(model, X, y)
         talk.fit(model, X.iloc[:60], y[:60])
@@ -190,8 +209,15 @@ def root_law(domain: Domain, X, y, split_score: str, b1: float, b2: float) -> np
         stages = [QueryBudget(Fraction(str(b)), 1) for b in (b1, b2)]
         selector = SplitSelector(candidates, "gini", 1, stages, DemoSource(0), normalised=split_score == "normalised")
         with patch.object(selection, "choose", answer):
-            grow_tree(candidates, rows.bins, rows.y, np.ones(len(y), np.int64), n_classes=domain.n_classes, depth=1,
-                      choose=selector)  # fmt: skip
+            grow_tree(
+                candidates,
+                rows.bins,
+                rows.y,
+                np.ones(len(y), np.int64),
+                n_classes=domain.n_classes,
+                depth=1,
+                choose=selector,
+            )
         assert len(laws) == 2
         own = slice(int(candidates.first[feature]), int(candidates.first[feature + 1]))
         assert np.isneginf(np.delete(laws[1], np.arange(len(out))[own])).all()
@@ -231,10 +257,12 @@ def test_splits_are_drawn_by_that_law(split_score):
     n, drawn = 4_000, np.zeros(len(pmf))
     stages = [QueryBudget(Fraction(b), n) for b in (6, 4)]
     for key in range(n):
-        selector = SplitSelector(rows.candidates, "gini", 1, stages, DemoSource(5), key=64 * key,
-                          normalised=split_score == "normalised")  # fmt: skip
-        chosen, _ = grow_tree(rows.candidates, rows.bins, rows.y, np.ones(40, np.int64), n_classes=2, depth=1,
-                              choose=selector)  # fmt: skip
+        selector = SplitSelector(
+            rows.candidates, "gini", 1, stages, DemoSource(5), key=64 * key, normalised=split_score == "normalised"
+        )
+        chosen, _ = grow_tree(
+            rows.candidates, rows.bins, rows.y, np.ones(40, np.int64), n_classes=2, depth=1, choose=selector
+        )
         drawn[chosen[0][0]] += 1
     assert stats.chisquare(drawn, n * pmf).pvalue > FALSE_ALARM
 
@@ -256,9 +284,14 @@ def test_more_rows_make_better_forests_with_counts_only():
     score = {}
     for split_score, n in itertools.product(("counts", "normalised"), (1_000, 20_000)):
         model = MultinomialForestClassifier(
-            domain=public_domain(*[None] * 6), n_estimators=10, max_depth=4, partition="shared",
-            split_score=split_score, random_state=0, **PUBLIC,
-        )  # fmt: skip
+            domain=public_domain(*[None] * 6),
+            n_estimators=10,
+            max_depth=4,
+            partition="shared",
+            split_score=split_score,
+            random_state=0,
+            **PUBLIC,
+        )
         score[split_score, n] = model.fit(X[:n], y[:n]).score(X[20_000:], y[20_000:])
     assert score["counts", 20_000] > 0.78
     assert score["counts", 20_000] > score["normalised", 20_000] + 0.08

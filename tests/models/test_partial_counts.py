@@ -195,8 +195,13 @@ def test_parts_stay_with_the_curator():
         assert "curator only" in repr(part) and "200" not in repr(part) and not hasattr(part, "to_json")
         forest.fit_counts(part)
         assert set(vars(forest)) - set(forest.get_params()) == {
-            "forest_", "domain_", "classes_", "certificate_", "ledger_", "n_features_in_",
-        }  # fmt: skip
+            "forest_",
+            "domain_",
+            "classes_",
+            "certificate_",
+            "ledger_",
+            "n_features_in_",
+        }
         stored = pickle.dumps(forest)
         assert b"PartialCounts" not in stored and part.counts.tobytes() not in stored
         assert all(part.counts is not value for value in vars(forest.forest_).values())

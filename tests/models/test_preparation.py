@@ -29,9 +29,12 @@ from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.trees.released_scale import nested
 
 RANDOM = (
-    MajorityLabelForestClassifier, RandomDecisionForestClassifier, JagannathanForestClassifier,
-    RandomForestLaplaceClassifier, RandomForestExponentialClassifier,
-)  # fmt: skip
+    MajorityLabelForestClassifier,
+    RandomDecisionForestClassifier,
+    JagannathanForestClassifier,
+    RandomForestLaplaceClassifier,
+    RandomForestExponentialClassifier,
+)
 ALL = (*RANDOM, BoostedForestClassifier, MultinomialForestClassifier, FriedmanSchusterClassifier)
 DOMAIN = public_domain(None, 3, None, scale="auto")
 
@@ -39,8 +42,10 @@ DOMAIN = public_domain(None, 3, None, scale="auto")
 def table(n: int = 3_000, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
     codes = random_codes(DOMAIN, n, seed)
     X = np.column_stack([codes[:, 0] / 65_536, codes[:, 1], codes[:, 2] / 65_536])
-    frame = {f.name: [f.categories[int(v)] for v in column] if f.categories else column
-             for f, column in zip(DOMAIN.features, X.T, strict=True)}  # fmt: skip
+    frame = {
+        f.name: [f.categories[int(v)] for v in column] if f.categories else column
+        for f, column in zip(DOMAIN.features, X.T, strict=True)
+    }
     return pd.DataFrame(frame), (X[:, 0] > 0.3).astype(int)
 
 

@@ -152,9 +152,7 @@ def test_an_attribute_is_drawn_by_its_score(criterion):
     X, y = random_table(domain, n, 3)
     y = np.where(np.random.default_rng(0).random(n) < 0.3, codes_of(domain, X)[:, 1] == 1, y).astype(np.int32)
     codes, own = codes_of(domain, X), spec(20, 1, criterion, n)
-    scores = np.array([
-        score(pd.crosstab(codes[:, j], y).to_numpy()[None], criterion)[0] for j in range(3)
-    ])  # fmt: skip
+    scores = np.array([score(pd.crosstab(codes[:, j], y).to_numpy()[None], criterion)[0] for j in range(3)])
     law = np.exp(5 * (scores - scores.max()) / (2 * sensitivity(criterion, n)))
     roots = [own.grow(domain, codes, y, seed=seed)[0].feature[0] for seed in range(3_000)]
     found = np.bincount(roots, minlength=3)

@@ -303,8 +303,12 @@ def test_files_whose_rounds_no_ledger_knows_are_refused(wrong):
     if wrong == "no whole numbers":
         content["leaf_values"] = pack(np.full((80, 1), 1e-300))
     else:
-        changes = {"no rounds": ("what", "weather"), "parallel": ("composition", "parallel"), "fewer": ("times", 1),
-                   "other noise": ("mechanism", "rounded-gaussian")}  # fmt: skip
+        changes = {
+            "no rounds": ("what", "weather"),
+            "parallel": ("composition", "parallel"),
+            "fewer": ("times", 1),
+            "other noise": ("mechanism", "rounded-gaussian"),
+        }
         name, value = changes[wrong]
         entry[name] = value
         content["ledger"].pop("spent")

@@ -91,8 +91,14 @@ def test_the_same_for_rows_that_are_encoded_block_by_block():
 @pytest.mark.parametrize("way", ways_of(MajorityLabelForestClassifier), ids=lambda way: way.__name__)
 def test_a_leak_stops_a_fit_before_the_first_question(way: Way):
     X, y = misfitting()
-    leaking = Domain(tuple(Feature(f.name, f.kind, f.low, f.high, categories=f.categories, missing="own")
-                           for f in domain_of(2).features), (0, 1), "y")  # fmt: skip
+    leaking = Domain(
+        tuple(
+            Feature(f.name, f.kind, f.low, f.high, categories=f.categories, missing="own")
+            for f in domain_of(2).features
+        ),
+        (0, 1),
+        "y",
+    )
     model = MajorityLabelForestClassifier(n_estimators=2, max_depth=2, domain=leaking)
     assert questions_before(PrivacyLeakWarning, lambda: way(model, X.assign(a=0.5), np.arange(ROWS) % 2)) == []
 
@@ -124,8 +130,11 @@ def kept_by_python() -> str:
     return repr([key for registry in [*registries, warnings.onceregistry] for key in registry])
 
 
-ACTIONS = [(MajorityLabelForestClassifier, way, action) for way in (as_frame, as_parts, as_part_counts)
-           for action in ("once", "module", "always")]  # fmt: skip
+ACTIONS = [
+    (MajorityLabelForestClassifier, way, action)
+    for way in (as_frame, as_parts, as_part_counts)
+    for action in ("once", "module", "always")
+]
 
 
 @pytest.mark.parametrize(

@@ -108,14 +108,17 @@ def test_claims_that_do_not_hold_have_their_colour_and_the_chosen_rule_is_strong
             assert len(set(same)) == 4, "not by colour alone"
 
 
-@pytest.mark.parametrize("rule, epsilon, n_classes, neighbours", [
-    ("smooth-sensitivity", 1.0, 2, "add-remove"),
-    ("smooth-sensitivity-clamped", 1.0, 10, "replace-one"),
-    ("permute-and-flip", 1.0, 3, "add-remove"),
-    ("exponential", 0.5, 2, "replace-one"),
-    ("global-01", 3.0, 3, "replace-one"),
-    ("discrete-laplace", 1.0, 2, "replace-one"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "rule, epsilon, n_classes, neighbours",
+    [
+        ("smooth-sensitivity", 1.0, 2, "add-remove"),
+        ("smooth-sensitivity-clamped", 1.0, 10, "replace-one"),
+        ("permute-and-flip", 1.0, 3, "add-remove"),
+        ("exponential", 0.5, 2, "replace-one"),
+        ("global-01", 3.0, 3, "replace-one"),
+        ("discrete-laplace", 1.0, 2, "replace-one"),
+    ],
+)
 def test_attack_closes_in_on_the_truth_from_below(rule, epsilon, n_classes, neighbours):
     pair = first_pair(rule, epsilon, n_classes, neighbours)
     steps = list(attack_leaf(pair, SecretSource(), confidence=1 - 1e-9, seconds=np.inf, most=2_000_000))

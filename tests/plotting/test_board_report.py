@@ -93,10 +93,17 @@ def test_hostile_names_are_inert_and_nothing_is_loaded():
     for shown in (own, broken):
         page = render(
             report(
-                title=HOSTILE, label=HOSTILE, forest=HOSTILE, settings=((HOSTILE, HOSTILE),), date=HOSTILE,
-                band=HOSTILE, smallest=((HOSTILE, 1.0, 0.8),), versions=((HOSTILE, HOSTILE),), certificate=shown,
+                title=HOSTILE,
+                label=HOSTILE,
+                forest=HOSTILE,
+                settings=((HOSTILE, HOSTILE),),
+                date=HOSTILE,
+                band=HOSTILE,
+                smallest=((HOSTILE, 1.0, 0.8),),
+                versions=((HOSTILE, HOSTILE),),
+                certificate=shown,
             )
-        )  # fmt: skip
+        )
         read, plain = Read(page), Read(render(report(certificate=shown)))
         assert set(read.tags) == set(plain.tags)  # no tag came with a name
         assert not {"script", "img", "link", "iframe", "object", "base", "form", "a", "image", "use"} & set(read.tags)

@@ -56,9 +56,14 @@ def curve(repeats: int = 3) -> SimpleNamespace:
     rng = np.random.default_rng(0)
     values = np.linspace(0.6, 0.8, 5) + rng.normal(0, 0.01, (repeats, 5))
     return SimpleNamespace(
-        epsilons=np.array([0.01, 0.1, 1, 3, 10]), accuracy=values, balanced=values - 0.1,
-        ceiling=np.full(repeats, 0.85), ceiling_balanced=np.full(repeats, 0.8), floor=0.55, floor_balanced=0.5,
-    )  # fmt: skip
+        epsilons=np.array([0.01, 0.1, 1, 3, 10]),
+        accuracy=values,
+        balanced=values - 0.1,
+        ceiling=np.full(repeats, 0.85),
+        ceiling_balanced=np.full(repeats, 0.8),
+        floor=0.55,
+        floor_balanced=0.5,
+    )
 
 
 def all_text(figure) -> str:
@@ -186,9 +191,11 @@ def test_the_ceiling_is_the_best_without_privacy_and_every_line_has_its_name():
 
     better = named(("<b>CART</b>", 0.9))
     assert list(better) == [
-        "&lt;b&gt;CART&lt;/b&gt;, no privacy 90.0 %", "this forest, no noise 85.0 %",
-        "always “no” 55.0 %: the floor", "this forest, with noise",
-    ]  # fmt: skip
+        "&lt;b&gt;CART&lt;/b&gt;, no privacy 90.0 %",
+        "this forest, no noise 85.0 %",
+        "always “no” 55.0 %: the floor",
+        "this forest, with noise",
+    ]
     best, own, *_ = better.values()
     assert best.line.color == own.line.color == style.NON_PRIVATE and own.opacity < best.opacity
     assert set(best.y) == {0.9} and set(own.y) == {0.85}

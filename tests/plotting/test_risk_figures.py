@@ -12,9 +12,15 @@ from dpforest.risk.guarantee import Guarantee
 from dpforest.risk.tradeoff import DistinguishingGame, HundredGuesses
 
 GUARANTEES = [
-    Guarantee(0.01), Guarantee(1.0), Guarantee(10.0), Guarantee(1.0, 1e-6), Guarantee(0.5, 0.2), Guarantee(math.inf),
-    Guarantee(1.0, 0, "replace-one"), Guarantee(700.0),
-]  # fmt: skip
+    Guarantee(0.01),
+    Guarantee(1.0),
+    Guarantee(10.0),
+    Guarantee(1.0, 1e-6),
+    Guarantee(0.5, 0.2),
+    Guarantee(math.inf),
+    Guarantee(1.0, 0, "replace-one"),
+    Guarantee(700.0),
+]
 GAMES = [DistinguishingGame(g, q) for g in GUARANTEES for q in g.questions]
 UNIT = DistinguishingGame(Guarantee(1.0))
 

@@ -79,9 +79,14 @@ def test_nothing_is_drawn_when_the_budget_is_short():
 
     with pytest.raises(BudgetError, match="only 1/2 of the budget of 1/2 is left"):
         release_counts(
-            COUNTS, epsilon=Fraction(51, 100), n_trees=2, partition="shared", neighbours="add-remove",
-            ledger=Ledger("0.5"), source=Untouchable(),
-        )  # fmt: skip
+            COUNTS,
+            epsilon=Fraction(51, 100),
+            n_trees=2,
+            partition="shared",
+            neighbours="add-remove",
+            ledger=Ledger("0.5"),
+            source=Untouchable(),
+        )
 
 
 def test_parallel_counts_once_and_sequential_adds_up_in_exact_fractions():
@@ -383,9 +388,14 @@ def test_neither_kind_pays_for_the_other():
     ledger = Ledger(PrivacyLoss.gaussian(1))
     with pytest.raises(BudgetError, match="kind 'gaussian'"):
         release_counts(
-            COUNTS, epsilon=Fraction(1), n_trees=1, partition="shared", neighbours="add-remove", ledger=ledger,
+            COUNTS,
+            epsilon=Fraction(1),
+            n_trees=1,
+            partition="shared",
+            neighbours="add-remove",
+            ledger=ledger,
             source=DemoSource(0),
-        )  # fmt: skip
+        )
     assert not ledger.entries
     with pytest.raises(ValueError, match="must be positive"):
         Ledger(PrivacyLoss.gaussian(0))

@@ -63,10 +63,23 @@ def test_pi_is_between_its_bounds():
         assert PI.low < pi() < PI.high and PI.high - PI.low < Decimal("1e-59")
 
 
-@pytest.mark.parametrize("mu_squared, epsilon", [
-    ("0.0560288", "1"), ("1/3", "0"), ("1", "1/7"), ("1", "1/2"), ("4", "2"), ("4", "10"), ("1/100", "1"),
-    ("30", "3"), ("2", "12"), ("1/10000", "1/100"), ("36/1", "4"), ("1e-12", "1e-6"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "mu_squared, epsilon",
+    [
+        ("0.0560288", "1"),
+        ("1/3", "0"),
+        ("1", "1/7"),
+        ("1", "1/2"),
+        ("4", "2"),
+        ("4", "10"),
+        ("1/100", "1"),
+        ("30", "3"),
+        ("2", "12"),
+        ("1/10000", "1/100"),
+        ("36/1", "4"),
+        ("1e-12", "1e-6"),
+    ],
+)
 def test_the_true_delta_is_between_its_bounds_which_are_close(mu_squared, epsilon):
     found = hockey_stick(Fraction(mu_squared), Fraction(epsilon))
     true = reference(Fraction(mu_squared), Fraction(epsilon))

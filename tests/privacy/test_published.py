@@ -180,9 +180,12 @@ def test_deal_blocks():
 
 def judged(mechanism, partition="independent", neighbours="add-remove", n_trees=10, epsilon=1, share=1):
     choices = SimpleNamespace(
-        mechanism=mechanism, partition=partition, neighbours=neighbours, n_trees=n_trees,
+        mechanism=mechanism,
+        partition=partition,
+        neighbours=neighbours,
+        n_trees=n_trees,
         exact_rate=lambda e: e / share,
-    )  # fmt: skip
+    )
     return published.reasons(choices, 2, Fraction(epsilon))
 
 
@@ -220,19 +223,25 @@ def test_ideal_figures_are_never_too_small(epsilon, n_trees, neighbours):
 PUBLISHED = [
     *(
         (MajorityLabelForestClassifier, {"leaf_mechanism": mechanism, "partition": partition})
-        for mechanism in (None, *laws.PUBLISHED, *laws.CERTIFIED) for partition in (None, "independent", "shared")
+        for mechanism in (None, *laws.PUBLISHED, *laws.CERTIFIED)
+        for partition in (None, "independent", "shared")
     ),
     *((RandomDecisionForestClassifier, {"partition": partition}) for partition in ("shared", "independent")),
     (JagannathanForestClassifier, {}),
-    *((kind, {"budget": budget})
-      for kind in (RandomForestLaplaceClassifier, RandomForestExponentialClassifier)
-      for budget in (None, "fair", "paper")),
+    *(
+        (kind, {"budget": budget})
+        for kind in (RandomForestLaplaceClassifier, RandomForestExponentialClassifier)
+        for budget in (None, "fair", "paper")
+    ),
     (MultinomialForestClassifier, {}),
     (MultinomialForestClassifier, {"feature_temperature": 0, "value_temperature": 0, "label_temperature": 0}),
-    *((BoostedForestClassifier, {"alpha": alpha, "beta": beta})
-      for alpha in (None, 0.0, "schedule") for beta in (None, "one")),
+    *(
+        (BoostedForestClassifier, {"alpha": alpha, "beta": beta})
+        for alpha in (None, 0.0, "schedule")
+        for beta in (None, "one")
+    ),
     *((FriedmanSchusterClassifier, {"criterion": criterion}) for criterion in ("max", "gini", "entropy")),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("kind", "parameters"), PUBLISHED)

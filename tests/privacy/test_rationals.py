@@ -68,7 +68,8 @@ def test_no_epsilon_in_the_engine_is_formatted_by_rounding_to_the_nearest():
     rounded = re.compile(r"""[εδ] = \{[^}]*:\.?\d*[gf]\}|f"\{[^}]*(epsilon|spent)[^}]*:\.?\d*[gf]\}""")
     found = [
         f"{file.relative_to(home)}: {match[0]}"
-        for file in sorted(home.rglob("*.py")) if "audit" not in file.parts
+        for file in sorted(home.rglob("*.py"))
+        if "audit" not in file.parts
         for match in rounded.finditer(file.read_text(encoding="utf-8"))
-    ]  # fmt: skip
+    ]
     assert found == []

@@ -136,8 +136,16 @@ def test_no_float_in_the_compiled_sampler():
     draw_choices(SCORES, ALLOWED, Fraction(1, 10), FixedWords())
     fresh = numba.njit(selection._choose_kernel.py_func)  # one loaded from the cache has forgotten its types
     whole = types.Array(types.int64, 2, "C")
-    signature = (types.Array(types.uint16, 1, "C"), types.int64, whole, types.Array(types.boolean, 2, "C"), types.int64,
-                 types.int64, types.Array(types.int64, 1, "C"), types.Array(types.int64, 1, "C"))  # fmt: skip
+    signature = (
+        types.Array(types.uint16, 1, "C"),
+        types.int64,
+        whole,
+        types.Array(types.boolean, 2, "C"),
+        types.int64,
+        types.int64,
+        types.Array(types.int64, 1, "C"),
+        types.Array(types.int64, 1, "C"),
+    )
     fresh.compile(signature)
     overload = fresh.overloads[signature]
     assert all(isinstance(kind, types.Integer) for kind in overload.signature.return_type)

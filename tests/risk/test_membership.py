@@ -48,9 +48,12 @@ ALARM = 1e-6
 PUBLIC = {"scale_share": "public"}  # with numbers for the shape: nothing is asked before the trees grow
 BOTH = ("add-remove", "replace-one")
 RANDOM = (
-    MajorityLabelForestClassifier, RandomDecisionForestClassifier, JagannathanForestClassifier,
-    RandomForestLaplaceClassifier, RandomForestExponentialClassifier,
-)  # fmt: skip
+    MajorityLabelForestClassifier,
+    RandomDecisionForestClassifier,
+    JagannathanForestClassifier,
+    RandomForestLaplaceClassifier,
+    RandomForestExponentialClassifier,
+)
 
 
 def domain_of(n_classes: int, n_features: int = 1) -> Domain:

@@ -157,8 +157,10 @@ def test_golden_values(epsilon, member, value, half):
 
 def test_the_curve_is_its_own_mirror_image_and_straight_between_its_kinks():
     for own in (
-        (Guarantee(0.7), "value", 2), (Guarantee(0.5, 0.05), "membership", 5), (Guarantee(2.0, 1e-3), "value", 1),
-    ):  # fmt: skip
+        (Guarantee(0.7), "value", 2),
+        (Guarantee(0.5, 0.05), "membership", 5),
+        (Guarantee(2.0, 1e-3), "value", 1),
+    ):
         game = DistinguishingGame(*own)
         bends = game.kinks()
         rate = np.unique(np.r_[np.linspace(0, 1, 501), bends])

@@ -90,10 +90,15 @@ def test_a_sentence_that_breaks_off_is_no_format_and_nothing_is_guessed(words):
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"encoding": 8}, {"delimiter": ""}, {"delimiter": ";;"}, {"delimiter": None}, {"decimal": ";"},
-        {"point_columns": "age"}, {"point_columns": [1]},
+        {"encoding": 8},
+        {"delimiter": ""},
+        {"delimiter": ";;"},
+        {"delimiter": None},
+        {"decimal": ";"},
+        {"point_columns": "age"},
+        {"point_columns": [1]},
     ],
-)  # fmt: skip
+)
 def test_what_is_no_format_is_refused(wrong):
     with pytest.raises(DomainError, match=re.escape(f"not {next(iter(wrong.values()))!r}.")):
         CsvFormat(**wrong)
@@ -128,8 +133,11 @@ class TestReleasedFiles:
         forest = self.forest()
         text = forest.to_json(uncertified=True)
         assert json.loads(text)["domain"]["reading"] == {
-            "encoding": "UTF-16", "delimiter": ";", "decimal": ",", "point_columns": [],
-        }  # fmt: skip
+            "encoding": "UTF-16",
+            "delimiter": ";",
+            "decimal": ",",
+            "point_columns": [],
+        }
         assert ReleasedForest.from_json(text).domain == forest.domain
 
     def test_a_file_with_the_sentence_is_the_same_forest(self):

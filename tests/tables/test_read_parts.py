@@ -21,9 +21,13 @@ def domains(draw) -> Domain:
     for name in "abc":
         own, of_type, of_missing = draw(SOURCE), draw(st.sampled_from(["", "data", "asserted"])), draw(SOURCE)
         given_sources = {
-            "source": own, "source_note": "the manual", "type_source": of_type, "type_note": "the other manual",
-            "missing_source": of_missing if draw(st.booleans()) else "", "missing_note": "a third one",
-        }  # fmt: skip
+            "source": own,
+            "source_note": "the manual",
+            "type_source": of_type,
+            "type_note": "the other manual",
+            "missing_source": of_missing if draw(st.booleans()) else "",
+            "missing_note": "a third one",
+        }
         kinds = (
             Feature(name, "numeric", 0, 9, **given_sources),
             Feature(name, "categorical", categories=("x", "y"), missing="own", **given_sources),
@@ -31,9 +35,17 @@ def domains(draw) -> Domain:
         features.append(kinds[draw(st.booleans())])
     reading = draw(st.sampled_from(["", "the file is written so", CsvFormat("Latin-1", ";", ",", ("a",))]))
     return Domain(
-        tuple(features), ("no", "yes"), "ill", draw(SOURCE), "a note", reading, draw(SOURCE), "a note",
-        draw(st.sampled_from(["", "data", "asserted"])), "a note",
-    )  # fmt: skip
+        tuple(features),
+        ("no", "yes"),
+        "ill",
+        draw(SOURCE),
+        "a note",
+        reading,
+        draw(SOURCE),
+        "a note",
+        draw(st.sampled_from(["", "data", "asserted"])),
+        "a note",
+    )
 
 
 @EXACTLY

@@ -110,8 +110,13 @@ def test_bytes_beside_numbers_are_texts():
 def test_short_floats_are_what_their_text_says():
     domain = schema(Feature("c", "categorical", categories=("z", "0.1"), missing="own", **NOTE))
     short = np.array([[0.1]], np.float32)
-    for X in (short, pd.DataFrame({"c": short[:, 0]}), pd.DataFrame({"c": pd.array([0.1], dtype="Float32")}),
-              np.array([[np.float32(0.1)], ["x"]]), [[np.float32(0.1)]]):  # fmt: skip
+    for X in (
+        short,
+        pd.DataFrame({"c": short[:, 0]}),
+        pd.DataFrame({"c": pd.array([0.1], dtype="Float32")}),
+        np.array([[np.float32(0.1)], ["x"]]),
+        [[np.float32(0.1)]],
+    ):
         assert read(domain, X).codes[0, 0] == 1
 
 

@@ -257,10 +257,15 @@ def test_what_a_file_says_otherwise_than_the_schema_is_refused_before_the_fit():
 
 def test_a_domain_that_is_too_large_altogether_is_refused():
     many = tuple(
-        Feature(f"f{i}", "categorical", categories=tuple(f"c{j}" for j in range(1_000)), source="asserted",
-                source_note="made up")
+        Feature(
+            f"f{i}",
+            "categorical",
+            categories=tuple(f"c{j}" for j in range(1_000)),
+            source="asserted",
+            source_note="made up",
+        )
         for i in range(700)
-    )  # fmt: skip
+    )
     domain = Domain(many, ("a", "b"), "y", "asserted", "made up")
     with pytest.raises(DomainError, match="16 MB or 666,666 values; change that first"):
         forest_schema.check_domain(domain)

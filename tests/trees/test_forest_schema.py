@@ -83,11 +83,18 @@ def test_a_domain_may_say_where_each_part_of_it_comes_from():
     written = CsvFormat("Latin-1", ";", ",", ("x",)).to_dict()
     forest_schema.check({**domain, "reading": written}, "domain")
     for wrong in (
-        {}, {**written, "header": True}, {**written, "encoding": 1}, {**written, "encoding": "x" * 1_001},
-        {**written, "delimiter": ""}, {**written, "delimiter": ";;"}, {**written, "decimal": ""},
-        {**written, "point_columns": "x"}, {**written, "point_columns": [1]},
-        {**written, "point_columns": ["x"] * 2_501}, {**written, "point_columns": ["x" * 5_000] * 2},
-    ):  # fmt: skip
+        {},
+        {**written, "header": True},
+        {**written, "encoding": 1},
+        {**written, "encoding": "x" * 1_001},
+        {**written, "delimiter": ""},
+        {**written, "delimiter": ";;"},
+        {**written, "decimal": ""},
+        {**written, "point_columns": "x"},
+        {**written, "point_columns": [1]},
+        {**written, "point_columns": ["x"] * 2_501},
+        {**written, "point_columns": ["x" * 5_000] * 2},
+    ):
         with pytest.raises(SchemaError, match="^reading is"):
             forest_schema.check({**domain, "reading": wrong}, "domain")
     with pytest.raises(SchemaError, match="the file has a field that is not known, 'other'"):
@@ -101,18 +108,25 @@ def places(content, path=()) -> list[tuple]:
 
 ANY = st.recursive(
     st.one_of(
-        st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=20),
+        st.none(),
+        st.booleans(),
+        st.integers(),
+        st.floats(),
+        st.text(max_size=20),
         st.sampled_from([-1, 0, 2**31, 2**63, 2**64, 10**300, "\ud800", "x" * 10**6, "1/0", "9" * 500, "0" * 200]),
     ),
     lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(st.text(max_size=6), inner, max_size=4)),
     max_leaves=6,
-)  # fmt: skip
+)
 
 
 @settings(
-    max_examples=60 if numba.config.DISABLE_JIT else examples(700), deadline=None, derandomize=True, database=None,
+    max_examples=60 if numba.config.DISABLE_JIT else examples(700),
+    deadline=None,
+    derandomize=True,
+    database=None,
     suppress_health_check=list(HealthCheck),
-)  # fmt: skip
+)
 @given(st.sampled_from(sorted(FILES)), st.data())
 def test_any_value_in_any_place_is_refused_with_a_sentence_or_sound(name, data):
     """One value of a file replaced, removed, or joined by another: both versions, every kind of forest."""

@@ -334,9 +334,14 @@ def test_the_best_choices_make_the_tree_of_a_plain_search(criterion, alpha, n_cl
     if criterion == "gini":
         weight = np.ones(len(y), np.int64)
     chosen, node = grow_tree(
-        candidates, bin_codes(domain, codes, n_bins), y, weight, n_classes=n_classes, depth=depth,
+        candidates,
+        bin_codes(domain, codes, n_bins),
+        y,
+        weight,
+        n_classes=n_classes,
+        depth=depth,
         choose=best_test(candidates, criterion, alpha),
-    )  # fmt: skip
+    )
     leaves = np.zeros((2**depth, n_classes), np.int64)
     leaf_table(node, y, weight, leaves)
 
@@ -348,8 +353,10 @@ def test_the_best_choices_make_the_tree_of_a_plain_search(criterion, alpha, n_cl
         (feature, kind, value), *children = tree
         code = candidates.threshold[c] + (candidates.kind[c] == NUMERIC)
         assert (candidates.feature[c], "at least" if candidates.kind[c] == NUMERIC else "is", code) == (
-            feature, kind, value,
-        )  # fmt: skip
+            feature,
+            kind,
+            value,
+        )
         for side, child in enumerate(children):
             walk(child, level + 1, 2 * place + side)
 

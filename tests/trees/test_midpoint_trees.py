@@ -147,9 +147,15 @@ def assert_naive_agrees(
         with np.errstate(over="ignore"):
             key = key_of(tree_key(np.uint64(seed), t))
             nodes, filled = one_tree(
-                codes, y, n_classes=domain.n_classes, categorical=categorical, taken=taken, key=key,
-                temperatures=temperatures, **options,
-            )  # fmt: skip
+                codes,
+                y,
+                n_classes=domain.n_classes,
+                categorical=categorical,
+                taken=taken,
+                key=key,
+                temperatures=temperatures,
+                **options,
+            )
         one = trees.select(t)
         assert np.array_equal(np.stack([one.kind, one.feature, one.threshold, one.first_child], axis=1), nodes)
         assert np.array_equal(counts[trees.leaf_start[t] : trees.leaf_start[t + 1]], filled)

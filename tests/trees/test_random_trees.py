@@ -99,9 +99,7 @@ def with_own_missing(domain: Domain) -> Domain:
 @pytest.mark.parametrize(("n_features", "categorical", "thresholds"), GOLDEN)
 def test_forests_of_old_seeds_are_what_they_were(n_features, categorical, thresholds):
     domain = with_own_missing(public_domain(*(None, 3, 1)[:n_features]))
-    trees = grow_random_trees(
-        domain, n_trees=3, depth=10, seed=23, categorical=categorical, thresholds=thresholds
-    )  # fmt: skip
+    trees = grow_random_trees(domain, n_trees=3, depth=10, seed=23, categorical=categorical, thresholds=thresholds)
     arrays = (trees.kind, trees.feature, trees.threshold, trees.first_child, trees.tree_start)
     digest = hashlib.sha256(b"".join(array.astype("<i8").tobytes() for array in arrays)).hexdigest()[:16]
     assert digest == GOLDEN[n_features, categorical, thresholds]
@@ -129,9 +127,15 @@ def test_whatever_grows_is_sound(kinds, own, depth, categorical, thresholds, n_q
     domain = public_domain(*kinds)
     domain = with_own_missing(domain) if own else domain
     trees = grow_random_trees(
-        domain, n_trees=2, depth=depth, seed=seed, categorical=categorical, thresholds=thresholds,
-        n_quantiles=n_quantiles, max_leaves=300,
-    )  # fmt: skip
+        domain,
+        n_trees=2,
+        depth=depth,
+        seed=seed,
+        categorical=categorical,
+        thresholds=thresholds,
+        n_quantiles=n_quantiles,
+        max_leaves=300,
+    )
     trees.check(np.array([f.n_codes for f in domain.features]))
 
 
@@ -188,8 +192,10 @@ def test_features_and_thresholds_are_uniform():
 
 
 def test_kinds_follow_the_choice(mixed):
-    kinds = {c: set(grow_random_trees(mixed, n_trees=9, depth=4, seed=0, categorical=c).kind) for c in
-             ("multiway", "one-vs-rest", "ordered")}  # fmt: skip
+    kinds = {
+        c: set(grow_random_trees(mixed, n_trees=9, depth=4, seed=0, categorical=c).kind)
+        for c in ("multiway", "one-vs-rest", "ordered")
+    }
     assert kinds == {
         "multiway": {NUMERIC, MULTIWAY, LEAF},
         "one-vs-rest": {NUMERIC, ONE_VS_REST, LEAF},

@@ -53,13 +53,17 @@ def test_golden_values():
     borders = released_cdf(rows + [[0] * 4] * 16, Fraction(20))
     assert borders[::4] == GOLDEN
     assert len(borders) == 65
-    assert all(b - a == (borders[4 * (i // 4) + 4] - borders[4 * (i // 4)]) // 4 or i % 4 for i, (a, b) in
-               enumerate(zip(borders, borders[1:], strict=False)))  # fmt: skip
+    assert all(
+        b - a == (borders[4 * (i // 4) + 4] - borders[4 * (i // 4)]) // 4 or i % 4
+        for i, (a, b) in enumerate(zip(borders, borders[1:], strict=False))
+    )
 
 
 @EXACTLY
-@given(st.lists(st.lists(st.integers(-(10**6), 10**9), min_size=4, max_size=4), min_size=21, max_size=21),
-       st.fractions(Fraction(1, 100), 10**6, max_denominator=1_000))  # fmt: skip
+@given(
+    st.lists(st.lists(st.integers(-(10**6), 10**9), min_size=4, max_size=4), min_size=21, max_size=21),
+    st.fractions(Fraction(1, 100), 10**6, max_denominator=1_000),
+)
 def test_it_rises_from_nothing_to_all(rows, noise_scale):
     borders = released_cdf(rows, noise_scale)
     assert (borders[0], borders[-1]) == (0, TOP)
@@ -171,9 +175,11 @@ def test_a_mixture_lies_between():
 
 @EXACTLY
 @given(
-    st.integers(0, CELLS - 1), st.sampled_from(["node", "domain", "quantised"]), st.integers(0, 10**6),
+    st.integers(0, CELLS - 1),
+    st.sampled_from(["node", "domain", "quantised"]),
+    st.integers(0, 10**6),
     st.sampled_from([None, "own"]),
-)  # fmt: skip
+)
 def test_deep_trees_ask_for_codes_that_there_are(cell, thresholds, seed, missing):
     """All rows in one cell, and one attribute: after a few tests there is nothing left to split."""
     feature = Feature("a", "numeric", 0.0, 1.0, missing=missing or "refuse", source="documented", source_note="made up")

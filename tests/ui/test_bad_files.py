@@ -32,9 +32,11 @@ def test_refused_one_after_the_other(asked):
 
 @pytest.mark.parametrize(
     "fault",
-    [pytest.param(name, marks=pytest.mark.slow) if i % 2 else name
-     for i, name in enumerate(name for name in ONE_BAD_COLUMN if name != "10,000 categories")],
-)  # fmt: skip
+    [
+        pytest.param(name, marks=pytest.mark.slow) if i % 2 else name
+        for i, name in enumerate(name for name in ONE_BAD_COLUMN if name != "10,000 categories")
+    ],
+)
 def test_one_bad_column(asked, fault):
     """It is named, with the reason, and left out; the others are used. Many categories are seen in the browser."""
     bad = ONE_BAD_COLUMN[fault]

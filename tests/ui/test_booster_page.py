@@ -103,9 +103,13 @@ def test_the_tree_tab_takes_it_apart(page, data, label, delta):
     assert not page.exception
     said = words(page)
     for expected in (
-        "Accuracy by round", "What moves the scores", "The effect of one attribute", "The scores speak for",
-        "Noise alone would have turned it in ", "before any question it is",
-    ):  # fmt: skip
+        "Accuracy by round",
+        "What moves the scores",
+        "The effect of one attribute",
+        "The scores speak for",
+        "Noise alone would have turned it in ",
+        "before any question it is",
+    ):
         assert expected in said, expected
 
 
@@ -236,8 +240,9 @@ def test_the_board_report_is_of_the_forest_that_is_looked_at(monkeypatch):
     for line in lines:
         chosen = parts.at(line.line.settings, 1.0)
         certificate, _ = chosen.estimator(own.domain).preview(own.domain, len(own.frame))
-        parts.report(own, chosen, certificate, parts.answered(done, 0.9, wish), 0.9, wish, done,
-                     without_privacy.level(own))  # fmt: skip
+        parts.report(
+            own, chosen, certificate, parts.answered(done, 0.9, wish), 0.9, wish, done, without_privacy.level(own)
+        )
     for report, line in zip(seen, lines, strict=True):
         wanted = done.cells.loc[line.line.name]["accuracy"]["mean"].groupby("epsilon").mean()
         assert [mean for _, mean, _, _ in report.curve] == pytest.approx(wanted[[0.1, 1.0]].tolist())
@@ -252,7 +257,7 @@ def test_of_two_with_the_same_epsilon_the_stronger_promise_comes_first():
             "epsilon": 1.0,
             "accuracy": [0.95] * 40 + [0.92] * 40,
             "n_test": 900,
-        }  # fmt: skip
+        }
     )
     done = Done(pieces, pd.DataFrame(), 40, 1)
     wish = Wish(0.8, "certified", "add-remove", True, 0.5, 1, delta=True)

@@ -65,8 +65,9 @@ def test_two_servers_of_a_machine_do_not_take_each_others_cookie():
     (cookie,) = cookies(host="localhost:8501")
     assert len(cookies(host="localhost:8502", sent=pair(cookie))) == 1
     assert {pair(cookies(host=host)[0]).split("=")[0] for host in ("school.example", "[::1]:80", "[::1]")} == {
-        "dpforest_browser", "dpforest_browser_80"
-    }  # fmt: skip
+        "dpforest_browser",
+        "dpforest_browser_80",
+    }
 
 
 @pytest.mark.parametrize(

@@ -204,10 +204,21 @@ def test_every_forest_starts_from_what_explore_shows(app, kind, mode, monkeypatc
 
 def some_cells(means: dict[str, float], spread: float = 0.01) -> Done:
     rows = [
-        {"forest": name, "epsilon": e, "depth": 1, "trees": 1, "repeat": r, "fold": 0, **dict.fromkeys(METRICS, value),
-         "flips": 0.0, "empty": 0.0} for name, m in means.items() for e in (1.0, 3.0)
+        {
+            "forest": name,
+            "epsilon": e,
+            "depth": 1,
+            "trees": 1,
+            "repeat": r,
+            "fold": 0,
+            **dict.fromkeys(METRICS, value),
+            "flips": 0.0,
+            "empty": 0.0,
+        }
+        for name, m in means.items()
+        for e in (1.0, 3.0)
         for r, value in enumerate((m - spread, m, m + spread))
-    ]  # fmt: skip
+    ]
     pieces = pd.DataFrame(rows)
     return Done(pieces, summary(pieces, (0.1, 0.9)), 3, 1)
 
@@ -281,10 +292,19 @@ def test_own_settings_come_with_a_link_and_survive_another_page(compare):
 
 
 @pytest.mark.parametrize(
-    "said", ['{"RF-E":{"depth":"2"}}', '{"RF-E":{"depth":99,"trees":0}}', '{"RF-E":{"voting":"majority"}}',
-             '{"oak<b>":{"depth":2}}', "[", '{"RF-E":{"depth":true}}', '{"RF-E":3}', "[" * 3000,
-             '{"JPW":{"leaf":[1]}}'],
-)  # fmt: skip
+    "said",
+    [
+        '{"RF-E":{"depth":"2"}}',
+        '{"RF-E":{"depth":99,"trees":0}}',
+        '{"RF-E":{"voting":"majority"}}',
+        '{"oak<b>":{"depth":2}}',
+        "[",
+        '{"RF-E":{"depth":true}}',
+        '{"RF-E":3}',
+        "[" * 3000,
+        '{"JPW":{"leaf":[1]}}',
+    ],
+)
 def test_what_no_forest_has_is_ignored_with_a_sentence(compare, said):
     page = compare(forests="RF-E", own=said)
     assert set(lines(page)) == {"RF-E"} and own(page) == {}
@@ -319,9 +339,10 @@ def test_strategies_that_differ_by_luck_are_called_alike():
     def said(apart_by: float) -> str:
         rows = [
             {"forest": name, "epsilon": e, "repeat": r, "fold": 0, "n_test": 10_000, "accuracy": value + r / 1_000}
-            for e in (0.1, 1.0) for r in range(5)
+            for e in (0.1, 1.0)
+            for r in range(5)
             for name, value in (("α = 0", 0.8), ("α = 1", 0.8 - apart_by * (e == 1)))
-        ]  # fmt: skip
+        ]
         done = Done(pd.DataFrame(rows), None, 5, 1)  # type: ignore[arg-type]
         return alpha_tab.sentence(alpha_tab.apart(done, "accuracy"), 1.0, Scale("accuracy", True, None, None))
 

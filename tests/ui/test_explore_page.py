@@ -349,9 +349,15 @@ def test_attributes_are_asserted_in_groups(app):
     app.run()
     group = next(box for box in app.selectbox if box.label == "Now about")
     assert group.options == [
-        "word_freq_… (5)", "char_freq_… (3)", "town", "the label and the file", "all (9)", "numbers (8)",
-        EVERYTHING, "one by one …",
-    ]  # fmt: skip
+        "word_freq_… (5)",
+        "char_freq_… (3)",
+        "town",
+        "the label and the file",
+        "all (9)",
+        "numbers (8)",
+        EVERYTHING,
+        "one by one …",
+    ]
     assert group.value == "word_freq_…", "the largest group comes first"
     app.pills[-1].set_value(["bounds and categories", "types", "missing cells"]).run()
     assert listed(app, "type").columns.tolist() == ["attribute", "bounds or categories", "type", "missing cells"]
@@ -455,9 +461,7 @@ def test_a_range_that_is_none_is_said(with_upload):
     assert button(app, "These are public").disabled and button(app, "Apply my changes")
 
 
-GAPS = b"x,outcome,y\n" + b"".join(
-    f"{i % 90},{'' if i < 72 else i % 2},{i % 3 / 4}\n".encode() for i in range(200)
-)  # fmt: skip
+GAPS = b"x,outcome,y\n" + b"".join(f"{i % 90},{'' if i < 72 else i % 2},{i % 3 / 4}\n".encode() for i in range(200))
 
 
 def test_rows_without_a_label_are_left_out_and_counted(app):

@@ -51,9 +51,14 @@ def test_kept_files_come_as_scripts_that_stay(before):
 
 @pytest.mark.parametrize(
     ("path", "method"),
-    [("/static/js/nothing.js", "GET"), ("/static/js/../app.py", "GET"), ("/Compare", "GET"), ("/media/{name}", "GET"),
-     ("/static/js/{name}", "POST")],
-)  # fmt: skip
+    [
+        ("/static/js/nothing.js", "GET"),
+        ("/static/js/../app.py", "GET"),
+        ("/Compare", "GET"),
+        ("/media/{name}", "GET"),
+        ("/static/js/{name}", "POST"),
+    ],
+)
 def test_all_else_is_the_server_s(path, method):
     assert served(path.format(name=next(iter(front_end.files()))), method)[0] == 404
 

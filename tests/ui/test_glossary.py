@@ -10,11 +10,36 @@ from ui.shared.glossary import GLOSSARY, tip
 
 # What a first-year student has not met, as it is written in the app; each is in a term of the glossary.
 NEEDS_AN_ENTRY = (
-    "sensitivity", "permute-and-flip", "exponential mechanism", "smooth sensitivity", "mechanism", "in parallel",
-    "in sequence", "ledger", "certificate", "membership", "noise", "leaf", "flip",
-    "lead", "budget", "prior", "odds", "schema", "simulated", "release", "balanced accuracy", "certified",
-    "as published", "without privacy", "floor", "attribute", "label", "record", "empty leaf",
-)  # fmt: skip
+    "sensitivity",
+    "permute-and-flip",
+    "exponential mechanism",
+    "smooth sensitivity",
+    "mechanism",
+    "in parallel",
+    "in sequence",
+    "ledger",
+    "certificate",
+    "membership",
+    "noise",
+    "leaf",
+    "flip",
+    "lead",
+    "budget",
+    "prior",
+    "odds",
+    "schema",
+    "simulated",
+    "release",
+    "balanced accuracy",
+    "certified",
+    "as published",
+    "without privacy",
+    "floor",
+    "attribute",
+    "label",
+    "record",
+    "empty leaf",
+)
 MOST_WORDS = 30  # of a sentence, or of a part that a colon or a semicolon ends
 SENTENCE = re.compile(r"(?<=[.?!:;])[\"”)*]*\s+")
 WORD = re.compile(r"[^\W\d_]{2,}")

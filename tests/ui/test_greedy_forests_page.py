@@ -36,8 +36,9 @@ def test_each_strategy_for_alpha_is_drawn_and_shown_by_level(app, name):
     assert not app.exception
     assert any("α 0" in figure for figure in figures(app))  # the drawing in the sidebar
     assert any("level 3: α = " in figure for figure in figures(app))
-    assert ("For example" in words(app)) == (name in ("follows the error, with noise",
-                                                      "follows the error of the tree before"))  # fmt: skip
+    assert ("For example" in words(app)) == (
+        name in ("follows the error, with noise", "follows the error of the tree before")
+    )
 
 
 def test_alpha_drawn_by_hand_reaches_the_trees(app):
@@ -49,7 +50,7 @@ def test_alpha_drawn_by_hand_reaches_the_trees(app):
             "depth": "2",
             "a0": "0.3",
             "a1": "0.1",
-        }  # fmt: skip
+        }
     )
     app.run()
     assert any("level 0: α = 0.300" in figure and "level 1: α = 0.100" in figure for figure in figures(app))
@@ -111,8 +112,11 @@ def test_a_release_goes_out_and_comes_back(kind):
 @pytest.mark.parametrize("kind", GREEDY)
 def test_the_code_of_a_greedy_forest_runs(kind, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    options = tuple((o.parameter, list(o.choices["certified"].values())[-1])
-                    for o in FORESTS[kind].options if o.choices["certified"])  # fmt: skip
+    options = tuple(
+        (o.parameter, list(o.choices["certified"].values())[-1])
+        for o in FORESTS[kind].options
+        if o.choices["certified"]
+    )
     exec(as_code(Settings(kind, "certified", 1.0, 2, 3, "replace-one", options), "zoo", "type"), {})
     assert json.loads((tmp_path / "forest.json").read_text())["certificate"]["certified"]
 

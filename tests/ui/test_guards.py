@@ -119,10 +119,15 @@ def test_a_server_in_a_network_answers_to_addresses_and_to_names_of_its_machine(
 @pytest.mark.parametrize(
     ("host", "served"),
     [
-        ("lesson.example:80", True), ("LESSON.example.", True), ("a.school.example", True), ("school.example", False),
-        ("evilschool.example", False), ("lesson.example.evil.example", False), ("192.168.1.7", False),
+        ("lesson.example:80", True),
+        ("LESSON.example.", True),
+        ("a.school.example", True),
+        ("school.example", False),
+        ("evilschool.example", False),
+        ("lesson.example.evil.example", False),
+        ("192.168.1.7", False),
     ],
-)  # fmt: skip
+)
 def test_a_list_of_names_replaces_the_default_as_in_streamlit(listening_by_a_list, kind, host, served):
     assert is_served(kind, host=host) == served == is_host_allowed(host)
 

@@ -49,8 +49,9 @@ def test_thin_lines_are_brighter_on_a_dark_page_only(drawn):
     assert drawn == before and light["data"] == before["data"]
     assert dark["data"][0]["line"]["color"] != PRIVATE and dark["data"][1] == before["data"][1]
     assert {*(note["bgcolor"] for note in (*light["layout"]["annotations"], *dark["layout"]["annotations"]))} == {
-        "rgba(255,255,255,0.85)", "rgba(17,22,27,0.85)",
-    }  # fmt: skip
+        "rgba(255,255,255,0.85)",
+        "rgba(17,22,27,0.85)",
+    }
 
 
 def test_streamlit_takes_it_as_it_is(drawn):

@@ -44,10 +44,23 @@ def of_class() -> set[str]:
     assert in_leaves[:2] == [12, 8] and in_leaves.count(1) == 2 and sum(n > 0 for n in in_leaves) == 6
     assert exact[10]["all_thirty"] == 1
     return {
-        "30", "15", "200", "0", "1", "3", "5", "7", "10", "60", "12", "8", "100",
-        *(f"{exact[t]['right']:.1f}" for t in (1, 3, 5, 7)), *percents(exact[7]["all_thirty"], digits=0),
+        "30",
+        "15",
+        "200",
+        "0",
+        "1",
+        "3",
+        "5",
+        "7",
+        "10",
+        "60",
+        "12",
+        "8",
+        "100",
+        *(f"{exact[t]['right']:.1f}" for t in (1, 3, 5, 7)),
+        *percents(exact[7]["all_thirty"], digits=0),
         *(f"{right:.1f}" for right in HAS["class"]["other_seeds"].values()),
-    }  # fmt: skip
+    }
 
 
 def of_leaf() -> set[str]:
@@ -55,10 +68,24 @@ def of_leaf() -> set[str]:
     for epsilon, rows in ((1.0, 4), (0.1, 40)):  # the lie is below 1 %
         assert flip_floor(rows, epsilon) < 0.01 <= flip_floor(rows - 1, epsilon)
     return {
-        "1", "0", "100", "0.1", "4", "40", "2", "3", "5", "10", "25", f"{math.e:.2f}", f"{math.log(3):.2f}",
-        *percents(lies[0], lies[1], 2 * lies[1], digits=0), *percents(*lies[1:4]), *percents(lies[5], digits=2),
+        "1",
+        "0",
+        "100",
+        "0.1",
+        "4",
+        "40",
+        "2",
+        "3",
+        "5",
+        "10",
+        "25",
+        f"{math.e:.2f}",
+        f"{math.log(3):.2f}",
+        *percents(lies[0], lies[1], 2 * lies[1], digits=0),
+        *percents(*lies[1:4]),
+        *percents(lies[5], digits=2),
         *percents(lies[10], digits=3),
-    }  # fmt: skip
+    }
 
 
 def of_promise() -> set[str]:
@@ -68,10 +95,19 @@ def of_promise() -> set[str]:
     own = numbers.beliefs(1.0)
     assert own.most == pytest.approx(math.e / (1 + math.e)) and own.passed == pytest.approx(own.least)
     return {
-        "50", "1", "0", "51", "100", "73", "10", "2", f"{math.e:.2f}", *percents(own.failed, own.passed),
+        "50",
+        "1",
+        "0",
+        "51",
+        "100",
+        "73",
+        "10",
+        "2",
+        f"{math.e:.2f}",
+        *percents(own.failed, own.passed),
         *bounds(percent_down(own.least), percent_up(own.most), most(10.0), most(1.0, 0.1), most(1.0, 0.5, VALUE)),
         *bounds(percent_up(float(DistinguishingGame(Guarantee(1.0), VALUE).success()))),
-    }  # fmt: skip
+    }
 
 
 def of_votes() -> set[str]:
@@ -79,19 +115,23 @@ def of_votes() -> set[str]:
     at = {name: dict(zip(own["trees"], own[name], strict=True)) for name in own if name != "trees"}
     right, lies, quiet = at["accuracy"], at["lies"], at["without_noise"]
     return {
-        "12,960", "4", "1", "31", "45", "300", *percents(right[1], right[31], lies[1], lies[31], digits=0),
+        "12,960",
+        "4",
+        "1",
+        "31",
+        "45",
+        "300",
+        *percents(right[1], right[31], lies[1], lies[31], digits=0),
         *percents(right[1], right[31], right[300], lies[31], quiet[1], quiet[31]),
         *percents(at["empty"][300], HAS["explore"]["31 trees"], digits=0),
-    }  # fmt: skip
+    }
 
 
 def of_budget() -> set[str]:
     one, other = HAS["plans"]["shared"], HAS["plans"]["independent"]
     assert one["spent"] == other["spent"] == "1" and (one["each"], other["each"]) == ("1/100", "1")
     assert (one["times"], one["composition"], other["composition"]) == (100, "sequential", "parallel")
-    return {
-        "0.01", "1", "100", "10", "4", "99", f"{other['times']:,}", *percents(*one["accuracy"], *other["accuracy"])
-    }  # fmt: skip
+    return {"0.01", "1", "100", "10", "4", "99", f"{other['times']:,}", *percents(*one["accuracy"], *other["accuracy"])}
 
 
 def of_depth() -> set[str]:
@@ -132,10 +172,24 @@ def of_proof() -> set[str]:
     above, proved = (share_of_draws(what, n, a, b) for what, n in ((counts_above, 100), (proves, 1000)))
     assert share_of_draws(proves, 100, a, b) < 1e-5  # "it proves nothing"
     return {
-        "2017", "2021", "1", "2", "100", "1,000", "0", "3.4", "99.9", f"{math.e:.2f}",
-        *percents(b), *percents(b, digits=2), *percents(numbers.allowed()), *percents(a, *own),
-        f"{a / b:.1f}", f"{math.log(a / b):.2f}", *percents(above, proved, digits=0),
-    }  # fmt: skip
+        "2017",
+        "2021",
+        "1",
+        "2",
+        "100",
+        "1,000",
+        "0",
+        "3.4",
+        "99.9",
+        f"{math.e:.2f}",
+        *percents(b),
+        *percents(b, digits=2),
+        *percents(numbers.allowed()),
+        *percents(a, *own),
+        f"{a / b:.1f}",
+        f"{math.log(a / b):.2f}",
+        *percents(above, proved, digits=0),
+    }
 
 
 def of_rebuild() -> set[str]:
@@ -143,9 +197,21 @@ def of_rebuild() -> set[str]:
     assert 1 / float(classroom.spec_of(10).leaf_rate(1)) == 10  # "noise of size 10"
     assert round(numbers.most_rebuilt(1.0)) in (24, 25)
     return {
-        "1", "15", "30", "24", "17", "10", "200", "0", "0.3", "3", "25", "30.0",
-        *(noisy[e] for e in (10.0, 3.0, 1.0, 0.3)), *(f"{numbers.most_rebuilt(e):.1f}" for e in (1.0, 0.3)),
-    }  # fmt: skip
+        "1",
+        "15",
+        "30",
+        "24",
+        "17",
+        "10",
+        "200",
+        "0",
+        "0.3",
+        "3",
+        "25",
+        "30.0",
+        *(noisy[e] for e in (10.0, 3.0, 1.0, 0.3)),
+        *(f"{numbers.most_rebuilt(e):.1f}" for e in (1.0, 0.3)),
+    }
 
 
 def of_choose() -> set[str]:
@@ -157,17 +223,30 @@ def of_choose() -> set[str]:
     late = own["bank"]["wrong"][own["epsilon"].index(0.3) :]
     assert max(late) < own["bank"]["without_noise"]  # nothing that can be seen
     return {
-        "0.1", "1", "0.3", "100", "1,000", *(f"{own[who]['rows']:,}" for who in lesson_numbers.TABLES),
+        "0.1",
+        "1",
+        "0.3",
+        "100",
+        "1,000",
+        *(f"{own[who]['rows']:,}" for who in lesson_numbers.TABLES),
         *(f"{1000 * more[who]:.0f}" for who in ("school", "hospital", "bank")),
-        f"{1000 * own['hospital']['spread'][i]:.0f}", f"{1000 * clinic['wrong'][one]:.0f}",
+        f"{1000 * own['hospital']['spread'][i]:.0f}",
+        f"{1000 * clinic['wrong'][one]:.0f}",
         f"{1000 * clinic['guessing']:.0f}",
-    }  # fmt: skip
+    }
 
 
 FACTS = {
-    "class": of_class, "leaf": of_leaf, "promise": of_promise, "votes": of_votes, "budget": of_budget,
-    "depth": of_depth, "proof": of_proof, "rebuild": of_rebuild, "choose": of_choose,
-}  # fmt: skip
+    "class": of_class,
+    "leaf": of_leaf,
+    "promise": of_promise,
+    "votes": of_votes,
+    "budget": of_budget,
+    "depth": of_depth,
+    "proof": of_proof,
+    "rebuild": of_rebuild,
+    "choose": of_choose,
+}
 
 
 @pytest.mark.parametrize("key", FACTS)

@@ -52,9 +52,12 @@ def domains(draw):
     classes = draw(st.lists(NAMES, min_size=2, max_size=4, unique=True))
     known = draw(st.booleans())
     return Domain(
-        tuple(draw(features(name)) for name in names), tuple(classes), label, "asserted" if known else "data",
+        tuple(draw(features(name)) for name in names),
+        tuple(classes),
+        label,
+        "asserted" if known else "data",
         draw(WORDS) if known else "",
-    )  # fmt: skip
+    )
 
 
 def as_read(domain: Domain) -> Domain:
@@ -131,9 +134,11 @@ def test_a_line_that_cannot_be_loaded_is_said_and_nothing_is(line, says):
 
 def test_what_the_file_does_not_mention_stays_and_what_is_not_there_is_named():
     lines = (
-        "name,low,high,categories,source", "age,0,120,,people live so long", "salary,0,9,,",
+        "name,low,high,categories,source",
+        "age,0,120,,people live so long",
+        "salary,0,9,,",
         "ill,,,0; 1; 2,the form has a box",
-    )  # fmt: skip
+    )
     found = from_codebook(PEOPLE, "\n".join(lines))
     age, city = found.domain.features
     assert (age.low, age.high, age.leaks(), age.source_note) == (0, 120, [], "people live so long")
@@ -163,8 +168,18 @@ def test_a_json_without_words_is_not_believed():
     public = replace(AGE, source="asserted", source_note="yes", type_source="", missing_source="")
     found = from_json(PEOPLE, replace(PEOPLE, features=(public, CITY)))
     assert len(found.mistakes) == 1 and "'yes' does not say where" in found.mistakes[0]
-    half = {"features": [{"name": "age", "kind": "numeric", "low": 0, "high": 120, "source": "asserted",
-                          "source_note": "people live so long"}]}  # fmt: skip
+    half = {
+        "features": [
+            {
+                "name": "age",
+                "kind": "numeric",
+                "low": 0,
+                "high": 120,
+                "source": "asserted",
+                "source_note": "people live so long",
+            }
+        ]
+    }
     loaded = over(PEOPLE, (), entries_of({**PEOPLE.to_dict(), **half}, of_json({**PEOPLE.to_dict(), **half})))
     assert len(loaded.domain.features[0].leaks()) == 2, "its type and its missing cells are not in the file"
     for wrong in ([1], {}, {**PEOPLE.to_dict(), "features": [{"name": "age"}]}, {**PEOPLE.to_dict(), "more": 1}):

@@ -136,9 +136,21 @@ def test_the_report_says_it_first(opened, monkeypatch):
 
 def test_a_forest_that_learns_nothing_is_named_beside_others_that_do():
     rows = [
-        {"forest": name, "epsilon": e, "depth": 1, "trees": 1, "repeat": r, "fold": 0, **dict.fromkeys(METRICS, m),
-         "flips": 0.0, "empty": 0.0} for name, m in (("a", 0.8), ("b", 0.7)) for e in (1.0, np.inf) for r in range(2)
-    ]  # fmt: skip
+        {
+            "forest": name,
+            "epsilon": e,
+            "depth": 1,
+            "trees": 1,
+            "repeat": r,
+            "fold": 0,
+            **dict.fromkeys(METRICS, m),
+            "flips": 0.0,
+            "empty": 0.0,
+        }
+        for name, m in (("a", 0.8), ("b", 0.7))
+        for e in (1.0, np.inf)
+        for r in range(2)
+    ]
     pieces = pd.DataFrame(rows)
     done = Done(pieces, summary(pieces), 2, 1)
     view = Comparison(("a", "b"), False, "add-remove", 1.0, 2, 1, "accuracy", True)

@@ -69,9 +69,18 @@ def test_latex_sets_any_name_as_text(name):
     text = as_latex(pd.DataFrame({name: [name, "b"], "n": [1.5, 2]}))
     commands = set(re.findall(r"\\([a-zA-Z]+)", text))
     assert commands <= {
-        "begin", "end", "toprule", "midrule", "bottomrule", "textbackslash", "textasciitilde", "textasciicircum",
-        "textless", "textgreater", "textbar",
-    }  # fmt: skip
+        "begin",
+        "end",
+        "toprule",
+        "midrule",
+        "bottomrule",
+        "textbackslash",
+        "textasciitilde",
+        "textasciicircum",
+        "textless",
+        "textgreater",
+        "textbar",
+    }
     assert text.count(r"\begin") == text.count(r"\end{") == 1
     rows = [line for line in text.splitlines() if line.endswith(r"\\")]
     assert [len(re.findall(r"(?<!\\)&", row)) for row in rows] == [1, 1, 1]

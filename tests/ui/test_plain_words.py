@@ -12,9 +12,14 @@ from ui.explore.budget_tab import COMPOSED, NOT_LISTED
 from ui.shared.forests import FORESTS
 
 HOME = Path(__file__).parents[2]
-SHOWN = [HOME / "app.py", *(HOME / "pages").glob("*.py"), *(HOME / "ui").rglob("*.py"),
-         *(HOME / "dpforest" / "plotting").glob("*.py"), *(HOME / "dpforest" / "plotting").glob("*.j2"),
-         HOME / "dpforest" / "risk" / "guarantee.py"]  # fmt: skip
+SHOWN = [
+    HOME / "app.py",
+    *(HOME / "pages").glob("*.py"),
+    *(HOME / "ui").rglob("*.py"),
+    *(HOME / "dpforest" / "plotting").glob("*.py"),
+    *(HOME / "dpforest" / "plotting").glob("*.j2"),
+    HOME / "dpforest" / "risk" / "guarantee.py",
+]
 DOCUMENTS = [HOME / "README.md", *(HOME / "docs").rglob("*.md")]
 # At ε = 1 one can become 73.2 % sure, so none of these is true of any ε.
 ABSOLUTE = (
@@ -30,8 +35,11 @@ def texts(file: Path) -> list[str]:
     if file.suffix == ".j2":
         return [" ".join(re.sub(r"\{#.*?#\}|<[^>]*>", "", file.read_text(encoding="utf-8"), flags=re.DOTALL).split())]
     tree = ast.parse(file.read_text(encoding="utf-8"))
-    notes = {id(node.body[0].value) for node in ast.walk(tree)
-             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node)}  # fmt: skip
+    notes = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node)
+    }
     found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):

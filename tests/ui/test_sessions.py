@@ -237,9 +237,12 @@ def cached(session_id: str | None) -> dict[tuple, object]:
 
 # Functions whose results come from the rows.
 OF_UPLOADS = {
-    "ui.shared.simulate._make", "ui.shared.without_privacy._make", "ui.shared.tables._split",
-    "ui.shared.tables.uploaded", "ui.shared.tables.suggested",
-}  # fmt: skip
+    "ui.shared.simulate._make",
+    "ui.shared.without_privacy._make",
+    "ui.shared.tables._split",
+    "ui.shared.tables.uploaded",
+    "ui.shared.tables.suggested",
+}
 
 
 def figures(page: AppTest) -> list[str]:

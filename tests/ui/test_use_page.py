@@ -96,8 +96,12 @@ def test_the_size_is_known_before(own):
 
 def test_sizes_are_said_in_words():
     assert [release.size_text(n) for n in (10, 999_999, 1_000_000, 99_960_000, 123e6)] == [
-        "1 KB", "1,000 KB", "1.0 MB", "100.0 MB", "123 MB"
-    ]  # fmt: skip
+        "1 KB",
+        "1,000 KB",
+        "1.0 MB",
+        "100.0 MB",
+        "123 MB",
+    ]
 
 
 @pytest.mark.parametrize("name", ["v1_labels.json", "v1_overflow.json", "v2_boosted.json.gz", "v2_single_leaf.json.gz"])
@@ -168,12 +172,24 @@ def test_files_that_are_none_get_one_sentence_each(app):
     content = json.loads(text)
     lone = {**content, "about": {"caution": "\ud800"}}
     files = [
-        b"", b"{}", b"\0\1", b"\x1f\x8b", whole[:-5], whole + b"x", text[:-5], text[:5], gzip.compress(whole),
-        bytes(range(256)) * 40, b"[" * 50_000, b"null", json.dumps({**content, "version": 9}).encode(),
-        json.dumps(lone).encode(), json.dumps({**content, "depth": 10**9}).encode(),
+        b"",
+        b"{}",
+        b"\0\1",
+        b"\x1f\x8b",
+        whole[:-5],
+        whole + b"x",
+        text[:-5],
+        text[:5],
+        gzip.compress(whole),
+        bytes(range(256)) * 40,
+        b"[" * 50_000,
+        b"null",
+        json.dumps({**content, "version": 9}).encode(),
+        json.dumps(lone).encode(),
+        json.dumps({**content, "depth": 10**9}).encode(),
         b'{"format": "dpforest released forest", "version": 2}',
         b'{"format": "dpforest released forest", "version": 1}',
-    ]  # fmt: skip
+    ]
     for number, file in enumerate(files):
         page.file_uploader[0].upload(f"forest_{number}.json.gz", file).run()
         assert not page.exception, file[:80]
@@ -197,10 +213,17 @@ def test_texts_of_a_file_are_shown_or_refused(use, data):
     feature = data.draw(st.sampled_from(content["domain"]["features"]))
     place, key = data.draw(
         st.sampled_from(
-            [(feature, "name"), (feature, "source_note"), (content["domain"], "label"), (content["about"], "caution"),
-             (content["certificate"], "mechanism"), (content["domain"]["classes"], 0), (content["about"], "estimator")]
+            [
+                (feature, "name"),
+                (feature, "source_note"),
+                (content["domain"], "label"),
+                (content["about"], "caution"),
+                (content["certificate"], "mechanism"),
+                (content["domain"]["classes"], 0),
+                (content["about"], "estimator"),
+            ]
         )
-    )  # fmt: skip
+    )
     place[key] = odd
     use.file_uploader[0].upload("forest.json", json.dumps(content).encode()).run()
     assert not use.exception
@@ -227,8 +250,13 @@ def test_our_own_predictions_can_be_uploaded_again(app):
         assert not page.warning
         rows = page.dataframe[-1].value
     assert rows.columns[:6].tolist() == [
-        "predicted Class (3)", "how sure (3)", "predicted Class (2)", "how sure (2)", "predicted Class", "how sure",
-    ]  # fmt: skip
+        "predicted Class (3)",
+        "how sure (3)",
+        "predicted Class (2)",
+        "how sure (2)",
+        "predicted Class",
+        "how sure",
+    ]
     assert [str(p) for p in rows["predicted Class (3)"]] == [str(p) for p in rows["predicted Class"]]
 
 

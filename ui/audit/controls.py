@@ -35,9 +35,12 @@ def choose(epsilon: float) -> Audit:
     with st.sidebar:
         known("rule", RULES)
         name = st.radio(
-            "How a leaf draws its label", list(RULES), key="rule", bind=LINKED,
+            "How a leaf draws its label",
+            list(RULES),
+            key="rule",
+            bind=LINKED,
             captions=[f"{rule.status}: {rule.brief}" for rule in RULES.values()],
-        )  # fmt: skip
+        )
         within("classes", MIN_CLASSES, MOST_CLASSES)
         n_classes = st.slider(
             "Classes", MIN_CLASSES, MOST_CLASSES, key="classes", bind=LINKED, help="How many labels there are."
@@ -57,7 +60,12 @@ def choose_pair(audit: Audit) -> str:
         return FEWEST
     known("pair", (FEWEST, TELLING))
     return st.segmented_control(
-        "Which pair", [FEWEST, TELLING], default=FEWEST, required=True, key="pair", bind=LINKED,
+        "Which pair",
+        [FEWEST, TELLING],
+        default=FEWEST,
+        required=True,
+        key="pair",
+        bind=LINKED,
         help="The smallest tables that break the promise; or those with which an attacker proves most in a few million "
         "releases.",
-    )  # fmt: skip
+    )

@@ -162,9 +162,11 @@ def pair_tables(audit: Audit, pair: Pair) -> None:
         with column:
             st.markdown(f"**{name}**")
             st.table(
-                table_of(pair, counts, log_p), hide_index=True, border="horizontal",
+                table_of(pair, counts, log_p),
+                hide_index=True,
+                border="horizontal",
                 alt=f"{name}: rows of each class and the chance of each output.",
-            )  # fmt: skip
+            )
     st.markdown(telling(pair))
     if not one_more and len(pair.change.before) == 2:
         st.caption("The exchanged row leaves leaf 2 and enters leaf 1; each leaf publishes its own label.")

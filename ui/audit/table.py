@@ -59,9 +59,13 @@ def show(neighbours: str) -> None:
         )
     rows = [row for row in audit["rows"] if row["neighbours"] == neighbours and row["epsilon"] == epsilon]
     figures.table(
-        as_table(rows), "Every forest, attacked as a whole", public=True, hide_index=True, width="stretch",
+        as_table(rows),
+        "Every forest, attacked as a whole",
+        public=True,
+        hide_index=True,
+        width="stretch",
         height="content",
-    )  # fmt: skip
+    )
     st.caption(
         f"Two tables that differ in one row ({WORDS[neighbours]}) were each fitted {audit['trials']:,} times or more, "
         "for every known weak point of a forest. *Attack proved* is a lower bound on the loss; only one such row in a "

@@ -25,36 +25,48 @@ class Rule:
 
 RULES = {
     "smooth sensitivity": Rule(
-        "smooth-sensitivity", "smooth sensitivity", "as published in 2017",
+        "smooth-sensitivity",
+        "smooth sensitivity",
+        "as published in 2017",
         "noise that depends on the data",
         "draws the top label nearly always as soon as it leads by a few rows",
     ),
     "smooth sensitivity, capped": Rule(
-        "smooth-sensitivity-clamped", "smooth, capped", "as in the author's code",
+        "smooth-sensitivity-clamped",
+        "smooth, capped",
+        "as in the author's code",
         "the same, with an end to it",
         "does the same, but never lets the other labels get rarer than about 1 in 10²¹",
     ),
     "permute-and-flip": Rule(
-        "permute-and-flip", "permute-and-flip", "certified; the app's own choice",
+        "permute-and-flip",
+        "permute-and-flip",
+        "certified; the app's own choice",
         "asks the labels one by one",
         "goes through the labels in random order and takes each with a probability that falls with the rows it lacks",
     ),
     "exponential": Rule(
-        "exponential", "exponential", "certified",
+        "exponential",
+        "exponential",
+        "certified",
         "each row more makes a label likelier by the same factor",
         "draws a label; each row more makes it likelier by the same factor",
     ),
     "global 0/1": Rule(
-        "global-01", "global 0/1", "certified",
+        "global-01",
+        "global 0/1",
+        "certified",
         "looks only at who is on top",
         "only looks at who is on top, not by how much, and favours that label a little",
     ),
     "noisy counts": Rule(
-        NOISY_COUNTS, "noisy counts", "certified",
+        NOISY_COUNTS,
+        "noisy counts",
+        "certified",
         "publishes all counts, with noise",
         "publishes every class count with random noise on it; the label is read from those",
     ),
-}  # fmt: skip
+}
 _FEW = 100  # a rarer event is told as a count
 NAMES = {rule.mechanism: rule.short for rule in RULES.values()}
 

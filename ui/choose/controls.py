@@ -51,30 +51,44 @@ def choose() -> Wish:
     """Draw the controls in the sidebar."""
     with st.sidebar:
         sure = select(
-            "How sure to get it: in at least", list(SURE), "sure",
-            "You will draw the noise once, and may have bad luck.", DEFAULT_SURE,
-        )  # fmt: skip
+            "How sure to get it: in at least",
+            list(SURE),
+            "sure",
+            "You will draw the noise once, and may have bad luck.",
+            DEFAULT_SURE,
+        )
         prior = risk_parts.prior_control()
         neighbours = sidebar.choose_neighbours()
         known("mode", MODES)
         mode = st.radio(
-            "Mode", list(MODES), key="mode", bind=LINKED, horizontal=True,
+            "Mode",
+            list(MODES),
+            key="mode",
+            bind=LINKED,
+            horizontal=True,
             help="Certified: it keeps its ε; proved, tested and attacked. As published: the mechanisms as papers "
             "printed them, whose claims about ε may not hold.",
-        )  # fmt: skip
+        )
         delta = delta_control() if mode == "certified" else False
         with st.expander("Fine settings"):
             within("rows_each", 1, MOST_ROWS)
             rows = st.slider(
-                "Rows of one person, at most", 1, MOST_ROWS, key="rows_each", bind=LINKED,
+                "Rows of one person, at most",
+                1,
+                MOST_ROWS,
+                key="rows_each",
+                bind=LINKED,
                 help="ε speaks of one row. Somebody with several rows is protected at least that many times less.",
-            )  # fmt: skip
+            )
             is_on("margin")
             margin = st.toggle(
-                "Keep a margin for the held-out rows", True, key="margin", bind=LINKED,
+                "Keep a margin for the held-out rows",
+                True,
+                key="margin",
+                bind=LINKED,
                 help="Accuracy is measured on a sample of rows, so it may be a little too high by luck. With the "
                 "margin an ε counts only if the lower end of the 95 % interval is high enough.",
-            )  # fmt: skip
+            )
     return Wish(
         SURE[sure],
         MODES.get(mode, "certified"),
@@ -94,10 +108,17 @@ def needed_accuracy(floor: float, best: float) -> float:
     follow("need", default)
     within("need", low, 100.0)
     value = st.slider(
-        "Accuracy that you need", low, 100.0, default, STEP, format="%.1f %%", key="need", bind=LINKED,
+        "Accuracy that you need",
+        low,
+        100.0,
+        default,
+        STEP,
+        format="%.1f %%",
+        key="need",
+        bind=LINKED,
         help="Share of new records that the forest has to predict rightly. The lowest value is what always naming the "
         "most frequent class gets.",
-    )  # fmt: skip
+    )
     return min(max(float(value), low), 100.0) / 100
 
 
@@ -115,9 +136,11 @@ def look_at(
     follow("look_eps", start)
     with at:
         epsilon = choose_epsilon(
-            "look_eps", label="at ε", start=start,
+            "look_eps",
+            label="at ε",
+            start=start,
             help="Starts at the smallest ε that reaches what you need.",
-        )  # fmt: skip
+        )
     return kind, epsilon
 
 

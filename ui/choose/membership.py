@@ -97,16 +97,22 @@ def _choose(table: Table, settings: Settings) -> int:
     within("member_row", 1, n)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         row = st.number_input(
-            "Record", 1, n, key="member_row", width=180,
+            "Record",
+            1,
+            n,
+            key="member_row",
+            width=180,
             help="Its place in the table, counted from 1."
             + (" Rows without a listed label are not counted." if n < len(table.frame) else ""),
-        )  # fmt: skip
+        )
         name = "Take the rarest record" if greedy else "Take the most exposed record"
         pressed = st.button(
-            name, key="member_find",
-            help="The one whose class and values are rarest, one by one." if greedy
+            name,
+            key="member_find",
+            help="The one whose class and values are rarest, one by one."
+            if greedy
             else "The record whose best attacker is right most often, of all in this table.",
-        )  # fmt: skip
+        )
     if pressed:
         with st.spinner("Looking at every record …"):
             if greedy:
@@ -133,9 +139,15 @@ def _run(table: Table, settings: Settings, certificate: Certificate, row: int) -
     codes, labels = _encoded(table)
     greedy = FORESTS[settings.kind].is_fitted_anew
     work = attack_record(
-        estimator, table.domain, codes, labels, row, seed=row, seconds=GREEDY_SECONDS if greedy else SECONDS,
+        estimator,
+        table.domain,
+        codes,
+        labels,
+        row,
+        seed=row,
+        seconds=GREEDY_SECONDS if greedy else SECONDS,
         counted=None if greedy else _counted(table, settings),
-    )  # fmt: skip
+    )
     waiting = "Fitting with and without the record, to learn what differs …" if greedy else "Drawing releases …"
     bar, drawing = st.progress(0.0, waiting), _Drawing(table, settings, certificate, row)
     looks: list[AttackEstimate] = []
@@ -254,8 +266,9 @@ def _why(record: Record | None, best: float | None, limit: float) -> str:
     asked = 1 - float(record.spec.preparation.left)
     before = (
         f" And {percent(asked)} of ε went into how many rows there are and where they lie, which he does not look at."
-        if asked else ""
-    )  # fmt: skip
+        if asked
+        else ""
+    )
     others = record.others.sum(axis=1) / (record.spec.n_trees if record.one_tree else 1)
     if record.spec.releases_counts:
         return (

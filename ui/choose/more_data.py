@@ -109,7 +109,7 @@ def _growing(table: Table, settings: Settings, shown: list[float]) -> Growing:
 
 def _draw(
     learning: Learning, shown: list[float], settings: Settings, target: float | None, words, place, under
-) -> None:  # fmt: skip
+) -> None:
     now = float(learning.by_rows(settings.epsilon)[-1])
     wanted = now if target is None else target
     needed = [rows_needed(learning, e, wanted) for e in shown]

@@ -98,7 +98,7 @@ def answers_chart(answers: Sequence[Answer], kind: str, epsilon: float, wish: Wi
     )
     figure = smallest_epsilon(
         answers, EPSILONS[0], EPSILONS[-1], chosen=kind, epsilon=epsilon, certified=wish.certified
-    )  # fmt: skip
+    )
     mark_others(figure, OTHERS)
     return chart(figure, f"Smallest ε of each forest. {said}.", place, title="Smallest ε of each forest", key=key)
 
@@ -130,9 +130,11 @@ def guarantee(certificate: Certificate, ledger: Ledger, leaks: bool) -> Guarante
         return guarantee_of(certificate)
     is_on("if_public")
     if st.toggle(
-        "Show what would be promised if the schema were public", key="if_public", bind=LINKED,
+        "Show what would be promised if the schema were public",
+        key="if_public",
+        bind=LINKED,
         help="It is not promised now: bounds and categories that were read from the rows can give single people away.",
-    ):  # fmt: skip
+    ):
         badge("Not certified")
         st.markdown("**Not promised now. If the schema of this table were public, this is what would hold:**")
         return Guarantee.of_loss(ledger.loss, certificate.neighbours, delta=certificate.delta)
@@ -147,9 +149,15 @@ def about_claims(certificate: Certificate) -> None:
 
 
 def report(
-    table: Table, settings: Settings, certificate: Certificate, answers: Sequence[Answer], needed: float, wish: Wish,
-    done: Done, level: Level,
-) -> str:  # fmt: skip
+    table: Table,
+    settings: Settings,
+    certificate: Certificate,
+    answers: Sequence[Answer],
+    needed: float,
+    wish: Wish,
+    done: Done,
+    level: Level,
+) -> str:
     """The page for a privacy board, as HTML."""
     name = settings.name
     cells = done.cells.loc[name].reset_index()

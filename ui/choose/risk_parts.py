@@ -21,11 +21,15 @@ def prior_control() -> float:
     """What an attacker believes before the release; in the URL as "prior"."""
     known("prior", PRIORS)
     value = st.select_slider(
-        "What an attacker believed before", PRIORS, 0.5, format_func=lambda p: f"{100 * p:g} %", key="prior",
+        "What an attacker believed before",
+        PRIORS,
+        0.5,
+        format_func=lambda p: f"{100 * p:g} %",
+        key="prior",
         bind=LINKED,
         help="How sure they were, from whatever else they know, that somebody is in the table, or that somebody in it "
         "has a certain value. 50 % is a coin toss.",
-    )  # fmt: skip
+    )
     return min(PRIORS, key=lambda p: abs(p - float(value)))
 
 
@@ -71,11 +75,16 @@ def _question(guarantee: Guarantee) -> str:
     names = {words.QUESTIONS[q]: q for q in guarantee.questions}
     known("guess", names)
     chosen = st.segmented_control(
-        "What is guessed", list(names), default=next(iter(names)), required=True, key="guess", bind=LINKED,
+        "What is guessed",
+        list(names),
+        default=next(iter(names)),
+        required=True,
+        key="guess",
+        bind=LINKED,
         label_visibility="collapsed",
         help="Between two answers of somebody in the table lie two steps, one row out and another one in, so ε counts "
         "twice" + (", at a larger δ." if guarantee.delta else "."),
-    )  # fmt: skip
+    )
     return names.get(chosen or "", MEMBERSHIP)
 
 
@@ -155,7 +164,10 @@ def _beliefs(game: DistinguishingGame, prior: float) -> None:
     said = words.belief(game, prior)
     if figure is not None:
         drawn(
-            figure, f"Belief after the release against belief before. {said}".replace("**", ""),
-            title="Beliefs before and after", public=True, key="risk_beliefs",
-        )  # fmt: skip
+            figure,
+            f"Belief after the release against belief before. {said}".replace("**", ""),
+            title="Beliefs before and after",
+            public=True,
+            key="risk_beliefs",
+        )
     st.markdown(said)

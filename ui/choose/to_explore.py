@@ -21,9 +21,13 @@ def offer(settings: Settings, answer: tuple[str, float]) -> None:
             )
         if answer != (settings.name, settings.epsilon):
             st.button(
-                f"Look at the answer: {answer[0]} at ε = {answer[1]:g}", type="tertiary", icon=":material/undo:",
-                key="to_answer", on_click=_look_at, args=answer,
-            )  # fmt: skip
+                f"Look at the answer: {answer[0]} at ε = {answer[1]:g}",
+                type="tertiary",
+                icon=":material/undo:",
+                key="to_answer",
+                on_click=_look_at,
+                args=answer,
+            )
 
 
 def _look_at(name: str, epsilon: float) -> None:

@@ -56,7 +56,7 @@ def series(lines: Sequence[Cells], done: Done, view: Comparison, scale: Scale) -
                 values["low"].to_numpy(float),
                 values["high"].to_numpy(float),
                 texts,
-            )  # fmt: skip
+            )
         )
     return drawn
 

@@ -34,9 +34,12 @@ class Below:
         self._lines: list[Cells] = []
         self._drawn, self._shown = 0, pd.DataFrame()
         draw = {
-            "Table": self._open_table, "Depth": self._open_multiples, "Trees": self._open_multiples,
-            "ε × depth": self._open_map, "α": self._open_alpha,
-        }  # fmt: skip
+            "Table": self._open_table,
+            "Depth": self._open_multiples,
+            "Trees": self._open_multiples,
+            "ε × depth": self._open_map,
+            "α": self._open_alpha,
+        }
         draw[opened](table)
         if self._lines and (ready := min(sweep.n_of_all(self._lines), PIECES)):
             self._draw(ready)
@@ -67,9 +70,13 @@ class Below:
                 width="content",
             )
             st.download_button(
-                "Table as CSV", lambda: as_csv(self._shown), "CURATOR_ONLY_compare_table.csv", "text/csv",
-                on_click="ignore", type="tertiary",
-            )  # fmt: skip
+                "Table as CSV",
+                lambda: as_csv(self._shown),
+                "CURATOR_ONLY_compare_table.csv",
+                "text/csv",
+                on_click="ignore",
+                type="tertiary",
+            )
 
     @property
     def _without_delta(self) -> str:
@@ -89,11 +96,12 @@ class Below:
 
     def _open_alpha(self, table: Table) -> None:
         titled(
-            "Boosted trees, by how questions are judged", "Curator only",
+            "Boosted trees, by how questions are judged",
+            "Curator only",
             help="α mixes two ways to judge a question: at 0 it counts records that are got right, which needs little "
             "noise; at 1 it also sees what pays off later, but needs far more noise. The bands hold eight in ten "
             "simulated releases.",
-        )  # fmt: skip
+        )
         self._place, self._note = st.empty(), st.empty()
         self._lines = [sweep.cells(table, line, 1) for line in alpha_tab.strategies(self._view, table)]
 
@@ -109,10 +117,11 @@ class Below:
 
     def _open_map(self, table: Table) -> None:
         titled(
-            f"One forest{self._without_delta} over ε and depth", "Curator only",
+            f"One forest{self._without_delta} over ε and depth",
+            "Curator only",
             help="A dot marks the best depth at each ε, the star the best cell. The best depth is chosen by looking "
             "at the rows: a release that uses it is not covered by its ε unless the table is public.",
-        )  # fmt: skip
+        )
         with st.container(width=420):
             lines = controls.mapped(self._view, table)
         self._note = st.empty()
@@ -141,9 +150,11 @@ class Below:
         scale = Scale(self._view.measure, self._view.measure in IN_PERCENT, None, None)
         figure = multiples(panels, setting, scale, columns=min(4, len(panels)))
         chart(
-            figure, f"{self._view.measure} against ε, a panel a forest, a line for each {setting}.", self._place,
+            figure,
+            f"{self._view.measure} against ε, a panel a forest, a line for each {setting}.",
+            self._place,
             title=f"{self._opened} of each forest",
-        )  # fmt: skip
+        )
         self._note.caption(f"Each point is the mean of {done.behind}. Darker lines: {_MORE[setting]}.")
 
     def _draw_map(self, done: Done) -> None:

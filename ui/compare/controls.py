@@ -54,16 +54,22 @@ def choose(epsilon: float) -> Comparison:
     with st.sidebar:
         all_known("forests", FORESTS)
         kinds = st.multiselect(
-            "Forests", list(FORESTS), list(FORESTS), key="forests", bind=LINKED,
+            "Forests",
+            list(FORESTS),
+            list(FORESTS),
+            key="forests",
+            bind=LINKED,
             help="Certified each has depth and trees by rule, which goes by ε and the number of records; as published "
             "those of its paper.",
-        )  # fmt: skip
+        )
         is_on("also_published")
         published = st.toggle(
-            "Also as published", key="also_published", bind=LINKED,
+            "Also as published",
+            key="also_published",
+            bind=LINKED,
             help="The mechanisms as papers printed them, dashed. Their ε is a claim; what is true is said at each "
             "point.",
-        )  # fmt: skip
+        )
         delta = delta_control()
         neighbours = sidebar.choose_neighbours()
         measure = select("Measure", list(MEASURES), "compared", "What is drawn; the table has all of them.")
@@ -72,15 +78,22 @@ def choose(epsilon: float) -> Comparison:
         with st.expander("Fine settings"):
             known("releases_each", RELEASES)
             releases = st.select_slider(
-                "Simulated releases a forest", RELEASES, DEFAULT_RELEASES, key="releases_each", bind=LINKED,
+                "Simulated releases a forest",
+                RELEASES,
+                DEFAULT_RELEASES,
+                key="releases_each",
+                bind=LINKED,
                 help="Each draws trees, noise, and which row goes to which tree anew.",
-            )  # fmt: skip
+            )
             known("held_out", HELD_OUT)
             held = st.radio(
-                "Rows held out to measure", list(HELD_OUT), key="held_out", bind=LINKED,
+                "Rows held out to measure",
+                list(HELD_OUT),
+                key="held_out",
+                bind=LINKED,
                 help="Once is quick. In 5 parts every row is held out once, so that the luck of one split averages "
                 "out; five times the work.",
-            )  # fmt: skip
+            )
             is_on("bands")
             bands = st.toggle(
                 "Bands", True, key="bands", bind=LINKED, help="Eight in ten simulated releases fall inside."

@@ -41,9 +41,11 @@ def scale_of(measure: str, levels: list[Level], done: Done) -> Scale:
     if best is None:
         return replace(scale, floor_text=floor_text)
     return replace(
-        scale, ceiling=best[1], floor_text=floor_text,
+        scale,
+        ceiling=best[1],
+        floor_text=floor_text,
         ceiling_text=f"{best[0]} {scale.text(best[1])}",
-    )  # fmt: skip
+    )
 
 
 def lines_chart(view: Comparison, lines: Sequence[Cells], done: Done, scale: Scale, place=st):
@@ -72,10 +74,16 @@ def _series(view: Comparison, line: Cells, done: Done, scale: Scale) -> Series:
         for e, m, low, high in zip(cells["epsilon"], values["mean"], values["low"], values["high"], strict=True)
     ]
     return Series(
-        name, list(FORESTS).index(settings.kind), not settings.certified, cells["epsilon"].to_numpy(float),
-        values["mean"].to_numpy(float), values["low"].to_numpy(float), values["high"].to_numpy(float), texts,
+        name,
+        list(FORESTS).index(settings.kind),
+        not settings.certified,
+        cells["epsilon"].to_numpy(float),
+        values["mean"].to_numpy(float),
+        values["low"].to_numpy(float),
+        values["high"].to_numpy(float),
+        texts,
         has_delta=settings.delta > 0,
-    )  # fmt: skip
+    )
 
 
 def _promise(settings: Settings, epsilon: float) -> str:
@@ -134,7 +142,13 @@ def show_table(found: pd.DataFrame, n: int, place=st) -> None:
     shares = ("accuracy", "8 in 10 from", "to", "balanced", "empty leaves")
     three = st.column_config.NumberColumn(format="%.3f")
     figures.table(
-        found, "All forests", place, hide_index=True, width="stretch", key=f"compared_{n}", placeholder="–",
+        found,
+        "All forests",
+        place,
+        hide_index=True,
+        width="stretch",
+        key=f"compared_{n}",
+        placeholder="–",
         column_config={
             **dict.fromkeys(shares, share),
             **dict.fromkeys(("AUC", "F1", "log-loss", "calibration error"), three),
@@ -160,7 +174,7 @@ def show_table(found: pd.DataFrame, n: int, place=st) -> None:
             ),
             "true loss": st.column_config.TextColumn(help="At most; ∞ where no finite bound is proved."),
         },
-    )  # fmt: skip
+    )
 
 
 def cannot_be_measured(view: Comparison, done: Done) -> str:

@@ -21,26 +21,30 @@ def show(choice: Choice, view: ForestView) -> None:
     """Below the tree: α and weights of all trees."""
     private = choice.settings.certified
     titled(
-        "α of each level", "Simulated" if private else "Curator only",
+        "α of each level",
+        "Simulated" if private else "Curator only",
         help="α sets how questions are judged: near 0 by records got right, which needs little noise; near 1 also by "
         "what pays off later. “Follows the error” starts at 1 and falls as the tree gets better.",
-    )  # fmt: skip
+    )
     traces, names = list(view.traces), _names(view)
     if all(trace.alpha == traces[0].alpha for trace in traces):
         traces, names = traces[:1], [plural(len(traces), "tree") + (" alike" if len(traces) > 1 else "")]
     chart(
-        plotting.alpha_by_level(traces[:MOST], names[:MOST]), "α of each level of each tree.",
-        title="α of each level", key="alpha_levels",
-    )  # fmt: skip
+        plotting.alpha_by_level(traces[:MOST], names[:MOST]),
+        "α of each level of each tree.",
+        title="α of each level",
+        key="alpha_levels",
+    )
     if len(traces) > MOST:
         st.caption(f"… and {plural(len(traces) - MOST, 'further tree')}.")
     if private:
         st.caption(what_measurements_say())
     titled(
-        "How the rows are weighted", "Curator only",
+        "How the rows are weighted",
+        "Curator only",
         help="Before each tree, rows that the trees so far get wrong weigh more. The thick line holds the middle half "
         "of the rows, the thin one all of them; dotted is the most that a row may weigh, which the noise is made for.",
-    )  # fmt: skip
+    )
     _, class_of_tree = view.boosters
     first = int(class_of_tree.min())  # where each class has a booster, the first of them stands for all
     traces = [trace for trace, c in zip(view.traces, class_of_tree, strict=True) if c == first]
@@ -60,9 +64,11 @@ def show(choice: Choice, view: ForestView) -> None:
         )
     else:
         chart(
-            plotting.weight_spread(traces), "Spread of the rows' weights before each tree.",
-            title="How the rows are weighted", key="weights",
-        )  # fmt: skip
+            plotting.weight_spread(traces),
+            "Spread of the rows' weights before each tree.",
+            title="How the rows are weighted",
+            key="weights",
+        )
     if len(traces) < view.trees.n_trees:
         st.caption(f"Of the booster for “{plain(view.domain.classes[first], 20)}”; each class has its own.")
 

@@ -52,9 +52,10 @@ def show(table: Table, *, pending: bool) -> None:
     if not found:
         return
     titled(
-        "Bounds that are the rows' own", "Curator only",
+        "Bounds that are the rows' own",
+        "Curator only",
         help="Only you see this hint. It depends on the rows, so nothing of it goes into a certificate.",
-    )  # fmt: skip
+    )
     st.markdown(
         "These bounds are exactly the lowest or highest value in your rows. That may be one person's, and publishing "
         "it tells on them: write what everybody could know. The rounder numbers beside them are worked out from your "
@@ -76,13 +77,17 @@ def show(table: Table, *, pending: bool) -> None:
                 "the rows' own": [_which(own) for own in chosen],
             }
         ),
-        "Rounder bounds", hide_index=True, height="auto" if len(chosen) <= 6 else 250,
+        "Rounder bounds",
+        hide_index=True,
+        height="auto" if len(chosen) <= 6 else 250,
         alt="Bounds that are a lowest or highest value of the rows, and rounder ones.",
-    )  # fmt: skip
+    )
     if st.button(
-        f"Fill in {plural(len(chosen), 'rounder range')}", key="fill_rounder", disabled=pending or not chosen,
+        f"Fill in {plural(len(chosen), 'rounder range')}",
+        key="fill_rounder",
+        disabled=pending or not chosen,
         help="They appear in the table above and count as read from the data until you say where they are known from.",
-    ):  # fmt: skip
+    ):
         rounder = {own.name: own.rounder for own in chosen}
         domain = table.domain
         filled = tuple(with_rounder(f, rounder[f.name]) if f.name in rounder else f for f in domain.features)

@@ -45,9 +45,10 @@ def show(choice: Choice, certificate: Certificate, ledger: Ledger) -> None:
         )
         line = f"on the line from 0 to {'ε' if pure else 'all of μ²'}"
         chart(
-            plotting.budget_picture(ledger), f"The charges of the ledger as blocks {line}.",
+            plotting.budget_picture(ledger),
+            f"The charges of the ledger as blocks {line}.",
             title="Where the budget goes",
-        )  # fmt: skip
+        )
         if not pure:
             st.markdown(in_mu_squared(ledger.budget, certificate.delta))
         st.markdown("\n".join(f"- {_sentence(entry, ledger.budget)}" for entry in ledger.entries))
@@ -57,13 +58,15 @@ def show(choice: Choice, certificate: Certificate, ledger: Ledger) -> None:
                 "parallel: a row meets one of them only, and the dearer part is what both cost."
             )
         figures.table(
-            ledger_table(ledger), "The ledger", hide_index=True,
+            ledger_table(ledger),
+            "The ledger",
+            hide_index=True,
             alt="The ledger: what a release asks of the rows, and its cost.",
             column_config={
                 "sensitivity": st.column_config.TextColumn(help=tip("sensitivity")),
                 "composition": st.column_config.TextColumn(help=COMPOSED),
             },
-        )  # fmt: skip
+        )
         st.caption(used_up(ledger, certificate.delta))
         st.caption(NOT_LISTED)
     else:

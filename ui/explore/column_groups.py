@@ -60,9 +60,11 @@ def choose(label: str, features: Sequence[Feature], key: str) -> list[str]:
     choices = [*found, ONE_BY_ONE]
     known(f"{key}_group", choices)
     group = st.selectbox(
-        label, choices, key=f"{key}_group",
+        label,
+        choices,
+        key=f"{key}_group",
         format_func=lambda g: g if g == ONE_BY_ONE else f"{g} ({len(found[g])})",
-    )  # fmt: skip
+    )
     if group != ONE_BY_ONE:
         return found[group]
     all_known(f"{key}_names", found[ALL])

@@ -94,9 +94,11 @@ def edited_sources(old: Feature, new: Feature, changed: Collection[str], note: s
     found = sources(old)
     own: Source = next(iter(found.values()))
     columns = {
-        BOUNDS: {"lowest", "highest", "values"}, CATEGORIES: {"lowest", "highest", "values"}, TYPE: {"whole"},
+        BOUNDS: {"lowest", "highest", "values"},
+        CATEGORIES: {"lowest", "highest", "values"},
+        TYPE: {"whole"},
         MISSING: {"missing"},
-    }  # fmt: skip
+    }
     typed = "where this is known from" in changed
     if strange := set(changed) - {"use", "where this is known from"}.union(*columns.values()):
         raise ValueError(f"nobody says which part of an attribute the columns {strange} are")
@@ -113,8 +115,12 @@ def edited_sources(old: Feature, new: Feature, changed: Collection[str], note: s
 def summary(parts: Sequence[Part]) -> str:
     """What was read, in half a sentence."""
     said = []
-    for what, words in ((BOUNDS, "the bounds"), (CATEGORIES, "the categories"), (TYPE, "the types"),
-                        (MISSING, "what is said about missing cells")):  # fmt: skip
+    for what, words in (
+        (BOUNDS, "the bounds"),
+        (CATEGORIES, "the categories"),
+        (TYPE, "the types"),
+        (MISSING, "what is said about missing cells"),
+    ):
         if n := sum(part.what == what for part in parts):
             said.append(f"{words} of {plural(n, 'attribute')}")
     whole = {CLASSES: "the classes", READING: "how the file is written", COLUMNS: "which columns are used"}

@@ -52,9 +52,14 @@ class Panel:
             if is_skewed(curve):
                 known("measure", MEASURES)
                 shown = st.segmented_control(
-                    "Measure", list(MEASURES), default="accuracy", required=True, key="measure", bind=LINKED,
+                    "Measure",
+                    list(MEASURES),
+                    default="accuracy",
+                    required=True,
+                    key="measure",
+                    bind=LINKED,
                     label_visibility="collapsed",
-                )  # fmt: skip
+                )
         self._name = shown if shown in MEASURES else "accuracy"
         self._measure = MEASURES[self._name]
         self._drawn, self._redrawn = self._figure(curve), 0
@@ -65,9 +70,13 @@ class Panel:
             self._insight = st.empty()
             self.progress = st.container(width=300)
             st.download_button(
-                "Curve as CSV", lambda: as_csv(table(self._curve, choice.settings)), "CURATOR_ONLY_curve.csv",
-                "text/csv", on_click="ignore", type="tertiary",
-            )  # fmt: skip
+                "Curve as CSV",
+                lambda: as_csv(table(self._curve, choice.settings)),
+                "CURATOR_ONLY_curve.csv",
+                "text/csv",
+                on_click="ignore",
+                type="tertiary",
+            )
         self._gain = DeltaGain(choice)
         with st.expander("What stands behind these figures"):
             settings = choice.settings
@@ -138,9 +147,13 @@ class Panel:
         settings, classes = self._choice.settings, self._choice.table.domain.classes
         found = best([self._level], engine_measure(self._measure))
         figure = plotting.accuracy_curve(
-            curve, settings.epsilon, floor_label=classes[curve.floor_class], best=found, measure=self._measure,
+            curve,
+            settings.epsilon,
+            floor_label=classes[curve.floor_class],
+            best=found,
+            measure=self._measure,
             certified=settings.certified,
-        )  # fmt: skip
+        )
         mark_others(figure, OTHERS)
         return figure
 

@@ -182,16 +182,16 @@ def _apply(table: Table, edited: pd.DataFrame, classes: tuple[str, str]) -> None
     """Build the edited domain; one sentence where it makes none."""
     try:
         rows = zip(
-            (*table.domain.features, *spare(table)), edited.to_dict("records"), _rows(table).to_dict("records"),
+            (*table.domain.features, *spare(table)),
+            edited.to_dict("records"),
+            _rows(table).to_dict("records"),
             strict=True,
-        )  # fmt: skip
+        )
         features = tuple(
             _edited_feature(feature, row, before) for feature, row, before in rows if edited_cells.cleaned(row)["use"]
         )
         labels, _, source, note = _edited_classes(table.domain, *classes)
-        domain = replace(
-            table.domain, features=features, classes=labels, classes_source=source, classes_note=note
-        )  # fmt: skip
+        domain = replace(table.domain, features=features, classes=labels, classes_source=source, classes_note=note)
     except DomainError as problem:
         sorry(problem)
         return

@@ -23,9 +23,14 @@ def choose_row(choice: Choice) -> int:
     n = len(split(choice.table).y_test)
     within("row", 1, n)
     row = st.number_input(
-        "Record held out", 1, n, key="row", persist_state="session", width=150,
+        "Record held out",
+        1,
+        n,
+        key="row",
+        persist_state="session",
+        width=150,
         help="A record that the simulated release has not seen, by its number.",
-    )  # fmt: skip
+    )
     return min(max(int(row), 1), n) - 1
 
 

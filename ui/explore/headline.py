@@ -88,9 +88,10 @@ class Figures:
                 "What always naming the most frequent class gets right."
                 + (" High because classes are skewed; balanced accuracy counts every class alike." if shown else ""),
             ),
-            _broken(self._certificate) if not self._choice.settings.certified
+            _broken(self._certificate)
+            if not self._choice.settings.certified
             else _meaning(self._choice, self._certificate),
-        ]  # fmt: skip
+        ]
         return [(label, unbroken(value), unbroken(note), help) for label, value, note, help in texts]
 
     def _without_privacy(self, curve: Curve, shown: bool) -> tuple[str, str, str, str | None]:

@@ -68,8 +68,13 @@ def show(choice: Choice, view: ForestView) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         known("scope", SCOPES)
         scope = st.segmented_control(
-            "Leaves of", SCOPES, default=SCOPES[0], required=True, key="scope", persist_state="session",
-        )  # fmt: skip
+            "Leaves of",
+            SCOPES,
+            default=SCOPES[0],
+            required=True,
+            key="scope",
+            persist_state="session",
+        )
         tree = choose_tree(view) if scope == SCOPES[1] else None
     leaves = _leaves(view, tree)
     shown = leaves[np.argsort(-np.nan_to_num(flip[leaves] * n_rows[leaves], nan=-1.0), kind="stable")[:SHOWN]]

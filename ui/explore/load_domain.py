@@ -32,13 +32,21 @@ def downloads(table: Table) -> None:
     """Both files of the domain as it is applied."""
     domain, mark = table.domain, "CURATOR_ONLY_" if table.domain.leaks() else ""
     st.download_button(
-        "Download as JSON", json.dumps(domain.to_dict(), indent=1), f"{mark}domain.json", "application/json",
-        on_click="ignore", help="All of it, exact. It can be loaded again above.",
-    )  # fmt: skip
+        "Download as JSON",
+        json.dumps(domain.to_dict(), indent=1),
+        f"{mark}domain.json",
+        "application/json",
+        on_click="ignore",
+        help="All of it, exact. It can be loaded again above.",
+    )
     st.download_button(
-        "Codebook as CSV", lambda: as_csv(codebook(domain)), f"{mark}codebook.csv", "text/csv", on_click="ignore",
+        "Codebook as CSV",
+        lambda: as_csv(codebook(domain)),
+        f"{mark}codebook.csv",
+        "text/csv",
+        on_click="ignore",
         help="A line for each attribute, to be completed in a spreadsheet and loaded again above.",
-    )  # fmt: skip
+    )
 
 
 def show(table: Table) -> None:
@@ -51,9 +59,11 @@ def show(table: Table) -> None:
             "assert that attribute; without them it stays read from the data. What is not in the file stays as it is."
         )
         file = st.file_uploader(
-            "Domain or codebook", type=["json", "csv", "tsv", "txt"], max_upload_size=MAX_DOMAIN_BYTES // _MB,
+            "Domain or codebook",
+            type=["json", "csv", "tsv", "txt"],
+            max_upload_size=MAX_DOMAIN_BYTES // _MB,
             key=f"domain_file_{count('domain_files')}",
-        )  # fmt: skip
+        )
         if file is not None:
             _offer(table, file.name, file.getvalue())
     if said and said[0] == tables.fingerprint(table.domain):
@@ -64,9 +74,11 @@ def _offer(table: Table, name: str, data: bytes) -> None:
     """What a file would change, or why it cannot be used."""
     try:
         found = _read(table, name, data, exactly=False)
-        if found.differs and not found.mistakes and st.checkbox(
-            "Use exactly the attributes of the file, no others", key="domain_exactly"
-        ):  # fmt: skip
+        if (
+            found.differs
+            and not found.mistakes
+            and st.checkbox("Use exactly the attributes of the file, no others", key="domain_exactly")
+        ):
             found = _read(table, name, data, exactly=True)
     except (TableError, DomainError) as problem:
         sorry(problem)
@@ -119,6 +131,9 @@ def _preview(features: list[Feature]) -> None:
         for f in features
     ]
     st.dataframe(
-        pd.DataFrame(rows), hide_index=True, height="auto" if len(rows) <= 6 else 250, placeholder="",
+        pd.DataFrame(rows),
+        hide_index=True,
+        height="auto" if len(rows) <= 6 else 250,
+        placeholder="",
         alt="What the file says of each attribute.",
-    )  # fmt: skip
+    )

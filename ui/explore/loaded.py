@@ -61,18 +61,30 @@ def entries_of(content: dict[str, Any], file: Domain) -> Codebook:
             said[MISSING] = of_missing
         entries.append(
             Entry(
-                f"Attribute {place}", feature.name, feature.kind, feature.low, feature.high,
-                feature.integer if feature.kind == "numeric" and "integer" in written else None, feature.categories,
-                feature.missing if "missing" in written else None, feature.missing_value, said,
+                f"Attribute {place}",
+                feature.name,
+                feature.kind,
+                feature.low,
+                feature.high,
+                feature.integer if feature.kind == "numeric" and "integer" in written else None,
+                feature.categories,
+                feature.missing if "missing" in written else None,
+                feature.missing_value,
+                said,
             )
-        )  # fmt: skip
+        )
     return Codebook(tuple(entries), (), ())
 
 
 def over(
-    domain: Domain, spare: Sequence[Feature], book: Codebook, file: Domain | None = None, *, exactly: bool = False,
+    domain: Domain,
+    spare: Sequence[Feature],
+    book: Codebook,
+    file: Domain | None = None,
+    *,
+    exactly: bool = False,
     other_kinds: bool = True,
-) -> Loaded:  # fmt: skip
+) -> Loaded:
     """Put a file over a domain.
 
     Parameters

@@ -23,8 +23,11 @@ class OtherForests:
     def __init__(self, choice: Choice) -> None:
         self._choice, self._curves = choice, dict[str, Curve]()
         own = choice.settings
-        every = [as_it_comes(kind, "certified", own.epsilon, own.neighbours, delta=delta) for kind in FORESTS
-                 for delta in ((0.0, DELTA) if ALLOW_DELTA in FORESTS[kind].options else (0.0,))]  # fmt: skip
+        every = [
+            as_it_comes(kind, "certified", own.epsilon, own.neighbours, delta=delta)
+            for kind in FORESTS
+            for delta in ((0.0, DELTA) if ALLOW_DELTA in FORESTS[kind].options else (0.0,))
+        ]
         self._left = [other for other in every if other.name != own.name]
 
     def step(self) -> bool:

@@ -38,10 +38,11 @@ def show(table: Table, chosen: Sequence[Part]) -> None:
     if rows:
         columns = ["attribute", *(c for c in _COLUMNS if any(c in row for row in rows.values()))]
         st.dataframe(
-            pd.DataFrame(list(rows.values()), columns=columns).fillna(""), hide_index=True,
+            pd.DataFrame(list(rows.values()), columns=columns).fillna(""),
+            hide_index=True,
             height="auto" if len(rows) <= 5 else 214,
             alt="What is about to be asserted of each attribute.",
-        )  # fmt: skip
+        )
 
 
 _COLUMNS: Final = ("bounds or categories", "type", "missing cells")

@@ -66,10 +66,11 @@ def show(table: Table, *, pending: bool) -> None:
             _ask(table, _chosen_again(table, _key(table)), _key(table), pending=pending, again=True)
         return
     titled(
-        "What is left to say", "Curator only",
+        "What is left to say",
+        "Curator only",
         help="Whoever sees a forest that was released learns all of this. So it may only be what everybody could know "
         "without the rows, and the certificate says who says so: you.",
-    )  # fmt: skip
+    )
     n = table.domain.n_features
     st.progress(sum(1 for feature in table.domain.features if not feature.leaks()) / n)
     st.markdown(
@@ -107,9 +108,12 @@ def _choose(table: Table, questions: dict[str, list[str]], key: str) -> str:
     start = next((options.index(group) for group in questions if group not in skipped), 0)
     known(f"{key}_group", options)
     return st.selectbox(
-        "Now about", options, start, key=f"{key}_group",
+        "Now about",
+        options,
+        start,
+        key=f"{key}_group",
         format_func=lambda g: f"{g} ({sizes[g]:,})" if sizes.get(g, 0) > 1 else g,
-    )  # fmt: skip
+    )
 
 
 def _members(table: Table, group: str, questions: dict[str, list[str]], key: str) -> tuple[Sequence[str], bool]:
@@ -122,9 +126,7 @@ def _members(table: Table, group: str, questions: dict[str, list[str]], key: str
     if group == column_groups.ONE_BY_ONE:
         names = [f.name for f in left]
         all_known(f"{key}_names", names)
-        return st.multiselect(
-            "These attributes", names, key=f"{key}_names", placeholder="Choose attributes"
-        ), False  # fmt: skip
+        return st.multiselect("These attributes", names, key=f"{key}_names", placeholder="Choose attributes"), False
     return column_groups.groups(left)[group], False
 
 
@@ -143,9 +145,15 @@ def _skip(table: Table, group: str) -> None:
 
 
 def _ask(
-    table: Table, names: Collection[str], key: str, *, pending: bool, of_table: bool = False, again: bool = False,
+    table: Table,
+    names: Collection[str],
+    key: str,
+    *,
+    pending: bool,
+    of_table: bool = False,
+    again: bool = False,
     skips: str = "",
-) -> None:  # fmt: skip
+) -> None:
     domain = table.domain
     kinds = _kinds(table, names, key, of_table=of_table, again=again)
     about = targets(domain, names, kinds, again=again)
@@ -231,9 +239,12 @@ def _way(names: Sequence[str], key: str, first: str, *, with_each: bool) -> str:
         return ONE
     choices = [ONE, EACH, STAND] if with_each else [ONE, STAND]
     known(f"{key}_how", choices)
-    return st.segmented_control(
-        "Ranges", choices, default=first, key=f"{key}_how", label_visibility="collapsed", required=True
-    ) or first  # fmt: skip
+    return (
+        st.segmented_control(
+            "Ranges", choices, default=first, key=f"{key}_how", label_visibility="collapsed", required=True
+        )
+        or first
+    )
 
 
 def _whole(features: Sequence[Feature], key: str) -> bool | None:

@@ -80,8 +80,11 @@ def left_to_say(domain: Domain, questions: Mapping[str, Sequence[str]]) -> str:
 def targets(domain: Domain, names: Collection[str], kinds: Collection[str], *, again: bool = False) -> list[Target]:
     """What an answer is about: parts of these kinds that were read; `again` also those that have a source."""
     if not again:
-        return [(part.what, part.name) for part in read_parts(domain)
-                if part.what in kinds and (part.what in OF_TABLES or part.name in names)]  # fmt: skip
+        return [
+            (part.what, part.name)
+            for part in read_parts(domain)
+            if part.what in kinds and (part.what in OF_TABLES or part.name in names)
+        ]
     return [(what, f.name) for f in domain.features if f.name in names for what in sources(f) if what in kinds]
 
 

@@ -35,15 +35,17 @@ def _by_round(choice: Choice, view: ForestView) -> None:
     at, accuracy = accuracy_by_round(view, codes, truth)
     floor = float((truth == np.bincount(parts.y_train).argmax()).mean())
     titled(
-        "Accuracy by round", "Curator only",
+        "Accuracy by round",
+        "Curator only",
         help="Each round asks one question of all rows: in which direction are the records of each leaf of the next "
         "tree still wrong? ε is divided evenly among the rounds. Dotted: always naming the most frequent class.",
-    )  # fmt: skip
+    )
     chart(
         pictures.accuracy_by_round(at, accuracy, floor),
         f"Accuracy after each round, from {percent(accuracy[0])} to {percent(accuracy[-1])}.",
-        title="Accuracy by round", key="by_round",
-    )  # fmt: skip
+        title="Accuracy by round",
+        key="by_round",
+    )
     st.caption(
         f"One simulated release of {plural(view.trees.n_trees, 'round')}, on {len(truth):,} records held out. A "
         "release contains all rounds, so whoever has it can draw this curve for records of their own at no cost."
@@ -79,8 +81,9 @@ def verdict(added: AddedScores, codes: np.ndarray, truth: int) -> None:
     chart(
         pictures.parts_of_score(names, parts[:, winner]),
         f"What each attribute adds to the score of {classes[winner]}.",
-        title="What each attribute adds to the score", key="parts",
-    )  # fmt: skip
+        title="What each attribute adds to the score",
+        key="parts",
+    )
     st.caption(
         f"What each attribute adds to the score of “{plain(classes[winner], 30)}”; before any question it is "
         f"{added.base[winner]:+.3f}."

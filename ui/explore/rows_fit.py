@@ -61,10 +61,11 @@ def _read_as(feature: Feature, what: str) -> str:
 def show(table: Table) -> None:
     """Counts, each with what becomes of such cells in every fit."""
     titled(
-        "How the rows fit", "Curator only",
+        "How the rows fit",
+        "Curator only",
         help="Every fit reads each cell by this public rule, whatever the other rows hold, and refuses none: a refusal "
         "would tell on a row.",
-    )  # fmt: skip
+    )
     try:
         found, left_out = _misfits((table.schema_key, tables.fingerprint(table.domain)), table)
     except (DomainError, KeyError) as problem:
@@ -93,6 +94,8 @@ def show(table: Table) -> None:
         "listed or beyond the bounds, and read by the public rule:"
     )
     figures.table(
-        found, "How the rows fit", hide_index=True,
+        found,
+        "How the rows fit",
+        hide_index=True,
         alt="Cells that are missing, not listed or beyond the bounds, by attribute, and what they are read as.",
-    )  # fmt: skip
+    )

@@ -22,11 +22,12 @@ def show(choice: Choice, view: ForestView) -> None:
     if not numeric:
         return
     titled(
-        "Where the rows lie on the public scale", "Curator only",
+        "Where the rows lie on the public scale",
+        "Curator only",
         help="Cells are equally wide on the public scale, half of which is linear and half logarithmic; ticks are "
         "values. Without more knowledge a forest draws its questions as if all cells held as many rows. A released "
         "scale tells it, with noise, which cells hold more, and it asks there.",
-    )  # fmt: skip
+    )
     names = [feature.name for feature in numeric]
     known("scale_of", names)
     name = st.selectbox("Attribute", names, key="scale_of", width=420)

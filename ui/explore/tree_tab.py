@@ -35,9 +35,12 @@ def show(choice: Choice, view: ForestView) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         tree = choose_tree(view)
         st.button(
-            "Draw the noise again", key="noise_again", icon=":material/casino:", on_click=_draw_again,
+            "Draw the noise again",
+            key="noise_again",
+            icon=":material/casino:",
+            on_click=_draw_again,
             help="Another simulated release of the same questions and records: only the noise on the leaves is new.",
-        )  # fmt: skip
+        )
         is_on("follow")
         follow = st.toggle("Follow one record", key="follow", persist_state="session")
         row = choose_row(choice) if follow else None
@@ -66,17 +69,26 @@ def _questions(
         if deepest > LEAST_DEPTH:
             known("levels", range(LEAST_DEPTH, deepest + 1))
             depth = st.segmented_control(
-                "Depth shown", range(LEAST_DEPTH, min(deepest, MOST_LEVELS - 1) + 1), default=min(SHALLOW, deepest),
-                required=True, key="levels", persist_state="session", format_func=lambda n: f"depth {n}",
+                "Depth shown",
+                range(LEAST_DEPTH, min(deepest, MOST_LEVELS - 1) + 1),
+                default=min(SHALLOW, deepest),
+                required=True,
+                key="levels",
+                persist_state="session",
+                format_func=lambda n: f"depth {n}",
                 label_visibility="collapsed",
-            )  # fmt: skip
+            )
     st.caption(unbroken(_drawn_how(choice, view) + _flipped(nodes)))
     _breadcrumb(structure, view, nodes, root)
     if path and root not in path:
         st.button(
-            "Back to the branch of the record", key="to_record", type="tertiary", icon=":material/my_location:",
-            on_click=_look_at, args=(structure, 0),
-        )  # fmt: skip
+            "Back to the branch of the record",
+            key="to_record",
+            type="tertiary",
+            icon=":material/my_location:",
+            on_click=_look_at,
+            args=(structure, 0),
+        )
     figure = plotting.focus_tree(nodes, view.domain_of(tree), root=root, levels=depth + 1, path=path)
     n_levels = round(figure.layout.xaxis.range[1])
     with st.container(key="focus"):
@@ -131,12 +143,18 @@ def _whole_tree(
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.caption(
             "Colour: rate at which labels flip; white: no data, the label is pure noise. Click anywhere to read the "
-            "tree from there." + _stopped(choice, deepest, nodes), width="content",
-        )  # fmt: skip
+            "tree from there." + _stopped(choice, deepest, nodes),
+            width="content",
+        )
         st.segmented_control(
-            "Width of a leaf", WIDTHS, default=WIDTHS[0], required=True, key="width", persist_state="session",
+            "Width of a leaf",
+            WIDTHS,
+            default=WIDTHS[0],
+            required=True,
+            key="width",
+            persist_state="session",
             label_visibility="collapsed",
-        )  # fmt: skip
+        )
     _go_to(structure, view, nodes)
 
 
@@ -248,9 +266,12 @@ def _breadcrumb(structure: tuple, view: ForestView, nodes: NodeTable, root: int)
         for node, child in zip(steps, steps[1:], strict=False):
             text = f"{question(nodes.trees, view.domain, node)} {answer(nodes.trees, view.domain, child)}"
             st.button(
-                f"{'root: ' if node == 0 else ''}{plain(_unescaped(text), 50)} ›", key=f"up_{node}", type="tertiary",
-                on_click=_look_at, args=(structure, node),
-            )  # fmt: skip
+                f"{'root: ' if node == 0 else ''}{plain(_unescaped(text), 50)} ›",
+                key=f"up_{node}",
+                type="tertiary",
+                on_click=_look_at,
+                args=(structure, node),
+            )
 
 
 def _answers(structure: tuple, view: ForestView, nodes: NodeTable, root: int) -> None:
@@ -269,9 +290,12 @@ def _answers(structure: tuple, view: ForestView, nodes: NodeTable, root: int) ->
         _read_on(structure, key, most)
 
     st.pills(
-        f"Read on from: {plain(_unescaped(question(tree, view.domain, root)), 50)}", most, key=key, on_change=go,
+        f"Read on from: {plain(_unescaped(question(tree, view.domain, root)), 50)}",
+        most,
+        key=key,
+        on_change=go,
         format_func=lambda node: plain(_unescaped(answer(tree, view.domain, node)), 24),
-    )  # fmt: skip
+    )
 
 
 def _go_to(structure: tuple, view: ForestView, nodes: NodeTable) -> None:
@@ -292,9 +316,15 @@ def _go_to(structure: tuple, view: ForestView, nodes: NodeTable) -> None:
         return f"level {tree.level[node]}: {asked} ({plural(int(nodes.counts[node].sum()), 'record')})"
 
     st.selectbox(
-        "Read from a question", options, None, key="to_node", on_change=go, format_func=named,
-        placeholder=f"Choose one of {plural(len(options), 'question')}", help="Those that most records come to.",
-    )  # fmt: skip
+        "Read from a question",
+        options,
+        None,
+        key="to_node",
+        on_change=go,
+        format_func=named,
+        placeholder=f"Choose one of {plural(len(options), 'question')}",
+        help="Those that most records come to.",
+    )
 
 
 def _unescaped(text: str) -> str:

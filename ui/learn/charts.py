@@ -177,6 +177,12 @@ def _listed(places: list[int], shares: list[float], unit: str = "") -> str:
 
 
 _CHARTS: Final[dict[str, Callable[[str, bool], Drawn]]] = {
-    "class": _class, "leaf": _leaf, "promise": _promise, "votes": _votes, "budget": _budget, "depth": _depth,
-    "rebuild": _rebuild, "choose": _choose,
-}  # fmt: skip
+    "class": _class,
+    "leaf": _leaf,
+    "promise": _promise,
+    "votes": _votes,
+    "budget": _budget,
+    "depth": _depth,
+    "rebuild": _rebuild,
+    "choose": _choose,
+}

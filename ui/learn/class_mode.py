@@ -142,9 +142,15 @@ def phone(code: str) -> None:
     key = f"vote_{code}_{seen.step}"
     st.session_state[key] = None if mine is None else names[mine]  # the counted answer, in all tabs of this browser
     st.radio(
-        step.question, names, None, key=key, label_visibility="collapsed", disabled=seen.shown or bool(why_not),
-        on_change=_take, args=(key, code, seen.step, names),
-    )  # fmt: skip
+        step.question,
+        names,
+        None,
+        key=key,
+        label_visibility="collapsed",
+        disabled=seen.shown or bool(why_not),
+        on_change=_take,
+        args=(key, code, seen.step, names),
+    )
     if st.session_state.pop("too_late", False) is True:
         st.caption("Your answer came too late, so it was not counted.")
     if seen.shown:

@@ -65,17 +65,22 @@ def show() -> None:
 
 def _top() -> Step:
     """The title, its badges, and the row of steps, each of which can be pressed."""
-    with st.container(
-        horizontal=True, vertical_alignment="center", gap="small", horizontal_alignment="distribute"
-    ):  # fmt: skip
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", horizontal_alignment="distribute"):
         title = _row()
         with _row():
             progress = st.container(width="content")
             known(state.STEP, state.NUMBERS)
             chosen = st.segmented_control(
-                "Step", state.NUMBERS, default=state.NUMBERS[0], required=True, key=state.STEP, bind=LINKED,
-                on_change=state.start_control, label_visibility="collapsed", width="content",
-            )  # fmt: skip
+                "Step",
+                state.NUMBERS,
+                default=state.NUMBERS[0],
+                required=True,
+                key=state.STEP,
+                bind=LINKED,
+                on_change=state.start_control,
+                label_visibility="collapsed",
+                width="content",
+            )
     number = int(chosen) if chosen in state.NUMBERS else 0
     step = STEPS[number]
     progress.markdown(f"Step {number} of {len(STEPS) - 1} · {step.minutes} min", width="content")
@@ -149,9 +154,12 @@ def _answered(step: Step) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         for link in step.links:
             st.page_link(
-                link.page, label=link.label, query_params=dict(link.settings), width="content",
+                link.page,
+                label=link.label,
+                query_params=dict(link.settings),
+                width="content",
                 icon=":material/arrow_forward:",
-            )  # fmt: skip
+            )
     for link in step.links:
         if link.note:
             st.caption(_unbroken(link.note))

@@ -18,11 +18,13 @@ DEPTH: Final = Step(
     question="At ε = 1, trees of depth 6 are right in …",
     answers=(
         Answer(
-            "94 %", False,
+            "94 %",
+            False,
             "Noise does not shrink when leaves do: at depth 6, 93 % of leaves are empty, and every one of them votes.",
         ),
         Answer(
-            "85 %", False,
+            "85 %",
+            False,
             "Some loss, you thought. But with five classes, a leaf with a single row is wrong in 51 of 100 releases, "
             "with two rows in 24.",
         ),
@@ -34,7 +36,8 @@ DEPTH: Final = Step(
     take_away="Every question thins the crowd that hides people. Shallow first; deeper only with more rows or more ε.",
     links=(
         Link(
-            "Open in the app: depth 6 at ε = 0.1", EXPLORE,
+            "Open in the app: depth 6 at ε = 0.1",
+            EXPLORE,
             (("data", "nursery"), ("forest", "majority labels"), ("eps", "0.1"), ("depth", "6"), ("trees", "100")),
             "Explore’s trees make only two branches a question, so they thin out later: about 43 % there, 65 % at "
             "depth 2.",
@@ -43,7 +46,7 @@ DEPTH: Final = Step(
     aside_title="Why is the dashed line lower at first?",
     aside="The dashed line has all rows in every tree. At depth 1 to 3 it is *below* the private votes: trees on "
     "different rows differ, and their vote gains from that.",
-)  # fmt: skip
+)
 
 PROOF: Final = Step(
     key="proof",
@@ -67,14 +70,18 @@ PROOF: Final = Step(
     take_away="Counting can break a promise; only a proof can keep one. Seeing is not proving: 100 draws show, 1,000 "
     "mostly prove.",
     links=(
-        Link("Open in the app: attack this rule", AUDIT, (("rule", "smooth sensitivity"), ("eps", "1")),
-             "Then press “Attack it”."),
+        Link(
+            "Open in the app: attack this rule",
+            AUDIT,
+            (("rule", "smooth sensitivity"), ("eps", "1")),
+            "Then press “Attack it”.",
+        ),
     ),
     aside_title="How sure is counting?",
     aside="With 100 releases, the count is above the limit in 99 % of draws, but it proves nothing. With 1,000 it "
     "proves a loss above 1, at 99.9 % confidence, in 96 % of draws. The error grows without limit with the lead of a "
     "class.",
-)  # fmt: skip
+)
 
 REBUILD: Final = Step(
     key="rebuild",
@@ -90,9 +97,7 @@ REBUILD: Final = Step(
         Answer("30", False, "Each count now carries noise of size 10 in a class of thirty."),
         Answer("24", False, "Good thinking: 24.5 is what nobody can exceed. This attacker is far from it."),
         Answer("about 17", True, "Two more than a coin. The noise of a count has size 10."),
-        Answer(
-            "15, exactly a coin", False, "That would need ε = 0: a little is always told, 16.7 instead of 15."
-        ),
+        Answer("15, exactly a coin", False, "That would need ε = 0: a little is always told, 16.7 instead of 15."),
     ),
     control=Control("ε", ("0.1", "0.3", "1", "3", "10", "30", "exact"), "1"),
     reveal="Mean of 200 classes: exact 30.0, ε = 10: 25.0, ε = 3: 19.4, ε = 1: 16.7, ε = 0.3: 15.5. Limit for any "
@@ -101,11 +106,12 @@ REBUILD: Final = Step(
     "is learned.",
     links=(
         Link(
-            "Open in the app: attack a real table", CHOOSE_EPSILON,
+            "Open in the app: attack a real table",
+            CHOOSE_EPSILON,
             (("data", "hepatitis"), ("choose_tab", "Attack it")),
         ),
     ),
-)  # fmt: skip
+)
 
 CHOOSE: Final = Step(
     key="choose",
@@ -121,7 +127,8 @@ CHOOSE: Final = Step(
         Answer("the school", False, "Five classes make it hard, but 12,960 rows hide people well."),
         Answer("the hospital", True, "Only 699 rows hide its patients: 84 more of 1,000 are wrong."),
         Answer(
-            "the bank, it has most to lose", False,
+            "the bank, it has most to lose",
+            False,
             "32,561 rows: from ε = 0.3 on, the noise costs the bank nothing that can be seen.",
         ),
     ),
@@ -139,4 +146,4 @@ CHOOSE: Final = Step(
     aside_title="Sign it, in groups of three",
     aside="Patient, doctor, privacy board. Write one sentence: “We choose ε = …, because … wrong predictions of 1,000 "
     "and an attacker who is right about … of 100 is worth …” Show hands; no answer gets a tick.",
-)  # fmt: skip
+)

@@ -24,10 +24,11 @@ _LINES: Final = "Dashed, open marks: as published. Solid, filled marks: certifie
 def printed_figures(item: str, cells: Sequence[Record]) -> None:
     """A point for each printed figure, in a chart and in a table with verdicts."""
     titled(
-        f"Printed and measured: {item}", None,
+        f"Printed and measured: {item}",
+        None,
         help="A point on the dotted line comes out as printed. Triangles: the mechanism as published. Dots: one that "
         "keeps its ε. Bars: one standard deviation over folds.",
-    )  # fmt: skip
+    )
     found = Counter(cell.verdict for cell in cells)
     said = f"{found[MATCHES]} of {len(cells)} figures come out as printed, {found[CONTRADICTS]} do not"
     said += f", {found[NOT_COMPARABLE]} cannot be compared." if found[NOT_COMPARABLE] else "."
@@ -60,9 +61,11 @@ def curve(item: str, cells: Sequence[Record]) -> None:
     title = f"Accuracy over {axis}" if what == RIGHT else f"{what[0].upper()}{what[1:]}, over {axis}"
     alt = f"{title}. " + " ".join(_ends(name, axis, cells) for name in dict.fromkeys(lines))
     chart(
-        measured_curves(lines, at, ours, [c.certified for c in cells], axis, what), alt, title=title,
+        measured_curves(lines, at, ours, [c.certified for c in cells], axis, what),
+        alt,
+        title=title,
         public=True,
-    )  # fmt: skip
+    )
     said = _SOURCES[cells[0].reason]
     st.markdown(f"{_LINES if any(c.certified is not None for c in cells) else 'As published only.'} {said}")
     _table(said, {"line": lines, axis: at, **_ours(cells)})
@@ -85,11 +88,15 @@ def _ours(cells: Sequence[Record]) -> dict[str, list[float | None]]:
 
 def _table(said: str, columns: dict[str, Sequence]) -> None:
     figures.table(
-        pd.DataFrame(columns), "Cell by cell", hide_index=True, alt=f"Cell by cell: {said}", public=True,
+        pd.DataFrame(columns),
+        "Cell by cell",
+        hide_index=True,
+        alt=f"Cell by cell: {said}",
+        public=True,
         placeholder="–",
         column_config={
             **{name: st.column_config.NumberColumn(format="%.1f") for name in columns if name.endswith(("%", "±"))},
             "why": st.column_config.TextColumn(width="large"),
             next(iter(columns)): st.column_config.TextColumn(pinned=True),
         },
-    )  # fmt: skip
+    )

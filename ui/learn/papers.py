@@ -94,4 +94,4 @@ PAPERS: Final = (
         "exact weights.",
         (("data", "breast_wisconsin"), ("forest", "boosted"), ("mode", "as published"), ("eps", "0.01")),
     ),
-)  # fmt: skip
+)

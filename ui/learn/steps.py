@@ -23,16 +23,19 @@ HOOK: Final = Step(
     question="How many trees until all thirty are rebuilt?",
     answers=(
         Answer(
-            "never, there are no names in counts", False,
+            "never, there are no names in counts",
+            False,
             "Names were never needed: ten trees are sums over known groups, enough equations for thirty unknowns.",
         ),
         Answer("about 10", True, "Each leaf is an equation. Ten trees make enough of them for thirty unknowns."),
         Answer(
-            "about 100", False,
+            "about 100",
+            False,
             "One tree gives several equations: with 7 trees all thirty are right in 92 % of classes.",
         ),
         Answer(
-            "one is enough", False,
+            "one is enough",
+            False,
             "One tree leaves groups of 12 and 8 together; but two students sat alone in a leaf and were given away at "
             "once.",
         ),
@@ -43,7 +46,8 @@ HOOK: Final = Step(
     take_away="Many exact counts of groups are the table itself.",
     links=(
         Link(
-            "Open in the app: leaves of real patients", EXPLORE,
+            "Open in the app: leaves of real patients",
+            EXPLORE,
             (("data", "hepatitis"), ("forest", "noisy counts"), ("depth", "3"), ("trees", "10"), ("tab", "Leaves")),
         ),
     ),
@@ -52,7 +56,7 @@ HOOK: Final = Step(
     "that fit all sums best (least squares), and rounds. All trees have depth 3 and hold all 30 students.\n\n"
     "To be honest: the public seed of the trees was picked out of 60, for a first tree with six leaves in use. Over "
     "all 60 seeds, ten exact trees rebuild 29.1 of 30 on average, twenty rebuild 30.0.",
-)  # fmt: skip
+)
 
 LEAF: Final = Step(
     key="leaf",
@@ -68,7 +72,8 @@ LEAF: Final = Step(
         Answer("none", False, "Then one release would tell you all about this student."),
         Answer("about 18", True, "The coin’s 50 %, made rarer by 2.72 once, is 18.4 %."),
         Answer(
-            "about 37", False,
+            "about 37",
+            False,
             "You are near: the chance that the truth gets lost is 1/e = 37 %. Then a coin is tossed, so half of it is "
             "right by luck.",
         ),
@@ -83,7 +88,7 @@ LEAF: Final = Step(
     aside_title="The same with two coins",
     aside="Heads: tell the truth. Tails: toss again, and say what that coin says. The answer is wrong in 25 %. For "
     "*changing* an answer that is ε = ln 3 = 1.10.",
-)  # fmt: skip
+)
 
 PROMISE: Final = Step(
     key="promise",
@@ -99,9 +104,7 @@ PROMISE: Final = Step(
         Answer(
             "still 50 %", False, "That would be ε = 0: the release could depend on nobody, so it could teach nothing."
         ),
-        Answer(
-            "51 %", False, "ε = 1 is not 1 %. It is a factor of e = 2.72 on the odds: 1:1 becomes at most 2.72:1."
-        ),
+        Answer("51 %", False, "ε = 1 is not 1 %. It is a factor of e = 2.72 on the odds: 1:1 becomes at most 2.72:1."),
         Answer("73 %", True, "The odds of 1:1 become at most 2.72:1, which is 73.2 %."),
         Answer("100 %", False, "Only without a limit. But you are right to be wary: at ε = 10 it is 99.996 %."),
     ),
@@ -112,7 +115,9 @@ PROMISE: Final = Step(
     "like Ann.",
     links=(
         Link(
-            "Open in the app: what ε = 2 means", CHOOSE_EPSILON, (("data", "breast_wisconsin"), ("look_eps", "2")),
+            "Open in the app: what ε = 2 means",
+            CHOOSE_EPSILON,
+            (("data", "breast_wisconsin"), ("look_eps", "2")),
             "Then move “at ε”.",
         ),
     ),
@@ -120,7 +125,7 @@ PROMISE: Final = Step(
     aside="If it is known that Ann is in the table, but not which of two values she has, that is two steps: one row "
     "out, one row in. At ε = 1: from 50 % to at most 88.1 % after some releases, and right in at most 81.7 % of "
     "guesses over all releases.",
-)  # fmt: skip
+)
 
 VOTES: Final = Step(
     key="votes",
@@ -134,11 +139,13 @@ VOTES: Final = Step(
     question="From 1 tree to 31, lies go from 1 % of rows to 21 %. Accuracy of the vote goes from 60 % to …",
     answers=(
         Answer(
-            "about 45 %", False,
+            "about 45 %",
+            False,
             "A lie in one leaf of one tree is one vote of 31, and the lies do not agree with each other.",
         ),
         Answer(
-            "about 60 %", False,
+            "about 60 %",
+            False,
             "Lies cost, but 31 different trees know more than one: without any noise they go from 60.3 % to 84.0 %.",
         ),
         Answer("about 84 %", True, "Now move on to 300 trees: why does it fall?"),
@@ -149,13 +156,20 @@ VOTES: Final = Step(
     take_away="A vote forgives lies that are independent. It cannot forgive trees that have nobody in their leaves.",
     links=(
         Link(
-            "Open in the app: 31 trees on nursery", EXPLORE,
-            (("data", "nursery"), ("forest", "majority labels"), ("eps", "1"), ("depth", "4"), ("trees", "31"),
-             ("tab", "Leaves")),
+            "Open in the app: 31 trees on nursery",
+            EXPLORE,
+            (
+                ("data", "nursery"),
+                ("forest", "majority labels"),
+                ("eps", "1"),
+                ("depth", "4"),
+                ("trees", "31"),
+                ("tab", "Leaves"),
+            ),
             "Explore’s trees make two branches a question, not one for each answer: about 77 % there.",
         ),
     ),
-)  # fmt: skip
+)
 
 BUDGET: Final = Step(
     key="budget",
@@ -169,12 +183,14 @@ BUDGET: Final = Step(
     question="What does plan B cost one person?",
     answers=(
         Answer(
-            "ε = 0.01", False,
+            "ε = 0.01",
+            False,
             "That is what one tree costs in plan A. In B the tree that holds Ann spends all of ε = 1 on her.",
         ),
         Answer("ε = 1", True, "Only one tree holds Ann, and it spends ε = 1 on her."),
         Answer(
-            "ε = 100", False,
+            "ε = 100",
+            False,
             "That would be right if all 100 saw the same rows. Ann is in one tree; the other 99 say nothing about her "
             "row.",
         ),
@@ -185,18 +201,33 @@ BUDGET: Final = Step(
     take_away="Same rows: add. Different rows: take the dearest. Noise per tree × trees is a trade, not a free lunch.",
     links=(
         Link(
-            "Open in the app: ledger of A", EXPLORE,
-            (("data", "nursery"), ("forest", "majority labels"), ("eps", "1"), ("depth", "4"), ("trees", "100"),
-             ("rows", "all rows in every tree"), ("tab", "Budget")),
+            "Open in the app: ledger of A",
+            EXPLORE,
+            (
+                ("data", "nursery"),
+                ("forest", "majority labels"),
+                ("eps", "1"),
+                ("depth", "4"),
+                ("trees", "100"),
+                ("rows", "all rows in every tree"),
+                ("tab", "Budget"),
+            ),
         ),
         Link(
-            "of B", EXPLORE,
-            (("data", "nursery"), ("forest", "majority labels"), ("eps", "1"), ("depth", "4"), ("trees", "100"),
-             ("tab", "Budget")),
+            "of B",
+            EXPLORE,
+            (
+                ("data", "nursery"),
+                ("forest", "majority labels"),
+                ("eps", "1"),
+                ("depth", "4"),
+                ("trees", "100"),
+                ("tab", "Budget"),
+            ),
             "Explore’s trees make two branches a question, so they have other leaves.",
         ),
     ),
-)  # fmt: skip
+)
 
 STEPS: Final = (HOOK, LEAF, PROMISE, VOTES, BUDGET, DEPTH, PROOF, REBUILD, CHOOSE)
 FOOTER: Final = (

@@ -41,27 +41,48 @@ def consistency() -> Shown:
     q = pick("Levels", LEVELS, 15, "theory_cell_levels", "Splits on the way to a cell.", lambda v: f"{v:,}")
     x = np.unique(np.logspace(0, 6, 121).round())
     here, halves = side_left(q, d, b, b), levels_to_halve(d, b, b)
-    bound = theory_chart(Chart(
-        Axis("levels", 1, 1e6, log=True), Axis("mean side of a cell", 0, 1, percent=True),
-        [Curve(x, [side_left(int(v), d, b, b) for v in x], f"B₁ = B₂ = {b:g}"),
-         Curve(x, [side_left(int(v), d, 0, 0) for v in x], "B₁ = B₂ = 0", 1)], "above",
-        yours=(q, here, f"{q:,} levels: {at_most(here)}"), height=400,
-    ))  # fmt: skip
+    bound = theory_chart(
+        Chart(
+            Axis("levels", 1, 1e6, log=True),
+            Axis("mean side of a cell", 0, 1, percent=True),
+            [
+                Curve(x, [side_left(int(v), d, b, b) for v in x], f"B₁ = B₂ = {b:g}"),
+                Curve(x, [side_left(int(v), d, 0, 0) for v in x], "B₁ = B₂ = 0", 1),
+            ],
+            "above",
+            yours=(q, here, f"{q:,} levels: {at_most(here)}"),
+            height=400,
+        )
+    )
     errors = {t: {int(n): v for n, v in own.items()} for t, own in measured()["consistency"].items()}
-    truth = theory_chart(Chart(
-        Axis("rows", 300, 10_000, log=True), Axis("error on other rows", 0, 0.4, percent=True), [],
-        dots=[Dots(list(own), list(own.values()), f"B₁ = B₂ = {t}",
-                   [f"B = {t}, {n:,} rows: {share(v)} wrong" for n, v in own.items()], i)
-              for i, (t, own) in enumerate(errors.items())],
-        level=(BEST, "nobody can be below"), level_below=True, height=400,
-    ))  # fmt: skip
+    truth = theory_chart(
+        Chart(
+            Axis("rows", 300, 10_000, log=True),
+            Axis("error on other rows", 0, 0.4, percent=True),
+            [],
+            dots=[
+                Dots(
+                    list(own),
+                    list(own.values()),
+                    f"B₁ = B₂ = {t}",
+                    [f"B = {t}, {n:,} rows: {share(v)} wrong" for n, v in own.items()],
+                    i,
+                )
+                for i, (t, own) in enumerate(errors.items())
+            ],
+            level=(BEST, "nobody can be below"),
+            level_below=True,
+            height=400,
+        )
+    )
     if here <= 0.5:
         said = Said(True, f"after {q:,} levels the mean side of a cell is {at_most(here)} of the whole.")
     else:
         said = Said(
-            False, f"after {q:,} levels a cell may still have {at_most(here)} of the whole side on average. It takes "
-            f"{halves:,} levels to be sure of half."
-        )  # fmt: skip
+            False,
+            f"after {q:,} levels a cell may still have {at_most(here)} of the whole side on average. It takes "
+            f"{halves:,} levels to be sure of half.",
+        )
     ends = " and ".join(f"{share(errors[t][10_000])} at B = {t}" for t in ("0", "10"))
     note = (
         "The proof needs cells that shrink to nothing, and its bound is best where B is 0. Measured it is the "
@@ -70,10 +91,14 @@ def consistency() -> Shown:
     )
     alt = f"Bound on the side of a cell: {at_most(here)} after {q:,} levels; {halves:,} levels to halve it."
     other = f"Error on a made-up table by rows, of which {share(BEST)} cannot be avoided: {ends} with 10,000 rows."
-    return Shown(said, [
-        Picture("How fast cells must shrink", "From a formula", bound, alt),
-        Picture("How fast the forest learns", "Made-up tables", truth, other),
-    ], note)  # fmt: skip
+    return Shown(
+        said,
+        [
+            Picture("How fast cells must shrink", "From a formula", bound, alt),
+            Picture("How fast the forest learns", "Made-up tables", truth, other),
+        ],
+        note,
+    )
 
 
 def tree() -> Shown:
@@ -89,13 +114,24 @@ def tree() -> Shown:
     here = curves[rule][q]
     other = next(name for name in RULES if name != rule)
     seen = {int(n): v for n, v in own["tree"].items()}
-    figure = theory_chart(Chart(
-        Axis("levels", 0, DEEP), Axis("training error", 0, 1, percent=True),
-        [Curve(x, curves[rule], f"bound, {rule}"), Curve(x, curves[other], f"bound, {other}", 1)], "above",
-        dots=[Dots(list(seen), list(seen.values()), "one tree, α = 1",
-                   [f"{n} levels: {share(v)} wrong" for n, v in seen.items()])],
-        yours=(q, here, f"{q} levels: {at_most(here)}"), level=(guessing, f"guessing: {share(guessing)}"),
-    ))  # fmt: skip
+    figure = theory_chart(
+        Chart(
+            Axis("levels", 0, DEEP),
+            Axis("training error", 0, 1, percent=True),
+            [Curve(x, curves[rule], f"bound, {rule}"), Curve(x, curves[other], f"bound, {other}", 1)],
+            "above",
+            dots=[
+                Dots(
+                    list(seen),
+                    list(seen.values()),
+                    "one tree, α = 1",
+                    [f"{n} levels: {share(v)} wrong" for n, v in seen.items()],
+                )
+            ],
+            yours=(q, here, f"{q} levels: {at_most(here)}"),
+            level=(guessing, f"guessing: {share(guessing)}"),
+        )
+    )
     near = min(q, max(seen))
     truth = f"Measured with {near} level{'s' * (near > 1)} on {on}: {share(seen[near])}."
     truth += _without(seen[near], curves[rule][near])
@@ -105,8 +141,9 @@ def tree() -> Shown:
     else:
         when = (
             f"From {levels_for_error(edge, alpha, guessing, rule):,} levels on it does."
-            if alpha else "At α = 0 it never does."
-        )  # fmt: skip
+            if alpha
+            else "At α = 0 it never does."
+        )
         said = Said(False, f"{here_text}, and guessing gets {share(guessing)} on {on}. {when} {truth}")
     note = (
         "The edge has to be there in every leaf, and nobody knows it beforehand: where a dot is in the grey, the "
@@ -124,34 +161,61 @@ def added() -> Shown:
         return table
     own, on = of_table("boosted", table), plain(table.short_title, 40)
     rule, edge, alpha = _boosting()
-    k = pick("Trees", BOOSTED, 20, "theory_added", "Added up, each one fitted to what the others got wrong.",
-             lambda v: f"{v:,}")  # fmt: skip
-    weight = pick("Mean weight of a row", [0.05, 0.1, 0.2, 0.3, 0.4, 0.5], 0.5, "theory_weight",
-                  "½ at the start. It falls as rows are got right, and the bound with it.")  # fmt: skip
+    k = pick(
+        "Trees",
+        BOOSTED,
+        20,
+        "theory_added",
+        "Added up, each one fitted to what the others got wrong.",
+        lambda v: f"{v:,}",
+    )
+    weight = pick(
+        "Mean weight of a row",
+        [0.05, 0.1, 0.2, 0.3, 0.4, 0.5],
+        0.5,
+        "theory_weight",
+        "½ at the start. It falls as rows are got right, and the bound with it.",
+    )
     guessing, x = own["guessing"], np.unique(np.logspace(0, 5, 201).round())
     curves = {name: [error_after_trees(edge, alpha, int(n), name, weight) for n in x] for name in RULES}
     here = error_after_trees(edge, alpha, k, rule, weight)
     other = next(name for name in RULES if name != rule)
     seen = {int(n): v for n, v in own["boosted"].items()}
-    figure = theory_chart(Chart(
-        Axis("trees", 1, 100_000, log=True), Axis("training error", 0, 1, percent=True),
-        [Curve(x, curves[rule], f"bound, {rule}"), Curve(x, curves[other], f"bound, {other}", 1)], "above",
-        dots=[Dots(list(seen), list(seen.values()), "boosted trees of depth 3",
-                   [f"{n} trees: {share(v)} wrong" for n, v in seen.items()])],
-        yours=(k, here, f"{k:,} trees: {at_most(here)}"), level=(guessing, f"guessing: {share(guessing)}"),
-    ))  # fmt: skip
+    figure = theory_chart(
+        Chart(
+            Axis("trees", 1, 100_000, log=True),
+            Axis("training error", 0, 1, percent=True),
+            [Curve(x, curves[rule], f"bound, {rule}"), Curve(x, curves[other], f"bound, {other}", 1)],
+            "above",
+            dots=[
+                Dots(
+                    list(seen),
+                    list(seen.values()),
+                    "boosted trees of depth 3",
+                    [f"{n} trees: {share(v)} wrong" for n, v in seen.items()],
+                )
+            ],
+            yours=(k, here, f"{k:,} trees: {at_most(here)}"),
+            level=(guessing, f"guessing: {share(guessing)}"),
+        )
+    )
     near = min(seen, key=lambda n: abs(math.log(n / k)))
     at_near = error_after_trees(edge, alpha, near, rule, weight)
     truth = f"Measured with {near} on {on}: {share(seen[near])}.{_without(seen[near], at_near)}"
     trees = f"{k:,} tree{'s' * (k > 1)}"
     if here < guessing:
-        said = Said(True, f"{trees} that keep an edge of {edge:g} are wrong on {at_most(here)}; guessing on "
-                    f"{share(guessing)}. {truth}")  # fmt: skip
+        said = Said(
+            True,
+            f"{trees} that keep an edge of {edge:g} are wrong on {at_most(here)}; guessing on "
+            f"{share(guessing)}. {truth}",
+        )
     else:
         needed = trees_for_error(edge, alpha, guessing, rule, mean_weight=weight) if alpha else 0
         when = f"From {needed:,} trees on it is below." if alpha else "At α = 0 it never is below."
-        said = Said(False, f"for {trees} the bound says {at_most(here)}, and guessing gets {share(guessing)} wrong. "
-                    f"{when} {truth}")  # fmt: skip
+        said = Said(
+            False,
+            f"for {trees} the bound says {at_most(here)}, and guessing gets {share(guessing)} wrong. {when} {truth}",
+        )
     note = (
         "The bound falls evenly down to 0, and only as long as the mean weight stays where it is: but rows that are "
         "got right weigh less and less. So 0 is never reached this way on a table where classes overlap. "
@@ -173,13 +237,19 @@ def splits() -> Shown:
     x = np.logspace(3, 12, 181)
     needed, enough = efficiency_needed(n, epsilon, constant), rows_for_efficiency(epsilon, constant)
     most, least = (efficiency_needed(v, epsilon, constant) for v in (1e3, 1e12))
-    figure = theory_chart(Chart(
-        Axis("rows", 1e3, 1e12, log=True),
-        Axis("efficiency that a node must have", min(0.1, least), max(10.0, most), log=True),
-        [Curve(x, np.full(len(x), MOST), "2, the most there is"),
-         Curve(x, [efficiency_needed(v, epsilon, constant) for v in x], "what the theorem asks for", 1)], "above",
-        yours=(n, needed, f"{size_text(n)} rows: {size_text(needed)}"), band="no node has so much",
-    ))  # fmt: skip
+    figure = theory_chart(
+        Chart(
+            Axis("rows", 1e3, 1e12, log=True),
+            Axis("efficiency that a node must have", min(0.1, least), max(10.0, most), log=True),
+            [
+                Curve(x, np.full(len(x), MOST), "2, the most there is"),
+                Curve(x, [efficiency_needed(v, epsilon, constant) for v in x], "what the theorem asks for", 1),
+            ],
+            "above",
+            yours=(n, needed, f"{size_text(n)} rows: {size_text(needed)}"),
+            band="no node has so much",
+        )
+    )
     here = f"at {size_text(n)} rows and ε = {epsilon_text(epsilon)} it asks for an efficiency of {size_text(needed)}"
     if needed <= MOST:
         said = Said(True, f"{here}, and a node may have up to 2.")
@@ -202,8 +272,13 @@ def _without(measured_error: float, bound: float) -> str:
 
 def _boosting() -> tuple[str, float, float]:
     rule = choose("Bound", RULES, "theory_rule", "As the paper has it; or derived by us, from less.")
-    edge = pick("Edge γ", EDGES, 0.5, "theory_edge",
-                "By how much the shares of the two classes that a test sends one way differ.")  # fmt: skip
+    edge = pick(
+        "Edge γ",
+        EDGES,
+        0.5,
+        "theory_edge",
+        "By how much the shares of the two classes that a test sends one way differ.",
+    )
     alpha = pick("α", ALPHAS, 1.0, "theory_boosting_alpha", "1: Matsushita’s loss. 0: the 0/1 loss.")
     return rule, edge, alpha
 
@@ -213,9 +288,12 @@ PANELS = {
         "With ever more rows, and labels without noise, the multinomial forest becomes as good as anything can be.",
         r"E[\text{side}] \le \left(1 - \frac{P_1 P_2}{3}\right)^{q}",
         "True if a fixed part of the candidates lies in the middle of every node, which the paper does not prove.",
-        ["Features on [0, 1], with a density.", "B₁ and B₂ are fixed, B₃ = ∞: no privacy.",
-         "Leaves get ever more rows, and ever smaller a share of all.",
-         "Here a third of the candidates lies in the middle."],
+        [
+            "Features on [0, 1], with a density.",
+            "B₁ and B₂ are fixed, B₃ = ∞: no privacy.",
+            "Leaves get ever more rows, and ever smaller a share of all.",
+            "Here a third of the candidates lies in the middle.",
+        ],
         "Bai and others 2019, Lemmas 3 and 4, Theorem 1.",
         consistency,
     ),
@@ -225,8 +303,12 @@ PANELS = {
         r"\text{derived: } & \tfrac12\left(1 - \alpha(1 - \sqrt{1-\gamma^2})\right)^{q} \end{aligned}",
         "The derived bound holds. The published one is weaker, so where all leaves of a level are split it holds as "
         "well, although a step of its proof fails for nearly pure leaves.",
-        ["Two classes, no privacy, training error.", "The edge is there in every leaf.",
-         "All leaves of a level are split.", "α is the same on all levels."],
+        [
+            "Two classes, no privacy, training error.",
+            "The edge is there in every leaf.",
+            "All leaves of a level are split.",
+            "α is the same on all levels.",
+        ],
         "Nock and Henecka 2020, Theorem 10; the derived bound is ours.",
         tree,
     ),
@@ -234,8 +316,11 @@ PANELS = {
         "If every tree keeps an edge γ, about 8/(γ²α) trees are enough for any training error.",
         r"T \ge \frac{2(1-\xi)}{\bar w^2\gamma^2\alpha} \qquad \left(\bar w = \tfrac12\right)",
         "True as long as the mean weight does not fall, which it does. The derived rule has 7/4 times the gain a tree.",
-        ["Two classes, no privacy, training error.", "Every tree has the edge on the weighted rows.",
-         "The mean weight of a row stays at least where the slider is."],
+        [
+            "Two classes, no privacy, training error.",
+            "Every tree has the edge on the weighted rows.",
+            "The mean weight of a row stays at least where the slider is.",
+        ],
         "Nock and Henecka 2020, Theorem 12; the derived rule is the same proof with the right curvature.",
         added,
     ),
@@ -243,9 +328,12 @@ PANELS = {
         "With rows enough, splits that are chosen with noise are as good as the edge promises.",
         r"J \ge \frac{256\,\ln(1/\xi)}{\beta\,\bar w\,(1-\delta^2)\,\gamma^2}\cdot\frac{\ln n}{\varepsilon\sqrt n}",
         "Like Theorem 10, its proof takes the potential to fall in proportion to a leaf’s weight.",
-        ["One split; half of ε for splits (β = ½); mean weight ½; gap δ = ½.", "It may fail with probability ξ = 0.1.",
-         "Nearly no tests may be without the edge."],
+        [
+            "One split; half of ε for splits (β = ½); mean weight ½; gap δ = ½.",
+            "It may fail with probability ξ = 0.1.",
+            "Nearly no tests may be without the edge.",
+        ],
         "Nock and Henecka 2020, Theorem 13 and equation 207.",
         splits,
     ),
-}  # fmt: skip
+}

@@ -32,12 +32,18 @@ def untested() -> Shown:
     x = list(range(DEEPEST + 1))
     expected, drawn = [untested_features(s, d) for d in x], _drawn(s)
     rule = fletcher_islam_depth(s, 0, "theorem", most=None)
-    figure = theory_chart(Chart(
-        Axis("depth", 0, DEEPEST), Axis("features not tested on a path", 0, s), [Curve(x, expected, "the formula")],
-        dots=[Dots(x, drawn, f"{PATHS:,} drawn paths", [f"depth {d}: {v:.3f} of {s}" for d, v in enumerate(drawn)])],
-        yours=(depth, expected[depth], f"depth {depth}: {expected[depth]:.3f} of {s}"),
-        level=(s / 2, "half of the features"),
-    ))  # fmt: skip
+    figure = theory_chart(
+        Chart(
+            Axis("depth", 0, DEEPEST),
+            Axis("features not tested on a path", 0, s),
+            [Curve(x, expected, "the formula")],
+            dots=[
+                Dots(x, drawn, f"{PATHS:,} drawn paths", [f"depth {d}: {v:.3f} of {s}" for d, v in enumerate(drawn)])
+            ],
+            yours=(depth, expected[depth], f"depth {depth}: {expected[depth]:.3f} of {s}"),
+            level=(s / 2, "half of the features"),
+        )
+    )
     here = f"of {s} features a path of depth {depth} leaves {expected[depth]:.3f} untested on average"
     if depth:
         said = Said(True, f"{here}, exactly. In {PATHS:,} drawn paths it was {drawn[depth]:.3f}.")
@@ -65,22 +71,35 @@ def empty() -> Shown:
     found = of_table("empty", table)
     depths = [int(d) for d in found]
     n_trees = pick(
-        "Trees that share the rows", [int(k) for k in found[str(depths[0])]], 100, "theory_sharing",
+        "Trees that share the rows",
+        [int(k) for k in found[str(depths[0])]],
+        100,
+        "theory_sharing",
         "Each row goes to one tree, drawn for it alone.",
-    )  # fmt: skip
+    )
     depth = pick("Depth", depths, depths[len(depths) // 2], "theory_leaf_depth", "Questions on a path.")
     cells = [found[str(d)][str(n_trees)] for d in depths]
     expected, counted = [c["expected"] for c in cells], [c["counted"] for c in cells]
     own = cells[depths.index(depth)]
-    figure = theory_chart(Chart(
-        Axis("depth", depths[0], depths[-1]), Axis("leaves that are empty", 0, 1, percent=True),
-        [Curve(depths, expected, "expected, by the formula")],
-        dots=[Dots(depths, counted, "counted in one forest", [
-            f"depth {d}: {share(cell['counted'])} of {cell['leaves']:,} leaves"
-            for d, cell in zip(depths, cells, strict=True)
-        ])],
-        yours=(depth, own["expected"], f"depth {depth}, {n_trees} trees: {share(own['expected'])} expected"),
-    ))  # fmt: skip
+    figure = theory_chart(
+        Chart(
+            Axis("depth", depths[0], depths[-1]),
+            Axis("leaves that are empty", 0, 1, percent=True),
+            [Curve(depths, expected, "expected, by the formula")],
+            dots=[
+                Dots(
+                    depths,
+                    counted,
+                    "counted in one forest",
+                    [
+                        f"depth {d}: {share(cell['counted'])} of {cell['leaves']:,} leaves"
+                        for d, cell in zip(depths, cells, strict=True)
+                    ],
+                )
+            ],
+            yours=(depth, own["expected"], f"depth {depth}, {n_trees} trees: {share(own['expected'])} expected"),
+        )
+    )
     if own["expected"] >= 0.0005:
         said = Said(
             True,
@@ -124,20 +143,33 @@ def floor() -> Shown:
     right = int(min(30, max(8, np.ceil(12 / epsilon), lead + 2)))
     bottom = max(float(low[right]) / 3, 1e-12)
     seen = [i for i, v in enumerate(drawn) if v > 0 and i <= right]
-    figure = theory_chart(Chart(
-        Axis("lead of the top class, in rows", 0, right),
-        Axis("how often the label flips", bottom, 1, log=True, percent=True),
-        [Curve(leads, low, "the floor"), Curve(leads, own, "permute-and-flip", 1, PRIVATE),
-         Curve(leads, paper, "rule of 2017, as published", 0, NOT_HELD)], "below",
-        dots=[Dots(seen, [drawn[i] for i in seen], f"permute-and-flip, {DRAWS:,} draws",
-                   [f"lead {i}: {chance(drawn[i])} of {DRAWS:,} draws" for i in seen])],
-        yours=(lead, low[lead], f"lead {lead}: at least {chance_down(low[lead])}"),
-    ))  # fmt: skip
+    figure = theory_chart(
+        Chart(
+            Axis("lead of the top class, in rows", 0, right),
+            Axis("how often the label flips", bottom, 1, log=True, percent=True),
+            [
+                Curve(leads, low, "the floor"),
+                Curve(leads, own, "permute-and-flip", 1, PRIVATE),
+                Curve(leads, paper, "rule of 2017, as published", 0, NOT_HELD),
+            ],
+            "below",
+            dots=[
+                Dots(
+                    seen,
+                    [drawn[i] for i in seen],
+                    f"permute-and-flip, {DRAWS:,} draws",
+                    [f"lead {i}: {chance(drawn[i])} of {DRAWS:,} draws" for i in seen],
+                )
+            ],
+            yours=(lead, low[lead], f"lead {lead}: at least {chance_down(low[lead])}"),
+        )
+    )
     below = np.flatnonzero(paper < low * (1 - 1e-9))
     broken = (
         f"The rule of 2017 falls below it from a lead of {below[0]} on, so it does not keep ε."
-        if len(below) else "Within 30 rows the rule of 2017 stays above it; its own lead is further out."
-    )  # fmt: skip
+        if len(below)
+        else "Within 30 rows the rule of 2017 stays above it; its own lead is further out."
+    )
     meets = "exactly that" if np.isclose(own[lead], low[lead], rtol=1e-9) else chance(own[lead])
     said = Said(
         True,

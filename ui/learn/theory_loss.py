@@ -28,13 +28,25 @@ def moves() -> Shown:
     printed = [float(m_alpha(a).published_sensitivity(n)) for a in ALPHAS]
     own = exact[ALPHAS.index(alpha)]
     tried = _tried(n) if n <= MOST_TRIED else []
-    figure = theory_chart(Chart(
-        Axis("α", 0, 1), Axis("most that one row moves the score", 0, 1.05 * max(printed)),
-        [Curve(ALPHAS, exact, "exact"), Curve(ALPHAS, printed, "as published", 1)], "above",
-        dots=[Dots(TRIED, tried, "largest found by trying all leaves",
-                   [f"α = {a:g}: {v:.3f}" for a, v in zip(TRIED, tried, strict=True)])] if tried else [],
-        yours=(alpha, own, f"α = {alpha:g}: {own:.3f}"),
-    ))  # fmt: skip
+    figure = theory_chart(
+        Chart(
+            Axis("α", 0, 1),
+            Axis("most that one row moves the score", 0, 1.05 * max(printed)),
+            [Curve(ALPHAS, exact, "exact"), Curve(ALPHAS, printed, "as published", 1)],
+            "above",
+            dots=[
+                Dots(
+                    TRIED,
+                    tried,
+                    "largest found by trying all leaves",
+                    [f"α = {a:g}: {v:.3f}" for a, v in zip(TRIED, tried, strict=True)],
+                )
+            ]
+            if tried
+            else [],
+            yours=(alpha, own, f"α = {alpha:g}: {own:.3f}"),
+        )
+    )
     part = f"with α = {alpha:g} one of {n:,} rows moves the score of a split by at most {own:,.1f}"
     if own < n:
         said = Said(True, f"{part}, of a score that is {n:,} at most.")
@@ -57,17 +69,28 @@ def mixture() -> Shown:
                 "By how much the classes’ shares that a test sends one way differ, in every leaf.")  # fmt: skip
     levels = [levels_for_error(edge, a, TARGET, "derived") for a in ALPHAS[1:]]
     moved = [float(m_alpha(a).sensitivity(n)) for a in ALPHAS]
-    trade = theory_chart(Chart(
-        Axis("most that one row moves the score", 0, max(moved)),
-        Axis("levels until the bound is 10 %", 1, max(levels), log=True),
-        [Curve(moved[1:], levels, "α from 0.05 (left) to 1 (right)")],
-        yours=(moved[ALPHAS.index(alpha)], levels[ALPHAS.index(alpha) - 1] if alpha else max(levels),
-               f"α = {alpha:g}"), level=(MAX_DEPTH, "as deep as trees get here"), level_below=True, height=380,
-    ))  # fmt: skip
+    trade = theory_chart(
+        Chart(
+            Axis("most that one row moves the score", 0, max(moved)),
+            Axis("levels until the bound is 10 %", 1, max(levels), log=True),
+            [Curve(moved[1:], levels, "α from 0.05 (left) to 1 (right)")],
+            yours=(
+                moved[ALPHAS.index(alpha)],
+                levels[ALPHAS.index(alpha) - 1] if alpha else max(levels),
+                f"α = {alpha:g}",
+            ),
+            level=(MAX_DEPTH, "as deep as trees get here"),
+            level_below=True,
+            height=380,
+        )
+    )
     place = moved[ALPHAS.index(alpha)]
     if alpha == 0:
-        said = Said(False, f"at α = 0 no number of levels is enough, though one row moves the score by {place:.0f} "
-                    f"only. {_first(levels)}")  # fmt: skip
+        said = Said(
+            False,
+            f"at α = 0 no number of levels is enough, though one row moves the score by {place:.0f} "
+            f"only. {_first(levels)}",
+        )
         needs = "never"
     else:
         needs = f"{levels[ALPHAS.index(alpha) - 1]:,} levels"
@@ -98,12 +121,18 @@ def _first(levels: list[int]) -> str:
 
 def _losses(alpha: float):
     u = np.linspace(0, 1, 201)
-    return theory_chart(Chart(
-        Axis("share of the positive class in a leaf", 0, 1, percent=True), Axis("loss", 0, 1.05),
-        [Curve(u, _loss(0.0, u), "α = 0: errors (0/1)", 1),
-         Curve(u, _loss(1.0, u), "α = 1: Matsushita", 2),
-         Curve(u, _loss(alpha, u), f"α = {alpha:g}", 0, PRIVATE)], height=380,
-    ))  # fmt: skip
+    return theory_chart(
+        Chart(
+            Axis("share of the positive class in a leaf", 0, 1, percent=True),
+            Axis("loss", 0, 1.05),
+            [
+                Curve(u, _loss(0.0, u), "α = 0: errors (0/1)", 1),
+                Curve(u, _loss(1.0, u), "α = 1: Matsushita", 2),
+                Curve(u, _loss(alpha, u), f"α = {alpha:g}", 0, PRIVATE),
+            ],
+            height=380,
+        )
+    )
 
 
 def _loss(alpha: float, u: np.ndarray) -> np.ndarray:
@@ -132,8 +161,11 @@ PANELS = {
         "How much one row can move the score of a split is known exactly, for every α and number of rows.",
         r"\Delta = 2\alpha\sqrt{n-1} + 2(1-\alpha)",
         "Exact. The published bound is true, and 1 larger for many rows.",
-        ["Weights of rows are 1 at most.", "The score is the sum of the children’s potentials.",
-         "Both relations: a row added or removed, or one exchanged."],
+        [
+            "Weights of rows are 1 at most.",
+            "The score is the sum of the children’s potentials.",
+            "Both relations: a row added or removed, or one exchanged.",
+        ],
         "Nock and Henecka 2020, Theorem 3, Lemma 5, Corollary 7; the exact value is ours.",
         moves,
     ),
@@ -145,4 +177,4 @@ PANELS = {
         "Nock and Henecka 2020, Definition 6.",
         mixture,
     ),
-}  # fmt: skip
+}

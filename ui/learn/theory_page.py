@@ -18,11 +18,20 @@ _ALL = theory_votes.PANELS | theory_leaves.PANELS | theory_growth.PANELS | theor
 PANELS: dict[str, Panel] = {
     name: _ALL[name]
     for name in (
-        "Votes of random trees", "… with privacy", "Depth rule", "Empty leaves", "Floor of a leaf",
-        "Votes of noisy trees", "Consistency", "Boosting a tree", "Trees added up", "Private splits",
-        "What a row moves", "The Mα-loss",
+        "Votes of random trees",
+        "… with privacy",
+        "Depth rule",
+        "Empty leaves",
+        "Floor of a leaf",
+        "Votes of noisy trees",
+        "Consistency",
+        "Boosting a tree",
+        "Trees added up",
+        "Private splits",
+        "What a row moves",
+        "The Mα-loss",
     )
-}  # fmt: skip
+}
 HEAD = (
     "A theorem may be true and too weak to choose by. The dots show how much too weak. Some are exact, and one "
     "contradicts a privacy claim that was printed."
@@ -87,9 +96,12 @@ def _pictures(shown: Shown) -> None:
     for i, picture in enumerate(shown.pictures):
         titled(picture.title, picture.badge)
         chart(
-            picture.figure, picture.alt, title=picture.title, public=picture.badge != "Curator only",
+            picture.figure,
+            picture.alt,
+            title=picture.title,
+            public=picture.badge != "Curator only",
             key=f"theory_chart_{i}",
-        )  # fmt: skip
+        )
     if shown.note:
         st.caption(shown.note)
 

@@ -77,7 +77,7 @@ class Panel:
 
 def pick(
     label: str, options: Sequence[Any], start: Any, key: str, help: str, text: Callable[[Any], str] | None = None
-) -> Any:  # fmt: skip
+) -> Any:
     """A slider over listed values, in the link; it keeps its place while another theorem is looked at."""
     known(key, options)
     value = st.select_slider(
@@ -98,10 +98,12 @@ def present_table(*, two_classes: bool) -> Table | Shown:
     if two_classes and table.domain.n_classes != 2:
         return Shown(
             Said(
-                False, f"it is about two classes, and “{plain(table.label, 40)}” of {plain(table.short_title, 40)} has "
-                f"{table.domain.n_classes}. Choose another table or label in the sidebar."
-            ), [],
-        )  # fmt: skip
+                False,
+                f"it is about two classes, and “{plain(table.label, 40)}” of {plain(table.short_title, 40)} has "
+                f"{table.domain.n_classes}. Choose another table or label in the sidebar.",
+            ),
+            [],
+        )
     return table
 
 

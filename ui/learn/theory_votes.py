@@ -38,21 +38,36 @@ def votes() -> Shown:
     own, name = of_table("goodness", table), plain(table.short_title, 40)
     k = pick("Trees", TREES, 101, "theory_votes", "How many random trees vote.", lambda v: f"{v:,}")
     confidence = pick(
-        "Confidence", [0.5, 0.8, 0.9, 0.95, 0.99, 0.999], 0.95, "theory_confidence",
-        "The theorem may fail if the trees are drawn unluckily: this often it does not.", lambda v: f"{100 * v:g} %",
-    )  # fmt: skip
+        "Confidence",
+        [0.5, 0.8, 0.9, 0.95, 0.99, 0.999],
+        0.95,
+        "theory_confidence",
+        "The theorem may fail if the trees are drawn unluckily: this often it does not.",
+        lambda v: f"{100 * v:g} %",
+    )
     e, guessing, rows = tree_error(own), own["guessing"], own["rows"]
     x = np.unique(np.logspace(0, 4, 241).round().astype(int)).tolist()
     bounds, sharper = bounds_at(own, x, confidence)
     (bound,), (better,) = bounds_at(own, [k], confidence)
     seen = {int(n): v for n, v in own["vote_error"].items()}
-    figure = theory_chart(Chart(
-        Axis("trees", 1, 10_000, log=True), Axis("training error of the vote", 0, 1, percent=True),
-        [Curve(x, bounds, "Theorem 5.4"), Curve(x, sharper, "Theorem 5.3, sharper", 1)], "above",
-        dots=[Dots(list(seen), list(seen.values()), "measured",
-                   [f"{n} trees: {share(v)} wrong" for n, v in seen.items()])],
-        yours=(k, bound, f"{k:,} trees: {at_most(bound)}"), level=(guessing, f"guessing: {share(guessing)}"),
-    ))  # fmt: skip
+    figure = theory_chart(
+        Chart(
+            Axis("trees", 1, 10_000, log=True),
+            Axis("training error of the vote", 0, 1, percent=True),
+            [Curve(x, bounds, "Theorem 5.4"), Curve(x, sharper, "Theorem 5.3, sharper", 1)],
+            "above",
+            dots=[
+                Dots(
+                    list(seen),
+                    list(seen.values()),
+                    "measured",
+                    [f"{n} trees: {share(v)} wrong" for n, v in seen.items()],
+                )
+            ],
+            yours=(k, bound, f"{k:,} trees: {at_most(bound)}"),
+            level=(guessing, f"guessing: {share(guessing)}"),
+        )
+    )
     near = min(seen, key=lambda n: abs(math.log(n / k)))
     truth = f"Measured with {near} tree{'s' * (near > 1)}: {share(seen[near])}."
     first = trees_to_beat(guessing, e, rows, confidence)
@@ -64,21 +79,26 @@ def votes() -> Shown:
     else:
         why = (
             f"the bound says {at_most(bound)}, and guessing gets {share(guessing)} wrong"
-            if math.isfinite(bound) else f"with {k:,} trees there is no bound, as the slack is ½ or more"
-        )  # fmt: skip
+            if math.isfinite(bound)
+            else f"with {k:,} trees there is no bound, as the slack is ½ or more"
+        )
         when = (
             f"It says something from {first:,} trees on."
-            if first else f"It never does, as it stays above twice a tree’s error, {share(2 * e)}."
-        )  # fmt: skip
+            if first
+            else f"It never does, as it stays above twice a tree’s error, {share(2 * e)}."
+        )
         said = Said(False, f"{why}. {when} {truth}")
     averaged = average_bound(e, slack_of(k, rows, confidence))
     note = (
         f"A tree of depth {own['depth']} is wrong about {share(e)} of {rows:,} rows of {name}. "
-        + (f"Theorem 5.3, which needs to know how many trees are right about each row, gives {at_most(better)}. "
-           if math.isfinite(better) else "")
+        + (
+            f"Theorem 5.3, which needs to know how many trees are right about each row, gives {at_most(better)}. "
+            if math.isfinite(better)
+            else ""
+        )
         + f"If trees’ shares are averaged instead, 5.4 gives {at_most(averaged)}. "
         "No privacy here: all is on the rows that the trees were trained on."
-    )  # fmt: skip
+    )
     alt = (
         f"Error of votes on this table: bound {at_most(bound)} with {k} trees, measured {share(seen[near])} with "
         f"{near}, guessing {share(guessing)}."
@@ -109,17 +129,32 @@ def private() -> Shown:
     depth = pick("Depth", list(range(1, 11)), 3, "theory_proof_depth", "Questions on a path.")
     d = pick("Slack d", [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45], 0.3, "theory_slack",
              "How far votes may be off. More slack: likelier to hold, and a weaker bound.")  # fmt: skip
-    parts = pick("K: leaves given up below 1/K of the mean", [5, 10, 20, 40, 80, 160], 20, "theory_leaf_share",
-                 "Larger: fewer rows are given up, but smaller leaves have to withstand the noise.")  # fmt: skip
-    e = pick("Error of a tree", [0.0, 0.01, 0.02, 0.05, 0.1, 0.2], 0.02, "theory_tree_error",
-             "On average over all random trees, without noise.", lambda v: f"{100 * v:g} %")  # fmt: skip
+    parts = pick(
+        "K: leaves given up below 1/K of the mean",
+        [5, 10, 20, 40, 80, 160],
+        20,
+        "theory_leaf_share",
+        "Larger: fewer rows are given up, but smaller leaves have to withstand the noise.",
+    )
+    e = pick(
+        "Error of a tree",
+        [0.0, 0.01, 0.02, 0.05, 0.1, 0.2],
+        0.02,
+        "theory_tree_error",
+        "On average over all random trees, without noise.",
+        lambda v: f"{100 * v:g} %",
+    )
     x, own, best = _proved(k, depth, d, parts, epsilon)
     at, limit = proof_probability(n, k, depth, d, parts, epsilon), private_error_bound(e, d, parts)
-    figure = theory_chart(Chart(
-        Axis("rows", 1e3, 1e11, log=True), Axis("the bound holds at least with probability", 0, 1, percent=True),
-        [Curve(x, own, f"{k:,} trees"), Curve(x, best, "the best number of trees", 1)], "below",
-        yours=(n, at, f"{size_text(n)} rows: {size_text(at) if at <= 0 else at_least(at)}"),
-    ))  # fmt: skip
+    figure = theory_chart(
+        Chart(
+            Axis("rows", 1e3, 1e11, log=True),
+            Axis("the bound holds at least with probability", 0, 1, percent=True),
+            [Curve(x, own, f"{k:,} trees"), Curve(x, best, "the best number of trees", 1)],
+            "below",
+            yours=(n, at, f"{size_text(n)} rows: {size_text(at) if at <= 0 else at_least(at)}"),
+        )
+    )
     said = _proof_says(n, k, at, limit, depth, d, parts, epsilon)
     note = (
         f"It would say: {at_most(limit)} of the training rows are wrong. "
@@ -130,24 +165,24 @@ def private() -> Shown:
     return Shown(said, [Picture("When the proof says something", "From a formula", figure, alt)], note)
 
 
-def _proof_says(
-    n: float, k: int, at: float, limit: float, depth: int, d: float, parts: int, epsilon: float
-) -> Said:  # fmt: skip
+def _proof_says(n: float, k: int, at: float, limit: float, depth: int, d: float, parts: int, epsilon: float) -> Said:
     if limit >= 0.5:
         even = private_error_bound(0.0, d, parts)
         fewest = next((p for p in range(1, 10_000) if private_error_bound(0.0, d, p) < 0.5), 0)
         more = (
-            f"Even perfect trees would not help below K = {fewest}." if even >= 0.5
+            f"Even perfect trees would not help below K = {fewest}."
+            if even >= 0.5
             else "It needs better trees, a larger K or another slack."
-        )  # fmt: skip
+        )
         return Said(False, f"it would promise an error of {at_most(limit)}, no better than a coin. {more}")
     if at > 0:
         return Said(True, f"with a probability of {at_least(at)}, {at_most(limit)} of the training rows are wrong.")
     first, least = (rows_to_prove(ks, depth, d, parts, epsilon) for ks in ([k], PROOF_TREES))
     best = (
         f"With the best number of trees it takes {size_text(least)} rows."
-        if least else "No number of trees up to 10,001 is right for it."
-    )  # fmt: skip
+        if least
+        else "No number of trees up to 10,001 is right for it."
+    )
     enough = (
         f"With {k:,} trees it does from {size_text(first)} rows on." if first else f"With {k:,} trees it never does."
     )
@@ -173,30 +208,48 @@ def noisy() -> Shown:
     found, name = of_table("noisy_votes", table), plain(table.short_title, 40)
     sizes = [int(k) for k in found]
     k = pick("Trees", sizes, 101, "theory_noisy_trees", "How many vote.")
-    p = pick("Each is right with probability", CHANCES, 0.6, "theory_chance", "On any row, by itself.",
-             lambda v: f"{100 * v:g} %")  # fmt: skip
+    p = pick(
+        "Each is right with probability",
+        CHANCES,
+        0.6,
+        "theory_chance",
+        "On any row, by itself.",
+        lambda v: f"{100 * v:g} %",
+    )
     cells = [found[str(n)] for n in sizes]
     own = cells[sizes.index(k)]
     x = list(range(1, 302, 2))
     yours = [float(even_vote_right(p, n)) for n in x]
     alike = [float(even_vote_right(c["tree"], n)) for c, n in zip(cells, sizes, strict=True)]
     here = float(even_vote_right(p, k))
-    figure = theory_chart(Chart(
-        Axis("trees", 1, 301, log=True), Axis("votes that are right", 0.3, 1, percent=True),
-        [Curve(x, yours, f"independent, each right in {100 * p:g} %"),
-         Curve(sizes, alike, "independent, as good as the measured trees", 1),
-         Curve(sizes, [c["row_by_row"] for c in cells], "row by row, with each row’s own chance", 2)],
-        dots=[Dots(sizes, [c["vote"] for c in cells], "measured vote",
-                   [f"{n} trees: {share(c['vote'])}" for n, c in zip(sizes, cells, strict=True)])],
-        yours=(k, here, f"{k} trees: {share(here)}"),
-    ))  # fmt: skip
+    figure = theory_chart(
+        Chart(
+            Axis("trees", 1, 301, log=True),
+            Axis("votes that are right", 0.3, 1, percent=True),
+            [
+                Curve(x, yours, f"independent, each right in {100 * p:g} %"),
+                Curve(sizes, alike, "independent, as good as the measured trees", 1),
+                Curve(sizes, [c["row_by_row"] for c in cells], "row by row, with each row’s own chance", 2),
+            ],
+            dots=[
+                Dots(
+                    sizes,
+                    [c["vote"] for c in cells],
+                    "measured vote",
+                    [f"{n} trees: {share(c['vote'])}" for n, c in zip(sizes, cells, strict=True)],
+                )
+            ],
+            yours=(k, here, f"{k} trees: {share(here)}"),
+        )
+    )
     if p > 0.5:
         said = Said(True, f"{k} independent votes, each right in {100 * p:g} %, are right together in {share(here)}.")
     else:
         said = Said(
-            False, f"{k} independent votes, each right in {100 * p:g} %, are right together in {share(here)}, no "
-            "better than a coin. Above 50 % for each, more votes help."
-        )  # fmt: skip
+            False,
+            f"{k} independent votes, each right in {100 * p:g} %, are right together in {share(here)}, no "
+            "better than a coin. Above 50 % for each, more votes help.",
+        )
     note = (
         f"On {name} a noisy tree of {k} (ε = 1 for all) is right on {share(own['tree'])} of the rows held out. If "
         f"that held for every row alike, their vote would be right in {share(alike[sizes.index(k)])}; it is in "
@@ -213,8 +266,12 @@ PANELS = {
         "little more than 2e of them wrong, at the most.",
         r"\text{error} \le \frac{e}{\frac12 - d}, \qquad d = \sqrt{\frac{\ln(n/\beta)}{2k}}",
         "True, and mostly too weak to choose by.",
-        ["Two classes, no privacy.", "Error on the rows that label the leaves.", "Trees do not look at the data.",
-         "β is one minus the confidence. Trees are drawn from all those of the same depth (here 400 stand for all)."],
+        [
+            "Two classes, no privacy.",
+            "Error on the rows that label the leaves.",
+            "Trees do not look at the data.",
+            "β is one minus the confidence. Trees are drawn from all those of the same depth (here 400 stand for all).",
+        ],
         "Bojarski, Choromanska, Choromanski, LeCun, Theorems 5.1 to 5.4.",
         votes,
     ),
@@ -223,8 +280,11 @@ PANELS = {
         r"\begin{aligned} P & \ge 1 - n\left(e^{-kd^2/2} + 2k\,e^{-\lambda n\varepsilon/k}\right) \\ "
         r"\lambda & = \frac{d}{2(1+d)K2^h} \end{aligned}",
         "As printed it lacks a factor of 2 that its proof has. This is the form that the proof gives, with a better λ.",
-        ["Two classes; shares averaged; negative counts are set to 0.", "Add-remove; ε is shared evenly by k trees.",
-         "Leaves with less than a K-th of the mean number of rows are given up."],
+        [
+            "Two classes; shares averaged; negative counts are set to 0.",
+            "Add-remove; ε is shared evenly by k trees.",
+            "Leaves with less than a K-th of the mean number of rows are given up.",
+        ],
         "Bojarski and others, Theorem 5.6; the clean form is ours.",
         private,
     ),
@@ -236,4 +296,4 @@ PANELS = {
         "Condorcet 1785; Poisson’s binomial law.",
         noisy,
     ),
-}  # fmt: skip
+}

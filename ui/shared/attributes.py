@@ -28,18 +28,22 @@ def attributes(added: AddedScores, badge_kind: Badge) -> None:
     domain = added.domain
     names = [feature.name for feature in domain.features]
     titled(
-        "What moves the scores", badge_kind,
+        "What moves the scores",
+        badge_kind,
         help="How far each attribute by itself moves the scores, as a share, less what noise alone would. It follows "
         "from the released forest and costs nothing more. What attributes do only together is not in it.",
-    )  # fmt: skip
+    )
     shares = added.importances
     if not shares.any():
         st.caption("No attribute by itself moves the scores further than noise alone would.")
     else:
         chart(
-            pictures.importances(names, shares), "Shares of the attributes in what moves scores.",
-            title="What moves the scores", public=badge_kind in PUBLIC, key="importances",
-        )  # fmt: skip
+            pictures.importances(names, shares),
+            "Shares of the attributes in what moves scores.",
+            title="What moves the scores",
+            public=badge_kind in PUBLIC,
+            key="importances",
+        )
         st.caption(
             "Of one release: another one draws other noise and may put them in another order. An attribute at 0 % "
             "moves the scores no further than noise alone would; it may matter all the same, by itself or with others."
@@ -52,9 +56,7 @@ def attributes(added: AddedScores, badge_kind: Badge) -> None:
         label = domain.classes[-1]
         if domain.n_classes > 2:
             known("effect_on", domain.classes)
-            label = st.selectbox(
-                "Score of", domain.classes, key="effect_on", width=240
-            )  # fmt: skip
+            label = st.selectbox("Score of", domain.classes, key="effect_on", width=240)
     place, of_class = names.index(name), domain.classes.index(label)
     codes = pictures.codes_shown(domain.features[place])
     scores, noise = added.effect(place, codes)

@@ -37,11 +37,13 @@ def alpha(mode: str, depth: int) -> Any:
     """The α strategy: a choice, what it needs, and a small drawing of α by level."""
     names = list(ALPHAS[mode])
     name = select(
-        "α: how questions are judged", names, "alphas",
+        "α: how questions are judged",
+        names,
+        "alphas",
         "α mixes two ways to judge a question. At 0 it counts records that are got right, which one record "
         "changes little, so it needs little noise. At 1 it also sees questions that pay off later, but needs far more "
         "noise.",
-    )  # fmt: skip
+    )
     how = ALPHAS[mode][name]
     if how == "fixed":
         within("alpha", 0.0, 1.0)
@@ -95,9 +97,13 @@ def row_bound(table: Table | None) -> int:
     known("bound", BOUNDS)
     follow("bound", default)
     bound = st.select_slider(
-        "At most so many rows, as everybody knows", BOUNDS, default, format_func=lambda n: f"{n:,}", key="bound",
+        "At most so many rows, as everybody knows",
+        BOUNDS,
+        default,
+        format_func=lambda n: f"{n:,}",
+        key="bound",
         bind=LINKED,
         help="How much one row can change a question's score depends on how many others there are. The exact number is "
         "private, so a public bound stands in for it; a lower one needs less noise, and the table must keep it.",
-    )  # fmt: skip
+    )
     return bound if bound in BOUNDS else default

@@ -31,7 +31,7 @@ DEPLOYMENTS: Final = (
         "Apple, emoji (noise on each device)",
         "a user's day",
         "https://desfontain.es/blog/real-world-differential-privacy.html",
-    ),  # fmt: skip
+    ),
     Deployment(9.98, "Israel, births of 2014", "a mother and her child", "https://arxiv.org/abs/2405.00267"),
 )
 OTHERS: Final = tuple((known.epsilon, f"{known.what}, for {known.unit}") for known in DEPLOYMENTS)  # for a chart
@@ -85,9 +85,13 @@ def choose_epsilon(
         with st.container(width=96):
             # A text: of "0,4" a browser would leave 04 in a field for numbers, which is ten times as much.
             st.text_input(
-                "Type ε", key=f"{key}_typed", on_change=_take_typed, args=(key,), label_visibility="collapsed",
+                "Type ε",
+                key=f"{key}_typed",
+                on_change=_take_typed,
+                args=(key,),
+                label_visibility="collapsed",
                 max_chars=12,
-            )  # fmt: skip
+            )
         if others:
             with st.popover("Others’ ε", width="content"):
                 _others()

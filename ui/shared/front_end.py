@@ -20,9 +20,19 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 _FOLDER: Final = Path(streamlit.__file__).parent / "static" / "static" / "js"
 # As their files begin, the largest last; what this version of Streamlit does not have is left out.
 _DRAWN: Final = (
-    "Html", "PageLink", "Checkbox", "Selectbox", "Radio", "Slider", "Button", "NumberInput", "ButtonGroup",
-    "DownloadButton", "Progress", "PlotlyChart",
-)  # fmt: skip
+    "Html",
+    "PageLink",
+    "Checkbox",
+    "Selectbox",
+    "Radio",
+    "Slider",
+    "Button",
+    "NumberInput",
+    "ButtonGroup",
+    "DownloadButton",
+    "Progress",
+    "PlotlyChart",
+)
 _IMPORTED: Final = re.compile(rb'(?:\bfrom|\bimport)"\./([\w.-]+\.js)"')
 _HEAD: Final = 20_000  # bytes of a file in which its imports stand
 _HEADERS: Final = {"cache-control": "public, immutable, max-age=31536000"}  # as Streamlit's own: names tell versions

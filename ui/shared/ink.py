@@ -62,8 +62,5 @@ def _with(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
     """The old one with the new one's values, level by level."""
     return {
         **old,
-        **{
-            key: _with(old.get(key) or {}, value) if isinstance(value, dict) else value
-            for key, value in new.items()
-        },
-    }  # fmt: skip
+        **{key: _with(old.get(key) or {}, value) if isinstance(value, dict) else value for key, value in new.items()},
+    }

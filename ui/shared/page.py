@@ -18,9 +18,14 @@ from ui.shared.uploads import lesson_only
 from ui.shared.wording import plain
 
 Badge = Literal[
-    "Released", "Simulated", "Curator only", "Not certified", "From a formula", "Made-up tables",
+    "Released",
+    "Simulated",
+    "Curator only",
+    "Not certified",
+    "From a formula",
+    "Made-up tables",
     "According to the file",
-]  # fmt: skip
+]
 
 _BADGES: dict[str, tuple[Literal["blue", "gray", "orange", "red"], str]] = {
     "Released": ("blue", "Part of what differential privacy protects; it may leave the house."),

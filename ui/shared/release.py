@@ -75,9 +75,20 @@ def make(choice: Choice, people: int, number: int) -> Release:
     loss, delta = forest.ledger.loss, forest.certificate.delta
     mu_squared = loss.mu_squared if loss.kind == GAUSSIAN else None
     return Release(
-        number, table.short_title, settings.kind, key, table.uploaded, people, loss.epsilon(delta),
-        settings.neighbours, text, file, shape_of(table), mu_squared, delta,
-    )  # fmt: skip
+        number,
+        table.short_title,
+        settings.kind,
+        key,
+        table.uploaded,
+        people,
+        loss.epsilon(delta),
+        settings.neighbours,
+        text,
+        file,
+        shape_of(table),
+        mu_squared,
+        delta,
+    )
 
 
 def read_back(forest: ReleasedForest, file: bytes, rows: pd.DataFrame) -> bytes:
@@ -127,9 +138,7 @@ def button(choice: Choice, certificate: Certificate, ledger: Ledger) -> bool:
         if not choice.settings.certified:
             st.caption("No release: as published, this forest does not have the privacy it claims.")
             return False
-        is_asked = st.button(
-            "Release this forest", type="primary", width="stretch", disabled=not certificate.certified
-        )  # fmt: skip
+        is_asked = st.button("Release this forest", type="primary", width="stretch", disabled=not certificate.certified)
         if is_asked:
             st.session_state["just_released"] = None
             _dialog(choice, ledger, certificate.delta)
@@ -272,9 +281,13 @@ def _release(choice: Choice, people: int) -> None:
 
 def _download(release: Release, place: str) -> None:
     st.download_button(
-        f"Download the forest ({size_text(len(release.file))})", release.file, release.file_name,
-        "application/gzip", on_click="ignore", key=f"json_{place}_{release.number}",
-    )  # fmt: skip
+        f"Download the forest ({size_text(len(release.file))})",
+        release.file,
+        release.file_name,
+        "application/gzip",
+        on_click="ignore",
+        key=f"json_{place}_{release.number}",
+    )
 
 
 def released_here() -> None:

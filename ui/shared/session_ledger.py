@@ -125,10 +125,14 @@ def forget_tables() -> None:
             names.setdefault(r.table_key, f"{CLEARED} {start + len(names)}")
     _update(
         lambda r: replace(
-            r, title=names.get(r.table_key, r.title), table_key=names.get(r.table_key, r.table_key),
-            certificate="", file=b"", shape=(0, frozenset()) if r.uploaded else r.shape,
+            r,
+            title=names.get(r.table_key, r.title),
+            table_key=names.get(r.table_key, r.table_key),
+            certificate="",
+            file=b"",
+            shape=(0, frozenset()) if r.uploaded else r.shape,
         )
-    )  # fmt: skip
+    )
 
 
 def _update(change) -> None:
@@ -338,9 +342,12 @@ def _same_as(people: int, own: list[Release], earlier: dict[int, list[Release]])
 
     known(key, [None, *earlier])
     st.selectbox(
-        f"{numbered(own).capitalize()}: are these the same people as in an earlier release?", [None, *earlier],
-        format_func=lambda g: "no" if g is None else named[g], key=key, on_change=said,
-    )  # fmt: skip
+        f"{numbered(own).capitalize()}: are these the same people as in an earlier release?",
+        [None, *earlier],
+        format_func=lambda g: "no" if g is None else named[g],
+        key=key,
+        on_change=said,
+    )
 
 
 def _take_out(own: list[Release]) -> None:
@@ -356,9 +363,11 @@ def _take_out(own: list[Release]) -> None:
     key = f"take_out_{own[0].people}"
     known(key, [None, *titles])
     out = st.selectbox(
-        "Is a table in this sum by mistake?", [None, *titles],
-        format_func=lambda k: "no, the sum is right" if k is None else f"yes, {titles[k]}", key=key,
-    )  # fmt: skip
+        "Is a table in this sum by mistake?",
+        [None, *titles],
+        format_func=lambda k: "no, the sum is right" if k is None else f"yes, {titles[k]}",
+        key=key,
+    )
     if out is None:
         return
     shape = tables[out][0].shape

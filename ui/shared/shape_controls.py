@@ -32,12 +32,15 @@ def choose_shape(settings: Settings, table: Table | None) -> Settings:
     n_rows = n_learnt_from(table) if table is not None else ROWS_WITHOUT_A_TABLE
     depth, trees = settings.shape(table.domain if table is not None else _PLAIN, n_rows)
     by_rule = st.toggle(
-        "Depth and trees by rule", True, key="by_rule", bind=LINKED,
+        "Depth and trees by rule",
+        True,
+        key="by_rule",
+        bind=LINKED,
         help="Certified, a public rule says how deep trees should be and how many: the more records and ε, the more "
         "leaves can be told from noise. At another ε it says something else, and the curve follows it. A release goes "
         "by a noisy number of records, which it pays for. As published, the paper's numbers. Move a slider to choose "
         "yourself.",
-    )  # fmt: skip
+    )
     if table is not None:
         whole = settings.shape(table.domain, len(table.frame))
         st.caption(rule_sentence(settings, depth, trees, n_rows) + _of_a_release(whole, (depth, trees)))
@@ -158,11 +161,16 @@ def _depth(settings: Settings, by_rule_depth: int, by_rule: bool, ends: int | No
     if most == 1:  # nothing to move
         return 1
     depth = st.slider(
-        "Depth", 1, most, _other_than_now("depth", range(1, most + 1)), key="depth", bind=_bind(by_rule),
+        "Depth",
+        1,
+        most,
+        _other_than_now("depth", range(1, most + 1)),
+        key="depth",
+        bind=_bind(by_rule),
         on_change=_by_hand,
         help="How many questions a tree asks about each row. More questions: finer answers, but fewer rows in each "
         f"leaf, so noise turns more labels. {origin(settings.kind, settings.mode).depth}",
-    )  # fmt: skip
+    )
     return min(max(int(depth), 1), most)
 
 
@@ -180,8 +188,13 @@ def _trees(settings: Settings, by_rule_trees: int, by_rule: bool) -> int:
     if not by_rule:
         _into_link("trees")
     trees = st.select_slider(
-        "Trees", choices, _other_than_now("trees", choices), key="trees", bind=_bind(by_rule), on_change=_by_hand,
+        "Trees",
+        choices,
+        _other_than_now("trees", choices),
+        key="trees",
+        bind=_bind(by_rule),
+        on_change=_by_hand,
         help="More trees vote better, but each gets fewer rows, or a smaller part of ε. "
         + origin(settings.kind, settings.mode).trees,
-    )  # fmt: skip
+    )
     return trees if trees in choices else by_rule_trees

@@ -50,9 +50,7 @@ def choose(epsilon: float) -> Choice | None:
 def choose_table() -> Table | None:
     """The controls of data and label alone, for pages with many forests."""
     with st.sidebar:
-        name = select(
-            "Data", tables.names(), "data", "A table that comes with the app, or your own.", tables.DEFAULT
-        )  # fmt: skip
+        name = select("Data", tables.names(), "data", "A table that comes with the app, or your own.", tables.DEFAULT)
     return _upload() if name == tables.UPLOAD else _bundled(name)
 
 
@@ -116,9 +114,12 @@ def _upload() -> Table | None:
             chosen = memory("labels", dict)
             known(f"label_{digest[:8]}", candidates)
             label = st.selectbox(
-                "Label", candidates, candidates.index(chosen[digest]) if chosen.get(digest) in candidates else 0,
-                key=f"label_{digest[:8]}", help="The column that the forest learns to predict.",
-            )  # fmt: skip
+                "Label",
+                candidates,
+                candidates.index(chosen[digest]) if chosen.get(digest) in candidates else 0,
+                key=f"label_{digest[:8]}",
+                help="The column that the forest learns to predict.",
+            )
             chosen[digest] = label
             for sentence in passed_over(csv):
                 st.caption(f"Not offered: {plain(sentence, 300)}")
@@ -158,10 +159,14 @@ def _without_some(csv: CsvTable, digest: str) -> CsvTable:
     with st.sidebar:
         all_known(f"left_out_{digest[:8]}", names)
         left_out = st.multiselect(
-            "Columns to leave out", names, kept.get(digest, []), key=f"left_out_{digest[:8]}",
-            placeholder="none", help="Columns that cannot be read (dates, infinite numbers) or should not be learnt "
+            "Columns to leave out",
+            names,
+            kept.get(digest, []),
+            key=f"left_out_{digest[:8]}",
+            placeholder="none",
+            help="Columns that cannot be read (dates, infinite numbers) or should not be learnt "
             "from (names, numbers of records).",
-        )  # fmt: skip
+        )
     kept[digest] = left_out
     return csv.without(left_out) if left_out else csv
 
@@ -250,10 +255,11 @@ def share(choice: Choice) -> DeltaGenerator:
             st.code(as_code(settings, table.key if as_it_comes else None, table.label), language="python")
         drawn = st.container(width="content")
         st.button(
-            "Clear my data", on_click=clear,
+            "Clear my data",
+            on_click=clear,
             help="Forget uploads, edits and the forests of this session. What was spent stays in the sum, without the "
             "names of your files: forgetting a release does not take it back.",
-        )  # fmt: skip
+        )
     return drawn
 
 

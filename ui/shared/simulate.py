@@ -61,9 +61,13 @@ class Shared:
         return isinstance(self._simulation, GreedySimulation)
 
     def refine(
-        self, n_repeats: int, *, awaited: bool = False, first: float | None = None,
+        self,
+        n_repeats: int,
+        *,
+        awaited: bool = False,
+        first: float | None = None,
         tell: Tell = _silent,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """At least so many repeats; `awaited` if there is nothing to look at before.
 
         Parameters
@@ -190,9 +194,7 @@ def one_release(
     return look.curve
 
 
-def _released_once(
-    table: Table, settings: Settings, epsilons: tuple[float, ...], awaited: bool, tell: Tell
-) -> Curve:  # fmt: skip
+def _released_once(table: Table, settings: Settings, epsilons: tuple[float, ...], awaited: bool, tell: Tell) -> Curve:
     given = settings.estimator(table.domain), table.domain, split(table)
     if SCHEDULER.is_crowded:
         AWAITED.start(load)

@@ -92,8 +92,15 @@ class Cells:
         folds = len(self._splits)
         task = Task(self.line.name, n // folds, n % folds)
         return (
-            self._forest, self._domain, self._splits[task.fold], task, self._epsilons, self._grid, task.repeat, {},
-        )  # fmt: skip
+            self._forest,
+            self._domain,
+            self._splits[task.fold],
+            task,
+            self._epsilons,
+            self._grid,
+            task.repeat,
+            {},
+        )
 
     def add(self, n: int, piece: pd.DataFrame) -> None:
         """What `run_task` gave, without what nobody has asked for: `loss`."""
@@ -158,9 +165,13 @@ def at_first(table: Table, lines: Sequence[Cells], epsilons: tuple[float, ...]) 
 
 
 def work(
-    lines: Sequence[Cells], pieces: int, place, what: str = "Simulated release", patience: Patience | None = None,
+    lines: Sequence[Cells],
+    pieces: int,
+    place,
+    what: str = "Simulated release",
+    patience: Patience | None = None,
     drawn: int = 0,
-) -> Iterator[int]:  # fmt: skip
+) -> Iterator[int]:
     """Bring every line to so many pieces, all lines side by side, with a counted bar once it takes long.
 
     Gives the number of pieces that all lines have, now and then, when there are more than were drawn, by whomever.

@@ -159,9 +159,7 @@ def kept(old: Domain, domain: Domain) -> Domain:
     Who asserted a choice of columns did not assert another one.
     """
     if domain.reading != old.reading:
-        domain = replace(
-            domain, reading=old.reading, reading_source=old.reading_source, reading_note=old.reading_note
-        )  # fmt: skip
+        domain = replace(domain, reading=old.reading, reading_source=old.reading_source, reading_note=old.reading_note)
     if old.columns_source and not domain.columns_source:
         domain = replace(domain, columns_source=old.columns_source, columns_note=old.columns_note)
     same_words = (domain.columns_source, domain.columns_note) == (old.columns_source, old.columns_note)
@@ -184,9 +182,12 @@ def _relabelled(domain: Domain, label: str) -> Domain:
     """The same schema with another attribute as label."""
     new = next(f for f in domain.features if f.name == label)
     old = Feature(
-        domain.label, "categorical", categories=tuple(text(c) for c in domain.classes),
-        source=domain.classes_source, source_note=domain.classes_note,
-    )  # fmt: skip
+        domain.label,
+        "categorical",
+        categories=tuple(text(c) for c in domain.classes),
+        source=domain.classes_source,
+        source_note=domain.classes_note,
+    )
     features = (*(f for f in domain.features if f.name != label), old)
     return Domain(features, new.categories, label, new.source, new.source_note)
 

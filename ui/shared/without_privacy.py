@@ -47,9 +47,13 @@ class Level:
     """
 
     def __init__(
-        self, domain: Domain, y_train: np.ndarray, y_test: np.ndarray, split: Callable[[], Split],
+        self,
+        domain: Domain,
+        y_train: np.ndarray,
+        y_test: np.ndarray,
+        split: Callable[[], Split],
         found: Metrics | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.floor, self.labels = guessing(y_train, y_test, domain.n_classes), y_test
         self._domain, self._split, self._lock = domain, split, threading.Lock()
         self._models: NonprivateModels | None = None  # rows are read by the first step

@@ -48,9 +48,12 @@ def choose_forest() -> tuple[ReleasedForest | None, bool]:
     picked = FILE
     if own:
         picked = st.segmented_control(
-            "Forest from", [*own, FILE], default=next(iter(own)), required=True,
+            "Forest from",
+            [*own, FILE],
+            default=next(iter(own)),
+            required=True,
             format_func=lambda name: plain(name, 120),
-        )  # fmt: skip
+        )
     if picked != FILE:
         file = own[picked].file
         digest = hashlib.sha256(file).hexdigest()
@@ -90,9 +93,12 @@ def describe(forest: ReleasedForest, *, from_file: bool) -> None:
     with st.expander(f"The {plural(domain.n_features, 'column')} it reads"):
         columns = pd.DataFrame([{"column": f.name, "values": _values(f)} for f in domain.features])
         figures.table(
-            columns, "Columns that the forest reads", public=forest.certificate.certified, hide_index=True,
+            columns,
+            "Columns that the forest reads",
+            public=forest.certificate.certified,
+            hide_index=True,
             alt="Columns that the forest reads, with their bounds or values.",
-        )  # fmt: skip
+        )
 
 
 def _as_stated(certificate: str) -> str:
@@ -192,17 +198,22 @@ def predict_csv(forest: ReleasedForest) -> None:
         )
     _score(forest, csv.table[fits], predicted[fits])
     figures.table(
-        out.head(SHOWN), "Predictions", hide_index=True,
+        out.head(SHOWN),
+        "Predictions",
+        hide_index=True,
         column_config={sure: st.column_config.NumberColumn(format="percent")},
         alt="The new rows with their predicted class and how sure the forest is.",
-    )  # fmt: skip
+    )
     if len(out) > SHOWN:
         st.caption(f"The first {SHOWN:,} rows; all are in the download.")
     # Written when asked for, as all downloads here: a file made at every run may be gone when the browser looks.
     st.download_button(
-        "Download predictions", lambda: as_csv(out), "CURATOR_ONLY_predictions.csv", "text/csv",
+        "Download predictions",
+        lambda: as_csv(out),
+        "CURATOR_ONLY_predictions.csv",
+        "text/csv",
         on_click="ignore",
-    )  # fmt: skip
+    )
 
 
 def unused(name: str, columns: Iterable[str]) -> str:

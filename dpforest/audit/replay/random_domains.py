@@ -94,10 +94,19 @@ def _labels(rng: np.random.Generator, n_classes: int) -> tuple[np.ndarray, int, 
 
 
 def _case(
-    rng: np.random.Generator, kind: type[ForestClassifier], n: int, domain: Domain, *,
-    way: Way = as_frame, rare: str | None = None, n_bad: int | None = None, neighbours: str = "", alike: bool = False,
-    listed: bool = False, **fixed: Any,
-) -> Case:  # fmt: skip
+    rng: np.random.Generator,
+    kind: type[ForestClassifier],
+    n: int,
+    domain: Domain,
+    *,
+    way: Way = as_frame,
+    rare: str | None = None,
+    n_bad: int | None = None,
+    neighbours: str = "",
+    alike: bool = False,
+    listed: bool = False,
+    **fixed: Any,
+) -> Case:
     """A case with random values for settings that a theme does not fix. The larger table has `n` rows.
 
     If `alike`, all rows are the same. If `listed`, the row that differs has a listed class.
@@ -305,10 +314,15 @@ def replay_case(case: Case) -> Replay | None:
         warnings.simplefilter("ignore")
         try:
             return replay(
-                fit, case.before, case.after, epsilon=epsilon, neighbours=model.neighbours,
-                one_tree=shares_out(model), threads=model.n_jobs not in (None, 1),
+                fit,
+                case.before,
+                case.after,
+                epsilon=epsilon,
+                neighbours=model.neighbours,
+                one_tree=shares_out(model),
+                threads=model.n_jobs not in (None, 1),
                 forced=RARE[case.rare] if case.rare else None,
-            )  # fmt: skip
+            )
         except ValueError as refused:
             try:
                 fit(case.after)

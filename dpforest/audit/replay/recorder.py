@@ -184,8 +184,10 @@ class _Overheard:
         draws = {name: self._own(draw, self._labels(name, draw)) for name, draw in release.DRAW.items()}
         yield patch.dict(release.DRAW, draws)
         for kind, name, stand_in in (
-            (SecretSource, "words", self._fresh), (Ledger, "charge", self._charge), (QueryBudget, "_take", self._take),
-        ):  # fmt: skip
+            (SecretSource, "words", self._fresh),
+            (Ledger, "charge", self._charge),
+            (QueryBudget, "_take", self._take),
+        ):
             real = getattr(kind, name)
             yield patch.object(kind, name, self._own(real, stand_in(real)))
 

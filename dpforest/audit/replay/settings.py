@@ -22,8 +22,12 @@ _PARTITIONS: Final = ("independent", "shared")
 _BINS: Final = (2, 3, 7, 16)
 _SHARES: Final = (0.2, 0.5, 0.8)
 _BOOSTED_LEAVES: Final[tuple[dict[str, Any], ...]] = (
-    {}, {"leaf": "range", "beta": "laplace"}, {"leaf": "range", "beta": "folded"}, {"beta": "one"}, {"beta": "post"},
-)  # fmt: skip
+    {},
+    {"leaf": "range", "beta": "laplace"},
+    {"leaf": "range", "beta": "folded"},
+    {"beta": "one"},
+    {"beta": "post"},
+)
 CHOICES: Final[dict[type[ForestClassifier], dict[str, tuple[Any, ...]]]] = {
     MajorityLabelForestClassifier: {
         "leaf_mechanism": (None, *CERTIFIED), "partition": (None, *_PARTITIONS),

@@ -152,6 +152,11 @@ def _replayed(kind: type[ForestClassifier], neighbours: str, table: Table, way: 
         return way(clone(model), *table)
 
     return replay(
-        fit, before, after, epsilon=most_of(model), neighbours=neighbours, one_tree=shares_out(model),
+        fit,
+        before,
+        after,
+        epsilon=most_of(model),
+        neighbours=neighbours,
+        one_tree=shares_out(model),
         forced=RARE[rare] if rare else None,
-    )  # fmt: skip
+    )

@@ -143,15 +143,23 @@ class BoostSpec:
         share, sensitivity = self.tree_share * (1 - calibration), self.split_sensitivity
         paid = {
             "splits": ledger.charge(
-                f"splits, level by level of each tree{of}", "exponential", sensitivity, each * share / self.depth,
-                n_levels, "sequential",
+                f"splits, level by level of each tree{of}",
+                "exponential",
+                sensitivity,
+                each * share / self.depth,
+                n_levels,
+                "sequential",
             )
-        }  # fmt: skip
+        }
         if calibration:
             paid["calibration"] = ledger.charge(
-                f"error of the tree so far, for α{of}", "discrete-laplace", 1,
-                each * self.tree_share * calibration / self.depth, n_levels, "sequential",
-            )  # fmt: skip
+                f"error of the tree so far, for α{of}",
+                "discrete-laplace",
+                1,
+                each * self.tree_share * calibration / self.depth,
+                n_levels,
+                "sequential",
+            )
         leaves, beta = each * (1 - self.tree_share), Fraction(0)
         if self.beta == "laplace":
             beta = leaves * QUERY_SHARE
@@ -161,9 +169,13 @@ class BoostSpec:
         if self.beta == "folded":  # β couples all leaves of a tree, so they are not disjoint
             n_leaves = 2**self.depth
             paid["leaves"] = ledger.charge(
-                f"values of the leaves of each tree{of}", "discrete-laplace", 1, leaves / n_leaves,
-                n_trees * n_leaves, "sequential",
-            )  # fmt: skip
+                f"values of the leaves of each tree{of}",
+                "discrete-laplace",
+                1,
+                leaves / n_leaves,
+                n_trees * n_leaves,
+                "sequential",
+            )
         else:
             what = "class weights" if self.leaf == "counts" else "values"
             paid["leaves"] = ledger.charge(

@@ -138,9 +138,17 @@ class BoostedForestClassifier(GreedyClassifier):
         n_jobs: int | None = None,
     ):
         super().__init__(
-            epsilon=epsilon, max_depth=max_depth, n_bins=n_bins, neighbours=neighbours, mode=mode,
-            scale_share=scale_share, size=size, domain=domain, random_state=random_state, n_jobs=n_jobs,
-        )  # fmt: skip
+            epsilon=epsilon,
+            max_depth=max_depth,
+            n_bins=n_bins,
+            neighbours=neighbours,
+            mode=mode,
+            scale_share=scale_share,
+            size=size,
+            domain=domain,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
         self.n_estimators = n_estimators
         self.alpha = alpha
         self.alpha_link = alpha_link
@@ -221,8 +229,9 @@ class BoostedForestClassifier(GreedyClassifier):
         elif self.epsilon is None:
             ledger.charge("exact splits, leaves and coefficients", "none", 1, None, 1, "sequential")
         else:
-            ledger.charge("splits, leaves and coefficients, as published", "exponential, Laplace", 1, None, 1,
-                          "sequential")  # fmt: skip
+            ledger.charge(
+                "splits, leaves and coefficients, as published", "exponential, Laplace", 1, None, 1, "sequential"
+            )
         return self._assemble(spec, domain, rows, grown, ledger, source, paid, trace)
 
     def _mechanism(
@@ -235,9 +244,16 @@ class BoostedForestClassifier(GreedyClassifier):
         return boost_mechanisms.CertifiedBoostMechanism(spec, paid, source, key)
 
     def _assemble(
-        self, spec: BoostSpec, domain: Domain, rows: Binned, grown: list[Boosted], ledger: Ledger,
-        source: SecretSource | DemoSource, paid: dict[str, QueryBudget], trace: Trace | None,
-    ) -> Forest:  # fmt: skip
+        self,
+        spec: BoostSpec,
+        domain: Domain,
+        rows: Binned,
+        grown: list[Boosted],
+        ledger: Ledger,
+        source: SecretSource | DemoSource,
+        paid: dict[str, QueryBudget],
+        trace: Trace | None,
+    ) -> Forest:
         trees, place = as_trees(rows.candidates, [tree for own in grown for tree in own.chosen], spec.depth)
         values = np.concatenate([v for own in grown for v in own.values])[place]
         classes = np.repeat(np.arange(spec.n_scores) if spec.n_scores > 1 else [1], spec.n_trees).astype(np.int16)
@@ -249,19 +265,36 @@ class BoostedForestClassifier(GreedyClassifier):
         about = self._about(spec.preparation, alpha=spec.alpha, n_bins=spec.n_bins)
         certificate = self._certificate(spec, domain, ledger, source)
         return assemble(
-            trees, domain, certificate=certificate, ledger=ledger, about=about, leaf_values=values, voting="additive",
-            class_of_tree=classes, alpha_link=spec.alpha_link, scale=rows.scale,
-        )  # fmt: skip
+            trees,
+            domain,
+            certificate=certificate,
+            ledger=ledger,
+            about=about,
+            leaf_values=values,
+            voting="additive",
+            class_of_tree=classes,
+            alpha_link=spec.alpha_link,
+            scale=rows.scale,
+        )
 
     def _fill(
-        self, trace: Trace, spec: BoostSpec, rows: Binned, grown: list[Boosted], place: np.ndarray, n_classes: int,
+        self,
+        trace: Trace,
+        spec: BoostSpec,
+        rows: Binned,
+        grown: list[Boosted],
+        place: np.ndarray,
+        n_classes: int,
         paid: dict[str, QueryBudget],
-    ) -> None:  # fmt: skip
+    ) -> None:
         """What the drawings show: rows in leaves, the evidence behind leaf values, and the noise on it."""
         trace.trees = [tree for own in grown for tree in own.traces]
         n_places = 2**spec.depth
-        counts = [np.bincount(node * n_classes + rows.y, minlength=n_places * n_classes).reshape(-1, n_classes)
-                  for own in grown for node in own.nodes]  # fmt: skip
+        counts = [
+            np.bincount(node * n_classes + rows.y, minlength=n_places * n_classes).reshape(-1, n_classes)
+            for own in grown
+            for node in own.nodes
+        ]
         trace.counts = np.concatenate(counts)[place]
         tables = np.concatenate([table for own in grown for table in own.tables])[place] / UNIT
         bounds = np.array([bound for own in grown for bound in own.bounds])[place // n_places]

@@ -65,9 +65,11 @@ class SplitSelector:
         if self.trace is not None:
             tables = node_tables(histogram, self.candidates)
             self.trace.note_level(
-                probability * last, chance / narrowed.sum(axis=1), scores[np.arange(len(chosen)), chosen],
+                probability * last,
+                chance / narrowed.sum(axis=1),
+                scores[np.arange(len(chosen)), chosen],
                 node_potentials(tables, self.criterion),
-            )  # fmt: skip
+            )
         return chosen
 
     def _draw(self, scores: np.ndarray, allowed: np.ndarray, stage: int, level: int) -> tuple[np.ndarray, np.ndarray]:

@@ -55,10 +55,17 @@ class TreeSpec:
             ledger.charge("exact splits and counts of every leaf", "none", 1, None, 1, "sequential")
             return None
         each = self.epsilon * self.preparation.left / rows_changed(self.neighbours)
-        splits = ledger.charge("splits, level by level", "exponential", self.split_sensitivity,
-                               each * self.tree_share / self.depth, self.depth, "sequential")  # fmt: skip
-        leaves = ledger.charge("class counts of each leaf", "discrete-laplace", 1, each * (1 - self.tree_share), 1,
-                               "sequential")  # fmt: skip
+        splits = ledger.charge(
+            "splits, level by level",
+            "exponential",
+            self.split_sensitivity,
+            each * self.tree_share / self.depth,
+            self.depth,
+            "sequential",
+        )
+        leaves = ledger.charge(
+            "class counts of each leaf", "discrete-laplace", 1, each * (1 - self.tree_share), 1, "sequential"
+        )
         assert splits is not None and leaves is not None
         return splits, leaves
 
@@ -142,9 +149,17 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         n_jobs: int | None = None,
     ):
         super().__init__(
-            epsilon=epsilon, max_depth=max_depth, n_bins=n_bins, neighbours=neighbours, mode=mode,
-            scale_share=scale_share, size=size, domain=domain, random_state=random_state, n_jobs=n_jobs,
-        )  # fmt: skip
+            epsilon=epsilon,
+            max_depth=max_depth,
+            n_bins=n_bins,
+            neighbours=neighbours,
+            mode=mode,
+            scale_share=scale_share,
+            size=size,
+            domain=domain,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
         self.criterion = criterion
         self.tree_share = tree_share
         self.n_bound = n_bound
@@ -198,9 +213,13 @@ class FriedmanSchusterClassifier(GreedyClassifier):
             trace.counts, trace.labels = counts, leaf_votes(leaf_shares(values, "clamp", 0))
             trace.noise = None if share is None else CountNoise(counts, "continuous-laplace", float(share))
         return assemble(
-            trees, domain, certificate=self._published_certificate(spec, domain, ledger, source), ledger=ledger,
-            about=self._about(spec.preparation, criterion=self.criterion), noisy_counts=values,
-        )  # fmt: skip
+            trees,
+            domain,
+            certificate=self._published_certificate(spec, domain, ledger, source),
+            ledger=ledger,
+            about=self._about(spec.preparation, criterion=self.criterion),
+            noisy_counts=values,
+        )
 
     def _ask_published(self, ledger: Ledger) -> None:
         """As published the right to ask comes without a budget behind it."""
@@ -243,9 +262,14 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         preparation = self._preparation(domain, n_rows)
         _, depth = self._shape(domain, preparation)
         return TreeSpec(
-            self._budget, int(depth), self.criterion, as_typed(self.tree_share), self._row_bound(n_rows)[0],
-            self.neighbours, preparation,
-        )  # fmt: skip
+            self._budget,
+            int(depth),
+            self.criterion,
+            as_typed(self.tree_share),
+            self._row_bound(n_rows)[0],
+            self.neighbours,
+            preparation,
+        )
 
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
         ledger = self._ledger()
@@ -283,9 +307,11 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         reasons: list[str] = []
         if spec.epsilon is not None:
             reasons = [
-                *published.tree_reasons(spec.ideal_loss(domain), spec.epsilon), *spec.departures(domain),
-                *domain.leaks(), *source.reasons(),
-            ]  # fmt: skip
+                *published.tree_reasons(spec.ideal_loss(domain), spec.epsilon),
+                *spec.departures(domain),
+                *domain.leaks(),
+                *source.reasons(),
+            ]
         scored = self.criterion.replace("_", " ")
         return certify(
             ledger,

@@ -146,9 +146,17 @@ class MultinomialForestClassifier(GreedyClassifier):
         n_jobs: int | None = None,
     ):
         super().__init__(
-            epsilon=epsilon, max_depth=max_depth, n_bins=n_bins, neighbours=neighbours, mode=mode,
-            scale_share=scale_share, size=size, domain=domain, random_state=random_state, n_jobs=n_jobs,
-        )  # fmt: skip
+            epsilon=epsilon,
+            max_depth=max_depth,
+            n_bins=n_bins,
+            neighbours=neighbours,
+            mode=mode,
+            scale_share=scale_share,
+            size=size,
+            domain=domain,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
         self.n_estimators = n_estimators
         self.split_score = split_score
         self.feature_temperature = feature_temperature
@@ -182,19 +190,29 @@ class MultinomialForestClassifier(GreedyClassifier):
         preparation = self._preparation(domain, n_rows)
         n_trees, depth = self._shape(domain, preparation)
         return certified_spec(
-            self._budget, self._by_hand, n_trees=int(n_trees), depth=depth,
-            partition=self.partition, partition_rate=self.partition_rate, neighbours=self.neighbours,
+            self._budget,
+            self._by_hand,
+            n_trees=int(n_trees),
+            depth=depth,
+            partition=self.partition,
+            partition_rate=self.partition_rate,
+            neighbours=self.neighbours,
             preparation=preparation,
-        )  # fmt: skip
+        )
 
     def _published_plan(self) -> PublishedSpec:
         n_trees, depth = self.n_estimators, self.max_depth
         return published_spec(
-            self._budget, self._by_hand, n_trees=int(self.published_shape[0] if n_trees == AUTO else n_trees),
-            depth=self.published_shape[1] if depth == AUTO else depth, min_leaf=self.min_leaf,
-            stopping=self.stopping, partition_rate=self.partition_rate, impurity=self.impurity,
+            self._budget,
+            self._by_hand,
+            n_trees=int(self.published_shape[0] if n_trees == AUTO else n_trees),
+            depth=self.published_shape[1] if depth == AUTO else depth,
+            min_leaf=self.min_leaf,
+            stopping=self.stopping,
+            partition_rate=self.partition_rate,
+            impurity=self.impurity,
             purity_stop=self.purity_stop,
-        )  # fmt: skip
+        )
 
     @property
     def _by_hand(self) -> tuple:
@@ -220,14 +238,25 @@ class MultinomialForestClassifier(GreedyClassifier):
 
         def grow(tree: int) -> list[np.ndarray]:
             selector = SplitSelector(
-                rows.candidates, "gini", MAX_BOUND, stages, source, key=64 * tree,
-                normalised=self.split_score == "normalised", trace=traces[tree],
-            )  # fmt: skip
+                rows.candidates,
+                "gini",
+                MAX_BOUND,
+                stages,
+                source,
+                key=64 * tree,
+                normalised=self.split_score == "normalised",
+                trace=traces[tree],
+            )
             own, ones = shares.structure[tree], np.ones(len(rows.y), np.int64)
             chosen, _ = grow_tree(
-                rows.candidates, rows.bins[own], rows.y[own], ones[: len(own)], n_classes=n_classes, depth=spec.depth,
+                rows.candidates,
+                rows.bins[own],
+                rows.y[own],
+                ones[: len(own)],
+                n_classes=n_classes,
+                depth=spec.depth,
                 choose=selector,
-            )  # fmt: skip
+            )
             own = shares.estimation[tree]
             leaf_table(places_of_rows(rows.candidates, rows.bins[own], chosen), rows.y[own], ones, tables[tree])
             return chosen
@@ -245,9 +274,14 @@ class MultinomialForestClassifier(GreedyClassifier):
             trace.trees, trace.counts, trace.labels = [own for own in traces if own is not None], counts, labels
             trace.noise = CountNoise(counts, "exponential", float(spec.label))
         return assemble(
-            trees, domain, certificate=certificate, ledger=ledger, about=self._about(spec.preparation, **self._said()),
-            labels=labels, scale=rows.scale,
-        )  # fmt: skip
+            trees,
+            domain,
+            certificate=certificate,
+            ledger=ledger,
+            about=self._about(spec.preparation, **self._said()),
+            labels=labels,
+            scale=rows.scale,
+        )
 
     def _labels(
         self, spec: MultinomialSpec, counts: np.ndarray, ledger: Ledger, source: SecretSource | DemoSource
@@ -255,9 +289,16 @@ class MultinomialForestClassifier(GreedyClassifier):
         if not ledger.has_budget:
             return true_labels(counts, self.structure_seed)
         labels = release_labels(
-            counts, mechanism="exponential", epsilon=spec.label_epsilon, n_trees=spec.n_trees,
-            partition=spec.partition, neighbours=spec.neighbours, ledger=ledger, source=source, part=ESTIMATION,
-        )  # fmt: skip
+            counts,
+            mechanism="exponential",
+            epsilon=spec.label_epsilon,
+            n_trees=spec.n_trees,
+            partition=spec.partition,
+            neighbours=spec.neighbours,
+            ledger=ledger,
+            source=source,
+            part=ESTIMATION,
+        )
         ledger.close()
         return labels
 

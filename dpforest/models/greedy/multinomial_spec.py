@@ -55,10 +55,18 @@ class MultinomialSpec:
         turns, branches = (self.n_trees, 1) if self.partition == "shared" else (1, self.n_trees)
         of = "tree by tree" if self.partition == "shared" else "rows shared out among the trees"
         paid = [
-            ledger.charge(f"{what} of each level, {of}", "exponential", 2, each, self.depth * turns, "sequential",
-                          part=STRUCTURE, branches=branches)
+            ledger.charge(
+                f"{what} of each level, {of}",
+                "exponential",
+                2,
+                each,
+                self.depth * turns,
+                "sequential",
+                part=STRUCTURE,
+                branches=branches,
+            )
             for what, each in (("feature", self.feature), ("value to split at", self.value))
-        ]  # fmt: skip
+        ]
         return [query_budget for query_budget in paid if query_budget is not None]
 
 
@@ -90,18 +98,36 @@ class PublishedSpec:
     ) -> tuple[Trees, np.ndarray]:
         """The trees, and the estimation rows of each class in their leaves; `words` are the rows' `sorted_words`."""
         return grow_midpoint_forest(
-            codes, y, n_classes=domain.n_classes,
-            is_categorical=np.array([f.kind == "categorical" for f in domain.features]), n_trees=self.n_trees,
-            partition_rate=self.partition_rate, min_leaf=self.min_leaf, feature_temperature=self.feature,
-            value_temperature=self.value, impurity=self.impurity, stopping=self.stopping,
-            purity_stop=self.purity_stop, max_depth=self.max_depth, seed=seed, n_jobs=n_jobs, words=words,
-        )  # fmt: skip
+            codes,
+            y,
+            n_classes=domain.n_classes,
+            is_categorical=np.array([f.kind == "categorical" for f in domain.features]),
+            n_trees=self.n_trees,
+            partition_rate=self.partition_rate,
+            min_leaf=self.min_leaf,
+            feature_temperature=self.feature,
+            value_temperature=self.value,
+            impurity=self.impurity,
+            stopping=self.stopping,
+            purity_stop=self.purity_stop,
+            max_depth=self.max_depth,
+            seed=seed,
+            n_jobs=n_jobs,
+            words=words,
+        )
 
 
 def certified_spec(
-    budget: Fraction | None, by_hand: tuple, *, n_trees: int, depth: int | None, partition: str, partition_rate: float,
-    neighbours: str, preparation: Preparation,
-) -> MultinomialSpec:  # fmt: skip
+    budget: Fraction | None,
+    by_hand: tuple,
+    *,
+    n_trees: int,
+    depth: int | None,
+    partition: str,
+    partition_rate: float,
+    neighbours: str,
+    preparation: Preparation,
+) -> MultinomialSpec:
     """Temperatures from a budget (None: any): B1 = B2 = ε_tree / (2 d), B3 = ε_tree, or set by hand."""
     depth = DEFAULT_DEPTH if depth is None else depth
     check_count("max_depth", depth, 1, MAX_DEPTH)
@@ -119,9 +145,17 @@ def certified_spec(
 
 
 def published_spec(
-    budget: Fraction | None, by_hand: tuple, *, n_trees: int, depth: int | None, min_leaf: int, stopping: str,
-    partition_rate: float, impurity: str, purity_stop: bool,
-) -> PublishedSpec:  # fmt: skip
+    budget: Fraction | None,
+    by_hand: tuple,
+    *,
+    n_trees: int,
+    depth: int | None,
+    min_leaf: int,
+    stopping: str,
+    partition_rate: float,
+    impurity: str,
+    purity_stop: bool,
+) -> PublishedSpec:
     """Temperatures by the paper's theorem 2 (B1 = B2 = ε/(2 d t), B3 = ε/t), or 10, 10, ∞; or set by hand."""
     most = MOST_DEPTH if depth is None else depth
     check_count("max_depth", most, 1, MOST_DEPTH)
@@ -133,9 +167,18 @@ def published_spec(
     feature, value, label = _temperatures(by_hand, derived)
     nominal = n_trees * max(levels * (feature + value), label)
     return PublishedSpec(
-        n_trees, float(feature), float(value), float(label), most, min_leaf, stopping, partition_rate, impurity,
-        purity_stop, nominal,
-    )  # fmt: skip
+        n_trees,
+        float(feature),
+        float(value),
+        float(label),
+        most,
+        min_leaf,
+        stopping,
+        partition_rate,
+        impurity,
+        purity_stop,
+        nominal,
+    )
 
 
 def _temperatures(by_hand: tuple, derived: tuple) -> list[Any]:

@@ -179,8 +179,9 @@ class _Growth:
         if not enough or node.level == self.spec.depth or not features:
             return None
         cuts = {j: self._cut(node, j) for j in open_ranges}
-        scores = np.concatenate([score(self._table(node.rows, j, cuts.get(j))[None], self.spec.criterion)
-                                 for j in features])  # fmt: skip
+        scores = np.concatenate(
+            [score(self._table(node.rows, j, cuts.get(j))[None], self.spec.criterion) for j in features]
+        )
         j = features[self._choose(scores)]
         if j not in cuts:
             own = self.codes[node.rows, j]

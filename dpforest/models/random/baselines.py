@@ -63,10 +63,18 @@ class JagannathanForestClassifier(RandomStructureClassifier):
         n_jobs: int | None = None,
     ):
         super().__init__(
-            epsilon=epsilon, n_estimators=n_estimators, max_depth=max_depth, neighbours=neighbours, mode=mode,
-            scale_share=scale_share, size=size, domain=domain, structure_seed=structure_seed,
-            random_state=random_state, n_jobs=n_jobs,
-        )  # fmt: skip
+            epsilon=epsilon,
+            n_estimators=n_estimators,
+            max_depth=max_depth,
+            neighbours=neighbours,
+            mode=mode,
+            scale_share=scale_share,
+            size=size,
+            domain=domain,
+            structure_seed=structure_seed,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
         self.n_bound = n_bound
         self.max_leaves = max_leaves
 
@@ -147,10 +155,18 @@ class _EvenForest(RandomStructureClassifier):
         n_jobs: int | None = None,
     ):
         super().__init__(
-            epsilon=epsilon, n_estimators=n_estimators, max_depth=max_depth, neighbours=neighbours, mode=mode,
-            scale_share=scale_share, size=size, domain=domain, structure_seed=structure_seed,
-            random_state=random_state, n_jobs=n_jobs,
-        )  # fmt: skip
+            epsilon=epsilon,
+            n_estimators=n_estimators,
+            max_depth=max_depth,
+            neighbours=neighbours,
+            mode=mode,
+            scale_share=scale_share,
+            size=size,
+            domain=domain,
+            structure_seed=structure_seed,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
         self.n_quantiles = n_quantiles
         self.budget = budget
 

@@ -73,10 +73,19 @@ def fit_forest(
     certificate = _certificate(spec, domain, ledger, source, epsilon)
     labels, noisy_counts = (None, values) if spec.releases_counts else (values, None)
     return assemble(
-        trees, domain, certificate=certificate, ledger=ledger, about=about, labels=labels, noisy_counts=noisy_counts,
-        voting=spec.voting, negative_rule=spec.negative_rule, seed=structure_seed,
-        log_odds=spec.log_odds(epsilon, values), scale=scale,
-    )  # fmt: skip
+        trees,
+        domain,
+        certificate=certificate,
+        ledger=ledger,
+        about=about,
+        labels=labels,
+        noisy_counts=noisy_counts,
+        voting=spec.voting,
+        negative_rule=spec.negative_rule,
+        seed=structure_seed,
+        log_odds=spec.log_odds(epsilon, values),
+        scale=scale,
+    )
 
 
 def preview(

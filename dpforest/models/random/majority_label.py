@@ -102,10 +102,18 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
         n_jobs: int | None = None,
     ):
         super().__init__(
-            epsilon=epsilon, n_estimators=n_estimators, max_depth=max_depth, neighbours=neighbours, mode=mode,
-            scale_share=scale_share, size=size, domain=domain, structure_seed=structure_seed,
-            random_state=random_state, n_jobs=n_jobs,
-        )  # fmt: skip
+            epsilon=epsilon,
+            n_estimators=n_estimators,
+            max_depth=max_depth,
+            neighbours=neighbours,
+            mode=mode,
+            scale_share=scale_share,
+            size=size,
+            domain=domain,
+            structure_seed=structure_seed,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
         self.leaf_mechanism = leaf_mechanism
         self.partition = partition
         self.categorical = categorical

@@ -107,9 +107,15 @@ class PartCounter:
     """
 
     def __init__(
-        self, spec: ForestSpec, domain: Domain, scale: ReleasedScale | None = None, *, structure_seed: int,
-        random_state: int | None, n_jobs: int,
-    ):  # fmt: skip
+        self,
+        spec: ForestSpec,
+        domain: Domain,
+        scale: ReleasedScale | None = None,
+        *,
+        structure_seed: int,
+        random_state: int | None,
+        n_jobs: int,
+    ):
         if spec.partition == "blocks":
             raise ValueError(
                 "Equal blocks are cut from all rows at once, so rows cannot be counted part by part; use fit, or "
@@ -128,9 +134,13 @@ class PartCounter:
 
 
 def counting_settings(
-    spec: ForestSpec, domain: Domain, scale: ReleasedScale | None = None, *, structure_seed: int,
+    spec: ForestSpec,
+    domain: Domain,
+    scale: ReleasedScale | None = None,
+    *,
+    structure_seed: int,
     random_state: int | None,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """All that exact counts depend on, besides the rows."""
     choices = {name: value for name, value in asdict(spec).items() if name not in _LATER}
     schema = json.dumps(domain.to_dict())  # as text, in which 1 and True differ

@@ -87,10 +87,18 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
         n_jobs: int | None = None,
     ):
         super().__init__(
-            epsilon=epsilon, n_estimators=n_estimators, max_depth=max_depth, neighbours=neighbours, mode=mode,
-            scale_share=scale_share, size=size, domain=domain, structure_seed=structure_seed,
-            random_state=random_state, n_jobs=n_jobs,
-        )  # fmt: skip
+            epsilon=epsilon,
+            n_estimators=n_estimators,
+            max_depth=max_depth,
+            neighbours=neighbours,
+            mode=mode,
+            scale_share=scale_share,
+            size=size,
+            domain=domain,
+            structure_seed=structure_seed,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
         self.voting = voting
         self.negative_rule = negative_rule
         self.partition = partition

@@ -35,7 +35,7 @@ class RandomStructureClassifier(ForestClassifier):
 
     def __init__(
         self, *, n_estimators: int | str, max_depth: int | str | None, structure_seed: int, **shared: Any
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(**shared)
         self.n_estimators = n_estimators
         self.max_depth = max_depth
@@ -305,9 +305,14 @@ class RandomStructureClassifier(ForestClassifier):
         return self._fit_spec(spec, domain, rows, n_jobs, ledger, source, scale)
 
     def prepare(
-        self, domain: Domain, n_rows: int, n_given: int, cells: Callable[[], np.ndarray], ledger: Ledger,
+        self,
+        domain: Domain,
+        n_rows: int,
+        n_given: int,
+        cells: Callable[[], np.ndarray],
+        ledger: Ledger,
         source: SecretSource | DemoSource,
-    ) -> tuple[ForestSpec, ReleasedScale | None]:  # fmt: skip
+    ) -> tuple[ForestSpec, ReleasedScale | None]:
         """Ask what has to be known before trees are grown, and pay for it: the spec, and the scale if there is one.
 
         Parameters
@@ -332,14 +337,31 @@ class RandomStructureClassifier(ForestClassifier):
         return spec, release_scale(cells(), spec.preparation, self._budget, ledger, source)
 
     def _fit_spec(
-        self, spec: ForestSpec, domain: Domain, rows: Rows, n_jobs: int, ledger: Ledger,
-        source: SecretSource | DemoSource, scale: ReleasedScale | None = None, counted: np.ndarray | int = 0,
-    ) -> Forest:  # fmt: skip
+        self,
+        spec: ForestSpec,
+        domain: Domain,
+        rows: Rows,
+        n_jobs: int,
+        ledger: Ledger,
+        source: SecretSource | DemoSource,
+        scale: ReleasedScale | None = None,
+        counted: np.ndarray | int = 0,
+    ) -> Forest:
         return fit_forest(
-            spec, domain, rows.codes, rows.y, epsilon=self._budget, ledger=ledger, source=source,
-            structure_seed=int(self.structure_seed), row_ids=rows.ids, n_jobs=n_jobs,
-            about=self._about(spec.preparation, structure_seed=int(self.structure_seed)), scale=scale, counted=counted,
-        )  # fmt: skip
+            spec,
+            domain,
+            rows.codes,
+            rows.y,
+            epsilon=self._budget,
+            ledger=ledger,
+            source=source,
+            structure_seed=int(self.structure_seed),
+            row_ids=rows.ids,
+            n_jobs=n_jobs,
+            about=self._about(spec.preparation, structure_seed=int(self.structure_seed)),
+            scale=scale,
+            counted=counted,
+        )
 
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
         self._check_unasked(domain, n_rows)

@@ -194,8 +194,7 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
             return None
         each = self._loss.part(spec.preparation.left / spec.n_trees, rows_changed(self.neighbours))
         unit = spec.sensitivity / UNIT
-        return ledger.charge(GRADIENT_SUMS, NOISE[spec.kind], unit, each, spec.n_trees,
-                             "sequential")  # fmt: skip
+        return ledger.charge(GRADIENT_SUMS, NOISE[spec.kind], unit, each, spec.n_trees, "sequential")
 
     # ------------------------------------------------------------ a fit
 
@@ -221,9 +220,15 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
         )
         certificate = self._certificate(spec, domain, ledger, source, rows.n_given)
         return assemble(
-            trees, domain, certificate=certificate, ledger=ledger, about=about, leaf_values=values,
-            voting=CLIPPED_LOGISTIC, scale=scale,
-        )  # fmt: skip
+            trees,
+            domain,
+            certificate=certificate,
+            ledger=ledger,
+            about=about,
+            leaf_values=values,
+            voting=CLIPPED_LOGISTIC,
+            scale=scale,
+        )
 
     # ------------------------------------------------------------ public
 
@@ -329,13 +334,15 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
             mechanism=f"{spec.n_trees} rounds of random trees of depth {spec.depth}: sums of clipped gradients in "
             + (f"their leaves with {noise} noise" if private else "their leaves, exact"),
             assumptions=[
-                *row_bound(None, n_rows, self.neighbours, private=private)[1], *self._said_size(),
-                *([large] if large else []), *domain.assumptions(),
+                *row_bound(None, n_rows, self.neighbours, private=private)[1],
+                *self._said_size(),
+                *([large] if large else []),
+                *domain.assumptions(),
             ],
             reasons=[*domain.leaks(), *source.reasons()] if private else [],
             nominal_epsilon=self._budget,
             delta=delta,
-        )  # fmt: skip
+        )
 
 
 def _is_number(value: Any) -> bool:

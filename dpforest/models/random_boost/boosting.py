@@ -25,9 +25,16 @@ _ROWS_OF_A_THREAD: Final = 100_000  # with fewer, waking it a thousand times tak
 
 
 def boost(
-    spec: BoosterSpec, domain: Domain, trees: Trees, rows: Binned, paid: QueryBudget | None,
-    source: SecretSource | DemoSource, *, n_jobs: int = 1, trace: Trace | None = None,
-) -> np.ndarray:  # fmt: skip
+    spec: BoosterSpec,
+    domain: Domain,
+    trees: Trees,
+    rows: Binned,
+    paid: QueryBudget | None,
+    source: SecretSource | DemoSource,
+    *,
+    n_jobs: int = 1,
+    trace: Trace | None = None,
+) -> np.ndarray:
     """What every leaf adds to scores.
 
     Parameters
