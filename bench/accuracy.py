@@ -5,13 +5,12 @@ keeps one row a fit in bench/accuracy-NAME.csv.gz. `--report` writes docs/ACCURA
 after, with standard errors. A full run takes about an hour on two cores. Never part of the tests. Boosters and other
 people's classifiers (`accuracy_peers.py`) are fitted where `--forests` names them.
 
-A folder of other tables has a catalogue.json as data/ has. With `--wide` the upper bound of every numeric attribute is
+A folder of other tables has a catalog.json as data/ has. With `--wide` the upper bound of every numeric attribute is
 moved a hundred times as far away.
 """
 
 import argparse
 import itertools
-import json
 import sys
 import time
 import warnings
@@ -31,6 +30,7 @@ from accuracy_peers import NOT_PRIVATE, PEERS  # noqa: E402
 
 import dpforest  # noqa: E402
 from dpforest.evaluation.metrics import from_shares  # noqa: E402
+from dpforest.tables.datasets import catalog  # noqa: E402
 from dpforest.tables.domain import Domain  # noqa: E402
 
 FORESTS = {
@@ -61,8 +61,8 @@ Table = tuple[str, pd.DataFrame, np.ndarray, Domain]
 def tables_of(folder: Path) -> list[Table]:
     """Name, attributes, labels and public domain of every table in a folder."""
     found = []
-    for name, entry in json.loads((folder / "catalogue.json").read_text())["datasets"].items():
-        domain = Domain.from_catalogue(entry)
+    for name, entry in catalog(folder).items():
+        domain = Domain.from_catalog(entry)
         texts = [f.name for f in domain.features if f.kind == "categorical"]
         types = dict.fromkeys([*texts, entry["label"]], "str")
         rows = pd.read_csv(folder / entry["file"], dtype=types, keep_default_na=False, na_values=[""])
@@ -199,7 +199,7 @@ def auc_drops(frame: pd.DataFrame) -> pd.DataFrame:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, nargs="+", default=[ROOT / "data"], help="folders with a catalogue.json")
+    parser.add_argument("--data", type=Path, nargs="+", default=[ROOT / "data"], help="folders with a catalog.json")
     parser.add_argument("--name", default="after", help="of the file that keeps the figures")
     parser.add_argument("--wide", action="store_true", help="with bounds a hundred times as wide as well")
     parser.add_argument("--only", nargs="+", default=[], help="some of the tables")

@@ -4,7 +4,6 @@ Reads bench/accuracy-before.csv.gz, -after.csv.gz and, if they are there, -publi
 -peers.csv.gz and protocols.csv.gz.
 """
 
-import json
 import sys
 from pathlib import Path
 
@@ -17,6 +16,8 @@ sys.path.insert(0, str(ROOT / "bench"))
 from accuracy import BOOSTERS, EPSILONS, FORESTS, SEEDS, auc_drops, summary  # noqa: E402
 from accuracy_others import section as beside_others  # noqa: E402
 
+from dpforest.tables.datasets import catalog  # noqa: E402
+
 BEFORE = "cc7d574"  # the last commit that drew thresholds evenly between bounds
 NAMES = {"accuracy": "Accuracy", "balanced_accuracy": "Balanced accuracy", "auc": "AUC", "log_loss": "Log-loss"}
 SHOWN = (0.1, 1.0, 10.0)  # in the tables of single data sets
@@ -26,7 +27,7 @@ _LOSS = 0.02  # from here on a single table is named as a loss
 def main() -> None:
     """Write docs/ACCURACY.md."""
     kept = {name: _read(name) for name in ("before", "after", "published", "booster", "peers")}
-    bundled = set(json.loads((ROOT / "data" / "catalogue.json").read_text())["datasets"])
+    bundled = set(catalog())
     before, after = kept["before"], kept["after"]
     path = ROOT / "bench" / "protocols.csv.gz"
     protocols = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=["protocol"])
@@ -226,13 +227,13 @@ _INTRO = """# How accurate the forests are
 Every certified forest with its defaults, **before** (commit `{before}`: thresholds evenly between the bounds, the
 papers' depths and numbers of trees, averaged shares) and **after**: numbers are read on a public scale, where the
 rows lie on it is asked for with noise, depth and trees follow public rules, log-odds are added, the booster's weights
-move. All of it is paid from the same ε. Four fifths of the rows are learnt from, one fifth is scored; {seeds} seeds,
-the same splits for all. {bundled} tables are bundled; {others} more public ones are not (their licences or sizes),
+move. All of it is paid from the same ε. Four fifths of the rows are learned from, one fifth is scored; {seeds} seeds,
+the same splits for all. {bundled} tables are bundled; {others} more public ones are not (their licenses or sizes),
 and only their results are here. The rules' constants were fitted on twelve of these 42 tables (adult, banknote,
 breast_wisconsin, car, cardiotocography, cmc, credit_default, mushroom, pendigits, phishing_websites, qsar_biodeg,
 wine_white), so gains on those are optimistic.
 
-`python bench/accuracy.py --data DIR` measures any folder of tables with a catalogue (`data/catalogue.json`);
+`python bench/accuracy.py --data DIR` measures any folder of tables with a catalog (`data/catalog.json`);
 `bench/accuracy_report.py` writes this page from `bench/accuracy-*.csv.gz`.
 """
 

@@ -104,11 +104,11 @@ def move_sliders(page: Page, results: Results, rounds: int) -> None:
         results.add("ε, majority labels", press(page, EPSILON, "ArrowRight" if i % 8 < 4 else "ArrowLeft"))
     for forest in ("majority labels", "noisy counts"):
         for start, relation in ((3, "a row more or less"), (2, "a row exchanged")):
-            open_page(page, forest=forest, depth=start, neighbours=relation)
+            open_page(page, forest=forest, depth=start, neighbors=relation)
             for _ in range((rounds + 1) // 2):  # not beyond depth 8, where the cap on leaves leaves nothing to grow
                 results.add(f"depth, {forest}", press(page, "Depth", "ArrowRight"))
         for depth in range(5, 5 + rounds):
-            open_page(page, forest=forest, depth=depth, trees=75, neighbours="a row exchanged")
+            open_page(page, forest=forest, depth=depth, trees=75, neighbors="a row exchanged")
             results.add(f"trees 75 to 100, {forest}", press(page, "Trees", "ArrowRight"))
 
 

@@ -63,7 +63,7 @@ def _boosted(random_state: int | None, **parameters: Any) -> Callable:
             n_estimators=ROUNDS,
             max_depth=ROUND_DEPTH,
             n_bins=BINS,
-            neighbours="replace-one",
+            neighbors="replace-one",
             domain=public_domain(bounds),
             random_state=random_state,
             n_jobs=n_jobs,

@@ -148,7 +148,7 @@ def _release(counts: np.ndarray, mechanism: str, partition: str, epsilon: Fracti
     from dpforest.privacy.randomness import SecretSource
 
     def run() -> float:
-        how = {"epsilon": epsilon, "n_trees": TREES, "partition": partition, "neighbours": "add-remove"}
+        how = {"epsilon": epsilon, "n_trees": TREES, "partition": partition, "neighbors": "add-remove"}
         how |= {"ledger": Ledger(epsilon, "add-remove"), "source": SecretSource()}
         if mechanism == "discrete-laplace":
             return timed(lambda: release.release_counts(counts, **how))

@@ -243,8 +243,8 @@ def _noise_in(forest: Forest) -> float:
     trees, n_classes = forest.trees, forest.domain.n_classes
     spec = BoosterSpec(trees.n_trees, trees.depth, total_step, n_rows, n_classes, each.kind, Preparation())
     deviation = spec.noise_scale(each) * (1 if each.kind == GAUSSIAN else math.sqrt(2))
-    centred = 1.0 if n_classes == 2 else math.sqrt(1 - 1 / n_classes)
-    noise = deviation * spec.step / 2.0**POINT * centred
+    centered = 1.0 if n_classes == 2 else math.sqrt(1 - 1 / n_classes)
+    noise = deviation * spec.step / 2.0**POINT * centered
     return noise if noise < _MOST_NOISE else math.nan  # of a file that says strange things
 
 

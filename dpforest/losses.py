@@ -1,6 +1,6 @@
 """Proper losses for two classes: Bayes risk, link, surrogate, and how much one row can change a split's score.
 
-The normalisation is that of R. Nock and W. Henecka, "Boosted and differentially private ensembles of decision trees"
+The normalization is that of R. Nock and W. Henecka, "Boosted and differentially private ensembles of decision trees"
 (2020): a Bayes risk L is concave and symmetric on [0, 1], with L(0) = L(1) = 0 and L(1/2) = 1. Their Mα-loss mixes
 Matsushita's loss (alpha = 1), with which trees boost fastest, and the 0/1 loss (alpha = 0), whose score a row changes
 least.

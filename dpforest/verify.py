@@ -191,7 +191,7 @@ def check_asked(content):
     if ("scale" in content) != any(what.startswith("scale of numeric attributes") for what in asked):
         raise Mismatch("The file has a scale but no ledger entry for it, or a ledger entry but no scale.")
     n_rows, certificate = content.get("about", {}).get("n_rows"), content["certificate"]
-    if not n_rows or certificate["neighbours"] != "add-remove" or any(w.startswith("number of rows") for w in asked):
+    if not n_rows or certificate["neighbors"] != "add-remove" or any(w.startswith("number of rows") for w in asked):
         return
     if not any(f"{whole(n_rows, 'n_rows'):,}" in str(sentence) for sentence in certificate["assumptions"]):
         raise Mismatch("The file has a number of rows, but no ledger entry or assumption for it.")
@@ -237,7 +237,9 @@ def check_question(entry, content, gaussian):
 def check(content):
     """Print what the file says, question by question. Return the verdict; Mismatch if it contradicts itself."""
     certificate, ledger = content["certificate"], content["ledger"]
-    kind, relation, certified = certificate["kind"], certificate["neighbours"], certificate["certified"]
+    for part in (certificate, ledger):  # older files spell this key the British way
+        part.setdefault("neighbors", part.get("neighbours"))
+    kind, relation, certified = certificate["kind"], certificate["neighbors"], certificate["certified"]
     if kind not in ("pure", "gaussian") or relation not in ("add-remove", "replace-one") or type(certified) is not bool:
         raise Unreadable("its certificate has an unknown kind, relation or verdict")
     gaussian, name = kind == "gaussian", "mu_squared" if kind == "gaussian" else "epsilon"
@@ -248,7 +250,7 @@ def check(content):
     )
     if certified == bool(certificate["reasons"]):
         raise Mismatch("A certificate must give a reason if it is not certified, and none if it is.")
-    if (ledger.get("kind", "pure"), ledger["neighbours"]) != (kind, relation) or ledger["closed"] is not True:
+    if (ledger.get("kind", "pure"), ledger["neighbors"]) != (kind, relation) or ledger["closed"] is not True:
         raise Mismatch("The ledger is not closed, or its kind or relation differs from the certificate's.")
     check_asked(content)
     changes = 1 if relation == "add-remove" else 2

@@ -145,7 +145,7 @@ def clipped_logistic_shares(scores: np.ndarray) -> np.ndarray:
     """Class shares from scores of the clipped logistic loss, rows sum to 1.
 
     Of two classes, with score F of the second and -F of the first: P(1) = 1/(1 + 2/(1 + exp(F))) from F = 0 on, and as
-    much less than a half below: what minimises the mean of the loss whose slope ends at a half. Of more: softmax.
+    much less than a half below: what minimizes the mean of the loss whose slope ends at a half. Of more: softmax.
     """
     if scores.shape[1] > 2:
         return softmax(scores)

@@ -32,7 +32,7 @@ title = f"**{plain(table.short_title, 50)}** · {plural(len(table.frame), 'row')
 with top, st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"):
     st.markdown(title, width="content")
     with st.container(horizontal=True, width="content", gap="small"):
-        badge("Simulated", f", {view.neighbours}")
+        badge("Simulated", f", {view.neighbors}")
         badge("Curator only")
 if not view.kinds:
     sorry("No forest is chosen. Choose at least one in the sidebar (behind » on a phone).")

@@ -26,7 +26,7 @@ title = f"**{plain(table.short_title, 50)}** · {plural(len(table.frame), 'row')
 with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"):
     st.markdown(title, width="content")
     with st.container(horizontal=True, width="content", gap="small"):
-        badge("Simulated", f", {wish.neighbours}")
+        badge("Simulated", f", {wish.neighbors}")
         badge("Curator only")
 st.caption(
     "Say how much accuracy you need, read off the smallest ε that gives it, and decide whether what it means is fine."

@@ -22,14 +22,14 @@ audit = controls.choose(
 )
 name, rule = next((name, rule) for name, rule in RULES.items() if rule.mechanism == audit.mechanism)
 found = parts.verdict_of(audit)
-curves = parts.curves_of(audit.epsilon, audit.n_classes, audit.neighbours)
+curves = parts.curves_of(audit.epsilon, audit.n_classes, audit.neighbors)
 
 with top, st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"):
     st.markdown("#### Does a rule keep its promise?", anchors=False, width="content")
     if not found.holds:
         badge("Not certified")
 st.markdown(
-    f"{promise(audit.epsilon, audit.neighbours)} "
+    f"{promise(audit.epsilon, audit.neighbors)} "
     "A tree sorts rows into leaves, and each leaf publishes a label: the class that most of its rows have, but now and "
     "then another one, so that nobody can be sure whether any one row was there. "
     f"**{name.capitalize()}** {rule.does}."
@@ -43,7 +43,7 @@ with right:
     parts.losses(audit, curves, found)
 
 with st.container(border=True):
-    st.markdown(story(audit.mechanism, found, curves, audit.neighbours))
+    st.markdown(story(audit.mechanism, found, curves, audit.neighbors))
 
 with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
     with st.container(width="content"):
@@ -56,6 +56,6 @@ pair = parts.pair_of(audit, which)
 parts.pair_tables(audit, pair)
 attack.show(audit, which, pair)
 st.divider()
-table.show(audit.neighbours)
+table.show(audit.neighbors)
 with offered:
     figures.offer()

@@ -3,7 +3,7 @@
 Each cell is kept as soon as it is done, so that a stop loses the one at work: the same command goes on from there, if
 neither code nor tables have changed, and `--fresh` begins anew. When a part is through, results.json and
 docs/REPRODUCED.md are written; when all are, what was kept is removed. `--quick` takes a few cells of each part, keeps
-and writes nothing. `--data` names a folder with a catalogue.json, as `data/` has, for the papers' tables that do not
+and writes nothing. `--data` names a folder with a catalog.json, as `data/` has, for the papers' tables that do not
 come with this project; what was found on a table that is not at hand stays in results.json as it was. The part
 `multinomial` reads the file that `python -m reproduce.multinomial` wrote.
 """
@@ -15,6 +15,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from dpforest.tables.datasets import catalog_path
 from reproduce.cells import UNFINISHED, Cell, Kept, Part, Row, check_names, measured, version_of
 from reproduce.parts import PARTS
 from reproduce.protocol import PATH, Record, read, write
@@ -24,8 +25,8 @@ from reproduce.report import REPORT, in_order, report
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run what the command line asks for."""
     given = _parser().parse_args(arguments)
-    if given.data is not None and not (given.data / "catalogue.json").is_file():
-        _parser().error(f"{given.data} has no catalogue.json; --data names a folder like data/.")
+    if given.data is not None and not catalog_path(given.data).is_file():
+        _parser().error(f"{given.data} has no catalog.json; --data names a folder like data/.")
     run(given.only, quick=given.quick, folder=given.data, fresh=given.fresh)
 
 

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import pandas as pd
 
+from dpforest.tables.datasets import catalog_path
 from reproduce.protocol import Record
 
 HOME: Final = Path(__file__).parents[1]
@@ -115,11 +116,11 @@ class Kept:
 
 
 def version_of(folder: Path | None) -> str:
-    """Another one if any line of code or any table is another: catalogues have the tables' checksums."""
-    catalogues = [HOME / "data" / "catalogue.json", *([] if folder is None else [folder / "catalogue.json"])]
+    """Another one if any line of code or any table is another: catalogs have the tables' checksums."""
+    catalogs = [catalog_path(), *([] if folder is None else [catalog_path(folder)])]
     code = sorted(file for part in ("dpforest", "reproduce") for file in (HOME / part).rglob("*.py"))
     digest = hashlib.sha256()
-    for file in (*code, *catalogues):
+    for file in (*code, *catalogs):
         digest.update(hashlib.sha256(file.read_bytes()).digest())
     return digest.hexdigest()
 

@@ -1,4 +1,4 @@
-"""Accuracy over ε of Nock and Henecka's forests, down to where nothing can be learnt: a figure the paper does not have.
+"""Accuracy over ε of Nock and Henecka's forests, down to where nothing can be learned: a figure that the paper lacks.
 
 It has ε from 0.01 on. As published the weights of boosted trees are exact functions of the rows, so they go on
 learning; certified they do not.

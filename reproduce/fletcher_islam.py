@@ -44,7 +44,7 @@ DEPTHS: Final = {
     "clave": 8,
 }
 FS: Final[dict[str, dict[str, Any]]] = {
-    "as_published": {"max_depth": 5, "mode": "as_published", "criterion": "entropy", "neighbours": "replace-one"},
+    "as_published": {"max_depth": 5, "mode": "as_published", "criterion": "entropy", "neighbors": "replace-one"},
     "certified": {"max_depth": 5, "scale_share": "public"},
 }
 REPETITIONS, FOLDS = 2, 5

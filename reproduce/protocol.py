@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from dpforest import PrivacyLeakWarning
-from dpforest.tables.datasets import list_datasets, load_dataset
+from dpforest.tables.datasets import catalog, list_datasets, load_dataset
 
 PATH: Final = Path(__file__).with_name("results.json")
 TOLERANCE: Final = 2.0  # points, between a published mean and ours; or two of our standard deviations
@@ -128,7 +128,7 @@ def load(name: str, folder: Path | None, *, incomplete: str = "own") -> Any:
 
 @lru_cache
 def _listed(folder: Path) -> frozenset[str]:
-    return frozenset(json.loads((folder / "catalogue.json").read_text(encoding="utf-8"))["datasets"])
+    return frozenset(catalog(folder))
 
 
 def folds(

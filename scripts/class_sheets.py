@@ -16,7 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from dpforest.audit.exact import neighbouring_leaves
+from dpforest.audit.exact import neighboring_leaves
 from dpforest.audit.leaf_attack import first_pair
 from dpforest.evaluation import classroom
 from dpforest.plotting.style import percent
@@ -72,8 +72,8 @@ def without_small_leaves(trees: int, least: int = 5) -> str:
 
 
 def loss(law: Law, most: int = 12) -> float:
-    """Worst log-ratio over all neighbouring leaves of two classes; what only one of two can say makes it infinite."""
-    before, after = neighbouring_leaves(2, most)
+    """Worst log-ratio over all neighboring leaves of two classes; what only one of two can say makes it infinite."""
+    before, after = neighboring_leaves(2, most)
     p, q = law(before), law(after)
     with np.errstate(invalid="ignore"):
         return float(np.where(np.isneginf(p) & np.isneginf(q), 0.0, np.abs(p - q)).max())

@@ -37,7 +37,7 @@ def labels(**settings) -> MajorityLabelForestClassifier:
         "partition": "independent",
         "categorical": "multiway",
         "max_leaves": 4096,
-        "neighbours": "add-remove",
+        "neighbors": "add-remove",
         "mode": "certified",
         "scale_share": "public",
     }
@@ -51,7 +51,7 @@ def greedy() -> FriedmanSchusterClassifier:
         criterion="max",
         n_bins=10,
         tree_share=0.5,
-        neighbours="add-remove",
+        neighbors="add-remove",
         mode="certified",
         scale_share="public",
     )

@@ -182,7 +182,7 @@ def test_the_certificate_of_rgv_says_no_and_what_its_weaker_guarantee_is(table):
     X, y = table
     said = RanaForest(DOMAIN, n_trees=7, epsilon=0.5).fit(X, y).certificate_
     assert not said.certified and said.epsilon == Fraction(1, 2) and said.true_epsilon == np.inf
-    assert said.neighbours == "replace-one" and str(said).startswith("NOT CERTIFIED.")
+    assert said.neighbors == "replace-one" and str(said).startswith("NOT CERTIFIED.")
     weaker, spent, unchecked = said.reasons[:3]
     assert "weaker than differential privacy" in weaker and "whether somebody is in the table" in weaker
     assert "7 trees" in spent and "lose 7 times" in spent and "ε = 0.5" in spent

@@ -20,7 +20,7 @@ import dpforest
 OFF = {
     "ES01": "a summary may say it all",
     "EX01": "one example for each thing that the README shows, not for each function",
-    "SA01": "texts name their neighbours where it matters",
+    "SA01": "texts name their neighbors where it matters",
     "SS05": "takes a noun in the plural for a verb",
     "PR04": "`as in` another class is a type",
     "PR07": "a name and a type may say it all",

@@ -14,7 +14,7 @@ NOTE = {"source": "documented", "source_note": "test"}
 DOMAIN = Domain(
     (
         Feature("x", "numeric", 0.0, 1.0, missing="own", **NOTE),
-        Feature("colour", "categorical", categories=("a", "b", "c"), **NOTE),
+        Feature("color", "categorical", categories=("a", "b", "c"), **NOTE),
         Feature("idle", "numeric", 0.0, 1.0, **NOTE),
     ),
     (0, 1, 2),

@@ -40,7 +40,7 @@ def test_no_leaf_can_outvote_all_others():
     assert how.evidence(np.array([[10**6, 0]]), prior).min() == pytest.approx(np.log(1e-4 / 0.5))
 
 
-@pytest.mark.parametrize("settings", [{}, {"epsilon": None}, {"mode": "as_published"}, {"neighbours": "replace-one"}])
+@pytest.mark.parametrize("settings", [{}, {"epsilon": None}, {"mode": "as_published"}, {"neighbors": "replace-one"}])
 def test_a_forest_predicts_by_it_and_its_file_does(settings):
     data = load_dataset("nursery")
     model = RandomDecisionForestClassifier(domain=data.domain, voting="log-odds", random_state=0, **settings)

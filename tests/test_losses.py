@@ -97,7 +97,7 @@ def test_the_losses_at_a_quarter_and_at_two(loss, risk, value, share, surrogate)
 
 
 @every(LOSSES)
-def test_normalisation(loss):
+def test_normalization(loss):
     assert loss.bayes_risk([0, 0.5, 1]).tolist() == [0, 1, 0]
     assert loss.link(0.5) == 0
     assert loss.inverse_link(0) == 0.5

@@ -14,8 +14,6 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from conftest import examples, some
-from filed_cases import MODELS, changed, content_of, filed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,6 +21,8 @@ from dpforest import verify
 from dpforest.privacy.loss import PrivacyLoss, mu_for
 from dpforest.privacy.normal_bounds import hockey_stick
 from dpforest.privacy.rationals import float_up, text_up
+from tests.conftest import examples, some
+from tests.models.filed_cases import MODELS, changed, content_of, filed
 
 HOME = Path(__file__).parents[1]
 DATA = HOME / "tests" / "data"
@@ -58,9 +58,9 @@ def test_it_imports_nothing_but_the_standard_library():
     assert names and names <= sys.stdlib_module_names
 
 
-@pytest.mark.parametrize(("name", "neighbours"), some(MODELS, ["add-remove", "replace-one"]))
-def test_a_file_of_every_estimator_agrees_with_itself(name, neighbours, tmp_path):
-    forest = filed(name, neighbours)
+@pytest.mark.parametrize(("name", "neighbors"), some(MODELS, ["add-remove", "replace-one"]))
+def test_a_file_of_every_estimator_agrees_with_itself(name, neighbors, tmp_path):
+    forest = filed(name, neighbors)
     code, text = run(forest.to_bytes(), tmp_path)
     lines = text.splitlines()
     assert code == 0 and lines[-2].startswith("The numbers in this file agree with each other: ") and lines[-1] == LAST
@@ -149,8 +149,8 @@ FORGED = {
     "fewer rounds": ("booster", put("ledger", "entries", 2, "times", value=1)),
     "parallel": ("booster", put("ledger", "entries", 2, "composition", value="parallel")),
     "other rows": ("tree", put("ledger", "entries", -1, "part", value="structure rows")),
-    "relation": ("booster", put("certificate", "neighbours", value="replace-one")),
-    "relation of the ledger": ("booster", put("ledger", "neighbours", value="replace-one")),
+    "relation": ("booster", put("certificate", "neighbors", value="replace-one")),
+    "relation of the ledger": ("booster", put("ledger", "neighbors", value="replace-one")),
     "the sum": ("booster", put("ledger", "mu_squared_spent", value="1/1000")),
     "the sum of a pure one": ("labels", put("ledger", "spent", value="1/2")),
     "μ² of the certificate": ("booster", put("certificate", "mu_squared", value="1/1000")),

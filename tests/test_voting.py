@@ -5,12 +5,12 @@ Statistical tests have fixed seeds; over seeds each would raise a false alarm wi
 
 import numpy as np
 import pytest
-from conftest import public_domain, random_codes
 from scipy import stats
 
 from dpforest import voting
 from dpforest.losses import m_alpha
 from dpforest.privacy.simulators import simulate_laplace, simulate_noisy_counts
+from tests.conftest import public_domain, random_codes
 
 FALSE_ALARM = 1e-6
 RULES = ("clamp", "paper")
@@ -131,7 +131,7 @@ def test_another_seed_or_column_order_tosses_again():
         assert abs(correlation) * np.sqrt(len(codes)) < 4.9
 
 
-def test_neighbouring_rows_get_unrelated_coins():
+def test_neighboring_rows_get_unrelated_coins():
     codes = np.stack([np.arange(5_000), np.zeros(5_000)], axis=1).astype(np.uint16)
     steps = np.diff(voting.coins(codes, seed=0))
     # Differences of independent uniform numbers have a triangular law on [-1, 1].

@@ -21,7 +21,7 @@ def _show(row: Row) -> None:
         _FORM.format(
             row.algorithm,
             row.mode,
-            row.neighbours,
+            row.neighbors,
             f"{row.epsilon:g}",
             f"{row.computed:.4g}",
             f"{row.bound:.3f}",
@@ -52,7 +52,7 @@ def main() -> None:
     print("Samplers, sensitivities and replays of certified forests:", flush=True)
     found = list(suspicions())
     print("\n".join(found) if found else "nothing found", end="\n\n", flush=True)
-    print(_FORM.format("algorithm", "mode", "neighbours", "ε", "computed", "proved ≥", "verdict", "how"))
+    print(_FORM.format("algorithm", "mode", "neighbors", "ε", "computed", "proved ≥", "verdict", "how"))
     rows = audit_all(trials=wanted.trials, n_jobs=wanted.jobs, only=wanted.only, on_row=_show)
     print(_KEY)
     if wanted.write and found:

@@ -1,4 +1,4 @@
-"""Black-box audit of whole fits: release two neighbouring tables many times, and prove a loss from what differs.
+"""Black-box audit of whole fits: release two neighboring tables many times, and prove a loss from what differs.
 
 Fits are in three parts. On the first, events are proposed: one statistic of the forest at or below a value, and a
 score that puts all statistics together. On the second, the most promising are picked. On the third, whose draws nothing
@@ -48,7 +48,7 @@ def attack_fits(
     on_progress: Progress | None = None,
     delta: float = 0,
 ) -> Bound:
-    """The largest loss that many fits of two neighbouring tables can prove.
+    """The largest loss that many fits of two neighboring tables can prove.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def attack_unaided(
     target: Any,
     domain: Domain,
     *,
-    neighbours: str = ADD_REMOVE,
+    neighbors: str = ADD_REMOVE,
     sizes: tuple[int, ...] = (3, 5, 8, 9, 12, 15),
     trials: int = TRIALS,
     screening: int = 200,
@@ -104,7 +104,7 @@ def attack_unaided(
     seed: int = 0,
     n_jobs: int = 1,
 ) -> tuple[Bound, str]:
-    """`attack_fits` without a hint: on the generic pair of neighbouring tables that looks worst.
+    """`attack_fits` without a hint: on the generic pair of neighboring tables that looks worst.
 
     All pairs are searched with a few fits, the best eighth again with ten times as many, and the best of these is
     attacked with fits of its own.
@@ -114,7 +114,7 @@ def attack_unaided(
     target : estimator or callable
     domain : Domain
         Which rows there may be.
-    neighbours : {"add-remove", "replace-one"}
+    neighbors : {"add-remove", "replace-one"}
     sizes : tuple of int
         Numbers of rows to try.
     screening : int
@@ -130,7 +130,7 @@ def attack_unaided(
     str
         The pair, in words.
     """
-    pairs = list(generic_pairs(domain, neighbours, sizes, seed))
+    pairs = list(generic_pairs(domain, neighbors, sizes, seed))
 
     def promise(pair: tuple[str, Data, Data], n: int) -> float:
         tables = [run_many(target, *data, n, n_jobs=n_jobs) for data in pair[1:]]
@@ -145,9 +145,9 @@ def attack_unaided(
 
 
 def generic_pairs(
-    domain: Domain, neighbours: str, sizes: tuple[int, ...], seed: int = 0
+    domain: Domain, neighbors: str, sizes: tuple[int, ...], seed: int = 0
 ) -> Iterator[tuple[str, Data, Data]]:
-    """Neighbouring tables that know of no mechanism: labels in simple orders, one row dropped or relabelled."""
+    """Neighboring tables that know of no mechanism: labels in simple orders, one row dropped or relabeled."""
     rng, classes = np.random.default_rng(seed), np.array(domain.classes)
     for n in sizes:
         rows = np.arange(n)
@@ -164,13 +164,13 @@ def generic_pairs(
                 y = classes[labels % len(classes)]
                 for which, row in {"first": 0, "middle": n // 2, "last": n - 1}.items():
                     name = f"{n} rows at {where}, labels {order}; the {which} one"
-                    if neighbours == ADD_REMOVE:
+                    if neighbors == ADD_REMOVE:
                         kept = rows != row
                         yield f"{name} left out", (X, y), (X[kept], y[kept])
                     else:
                         other = y.copy()
                         other[row] = classes[(labels[row] + 1) % len(classes)]
-                        yield f"{name} relabelled", (X, y), (X, other)
+                        yield f"{name} relabeled", (X, y), (X, other)
 
 
 def random_rows(domain: Domain, n: int, rng: np.random.Generator) -> np.ndarray:

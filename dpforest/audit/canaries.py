@@ -1,4 +1,4 @@
-"""Canaries: for each algorithm the smallest pairs of neighbouring tables on which its known weak points would show.
+"""Canaries: for each algorithm the smallest pairs of neighboring tables on which its known weak points would show.
 
 The same pairs are for a mechanism as published, where they are to be caught, and for the certified one, where nothing
 may be found. Rows sit at two points, 0 and 1, of one attribute, which every test tells apart, unless a canary is about
@@ -51,7 +51,7 @@ CLASSES: Final = 50  # the most there may be: the more losing labels, the more o
 
 @dataclass(frozen=True, eq=False)
 class Canary:
-    """A pair of neighbouring tables and a forest to fit to them.
+    """A pair of neighboring tables and a forest to fit to them.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class Canary:
     trials: int = TRIALS
 
 
-def canaries(name: str, mode: str, neighbours: str, epsilon: float) -> list[Canary]:
+def canaries(name: str, mode: str, neighbors: str, epsilon: float) -> list[Canary]:
     """All canaries of an algorithm.
 
     Parameters
@@ -85,7 +85,7 @@ def canaries(name: str, mode: str, neighbours: str, epsilon: float) -> list[Cana
         One of `ALGORITHMS`.
     mode : {"certified", "as_published", "data-derived"}
         The last is the certified mechanism without a public domain.
-    neighbours : {"add-remove", "replace-one"}
+    neighbors : {"add-remove", "replace-one"}
     epsilon : float
     """
     if name not in ALGORITHMS or mode not in MODES:
@@ -98,17 +98,17 @@ def canaries(name: str, mode: str, neighbours: str, epsilon: float) -> list[Cana
     elif name in OURS:
         own = _booster()
     elif name == "majority label":
-        own = _majority_label(neighbours, epsilon)
+        own = _majority_label(neighbors, epsilon)
     elif name == "RF-E":
-        own = _voting_leaf(neighbours, epsilon)
+        own = _voting_leaf(neighbors, epsilon)
     elif name in ("random decision", "JPW", "RF-L", "Friedman-Schuster"):
         own = _counts(name, epsilon)
     else:
         own = _multinomial(mode, epsilon) if name == "multinomial" else _boosted(mode)
     out = []
     for pair in own if mode != "certified" else chain(own, [_SCALE]):
-        before, after = pair.tables(neighbours)
-        fixed = {"scale_share": "public", **_SMALL[name], "epsilon": epsilon, "neighbours": neighbours}
+        before, after = pair.tables(neighbors)
+        fixed = {"scale_share": "public", **_SMALL[name], "epsilon": epsilon, "neighbors": neighbors}
         fixed |= {"domain": _domain(pair)} if mode != "data-derived" else {}
         fixed |= {"mode": mode} if mode != "data-derived" and name not in OURS else {}
         estimator = ALGORITHMS[name](**fixed | pair.parameters)
@@ -148,8 +148,8 @@ class _Pair:
     n_classes: int = 2
     trials: int = TRIALS
 
-    def tables(self, neighbours: str) -> tuple[Data, Data]:
-        before = self.rows if neighbours == ADD_REMOVE else [*self.rows, self.instead_of]
+    def tables(self, neighbors: str) -> tuple[Data, Data]:
+        before = self.rows if neighbors == ADD_REMOVE else [*self.rows, self.instead_of]
         return self._table(before), self._table([*self.rows, self.more])
 
     def _table(self, rows: list[tuple[Any, int]]) -> Data:
@@ -179,10 +179,10 @@ _BOUNDS: Final = _Pair(
 )  # fmt: skip
 
 
-def _majority_label(neighbours: str, epsilon: float) -> Iterator[_Pair]:
+def _majority_label(neighbors: str, epsilon: float) -> Iterator[_Pair]:
     yield _Pair(
         "a leaf that is nearly tied", "One row more decides who is on top.",
-        [(0.0, 0), (0.0, 1)] if neighbours == ADD_REMOVE else [(0.0, 0)], (0.0, 0), (0.0, 1), {},
+        [(0.0, 0), (0.0, 1)] if neighbors == ADD_REMOVE else [(0.0, 0)], (0.0, 0), (0.0, 1), {},
     )  # fmt: skip
     lead = _lead(epsilon, CLASSES, wrong=0.1)
     yield _Pair(
@@ -194,7 +194,7 @@ def _majority_label(neighbours: str, epsilon: float) -> Iterator[_Pair]:
         {},
         CLASSES,
     )
-    if neighbours == ADD_REMOVE:
+    if neighbors == ADD_REMOVE:
         yield _Pair(
             "the row that enlarges every block",
             "With equal blocks, n = kτ - 1 rows give trees k - 1 each, n = kτ k.",
@@ -212,7 +212,7 @@ def _lead(epsilon: float, n_classes: int, *, wrong: float) -> int:
     return max(1, math.ceil(math.log(2 * exponent / epsilon) / epsilon))
 
 
-def _voting_leaf(neighbours: str, epsilon: float) -> Iterator[_Pair]:
+def _voting_leaf(neighbors: str, epsilon: float) -> Iterator[_Pair]:
     for trees in (1, 3):
         yield _Pair(
             f"a clear leaf, {_trees(trees)}",

@@ -1,4 +1,4 @@
-"""Exact auditing: the worst log-ratio and δ(ε) of a law, by going through all neighbouring inputs.
+"""Exact auditing: the worst log-ratio and δ(ε) of a law, by going through all neighboring inputs.
 
 A law is a function from inputs to the logarithms of the probabilities of all outputs; logarithms, because the
 probabilities that matter most underflow. For the label (or the counts) of leaves, the inputs are enumerated here.
@@ -23,7 +23,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """Neighbouring leaves, and the outputs that tell them apart best.
+    """Neighboring leaves, and the outputs that tell them apart best.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def leaf_log_pmf(mechanism: str, rate: float, *, negative: str = "clamp") -> Log
     return partial(laws.log_pmf, mechanism, rate=rate)
 
 
-def neighbouring_leaves(
+def neighboring_leaves(
     n_classes: int, most: int, *, moved: bool = False, symmetric: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
     """All pairs of leaves between which one row makes the difference, those with the fewest rows first.
@@ -86,7 +86,7 @@ def neighbouring_leaves(
 
     Examples
     --------
-    >>> before, after = neighbouring_leaves(2, 1, symmetric=True)
+    >>> before, after = neighboring_leaves(2, 1, symmetric=True)
     >>> before.tolist(), after.tolist()
     ([[0, 0], [0, 0], [1, 0], [1, 0], [1, 1], [1, 1]], [[1, 0], [0, 1], [2, 0], [1, 1], [2, 1], [1, 2]])
     """
@@ -109,9 +109,9 @@ def _product(values: range, n: int):
 
 
 def worst_change(
-    pmf: LogPmf, n_classes: int, *, most: int, neighbours: str = "add-remove", symmetric: bool = False
+    pmf: LogPmf, n_classes: int, *, most: int, neighbors: str = "add-remove", symmetric: bool = False
 ) -> Change:
-    """The neighbouring leaves that a law tells apart best.
+    """The neighboring leaves that a law tells apart best.
 
     Parameters
     ----------
@@ -121,10 +121,10 @@ def worst_change(
         2 to 10 are quick: see `symmetric`.
     most : int
         Largest count that is tried.
-    neighbours : {"add-remove", "replace-one"}
+    neighbors : {"add-remove", "replace-one"}
         Replace-one: a row changes its class in a leaf, or leaves one leaf and enters another.
     symmetric : bool
-        See `neighbouring_leaves`.
+        See `neighboring_leaves`.
 
     Examples
     --------
@@ -132,14 +132,14 @@ def worst_change(
     >>> change.before.tolist(), change.after.tolist(), round(change.loss, 1)
     ([[3, 0]], [[4, 0]], 17.3)
     """
-    found = list(_changes(pmf, n_classes, most, neighbours, symmetric, at_once=True))
+    found = list(_changes(pmf, n_classes, most, neighbors, symmetric, at_once=True))
     return max(found, key=lambda change: change.loss)
 
 
 def first_violation(
-    pmf: LogPmf, epsilon: float, n_classes: int, *, most: int, neighbours: str = "add-remove", symmetric: bool = False
+    pmf: LogPmf, epsilon: float, n_classes: int, *, most: int, neighbors: str = "add-remove", symmetric: bool = False
 ) -> Change | None:
-    """The neighbouring leaves with the fewest rows that a law tells apart better than ε allows; None if there are none.
+    """The neighboring leaves with the fewest rows that a law tells apart better than ε allows; None if there are none.
 
     Parameters as for `worst_change`.
 
@@ -150,20 +150,20 @@ def first_violation(
     >>> first_violation(leaf_log_pmf("permute-and-flip", 1.0), 1.0, 2, most=3) is None
     True
     """
-    found = _changes(pmf, n_classes, most, neighbours, symmetric, at_once=False)
+    found = _changes(pmf, n_classes, most, neighbors, symmetric, at_once=False)
     too_much = (change for change in found if change.loss > epsilon * (1 + _ROUNDING))
     return min(too_much, key=lambda change: change.before.sum(), default=None)
 
 
-def _changes(pmf: LogPmf, n_classes: int, most: int, neighbours: str, symmetric: bool, *, at_once: bool):
+def _changes(pmf: LogPmf, n_classes: int, most: int, neighbors: str, symmetric: bool, *, at_once: bool):
     """The worst changes: over all numbers of rows at once, or one for each number of rows that a leaf holds."""
-    before, after = neighbouring_leaves(n_classes, most, symmetric=symmetric)
+    before, after = neighboring_leaves(n_classes, most, symmetric=symmetric)
     p, q = pmf(before), pmf(after)
     ratio = _ratios(p, q)
     rows = np.zeros(len(before), int) if at_once else before.sum(axis=1)
     falls = _best_of_each(rows, ratio.max(axis=1))  # an added row makes an output less likely
     rises = _best_of_each(rows, (-ratio).max(axis=1))
-    if rows_changed(neighbours) == 1:
+    if rows_changed(neighbors) == 1:
         for i in {*falls, *rises}:
             yield Change(before[[i]], after[[i]], p[[i]], q[[i]])
         return
@@ -175,7 +175,7 @@ def _changes(pmf: LogPmf, n_classes: int, most: int, neighbours: str, symmetric:
                 np.array([p[i], q[j]]),
                 np.array([q[i], p[j]]),
             )
-    before, after = neighbouring_leaves(n_classes, most, moved=True, symmetric=symmetric)
+    before, after = neighboring_leaves(n_classes, most, moved=True, symmetric=symmetric)
     p, q = pmf(before), pmf(after)
     rows = np.zeros(len(before), int) if at_once else before.sum(axis=1)
     for i in _best_of_each(rows, np.abs(_ratios(p, q)).max(axis=1)):
@@ -195,7 +195,7 @@ def delta_curve(
     n_classes: int,
     *,
     most: int,
-    neighbours: str = "add-remove",
+    neighbors: str = "add-remove",
     symmetric: bool = False,
 ) -> np.ndarray:
     """The least δ with which a law is (ε, δ)-private on the leaves that are tried, for each ε.
@@ -209,11 +209,11 @@ def delta_curve(
         of them up to 300 different changes of a leaf, else the worst 300, which gives a lower bound.
     """
     epsilons = np.atleast_1d(np.asarray(epsilons, float))
-    before, after = neighbouring_leaves(n_classes, most, symmetric=symmetric)
+    before, after = neighboring_leaves(n_classes, most, symmetric=symmetric)
     p, q = pmf(before), pmf(after)
-    if rows_changed(neighbours) == 1:
+    if rows_changed(neighbors) == 1:
         return np.maximum(*_delta_both(p, q, epsilons))
-    before, after = neighbouring_leaves(n_classes, most, moved=True, symmetric=symmetric)
+    before, after = neighboring_leaves(n_classes, most, moved=True, symmetric=symmetric)
     within = np.maximum(*_delta_both(pmf(before), pmf(after), epsilons))
     pairs = np.unique(np.concatenate([p, q], axis=1).round(12), axis=0)
     ratio = np.abs(_ratios(*np.split(pairs, 2, axis=1))).max(axis=1)

@@ -34,7 +34,7 @@ _NEAR: Final = 0.99  # of the worst loss: near enough to be shown as the worst
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Two neighbouring tables of one leaf, or of two leaves that a replaced row leaves and enters.
+    """Two neighboring tables of one leaf, or of two leaves that a replaced row leaves and enters.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Pair:
 
     mechanism: str
     epsilon: float
-    neighbours: str
+    neighbors: str
     change: Change
 
     @property
@@ -80,15 +80,15 @@ class LossEstimate:
     event: tuple[tuple[int, ...], ...]
 
 
-def rate_of(mechanism: str, epsilon: float, neighbours: str) -> Fraction:
+def rate_of(mechanism: str, epsilon: float, neighbors: str) -> Fraction:
     """The rate that a rule is run at in a single tree, to keep ε or to claim it."""
     exact = as_typed(epsilon)
     if mechanism in PUBLISHED:
         return exact
-    return rate_for(mechanism, exact, n_trees=1, partition="independent", neighbours=neighbours)
+    return rate_for(mechanism, exact, n_trees=1, partition="independent", neighbors=neighbors)
 
 
-def first_pair(mechanism: str, epsilon: float, n_classes: int, neighbours: str) -> Pair:
+def first_pair(mechanism: str, epsilon: float, n_classes: int, neighbors: str) -> Pair:
     """The pair with the fewest rows that shows what a rule is worth.
 
     For a published rule the first that breaks its claim. For a certified one, which has no such pair, one whose loss
@@ -101,31 +101,31 @@ def first_pair(mechanism: str, epsilon: float, n_classes: int, neighbours: str) 
     ([[1, 0]], [[2, 0]], 2.13)
     """
     if mechanism == NOISY_COUNTS:
-        return Pair(mechanism, epsilon, neighbours, _counts_change(epsilon, n_classes, neighbours))
-    pmf = leaf_log_pmf(mechanism, float(rate_of(mechanism, epsilon, neighbours)))
-    before, after = _pairs_of_leaves(epsilon, n_classes, neighbours)
+        return Pair(mechanism, epsilon, neighbors, _counts_change(epsilon, n_classes, neighbors))
+    pmf = leaf_log_pmf(mechanism, float(rate_of(mechanism, epsilon, neighbors)))
+    before, after = _pairs_of_leaves(epsilon, n_classes, neighbors)
     p, q = pmf(before), pmf(after)
     loss = np.abs(p - q).max(axis=1)
     if mechanism in PUBLISHED:
         enough = loss > epsilon * (1 + 1e-9)
     else:
         enough = loss >= _NEAR * loss.max()
-        if rows_changed(neighbours) == 2:
+        if rows_changed(neighbors) == 2:
             two = _two_leaves(pmf, epsilon, n_classes)
             if two.loss > loss.max() / _NEAR:
-                return Pair(mechanism, epsilon, neighbours, two)
+                return Pair(mechanism, epsilon, neighbors, two)
     rows, provable = before.sum(axis=1), np.zeros(len(before)) if mechanism in PUBLISHED else _provable(p, q).round(6)
     i = min(np.flatnonzero(enough), key=lambda i: (-provable[i], rows[i], -loss[i].round(9), *-before[i]))
-    return Pair(mechanism, epsilon, neighbours, Change(before[[i]], after[[i]], p[[i]], q[[i]]))
+    return Pair(mechanism, epsilon, neighbors, Change(before[[i]], after[[i]], p[[i]], q[[i]]))
 
 
-def telling_pair(mechanism: str, epsilon: float, n_classes: int, neighbours: str) -> Pair:
+def telling_pair(mechanism: str, epsilon: float, n_classes: int, neighbors: str) -> Pair:
     """The pair with which an attacker proves most in as many releases as he has time for (published rules)."""
-    pmf = leaf_log_pmf(mechanism, float(rate_of(mechanism, epsilon, neighbours)))
-    before, after = _pairs_of_leaves(epsilon, n_classes, neighbours)
+    pmf = leaf_log_pmf(mechanism, float(rate_of(mechanism, epsilon, neighbors)))
+    before, after = _pairs_of_leaves(epsilon, n_classes, neighbors)
     p, q = pmf(before), pmf(after)
     i = int(np.argmax(_provable(p, q)))
-    return Pair(mechanism, epsilon, neighbours, Change(before[[i]], after[[i]], p[[i]], q[[i]]))
+    return Pair(mechanism, epsilon, neighbors, Change(before[[i]], after[[i]], p[[i]], q[[i]]))
 
 
 def can_be_proved(pair: Pair) -> bool:
@@ -148,7 +148,7 @@ def _provable(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
     return out
 
 
-def _pairs_of_leaves(epsilon: float, n_classes: int, neighbours: str) -> tuple[np.ndarray, np.ndarray]:
+def _pairs_of_leaves(epsilon: float, n_classes: int, neighbors: str) -> tuple[np.ndarray, np.ndarray]:
     """Single leaves with one row of difference: each lead with the fewest rows, each tie of single rows.
 
     The published rules see only who is on top and by how much, so these are all their states. The others come as near
@@ -160,7 +160,7 @@ def _pairs_of_leaves(epsilon: float, n_classes: int, neighbours: str) -> tuple[n
     tied = np.tril(np.ones((n_classes, n_classes), int))
     leaves = np.unique(np.concatenate([lead, beside, tied]), axis=0)
     one = np.eye(n_classes, dtype=int)[sorted({0, 1, n_classes - 1})]
-    steps = one if rows_changed(neighbours) == 1 else np.array([a - b for a, b in itertools.permutations(one, 2)])
+    steps = one if rows_changed(neighbors) == 1 else np.array([a - b for a, b in itertools.permutations(one, 2)])
     before = np.repeat(leaves, len(steps), axis=0)
     after = before + np.tile(steps, (len(leaves), 1))
     possible = after.min(axis=1) >= 0
@@ -177,15 +177,15 @@ def _two_leaves(pmf: LogPmf, epsilon: float, n_classes: int) -> Change:
     )
 
 
-def _counts_change(epsilon: float, n_classes: int, neighbours: str) -> Change:
+def _counts_change(epsilon: float, n_classes: int, neighbors: str) -> Change:
     """Is anybody there? A count of 0 or of 1; under replace-one, a row of the first or of the second class."""
-    rate = float(rate_of(NOISY_COUNTS, epsilon, neighbours))
+    rate = float(rate_of(NOISY_COUNTS, epsilon, neighbors))
     before, after = np.zeros((2, 1, n_classes), int)
     after[0, 0] = 1
     least = 1 / (1 + np.exp(-rate))  # P(noisy count >= 1) where the true count is 1
     nobody, somebody = np.log([least, 1 - least]), np.log([1 - least, least])
     log_before, log_after = [nobody], [somebody]
-    if rows_changed(neighbours) == 2:
+    if rows_changed(neighbors) == 2:
         before[0, 1] = 1
         log_before.append(somebody)
         log_after.append(nobody)
@@ -286,7 +286,7 @@ def _tally(pair: Pair, n: int, source: SecretSource) -> np.ndarray:
 
 def _release(pair: Pair, table: np.ndarray, n: int, source: SecretSource) -> np.ndarray:
     """n releases of a table, each as the number of its combination of outputs."""
-    rate = rate_of(pair.mechanism, pair.epsilon, pair.neighbours)
+    rate = rate_of(pair.mechanism, pair.epsilon, pair.neighbors)
     code = np.zeros(n, np.int64)
     if pair.mechanism == NOISY_COUNTS:
         for leaf, c in pair.cells:

@@ -65,7 +65,7 @@ class Verdict:
         return self.loss <= self.epsilon * (1 + 1e-9)
 
 
-def verdict(rule: str, epsilon: float, n_classes: int, neighbours: str) -> Verdict:
+def verdict(rule: str, epsilon: float, n_classes: int, neighbors: str) -> Verdict:
     """What a rule claims in a single leaf, and what is true.
 
     Examples
@@ -75,14 +75,14 @@ def verdict(rule: str, epsilon: float, n_classes: int, neighbours: str) -> Verdi
     >>> round(verdict("global-01", 1.0, 2, "add-remove").loss, 3)
     0.281
     """
-    rate = float(rate_of(rule, epsilon, neighbours))
+    rate = float(rate_of(rule, epsilon, neighbors))
     if rule == "global-01":  # sees no more of a leaf than who is on top, so small leaves are all there are
         pmf = leaf_log_pmf(rule, rate)
-        return Verdict(epsilon, worst_change(pmf, n_classes, most=2, neighbours=neighbours, symmetric=True).loss, 0.0)
-    loss = float(true_loss(rule, rate, n_classes=n_classes, neighbours=neighbours))
+        return Verdict(epsilon, worst_change(pmf, n_classes, most=2, neighbors=neighbors, symmetric=True).loss, 0.0)
+    loss = float(true_loss(rule, rate, n_classes=n_classes, neighbors=neighbors))
     if rule not in PUBLISHED:
         return Verdict(epsilon, loss, 0.0)
-    return Verdict(epsilon, loss, delta_lower_bound(rule, epsilon, n_classes=n_classes, neighbours=neighbours))
+    return Verdict(epsilon, loss, delta_lower_bound(rule, epsilon, n_classes=n_classes, neighbors=neighbors))
 
 
 def crossing(epsilon: float, n_classes: int = 2) -> int:
@@ -100,12 +100,12 @@ def crossing(epsilon: float, n_classes: int = 2) -> int:
     return int(gap[np.argmax(flip < floor)])
 
 
-def leaf_curves(epsilon: float, n_classes: int, neighbours: str) -> LeafCurves:
+def leaf_curves(epsilon: float, n_classes: int, neighbors: str) -> LeafCurves:
     """Flip rates and losses of all rules, over leads from 0 to well behind the crossing."""
     meets = crossing(epsilon, n_classes)
     leads = np.arange(max(math.ceil(1.35 * meets), math.ceil(8 / epsilon), 4) + 1)
-    rates = {rule: float(rate_of(rule, epsilon, neighbours)) for rule in RULES}
-    losses = {rule: privacy_loss(rule, leads, n_classes, rate, neighbours) for rule, rate in rates.items()}
+    rates = {rule: float(rate_of(rule, epsilon, neighbors)) for rule in RULES}
+    losses = {rule: privacy_loss(rule, leads, n_classes, rate, neighbors) for rule, rate in rates.items()}
     over = {rule: np.flatnonzero(loss > epsilon * (1 + 1e-9)) for rule, loss in losses.items()}
     first_over = {rule: int(found[0]) if len(found) else None for rule, found in over.items()}
     peaks = [int(loss.argmax()) for loss in losses.values()]

@@ -25,7 +25,7 @@ from dpforest.audit.replay.replay import ROUNDING, replay
 from dpforest.audit.replay.variants import shares_out
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.privacy.laws import NOISY_COUNTS
-from dpforest.privacy.ledger import NEIGHBOURS, rows_changed
+from dpforest.privacy.ledger import NEIGHBORS, rows_changed
 from dpforest.privacy.loss import GAUSSIAN, PURE, PrivacyLoss
 from dpforest.privacy.rationals import as_typed
 from dpforest.privacy.release import rate_for
@@ -74,7 +74,7 @@ class Row:
 
     algorithm: str
     mode: str
-    neighbours: str
+    neighbors: str
     epsilon: float
     computed: float
     how: str
@@ -91,7 +91,7 @@ class Row:
         return "caught" if self.bound > self.epsilon else "nothing found"  # where nothing is proved, no more is known
 
 
-def audit(name: str, mode: str, neighbours: str, epsilon: float, *, trials: int) -> Row:
+def audit(name: str, mode: str, neighbors: str, epsilon: float, *, trials: int) -> Row:
     """Attack one forest from all sides.
 
     Parameters
@@ -99,15 +99,15 @@ def audit(name: str, mode: str, neighbours: str, epsilon: float, *, trials: int)
     name : str
         One of `canaries.ALGORITHMS`.
     mode : {"certified", "as_published"}
-    neighbours : {"add-remove", "replace-one"}
+    neighbors : {"add-remove", "replace-one"}
     epsilon : float
     trials : int
         Fits of either table, for each pair of tables; some canaries take more.
     """
-    birds, delta = canaries(name, mode, neighbours, epsilon), DELTA if name == OURS[1] else 0
+    birds, delta = canaries(name, mode, neighbors, epsilon), DELTA if name == OURS[1] else 0
     computed, faults = 0.0, list[str]()
     for bird in birds:
-        loss, found = _inside(bird, neighbours, epsilon) if mode == "certified" else (_known_loss(bird), [])
+        loss, found = _inside(bird, neighbors, epsilon) if mode == "certified" else (_known_loss(bird), [])
         computed, faults = max(computed, loss), faults + found
     how = "proved" if mode == "as_published" else "enumerated" if birds[0].estimator.structure_is_public else "replayed"
     bounds = [
@@ -127,7 +127,7 @@ def audit(name: str, mode: str, neighbours: str, epsilon: float, *, trials: int)
     return Row(
         name,
         mode,
-        neighbours,
+        neighbors,
         epsilon,
         computed,
         how,
@@ -151,12 +151,12 @@ def audit_all(
         Called with each row as it is ready.
     """
     cells = (
-        delayed(audit)(name, mode, neighbours, epsilon, trials=trials)
+        delayed(audit)(name, mode, neighbors, epsilon, trials=trials)
         for name in ALGORITHMS
         if only in name
         for mode in MODES
         if mode in modes_of(name)
-        for neighbours in NEIGHBOURS
+        for neighbors in NEIGHBORS
         for epsilon in EPSILONS
     )
     rows = []
@@ -167,7 +167,7 @@ def audit_all(
     return rows
 
 
-def _inside(bird: Canary, neighbours: str, epsilon: float) -> tuple[float, list[str]]:
+def _inside(bird: Canary, neighbors: str, epsilon: float) -> tuple[float, list[str]]:
     """Largest loss by enumeration of leaves and by replay, and what replay reports; of Gaussian noise as an ε at δ."""
     model, loss = bird.estimator, 0.0
     budget = model.preview(_domain(bird), len(bird.after[1]))[1].budget
@@ -176,13 +176,13 @@ def _inside(bird: Canary, neighbours: str, epsilon: float) -> tuple[float, list[
     if model.structure_is_public:
         loss = _enumerated(model, _domain(bird), len(bird.after[1]))
     faults = list[str]()
-    for before, after in [(bird.before, bird.after), *_random_pairs(bird, neighbours)]:
+    for before, after in [(bird.before, bird.after), *_random_pairs(bird, neighbors)]:
         found = replay(
             lambda table: clone(model).fit(*table).forest_,
-            _with_ids(before, neighbours, 0),
-            _with_ids(after, neighbours, 1),
+            _with_ids(before, neighbors, 0),
+            _with_ids(after, neighbors, 1),
             epsilon=most,
-            neighbours=neighbours,
+            neighbors=neighbors,
             one_tree=shares_out(model),
         )
         loss, faults = max(loss, found.loss), faults + [str(f) for f in found.findings]
@@ -194,22 +194,22 @@ def _inside(bird: Canary, neighbours: str, epsilon: float) -> tuple[float, list[
     return loss, faults
 
 
-def _with_ids(data: tuple, neighbours: str, place: int) -> tuple[pd.DataFrame, np.ndarray]:
+def _with_ids(data: tuple, neighbors: str, place: int) -> tuple[pd.DataFrame, np.ndarray]:
     """Rows are the same in both tables but for the last one, which has an id of its own."""
     X, y = data
     ids = list(range(len(y)))
-    if rows_changed(neighbours) == 2 and place == 1:
+    if rows_changed(neighbors) == 2 and place == 1:
         ids[-1] = len(y)
     return pd.DataFrame(X, index=np.array(ids, int), columns=[f"x{i}" for i in range(X.shape[1])]), y
 
 
-def _random_pairs(bird: Canary, neighbours: str, n_pairs: int = 3, n_rows: int = 30) -> Iterator[tuple]:
+def _random_pairs(bird: Canary, neighbors: str, n_pairs: int = 3, n_rows: int = 30) -> Iterator[tuple]:
     """Tables that mean nothing, one row more or other in the second."""
     n_features, n_classes = bird.before[0].shape[1], _domain(bird).n_classes
     for seed in range(n_pairs):
         rng = np.random.default_rng(seed)
         X, y = rng.integers(0, 2, (n_rows + 2, n_features)).astype(float), rng.integers(0, n_classes, n_rows + 2)
-        less = slice(n_rows) if rows_changed(neighbours) == 1 else slice(n_rows + 1)
+        less = slice(n_rows) if rows_changed(neighbors) == 1 else slice(n_rows + 1)
         more = np.r_[:n_rows, n_rows + 1]
         yield (X[less], y[less]), (X[more], y[more])
 
@@ -223,14 +223,14 @@ def _enumerated(model: RandomStructureClassifier, domain: Domain, n_rows: int) -
     before = float(as_typed(model.epsilon) * (1 - spec.preparation.left))
     epsilon = spec.leaf_epsilon(as_typed(model.epsilon))
     rate = float(
-        rate_for(spec.mechanism, epsilon, n_trees=spec.n_trees, partition=spec.partition, neighbours=model.neighbours)
+        rate_for(spec.mechanism, epsilon, n_trees=spec.n_trees, partition=spec.partition, neighbors=model.neighbors)
     )
     trees = spec.n_trees if spec.partition == "shared" else 1
     if spec.mechanism == NOISY_COUNTS:
-        return before + rate * rows_changed(model.neighbours) * trees  # one count of one leaf for each row changed
+        return before + rate * rows_changed(model.neighbors) * trees  # one count of one leaf for each row changed
     pmf = leaf_log_pmf(spec.mechanism, rate)
     sizes = ((2, 30), (3, 8))
-    return before + trees * max(worst_change(pmf, k, most=n, neighbours=model.neighbours).loss for k, n in sizes)
+    return before + trees * max(worst_change(pmf, k, most=n, neighbors=model.neighbors).loss for k, n in sizes)
 
 
 def _known_loss(bird: Canary) -> float:
@@ -284,12 +284,12 @@ def in_markdown(content: dict[str, Any]) -> str:
         "Each cell: loss computed / lower bound that the black-box attack proved. So many fits can prove no more than "
         f"{_reach(content['trials']):.1f}.",
         "",
-        "| algorithm | mode | neighbours | " + " | ".join(f"ε = {e:g}" for e in EPSILONS) + " | verdict |",
+        "| algorithm | mode | neighbors | " + " | ".join(f"ε = {e:g}" for e in EPSILONS) + " | verdict |",
         "| --- " * (4 + len(EPSILONS)) + "|",
     ]
     groups: dict[tuple, list[dict]] = {}
     for row in content["rows"]:
-        groups.setdefault((row["algorithm"], row["mode"].replace("_", " "), row["neighbours"]), []).append(row)
+        groups.setdefault((row["algorithm"], row["mode"].replace("_", " "), row["neighbors"]), []).append(row)
     for names, own in groups.items():
         cells = [f"{_number(row['computed'])} / {at_least(row['bound']):g}" for row in own]
         verdicts = list(dict.fromkeys(row["verdict"] for row in own))

@@ -20,7 +20,7 @@ from dpforest.models.greedy.boosted import BoostedForestClassifier
 from dpforest.models.greedy.friedman_schuster import FriedmanSchusterClassifier
 from dpforest.models.random_boost.booster import RandomTreeBoosterClassifier
 from dpforest.models.random_boost.gradients import next_sums
-from dpforest.privacy.ledger import NEIGHBOURS, NUMBER_OF_ROWS, REPLACE_ONE, SCALE_OF_ATTRIBUTES
+from dpforest.privacy.ledger import NEIGHBORS, NUMBER_OF_ROWS, REPLACE_ONE, SCALE_OF_ATTRIBUTES
 from dpforest.tables.domain import Domain
 from dpforest.tables.features import Feature
 from dpforest.trees.candidates import public_candidates
@@ -45,32 +45,32 @@ def check_single_rows(*, whole: bool = True) -> Iterator[str]:
     """
     for n_classes in CLASSES:
         for delta in (0, 1e-6):
-            for neighbours in NEIGHBOURS:
-                yield from _rounds(n_classes, delta, neighbours, whole)
+            for neighbors in NEIGHBORS:
+                yield from _rounds(n_classes, delta, neighbors, whole)
     yield from _splits(whole)
 
 
 # ---------------------------------------------------------------- the random-tree booster, and the questions before it
 
 
-def _rounds(n_classes: int, delta: float, neighbours: str, whole: bool) -> Iterator[str]:
-    lost, promised = worst_loss(n_classes, delta, neighbours, whole=whole)
+def _rounds(n_classes: int, delta: float, neighbors: str, whole: bool) -> Iterator[str]:
+    lost, promised = worst_loss(n_classes, delta, neighbors, whole=whole)
     if lost > promised * (1 + 1e-7):
-        what = f"booster, {n_classes} classes, δ = {delta:g}, {neighbours}"
+        what = f"booster, {n_classes} classes, δ = {delta:g}, {neighbors}"
         yield f"{what}: the worst row loses {lost:.5g} on all questions together, more than {promised:.5g}"
 
 
-def worst_loss(n_classes: int, delta: float, neighbours: str, *, whole: bool = False) -> tuple[float, float]:
+def worst_loss(n_classes: int, delta: float, neighbors: str, *, whole: bool = False) -> tuple[float, float]:
     """The loss of the worst row on all questions of a booster, with n̂ and scale, and the promise: ε or μ."""
     domain = _domain(n_classes)
     model = RandomTreeBoosterClassifier(
-        domain=domain, epsilon=1.0, delta=delta, n_estimators=3, max_depth=1, scale_share=0.4, neighbours=neighbours
+        domain=domain, epsilon=1.0, delta=delta, n_estimators=3, max_depth=1, scale_share=0.4, neighbors=neighbors
     )
     X, y = np.array([[0.5, 0.5, 0.0]] * 2), np.array([0, 1])
     losses = []
     for question in _asked(lambda table: model.fit(*table), (X, y)):
         change = _change(question, n_classes, bool(delta), whole)
-        losses.append(question.rate * change * (2 if neighbours == REPLACE_ONE else 1))
+        losses.append(question.rate * change * (2 if neighbors == REPLACE_ONE else 1))
     if not delta:
         return sum(losses), 1.0
     return sum(loss**2 for loss in losses) ** 0.5, most_mu(1.0, delta)

@@ -17,7 +17,7 @@ from dpforest.audit.samplers.lanes import check_lanes
 from dpforest.audit.samplers.tails import check_tails
 from dpforest.audit.scores import check_scores
 from dpforest.audit.single_rows import check_single_rows
-from dpforest.privacy.ledger import NEIGHBOURS
+from dpforest.privacy.ledger import NEIGHBORS
 
 _MORE = 24  # seeds of each theme and forest when all of it is done
 
@@ -60,7 +60,7 @@ def fit_suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
     """What replays of whole fits say; as `suspicions`, without what concerns samplers and scores alone."""
     names = [n for n, (kind, _) in VARIANTS.items() if estimators is None or kind.__name__ in estimators]
     kinds = [kind for kind in FORESTS if estimators is None or kind.__name__ in estimators]
-    variants = list(itertools.product(names, NEIGHBOURS))
+    variants = list(itertools.product(names, NEIGHBORS))
     yield from _in_turn({f"{n}, {r}": (("", found) for found in replay_variant(n, r)) for n, r in variants})
     yield from _in_turn(random_replays(estimators))
     yield from check_same_rows(estimators)
@@ -68,7 +68,7 @@ def fit_suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
     yield from _in_turn(
         {
             f"{kind.__name__}, {r}": itertools.chain(replay_ways(kind, r), replay_large(kind, r))
-            for kind, r in itertools.product(kinds, NEIGHBOURS)
+            for kind, r in itertools.product(kinds, NEIGHBORS)
         }
     )
 

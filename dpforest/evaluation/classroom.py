@@ -73,7 +73,7 @@ def spec_of(n_trees: int) -> ForestSpec:
         scale_share="public",
         voting="threshold",
         negative_rule="clamp",
-        neighbours="add-remove",
+        neighbors="add-remove",
         size=N_STUDENTS,
     )
     return forest.spec(DOMAIN, N_STUDENTS)

@@ -211,7 +211,7 @@ class Structures:
             spec = own.spec(self._domain, like[0].preparation.n_rows)
             if spec.preparation == like[0].preparation:
                 return spec, like[1]
-        ledger = Ledger(None if epsilon is None else _fraction(epsilon), own.neighbours)
+        ledger = Ledger(None if epsilon is None else _fraction(epsilon), own.neighbors)
         spec, scale = own.prepare(self._domain, n, n, lambda: self._cells, ledger, DemoSource(seed + NOISE_SEED))
         return spec, exact_scale(own, self._cells) if epsilon is None else scale
 

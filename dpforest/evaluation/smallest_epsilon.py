@@ -181,6 +181,6 @@ def held_out_margin(accuracy: Iterable[float] | pd.Series, n_test: Iterable[int]
     """
     a, n = np.asarray(accuracy, float), np.asarray(n_test, float)
     z = stats.norm.ppf(CONFIDENCE)
-    centre = (a + z**2 / (2 * n)) / (1 + z**2 / n)
+    center = (a + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * np.sqrt(a * (1 - a) / n + z**2 / (4 * n**2))
-    return a - (centre - half)
+    return a - (center - half)

@@ -31,7 +31,7 @@ NOISE: Final = Fraction(1)  # ε of the noisy votes
 LARGE, DEEP, SHALLOW = 3_000, 8, 5  # rows to fit on from which random trees are the deeper ones
 _PINNED: Final[dict[str, Any]] = {
     "max_leaves": 4096,
-    "neighbours": "add-remove",
+    "neighbors": "add-remove",
     "mode": "certified",
     "scale_share": "public",
 }

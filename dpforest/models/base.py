@@ -19,7 +19,7 @@ from dpforest.models import repeated_fits
 from dpforest.models.preparation import LEAST_SIZE, MOST_NOISE, SIZE_SHARE, Preparation, ScaleRule, release_size
 from dpforest.models.shape_rules import Shape, signal_of
 from dpforest.privacy.certificate import Certificate
-from dpforest.privacy.ledger import ADD_REMOVE, NEIGHBOURS, Ledger, rows_changed
+from dpforest.privacy.ledger import ADD_REMOVE, NEIGHBORS, Ledger, rows_changed
 from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.privacy.rationals import MOST_DIGITS, as_typed
 from dpforest.tables.cells import as_array, column_of_list, refuse_masked, table_of_lists
@@ -65,7 +65,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         "n_estimators": count(1, MAX_TREES, or_rule=AUTO),
         "structure_seed": count(0, 2**63 - 1),
         "random_state": count(0, 2**63 - 1, optional=True),
-        "neighbours": choice(*NEIGHBOURS),
+        "neighbors": choice(*NEIGHBORS),
         "mode": choice(*MODES),
         "scale_share": check_scale_share,
         "size": count(1, MAX_BOUND, optional=True),
@@ -76,7 +76,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         self,
         *,
         epsilon: float | None = 1.0,
-        neighbours: str = "add-remove",
+        neighbors: str = "add-remove",
         mode: str = "certified",
         scale_share: float | str = "auto",
         size: int | None = None,
@@ -85,7 +85,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         n_jobs: int | None = None,
     ) -> None:
         self.epsilon = epsilon
-        self.neighbours = neighbours
+        self.neighbors = neighbors
         self.mode = mode
         self.scale_share = scale_share
         self.size = size
@@ -109,7 +109,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
 
     def _ledger(self) -> Ledger:
         """A ledger with the budget, or without one where there is no privacy that holds."""
-        return Ledger(self._budget if self.mode == "certified" else None, self.neighbours)
+        return Ledger(self._budget if self.mode == "certified" else None, self.neighbors)
 
     def repeatedly(self, domain: Domain, rows: Rows) -> Callable[[], Forest]:
         """A function that fits anew on rows that are read already; what all fits have in common is done before."""
@@ -148,7 +148,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         self._check_size(rows.n_given)
         misfits.warn()  # before the first question, because the warning stops the fit if it is an error
         if self._prepares and self.random_state is None and not domain.leaks():
-            n_public = 0 if self.neighbours == ADD_REMOVE else rows.n_given
+            n_public = 0 if self.neighbors == ADD_REMOVE else rows.n_given
             repeated_fits.notice(lambda: self._preview(domain, n_public)[0])
         forest = self._fit_forest(domain, rows, n_jobs)
         return self._fitted(forest, domain)
@@ -310,13 +310,13 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         """Whether a fit buys the number of rows: where a rule needs it and nobody may know it."""
         by_rule = self.scale_share == AUTO and any(f.kind == "numeric" for f in domain.features)
         by_rule |= AUTO in (self.n_estimators, self.max_depth)
-        return self._prepares and by_rule and self.size is None and self.neighbours == ADD_REMOVE
+        return self._prepares and by_rule and self.size is None and self.neighbors == ADD_REMOVE
 
     def _known_size(
         self, domain: Domain, n_rows: int, n_given: int, ledger: Ledger, source: SecretSource | DemoSource
     ) -> int:
         """What rules take for the number of rows: as released, as everybody knows it, or 0 where no rule may ask."""
-        if not self._prepares or self.neighbours != ADD_REMOVE:
+        if not self._prepares or self.neighbors != ADD_REMOVE:
             return n_given
         if self._asks_size(domain):
             assert self._budget is not None
@@ -325,7 +325,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
 
     def _said_size(self) -> tuple[str, ...]:
         """What the certificate says of a `size` that was given."""
-        if not self._prepares or self.neighbours != ADD_REMOVE or self.size is None:
+        if not self._prepares or self.neighbors != ADD_REMOVE or self.size is None:
             return ()
         return (f"That the table has about {self.size:,} rows is public: it was said, and not counted.",)
 
@@ -334,7 +334,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         n_numeric = sum(f.kind == "numeric" for f in domain.features)
         if not self._prepares or self._budget is None:
             return Preparation()
-        said = self.size if self.neighbours == ADD_REMOVE else None
+        said = self.size if self.neighbors == ADD_REMOVE else None
         n_rows = n_rows if said is None else said
         size = SIZE_SHARE if self._asks_size(domain) else Fraction(0)
         n_rows = max(n_rows, LEAST_SIZE) if size else n_rows  # as released; a preview of fewer promises the same
@@ -344,13 +344,13 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
             share = self.scale_rule.share(n_rows, self._budget, n_numeric)
         else:
             share = as_typed(self.scale_share)
-            noise = LEVELS * n_numeric * rows_changed(self.neighbours) / (share * self._budget)
+            noise = LEVELS * n_numeric * rows_changed(self.neighbors) / (share * self._budget)
             if noise > MOST_NOISE:
                 raise ValueError(
                     f"scale_share={self.scale_share!r} of epsilon={self.epsilon!r} is too little for {n_numeric:,} "
                     "numeric attributes; use a larger share, 'auto' or 'public'"
                 )
-        known = n_rows if size or said or self.neighbours != ADD_REMOVE else 0
+        known = n_rows if size or said or self.neighbors != ADD_REMOVE else 0
         return Preparation(known, size, share, self.scale_rule.public_weight)
 
     def _about(self, preparation: Preparation, **more: Any) -> dict[str, Any]:

@@ -45,7 +45,7 @@ class Filed:
         ledger, entries, n_rows = forest.ledger, forest.ledger.entries, forest.about.get("n_rows", 0)
         asked = bool(entries) and entries[0].what == NUMBER_OF_ROWS
         scaled = len(entries) > asked and entries[asked].what.startswith(SCALE_OF_ATTRIBUTES)
-        if asked and ledger.neighbours != ADD_REMOVE:
+        if asked and ledger.neighbors != ADD_REMOVE:
             raise FiledError("its ledger has an entry for the number of rows, which is public under replace-one")
         if asked and n_rows < LEAST_SIZE:
             raise FiledError(f"its ledger asks for the number of rows, so about.n_rows is at least {LEAST_SIZE}")
@@ -64,7 +64,7 @@ class Filed:
     @property
     def said_size(self) -> int | None:
         """The number of rows if the user gave it, so that the file has it and the ledger did not pay for it."""
-        is_said = self.forest.ledger.neighbours == ADD_REMOVE and not self.preparation.size
+        is_said = self.forest.ledger.neighbors == ADD_REMOVE and not self.preparation.size
         return self.n_rows or None if is_said else None
 
     def share(self, i: int, of: Fraction) -> Fraction:
@@ -79,7 +79,7 @@ class Filed:
         return {
             "epsilon": as_user_types(Fraction(certificate.epsilon or 0)),
             "max_depth": trees.depth,
-            "neighbours": self.forest.ledger.neighbours,
+            "neighbors": self.forest.ledger.neighbors,
             "scale_share": "public",
             "size": self.said_size,
             "domain": self.forest.domain,

@@ -128,7 +128,7 @@ def _of_random(model: Any, filed: Filed) -> Promise:
     what, leaves = (COUNTS if spec.releases_counts else LABELS), range(filed.forest.trees.n_leaves)
     epsilon = as_typed(model.epsilon)
     charge_leaves(
-        spec.mechanism, leaves, spec.leaf_epsilon(epsilon), spec.n_trees, spec.partition, spec.neighbours, ledger, what
+        spec.mechanism, leaves, spec.leaf_epsilon(epsilon), spec.n_trees, spec.partition, spec.neighbors, ledger, what
     )
     ledger.close()
     return fit._certificate(spec, domain, ledger, source_for(None), epsilon), ledger, spec
@@ -153,7 +153,7 @@ def _any_rows(spec: Any, filed: Filed) -> Any:
 
     Under replace-one the sensitivity may depend on the number of rows, which is public. So any number is allowed.
     """
-    if spec.neighbours == ADD_REMOVE or filed.n_rows or not filed.entries:
+    if spec.neighbors == ADD_REMOVE or filed.n_rows or not filed.entries:
         return spec
     of_rows = lambda n: replace(spec, n_bound=n).split_sensitivity
     before = bisect_left(range(1, MAX_BOUND), filed.entries[0].sensitivity, key=of_rows)
@@ -169,7 +169,7 @@ def _of_multinomial(model: Any, filed: Filed) -> Promise:
         spec.label_epsilon,
         spec.n_trees,
         spec.partition,
-        spec.neighbours,
+        spec.neighbors,
         ledger,
         LABELS,
         ESTIMATION,
@@ -179,7 +179,7 @@ def _of_multinomial(model: Any, filed: Filed) -> Promise:
 
 
 def _of_booster(model: Any, filed: Filed) -> Promise:
-    if model.neighbours == ADD_REMOVE and not filed.n_rows:
+    if model.neighbors == ADD_REMOVE and not filed.n_rows:
         raise FiledError("it has no number of rows, but every fit of this estimator asks for that number or gets it")
     ledger, spec = _charged(model, filed), model._spec(filed.forest.domain, filed.preparation, max(filed.n_rows, 1))
     model._charge(spec, ledger)

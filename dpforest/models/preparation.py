@@ -80,7 +80,7 @@ class Preparation:
 
 def charge_size(budget: Fraction | PrivacyLoss, ledger: Ledger, share: Fraction = SIZE_SHARE) -> QueryBudget:
     """Pay for the noisy number of rows. Parameters as for `release_size`."""
-    each = _loss_of(budget).part(share, rows_changed(ledger.neighbours))
+    each = _loss_of(budget).part(share, rows_changed(ledger.neighbors))
     paid = ledger.charge(NUMBER_OF_ROWS, NOISE[each.kind], 1, each, 1, "sequential")
     assert paid is not None
     return paid
@@ -106,7 +106,7 @@ def charge_scale(
         The most that one row changes all histograms together: as a sum, or as a length for a Gaussian budget.
     """
     sensitivity = Fraction(LEVELS * n_numeric)
-    each = _loss_of(budget).part(share, rows_changed(ledger.neighbours))
+    each = _loss_of(budget).part(share, rows_changed(ledger.neighbors))
     if each.kind == GAUSSIAN:
         sensitivity = sqrt_up(sensitivity)
     paid = ledger.charge(

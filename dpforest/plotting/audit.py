@@ -213,7 +213,7 @@ def bound_chart(looks: Sequence[LossEstimate], pair: Pair) -> go.Figure:
         The tables that he tells apart.
     """
     broken = pair.mechanism in PUBLISHED
-    colour = NOT_HELD if broken else PRIVATE
+    color = NOT_HELD if broken else PRIVATE
     proved = [look.bound for look in looks]
     top = 1.25 * max(pair.epsilon, *proved, min(pair.loss, 1.6 * max(pair.epsilon, *proved)))
     fig = figure(340, hovermode="closest", margin={"l": 8, "r": 12, "t": 12, "b": 8})
@@ -228,7 +228,7 @@ def bound_chart(looks: Sequence[LossEstimate], pair: Pair) -> go.Figure:
     if abs(pair.loss / pair.epsilon - 1) < 1e-6:
         lines = [(pair.epsilon, f"<b>promised and true for this pair: {text_up(pair.epsilon)}</b>", "bottom")]
     elif pair.loss < top:
-        fig.add_hline(y=pair.loss, line={"color": colour, "width": 2, "dash": "dot"})
+        fig.add_hline(y=pair.loss, line={"color": color, "width": 2, "dash": "dot"})
         above = "bottom" if pair.loss > pair.epsilon else "top"
         lines.append((pair.loss, f"<b>true for this pair: {apart(pair.loss, pair.epsilon)}</b>", above))
     else:
@@ -248,8 +248,8 @@ def bound_chart(looks: Sequence[LossEstimate], pair: Pair) -> go.Figure:
         x=[look.trials for look in looks],
         y=proved,
         mode="lines+markers",
-        line={"color": colour, "width": 3},
-        marker={"size": 8, "color": colour},
+        line={"color": color, "width": 3},
+        marker={"size": 8, "color": color},
         name="proved",
         text=[f"{look.trials:,} releases of either table:<br>a loss of at least {size(look.bound)}" for look in looks],
         hovertemplate="%{text}<extra></extra>",

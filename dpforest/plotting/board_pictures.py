@@ -41,13 +41,13 @@ def accuracy_picture(
 
     mean, bottom, top = ([(x(p[0]), y(p[i])) for p in points] for i in (1, 2, 3))
     marks = [e for e in (0.001, 0.01, 0.1, 1.0, 10.0, 100.0) if points[0, 0] <= e <= points[-1, 0]]
-    colour = BLUE if certified else GREY  # blue is for ε that hold
+    color = BLUE if certified else GREY  # blue is for ε that hold
     return _svg(
         300,
         98,
         "Accuracy against epsilon",
         [
-            f'<polygon points="{_points(top + bottom[::-1])}" fill="{colour}" fill-opacity="0.18"/>',
+            f'<polygon points="{_points(top + bottom[::-1])}" fill="{color}" fill-opacity="0.18"/>',
             "" if ceiling is None else _line((x0, y(ceiling)), (x1, y(ceiling)), ORANGE, "5 3"),
             _line((x0, y(floor)), (x1, y(floor)), GREY, "1.5 2.5"),
             _line((x0, y(needed)), (x1, y(needed)), "#1B2229", "", 0.6),
@@ -57,7 +57,7 @@ def accuracy_picture(
                 if chosen is not None and points[0, 0] <= chosen <= points[-1, 0]
                 else []
             ),
-            f'<polyline points="{_points(mean)}" fill="none" stroke="{colour}" stroke-width="1.8"/>',
+            f'<polyline points="{_points(mean)}" fill="none" stroke="{color}" stroke-width="1.8"/>',
             *(_text(x0 - 3, y(share) + 3, f"{100 * share:.0f} %", "end") for share in (low, high)),
             *(_text(min(max(x(e), x0 + 12), x1 - 10), 95, f"ε = {text_up(e)}", "middle") for e in marks),
         ],
@@ -103,9 +103,9 @@ def _svg(width: int, height: int, alt: str, parts: Iterable[str]) -> str:
     return f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{escape(alt)}">{"".join(parts)}</svg>'
 
 
-def _line(a: tuple[float, float], b: tuple[float, float], colour: str, dash: str, width: float = 1.2) -> str:
+def _line(a: tuple[float, float], b: tuple[float, float], color: str, dash: str, width: float = 1.2) -> str:
     return (
-        f'<line x1="{a[0]:.1f}" y1="{a[1]:.1f}" x2="{b[0]:.1f}" y2="{b[1]:.1f}" stroke="{colour}" '
+        f'<line x1="{a[0]:.1f}" y1="{a[1]:.1f}" x2="{b[0]:.1f}" y2="{b[1]:.1f}" stroke="{color}" '
         f'stroke-width="{width}" stroke-dasharray="{dash}"/>'
     )
 

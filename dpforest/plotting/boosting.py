@@ -38,7 +38,7 @@ def alpha_drawing(levels: Sequence[float], *, exact: bool) -> go.Figure:
 
 
 def alpha_by_level(traces: Sequence[TreeTrace], names: Sequence[str]) -> go.Figure:
-    """α of each level of each tree as a table of coloured cells.
+    """α of each level of each tree as a table of colored cells.
 
     Parameters
     ----------

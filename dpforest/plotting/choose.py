@@ -27,7 +27,7 @@ def smallest_epsilon(
     fig = figure(70 + 31 * len(answers), margin={"l": 8, "r": 12, "t": 8, "b": 8})
     names = [a.forest for a in answers][::-1]
     for answer in answers:
-        colour = (PRIVATE if certified else NOT_HELD) if answer.forest == chosen else QUIET
+        color = (PRIVATE if certified else NOT_HELD) if answer.forest == chosen else QUIET
         if answer.epsilon is None:
             fig.add_annotation(
                 x=1,
@@ -43,7 +43,7 @@ def smallest_epsilon(
             y=[answer.forest] * 2,
             mode="lines",
             hoverinfo="skip",
-            line={"color": colour, "width": 5},
+            line={"color": color, "width": 5},
             opacity=0.35,
         )
         text = f"{answer.forest} at ε = {text_up(answer.epsilon)}: {percent(answer.accuracy or 0)} on average"
@@ -57,8 +57,8 @@ def smallest_epsilon(
             hovertemplate="%{hovertext}<extra></extra>",
             marker={
                 "size": 13,
-                "color": colour if answer.is_sure else "rgba(0,0,0,0)",
-                "line": {"width": 2.5, "color": colour},
+                "color": color if answer.is_sure else "rgba(0,0,0,0)",
+                "line": {"width": 2.5, "color": color},
             },
         )
     fig.add_vline(x=epsilon, line={"color": QUIET, "width": 1, "dash": "dot"})

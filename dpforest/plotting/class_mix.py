@@ -9,35 +9,35 @@ import numpy as np
 
 from dpforest.plotting.style import QUIET, escape
 
-# Dark and light in turn, so that neighbours in a bar are told apart without colour; none that means something else.
-_COLOURS: Final = ("#1B9E77", "#C6E5F2", "#8A8A00", "#EBD9A0", "#6F4E7C")
+# Dark and light in turn, so that neighbors in a bar are told apart without color; none that means something else.
+_COLORS: Final = ("#1B9E77", "#C6E5F2", "#8A8A00", "#EBD9A0", "#6F4E7C")
 _REST: Final = "#B4BAC2"
 WIDTH: Final = 44  # pixels
 _HEIGHT: Final = 9
 
 
 def shown_classes(counts: np.ndarray) -> np.ndarray:
-    """Indices of the classes that get a colour of their own: of five or fewer all, of more the most frequent.
+    """Indices of the classes that get a color of their own: of five or fewer all, of more the most frequent.
 
     >>> shown_classes(np.array([3, 9])), shown_classes(np.array([1, 5, 2, 9, 4, 8, 3]))
     (array([0, 1]), array([1, 3, 4, 5, 6]))
     """
-    most = len(_COLOURS)
+    most = len(_COLORS)
     if len(counts) <= most:
         return np.arange(len(counts))
     return np.sort(np.argsort(-counts, kind="stable")[:most])
 
 
 def key_of_classes(classes: Sequence[object], shown: np.ndarray) -> str:
-    """Which colour is which class, in plotly's markup."""
-    named = [f"{_swatch(colour)} {escape(classes[i], 24)}" for colour, i in zip(_COLOURS, shown, strict=False)]
+    """Which color is which class, in plotly's markup."""
+    named = [f"{_swatch(color)} {escape(classes[i], 24)}" for color, i in zip(_COLORS, shown, strict=False)]
     if len(classes) > len(shown):
         named.append(f"{_swatch(_REST)} other classes")
     return " &nbsp; ".join(named)
 
 
-def _swatch(colour: str) -> str:
-    return f'<span style="color:{colour};font-size:20px">■</span>'
+def _swatch(color: str) -> str:
+    return f'<span style="color:{color};font-size:20px">■</span>'
 
 
 def mix_bar(counts: np.ndarray, shown: np.ndarray, x: float, y: float, left: int, up: int) -> list[dict[str, Any]]:
@@ -61,10 +61,10 @@ def mix_bar(counts: np.ndarray, shown: np.ndarray, x: float, y: float, left: int
     ends = np.append(0.0, np.cumsum(parts)) * WIDTH + left
     across = {"type": "rect", "xsizemode": "pixel", "ysizemode": "pixel", "xanchor": x, "yanchor": y}
     across |= {"y0": up - _HEIGHT / 2, "y1": up + _HEIGHT / 2}
-    colours = (*_COLOURS[: len(shown)], _REST)
+    colors = (*_COLORS[: len(shown)], _REST)
     bars = [
-        {**across, "x0": start, "x1": end, "fillcolor": colour, "line": {"width": 0}}
-        for start, end, colour in zip(ends, ends[1:], colours, strict=False)
+        {**across, "x0": start, "x1": end, "fillcolor": color, "line": {"width": 0}}
+        for start, end, color in zip(ends, ends[1:], colors, strict=False)
         if end - start > 0.25
     ]
     return [*bars, {**across, "x0": left, "x1": left + WIDTH, "line": {"color": QUIET, "width": 1}}]

@@ -9,13 +9,13 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from dpforest.plotting.curve import LEGEND, across, epsilon_axis, faint_colour
+from dpforest.plotting.curve import LEGEND, across, epsilon_axis, faint_color
 from dpforest.plotting.style import NON_PRIVATE, QUIET, figure, number, percent
 from dpforest.privacy.rationals import text_up
 
-# One for each forest, told apart by colour-blind readers with the markers' help; none is the orange or the red that
+# One for each forest, told apart by color-blind readers with the markers' help; none is the orange or the red that
 # have a meaning.
-COLOURS = ("#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#8F6FC4", "#9A8432", "#7F8C99", "#5B8C2A", "#B07A5E")
+COLORS = ("#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#8F6FC4", "#9A8432", "#7F8C99", "#5B8C2A", "#B07A5E")
 MARKERS = ("circle", "square", "diamond", "triangle-up", "x", "star", "cross", "triangle-down", "hexagon")
 _SHADES = ("#B8D4E8", "#7FB5DA", "#3F92C6", "#0072B2", "#004B77")  # few to many, shallow to deep
 _HEIGHT = 420
@@ -29,7 +29,7 @@ class Series:
     ----------
     name : str
     place : int
-        Which of the `COLOURS`.
+        Which of the `COLORS`.
     published : bool
         Drawn dashed: its ε is a claim that does not hold.
     has_delta : bool
@@ -99,14 +99,14 @@ def comparison(series: Sequence[Series], epsilon: float, scale: Scale, *, bands:
     """
     fig = figure(_HEIGHT, hovermode="closest", margin={"l": 8, "r": 12, "t": 8, "b": 8})
     for one in series:
-        colour, group = COLOURS[one.place % len(COLOURS)], one.name
+        color, group = COLORS[one.place % len(COLORS)], one.name
         if bands:
-            band = {"line": {"width": 0, "color": colour}, "hoverinfo": "skip", "mode": "lines", "x": one.epsilons}
+            band = {"line": {"width": 0, "color": color}, "hoverinfo": "skip", "mode": "lines", "x": one.epsilons}
             fig.add_scatter(y=one.high, legendgroup=group, showlegend=False, **band)
             fig.add_scatter(
                 y=one.low,
                 fill="tonexty",
-                fillcolor=faint_colour(colour, 0.11),
+                fillcolor=faint_color(color, 0.11),
                 legendgroup=group,
                 showlegend=False,
                 **band,
@@ -117,7 +117,7 @@ def comparison(series: Sequence[Series], epsilon: float, scale: Scale, *, bands:
             name=one.name,
             legendgroup=group,
             mode="lines+markers",
-            line={"color": colour, "width": 2.2, "dash": one.dash},
+            line={"color": color, "width": 2.2, "dash": one.dash},
             marker={"size": 6, "symbol": MARKERS[one.place % len(MARKERS)] + ("" if one.dash == "solid" else "-open")},
             text=one.texts,
             hovertemplate="%{text}<extra></extra>",
@@ -195,9 +195,9 @@ def multiples(panels: Sequence[Panel], setting: str, scale: Scale, *, columns: i
                 hovertemplate="%{text}<extra></extra>",
             )
             seen.add(value)
-    for height, colour, dash in ((scale.ceiling, NON_PRIVATE, "dash"), (scale.floor, QUIET, "dot")):
+    for height, color, dash in ((scale.ceiling, NON_PRIVATE, "dash"), (scale.floor, QUIET, "dot")):
         if height is not None:
-            fig.add_hline(y=height, line={"color": colour, "width": 1.5, "dash": dash}, row="all", col="all")
+            fig.add_hline(y=height, line={"color": color, "width": 1.5, "dash": dash}, row="all", col="all")
     fig.update_xaxes(
         type="log",
         tickvals=[0.01, 0.1, 1, 10],

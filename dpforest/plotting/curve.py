@@ -49,7 +49,7 @@ def accuracy_curve(
     values, nonprivate, floor = series(curve, measure)
     mean, spread, own = values.mean(axis=0), spread_over(values), float(np.mean(nonprivate))
     eps = np.asarray(curve.epsilons, float)
-    colour = PRIVATE if certified else QUIET
+    color = PRIVATE if certified else QUIET
     fig = figure(380, hovermode="x", margin={"l": 8, "r": 12, "t": 8, "b": 8})
     ends = [eps.min() * 0.92, eps.max() * 1.09]
     without = f"this forest, no noise {percent(own)}"
@@ -62,15 +62,15 @@ def accuracy_curve(
     else:
         across(fig, ends, own, NON_PRIVATE, "solid", without, faint=True)
     across(fig, ends, floor, QUIET, "dot", f"always “{escape(floor_label, 18)}” {percent(floor)}: the floor")
-    band = {"line": {"width": 0, "color": colour}, "hoverinfo": "skip", "mode": "lines", "x": eps, "showlegend": False}
+    band = {"line": {"width": 0, "color": color}, "hoverinfo": "skip", "mode": "lines", "x": eps, "showlegend": False}
     fig.add_scatter(y=mean + spread, **band)
-    fig.add_scatter(y=mean - spread, fill="tonexty", fillcolor=faint_colour(colour), **band)
+    fig.add_scatter(y=mean - spread, fill="tonexty", fillcolor=faint_color(color), **band)
     text = [f"ε = {text_up(e)}: {percent(m)} ± {100 * s:.1f}" for e, m, s in zip(eps, mean, spread, strict=True)]
     fig.add_scatter(
         x=eps,
         y=mean,
         mode="lines+markers",
-        line={"color": colour, "width": 2.5},
+        line={"color": color, "width": 2.5},
         marker={"size": 5},
         text=text,
         hovertemplate="%{text}<extra></extra>",
@@ -85,7 +85,7 @@ def accuracy_curve(
         mode="markers",
         hoverinfo="skip",
         showlegend=False,
-        marker={"size": 14, "color": colour, "line": {"color": "white", "width": 2.5}},
+        marker={"size": 14, "color": color, "line": {"color": "white", "width": 2.5}},
     )
     right = np.log(epsilon / eps.min()) < 0.6 * np.log(eps.max() / eps.min())
     fig.add_annotation(
@@ -153,7 +153,7 @@ def spread_over(values: np.ndarray) -> np.ndarray:
 
 
 def across(
-    fig: go.Figure, ends: Sequence[float], y: float, colour: str, dash: str, name: str, *, faint: bool = False
+    fig: go.Figure, ends: Sequence[float], y: float, color: str, dash: str, name: str, *, faint: bool = False
 ) -> None:
     """A line across, named in the legend: there no name can cover a curve, a line or another name."""
     fig.add_scatter(
@@ -163,10 +163,10 @@ def across(
         name=name,
         hoverinfo="skip",
         opacity=0.55 if faint else 1,
-        line={"color": colour, "width": 1.5 if faint else 2, "dash": dash},
+        line={"color": color, "width": 1.5 if faint else 2, "dash": dash},
     )
 
 
-def faint_colour(colour: str, alpha: float = 0.18) -> str:
-    """A colour that lets through what is behind it."""
-    return f"rgba({int(colour[1:3], 16)},{int(colour[3:5], 16)},{int(colour[5:], 16)},{alpha})"
+def faint_color(color: str, alpha: float = 0.18) -> str:
+    """A color that lets through what is behind it."""
+    return f"rgba({int(color[1:3], 16)},{int(color[3:5], 16)},{int(color[5:], 16)},{alpha})"

@@ -57,9 +57,9 @@ def focus_tree(
     fig = figure(
         LINE * drawn.n_lines + 60, hovermode="closest", hoverdistance=30, margin={"l": 4, "r": 4, "t": 4, "b": 4}
     )
-    for on_path, colour, width in ((False, QUIET, 1), (True, FOLLOWED, 3)):
+    for on_path, color, width in ((False, QUIET, 1), (True, FOLLOWED, 3)):
         x, y = _links(tree, drawn, followed if on_path else None)
-        fig.add_scatter(x=x, y=y, mode="lines", line={"color": colour, "width": width}, hoverinfo="skip")
+        fig.add_scatter(x=x, y=y, mode="lines", line={"color": color, "width": width}, hoverinfo="skip")
     _nodes(fig, nodes, domain, drawn, followed)
     more = [
         _written(drawn.level[parent] + 1, line, f"… {n_more} more values", xshift=-6)

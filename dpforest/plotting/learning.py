@@ -33,7 +33,7 @@ def learning_chart(
     certified : bool
         Blue is kept for ε that hold.
     """
-    colour, n = PRIVATE if certified else QUIET, learning.n_rows
+    color, n = PRIVATE if certified else QUIET, learning.n_rows
     fig = figure(380, hovermode="closest", margin={"l": 8, "r": 12, "t": 28, "b": 8})
     beyonds = [beyond(learning, e) for e in epsilons]
     right = max(more.rows[-1] for more in beyonds)
@@ -43,8 +43,8 @@ def learning_chart(
     ends, low, high = [], [target], [target]
     for i, (epsilon, more) in enumerate(zip(epsilons, beyonds, strict=True)):
         mean, error = learning.by_rows(epsilon), learning.error_by_rows(epsilon)
-        look = {"color": colour, "width": WIDTHS[i]}
-        symbol = {"size": 8, "symbol": SYMBOLS[i], "color": colour}
+        look = {"color": color, "width": WIDTHS[i]}
+        symbol = {"size": 8, "symbol": SYMBOLS[i], "color": color}
         text = [
             f"<b>ε = {text_up(epsilon)}</b>, {r:,} rows: {percent(m)} ± {100 * s:.1f}<br>measured"
             for r, m, s in zip(learning.rows, mean, error, strict=True)
@@ -62,7 +62,7 @@ def learning_chart(
         if len(more.rows) > 1 and not (i == 0 and needed[0].how == "observed"):
             band = {"x": more.rows, "mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
             fig.add_scatter(y=more.accuracy + more.error, **band)
-            fig.add_scatter(y=more.accuracy - more.error, fill="tonexty", fillcolor=_faint(colour), **band)
+            fig.add_scatter(y=more.accuracy - more.error, fill="tonexty", fillcolor=_faint(color), **band)
             told = [
                 f"<b>ε = {text_up(epsilon)}</b>, {r:,.0f} rows: about {percent(m)} ± {100 * s:.1f}<br>extrapolated"
                 for r, m, s in zip(more.rows, more.accuracy, more.error, strict=True)
@@ -99,7 +99,7 @@ def learning_chart(
         yanchor="bottom",
         xshift=4,
     )
-    _mark(fig, epsilons, needed, target, colour)
+    _mark(fig, epsilons, needed, target, color)
     pad = max(max(high) - min(low), 0.02) * 0.12
     fig.update_yaxes(range=[min(low) - pad, min(max(high) + 1.6 * pad, 1.04)], tickformat=".0%", zeroline=False)
     left = learning.rows[0] / (right / learning.rows[0]) ** 0.16  # room for the names of the curves
@@ -129,7 +129,7 @@ def learning_chart(
     return fig
 
 
-def _mark(fig: go.Figure, epsilons: Sequence[float], needed: Sequence[Needed], target: float, colour: str) -> None:
+def _mark(fig: go.Figure, epsilons: Sequence[float], needed: Sequence[Needed], target: float, color: str) -> None:
     """Where each curve reaches the target."""
     for i, (epsilon, own) in enumerate(zip(epsilons, needed, strict=True)):
         if own.rows is None or own.times is None:
@@ -139,7 +139,7 @@ def _mark(fig: go.Figure, epsilons: Sequence[float], needed: Sequence[Needed], t
             y=[target],
             mode="markers",
             meta=f"needed {i}",
-            marker={"size": 15, "symbol": "diamond", "color": colour, "line": {"color": "white", "width": 2}},
+            marker={"size": 15, "symbol": "diamond", "color": color, "line": {"color": "white", "width": 2}},
             text=[f"ε = {text_up(epsilon)}: {own.times:.2g} times the rows<br>{own.how}"],
             hovertemplate="%{text}<extra></extra>",
         )
@@ -162,5 +162,5 @@ def _apart(ends: list[tuple[float, str, int]], least: float) -> list[tuple[float
     return out
 
 
-def _faint(colour: str) -> str:
-    return f"rgba({int(colour[1:3], 16)},{int(colour[3:5], 16)},{int(colour[5:], 16)},0.12)"
+def _faint(color: str) -> str:
+    return f"rgba({int(color[1:3], 16)},{int(color[3:5], 16)},{int(color[5:], 16)},0.12)"

@@ -69,7 +69,7 @@ def class_tiles(marks: Sequence[float] | None, columns: int = 6) -> go.Figure:
     named = {1.0: "rebuilt rightly", 0.0: "rebuilt wrongly", 0.5: "a coin decides"}
     said = ["not told"] * 30 if marks is None else [named[float(mark)] for mark in marks]
     fig = lesson_figure(showlegend=True)
-    for name, (colour, symbol, sign) in _TILES.items():
+    for name, (color, symbol, sign) in _TILES.items():
         seats = [i for i, own in enumerate(said) if own == name]
         if not seats:
             continue
@@ -80,7 +80,7 @@ def class_tiles(marks: Sequence[float] | None, columns: int = 6) -> go.Figure:
             name=name,
             text=[sign] * len(seats),
             textfont={"size": 26, "color": "#FFFFFF" if symbol == "square" else QUIET},
-            marker={"size": 46, "symbol": symbol, "color": colour, "line": {"width": 2, "color": colour}},
+            marker={"size": 46, "symbol": symbol, "color": color, "line": {"width": 2, "color": color}},
         )
     fig.update_layout(legend_itemsizing="constant")
     fig.update_xaxes(visible=False, range=[-0.6, columns - 0.4])

@@ -41,15 +41,15 @@ def promise_counted(
         )
         looks = {"paper": ("rule of 2017", NOT_HELD, "triangle-up"), "own": ("permute-and-flip", PRIVATE, "circle")}
         for rule, ((x, y), (x_low, x_high), (y_low, y_high)) in counted.items():
-            name, colour, symbol = looks[rule]
+            name, color, symbol = looks[rule]
             fig.add_scatter(
                 x=[x],
                 y=[y],
                 mode="markers",
                 name=name,
-                marker={"size": 20, "symbol": symbol, "color": colour},
-                error_x={"array": [x_high - x], "arrayminus": [x - x_low], "color": colour, "thickness": 2},
-                error_y={"array": [y_high - y], "arrayminus": [y - y_low], "color": colour, "thickness": 2},
+                marker={"size": 20, "symbol": symbol, "color": color},
+                error_x={"array": [x_high - x], "arrayminus": [x - x_low], "color": color, "thickness": 2},
+                error_y={"array": [y_high - y], "arrayminus": [y - y_low], "color": color, "thickness": 2},
             )
     fig.update_xaxes(title_text="class 2 with table B", range=[0, top], tickformat=".0%", tickvals=[0, 0.05, 0.1])
     fig.update_yaxes(title_text="with table A", range=[0, 0.4], tickformat=".0%", tickvals=[0, 0.1, 0.2, 0.3, 0.4])

@@ -134,7 +134,7 @@ def wrong_of_thousand(
     names = [*(f"{e:g}" for e in epsilons), "none"]
     fig = lesson_figure(showlegend=True)
     for i, (name, own) in enumerate(tables.items()):
-        symbol, colour = _TABLES[name]
+        symbol, color = _TABLES[name]
         wrong = [*([1000 * w for w in own["wrong"]] if at is not None else []), 1000 * own["without_noise"]]
         spread = [*([1000 * s for s in own["spread"]] if at is not None else []), 0]
         x = list(range(len(names)))[-len(wrong) :]
@@ -143,9 +143,9 @@ def wrong_of_thousand(
             y=wrong,
             mode="lines+markers",
             name=name,
-            line={"color": colour, "width": 2},
-            marker={"size": 14, "symbol": symbol, "color": colour},
-            error_y={"array": spread, "color": colour, "thickness": 1.5, "width": 4 + i},
+            line={"color": color, "width": 2},
+            marker={"size": 14, "symbol": symbol, "color": color},
+            error_y={"array": spread, "color": color, "thickness": 1.5, "width": 4 + i},
         )
     if at is None:
         unknown(fig, names.index("0.1"), 300)

@@ -43,18 +43,18 @@ def success_chart(
     )
     span = top - 0.5
     fig = figure(340, hovermode="closest", margin={"l": 8, "r": 12, "t": 12, "b": 8})
-    colour = PRIVATE if claimed is None else NOT_HELD if exceeded else QUIET
+    color = PRIVATE if claimed is None else NOT_HELD if exceeded else QUIET
     x = [look.trials for look in drawn]
     band = {"line": {"width": 0}, "hoverinfo": "skip", "mode": "lines", "x": x}
     fig.add_scatter(y=[look.high for look in drawn], **band)
-    fig.add_scatter(y=[look.low for look in drawn], fill="tonexty", fillcolor=_faint(colour), **band)
+    fig.add_scatter(y=[look.low for look in drawn], fill="tonexty", fillcolor=_faint(color), **band)
     fig.add_scatter(
         x=x,
         y=[look.share for look in drawn],
         mode="lines+markers",
         name="right",
-        line={"color": colour, "width": 3},
-        marker={"size": 7, "color": colour},
+        line={"color": color, "width": 3},
+        marker={"size": 7, "color": color},
         text=[
             f"{look.trials:,} guesses: {percent(look.share, 2)} right<br>truly {percent(look.low, 2)} to "
             f"{percent(look.high, 2)}"
@@ -76,7 +76,7 @@ def success_chart(
     if best is not None and not near:  # named at the right, where the curve has settled
         words = f"best attacker on this record: {percent(best, digits)}"
         crowded = best - 0.5 < 0.2 * span or (claimed is not None and best > claimed)
-        _level(fig, best, colour, "dash", words, "bottom" if crowded else "top", 1)
+        _level(fig, best, color, "dash", words, "bottom" if crowded else "top", 1)
     right = max(most, x[-1] if x else 0, 10 * FIRST)
     fig.update_xaxes(
         type="log",
@@ -96,9 +96,9 @@ def success_chart(
     return fig
 
 
-def _level(fig: go.Figure, y: float, colour: str, dash: str, text: str, anchor: str, side: int) -> None:
+def _level(fig: go.Figure, y: float, color: str, dash: str, text: str, anchor: str, side: int) -> None:
     """A line across, named at its left (0) or right (1) end."""
-    fig.add_hline(y=y, line={"color": colour, "width": 2, "dash": dash})
+    fig.add_hline(y=y, line={"color": color, "width": 2, "dash": dash})
     fig.add_annotation(
         x=side,
         xref="paper",
@@ -112,5 +112,5 @@ def _level(fig: go.Figure, y: float, colour: str, dash: str, text: str, anchor: 
     )
 
 
-def _faint(colour: str) -> str:
-    return f"rgba({int(colour[1:3], 16)},{int(colour[3:5], 16)},{int(colour[5:], 16)},0.18)"
+def _faint(color: str) -> str:
+    return f"rgba({int(color[1:3], 16)},{int(color[3:5], 16)},{int(color[5:], 16)},0.18)"

@@ -1,4 +1,4 @@
-"""A whole tree at a glance: a row for each level, coloured by the rate at which labels flip."""
+"""A whole tree at a glance: a row for each level, colored by the rate at which labels flip."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ def tree_overview(
     )
     levels = list(range(n_levels))
     empty = np.where(state == 1, 1.0, np.nan)
-    for colour, gap in ((QUIET, 2), (EMPTY, 4)):  # the second within the first: an outline
+    for color, gap in ((QUIET, 2), (EMPTY, 4)):  # the second within the first: an outline
         fig.add_heatmap(
-            x=x, y=levels, z=empty, colorscale=[[0, colour], [1, colour]], showscale=False, hoverinfo="skip", ygap=gap
+            x=x, y=levels, z=empty, colorscale=[[0, color], [1, color]], showscale=False, hoverinfo="skip", ygap=gap
         )
     fig.add_heatmap(
         x=x,
@@ -77,9 +77,9 @@ def tree_overview(
     )
     _outline(fig, where, place, tree, root)
     if len(path):
-        centre = [(place[where.start[node]] + place[where.stop[node]]) / 2 for node in path]
+        center = [(place[where.start[node]] + place[where.stop[node]]) / 2 for node in path]
         fig.add_scatter(
-            x=centre,
+            x=center,
             y=levels[: len(path)],
             mode="lines+markers",
             hoverinfo="skip",
@@ -140,13 +140,13 @@ def _click_layer(fig: go.Figure, where: Span, place: np.ndarray, table: NodeTabl
     """Invisible markers that hover and report clicks, which a heatmap does not."""
     n_leaves = where.node_at.shape[1]
     n_columns = min(max(n_leaves, 8), CLICK_COLUMNS)
-    centres = (np.arange(n_columns) + 0.5) / n_columns
-    below = np.clip(np.searchsorted(place, centres, side="right") - 1, 0, n_leaves - 1)
+    centers = (np.arange(n_columns) + 0.5) / n_columns
+    below = np.clip(np.searchsorted(place, centers, side="right") - 1, 0, n_leaves - 1)
     level, column = np.nonzero(where.node_at[:, below] >= 0)
     nodes = where.node_at[level, below[column]]
     names = {int(node): describe(table, domain, int(node)) for node in set(nodes.tolist())}
     fig.add_scatter(
-        x=centres[column].tolist(),
+        x=centers[column].tolist(),
         y=level.tolist(),
         mode="markers",
         customdata=nodes.tolist(),

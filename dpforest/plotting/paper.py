@@ -1,4 +1,4 @@
-"""Figures for papers: SVG and PDF in print colours, drawn by a Chromium on this machine that asks no other host."""
+"""Figures for papers: SVG and PDF in print colors, drawn by a Chromium on this machine that asks no other host."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ INK: Final = "#1B2229"
 WIDTH, HEIGHT = 900, 450  # pixels, where a figure has none of its own
 SECONDS: Final = 40  # for one figure, its browser's start included
 _SIZE: Final = 14  # pixels of its words
-_COLOURS: Final = (PRIVATE, NON_PRIVATE, "#009E73", "#CC79A7", "#56B4E9", "#8F6FC4", "#7F8C99")
+_COLORS: Final = (PRIVATE, NON_PRIVATE, "#009E73", "#CC79A7", "#56B4E9", "#8F6FC4", "#7F8C99")
 _MARGIN: Final = 16
 _ONE_AT_A_TIME = threading.Lock()  # a browser each, and little memory
 _PROCESS: Final = str(Path(__file__).with_name("paper_process.py"))
@@ -76,7 +76,7 @@ def for_print(figure: go.Figure | dict[str, Any], title: str = "") -> dict[str, 
         template="plotly_white",
         paper_bgcolor="white",
         plot_bgcolor="white",
-        colorway=_COLOURS,
+        colorway=_COLORS,
         font={"color": INK, "size": _SIZE, "family": "Helvetica, Arial, 'Liberation Sans', sans-serif"},
         legend_font={"color": INK, "size": paper.layout.legend.font.size or _SIZE},
         width=paper.layout.width or WIDTH,

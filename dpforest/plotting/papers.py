@@ -7,7 +7,7 @@ from typing import Final
 
 import plotly.graph_objects as go
 
-from dpforest.plotting.compare import COLOURS, MARKERS
+from dpforest.plotting.compare import COLORS, MARKERS
 from dpforest.plotting.style import PRIVATE, QUIET, escape, figure, number
 
 _OTHER: Final = "#009E73"  # without a meaning elsewhere
@@ -121,7 +121,7 @@ def measured_curves(
                 name=escape(name, 40),
                 legendgroup=str(place),
                 showlegend=said == shown[-1][0],
-                line={"color": COLOURS[place % len(COLOURS)], "dash": dash},
+                line={"color": COLORS[place % len(COLORS)], "dash": dash},
                 marker={"symbol": MARKERS[place % len(MARKERS)] + how, "size": 8},
                 hovertemplate=f"{escape(axis)} = %{{x}}: %{{y:.1f}} %<extra>{escape(name, 40)}, {said}</extra>",
             )

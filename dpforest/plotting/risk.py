@@ -56,7 +56,7 @@ def trade_off_curve(game: DistinguishingGame, attackers: Sequence[tuple[object, 
         x=rate,
         y=least,
         mode="lines",
-        line={"color": _colour(game.guarantee), "width": 3},
+        line={"color": _color(game.guarantee), "width": 3},
         text=said,
         name="limit",
         hovertemplate="%{text}<extra></extra>",
@@ -108,12 +108,12 @@ def icon_grid(game: DistinguishingGame, prior: float = 0.5) -> go.Figure:
         What the attacker believed of each of them before.
     """
     found = game.hundred_guesses(prior)
-    colour = _colour(game.guarantee)
+    color = _color(game.guarantee)
     fig = figure(_HEIGHT, **_FRAME)
     start = 0
     for key, n, name, said, fill, outline in (
         (0.0, found.without, "right<br>anyway", "right without the release too", QUIET, QUIET),
-        (3.6, found.more, "more<br>at most", "right because of the release, at most", colour, colour),
+        (3.6, found.more, "more<br>at most", "right because of the release, at most", color, color),
         (7.3, found.wrong, "wrong", "wrong at least", "rgba(0,0,0,0)", QUIET),
     ):
         place = np.arange(start, start + n)
@@ -166,16 +166,16 @@ def posterior_curve(game: DistinguishingGame, prior: float = 0.5, *, failure: fl
     before = np.r_[np.geomspace(1e-6, 0.02, 30), np.linspace(0.03, 0.97, 95), 1 - np.geomspace(0.02, 1e-6, 30)]
     low, high = (np.broadcast_to(b, before.shape) for b in game.posterior(before, failure=failure))
     lowest, highest = game.posterior(prior, failure=failure)
-    colour = _colour(game.guarantee)
+    color = _color(game.guarantee)
     fig = figure(_HEIGHT, **_FRAME)
     said = [
         f"before: {100 * p:.3g} %<br>after: {percent_down(a)} to {percent_up(b)}"
         for p, a, b in zip(before, low, high, strict=True)
     ]
-    band = {"mode": "lines", "line": {"color": colour, "width": 2}, "x": before, "text": said}
+    band = {"mode": "lines", "line": {"color": color, "width": 2}, "x": before, "text": said}
     fig.add_scatter(y=high, hovertemplate="%{text}<extra></extra>", name="most", **band)
     fig.add_scatter(
-        y=low, fill="tonexty", fillcolor=_faint(colour), hovertemplate="%{text}<extra></extra>", name="least", **band
+        y=low, fill="tonexty", fillcolor=_faint(color), hovertemplate="%{text}<extra></extra>", name="least", **band
     )
     fig.add_scatter(
         x=[0, 1],
@@ -191,8 +191,8 @@ def posterior_curve(game: DistinguishingGame, prior: float = 0.5, *, failure: fl
         mode="lines+markers",
         hoverinfo="skip",
         name="chosen",
-        line={"color": colour, "width": 4},
-        marker={"size": [10, 7, 10], "color": [colour, QUIET, colour], "line": {"color": "white", "width": 1.5}},
+        line={"color": color, "width": 4},
+        marker={"size": [10, 7, 10], "color": [color, QUIET, color], "line": {"color": "white", "width": 1.5}},
     )
     for y, text, anchor, side in (  # the free corners are above on the left and below on the right
         (highest, f"<b>at most {percent_up(highest)}</b>", "bottom", ("left", 8) if prior < 0.4 else ("right", -8)),
@@ -213,9 +213,9 @@ def posterior_curve(game: DistinguishingGame, prior: float = 0.5, *, failure: fl
     return fig
 
 
-def _colour(guarantee: Guarantee) -> str:
+def _color(guarantee: Guarantee) -> str:
     return NON_PRIVATE if guarantee.kind == "none" else PRIVATE
 
 
-def _faint(colour: str) -> str:
-    return f"rgba({int(colour[1:3], 16)},{int(colour[3:5], 16)},{int(colour[5:], 16)},0.18)"
+def _faint(color: str) -> str:
+    return f"rgba({int(color[1:3], 16)},{int(color[3:5], 16)},{int(color[5:], 16)},0.18)"

@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from dpforest.limits import N_CODES
-from dpforest.plotting.curve import faint_colour
+from dpforest.plotting.curve import faint_color
 from dpforest.plotting.scale import value_at
 from dpforest.plotting.style import PRIVATE, QUIET, escape, figure, number, percent
 from dpforest.plotting.words import value_text
@@ -128,7 +128,7 @@ def effect(feature: Feature, codes: np.ndarray, scores: np.ndarray, noise: np.nd
         step = {"shape": "hv", "color": PRIVATE}
         faint = {"mode": "lines", "line": {"width": 0, **step}, "hoverinfo": "skip", "x": codes}
         fig.add_scatter(y=scores + band, **faint)
-        fig.add_scatter(y=scores - band, fill="tonexty", fillcolor=faint_colour(PRIVATE, 0.18), **faint)
+        fig.add_scatter(y=scores - band, fill="tonexty", fillcolor=faint_color(PRIVATE, 0.18), **faint)
         fig.add_scatter(
             x=codes,
             y=scores,

@@ -1,4 +1,4 @@
-"""What all figures share: colours, fixed scales, safe texts."""
+"""What all figures share: colors, fixed scales, safe texts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from html import escape as _escape
 import numpy as np
 import plotly.graph_objects as go
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart. Two of them carry meaning throughout.
+# Okabe and Ito's colors, which color-blind readers can tell apart. Two of them carry meaning throughout.
 PRIVATE = "#0072B2"
 NON_PRIVATE = "#E69F00"
 NOT_HELD = "#D55E00"  # only for a claim of privacy that does not hold
@@ -102,7 +102,7 @@ def figure(height: int, **layout) -> go.Figure:
 
 
 def flip_bar(n_classes: int) -> dict:
-    """Colour bar of the flip rate, beside the figure."""
+    """Color bar of the flip rate, beside the figure."""
     top = highest_flip(n_classes)
     ticks = [0, top / 2, top]
     return {

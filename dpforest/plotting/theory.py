@@ -1,4 +1,4 @@
-"""Theory figures: what a theorem rules out in grey, what was measured as blue dots, and where the controls stand."""
+"""Theory figures: what a theorem rules out in gray, what was measured as blue dots, and where the controls stand."""
 
 from __future__ import annotations
 
@@ -87,13 +87,13 @@ class Axis:
 
 @dataclass(frozen=True)
 class Curve:
-    """A formula as a line: grey a bound, blue or red a rule that is looked at."""
+    """A formula as a line: gray a bound, blue or red a rule that is looked at."""
 
     x: Sequence[float] | np.ndarray
     y: Sequence[float] | np.ndarray
     name: str
     dash: int = 0
-    colour: str = QUIET
+    color: str = QUIET
     step: bool = False
 
 
@@ -106,7 +106,7 @@ class Dots:
     name: str
     texts: Sequence[str]
     symbol: int = 0
-    colour: str = PRIVATE
+    color: str = PRIVATE
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Chart:
     curves : sequence of Curve
         The first one is the bound that `excluded` is about.
     excluded : {"above", "below", ""}
-        On which side of the bound the theorem lets nothing be: that side is grey.
+        On which side of the bound the theorem lets nothing be: that side is gray.
     dots : sequence of Dots
     yours : (float, float, str) or None
         Where the controls stand, in words.
@@ -127,7 +127,7 @@ class Chart:
     level_below : bool
         Whether its words are below the line.
     band : str
-        What the grey is called.
+        What the gray is called.
     """
 
     x: Axis
@@ -168,7 +168,7 @@ def theory_chart(chart: Chart) -> go.Figure:
             marker={
                 "size": 11,
                 "symbol": _SYMBOLS[dots.symbol],
-                "color": dots.colour,
+                "color": dots.color,
                 "line": {"color": "white", "width": 1},
             },
         )
@@ -236,8 +236,8 @@ def _line(fig: go.Figure, chart: Chart, curve: Curve) -> None:
         text=texts,
         hovertemplate="%{text}<extra></extra>",
         line={
-            "color": curve.colour,
-            "width": 4 if curve.colour == NOT_HELD else 3,
+            "color": curve.color,
+            "width": 4 if curve.color == NOT_HELD else 3,
             "dash": _DASHES[curve.dash],
             "shape": "hv" if curve.step else "linear",
         },

@@ -7,7 +7,7 @@ noise, ``simulators`` quickly in floats. ``published`` and ``true_loss`` hold wh
 """
 
 from dpforest.privacy.certificate import Certificate, certify
-from dpforest.privacy.ledger import ADD_REMOVE, NEIGHBOURS, REPLACE_ONE, BudgetError, Entry, Ledger
+from dpforest.privacy.ledger import ADD_REMOVE, NEIGHBORS, REPLACE_ONE, BudgetError, Entry, Ledger
 from dpforest.privacy.loss import MixedLossesError, PrivacyLoss, mu_for
 from dpforest.privacy.mechanisms import flip_by_gap, flip_floor, flip_probability, pmf, privacy_loss
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
@@ -16,7 +16,7 @@ from dpforest.privacy.release import assign_rows, rate_for, release_counts, rele
 
 __all__ = [
     "ADD_REMOVE",
-    "NEIGHBOURS",
+    "NEIGHBORS",
     "REPLACE_ONE",
     "BudgetError",
     "Certificate",

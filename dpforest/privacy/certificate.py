@@ -40,7 +40,7 @@ class Certificate:
         True exactly when there is no reason against it.
     epsilon : Fraction, infinity or None
         The nominal ε; None without privacy. Infinity where a mechanism as published claims nothing by its own formula.
-    neighbours : {"add-remove", "replace-one"}
+    neighbors : {"add-remove", "replace-one"}
     mechanism : str
     true_epsilon : float
         The loss that is proved, rounded up to the next float: at most ε when certified (less where a mechanism costs
@@ -59,7 +59,7 @@ class Certificate:
 
     certified: bool
     epsilon: Fraction | float | None
-    neighbours: str
+    neighbors: str
     mechanism: str
     true_epsilon: float
     assumptions: tuple[str, ...] = STANDING_ASSUMPTIONS
@@ -69,7 +69,7 @@ class Certificate:
     mu_squared: Fraction | None = None
 
     def __post_init__(self) -> None:
-        rows_changed(self.neighbours)
+        rows_changed(self.neighbors)
         if self.kind not in KINDS:
             raise ValueError(f"kind must be one of {KINDS}, not {self.kind!r}.")
         if self.kind == PURE and (self.delta != 0 or self.mu_squared is not None):
@@ -81,7 +81,7 @@ class Certificate:
         standing = _standing(self.kind)
         if self.assumptions[: len(standing)] != standing:
             raise ValueError("A certificate always states the standing assumptions first.")
-        if self.neighbours != ADD_REMOVE and REPLACE_ASSUMPTION not in self.assumptions:
+        if self.neighbors != ADD_REMOVE and REPLACE_ASSUMPTION not in self.assumptions:
             raise ValueError("Under replace-one a certificate states that the number of rows is public.")
         if self.certified:
             budget = self.epsilon
@@ -111,7 +111,7 @@ class Certificate:
 
     def is_of_budget(self, ledger: Ledger) -> bool:
         """Whether it speaks of this ledger's relation, kind and budget: of its ε, or of an (ε, δ) that μ² has."""
-        if ledger.budget is None or (self.kind, self.neighbours) != (ledger.kind, ledger.neighbours):
+        if ledger.budget is None or (self.kind, self.neighbors) != (ledger.kind, ledger.neighbors):
             return False
         if self.kind == PURE:
             return self.epsilon == ledger.epsilon
@@ -131,7 +131,7 @@ class Certificate:
             "epsilon": None if self.epsilon is None else "infinity" if self.epsilon == math.inf else str(self.epsilon),
             "delta": self.delta,
             "true_epsilon": "infinity" if math.isinf(self.true_epsilon) else self.true_epsilon,
-            "neighbours": self.neighbours,
+            "neighbors": self.neighbors,
             "mechanism": self.mechanism,
             "assumptions": list(self.assumptions),
             "reasons": list(self.reasons),
@@ -149,7 +149,7 @@ class Certificate:
         return cls(
             certified=data["certified"],
             epsilon=math.inf if data["epsilon"] == "infinity" else written_fraction(data["epsilon"]),
-            neighbours=data["neighbours"],
+            neighbors=data["neighbors"],
             mechanism=data["mechanism"],
             true_epsilon=loss if data["certified"] else math.inf,
             assumptions=tuple(data["assumptions"]),
@@ -174,7 +174,7 @@ class Certificate:
                 lines.append(f"Nominal ε = {text_up(self.epsilon)}{at}; true privacy loss: no finite bound.")
             lines += [f"  Why: {_one_line(reason)}" for reason in self.reasons]
         lines.append(f"Mechanism: {_one_line(self.mechanism)}.")
-        lines.append(f"Compared are {_MEANING[self.neighbours]} ({self.neighbours}).")
+        lines.append(f"Compared are {_MEANING[self.neighbors]} ({self.neighbors}).")
         lines.append("It rests on this:" if self.certified else "Even without these reasons it would rest on this:")
         lines += [f"  - {_one_line(assumption)}" for assumption in self.assumptions]
         return "\n".join(lines)
@@ -263,13 +263,13 @@ def certify(
         against.append(NO_PRIVACY)
     if ledger.budget is not None and not ledger.closed:
         against.append(NOT_CLOSED)
-    standing = _standing(ledger.kind) + (() if ledger.neighbours == ADD_REMOVE else (REPLACE_ASSUMPTION,))
+    standing = _standing(ledger.kind) + (() if ledger.neighbors == ADD_REMOVE else (REPLACE_ASSUMPTION,))
     extra = [a for a in dict.fromkeys(assumptions) if a not in standing]
     epsilon, true_epsilon = _epsilons(ledger, nominal_epsilon, delta)
     return Certificate(
         certified=not against,
         epsilon=epsilon,
-        neighbours=ledger.neighbours,
+        neighbors=ledger.neighbors,
         mechanism=mechanism,
         true_epsilon=math.inf if against else true_epsilon,
         assumptions=standing + tuple(extra),

@@ -1,4 +1,4 @@
-"""The exact law of the label that a leaf releases, in closed form and in logarithms, vectorised over leaves.
+"""The exact law of the label that a leaf releases, in closed form and in logarithms, vectorized over leaves.
 
 Certified (κ is what one row added or removed costs; `release.rate_for` says which κ an ε buys):
 

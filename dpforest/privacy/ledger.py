@@ -29,7 +29,7 @@ from dpforest.privacy.ledger_entry import (
     ADD_REMOVE,
     COMPOSITIONS,
     ESTIMATION,
-    NEIGHBOURS,
+    NEIGHBORS,
     PARTS,
     REPLACE_ONE,
     STRUCTURE,
@@ -46,7 +46,7 @@ __all__ = [
     "COMPOSITIONS",
     "ESTIMATION",
     "GRADIENT_SUMS",
-    "NEIGHBOURS",
+    "NEIGHBORS",
     "NUMBER_OF_ROWS",
     "PARTS",
     "REPLACE_ONE",
@@ -75,7 +75,7 @@ class Ledger:
     epsilon : Fraction, int, str, float, PrivacyLoss or None
         The budget; a number is an ε. None is the ledger of a forest without privacy (the non-private model, or a
         mechanism as published that does not hold): it records what was asked, has no total and never closes.
-    neighbours : {"add-remove", "replace-one"}
+    neighbors : {"add-remove", "replace-one"}
 
     Raises
     ------
@@ -91,9 +91,9 @@ class Ledger:
     (Fraction(1, 2), True)
     """
 
-    def __init__(self, epsilon: float | str | Rational | PrivacyLoss | None, neighbours: str = ADD_REMOVE) -> None:
-        self._rows = rows_changed(neighbours)
-        self._neighbours = neighbours
+    def __init__(self, epsilon: float | str | Rational | PrivacyLoss | None, neighbors: str = ADD_REMOVE) -> None:
+        self._rows = rows_changed(neighbors)
+        self._neighbors = neighbors
         self._budget = None if epsilon is None else _positive(epsilon)
         if self._budget is not None and not _is_short(self._budget):
             raise ValueError(f"epsilon has more than {MOST_DIGITS} digits, which no file holds; choose a rounder one.")
@@ -121,13 +121,13 @@ class Ledger:
         return None if self._budget is None else self._budget.pure_epsilon
 
     @property
-    def neighbours(self) -> str:
-        """The neighbour relation."""
-        return self._neighbours
+    def neighbors(self) -> str:
+        """The neighbor relation."""
+        return self._neighbors
 
     @property
     def rows(self) -> int:
-        """Single-row changes between neighbours: 1 or 2."""
+        """Single-row changes between neighbors: 1 or 2."""
         return self._rows
 
     @property
@@ -229,7 +229,7 @@ class Ledger:
         return {
             "epsilon": None if gaussian else _amount(self._budget),
             **({"kind": GAUSSIAN, "mu_squared": _amount(self._budget)} if gaussian else {}),
-            "neighbours": self._neighbours,
+            "neighbors": self._neighbors,
             "closed": self._closed,
             "mu_squared_spent" if gaussian else "spent": _amount(self.loss),
             "entries": [
@@ -250,7 +250,7 @@ class Ledger:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Ledger":
         """Rebuild a ledger by charging every entry again, so that a file that breaks its budget is refused."""
-        ledger = cls(_written_loss(data, "epsilon", "mu_squared"), data["neighbours"])
+        ledger = cls(_written_loss(data, "epsilon", "mu_squared"), data["neighbors"])
         if data.get("kind", PURE) != ledger.kind:
             raise ValueError("the budget of the ledger is not of its kind")
         for e in data["entries"]:
@@ -277,7 +277,7 @@ class Ledger:
     def __repr__(self) -> str:
         amount, budget = self.loss.amount, None if self._budget is None else self._budget.amount
         unit = " of μ²" if self.kind == GAUSSIAN else ""
-        return f"<Ledger: {amount} of {budget}{unit} spent, {self._neighbours}, closed={self._closed}>"
+        return f"<Ledger: {amount} of {budget}{unit} spent, {self._neighbors}, closed={self._closed}>"
 
     def __str__(self) -> str:
         unit = "ε" if self.kind == PURE else "μ²"
@@ -302,7 +302,7 @@ class Ledger:
         else:
             state = "closed" if self._closed else "open"
             of = "" if self.kind == PURE else "μ² = "
-            lines.append(f"Spent {of}{self.loss.amount} of {self._budget.amount} ({self._neighbours}, {state}).")
+            lines.append(f"Spent {of}{self.loss.amount} of {self._budget.amount} ({self._neighbors}, {state}).")
             if self._rows == 2:
                 twice = "twice" if self.kind == PURE else "twice in μ, four times in μ²"
                 lines.append(f"Replacing a row is a removal and an addition: every entry counts {twice}.")

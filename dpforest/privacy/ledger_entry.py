@@ -9,7 +9,7 @@ from dpforest.privacy.loss import PrivacyLoss
 
 ADD_REMOVE: Final = "add-remove"
 REPLACE_ONE: Final = "replace-one"
-NEIGHBOURS: Final = (ADD_REMOVE, REPLACE_ONE)
+NEIGHBORS: Final = (ADD_REMOVE, REPLACE_ONE)
 COMPOSITIONS: Final = ("parallel", "sequential")
 STRUCTURE: Final = "structure rows"  # the parts of a table into which rows may be drawn, each row by itself
 ESTIMATION: Final = "estimation rows"
@@ -20,11 +20,11 @@ class BudgetError(ValueError):
     """Something would cost more than the budget, or cannot be paid for at all."""
 
 
-def rows_changed(neighbours: str) -> int:
-    """How many single-row changes lead from a table to its neighbour: 1 (add-remove) or 2 (replace-one)."""
-    if neighbours not in NEIGHBOURS:
-        raise ValueError(f"neighbours must be one of {NEIGHBOURS}, not {neighbours!r}.")
-    return 1 if neighbours == ADD_REMOVE else 2
+def rows_changed(neighbors: str) -> int:
+    """How many single-row changes lead from a table to its neighbor: 1 (add-remove) or 2 (replace-one)."""
+    if neighbors not in NEIGHBORS:
+        raise ValueError(f"neighbors must be one of {NEIGHBORS}, not {neighbors!r}.")
+    return 1 if neighbors == ADD_REMOVE else 2
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Entry:
         Number of applications.
     composition : {"parallel", "sequential"}
     rows : int
-        Single-row changes between neighbours: 1 under add-remove, 2 under replace-one.
+        Single-row changes between neighbors: 1 under add-remove, 2 under replace-one.
     part : str
         Which disjoint part of the table was asked; empty for all of it.
     """
@@ -61,7 +61,7 @@ class Entry:
 
     @property
     def loss(self) -> PrivacyLoss | None:
-        """What the whole entry costs between two neighbouring tables."""
+        """What the whole entry costs between two neighboring tables."""
         if self.each is None:
             return None
         return self.each.grouped(self.rows) * (self.times if self.composition == "sequential" else 1)

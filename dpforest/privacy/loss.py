@@ -1,6 +1,6 @@
 """What a release may cost: pure ε, or μ of Gaussian differential privacy, as exact fractions that add up.
 
-A pure loss adds up in ε. A Gaussian one says that two neighbouring tables are no easier to tell apart than N(0, 1) and
+A pure loss adds up in ε. A Gaussian one says that two neighboring tables are no easier to tell apart than N(0, 1) and
 N(μ, 1); it adds up in μ², which is what is kept (Dong, Roth and Su 2022, "Gaussian differential privacy",
 Definition 2.6 and Corollary 3.3). μ is the same as an (ε, δ) for every ε (Corollary 2.13).
 

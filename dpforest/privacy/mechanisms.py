@@ -100,7 +100,7 @@ def flip_floor(gap: np.ndarray, epsilon: float, n_classes: int = 2) -> np.ndarra
 
 
 def privacy_loss(
-    mechanism: str, gap: np.ndarray, n_classes: int, rate: float, neighbours: str = "add-remove"
+    mechanism: str, gap: np.ndarray, n_classes: int, rate: float, neighbors: str = "add-remove"
 ) -> np.ndarray:
     """Worst log-ratio at a leaf with two contenders ``gap`` rows apart, the other classes far below.
 
@@ -108,7 +108,7 @@ def privacy_loss(
     ----------
     gap : int array (G,)
         At least 0.
-    neighbours : {"add-remove", "replace-one"}
+    neighbors : {"add-remove", "replace-one"}
         Add-remove: one more row of the leading class. Replace-one: the larger of a row that changes from the second to
         the leading class, and two such leaves of which one loses a row and the other gains one.
 
@@ -119,7 +119,7 @@ def privacy_loss(
     """
     gap = np.atleast_1d(np.asarray(gap, np.int64))
     if mechanism == NOISY_COUNTS:
-        return np.full(len(gap), float(rate) * rows_changed(neighbours))
+        return np.full(len(gap), float(rate) * rows_changed(neighbors))
     counts = np.zeros((len(gap), n_classes), np.int64)
     counts[:, 0], counts[:, 1] = _FAR + gap, _FAR
     more, swapped = counts.copy(), counts.copy()
@@ -127,7 +127,7 @@ def privacy_loss(
     swapped[:, 0] += 1
     swapped[:, 1] -= 1
     loss = _worst(mechanism, counts, more, rate)
-    if rows_changed(neighbours) == 1:
+    if rows_changed(neighbors) == 1:
         return loss
     return np.maximum(_worst(mechanism, counts, swapped, rate), 2 * loss)
 

@@ -50,7 +50,7 @@ class Choices(Protocol):
         """As in `release`, or "blocks"."""
 
     @property
-    def neighbours(self) -> str:
+    def neighbors(self) -> str:
         """As in `ledger`."""
 
     @property
@@ -71,7 +71,7 @@ def reasons(choices: Choices, n_classes: int, epsilon: Fraction) -> tuple[str, .
         choices.mechanism,
         choices.exact_rate(epsilon),
         n_classes=n_classes,
-        neighbours=choices.neighbours,
+        neighbors=choices.neighbors,
         partition=choices.partition,
         n_trees=choices.n_trees,
     )
@@ -80,7 +80,7 @@ def reasons(choices: Choices, n_classes: int, epsilon: Fraction) -> tuple[str, .
         why.append(
             "The rows are shuffled and dealt out in equal blocks, one a tree: one row more or less changes the size "
             f"of every block, which costs up to {choices.n_trees} times as much as in one tree."
-            if choices.neighbours == ADD_REMOVE and choices.n_trees > 1
+            if choices.neighbors == ADD_REMOVE and choices.n_trees > 1
             else "The rows are shuffled and dealt out in equal blocks and the rest is dropped: for reproduction only."
         )
     return (*why, *ideal_loss(loss, epsilon), REPRODUCTION)
@@ -117,7 +117,7 @@ class BoostChoices(Protocol):
         """Most that a leaf says before it is clamped."""
 
     @property
-    def neighbours(self) -> str:
+    def neighbors(self) -> str:
         """As in `ledger`."""
 
 
@@ -145,7 +145,7 @@ def boosting_reasons(choices: BoostChoices) -> tuple[str, ...]:
             f"G4: leaves get noise for the range from {-choices.max_leaf:g} to {choices.max_leaf:g}, to which they are "
             f"clamped only afterwards: before the noise they reach {choices.largest_link:.3g}."
         )
-    if choices.neighbours == ADD_REMOVE:
+    if choices.neighbors == ADD_REMOVE:
         out.append("G6: the noise depends on the exact number of rows, which is private under add-remove.")
     out.append("G8: noise is drawn in floating point, whose last digits can give values away (Mironov 2012).")
     return (*out, REPRODUCTION)

@@ -80,7 +80,7 @@ def round_down(x: float | str | Rational) -> Fraction:
     x = positive_fraction(x, "a rate or scale")
     if x >= LIMIT:
         return Fraction(LIMIT)
-    return _neighbours(x)[0] if x <= 1 else 1 / _neighbours(1 / x)[1]
+    return _neighbors(x)[0] if x <= 1 else 1 / _neighbors(1 / x)[1]
 
 
 def round_up(x: float | str | Rational) -> Fraction:
@@ -102,7 +102,7 @@ def round_up(x: float | str | Rational) -> Fraction:
     return 1 / below
 
 
-def _neighbours(x: Fraction, limit: int = LIMIT) -> tuple[Fraction, Fraction]:
+def _neighbors(x: Fraction, limit: int = LIMIT) -> tuple[Fraction, Fraction]:
     """The nearest fractions below and above x (0 < x <= 1) with denominators up to the limit, or x itself twice.
 
     Walks down the Stern-Brocot tree, many steps in one direction at a time.

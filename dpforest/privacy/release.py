@@ -42,7 +42,7 @@ BLOCKS_REFUSED: Final = (
 )
 
 
-def rate_for(mechanism: str, epsilon: Fraction, *, n_trees: int, partition: str, neighbours: str) -> Fraction:
+def rate_for(mechanism: str, epsilon: Fraction, *, n_trees: int, partition: str, neighbors: str) -> Fraction:
     """The rate κ of a mechanism: what one row added or removed costs in one tree, exact.
 
     ``global-01`` takes ε/2 where the others take ε or ε/2: it is the ablation of Fletcher & Islam, figure 4, with
@@ -60,7 +60,7 @@ def rate_for(mechanism: str, epsilon: Fraction, *, n_trees: int, partition: str,
         raise BudgetError(BLOCKS_REFUSED)
     if partition not in PARTITIONS:
         raise ValueError(f"partition must be one of {PARTITIONS}, not {partition!r}.")
-    rows = 2 if mechanism == "global-01" else rows_changed(neighbours)
+    rows = 2 if mechanism == "global-01" else rows_changed(neighbors)
     return positive_fraction(epsilon) / rows / (n_trees if partition == "shared" else 1)
 
 
@@ -102,7 +102,7 @@ def release_labels(
     epsilon: Fraction,
     n_trees: int,
     partition: str,
-    neighbours: str,
+    neighbors: str,
     ledger: Ledger,
     source: SecretSource | DemoSource,
     what: str = LABELS,
@@ -119,7 +119,7 @@ def release_labels(
         What this release may cost in all.
     n_trees : int
     partition : {"independent", "shared"}
-    neighbours : {"add-remove", "replace-one"}
+    neighbors : {"add-remove", "replace-one"}
     ledger : Ledger
     source : SecretSource or DemoSource
         Exact samplers on fresh entropy, or fast simulators on a seed.
@@ -138,7 +138,7 @@ def release_labels(
     if mechanism not in CERTIFIED:
         raise BudgetError(f"{mechanism!r} has no proof of privacy; certified are {', '.join(CERTIFIED)}.")
     draw = DRAW[mechanism]
-    rate = charge_leaves(mechanism, counts, epsilon, n_trees, partition, neighbours, ledger, what, part)
+    rate = charge_leaves(mechanism, counts, epsilon, n_trees, partition, neighbors, ledger, what, part)
     if isinstance(source, DemoSource):
         return simulators.simulate_labels(counts, mechanism, float(rate), source.seed)
     return draw(counts, round_down(rate), source)
@@ -150,7 +150,7 @@ def release_counts(
     epsilon: Fraction,
     n_trees: int,
     partition: str,
-    neighbours: str,
+    neighbors: str,
     ledger: Ledger,
     source: SecretSource | DemoSource,
     what: str = COUNTS,
@@ -165,7 +165,7 @@ def release_counts(
     int64 array (L, K)
         May be negative.
     """
-    rate = charge_leaves("discrete-laplace", counts, epsilon, n_trees, partition, neighbours, ledger, what)
+    rate = charge_leaves("discrete-laplace", counts, epsilon, n_trees, partition, neighbors, ledger, what)
     if isinstance(source, DemoSource):
         return simulators.simulate_noisy_counts(counts, float(1 / rate), source.seed)
     return samplers.draw_noisy_counts(counts, round_up(1 / rate), source)
@@ -224,7 +224,7 @@ def charge_leaves(
     epsilon: Fraction,
     n_trees: int,
     partition: str,
-    neighbours: str,
+    neighbors: str,
     ledger: Ledger,
     what: str,
     part: str = "",
@@ -235,7 +235,7 @@ def charge_leaves(
     ----------
     counts : sized
         Its length is the number of leaves. Nothing else is read.
-    mechanism, epsilon, n_trees, partition, neighbours, ledger, what, part
+    mechanism, epsilon, n_trees, partition, neighbors, ledger, what, part
         As for `release_labels`.
 
     Returns
@@ -247,11 +247,11 @@ def charge_leaves(
     BudgetError
         If the budget does not cover the leaves, or no budget could.
     """
-    if ledger.neighbours != neighbours:
-        raise ValueError(f"The ledger is kept for {ledger.neighbours}, not for {neighbours}.")
+    if ledger.neighbors != neighbors:
+        raise ValueError(f"The ledger is kept for {ledger.neighbors}, not for {neighbors}.")
     if ledger.budget is None:
         raise BudgetError("A ledger without a budget cannot pay for a private release.")
-    rate = rate_for(mechanism, epsilon, n_trees=n_trees, partition=partition, neighbours=neighbours)
+    rate = rate_for(mechanism, epsilon, n_trees=n_trees, partition=partition, neighbors=neighbors)
     if partition == "shared":
         ledger.charge(f"{what}, tree by tree", mechanism, 1, rate, n_trees, "sequential", part=part)
     else:

@@ -122,7 +122,7 @@ def _inverse(scores, allowed, rate, state, out):
                 best = scores[node, c]
         total, last, power = 0.0, best, 1.0
         for c in range(n_candidates):
-            if allowed[node, c] and scores[node, c] != last:  # neighbours often have the same score
+            if allowed[node, c] and scores[node, c] != last:  # neighbors often have the same score
                 last = scores[node, c]
                 power = np.exp(rate * (last - best))
             weight[c] = power if allowed[node, c] else 0.0

@@ -1,4 +1,4 @@
-"""The privacy loss of a leaf mechanism by its law; of the published one by going through all neighbouring leaves.
+"""The privacy loss of a leaf mechanism by its law; of the published one by going through all neighboring leaves.
 
 The published law sees only who is on top and by how much, so a leaf is in one of few states: one top label with lead
 j >= 1, or T labels tied. A *change* is a pair of states that one row added or removed (or moved within the leaf) can
@@ -27,10 +27,10 @@ def smooth_sensitivity_published(gap: np.ndarray, epsilon: float) -> np.ndarray:
     return np.exp(-epsilon * np.asarray(gap, float))
 
 
-def smooth_sensitivity(gap: np.ndarray, epsilon: float, neighbours: str = ADD_REMOVE) -> np.ndarray:
+def smooth_sensitivity(gap: np.ndarray, epsilon: float, neighbors: str = ADD_REMOVE) -> np.ndarray:
     """The right value: exp(-max(j-1, 0) ε), under replace-one exp(-max(⌈j/2⌉-1, 0) ε) (docs/PAPERS.md)."""
     j = np.asarray(gap, float)
-    steps = j if rows_changed(neighbours) == 1 else np.ceil(j / 2)
+    steps = j if rows_changed(neighbors) == 1 else np.ceil(j / 2)
     return np.exp(-epsilon * np.maximum(steps - 1, 0))
 
 
@@ -39,7 +39,7 @@ def true_loss(
     rate: float | Fraction,
     *,
     n_classes: int = 2,
-    neighbours: str = ADD_REMOVE,
+    neighbors: str = ADD_REMOVE,
     partition: str = "independent",
     n_trees: int = 1,
     one_leaf: bool = False,
@@ -53,7 +53,7 @@ def true_loss(
     rate : float or Fraction
         κ of a certified mechanism; for the published ones the ε that each tree is given.
     n_classes : int
-    neighbours : {"add-remove", "replace-one"}
+    neighbors : {"add-remove", "replace-one"}
     partition : {"independent", "shared", "blocks"}
     n_trees : int
     one_leaf : bool
@@ -86,7 +86,7 @@ def true_loss(
         raise ValueError(f"No true loss is known for {mechanism!r}.")
     if partition == "shared":
         added, replaced = added * n_trees, replaced * n_trees
-    if rows_changed(neighbours) == 2:
+    if rows_changed(neighbors) == 2:
         return replaced
     if partition == "blocks" and n_trees > 1:  # either all blocks gain a row each, or one has a row exchanged
         return max(n_trees * added, replaced)
@@ -99,7 +99,7 @@ def delta_lower_bound(
     *,
     target: float | None = None,
     n_classes: int = 2,
-    neighbours: str = ADD_REMOVE,
+    neighbors: str = ADD_REMOVE,
     contenders: int | None = None,
 ) -> float:
     """The least δ with which one leaf of a published mechanism could be (target, δ)-private.
@@ -117,13 +117,13 @@ def delta_lower_bound(
     Returns
     -------
     float
-        The largest hockey-stick divergence Σ max(0, P - exp(target) Q) over neighbouring leaves, within a leaf.
+        The largest hockey-stick divergence Σ max(0, P - exp(target) Q) over neighboring leaves, within a leaf.
     """
     if mechanism not in PUBLISHED:
         raise ValueError(f"{mechanism!r} is not a published mechanism; its delta is 0.")
     target = epsilon if target is None else target
     clamped = mechanism == "smooth-sensitivity-clamped"
-    replaced = rows_changed(neighbours) == 2
+    replaced = rows_changed(neighbors) == 2
     changes = _changes(epsilon, n_classes, clamped=clamped, replaced=replaced, contenders=contenders)
     return max(_hockey_stick(change, target) for change in changes)
 
@@ -142,9 +142,9 @@ def _changes(
 ) -> Iterator[Change]:
     """All changes of one leaf: a row added or removed, or (replaced) a row moved from one class to another in it.
 
-    First the leads j = 1, 2, ... as one vectorised change. a_j is convex in j up to the cap, and so is -ln P of a
+    First the leads j = 1, 2, ... as one vectorized change. a_j is convex in j up to the cap, and so is -ln P of a
     losing label, so its largest step is the last before the cap: where there are too many leads (tiny ε), a grid and
-    the neighbourhood of the cap are enough for the loss, and give a lower bound for δ.
+    the neighborhood of the cap are enough for the loss, and give a lower bound for δ.
     """
     k = n_classes
     last = math.ceil(max(0.0, math.log(1600 / epsilon)) / epsilon) + 3  # exp(-a) is 0 in floats from a = 745 on

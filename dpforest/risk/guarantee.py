@@ -20,7 +20,7 @@ VALUE: Final = "value"
 
 @dataclass(frozen=True)
 class Guarantee:
-    """(ε, δ)-differential privacy under a neighbour relation.
+    """(ε, δ)-differential privacy under a neighbor relation.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Guarantee:
         From 0; infinity where there is no bound. A fraction is shown as what it is, a float as its shortest decimal.
     delta : float
         From 0 to 1; 0 is pure differential privacy.
-    neighbours : {"add-remove", "replace-one"}
+    neighbors : {"add-remove", "replace-one"}
     mu_squared : Fraction or None
         μ² where it is known that all of a Gaussian trade-off curve holds, which says more than its (ε, δ) do.
 
@@ -45,11 +45,11 @@ class Guarantee:
 
     epsilon: float | Fraction
     delta: float = 0.0
-    neighbours: str = ADD_REMOVE
+    neighbors: str = ADD_REMOVE
     mu_squared: Fraction | None = None
 
     def __post_init__(self) -> None:
-        rows_changed(self.neighbours)
+        rows_changed(self.neighbors)
         if not self.epsilon >= 0:
             raise ValueError(f"epsilon={self.epsilon!r} is not a number from 0")
         if not 0 <= self.delta <= 1:
@@ -58,13 +58,13 @@ class Guarantee:
             raise ValueError(f"ε = {self.epsilon} at δ = {self.delta} does not follow from {self.gaussian}")
 
     @classmethod
-    def of_loss(cls, loss: PrivacyLoss, neighbours: str = ADD_REMOVE, *, delta: float = 0.0) -> "Guarantee":
+    def of_loss(cls, loss: PrivacyLoss, neighbors: str = ADD_REMOVE, *, delta: float = 0.0) -> "Guarantee":
         """What a loss guarantees; a Gaussian one needs a δ, at which its ε is said.
 
         Parameters
         ----------
         loss : PrivacyLoss
-        neighbours : {"add-remove", "replace-one"}
+        neighbors : {"add-remove", "replace-one"}
         delta : float
 
         Returns
@@ -76,7 +76,7 @@ class Guarantee:
         >>> Guarantee.of_loss(PrivacyLoss.gaussian(1), delta=1e-6).kind
         'approximate'
         """
-        return cls(loss.epsilon(delta), delta, neighbours, loss.mu_squared if loss.kind == GAUSSIAN else None)
+        return cls(loss.epsilon(delta), delta, neighbors, loss.mu_squared if loss.kind == GAUSSIAN else None)
 
     @property
     def gaussian(self) -> PrivacyLoss | None:
@@ -93,7 +93,7 @@ class Guarantee:
     @property
     def questions(self) -> tuple[str, ...]:
         """The questions that it says something about."""
-        return (MEMBERSHIP, VALUE) if self.neighbours == ADD_REMOVE else (VALUE,)
+        return (MEMBERSHIP, VALUE) if self.neighbors == ADD_REMOVE else (VALUE,)
 
 
 def guarantee_of(certificate: Certificate) -> Guarantee:
@@ -116,5 +116,5 @@ def guarantee_of(certificate: Certificate) -> Guarantee:
     'none'
     """
     if certificate.loss is None:
-        return Guarantee(math.inf, certificate.delta, certificate.neighbours)
-    return Guarantee(certificate.loss, certificate.delta, certificate.neighbours, certificate.mu_squared)
+        return Guarantee(math.inf, certificate.delta, certificate.neighbors)
+    return Guarantee(certificate.loss, certificate.delta, certificate.neighbors, certificate.mu_squared)

@@ -184,7 +184,7 @@ class RowsInLeaves:
         leaves = routing.leaves_of_rows(self.trees, self.domain, self.codes[row : row + 1])[:, 0]
         others, label = self.counts[leaves].copy(), int(self.labels[row])
         others[:, label] -= 1
-        replaced = rows_changed(self.spec.neighbours) == 2
+        replaced = rows_changed(self.spec.neighbors) == 2
         stand_in = (label + 1) % self.domain.n_classes if replaced else None
         return Record(self.spec, self.rate, others, label, stand_in, len(self.labels))
 
@@ -201,7 +201,7 @@ def count_in_leaves(
     estimator.check_reads(domain)
     estimator.spec(domain, len(labels))  # checks parameters
     epsilon, n = as_typed(float(estimator.epsilon)), len(labels)
-    ledger, source = Ledger(epsilon, estimator.neighbours), DemoSource(seed)
+    ledger, source = Ledger(epsilon, estimator.neighbors), DemoSource(seed)
     spec, scale = estimator.prepare(domain, n, n, lambda: scale_histograms(domain, codes), ledger, source)
     trees = spec.grow(domain, int(estimator.structure_seed), scale)
     counts = routing.count_rows(trees, domain, codes, labels, n_classes=domain.n_classes)
@@ -290,7 +290,7 @@ def _telling(table: RowsInLeaves, rng: np.random.Generator) -> np.ndarray:
 def _told(spec: ForestSpec, rate: float, others: np.ndarray, label: np.ndarray) -> np.ndarray:
     """Variation of a leaf's law where a row is in one tree; what adds up over trees (Bhattacharyya) in all."""
     one, at = np.eye(others.shape[1], dtype=np.int64), (label + 1) % others.shape[1]
-    before = others + one[at] if rows_changed(spec.neighbours) == 2 else others
+    before = others + one[at] if rows_changed(spec.neighbors) == 2 else others
     log_p, log_q = (log_pmf(spec.mechanism, own, rate) for own in (before, others + one[label]))
     if spec.partition != "shared":
         return variation(log_p, log_q)

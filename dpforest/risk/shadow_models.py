@@ -86,7 +86,7 @@ def _with_and_without(
 ) -> tuple[Binned, Binned]:
     """The table without the record (with what stands in for it), and with it, binned; rows keep their names."""
     ids = np.arange(len(labels))
-    if rows_changed(model.neighbours) == 2:
+    if rows_changed(model.neighbors) == 2:
         other = labels.copy()
         other[row] = (labels[row] + 1) % domain.n_classes
         before = bin_rows(domain, codes, other, ids, model.n_bins)

@@ -84,14 +84,14 @@ class DistinguishingGame:
 
     @property
     def steps(self) -> int:
-        """Neighbours that lie between the two tables: one a row; two for a value under add-remove (one out, one in).
+        """Neighbors that lie between the two tables: one a row; two for a value under add-remove (one out, one in).
 
         >>> DistinguishingGame(Guarantee(1.0), "value").steps
         2
         >>> DistinguishingGame(Guarantee(1.0, 0, "replace-one"), "value", rows=3).steps
         3
         """
-        return int(self.rows) * (2 if self.question == VALUE and self.guarantee.neighbours == ADD_REMOVE else 1)
+        return int(self.rows) * (2 if self.question == VALUE and self.guarantee.neighbors == ADD_REMOVE else 1)
 
     @property
     def grouped(self) -> Guarantee:
@@ -109,13 +109,13 @@ class DistinguishingGame:
         own, k = self.guarantee, self.steps
         epsilon, delta = k * own.epsilon, own.delta
         if own.kind != "none" and (loss := self._gaussian) is not None:
-            return Guarantee(epsilon, max(loss.delta(epsilon), delta), own.neighbours, loss.mu_squared)
+            return Guarantee(epsilon, max(loss.delta(epsilon), delta), own.neighbors, loss.mu_squared)
         if delta and epsilon:
             grown = math.expm1(epsilon) / math.expm1(own.epsilon) if epsilon < _HUGE else math.inf
             delta = min(1.0, delta * grown)
         elif delta:
             delta = min(1.0, k * delta)
-        return Guarantee(epsilon, delta, own.neighbours)
+        return Guarantee(epsilon, delta, own.neighbors)
 
     @property
     def _gaussian(self) -> PrivacyLoss | None:
@@ -130,7 +130,7 @@ class DistinguishingGame:
     def hits(self, false_alarms: Any) -> np.ndarray:
         """Most that a test can hit of what is true, at a rate of false alarms.
 
-        Neighbours at one step allow at most ``min(δ + e^ε a, 1 - e^-ε (1 - δ - a), 1)`` at false alarm rate a
+        Neighbors at one step allow at most ``min(δ + e^ε a, 1 - e^-ε (1 - δ - a), 1)`` at false alarm rate a
         (Wasserman and Zhou, Theorem 2.4; Kairouz, Oh and Viswanath, Theorem 2.1; Dong, Roth and Su, Proposition 2.5).
         More steps apply that to itself (Dong, Roth and Su, Theorem 2.14), and k steps of a Gaussian guarantee are one
         of kμ. Nothing smaller is true of every such mechanism; two steps allow less than one step of 2ε does, as there

@@ -62,8 +62,8 @@ class Dataset:
     label : str
     domain : Domain
     attribution : str
-        Whom to thank, as the licence asks.
-    url, licence : str
+        Whom to thank, as the license asks.
+    url, license : str
     n_left_out : int
         Rows left out for missing cells (only for reproducing papers that did so).
     """
@@ -75,7 +75,7 @@ class Dataset:
     domain: Domain
     attribution: str
     url: str = ""
-    licence: str = ""
+    license: str = ""
     n_left_out: int = 0
 
     @property
@@ -89,14 +89,21 @@ class Dataset:
         return self.table[self.label]
 
 
+def catalog_path(folder: Path = DATA) -> Path:
+    """The ``catalog.json`` of a folder, or its ``catalogue.json``, the older name, where only that exists."""
+    old = folder / "catalogue.json"
+    return old if old.is_file() and not (folder / "catalog.json").exists() else folder / "catalog.json"
+
+
 @cache
-def _catalogue(folder: Path = DATA) -> dict[str, dict[str, Any]]:
-    return json.loads((folder / "catalogue.json").read_text(encoding="utf-8"))["datasets"]
+def catalog(folder: Path = DATA) -> dict[str, dict[str, Any]]:
+    """The entries of a folder's catalog."""
+    return json.loads(catalog_path(folder).read_text(encoding="utf-8"))["datasets"]
 
 
 def list_datasets() -> dict[str, str]:
     """Names and titles of the bundled data sets."""
-    return {name: entry["title"] for name, entry in _catalogue().items()}
+    return {name: entry["title"] for name, entry in catalog().items()}
 
 
 def load_dataset(name: str, *, incomplete: str = "own", folder: str | Path = DATA) -> Dataset:
@@ -110,7 +117,7 @@ def load_dataset(name: str, *, incomplete: str = "own", folder: str | Path = DAT
         Missing cells are a value of their own, or rows that have any are left out. The latter is for reproducing papers
         only: whether a row is left out depends on the row, and someone who is left out gets no say.
     folder : path
-        With a ``catalogue.json`` of the form of ``data/catalogue.json``, and the files that it names.
+        With a ``catalog.json`` of the form of ``data/catalog.json``, and the files that it names.
 
     Returns
     -------
@@ -121,7 +128,7 @@ def load_dataset(name: str, *, incomplete: str = "own", folder: str | Path = DAT
     TableError
         If there is no such data set.
     FileNotFoundError
-        If the folder has no catalogue, or not the file that it names.
+        If the folder has no catalog, or not the file that it names.
 
     Examples
     --------
@@ -133,11 +140,11 @@ def load_dataset(name: str, *, incomplete: str = "own", folder: str | Path = DAT
         raise TableError(f'incomplete={incomplete!r} is not known; choose "own" or "drop".')
     if name in SYNTHETIC:
         return make_synthetic(name)
-    known = _catalogue(Path(folder))
+    known = catalog(Path(folder))
     if name not in known:
         raise TableError(f"There is no data set {name!r}; choose one of {', '.join([*known, *SYNTHETIC])}.")
     entry = known[name]
-    domain = Domain.from_catalogue(entry)
+    domain = Domain.from_catalog(entry)
     texts = [feature.name for feature in domain.features if feature.kind == "categorical"]
     table = pd.read_csv(
         Path(folder) / entry["file"],
@@ -160,7 +167,7 @@ def load_dataset(name: str, *, incomplete: str = "own", folder: str | Path = DAT
         domain,
         entry.get("attribution", ""),
         entry.get("uci_url", ""),
-        entry.get("licence", ""),
+        entry.get("license", entry.get("licence", "")),
         n_rows - len(table),
     )
 

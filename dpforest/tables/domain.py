@@ -313,11 +313,11 @@ class Domain:
             raise DomainError(f"this is no domain as to_dict gives it: {problem}") from problem
 
     @classmethod
-    def from_catalogue(cls, entry: dict[str, Any]) -> Domain:
-        """The domain of one entry of ``data/catalogue.json`` (its attributes and label values)."""
+    def from_catalog(cls, entry: dict[str, Any]) -> Domain:
+        """The domain of one entry of ``data/catalog.json`` (its attributes and label values)."""
         classes_source, classes_note = _source(entry.get("label_source", "documented"), entry.get("label_note"), entry)
         return cls(
-            tuple(_catalogued(attribute, entry) for attribute in entry["attributes"]),
+            tuple(_cataloged(attribute, entry) for attribute in entry["attributes"]),
             tuple(entry["label_values"]),
             entry["label"],
             classes_source,
@@ -378,19 +378,19 @@ def _origin(source: str, note: str) -> str:
 
 
 def _source(word: str, note: str | None, entry: dict[str, Any]) -> tuple[str, str]:
-    """A catalogue's word for a source as one of ours, with its note; half a documented range is still a leak."""
+    """A catalog's word for a source as one of ours, with its note; half a documented range is still a leak."""
     if word in ("documented", "physical"):
         where = note or entry.get("documentation") or entry.get("uci_url")
         if not where:
             raise DomainError(
-                f"The catalogue calls a part of {entry.get('title', 'a table')!r} documented, but not where; add a "
+                f"The catalog calls a part of {entry.get('title', 'a table')!r} documented, but not where; add a "
                 "domain_note to it, or a documentation to the table."
             )
         return "documented", where
     return "data", note or ("highest value" if word == "documented-low" else "")
 
 
-def _catalogued(attribute: dict[str, Any], entry: dict[str, Any]) -> Feature:
+def _cataloged(attribute: dict[str, Any], entry: dict[str, Any]) -> Feature:
     source, note = _source(attribute["domain_source"], attribute.get("domain_note"), entry)
     low, high = attribute.get("low"), attribute.get("high")
     if low is not None and low == high:

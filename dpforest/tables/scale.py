@@ -77,7 +77,7 @@ def position(own: Scale, x: float) -> float:
 def least_with(own: Scale, holds: Callable[[float], bool]) -> float:
     """The least number above the lower bound whose position has a property that all further on have; or the upper one.
 
-    By halves: of two neighbouring floating-point numbers one has it and one has not.
+    By halves: of two neighboring floating-point numbers one has it and one has not.
     """
     low, high = own.low, own.high
     while low < (middle := low + (high - low) / 2) < high:

@@ -45,7 +45,7 @@ class Candidates:
 
 
 def public_candidates(domain: Domain, n_bins: int, scale: ReleasedScale | None = None) -> Candidates:
-    """All tests of a domain (Nock and Henecka 2020, "regular quantisation of the domain").
+    """All tests of a domain (Nock and Henecka 2020, "regular quantization of the domain").
 
     With a released scale numeric features are cut into parts that hold equal shares of it; equal cuts are one.
     """

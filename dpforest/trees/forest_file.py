@@ -138,7 +138,7 @@ def read(text: str | bytes, build: "Callable[..., ReleasedForest]") -> "Released
             "Use the dpforest that wrote it."
         )
     try:
-        forest = build(**_parts(content, version))
+        forest = build(**_parts(american(content), version))
         for check in _CHECKS:
             check(forest)
         return forest
@@ -187,6 +187,18 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+def american(content: dict[str, Any]) -> dict[str, Any]:
+    """The content with American spelling, also of an older file, whose spelling is British."""
+    for name in ("certificate", "ledger"):
+        part = content.get(name)
+        if isinstance(part, dict) and "neighbours" in part and "neighbors" not in part:
+            part["neighbors"] = part.pop("neighbours")
+    about = content.get("about")
+    if isinstance(about, dict) and about.get("split_score") == "normalised":
+        about["split_score"] = "normalized"
+    return content
+
+
 def _parts(content: dict[str, Any], version: int) -> dict[str, Any]:
     """What a forest is made of, each part checked against the others."""
     forest_schema.check(content, version)
@@ -225,7 +237,7 @@ def _check_paid(content: dict[str, Any], certificate: Certificate, ledger: Ledge
     if "scale" in content and not any(what.startswith(SCALE_OF_ATTRIBUTES) for what in paid):
         raise _damaged("it has a scale that its ledger knows nothing of")
     n_rows = content["about"].get("n_rows")
-    if n_rows is None or NUMBER_OF_ROWS in paid or ledger.neighbours != ADD_REMOVE:
+    if n_rows is None or NUMBER_OF_ROWS in paid or ledger.neighbors != ADD_REMOVE:
         return
     if not isinstance(n_rows, int) or not any(f"about {n_rows:,} rows is public" in a for a in certificate.assumptions):
         raise _damaged("it has a number of rows that neither its ledger nor its certificate knows of")

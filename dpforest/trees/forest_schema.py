@@ -19,7 +19,7 @@ from dpforest.limits import (
     MAX_NAME,
     MAX_NOTE,
 )
-from dpforest.privacy.ledger import COMPOSITIONS, NEIGHBOURS, PARTS
+from dpforest.privacy.ledger import COMPOSITIONS, NEIGHBORS, PARTS
 from dpforest.privacy.loss import KINDS as LOSS_KINDS
 from dpforest.tables.csv_format import DECIMALS, CsvFormat
 from dpforest.tables.domain import Domain, DomainError
@@ -78,7 +78,7 @@ _CERTIFICATE: Final = _object(
         "epsilon": {"anyOf": [_FRACTION, {"type": "null"}]},
         "delta": {"type": "number"},
         "true_epsilon": {"anyOf": [{"type": "number"}, {"const": "infinity"}]},
-        "neighbours": {"enum": list(NEIGHBOURS)},
+        "neighbors": {"enum": list(NEIGHBORS)},
         "mechanism": _SENTENCE,
         "assumptions": _list(_SENTENCE, 0, 2 * MAX_FEATURES),
         "reasons": _list(_SENTENCE, 0, 2 * MAX_FEATURES),
@@ -99,7 +99,7 @@ _ENTRY: Final = _object(
 _LEDGER: Final = _object(
     {
         "epsilon": {"anyOf": [_FRACTION, {"type": "null"}]},
-        "neighbours": {"enum": list(NEIGHBOURS)},
+        "neighbors": {"enum": list(NEIGHBORS)},
         "closed": {"type": "boolean"},
         "entries": _list(_ENTRY, 0, 30),
     },

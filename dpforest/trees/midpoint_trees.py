@@ -48,7 +48,7 @@ def grow_midpoint_forest(
         Class indices below `n_classes`, which is at most 256.
     is_categorical : bool array of shape (m,)
         These are asked "is it this one?" of each category seen at the node; others have a threshold half-way between
-        any two codes that are neighbours there.
+        any two codes that are neighbors there.
     n_trees : int
     partition_rate : float
         Structure rows for one estimation row. There is one row of either at least.

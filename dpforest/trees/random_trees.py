@@ -12,7 +12,7 @@ from dpforest.trees.released_scale import CELLS, ReleasedScale, code_at, mass_be
 
 CATEGORICAL = ("multiway", "one-vs-rest", "ordered")
 _HOW_CATEGORICAL = {how: number for number, how in enumerate(CATEGORICAL)}
-_HOW_THRESHOLD = {"node": 0, "domain": 1, "quantised": 2}
+_HOW_THRESHOLD = {"node": 0, "domain": 1, "quantized": 2}
 
 
 def grow_random_trees(
@@ -44,7 +44,7 @@ def grow_random_trees(
         forest and the first d levels of a deeper one are the same.
     categorical : {"multiway", "one-vs-rest", "ordered"}
         One child per category, "is it this one?", or a threshold on the public order of the categories.
-    thresholds : {"node", "domain", "quantised"}
+    thresholds : {"node", "domain", "quantized"}
         Uniform on the range that is left at the node (Fletcher & Islam), on the whole public range (Bojarski et al.),
         or one of `n_quantiles` - 1 equally spaced cuts of it (Nock & Henecka); all in codes, so on the public scale.
     max_leaves : int

@@ -27,7 +27,7 @@ def labels_of(counts: np.ndarray, source=None, epsilon: Fraction = Fraction(1)) 
         epsilon=epsilon,
         n_trees=len(counts),
         partition="independent",
-        neighbours="add-remove",
+        neighbors="add-remove",
         ledger=Ledger(epsilon, "add-remove"),
         source=source or SecretSource(),
     )

@@ -18,7 +18,7 @@ from dpforest import (
 )
 
 MOST_LEAVES = 400  # of a multiway tree
-NEIGHBOURS = st.sampled_from(["add-remove", "replace-one"])
+NEIGHBORS = st.sampled_from(["add-remove", "replace-one"])
 EPSILONS = st.one_of(st.sampled_from([1e-4, 0.1, 1.0, 1e4]), st.floats(1e-4, 1e4))  # ones with many digits too
 SHARES = st.floats(0.01, 0.99)
 
@@ -48,7 +48,7 @@ def _random(kind: type, depths, **options):
         n_estimators=st.integers(1, 3),
         max_depth=depths,
         epsilon=EPSILONS,
-        neighbours=NEIGHBOURS,
+        neighbors=NEIGHBORS,
         structure_seed=st.integers(0, 2**63 - 1),
         **options,
     )
@@ -90,7 +90,7 @@ def estimators(most_depth: int, most_greedy_depth: int):
             max_depth=greedy,
             n_bins=bins,
             epsilon=st.floats(0.1, 100),
-            neighbours=NEIGHBOURS,
+            neighbors=NEIGHBORS,
             tree_share=SHARES,
             calibration_share=SHARES,
             alpha=st.sampled_from([None, 0.5, "noisy", "carried", "schedule"]),
@@ -104,17 +104,17 @@ def estimators(most_depth: int, most_greedy_depth: int):
             max_depth=greedy,
             n_bins=bins,
             epsilon=st.floats(0.01, 100),
-            neighbours=NEIGHBOURS,
+            neighbors=NEIGHBORS,
             structure_seed=st.integers(0, 2**63 - 1),
             partition=partitions,
-            split_score=st.sampled_from(["counts", "normalised"]),
+            split_score=st.sampled_from(["counts", "normalized"]),
         ),
         st.builds(
             FriedmanSchusterClassifier,
             max_depth=greedy,
             n_bins=bins,
             epsilon=st.floats(0.01, 100),
-            neighbours=NEIGHBOURS,
+            neighbors=NEIGHBORS,
             tree_share=SHARES,
         ),
     ]

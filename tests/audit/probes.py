@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from conftest import public_domain
 
 import dpforest
 from dpforest.models.greedy.boost_mechanisms import CertifiedBoostMechanism
@@ -28,6 +27,7 @@ from dpforest.trees.greedy_trees import grow_tree
 from dpforest.trees.random_trees import grow_random_trees
 from dpforest.trees.routing import count_rows
 from dpforest.trees.split_scores import UNIT, score_splits, sensitivity
+from tests.conftest import public_domain
 
 ONE = Fraction(1)
 DRAWS = 4_000
@@ -51,7 +51,7 @@ class FixedWords(SecretSource):
 def labels_at_the_rate_of_the_entry() -> float:
     """How often a label that is two rows behind is drawn at ε = 1 under replace-one, where κ = 1/2."""
     counts, ledger = np.tile([2, 0], (DRAWS, 1)), Ledger(1, "replace-one")
-    how = {"epsilon": ONE, "n_trees": 1, "partition": "independent", "neighbours": "replace-one", "ledger": ledger}
+    how = {"epsilon": ONE, "n_trees": 1, "partition": "independent", "neighbors": "replace-one", "ledger": ledger}
     return release_labels(counts, mechanism="exponential", source=FixedWords(), **how).mean()
 
 
@@ -227,7 +227,7 @@ def values_are_clamped_below() -> float:
 
 def paid() -> dict[str, Any]:
     """Arguments of a release at ε = 1, rows shared out."""
-    how = {"epsilon": ONE, "n_trees": 1, "partition": "independent", "neighbours": "add-remove"}
+    how = {"epsilon": ONE, "n_trees": 1, "partition": "independent", "neighbors": "add-remove"}
     return how | {"ledger": Ledger(1)}
 
 

@@ -7,7 +7,6 @@ faults are found with so many trials that missing one is rarer still.
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import public_domain
 from scipy.stats import binom
 
 from dpforest import BoostedForestClassifier, MajorityLabelForestClassifier, RandomDecisionForestClassifier
@@ -15,6 +14,7 @@ from dpforest.audit import black_box, events, fits
 from dpforest.audit.black_box import attack_fits, attack_unaided
 from dpforest.audit.events import Event, lower_bound
 from dpforest.audit.fits import ABSENT, run_many
+from tests.conftest import public_domain
 
 SURE = 1 - 1e-6
 RNG = np.random.default_rng()  # fresh, as the releases that it stands for
@@ -156,23 +156,23 @@ def test_the_positional_shift_is_found_unaided(mechanism):
 
 
 @pytest.mark.parametrize("mechanism", [counts, labels])
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
-def test_shares_drawn_row_by_row_are_not_blamed_unaided(mechanism, neighbours):
-    release = by_own_draw(mechanism, 3, 1.0 if neighbours == "add-remove" else 0.5)
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
+def test_shares_drawn_row_by_row_are_not_blamed_unaided(mechanism, neighbors):
+    release = by_own_draw(mechanism, 3, 1.0 if neighbors == "add-remove" else 0.5)
     bound, _ = attack_unaided(
-        release, public_domain(None), neighbours=neighbours, sizes=(5,), trials=1500, screening=60, confidence=SURE
+        release, public_domain(None), neighbors=neighbors, sizes=(5,), trials=1500, screening=60, confidence=SURE
     )
     assert bound.epsilon <= 1.0
 
 
-def test_generic_pairs_are_neighbours():
+def test_generic_pairs_are_neighbors():
     domain = public_domain(None, 3, n_classes=3)
-    for neighbours in ("add-remove", "replace-one"):
-        for name, (X, y), (Z, z) in black_box.generic_pairs(domain, neighbours, (3, 4)):
+    for neighbors in ("add-remove", "replace-one"):
+        for name, (X, y), (Z, z) in black_box.generic_pairs(domain, neighbors, (3, 4)):
             rows, others = (sorted(map(str, np.c_[a.astype(str), b].tolist())) for a, b in ((X, y), (Z, z)))
             common = sum(1 for row in others if row in rows and not rows.remove(row))
             lost, gained = len(rows), len(others) - common
-            assert (lost, gained) == ((1, 0) if neighbours == "add-remove" else (1, 1)), name
+            assert (lost, gained) == ((1, 0) if neighbors == "add-remove" else (1, 1)), name
 
 
 def fitted(X, y):

@@ -10,10 +10,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from mutants.blind_spots import BLIND_SPOTS
-from mutants.eight_more import EIGHT_MORE
-from mutants.mutation import Mutant, mutated
-from test_mutants import certified
 
 from dpforest.audit.reading import check_reading
 from dpforest.audit.replay.random_domains import SAMPLE, THEMES, most_mu, random_replays
@@ -25,9 +21,13 @@ from dpforest.audit.samplers.bridge import check_bridge
 from dpforest.audit.samplers.tails import check_tails
 from dpforest.audit.single_rows import check_single_rows, largest_gradient, worst_loss
 from dpforest.audit.suite import suspicions
-from dpforest.privacy.ledger import NEIGHBOURS
+from dpforest.privacy.ledger import NEIGHBORS
 from dpforest.privacy.loss import mu_for
 from dpforest.trees.released_scale import CELLS
+from tests.audit.mutants.blind_spots import BLIND_SPOTS
+from tests.audit.mutants.eight_more import EIGHT_MORE
+from tests.audit.mutants.mutation import Mutant, mutated
+from tests.audit.test_mutants import certified
 
 # ---------------------------------------------------------------- what is right shows nothing
 
@@ -93,8 +93,8 @@ def test_the_search_for_the_worst_row_attains_the_bound(n_classes, delta):
     share = (n_classes - 1) / n_classes
     most = 512 if n_classes == 2 else 1_024 * (math.sqrt(share) if delta else 2 * share)
     assert 0.998 * most <= largest_gradient(n_classes, bool(delta)) <= most
-    for neighbours in NEIGHBOURS:
-        lost, promised = worst_loss(n_classes, delta, neighbours)
+    for neighbors in NEIGHBORS:
+        lost, promised = worst_loss(n_classes, delta, neighbors)
         assert 0.998 * promised <= lost <= promised * (1 + 1e-7)
 
 

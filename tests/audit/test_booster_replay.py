@@ -1,11 +1,11 @@
-"""The random-tree booster replayed on neighbours: it spends all that it may, never more, and mistakes are found."""
+"""The random-tree booster replayed on neighbors: it spends all that it may, never more, and mistakes are found."""
 
 import pytest
-from mutants.mutation import mutated
-from mutants.rounds import ROUNDS
 
 from dpforest.audit.replay.variants import VARIANTS, most_of, replay_rare, replay_variant
-from dpforest.privacy.ledger import NEIGHBOURS
+from dpforest.privacy.ledger import NEIGHBORS
+from tests.audit.mutants.mutation import mutated
+from tests.audit.mutants.rounds import ROUNDS
 
 OF_BOOSTERS = [name for name, (kind, _) in VARIANTS.items() if kind.__name__ == "RandomTreeBoosterClassifier"]
 SIZES = (12, 3, 1)
@@ -27,7 +27,7 @@ def test_a_mistake_is_found(mutant):
         assert any(
             replay.findings
             for name in OF_BOOSTERS
-            for relation in NEIGHBOURS
+            for relation in NEIGHBORS
             for replays in (replay_variant(name, relation, sizes=SIZES), replay_rare(name, relation))
             for replay in replays
         )

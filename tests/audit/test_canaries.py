@@ -8,10 +8,10 @@ import re
 
 import numpy as np
 import pytest
-from conftest import some
 
 from dpforest.audit.black_box import Bound, attack_fits
 from dpforest.audit.canaries import ALGORITHMS, OURS, Canary, canaries, modes_of
+from tests.conftest import some
 
 SURE = 1 - 1e-6
 RELATIONS = ("add-remove", "replace-one")
@@ -25,24 +25,24 @@ def audit(canary: Canary, trials: int, confidence: float = SURE, *, votes: bool 
     )
 
 
-def pick(name: str, mode: str, neighbours: str, epsilon: float, called: str) -> Canary:
-    return next(c for c in canaries(name, mode, neighbours, epsilon) if c.name.startswith(called))
+def pick(name: str, mode: str, neighbors: str, epsilon: float, called: str) -> Canary:
+    return next(c for c in canaries(name, mode, neighbors, epsilon) if c.name.startswith(called))
 
 
-@pytest.mark.parametrize("neighbours", RELATIONS)
+@pytest.mark.parametrize("neighbors", RELATIONS)
 @pytest.mark.parametrize("name", ALGORITHMS)
-def test_canaries_are_neighbours_and_certified_as_they_say(name, neighbours):
+def test_canaries_are_neighbors_and_certified_as_they_say(name, neighbors):
     for mode in set(modes_of(name)) - {"data-derived"}:
-        for canary in canaries(name, mode, neighbours, 1.0):
+        for canary in canaries(name, mode, neighbors, 1.0):
             (X, y), (Z, z) = canary.before, canary.after
             rows, others = np.c_[X, y], np.c_[Z, z]
-            if neighbours == "add-remove":
+            if neighbors == "add-remove":
                 assert np.array_equal(rows, others[:-1]), canary.name
             else:
                 assert np.array_equal(rows[:-1], others[:-1]) and not np.array_equal(rows[-1], others[-1]), canary.name
             certificate = canary.estimator.fit(Z, z).certificate_
             assert certificate.certified == (mode == "certified")
-            assert certificate.neighbours == neighbours
+            assert certificate.neighbors == neighbors
 
 
 # By default each forest is attacked once, at ε = 1 under one of the relations in turn.
@@ -54,10 +54,10 @@ PROMISES = [
 ]
 
 
-@pytest.mark.parametrize("name, neighbours, epsilon", PROMISES)
-def test_certified_forests_keep_their_promise(name, neighbours, epsilon):
+@pytest.mark.parametrize("name, neighbors, epsilon", PROMISES)
+def test_certified_forests_keep_their_promise(name, neighbors, epsilon):
     """With few trials, as these are many, which could prove no more than 1.4; the kept audit has thousands."""
-    for canary in canaries(name, "certified", neighbours, epsilon)[: 9 if epsilon == 1.0 else 1]:
+    for canary in canaries(name, "certified", neighbors, epsilon)[: 9 if epsilon == 1.0 else 1]:
         bound = audit(canary, 120, votes=epsilon == 1.0)
         assert bound.epsilon <= epsilon, (canary.name, bound)
 
@@ -92,25 +92,25 @@ AT_ALL = [(name, "add-remove", epsilon) for name in PUBLISHED if name not in ("J
 
 
 @pytest.mark.parametrize(
-    "name, neighbours, epsilon",
+    "name, neighbors, epsilon",
     [
         *(pytest.param(*cell.values, 1.0, marks=cell.marks) for cell in some(PUBLISHED[1:], RELATIONS)),
         *((PUBLISHED[0], relation, 1.0) for relation in RELATIONS),  # two canaries
         *(pytest.param(*case, marks=pytest.mark.slow) for case in AT_ALL),
     ],
 )
-def test_forests_as_published_are_caught(name, neighbours, epsilon):
-    called, *trials = CAUGHT.get((name, None)) or CAUGHT[name, neighbours]
-    canary = pick(name, "as_published", neighbours, epsilon, called)
+def test_forests_as_published_are_caught(name, neighbors, epsilon):
+    called, *trials = CAUGHT.get((name, None)) or CAUGHT[name, neighbors]
+    canary = pick(name, "as_published", neighbors, epsilon, called)
     bound = audit(canary, trials[BUDGETS.index(epsilon)], 0.99, votes=False)
     assert bound.epsilon > epsilon, bound
 
 
 @pytest.mark.parametrize("epsilon", BUDGETS)
-@pytest.mark.parametrize("neighbours", RELATIONS)
-def test_rf_e_as_published_is_not_seen_to_lose_more_than_in_ideal_numbers(neighbours, epsilon):
+@pytest.mark.parametrize("neighbors", RELATIONS)
+def test_rf_e_as_published_is_not_seen_to_lose_more_than_in_ideal_numbers(neighbors, epsilon):
     """Labels by the exponential mechanism at ε/2 a row: no value with low digits leaves. That is no promise."""
-    for canary in canaries("RF-E", "as_published", neighbours, epsilon):
+    for canary in canaries("RF-E", "as_published", neighbors, epsilon):
         reasons = canary.estimator.fit(*canary.after).certificate_.reasons
         ideal = float(re.match(r"In ideal real numbers the loss would be at most ([0-9.]+);", reasons[0])[1])
         assert audit(canary, 150).epsilon <= ideal <= epsilon

@@ -11,7 +11,7 @@ from dpforest.audit.exact import (
     first_violation,
     leaf_log_pmf,
     loss_between,
-    neighbouring_leaves,
+    neighboring_leaves,
     worst_change,
 )
 from dpforest.privacy.laws import CERTIFIED, log_pmf
@@ -22,11 +22,11 @@ from dpforest.privacy.true_loss import first_violation as first_lead
 EPSILONS = (0.01, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 
 
-def test_all_neighbours_are_tried_and_none_else():
-    before, after = neighbouring_leaves(3, 2)
+def test_all_neighbors_are_tried_and_none_else():
+    before, after = neighboring_leaves(3, 2)
     assert len(before) == 27 * 3 and (after.sum(axis=1) == before.sum(axis=1) + 1).all()
     assert len({(*b, *a) for b, a in zip(before.tolist(), after.tolist())}) == 81
-    before, after = neighbouring_leaves(3, 2, moved=True)
+    before, after = neighboring_leaves(3, 2, moved=True)
     assert (after.sum(axis=1) == before.sum(axis=1)).all() and after.min() >= 0
     assert len(before) == sum(2 * np.count_nonzero(leaf) for leaf in np.ndindex(3, 3, 3))
     assert (np.diff(before.sum(axis=1)) >= 0).all()
@@ -36,9 +36,9 @@ def test_all_neighbours_are_tried_and_none_else():
 @pytest.mark.parametrize("n_classes, most", [(2, 12), (3, 5), (4, 3)])
 def test_classes_may_be_taken_in_one_order_where_the_law_treats_them_alike(mechanism, n_classes, most):
     pmf = leaf_log_pmf(mechanism, 0.7)
-    for neighbours in ("add-remove", "replace-one"):
-        some = worst_change(pmf, n_classes, most=most, neighbours=neighbours, symmetric=True)
-        every = worst_change(pmf, n_classes, most=most, neighbours=neighbours)
+    for neighbors in ("add-remove", "replace-one"):
+        some = worst_change(pmf, n_classes, most=most, neighbors=neighbors, symmetric=True)
+        every = worst_change(pmf, n_classes, most=most, neighbors=neighbors)
         assert some.loss == pytest.approx(every.loss, rel=1e-12)
 
 
@@ -52,9 +52,9 @@ def test_ten_classes():
 
 
 def test_the_worst_change_is_a_change_and_its_loss_is_attained():
-    for neighbours, rows in (("add-remove", 1), ("replace-one", 2)):
+    for neighbors, rows in (("add-remove", 1), ("replace-one", 2)):
         for mechanism in (*CERTIFIED, "smooth-sensitivity"):
-            change = worst_change(leaf_log_pmf(mechanism, 0.8), 3, most=4, neighbours=neighbours)
+            change = worst_change(leaf_log_pmf(mechanism, 0.8), 3, most=4, neighbors=neighbors)
             moved = np.abs(change.after - change.before).sum()
             assert moved == rows and (change.after.sum() - change.before.sum()) % 2 == rows % 2
             ratio = sum(
@@ -74,24 +74,24 @@ def test_first_violation_is_the_first_in_rows():
         assert (
             first_violation(leaf_log_pmf("smooth-sensitivity", epsilon), found.loss, 2, most=max(lead, 1) - 1) is None
         )
-    replaced = first_violation(leaf_log_pmf("smooth-sensitivity", 1.0), 1.0, 2, most=9, neighbours="replace-one")
+    replaced = first_violation(leaf_log_pmf("smooth-sensitivity", 1.0), 1.0, 2, most=9, neighbors="replace-one")
     assert replaced.before.sum() <= 2 and replaced.loss > 1
 
 
 @pytest.mark.parametrize("mechanism", [*CERTIFIED, "discrete-laplace"])
 def test_no_certified_law_has_a_violation(mechanism):
     for epsilon in (0.1, 1.0, 4.0):
-        for neighbours, rows in (("add-remove", 1), ("replace-one", 2)):
+        for neighbors, rows in (("add-remove", 1), ("replace-one", 2)):
             rate = epsilon / (2 if mechanism == "global-01" else rows)
             pmf = leaf_log_pmf(mechanism, rate)
-            assert first_violation(pmf, epsilon, 2, most=25, neighbours=neighbours) is None
-            assert first_violation(pmf, epsilon, 3, most=6, neighbours=neighbours) is None
-            assert delta_curve(pmf, [epsilon], 3, most=4, neighbours=neighbours)[0] <= 1e-9
+            assert first_violation(pmf, epsilon, 2, most=25, neighbors=neighbors) is None
+            assert first_violation(pmf, epsilon, 3, most=6, neighbors=neighbors) is None
+            assert delta_curve(pmf, [epsilon], 3, most=4, neighbors=neighbors)[0] <= 1e-9
 
 
 def test_a_rate_one_per_cent_too_high_is_a_violation():
     assert first_violation(leaf_log_pmf("permute-and-flip", 1.01), 1.0, 2, most=5).loss == pytest.approx(1.01)
-    change = first_violation(leaf_log_pmf("exponential", 0.51), 1.0, 2, most=40, neighbours="replace-one")
+    change = first_violation(leaf_log_pmf("exponential", 0.51), 1.0, 2, most=40, neighbors="replace-one")
     assert change.loss > 1
 
 
@@ -102,17 +102,17 @@ def test_enumeration_agrees_with_the_closed_forms_of_the_published_rule(mechanis
         for target in (epsilon, 2 * epsilon):
             enumerated = delta_curve(pmf, [target], 2, most=30, symmetric=True)[0]
             assert enumerated == pytest.approx(delta_lower_bound(mechanism, epsilon, target=target), abs=1e-9)
-    for neighbours in ("add-remove", "replace-one"):
-        found = worst_change(leaf_log_pmf(mechanism, 1.0), 2, most=14, neighbours=neighbours, symmetric=True).loss
+    for neighbors in ("add-remove", "replace-one"):
+        found = worst_change(leaf_log_pmf(mechanism, 1.0), 2, most=14, neighbors=neighbors, symmetric=True).loss
         if mechanism == "smooth-sensitivity-clamped":
-            assert found == pytest.approx(true_loss(mechanism, 1.0, neighbours=neighbours))
+            assert found == pytest.approx(true_loss(mechanism, 1.0, neighbors=neighbors))
 
 
 def test_delta_under_replace_one_is_at_least_that_within_a_leaf():
     pmf = leaf_log_pmf("smooth-sensitivity", 1.0)
-    within = delta_lower_bound("smooth-sensitivity", 1.0, neighbours="replace-one")
+    within = delta_lower_bound("smooth-sensitivity", 1.0, neighbors="replace-one")
     assert within == pytest.approx(0.434, abs=0.001)  # docs/PAPERS.md
-    assert delta_curve(pmf, [1.0], 2, most=12, neighbours="replace-one", symmetric=True)[0] >= within - 1e-12
+    assert delta_curve(pmf, [1.0], 2, most=12, neighbors="replace-one", symmetric=True)[0] >= within - 1e-12
 
 
 def test_laws_of_any_kind():

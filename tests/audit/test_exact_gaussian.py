@@ -7,10 +7,10 @@ source is part of `test_exact_samplers`.
 import warnings
 
 import pytest
-from mutants import Mutant, mutated
 
 from dpforest.audit.samplers.gaussian import check_gaussian
 from dpforest.audit.samplers.gaussian_bits import together
+from tests.audit.mutants import Mutant, mutated
 
 
 def test_the_pieces_and_the_whole_are_exact():

@@ -13,8 +13,6 @@ from fractions import Fraction
 import numba
 import numpy as np
 import pytest
-from mutants import Mutant, mutated
-from mutants.exact_samplers import EXACT
 
 from dpforest.audit.samplers import bridge, lanes
 from dpforest.audit.samplers.branches import OPEN, Draws, Sum, law_of, power, rebound
@@ -23,6 +21,8 @@ from dpforest.audit.samplers.choice_identities import permute_and_flip_law
 from dpforest.audit.samplers.identities import _noise_found, check_identities
 from dpforest.audit.samplers.lanes import check_lanes
 from dpforest.privacy import pmf, samplers
+from tests.audit.mutants import Mutant, mutated
+from tests.audit.mutants.exact_samplers import EXACT
 
 JIT = not numba.config.DISABLE_JIT
 ONE, HALF = Sum({0: 1}), Fraction(1, 2)

@@ -8,12 +8,12 @@ import numba
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import public_domain
-from mutants import EVERY, MUTANTS, Mutant, mutated
-from probes import SAYS, SETTINGS
 
 import dpforest
 from dpforest.privacy import samplers, selection
+from tests.audit.mutants import EVERY, MUTANTS, Mutant, mutated
+from tests.audit.probes import SAYS, SETTINGS
+from tests.conftest import public_domain
 
 JIT = not numba.config.DISABLE_JIT
 PROBES = {probe.__name__: probe for probe in SAYS}
@@ -27,8 +27,8 @@ def certified(name: str, **settings: Any) -> bool:
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"f0": rng.random(20), "f1": rng.choice(["c0", "c1"], 20), "f2": rng.random(20)})
     domain, y = public_domain(None, 3, None), rng.integers(0, 2, 20)
-    for neighbours in ("add-remove", "replace-one"):
-        forest = getattr(dpforest, name)(domain=domain, max_depth=2, neighbours=neighbours, **settings).fit(X, y)
+    for neighbors in ("add-remove", "replace-one"):
+        forest = getattr(dpforest, name)(domain=domain, max_depth=2, neighbors=neighbors, **settings).fit(X, y)
         promise, ledger = forest.released_.certificate, forest.released_.ledger
         if not (promise.certified and ledger.closed and ledger.spent <= promise.epsilon):
             return False

@@ -9,8 +9,6 @@ import threading
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import some
-from faulty import FAULTS, right
 from sklearn.base import clone
 
 from dpforest import MajorityLabelForestClassifier
@@ -21,11 +19,13 @@ from dpforest.audit.replay.variants import (
     SIZES,
     VARIANTS,
     domain_of,
-    neighbours_of,
+    neighbors_of,
     random_rows,
     replay_variant,
 )
-from dpforest.privacy.ledger import NEIGHBOURS
+from dpforest.privacy.ledger import NEIGHBORS
+from tests.audit.faulty import FAULTS, right
+from tests.conftest import some
 
 TWO = domain_of(2)
 PAGE = ("attack", "controls", "parts", "table", "words")
@@ -35,7 +35,7 @@ ASKS_NOTHING = {
     "mode",
     "domain",
     "random_state",
-    "neighbours",
+    "neighbors",
     "n_jobs",
     "structure_seed",
     "max_depth",
@@ -56,22 +56,22 @@ ASKS_NOTHING = {
 }
 
 
-def neighbours(seed: int, n: int) -> tuple[Table, Table]:
+def neighbors(seed: int, n: int) -> tuple[Table, Table]:
     """A table and the same without a row."""
-    return neighbours_of(random_rows(n, 2, 3 * seed), random_rows(1, 2, 0), "add-remove", 7 * seed % n)
+    return neighbors_of(random_rows(n, 2, 3 * seed), random_rows(1, 2, 0), "add-remove", 7 * seed % n)
 
 
 def measured(seed: int, n: int) -> tuple[Table, Table]:
     """The same, and the first attribute, which faulty fits read, is known of every row."""
     values = pd.Series(np.random.default_rng(seed).random(n))
-    (X, y), (fewer, labels) = neighbours(seed, n)
+    (X, y), (fewer, labels) = neighbors(seed, n)
     return (X.assign(a=values), y), (fewer.assign(a=values), labels)
 
 
 @pytest.mark.parametrize(
     "sizes", [(3, 12), pytest.param(SIZES, marks=pytest.mark.slow)], ids=["some sizes", "all sizes"]
 )
-@pytest.mark.parametrize("name, relation", some(VARIANTS, NEIGHBOURS, every=2))
+@pytest.mark.parametrize("name, relation", some(VARIANTS, NEIGHBORS, every=2))
 def test_certified_fits_show_nothing_and_lose_no_more_than_epsilon(name, relation, sizes):
     """And forests whose every answer may cost ε show that: what is added up is not empty."""
     replays = list(replay_variant(name, relation, sizes=sizes))
@@ -94,7 +94,7 @@ def test_the_same_table_shows_no_loss():
 
 def test_nothing_is_left_behind():
     """The door is as it was after a replay, and draws differ from one fit to the next."""
-    before, after = neighbours(1, 30)
+    before, after = neighbors(1, 30)
     model = MajorityLabelForestClassifier(domain=TWO, max_depth=4, n_estimators=20)
     replay(lambda table: model.fit(*table).forest_, before, after, epsilon=1.0)
     one, two = (model.fit(*before).forest_.labels for _ in range(2))
@@ -102,14 +102,14 @@ def test_nothing_is_left_behind():
 
 
 def test_rows_in_place_of_others_are_new_rows():
-    table, changed = neighbours_of(random_rows(5, 2, 0), random_rows(1, 2, 1), "replace-one", 3)
+    table, changed = neighbors_of(random_rows(5, 2, 0), random_rows(1, 2, 1), "replace-one", 3)
     assert changed[0].index.tolist() == [0, 1, 2, 5, 4] and len(changed[1]) == 5
     assert table[0].drop(index=3).equals(changed[0].drop(index=5))
 
 
 def test_a_fit_that_is_right_shows_nothing():
     for seed in range(10):
-        found = replay(right, *neighbours(seed, 40), epsilon=1.0, one_tree=True)
+        found = replay(right, *neighbors(seed, 40), epsilon=1.0, one_tree=True)
         assert found.findings == () and found.loss == pytest.approx(1.0)
 
 
@@ -129,7 +129,7 @@ def test_known_faults_are_reported_with_the_line(fault):
 
 def test_other_threads_draw_noise_of_their_own():
     """A release in a thread that was there before is a release, whatever is being replayed."""
-    before, after = neighbours(1, 30)
+    before, after = neighbors(1, 30)
     model = MajorityLabelForestClassifier(domain=TWO, max_depth=4, n_estimators=20)
     other = MajorityLabelForestClassifier(domain=TWO, max_depth=4, n_estimators=20)
     drawn: list[np.ndarray] = []
@@ -180,6 +180,6 @@ def test_forests_that_read_the_domain_from_the_rows_are_caught():
 
     kinds = set()
     for seed in range(40):
-        before, after = neighbours(seed, 12)
+        before, after = neighbors(seed, 12)
         kinds |= {f.kind for f in replay(fit, before, after, epsilon=1.0, one_tree=True).findings}
     assert kinds & {"release", "public"}

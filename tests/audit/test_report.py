@@ -8,7 +8,7 @@ import pytest
 from dpforest.audit import report
 from dpforest.audit.canaries import ALGORITHMS, modes_of
 from dpforest.audit.report import EPSILONS, MODES, Row, audit, fingerprint, in_markdown, save, written
-from dpforest.privacy.ledger import NEIGHBOURS
+from dpforest.privacy.ledger import NEIGHBORS
 from ui.audit.table import as_table
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -25,15 +25,15 @@ def test_the_table_speaks_of_this_code():
 
 
 def test_the_table_is_whole():
-    cells = {(r["algorithm"], r["mode"], r["neighbours"], r["epsilon"]) for r in KEPT["rows"]}
+    cells = {(r["algorithm"], r["mode"], r["neighbors"], r["epsilon"]) for r in KEPT["rows"]}
     assert cells == {
-        (a, m, n, e) for a in ALGORITHMS for m in MODES if m in modes_of(a) for n in NEIGHBOURS for e in EPSILONS
+        (a, m, n, e) for a in ALGORITHMS for m in MODES if m in modes_of(a) for n in NEIGHBORS for e in EPSILONS
     }
     assert len(KEPT["rows"]) == len(cells) and KEPT["trials"] >= 4_000
     assert set(KEPT["versions"]) >= {"python", "numpy", "numba"} and KEPT["date"].startswith("20")
 
 
-@pytest.mark.parametrize("row", KEPT["rows"], ids=lambda r: f"{r['algorithm']} {r['mode']} {r['neighbours']}")
+@pytest.mark.parametrize("row", KEPT["rows"], ids=lambda r: f"{r['algorithm']} {r['mode']} {r['neighbors']}")
 def test_certified_forests_hold_and_published_ones_are_caught_where_they_fail(row):
     if row["mode"] == "certified":
         assert row["verdict"] == "holds" and row["faults"] == []
@@ -47,7 +47,7 @@ def test_attacks_on_certified_forests_are_not_blind():
     proved = {
         (r["algorithm"], r["epsilon"]): r["bound"]
         for r in KEPT["rows"]
-        if r["mode"] == "certified" and r["neighbours"] == "add-remove"
+        if r["mode"] == "certified" and r["neighbors"] == "add-remove"
     }
     for algorithm in ("majority label", "random decision", "JPW", "RF-L", "random-tree booster"):
         assert proved[algorithm, 1.0] > 0.5

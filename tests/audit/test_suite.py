@@ -9,12 +9,12 @@ third batch. Now all are found.
 import warnings
 
 import pytest
-from mutants import MUTANTS, Mutant, mutated
 
 from dpforest.audit.samplers.draws import check_draws, check_rare_draws
 from dpforest.audit.samplers.gaussian import check_gaussian
 from dpforest.audit.scores import check_scores
 from dpforest.audit.suite import fit_suspicions, suspicions
+from tests.audit.mutants import MUTANTS, Mutant, mutated
 
 # Mistakes in here leave samplers and scores as they are: they are in what is asked, and at which rate. Those in
 # `release_counts` do so as well, but are looked for by everything, as a user does.

@@ -10,11 +10,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from conftest import some
-from mutants import Mutant, mutated
-from mutants.hidden import HIDDEN
-from mutants.rare import FAR_NOISE, MANY_ROWS, RARE_SPLITS, WAITING, ZEROS
-from test_mutants import certified
 
 import dpforest
 from dpforest import MajorityLabelForestClassifier, RandomDecisionForestClassifier
@@ -35,9 +30,14 @@ from dpforest.audit.samplers import tails
 from dpforest.audit.samplers.identities import check_identities
 from dpforest.audit.samplers.tails import Scripted, check_tails
 from dpforest.privacy import samplers
-from dpforest.privacy.ledger import NEIGHBOURS
+from dpforest.privacy.ledger import NEIGHBORS
+from tests.audit.mutants import Mutant, mutated
+from tests.audit.mutants.hidden import HIDDEN
+from tests.audit.mutants.rare import FAR_NOISE, MANY_ROWS, RARE_SPLITS, WAITING, ZEROS
+from tests.audit.test_mutants import certified
+from tests.conftest import some
 
-BOTH = pytest.mark.parametrize("relation", NEIGHBOURS)
+BOTH = pytest.mark.parametrize("relation", NEIGHBORS)
 SAMPLERS = ("dpforest.privacy.samplers", "dpforest.privacy.selection")
 
 
@@ -49,7 +49,7 @@ def test_every_rare_draw_is_released():
     assert list(check_tails()) == []
 
 
-@pytest.mark.parametrize("kind, relation", some(FORESTS, NEIGHBOURS))
+@pytest.mark.parametrize("kind, relation", some(FORESTS, NEIGHBORS))
 def test_every_way_in_releases_what_was_drawn(kind, relation):
     """Would catch an array, list, file or part that is read, shared out or counted otherwise than a frame."""
     found = dict(replay_ways(kind, relation))
@@ -60,11 +60,11 @@ def test_every_way_in_releases_what_was_drawn(kind, relation):
 
 LARGE_IN_ALL_WAYS = [
     pytest.param(MajorityLabelForestClassifier, relation, (as_list, as_csv, *IN_PARTS), marks=marks)
-    for relation, marks in zip(NEIGHBOURS, ((), pytest.mark.slow), strict=True)
+    for relation, marks in zip(NEIGHBORS, ((), pytest.mark.slow), strict=True)
 ]
 
 
-LARGE = [pytest.param(*cell.values, (as_frame,), marks=cell.marks) for cell in some(FORESTS, NEIGHBOURS)]
+LARGE = [pytest.param(*cell.values, (as_frame,), marks=cell.marks) for cell in some(FORESTS, NEIGHBORS)]
 
 
 @pytest.mark.parametrize("kind, relation, ways", [*LARGE, *LARGE_IN_ALL_WAYS])
@@ -75,7 +75,7 @@ def test_large_tables_release_what_was_drawn(kind, relation, ways):
         assert 0 <= found.loss <= EPSILON * (1 + 1e-9) and found.n_questions > 0
 
 
-@pytest.mark.parametrize("name, relation", some(VARIANTS, NEIGHBOURS, every=2))
+@pytest.mark.parametrize("name, relation", some(VARIANTS, NEIGHBORS, every=2))
 def test_rare_answers_change_nothing_else(name, relation):
     """Would catch a fit that treats a zero, a tie, a hopeless split or noise far out in a way of its own."""
     assert [str(f) for r in replay_rare(name, relation, sizes=(7,)) for f in r.findings] == []

@@ -1,7 +1,7 @@
-"""Fits whose every answer is chosen on one table and forced on its neighbour, with the likelihoods of both.
+"""Fits whose every answer is chosen on one table and forced on its neighbor, with the likelihoods of both.
 
 A fit that loses at most epsilon makes whatever it releases at most exp(epsilon) times as likely on one table as on its
-neighbour. So: fit on one table, write down every answer (drawn from its law, or an unlikely one on purpose), fit on the
+neighbor. So: fit on one table, write down every answer (drawn from its law, or an unlikely one on purpose), fit on the
 other with the very same answers, and compare. This covers weights, bounds, sensitivities and composition at once, and
 that nothing but the data differs between the two: what else a mechanism gets must be public, and so the same.
 
@@ -121,7 +121,7 @@ class Transcript:
     def _labels(self, counts, *, source, **how):
         release_labels(counts, source=DemoSource(0), **how)  # pays
         trees = how["n_trees"] if how["partition"] == "shared" else 1
-        rate = float(how["epsilon"]) / (1 if how["neighbours"] == "add-remove" else 2) / trees
+        rate = float(how["epsilon"]) / (1 if how["neighbors"] == "add-remove" else 2) / trees
         log_pmf = _softmax(rate * (counts - counts.max(axis=1, keepdims=True)))
         assert how["mechanism"] == "exponential"
 
@@ -160,9 +160,9 @@ def random_table(domain: Domain, n: int, seed: int) -> tuple[pd.DataFrame, np.nd
     return pd.DataFrame(columns), rng.integers(0, domain.n_classes, n)
 
 
-def neighbour(domain: Domain, X: pd.DataFrame, y: np.ndarray, neighbours: str, row: int) -> tuple:
+def neighbor(domain: Domain, X: pd.DataFrame, y: np.ndarray, neighbors: str, row: int) -> tuple:
     """The same table without a row, or with another row in its place; the other rows keep their ids."""
-    if neighbours == "add-remove":
+    if neighbors == "add-remove":
         return X.drop(index=row), np.delete(y, row)
     other, label = random_table(domain, 1, 1_000 + row)
     X, y = X.copy(), y.copy()

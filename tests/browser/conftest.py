@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from browser.driver import COMPILING, COUNT_RUNS, PATIENCE, Explore, Watch, chart_ready
-from browser.server import Server
+from tests.browser.driver import COMPILING, COUNT_RUNS, PATIENCE, Explore, Watch, chart_ready
+from tests.browser.server import Server
 
 DESK = {"viewport": {"width": 1400, "height": 1000}, "locale": "en-US"}
 

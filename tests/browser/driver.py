@@ -326,7 +326,7 @@ class Chart:
         self._selector = f"[data-testid=stElementContainer][data-stale=false]{selector} .js-plotly-plot"
 
     def traces(self) -> list[dict[str, Any]]:
-        """What is drawn: type, mode, x, y, z, text, customdata and colours of each trace."""
+        """What is drawn: type, mode, x, y, z, text, customdata and colors of each trace."""
         return self._drawing.evaluate(_TRACES)
 
     def nodes(self) -> list[int]:
@@ -387,9 +387,9 @@ _PLACE = """(gd, node) => {
 }"""
 
 _REDS = """() => {
-  const red = colour => {
-    const [r, g, b, a = 1] = (colour.match(/[\\d.]+/g) || []).map(Number);
-    if (!colour.startsWith("rgb") || a < 0.1 || r < Math.max(g, b) || r - Math.min(g, b) < 60) return false;
+  const red = color => {
+    const [r, g, b, a = 1] = (color.match(/[\\d.]+/g) || []).map(Number);
+    if (!color.startsWith("rgb") || a < 0.1 || r < Math.max(g, b) || r - Math.min(g, b) < 60) return false;
     const hue = (60 * (g - b) / (r - Math.min(g, b)) + 360) % 360;
     return hue <= 32 || hue >= 340;
   };
@@ -398,11 +398,11 @@ _REDS = """() => {
     const box = e.getBoundingClientRect(), style = getComputedStyle(e);
     if (!box.width && !box.height || style.visibility === "hidden" || style.opacity === "0") continue;
     const text = [...e.childNodes].filter(n => n.nodeType === 3).map(n => n.data.trim()).join("");
-    const colours = [style.backgroundColor];
-    if (text) colours.push(style.color);
-    if (e instanceof SVGElement) colours.push(style.fill, style.stroke);
-    if (parseFloat(style.borderTopWidth)) colours.push(style.borderTopColor);
-    if (colours.some(red)) found.push(`${e.tagName} ${text || e.getAttribute("class")}: ${colours.filter(red)}`);
+    const colors = [style.backgroundColor];
+    if (text) colors.push(style.color);
+    if (e instanceof SVGElement) colors.push(style.fill, style.stroke);
+    if (parseFloat(style.borderTopWidth)) colors.push(style.borderTopColor);
+    if (colors.some(red)) found.push(`${e.tagName} ${text || e.getAttribute("class")}: ${colors.filter(red)}`);
   }
   return found;
 }"""

@@ -6,8 +6,8 @@ import psutil
 import pytest
 from playwright.sync_api import expect
 
-from browser.driver import BROWSER, UPLOAD, Explore, idle
-from browser.server import Server
+from tests.browser.driver import BROWSER, UPLOAD, Explore, idle
+from tests.browser.server import Server
 
 pytestmark = BROWSER
 

@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import expect
 
-from browser.driver import BROWSER, Chart, Explore, idle, rerun, titled
+from tests.browser.driver import BROWSER, Chart, Explore, idle, rerun, titled
 
 pytestmark = BROWSER
 

@@ -11,13 +11,13 @@ import pytest
 from playwright.sync_api import Browser, Page
 from plotly.offline import get_plotlyjs
 
-from browser.driver import BROWSER
 from dpforest.evaluation.smallest_epsilon import Answer
 from dpforest.models.greedy.trace import TreeTrace
 from dpforest.plotting.boosting import alpha_by_level, alpha_drawing, contributions
 from dpforest.plotting.choose import smallest_epsilon
 from dpforest.plotting.compare import Scale, budget_map
 from dpforest.plotting.rounds import importances
+from tests.browser.driver import BROWSER
 from ui.shared.ink import LARGE, PLAIN, in_ink
 
 pytestmark = BROWSER

@@ -6,12 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
-from bad_tables import ONE_BAD_COLUMN, REFUSED
 from playwright.sync_api import expect
 
-from browser import clinic
-from browser.driver import BROWSER, Explore, chart_ready, idle
 from dpforest.limits import MAX_UPLOAD_MB
+from tests.browser import clinic
+from tests.browser.driver import BROWSER, Explore, chart_ready, idle
+from tests.tables.bad_tables import ONE_BAD_COLUMN, REFUSED
 
 pytestmark = BROWSER
 

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import expect
 
-from browser.driver import BROWSER, Chart, Explore, idle, rerun, titled
+from tests.browser.driver import BROWSER, Chart, Explore, idle, rerun, titled
 
 pytestmark = BROWSER
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from playwright.sync_api import expect
 
-from browser.driver import BROWSER, FITTING, TABS, Chart, Explore, chart_ready, titled
+from tests.browser.driver import BROWSER, FITTING, TABS, Chart, Explore, chart_ready, titled
 
 pytestmark = BROWSER
 

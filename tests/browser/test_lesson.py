@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from browser.driver import BROWSER, Explore, idle, rerun
+from tests.browser.driver import BROWSER, Explore, idle, rerun
 from ui.learn.parts_of_steps import EXPLORE
 from ui.learn.steps import STEPS
 

@@ -9,14 +9,14 @@ from urllib.parse import unquote_plus
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from browser import clinic
-from browser.driver import BROWSER, Explore, chart_ready
+from tests.browser import clinic
+from tests.browser.driver import BROWSER, Explore, chart_ready
 
 pytestmark = BROWSER
 
 
 @pytest.fixture
-def neighbour(explore: Explore, window: BrowserContext, page_of: Callable[[BrowserContext], Page]) -> Explore:
+def neighbor(explore: Explore, window: BrowserContext, page_of: Callable[[BrowserContext], Page]) -> Explore:
     """Another page of the same browser: a session of its own."""
     return Explore(page_of(window), explore.url)
 
@@ -52,14 +52,14 @@ def test_friend_sees_the_same(explore: Explore, friend: Explore) -> None:
 
 
 @pytest.mark.slow  # in process it is always tested
-def test_same_after_a_change(explore: Explore, neighbour: Explore) -> None:
+def test_same_after_a_change(explore: Explore, neighbor: Explore) -> None:
     """What a control kept from the forest before is in the link, or is not kept; so is another label."""
 
     def same() -> None:
-        neighbour.visit(explore.link())
-        chart_ready(neighbour.page)
-        assert neighbour.figures() == explore.figures()
-        assert neighbour.curve() == explore.curve()
+        neighbor.visit(explore.link())
+        chart_ready(neighbor.page)
+        assert neighbor.figures() == explore.figures()
+        assert neighbor.curve() == explore.curve()
 
     explore.open(data="zoo", trees=5)
     for forest in ("noisy counts", "RF-L"):
@@ -71,8 +71,8 @@ def test_same_after_a_change(explore: Explore, neighbour: Explore) -> None:
     with explore.refigured():
         explore.choose("Label", "legs")
     same()
-    assert neighbour.figures()[-1].value == "∞"
-    assert neighbour.chosen("Label") == "legs"
+    assert neighbor.figures()[-1].value == "∞"
+    assert neighbor.chosen("Label") == "legs"
 
 
 @pytest.mark.slow
@@ -111,10 +111,10 @@ def test_link_to_an_upload_asks_for_the_file(explore: Explore, friend: Explore) 
     expect(friend.sidebar).to_contain_text("were read from the data")  # what one confirms, another has to
 
 
-def test_other_sessions_see_nothing_of_an_upload(explore: Explore, neighbour: Explore) -> None:
+def test_other_sessions_see_nothing_of_an_upload(explore: Explore, neighbor: Explore) -> None:
     explore.visit(f"{explore.url}/?data=upload+a+CSV")
     explore.upload(clinic.NAME, clinic.csv())
     chart_ready(explore.page)
-    neighbour.visit(f"{explore.url}/?data=upload+a+CSV&tab=Data")
-    expect(neighbour.main).to_contain_text("Attach a CSV file")
-    expect(neighbour.headline).to_have_count(0)
+    neighbor.visit(f"{explore.url}/?data=upload+a+CSV&tab=Data")
+    expect(neighbor.main).to_contain_text("Attach a CSV file")
+    expect(neighbor.headline).to_have_count(0)

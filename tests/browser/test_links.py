@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from browser.driver import BROWSER, Chart, Explore, idle, rerun, titled
+from tests.browser.driver import BROWSER, Chart, Explore, idle, rerun, titled
 
 pytestmark = BROWSER
 
@@ -48,10 +48,10 @@ def test_audit(explore: Explore, friend: Explore) -> None:
 
 def test_what_pages_share_travels_and_back_goes_back(explore: Explore) -> None:
     """A link's ε, table and relation go along to other pages, and into their links; Back is the page before."""
-    explore.open(data="zoo", eps=0.4, neighbours="a row exchanged", trees=5)
+    explore.open(data="zoo", eps=0.4, neighbors="a row exchanged", trees=5)
     explore.go_to("Audit")
     looked_at(explore)
-    assert parse_qs(urlsplit(explore.link()).query) == {"eps": ["0.4"], "neighbours": ["a row exchanged"]}
+    assert parse_qs(urlsplit(explore.link()).query) == {"eps": ["0.4"], "neighbors": ["a row exchanged"]}
     explore.slider("Privacy promised: ε").press("End")
     expect(explore.headline).to_contain_text("ε = 10")
     explore.go_to("Compare forests")
@@ -60,7 +60,7 @@ def test_what_pages_share_travels_and_back_goes_back(explore: Explore) -> None:
     expect(explore.page.get_by_role("textbox", name="Type ε")).to_have_value("10")
     explore.page.go_back()
     looked_at(explore)
-    expect(explore.page).to_have_url(f"{explore.url}/Audit?eps=10&neighbours=a+row+exchanged")
+    expect(explore.page).to_have_url(f"{explore.url}/Audit?eps=10&neighbors=a+row+exchanged")
     explore.page.go_back()
     expect(explore.headline).to_contain_text("What ε = 10 means")
     assert explore.page.url.startswith(f"{explore.url}/?")
@@ -68,7 +68,7 @@ def test_what_pages_share_travels_and_back_goes_back(explore: Explore) -> None:
 
 
 def test_choose_looks_at_what_was_chosen_and_back_at_its_answer(explore: Explore) -> None:
-    explore.open(data="zoo", eps=0.4, forest="RF-E", neighbours="a row exchanged")
+    explore.open(data="zoo", eps=0.4, forest="RF-E", neighbors="a row exchanged")
     explore.go_to("Choose ε")
     looked = explore.page.get_by_role("combobox", name="Look at the forest")
     expect(looked).to_have_value("RF-E")
@@ -86,7 +86,7 @@ def test_choose_looks_at_what_was_chosen_and_back_at_its_answer(explore: Explore
 
 
 def test_an_answer_is_taken_to_explore(explore: Explore) -> None:
-    query = "data=zoo&need=55.0&sure=8+in+10+releases&looked_at=multinomial&look_eps=0.4&neighbours=a+row+exchanged"
+    query = "data=zoo&need=55.0&sure=8+in+10+releases&looked_at=multinomial&look_eps=0.4&neighbors=a+row+exchanged"
     explore.page.goto(f"{explore.url}/Choose_epsilon?{query}")
     explore.page.get_by_role("link", name="Take to Explore: multinomial at ε = 0.4").click()
     expect(explore.headline).to_contain_text("What ε = 0.4 means")
@@ -95,7 +95,7 @@ def test_an_answer_is_taken_to_explore(explore: Explore) -> None:
         "data": "zoo",
         "forest": "multinomial",
         "eps": "0.4",
-        "neighbours": "a row exchanged",
+        "neighbors": "a row exchanged",
     }
     expect(explore.page.get_by_role("switch", name="Depth and trees by rule")).to_be_checked()
     expect(explore.page.get_by_role("button", name="Release this forest")).to_be_enabled()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from browser.driver import BROWSER, TABS, Explore, chart_ready, idle
+from tests.browser.driver import BROWSER, TABS, Explore, chart_ready, idle
 
 pytestmark = BROWSER
 

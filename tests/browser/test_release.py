@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Page, expect
 
-from browser import clinic
-from browser.driver import BROWSER, Explore, chart_ready, idle
 from dpforest import load_dataset, read_csv
 from dpforest.trees.forest import ReleasedForest
+from tests.browser import clinic
+from tests.browser.driver import BROWSER, Explore, chart_ready, idle
 
 pytestmark = BROWSER
 

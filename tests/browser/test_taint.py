@@ -11,8 +11,8 @@ from urllib.parse import urlencode
 import pandas as pd
 from playwright.sync_api import Page, expect
 
-from browser.driver import BROWSER, Explore, chart_ready, idle
 from dpforest import Domain, Feature, RandomTreeBoosterClassifier
+from tests.browser.driver import BROWSER, Explore, chart_ready, idle
 
 pytestmark = BROWSER
 

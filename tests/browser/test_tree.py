@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from browser.driver import BROWSER, Chart, Explore, idle
+from tests.browser.driver import BROWSER, Chart, Explore, idle
 
 pytestmark = BROWSER
 
@@ -76,17 +76,17 @@ def test_any_question_of_the_overview_is_reached_by_keyboard(tree: Explore) -> N
     assert box.evaluate("box => box === document.activeElement"), "the next one is a few keys away"
 
 
-def test_epsilon_keeps_the_node_and_recolours_it(tree: Explore) -> None:
+def test_epsilon_keeps_the_node_and_recolors_it(tree: Explore) -> None:
     overview = tree.overview.traces()[-1]
     node = next(int(n) for n, level in zip(overview["customdata"], overview["y"], strict=True) if level == 3)
     with tree.focus.redrawn():
         _click(tree, tree.overview, node)
         expect(tree.page.get_by_role("tabpanel")).to_contain_text("questions from here on")
-    nodes, colours = tree.focus.nodes(), tree.focus.traces()[2]["color"]
+    nodes, colors = tree.focus.nodes(), tree.focus.traces()[2]["color"]
     with tree.refigured():
         tree.slider("Privacy budget ε").press("Home")
     assert tree.focus.nodes() == nodes, "the structure does not depend on ε"
-    assert tree.focus.traces()[2]["color"] != colours
+    assert tree.focus.traces()[2]["color"] != colors
     with tree.focus.redrawn():
         tree.slider("Depth").press("ArrowLeft")
     assert tree.focus.nodes()[0] == 0, "another structure is read from its root"

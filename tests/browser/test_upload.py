@@ -8,8 +8,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from browser import clinic
-from browser.driver import BROWSER, UPLOAD, Explore, chart_ready, idle
+from tests.browser import clinic
+from tests.browser.driver import BROWSER, UPLOAD, Explore, chart_ready, idle
 
 pytestmark = BROWSER
 

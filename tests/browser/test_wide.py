@@ -9,7 +9,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from browser.driver import BROWSER, Explore, chart_ready, idle, rerun
+from tests.browser.driver import BROWSER, Explore, chart_ready, idle, rerun
 
 pytestmark = BROWSER
 

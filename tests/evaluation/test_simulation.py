@@ -8,7 +8,6 @@ import numba
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import public_domain
 from scipy import stats
 from sklearn.base import clone
 
@@ -25,6 +24,7 @@ from dpforest.tables.misfits import Misfits, MisfitWarning
 from dpforest.tables.rows import read_rows
 from dpforest.trees import naive, routing
 from dpforest.trees.layout import LEAF
+from tests.conftest import public_domain
 
 FALSE_ALARM = 1e-6
 Z = stats.norm.isf(FALSE_ALARM / 2)
@@ -249,7 +249,7 @@ VIEWED = {
     "permute-and-flip": (MajorityLabelForestClassifier(n_estimators=3), 2.0),
     "exponential": (MajorityLabelForestClassifier(n_estimators=3, leaf_mechanism="exponential"), 2.0),
     "global-01": (MajorityLabelForestClassifier(n_estimators=3, leaf_mechanism="global-01"), 5.0),
-    "replace-one": (MajorityLabelForestClassifier(n_estimators=3, neighbours="replace-one", partition="shared"), 2.0),
+    "replace-one": (MajorityLabelForestClassifier(n_estimators=3, neighbors="replace-one", partition="shared"), 2.0),
     "smooth sensitivity": (MajorityLabelForestClassifier(n_estimators=3, mode="as_published"), 0.5),
     "clamped counts": (RandomDecisionForestClassifier(n_estimators=3, max_depth=4), 3.0),
     "paper's counts": (

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from conftest import public_domain
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpforest.evaluation.stakes import POINT, cheap_from, roomy, rows_behind, stakes
+from tests.conftest import public_domain
 
 MANY = 10**6  # held-out rows, so that luck is less than a point
 EPSILONS = [0.01, 0.1, 1.0, 10.0]

@@ -5,7 +5,6 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import some
 from scipy import stats
 from sklearn.base import clone
 
@@ -34,11 +33,12 @@ from dpforest.privacy.randomness import DemoSource
 from dpforest.tables.misfits import MisfitWarning
 from dpforest.tables.rows import Rows
 from dpforest.trees.released_scale import scale_histograms
+from tests.conftest import some
 
 FORESTS = {
     "labels": MajorityLabelForestClassifier(),
     "labels, shared": MajorityLabelForestClassifier(partition="shared", leaf_mechanism="exponential"),
-    "labels, multiway": MajorityLabelForestClassifier(categorical="multiway", neighbours="replace-one"),
+    "labels, multiway": MajorityLabelForestClassifier(categorical="multiway", neighbors="replace-one"),
     "labels, published": MajorityLabelForestClassifier(mode="as_published"),
     "counts": RandomDecisionForestClassifier(),
     "counts, independent": RandomDecisionForestClassifier(partition="independent", voting="majority"),

@@ -7,8 +7,6 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-from release_cases import table
-
 from dpforest import (
     BoostedForestClassifier,
     Domain,
@@ -26,6 +24,7 @@ from dpforest import (
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.loss import mu_for
 from dpforest.privacy.rationals import float_up
+from tests.models.release_cases import table
 
 
 def domain(n_classes: int) -> Domain:
@@ -67,13 +66,13 @@ MODELS = {
 
 
 @cache
-def filed(name: str, neighbours: str = "add-remove", random_state: int | None = None) -> ReleasedForest:
+def filed(name: str, neighbors: str = "add-remove", random_state: int | None = None) -> ReleasedForest:
     """A forest of one of `MODELS`, read back from its file."""
     kind, settings = MODELS[name]
     public = domain(2 if "two" in name else 3)
     X, _ = table(300, domain=public) if len(public.classes) == 3 else table(300, domain=domain(3))
     y = table(300, domain=domain(3))[1] % len(public.classes)
-    settings = {"scale_share": 0.05, **settings, "neighbours": neighbours, "random_state": random_state}
+    settings = {"scale_share": 0.05, **settings, "neighbors": neighbors, "random_state": random_state}
     forest = kind(domain=public, **settings).fit(X, y).released_
     return ReleasedForest.from_json(forest.to_json(uncertified=True))
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import public_domain
 
 from dpforest import (
     Domain,
@@ -14,6 +13,7 @@ from dpforest import (
     RandomForestLaplaceClassifier,
     ReleasedForest,
 )
+from tests.conftest import public_domain
 
 DOMAIN = public_domain(None, 3, None, 4, n_classes=3)
 ALL = (

@@ -5,7 +5,6 @@ import copy
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import public_domain
 
 from dpforest import (
     Domain,
@@ -16,6 +15,7 @@ from dpforest import (
     RandomForestLaplaceClassifier,
     ReleasedForest,
 )
+from tests.conftest import public_domain
 
 DOMAIN = public_domain(None, 3, None, 4, n_classes=3)
 MODELS = {

@@ -4,7 +4,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from conftest import public_domain
 
 from dpforest.models.assemble import assemble
 from dpforest.privacy.certificate import certify
@@ -12,6 +11,7 @@ from dpforest.privacy.ledger import BudgetError, Ledger
 from dpforest.privacy.loss import PrivacyLoss, mu_for
 from dpforest.trees.forest import CuratorForest, ReleasedForest
 from dpforest.trees.layout import LEAF, Trees
+from tests.conftest import public_domain
 
 DOMAIN = public_domain(None)
 STUMP = Trees(

@@ -6,8 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from conftest import public_domain
-from random_forests import DOMAIN, X, Y, every_estimator, fit, table
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -21,6 +19,8 @@ from dpforest import (
     RandomForestLaplaceClassifier,
 )
 from dpforest.tables.misfits import MisfitWarning
+from tests.conftest import public_domain
+from tests.models.random_forests import DOMAIN, X, Y, every_estimator, fit, table
 
 COMMON = [
     ("epsilon", 0, "epsilon=0 "),
@@ -39,7 +39,7 @@ COMMON = [
     ("max_depth", -1, "max_depth=-1 is not a whole number from 0 to 15"),
     ("max_depth", 16, "max_depth=16 "),
     ("max_depth", 2.5, "max_depth=2.5 "),
-    ("neighbours", "bounded", "neighbours='bounded' is not known; choose one of 'add-remove', 'replace-one'"),
+    ("neighbors", "bounded", "neighbors='bounded' is not known; choose one of 'add-remove', 'replace-one'"),
     ("mode", "private", "mode='private' is not known; choose one of 'certified', 'as_published'"),
     ("structure_seed", -1, "structure_seed=-1 is not a whole number"),
     ("structure_seed", None, "structure_seed=None is not a whole number"),

@@ -11,11 +11,8 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
-import plain_boosting
 import pytest
-from conftest import public_domain
 from sklearn.base import clone
-from transcripts import Transcript, neighbour, random_table
 
 from dpforest import BoostedForestClassifier, ReleasedForest
 from dpforest.limits import MAX_BOUND
@@ -28,6 +25,9 @@ from dpforest.trees.candidates import public_candidates
 from dpforest.trees.forest import CuratorForest, ForestFormatError
 from dpforest.trees.packed_arrays import pack, unpack
 from dpforest.trees.released_scale import nested
+from tests.audit.transcripts import Transcript, neighbor, random_table
+from tests.conftest import public_domain
+from tests.models import plain_boosting
 
 DOMAINS = {k: public_domain(None, 3, n_classes=k) for k in (2, 3)}
 DOMAIN = DOMAINS[2]
@@ -47,7 +47,7 @@ CHOICES = [
     if alpha != "carried" or leaf == "counts"
 ]
 every_choice = pytest.mark.parametrize(("alpha", "leaf", "beta"), CHOICES)
-every_relation = pytest.mark.parametrize("neighbours", RELATIONS)
+every_relation = pytest.mark.parametrize("neighbors", RELATIONS)
 
 
 # Nothing is asked before trees grow, and leaves and coefficients are the paper's but for noise.
@@ -74,7 +74,7 @@ def separable(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 @every_choice
 @every_relation
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_entries_sum_to_epsilon_and_a_preview_knows_them(alpha, leaf, beta, neighbours, n_classes):
+def test_entries_sum_to_epsilon_and_a_preview_knows_them(alpha, leaf, beta, neighbors, n_classes):
     domain = DOMAINS[n_classes]
     model = booster(
         domain=domain,
@@ -82,7 +82,7 @@ def test_entries_sum_to_epsilon_and_a_preview_knows_them(alpha, leaf, beta, neig
         alpha=alpha,
         leaf=leaf,
         beta=beta,
-        neighbours=neighbours,
+        neighbors=neighbors,
         tree_share=0.35,
         calibration_share=0.15,
         scale_share=0.1,
@@ -102,7 +102,7 @@ def test_entries_sum_to_epsilon_and_a_preview_knows_them(alpha, leaf, beta, neig
     assert share["splits,"] + share.get("error", 0) == Fraction(35, 100)
     assert share.get("error", 0) == (Fraction(35, 100) * Fraction(15, 100) if alpha == "noisy" else 0)
     assert share.get("coefficient", 0) == (Fraction(65, 1000) if beta == "laplace" else 0)
-    assert all(entry.rows == (1 if neighbours == "add-remove" else 2) for entry in ledger.entries)
+    assert all(entry.rows == (1 if neighbors == "add-remove" else 2) for entry in ledger.entries)
     assert all(entry.composition == "sequential" for entry in ledger.entries)
 
 
@@ -128,14 +128,14 @@ def test_numbers_of_numpy_are_exact_as_well():
 @every_choice
 @every_relation
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbour(alpha, leaf, beta, neighbours, n_classes):
+def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbor(alpha, leaf, beta, neighbors, n_classes):
     """Over whole fits; and the weights of the rows that both tables have follow from what was released alone.
 
     Before trees grow, the number of rows is asked for where it is not public, and then where they lie.
     """
     domain, n, worst = DOMAINS[n_classes], 8, 0.0
-    first = [(1, 1)] * (neighbours == "add-remove") + [nested(np.zeros((1, 64), np.int64)).shape]
-    share = "auto" if neighbours == "add-remove" else 0.05  # the rule would decline it for eight rows
+    first = [(1, 1)] * (neighbors == "add-remove") + [nested(np.zeros((1, 64), np.int64)).shape]
+    share = "auto" if neighbors == "add-remove" else 0.05  # the rule would decline it for eight rows
     for seed in range(3):
         X, y = random_table(domain, n, seed)
         model = booster(
@@ -144,7 +144,7 @@ def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbour(alpha, lea
             alpha=alpha,
             leaf=leaf,
             beta=beta,
-            neighbours=neighbours,
+            neighbors=neighbors,
             tree_share=0.4,
             calibration_share=0.3,
             max_leaf=5.0,
@@ -155,11 +155,11 @@ def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbour(alpha, lea
         )
         row, talk = seed + 2, Transcript(seed)
         one = talk.fit(model, X, y)
-        two = talk.fit(model, *neighbour(domain, X, y, neighbours, row))
+        two = talk.fit(model, *neighbor(domain, X, y, neighbors, row))
         assert np.array_equal(one.leaf_values, two.leaf_values)  # nothing else of trees was released
         assert [about[1] for about in talk.public[: len(first)]] == first
         others = np.arange(n) != row
-        kept = others if neighbours == "replace-one" else np.ones(n - 1, bool)
+        kept = others if neighbors == "replace-one" else np.ones(n - 1, bool)
         for before, after in zip(*talk.weights, strict=True):
             assert np.array_equal(before[others], after[kept])
         assert abs(talk.losses.sum()) <= 3.0 + 1e-9
@@ -230,7 +230,7 @@ def test_a_row_that_is_replaced_uses_nearly_all_that_leaves_get():
         alpha=0.0,
         n_bins=900,
         tree_share=0.01,
-        neighbours="replace-one",
+        neighbors="replace-one",
         random_state=0,
     )
     talk = Transcript(last=True, far=np.array([1, -1]))
@@ -285,7 +285,7 @@ def test_a_table_that_breaks_its_bound_is_refused():
 
 
 def test_under_replace_one_the_number_of_rows_is_public_and_used():
-    model = booster(neighbours="replace-one", n_bound=None, alpha=1.0)
+    model = booster(neighbors="replace-one", n_bound=None, alpha=1.0)
     assert [model.spec(DOMAIN, n).n_bound for n in (1, 20, 700)] == [1, 20, 700]
     few, many = (model.preview(DOMAIN, n)[1].entries[0].sensitivity for n in (20, 700))
     assert few < many
@@ -297,7 +297,7 @@ def test_under_replace_one_the_number_of_rows_is_public_and_used():
 @pytest.mark.parametrize("n", [1, 2, 7, 1_000, MAX_BOUND])
 @pytest.mark.parametrize("alpha", [0.0, 0.3, 1.0, (0.2, 0.9), "noisy", "schedule"])
 def test_the_ledger_states_no_less_than_a_row_can_do_to_a_score(n, alpha):
-    stated = booster(neighbours="replace-one", alpha=alpha).preview(DOMAIN, n)[1].entries[0].sensitivity
+    stated = booster(neighbors="replace-one", alpha=alpha).preview(DOMAIN, n)[1].entries[0].sensitivity
     used = [0.0, 1.0] if isinstance(alpha, str) else alpha if isinstance(alpha, tuple) else [alpha]
     assert stated >= max(2 * (a * math.sqrt(n - 1) + 1 - a) for a in used) * (1 - 1 / UNIT)  # α is rounded to 1/1024
 
@@ -323,7 +323,7 @@ def accuracies(n_seeds: int, **parameters) -> np.ndarray:
         n_estimators=20,
         max_depth=6,
         alpha=1.0,
-        neighbours="replace-one",
+        neighbors="replace-one",
         **parameters,
     )
     return np.array([clone(model).set_params(random_state=s).fit(X, y).score(held_out, truth) for s in range(n_seeds)])
@@ -391,13 +391,13 @@ GAPS = {
 @pytest.mark.parametrize("beta", [None, *GAPS])
 @every_relation
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_as_published_names_its_gaps(alpha, beta, neighbours, n_classes):
-    model = booster(domain=DOMAINS[n_classes], mode="as_published", alpha=alpha, beta=beta, neighbours=neighbours)
+def test_as_published_names_its_gaps(alpha, beta, neighbors, n_classes):
+    model = booster(domain=DOMAINS[n_classes], mode="as_published", alpha=alpha, beta=beta, neighbors=neighbors)
     model.fit(*random_table(DOMAINS[n_classes], 20, 0))
     expected = {"G4", "G8"} | GAPS[beta or "published"]
     if alpha in ("noisy", "published", None):
         expected.add("G2")
-    if neighbours == "add-remove":
+    if neighbors == "add-remove":
         expected.add("G6")
     reasons = model.certificate_.reasons
     assert {reason[:2] for reason in reasons if reason[0] == "G"} == expected

@@ -42,7 +42,7 @@ def test_jpws_rule_with_the_number_of_rows(name, depth):
     n = len(data.table)
     assert rule(data.domain, n) == depth
     assert JagannathanForestClassifier(mode="as_published").spec(data.domain, n).depth == depth
-    for settings_ in ({"mode": "as_published"}, {"neighbours": "replace-one"}, {"n_bound": n}):
+    for settings_ in ({"mode": "as_published"}, {"neighbors": "replace-one"}, {"n_bound": n}):
         assert JagannathanForestClassifier(**BY_PAPER, **settings_).spec(data.domain, n).depth == depth
     certified = JagannathanForestClassifier(**BY_PAPER, n_estimators=10)
     unknown = certified.spec(data.domain, n)
@@ -82,7 +82,7 @@ def test_jpws_rule_on_any_schema(sizes, n):
 def test_a_depth_that_follows_from_the_number_of_rows_says_so_and_needs_all_of_them():
     data = load_dataset("car")
     told = "The depth follows from the exact number of rows, which is private under add-remove."
-    for parameters in ({}, {"n_bound": 5_000}, {"max_depth": 3}, {"neighbours": "replace-one"}):
+    for parameters in ({}, {"n_bound": 5_000}, {"max_depth": 3}, {"neighbors": "replace-one"}):
         forest = JagannathanForestClassifier(mode="as_published", domain=data.domain, **parameters)
         assert (told in forest.preview(data.domain, 100)[0].reasons) == (parameters == {})
         if forest.needs_all_rows:
@@ -90,8 +90,8 @@ def test_a_depth_that_follows_from_the_number_of_rows_says_so_and_needs_all_of_t
                 forest.fit_chunks([(data.X, data.y)])
         else:
             forest.fit_chunks([(data.X, data.y)])
-    assert JagannathanForestClassifier(**BY_PAPER, neighbours="replace-one").needs_all_rows
-    assert not JagannathanForestClassifier(neighbours="replace-one").needs_all_rows
+    assert JagannathanForestClassifier(**BY_PAPER, neighbors="replace-one").needs_all_rows
+    assert not JagannathanForestClassifier(neighbors="replace-one").needs_all_rows
     assert not JagannathanForestClassifier(**BY_PAPER).needs_all_rows
 
 

@@ -6,7 +6,6 @@ import numba
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import public_domain
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
@@ -32,6 +31,7 @@ from dpforest import (
     ReleasedForest,
     load_dataset,
 )
+from tests.conftest import public_domain
 
 ALL = (
     BoostedForestClassifier,

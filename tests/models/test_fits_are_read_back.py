@@ -4,13 +4,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from conftest import examples, public_domain
-from fits import domains, estimators, labels_of, rows_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dpforest import BoostedForestClassifier, MajorityLabelForestClassifier, ReleasedForest
 from dpforest.trees import naive, routing
+from tests.audit.fits import domains, estimators, labels_of, rows_of
+from tests.conftest import examples, public_domain
 
 
 def assert_is_read_back(forest: ReleasedForest, X) -> None:
@@ -91,7 +91,7 @@ def test_shares_of_a_budget_with_many_digits_are_read_back():
         n_estimators=7,
         max_depth=3,
         alpha="noisy",
-        neighbours="replace-one",
+        neighbors="replace-one",
         domain=public_domain(None, 3, n_classes=3),
     )
     X, y = rows_of(model.domain, 90, 0), labels_of(model.domain, 90, 0)

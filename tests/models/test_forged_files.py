@@ -5,13 +5,13 @@ import json
 from fractions import Fraction
 
 import pytest
-from conftest import examples, some
-from filed_cases import MODELS, changed, content_of, filed, of_budget, read
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dpforest.audit.replay.variants import VARIANTS, domain_of, random_rows
 from dpforest.trees.forest import ForestFormatError, ReleasedForest
+from tests.conftest import examples, some
+from tests.models.filed_cases import MODELS, changed, content_of, filed, of_budget, read
 
 
 def entry(content: dict, what: str) -> dict:
@@ -57,7 +57,7 @@ def without(what: str, *, in_step: bool):
 def relation(content: dict) -> None:
     """Change the relation to add-remove in all fields. Entries still pay for two changes, so half looks unspent."""
     ledger, certificate = content["ledger"], content["certificate"]
-    ledger["neighbours"] = certificate["neighbours"] = "add-remove"
+    ledger["neighbors"] = certificate["neighbors"] = "add-remove"
     spent = "mu_squared_spent" if "mu_squared" in ledger else "spent"
     ledger[spent] = str(Fraction(ledger[spent]) / (4 if "mu_squared" in ledger else 2))
     certificate["assumptions"] = [a for a in certificate["assumptions"] if not a.startswith("The number of rows, c")]
@@ -192,7 +192,7 @@ def test_a_forged_file_is_refused(name, forge, match):
 @pytest.mark.parametrize("name", ["counts", "tree", "rf-e", "boosted", "booster"])
 def test_a_file_of_one_relation_is_refused_under_the_other(name):
     with pytest.raises(ForestFormatError):
-        read(changed(name, relation, neighbours="replace-one"))
+        read(changed(name, relation, neighbors="replace-one"))
 
 
 def test_one_more_class_changes_the_sensitivity():
@@ -207,13 +207,13 @@ def test_one_more_class_changes_the_sensitivity():
         read(content)
 
 
-@pytest.mark.parametrize(("name", "neighbours"), some(VARIANTS, ["add-remove", "replace-one"]))
-def test_the_reader_recovers_every_setting_that_changes_the_questions(name, neighbours):
+@pytest.mark.parametrize(("name", "neighbors"), some(VARIANTS, ["add-remove", "replace-one"]))
+def test_the_reader_recovers_every_setting_that_changes_the_questions(name, neighbors):
     kind, given = VARIANTS[name]
     n_classes = 2 if "two classes" in name else 3
     public = domain_of(n_classes)
     rows = random_rows(40, n_classes, 0)
-    model = kind(**{**given, "neighbours": neighbours, "epsilon": 0.8}, domain=public)
+    model = kind(**{**given, "neighbors": neighbors, "epsilon": 0.8}, domain=public)
     forest = model.fit(*rows).released_
     back = ReleasedForest.from_json(forest.to_json())
     assert (back.certificate, back.ledger) == (forest.certificate, forest.ledger)
@@ -235,7 +235,7 @@ VALUES = st.one_of(
 @st.composite
 def one_field_changed(draw) -> tuple[str, dict]:
     name = draw(st.sampled_from(sorted(MODELS)))
-    content = copy.deepcopy(content_of(name, neighbours=draw(st.sampled_from(["add-remove", "replace-one"]))))
+    content = copy.deepcopy(content_of(name, neighbors=draw(st.sampled_from(["add-remove", "replace-one"]))))
     part = draw(st.sampled_from(["ledger", "certificate", "about"]))
     *path, last = draw(st.sampled_from(places(content[part])))
     parent = content[part]
@@ -264,7 +264,7 @@ def test_a_change_of_one_field_is_refused_or_changes_no_promise(case):
     except ForestFormatError as error:
         assert str(error).endswith(".") and len(str(error)) < 500
         return
-    genuine = filed(name, neighbours=content["ledger"]["neighbours"])
+    genuine = filed(name, neighbors=content["ledger"]["neighbors"])
     assert forest.ledger == genuine.ledger
     assert json.dumps(forest.certificate.to_dict()) == json.dumps(genuine.certificate.to_dict())
 

@@ -8,20 +8,20 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import public_domain
-from plain_boosting import same_parts
 from sklearn.tree import DecisionTreeClassifier
-from transcripts import Transcript, neighbour, random_table
 
 from dpforest import FriedmanSchusterClassifier, ReleasedForest
 from dpforest.limits import MAX_BOUND
 from dpforest.models.greedy.greedy import bin_rows
 from dpforest.trees.released_scale import nested
 from dpforest.trees.split_scores import COUNTED, UNIT, sensitivity
+from tests.audit.transcripts import Transcript, neighbor, random_table
+from tests.conftest import public_domain
+from tests.models.plain_boosting import same_parts
 
 DOMAINS = {k: public_domain(None, 3, n_classes=k) for k in (2, 3)}
 DOMAIN = DOMAINS[2]
-every_relation = pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+every_relation = pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 every_criterion = pytest.mark.parametrize("criterion", COUNTED)
 
 
@@ -39,7 +39,7 @@ def tree(**parameters) -> FriedmanSchusterClassifier:
 @every_criterion
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize(("depth", "share"), [(1, 0.5), (3, 0.35), (7, 0.9)])
-def test_entries_sum_to_epsilon_and_a_preview_knows_them(neighbours, criterion, n_classes, depth, share):
+def test_entries_sum_to_epsilon_and_a_preview_knows_them(neighbors, criterion, n_classes, depth, share):
     domain = DOMAINS[n_classes]
     model = tree(
         domain=domain,
@@ -47,7 +47,7 @@ def test_entries_sum_to_epsilon_and_a_preview_knows_them(neighbours, criterion, 
         max_depth=depth,
         tree_share=share,
         criterion=criterion,
-        neighbours=neighbours,
+        neighbors=neighbors,
         scale_share=0.1,
     )
     certificate, ledger = model.preview(domain, 20)
@@ -58,25 +58,25 @@ def test_entries_sum_to_epsilon_and_a_preview_knows_them(neighbours, criterion, 
     assert scale.epsilon == Fraction(7, 100)
     assert splits.epsilon == Fraction(63, 100) * Fraction(str(share)) and splits.times == depth
     assert ledger.closed and certificate.certified and certificate.loss == Fraction(7, 10)
-    bound = 20 if neighbours == "replace-one" else MAX_BOUND
+    bound = 20 if neighbors == "replace-one" else MAX_BOUND
     assert float(splits.sensitivity) == pytest.approx(sensitivity(criterion, bound) / UNIT, abs=0.05)  # to a tenth
 
 
 @every_relation
 @every_criterion
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbour(neighbours, criterion, n_classes):
+def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbor(neighbors, criterion, n_classes):
     """Before the tree grows, the number of rows is asked for where it is not public, and then where they lie."""
     domain, n, worst = DOMAINS[n_classes], 8, 0.0
-    first = [(1, 1)] * (neighbours == "add-remove") + [nested(np.zeros((1, 64), np.int64)).shape]
-    scale_share = "auto" if neighbours == "add-remove" else 0.05  # the rule would decline it for eight rows
+    first = [(1, 1)] * (neighbors == "add-remove") + [nested(np.zeros((1, 64), np.int64)).shape]
+    scale_share = "auto" if neighbors == "add-remove" else 0.05  # the rule would decline it for eight rows
     for seed in range(6):
         X, y = random_table(domain, n, seed)
         model = tree(
             domain=domain,
             epsilon=3.0,
             criterion=criterion,
-            neighbours=neighbours,
+            neighbors=neighbors,
             n_bound=n,
             random_state=0,
             tree_share=0.7,
@@ -84,7 +84,7 @@ def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbour(neighbours
         )
         talk = Transcript(seed)
         one = talk.fit(model, X, y)
-        two = talk.fit(model, *neighbour(domain, X, y, neighbours, seed + 2))
+        two = talk.fit(model, *neighbor(domain, X, y, neighbors, seed + 2))
         assert np.array_equal(one.noisy_counts, two.noisy_counts)
         assert np.array_equal(one.trees.threshold, two.trees.threshold)
         assert [about[1] for about in talk.public[: len(first)]] == first
@@ -137,7 +137,7 @@ def test_only_information_gain_needs_a_bound_on_the_rows():
         ).preview(DOMAIN, 2)
     assert not any(
         "at most" in text
-        for text in tree(criterion="entropy", neighbours="replace-one").preview(DOMAIN, 5)[0].assumptions
+        for text in tree(criterion="entropy", neighbors="replace-one").preview(DOMAIN, 5)[0].assumptions
     )
 
 
@@ -229,7 +229,7 @@ REFUSED = [
     ({"tree_share": True}, "tree_share=True is not a number between 0 and 1"),
     ({"epsilon": 0}, "epsilon=0 is not a number from 0.0001 to 10,000"),
     ({"mode": "private"}, "mode='private' is not known"),
-    ({"neighbours": "bounded"}, "neighbours='bounded' is not known"),
+    ({"neighbors": "bounded"}, "neighbors='bounded' is not known"),
 ]
 
 

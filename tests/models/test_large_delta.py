@@ -5,10 +5,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from conftest import public_domain, random_codes
 
 from dpforest import RandomTreeBoosterClassifier, ReleasedForest
 from dpforest.privacy.certificate import large_delta_caution
+from tests.conftest import public_domain, random_codes
 
 ROWS = 400
 
@@ -55,15 +55,15 @@ def test_the_sentence_states_delta_and_n():
     )
 
 
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("size", [None, 500])
-def test_a_certificate_and_its_file_use_the_public_number_of_rows(rows, neighbours, size):
+def test_a_certificate_and_its_file_use_the_public_number_of_rows(rows, neighbors, size):
     domain, X, y = rows
-    forest = booster(0.05, neighbours=neighbours, size=size, domain=domain).fit(X, y)
+    forest = booster(0.05, neighbors=neighbors, size=size, domain=domain).fit(X, y)
     released = forest.released_
     sentence = large_delta_caution(0.05, released.about["n_rows"])
     assert sentence and released.certificate.assumptions.count(sentence) == 1
-    known = {"add-remove": size or released.about["n_rows"], "replace-one": ROWS}[neighbours]
+    known = {"add-remove": size or released.about["n_rows"], "replace-one": ROWS}[neighbors]
     assert released.about["n_rows"] == known
     back = ReleasedForest.from_bytes(released.to_bytes())
     assert back.certificate == released.certificate and sentence in str(back.certificate)

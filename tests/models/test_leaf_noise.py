@@ -7,11 +7,9 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from conftest import public_domain
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from transcripts import random_table
 
 from dpforest import BoostedForestClassifier, FriedmanSchusterClassifier, MultinomialForestClassifier
 from dpforest.models.greedy import boost_mechanisms
@@ -27,6 +25,8 @@ from dpforest.models.leaf_noise import (
 )
 from dpforest.privacy import mechanisms
 from dpforest.voting import NEGATIVE_RULES
+from tests.audit.transcripts import random_table
+from tests.conftest import public_domain
 
 FALSE_ALARM = 1e-6
 COUNTS = np.array([[0, 0], [1, 0], [3, 5], [4, 4], [0, 30], [7, 2], [0, 1]])
@@ -177,7 +177,7 @@ BOOSTERS = [
     ({"leaf": "counts", "beta": "laplace"}, 0.6),
     pytest.param({"leaf": "range", "beta": "one"}, 1.0, marks=pytest.mark.slow),
     ({"leaf": "range", "beta": "folded"}, 20.0),
-    ({"leaf": "range", "beta": "one", "neighbours": "replace-one"}, 2.0),
+    ({"leaf": "range", "beta": "one", "neighbors": "replace-one"}, 2.0),
     ({"mode": "as_published", "beta": "one"}, 2.0),
     pytest.param({"mode": "as_published", "beta": "folded"}, 30.0, marks=pytest.mark.slow),
 ]
@@ -200,12 +200,12 @@ def test_leaves_of_boosted_trees_flip_as_often_as_their_trace_says(parameters, e
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 @pytest.mark.parametrize(
     ("leaf", "beta"),
     [("counts", "one"), ("counts", "laplace"), ("range", "one"), ("range", "laplace"), ("range", "folded")],
 )
-def test_a_trace_describes_the_noise_that_was_drawn(n_classes, neighbours, leaf, beta):
+def test_a_trace_describes_the_noise_that_was_drawn(n_classes, neighbors, leaf, beta):
     """Its scale is that of the tables of leaves that were released, exactly, and so is what there was without noise."""
     domain = public_domain(None, 3, n_classes=n_classes)
     X, y = random_table(domain, 60, 0)
@@ -225,7 +225,7 @@ def test_a_trace_describes_the_noise_that_was_drawn(n_classes, neighbours, leaf,
         beta=beta,
         n_bins=4,
         n_bound=60,
-        neighbours=neighbours,
+        neighbors=neighbors,
         random_state=0,
         epsilon=5.0,
     )
@@ -251,7 +251,7 @@ def test_leaves_of_counted_trees_flip_as_often_as_their_trace_says(estimator, mo
     """Of many seeds; each tree's own flip probability is compared with what it said, as its rows differ."""
     X, y = few_rows()
     trees = {} if estimator is FriedmanSchusterClassifier else {"n_estimators": 2}
-    model = estimator(domain=DOMAIN, epsilon=2.0, mode=mode, max_depth=1, neighbours="replace-one", **trees)
+    model = estimator(domain=DOMAIN, epsilon=2.0, mode=mode, max_depth=1, neighbors="replace-one", **trees)
     wrong, expected, variance = 0, 0.0, 0.0
     for seed in range(400):
         forest, trace = traced(model.set_params(random_state=seed), X, y)

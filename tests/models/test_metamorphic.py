@@ -1,4 +1,4 @@
-"""What must happen to a forest when its table changes in a known way: relabelled, shuffled, doubled, one row more.
+"""What must happen to a forest when its table changes in a known way: relabeled, shuffled, doubled, one row more.
 
 Demonstrations draw by key, so that a change of one row can be followed exactly: the noise of all cells stays the same.
 """
@@ -9,7 +9,6 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import public_domain
 from sklearn.base import clone
 
 from dpforest import (
@@ -26,6 +25,7 @@ from dpforest.models.random.fit import rows_to_trees
 from dpforest.privacy.randomness import DemoSource
 from dpforest.trees import routing
 from dpforest.trees.random_trees import grow_random_trees
+from tests.conftest import public_domain
 
 DOMAIN = public_domain(None, 4, None, 3, n_classes=3)
 N_TREES = 6
@@ -203,13 +203,13 @@ def test_a_row_and_its_copy_with_the_same_id_share_a_tree():
     assert np.array_equal(twice.forest_.noisy_counts - once.forest_.noisy_counts, noiseless)
 
 
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("partition", ["independent", "shared"])
 @pytest.mark.parametrize("row", [0, 77, 149])
-def test_one_row_less_changes_one_count_or_one_in_each_tree(partition, neighbours, row):
+def test_one_row_less_changes_one_count_or_one_in_each_tree(partition, neighbors, row):
     """Nothing else moves, although the rows behind it stand one place further to the front."""
     X, y = table()
-    forest = counting_forest(partition=partition, neighbours=neighbours)
+    forest = counting_forest(partition=partition, neighbors=neighbors)
     with_it = forest.fit(X, y).forest_.noisy_counts
     without = forest.fit(X.drop(index=row), np.delete(y, row)).forest_.noisy_counts
     difference = with_it - without
@@ -240,7 +240,7 @@ def test_one_row_more_can_change_labels_in_its_own_leaves_only(partition):
 def test_replacing_a_row_changes_two_counts_at_most():
     X, y = table()
     other, _ = table(seed=8)
-    forest = counting_forest(partition="independent", neighbours="replace-one")
+    forest = counting_forest(partition="independent", neighbors="replace-one")
     before = forest.fit(X, y).forest_.noisy_counts
     replaced, labels = X.copy(), y.copy()
     replaced.iloc[10], labels[10] = other.iloc[10], (y[10] + 1) % 3

@@ -8,8 +8,6 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import public_domain, random_codes
-from random_forests import ALL, DOMAIN, WITH_COUNTS, X, Y, every_estimator, fit, saved, table
 from sklearn.base import clone
 
 from dpforest import (
@@ -29,6 +27,8 @@ from dpforest.trees import naive, routing
 from dpforest.trees.forest import CuratorForest
 from dpforest.trees.layout import MULTIWAY
 from dpforest.trees.random_trees import grow_random_trees
+from tests.conftest import public_domain, random_codes
+from tests.models.random_forests import ALL, DOMAIN, WITH_COUNTS, X, Y, every_estimator, fit, saved, table
 
 SAID = {"max_depth": 4, "scale_share": "public"}  # nothing has to be asked of the rows for it
 
@@ -71,8 +71,8 @@ LABEL_CHOICES = [
 
 
 @pytest.mark.parametrize(("mode", "mechanism", "partition"), LABEL_CHOICES)
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
-def test_every_leaf_mechanism_with_every_partition(mode, mechanism, partition, neighbours):
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
+def test_every_leaf_mechanism_with_every_partition(mode, mechanism, partition, neighbors):
     assert_works(
         MajorityLabelForestClassifier(
             domain=DOMAIN,
@@ -80,7 +80,7 @@ def test_every_leaf_mechanism_with_every_partition(mode, mechanism, partition, n
             mode=mode,
             leaf_mechanism=mechanism,
             partition=partition,
-            neighbours=neighbours,
+            neighbors=neighbors,
         )
     )
 
@@ -190,14 +190,14 @@ def test_learning_helps(estimator):
 
 
 @every_estimator
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("epsilon", [1.0, 0.1, Fraction(1, 7), 3, np.float64(0.3), 1e-4, 1e4])
-def test_a_public_domain_and_fresh_noise_are_certified_and_spend_all_of_epsilon(estimator, neighbours, epsilon):
-    model = fit(estimator, epsilon=epsilon, neighbours=neighbours)
+def test_a_public_domain_and_fresh_noise_are_certified_and_spend_all_of_epsilon(estimator, neighbors, epsilon):
+    model = fit(estimator, epsilon=epsilon, neighbors=neighbors)
     exact = Fraction(str(epsilon))
     assert model.certificate_.certified
     assert model.certificate_.reasons == ()
-    assert model.certificate_.neighbours == neighbours
+    assert model.certificate_.neighbors == neighbors
     assert model.certificate_.epsilon == exact
     assert model.certificate_.true_epsilon == pytest.approx(float(exact))
     assert model.ledger_.closed
@@ -235,7 +235,7 @@ def test_global_01_costs_half_under_add_remove_and_says_so():
         assert model.ledger_.spent == before + (Fraction(1, 2) - before) / 2
         assert model.certificate_.true_epsilon == float_up(model.ledger_.spent)
     assert fit(
-        MajorityLabelForestClassifier, leaf_mechanism="global-01", epsilon=0.5, neighbours="replace-one"
+        MajorityLabelForestClassifier, leaf_mechanism="global-01", epsilon=0.5, neighbors="replace-one"
     ).ledger_.spent == Fraction(1, 2)
 
 
@@ -352,16 +352,16 @@ def test_a_huge_epsilon_gives_the_counts_of_the_nonprivate_model(random_state):
 
 
 @pytest.mark.parametrize("random_state", [None, 3])
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("mechanism", ["permute-and-flip", "exponential", "global-01"])
-def test_a_huge_epsilon_gives_the_majority_labels(mechanism, neighbours, random_state):
+def test_a_huge_epsilon_gives_the_majority_labels(mechanism, neighbors, random_state):
     """Leaves with a single most frequent class; a lead of one row flips with probability exp(-1250) at most."""
     model = fit(
         MajorityLabelForestClassifier,
         epsilon=10_000,
         leaf_mechanism=mechanism,
         partition="shared",
-        neighbours=neighbours,
+        neighbors=neighbors,
         random_state=random_state,
     )
     leaves = naive.leaves_of_rows(model.forest_.trees, DOMAIN.encode(X))

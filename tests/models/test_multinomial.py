@@ -12,11 +12,8 @@ from unittest.mock import patch
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import public_domain
-from plain_boosting import same_parts
 from scipy import stats
 from sklearn.tree import DecisionTreeClassifier
-from transcripts import Transcript, neighbour, random_table
 
 from dpforest import Domain, Feature, MultinomialForestClassifier, ReleasedForest
 from dpforest.limits import N_CODES
@@ -31,13 +28,16 @@ from dpforest.trees.forest import CuratorForest
 from dpforest.trees.greedy_trees import grow_tree
 from dpforest.trees.layout import LEAF
 from dpforest.trees.released_scale import nested
+from tests.audit.transcripts import Transcript, neighbor, random_table
+from tests.conftest import public_domain
+from tests.models.plain_boosting import same_parts
 
 FALSE_ALARM = 1e-6
 DOMAINS = {k: public_domain(None, 3, n_classes=k) for k in (2, 3)}
 DOMAIN = DOMAINS[2]
-every_relation = pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+every_relation = pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 every_partition = pytest.mark.parametrize("partition", ["independent", "shared"])
-every_score = pytest.mark.parametrize("split_score", ["counts", "normalised"])
+every_score = pytest.mark.parametrize("split_score", ["counts", "normalized"])
 
 
 PUBLIC = {"scale_share": "public"}  # nothing is asked before trees grow
@@ -54,9 +54,7 @@ def forest(**parameters) -> MultinomialForestClassifier:
 @every_relation
 @every_partition
 @pytest.mark.parametrize(("n_estimators", "max_depth", "n_classes"), [(1, 1, 2), (3, 2, 3), (7, 5, 2), (10, None, 3)])
-def test_a_tree_costs_its_dearer_half_and_all_of_them_epsilon(
-    neighbours, partition, n_estimators, max_depth, n_classes
-):
+def test_a_tree_costs_its_dearer_half_and_all_of_them_epsilon(neighbors, partition, n_estimators, max_depth, n_classes):
     domain = DOMAINS[n_classes]
     model = forest(
         domain=domain,
@@ -64,7 +62,7 @@ def test_a_tree_costs_its_dearer_half_and_all_of_them_epsilon(
         n_estimators=n_estimators,
         max_depth=max_depth,
         partition=partition,
-        neighbours=neighbours,
+        neighbors=neighbors,
         scale_share=0.1,
     )
     certificate, ledger = model.preview(domain, 30)
@@ -88,15 +86,13 @@ def test_a_tree_costs_its_dearer_half_and_all_of_them_epsilon(
     ("temperatures", "depth"),
     [((0.05, 0.05, 1), 10), ((0.05, 0.05, 0.3), 10), ((0.125, 0.5, 0.25), 3), ((0.01, 0.02, 5), 4), ((1, 2, 3), 1)],
 )
-def test_temperatures_by_hand_cost_what_they_are(temperatures, depth, neighbours, partition):
+def test_temperatures_by_hand_cost_what_they_are(temperatures, depth, neighbors, partition):
     """ε = t max(d (B1 + B2), B3) where rows are shared, and 1/t of it where they are not (theorem 2)."""
     b1, b2, b3 = (Fraction(str(t)) for t in temperatures)
-    n_trees, rows = 4, 1 if neighbours == "add-remove" else 2
+    n_trees, rows = 4, 1 if neighbors == "add-remove" else 2
     cost = max(depth * (b1 + b2), b3) * rows * (n_trees if partition == "shared" else 1)
     by_hand = dict(zip(("feature_temperature", "value_temperature", "label_temperature"), temperatures, strict=True))
-    model = forest(
-        n_estimators=n_trees, max_depth=depth, partition=partition, neighbours=neighbours, **by_hand, **PUBLIC
-    )
+    model = forest(n_estimators=n_trees, max_depth=depth, partition=partition, neighbors=neighbors, **by_hand, **PUBLIC)
     X, y = random_table(DOMAIN, 30, 0)
     for epsilon in (cost, cost + Fraction(1, 1000)):
         model.set_params(epsilon=epsilon).fit(X, y)
@@ -126,11 +122,11 @@ def test_the_papers_budget():
 @every_partition
 @every_score
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbour(neighbours, partition, split_score, n_classes):
+def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbor(neighbors, partition, split_score, n_classes):
     """Before trees grow, the number of rows is asked for where it is not public, and then where they lie."""
     domain, n, worst = DOMAINS[n_classes], 9, 0.0
-    first = [(1, 1)] * (neighbours == "add-remove") + [nested(np.zeros((1, 64), np.int64)).shape]
-    scale_share = "auto" if neighbours == "add-remove" else 0.05  # the rule would decline it for nine rows
+    first = [(1, 1)] * (neighbors == "add-remove") + [nested(np.zeros((1, 64), np.int64)).shape]
+    scale_share = "auto" if neighbors == "add-remove" else 0.05  # the rule would decline it for nine rows
     for seed in range(6):
         X, y = random_table(domain, n, seed)
         model = forest(
@@ -138,14 +134,14 @@ def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbour(neighbours
             epsilon=3.0,
             partition=partition,
             split_score=split_score,
-            neighbours=neighbours,
+            neighbors=neighbors,
             partition_rate=2.0,
             random_state=seed,
             scale_share=scale_share,
         )
         talk = Transcript(seed)
         one = talk.fit(model, X, y)
-        two = talk.fit(model, *neighbour(domain, X, y, neighbours, seed + 2))
+        two = talk.fit(model, *neighbor(domain, X, y, neighbors, seed + 2))
         assert np.array_equal(one.trees.feature, two.trees.feature)
         assert np.array_equal(one.trees.threshold, two.trees.threshold)
         assert np.array_equal(one.labels, two.labels)
@@ -207,7 +203,7 @@ def root_law(domain: Domain, X, y, split_score: str, b1: float, b2: float) -> np
             return np.array([feature if len(laws) == 1 else int(allowed[0].argmax())])
 
         stages = [QueryBudget(Fraction(str(b)), 1) for b in (b1, b2)]
-        selector = SplitSelector(candidates, "gini", 1, stages, DemoSource(0), normalised=split_score == "normalised")
+        selector = SplitSelector(candidates, "gini", 1, stages, DemoSource(0), normalized=split_score == "normalized")
         with patch.object(selection, "choose", answer):
             grow_tree(
                 candidates,
@@ -228,7 +224,7 @@ def root_law(domain: Domain, X, y, split_score: str, b1: float, b2: float) -> np
 @every_score
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize(("b1", "b2"), [(1, 1), (0.5, 2), (3, 0.25)])
-def test_the_law_of_a_split_over_all_neighbours(split_score, n_classes, b1, b2):
+def test_the_law_of_a_split_over_all_neighbors(split_score, n_classes, b1, b2):
     """Feature and value of a tree of one level: at most B1 + B2 for a row more, twice that for another row."""
     domain = public_domain(None, None, 3, n_classes=n_classes)
     removed, replaced = 0.0, 0.0
@@ -238,8 +234,8 @@ def test_the_law_of_a_split_over_all_neighbours(split_score, n_classes, b1, b2):
         assert np.isfinite(pmf).all()  # everything public can be drawn, whatever the rows are
         assert np.exp(pmf).sum() == pytest.approx(1)
         for row in range(len(y)):
-            without = root_law(domain, *neighbour(domain, X, y, "add-remove", row), split_score, b1, b2)
-            other = root_law(domain, *neighbour(domain, X, y, "replace-one", row), split_score, b1, b2)
+            without = root_law(domain, *neighbor(domain, X, y, "add-remove", row), split_score, b1, b2)
+            other = root_law(domain, *neighbor(domain, X, y, "replace-one", row), split_score, b1, b2)
             removed = max(removed, np.abs(pmf - without).max())
             replaced = max(replaced, np.abs(pmf - other).max())
     assert 0.3 * (b1 + b2) < removed <= b1 + b2 + 1e-9
@@ -258,7 +254,7 @@ def test_splits_are_drawn_by_that_law(split_score):
     stages = [QueryBudget(Fraction(b), n) for b in (6, 4)]
     for key in range(n):
         selector = SplitSelector(
-            rows.candidates, "gini", 1, stages, DemoSource(5), key=64 * key, normalised=split_score == "normalised"
+            rows.candidates, "gini", 1, stages, DemoSource(5), key=64 * key, normalized=split_score == "normalized"
         )
         chosen, _ = grow_tree(
             rows.candidates, rows.bins, rows.y, np.ones(40, np.int64), n_classes=2, depth=1, choose=selector
@@ -267,10 +263,10 @@ def test_splits_are_drawn_by_that_law(split_score):
     assert stats.chisquare(drawn, n * pmf).pvalue > FALSE_ALARM
 
 
-def test_normalised_scores_do_not_see_how_many_rows_there_are_and_counts_do():
+def test_normalized_scores_do_not_see_how_many_rows_there_are_and_counts_do():
     X, y = random_table(DOMAIN, 15, 1)
     many, labels = pd.concat([X] * 40), np.tile(y, 40)
-    for split_score, same in (("normalised", True), ("counts", False)):
+    for split_score, same in (("normalized", True), ("counts", False)):
         few_law, many_law = (root_law(DOMAIN, *t, split_score, 1, 1) for t in ((X, y), (many, labels)))
         assert np.allclose(few_law, many_law, atol=0.002) == same
 
@@ -282,7 +278,7 @@ def test_more_rows_make_better_forests_with_counts_only():
     clean = (X[:, 0] + X[:, 1] / 2 > 0.75) & (X[:, 2] < 0.8)
     y = (clean ^ (rng.random(len(X)) < 0.1)).astype(int)
     score = {}
-    for split_score, n in itertools.product(("counts", "normalised"), (1_000, 20_000)):
+    for split_score, n in itertools.product(("counts", "normalized"), (1_000, 20_000)):
         model = MultinomialForestClassifier(
             domain=public_domain(*[None] * 6),
             n_estimators=10,
@@ -294,7 +290,7 @@ def test_more_rows_make_better_forests_with_counts_only():
         )
         score[split_score, n] = model.fit(X[:n], y[:n]).score(X[20_000:], y[20_000:])
     assert score["counts", 20_000] > 0.78
-    assert score["counts", 20_000] > score["normalised", 20_000] + 0.08
+    assert score["counts", 20_000] > score["normalized", 20_000] + 0.08
     assert score["counts", 20_000] > score["counts", 1_000] + 0.08
 
 
@@ -419,10 +415,10 @@ def test_a_huge_epsilon_gives_the_best_splits():
 
 @every_partition
 @every_relation
-def test_the_most_trees_and_the_least_epsilon(partition, neighbours):
+def test_the_most_trees_and_the_least_epsilon(partition, neighbors):
     X, y = random_table(DOMAIN, 40, 0)
     model = forest(
-        epsilon=1e-4, n_estimators=1_000, max_depth=1, partition=partition, neighbours=neighbours, partition_rate=0.37
+        epsilon=1e-4, n_estimators=1_000, max_depth=1, partition=partition, neighbors=neighbors, partition_rate=0.37
     )
     assert model.fit(X, y).ledger_.spent == Fraction(1, 10_000)
     assert model.certificate_.certified and set(model.predict(X)) <= {0, 1}
@@ -463,7 +459,7 @@ REFUSED = [
     ({"max_depth": "deep", "mode": "as_published"}, "max_depth='deep' is not a whole number"),
     ({"n_bins": 1}, "n_bins=1 is not a whole number from 2 to 1,000"),
     ({"n_bins": 0, "mode": "as_published"}, "n_bins=0 is not a whole number from 2 to 1,000"),
-    ({"split_score": "gain"}, "split_score='gain' is not known; choose one of 'counts', 'normalised'"),
+    ({"split_score": "gain"}, "split_score='gain' is not known; choose one of 'counts', 'normalized'"),
     ({"partition": "blocks"}, "partition='blocks' is not known; choose one of 'independent', 'shared'"),
     ({"min_leaf": 0, "mode": "as_published"}, "min_leaf=0 is not a whole number from 1 to 10,000"),
     ({"stopping": "early", "mode": "as_published"}, "stopping='early' is not known; choose one of 'code', 'min_leaf'"),
@@ -501,7 +497,7 @@ def test_attributes_without_a_choice_are_never_drawn():
     single = Feature("f9", "categorical", categories=("only",), source="documented", source_note="made up")
     domain = Domain((single, *public_domain(None, 2).features), (0, 1), "y", "documented", "made up")
     X, y = random_table(public_domain(None, 2), 40, 0)
-    for split_score in ("counts", "normalised"):
+    for split_score in ("counts", "normalized"):
         model = forest(domain=domain, n_estimators=50, split_score=split_score).fit(X.assign(f9="only"), y)
         asked = set(model.forest_.trees.feature.tolist())
         assert asked == {-1, 1, 2}

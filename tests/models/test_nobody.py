@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import public_domain
 
 import dpforest
+from tests.conftest import public_domain
 
 DOMAIN = public_domain(None, 3)
 FORESTS = [

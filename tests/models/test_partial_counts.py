@@ -9,19 +9,19 @@ from operator import add
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import public_domain, some
 from sklearn.base import clone
 
 import dpforest
 from dpforest import Domain, MajorityLabelForestClassifier, RandomDecisionForestClassifier, ReleasedForest, load_dataset
 from dpforest.audit.replay.recorder import Table
 from dpforest.audit.replay.replay import replay
-from dpforest.audit.replay.variants import EPSILON, VARIANTS, domain_of, neighbours_of, random_rows, shares_out
+from dpforest.audit.replay.variants import EPSILON, VARIANTS, domain_of, neighbors_of, random_rows, shares_out
 from dpforest.models.random.partial_counts import PartialCounts
 from dpforest.models.random.random_structure import RandomStructureClassifier
-from dpforest.privacy.ledger import NEIGHBOURS
+from dpforest.privacy.ledger import NEIGHBORS
 from dpforest.tables.domain import PrivacyLeakWarning
 from dpforest.trees import forest_file
+from tests.conftest import public_domain, some
 
 DOMAIN = domain_of(3)
 PUBLIC = {"scale_share": "public"}  # nothing has to be known before rows are counted
@@ -37,8 +37,8 @@ FORESTS = [
     (dpforest.RandomForestExponentialClassifier, {"budget": "paper"}),
 ]
 MODES = [
-    {"epsilon": 0.7, "neighbours": "add-remove"},
-    {"epsilon": 0.7, "neighbours": "replace-one"},
+    {"epsilon": 0.7, "neighbors": "add-remove"},
+    {"epsilon": 0.7, "neighbors": "replace-one"},
     {"epsilon": 0.7, "mode": "as_published"},
     {"epsilon": None},
 ]
@@ -133,10 +133,10 @@ def test_rows_can_be_named():
             forest.partial_counts(X, y, row_ids=wrong)
 
 
-@pytest.mark.parametrize("relation", NEIGHBOURS)
+@pytest.mark.parametrize("relation", NEIGHBORS)
 def test_a_release_from_parts_is_certified(relation):
     X, y = table(80)
-    forest = MajorityLabelForestClassifier(**SMALL, neighbours=relation)
+    forest = MajorityLabelForestClassifier(**SMALL, neighbors=relation)
     chunked = clone(forest).fit_chunks([(X[:50], y[:50]), (X[50:], y[50:])])
     promise, ledger = forest.preview(DOMAIN, len(y))
     assert isinstance(chunked.released_, ReleasedForest) and chunked.certificate_.certified
@@ -249,7 +249,7 @@ def test_one_count_serves_every_budget():
     X, y = table(100)
     part = MajorityLabelForestClassifier(**SMALL).partial_counts(X, y)
     for epsilon, relation in ((0.5, "add-remove"), (2, "replace-one")):
-        forest = MajorityLabelForestClassifier(**SMALL, epsilon=epsilon, neighbours=relation).fit_counts(part)
+        forest = MajorityLabelForestClassifier(**SMALL, epsilon=epsilon, neighbors=relation).fit_counts(part)
         assert forest.ledger_.spent == epsilon and forest.certificate_.certified
 
 
@@ -335,21 +335,21 @@ def by_number(table: Table, n_parts: int = 4, size: int = 11) -> list[Table]:
     return [(X[part == k], y[part == k]) for k in range(n_parts)]
 
 
-@pytest.mark.parametrize("variant, relation", some(RANDOM, NEIGHBOURS, every=2))
+@pytest.mark.parametrize("variant, relation", some(RANDOM, NEIGHBORS, every=2))
 def test_the_auditors_find_nothing(variant, relation):
-    """Recorded, and replayed on a neighbouring table with the same draws."""
+    """Recorded, and replayed on a neighboring table with the same draws."""
     kind, parameters = variant
     loss = []
     for seed, n in enumerate([1, 12, 40]):
-        model = kind(epsilon=EPSILON, domain=DOMAIN, neighbours=relation, **parameters)
-        pair = neighbours_of(random_rows(n, 3, seed), random_rows(1, 3, 100 + seed), relation, seed % n)
+        model = kind(epsilon=EPSILON, domain=DOMAIN, neighbors=relation, **parameters)
+        pair = neighbors_of(random_rows(n, 3, seed), random_rows(1, 3, 100 + seed), relation, seed % n)
         for before, after in (pair, pair[::-1]):
             found = replay(
                 lambda table, model=model: model.fit_chunks(by_number(table)).forest_,
                 before,
                 after,
                 epsilon=EPSILON,
-                neighbours=relation,
+                neighbors=relation,
                 one_tree=shares_out(model),
                 threads=model.n_jobs is not None,
             )
@@ -372,7 +372,7 @@ def test_the_auditors_find_rows_that_are_in_two_parts(counted_twice):
         part = model.partial_counts(*table)
         return model.fit_counts(part + part).forest_
 
-    pair = neighbours_of(table(12), random_rows(1, 3, 1), "add-remove", 5)
+    pair = neighbors_of(table(12), random_rows(1, 3, 1), "add-remove", 5)
     assert "sensitivity" in {f.kind for f in replay(fit, *pair, epsilon=EPSILON, one_tree=True).findings}
 
 

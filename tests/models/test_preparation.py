@@ -9,7 +9,6 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import public_domain, random_codes
 from scipy.stats import chi2
 
 from dpforest import (
@@ -27,6 +26,7 @@ from dpforest.privacy import samplers
 from dpforest.privacy.ledger import BudgetError, Ledger
 from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.trees.released_scale import nested
+from tests.conftest import public_domain, random_codes
 
 RANDOM = (
     MajorityLabelForestClassifier,
@@ -81,21 +81,21 @@ def test_the_rule(n, shares):
     assert RANDOM_STRUCTURE.share(n, Fraction(1), 0) == 0
 
 
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("kind", ALL)
-def test_every_charge_adds_up_to_epsilon(kind, neighbours):
+def test_every_charge_adds_up_to_epsilon(kind, neighbors):
     """Of a fit and of its preview, exactly; the entries are those that the law of the noise has."""
     X, y = table()
-    model = forest(kind, epsilon=1, scale_share="auto", neighbours=neighbours, random_state=0).fit(X, y)
+    model = forest(kind, epsilon=1, scale_share="auto", neighbors=neighbors, random_state=0).fit(X, y)
     _, preview = model.preview(DOMAIN, len(y))
     for ledger in (model.ledger_, preview):
         assert ledger.closed and ledger.spent == 1
         names = [entry.what for entry in ledger.entries]
-        assert names[0].startswith("number of rows") == (neighbours == "add-remove")
+        assert names[0].startswith("number of rows") == (neighbors == "add-remove")
         entry = next(e for e in ledger.entries if e.what.startswith("scale of"))
         assert (entry.sensitivity, entry.times) == (6, 1)
         assert 0 < entry.epsilon <= (Fraction(15, 100) if kind in RANDOM else Fraction(7, 100))
-    if neighbours == "add-remove":
+    if neighbors == "add-remove":
         assert next(iter(model.ledger_.entries)).epsilon == Fraction(1, 50)
 
 
@@ -126,7 +126,7 @@ def test_a_size_that_is_said_is_not_counted(kind):
 def test_under_replace_one_the_number_of_rows_is_the_table_s_own(kind):
     """A size that is said must not stand for it: noise may depend on it."""
     X, y = table(500)
-    how = {"neighbours": "replace-one", "scale_share": "auto", "random_state": 0}
+    how = {"neighbors": "replace-one", "scale_share": "auto", "random_state": 0}
     said, plain = (forest(kind, size=s, **how).fit(X, y) for s in (50, None))
     assert said.ledger_.entries == plain.ledger_.entries
     assert said.spec(DOMAIN, 500) == plain.spec(DOMAIN, 500)
@@ -154,12 +154,12 @@ def test_trees_see_where_the_rows_are(kind):
     assert with_scale > 0.75 > without
 
 
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
-def test_the_worst_loss_of_the_histograms_is_what_is_charged(neighbours):
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
+def test_the_worst_loss_of_the_histograms_is_what_is_charged(neighbors):
     """Over all pairs of tables of up to four rows, from the law of the noise on the counts that are released."""
     budget, share = Fraction(1, 2), Fraction(3, 20)
-    ledger = Ledger(budget, neighbours)
-    rows = 1 if neighbours == "add-remove" else 2
+    ledger = Ledger(budget, neighbors)
+    rows = 1 if neighbors == "add-remove" else 2
     scale = 3 * rows / (budget * share)
     cells = []
     for counts in product(range(4), repeat=4):
@@ -170,8 +170,8 @@ def test_the_worst_loss_of_the_histograms_is_what_is_charged(neighbours):
     worst = 0.0
     for (a, x), (b, z) in product(cells, repeat=2):
         differ = np.abs(a - b).sum()
-        if (neighbours == "add-remove" and differ == 1) or (
-            neighbours == "replace-one" and differ == 2 and a.sum() == b.sum()
+        if (neighbors == "add-remove" and differ == 1) or (
+            neighbors == "replace-one" and differ == 2 and a.sum() == b.sum()
         ):
             # Discrete Laplace noise of scale t: the worst ratio of two laws that are shifted by d is e^(|d| / t).
             worst = max(worst, float(np.abs(x - z).sum() / scale))
@@ -193,22 +193,22 @@ def test_the_size_has_its_law_and_is_never_tiny():
     assert release_size(0, Fraction(10**6), Ledger(Fraction(10**6), "add-remove"), SecretSource()) == 50
 
 
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("kind", ALL)
-def test_the_shape_follows_from_what_is_known_of_the_rows(kind, neighbours):
+def test_the_shape_follows_from_what_is_known_of_the_rows(kind, neighbors):
     """From a size that is said, a number that is public, or what was released: never from the exact one."""
     X, y = table()
     trees = {} if kind is FriedmanSchusterClassifier else {"n_estimators": "auto"}
-    how = {"domain": DOMAIN, "max_depth": "auto", **trees, "neighbours": neighbours, "random_state": 3}
+    how = {"domain": DOMAIN, "max_depth": "auto", **trees, "neighbors": neighbors, "random_state": 3}
     model = kind(**how).fit(X, y)
     assert model.ledger_.spent == 1
     bought = [e for e in model.ledger_.entries if e.what == "number of rows"]
-    assert len(bought) == (neighbours == "add-remove")
+    assert len(bought) == (neighbors == "add-remove")
     left = 1 - Fraction(len(bought), 50)
     found = model.forest_.trees
     shapes = {tuple(kind.shape_rule(float(n * left), 2, 3)) for n in range(2_000, 4_001, 10)}
     assert (found.n_trees, found.depth) in shapes
-    if neighbours == "add-remove":
+    if neighbors == "add-remove":
         said = kind(**how, size=10**6).fit(X, y)
         assert (said.forest_.trees.n_trees, said.forest_.trees.depth) == kind.shape_rule(1e6, 2, 3)
         assert len(said.ledger_.entries) == len(model.ledger_.entries) - 1
@@ -232,11 +232,11 @@ def test_without_privacy_and_as_published_nothing_is_bought_for_a_shape(kind):
 
 
 @pytest.mark.parametrize("kind", RANDOM)
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
-def test_parts_give_the_forest_of_the_whole(kind, neighbours):
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
+def test_parts_give_the_forest_of_the_whole(kind, neighbors):
     """In two passes over parts, and counted by copies elsewhere, bit for bit; the ledger has the cost of both."""
     X, y = table(1_200)
-    how = {"scale_share": "auto", "max_depth": "auto", "n_estimators": "auto", "neighbours": neighbours}
+    how = {"scale_share": "auto", "max_depth": "auto", "n_estimators": "auto", "neighbors": neighbors}
     model = kind(domain=DOMAIN, random_state=5, **how)
     text = model.fit(X, y).forest_.to_json(uncertified=True)
     parts = [(X[i : i + 500], y[i : i + 500]) for i in range(0, 1_200, 500)]
@@ -263,7 +263,7 @@ def test_parts_that_can_be_read_once_have_no_scale():
     with pytest.raises(ValueError, match="can be read once only"):
         RandomDecisionForestClassifier(**how, scale_share=0.1).fit_chunks(iter([(X, y)]))
     with pytest.raises(ValueError, match="can be read once only"):  # a size that is said finds no shape here
-        RandomDecisionForestClassifier(domain=DOMAIN, neighbours="replace-one", size=600).fit_chunks(iter([(X, y)]))
+        RandomDecisionForestClassifier(domain=DOMAIN, neighbors="replace-one", size=600).fit_chunks(iter([(X, y)]))
 
 
 @pytest.mark.parametrize("how", ["fit", "fit_counts"])

@@ -10,10 +10,8 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import public_domain
 from scipy.stats import binomtest, chisquare
 from sklearn.utils.estimator_checks import check_estimator
-from transcripts import random_table
 
 from dpforest import FriedmanSchusterClassifier, load_dataset
 from dpforest.models.greedy import published_tree
@@ -32,6 +30,8 @@ from dpforest.privacy import published
 from dpforest.privacy.rationals import text_up
 from dpforest.trees.forest import CuratorForest
 from dpforest.trees.layout import LEAF, MULTIWAY, NUMERIC
+from tests.audit.transcripts import random_table
+from tests.conftest import public_domain
 
 FALSE_ALARM = 1e-6
 MIXED = public_domain(None, 3, None, 4, n_classes=3)
@@ -39,7 +39,7 @@ NUMBER, LETTER = public_domain(None), public_domain(3)
 BOUNDED = [criterion for criterion in CRITERIA if criterion != GAIN_RATIO]
 every_criterion = pytest.mark.parametrize("criterion", CRITERIA)
 bounded = pytest.mark.parametrize("criterion", BOUNDED)
-every_relation = pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+every_relation = pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 
 
 def tree(**parameters) -> FriedmanSchusterClassifier:
@@ -278,10 +278,10 @@ def test_an_attribute_of_one_value_is_never_asked():
 @every_relation
 @every_criterion
 @pytest.mark.parametrize("depth", [1, 4])
-def test_the_certificate_says_what_holds(neighbours, criterion, depth):
+def test_the_certificate_says_what_holds(neighbors, criterion, depth):
     """Counts cost their share, d + 2 on a path; draws half, (1 + 2) d of them where two attributes are numbers."""
     X, y = random_table(MIXED, 30, 0)
-    model = tree(epsilon=3.0, max_depth=depth, criterion=criterion, neighbours=neighbours).fit(X, y)
+    model = tree(epsilon=3.0, max_depth=depth, criterion=criterion, neighbors=neighbors).fit(X, y)
     certificate = model.certificate_
     assert (certificate, model.ledger_) == model.preview(MIXED, 30)
     assert isinstance(model.forest_, CuratorForest) and not hasattr(model.forest_, "to_json")
@@ -295,8 +295,8 @@ def test_the_certificate_says_what_holds(neighbours, criterion, depth):
         assert "gain ratio, whose sensitivity has no bound" in first
         return
     share = Fraction(3, 4 * depth + 2)
-    spent = share * (depth + 2 + Fraction(3 * depth, 2)) * (1 if neighbours == "add-remove" else 2)
-    assert spent <= 3 * (1 if neighbours == "add-remove" else 2)
+    spent = share * (depth + 2 + Fraction(3 * depth, 2)) * (1 if neighbors == "add-remove" else 2)
+    assert spent <= 3 * (1 if neighbors == "add-remove" else 2)
     said = f", not ε = {text_up(Fraction(3))}" if spent > 3 else ""
     assert first.startswith(f"In ideal real numbers the loss would be at most {text_up(spent, 3)}{said};")
 

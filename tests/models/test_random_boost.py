@@ -28,14 +28,14 @@ NOTE = {"source": "documented", "source_note": "test"}
 
 def domain_of(n_classes: int, n_numeric: int = 3) -> Domain:
     numeric = [Feature(f"x{i}", "numeric", 0.0, 1.0, missing="own", **NOTE) for i in range(n_numeric)]
-    colour = Feature("colour", "categorical", categories=("a", "b", "c"), missing="own", **NOTE)
-    return Domain((*numeric, colour), tuple(range(n_classes)), "y", "documented", "test")
+    color = Feature("color", "categorical", categories=("a", "b", "c"), missing="own", **NOTE)
+    return Domain((*numeric, color), tuple(range(n_classes)), "y", "documented", "test")
 
 
 def table_of(n: int, n_classes: int, seed: int = 0, n_numeric: int = 3) -> tuple[pd.DataFrame, np.ndarray]:
     rng = np.random.default_rng(seed)
     X = pd.DataFrame({f"x{i}": rng.random(n) for i in range(n_numeric)})
-    X["colour"] = rng.choice(np.array(["a", "b", "c", None], object), n)
+    X["color"] = rng.choice(np.array(["a", "b", "c", None], object), n)
     return X, np.minimum((X["x0"] * n_classes).astype(int), n_classes - 1).to_numpy()
 
 
@@ -128,14 +128,14 @@ def test_link():
     assert shares.sum(axis=1) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("delta", [0, 1e-6])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_the_ledger(n_classes, delta, neighbours):
+def test_the_ledger(n_classes, delta, neighbors):
     """The whole budget, to the last fraction, for rows, scale and rounds; δ and ε on the certificate."""
     domain = domain_of(n_classes)
     X, y = table_of(2_000, n_classes)
-    model = RandomTreeBoosterClassifier(epsilon=2, delta=delta, neighbours=neighbours, domain=domain).fit(X, y)
+    model = RandomTreeBoosterClassifier(epsilon=2, delta=delta, neighbors=neighbors, domain=domain).fit(X, y)
     ledger, certificate = model.ledger_, model.certificate_
     assert certificate.certified, certificate.reasons
     assert ledger.loss == ledger.budget
@@ -143,7 +143,7 @@ def test_the_ledger(n_classes, delta, neighbours):
     assert ledger.kind == ("gaussian" if delta else "pure")
     what = [entry.what.split(" (")[0] for entry in ledger.entries]
     wanted = ["number of rows", "scale of numeric attributes", "leaf gradient sums, tree by tree"]
-    assert what == wanted[neighbours == "replace-one" :]
+    assert what == wanted[neighbors == "replace-one" :]
     assert ledger.entries[-1].times == model.released_.trees.n_trees
     promise, expected = model.preview(domain, 2_000)
     assert (promise.certified, expected.budget) == (True, ledger.budget)
@@ -179,7 +179,7 @@ def test_scores_follow_from_the_release(n_classes):
     assert np.array_equal(scores[:, -1] / 2**POINT, from_file[:, -1])
 
 
-def test_what_is_learnt():
+def test_what_is_learned():
     """Adult at ε = 1, δ = 1e-6 and 0, against the share of the larger class, .76; and without privacy."""
     data = load_dataset("adult")
     found = {}
@@ -212,14 +212,14 @@ def test_nobody_and_few():
         assert model.certificate_.certified
 
 
-@pytest.mark.parametrize(("delta", "neighbours"), list(product([0, 1e-6], ["add-remove", "replace-one"])))
-def test_a_table_without_a_number(delta, neighbours):
+@pytest.mark.parametrize(("delta", "neighbors"), list(product([0, 1e-6], ["add-remove", "replace-one"])))
+def test_a_table_without_a_number(delta, neighbors):
     """There is no scale to ask for, and nothing is paid for one."""
     X, y = table_of(3_000, 2, n_numeric=1)
-    y = (X["colour"] == "a").to_numpy().astype(int)
-    model = RandomTreeBoosterClassifier(domain=domain_of(2, 0), delta=delta, neighbours=neighbours, random_state=0)
-    assert model.fit(X[["colour"]], y).score(X[["colour"]], y) > 0.95
-    paid = ["number of rows"] * (neighbours == "add-remove") + ["leaf gradient sums, tree by tree"]
+    y = (X["color"] == "a").to_numpy().astype(int)
+    model = RandomTreeBoosterClassifier(domain=domain_of(2, 0), delta=delta, neighbors=neighbors, random_state=0)
+    assert model.fit(X[["color"]], y).score(X[["color"]], y) > 0.95
+    paid = ["number of rows"] * (neighbors == "add-remove") + ["leaf gradient sums, tree by tree"]
     assert [entry.what for entry in model.ledger_.entries] == paid
 
 
@@ -232,7 +232,7 @@ def test_a_table_without_a_number(delta, neighbours):
         ({"total_step": 0}, "total_step=0"),
         ({"n_estimators": 0}, "n_estimators=0"),
         ({"max_depth": 16}, "max_depth=16"),
-        ({"epsilon": 1e-4, "delta": 0, "n_estimators": 1_000, "neighbours": "replace-one"}, "too many"),
+        ({"epsilon": 1e-4, "delta": 0, "n_estimators": 1_000, "neighbors": "replace-one"}, "too many"),
     ],
 )
 def test_bad_settings_are_refused_before_anything_is_asked(settings, says):
@@ -244,8 +244,8 @@ def test_bad_settings_are_refused_before_anything_is_asked(settings, says):
 def test_the_least_budget_is_drawn():
     """At the smallest ε no noise is larger than its sampler knows: 50 classes, replace-one, both kinds."""
     X, y = table_of(60, 50)
-    for delta, neighbours in product([0, 1e-6], ["add-remove", "replace-one"]):
-        settings = {"epsilon": 1e-4, "delta": delta, "neighbours": neighbours}
+    for delta, neighbors in product([0, 1e-6], ["add-remove", "replace-one"]):
+        settings = {"epsilon": 1e-4, "delta": delta, "neighbors": neighbors}
         model = RandomTreeBoosterClassifier(domain=domain_of(50), **settings).fit(X, y)
         assert model.certificate_.certified
         assert model.certificate_.epsilon == Fraction(1, 10_000)

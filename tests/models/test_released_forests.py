@@ -10,7 +10,6 @@ from fractions import Fraction
 import numba
 import numpy as np
 import pytest
-from release_cases import DOMAIN, by_model, fitted, saved, table
 
 from dpforest import RandomTreeBoosterClassifier, ReleasedForest
 from dpforest.privacy.ledger import Ledger
@@ -19,6 +18,7 @@ from dpforest.trees.forest import CuratorForest, Forest, ForestFormatError
 from dpforest.trees.packed_arrays import pack
 from dpforest.trees.released_scale import nested, scale_histograms
 from dpforest.trees.structure import structure_of
+from tests.models.release_cases import DOMAIN, by_model, fitted, saved, table
 
 JIT = not numba.config.DISABLE_JIT
 
@@ -256,18 +256,18 @@ def test_counts_that_no_exact_sampler_drew_are_not_released():
 # ---------------------------------------------------------------- Gaussian ledgers
 
 
-def gaussian_forest(neighbours: str = "add-remove", random_state: int | None = None) -> ReleasedForest:
+def gaussian_forest(neighbors: str = "add-remove", random_state: int | None = None) -> ReleasedForest:
     """A forest with a ledger in μ²."""
     model = RandomTreeBoosterClassifier(
-        n_estimators=3, max_depth=2, neighbours=neighbours, random_state=random_state, domain=DOMAIN
+        n_estimators=3, max_depth=2, neighbors=neighbors, random_state=random_state, domain=DOMAIN
     )
     return model.fit(*table(200)).released_
 
 
 @pytest.mark.parametrize("random_state", [None, 1])
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
-def test_a_gaussian_forest_is_the_same_after_writing_and_reading(neighbours, random_state):
-    forest = gaussian_forest(neighbours, random_state)
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
+def test_a_gaussian_forest_is_the_same_after_writing_and_reading(neighbors, random_state):
+    forest = gaussian_forest(neighbors, random_state)
     back = ReleasedForest.from_json(saved(forest))
     assert saved(back) == saved(forest) and back.certificate == forest.certificate and back.ledger == forest.ledger
     assert back.certificate.certified == (random_state is None) and back.certificate.delta == 1e-6

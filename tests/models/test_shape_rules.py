@@ -3,7 +3,6 @@
 import math
 
 import pytest
-from conftest import public_domain
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from dpforest.models.shape_rules import (
     one_tree_shape,
     signal_of,
 )
+from tests.conftest import public_domain
 
 RULES = {
     noisy_counts_shape: (3, 12), jagannathan_shape: (3, 12), even_forest_shape: (3, 12), majority_label_shape: (2, 12),
@@ -78,7 +78,7 @@ def test_a_list_of_alphas_says_how_many_levels_there_are(n):
 
 
 @pytest.mark.parametrize(
-    ("said", "looked_at"), [({}, 0), ({"size": 700}, 0), ({"neighbours": "replace-one"}, 5), ({"epsilon": None}, 5)]
+    ("said", "looked_at"), [({}, 0), ({"size": 700}, 0), ({"neighbors": "replace-one"}, 5), ({"epsilon": None}, 5)]
 )
 def test_what_is_refused_before_a_fit_depends_on_public_numbers_only(said, looked_at):
     seen = []

@@ -42,15 +42,15 @@ def test_the_published_curve_crosses_the_floor_where_the_paper_says(epsilon, lea
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 10])
-@pytest.mark.parametrize("neighbours", BOTH)
-def test_no_certified_curve_is_below_the_floor_or_above_epsilon(n_classes, neighbours):
+@pytest.mark.parametrize("neighbors", BOTH)
+def test_no_certified_curve_is_below_the_floor_or_above_epsilon(n_classes, neighbors):
     for epsilon in (0.01, 0.3, 1, 10):
-        curves = leaf_curves(epsilon, n_classes, neighbours)
+        curves = leaf_curves(epsilon, n_classes, neighbors)
         for rule in (*CERTIFIED, "discrete-laplace"):
             assert (curves.flip[rule] >= curves.floor * (1 - 1e-9)).all()
-            assert curves.first_over[rule] is None and verdict(rule, epsilon, n_classes, neighbours).holds
+            assert curves.first_over[rule] is None and verdict(rule, epsilon, n_classes, neighbors).holds
         for rule in PUBLISHED:
-            assert curves.first_over[rule] is not None and not verdict(rule, epsilon, n_classes, neighbours).holds
+            assert curves.first_over[rule] is not None and not verdict(rule, epsilon, n_classes, neighbors).holds
 
 
 @pytest.mark.parametrize("epsilon, lead", list(zip(EPSILONS, (554, 79, 32, 13, 3, 1, 0, 0, 0))))
@@ -63,25 +63,25 @@ def test_first_violation_by_lead_and_as_tables(epsilon, lead):
 
 
 @pytest.mark.parametrize("n_classes, most", [(2, 9), (3, 5), (10, 2)])
-@pytest.mark.parametrize("neighbours", BOTH)
+@pytest.mark.parametrize("neighbors", BOTH)
 @pytest.mark.parametrize("epsilon", [0.7, 1.0, 3.0])
-def test_no_smaller_tables_break_the_promise(n_classes, most, neighbours, epsilon):
-    pair = first_pair("smooth-sensitivity", epsilon, n_classes, neighbours)
+def test_no_smaller_tables_break_the_promise(n_classes, most, neighbors, epsilon):
+    pair = first_pair("smooth-sensitivity", epsilon, n_classes, neighbors)
     pmf = leaf_log_pmf("smooth-sensitivity", epsilon)
-    every = first_violation(pmf, epsilon, n_classes, most=most, neighbours=neighbours, symmetric=True)
+    every = first_violation(pmf, epsilon, n_classes, most=most, neighbors=neighbors, symmetric=True)
     assert pair.change.before.sum() == every.before.sum() and pair.loss > epsilon
 
 
-@pytest.mark.parametrize("neighbours", BOTH)
+@pytest.mark.parametrize("neighbors", BOTH)
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("rule", [*CERTIFIED, "discrete-laplace"])
-def test_the_tables_of_a_certified_rule_come_near_the_worst_and_never_above(rule, n_classes, neighbours):
+def test_the_tables_of_a_certified_rule_come_near_the_worst_and_never_above(rule, n_classes, neighbors):
     for epsilon in (0.1, 1.0, 5.0):
-        pair, found = first_pair(rule, epsilon, n_classes, neighbours), verdict(rule, epsilon, n_classes, neighbours)
+        pair, found = first_pair(rule, epsilon, n_classes, neighbors), verdict(rule, epsilon, n_classes, neighbors)
         assert 0.95 * found.loss <= pair.loss <= found.loss * (1 + 1e-9) <= epsilon * (1 + 2e-9)
         if rule in CERTIFIED:
-            pmf = leaf_log_pmf(rule, float(rate_of(rule, epsilon, neighbours)))
-            assert worst_change(pmf, n_classes, most=4, neighbours=neighbours, symmetric=True).loss <= found.loss + 1e-9
+            pmf = leaf_log_pmf(rule, float(rate_of(rule, epsilon, neighbors)))
+            assert worst_change(pmf, n_classes, most=4, neighbors=neighbors, symmetric=True).loss <= found.loss + 1e-9
 
 
 def test_the_cap_makes_the_loss_finite():
@@ -96,7 +96,7 @@ def test_delta():
     assert verdict("permute-and-flip", 1, 2, "add-remove").delta == 0
 
 
-def test_claims_that_do_not_hold_have_their_colour_and_the_chosen_rule_is_strong():
+def test_claims_that_do_not_hold_have_their_color_and_the_chosen_rule_is_strong():
     curves = leaf_curves(1.0, 3, "replace-one")
     for chosen in ("exponential", "smooth-sensitivity"):
         for figure in (flip_curves(curves, chosen, NAMES), loss_curves(curves, chosen, NAMES, 1.0)):
@@ -105,11 +105,11 @@ def test_claims_that_do_not_hold_have_their_colour_and_the_chosen_rule_is_strong
             strong = [rule for rule, t in traces.items() if t.line.width > 3]
             assert strong == [chosen]
             same = [t.line.dash for rule, t in traces.items() if rule not in PUBLISHED]
-            assert len(set(same)) == 4, "not by colour alone"
+            assert len(set(same)) == 4, "not by color alone"
 
 
 @pytest.mark.parametrize(
-    "rule, epsilon, n_classes, neighbours",
+    "rule, epsilon, n_classes, neighbors",
     [
         ("smooth-sensitivity", 1.0, 2, "add-remove"),
         ("smooth-sensitivity-clamped", 1.0, 10, "replace-one"),
@@ -119,8 +119,8 @@ def test_claims_that_do_not_hold_have_their_colour_and_the_chosen_rule_is_strong
         ("discrete-laplace", 1.0, 2, "replace-one"),
     ],
 )
-def test_attack_closes_in_on_the_truth_from_below(rule, epsilon, n_classes, neighbours):
-    pair = first_pair(rule, epsilon, n_classes, neighbours)
+def test_attack_closes_in_on_the_truth_from_below(rule, epsilon, n_classes, neighbors):
+    pair = first_pair(rule, epsilon, n_classes, neighbors)
     steps = list(attack_leaf(pair, SecretSource(), confidence=1 - 1e-9, seconds=np.inf, most=2_000_000))
     looks = [look for _, look in steps if look is not None]
     shares, bounds = [share for share, _ in steps], [look.bound for look in looks]
@@ -168,11 +168,11 @@ def test_every_rule_has_a_dash():
 
 
 @pytest.mark.parametrize("epsilon", [0.02, 1.0, 5.0])
-@pytest.mark.parametrize("neighbours", BOTH)
-def test_the_most_telling_pair_can_be_proved(epsilon, neighbours):
-    pair = telling_pair("smooth-sensitivity", epsilon, 2, neighbours)
+@pytest.mark.parametrize("neighbors", BOTH)
+def test_the_most_telling_pair_can_be_proved(epsilon, neighbors):
+    pair = telling_pair("smooth-sensitivity", epsilon, 2, neighbors)
     assert can_be_proved(pair) and pair.loss > epsilon
-    assert np.abs(pair.change.after - pair.change.before).sum() == (1 if neighbours == "add-remove" else 2)
+    assert np.abs(pair.change.after - pair.change.before).sum() == (1 if neighbors == "add-remove" else 2)
 
 
 def test_bound_chart_says_what_was_claimed_and_what_is_true():

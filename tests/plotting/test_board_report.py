@@ -23,11 +23,11 @@ HOSTILE = '<script>alert("x")</script>\'"><img src=http://evil.example/a onerror
 VOID = {"meta", "circle", "line", "polygon", "polyline", "br"}
 
 
-def certificate(epsilon=1, neighbours="add-remove", reasons=(), extra=(), loss=None) -> Certificate:
-    standing = STANDING_ASSUMPTIONS + (() if neighbours == "add-remove" else (REPLACE_ASSUMPTION,))
+def certificate(epsilon=1, neighbors="add-remove", reasons=(), extra=(), loss=None) -> Certificate:
+    standing = STANDING_ASSUMPTIONS + (() if neighbors == "add-remove" else (REPLACE_ASSUMPTION,))
     loss = (math.inf if reasons else float(epsilon)) if loss is None else loss
     return Certificate(
-        not reasons, Fraction(epsilon), neighbours, "permute-and-flip on 100 trees", loss, (*standing, *extra), reasons
+        not reasons, Fraction(epsilon), neighbors, "permute-and-flip on 100 trees", loss, (*standing, *extra), reasons
     )
 
 
@@ -77,9 +77,9 @@ class Read(HTMLParser):
 
 def test_everything_that_the_certificate_rests_on_is_on_the_page():
     extra = ("The domain of 'age' is asserted by the curator: \"nobody is older\" <than 120>.", "At most 50,000 rows.")
-    for neighbours in ("add-remove", "replace-one"):
+    for neighbors in ("add-remove", "replace-one"):
         for reasons in ((), ("Bounds were read from the data.", "The noise is seeded.")):
-            own = certificate(neighbours=neighbours, reasons=reasons, extra=extra)
+            own = certificate(neighbors=neighbors, reasons=reasons, extra=extra)
             text = Read(render(report(certificate=own))).text
             for sentence in (*own.assumptions, *own.reasons, own.mechanism):
                 assert sentence in text
@@ -127,7 +127,7 @@ def test_what_is_promised():
 
 
 def test_under_replace_one_membership_is_not_spoken_of_as_protected():
-    text = Read(render(report(certificate=certificate(neighbours="replace-one")))).text
+    text = Read(render(report(certificate=certificate(neighbors="replace-one")))).text
     assert "whether somebody is in the table" not in text.replace("Whether", "whether").replace(
         "whether somebody is in the table is not at stake", ""
     )

@@ -12,9 +12,9 @@ from dpforest.privacy.loss import PrivacyLoss, mu_for
 BUDGET = mu_for(1, 1e-6)
 
 
-def charged(budget: Fraction | PrivacyLoss, neighbours: str, shares, **how) -> Ledger:
+def charged(budget: Fraction | PrivacyLoss, neighbors: str, shares, **how) -> Ledger:
     """A ledger whose entries cost these shares of its budget, each in ten answers."""
-    ledger = Ledger(budget, neighbours)
+    ledger = Ledger(budget, neighbors)
     changed = ledger.rows ** (2 if isinstance(budget, PrivacyLoss) else 1)
     for name, share in shares.items():
         each = PrivacyLoss(ledger.kind, ledger.budget.amount * Fraction(share) / 10 / changed)
@@ -26,11 +26,11 @@ def right_end(bar) -> float:
     return max(base + width for base, width in zip(bar.base, bar.x, strict=True))
 
 
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("budget", [Fraction(1), BUDGET], ids=["pure", "gaussian"])
-def test_blocks_are_as_wide_as_their_share(budget, neighbours):
+def test_blocks_are_as_wide_as_their_share(budget, neighbors):
     """Would catch blocks whose width is μ, or that forget that an exchanged row costs four times the μ²."""
-    figure = plotting.budget_picture(charged(budget, neighbours, {"bins": "1/5", "gradients": "1/2"}))
+    figure = plotting.budget_picture(charged(budget, neighbors, {"bins": "1/5", "gradients": "1/2"}))
     total = float(getattr(budget, "amount", budget))
     bins, gradients = figure.data
     assert right_end(bins) == pytest.approx(total / 5, rel=0.02)  # there are gaps between blocks

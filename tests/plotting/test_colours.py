@@ -1,4 +1,4 @@
-"""Colours as people see them who lack a kind of cone (Machado et al. 2009, by colorspacious)."""
+"""Colors as people see them who lack a kind of cone (Machado et al. 2009, by colorspacious)."""
 
 import itertools
 
@@ -13,15 +13,15 @@ KINDS = ("deuteranomaly", "protanomaly", "tritanomaly")
 
 
 def distance(one: str, other: str, kind: str) -> float:
-    """How far apart two colours look to somebody who lacks this kind of cone altogether."""
+    """How far apart two colors look to somebody who lacks this kind of cone altogether."""
     space = {"name": "sRGB1+CVD", "cvd_type": kind, "severity": 100}
-    rgb = [np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255 for colour in (one, other)]
-    seen = [np.clip(cspace_convert(colour, space, "sRGB1"), 0, 1) for colour in rgb]
+    rgb = [np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)]) / 255 for color in (one, other)]
+    seen = [np.clip(cspace_convert(color, space, "sRGB1"), 0, 1) for color in rgb]
     return float(deltaE(*seen, input_space="sRGB1"))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_colours_that_mean_something_are_told_apart(kind):
+def test_colors_that_mean_something_are_told_apart(kind):
     meanings = (style.PRIVATE, style.NON_PRIVATE, style.NOT_HELD, style.QUIET, lesson_measured._OTHER)
     for one, other in itertools.combinations(meanings, 2):
         assert distance(one, other, kind) > APART, (one, other)
@@ -30,13 +30,13 @@ def test_colours_that_mean_something_are_told_apart(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_neighbours_in_a_bar_of_classes_are_told_apart(kind):
-    colours = (*class_mix._COLOURS, class_mix._REST)
-    for one, other in itertools.pairwise(colours):
+def test_neighbors_in_a_bar_of_classes_are_told_apart(kind):
+    colors = (*class_mix._COLORS, class_mix._REST)
+    for one, other in itertools.pairwise(colors):
         assert distance(one, other, kind) > APART, (one, other)
 
 
-def test_forests_that_look_alike_in_colour_have_markers_of_their_own():
-    assert len(set(compare.MARKERS)) == len(compare.MARKERS) >= len(compare.COLOURS)
-    pairs = itertools.combinations(compare.COLOURS, 2)
+def test_forests_that_look_alike_in_color_have_markers_of_their_own():
+    assert len(set(compare.MARKERS)) == len(compare.MARKERS) >= len(compare.COLORS)
+    pairs = itertools.combinations(compare.COLORS, 2)
     assert any(distance(one, other, kind) < APART for one, other in pairs for kind in KINDS)  # so they are needed

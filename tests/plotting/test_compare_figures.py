@@ -5,7 +5,7 @@ import pytest
 
 from dpforest.evaluation.smallest_epsilon import Answer
 from dpforest.plotting.choose import smallest_epsilon
-from dpforest.plotting.compare import COLOURS, Panel, Scale, Series, budget_map, comparison, multiples
+from dpforest.plotting.compare import COLORS, Panel, Scale, Series, budget_map, comparison, multiples
 from dpforest.plotting.style import NON_PRIVATE, NOT_HELD
 from ui.shared.forests import FORESTS
 
@@ -25,11 +25,11 @@ def named(figure, name):
     return trace
 
 
-def test_no_forest_wears_a_colour_that_means_something():
-    assert len(set(COLOURS)) == len(COLOURS) >= len(FORESTS) and not {NON_PRIVATE, NOT_HELD} & set(COLOURS)
+def test_no_forest_wears_a_color_that_means_something():
+    assert len(set(COLORS)) == len(COLORS) >= len(FORESTS) and not {NON_PRIVATE, NOT_HELD} & set(COLORS)
 
 
-def test_claims_are_dashed_in_the_colour_of_their_forest():
+def test_claims_are_dashed_in_the_color_of_their_forest():
     figure = comparison([series("a", 0), series("a, as published", 0, True), series("b", 1)], 1.0, SCALE)
     kept, claimed = named(figure, "a"), named(figure, "a, as published")
     assert (kept.line.dash, claimed.line.dash) == ("solid", "dash") and kept.line.color == claimed.line.color

@@ -20,7 +20,7 @@ def all_text(figure) -> str:
 
 
 def levels(figure) -> dict[float, str]:
-    """Height and colour of the lines across."""
+    """Height and color of the lines across."""
     return {round(shape.y0, 4): shape.line.color for shape in figure.layout.shapes if shape.y0 == shape.y1}
 
 

@@ -15,8 +15,8 @@ from dpforest.privacy.certificate import NO_PRIVACY, NOT_CLOSED, STANDING_ASSUMP
 from dpforest.privacy.loss import PrivacyLoss, mu_for
 
 
-def closed_ledger(epsilon="0.5", neighbours="add-remove", each=None):
-    ledger = Ledger(epsilon, neighbours)
+def closed_ledger(epsilon="0.5", neighbors="add-remove", each=None):
+    ledger = Ledger(epsilon, neighbors)
     ledger.charge("labels", "permute-and-flip", 1, each or Fraction(epsilon) / ledger.rows, 8, "parallel")
     ledger.close()
     return ledger
@@ -41,7 +41,7 @@ def test_certified():
 
 
 def test_replace_one_rests_on_a_public_number_of_rows():
-    certificate = certify(closed_ledger(neighbours="replace-one"), mechanism="m")
+    certificate = certify(closed_ledger(neighbors="replace-one"), mechanism="m")
     assert certificate.certified and any("number of rows" in a for a in certificate.assumptions)
 
 
@@ -131,8 +131,8 @@ def test_json_trip(reasons):
         {"certified": True, "reasons": []},  # its true loss is infinite
         {"assumptions": []},
         {"delta": 1e-5},
-        {"neighbours": "swap"},
-        {"neighbours": "replace-one"},  # and does not say that the number of rows is public
+        {"neighbors": "swap"},
+        {"neighbors": "replace-one"},  # and does not say that the number of rows is public
         {"reasons": "The noise comes from a seed."},
     ],
 )
@@ -151,21 +151,21 @@ def test_a_file_that_says_certified_in_words_is_refused():
 # ---------------------------------------------------------------- Gaussian
 
 
-def closed_gaussian(budget=None, share=1, neighbours="add-remove"):
-    ledger = Ledger(budget or mu_for(1, 1e-6), neighbours)
+def closed_gaussian(budget=None, share=1, neighbors="add-remove"):
+    ledger = Ledger(budget or mu_for(1, 1e-6), neighbors)
     each = PrivacyLoss.gaussian(ledger.budget.mu_squared * share / ledger.rows**2 / 300)
     ledger.charge("gradients", "rounded Gaussian", 1, each, 300, "sequential")
     ledger.close()
     return ledger
 
 
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
-def test_a_gaussian_certificate_says_mu_and_an_epsilon_at_delta(neighbours):
-    ledger = closed_gaussian(neighbours=neighbours)
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
+def test_a_gaussian_certificate_says_mu_and_an_epsilon_at_delta(neighbors):
+    ledger = closed_gaussian(neighbors=neighbors)
     certificate = certify(ledger, mechanism="m", delta=1e-6, nominal_epsilon=Fraction(1))
     assert certificate.certified and (certificate.kind, certificate.delta) == ("gaussian", 1e-6)
     assert certificate.epsilon == certificate.loss == 1 and certificate.true_epsilon == 1
-    assert certificate.privacy_loss == ledger.loss and certificate.neighbours == neighbours
+    assert certificate.privacy_loss == ledger.loss and certificate.neighbors == neighbors
     assert str(certificate).startswith(
         "CERTIFIED: Gaussian differential privacy with μ = 0.236705, which is ε = 1 at δ ="
     )

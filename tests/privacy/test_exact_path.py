@@ -9,11 +9,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from conftest import public_domain
 
 import dpforest
 from dpforest import MajorityLabelForestClassifier
 from dpforest.privacy import SecretSource, gaussian, samplers, selection
+from tests.conftest import public_domain
 
 FORESTS = {name: getattr(dpforest, name) for name in dpforest.__all__ if name.endswith("Classifier")}
 DOMAIN = public_domain(None, 3, None)
@@ -43,14 +43,14 @@ def passed(monkeypatch) -> list[tuple]:
     return calls
 
 
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("name", FORESTS)
-def test_whole_numbers_from_the_systems_entropy_only(name, neighbours, passed, monkeypatch):
+def test_whole_numbers_from_the_systems_entropy_only(name, neighbors, passed, monkeypatch):
     def refused(*arguments, **settings):
         raise AssertionError("a release asked another generator than the operating system")
 
     X, y = rows()
-    forest = FORESTS[name](epsilon=1.0, domain=DOMAIN, neighbours=neighbours)
+    forest = FORESTS[name](epsilon=1.0, domain=DOMAIN, neighbors=neighbors)
     if "n_bound" in forest.get_params():
         forest.set_params(n_bound=1_000)
     monkeypatch.setattr(np.random, "default_rng", refused)
@@ -69,24 +69,24 @@ def test_whole_numbers_from_the_systems_entropy_only(name, neighbours, passed, m
                 assert type(argument) is int, (kernel, argument)
 
 
-@pytest.mark.parametrize("neighbours, rows_changed", [("add-remove", 1), ("replace-one", 2)])
-def test_the_rate_is_the_exact_fraction(neighbours, rows_changed, passed):
+@pytest.mark.parametrize("neighbors, rows_changed", [("add-remove", 1), ("replace-one", 2)])
+def test_the_rate_is_the_exact_fraction(neighbors, rows_changed, passed):
     """0.1 means 1/10 although the binary number of that name is another."""
     X, y = rows()
-    how = {"n_estimators": 7, "partition": "shared", "max_depth": 2, "neighbours": neighbours}
+    how = {"n_estimators": 7, "partition": "shared", "max_depth": 2, "neighbors": neighbors}
     MajorityLabelForestClassifier(epsilon=0.1, domain=DOMAIN, **how, **PUBLIC).fit(X, y)
     ((_, _, (_, num, den, *_)),) = passed
     assert Fraction(num, den) == Fraction(1, 10) / 7 / rows_changed
 
 
-@pytest.mark.parametrize("neighbours, rows_changed", [("add-remove", 1), ("replace-one", 2)])
-def test_every_rate_of_a_fit_that_prepares_is_the_exact_fraction(neighbours, rows_changed, passed):
+@pytest.mark.parametrize("neighbors, rows_changed", [("add-remove", 1), ("replace-one", 2)])
+def test_every_rate_of_a_fit_that_prepares_is_the_exact_fraction(neighbors, rows_changed, passed):
     """Of the number of rows, of three histograms of each of two attributes, and of labels from what is left."""
     X, y = rows(3_000)
-    how = {"n_estimators": 7, "partition": "shared", "neighbours": neighbours}
+    how = {"n_estimators": 7, "partition": "shared", "neighbors": neighbors}
     forest = MajorityLabelForestClassifier(epsilon=0.1, scale_share=0.13, domain=DOMAIN, **how).fit(X, y)
     assert forest.ledger_.spent == Fraction(1, 10)
-    size = Fraction(1, 50) if neighbours == "add-remove" else 0
+    size = Fraction(1, 50) if neighbors == "add-remove" else 0
     each = Fraction(1, 10) / rows_changed
     (*asked, (_, _, (_, num, den, *_))) = passed
     assert Fraction(num, den) == each * (1 - size - Fraction(13, 100)) / 7
@@ -107,12 +107,12 @@ BUDGETS = [
 
 
 @pytest.mark.parametrize("epsilon", BUDGETS)
-@pytest.mark.parametrize("neighbours, rows_changed", [("add-remove", 1), ("replace-one", 2)])
-def test_the_rate_never_exceeds_what_was_paid_for(epsilon, neighbours, rows_changed, passed):
+@pytest.mark.parametrize("neighbors, rows_changed", [("add-remove", 1), ("replace-one", 2)])
+def test_the_rate_never_exceeds_what_was_paid_for(epsilon, neighbors, rows_changed, passed):
     """And is not much less: labels, counts, and a greedy tree's counts."""
     X, y = rows()
     exact = Fraction(str(epsilon)) / rows_changed
-    how = {"epsilon": epsilon, "domain": DOMAIN, "neighbours": neighbours, "max_depth": 2, **PUBLIC}
+    how = {"epsilon": epsilon, "domain": DOMAIN, "neighbors": neighbors, "max_depth": 2, **PUBLIC}
     MajorityLabelForestClassifier(n_estimators=7, partition="shared", **how).fit(X, y)
     ((_, _, (_, num, den, *_)),) = passed
     assert Fraction(99_999, 100_000) * exact / 7 < Fraction(num, den) <= exact / 7

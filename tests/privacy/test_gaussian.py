@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 from numba.core import types
 from scipy.special import ndtr
-from test_samplers import FixedWords, StuckWords, p_value
 
 from dpforest.audit.samplers.bridge import random_tape
 from dpforest.audit.samplers.tails import HIGH, Scripted, hit, miss, number
 from dpforest.privacy import gaussian, samplers
 from dpforest.privacy.gaussian import draw_rounded_gaussian, rounded_gaussian
+from tests.privacy.test_samplers import FixedWords, StuckWords, p_value
 
 JIT = not numba.config.DISABLE_JIT
 DRAWS = 400_000 if JIT else 2_000
@@ -169,7 +169,7 @@ def test_low_digits_are_fair():
         assert p_value(np.bincount(noise // step % 64, minlength=64), np.full(64, 1 / 64)) > LEAST
 
 
-def test_neighbouring_cells_are_independent():
+def test_neighboring_cells_are_independent():
     noise = np.abs(draw_rounded_gaussian(np.zeros((DRAWS, 2), int), Fraction(3), FixedWords()))
     share = np.bincount(np.minimum(noise[:, 0], 7)) / DRAWS
     pairs = np.minimum(noise[:, 0], 7) * 8 + np.minimum(noise[:, 1], 7)

@@ -17,14 +17,14 @@ from dpforest.privacy.release import noisy_table, rate_for
 COUNTS = np.array([[3, 1], [0, 0], [2, 7], [0, 4]])
 
 
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("partition", ["independent", "shared"])
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1, 7), Fraction(3)])
 @pytest.mark.parametrize("mechanism", [*CERTIFIED, "discrete-laplace"])
-def test_every_release_spends_the_budget_exactly(mechanism, epsilon, partition, neighbours):
+def test_every_release_spends_the_budget_exactly(mechanism, epsilon, partition, neighbors):
     for source in (SecretSource(), DemoSource(1)):
-        ledger = Ledger(epsilon, neighbours)
-        how = {"epsilon": epsilon, "n_trees": 2, "partition": partition, "neighbours": neighbours}
+        ledger = Ledger(epsilon, neighbors)
+        how = {"epsilon": epsilon, "n_trees": 2, "partition": partition, "neighbors": neighbors}
         if mechanism == "discrete-laplace":
             out = release_counts(COUNTS, **how, ledger=ledger, source=source)
             assert out.shape == COUNTS.shape and out.dtype == np.int64
@@ -33,16 +33,16 @@ def test_every_release_spends_the_budget_exactly(mechanism, epsilon, partition, 
             assert out.shape == (4,) and out.dtype == np.uint8 and out.max() < 2
         ledger.close()
         # The ablation keeps the paper's exp(eps u / 2), which under add-remove costs half of what it may.
-        half = mechanism == "global-01" and neighbours == "add-remove"
+        half = mechanism == "global-01" and neighbors == "add-remove"
         assert ledger.spent == (epsilon / 2 if half else epsilon)
 
 
 def test_scales_of_noisy_counts():
     scale = {
-        (partition, neighbours): 1
-        / rate_for("discrete-laplace", Fraction(1, 2), n_trees=10, partition=partition, neighbours=neighbours)
+        (partition, neighbors): 1
+        / rate_for("discrete-laplace", Fraction(1, 2), n_trees=10, partition=partition, neighbors=neighbors)
         for partition in ("independent", "shared")
-        for neighbours in ("add-remove", "replace-one")
+        for neighbors in ("add-remove", "replace-one")
     }
     assert scale == {
         ("independent", "add-remove"): 2,
@@ -54,22 +54,22 @@ def test_scales_of_noisy_counts():
 
 def test_blocks_and_mechanisms_without_proof_are_refused():
     how = {"epsilon": 1, "n_trees": 2, "source": DemoSource(0)}
-    for neighbours in ("add-remove", "replace-one"):
-        ledger = Ledger(1, neighbours)
+    for neighbors in ("add-remove", "replace-one"):
+        ledger = Ledger(1, neighbors)
         with pytest.raises(BudgetError, match="equal blocks cannot be certified"):
-            release_counts(COUNTS, partition="blocks", neighbours=neighbours, ledger=ledger, **how)
+            release_counts(COUNTS, partition="blocks", neighbors=neighbors, ledger=ledger, **how)
         for mechanism in ("smooth-sensitivity", "smooth-sensitivity-clamped", "continuous-laplace"):
             with pytest.raises(BudgetError, match="no proof of privacy"):
                 release_labels(
-                    COUNTS, mechanism=mechanism, partition="shared", neighbours=neighbours, ledger=ledger, **how
+                    COUNTS, mechanism=mechanism, partition="shared", neighbors=neighbors, ledger=ledger, **how
                 )
         with pytest.raises(ValueError, match="partition must be"):
-            release_counts(COUNTS, partition="bagging", neighbours=neighbours, ledger=ledger, **how)
+            release_counts(COUNTS, partition="bagging", neighbors=neighbors, ledger=ledger, **how)
         assert ledger.spent == 0
     with pytest.raises(ValueError, match="kept for add-remove"):
-        release_counts(COUNTS, partition="shared", neighbours="replace-one", ledger=Ledger(1), **how)
+        release_counts(COUNTS, partition="shared", neighbors="replace-one", ledger=Ledger(1), **how)
     with pytest.raises(BudgetError, match="without a budget"):
-        release_counts(COUNTS, partition="shared", neighbours="add-remove", ledger=Ledger(None), **how)
+        release_counts(COUNTS, partition="shared", neighbors="add-remove", ledger=Ledger(None), **how)
 
 
 def test_nothing_is_drawn_when_the_budget_is_short():
@@ -83,7 +83,7 @@ def test_nothing_is_drawn_when_the_budget_is_short():
             epsilon=Fraction(51, 100),
             n_trees=2,
             partition="shared",
-            neighbours="add-remove",
+            neighbors="add-remove",
             ledger=Ledger("0.5"),
             source=Untouchable(),
         )
@@ -153,7 +153,7 @@ def test_what_is_no_budget(bad):
 
 
 def test_bad_charges():
-    with pytest.raises(ValueError, match="neighbours must be"):
+    with pytest.raises(ValueError, match="neighbors must be"):
         Ledger(1, "swap")
     with pytest.raises(ValueError, match="composition must be"):
         Ledger(1).charge("x", "m", 1, "0.1", 1, "advanced")
@@ -184,7 +184,7 @@ def test_rounding_finds_the_nearest_fraction():
 
     for numerator in range(1, 60):
         x = Fraction(numerator * 101 + 1, 60 * 101)
-        below, above = rationals._neighbours(x, 9)
+        below, above = rationals._neighbors(x, 9)
         grid = [Fraction(a, b) for b in range(1, 10) for a in range(b + 1)]
         assert below == max(f for f in grid if f <= x) and above == min(f for f in grid if f >= x)
 
@@ -337,9 +337,9 @@ def test_parts_are_kept_by_the_file_and_shown():
 # ---------------------------------------------------------------- in μ²
 
 
-def gaussian_ledger(neighbours="add-remove", budget="1/25"):
+def gaussian_ledger(neighbors="add-remove", budget="1/25"):
     """As a booster would keep it: a number of rows, bins, and gradients; all of the budget."""
-    ledger = Ledger(PrivacyLoss.gaussian(budget), neighbours)
+    ledger = Ledger(PrivacyLoss.gaussian(budget), neighbors)
     whole = Fraction(budget) / ledger.rows**2
     for what, share, times in (("number of rows", "0.01", 1), ("bins", "0.05", 7), ("gradients", "0.94", 300)):
         each = PrivacyLoss.gaussian(Fraction(share) * whole / times)
@@ -348,12 +348,12 @@ def gaussian_ledger(neighbours="add-remove", budget="1/25"):
     return ledger
 
 
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
-def test_a_gaussian_ledger_adds_up_in_mu_squared_to_the_last_digit(neighbours):
-    ledger = gaussian_ledger(neighbours)
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
+def test_a_gaussian_ledger_adds_up_in_mu_squared_to_the_last_digit(neighbors):
+    ledger = gaussian_ledger(neighbors)
     assert ledger.kind == "gaussian" and ledger.loss == ledger.budget == PrivacyLoss.gaussian("1/25")
     assert "Spent μ² = 1/25 of 1/25" in str(ledger) and "μ² each" in str(ledger)
-    assert ("twice in μ, four times in μ²" in str(ledger)) == (neighbours == "replace-one")
+    assert ("twice in μ, four times in μ²" in str(ledger)) == (neighbors == "replace-one")
     for read in (
         lambda: ledger.epsilon,
         lambda: ledger.spent,
@@ -392,7 +392,7 @@ def test_neither_kind_pays_for_the_other():
             epsilon=Fraction(1),
             n_trees=1,
             partition="shared",
-            neighbours="add-remove",
+            neighbors="add-remove",
             ledger=ledger,
             source=DemoSource(0),
         )
@@ -417,9 +417,9 @@ def test_a_right_to_ask_is_used_in_its_own_kind():
         gauss.use_gaussian()
 
 
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
-def test_a_gaussian_ledger_in_a_file(neighbours):
-    ledger = gaussian_ledger(neighbours)
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
+def test_a_gaussian_ledger_in_a_file(neighbors):
+    ledger = gaussian_ledger(neighbors)
     data = json.loads(json.dumps(ledger.to_dict()))
     assert Ledger.from_dict(data) == ledger and str(Ledger.from_dict(data)) == str(ledger)
     assert data["epsilon"] is None and "spent" not in data and data["mu_squared_spent"] == "1/25"
@@ -442,6 +442,6 @@ def test_a_gaussian_ledger_in_a_file(neighbours):
 def test_a_pure_ledger_has_no_new_field_in_its_file():
     ledger = Ledger(1)
     ledger.charge("labels", "permute-and-flip", 1, 1, 3, "parallel")
-    assert set(ledger.to_dict()) == {"epsilon", "neighbours", "closed", "spent", "entries"}
+    assert set(ledger.to_dict()) == {"epsilon", "neighbors", "closed", "spent", "entries"}
     fields = {"what", "mechanism", "sensitivity", "epsilon_each", "times", "composition", "part"}
     assert set(ledger.to_dict()["entries"][0]) == fields

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 from scipy.integrate import quad
 
-from dpforest.audit.exact import neighbouring_leaves
+from dpforest.audit.exact import neighboring_leaves
 from dpforest.privacy import flip_by_gap, flip_floor, flip_probability, mechanisms, pmf, privacy_loss, rate_for
 from dpforest.privacy.laws import CERTIFIED, log_pmf
 from dpforest.privacy.noisy_counts import (
@@ -62,8 +62,8 @@ def test_laws_sum_to_one_are_symmetric_and_uniform_on_empty_leaves(mechanism):
         p = pmf(mechanism, counts, 0.3)
         np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-12)
         np.testing.assert_allclose(p[0], 1 / k)
-        relabelled = rng.permutation(k)
-        np.testing.assert_allclose(pmf(mechanism, counts[:, relabelled], 0.3), p[:, relabelled], rtol=1e-12)
+        relabeled = rng.permutation(k)
+        np.testing.assert_allclose(pmf(mechanism, counts[:, relabeled], 0.3), p[:, relabeled], rtol=1e-12)
 
 
 def test_permute_and_flip_with_many_classes_against_its_definition():
@@ -166,11 +166,9 @@ def test_many_classes_and_wide_noise_sum_to_one_and_depend_on_order_through_ties
     for scale in (20, 500):
         p = noisy_argmax_pmf(counts, scale, "clamp")
         np.testing.assert_allclose(p.sum(axis=1), 1, atol=1e-9)
-        relabelled = rng.permutation(9)
-        swapped = noisy_argmax_pmf(counts[:, relabelled], scale, "clamp")
-        np.testing.assert_allclose(
-            swapped, p[:, relabelled], atol=1 / scale
-        )  # a tie has a probability of about 1/scale
+        relabeled = rng.permutation(9)
+        swapped = noisy_argmax_pmf(counts[:, relabeled], scale, "clamp")
+        np.testing.assert_allclose(swapped, p[:, relabeled], atol=1 / scale)  # a tie has a probability of about 1/scale
 
 
 def test_thrown_away():
@@ -270,8 +268,8 @@ def test_floor_is_attained_by_permute_and_flip_and_crossed_by_the_published_rule
 
 
 def worst(mechanism, rate, n_classes, most, relation):
-    """Worst log-ratio over labels and neighbouring leaves; under replace-one a row changes its class in a leaf."""
-    before, after = neighbouring_leaves(n_classes, most, moved=relation == "replace-one", symmetric=True)
+    """Worst log-ratio over labels and neighboring leaves; under replace-one a row changes its class in a leaf."""
+    before, after = neighboring_leaves(n_classes, most, moved=relation == "replace-one", symmetric=True)
     return np.abs(log_pmf(mechanism, before, rate) - log_pmf(mechanism, after, rate)).max()
 
 
@@ -280,7 +278,7 @@ def worst(mechanism, rate, n_classes, most, relation):
 def test_no_certified_mechanism_loses_more_than_epsilon(mechanism, relation):
     for epsilon in EPSILONS:
         exact = Fraction(str(epsilon))
-        rate = float(rate_for(mechanism, exact, n_trees=1, partition="independent", neighbours=relation))
+        rate = float(rate_for(mechanism, exact, n_trees=1, partition="independent", neighbors=relation))
         for n_classes, most in SIZES:
             one_row = worst(mechanism, rate, n_classes, most, "add-remove")
             assert one_row <= rate * (1 + 1e-9)  # what the ledger is charged for one row
@@ -307,7 +305,7 @@ def test_noisy_counts_lose_epsilon_and_their_labels_no_more(relation, negative):
         assert change == pytest.approx(rate) and rows * change <= epsilon * (1 + 1e-9)
         for n_classes, most in ((2, 40), (3, 4)):
             moved = relation == "replace-one"
-            before, after = neighbouring_leaves(n_classes, most, moved=moved, symmetric=True)
+            before, after = neighboring_leaves(n_classes, most, moved=moved, symmetric=True)
             p = np.log(noisy_argmax_pmf(np.concatenate([before, after]), 1 / rate, negative))
             assert np.abs(p[: len(before)] - p[len(before) :]).max() <= epsilon * (1 + 1e-9)
 

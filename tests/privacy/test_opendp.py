@@ -18,12 +18,12 @@ from fractions import Fraction
 import numpy as np
 import opendp.prelude as dp
 import pytest
-from conftest import some
 from scipy.stats import chi2
 
 from dpforest.privacy import SecretSource
 from dpforest.privacy.samplers import draw_exponential, draw_noisy_counts, draw_permute_and_flip
 from dpforest.privacy.selection import draw_choices
+from tests.conftest import some
 
 dp.enable_features("contrib")
 
@@ -34,7 +34,7 @@ COUNTS = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
 
 
 def p_value(ours: np.ndarray, theirs: np.ndarray) -> float:
-    """Chi-square of two samples of whole numbers; neighbouring values share a cell until enough of each are due."""
+    """Chi-square of two samples of whole numbers; neighboring values share a cell until enough of each are due."""
     low, high = min(ours.min(), theirs.min()), max(ours.max(), theirs.max())
     table = np.stack([np.bincount(sample - low, minlength=high - low + 1) for sample in (ours, theirs)])
     share = table.sum(axis=1, keepdims=True) / table.sum()

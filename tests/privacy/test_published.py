@@ -47,7 +47,7 @@ def test_true_loss_with_the_cap_add_remove():
 
 def test_true_loss_with_the_cap_replace_one():
     """Within one leaf; at ε = 5 and 10 (N+1, N) -> (N, N+1) costs the whole cap of 50."""
-    found = [true_loss(CLAMPED, e, neighbours="replace-one", one_leaf=True) for e in EPSILONS]
+    found = [true_loss(CLAMPED, e, neighbors="replace-one", one_leaf=True) for e in EPSILONS]
     np.testing.assert_allclose(found, [0.990, 4.75, 8.99, 16.2, 27.5, 40.0, 49.3, 49.3, 50, 50], rtol=3e-3)
     swap = log_pmf(CLAMPED, [(7, 6), (6, 7)], 5.0)
     assert abs(swap[0, 0] - swap[1, 0]) == pytest.approx(50)
@@ -55,21 +55,21 @@ def test_true_loss_with_the_cap_replace_one():
 
 def test_a_row_that_changes_leaf_costs_two_changes():
     for epsilon in EPSILONS:
-        both = true_loss(CLAMPED, epsilon, neighbours="replace-one")
+        both = true_loss(CLAMPED, epsilon, neighbors="replace-one")
         assert both == max(
-            2 * true_loss(CLAMPED, epsilon), true_loss(CLAMPED, epsilon, neighbours="replace-one", one_leaf=True)
+            2 * true_loss(CLAMPED, epsilon), true_loss(CLAMPED, epsilon, neighbors="replace-one", one_leaf=True)
         )
 
 
 @pytest.mark.parametrize("n_classes, most", [(2, 12), (3, 8), (4, 8)])
 @pytest.mark.parametrize("epsilon", [1.0, 2.0, 5.0])
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
-def test_true_loss_and_delta_against_enumeration(neighbours, epsilon, n_classes, most):
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
+def test_true_loss_and_delta_against_enumeration(neighbors, epsilon, n_classes, most):
     """All leaves with counts up to `most`, which the exponent reaches its cap within."""
     leaves = list(itertools.product(range(most + 1), repeat=n_classes))
     leaves = np.array([leaf for leaf in leaves if leaf[0] == max(leaf)])
     worst, delta = 0.0, 0.0
-    for i, j in itertools.product(range(n_classes), [None] if neighbours == "add-remove" else range(n_classes)):
+    for i, j in itertools.product(range(n_classes), [None] if neighbors == "add-remove" else range(n_classes)):
         if i == j:
             continue
         moved = leaves.copy()
@@ -81,7 +81,7 @@ def test_true_loss_and_delta_against_enumeration(neighbours, epsilon, n_classes,
         worst = max(worst, np.abs(p - q).max())
         for a, b in ((p, q), (q, p)):
             delta = max(delta, np.maximum(0, np.exp(a) - np.exp(epsilon + b)).sum(axis=1).max())
-    one_leaf = {"n_classes": n_classes, "neighbours": neighbours}
+    one_leaf = {"n_classes": n_classes, "neighbors": neighbors}
     assert true_loss(CLAMPED, epsilon, one_leaf=True, **one_leaf) == pytest.approx(worst, rel=1e-9)
     assert delta_lower_bound(CLAMPED, epsilon, **one_leaf) == pytest.approx(delta, rel=1e-9)
 
@@ -92,8 +92,8 @@ def test_tiny_epsilon_is_near_its_limit():
 
 
 def test_without_the_cap_the_loss_is_infinite():
-    for neighbours in ("add-remove", "replace-one"):
-        assert true_loss("smooth-sensitivity", 0.01, neighbours=neighbours) == math.inf
+    for neighbors in ("add-remove", "replace-one"):
+        assert true_loss("smooth-sensitivity", 0.01, neighbors=neighbors) == math.inf
     with pytest.raises(ValueError, match="No true loss"):
         true_loss("magic", 1)
 
@@ -101,10 +101,10 @@ def test_without_the_cap_the_loss_is_infinite():
 def test_partitions():
     assert true_loss("permute-and-flip", 0.7, partition="blocks", n_trees=100) == pytest.approx(70)
     assert true_loss("permute-and-flip", 0.7, partition="blocks", n_trees=1) == 0.7
-    assert true_loss("permute-and-flip", 0.35, partition="blocks", n_trees=100, neighbours="replace-one") == 0.7
+    assert true_loss("permute-and-flip", 0.35, partition="blocks", n_trees=100, neighbors="replace-one") == 0.7
     assert true_loss("discrete-laplace", 0.01, partition="shared", n_trees=100) == pytest.approx(1)
     assert true_loss(
-        "discrete-laplace", 0.01, partition="shared", n_trees=100, neighbours="replace-one"
+        "discrete-laplace", 0.01, partition="shared", n_trees=100, neighbors="replace-one"
     ) == pytest.approx(2)
     shared = true_loss(CLAMPED, 0.01, partition="shared", n_trees=100)
     assert shared == pytest.approx(100 * true_loss(CLAMPED, 0.01))
@@ -124,7 +124,7 @@ def test_delta_lower_bounds():
     ten = [0.0038, 0.019, 0.039, 0.080, 0.207, 0.201, 0.757, 0.736, 0.624, 0.513]
     np.testing.assert_allclose(bounds(n_classes=10, contenders=2), ten, atol=6e-4)
     assert all(a >= b for a, b in zip(bounds(n_classes=10), bounds(n_classes=10, contenders=2), strict=True))
-    replaced = dict(zip(epsilons, bounds(neighbours="replace-one"), strict=True))
+    replaced = dict(zip(epsilons, bounds(neighbors="replace-one"), strict=True))
     for epsilon, expected in {0.01: 0.003, 0.1: 0.031, 0.5: 0.171, 1: 0.434, 2: 0.995, 3: 1, 10: 1}.items():
         assert replaced[epsilon] == pytest.approx(expected, abs=6e-4)
     with pytest.raises(ValueError, match="not a published mechanism"):
@@ -152,10 +152,10 @@ def test_smooth_sensitivity_as_published():
         np.testing.assert_allclose([smooth_sensitivity_published(j, e) for e in (0.01, 0.1, 1)], row, rtol=2e-3)
 
 
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
-def test_smooth_sensitivity_by_brute_force(neighbours):
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
+def test_smooth_sensitivity_by_brute_force(neighbors):
     """max over leaves y of exp(-ε distance) times the most that one row changes the 0/1 scores at y; two classes."""
-    moves = [(1, 0), (-1, 0), (0, 1), (0, -1)] if neighbours == "add-remove" else [(1, -1), (-1, 1)]
+    moves = [(1, 0), (-1, 0), (0, 1), (0, -1)] if neighbors == "add-remove" else [(1, -1), (-1, 1)]
 
     def scores(y):
         return [n == max(y) for n in y]
@@ -168,7 +168,7 @@ def test_smooth_sensitivity_by_brute_force(neighbours):
                 best = max(best, math.exp(-0.3 * distance) * any(scores(z) != scores(y) for z in around))
                 for z in around:
                     reached.setdefault(z, distance + 1)
-        assert smooth_sensitivity(j, 0.3, neighbours) == pytest.approx(best)
+        assert smooth_sensitivity(j, 0.3, neighbors) == pytest.approx(best)
 
 
 def test_deal_blocks():
@@ -178,11 +178,11 @@ def test_deal_blocks():
     assert set(deal_blocks(3, 10, seed=0)) == {-1} and len(deal_blocks(0, 3, seed=0)) == 0
 
 
-def judged(mechanism, partition="independent", neighbours="add-remove", n_trees=10, epsilon=1, share=1):
+def judged(mechanism, partition="independent", neighbors="add-remove", n_trees=10, epsilon=1, share=1):
     choices = SimpleNamespace(
         mechanism=mechanism,
         partition=partition,
-        neighbours=neighbours,
+        neighbors=neighbors,
         n_trees=n_trees,
         exact_rate=lambda e: e / share,
     )
@@ -200,7 +200,7 @@ def test_reasons():
     assert "floating point" in why[0] and "at most 1;" in why[1]
     assert (
         "at most 2, not ε = 1;"
-        in judged("continuous-laplace", partition="shared", share=10, neighbours="replace-one")[1]
+        in judged("continuous-laplace", partition="shared", share=10, neighbors="replace-one")[1]
     )
     why = judged("exponential", partition="shared", share=20)
     assert "at most 0.5;" in why[0] and why[1:] == (REPRODUCTION,)
@@ -208,16 +208,16 @@ def test_reasons():
 
 @settings(derandomize=True, deadline=None, max_examples=200)
 @given(st.fractions(Fraction(1, 1000), 100), st.integers(1, 1000), st.sampled_from(["add-remove", "replace-one"]))
-def test_ideal_figures_are_never_too_small(epsilon, n_trees, neighbours):
+def test_ideal_figures_are_never_too_small(epsilon, n_trees, neighbors):
     """What is said of ideal numbers says so, and is not below the sum of what the leaves lose."""
-    why = judged("continuous-laplace", "shared", neighbours, n_trees, epsilon, share=n_trees)[1]
+    why = judged("continuous-laplace", "shared", neighbors, n_trees, epsilon, share=n_trees)[1]
     ideal = re.fullmatch(
         r"In ideal real numbers the loss would be at most ([^,;]*)(, not ε = \S+)?; for the floating point that is "
         "used no finite bound is known.",
         why,
     )
-    assert ideal and epsilon * (2 if neighbours == "replace-one" else 1) <= Fraction(ideal[1])
-    assert bool(ideal[2]) == (neighbours == "replace-one")
+    assert ideal and epsilon * (2 if neighbors == "replace-one" else 1) <= Fraction(ideal[1])
+    assert bool(ideal[2]) == (neighbors == "replace-one")
 
 
 PUBLISHED = [
@@ -245,12 +245,12 @@ PUBLISHED = [
 
 
 @pytest.mark.parametrize(("kind", "parameters"), PUBLISHED)
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("epsilon", [0.1, 4.0])
-def test_no_forest_as_published_promises_a_finite_loss(kind, parameters, neighbours, epsilon):
+def test_no_forest_as_published_promises_a_finite_loss(kind, parameters, neighbors, epsilon):
     """Their noise is drawn in floating point, of which nothing is proved; a figure for ideal numbers says so."""
     domain = load_dataset("car").domain
-    forest = kind(mode="as_published", epsilon=epsilon, neighbours=neighbours, **parameters)
+    forest = kind(mode="as_published", epsilon=epsilon, neighbors=neighbors, **parameters)
     for certificate in (forest.preview(domain, 100)[0], forest.set_params(random_state=0).preview(domain, 100)[0]):
         assert not certificate.certified and certificate.true_epsilon == math.inf and certificate.loss is None
         assert "true privacy loss: no finite bound." in str(certificate) and guarantee_of(certificate).kind == "none"

@@ -6,7 +6,6 @@ from fractions import Fraction
 import numba
 import numpy as np
 import pytest
-from test_samplers import FixedWords, noise_p_value, p_value
 
 from dpforest.privacy.ledger import BudgetError, Ledger, QueryBudget
 from dpforest.privacy.noisy_counts import discrete_laplace_pmf
@@ -14,6 +13,7 @@ from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.privacy.rationals import round_up
 from dpforest.privacy.release import assign_rows, noisy_table
 from dpforest.privacy.simulators import simulate_noisy_counts
+from tests.privacy.test_samplers import FixedWords, noise_p_value, p_value
 
 JIT = not numba.config.DISABLE_JIT
 

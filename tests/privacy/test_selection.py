@@ -12,9 +12,7 @@ from fractions import Fraction
 import numba
 import numpy as np
 import pytest
-from conftest import public_domain
 from numba.core import types
-from test_samplers import FixedWords, p_value
 
 from dpforest.limits import MAX_BOUND, MAX_CANDIDATES
 from dpforest.privacy import BudgetError, DemoSource, SecretSource, samplers, selection
@@ -23,6 +21,8 @@ from dpforest.privacy.rationals import LIMIT
 from dpforest.privacy.selection import choice_pmf, choose, coarsened, draw_choices, rate_of, simulate_choices
 from dpforest.trees.candidates import public_candidates
 from dpforest.trees.split_scores import CRITERIA, UNIT, score_splits, sensitivity
+from tests.conftest import public_domain
+from tests.privacy.test_samplers import FixedWords, p_value
 
 JIT = not numba.config.DISABLE_JIT
 DRAWS = 120_000 if JIT else 3_000
@@ -179,7 +179,7 @@ def test_one_nodes_scores_move_no_other_nodes_draw():
 
 
 def test_levels_of_a_demonstration_draw_independently():
-    """Joint law of the draws of one node at 2,000 levels and trees (keys), in pairs of neighbouring keys."""
+    """Joint law of the draws of one node at 2,000 levels and trees (keys), in pairs of neighboring keys."""
     scores, allowed = np.zeros((1, 4), np.int64), np.ones((1, 4), bool)
     draws = np.array([simulate_choices(scores, allowed, 1.0, 3, key=key)[0] for key in range(2_000)])
     assert p_value(np.bincount(4 * draws[::2] + draws[1::2], minlength=16), np.full(16, 1 / 16)) > 1e-7
@@ -272,7 +272,7 @@ def test_no_budget_and_no_table_is_too_large_for_exact_draws():
         coarse, width = coarsened(np.array([[0, -spread, -spread // 2]]), s)
         for each in (Fraction(1, 10**4) / 15_000, Fraction(1, 10**4), Fraction(1, 97), Fraction(1), Fraction(10**4)):
             rate = rate_of(each, width)
-            # More of a margin than `draw_choices` asks for: scores of 50 classes, rounding, and normalised ones.
+            # More of a margin than `draw_choices` asks for: scores of 50 classes, rounding, and normalized ones.
             assert 4 * spread * max(rate.numerator, 1) // 2 ** max(0, s.bit_length() - 13) < 2**63
             assert 0 <= draw_choices(coarse, allowed, rate, FixedWords())[0] <= 2
 
@@ -317,7 +317,7 @@ def test_all_small_tables(criterion, n_classes, most):
         assert np.abs(after[:, None] - after[None]).max() <= 2 * each * (1 + 1e-9)
 
 
-def random_neighbours(criterion: str, trials: int, seed: int):
+def random_neighbors(criterion: str, trials: int, seed: int):
     """Tables of two nodes, the same without the first row, and with another row instead: histograms, rows, weight."""
     rng = np.random.default_rng(seed)
     domain = public_domain(None, 2, 3, None)
@@ -354,7 +354,7 @@ def test_two_nodes_of_a_level_lose_what_was_paid_for(criterion):
     rng = np.random.default_rng(9)
     worst = {"removed": 0.0, "replaced": 0.0}
     for batch in range(batches):
-        candidates, histograms, n, top = random_neighbours(criterion, trials, batch)
+        candidates, histograms, n, top = random_neighbors(criterion, trials, batch)
         alpha = int(rng.choice([0, 1, 300, 1_023, 1_024]))
         s = sensitivity(criterion, n, alpha=alpha, weight=top) if criterion == "m-alpha" else sensitivity(criterion, n)
         allowed = rng.random((2 * trials, candidates.n_candidates)) < 0.7

@@ -23,7 +23,7 @@ def test_what_is_refused():
     ):
         with pytest.raises(ValueError, match="is not a number from 0"):
             Guarantee(**wrong)
-    with pytest.raises(ValueError, match="neighbours"):
+    with pytest.raises(ValueError, match="neighbors"):
         Guarantee(1.0, 0, "bounded")
 
 

@@ -9,7 +9,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from conftest import some
 from scipy.stats import binom, binomtest
 
 from dpforest.audit.canaries import ALGORITHMS, canaries
@@ -43,6 +42,7 @@ from dpforest.risk.success_rate import (
 from dpforest.tables.domain import Domain, Feature
 from dpforest.tables.rows import Rows
 from dpforest.trees import routing
+from tests.conftest import some
 
 ALARM = 1e-6
 PUBLIC = {"scale_share": "public"}  # with numbers for the shape: nothing is asked before the trees grow
@@ -189,7 +189,7 @@ def test_sharing_out_against_enumeration(others, n_trees):
 
 
 def test_replace_one_compares_two_labels_at_half_the_rate():
-    forest = MajorityLabelForestClassifier(epsilon=1.0, n_estimators=1, max_depth=1, neighbours="replace-one")
+    forest = MajorityLabelForestClassifier(epsilon=1.0, n_estimators=1, max_depth=1, neighbors="replace-one")
     record = record_of(forest, [0])
     assert record.stand_in == 1 and record.rate == pytest.approx(0.5)
     # alone in its leaf: (1, 0) or (0, 1) at rate 1/2
@@ -220,10 +220,10 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("neighbours", BOTH)
+@pytest.mark.parametrize("neighbors", BOTH)
 @pytest.mark.parametrize("name", CASES)
-def test_guesses_are_right_as_often_as_the_formula_says(name, neighbours):
-    record = record_of(CASES[name].set_params(neighbours=neighbours), [2, 2, 1, 0, 2, 1, 2], n_classes=3, row=4)
+def test_guesses_are_right_as_often_as_the_formula_says(name, neighbors):
+    record = record_of(CASES[name].set_params(neighbors=neighbors), [2, 2, 1, 0, 2, 1, 2], n_classes=3, row=4)
     look = played(record)
     # the formula itself is good to 0.003
     exact = best_success(record)
@@ -238,10 +238,10 @@ def test_permute_and_flip_reaches_its_exact_value():
     assert binomtest(look.right, look.trials, exact).pvalue > ALARM and abs(look.share - exact) < 0.005
 
 
-@pytest.mark.parametrize("name, neighbours", some(ALGORITHMS, BOTH))
-def test_no_certified_forest_exceeds_the_limit(name, neighbours):
+@pytest.mark.parametrize("name, neighbors", some(ALGORITHMS, BOTH))
+def test_no_certified_forest_exceeds_the_limit(name, neighbors):
     epsilon = 1.0
-    for canary in canaries(name, "certified", neighbours, epsilon)[:2]:
+    for canary in canaries(name, "certified", neighbors, epsilon)[:2]:
         model, (X, y) = canary.estimator, canary.after
         domain = model.domain
         codes, labels = domain.encode(X), domain.encode_labels(y)
@@ -272,11 +272,11 @@ def small_table(n: int = 40, n_classes: int = 3, seed: int = 0):
     return domain, domain.encode(rng.random((n, 3))), rng.integers(0, n_classes, n).astype(np.int32)
 
 
-@pytest.mark.parametrize("neighbours", BOTH)
+@pytest.mark.parametrize("neighbors", BOTH)
 @pytest.mark.parametrize("partition", ["independent", "shared"])
-def test_the_most_exposed_row_is_the_one_that_enumeration_finds(partition, neighbours):
+def test_the_most_exposed_row_is_the_one_that_enumeration_finds(partition, neighbors):
     forest = MajorityLabelForestClassifier(
-        epsilon=2.0, n_estimators=4, max_depth=3, partition=partition, neighbours=neighbours
+        epsilon=2.0, n_estimators=4, max_depth=3, partition=partition, neighbors=neighbors
     )
     table = count_in_leaves(forest, *small_table(16))
     every = [best_success(table.record(row)) for row in range(16)]
@@ -305,12 +305,12 @@ def test_a_record_sees_the_others_only():
 
 
 @pytest.mark.parametrize("settings", [{}, {"scale_share": 0.2}, {"size": 1_000}, {"n_estimators": 3, "max_depth": 2}])
-@pytest.mark.parametrize("neighbours", BOTH)
+@pytest.mark.parametrize("neighbors", BOTH)
 @pytest.mark.parametrize("kind", RANDOM)
-def test_the_attacker_stands_before_the_forest_of_a_fit(kind, neighbours, settings):
+def test_the_attacker_stands_before_the_forest_of_a_fit(kind, neighbors, settings):
     """Its trees with the same seeds, and at its leaves the rate of what is left of ε when they are asked."""
     domain, codes, labels = small_table(1_200)
-    forest = kind(epsilon=0.5, neighbours=neighbours, structure_seed=3, random_state=8, **settings)
+    forest = kind(epsilon=0.5, neighbors=neighbors, structure_seed=3, random_state=8, **settings)
     fitted = forest._fit_forest(domain, Rows(codes, labels, np.arange(1_200), 1_200), 1)
     table = count_in_leaves(forest, domain, codes, labels, seed=8)
     for part in ("kind", "feature", "threshold", "first_child", "tree_start"):
@@ -319,7 +319,7 @@ def test_the_attacker_stands_before_the_forest_of_a_fit(kind, neighbours, settin
     before = sum((e.epsilon for e in entries if e.what.startswith(("number of rows", "scale of"))), Fraction(0))
     assert before > 0 and fitted.scale is not None and fitted.ledger.spent == Fraction(1, 2)
     trees = 1 if table.spec.partition == "independent" else fitted.trees.n_trees
-    changed = 1 if neighbours == "add-remove" else 2
+    changed = 1 if neighbors == "add-remove" else 2
     assert table.rate == pytest.approx(float((Fraction(1, 2) - before) / trees / changed), rel=1e-12)
     assert table.spec.preparation.n_rows == fitted.about["n_rows"]
     other = count_in_leaves(forest, domain, codes, labels, seed=9)

@@ -21,8 +21,8 @@ def laws(rng, n_tables: int, n_outputs: int, spread: float) -> np.ndarray:
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def neighbours_delta(chain: np.ndarray, epsilon: float) -> float:
-    """Least δ with which all neighbours of a chain of laws are (ε, δ)-close."""
+def neighbors_delta(chain: np.ndarray, epsilon: float) -> float:
+    """Least δ with which all neighbors of a chain of laws are (ε, δ)-close."""
     pairs = [(p, q) for a, b in itertools.pairwise(chain) for p, q in ((a, b), (b, a))]
     return max(float(np.maximum(p - math.exp(epsilon) * q, 0).sum()) for p, q in pairs)
 
@@ -48,7 +48,7 @@ def test_no_test_on_random_laws_beats_the_bounds(n_steps, share):
     for spread in (0.05, 0.5, 2.0) * 10:
         chain = laws(rng, n_steps + 1, 7, spread)
         epsilon = share * float(np.abs(np.diff(np.log(chain), axis=0)).max())
-        delta = neighbours_delta(chain, epsilon) if share < 1 else 0.0
+        delta = neighbors_delta(chain, epsilon) if share < 1 else 0.0
         false_alarms, found = np.minimum(sets @ chain[0], 1), sets @ chain[-1]
         ratio = chain[-1] / chain[0]
         for game in games_of(n_steps, epsilon, delta):
@@ -113,7 +113,7 @@ def test_the_geometric_mechanism_attains_the_bounds_over_several_steps(n_steps, 
         return p
 
     p, q = pmf(n_steps), pmf(0)
-    assert p.sum() == pytest.approx(1) and neighbours_delta(np.array([p, pmf(n_steps - 1)]), epsilon) < 1e-12
+    assert p.sum() == pytest.approx(1) and neighbors_delta(np.array([p, pmf(n_steps - 1)]), epsilon) < 1e-12
     false_alarms, found = best_tests(p, q)
     for game in games_of(n_steps, epsilon):
         np.testing.assert_allclose(game.hits(np.minimum(false_alarms, 1)), found, atol=1e-12)
@@ -129,7 +129,7 @@ def test_the_posterior_with_delta_fails_as_often_as_it_says_and_no_less():
     t = epsilon - math.log(1 - delta / failure)
     p = np.array([failure, 1 - failure])  # on the first output the odds reach the bound, with all of δ used up
     q = np.array([failure * math.exp(-t), 1 - failure * math.exp(-t)])
-    assert neighbours_delta(np.array([p, q]), epsilon) == pytest.approx(delta)
+    assert neighbors_delta(np.array([p, q]), epsilon) == pytest.approx(delta)
     after = 0.5 * p[0] / (0.5 * p[0] + 0.5 * q[0])
     assert DistinguishingGame(Guarantee(epsilon, delta)).posterior(0.5, failure=failure)[1] == pytest.approx(after)
 

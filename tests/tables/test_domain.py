@@ -185,7 +185,7 @@ class TestCategoricalCodes:
         assert schema.encode(np.array([[50.0, 7.0], [0.0, 0.0]])).tolist() == [[32768, 1], [0, 0]]
 
 
-class Colour(StrEnum):
+class Color(StrEnum):
     RED = "1"
 
     def __str__(self):
@@ -207,7 +207,7 @@ class TestCellByCell:
         ("stranger", "code"),
         [(True, 0), (np.True_, 0), (Decimal("1.0"), 0), (Decimal(1), 0), (1.0, 0), (np.float32(1), 0), (Fraction(1), 0)]
         + [
-            (Colour.RED, 0),
+            (Color.RED, 0),
             ("1", 0),
             ("01", 0),
             ("TRUE", 0),
@@ -401,7 +401,7 @@ class TestSchema:
             ((AGE,), {"classes": (0, None)}, "neither a text nor a finite number"),
             ((AGE,), {"classes": (0, 1), "label": "age"}, "cannot be an attribute as well"),
             ((AGE,), {"classes": (0, 1), "classes_source": "asserted"}, "say where that is written"),
-            ((AGE,), {"classes_source": "rumour"}, "choose one of documented, asserted, data"),
+            ((AGE,), {"classes_source": "rumor"}, "choose one of documented, asserted, data"),
         ],
     )
     def test_domain(self, features, kwargs, message):
@@ -454,7 +454,7 @@ class TestSchema:
         with pytest.raises(DomainError, match="reading"):
             replace(schema, reading=None)
 
-    def test_a_catalogue_entry_half_documented_is_a_leak(self):
+    def test_a_catalog_entry_half_documented_is_a_leak(self):
         entry = {
             "title": "T",
             "uci_url": "u",
@@ -467,7 +467,7 @@ class TestSchema:
                 {"name": "x", "kind": "categorical", "categories": ["1"], "domain_source": "data-derived"},
             ],
         }
-        schema = Domain.from_catalogue(entry)
+        schema = Domain.from_catalog(entry)
         assert [f.source for f in schema.features] == ["documented", "data", "documented", "data"]
         assert len(schema.leaks()) == 2
         assert schema.features[2].missing == "own"
@@ -556,12 +556,12 @@ class TestInfer:
             Domain.infer(X, y)
 
 
-def test_a_catalogue_cannot_call_something_documented_without_saying_where():
+def test_a_catalog_cannot_call_something_documented_without_saying_where():
     attribute = {"name": "age", "kind": "numeric", "low": 0, "high": 9, "domain_source": "documented"}
     entry = {"title": "Tiny", "attributes": [attribute], "label": "ill", "label_values": ["no", "yes"]}
     with pytest.raises(DomainError, match="but not where"):
-        Domain.from_catalogue({**entry, "label_source": "documented", "uci_url": ""})
-    named = Domain.from_catalogue({**entry, "label_source": "documented", "documentation": "tiny.names"})
+        Domain.from_catalog({**entry, "label_source": "documented", "uci_url": ""})
+    named = Domain.from_catalog({**entry, "label_source": "documented", "documentation": "tiny.names"})
     assert named.leaks() == []
 
 

@@ -27,9 +27,9 @@ ORIGINS = {
     r"format|version": FIXED,
     r"about/n_rows": "the settings, or the ledger where it was bought",
     r"about/(estimator|structure_seed|alpha|n_bins|criterion|split_score)(/\d+)?": SETTING,
-    r"certificate/(certified|kind|epsilon|delta|true_epsilon|neighbours|mechanism)": SETTING,
+    r"certificate/(certified|kind|epsilon|delta|true_epsilon|neighbors|mechanism)": SETTING,
     r"certificate/(assumptions|reasons)/\d+": SETTING,
-    r"ledger/(epsilon|neighbours|closed|spent)": SETTING,
+    r"ledger/(epsilon|neighbors|closed|spent)": SETTING,
     r"ledger/entries/\d+/\w+": SETTING,
     r"domain/features/\d+/(name|kind|integer)": "type_source",
     r"domain/features/\d+/scale": SETTING,
@@ -50,7 +50,7 @@ ORIGINS = {
 }
 RANDOM = [
     MajorityLabelForestClassifier(n_estimators=3),
-    RandomDecisionForestClassifier(n_estimators=3, neighbours="replace-one"),
+    RandomDecisionForestClassifier(n_estimators=3, neighbors="replace-one"),
     JagannathanForestClassifier(n_estimators=3),
     RandomForestLaplaceClassifier(n_estimators=3, max_depth=3),
     RandomForestExponentialClassifier(n_estimators=3, max_depth=3),
@@ -83,7 +83,7 @@ def released(model, X, y) -> dict:
 
 def without_secrets(model, data) -> tuple:
     """Nobody, or where the number of rows is public as many rows of one kind."""
-    rows = np.zeros(0 if model.neighbours == "add-remove" else len(data.X), int)
+    rows = np.zeros(0 if model.neighbors == "add-remove" else len(data.X), int)
     return data.X.iloc[rows].reset_index(drop=True), data.y.iloc[rows].reset_index(drop=True)
 
 
@@ -120,8 +120,8 @@ def test_a_number_of_rows_that_nobody_said_was_paid_for(model):
     content = released(clone(model).set_params(domain=data.domain), data.X, data.y)
     assert {origin(path) for path in fields(content)}  # each has one
     bought = [entry for entry in content["ledger"]["entries"] if entry["what"] == "number of rows"]
-    assert len(bought) == (model.neighbours == "add-remove")
-    if model.neighbours == "replace-one":
+    assert len(bought) == (model.neighbors == "add-remove")
+    if model.neighbors == "replace-one":
         assert content["about"]["n_rows"] == len(data.X)
     else:  # noise of scale 50 is that large with a probability below 1e-8
         assert abs(content["about"]["n_rows"] - len(data.X)) < 1_000

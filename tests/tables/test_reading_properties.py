@@ -11,7 +11,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -28,6 +27,7 @@ from dpforest import (
 )
 from dpforest.tables.cells import key
 from dpforest.tables.rows import Rows, read_rows
+from tests.conftest import examples
 
 # What people write into cells: what one of them is must not depend on the others in its column.
 NUMBERS = ["1", "01", "1.0", "0", "2", "-3.5", "1e3", "1e400", "-inf", "9007199254740993", "7 ", "2j", "1+0j", "nan+1j"]
@@ -110,7 +110,7 @@ domains = st.builds(
 
 
 @st.composite
-def neighbours(draw) -> tuple[Domain, list[list[str]], int, list[str]]:
+def neighbors(draw) -> tuple[Domain, list[list[str]], int, list[str]]:
     """A schema, rows as texts (the label last), the number of a row, and what stands there instead."""
     domain = draw(domains)
     width = domain.n_features + 1
@@ -173,7 +173,7 @@ def read(way: str, domain: Domain, rows: list[list[str]], ids: list[int]) -> dic
 
 @pytest.mark.parametrize("way", WAYS)
 @SETTINGS
-@given(neighbours())
+@given(neighbors())
 def test_a_cell_changes_how_no_other_row_is_read(way, table):
     domain, rows, place, other = table
     ids = list(range(len(rows)))
@@ -184,7 +184,7 @@ def test_a_cell_changes_how_no_other_row_is_read(way, table):
 
 @pytest.mark.parametrize("way", WAYS)
 @SETTINGS
-@given(neighbours())
+@given(neighbors())
 def test_a_row_more_changes_how_no_other_row_is_read(way, table):
     domain, rows, place, other = table
     ids = list(range(len(rows)))
@@ -194,7 +194,7 @@ def test_a_row_more_changes_how_no_other_row_is_read(way, table):
 
 
 @SETTINGS
-@given(neighbours())
+@given(neighbors())
 def test_all_ways_read_the_same(table):
     """Where texts and objects say the same (not the words for missing, which pandas knows more of, nor a truth)."""
     domain, rows, _, _ = table
@@ -211,11 +211,11 @@ GROWN = PAID | {"trees", "scale"}  # where trees look at the rows, or at a scale
 FORESTS = [
     (MajorityLabelForestClassifier(n_estimators=3, max_depth=3, scale_share="public"), PAID),
     (MajorityLabelForestClassifier(n_estimators=3, size=900), GROWN),
-    (RandomDecisionForestClassifier(n_estimators=2, max_depth=2, neighbours="replace-one"), PAID),
-    (RandomDecisionForestClassifier(scale_share=0.3, neighbours="replace-one"), GROWN),
+    (RandomDecisionForestClassifier(n_estimators=2, max_depth=2, neighbors="replace-one"), PAID),
+    (RandomDecisionForestClassifier(scale_share=0.3, neighbors="replace-one"), GROWN),
     (BoostedForestClassifier(n_estimators=2, n_bound=50, size=900), GROWN),
-    (MultinomialForestClassifier(n_estimators=2, max_depth=2, neighbours="replace-one"), GROWN),
-    (FriedmanSchusterClassifier(scale_share=0.3, neighbours="replace-one"), GROWN),
+    (MultinomialForestClassifier(n_estimators=2, max_depth=2, neighbors="replace-one"), GROWN),
+    (FriedmanSchusterClassifier(scale_share=0.3, neighbors="replace-one"), GROWN),
 ]
 
 
@@ -233,18 +233,18 @@ def public(model, way: str, domain: Domain, rows: list[list[str]], paid: set[str
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("model", "paid"), FORESTS, ids=lambda own: type(own).__name__)
 @settings(derandomize=True, deadline=None, max_examples=12)
-@given(neighbours())
-def test_what_is_not_paid_for_is_the_same_for_neighbours(model, paid, way, table):
+@given(neighbors())
+def test_what_is_not_paid_for_is_the_same_for_neighbors(model, paid, way, table):
     """Drawn afresh from secret entropy each time, so only what rows cannot change may be compared, and all of it is."""
     domain, rows, place, other = table
     before = public(model, way, domain, rows, paid)
     assert public(model, way, domain, [*rows[:place], other, *rows[place + 1 :]], paid) == before
-    if model.neighbours == "add-remove":
+    if model.neighbors == "add-remove":
         assert public(model, way, domain, [*rows, other], paid) == before
 
 
 @settings(derandomize=True, deadline=None, max_examples=60)
-@given(neighbours(), st.integers(1, 4))
+@given(neighbors(), st.integers(1, 4))
 def test_parts_of_a_table_are_read_as_the_whole(table, size):
     """A part's columns have types of their own."""
     domain, rows, _, _ = table

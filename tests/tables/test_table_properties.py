@@ -12,7 +12,6 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import examples
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +19,7 @@ from dpforest.tables.csv_format import CsvFormat
 from dpforest.tables.csv_rows import read_records
 from dpforest.tables.datasets import CsvTable, TableError, label_candidates, read_csv, suggest_domain
 from dpforest.tables.domain import Domain, DomainError, Feature
+from tests.conftest import examples
 
 settings.register_profile(
     "dpforest", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]

@@ -498,8 +498,8 @@ class TestBundled:
         assert (report["missing"] > 0).tolist() == owned
 
     @pytest.mark.parametrize("name", list_datasets())
-    def test_catalogue_tells_the_truth(self, name):
-        entry = json.loads((DATA / "catalogue.json").read_text())["datasets"][name]
+    def test_catalog_tells_the_truth(self, name):
+        entry = json.loads((DATA / "catalog.json").read_text())["datasets"][name]
         data = load_dataset(name)
         assert hashlib.sha256((DATA / entry["file"]).read_bytes()).hexdigest() == entry["sha256"]
         assert data.table.shape == (entry["n_rows"], entry["n_attributes"] + 1)

@@ -5,7 +5,6 @@ Compiled kernels look at no bounds, so what leads out of an array here would be 
 
 import numpy as np
 import pytest
-from conftest import public_domain, random_codes
 
 from dpforest import (
     BoostedForestClassifier,
@@ -20,6 +19,7 @@ from dpforest.tables.features import Feature
 from dpforest.trees import naive, routing
 from dpforest.trees.random_trees import grow_random_trees
 from dpforest.trees.released_scale import CELLS, TOP, ReleasedScale
+from tests.conftest import public_domain, random_codes
 
 UNIT = public_domain(None)
 SMALL = {"one": UNIT, "five": public_domain(*[None] * 5), "lonely": public_domain(1), "two": public_domain(None, 2)}
@@ -47,7 +47,7 @@ def test_a_thousand_trees_of_one_attribute():
 
 
 @pytest.mark.parametrize("cell", [0, 31, 63])
-@pytest.mark.parametrize("thresholds", ["node", "domain", "quantised"])
+@pytest.mark.parametrize("thresholds", ["node", "domain", "quantized"])
 def test_trees_on_a_released_scale_whose_rows_are_all_in_one_cell(cell, thresholds):
     """Where nothing is left to be split off, thresholds stay among the codes; they once rose over 65,535."""
     shares = np.zeros((1, CELLS), np.int64)

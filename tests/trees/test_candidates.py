@@ -5,7 +5,6 @@ import dataclasses
 import numba
 import numpy as np
 import pytest
-from conftest import public_domain, random_codes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +12,7 @@ from dpforest.limits import MAX_CANDIDATES, MISSING_STRIP, N_CODES
 from dpforest.tables.domain import Domain
 from dpforest.trees.candidates import bin_codes, public_candidates, undecided
 from dpforest.trees.layout import NUMERIC, ONE_VS_REST
+from tests.conftest import public_domain, random_codes
 
 JIT = not numba.config.DISABLE_JIT
 ALL_CODES = np.arange(N_CODES)

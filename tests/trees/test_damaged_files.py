@@ -9,10 +9,8 @@ import numba
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from release_cases import DOMAIN, fitted, saved, table
 
 from dpforest import (
     Domain,
@@ -25,6 +23,8 @@ from dpforest.trees import naive
 from dpforest.trees.forest import ForestFormatError
 from dpforest.trees.packed_arrays import pack, unpack
 from dpforest.trees.structure import structure_of
+from tests.conftest import examples
+from tests.models.release_cases import DOMAIN, fitted, saved, table
 
 TEXTS = {name: saved(fitted(name, random_state=1).released_) for name in ("labels", "counts", "probabilistic")}
 BOOSTER = RandomTreeBoosterClassifier(n_estimators=3, max_depth=2, domain=DOMAIN, random_state=1)
@@ -302,7 +302,7 @@ def test_counts_without_classes_are_refused():
 def test_a_certificate_that_contradicts_its_ledger_or_domain_is_refused():
     forged = [
         replaced(("certificate", "epsilon"), "1/1000"),
-        replaced(("certificate", "neighbours"), "replace-one"),
+        replaced(("certificate", "neighbors"), "replace-one"),
     ]
     genuine = json.loads(saved(fitted("labels").released_))
     assert genuine["certificate"]["certified"]

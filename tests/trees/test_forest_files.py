@@ -11,8 +11,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import public_domain
-from plain_reader import Reader
 
 from dpforest import (
     BoostedForestClassifier,
@@ -25,10 +23,13 @@ from dpforest import (
     ReleasedForest,
     limits,
     load_dataset,
+    verify,
 )
 from dpforest.privacy.certificate import Certificate
 from dpforest.trees import forest_schema, packed_arrays
 from dpforest.trees.forest import ForestFormatError
+from tests.conftest import public_domain
+from tests.trees.plain_reader import Reader
 
 DATA = Path(__file__).parents[1] / "data"
 OLD = json.loads((DATA / "v1_expected.json").read_text())
@@ -434,3 +435,12 @@ def test_a_ledger_of_many_long_fractions_is_refused():
     content = content_of()
     content["ledger"]["epsilon"] = "9" * 201
     assert "ledger.epsilon" in peak(written(content))[0]
+
+
+@pytest.mark.parametrize("path", sorted(DATA.glob("british_*.json.gz")), ids=lambda path: path.name)
+def test_a_file_with_british_spelling_is_read_and_written_with_american(path):
+    forest = ReleasedForest.from_bytes(path.read_bytes())
+    content = json.loads(forest.to_json())
+    assert forest.certificate.certified and content["ledger"]["neighbors"] == "replace-one"
+    assert "neighbours" not in content["certificate"] and content["about"].get("split_score") in (None, "normalized")
+    assert verify.main([str(path)]) == 0

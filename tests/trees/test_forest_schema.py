@@ -10,7 +10,6 @@ import numba
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -18,13 +17,16 @@ from dpforest import Domain, Feature, ReleasedForest
 from dpforest.tables.csv_format import CsvFormat
 from dpforest.trees import forest_schema
 from dpforest.trees.forest import ForestFormatError
+from dpforest.trees.forest_file import american
 from dpforest.trees.forest_schema import SchemaError
+from tests.conftest import examples
 
 DATA = Path(__file__).parents[1] / "data"
 FILES = {
     path.name: json.loads(path.read_bytes()) for path in sorted(DATA.glob("v1_*.json")) if "expected" not in path.name
 }
 FILES |= {path.name: json.loads(gzip.decompress(path.read_bytes())) for path in sorted(DATA.glob("v2_*.json.gz"))}
+FILES = {name: american(content) for name, content in FILES.items()}
 ROWS = json.loads((DATA / "v2_expected.json").read_text())
 
 

@@ -6,10 +6,8 @@ from fractions import Fraction
 import numba
 import numpy as np
 import pytest
-from conftest import public_domain, random_codes
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_candidates import with_missing
 
 from dpforest.privacy import DemoSource, selection
 from dpforest.privacy.ledger import QueryBudget
@@ -19,6 +17,8 @@ from dpforest.trees.candidates import bin_codes, public_candidates
 from dpforest.trees.greedy_trees import as_trees, fill_histogram, grow_tree, leaf_table, places_of_rows
 from dpforest.trees.layout import LEAF, NUMERIC
 from dpforest.trees.split_scores import UNIT, score_splits, sensitivity
+from tests.conftest import public_domain, random_codes
+from tests.trees.test_candidates import with_missing
 
 JIT = not numba.config.DISABLE_JIT
 KINDS = st.lists(st.one_of(st.none(), st.integers(1, 5)), min_size=1, max_size=4).filter(lambda k: set(k) != {1})

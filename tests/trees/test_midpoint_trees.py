@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-from conftest import examples, public_domain, random_codes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -23,6 +22,7 @@ from dpforest.trees.midpoint_trees import (
     selection_probabilities,
     structure_size,
 )
+from tests.conftest import examples, public_domain, random_codes
 
 FALSE_ALARM = 1e-6
 INFINITY = float("inf")

@@ -6,7 +6,6 @@ import hashlib
 import numba
 import numpy as np
 import pytest
-from conftest import public_domain
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -14,6 +13,7 @@ from scipy import stats
 from dpforest.tables.domain import Domain, Feature
 from dpforest.trees.layout import LEAF, MULTIWAY, NUMERIC, ONE_VS_REST
 from dpforest.trees.random_trees import grow_random_trees
+from tests.conftest import public_domain
 
 JIT = not numba.config.DISABLE_JIT
 FALSE_ALARM = 1e-6
@@ -24,16 +24,16 @@ GOLDEN_THRESHOLDS = [50724, -1, 55812, -1, -1, -1]
 GOLDEN = {
     (1, "multiway", "node"): "0a91f81832a0f05f",
     (1, "multiway", "domain"): "da59c2048eecf137",
-    (1, "multiway", "quantised"): "b3ecc88abac16e68",
+    (1, "multiway", "quantized"): "b3ecc88abac16e68",
     (3, "multiway", "node"): "c6ca1abebfddbce3",
     (3, "multiway", "domain"): "ca831a59e30ec43a",
-    (3, "multiway", "quantised"): "6f22686fd542c3e6",
+    (3, "multiway", "quantized"): "6f22686fd542c3e6",
     (3, "one-vs-rest", "node"): "0ead9f154bc1b7b9",
     (3, "one-vs-rest", "domain"): "c707e67f66352b02",
-    (3, "one-vs-rest", "quantised"): "c909be7ba9e32c0d",
+    (3, "one-vs-rest", "quantized"): "c909be7ba9e32c0d",
     (3, "ordered", "node"): "49154c933de24d69",
     (3, "ordered", "domain"): "3393e972a5def79b",
-    (3, "ordered", "quantised"): "2f738ca34db83e75",
+    (3, "ordered", "quantized"): "2f738ca34db83e75",
 }
 
 
@@ -119,7 +119,7 @@ def test_a_test_asks_for_a_code_of_its_feature_even_where_no_two_are_left(seed):
     own=st.booleans(),
     depth=st.integers(0, 12 if JIT else 5),
     categorical=st.sampled_from(["multiway", "one-vs-rest", "ordered"]),
-    thresholds=st.sampled_from(["node", "domain", "quantised"]),
+    thresholds=st.sampled_from(["node", "domain", "quantized"]),
     n_quantiles=st.sampled_from([2, 10, 1000]),
     seed=st.integers(0, 2**63 - 1),
 )
@@ -167,8 +167,8 @@ def test_one_vs_rest_and_ordered_trees_are_complete(mixed):
         assert (np.diff(trees.leaf_start) == 16).all()
 
 
-def test_quantised_thresholds_are_equally_spaced_cuts():
-    trees = grow_random_trees(public_domain(None), n_trees=50, depth=3, seed=0, thresholds="quantised", n_quantiles=4)
+def test_quantized_thresholds_are_equally_spaced_cuts():
+    trees = grow_random_trees(public_domain(None), n_trees=50, depth=3, seed=0, thresholds="quantized", n_quantiles=4)
     assert set(trees.threshold[trees.kind != LEAF]) == {16_383, 32_767, 49_151}
 
 

@@ -4,7 +4,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from conftest import public_domain, random_codes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,6 +25,7 @@ from dpforest.trees.released_scale import (
     scale_from,
     scale_histograms,
 )
+from tests.conftest import public_domain, random_codes
 
 EXACTLY = settings(derandomize=True, deadline=None, max_examples=60)
 PUBLIC = np.arange(CELLS + 1, dtype=np.int64) * (TOP // CELLS)
@@ -121,7 +121,7 @@ def test_masses_and_codes_are_inverse(seed, first):
         assert code == first or known_below(own, first, code - 1) * 10 < part * TOP
 
 
-@pytest.mark.parametrize("thresholds", ["node", "domain", "quantised"])
+@pytest.mark.parametrize("thresholds", ["node", "domain", "quantized"])
 def test_on_the_public_scale_trees_are_the_same(thresholds):
     """The same draws: a scale on which rows are spread evenly changes nothing."""
     domain = public_domain(None, 3, None)
@@ -129,10 +129,10 @@ def test_on_the_public_scale_trees_are_the_same(thresholds):
     plain, even = (grow_random_trees(domain, **how, scale=s) for s in (None, ReleasedScale(np.stack([PUBLIC] * 2))))
     assert np.array_equal(plain.feature, even.feature)
     # A quantile is the code above it here, the one below it on the public scale.
-    assert np.abs(plain.threshold - even.threshold).max() <= (thresholds == "quantised")
+    assert np.abs(plain.threshold - even.threshold).max() <= (thresholds == "quantized")
 
 
-@pytest.mark.parametrize("thresholds", ["node", "domain", "quantised"])
+@pytest.mark.parametrize("thresholds", ["node", "domain", "quantized"])
 def test_thresholds_lie_where_rows_are(thresholds):
     """Rows in a hundredth of the range: half of all thresholds at a root lie there, and the first levels stay."""
     domain = public_domain(None)
@@ -176,7 +176,7 @@ def test_a_mixture_lies_between():
 @EXACTLY
 @given(
     st.integers(0, CELLS - 1),
-    st.sampled_from(["node", "domain", "quantised"]),
+    st.sampled_from(["node", "domain", "quantized"]),
     st.integers(0, 10**6),
     st.sampled_from([None, "own"]),
 )

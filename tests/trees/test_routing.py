@@ -5,7 +5,6 @@ import dataclasses
 import numba
 import numpy as np
 import pytest
-from conftest import public_domain, random_codes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +12,7 @@ from dpforest import MajorityLabelForestClassifier, RandomDecisionForestClassifi
 from dpforest.trees import naive, routing
 from dpforest.trees.layout import LEAF, MULTIWAY, NUMERIC, ONE_VS_REST
 from dpforest.trees.random_trees import grow_random_trees
+from tests.conftest import public_domain, random_codes
 
 JIT = not numba.config.DISABLE_JIT
 KINDS = st.lists(st.one_of(st.none(), st.integers(1, 9)), min_size=1, max_size=6)

@@ -7,7 +7,6 @@ from fractions import Fraction
 import numba
 import numpy as np
 import pytest
-from conftest import public_domain, random_codes
 
 from dpforest.limits import MAX_BOUND
 from dpforest.losses import ENTROPY, ERROR, GINI, m_alpha
@@ -15,6 +14,7 @@ from dpforest.trees import naive
 from dpforest.trees.candidates import Candidates, bin_codes, public_candidates
 from dpforest.trees.greedy_trees import fill_histogram
 from dpforest.trees.split_scores import CRITERIA, UNIT, score_splits, sensitivity, whole_root
+from tests.conftest import public_domain, random_codes
 
 JIT = not numba.config.DISABLE_JIT
 COUNTED = ("gini", "max", "entropy")  # the criteria on numbers of rows

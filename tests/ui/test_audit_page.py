@@ -4,11 +4,11 @@ import json
 import math
 
 import pytest
-from app_words import words
 from streamlit.testing.v1 import AppTest
 
 from dpforest.audit import leaf_attack, leaf_curves
 from dpforest.audit.leaf_attack import LossEstimate
+from tests.ui.app_words import words
 from ui.audit import attack
 from ui.audit.parts import telling
 from ui.audit.words import NAMES, RULES, proved
@@ -37,10 +37,10 @@ def tables(page: AppTest) -> list[list[dict]]:
 
 
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("neighbours", ["a row more or less", "a row exchanged"])
+@pytest.mark.parametrize("neighbors", ["a row more or less", "a row exchanged"])
 @pytest.mark.parametrize("epsilon, classes", [("0.01", "2"), ("1", "10"), ("10", "3")])
-def test_every_rule(audit, rule, neighbours, epsilon, classes):
-    page = audit(rule=rule, neighbours=neighbours, eps=epsilon, classes=classes)
+def test_every_rule(audit, rule, neighbors, epsilon, classes):
+    page = audit(rule=rule, neighbors=neighbors, eps=epsilon, classes=classes)
     assert len(page.get("plotly_chart")) == 2 and len(page.table) == 2
     broken = RULES[rule].mechanism.startswith("smooth")
     assert figures(page)[0] == f"ε = {epsilon}"
@@ -90,7 +90,7 @@ def test_a_certified_rule_attains_epsilon_and_no_more(audit):
 
 
 def test_many_alike_classes_share_a_line(audit):
-    page = audit(classes="10", rule="global 0/1", neighbours="a row exchanged")
+    page = audit(classes="10", rule="global 0/1", neighbors="a row exchanged")
     assert all(len(table) <= 8 for table in tables(page))
     assert any(row["class"] == "3 to 10, each" for row in tables(page)[0])
 
@@ -113,7 +113,7 @@ def test_no_count_is_told_as_a_probability():
 def test_outputs_together_say_where_their_chance_comes_from(audit):
     text = telling(leaf_attack.first_pair("discrete-laplace", 1.0, 2, "replace-one"))
     assert "(62.2 % × 62.2 %)" in text and "38.7 %" in text
-    page = audit(rule="noisy counts", neighbours="a row exchanged")
+    page = audit(rule="noisy counts", neighbors="a row exchanged")
     said = [row["chance of the noisy count"] for row in tables(page)[0]]
     assert len(said) == 2 and all(s.startswith("**") and ": " in s for s in said)
 
@@ -137,7 +137,7 @@ def test_the_attack_runs_and_stays_until_something_moves(audit, monkeypatch, rul
 
 
 def test_links_are_checked(audit):
-    page = audit(rule="nonsense", eps="-1", classes="99", neighbours="x", pair="y")
+    page = audit(rule="nonsense", eps="-1", classes="99", neighbors="x", pair="y")
     assert figures(page)[0] == "ε = 1"
 
 

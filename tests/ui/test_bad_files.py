@@ -3,9 +3,10 @@
 import re
 
 import pytest
-from app_words import words
-from bad_tables import ONE_BAD_COLUMN, REFUSED
 from streamlit.testing.v1 import AppTest
+
+from tests.tables.bad_tables import ONE_BAD_COLUMN, REFUSED
+from tests.ui.app_words import words
 
 TRACE = re.compile(r"Traceback|\wError\b|Exception|\.py\b|line \d+, in ")
 GOOD = "age;ill\n" + "".join(f"{20 + i % 60};{'ja' if i % 60 > 25 else 'nein'}\n" for i in range(200))

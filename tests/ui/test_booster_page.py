@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from app_words import words
 from streamlit.testing.v1 import AppTest
 
 from dpforest import ReleasedForest
@@ -16,6 +15,7 @@ from dpforest.explain import AddedScores
 from dpforest.models.base import AUTO
 from dpforest.risk.guarantee import guarantee_of
 from dpforest.risk.rounding import percent_up
+from tests.ui.app_words import words
 from ui.choose import controls as choose_controls
 from ui.choose import membership, parts
 from ui.choose.controls import Wish
@@ -137,7 +137,7 @@ def test_accuracy_by_round_ends_at_that_of_the_release(delta):
 
 @pytest.mark.parametrize(("n_classes", "scores", "wanted"), [(2, [-2.0, 2.0], 0.0228), (3, [1.5, -0.5, -1.0], 0.1241)])
 def test_how_likely_noise_alone_turns_a_prediction(n_classes, scores, wanted):
-    """Φ(-2/1) for two classes; for three the lead of 2 has √2 times the deviation of a score that is not centred."""
+    """Φ(-2/1) for two classes; for three the lead of 2 has √2 times the deviation of a score that is not centered."""
     own = tables.bundled_table(tables.bundled("breast_wisconsin"), "Class")
     forest = settings(0.0, trees=1).estimator(own.domain).fit(own.columns(), own.frame["Class"]).released_
     added = AddedScores.of(forest)

@@ -6,12 +6,12 @@ import re
 
 import pandas as pd
 import pytest
-from app_words import words
 from streamlit.testing.v1 import AppTest
-from test_explore_page import button
 
 from dpforest.evaluation.smallest_epsilon import smallest_epsilons
 from dpforest.evaluation.sweep import run_task
+from tests.ui.app_words import words
+from tests.ui.test_explore_page import button
 from ui.choose import controls, membership, parts
 from ui.shared import sweep, tables
 from ui.shared.forests import FORESTS
@@ -116,7 +116,7 @@ def test_a_row_exchanged_speaks_of_values_only(choose):
         return [option for control in page.segmented_control for option in control.options]
 
     assert "who is in the table" in questions(choose(look_eps="1", need="80.0"))
-    assert "who is in the table" not in questions(choose(neighbours="a row exchanged", look_eps="1", need="80.0"))
+    assert "who is in the table" not in questions(choose(neighbors="a row exchanged", look_eps="1", need="80.0"))
 
 
 def test_the_report_holds_what_the_page_says(choose, monkeypatch):

@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 import streamlit as st
-from app_words import words
 from streamlit.testing.v1 import AppTest
 
+from tests.ui.app_words import words
 from ui.learn import class_mode
 from ui.learn.rooms import (
     AT_ONCE,

@@ -1,7 +1,8 @@
 """Columns of a file that somebody leaves out (AppTest): a table that cannot be read gets a way on."""
 
 import pytest
-from app_words import words
+
+from tests.ui.app_words import words
 
 ROWS = "\n".join(
     f"{i % 7},{'inf' if i == 3 else i},2020-01-{i % 28 + 1:02d},{'yes' if i % 3 else 'no'}" for i in range(60)
@@ -32,12 +33,12 @@ def test_a_table_that_is_refused_can_be_used_without_the_column(page):
     assert any("'load' contains infinity" in warning.value for warning in page.warning)
 
 
-def test_what_is_there_and_not_learnt_from_is_named_beside_it(page):
+def test_what_is_there_and_not_learned_from_is_named_beside_it(page):
     left_out(page).set_value(["load"]).run()
     assert not page.exception
-    assert "Not learnt from: day. The *Data* tab of Explore says why." in [c.value for c in page.sidebar.caption]
+    assert "Not learned from: day. The *Data* tab of Explore says why." in [c.value for c in page.sidebar.caption]
     left_out(page).set_value(["load", "day"]).run()
-    assert not [c.value for c in page.sidebar.caption if "Not learnt from" in c.value]
+    assert not [c.value for c in page.sidebar.caption if "Not learned from" in c.value]
 
 
 def test_why_the_last_column_is_not_offered_as_label_is_said_beside_it(app):

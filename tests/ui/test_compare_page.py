@@ -6,15 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 import streamlit as st
-from app_words import words
 from streamlit.testing.v1 import AppTest
-from test_explore_page import CSV, button
 
 from dpforest import load_dataset
 from dpforest.evaluation.metrics import METRICS
 from dpforest.evaluation.stakes import Stakes
 from dpforest.evaluation.sweep import summary, surface
 from dpforest.plotting.compare import Scale
+from tests.ui.app_words import words
+from tests.ui.test_explore_page import CSV, button
 from ui.compare import alpha_tab
 from ui.compare.controls import Comparison
 from ui.compare.insight import insight

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
-from test_use_page import choice, use_page
 
 from dpforest.privacy.certificate import large_delta_caution
 from dpforest.tables.domain import Domain
 from dpforest.tables.features import Feature
+from tests.ui.test_use_page import choice, use_page
 from ui.shared import release
 from ui.shared.forest_options import DELTA
 from ui.shared.sidebar import Choice

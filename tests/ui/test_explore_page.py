@@ -9,7 +9,6 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from app_words import words
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.testing.v1 import AppTest
 
@@ -20,6 +19,7 @@ from dpforest.tables.datasets import read_csv, suggest_domain
 from dpforest.tables.domain import Domain, DomainError, Feature
 from dpforest.tables.misfits import MisfitWarning
 from dpforest.tables.read_parts import assert_parts, read_parts, sources
+from tests.ui.app_words import words
 from ui.choose import membership
 from ui.explore import data_tab, rows_fit
 from ui.explore.questionnaire import EACH, STAND
@@ -106,7 +106,7 @@ def test_follow_one_record(app):
 
 def test_links_are_checked(app):
     app.query_params.update(
-        {"eps": "0.1", "depth": "999", "forest": "nonsense", "neighbours": "x", "tab": "y", "label": "z"}
+        {"eps": "0.1", "depth": "999", "forest": "nonsense", "neighbors": "x", "tab": "y", "label": "z"}
     )
     app.run()
     assert not app.exception

@@ -5,15 +5,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from app_words import words
 from streamlit.testing.v1 import AppTest
-from test_session_ledger import EXCHANGED, FIRST, GAUSS
 
 from dpforest.evaluation.repeats import Curve
 from dpforest.privacy.certificate import certify
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.loss import PrivacyLoss, mu_for
 from dpforest.risk.guarantee import Guarantee
+from tests.ui.app_words import words
+from tests.ui.test_session_ledger import EXCHANGED, FIRST, GAUSS
 from ui.choose import parts
 from ui.explore import budget_tab, curve_panel
 from ui.shared.forests import EPSILONS
@@ -24,9 +24,9 @@ DELTA = 1e-6
 LEAKS = "The bounds were read from the rows."
 
 
-def booster(share: Fraction | int = 1, neighbours: str = "add-remove", reasons: tuple[str, ...] = ()):
+def booster(share: Fraction | int = 1, neighbors: str = "add-remove", reasons: tuple[str, ...] = ()):
     """Certificate and ledger as a booster would have them at ε = 1; it spends this share of its μ²."""
-    ledger = Ledger(mu_for(1, DELTA), neighbours)
+    ledger = Ledger(mu_for(1, DELTA), neighbors)
     whole = ledger.budget.amount * share / ledger.rows**2
     for what, part, times in (("number of rows", "0.06", 1), ("gradients", "0.94", 300)):
         each = PrivacyLoss.gaussian(Fraction(part) * whole / times)
@@ -38,30 +38,29 @@ def booster(share: Fraction | int = 1, neighbours: str = "add-remove", reasons: 
 # ---------------------------------------------------------------- the Budget tab
 
 
-def budget_page(neighbours: str) -> None:
+def budget_page(neighbors: str) -> None:
     """A page of its own; streamlit runs its source."""
-    from test_gaussian_ledger import booster
-
+    from tests.ui.test_gaussian_ledger import booster
     from ui.explore import budget_tab
     from ui.shared import tables
     from ui.shared.forests import Settings
     from ui.shared.sidebar import Choice
 
     data = tables.bundled("zoo")
-    settings = Settings("noisy counts", "certified", 1.0, 3, 5, neighbours)
+    settings = Settings("noisy counts", "certified", 1.0, 3, 5, neighbors)
     choice = Choice(tables.bundled_table(data, data.label), settings)
-    budget_tab.show(choice, *booster(neighbours=neighbours))
+    budget_tab.show(choice, *booster(neighbors=neighbors))
 
 
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
-def test_the_budget_tab_shows_shares_of_mu_squared(neighbours):
-    page = AppTest.from_function(budget_page, args=(neighbours,), default_timeout=600).run()
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
+def test_the_budget_tab_shows_shares_of_mu_squared(neighbors):
+    page = AppTest.from_function(budget_page, args=(neighbors,), default_timeout=600).run()
     assert not page.exception
     said = words(page)
     assert "adds up in μ² and not in ε, so shown are shares of μ². All of it is μ² = 0.05603, which is ε = 1 at" in said
     assert "- Number of rows: **once μ² = 0.00" in said and "makes **6 % of μ²**." in said
     assert "in sequence on the same rows, adds up to **94 % of μ²**." in said
-    assert ("counts twice in μ, which is four times in μ²" in said) == (neighbours == "replace-one")
+    assert ("counts twice in μ, which is four times in μ²" in said) == (neighbors == "replace-one")
     assert "A release would use up 100 % of μ², which is ε = 1 at δ = 10⁻⁶, added up in exact fractions" in said
     assert list(page.dataframe[0].value)[3:] == ["μ² each", "how many", "composition", "μ² together"]
     assert page.dataframe[0].value["μ² together"].tolist() == ["0.003362", "0.05267"]
@@ -102,23 +101,23 @@ def test_repeats_add_up_in_mu_squared():
 # ---------------------------------------------------------------- the board
 
 
-def board_page(neighbours: str) -> None:
+def board_page(neighbors: str) -> None:
     """A page of its own; streamlit runs its source."""
     import streamlit as st
-    from test_gaussian_ledger import LEAKS, booster
 
+    from tests.ui.test_gaussian_ledger import LEAKS, booster
     from ui.choose import parts
 
-    st.session_state["found"] = parts.guarantee(*booster(neighbours=neighbours, reasons=(LEAKS,)), True)
+    st.session_state["found"] = parts.guarantee(*booster(neighbors=neighbors, reasons=(LEAKS,)), True)
 
 
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
-def test_what_would_be_promised_if_the_schema_were_public(neighbours):
-    page = AppTest.from_function(board_page, args=(neighbours,), default_timeout=600).run()
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
+def test_what_would_be_promised_if_the_schema_were_public(neighbors):
+    page = AppTest.from_function(board_page, args=(neighbors,), default_timeout=600).run()
     assert not page.exception and page.session_state["found"].kind == "none"
     page.toggle(key="if_public").set_value(True).run()
     assert not page.exception
-    assert page.session_state["found"] == Guarantee(1, DELTA, neighbours, mu_for(1, DELTA).mu_squared)
+    assert page.session_state["found"] == Guarantee(1, DELTA, neighbors, mu_for(1, DELTA).mu_squared)
 
 
 def test_what_is_promised():
@@ -130,8 +129,7 @@ def test_what_is_promised():
 
 def release_page() -> None:
     """The button and what it opens, with releases from before; streamlit runs its source."""
-    from test_gaussian_ledger import booster
-
+    from tests.ui.test_gaussian_ledger import booster
     from ui.shared import release, tables
     from ui.shared.forests import Settings
     from ui.shared.sidebar import Choice

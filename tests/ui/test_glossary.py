@@ -4,8 +4,8 @@ import re
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from test_plain_words import SHOWN, texts
 
+from tests.ui.test_plain_words import SHOWN, texts
 from ui.shared.glossary import GLOSSARY, tip
 
 # What a first-year student has not met, as it is written in the app; each is in a term of the glossary.

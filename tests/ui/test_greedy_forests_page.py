@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from app_words import words
 
 from dpforest import ReleasedForest, load_dataset
 from dpforest.privacy.ledger import BudgetError
+from tests.ui.app_words import words
 from ui.shared import release, sidebar, tables
 from ui.shared.boosting import ALPHAS, BOUNDS
 from ui.shared.forests import FORESTS, Settings, as_code

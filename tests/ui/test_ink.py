@@ -1,4 +1,4 @@
-"""Figures in the colours of a page: what it sets, what it leaves, and that the figure itself stays as it is."""
+"""Figures in the colors of a page: what it sets, what it leaves, and that the figure itself stays as it is."""
 
 import copy
 
@@ -30,7 +30,7 @@ def test_words_have_the_size_and_ink_of_the_page(drawn, dark, size):
     assert shown.layout.xaxis.title.text == "x" and shown.layout.xaxis2.tickfont.size == 11
     assert shown.layout.template.layout.annotationdefaults.font.size == size
     assert (shown.layout.font.color == "#E7ECF0") == dark
-    assert shown.layout.font.size == size  # of words in traces and colour bars, which take it from there
+    assert shown.layout.font.size == size  # of words in traces and color bars, which take it from there
 
 
 def test_a_figure_that_says_how_large_its_legend_is_keeps_it(drawn):

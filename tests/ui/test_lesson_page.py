@@ -1,9 +1,9 @@
 """The Lesson page in process (AppTest): each step with each answer, its feedback, its control, its links."""
 
 import pytest
-from app_words import words
 from streamlit.testing.v1 import AppTest
 
+from tests.ui.app_words import words
 from ui.choose import controls
 from ui.learn.parts_of_steps import CHOOSE_EPSILON, EXPLORE, Link, Step
 from ui.learn.steps import STEPS

@@ -4,14 +4,14 @@ import json
 from dataclasses import replace
 
 import pytest
-from app_words import words
-from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpforest.tables.csv_codebook import codebook, read_codebook
 from dpforest.tables.domain import Domain, DomainError, Feature
 from dpforest.tables.read_parts import with_sources
+from tests.conftest import examples
+from tests.ui.app_words import words
 from ui.explore.confirm import is_source
 from ui.explore.loaded import Loaded, entries_of, of_json, over
 from ui.shared import tables

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pandas as pd
-from app_words import words
 
+from tests.ui.app_words import words
 from ui.shared import tables
 
 

@@ -3,13 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-from app_words import words
 from streamlit.testing.v1 import AppTest
 
 from dpforest.evaluation.metrics import METRICS
 from dpforest.evaluation.stakes import Stakes
 from dpforest.evaluation.sweep import summary
 from dpforest.plotting.compare import Scale
+from tests.ui.app_words import words
 from ui.choose import controls, parts
 from ui.compare.controls import Comparison
 from ui.compare.insight import insight

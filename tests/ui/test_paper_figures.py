@@ -1,4 +1,4 @@
-"""Figures for papers: every page lists what it has drawn; files are in print colours; LaTeX sets names as text."""
+"""Figures for papers: every page lists what it has drawn; files are in print colors; LaTeX sets names as text."""
 
 import json
 import os
@@ -93,7 +93,7 @@ def test_an_empty_table_and_one_with_two_columns_of_one_name_are_latex():
     assert r"a \\" in as_latex(pd.DataFrame({"a": []}))
 
 
-def test_print_colours_leave_the_figure_on_the_page_as_it_is():
+def test_print_colors_leave_the_figure_on_the_page_as_it_is():
     figure = go.Figure(go.Scatter(y=[1, 2]), layout={"font": {"color": "#E7ECF0"}, "paper_bgcolor": "rgba(0,0,0,0)"})
     before = figure.to_json()
     layout = paper.for_print(figure)["layout"]

@@ -1,13 +1,13 @@
 """Papers: every figure on the page is one that was measured; a paper without figures says so; the report agrees."""
 
 import pytest
-from app_words import words
 from streamlit.testing.v1 import AppTest
 
 from reproduce import __main__ as program
 from reproduce import protocol
 from reproduce.cells import measured
 from reproduce.report import REPORT, report
+from tests.ui.app_words import words
 from ui.learn.papers import PAPERS
 
 

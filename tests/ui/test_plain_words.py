@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from app_words import words
 
+from tests.ui.app_words import words
 from ui.explore.budget_tab import COMPOSED, NOT_LISTED
 from ui.shared.forests import FORESTS
 

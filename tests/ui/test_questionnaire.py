@@ -1,9 +1,9 @@
 """The questions on the Data tab: what comes next, what is left, and many attributes at once."""
 
 import pytest
-from app_words import words
 
 from dpforest.tables.domain import Domain, Feature
+from tests.ui.app_words import words
 from ui.explore.questionnaire import AGAIN
 from ui.explore.questions import Answer, answered, left_to_say, one_range, open_questions, targets
 

@@ -3,8 +3,8 @@
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.testing.v1 import AppTest
-from test_use_page import choice
 
+from tests.ui.test_use_page import choice
 from ui.shared import release
 
 

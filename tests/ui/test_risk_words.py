@@ -15,10 +15,10 @@ PURE, DELTA, NONE = Guarantee(1.0), Guarantee(1.0, 1e-6), Guarantee(math.inf)
 REPLACED = Guarantee(1.0, 0, "replace-one")
 MEMBER, VALUE = DistinguishingGame(PURE), DistinguishingGame(PURE, "value")
 EVERY = [
-    Guarantee(epsilon, delta, neighbours)
+    Guarantee(epsilon, delta, neighbors)
     for epsilon in (0.001, 0.01, 0.3, 1.0, 5.0, 10.0, 40.0)
     for delta in (0.0, 1e-6, 0.01)
-    for neighbours in ("add-remove", "replace-one")
+    for neighbors in ("add-remove", "replace-one")
 ]
 
 
@@ -113,17 +113,17 @@ def test_words_that_are_not_used(guarantee):
         assert not re.search(rf"\b{word}\b", said)
 
 
-def section(epsilon, delta, neighbours, rows):
+def section(epsilon, delta, neighbors, rows):
     """The script of a page that shows nothing else."""
     from dpforest.risk.guarantee import Guarantee
     from ui.choose import risk_parts
 
-    risk_parts.show(Guarantee(epsilon, delta, neighbours), risk_parts.prior_control(), rows=rows)
+    risk_parts.show(Guarantee(epsilon, delta, neighbors), risk_parts.prior_control(), rows=rows)
 
 
 @pytest.mark.parametrize("guarantee", [PURE, DELTA, REPLACED, NONE, Guarantee(1.0, 0.01), Guarantee(10.0)])
 def test_the_section_is_drawn(guarantee):
-    app = AppTest.from_function(section, args=(guarantee.epsilon, guarantee.delta, guarantee.neighbours, 1)).run()
+    app = AppTest.from_function(section, args=(guarantee.epsilon, guarantee.delta, guarantee.neighbors, 1)).run()
     assert not app.exception
     said = " ".join(m.value for m in app.markdown)
     game = games(guarantee)[0]

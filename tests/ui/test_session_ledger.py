@@ -7,13 +7,13 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from app_words import words
 from streamlit.testing.v1 import AppTest
 
 from dpforest.evaluation.repeats import Curve
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.loss import PrivacyLoss, mu_for
 from dpforest.tables.datasets import read_csv
+from tests.ui.app_words import words
 from ui.explore import curve_panel
 from ui.explore.questions import EVERYTHING
 from ui.shared import session_ledger
@@ -25,7 +25,7 @@ FIRST = Release(
     1, "people.csv", "noisy counts", "digest", True, 1, Fraction(1, 2), "add-remove", "CERTIFIED", b'{"forest": 1}'
 )
 SAVED_AGAIN = replace(FIRST, number=2, title="people (2).csv", table_key="another digest", epsilon=Fraction(1, 10))
-EXCHANGED = replace(SAVED_AGAIN, neighbours="replace-one")
+EXCHANGED = replace(SAVED_AGAIN, neighbors="replace-one")
 GAUSS = replace(FIRST, number=4, epsilon=Fraction(1), mu_squared=mu_for(1, 1e-6).mu_squared, delta=1e-6)
 ZOO = replace(FIRST, number=3, title="Zoo", table_key="zoo", uploaded=False, people=2, epsilon=Fraction(3))
 
@@ -77,7 +77,7 @@ def test_gaussian_costs_add_up_in_mu_squared():
     assert delta_of(four) == 1e-6 and relation == "add-remove"
     assert total == PrivacyLoss.gaussian(4 * GAUSS.mu_squared).epsilon(1e-6) < 4 * GAUSS.epsilon
     assert spent([FIRST, *four])[0] == Fraction(1, 2) + total
-    exchanged = replace(GAUSS, neighbours="replace-one")
+    exchanged = replace(GAUSS, neighbors="replace-one")
     both = PrivacyLoss.gaussian(5 * GAUSS.mu_squared).epsilon(1e-6)  # 2μ and μ
     assert spent([GAUSS, exchanged]) == (both, "replace-one")
     assert spent([FIRST, exchanged]) == (1 + exchanged.loss.epsilon(1e-6), "replace-one")

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from app_words import words
 from streamlit.runtime.caching.cache_data_api import _data_caches
 from streamlit.runtime.caching.cache_resource_api import _resource_caches
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
@@ -20,6 +19,7 @@ from dpforest import MajorityLabelForestClassifier, load_dataset
 from dpforest.evaluation.greedy_simulation import simulation_for
 from dpforest.evaluation.splits import split_table
 from dpforest.models.greedy.multinomial import MultinomialForestClassifier
+from tests.ui.app_words import words
 from ui.choose import controls
 from ui.shared import simulate
 from ui.shared.scheduler import Scheduler

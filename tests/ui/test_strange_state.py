@@ -7,9 +7,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from app_words import words
 from streamlit.testing.v1 import AppTest
 
+from tests.ui.app_words import words
 from ui.choose import controls
 from ui.shared import simulate
 

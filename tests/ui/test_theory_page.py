@@ -3,7 +3,6 @@
 import re
 
 import pytest
-from app_words import words
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
@@ -11,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from dpforest import load_dataset, read_csv
 from dpforest.evaluation.theorem_tables import boosted_errors
 from dpforest.tables.datasets import suggest_domain
+from tests.ui.app_words import words
 from ui.learn.theory_page import PANELS
 from ui.learn.theory_parts import at_least, at_most
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from app_words import words
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from dpforest import ReleasedForest, load_dataset
 from dpforest.trees.forest import ForestFormatError
+from tests.ui.app_words import words
 from ui.shared import release, sidebar, tables
 from ui.shared.downloads import as_csv
 from ui.shared.forests import FORESTS, Settings

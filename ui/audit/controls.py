@@ -10,7 +10,7 @@ from dpforest.limits import MIN_CLASSES
 from dpforest.privacy.laws import PUBLISHED
 from ui.audit.words import RULES
 from ui.shared.controls import LINKED, known, within
-from ui.shared.sidebar import choose_neighbours
+from ui.shared.sidebar import choose_neighbors
 
 FEWEST, TELLING = "fewest rows", "most telling"
 MOST_CLASSES = 10
@@ -23,7 +23,7 @@ class Audit:
     mechanism: str
     epsilon: float
     n_classes: int
-    neighbours: str
+    neighbors: str
 
     @property
     def published(self) -> bool:
@@ -45,12 +45,12 @@ def choose(epsilon: float) -> Audit:
         n_classes = st.slider(
             "Classes", MIN_CLASSES, MOST_CLASSES, key="classes", bind=LINKED, help="How many labels there are."
         )
-        neighbours = choose_neighbours()
+        neighbors = choose_neighbors()
     return Audit(
         RULES.get(name, RULES["smooth sensitivity"]).mechanism,
         epsilon,
         min(max(int(n_classes), MIN_CLASSES), MOST_CLASSES),
-        neighbours,
+        neighbors,
     )
 
 

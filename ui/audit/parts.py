@@ -24,28 +24,28 @@ _SHOWN = 4  # classes that a table lists one by one
 
 
 @cache.for_everybody(data=True, max_entries=64)
-def curves_of(epsilon: float, n_classes: int, neighbours: str) -> LeafCurves:
+def curves_of(epsilon: float, n_classes: int, neighbors: str) -> LeafCurves:
     """Of all rules at once."""
-    return leaf_curves.leaf_curves(epsilon, n_classes, neighbours)
+    return leaf_curves.leaf_curves(epsilon, n_classes, neighbors)
 
 
 @cache.for_everybody(data=True, max_entries=256)
 def verdict_of(audit: Audit) -> Verdict:
     """Claim and truth."""
-    return leaf_curves.verdict(audit.mechanism, audit.epsilon, audit.n_classes, audit.neighbours)
+    return leaf_curves.verdict(audit.mechanism, audit.epsilon, audit.n_classes, audit.neighbors)
 
 
 @cache.for_everybody(data=True, max_entries=256)
 def pair_of(audit: Audit, which: str) -> Pair:
     """The pair that is shown and attacked."""
     find = leaf_attack.telling_pair if which == TELLING else leaf_attack.first_pair
-    return find(audit.mechanism, audit.epsilon, audit.n_classes, audit.neighbours)
+    return find(audit.mechanism, audit.epsilon, audit.n_classes, audit.neighbors)
 
 
 def headline(audit: Audit, found: Verdict) -> None:
     """Claim, truth, δ and verdict in four boxes."""
     eps = audit.epsilon
-    unsure = "whether a row is there" if rows_changed(audit.neighbours) == 1 else "which of two values a row has"
+    unsure = "whether a row is there" if rows_changed(audit.neighbors) == 1 else "which of two values a row has"
     allowed = f"whoever is unsure (50 %) {unsure} can become {sure(eps)}, no more"
     if math.isinf(found.loss):
         true = (":red[∞]", "no limit: one row may change the odds by any factor")
@@ -102,13 +102,13 @@ def flips(audit: Audit, curves: LeafCurves) -> None:
         key="flips",
     )
     k = audit.n_classes
-    step = "that is taken away" if rows_changed(audit.neighbours) == 1 else "that is exchanged for one of another leaf"
+    step = "that is taken away" if rows_changed(audit.neighbors) == 1 else "that is exchanged for one of another leaf"
     st.caption(
         "**The floor, in words:** take a leaf whose rows all have the same class, and a rule that treats all classes "
         f"alike. An empty leaf can only guess, so in {chance((k - 1) / k)} of releases it publishes another class. "
         f"Each row {step} may change that by a factor of eᵋ at most, and a leaf with a lead of j rows is j such steps "
         f"away from an empty one. So such a rule that keeps ε must flip in at least e⁻ʲᵋ · {k - 1}/{k} of releases. A "
-        "curve in the grey has broken the promise."
+        "curve in the gray has broken the promise."
     )
 
 
@@ -117,7 +117,7 @@ def losses(audit: Audit, curves: LeafCurves, found: Verdict) -> None:
     titled(
         "What one row costs",
         "From a formula",
-        help=f"The privacy loss: how many times as likely {one_row(audit.neighbours)} can make an output, as a "
+        help=f"The privacy loss: how many times as likely {one_row(audit.neighbors)} can make an output, as a "
         "logarithm. A loss of 1 is a factor of e = 2.72, a loss of 2 is 7.39. The promise is that it never exceeds ε.",
     )
     first = curves.first_over[audit.mechanism]
@@ -153,11 +153,11 @@ def pair_title(audit: Audit) -> None:
 
 def pair_tables(audit: Audit, pair: Pair) -> None:
     """Two small tables and how differently they come out."""
-    one_more = rows_changed(audit.neighbours) == 1
+    one_more = rows_changed(audit.neighbors) == 1
     left, right = st.columns(2)
     for column, name, counts, log_p in (
         (left, "Table A", pair.change.before, pair.change.log_before),
-        (right, f"Table B: {one_row(audit.neighbours)}", pair.change.after, pair.change.log_after),
+        (right, f"Table B: {one_row(audit.neighbors)}", pair.change.after, pair.change.log_after),
     ):
         with column:
             st.markdown(f"**{name}**")

@@ -44,7 +44,7 @@ def kept() -> dict[str, Any]:
     return json.loads(_KEPT.read_text(encoding="utf-8"))
 
 
-def show(neighbours: str) -> None:
+def show(neighbors: str) -> None:
     """All forests under one relation, at an ε to choose."""
     if not _KEPT.exists() or "computed" not in (audit := kept())["rows"][0]:
         st.info("No audit of all forests is kept here: `python -m dpforest.audit --write docs` makes one.")
@@ -57,7 +57,7 @@ def show(neighbours: str) -> None:
         epsilon = st.segmented_control(
             "Claimed ε", epsilons, default=1.0, required=True, format_func=lambda e: f"ε = {e:g}", key="audited_epsilon"
         )
-    rows = [row for row in audit["rows"] if row["neighbours"] == neighbours and row["epsilon"] == epsilon]
+    rows = [row for row in audit["rows"] if row["neighbors"] == neighbors and row["epsilon"] == epsilon]
     figures.table(
         as_table(rows),
         "Every forest, attacked as a whole",
@@ -67,7 +67,7 @@ def show(neighbours: str) -> None:
         height="content",
     )
     st.caption(
-        f"Two tables that differ in one row ({WORDS[neighbours]}) were each fitted {audit['trials']:,} times or more, "
+        f"Two tables that differ in one row ({WORDS[neighbors]}) were each fitted {audit['trials']:,} times or more, "
         "for every known weak point of a forest. *Attack proved* is a lower bound on the loss; only one such row in a "
         "million would say more than is true. Above ε, it proves that the claim is false. Below ε it proves nothing: "
         "a certified forest *holds* because of a proof, and no attack spoke against it; for *nothing found* there is "

@@ -57,7 +57,7 @@ RULES = {
         "global 0/1",
         "certified",
         "looks only at who is on top",
-        "only looks at who is on top, not by how much, and favours that label a little",
+        "only looks at who is on top, not by how much, and favors that label a little",
     ),
     "noisy counts": Rule(
         NOISY_COUNTS,
@@ -85,33 +85,33 @@ def times(log_ratio: float) -> str:
     return f"10{raised(round(log_ratio / math.log(10)))} times"
 
 
-def one_row(neighbours: str) -> str:
+def one_row(neighbors: str) -> str:
     """Which difference must be hard to notice."""
-    return "one row more" if rows_changed(neighbours) == 1 else "one row exchanged"
+    return "one row more" if rows_changed(neighbors) == 1 else "one row exchanged"
 
 
-def promise(epsilon: float, neighbours: str) -> str:
+def promise(epsilon: float, neighbors: str) -> str:
     """What ε means, before anything else."""
     return (
-        f"ε is a promise: {one_row(neighbours)}{' or less' if rows_changed(neighbours) == 1 else ''} makes no output "
+        f"ε is a promise: {one_row(neighbors)}{' or less' if rows_changed(neighbors) == 1 else ''} makes no output "
         f"more than eᵋ times as likely. At ε = {epsilon:g} that is {times(epsilon)}."
     )
 
 
-def breaks(mechanism: str, curves: LeafCurves, neighbours: str) -> str:
+def breaks(mechanism: str, curves: LeafCurves, neighbors: str) -> str:
     """The two leads at which a published rule breaks its promise: as a loss, and as a flip rate."""
     first = curves.first_over[mechanism]
     if first is None:
         return ""
-    where = f"from lead {first:,} to {first + 1:,}" if rows_changed(neighbours) == 1 else f"at a lead of {first:,}"
-    row = "one row" if rows_changed(neighbours) == 1 else "one row exchanged"
+    where = f"from lead {first:,} to {first + 1:,}" if rows_changed(neighbors) == 1 else f"at a lead of {first:,}"
+    row = "one row" if rows_changed(neighbors) == 1 else "one row exchanged"
     return (
         f" The promise breaks already {where}: there {row} changes the odds by more than eᵋ. From lead "
         f"{curves.crossing:,} on, the flip rate alone shows it."
     )
 
 
-def story(mechanism: str, found: Verdict, curves: LeafCurves, neighbours: str) -> str:
+def story(mechanism: str, found: Verdict, curves: LeafCurves, neighbors: str) -> str:
     """What was claimed, what is true, what we did about it: one paragraph of markdown."""
     eps = found.epsilon
     if mechanism in PUBLISHED:
@@ -126,13 +126,13 @@ def story(mechanism: str, found: Verdict, curves: LeafCurves, neighbours: str) -
         if mechanism == "smooth-sensitivity":
             true = (
                 f"**True:** there is no limit, at any ε. {why} With a longer lead one row changes the odds by any "
-                f"factor you like, and no constant repairs that.{breaks(mechanism, curves, neighbours)}"
+                f"factor you like, and no constant repairs that.{breaks(mechanism, curves, neighbors)}"
             )
         else:
             true = (
                 f"**True:** the author's code lets no label become more than e⁵⁰ times as likely as another, "
                 f"which makes the loss finite but not ε: it is {size(found.loss)} where {eps:g} is "
-                f"claimed. {why}{breaks(mechanism, curves, neighbours)}"
+                f"claimed. {why}{breaks(mechanism, curves, neighbors)}"
             )
         done = (
             "**What we did:** the app's forest draws its labels by permute-and-flip instead, which keeps ε exactly; "
@@ -140,7 +140,7 @@ def story(mechanism: str, found: Verdict, curves: LeafCurves, neighbours: str) -
             "here to be looked at, says its true loss wherever it appears, and cannot be released."
         )
         return f"{claimed} {true} {done}"
-    half = "" if rows_changed(neighbours) == 1 else " An exchanged row is one removed and one added, so it runs at ε/2."
+    half = "" if rows_changed(neighbors) == 1 else " An exchanged row is one removed and one added, so it runs at ε/2."
     checked = (
         "**What we did:** the proof stands beside the formula in the code; the tests go through all small leaves and "
         "find no pair above ε; and a release draws in whole numbers from the operating system's entropy."

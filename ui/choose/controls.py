@@ -32,7 +32,7 @@ class Wish:
 
     share: float
     mode: str
-    neighbours: str
+    neighbors: str
     margin: bool
     prior: float
     rows_per_person: int
@@ -58,7 +58,7 @@ def choose() -> Wish:
             DEFAULT_SURE,
         )
         prior = risk_parts.prior_control()
-        neighbours = sidebar.choose_neighbours()
+        neighbors = sidebar.choose_neighbors()
         known("mode", MODES)
         mode = st.radio(
             "Mode",
@@ -92,7 +92,7 @@ def choose() -> Wish:
     return Wish(
         SURE[sure],
         MODES.get(mode, "certified"),
-        neighbours,
+        neighbors,
         bool(margin),
         prior,
         min(max(int(rows), 1), MOST_ROWS),
@@ -151,4 +151,4 @@ def kinds() -> list[str]:
 
 def forests(table: Table, wish: Wish) -> list[Settings]:
     """All forests of the app that there are in this mode, and where that is asked for also with δ above 0."""
-    return [line.settings for line in lines_of(table, kinds(), wish.mode, wish.neighbours, delta=wish.delta)]
+    return [line.settings for line in lines_of(table, kinds(), wish.mode, wish.neighbors, delta=wish.delta)]

@@ -43,7 +43,7 @@ _DRAW_EVERY = 0.25  # seconds
 
 def show(table: Table, settings: Settings, certificate: Certificate) -> None:
     """Choose a record, attack it, and compare with what is possible. A moved control ends an attack that is running."""
-    table, replaced = read_by(table, settings), rows_changed(settings.neighbours) == 2
+    table, replaced = read_by(table, settings), rows_changed(settings.neighbors) == 2
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown("##### Attack one record, live", width="content", anchors=False)
         badge("Simulated")
@@ -206,7 +206,7 @@ def _limit(settings: Settings, certificate: Certificate) -> float:
     if not settings.delta:
         return most_success(_loss(settings, certificate))
     holds = certificate.certified
-    own = settings.epsilon, settings.delta, settings.neighbours
+    own = settings.epsilon, settings.delta, settings.neighbors
     promise = guarantee_of(certificate) if holds else would_promise(*own)
     return DistinguishingGame(promise, promise.questions[0]).success()
 

@@ -137,7 +137,7 @@ def guarantee(certificate: Certificate, ledger: Ledger, leaks: bool) -> Guarante
     ):
         badge("Not certified")
         st.markdown("**Not promised now. If the schema of this table were public, this is what would hold:**")
-        return Guarantee.of_loss(ledger.loss, certificate.neighbours, delta=certificate.delta)
+        return Guarantee.of_loss(ledger.loss, certificate.neighbors, delta=certificate.delta)
     return guarantee_of(certificate)
 
 

@@ -28,7 +28,7 @@ def meaning(guarantee: Guarantee) -> str:
         )
     what = (
         "with any one row in the table as without it, or the other way round"
-        if guarantee.neighbours == ADD_REMOVE
+        if guarantee.neighbors == ADD_REMOVE
         else "with one thing in a row of the table as with another"
     )
     said = f"No release is more than {factor_up(guarantee.epsilon)} times (eᵋ) as likely {what}"

@@ -24,7 +24,7 @@ KIND = "boosted"
 
 def strategies(view: Comparison, table: Table) -> list[Line]:
     """The boosted forest, certified: α constant, and each of the strategies that Explore offers but the drawn one."""
-    settings, _ = applied(settings_of(table, KIND, "certified", view.neighbours), own_settings_of(view, KIND))
+    settings, _ = applied(settings_of(table, KIND, "certified", view.neighbors), own_settings_of(view, KIND))
     found: dict[str, float | str] = {f"α = {value:g}": value for value in CONSTANT}
     found |= {f"α {name}": how for name, how in ALPHAS["certified"].items() if how not in ("fixed", "hand")}
     grid = tuple(sorted({*COARSE, view.epsilon}))

@@ -34,7 +34,7 @@ class Comparison:
 
     kinds: tuple[str, ...]
     published: bool
-    neighbours: str
+    neighbors: str
     epsilon: float
     releases: int
     folds: int
@@ -71,7 +71,7 @@ def choose(epsilon: float) -> Comparison:
             "point.",
         )
         delta = delta_control()
-        neighbours = sidebar.choose_neighbours()
+        neighbors = sidebar.choose_neighbors()
         measure = select("Measure", list(MEASURES), "compared", "What is drawn; the table has all of them.")
         chosen = tuple(kind for kind in FORESTS if kind in kinds)
         own = own_settings.choose(chosen)
@@ -101,7 +101,7 @@ def choose(epsilon: float) -> Comparison:
     return Comparison(
         chosen,
         bool(published),
-        neighbours,
+        neighbors,
         epsilon,
         releases if releases in RELEASES else DEFAULT_RELEASES,
         HELD_OUT.get(held, 1),
@@ -114,8 +114,8 @@ def choose(epsilon: float) -> Comparison:
 
 def lines(view: Comparison, table: Table) -> list[Line]:
     """A line for each forest, and where that is asked for one for each with δ above 0, and as published."""
-    found = lines_of(table, view.kinds, "certified", view.neighbours, delta=view.delta)
-    found += lines_of(table, view.kinds, "as_published", view.neighbours) if view.published else []
+    found = lines_of(table, view.kinds, "certified", view.neighbors, delta=view.delta)
+    found += lines_of(table, view.kinds, "as_published", view.neighbors) if view.published else []
     return [replace(_own_line(view, line), epsilons=grid_with(view.epsilon)) for line in found]
 
 
@@ -154,7 +154,7 @@ def mapped(view: Comparison, table: Table) -> list[Line]:
     So a moved slider keeps the simulations of the grid.
     """
     kind = select("Forest", list(view.kinds), "mapped", "The forest that is mapped, certified.")
-    settings = settings_of(table, kind, "certified", view.neighbours)
+    settings = settings_of(table, kind, "certified", view.neighbors)
     grid = EPSILONS[::2] if FORESTS[kind].is_fitted_anew else EPSILONS
     grids = [grid] if view.epsilon in grid else [grid, (view.epsilon,)]
     return [_own_line(view, Line(settings, epsilons, depths=_map_depths(settings)), "depth") for epsilons in grids]
@@ -169,4 +169,4 @@ def _deepest(settings: Settings) -> int:
 
 
 def _certified(view: Comparison, table: Table) -> list[Settings]:
-    return [settings_of(table, kind, "certified", view.neighbours) for kind in view.kinds]
+    return [settings_of(table, kind, "certified", view.neighbors) for kind in view.kinds]

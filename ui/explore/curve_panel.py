@@ -81,7 +81,7 @@ class Panel:
         with st.expander("What stands behind these figures"):
             settings = choice.settings
             held = "" if settings.certified else " claimed"
-            badge("Simulated", f" at ε = {settings.epsilon:g}{at_delta(settings.delta)}{held}, {settings.neighbours}")
+            badge("Simulated", f" at ε = {settings.epsilon:g}{at_delta(settings.delta)}{held}, {settings.neighbors}")
             self._price = st.empty()
         self._say(curve)
 
@@ -195,7 +195,7 @@ def price(curve: Curve, ledger: Ledger, delta: float = 0.0) -> str:
         f"These are simulated; nothing is released. Releasing {here} at ε = {epsilon_text(budget.epsilon(delta))} "
         "would cost ε = "
         f"{sum_text(each.epsilon(delta))}{at}, all {repeats * points} of the curve ε = "
-        f"{sum_text(all_of_them.epsilon(delta))}{at} ({ledger.neighbours}); no ε covers the lines without noise.{adds}"
+        f"{sum_text(all_of_them.epsilon(delta))}{at} ({ledger.neighbors}); no ε covers the lines without noise.{adds}"
     )
 
 
@@ -209,7 +209,7 @@ def table(curve: Curve, settings: Settings) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "forest": settings.name,
-            "neighbours": settings.neighbours,
+            "neighbors": settings.neighbors,
             "epsilon": curve.epsilons,
             "delta": settings.delta,
             "accuracy": curve.accuracy.mean(axis=0),

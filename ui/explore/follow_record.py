@@ -54,7 +54,7 @@ def followed(choice: Choice, view: ForestView, tree: int, row: int) -> list[int]
     if view.leaf_values is None:
         chart(
             plotting.votes(view.labels[leaves], view.flip[leaves], view.domain.classes, tree=tree, truth=truth),
-            "One square for each tree, grouped by the class it votes for, coloured by the flip rate of the leaf.",
+            "One square for each tree, grouped by the class it votes for, colored by the flip rate of the leaf.",
             title="Votes on a record",
             key="votes",
             width=620,

@@ -131,7 +131,7 @@ def _broken(certificate: Certificate) -> tuple[str, str, str, str | None]:
 
 def _meaning(choice: Choice, certificate: Certificate) -> tuple[str, str, str, str | None]:
     settings, delta, holds = choice.settings, certificate.delta, certificate.certified
-    promise = guarantee_of(certificate) if holds else would_promise(settings.epsilon, delta, settings.neighbours)
+    promise = guarantee_of(certificate) if holds else would_promise(settings.epsilon, delta, settings.neighbors)
     return (
         f"What ε = {settings.epsilon:g}{at_delta(delta)} {'means' if holds else 'would mean'}",
         success_share(promise, promise.questions[0]),
@@ -155,7 +155,7 @@ def _odds(promise: Guarantee) -> str | None:
     """By how much a belief may change; with a δ it may in rare releases change by anything."""
     if promise.delta:
         return None
-    value = _factor(value_epsilon(float(promise.epsilon), promise.neighbours))
+    value = _factor(value_epsilon(float(promise.epsilon), promise.neighbors))
     member = f"a row is in the table by {_factor(float(promise.epsilon))} at most, and the odds that "
     return (
         "Differential privacy bounds odds. Whatever somebody believed before, the release multiplies the odds that "

@@ -1,4 +1,4 @@
-"""Values that look alike and are not the same, and classes that only one row has: said before they are learnt."""
+"""Values that look alike and are not the same, and classes that only one row has: said before they are learned."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def show(table: Table) -> None:
             others = " and others" if rare[_SHOWN:] else ""
             said = f"The classes {named}{others} have one row each. No forest can learn them, and each such row is"
         st.info(
-            f"{said} either with the rows that are learnt from or with those held out. Is it a slip of the pen?",
+            f"{said} either with the rows that are learned from or with those held out. Is it a slip of the pen?",
             icon=":material/info:",
         )
 

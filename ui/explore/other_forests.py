@@ -24,7 +24,7 @@ class OtherForests:
         self._choice, self._curves = choice, dict[str, Curve]()
         own = choice.settings
         every = [
-            as_it_comes(kind, "certified", own.epsilon, own.neighbours, delta=delta)
+            as_it_comes(kind, "certified", own.epsilon, own.neighbors, delta=delta)
             for kind in FORESTS
             for delta in ((0.0, DELTA) if ALLOW_DELTA in FORESTS[kind].options else (0.0,))
         ]

@@ -21,7 +21,7 @@ from ui.shared.controls import count, is_on, is_pair, known, stored, within
 from ui.shared.forests import FORESTS
 from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
-from ui.shared.tables import n_learnt_from, read_by
+from ui.shared.tables import n_learned_from, read_by
 from ui.shared.wording import plain, unbroken
 
 LEAST_DEPTH, SHALLOW = 2, 3
@@ -103,7 +103,7 @@ def _questions(
         )
     _answers(structure, view, nodes, root)
     st.caption(
-        "The bar shows the classes of the records in a node, the dot is as large as they are many; its colour is the "
+        "The bar shows the classes of the records in a node, the dot is as large as they are many; its color is the "
         "rate at which labels flip. Click a node to read on from there."
     )
     if nodes.probability is not None:
@@ -127,14 +127,14 @@ def _whole_tree(
     titled(
         f"The whole tree: {plural(nodes.trees.n_leaves, 'leaf', 'leaves')} on {plural(deepest + 1, 'level')}",
         "Curator only",
-        help="One row for each level of the tree, the root on top. Colour is the rate at which the label of a leaf "
+        help="One row for each level of the tree, the root on top. Color is the rate at which the label of a leaf "
         "flips away from the most frequent class; above the leaves it is the mean over the records below.",
     )
     chart(
         plotting.tree_overview(
             nodes, view.domain_of(tree), root=_root(structure, nodes), path=path, by_records=by_records
         ),
-        f"Overview of tree {tree + 1}: a row for each level, coloured by the rate at which labels flip.",
+        f"Overview of tree {tree + 1}: a row for each level, colored by the rate at which labels flip.",
         title="Overview of a tree",
         key="overview",
         on_select=lambda: _clicked("overview", structure),
@@ -142,7 +142,7 @@ def _whole_tree(
     )
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.caption(
-            "Colour: rate at which labels flip; white: no data, the label is pure noise. Click anywhere to read the "
+            "Color: rate at which labels flip; white: no data, the label is pure noise. Click anywhere to read the "
             "tree from there." + _stopped(choice, deepest, nodes),
             width="content",
         )
@@ -204,7 +204,7 @@ def _of_class(view: ForestView, tree: int) -> str:
 def _stopped(choice: Choice, deepest: int, nodes: NodeTable) -> str:
     settings, table = choice.settings, choice.table
     by_rule = settings.certified and settings.depth == AUTO  # which goes by a noisy number of records
-    asked = 0 if by_rule else settings.shape(read_by(table, settings).domain, n_learnt_from(table))[0]
+    asked = 0 if by_rule else settings.shape(read_by(table, settings).domain, n_learned_from(table))[0]
     if deepest >= asked or FORESTS[settings.kind].is_fitted_anew:
         return ""
     return (

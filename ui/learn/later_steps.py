@@ -90,7 +90,7 @@ REBUILD: Final = Step(
     badges=("Made-up tables",),
     title="Rebuild the class again",
     text="The thirty students again, ten trees, the same attacker. Now all counts carry noise, and the ten trees "
-    "together cost ε. Exact counts gave away all thirty. A coin gets 15 right. The grey line is what no attacker can "
+    "together cost ε. Exact counts gave away all thirty. A coin gets 15 right. The gray line is what no attacker can "
     "exceed on average, whatever they try.",
     question="At ε = 1 the attacker rebuilds …",
     answers=(

@@ -90,7 +90,7 @@ PAPERS: Final = (
         "As published it does not keep ε: the weights of the trees are exact functions of the rows, and are "
         "published. The certified forest takes them from its noisy leaves, which costs nothing.",
         "On Breast Cancer Wisconsin the published forest is right in 88 % at ε = 10⁻⁴, as it is at ε = 1; the "
-        "certified one guesses there (43 %). At such an ε nothing can be learnt but through what is not private: the "
+        "certified one guesses there (43 %). At such an ε nothing can be learned but through what is not private: the "
         "exact weights.",
         (("data", "breast_wisconsin"), ("forest", "boosted"), ("mode", "as published"), ("eps", "0.01")),
     ),

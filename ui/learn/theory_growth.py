@@ -146,7 +146,7 @@ def tree() -> Shown:
         )
         said = Said(False, f"{here_text}, and guessing gets {share(guessing)} on {on}. {when} {truth}")
     note = (
-        "The edge has to be there in every leaf, and nobody knows it beforehand: where a dot is in the grey, the "
+        "The edge has to be there in every leaf, and nobody knows it beforehand: where a dot is in the gray, the "
         "table has no such edge. The derived bound asks for less and holds whatever the leaf; the "
         "published proof has a step that does not."
     )

@@ -60,7 +60,7 @@ def _split(table: Table) -> tuple[Table, Split]:
     return linear, replace(found, X_train=found.X_train[some], y_train=found.y_train[some])
 
 
-def _labelled(table: Table) -> tuple[Domain, pd.DataFrame, pd.Series]:
+def _labeled(table: Table) -> tuple[Domain, pd.DataFrame, pd.Series]:
     """Domain on the linear scale, and columns and labels of the rows with a listed label; some rows of a long table.
 
     All numbers about training rows come from these rows, so that they share one guessing rate.
@@ -73,7 +73,7 @@ def _labelled(table: Table) -> tuple[Domain, pd.DataFrame, pd.Series]:
 
 
 def _goodness(table: Table) -> dict[str, Any]:
-    domain, X, y = _labelled(table)
+    domain, X, y = _labeled(table)
     rows = read_rows(domain, X, y, misfits=Misfits())
     return theorem_tables.goodness(domain, rows.codes, rows.y)
 
@@ -89,7 +89,7 @@ def _empty_leaves(table: Table) -> dict[Any, Any]:
 
 
 def _boosted(table: Table) -> dict[str, Any]:
-    return theorem_tables.boosted_errors(*_labelled(table))
+    return theorem_tables.boosted_errors(*_labeled(table))
 
 
 # By name: the function, and whether the theorem is about two classes only.

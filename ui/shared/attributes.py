@@ -86,6 +86,6 @@ def chance_of_a_turn(added: AddedScores, scores: np.ndarray) -> float:
     if added.domain.n_classes == 2:  # one number and its negative, with one noise
         lead, deviation = abs(first), added.score_noise
     else:
-        centred = math.sqrt(1 - 1 / added.domain.n_classes)
-        lead, deviation = first - second, added.score_noise / centred * math.sqrt(2)
+        centered = math.sqrt(1 - 1 / added.domain.n_classes)
+        lead, deviation = first - second, added.score_noise / centered * math.sqrt(2)
     return math.nan if not deviation else float(norm.sf(lead / deviation))

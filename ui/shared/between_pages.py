@@ -14,10 +14,10 @@ from ui.shared.forests import FORESTS, MODES, Settings
 
 # Controls that several pages have, and those that can be handed over, by key.
 _CONTROLS: Final = {
-    "Explore": ("data", "label", "eps", "neighbours", "mode", "present", "forest", "delta"),
-    "Compare forests": ("data", "label", "eps", "neighbours", "also_delta", "present"),
-    "Choose ε": ("data", "label", "neighbours", "mode", "also_delta", "present"),
-    "Audit": ("eps", "neighbours", "present"),
+    "Explore": ("data", "label", "eps", "neighbors", "mode", "present", "forest", "delta"),
+    "Compare forests": ("data", "label", "eps", "neighbors", "also_delta", "present"),
+    "Choose ε": ("data", "label", "neighbors", "mode", "also_delta", "present"),
+    "Audit": ("eps", "neighbors", "present"),
     "Use a released forest": ("present",),
     "Theory": ("data", "label", "eps", "present"),
     "Papers": ("present",),
@@ -26,6 +26,7 @@ _CONTROLS: Final = {
 }
 _SHAPE: Final = ("by_rule", "depth", "trees")
 _FROM: Final = {"from": "choose"}
+_RENAMED: Final = {"neighbours": "neighbors"}  # parameters of older links, and their names now
 
 
 def carry_over(title: str) -> None:
@@ -33,6 +34,10 @@ def carry_over(title: str) -> None:
 
     An address with settings of its own (a link, or a page that Back leads to) says all itself.
     """
+    for old, new in _RENAMED.items():
+        if old in st.query_params:
+            st.query_params[new] = st.query_params[old]
+            del st.query_params[old]
     if st.query_params.to_dict() == _FROM:
         st.query_params.clear()
         if (settings := stored("handed_over", is_a(Settings))) is not None:

@@ -24,7 +24,7 @@ _GREEK: Final = str.maketrans({"ε": "epsilon", "α": "alpha", "δ": "delta", "�
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A chart before it was coloured for the page, as plotly's dict, or a table.
+    """A chart before it was colored for the page, as plotly's dict, or a table.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def _of_chart(kept: dict[str, Figure], title: str) -> None:
         failures = _failures()
         _button("SVG", kept, title, "svg", "image/svg+xml", lambda: _on_paper(kept[title], title, "svg", failures))
         _button("PDF", kept, title, "pdf", "application/pdf", lambda: _on_paper(kept[title], title, "pdf", failures))
-    st.caption("Drawn in print colours when you press; it takes a few seconds.")
+    st.caption("Drawn in print colors when you press; it takes a few seconds.")
     for why in _failures():
         st.caption(why)
     _failures().clear()

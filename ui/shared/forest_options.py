@@ -130,7 +130,7 @@ SCORE = Option(
     "split_score",
     "Score of a question",
     "Weighed by records, more data make better questions; stretched from 0 to 1, as Bai et al. do, they do not.",
-    {"certified": {"weighed by records": "counts", "stretched (paper)": "normalised"}, "as_published": {}},
+    {"certified": {"weighed by records": "counts", "stretched (paper)": "normalized"}, "as_published": {}},
 )
 SHARD_ROWS = replace(LABEL_ROWS, key="shards", choices={**LABEL_ROWS.choices, "as_published": {}})
 _WARMTH = {"from ε": None, **{f"{b:g}": float(b) for b in (0, 0.5, 1, 2, 5, 10, 20)}, "∞": math.inf}
@@ -138,7 +138,7 @@ TEMPERATURES = tuple(
     Option(
         key,
         f"{what}_temperature",
-        f"{name}: how much the best {title} is favoured",
+        f"{name}: how much the best {title} is favored",
         "0: all alike; ∞: always the best. From ε: as Bai et al.'s theorem 2 divides ε.",
         {"certified": {}, "as_published": _WARMTH},
         slider=True,

@@ -131,7 +131,7 @@ WITH_DELTA = ", δ = 10⁻⁶"  # at the end of a name
 EPSILONS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0)
 TREES = (1, 2, 3, 4, 5, 7, 10, 11, 15, 16, 21, 31, 32, 51, 75, 100, 150, 200, 300, 500, 700, 1_000)
 MODES = {"certified": "certified", "as published": "as_published"}
-NEIGHBOURS = {"a row more or less": "add-remove", "a row exchanged": "replace-one"}
+NEIGHBORS = {"a row more or less": "add-remove", "a row exchanged": "replace-one"}
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class Settings:
     epsilon: float
     depth: int | str
     trees: int | str
-    neighbours: str
+    neighbors: str
     options: tuple[tuple[str, Any], ...] = ()
 
     @property
@@ -162,7 +162,7 @@ class Settings:
             **({"max_depth": self.depth} if kind.has_depth(self.mode) and self.depth != AUTO else {}),
             **dict(self.options),
             **({"max_leaves": LEAF_CAP} if self.has_cap else {}),
-            "neighbours": self.neighbours,
+            "neighbors": self.neighbors,
             **({"mode": self.mode} if kind.is_published else {}),
         }
 
@@ -211,13 +211,13 @@ class Settings:
 
     def without_epsilon(self) -> tuple:
         """Key of what can be counted once for all ε."""
-        return (self.kind, self.mode, self.depth, self.trees, self.neighbours, self.options)
+        return (self.kind, self.mode, self.depth, self.trees, self.neighbors, self.options)
 
 
-def as_it_comes(kind: str, mode: str, epsilon: float, neighbours: str, *, delta: float = 0.0) -> Settings:
+def as_it_comes(kind: str, mode: str, epsilon: float, neighbors: str, *, delta: float = 0.0) -> Settings:
     """A forest as the app starts from it: depth and trees by rule, options as they are until somebody moves them."""
     options = tuple((o.parameter, o.start(mode)) for o in FORESTS[kind].options if o.choices[mode])
-    return Settings(kind, mode, epsilon, AUTO, AUTO, neighbours, options).with_option("delta", delta)
+    return Settings(kind, mode, epsilon, AUTO, AUTO, neighbors, options).with_option("delta", delta)
 
 
 def as_code(settings: Settings, dataset: str | None, label: str) -> str:

@@ -22,7 +22,7 @@ GLOSSARY: Final[dict[str, Entry]] = {
     ),
     "differential privacy": Entry(
         "What is published is nearly the same with you and without you.",
-        "P(M(D) ∈ S) ≤ eᵋ P(M(D′) ∈ S) + δ for all neighbouring tables D and D′ and every set S of outputs.",
+        "P(M(D) ∈ S) ≤ eᵋ P(M(D′) ∈ S) + δ for all neighboring tables D and D′ and every set S of outputs.",
     ),
     "ε (epsilon)": Entry(
         "The dial: how much one person's row may change what is published.",
@@ -38,7 +38,7 @@ GLOSSARY: Final[dict[str, Entry]] = {
         "What somebody believed before a release, and after it.",
         "P(the person is in D), and the same given what was released.",
     ),
-    "neighbouring tables": Entry(
+    "neighboring tables": Entry(
         "Two tables that differ in one row.",
         "Add-remove: one of them has a row more. Replace-one: they are of one size, and one row differs.",
     ),
@@ -63,7 +63,7 @@ GLOSSARY: Final[dict[str, Entry]] = {
     ),
     "sensitivity": Entry(
         "The most that one row can change a number. The more, the more noise it needs.",
-        "max |q(D) − q(D′)| over neighbouring tables.",
+        "max |q(D) − q(D′)| over neighboring tables.",
     ),
     "leaf": Entry(
         "Where records with the same answers meet.",

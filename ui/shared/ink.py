@@ -1,4 +1,4 @@
-"""A figure in the colours and sizes of a page, on plotly's dict: its objects check each change, which takes long."""
+"""A figure in the colors and sizes of a page, on plotly's dict: its objects check each change, which takes long."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def in_ink(drawn: dict[str, Any], *, dark: bool, size: int) -> dict[str, Any]:
         Of words, in pixels.
     """
     words = {"size": size, "color": _QUIET[dark]}
-    font = {"size": size, **drawn["layout"].get("font", {}), "color": _INK[dark]}  # of words in traces and colour bars
+    font = {"size": size, **drawn["layout"].get("font", {}), "color": _INK[dark]}  # of words in traces and color bars
     layout = _with(drawn["layout"], {"font": font, "hoverlabel": {"font": {"size": size}}})
     layout = _with(layout, {"template": {"layout": {"annotationdefaults": {"font": {"size": size}}}}})
     if "size" not in layout.get("legend", {}).get("font", {}):
@@ -47,7 +47,7 @@ def in_ink(drawn: dict[str, Any], *, dark: bool, size: int) -> dict[str, Any]:
 
 
 def thin_lines(drawn: dict[str, Any], private: str, *, dark: bool) -> dict[str, Any]:
-    """The same figure with something behind its words and, on a dark page, brighter lines of this colour."""
+    """The same figure with something behind its words and, on a dark page, brighter lines of this color."""
     notes = [_with(note, {"bgcolor": _BEHIND[dark]}) for note in drawn["layout"].get("annotations", ())]
     layout = {**drawn["layout"], **({"annotations": notes} if notes else {})}
     bright = {"line": {"color": _BRIGHT}, "marker": {"color": _BRIGHT}, "opacity": 1}

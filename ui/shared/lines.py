@@ -21,17 +21,17 @@ def delta_control() -> bool:
     return bool(st.toggle("Also with δ = 10⁻⁶", key="also_delta", bind=LINKED, help=ALLOW_DELTA.sentence))
 
 
-def lines_of(table: Table, kinds: Sequence[str], mode: str, neighbours: str, *, delta: bool = False) -> list[Line]:
+def lines_of(table: Table, kinds: Sequence[str], mode: str, neighbors: str, *, delta: bool = False) -> list[Line]:
     """A line for each of these forests that there is in a mode, and one more for each that there is with δ above 0."""
-    found = [settings_of(table, kind, mode, neighbours) for kind in kinds if mode in FORESTS[kind].modes().values()]
+    found = [settings_of(table, kind, mode, neighbors) for kind in kinds if mode in FORESTS[kind].modes().values()]
     weaker = [kind for kind in kinds if delta and ALLOW_DELTA in FORESTS[kind].options]
-    found += [settings_of(table, kind, mode, neighbours, delta=DELTA) for kind in weaker]
+    found += [settings_of(table, kind, mode, neighbors, delta=DELTA) for kind in weaker]
     return [Line(settings) for settings in found]
 
 
-def settings_of(table: Table, kind: str, mode: str, neighbours: str, *, delta: float = 0.0) -> Settings:
+def settings_of(table: Table, kind: str, mode: str, neighbors: str, *, delta: float = 0.0) -> Settings:
     """A forest as the app starts from it, on this table."""
-    settings = as_it_comes(kind, mode, 1.0, neighbours, delta=delta)
-    if mode == "certified" and neighbours == "add-remove" and kind == "boosted":
+    settings = as_it_comes(kind, mode, 1.0, neighbors, delta=delta)
+    if mode == "certified" and neighbors == "add-remove" and kind == "boosted":
         settings = replace(settings, options=(("n_bound", boosting.default_bound(table)), *settings.options))
     return settings

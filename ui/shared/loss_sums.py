@@ -27,24 +27,24 @@ def as_loss(cost: Fraction | PrivacyLoss) -> PrivacyLoss:
     return cost if isinstance(cost, PrivacyLoss) else PrivacyLoss.pure(cost)
 
 
-def loss_under(cost: Fraction | PrivacyLoss, neighbours: str, relation: str) -> PrivacyLoss:
+def loss_under(cost: Fraction | PrivacyLoss, neighbors: str, relation: str) -> PrivacyLoss:
     """What one release costs under the relation of a sum.
 
     Exchanging a row is removing one and adding one, so ε under add-remove costs 2ε under replace-one, and μ costs 2μ.
     There is no way back: replace-one says nothing about tables of different size.
     """
-    if neighbours == REPLACE_ONE and relation == ADD_REMOVE:
+    if neighbors == REPLACE_ONE and relation == ADD_REMOVE:
         raise ValueError(_NO_WAY_BACK)
-    return as_loss(cost) if neighbours == relation else as_loss(cost).replace_one()
+    return as_loss(cost) if neighbors == relation else as_loss(cost).replace_one()
 
 
-def counted(epsilon: Fraction, neighbours: str, relation: str) -> Fraction:
+def counted(epsilon: Fraction, neighbors: str, relation: str) -> Fraction:
     """ε of one pure release under the relation of a sum (`loss_under`).
 
     >>> counted(Fraction(1, 2), "add-remove", "replace-one")
     Fraction(1, 1)
     """
-    return loss_under(epsilon, neighbours, relation).pure_epsilon
+    return loss_under(epsilon, neighbors, relation).pure_epsilon
 
 
 def added_up(costs: Iterable[Cost], delta: float = 0.0, relation: str | None = None) -> tuple[Fraction, str]:
@@ -68,7 +68,7 @@ def added_up(costs: Iterable[Cost], delta: float = 0.0, relation: str | None = N
     """
     costs = list(costs)
     if relation is None:
-        relation = ADD_REMOVE if all(neighbours == ADD_REMOVE for _, neighbours in costs) else REPLACE_ONE
+        relation = ADD_REMOVE if all(neighbors == ADD_REMOVE for _, neighbors in costs) else REPLACE_ONE
     losses = [loss_under(*cost, relation) for cost in costs]
     total = Fraction(0)
     for kind in KINDS:
@@ -91,15 +91,15 @@ def at_delta(delta: float) -> str:
     return f" at δ = {_POWER.sub(lambda found: f'10{raised(-int(found[1]))}', sum_text(delta))}" if delta else ""
 
 
-def would_promise(epsilon: float, delta: float, neighbours: str) -> Guarantee:
+def would_promise(epsilon: float, delta: float, neighbors: str) -> Guarantee:
     """What a certified release promises: with a δ all of its Gaussian curve, which says more than ε and δ do.
 
     >>> success_share(would_promise(1.0, 1e-6, ADD_REMOVE), MEMBERSHIP)
     '54.8 %'
     """
     if not delta:
-        return Guarantee(epsilon, 0.0, neighbours)
-    return Guarantee.of_loss(mu_for(positive_fraction(epsilon), delta), neighbours, delta=delta)
+        return Guarantee(epsilon, 0.0, neighbors)
+    return Guarantee.of_loss(mu_for(positive_fraction(epsilon), delta), neighbors, delta=delta)
 
 
 def sure_words(promise: Guarantee) -> str:
@@ -132,4 +132,4 @@ def success_share(promise: Guarantee, question: str) -> str:
     if promise.delta:
         return percent_up(DistinguishingGame(promise, question).success())
     epsilon = float(promise.epsilon)
-    return share_text(value_epsilon(epsilon, promise.neighbours) if question == VALUE else epsilon)
+    return share_text(value_epsilon(epsilon, promise.neighbors) if question == VALUE else epsilon)

@@ -142,8 +142,8 @@ def _end_presentation() -> None:
 
 def badge(kind: Badge, detail: str = "") -> None:
     """One of the badges that every figure wears, or the red one that only a broken claim does."""
-    colour, meaning = _BADGES[kind]
-    st.badge(f"{kind}{detail}", color=colour, help=meaning)
+    color, meaning = _BADGES[kind]
+    st.badge(f"{kind}{detail}", color=color, help=meaning)
 
 
 def titled(title: str, kind: Badge | None, help: str | None = None) -> None:

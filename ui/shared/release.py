@@ -82,7 +82,7 @@ def make(choice: Choice, people: int, number: int) -> Release:
         table.uploaded,
         people,
         loss.epsilon(delta),
-        settings.neighbours,
+        settings.neighbors,
         text,
         file,
         shape_of(table),
@@ -178,7 +178,7 @@ def _dialog(choice: Choice, ledger: Ledger, delta: float) -> None:
 
 def _ask(choice: Choice, ledger: Ledger, delta: float) -> None:
     """What it costs, whom it concerns, what they will have spent, and the button; a Gaussian cost is said at δ."""
-    table, cost = choice.table, (ledger.loss, choice.settings.neighbours)
+    table, cost = choice.table, (ledger.loss, choice.settings.neighbors)
     epsilon = f"{epsilon_text(ledger.loss.epsilon(delta))}{at_delta(delta)}"
     st.markdown(
         f"This draws exact noise once, on {_rows_of(table)} of **{plain(table.short_title)}**. "
@@ -208,7 +208,7 @@ def after_this(own: list[Release], cost: Cost, delta: float = 0.0) -> str:
     """What the people of some releases will have spent once this cost is added; a Gaussian one is said at δ."""
     total, relation = spent(own, cost, delta=delta)
     at = max(delta, delta_of(own))
-    mixed = len({cost[1], *(r.neighbours for r in own)}) > 1
+    mixed = len({cost[1], *(r.neighbors for r in own)}) > 1
     twice = f"; what is released for {IN_WORDS[ADD_REMOVE]} counts twice{' (a Gaussian one in μ)' if at else ''}"
     return (
         f"After this release {_people_of(own)} will have spent **ε = {sum_text(total)}{at_delta(at)}** "

@@ -18,12 +18,12 @@ from dpforest.privacy.loss import GAUSSIAN, PrivacyLoss
 from dpforest.risk.guarantee import Guarantee
 from dpforest.tables.features import plural, text
 from ui.shared.controls import known, memory, stored
-from ui.shared.forests import NEIGHBOURS
+from ui.shared.forests import NEIGHBORS
 from ui.shared.loss_sums import Cost, added_up, as_loss, at_delta, loss_under, sure_words
 from ui.shared.tables import Table
 from ui.shared.wording import plain, sum_text
 
-IN_WORDS: Final = {relation: words for words, relation in NEIGHBOURS.items()}  # as the controls call them
+IN_WORDS: Final = {relation: words for words, relation in NEIGHBORS.items()}  # as the controls call them
 CLEARED: Final = "cleared table"
 
 
@@ -52,7 +52,7 @@ class Release:
     uploaded: bool
     people: int
     epsilon: Fraction
-    neighbours: str
+    neighbors: str
     certificate: str
     file: bytes
     shape: tuple[int, frozenset[str]] = (0, frozenset())
@@ -102,7 +102,7 @@ def spent(own: list[Release], *more: Cost, delta: float = 0.0) -> tuple[Fraction
 
     The ε stands at the largest δ: of these releases (`delta_of`), or the one that those to come are said at.
     """
-    return added_up([*((r.loss, r.neighbours) for r in own), *more], max(delta, delta_of(own)))
+    return added_up([*((r.loss, r.neighbors) for r in own), *more], max(delta, delta_of(own)))
 
 
 def merge(people: int, others: int) -> None:
@@ -210,7 +210,7 @@ def sentence(own: list[Release]) -> str:
     """The sum of a group, with how it comes about where something counts twice."""
     total, relation = spent(own)
     delta = delta_of(own)
-    once, twice = (sum((r.epsilon for r in own if r.neighbours == n), Fraction(0)) for n in (REPLACE_ONE, ADD_REMOVE))
+    once, twice = (sum((r.epsilon for r in own if r.neighbors == n), Fraction(0)) for n in (REPLACE_ONE, ADD_REMOVE))
     mixed = once > 0 and twice > 0
     parts = f" = 2 × {sum_text(twice)} + {sum_text(once)}" if mixed and not delta else at_delta(delta)
     twice_in = " in μ where there is a δ" if delta else ""
@@ -254,13 +254,13 @@ def explained(own: list[Release]) -> str:
         else ""
     )
     if relation == ADD_REMOVE:
-        exchanged, _ = added_up([(r.loss, r.neighbours) for r in own], delta, REPLACE_ONE)
+        exchanged, _ = added_up([(r.loss, r.neighbors) for r in own], delta, REPLACE_ONE)
         other = (
             f"That is for a row more or less (add-remove). For a row exchanged (replace-one) it counts twice"
             f"{' in μ' if delta else ''}, ε = {sum_text(exchanged)}{at_delta(delta)}: one leaves, one comes."
         )
     else:
-        mixed = any(r.neighbours == ADD_REMOVE for r in own)
+        mixed = any(r.neighbors == ADD_REMOVE for r in own)
         other = (
             "An exchanged row is one that leaves and one that comes, so what was released for a row more or less "
             "(add-remove) counts twice here. There is no way back, so mixed releases are added up for a row exchanged "
@@ -278,8 +278,8 @@ def table(own: list[Release]) -> pd.DataFrame:
         {
             "no.": str(r.number),
             "forest": plain(r.forest, 40),
-            "ε": f"{sum_text(r.epsilon)}{at_delta(r.delta)} for {IN_WORDS[r.neighbours]}",
-            "adds": _adds(loss_under(r.loss, r.neighbours, relation)),
+            "ε": f"{sum_text(r.epsilon)}{at_delta(r.delta)} for {IN_WORDS[r.neighbors]}",
+            "adds": _adds(loss_under(r.loss, r.neighbors, relation)),
         }
         for r in own
     ]
@@ -314,7 +314,7 @@ def _account() -> None:
         if len(own) == 1:
             (r,) = own
             epsilon = f"{sum_text(r.epsilon)}{at_delta(r.delta)}"
-            st.markdown(f"{by_table(own)}: {plain(r.forest)}, ε = {epsilon} for {IN_WORDS[r.neighbours]}")
+            st.markdown(f"{by_table(own)}: {plain(r.forest)}, ε = {epsilon} for {IN_WORDS[r.neighbors]}")
         else:
             st.markdown(by_table(own))
             st.table(table(own), hide_index=True, border="horizontal", alt="Releases and what they cost.")

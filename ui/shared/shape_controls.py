@@ -17,7 +17,7 @@ from ui.shared import boosting, cache
 from ui.shared.controls import LINKED, among, is_on
 from ui.shared.forests import FORESTS, TREES, Settings
 from ui.shared.starting_points import origin
-from ui.shared.tables import Table, fingerprint, n_learnt_from
+from ui.shared.tables import Table, fingerprint, n_learned_from
 
 ROWS_WITHOUT_A_TABLE: Final = 1_000
 # What rules go by while there is no table: one attribute and two classes.
@@ -29,7 +29,7 @@ def choose_shape(settings: Settings, table: Table | None) -> Settings:
     is_on("by_rule")
     if "by_rule" not in st.session_state and {"depth", "trees"} & set(st.query_params):
         st.session_state["by_rule"] = False  # a link says so by its numbers alone
-    n_rows = n_learnt_from(table) if table is not None else ROWS_WITHOUT_A_TABLE
+    n_rows = n_learned_from(table) if table is not None else ROWS_WITHOUT_A_TABLE
     depth, trees = settings.shape(table.domain if table is not None else _PLAIN, n_rows)
     by_rule = st.toggle(
         "Depth and trees by rule",

@@ -19,7 +19,7 @@ from dpforest.trees.split_scores import depends_on_rows
 from ui.shared import boosting, cache, session_ledger, tables, uploads
 from ui.shared.controls import LINKED, all_known, count, follow, is_a, is_on, known, memory, select, stored
 from ui.shared.forest_options import Option
-from ui.shared.forests import FORESTS, MODES, NEIGHBOURS, Settings, as_code
+from ui.shared.forests import FORESTS, MODES, NEIGHBORS, Settings, as_code
 from ui.shared.link import copy_link
 from ui.shared.loss_sums import caution_on_delta
 from ui.shared.page import sorry
@@ -145,11 +145,11 @@ def _about_delta(delta: float, n_rows: int) -> None:
 
 
 def _say_unused(names: list[str]) -> None:
-    """Columns that are there and not learnt from, so that nobody misses them."""
+    """Columns that are there and not learned from, so that nobody misses them."""
     if names:
         said = ", ".join(plain(name, 30) for name in names[:MOST_NAMED])
         more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-        st.caption(f"Not learnt from: {said}{more}. The *Data* tab of Explore says why.")
+        st.caption(f"Not learned from: {said}{more}. The *Data* tab of Explore says why.")
 
 
 def _without_some(csv: CsvTable, digest: str) -> CsvTable:
@@ -164,7 +164,7 @@ def _without_some(csv: CsvTable, digest: str) -> CsvTable:
             kept.get(digest, []),
             key=f"left_out_{digest[:8]}",
             placeholder="none",
-            help="Columns that cannot be read (dates, infinite numbers) or should not be learnt "
+            help="Columns that cannot be read (dates, infinite numbers) or should not be learned "
             "from (names, numbers of records).",
         )
     kept[digest] = left_out
@@ -197,31 +197,31 @@ def _forest(table: Table | None, epsilon: float) -> Settings:
         _about_delta(dict(switched).get("delta", 0.0), len(table.frame))
     shape = st.container()  # filled once all that the rule goes by is known
     with st.expander("Fine settings"):
-        neighbours = choose_neighbours()
+        neighbors = choose_neighbors()
         fine = [option for option in forest.options if option.choices[mode] and not option.switch]
         chosen = tuple((option.parameter, _option(option, mode)) for option in fine)
         extra: tuple[tuple[str, Any], ...] = ()
         bounded = kind == "boosted" or depends_on_rows(dict(chosen).get("criterion", "max"))
-        if bounded and mode == "certified" and neighbours == "add-remove":
+        if bounded and mode == "certified" and neighbors == "add-remove":
             extra = (("n_bound", boosting.row_bound(table)),)
-    settings = Settings(kind, mode, epsilon, AUTO, AUTO, neighbours, (*switched, *extra, *chosen))
+    settings = Settings(kind, mode, epsilon, AUTO, AUTO, neighbors, (*switched, *extra, *chosen))
     with shape:
         settings = choose_shape(settings, table)
     return settings
 
 
-def choose_neighbours() -> str:
+def choose_neighbors() -> str:
     """Which tables must be hard to tell apart."""
-    known("neighbours", NEIGHBOURS)
-    neighbours = st.radio(
+    known("neighbors", NEIGHBORS)
+    neighbors = st.radio(
         "What an outsider must not notice",
-        list(NEIGHBOURS),
-        key="neighbours",
+        list(NEIGHBORS),
+        key="neighbors",
         bind=LINKED,
         help="ε bounds how much the release can change with one row more or less (add-remove), or with one row "
         "exchanged for another (replace-one; the number of rows is then public).",
     )
-    return NEIGHBOURS.get(neighbours, "add-remove")
+    return NEIGHBORS.get(neighbors, "add-remove")
 
 
 def _switch(option: Option, mode: str) -> Any:
@@ -270,7 +270,7 @@ def clear() -> None:
     uploads.remove_all()
     times = count("cleared") + 1
     for key in list(st.session_state):
-        if key not in ("releases", "data", "forest", "mode", "eps", "depth", "trees", "neighbours"):
+        if key not in ("releases", "data", "forest", "mode", "eps", "depth", "trees", "neighbors"):
             del st.session_state[key]
     st.session_state["cleared"] = times
     if stored("data", is_a(str)) == tables.UPLOAD:

@@ -104,7 +104,7 @@ def label_choices(data: Dataset) -> list[str]:
 
 def bundled_table(data: Dataset, label: str) -> Table:
     """A bundled table with the label that was chosen."""
-    domain = data.domain if label == data.label else _relabelled(data.domain, label)
+    domain = data.domain if label == data.label else _relabeled(data.domain, label)
     table = Table(data.name, data.title, data.table, label, domain, data.attribution, data.url)
     return replace(table, domain=_edited(table))
 
@@ -178,7 +178,7 @@ def is_edited(table: Table) -> bool:
     return table.schema_key in _edits()
 
 
-def _relabelled(domain: Domain, label: str) -> Domain:
+def _relabeled(domain: Domain, label: str) -> Domain:
     """The same schema with another attribute as label."""
     new = next(f for f in domain.features if f.name == label)
     old = Feature(
@@ -203,7 +203,7 @@ def read_by(table: Table, settings: Settings) -> Table:
     return table if domain is table.domain else replace(table, domain=domain)
 
 
-def n_learnt_from(table: Table) -> int:
+def n_learned_from(table: Table) -> int:
     """Rows that are not held out, were all of them read."""
     return len(table.frame) - math.ceil(TEST_SHARE * len(table.frame))
 

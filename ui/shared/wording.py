@@ -39,9 +39,9 @@ def share_text(epsilon: float) -> str:
     return percent_up(most_success(epsilon))
 
 
-def value_epsilon(epsilon: float, neighbours: str) -> float:
+def value_epsilon(epsilon: float, neighbors: str) -> float:
     """ε for guessing a value of someone who is known to be in the table: a row exchanged is one removed, one added."""
-    return 2 * epsilon if neighbours == "add-remove" else epsilon
+    return 2 * epsilon if neighbors == "add-remove" else epsilon
 
 
 def unbroken(text: str) -> str:

@@ -1,1 +1,1 @@
-"""Attacks from inside: record a fit, replay it on a neighbouring table with the same draws."""
+"""Attacks from inside: record a fit, replay it on a neighboring table with the same draws."""

@@ -32,7 +32,7 @@ from dpforest.audit.replay.settings import FORESTS, settings_of
 from dpforest.audit.replay.variants import shares_out
 from dpforest.audit.replay.ways_in import Way, as_array, as_frame, as_list
 from dpforest.models.base import ForestClassifier
-from dpforest.privacy.ledger import ADD_REMOVE, NEIGHBOURS
+from dpforest.privacy.ledger import ADD_REMOVE, NEIGHBORS
 from dpforest.tables.csv_rows import read_table
 from dpforest.tables.domain import Domain
 
@@ -70,13 +70,13 @@ Theme = Callable[[np.random.Generator, type[ForestClassifier], int], Case]
 
 
 def _pair(
-    rng: np.random.Generator, rows: Table, one: Table, other: Table, neighbours: str, *, last: bool = True
+    rng: np.random.Generator, rows: Table, one: Table, other: Table, neighbors: str, *, last: bool = True
 ) -> tuple[Table, Table]:
     """The rows with and without one more row, or with another row in its place, in random order."""
     n = len(rows[1])
     place = n if last else int(rng.integers(n + 1))
     pair = together(rows, one, place, n), rows
-    if neighbours != ADD_REMOVE:
+    if neighbors != ADD_REMOVE:
         pair = pair[0], together(rows, other, place, n + 1)
     return pair if rng.random() < 0.5 else pair[::-1]
 
@@ -102,7 +102,7 @@ def _case(
     way: Way = as_frame,
     rare: str | None = None,
     n_bad: int | None = None,
-    neighbours: str = "",
+    neighbors: str = "",
     alike: bool = False,
     listed: bool = False,
     **fixed: Any,
@@ -111,7 +111,7 @@ def _case(
 
     If `alike`, all rows are the same. If `listed`, the row that differs has a listed class.
     """
-    neighbours = neighbours or str(rng.choice(NEIGHBOURS))
+    neighbors = neighbors or str(rng.choice(NEIGHBORS))
     classes, label, other = _labels(rng, domain.n_classes)
     rows = random_table(rng, domain, n - 1, classes)
     if alike:
@@ -128,8 +128,8 @@ def _case(
     settings = {name: value for name, value in settings.items() if name in kind._get_param_names()}
     if rare is None:
         rare = "" if rng.random() < 0.5 else str(rng.choice(list(RARE)))
-    before, after = _pair(rng, rows, one, instead, neighbours, last=way is not as_frame)
-    return Case(kind(domain=domain, neighbours=neighbours, **settings), before, after, way, rare)
+    before, after = _pair(rng, rows, one, instead, neighbors, last=way is not as_frame)
+    return Case(kind(domain=domain, neighbors=neighbors, **settings), before, after, way, rare)
 
 
 NO_CLASS: Final = (None, "no class", -100, 3.5)
@@ -160,7 +160,7 @@ def thresholds(rng: np.random.Generator, kind: type[ForestClassifier], seed: int
     """
     domain = random_domain(rng, 2 if rng.random() < 0.7 else 3, 2)
     depth = 1 if kind.__name__ == BOOSTER else "auto"  # so that the booster asks the number of rows
-    asked: dict[str, Any] = {"neighbours": ADD_REMOVE, "size": None, "n_estimators": 1, "max_depth": depth}
+    asked: dict[str, Any] = {"neighbors": ADD_REMOVE, "size": None, "n_estimators": 1, "max_depth": depth}
     if seed % 4 == 0:
         n = 1_000 * int(rng.integers(51, 101))  # a thousandth of it is above the least number that is released
         return _case(rng, kind, n, domain, rare="far down, the least likely", epsilon=0.1, listed=True, **asked)
@@ -179,7 +179,7 @@ def sizes_said(rng: np.random.Generator, kind: type[ForestClassifier], seed: int
     n = _on_a_threshold(rng, 100_000)
     size = max(1, int(rng.choice([1, 2, n // 1_000, n // 10, 10 * n, 2_000_000])))
     size = min(size, 2_000_000)
-    return _case(rng, kind, n, domain, neighbours=ADD_REMOVE, size=size, n_estimators=1, max_depth=1)
+    return _case(rng, kind, n, domain, neighbors=ADD_REMOVE, size=size, n_estimators=1, max_depth=1)
 
 
 def many_classes(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
@@ -318,7 +318,7 @@ def replay_case(case: Case) -> Replay | None:
                 case.before,
                 case.after,
                 epsilon=epsilon,
-                neighbours=model.neighbours,
+                neighbors=model.neighbors,
                 one_tree=shares_out(model),
                 threads=model.n_jobs not in (None, 1),
                 forced=RARE[case.rare] if case.rare else None,

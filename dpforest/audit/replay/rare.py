@@ -1,7 +1,7 @@
 """Answers that are hardly ever drawn, for fits that are made to get them: no noise, noise far out, all alike, unlikely.
 
 A mistake may wait for one of them: a released zero, a leaf whose counts are all negative, a split that nobody would
-draw. Each is given to a fit and to its replay on a neighbour; see `replay`.
+draw. Each is given to a fit and to its replay on a neighbor; see `replay`.
 """
 
 from collections.abc import Callable

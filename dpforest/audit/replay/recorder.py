@@ -119,7 +119,7 @@ class Tape:
 
 
 class _Stop(Exception):
-    """The neighbour cannot be given the same answers any more."""
+    """The neighbor cannot be given the same answers any more."""
 
 
 def record(
@@ -244,7 +244,7 @@ class _Overheard:
             self._charged = None
             self._declared = (float(sensitivity((private, *arguments), more)), np.array(private))
             if "epsilon" in more:  # labels and counts say what they may cost, all rows and trees together
-                self._paid = float(more["epsilon"]) / rows_changed(more["neighbours"])
+                self._paid = float(more["epsilon"]) / rows_changed(more["neighbors"])
             try:
                 return real(private, *arguments, **more)
             finally:

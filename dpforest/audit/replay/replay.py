@@ -1,4 +1,4 @@
-"""Record and replay: fit on a table, then on its neighbour with the very same draws, and compare all that happened.
+"""Record and replay: fit on a table, then on its neighbor with the very same draws, and compare all that happened.
 
 Where the draws are the same, everything that is public must be the same: which questions are asked of the rows, what
 is allowed as an answer, which lines run, and all that the fit leaves behind. What may differ is the private input of a
@@ -49,12 +49,12 @@ def replay(
     after: Any,
     *,
     epsilon: float,
-    neighbours: str = "add-remove",
+    neighbors: str = "add-remove",
     one_tree: bool = False,
     threads: bool = False,
     forced: Forced | None = None,
 ) -> Replay:
-    """Record a fit on one table, replay it on a neighbour.
+    """Record a fit on one table, replay it on a neighbor.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def replay(
         Rows are the same where the index says so, or else their place.
     epsilon : float
         What the pair may cost; μ where noise is Gaussian.
-    neighbours : {"add-remove", "replace-one"}
+    neighbors : {"add-remove", "replace-one"}
     one_tree : bool
         Each row should be in one tree only.
     threads : bool
@@ -85,7 +85,7 @@ def replay(
         left = first.questions[len(asked)]
         findings.append(Finding("question", left.line, "this question is asked of one of the two tables only"))
     findings += _branches(first, second, threads)
-    changed = rows_changed(neighbours)
+    changed = rows_changed(neighbors)
     for a, b in asked:
         findings += _moved_too_far(a, b, changed)
     if one_tree:

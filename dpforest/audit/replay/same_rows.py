@@ -21,7 +21,7 @@ from dpforest.audit.replay.settings import FORESTS, settings_of
 from dpforest.audit.replay.ways_in import as_array, as_frame, as_list
 from dpforest.models.base import ForestClassifier
 from dpforest.models.random_boost.booster import RandomTreeBoosterClassifier
-from dpforest.privacy.ledger import NEIGHBOURS
+from dpforest.privacy.ledger import NEIGHBORS
 
 SAMPLE: Final = 2  # tables of each forest in the ordinary run
 MANY_OF_BOOSTER, MANY = 200_003, 131_077  # rows; no number of threads divides them
@@ -62,7 +62,7 @@ def _small(kind: type[ForestClassifier], rng: np.random.Generator) -> Iterator[s
         X = X.replace(np.inf, 1e300)  # only a table of numbers can hold infinity
         y = np.where(rng.random(n) < 0.1, rng.choice(_STRANGE), y)
         settings = {name: value for name, value in settings.items() if name in kind._get_param_names()}
-        model = kind(domain=domain, neighbours=str(rng.choice(NEIGHBOURS)), **settings)
+        model = kind(domain=domain, neighbors=str(rng.choice(NEIGHBORS)), **settings)
         try:
             base = _seen(model, as_frame, (X, y))
         except ValueError:

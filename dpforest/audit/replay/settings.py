@@ -38,7 +38,7 @@ CHOICES: Final[dict[type[ForestClassifier], dict[str, tuple[Any, ...]]]] = {
     RandomForestLaplaceClassifier: {"budget": (None, "fair", "paper")},
     RandomForestExponentialClassifier: {"budget": (None, "fair", "paper")},
     MultinomialForestClassifier: {
-        "split_score": ("counts", "normalised"), "partition": _PARTITIONS, "partition_rate": (0.5, 1.0, 4.0),
+        "split_score": ("counts", "normalized"), "partition": _PARTITIONS, "partition_rate": (0.5, 1.0, 4.0),
         "n_bins": _BINS,
     },
     FriedmanSchusterClassifier: {"criterion": ("max", "gini", "entropy"), "tree_share": _SHARES, "n_bins": _BINS},

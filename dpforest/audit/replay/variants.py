@@ -55,7 +55,7 @@ VARIANTS: Final[dict[str, tuple[type[ForestClassifier], dict[str, Any]]]] = {
     "RF-E, budget of the paper": (RandomForestExponentialClassifier, {**_EVEN, "budget": "paper"}),
     "multinomial": (MultinomialForestClassifier, {**_THREE, **_SMALL}),
     "multinomial, shared": (MultinomialForestClassifier, {**_THREE, **_SMALL, **_SHARED}),
-    "multinomial, normalised": (MultinomialForestClassifier, {**_THREE, **_SMALL, "split_score": "normalised"}),
+    "multinomial, normalized": (MultinomialForestClassifier, {**_THREE, **_SMALL, "split_score": "normalized"}),
     "multinomial, few leaves' rows": (MultinomialForestClassifier, {**_THREE, **_SMALL, "partition_rate": 4.0}),
     "Friedman-Schuster": (FriedmanSchusterClassifier, _SMALL),
     "Friedman-Schuster, gini": (FriedmanSchusterClassifier, {"criterion": "gini", "tree_share": 0.8, **_SMALL}),
@@ -136,10 +136,10 @@ def random_rows(n: int, n_classes: int, seed: int) -> Table:
     return X, np.zeros(n, int) if seed % 3 == 2 else rng.integers(0, n_classes, n)
 
 
-def neighbours_of(table: Table, other: Table, neighbours: str, row: int) -> tuple[Table, Table]:
-    """A table and its neighbour: without a row, or with a row of `other`, which gets an id of its own."""
+def neighbors_of(table: Table, other: Table, neighbors: str, row: int) -> tuple[Table, Table]:
+    """A table and its neighbor: without a row, or with a row of `other`, which gets an id of its own."""
     X, y = table
-    if rows_changed(neighbours) == 1:
+    if rows_changed(neighbors) == 1:
         return table, (X.drop(index=row), np.delete(y, row))
     replaced, labels = X.rename(index={row: len(y)}), y.copy()
     replaced.iloc[row], labels[row] = other[0].iloc[0], other[1][0]
@@ -151,24 +151,24 @@ def shares_out(model: ForestClassifier) -> bool:
     return getattr(model, "partition", "shared") in (None, "independent")
 
 
-def replay_variant(name: str, neighbours: str, *, sizes: tuple[int, ...] = SIZES) -> Iterator[Replay]:
+def replay_variant(name: str, neighbors: str, *, sizes: tuple[int, ...] = SIZES) -> Iterator[Replay]:
     """Replay one certified forest on pairs of tables of all sizes."""
     for seed, n in enumerate([*sizes, *sizes, *sizes]):
-        yield _replayed(name, neighbours, n, seed)
+        yield _replayed(name, neighbors, n, seed)
 
 
-def replay_rare(name: str, neighbours: str, *, sizes: tuple[int, ...] = (1, 12)) -> Iterator[Replay]:
+def replay_rare(name: str, neighbors: str, *, sizes: tuple[int, ...] = (1, 12)) -> Iterator[Replay]:
     """Replay one certified forest whose every answer is one that is hardly ever drawn; see `rare`."""
     for seed, n in enumerate(sizes):
         for forced in RARE.values():
-            yield _replayed(name, neighbours, n, seed, forced)
+            yield _replayed(name, neighbors, n, seed, forced)
 
 
-def _replayed(name: str, neighbours: str, n: int, seed: int, forced: Forced | None = None) -> Replay:
+def _replayed(name: str, neighbors: str, n: int, seed: int, forced: Forced | None = None) -> Replay:
     kind, parameters = VARIANTS[name]
     n_classes = 2 if kind is BoostedForestClassifier and seed % 6 else 2 + seed % 2
-    model = kind(epsilon=EPSILON, domain=domain_of(n_classes), neighbours=neighbours, **parameters)
-    pair = neighbours_of(random_rows(n, n_classes, seed), random_rows(1, n_classes, 100 + seed), neighbours, seed % n)
+    model = kind(epsilon=EPSILON, domain=domain_of(n_classes), neighbors=neighbors, **parameters)
+    pair = neighbors_of(random_rows(n, n_classes, seed), random_rows(1, n_classes, 100 + seed), neighbors, seed % n)
     if seed % 2:
         pair = pair[::-1]
 
@@ -177,7 +177,7 @@ def _replayed(name: str, neighbours: str, n: int, seed: int, forced: Forced | No
 
     several = model.n_jobs not in (None, 1)
     how: dict[str, Any] = {"one_tree": shares_out(model), "threads": several, "forced": forced}
-    return replay(fit, *pair, epsilon=most_of(model), neighbours=neighbours, **how)
+    return replay(fit, *pair, epsilon=most_of(model), neighbors=neighbors, **how)
 
 
 def most_of(model: ForestClassifier) -> float:

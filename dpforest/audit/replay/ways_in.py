@@ -98,15 +98,15 @@ def ways_of(kind: type[ForestClassifier]) -> tuple[Way, ...]:
     return (*WHOLE, *IN_PARTS) if hasattr(kind, "fit_chunks") else WHOLE
 
 
-def replay_ways(kind: type[ForestClassifier], neighbours: str, *, n: int = 12) -> Iterator[tuple[str, Replay]]:
+def replay_ways(kind: type[ForestClassifier], neighbors: str, *, n: int = 12) -> Iterator[tuple[str, Replay]]:
     """One certified forest through all ways in, on a small table with attributes of every kind."""
     X, y = random_rows(n + 1, 2, 4)
     for way in ways_of(kind):
-        yield way.__name__, _replayed(kind, neighbours, (X, y), way)
+        yield way.__name__, _replayed(kind, neighbors, (X, y), way)
 
 
 def replay_large(
-    kind: type[ForestClassifier], neighbours: str, *, ways: tuple[Way, ...] | None = None, rare: str = ""
+    kind: type[ForestClassifier], neighbors: str, *, ways: tuple[Way, ...] | None = None, rare: str = ""
 ) -> Iterator[tuple[str, Replay]]:
     """One certified forest on tables that reach a full block of rows, and that go beyond it by one.
 
@@ -120,8 +120,8 @@ def replay_large(
     for n in LARGE:
         for way in ways_of(kind) if ways is None else ways:
             # Under replace-one both tables are as large; under add-remove the last row is in one of them only.
-            table = balanced_rows(n + rows_changed(neighbours) - 1)
-            yield f"{way.__name__}, {n:,} rows", _replayed(kind, neighbours, table, way, rare)
+            table = balanced_rows(n + rows_changed(neighbors) - 1)
+            yield f"{way.__name__}, {n:,} rows", _replayed(kind, neighbors, table, way, rare)
 
 
 def balanced_rows(n: int) -> Table:
@@ -139,14 +139,14 @@ def balanced_rows(n: int) -> Table:
     return X, high.copy()
 
 
-def _replayed(kind: type[ForestClassifier], neighbours: str, table: Table, way: Way, rare: str = "") -> Replay:
+def _replayed(kind: type[ForestClassifier], neighbors: str, table: Table, way: Way, rare: str = "") -> Replay:
     """The last row is missing, or the one before it stands in its place: rows without ids are known by their place."""
     X, y = table
     n = len(y) - 1
     before, after = (X, y), (X[:n], y[:n])
-    if rows_changed(neighbours) == 2:
+    if rows_changed(neighbors) == 2:
         before = X.drop(index=n - 1).reset_index(drop=True), np.delete(y, n - 1)
-    model = kind(epsilon=EPSILON, domain=domain_of(2), neighbours=neighbours, **FORESTS[kind])
+    model = kind(epsilon=EPSILON, domain=domain_of(2), neighbors=neighbors, **FORESTS[kind])
 
     def fit(table: Table) -> ForestClassifier:
         return way(clone(model), *table)
@@ -156,7 +156,7 @@ def _replayed(kind: type[ForestClassifier], neighbours: str, table: Table, way: 
         before,
         after,
         epsilon=most_of(model),
-        neighbours=neighbours,
+        neighbors=neighbors,
         one_tree=shares_out(model),
         forced=RARE[rare] if rare else None,
     )

@@ -36,7 +36,7 @@ _LAGS: Final = (1, 2, 3, 64, 1_000, 8_192)
 def check_draws() -> Iterator[str]:
     """What is wrong with the samplers, in sentences; none if nothing was found."""
     yield from _words()
-    yield from _unlike(_assignments, _noise, _choices, _labels, _neighbouring_cells)
+    yield from _unlike(_assignments, _noise, _choices, _labels, _neighboring_cells)
 
 
 def check_rare_draws() -> Iterator[str]:
@@ -139,7 +139,7 @@ def _assignments() -> Iterator[tuple[str, float]]:
         yield f"sharing out {n_rows} rows among {n_trees} trees", chi_square(observed, expected)
 
 
-def _neighbouring_cells() -> Iterator[tuple[str, float]]:
+def _neighboring_cells() -> Iterator[tuple[str, float]]:
     """Draws of one release do not depend on each other, near or far."""
     zeros = np.zeros((DRAWS, 2), int)
     labels = samplers.draw_permute_and_flip(zeros, Fraction(1), SecretSource())

@@ -226,5 +226,5 @@ def _large() -> Iterator[str]:
 
 def _paid(epsilon: Fraction) -> dict[str, Any]:
     """What a release wants to know besides its counts: one tree, under add-remove."""
-    how = {"epsilon": epsilon, "n_trees": 1, "partition": "independent", "neighbours": "add-remove"}
+    how = {"epsilon": epsilon, "n_trees": 1, "partition": "independent", "neighbors": "add-remove"}
     return how | {"ledger": Ledger(epsilon)}

@@ -63,7 +63,7 @@ class BoostSpec:
     calibration_share: Fraction
     n_bound: int
     n_scores: int
-    neighbours: str
+    neighbors: str
     as_published: bool = False
     step_factor: float = 1.0
     preparation: Preparation = Preparation()

@@ -67,7 +67,7 @@ class BoostedForestClassifier(GreedyClassifier):
         own, or folded into the leaves before noise. "published" (None, as published) is exact, which gives the data
         away.
     shrink : bool or None, default=None
-        Shrink the noisy leaves of leaf="counts" towards 0 as if they held a further weight of two noise scales. None:
+        Shrink the noisy leaves of leaf="counts" toward 0 as if they held a further weight of two noise scales. None:
         certified only.
     tree_share : float, default=0.5
         Share of epsilon that goes into splits (the paper's β_tree); the rest goes into leaves.
@@ -76,7 +76,7 @@ class BoostedForestClassifier(GreedyClassifier):
     n_bound : int or None, default=None
         Public bound on the number of rows, on which the noise under add-remove depends. None: 2,000,000, the most that
         can be weighed. Under replace-one the number of rows itself is public.
-    neighbours, mode, scale_share, size, domain, random_state
+    neighbors, mode, scale_share, size, domain, random_state
         As in `MajorityLabelForestClassifier`.
     n_jobs : int or None, default=None
         Threads for prediction; a fit takes one.
@@ -129,7 +129,7 @@ class BoostedForestClassifier(GreedyClassifier):
         tree_share: float = 0.5,
         calibration_share: float = 0.05,
         n_bound: int | None = None,
-        neighbours: str = "add-remove",
+        neighbors: str = "add-remove",
         mode: str = "certified",
         scale_share: float | str = "auto",
         size: int | None = None,
@@ -141,7 +141,7 @@ class BoostedForestClassifier(GreedyClassifier):
             epsilon=epsilon,
             max_depth=max_depth,
             n_bins=n_bins,
-            neighbours=neighbours,
+            neighbors=neighbors,
             mode=mode,
             scale_share=scale_share,
             size=size,
@@ -201,7 +201,7 @@ class BoostedForestClassifier(GreedyClassifier):
             calibration_share=as_typed(self.calibration_share),
             n_bound=bound,
             n_scores=self.scores_of(domain),
-            neighbours=self.neighbours,
+            neighbors=self.neighbors,
             as_published=published,
             step_factor=self.step_factor,
             preparation=preparation,
@@ -332,10 +332,10 @@ class BoostedForestClassifier(GreedyClassifier):
         return paid
 
     def _row_bound(self, n_rows: int) -> tuple[int, tuple[str, ...]]:
-        return row_bound(self.n_bound, n_rows, self.neighbours, private=self._prepares)
+        return row_bound(self.n_bound, n_rows, self.neighbors, private=self._prepares)
 
     def _check_size(self, n_rows: int) -> None:
-        check_row_bound(self.n_bound, n_rows, self.neighbours, private=self._prepares)
+        check_row_bound(self.n_bound, n_rows, self.neighbors, private=self._prepares)
 
     def _certificate(
         self, spec: BoostSpec, domain: Domain, ledger: Ledger, source: SecretSource | DemoSource

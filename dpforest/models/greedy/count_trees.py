@@ -16,7 +16,7 @@ from dpforest.privacy.release import assign_rows
 from dpforest.trees.candidates import Candidates
 from dpforest.trees.split_scores import node_potentials, node_tables, score_splits, sensitivity
 
-NORMAL = 65_536  # grid steps from the worst normalised score to the best
+NORMAL = 65_536  # grid steps from the worst normalized score to the best
 MOST_PARTS = 64  # of the ratio between structure and estimation rows
 
 
@@ -34,7 +34,7 @@ class SplitSelector:
         among the candidates of that feature (the multinomial forest). Empty: no privacy, the best candidate.
     key : int
         Of the draws of a demonstration.
-    normalised : bool
+    normalized : bool
         Scores stretched from 0 to 1 in each node, as the multinomial forest's paper does. One row can then move any
         score from one end to the other, so that the size of the table does not help.
     """
@@ -45,7 +45,7 @@ class SplitSelector:
     stages: Sequence[QueryBudget]
     source: SecretSource | DemoSource
     key: int = 0
-    normalised: bool = False
+    normalized: bool = False
     trace: TreeTrace | None = None
 
     def __call__(self, level: int, histogram: np.ndarray, allowed: np.ndarray) -> np.ndarray:
@@ -75,7 +75,7 @@ class SplitSelector:
     def _draw(self, scores: np.ndarray, allowed: np.ndarray, stage: int, level: int) -> tuple[np.ndarray, np.ndarray]:
         """One choice a node, and where a trace is kept its probability."""
         query_budget = self.stages[stage]
-        if self.normalised:  # any table can have any scores from 0 to NORMAL
+        if self.normalized:  # any table can have any scores from 0 to NORMAL
             scores, width = stretched(scores, allowed), 2 * NORMAL
         else:
             width = sensitivity(self.criterion, self.n_bound)

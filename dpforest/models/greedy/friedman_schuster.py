@@ -41,7 +41,7 @@ class TreeSpec:
     criterion: str
     tree_share: Fraction
     n_bound: int
-    neighbours: str
+    neighbors: str
     preparation: Preparation = Preparation()
 
     @property
@@ -54,7 +54,7 @@ class TreeSpec:
         if self.epsilon is None:
             ledger.charge("exact splits and counts of every leaf", "none", 1, None, 1, "sequential")
             return None
-        each = self.epsilon * self.preparation.left / rows_changed(self.neighbours)
+        each = self.epsilon * self.preparation.left / rows_changed(self.neighbors)
         splits = ledger.charge(
             "splits, level by level",
             "exponential",
@@ -90,7 +90,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         Parts into which the public range of a numeric attribute is cut (certified).
     n_bound : int or None, default=None
         Public bound on the number of rows, for criterion="entropy" or "gain_ratio" under add-remove. None: 2,000,000.
-    neighbours
+    neighbors
         As in `MajorityLabelForestClassifier`.
     mode : {"certified", "as_published"}, default="certified"
         As published, the paper's tree: noisy counts decide where branches end, cuts of numbers are drawn by the
@@ -140,7 +140,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         tree_share: float = 0.5,
         n_bins: int = 10,
         n_bound: int | None = None,
-        neighbours: str = "add-remove",
+        neighbors: str = "add-remove",
         mode: str = "certified",
         scale_share: float | str = "auto",
         size: int | None = None,
@@ -152,7 +152,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
             epsilon=epsilon,
             max_depth=max_depth,
             n_bins=n_bins,
-            neighbours=neighbours,
+            neighbors=neighbors,
             mode=mode,
             scale_share=scale_share,
             size=size,
@@ -238,10 +238,10 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         return self.criterion == GAIN_RATIO or depends_on_rows(self.criterion)
 
     def _row_bound(self, n_rows: int) -> tuple[int, tuple[str, ...]]:
-        return row_bound(self._bound_given, n_rows, self.neighbours, private=self.epsilon is not None)
+        return row_bound(self._bound_given, n_rows, self.neighbors, private=self.epsilon is not None)
 
     def _check_size(self, n_rows: int) -> None:
-        check_row_bound(self._bound_given, n_rows, self.neighbours, private=self.epsilon is not None)
+        check_row_bound(self._bound_given, n_rows, self.neighbors, private=self.epsilon is not None)
 
     @property
     def _bound_given(self) -> int | None:
@@ -252,7 +252,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
 
     def _published_plan(self, n_rows: int) -> PublishedTreeSpec:
         depth = self.published_shape[1] if self.max_depth == AUTO else self.max_depth
-        return PublishedTreeSpec(self._budget, int(depth), self.criterion, self._row_bound(n_rows)[0], self.neighbours)
+        return PublishedTreeSpec(self._budget, int(depth), self.criterion, self._row_bound(n_rows)[0], self.neighbors)
 
     def _certified_plan(self, domain: Domain, n_rows: int) -> TreeSpec:
         if self.criterion == GAIN_RATIO:
@@ -267,7 +267,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
             self.criterion,
             as_typed(self.tree_share),
             self._row_bound(n_rows)[0],
-            self.neighbours,
+            self.neighbors,
             preparation,
         )
 

@@ -157,7 +157,7 @@ class GreedyClassifier(ForestClassifier):
         """
         self._check_parameters()
         self._check_size(n_rows)
-        is_secret = self._prepares and self.neighbours == ADD_REMOVE
+        is_secret = self._prepares and self.neighbors == ADD_REMOVE
         self._preview(domain, 0 if is_secret else n_rows)
         self._check_file(domain)
         n_slots = sum(f.n_codes if f.kind == "categorical" else self.n_bins + 1 for f in domain.features)
@@ -178,23 +178,23 @@ class GreedyClassifier(ForestClassifier):
         return MOST_AUTO_TREES if self.n_estimators == AUTO else int(self.n_estimators)
 
 
-def row_bound(n_bound: int | None, n_rows: int, neighbours: str, *, private: bool) -> tuple[int, tuple[str, ...]]:
+def row_bound(n_bound: int | None, n_rows: int, neighbors: str, *, private: bool) -> tuple[int, tuple[str, ...]]:
     """Number of rows that noise may depend on, and what the certificate says of it.
 
     Under replace-one the number of rows itself, which is public. Under add-remove a public bound, which the table must
     keep. Where nothing is private, the exact number.
     """
-    if not private or neighbours != ADD_REMOVE:
+    if not private or neighbors != ADD_REMOVE:
         return max(n_rows, 1), ()
     bound = MAX_BOUND if n_bound is None else n_bound
     return bound, (bound_sentence(bound),)
 
 
-def check_row_bound(n_bound: int | None, n_rows: int, neighbours: str, *, private: bool) -> None:
+def check_row_bound(n_bound: int | None, n_rows: int, neighbors: str, *, private: bool) -> None:
     """Raise ValueError if a table has more rows than a forest can weigh, or than the bound that it rests on."""
     if n_rows > MAX_BOUND:
         raise ValueError(f"the table has more rows than the {MAX_BOUND:,} that this forest can weigh; take fewer")
-    bound, _ = row_bound(n_bound, n_rows, neighbours, private=private)
+    bound, _ = row_bound(n_bound, n_rows, neighbors, private=private)
     if n_rows > bound:
         raise ValueError(
             f"the table has more rows than n_bound={bound:,}, which the privacy guarantee rests on; give a public "

@@ -1,4 +1,4 @@
-"""The multinomial random forest (Bai et al.): splits and labels drawn with probabilities that favour the best ones."""
+"""The multinomial random forest (Bai et al.): splits and labels drawn with probabilities that favor the best ones."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -39,7 +39,7 @@ from dpforest.trees.midpoint_trees import IMPURITY, STOPPING, sorted_words
 class MultinomialForestClassifier(GreedyClassifier):
     """Trees that draw the feature, the value to split at, and each leaf's label by the exponential mechanism.
 
-    A row either grows a tree or decides its leaves. The three temperatures B1, B2, B3 say how much a draw favours the
+    A row either grows a tree or decides its leaves. The three temperatures B1, B2, B3 say how much a draw favors the
     best choice, and are what it costs.
 
     Parameters
@@ -53,9 +53,9 @@ class MultinomialForestClassifier(GreedyClassifier):
     max_depth : int, "auto" or None, default="auto"
         All leaves are at this depth. "auto": by a public rule (`models.shape_rules`); None: 4; as published both are
         without limit.
-    split_score : {"counts", "normalised"}, default="counts"
+    split_score : {"counts", "normalized"}, default="counts"
         "counts" weighs the impurity decrease by the number of rows, so that more rows make better splits.
-        "normalised" stretches decreases from 0 to 1 in each node, as the paper does.
+        "normalized" stretches decreases from 0 to 1 in each node, as the paper does.
     feature_temperature, value_temperature, label_temperature : float or None, default=None
         B1, B2, B3, set by hand; certified, they must fit into epsilon. None derives them from epsilon (see Notes);
         as published and without epsilon they are 10, 10 and infinity.
@@ -74,7 +74,7 @@ class MultinomialForestClassifier(GreedyClassifier):
     purity_stop : bool, default=True
         Whether a branch ends where all structure rows are of one class (as published). The paper's theorem on
         consistency has no such rule.
-    neighbours, mode, scale_share, size, domain
+    neighbors, mode, scale_share, size, domain
         As in `MajorityLabelForestClassifier`.
     structure_seed : int, default=0
         Seed of the non-private model.
@@ -110,7 +110,7 @@ class MultinomialForestClassifier(GreedyClassifier):
     published_shape = (10, None)
     constraints = {
         **GreedyClassifier.constraints,
-        "split_score": choice("counts", "normalised"),
+        "split_score": choice("counts", "normalized"),
         "partition": choice(*PARTITIONS),
         "stopping": choice(*STOPPING),
         "impurity": choice(*IMPURITY),
@@ -136,7 +136,7 @@ class MultinomialForestClassifier(GreedyClassifier):
         stopping: str = "code",
         impurity: str = "gini",
         purity_stop: bool = True,
-        neighbours: str = "add-remove",
+        neighbors: str = "add-remove",
         mode: str = "certified",
         scale_share: float | str = "auto",
         size: int | None = None,
@@ -149,7 +149,7 @@ class MultinomialForestClassifier(GreedyClassifier):
             epsilon=epsilon,
             max_depth=max_depth,
             n_bins=n_bins,
-            neighbours=neighbours,
+            neighbors=neighbors,
             mode=mode,
             scale_share=scale_share,
             size=size,
@@ -196,7 +196,7 @@ class MultinomialForestClassifier(GreedyClassifier):
             depth=depth,
             partition=self.partition,
             partition_rate=self.partition_rate,
-            neighbours=self.neighbours,
+            neighbors=self.neighbors,
             preparation=preparation,
         )
 
@@ -244,7 +244,7 @@ class MultinomialForestClassifier(GreedyClassifier):
                 stages,
                 source,
                 key=64 * tree,
-                normalised=self.split_score == "normalised",
+                normalized=self.split_score == "normalized",
                 trace=traces[tree],
             )
             own, ones = shares.structure[tree], np.ones(len(rows.y), np.int64)
@@ -294,7 +294,7 @@ class MultinomialForestClassifier(GreedyClassifier):
             epsilon=spec.label_epsilon,
             n_trees=spec.n_trees,
             partition=spec.partition,
-            neighbours=spec.neighbours,
+            neighbors=spec.neighbors,
             ledger=ledger,
             source=source,
             part=ESTIMATION,
@@ -303,7 +303,7 @@ class MultinomialForestClassifier(GreedyClassifier):
         return labels
 
     def _fit_published(self, domain: Domain, rows: Binned, n_jobs: int, trace: Trace | None) -> Forest:
-        spec, source, ledger = self._published_plan(), source_for(self.random_state), Ledger(None, self.neighbours)
+        spec, source, ledger = self._published_plan(), source_for(self.random_state), Ledger(None, self.neighbors)
         seed = demo_seed(source) if self.epsilon is not None or self.random_state is not None else self.structure_seed
         ledger.charge("splits and labels, as published", "exponential", 1, None, 1, "sequential")
         words = rows.once(("words",), lambda: sorted_words(rows.codes, rows.y))
@@ -324,7 +324,7 @@ class MultinomialForestClassifier(GreedyClassifier):
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
         if self.mode == "as_published":
             self._published_plan()
-            ledger = Ledger(None, self.neighbours)
+            ledger = Ledger(None, self.neighbors)
             return self._certificate(None, domain, ledger, source_for(self.random_state)), ledger
         spec, ledger = self._certified_plan(domain, n_rows), self._ledger()
         if ledger.has_budget:
@@ -336,10 +336,10 @@ class MultinomialForestClassifier(GreedyClassifier):
 
     def _row_bound(self, n_rows: int) -> tuple[int, tuple[str, ...]]:
         """Nothing here depends on it, but a table beyond it is refused, which its certificate must say."""
-        return row_bound(None, n_rows, self.neighbours, private=self._prepares)
+        return row_bound(None, n_rows, self.neighbors, private=self._prepares)
 
     def _check_size(self, n_rows: int) -> None:
-        check_row_bound(None, n_rows, self.neighbours, private=self._prepares)
+        check_row_bound(None, n_rows, self.neighbors, private=self._prepares)
 
     def _certificate(
         self, spec: MultinomialSpec | None, domain: Domain, ledger: Ledger, source: SecretSource | DemoSource

@@ -35,7 +35,7 @@ class MultinomialSpec:
     label: Fraction
     partition: str
     share: Fraction
-    neighbours: str
+    neighbors: str
     preparation: Preparation = Preparation()
 
     def __post_init__(self) -> None:
@@ -48,7 +48,7 @@ class MultinomialSpec:
     @property
     def label_epsilon(self) -> Fraction:
         """What all label draws cost together."""
-        return self.label * rows_changed(self.neighbours) * (self.n_trees if self.partition == "shared" else 1)
+        return self.label * rows_changed(self.neighbors) * (self.n_trees if self.partition == "shared" else 1)
 
     def charge(self, ledger: Ledger) -> list[QueryBudget]:
         """Pay for the draws of splits, on the rows that grow the trees."""
@@ -125,22 +125,19 @@ def certified_spec(
     depth: int | None,
     partition: str,
     partition_rate: float,
-    neighbours: str,
+    neighbors: str,
     preparation: Preparation,
 ) -> MultinomialSpec:
     """Temperatures from a budget (None: any): B1 = B2 = ε_tree / (2 d), B3 = ε_tree, or set by hand."""
     depth = DEFAULT_DEPTH if depth is None else depth
     check_count("max_depth", depth, 1, MAX_DEPTH)
     tree = (
-        (budget or Fraction(1))
-        * preparation.left
-        / rows_changed(neighbours)
-        / (n_trees if partition == "shared" else 1)
+        (budget or Fraction(1)) * preparation.left / rows_changed(neighbors) / (n_trees if partition == "shared" else 1)
     )
     derived = (tree / (2 * depth), tree / (2 * depth), tree)
     feature, value, label = _temperatures(by_hand, derived)
     return MultinomialSpec(
-        n_trees, depth, feature, value, label, partition, structure_share(partition_rate), neighbours, preparation
+        n_trees, depth, feature, value, label, partition, structure_share(partition_rate), neighbors, preparation
     )
 
 

@@ -39,7 +39,7 @@ class PublishedTreeSpec:
     depth: int
     criterion: str
     n_bound: int
-    neighbours: str
+    neighbors: str
     preparation: Preparation = Preparation()  # nothing
 
     def __post_init__(self) -> None:
@@ -58,7 +58,7 @@ class PublishedTreeSpec:
         if share is None or self.criterion == GAIN_RATIO:
             return None
         draws = (1 + len(_numeric(domain))) * self.depth
-        return share * (self.depth + 2 + Fraction(draws, 2)) * rows_changed(self.neighbours)
+        return share * (self.depth + 2 + Fraction(draws, 2)) * rows_changed(self.neighbors)
 
     def departures(self, domain: Domain) -> tuple[str, ...]:
         """What the certificate says of where this is not the paper's tree."""
@@ -204,7 +204,7 @@ class _Growth:
         return bool(noisy / (max(self.widths) * self.domain.n_classes) >= np.sqrt(2) / self.share)
 
     def _cut(self, node: _Node, j: int) -> int:
-        """A cut of a number: between two neighbouring values all have one score, so their number is its weight."""
+        """A cut of a number: between two neighboring values all have one score, so their number is its weight."""
         low, high = node.ranges[j]
         edges, place = np.unique(np.r_[low, high, self.codes[node.rows, j]], return_inverse=True)
         n, k = len(edges), self.domain.n_classes  # cuts from one edge to below the next part the rows alike

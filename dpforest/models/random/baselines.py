@@ -31,7 +31,7 @@ class JagannathanForestClassifier(RandomStructureClassifier):
     n_bound : int or None, default=None
         Public bound on the number of rows, for the depth rule. None: under add-remove, which does not let anybody know
         their number, 2,000,000; under replace-one, where it is public, and as published the number itself.
-    max_leaves, neighbours, mode, scale_share, size, domain, structure_seed, random_state, n_jobs
+    max_leaves, neighbors, mode, scale_share, size, domain, structure_seed, random_state, n_jobs
         As in `MajorityLabelForestClassifier`.
 
     References
@@ -53,7 +53,7 @@ class JagannathanForestClassifier(RandomStructureClassifier):
         max_depth: int | str | None = "auto",
         n_bound: int | None = None,
         max_leaves: int | None = None,
-        neighbours: str = "add-remove",
+        neighbors: str = "add-remove",
         mode: str = "certified",
         scale_share: float | str = "auto",
         size: int | None = None,
@@ -66,7 +66,7 @@ class JagannathanForestClassifier(RandomStructureClassifier):
             epsilon=epsilon,
             n_estimators=n_estimators,
             max_depth=max_depth,
-            neighbours=neighbours,
+            neighbors=neighbors,
             mode=mode,
             scale_share=scale_share,
             size=size,
@@ -90,7 +90,7 @@ class JagannathanForestClassifier(RandomStructureClassifier):
         check_count("max_depth", depth, 0, MAX_DEPTH)
         if published:
             departures = capped(domain, depth, "multiway", max_leaves)
-            if self.needs_all_rows and self.neighbours == ADD_REMOVE:
+            if self.needs_all_rows and self.neighbors == ADD_REMOVE:
                 told = "The depth follows from the exact number of rows, which is private under add-remove."
                 departures = (told, *departures)
         return ForestSpec(
@@ -98,7 +98,7 @@ class JagannathanForestClassifier(RandomStructureClassifier):
             depth=depth,
             mechanism="continuous-laplace" if published else "discrete-laplace",
             partition="shared",
-            neighbours=self.neighbours,
+            neighbors=self.neighbors,
             voting="threshold" if published else "log-odds",
             categorical="multiway" if published else "ordered",
             assumptions=(*self._bound_words(), *self._said_size()),
@@ -121,7 +121,7 @@ class JagannathanForestClassifier(RandomStructureClassifier):
     @property
     def needs_all_rows(self) -> bool:
         """Whether the depth follows from the number of rows."""
-        knows = self.mode == "as_published" or self.neighbours != ADD_REMOVE
+        knows = self.mode == "as_published" or self.neighbors != ADD_REMOVE
         by_paper = self.max_depth is None or self.max_depth == AUTO and self.mode == "as_published"
         return by_paper and self.n_bound is None and knows
 
@@ -145,7 +145,7 @@ class _EvenForest(RandomStructureClassifier):
         max_depth: int | str | None = "auto",
         n_quantiles: int = 10,
         budget: str | None = None,
-        neighbours: str = "add-remove",
+        neighbors: str = "add-remove",
         mode: str = "certified",
         scale_share: float | str = "auto",
         size: int | None = None,
@@ -158,7 +158,7 @@ class _EvenForest(RandomStructureClassifier):
             epsilon=epsilon,
             n_estimators=n_estimators,
             max_depth=max_depth,
-            neighbours=neighbours,
+            neighbors=neighbors,
             mode=mode,
             scale_share=scale_share,
             size=size,
@@ -179,9 +179,9 @@ class _EvenForest(RandomStructureClassifier):
             depth=depth,
             mechanism=mechanism,
             partition="shared",
-            neighbours=self.neighbours,
+            neighbors=self.neighbors,
             categorical="ordered",
-            thresholds="quantised",
+            thresholds="quantized",
             n_quantiles=self.n_quantiles,
             leaf_shares=2**depth if budget == "paper" else 1,
             assumptions=self._said_size(),
@@ -205,7 +205,7 @@ class RandomForestLaplaceClassifier(_EvenForest):
     budget : {"fair", "paper"} or None, default=None
         "paper" divides a tree's budget evenly among its leaves although they are disjoint: a handicap of 2^depth.
         None: "fair", as published "paper".
-    neighbours, mode, scale_share, size, domain, structure_seed, random_state, n_jobs
+    neighbors, mode, scale_share, size, domain, structure_seed, random_state, n_jobs
         As in `MajorityLabelForestClassifier`.
 
     References
@@ -225,7 +225,7 @@ class RandomForestExponentialClassifier(_EvenForest):
     Parameters
     ----------
     epsilon, n_estimators, max_depth, n_quantiles, budget
-    neighbours, mode, scale_share, size, domain, structure_seed, random_state, n_jobs
+    neighbors, mode, scale_share, size, domain, structure_seed, random_state, n_jobs
         As in `RandomForestLaplaceClassifier`.
 
     References

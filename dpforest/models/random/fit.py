@@ -94,7 +94,7 @@ def preview(
     """Certificate and ledger of a release, from public knowledge: those of an empty table."""
     source = source_for(random_state)
     is_release = epsilon is not None and not spec.as_published
-    ledger = Ledger(epsilon if is_release else None, spec.neighbours)
+    ledger = Ledger(epsilon if is_release else None, spec.neighbors)
     if epsilon is not None and is_release:
         check_domain(domain)
         if spec.preparation.size:
@@ -135,7 +135,7 @@ def _release(spec: ForestSpec, counts: np.ndarray, epsilon: Fraction, ledger: Le
         "epsilon": spec.leaf_epsilon(epsilon),
         "n_trees": spec.n_trees,
         "partition": spec.partition,
-        "neighbours": spec.neighbours,
+        "neighbors": spec.neighbors,
         "ledger": ledger,
         "source": source,
     }

@@ -35,7 +35,7 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
     max_leaves : int or None, default=None
         Public cap on the leaves of a tree with multiway tests. None: 4,096, as published 65,536 (100 such trees take
         about a gigabyte).
-    neighbours : {"add-remove", "replace-one"}, default="add-remove"
+    neighbors : {"add-remove", "replace-one"}, default="add-remove"
     mode : {"certified", "as_published"}, default="certified"
     scale_share : float, "auto" or "public", default="auto"
         Share of epsilon that tells where rows lie on the scale of each numeric attribute, so that tests are asked there
@@ -92,7 +92,7 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
         partition: str | None = None,
         categorical: str | None = None,
         max_leaves: int | None = None,
-        neighbours: str = "add-remove",
+        neighbors: str = "add-remove",
         mode: str = "certified",
         scale_share: float | str = "auto",
         size: int | None = None,
@@ -105,7 +105,7 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
             epsilon=epsilon,
             n_estimators=n_estimators,
             max_depth=max_depth,
-            neighbours=neighbours,
+            neighbors=neighbors,
             mode=mode,
             scale_share=scale_share,
             size=size,
@@ -145,7 +145,7 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
             depth=depth,
             mechanism=mechanism,
             partition="shared" if self.epsilon is None else partition,
-            neighbours=self.neighbours,
+            neighbors=self.neighbors,
             categorical=categorical,
             max_leaves=max_leaves,
             as_published=published,

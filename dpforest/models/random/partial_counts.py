@@ -22,7 +22,7 @@ MOST = 2**31  # counts of a leaf stay below; a release can add noise to no more
 # What counting does not depend on. Everything else must be alike in parts that are added up.
 _LATER = (
     "mechanism",
-    "neighbours",
+    "neighbors",
     "voting",
     "negative_rule",
     "leaf_shares",

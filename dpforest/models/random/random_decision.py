@@ -32,10 +32,10 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
         Every row in every tree with epsilon / n_estimators each, or each row in one tree with all of epsilon.
     categorical : {"ordered", "one-vs-rest", "multiway"}, default="ordered"
         Test on a categorical feature.
-    max_leaves, neighbours
+    max_leaves, neighbors
         As in `MajorityLabelForestClassifier`.
     mode : {"certified", "as_published"}, default="certified"
-        As published: Laplace noise in floating point, scaled for add-remove whatever `neighbours` says.
+        As published: Laplace noise in floating point, scaled for add-remove whatever `neighbors` says.
     scale_share, size, domain, structure_seed, random_state, n_jobs
         As in `MajorityLabelForestClassifier`.
 
@@ -77,7 +77,7 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
         partition: str = "shared",
         categorical: str = "ordered",
         max_leaves: int | None = None,
-        neighbours: str = "add-remove",
+        neighbors: str = "add-remove",
         mode: str = "certified",
         scale_share: float | str = "auto",
         size: int | None = None,
@@ -90,7 +90,7 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
             epsilon=epsilon,
             n_estimators=n_estimators,
             max_depth=max_depth,
-            neighbours=neighbours,
+            neighbors=neighbors,
             mode=mode,
             scale_share=scale_share,
             size=size,
@@ -120,7 +120,7 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
             depth=depth,
             mechanism="continuous-laplace" if published else "discrete-laplace",
             partition="shared" if self.epsilon is None else self.partition,
-            neighbours=self.neighbours,
+            neighbors=self.neighbors,
             voting=voting,
             negative_rule=self.negative_rule or ("paper" if published else "clamp"),
             categorical=self.categorical,

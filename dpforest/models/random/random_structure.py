@@ -109,7 +109,7 @@ class RandomStructureClassifier(ForestClassifier):
 
     def _fit_once_read(self, chunks: Iterator[tuple[Any, Any]]) -> Self:
         """`fit_chunks` without the scale."""
-        is_said = self.size is not None and self.neighbours == ADD_REMOVE
+        is_said = self.size is not None and self.neighbors == ADD_REMOVE
         if self.scale_share != AUTO or AUTO in (self.n_estimators, self.max_depth) and not is_said:
             raise ValueError(
                 "These parts can be read once only, but before trees are grown it has to be known how many rows there "
@@ -182,7 +182,7 @@ class RandomStructureClassifier(ForestClassifier):
 
     def _looks(self, domain: Domain) -> bool:
         """Whether something of the rows has to be known before trees are grown."""
-        is_said = self.size is not None and self.neighbours == ADD_REMOVE
+        is_said = self.size is not None and self.neighbors == ADD_REMOVE
         by_rule = AUTO in (self.n_estimators, self.max_depth) and not is_said
         scaled = self.scale_share != "public" and any(f.kind == "numeric" for f in domain.features)
         return self._prepares and (by_rule or scaled)
@@ -196,7 +196,7 @@ class RandomStructureClassifier(ForestClassifier):
         ledger = self._ledger()
         if not self._looks(domain):
             self._forget()
-            is_public = not self._prepares or self.neighbours != ADD_REMOVE
+            is_public = not self._prepares or self.neighbors != ADD_REMOVE
             return self._plan(domain, n_rows if is_public else self.size or 0), None, ledger
         prepared = getattr(self, "prepared_", None)
         if prepared is None or prepared.settings != self._settings():
@@ -284,7 +284,7 @@ class RandomStructureClassifier(ForestClassifier):
         """
         if not self._looks(domain) or self._budget is None:
             return
-        if self.neighbours == ADD_REMOVE:
+        if self.neighbors == ADD_REMOVE:
             n_rows = max(MAX_BOUND, math.ceil(2**17 / self._budget))
         spec = self._plan(domain, n_rows)
         check_domain(domain)

@@ -32,7 +32,7 @@ class ForestSpec:
         What a leaf releases and how: see `dpforest.privacy.mechanisms` and `dpforest.privacy.published`.
     partition : {"independent", "shared", "blocks"}
         Each row in one tree by its own draw, in every tree, or in one tree by equal blocks of a shuffle.
-    neighbours : {"add-remove", "replace-one"}
+    neighbors : {"add-remove", "replace-one"}
     leaf_shares : int
         Parts that a tree's budget is cut into: 1, as leaves are disjoint, or their number where a paper says so.
     as_published : bool
@@ -49,7 +49,7 @@ class ForestSpec:
     depth: int
     mechanism: str
     partition: str
-    neighbours: str
+    neighbors: str
     voting: str = "majority"
     negative_rule: str = "clamp"
     categorical: str = "multiway"
@@ -124,14 +124,14 @@ class ForestSpec:
         """Rate of the mechanism at a leaf: of a certified one as `rate_for` says, of a published one as its paper does.
 
         The papers give a leaf epsilon, divided among trees that share rows and among leaves where a paper does so;
-        the exponential mechanisms take half of that, whatever the neighbour relation.
+        the exponential mechanisms take half of that, whatever the neighbor relation.
         """
         epsilon = self.leaf_epsilon(epsilon)
         if self.as_published:
             trees = self.n_trees if self.partition == "shared" else 1
             return epsilon / trees / (2 if self.mechanism in ("exponential", "global-01") else 1)
         return rate_for(
-            self.mechanism, epsilon, n_trees=self.n_trees, partition=self.partition, neighbours=self.neighbours
+            self.mechanism, epsilon, n_trees=self.n_trees, partition=self.partition, neighbors=self.neighbors
         )
 
 

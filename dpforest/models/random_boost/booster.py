@@ -57,7 +57,7 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
         Learning rate times number of rounds.
     structure_seed : int, default=0
         Public. Draws the trees.
-    neighbours, scale_share, size, domain, random_state
+    neighbors, scale_share, size, domain, random_state
         As in `MajorityLabelForestClassifier`.
     n_jobs : int or None, default=None
         Threads.
@@ -69,8 +69,8 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
 
     Notes
     -----
-    `predict_proba` is the link of the clipped loss for two classes and softmax for more. Scores are shrunk towards 0
-    where there is little signal, so probabilities are too near to each other then; their order is what is learnt.
+    `predict_proba` is the link of the clipped loss for two classes and softmax for more. Scores are shrunk toward 0
+    where there is little signal, so probabilities are too near to each other then; their order is what is learned.
 
     There is no `fit_chunks`: every round reads all rows anew.
 
@@ -101,7 +101,7 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
         max_depth: int | str = "auto",
         total_step: float | str = "auto",
         structure_seed: int = 0,
-        neighbours: str = "add-remove",
+        neighbors: str = "add-remove",
         scale_share: float | str = "auto",
         size: int | None = None,
         domain: Domain | None = None,
@@ -114,7 +114,7 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
         self.max_depth = max_depth
         self.total_step = total_step
         self.structure_seed = structure_seed
-        self.neighbours = neighbours
+        self.neighbors = neighbors
         self.scale_share = scale_share
         self.size = size
         self.domain = domain
@@ -135,10 +135,10 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
         return mu_for(self._budget, float(self.delta)) if self.delta else PrivacyLoss.pure(self._budget)
 
     def _ledger(self) -> Ledger:
-        return Ledger(self._loss, self.neighbours)
+        return Ledger(self._loss, self.neighbors)
 
     def _asks_size(self, domain: Domain) -> bool:
-        return self._prepares and self.size is None and self.neighbours == ADD_REMOVE
+        return self._prepares and self.size is None and self.neighbors == ADD_REMOVE
 
     def _known_size(
         self, domain: Domain, n_rows: int, n_given: int, ledger: Ledger, source: SecretSource | DemoSource
@@ -147,7 +147,7 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
         if self._asks_size(domain):
             assert self._loss is not None
             return release_size(n_rows, self._loss, ledger, source, SIZE_SHARE[self._kind])
-        return n_given if self.size is None or self.neighbours != ADD_REMOVE or not self._prepares else self.size
+        return n_given if self.size is None or self.neighbors != ADD_REMOVE or not self._prepares else self.size
 
     def _preparation(self, domain: Domain, n_rows: int) -> Preparation:
         loss = self._loss
@@ -159,7 +159,7 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
         if self.scale_share == "public" or not n_histograms:
             return Preparation(n_rows, size)
         share = SCALE_SHARE if self.scale_share == AUTO else as_typed(self.scale_share)
-        each = loss.part(share, rows_changed(self.neighbours)).amount
+        each = loss.part(share, rows_changed(self.neighbors)).amount
         variance = n_histograms / each if self._kind == GAUSSIAN else 2 * n_histograms**2 / each**2
         if self.scale_share == AUTO:
             share = share if n_rows**2 >= LEAST_ROWS**2 * variance else Fraction(0)
@@ -176,7 +176,7 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
 
     def _spec(self, domain: Domain, preparation: Preparation, n_rows: int) -> BoosterSpec:
         k, loss = domain.n_classes, self._loss
-        left = None if loss is None else loss.part(preparation.left, rows_changed(self.neighbours))
+        left = None if loss is None else loss.part(preparation.left, rows_changed(self.neighbors))
         rule = rounds_by_rule(self._kind, n_rows, k, np.inf if left is None else float(left.amount))
         n_trees = rule.n_trees
         if left is not None:  # no noise is larger than its sampler knows
@@ -192,7 +192,7 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
         if self._loss is None:
             ledger.charge("exact leaf gradient sums", "none", 1, None, 1, "sequential")
             return None
-        each = self._loss.part(spec.preparation.left / spec.n_trees, rows_changed(self.neighbours))
+        each = self._loss.part(spec.preparation.left / spec.n_trees, rows_changed(self.neighbors))
         unit = spec.sensitivity / UNIT
         return ledger.charge(GRADIENT_SUMS, NOISE[spec.kind], unit, each, spec.n_trees, "sequential")
 
@@ -252,7 +252,7 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
             yield self.classes_[scores.argmax(axis=1)]
 
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
-        is_said = self.size is not None and self._prepares and self.neighbours == ADD_REMOVE
+        is_said = self.size is not None and self._prepares and self.neighbors == ADD_REMOVE
         return self._promise(self._plan(domain, int(self.size or 0) if is_said else n_rows), domain, n_rows)
 
     def _promise(self, spec: BoosterSpec, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
@@ -291,11 +291,11 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
             return
         self._check_digits(self._budget, loss.amount)
         known = LEAST_SIZE if self.size is None else self.size
-        preparation = self._preparation(domain, known if self.neighbours == ADD_REMOVE else n_rows)
+        preparation = self._preparation(domain, known if self.neighbors == ADD_REMOVE else n_rows)
         may_ask = self.scale_share == AUTO and any(feature.kind == "numeric" for feature in domain.features)
         for share in {preparation.scale, *((Fraction(0), SCALE_SHARE) if may_ask else ())}:
             spec = self._spec(domain, replace(preparation, scale=share), known)
-            each = loss.part(spec.preparation.left / spec.n_trees, rows_changed(self.neighbours))
+            each = loss.part(spec.preparation.left / spec.n_trees, rows_changed(self.neighbors))
             if spec.noise_scale(each) > LIMIT - 1:
                 raise ValueError(
                     f"n_estimators={self.n_estimators!r} rounds are too many for epsilon={self.epsilon!r}: the noise "
@@ -320,7 +320,7 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
         return MOST_ROUNDS if self.n_estimators == AUTO else int(self.n_estimators)
 
     def _check_size(self, n_rows: int) -> None:
-        check_row_bound(None, n_rows, self.neighbours, private=self._prepares)
+        check_row_bound(None, n_rows, self.neighbors, private=self._prepares)
 
     def _certificate(
         self, spec: BoosterSpec, domain: Domain, ledger: Ledger, source: SecretSource | DemoSource, n_rows: int
@@ -334,7 +334,7 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
             mechanism=f"{spec.n_trees} rounds of random trees of depth {spec.depth}: sums of clipped gradients in "
             + (f"their leaves with {noise} noise" if private else "their leaves, exact"),
             assumptions=[
-                *row_bound(None, n_rows, self.neighbours, private=private)[1],
+                *row_bound(None, n_rows, self.neighbors, private=private)[1],
                 *self._said_size(),
                 *([large] if large else []),
                 *domain.assumptions(),

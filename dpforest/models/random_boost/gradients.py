@@ -156,7 +156,7 @@ def _next_of_many(scores, before, moves, leaf, y, exp, by_length, sums):
 #    clipped and truncated, unless that lies within 2**-36 of a whole number; then it may be off by 1.
 @njit(nogil=True, cache=True)
 def gradient_of(label, scores, exp, by_length, raw, out):
-    """Gradient of one row of several classes, in 1/1024, rounded towards 0. It never exceeds its clip.
+    """Gradient of one row of several classes, in 1/1024, rounded toward 0. It never exceeds its clip.
 
     Writes to `out`, int64 (k,). `raw`, float64 (k,), is work space. Proof above.
     """

@@ -4,12 +4,12 @@ behind (`hidden`), or bias a sampler by less than a million draws show (`exact_s
 `eight_more` are about domains, sizes and formats that no auditor had tried.
 """
 
-from mutants.fits import FITS
-from mutants.growth import GROWTH
-from mutants.mutation import EVERY, Mutant, mutated
-from mutants.preparation import PREPARATION
-from mutants.releases import RELEASES
-from mutants.samplers import SAMPLERS
+from tests.audit.mutants.fits import FITS
+from tests.audit.mutants.growth import GROWTH
+from tests.audit.mutants.mutation import EVERY, Mutant, mutated
+from tests.audit.mutants.preparation import PREPARATION
+from tests.audit.mutants.releases import RELEASES
+from tests.audit.mutants.samplers import SAMPLERS
 
 MUTANTS = (*SAMPLERS, *RELEASES, *GROWTH, *FITS, *PREPARATION)
 

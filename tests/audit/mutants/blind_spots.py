@@ -4,8 +4,8 @@ or about 65,536, a `size` close to the number of rows, typical scores, and few c
 The letters come from the review that made these mistakes. It made sixteen.
 """
 
-from mutants.mutation import COUNTS, EVEN, EVERY, MAJORITY, Mutant
-from mutants.rounds import BOOSTER
+from tests.audit.mutants.mutation import COUNTS, EVEN, EVERY, MAJORITY, Mutant
+from tests.audit.mutants.rounds import BOOSTER
 
 BLIND_SPOTS = (
     Mutant(
@@ -64,8 +64,8 @@ BLIND_SPOTS = (
         why="A `size` below a hundredth of the rows counts as a slip, and that hundredth replaces it: unbounded.",
         module="dpforest.models.random_boost.booster",
         function="RandomTreeBoosterClassifier._known_size",
-        old="self.neighbours != ADD_REMOVE or not self._prepares else self.size",
-        new="self.neighbours != ADD_REMOVE or not self._prepares else max(self.size, n_rows // 100)",
+        old="self.neighbors != ADD_REMOVE or not self._prepares else self.size",
+        new="self.neighbors != ADD_REMOVE or not self._prepares else max(self.size, n_rows // 100)",
         forests=(BOOSTER,),
     ),
     Mutant(

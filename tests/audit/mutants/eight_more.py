@@ -4,7 +4,7 @@ The auditors found four of them at first. The others need 200,000 rows on two th
 table larger than its `size` says, or an unlisted label in a part.
 """
 
-from mutants.mutation import Mutant
+from tests.audit.mutants.mutation import Mutant
 
 _RANDOM = (
     "MajorityLabelForestClassifier",

@@ -1,6 +1,6 @@
 """Eleven mistakes in the samplers, most of which a million draws do not show."""
 
-from mutants.mutation import COUNTS, EVERY, MAJORITY, Mutant
+from tests.audit.mutants.mutation import COUNTS, EVERY, MAJORITY, Mutant
 
 NOISE = "discrete_laplace"
 

@@ -1,6 +1,6 @@
 """Mistakes on the way from a table to its counts: rows, missing cells, structure."""
 
-from mutants.mutation import COUNTS, EVEN, EVERY, MAJORITY, Mutant
+from tests.audit.mutants.mutation import COUNTS, EVEN, EVERY, MAJORITY, Mutant
 
 FITS = (
     Mutant(

@@ -1,6 +1,6 @@
 """Mistakes in what forests that look at the data ask, and in how rows reach leaves."""
 
-from mutants.mutation import BOOSTED, COUNTS, EVEN, GREEDY, MAJORITY, MULTINOMIAL, Mutant
+from tests.audit.mutants.mutation import BOOSTED, COUNTS, EVEN, GREEDY, MAJORITY, MULTINOMIAL, Mutant
 
 GROWTH = (
     Mutant(
@@ -27,7 +27,7 @@ GROWTH = (
     ),
     Mutant(
         name="empty_bins_are_not_asked",
-        why="Tests on a bin that holds no row of the node are left out, as they divide the rows like their neighbours; "
+        why="Tests on a bin that holds no row of the node are left out, as they divide the rows like their neighbors; "
         "what may be drawn then tells which bins are empty: unbounded.",
         module="dpforest.trees.greedy_trees",
         function="grow_tree",

@@ -1,6 +1,6 @@
 """Mistakes that tell what rows say in what a fit leaves behind besides its file."""
 
-from mutants.mutation import BOOSTED, COUNTS, EVEN, GREEDY, MAJORITY, MULTINOMIAL, Mutant
+from tests.audit.mutants.mutation import BOOSTED, COUNTS, EVEN, GREEDY, MAJORITY, MULTINOMIAL, Mutant
 
 HIDDEN = (
     Mutant(

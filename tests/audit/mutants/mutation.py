@@ -1,7 +1,7 @@
 """Mistakes that somebody could make in the certified code, to see whether an auditor finds them.
 
 Under each of them the code runs, the ledger adds up and the certificate says certified, and each loses more than that
-certificate says, in at least one of the two neighbour relations. They were written without knowing the auditor.
+certificate says, in at least one of the two neighbor relations. They were written without knowing the auditor.
 
 `mutated` puts one in force, for everything in this process (all threads) that uses the function, and takes it back.
 """

@@ -1,6 +1,6 @@
 """Mistakes in what is asked before trees grow: the number of rows, and where they lie."""
 
-from mutants.mutation import COUNTS, EVERY, GREEDY, MAJORITY, Mutant
+from tests.audit.mutants.mutation import COUNTS, EVERY, GREEDY, MAJORITY, Mutant
 
 PREPARATION = (
     Mutant(

@@ -4,13 +4,13 @@ The first of each were put into certified code by people who had not read the au
 Others make the same mistakes elsewhere on the way to a release.
 """
 
-from mutants.mutation import BOOSTED, COUNTS, EVEN, GREEDY, MAJORITY, MULTINOMIAL, Mutant
+from tests.audit.mutants.mutation import BOOSTED, COUNTS, EVEN, GREEDY, MAJORITY, MULTINOMIAL, Mutant
 
 FAR_NOISE = (
     Mutant(
         name="far_noise_is_drawn_again",
         why="Noise beyond 12 scales is drawn again, as it is hardly ever drawn: a count that is 13 scales out can be "
-        "released on one table and cannot on its neighbour. Unbounded, on events of about e^-12 in each cell.",
+        "released on one table and cannot on its neighbor. Unbounded, on events of about e^-12 in each cell.",
         module="dpforest.privacy.samplers",
         function="discrete_laplace",
         old="z = (u + num * v) // den\n",
@@ -36,7 +36,7 @@ RARE_SPLITS = (
     Mutant(
         name="hopeless_splits_are_passed_over",
         why="A split that is behind by more than e^-12 is proposed and never accepted: it can be chosen on one table "
-        "and cannot on its neighbour. Unbounded.",
+        "and cannot on its neighbor. Unbounded.",
         module="dpforest.privacy.selection",
         function="_choose_kernel",
         old="            if accepted:\n",

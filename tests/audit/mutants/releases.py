@@ -1,6 +1,6 @@
 """Mistakes in releases: what is drawn, at which rate, and how splits are chosen."""
 
-from mutants.mutation import BOOSTED, COUNTS, EVEN, GREEDY, MAJORITY, MULTINOMIAL, Mutant
+from tests.audit.mutants.mutation import BOOSTED, COUNTS, EVEN, GREEDY, MAJORITY, MULTINOMIAL, Mutant
 
 RELEASES = (
     Mutant(
@@ -17,7 +17,7 @@ RELEASES = (
         name="fine_scores_at_the_coarse_rate",
         why="A name was changed half-way: the demonstration chooses by coarse scores, the release by fine ones at the "
         "rate of the coarse ones. Splits cost 2^shift times what was paid: 256 times in a boosted tree (α = 0), 32 "
-        "with normalised scores, up to 4 with entropy.",
+        "with normalized scores, up to 4 with entropy.",
         module="dpforest.privacy.selection",
         function="choose",
         old="""scores, width = coarsened(scores, sensitivity)

@@ -1,6 +1,6 @@
 """Mistakes in the rounds of the random-tree booster."""
 
-from mutants.mutation import Mutant
+from tests.audit.mutants.mutation import Mutant
 
 BOOSTER = "RandomTreeBoosterClassifier"
 ROUNDS = (

@@ -1,6 +1,6 @@
 """Mistakes in samplers, in the random bits behind them, and in the rates they are given."""
 
-from mutants.mutation import BOOSTED, COUNTS, EVEN, EVERY, GREEDY, MAJORITY, MULTINOMIAL, Mutant
+from tests.audit.mutants.mutation import BOOSTED, COUNTS, EVEN, EVERY, GREEDY, MAJORITY, MULTINOMIAL, Mutant
 
 SAMPLERS = (
     Mutant(
@@ -16,7 +16,7 @@ SAMPLERS = (
     Mutant(
         name="long_shots_never_hit",
         why="exp(-12) is below what one lane can show and is taken for 0, so that a label or split that is far behind "
-        "can happen on one table and cannot on its neighbour: unbounded, but only on events of about e^-12 in each "
+        "can happen on one table and cannot on its neighbor: unbounded, but only on events of about e^-12 in each "
         "leaf or node (with two classes ε holds but for a δ of 3·10^-6 a leaf).",
         module="dpforest.privacy.samplers",
         function="bernoulli_exp",

@@ -13,10 +13,10 @@ from reproduce.ranks import ranks
 
 @pytest.fixture
 def folder(tmp_path):
-    entry = json.loads((DATA / "catalogue.json").read_text(encoding="utf-8"))["datasets"]["zoo"]
-    kept = {key: value for key, value in entry.items() if key not in ("attribution", "licence", "uci_url")}
+    entry = json.loads((DATA / "catalog.json").read_text(encoding="utf-8"))["datasets"]["zoo"]
+    kept = {key: value for key, value in entry.items() if key not in ("attribution", "license", "uci_url")}
     shutil.copy(DATA / entry["file"], tmp_path)
-    (tmp_path / "catalogue.json").write_text(json.dumps({"datasets": {"our zoo": kept}}))
+    (tmp_path / "catalog.json").write_text(json.dumps({"datasets": {"our zoo": kept}}))
     return tmp_path
 
 
