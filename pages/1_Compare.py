@@ -9,13 +9,14 @@ from ui.compare.below import Below
 from ui.compare.code import grid_as_code
 from ui.compare.controls import MEASURES
 from ui.compare.insight import insight
-from ui.shared import figures, patience, sidebar, sweep, without_privacy
+from ui.jobs import baselines, sweep, time_budget
+from ui.jobs.sweep_results import Done, gathered, stakes_of_sweep
+from ui.shared import figures, sidebar
 from ui.shared.controls import LINKED
 from ui.shared.downloads import as_csv
 from ui.shared.epsilon import choose_epsilon
 from ui.shared.link import copy_link
 from ui.shared.page import badge, open_page, sorry, titled
-from ui.shared.sweep_results import Done, gathered, stakes_of_sweep
 from ui.shared.warm_up import warm_up
 from ui.shared.wording import plain
 
@@ -42,7 +43,7 @@ for line in (asked := controls.lines(view, table)):
     warm_up(line.settings)
 try:
     lines = [sweep.cells(table, line, view.folds) for line in asked]
-    levels = [without_privacy.level(table, view.folds, fold) for fold in range(view.folds)]
+    levels = [baselines.level(table, view.folds, fold) for fold in range(view.folds)]
 except (DomainError, ValueError) as problem:
     sorry(problem)
     st.stop()
@@ -107,16 +108,16 @@ if ready := min(pieces, sweep.n_of_all(lines)):
     with offered:
         figures.offer()
 work = (table.schema_key, tuple(line.line.key for line in lines), pieces, opened)
-with patience.stoppable(work, progress) as place:
+with time_budget.stoppable(work, progress) as place:
     if place is not None:
-        worked = patience.Patience(work, controls.SECONDS)
-        for n in sweep.work(lines, min(pieces, 2), place, patience=worked, drawn=ready):
+        worked = time_budget.TimeBudget(work, controls.SECONDS)
+        for n in sweep.work(lines, min(pieces, 2), place, budget=worked, drawn=ready):
             draw(n)
         if not ready:
             with offered:
                 figures.offer()
-        if without_privacy.fit(levels, place, worked):
+        if baselines.fit(levels, place, worked):
             draw(min(pieces, sweep.n_of_all(lines)))
         below.work(place, worked)
-        for n in sweep.work(lines, pieces, place, patience=worked, drawn=latest["done"].n):
+        for n in sweep.work(lines, pieces, place, budget=worked, drawn=latest["done"].n):
             draw(n)

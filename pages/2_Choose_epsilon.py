@@ -7,11 +7,12 @@ from dpforest.tables.domain import DomainError
 from dpforest.tables.features import plural
 from ui.choose import controls, membership, more_data, parts, risk_parts, to_explore
 from ui.compare.parts import about_delta, about_leaks
-from ui.shared import figures, patience, sidebar, sweep, without_privacy
+from ui.jobs import baselines, sweep, time_budget
+from ui.jobs.sweep_results import Done, gathered, stakes_of_sweep
+from ui.shared import figures, sidebar
 from ui.shared.controls import LINKED
 from ui.shared.link import copy_link
 from ui.shared.page import badge, open_page, sorry, titled
-from ui.shared.sweep_results import Done, gathered, stakes_of_sweep
 from ui.shared.warm_up import warm_up
 from ui.shared.wording import plain
 
@@ -41,7 +42,7 @@ for own in settings.values():
 try:
     lines = [sweep.cells(table, sweep.Line(own), 1) for own in settings.values()]
     looked = sweep.at_first(table, lines, controls.FEW)
-    level = without_privacy.level(table)
+    level = baselines.level(table)
 except (DomainError, ValueError) as problem:
     sorry(problem)
     st.stop()
@@ -130,10 +131,10 @@ def follow_answer() -> None:
 
 was = (answers[0].forest, smallest[name])
 work = (table.schema_key, wish)
-with patience.stoppable(work, progress) as place:
+with time_budget.stoppable(work, progress) as place:
     if place is not None:
-        worked = patience.Patience(work, controls.SECONDS)
-        without_privacy.fit([level], place, worked)
-        for n in sweep.work(lines, wish.releases, place, patience=worked, drawn=ready):
+        worked = time_budget.TimeBudget(work, controls.SECONDS)
+        baselines.fit([level], place, worked)
+        for n in sweep.work(lines, wish.releases, place, budget=worked, drawn=ready):
             draw(gathered(lines, n, 1))
             follow_answer()

@@ -7,7 +7,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from ui.explore.first_look import PATH, as_dict, key
-from ui.shared import simulate, tables
+from ui.jobs import simulate
+from ui.shared import tables
 from ui.shared.forests import FORESTS, Settings, as_it_comes
 
 

@@ -11,8 +11,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from dpforest.evaluation.nonprivate import metrics_of
 from dpforest.tables.datasets import list_datasets
+from ui.jobs.baselines import PATH, key_of
 from ui.shared import tables
-from ui.shared.without_privacy import PATH, key_of
 
 
 def main() -> None:

@@ -70,7 +70,7 @@ def numeric() -> Domain:
 @pytest.fixture
 def app(monkeypatch) -> AppTest:
     """Explore on a small table, with two repeats, at the forest that most of it is about."""
-    from ui.shared import simulate
+    from ui.jobs import simulate
 
     monkeypatch.setattr(simulate, "LAST", 2)
     page = AppTest.from_file("../app.py", default_timeout=600)

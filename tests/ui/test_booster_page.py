@@ -23,12 +23,13 @@ from ui.compare import controls
 from ui.compare.controls import Comparison
 from ui.explore import headline, rounds_tab
 from ui.explore.other_forests import OtherForests
-from ui.shared import release, sweep, tables, without_privacy
+from ui.jobs import baselines, sweep
+from ui.jobs.sweep_results import Done, gathered
+from ui.shared import release, tables
 from ui.shared.attributes import chance_of_a_turn
 from ui.shared.forests import FORESTS, TREES, Settings, as_code, as_it_comes
 from ui.shared.loss_sums import success_share
 from ui.shared.sidebar import Choice
-from ui.shared.sweep_results import Done, gathered
 
 KIND = "random-tree booster"
 DELTAS = (0.0, 1e-6)
@@ -240,9 +241,7 @@ def test_the_board_report_is_of_the_forest_that_is_looked_at(monkeypatch):
     for line in lines:
         chosen = parts.at(line.line.settings, 1.0)
         certificate, _ = chosen.estimator(own.domain).preview(own.domain, len(own.frame))
-        parts.report(
-            own, chosen, certificate, parts.answered(done, 0.9, wish), 0.9, wish, done, without_privacy.level(own)
-        )
+        parts.report(own, chosen, certificate, parts.answered(done, 0.9, wish), 0.9, wish, done, baselines.level(own))
     for report, line in zip(seen, lines, strict=True):
         wanted = done.cells.loc[line.line.name]["accuracy"]["mean"].groupby("epsilon").mean()
         assert [mean for _, mean, _, _ in report.curve] == pytest.approx(wanted[[0.1, 1.0]].tolist())

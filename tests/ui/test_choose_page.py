@@ -13,10 +13,11 @@ from dpforest.evaluation.sweep import run_task
 from tests.ui.app_words import words
 from tests.ui.test_explore_page import button
 from ui.choose import controls, membership, parts
-from ui.shared import sweep, tables
+from ui.jobs import sweep
+from ui.jobs.lines import settings_of
+from ui.jobs.sweep_results import Done
+from ui.shared import tables
 from ui.shared.forests import FORESTS
-from ui.shared.lines import settings_of
-from ui.shared.sweep_results import Done
 
 KINDS = ["one greedy tree", "RF-E"]
 SMALL = "congressional_voting"  # where many releases are drawn

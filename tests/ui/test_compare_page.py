@@ -18,10 +18,11 @@ from tests.ui.test_explore_page import CSV, button
 from ui.compare import alpha_tab
 from ui.compare.controls import Comparison
 from ui.compare.insight import insight
-from ui.shared import patience, simulate, tables
+from ui.jobs import simulate, time_budget
+from ui.jobs.lines import settings_of
+from ui.jobs.sweep_results import Done
+from ui.shared import tables
 from ui.shared.forests import EPSILONS, FORESTS, MODES
-from ui.shared.lines import settings_of
-from ui.shared.sweep_results import Done
 
 FEW = {"data": "zoo", "forests": "RF-E,one greedy tree", "releases_each": "2"}
 
@@ -173,8 +174,8 @@ def test_a_stopped_sweep_stays_stopped_until_somebody_goes_on(compare, monkeypat
     page = compare(forests="RF-E", data="nursery")
     assert not any(b.label in ("Stop", "Go on") for b in page.button)
     keys = []
-    real = patience.stoppable
-    monkeypatch.setattr(patience, "stoppable", lambda key, place: keys.append(key) or real(key, place))
+    real = time_budget.stoppable
+    monkeypatch.setattr(time_budget, "stoppable", lambda key, place: keys.append(key) or real(key, place))
     page.select_slider(key="releases_each").set_value(8).run()
     page.session_state["stopped"] = keys[-1]
     page.select_slider(key="releases_each").set_value(20).run()

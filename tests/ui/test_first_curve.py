@@ -3,12 +3,13 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ui.shared import simulate
+from ui.jobs import simulate
 
 TWICE = """
 import streamlit as st
 from dpforest.tables.datasets import load_dataset
-from ui.shared import simulate, tables
+from ui.jobs import simulate
+from ui.shared import tables
 from ui.shared.forests import as_it_comes
 
 data = tables.bundled("zoo")

@@ -13,8 +13,8 @@ from tests.ui.app_words import words
 from ui.choose import controls, parts
 from ui.compare.controls import Comparison
 from ui.compare.insight import insight
+from ui.jobs.sweep_results import Done
 from ui.shared.stake_words import what_helps, what_privacy_costs
-from ui.shared.sweep_results import Done
 
 EPSILONS = np.array([0.01, 0.1, 1.0, 10.0])
 CHEAP = ("costs this forest less than", "takes less than a quarter", "needs the smallest ε", "price of privacy is")
@@ -35,7 +35,7 @@ def heavy_tails() -> bytes:
 @pytest.fixture
 def opened(monkeypatch):
     """A page with the table attached."""
-    from ui.shared import simulate
+    from ui.jobs import simulate
 
     monkeypatch.setattr(simulate, "LAST", 2)
     monkeypatch.setattr(controls, "kinds", lambda: ["RF-E", "one greedy tree"])

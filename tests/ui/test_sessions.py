@@ -21,9 +21,9 @@ from dpforest.evaluation.splits import split_table
 from dpforest.models.greedy.multinomial import MultinomialForestClassifier
 from tests.ui.app_words import words
 from ui.choose import controls
-from ui.shared import simulate
-from ui.shared.scheduler import Scheduler
-from ui.shared.simulate import Recent, Shared
+from ui.jobs import simulate
+from ui.jobs.priority import Scheduler
+from ui.jobs.simulate import Recent, Shared
 
 # Turns
 
@@ -237,8 +237,8 @@ def cached(session_id: str | None) -> dict[tuple, object]:
 
 # Functions whose results come from the rows.
 OF_UPLOADS = {
-    "ui.shared.simulate._make",
-    "ui.shared.without_privacy._make",
+    "ui.jobs.simulate._make",
+    "ui.jobs.baselines._make",
     "ui.shared.tables._split",
     "ui.shared.tables.uploaded",
     "ui.shared.tables.suggested",
@@ -319,4 +319,4 @@ def test_no_page_keeps_an_upload_for_all_nor_after_it_is_cleared(session, monkey
     with first.here():
         first.page.switch_page("app.py").run()
     first.press("Clear my data")
-    assert {name for name, _ in cached("first")} <= {"ui.shared.simulate.promise"}  # of the table that is shown instead
+    assert {name for name, _ in cached("first")} <= {"ui.jobs.simulate.promise"}  # of the table that is shown instead

@@ -24,11 +24,11 @@ from dpforest.evaluation.nonprivate import NonprivateModels, metrics_of
 from dpforest.evaluation.splits import split_table
 from dpforest.evaluation.sweep import run_task
 from dpforest.trees.routing import pack
-from ui.shared import simulate, sweep, without_privacy
+from ui.jobs import baselines, simulate, sweep
+from ui.jobs.baselines import Baselines
+from ui.jobs.simulate import Shared
+from ui.jobs.workers import Workers
 from ui.shared.forests import as_it_comes
-from ui.shared.side_process import SideProcesses
-from ui.shared.simulate import Shared
-from ui.shared.without_privacy import Level
 
 SEED_OF_SECOND = 1
 GRID = (0.1, 1.0, 10.0)
@@ -36,7 +36,7 @@ GRID = (0.1, 1.0, 10.0)
 
 @pytest.fixture(scope="module")
 def beside():
-    processes = SideProcesses(1, 1)
+    processes = Workers(1, 1)
     assert processes.work(os.getpid) is None  # not before it is started
     processes.start()
     assert [one.result(120) for one in processes._started]
@@ -64,8 +64,8 @@ def test_repeats_from_elsewhere_are_those_from_here(beside, monkeypatch, forest)
     here = simulation_for(forest, domain, split, epsilons=GRID)
     for _ in range(2):
         here.add_repeat()
-    monkeypatch.setattr(simulate, "REFINED", beside)
-    monkeypatch.setattr(simulate, "AWAITED", beside)
+    monkeypatch.setattr(simulate, "BACKGROUND", beside)
+    monkeypatch.setattr(simulate, "INTERACTIVE", beside)
     shared = Shared(forest, domain, split, GRID)
     shared.refine(2)
     for name in ("accuracy", "balanced", "flips", "ceiling", "ceiling_balanced"):
@@ -76,9 +76,9 @@ def test_repeats_from_elsewhere_are_those_from_here(beside, monkeypatch, forest)
 
 def test_models_without_privacy_from_elsewhere_are_those_from_here(beside, monkeypatch):
     domain, split = split_of("zoo")
-    monkeypatch.setattr(without_privacy, "REFINED", beside)
-    monkeypatch.setattr(without_privacy, "AWAITED", beside)
-    level = Level(domain, split.y_train, split.y_test, lambda: split)
+    monkeypatch.setattr(baselines, "BACKGROUND", beside)
+    monkeypatch.setattr(baselines, "INTERACTIVE", beside)
+    level = Baselines(domain, split.y_train, split.y_test, lambda: split)
     assert not level.done and level.step() and level.done and not level.step()
     here = NonprivateModels(domain, split)
     while not here.done:
@@ -109,7 +109,7 @@ def test_pieces_of_a_sweep_from_elsewhere_are_those_from_here(beside, monkeypatc
     for line in here:
         for n in range(6):
             line.add(n, run_task(*line.task(n)))
-    monkeypatch.setattr(sweep, "REFINED", beside)
+    monkeypatch.setattr(sweep, "BACKGROUND", beside)
     assert list(sweep.work(there, 6, NoBar()))[-1] == 6
     assert beside.work(_trees_kept) == "0"  # and it was at work: what it keeps between two pieces is gone
     for one, other in zip(here, there, strict=True):
@@ -117,7 +117,7 @@ def test_pieces_of_a_sweep_from_elsewhere_are_those_from_here(beside, monkeypatc
 
 
 def test_a_piece_that_is_begun_beside_is_kept_though_everybody_has_left(beside, monkeypatch):
-    monkeypatch.setattr(sweep, "REFINED", beside)
+    monkeypatch.setattr(sweep, "BACKGROUND", beside)
     (line, _), done = cells_of_zoo(), threading.Event()
     assert line.claim(3)
     add = line.add
@@ -170,10 +170,10 @@ def test_the_first_piece_is_not_for_a_process_that_stands_back_while_others_comp
 
 
 def test_a_sweep_ends_though_the_process_beside_it_dies(monkeypatch):
-    processes = SideProcesses(1, 1)
+    processes = Workers(1, 1)
     processes.start()
     number = processes._started[0].result(120)
-    monkeypatch.setattr(sweep, "REFINED", processes)
+    monkeypatch.setattr(sweep, "BACKGROUND", processes)
     lines = cells_of_zoo()
     os.kill(number, signal.SIGKILL)
     assert list(sweep.work(lines, 5, NoBar()))[-1] == 5
@@ -200,7 +200,7 @@ def test_two_sweeps_of_the_same_lines_share_the_work():
 
 
 def test_who_leaves_a_sweep_leaves_its_pieces_to_others(beside, monkeypatch):
-    monkeypatch.setattr(sweep, "REFINED", beside)
+    monkeypatch.setattr(sweep, "BACKGROUND", beside)
     lines = cells_of_zoo()
     leaving = sweep._steps(lines, 4)
     next(leaving)
@@ -209,7 +209,7 @@ def test_who_leaves_a_sweep_leaves_its_pieces_to_others(beside, monkeypatch):
 
 
 def test_where_it_has_died_work_is_done_here_and_another_may_be_started():
-    processes = SideProcesses(1, 1)
+    processes = Workers(1, 1)
     processes.start()
     number = processes._started[0].result(120)
     os.kill(number, signal.SIGKILL)
@@ -220,7 +220,7 @@ def test_where_it_has_died_work_is_done_here_and_another_may_be_started():
 
 
 def test_a_pool_that_has_died_does_not_bury_the_next_one():
-    processes = SideProcesses(1, 1)
+    processes = Workers(1, 1)
     processes.start()
     number = processes._started[0].result(120)
     found = queue.Queue[bool | None]()
@@ -234,7 +234,7 @@ def test_a_pool_that_has_died_does_not_bury_the_next_one():
 
 
 def test_it_is_ready_when_each_process_is():
-    processes = SideProcesses(2, 1)
+    processes = Workers(2, 1)
     processes.start()
     assert processes._started[0].result(120) and processes._pool is not None
     assert len(processes._pool._processes) == 2  # whichever has answered, the other has begun as well
@@ -265,7 +265,7 @@ def test_a_page_of_another_session_is_not_run_by_a_new_process(monkeypatch, tmp_
         return make(self, n)
 
     monkeypatch.setattr(type(context), "Barrier", barrier)
-    processes = SideProcesses(1, 1)
+    processes = Workers(1, 1)
     processes.start(_script)
     assert processes._started[0].result(120) == "none" and not ran.exists()
 

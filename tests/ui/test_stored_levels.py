@@ -7,8 +7,9 @@ import pytest
 
 from dpforest.evaluation.nonprivate import metrics_of
 from dpforest.tables.datasets import list_datasets
-from ui.shared import tables, without_privacy
-from ui.shared.without_privacy import PATH, key_of, level
+from ui.jobs import baselines
+from ui.jobs.baselines import PATH, key_of, level
+from ui.shared import tables
 
 STORED = json.loads(PATH.read_text(encoding="utf-8"))
 
@@ -40,4 +41,4 @@ def test_a_page_has_it_at_once_and_another_domain_or_label_has_not():
     other = next(label for label in tables.label_choices(data) if label != data.label)
     assert not level(tables.bundled_table(data, other)).done
     assert not level(hepatitis, folds=5).done
-    assert without_privacy.best([level(hepatitis)], "accuracy") is not None
+    assert baselines.best([level(hepatitis)], "accuracy") is not None

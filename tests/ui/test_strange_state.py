@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.ui.app_words import words
 from ui.choose import controls
-from ui.shared import simulate
+from ui.jobs import simulate
 
 HOME = Path(__file__).parents[2]
 PAGES = {

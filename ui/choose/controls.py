@@ -9,11 +9,11 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from ui.choose import risk_parts
+from ui.jobs.lines import delta_control, lines_of
 from ui.shared import sidebar
 from ui.shared.controls import LINKED, follow, is_on, known, select, within
 from ui.shared.epsilon import choose_epsilon
 from ui.shared.forests import EPSILONS, FORESTS, MODES, Settings
-from ui.shared.lines import delta_control, lines_of
 from ui.shared.tables import Table
 
 # Share of releases that must reach the accuracy, and how many simulated ones it takes to know.

@@ -25,14 +25,15 @@ from dpforest.risk.guarantee import Guarantee, guarantee_of
 from dpforest.risk.rounding import percent_down
 from dpforest.tables.features import plural
 from ui.choose.controls import SURE, Wish
-from ui.shared import simulate, tables
+from ui.jobs import simulate
+from ui.jobs.baselines import Baselines
+from ui.jobs.sweep_results import Done, ceiling_of_sweep, stakes_of_sweep
+from ui.shared import tables
 from ui.shared.controls import LINKED, is_on
 from ui.shared.epsilon import OTHERS
 from ui.shared.forests import EPSILONS, WITH_DELTA, Settings
 from ui.shared.page import badge, chart
-from ui.shared.sweep_results import Done, ceiling_of_sweep, stakes_of_sweep
 from ui.shared.tables import Table
-from ui.shared.without_privacy import Level
 from ui.shared.wording import plain
 
 NAMED: Final = 2  # forests, in the answer
@@ -156,7 +157,7 @@ def report(
     needed: float,
     wish: Wish,
     done: Done,
-    level: Level,
+    level: Baselines,
 ) -> str:
     """The page for a privacy board, as HTML."""
     name = settings.name

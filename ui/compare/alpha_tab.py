@@ -12,10 +12,10 @@ from dpforest.evaluation.stakes import POINT
 from dpforest.plotting.compare import Scale, Series
 from ui.compare.controls import COARSE, MEASURES, Comparison, own_settings_of
 from ui.compare.own_settings import applied
+from ui.jobs.lines import settings_of
+from ui.jobs.sweep import Cells, Line
+from ui.jobs.sweep_results import Done
 from ui.shared.boosting import ALPHAS
-from ui.shared.lines import settings_of
-from ui.shared.sweep import Cells, Line
-from ui.shared.sweep_results import Done
 from ui.shared.tables import Table
 
 CONSTANT = (0.0, 0.1, 0.5, 1.0)

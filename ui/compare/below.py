@@ -14,14 +14,14 @@ from ui.compare import alpha_tab, controls
 from ui.compare.controls import IN_PERCENT, MEASURES, Comparison
 from ui.compare.parts import cannot_be_measured, scale_of, show_table
 from ui.compare.parts import table as compared
-from ui.shared import sweep
+from ui.jobs import sweep
+from ui.jobs.baselines import Baselines, floor, level, rows
+from ui.jobs.sweep import Cells
+from ui.jobs.sweep_results import Done, gathered
+from ui.jobs.time_budget import TimeBudget
 from ui.shared.downloads import as_csv
 from ui.shared.page import chart, titled
-from ui.shared.patience import Patience
-from ui.shared.sweep import Cells
-from ui.shared.sweep_results import Done, gathered
 from ui.shared.tables import Table
-from ui.shared.without_privacy import Level, floor, level, rows
 
 PIECES = 5  # simulated releases behind small multiples and the map, on one split
 
@@ -47,18 +47,18 @@ class Below:
         elif self._lines:
             self._note.caption("Nothing of this is simulated yet. If the page has paused, press *Go on* above.")
 
-    def table(self, lines: Sequence[Cells], done: Done, levels: list[Level]) -> None:
+    def table(self, lines: Sequence[Cells], done: Done, levels: list[Baselines]) -> None:
         """The table follows the main sweep."""
         if self._opened == "Table" and done.n != self._drawn:
             self._shown = compared(self._view, lines, done, levels)
             show_table(self._shown, done.n, self._place)
             self._drawn = done.n
 
-    def work(self, place, patience: Patience) -> None:
+    def work(self, place, budget: TimeBudget) -> None:
         """Bring this tab's own sweep to its end."""
         if self._lines:
             what = f"{self._opened}: simulated release"
-            for n in sweep.work(self._lines, PIECES, place, what, patience, self._drawn):
+            for n in sweep.work(self._lines, PIECES, place, what, budget, self._drawn):
                 self._draw(n)
 
     def _open_table(self, table: Table) -> None:

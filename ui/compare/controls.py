@@ -8,12 +8,12 @@ from typing import Final
 import streamlit as st
 
 from ui.compare import own_settings
+from ui.jobs.lines import delta_control, lines_of, settings_of
+from ui.jobs.sweep import Line
 from ui.shared import sidebar
 from ui.shared.controls import LINKED, all_known, is_on, known, select
 from ui.shared.epsilon import grid_with
 from ui.shared.forests import EPSILONS, FORESTS, Settings
-from ui.shared.lines import delta_control, lines_of, settings_of
-from ui.shared.sweep import Line
 from ui.shared.tables import Table
 
 MEASURES: Final = {"accuracy": "accuracy", "balanced accuracy": "balanced_accuracy", "AUC": "auc", "F1": "f1"}

@@ -10,7 +10,7 @@ import pandas as pd
 from dpforest.evaluation.stakes import Stakes
 from dpforest.plotting.compare import Scale
 from ui.compare.controls import MEASURES, Comparison
-from ui.shared.sweep_results import Done
+from ui.jobs.sweep_results import Done
 
 NAMED: Final = 3  # forests, in a sentence
 

@@ -16,24 +16,25 @@ from dpforest.plotting.curve import mark_others
 from dpforest.privacy.rationals import as_typed
 from dpforest.tables.features import plural
 from ui.compare.controls import IN_PERCENT, MEASURES, Comparison
-from ui.shared import figures, without_privacy
+from ui.jobs import baselines
+from ui.jobs.baselines import Baselines
+from ui.jobs.sweep import Cells
+from ui.jobs.sweep_results import Done, ceiling_of_sweep, stakes_of_sweep
+from ui.shared import figures
 from ui.shared.epsilon import OTHERS
 from ui.shared.forest_options import DELTA
 from ui.shared.forests import FORESTS, Settings
 from ui.shared.loss_sums import at_delta, caution_on_delta
 from ui.shared.page import badge, chart
 from ui.shared.stake_words import points
-from ui.shared.sweep import Cells
-from ui.shared.sweep_results import Done, ceiling_of_sweep, stakes_of_sweep
 from ui.shared.tables import Table
-from ui.shared.without_privacy import Level
 from ui.shared.wording import epsilon_text, plain, unbroken
 
 
-def scale_of(measure: str, levels: list[Level], done: Done) -> Scale:
+def scale_of(measure: str, levels: list[Baselines], done: Done) -> Scale:
     """Floor and ceiling of a measure, means over splits; the ceiling once all that could be it are fitted."""
     name = MEASURES[measure]
-    floor = without_privacy.floor(levels, name)
+    floor = baselines.floor(levels, name)
     scale = Scale(measure, measure in IN_PERCENT, floor, None)
     said = {"accuracy": "always the most frequent class", "balanced_accuracy": "always one class", "auc": "a coin"}
     floor_text = "" if floor is None else f"{said[name]} {scale.text(floor)}: the floor"
@@ -97,7 +98,7 @@ def _bound(loss: float, epsilon: float) -> float | Fraction:
     return loss if np.isinf(loss) else min(Fraction(loss), as_typed(epsilon))
 
 
-def table(view: Comparison, lines: Sequence[Cells], done: Done, levels: list[Level]) -> pd.DataFrame:
+def table(view: Comparison, lines: Sequence[Cells], done: Done, levels: list[Baselines]) -> pd.DataFrame:
     """One row a forest, at the ε of the slider. No price where there is nothing to lose."""
     rows, at_stake = [], stakes_of_sweep(done, levels, "accuracy")
     for line in lines:

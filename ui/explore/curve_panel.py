@@ -17,6 +17,7 @@ from dpforest.tables.features import plural
 from ui.explore.delta_gain import DeltaGain
 from ui.explore.headline import is_skewed
 from ui.explore.other_forests import OtherForests
+from ui.jobs.baselines import Baselines, best, ceiling_of, engine_measure, stakes_of
 from ui.shared.controls import LINKED, known
 from ui.shared.downloads import as_csv
 from ui.shared.epsilon import OTHERS
@@ -26,7 +27,6 @@ from ui.shared.page import badge, chart, titled
 from ui.shared.sidebar import Choice
 from ui.shared.stake_words import learns_nothing, what_helps, what_privacy_costs
 from ui.shared.tables import read_by, split
-from ui.shared.without_privacy import Level, best, ceiling_of, engine_measure, stakes_of
 from ui.shared.wording import epsilon_text, plain, sum_text
 
 _TITLE = "Accuracy against ε"
@@ -36,7 +36,7 @@ MEASURES = {"accuracy": "accuracy", "balanced accuracy": "balanced"}
 class Panel:
     """Drawn once, then refined in place. A Gaussian ledger is said in ε at `delta`."""
 
-    def __init__(self, choice: Choice, curve: Curve, ledger: Ledger, level: Level, delta: float = 0.0) -> None:
+    def __init__(self, choice: Choice, curve: Curve, ledger: Ledger, level: Baselines, delta: float = 0.0) -> None:
         self._choice, self._ledger, self._level, self._delta = choice, ledger, level, delta
         self._curve, self._others = curve, OtherForests(choice)
         self._warning = st.empty()

@@ -23,11 +23,11 @@ from ui.explore import (
 )
 from ui.explore.edited_cells import SOURCE
 from ui.explore.spare import spare
+from ui.jobs.simulate import Shared
 from ui.shared import tables
 from ui.shared.controls import is_a, is_on, memory, stored
 from ui.shared.page import sorry, titled
 from ui.shared.sidebar import Choice
-from ui.shared.simulate import Shared
 from ui.shared.tables import Table
 from ui.shared.wording import plain
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dpforest.plotting.style import percent
-from ui.shared import simulate
+from ui.jobs import simulate
 from ui.shared.forest_options import DELTA
 from ui.shared.sidebar import Choice
 

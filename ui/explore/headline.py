@@ -15,10 +15,10 @@ from dpforest.risk.guarantee import MEMBERSHIP, Guarantee, guarantee_of
 from dpforest.risk.rounding import factor_up
 from dpforest.tables.features import plural
 from ui.explore.stories import story
+from ui.jobs.baselines import OWN, Baselines, ceiling_of, stakes_of
 from ui.shared.loss_sums import at_delta, success_share, sure_words, would_promise
 from ui.shared.page import badge
 from ui.shared.sidebar import Choice
-from ui.shared.without_privacy import OWN, Level, ceiling_of, stakes_of
 from ui.shared.wording import epsilon_text, plain, unbroken, value_epsilon
 
 UNTIL: Final = " That holds once the schema is public (*Data* tab)."
@@ -46,7 +46,7 @@ def is_skewed(curve: Curve) -> bool:
 class Figures:
     """Accuracy, without privacy, floor, and what ε means; drawn once, then refined in place."""
 
-    def __init__(self, choice: Choice, certificate: Certificate, curve: Curve, level: Level) -> None:
+    def __init__(self, choice: Choice, certificate: Certificate, curve: Curve, level: Baselines) -> None:
         self._choice, self._certificate, self._level = choice, certificate, level
         self._elements = []
         with st.container(key="headline"):

@@ -10,7 +10,7 @@ from dpforest.evaluation.repeats import Curve
 from dpforest.evaluation.stakes import Stakes
 from dpforest.plotting.curve import series
 from dpforest.plotting.style import percent
-from ui.shared import simulate
+from ui.jobs import simulate
 from ui.shared.epsilon import grid_with
 from ui.shared.forest_options import ALLOW_DELTA, DELTA
 from ui.shared.forests import FORESTS, as_it_comes

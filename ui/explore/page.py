@@ -9,11 +9,12 @@ import streamlit as st
 
 from dpforest.tables.domain import DomainError
 from ui.explore import budget_tab, curve_panel, data_tab, first_look, headline, leaves_tab, tree_tab, welcome
-from ui.shared import figures, release, sidebar, simulate, tables, without_privacy
+from ui.jobs import baselines, simulate
+from ui.jobs.workers import BACKGROUND
+from ui.shared import figures, release, sidebar, tables
 from ui.shared.controls import LINKED
 from ui.shared.epsilon import choose_epsilon
 from ui.shared.page import open_page, sorry
-from ui.shared.side_process import REFINED
 from ui.shared.sidebar import Choice
 from ui.shared.warm_up import is_ready, warm_up, warm_up_the_rest
 
@@ -53,7 +54,7 @@ def show() -> None:
 
     # A first curve at once, on a machine that has nothing compiled from a file ...
     curve = stored.curve if stored else simulate.first_curve(forest, table, settings, st.container())
-    level = without_privacy.level(table)
+    level = baselines.level(table)
     panel = curve_panel.Panel(choice, curve, ledger, level, certificate.delta)
     numbers = headline.Figures(choice, certificate, curve, level)
     if stored:
@@ -75,7 +76,7 @@ def show() -> None:
             numbers.refine(surer)
             panel.refine(surer)
         warm_up_the_rest(panel.progress)
-        REFINED.start_if_of_use()
+        BACKGROUND.start_if_of_use()
 
 
 def _tabs(choice: Choice, certificate, ledger, forest: simulate.Shared) -> None:

@@ -11,9 +11,9 @@ import pandas as pd
 from dpforest.evaluation.stakes import Stakes, stakes
 from dpforest.evaluation.sweep import summary
 from dpforest.tables.features import plural
-from ui.shared import without_privacy
-from ui.shared.sweep import Cells
-from ui.shared.without_privacy import Level
+from ui.jobs import baselines
+from ui.jobs.baselines import Baselines
+from ui.jobs.sweep import Cells
 
 QUANTILES = (0.1, 0.9)
 
@@ -45,7 +45,7 @@ def gathered(lines: Sequence[Cells], n: int, folds: int) -> Done:
     return Done(pieces, summary(pieces, QUANTILES), n, folds)
 
 
-def ceiling_of_sweep(done: Done, levels: list[Level], measure: str) -> tuple[str, float] | None:
+def ceiling_of_sweep(done: Done, levels: list[Baselines], measure: str) -> tuple[str, float] | None:
     """Name and figure of the best model without privacy, the forests' own among them; None while some are fitted.
 
     Parameters
@@ -53,7 +53,7 @@ def ceiling_of_sweep(done: Done, levels: list[Level], measure: str) -> tuple[str
     measure : str
         As the engine names it.
     """
-    others = without_privacy.best(levels, measure)
+    others = baselines.best(levels, measure)
     if others is None:
         return None
     nonprivate = done.cells[measure]["mean"].reset_index()
@@ -64,12 +64,12 @@ def ceiling_of_sweep(done: Done, levels: list[Level], measure: str) -> tuple[str
     return max((f"{others[0]}, no privacy", others[1]), *own, key=lambda item: item[1])
 
 
-def stakes_of_sweep(done: Done, levels: list[Level], measure: str) -> dict[str, Stakes]:
+def stakes_of_sweep(done: Done, levels: list[Baselines], measure: str) -> dict[str, Stakes]:
     """What each forest has to lose by a measure; where guessing has no figure (F1), by balanced accuracy."""
-    floor = without_privacy.floor(levels, measure)
+    floor = baselines.floor(levels, measure)
     if floor is None:
         return stakes_of_sweep(done, levels, "balanced_accuracy")
-    n, best = without_privacy.rows(levels, measure), without_privacy.best(levels, measure)
+    n, best = baselines.rows(levels, measure), baselines.best(levels, measure)
     found = {}
     for name, own in done.pieces.groupby("forest"):
         by_repeat = own.pivot_table(index="repeat", columns="epsilon", values=measure, dropna=False)

@@ -16,11 +16,11 @@ from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
 from dpforest.tables.domain import Domain
+from ui.jobs.priority import Scheduler, held
+from ui.jobs.workers import BACKGROUND, INTERACTIVE, N_CORES, load
 from ui.shared import cache
 from ui.shared.epsilon import grid_with
 from ui.shared.forests import Settings
-from ui.shared.scheduler import Scheduler, held
-from ui.shared.side_process import AWAITED, N_CORES, REFINED, load
 from ui.shared.tables import Table, fingerprint, read_by, split
 
 FIRST, LAST = 2, 20
@@ -93,9 +93,9 @@ class Shared:
 
     def _was_added_beside(self) -> bool:
         """Whether the next repeat came from another process, as it does where many people are at work."""
-        if not AWAITED.is_ready:  # for one person this thread does it as well, and does not stand back
+        if not INTERACTIVE.is_ready:  # for one person this thread does it as well, and does not stand back
             return False
-        found = REFINED.work(one_repeat, *self._given, None, self._simulation.seed + self.n_repeats)
+        found = BACKGROUND.work(one_repeat, *self._given, None, self._simulation.seed + self.n_repeats)
         if found is not None:
             self._simulation.take_repeat(found)
         return found is not None
@@ -197,9 +197,9 @@ def one_release(
 def _released_once(table: Table, settings: Settings, epsilons: tuple[float, ...], awaited: bool, tell: Tell) -> Curve:
     given = settings.estimator(table.domain), table.domain, split(table)
     if SCHEDULER.is_crowded:
-        AWAITED.start(load)
-        REFINED.start(load)
-    beside = AWAITED if awaited else REFINED
+        INTERACTIVE.start(load)
+        BACKGROUND.start(load)
+    beside = INTERACTIVE if awaited else BACKGROUND
     curve = beside.work(one_repeat, *given, epsilons, settings.epsilon, 0)
     if curve is not None:
         return curve
@@ -230,7 +230,7 @@ def first_curve(shared: Shared, table: Table, settings: Settings, place) -> Curv
         return shared.curve()
     n_rows, epsilon = len(table.frame), settings.epsilon
     is_large = n_rows * table.domain.n_features > MANY_CELLS
-    is_sketch = is_large or AWAITED.is_ready or (n_rows > SOME_ROWS and SCHEDULER.is_busy)
+    is_sketch = is_large or INTERACTIVE.is_ready or (n_rows > SOME_ROWS and SCHEDULER.is_busy)
     grid = _some_of(grid_with(epsilon), epsilon) if is_sketch else grid_with(epsilon)
     slow = is_large or shared.is_fitted_anew
     bar = place.progress(0.0, f"Sending {n_rows:,} rows through the trees …") if slow else None

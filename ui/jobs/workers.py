@@ -2,8 +2,8 @@
 
 One process runs one thread of Python at a time: two sweeps in two threads take as long as one after the other, and with
 many sessions every step of a simulation waits for scripts that draw, and these for it. Here work is handed over whole:
-schema, codes of rows and settings go there, figures come back, nothing stays there. `REFINED` starts when Explore is
-done with its first curve, or with a long sweep (`sweep.work`), `AWAITED` once several people wait for a curve
+schema, codes of rows and settings go there, figures come back, nothing stays there. `BACKGROUND` starts when Explore is
+done with its first curve, or with a long sweep (`sweep.work`), `INTERACTIVE` once several people wait for a curve
 (`simulate.one_release`); they stay until the server ends. Until they are ready all is done in the server.
 """
 
@@ -19,13 +19,13 @@ from multiprocessing.synchronize import Barrier
 from typing import Any, Final, TypeVar
 
 from dpforest.trees.routing import pack
-from ui.shared.scheduler import LOOK, look_up
+from ui.jobs.priority import LOOK, look_up
 
 Result = TypeVar("Result")
 N_CORES: Final = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-class SideProcesses:
+class Workers:
     """Processes that are started once, and again when one has died.
 
     Parameters
@@ -175,5 +175,5 @@ def _begin(niceness: int, together: Barrier) -> None:
     together.wait()
 
 
-AWAITED: Final = SideProcesses(2, 1)  # what somebody waits for
-REFINED: Final = SideProcesses(1, 10)  # more repeats, sweeps, models without privacy: one, as each takes 300 MB
+INTERACTIVE: Final = Workers(2, 1)  # what somebody waits for
+BACKGROUND: Final = Workers(1, 10)  # more repeats, sweeps, models without privacy: one, as each takes 300 MB

@@ -22,12 +22,12 @@ from dpforest.evaluation import sweep
 from dpforest.evaluation.cells import cells_of, promises_of
 from dpforest.evaluation.splits import Split
 from dpforest.evaluation.sweep import Task, run_task
+from ui.jobs.priority import LOOK, look_up
+from ui.jobs.simulate import SCHEDULER, SOME_ROWS
+from ui.jobs.time_budget import TimeBudget
+from ui.jobs.workers import BACKGROUND
 from ui.shared import cache, tables
 from ui.shared.forests import EPSILONS, Settings
-from ui.shared.patience import Patience
-from ui.shared.scheduler import LOOK, look_up
-from ui.shared.side_process import REFINED
-from ui.shared.simulate import SCHEDULER, SOME_ROWS
 from ui.shared.tables import Table, fingerprint
 
 TOLD: Final = 0.2  # seconds between two words about how far it is
@@ -169,7 +169,7 @@ def work(
     pieces: int,
     place,
     what: str = "Simulated release",
-    patience: Patience | None = None,
+    budget: TimeBudget | None = None,
     drawn: int = 0,
 ) -> Iterator[int]:
     """Bring every line to so many pieces, all lines side by side, with a counted bar once it takes long.
@@ -194,8 +194,8 @@ def work(
                 else:  # always the same: each bar that a bar gives keeps the one before
                     bar.progress(done / total, text)
                 told = now
-            if patience and n < pieces:
-                patience.pause_if_over(worked)
+            if budget and n < pieces:
+                budget.pause_if_over(worked)
             if drawn < n < pieces and now - last > max(1.5, (now - start) / 4):
                 yield n
                 last, drawn = time.monotonic(), n
@@ -216,11 +216,11 @@ def _steps(lines: Sequence[Cells], pieces: int) -> Generator[tuple[str, float]]:
     Gives after each step the line that it was at, and how long this thread has worked for it.
     """
     if sum(pieces - min(line.n_done, pieces) for line in lines) > MANY:
-        REFINED.start_if_of_use()
+        BACKGROUND.start_if_of_use()
     since = time.monotonic()
     while n_of_all(lines) < pieces:
         start, is_busy = time.thread_time(), SCHEDULER.is_busy
-        while REFINED.has_room and (own := _claimed(lines, pieces, others_wait=is_busy)):
+        while BACKGROUND.has_room and (own := _claimed(lines, pieces, others_wait=is_busy)):
             _hand_over(*own)
         if own := _claimed(lines, pieces):
             doing, since = _make_here(*own), time.monotonic()
@@ -275,7 +275,7 @@ def _hand_over(line: Cells, n: int) -> None:
 
     is_taken = False
     try:
-        is_taken = REFINED.hand_over(run_task, line.task(n), then)
+        is_taken = BACKGROUND.hand_over(run_task, line.task(n), then)
     finally:
         if not is_taken:
             line.drop(n)

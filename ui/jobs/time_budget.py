@@ -1,4 +1,4 @@
-"""How long a page goes on working by itself: until somebody stops it, or until its patience is over."""
+"""How long a page goes on working by itself: until somebody stops it, or until its time budget is used up."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import streamlit as st
 from ui.shared.controls import is_on, is_pair, stored
 
 
-class Patience:
+class TimeBudget:
     """So many seconds of a page's own work; then it pauses until somebody goes on.
 
     Seconds of its thread (`time.thread_time`): neither waiting for other people counts, nor that a machine is busy,
@@ -34,7 +34,7 @@ class Patience:
 
 @contextmanager
 def stoppable(key: object, place) -> Iterator[Any]:
-    """A place for progress bars, beside a button that ends the work; None where somebody, or patience, has ended it."""
+    """A place for progress bars next to a button that stops the work; None once somebody or the time budget stopped it."""
     frame = place.empty()
     if st.session_state.get("stopped") == key:
         with frame.container(horizontal=True, vertical_alignment="center", horizontal_alignment="right"):

@@ -21,12 +21,12 @@ from dpforest.evaluation.splits import Split, split_labels
 from dpforest.evaluation.stakes import Stakes, rows_behind, stakes
 from dpforest.plotting.curve import series
 from dpforest.tables.domain import Domain
+from ui.jobs.priority import held
+from ui.jobs.simulate import SCHEDULER
+from ui.jobs.sweep import splits_of
+from ui.jobs.time_budget import TimeBudget
+from ui.jobs.workers import BACKGROUND, INTERACTIVE
 from ui.shared import cache
-from ui.shared.patience import Patience
-from ui.shared.scheduler import held
-from ui.shared.side_process import AWAITED, REFINED
-from ui.shared.simulate import SCHEDULER
-from ui.shared.sweep import splits_of
 from ui.shared.tables import Table, fingerprint, split
 
 PATH: Final = Path(__file__).parents[2] / "data" / "without_privacy.json"
@@ -35,7 +35,7 @@ FITTING = "Fitting scikit-learn's forest without privacy …"
 Metrics = dict[str, dict[str, float]]  # of every model
 
 
-class Level:
+class Baselines:
     """Floor and ceiling on one split; several sessions may fit it, one at a time.
 
     Attributes
@@ -70,8 +70,8 @@ class Level:
         with held(self._lock):
             if self.done:  # by who held it before
                 return False
-            if self._models is None and not awaited and AWAITED.is_ready:
-                self._found = REFINED.work(metrics_of, self._domain, self._split()) or {}
+            if self._models is None and not awaited and INTERACTIVE.is_ready:
+                self._found = BACKGROUND.work(metrics_of, self._domain, self._split()) or {}
                 return True
             with SCHEDULER.turn(awaited=awaited):
                 if self._models is None:
@@ -93,13 +93,13 @@ class Level:
 
 
 @cache.by_table(everybody=48, own=8)
-def _make(key: tuple, _table: Table) -> Level:
+def _make(key: tuple, _table: Table) -> Baselines:
     folds, fold = key[-2:]
     if folds == 1:
         labels = split_labels(_table.domain, _table.frame[_table.label])
-        return Level(_table.domain, *labels, lambda: split(_table), _stored(_table))
+        return Baselines(_table.domain, *labels, lambda: split(_table), _stored(_table))
     one = splits_of(_table, folds)[fold]
-    return Level(_table.domain, one.y_train, one.y_test, lambda: one)
+    return Baselines(_table.domain, one.y_train, one.y_test, lambda: one)
 
 
 def _stored(table: Table) -> Metrics | None:
@@ -118,13 +118,13 @@ def key_of(table: Table) -> list[str]:
     return [table.schema_key, fingerprint(table.domain)]
 
 
-def level(table: Table, folds: int = 1, fold: int = 0) -> Level:
+def level(table: Table, folds: int = 1, fold: int = 0) -> Baselines:
     """Floor and ceiling of a table, by its content and schema; of an upload for this session only."""
     key = (table.schema_key, fingerprint(table.domain), folds, fold)
     return _make(key, table)
 
 
-def fit(levels: list[Level], place, patience: Patience) -> bool:
+def fit(levels: list[Baselines], place, budget: TimeBudget) -> bool:
     """Fit all of them, with a bar; False where there was nothing left to do."""
     if all(one.done for one in levels):
         return False
@@ -133,13 +133,13 @@ def fit(levels: list[Level], place, patience: Patience) -> bool:
         start = time.thread_time()
         while one.step(awaited=True):
             bar.progress((n + one.share) / len(levels), FITTING)
-            patience.pause_if_over(time.thread_time() - start)
+            budget.pause_if_over(time.thread_time() - start)
             start = time.thread_time()
     bar.empty()
     return True
 
 
-def best(levels: list[Level], measure: str) -> tuple[str, float] | None:
+def best(levels: list[Baselines], measure: str) -> tuple[str, float] | None:
     """Name and figure of the best model without privacy, mean over splits; None until all are fitted."""
     if not levels or not all(one.metrics for one in levels):
         return None
@@ -148,12 +148,12 @@ def best(levels: list[Level], measure: str) -> tuple[str, float] | None:
     return max(known.items(), key=lambda item: item[1]) if known else None
 
 
-def rows(levels: list[Level], measure: str) -> float:
+def rows(levels: list[Baselines], measure: str) -> float:
     """As many rows as make an accuracy as sure as this measure is here (`stakes.rows_behind`)."""
     return sum(rows_behind(measure, one.labels) for one in levels)
 
 
-def floor(levels: list[Level], measure: str) -> float | None:
+def floor(levels: list[Baselines], measure: str) -> float | None:
     """What guessing gets, mean over splits; None for measures where that depends on how one guesses."""
     of_one = {
         "accuracy": lambda one: one.floor["accuracy"],
@@ -168,7 +168,7 @@ def engine_measure(of_curve: str) -> str:
     return {"balanced": "balanced_accuracy"}.get(of_curve, of_curve)
 
 
-def ceiling_of(curve: Curve, measure: str, own_level: Level) -> tuple[str, float] | None:
+def ceiling_of(curve: Curve, measure: str, own_level: Baselines) -> tuple[str, float] | None:
     """Name and figure of the best model without privacy, the forest's own among them; None while some are fitted.
 
     Parameters
@@ -180,7 +180,7 @@ def ceiling_of(curve: Curve, measure: str, own_level: Level) -> tuple[str, float
     return None if others is None else max(others, (OWN, nonprivate), key=lambda item: item[1])
 
 
-def stakes_of(curve: Curve, measure: str, own_level: Level) -> Stakes:
+def stakes_of(curve: Curve, measure: str, own_level: Baselines) -> Stakes:
     """What there is to lose by a measure of a curve."""
     private, nonprivate, guessed = series(curve, measure)
     others = best([own_level], engine_measure(measure))

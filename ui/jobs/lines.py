@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import streamlit as st
 
+from ui.jobs.sweep import Line
 from ui.shared import boosting
 from ui.shared.controls import LINKED, is_on
 from ui.shared.forest_options import ALLOW_DELTA, DELTA
 from ui.shared.forests import FORESTS, Settings, as_it_comes
-from ui.shared.sweep import Line
 from ui.shared.tables import Table
 
 

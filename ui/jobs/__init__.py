@@ -1,0 +1,1 @@
+"""Background jobs of the pages: simulated releases, sweeps, and baselines; who computes, where, and how long."""
