@@ -1,6 +1,7 @@
 """Differentially private decision forests that people can see, trust and use."""
 
 from dpforest.models import read_back
+from dpforest.models.boosting.booster import RandomTreeBoosterClassifier
 from dpforest.models.greedy.boosted import BoostedForestClassifier
 from dpforest.models.greedy.friedman_schuster import FriedmanSchusterClassifier
 from dpforest.models.greedy.multinomial import MultinomialForestClassifier
@@ -11,7 +12,6 @@ from dpforest.models.random.baselines import (
 )
 from dpforest.models.random.majority_label import MajorityLabelForestClassifier
 from dpforest.models.random.random_decision import RandomDecisionForestClassifier
-from dpforest.models.random_boost.booster import RandomTreeBoosterClassifier
 from dpforest.models.repeated_fits import RepeatedReleaseWarning
 from dpforest.tables.chunked_files import read_chunks
 from dpforest.tables.csv_rows import read_table

@@ -12,9 +12,9 @@ from typing import Final
 import numpy as np
 
 from dpforest.limits import N_CODES
+from dpforest.models.boosting.booster_spec import BoosterSpec
+from dpforest.models.boosting.gradients import POINT
 from dpforest.models.preparation import Preparation
-from dpforest.models.random_boost.booster_spec import BoosterSpec
-from dpforest.models.random_boost.gradients import POINT
 from dpforest.privacy.ledger import GRADIENT_SUMS
 from dpforest.privacy.loss import GAUSSIAN
 from dpforest.tables.domain import Domain

@@ -16,6 +16,7 @@ import numpy as np
 from dpforest.audit.black_box import TRIALS
 from dpforest.audit.fits import Data
 from dpforest.models.base import ForestClassifier
+from dpforest.models.boosting.booster import RandomTreeBoosterClassifier
 from dpforest.models.greedy.boosted import BoostedForestClassifier
 from dpforest.models.greedy.friedman_schuster import FriedmanSchusterClassifier
 from dpforest.models.greedy.multinomial import MultinomialForestClassifier
@@ -26,7 +27,6 @@ from dpforest.models.random.baselines import (
 )
 from dpforest.models.random.majority_label import MajorityLabelForestClassifier
 from dpforest.models.random.random_decision import RandomDecisionForestClassifier
-from dpforest.models.random_boost.booster import RandomTreeBoosterClassifier
 from dpforest.privacy.ledger import ADD_REMOVE
 from dpforest.tables.domain import Domain, Feature
 

@@ -16,10 +16,10 @@ from dpforest.audit.replay.random_domains import most_mu
 from dpforest.audit.replay.recorder import Question, record
 from dpforest.limits import MAX_BOUND
 from dpforest.models.base import ForestClassifier
+from dpforest.models.boosting.booster import RandomTreeBoosterClassifier
+from dpforest.models.boosting.gradients import next_sums
 from dpforest.models.greedy.boosted import BoostedForestClassifier
 from dpforest.models.greedy.friedman_schuster import FriedmanSchusterClassifier
-from dpforest.models.random_boost.booster import RandomTreeBoosterClassifier
-from dpforest.models.random_boost.gradients import next_sums
 from dpforest.privacy.ledger import NEIGHBORS, NUMBER_OF_ROWS, REPLACE_ONE, SCALE_OF_ATTRIBUTES
 from dpforest.tables.domain import Domain
 from dpforest.tables.features import Feature

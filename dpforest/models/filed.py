@@ -6,9 +6,9 @@ from fractions import Fraction
 from typing import Any
 
 from dpforest.models.base import bound_sentence
+from dpforest.models.boosting.booster import RandomTreeBoosterClassifier
+from dpforest.models.boosting.booster_spec import SIZE_SHARE as BOOSTER_SIZE_SHARE
 from dpforest.models.preparation import LEAST_SIZE, SIZE_SHARE, Preparation
-from dpforest.models.random_boost.booster import RandomTreeBoosterClassifier
-from dpforest.models.random_boost.booster_spec import SIZE_SHARE as BOOSTER_SIZE_SHARE
 from dpforest.privacy.ledger import ADD_REMOVE, NUMBER_OF_ROWS, SCALE_OF_ATTRIBUTES, Entry, Ledger
 from dpforest.privacy.rationals import as_typed
 from dpforest.trees.forest import ReleasedForest

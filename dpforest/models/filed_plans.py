@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from dpforest.limits import MAX_BOUND
 from dpforest.models.base import AUTO, ForestClassifier
+from dpforest.models.boosting.booster import RandomTreeBoosterClassifier
 from dpforest.models.filed import Filed, FiledError, as_user_types
 from dpforest.models.greedy.boost_spec import FITTING
 from dpforest.models.greedy.boosted import BoostedForestClassifier
@@ -27,7 +28,6 @@ from dpforest.models.random.baselines import (
 )
 from dpforest.models.random.majority_label import MajorityLabelForestClassifier
 from dpforest.models.random.random_decision import RandomDecisionForestClassifier
-from dpforest.models.random_boost.booster import RandomTreeBoosterClassifier
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import ADD_REMOVE, ESTIMATION, Ledger
 from dpforest.privacy.randomness import source_for

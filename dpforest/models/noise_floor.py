@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpforest.models.random_boost.gradients import LARGEST, POINT, UNIT
+from dpforest.models.boosting.gradients import LARGEST, POINT, UNIT
 from dpforest.privacy.ledger import GRADIENT_SUMS, Entry
 from dpforest.privacy.loss import GAUSSIAN
 from dpforest.trees.forest import ReleasedForest

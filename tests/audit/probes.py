@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 
 import dpforest
+from dpforest.models.greedy.alpha_boost import boost
 from dpforest.models.greedy.boost_mechanisms import CertifiedBoostMechanism
 from dpforest.models.greedy.boost_spec import BoostSpec
-from dpforest.models.greedy.boosting import boost
 from dpforest.models.greedy.count_trees import share_out
 from dpforest.models.random.fit import count_kept_rows
 from dpforest.privacy import SecretSource, rationals, release, samplers, selection

@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from dpforest import BoostedForestClassifier, ReleasedForest
 from dpforest.limits import MAX_BOUND
-from dpforest.models.greedy.boosting import UNIT
+from dpforest.models.greedy.alpha_boost import UNIT
 from dpforest.models.greedy.greedy import bin_rows
 from dpforest.models.greedy.trace import Trace
 from dpforest.privacy import published

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from dpforest.limits import MAX_CLASSES
-from dpforest.models.random_boost import gradients
-from dpforest.models.random_boost.gradients import LARGEST, POINT, UNIT, next_sums
-from dpforest.models.random_boost.rounds import MOST_ROUNDS
+from dpforest.models.boosting import gradients
+from dpforest.models.boosting.gradients import LARGEST, POINT, UNIT, next_sums
+from dpforest.models.boosting.round_rule import MOST_ROUNDS
 
 CELL, CELLS = 2**12, 40 * 256  # width of a cell of the table in 1/2**20, and number of cells
 FARTHEST = MOST_ROUNDS * LARGEST  # the largest distance of a score from 0

@@ -20,7 +20,7 @@ from dpforest.audit.replay.recorder import Table, record
 from dpforest.audit.replay.settings import FORESTS, settings_of
 from dpforest.audit.replay.ways_in import as_array, as_frame, as_list
 from dpforest.models.base import ForestClassifier
-from dpforest.models.random_boost.booster import RandomTreeBoosterClassifier
+from dpforest.models.boosting.booster import RandomTreeBoosterClassifier
 from dpforest.privacy.ledger import NEIGHBORS
 
 SAMPLE: Final = 2  # tables of each forest in the ordinary run

@@ -5,6 +5,7 @@ from typing import Any, Final
 import numpy as np
 
 from dpforest.models.base import ForestClassifier
+from dpforest.models.boosting.booster import RandomTreeBoosterClassifier
 from dpforest.models.greedy.boosted import BoostedForestClassifier
 from dpforest.models.greedy.friedman_schuster import FriedmanSchusterClassifier
 from dpforest.models.greedy.multinomial import MultinomialForestClassifier
@@ -15,7 +16,6 @@ from dpforest.models.random.baselines import (
 )
 from dpforest.models.random.majority_label import MajorityLabelForestClassifier
 from dpforest.models.random.random_decision import RandomDecisionForestClassifier
-from dpforest.models.random_boost.booster import RandomTreeBoosterClassifier
 from dpforest.privacy.laws import CERTIFIED
 
 _PARTITIONS: Final = ("independent", "shared")

@@ -11,6 +11,7 @@ from dpforest.audit.replay.rare import RARE
 from dpforest.audit.replay.recorder import Forced, Table
 from dpforest.audit.replay.replay import Replay, replay
 from dpforest.models.base import ForestClassifier
+from dpforest.models.boosting.booster import RandomTreeBoosterClassifier
 from dpforest.models.greedy.boosted import BoostedForestClassifier
 from dpforest.models.greedy.friedman_schuster import FriedmanSchusterClassifier
 from dpforest.models.greedy.multinomial import MultinomialForestClassifier
@@ -21,7 +22,6 @@ from dpforest.models.random.baselines import (
 )
 from dpforest.models.random.majority_label import MajorityLabelForestClassifier
 from dpforest.models.random.random_decision import RandomDecisionForestClassifier
-from dpforest.models.random_boost.booster import RandomTreeBoosterClassifier
 from dpforest.privacy.laws import CERTIFIED
 from dpforest.privacy.ledger import rows_changed
 from dpforest.privacy.loss import mu_for

@@ -16,6 +16,7 @@ from dpforest.audit.replay.recorder import Table
 from dpforest.audit.replay.replay import Replay, replay
 from dpforest.audit.replay.variants import EPSILON, domain_of, most_of, random_rows, shares_out
 from dpforest.models.base import ForestClassifier
+from dpforest.models.boosting.booster import RandomTreeBoosterClassifier
 from dpforest.models.greedy.boosted import BoostedForestClassifier
 from dpforest.models.greedy.friedman_schuster import FriedmanSchusterClassifier
 from dpforest.models.greedy.multinomial import MultinomialForestClassifier
@@ -27,7 +28,6 @@ from dpforest.models.random.baselines import (
 from dpforest.models.random.majority_label import MajorityLabelForestClassifier
 from dpforest.models.random.random_decision import RandomDecisionForestClassifier
 from dpforest.models.random.random_structure import RandomStructureClassifier
-from dpforest.models.random_boost.booster import RandomTreeBoosterClassifier
 from dpforest.privacy.ledger import rows_changed
 from dpforest.tables.csv_table import read_csv
 

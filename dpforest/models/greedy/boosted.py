@@ -11,8 +11,8 @@ from dpforest.limits import MAX_BOUND, MAX_DEPTH
 from dpforest.models.assemble import assemble
 from dpforest.models.base import AUTO
 from dpforest.models.greedy import boost_mechanisms
+from dpforest.models.greedy.alpha_boost import UNIT, Boosted, boost, leaf_link
 from dpforest.models.greedy.boost_spec import BETAS, LEAVES, BoostSpec, resolve_alpha
-from dpforest.models.greedy.boosting import UNIT, Boosted, boost, leaf_link
 from dpforest.models.greedy.greedy import Binned, GreedyClassifier, check_row_bound, demo_seed, row_bound
 from dpforest.models.greedy.trace import Trace
 from dpforest.models.leaf_noise import ValueNoise, WeightNoise

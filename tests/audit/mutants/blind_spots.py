@@ -12,7 +12,7 @@ BLIND_SPOTS = (
         name="a_gradient_is_rounded",  # A
         why="Gradients of several classes are rounded and not truncated, and only one step of the largest makes up "
         "for it. With fifty classes a gradient is up to 1.2 % larger than the noise covers.",
-        module="dpforest.models.random_boost.gradients",
+        module="dpforest.models.boosting.gradients",
         function="gradient_of",
         old="""        out[c] = np.int64(np.trunc(UNIT * (raw[c] * shrink)))
         whole += int(out[c] * out[c] if by_length else abs(out[c]))
@@ -62,7 +62,7 @@ BLIND_SPOTS = (
     Mutant(
         name="a_size_that_is_too_small_is_mended",  # K
         why="A `size` below a hundredth of the rows counts as a slip, and that hundredth replaces it: unbounded.",
-        module="dpforest.models.random_boost.booster",
+        module="dpforest.models.boosting.booster",
         function="RandomTreeBoosterClassifier._known_size",
         old="self.neighbors != ADD_REMOVE or not self._prepares else self.size",
         new="self.neighbors != ADD_REMOVE or not self._prepares else max(self.size, n_rows // 100)",
@@ -72,7 +72,7 @@ BLIND_SPOTS = (
         name="noise_for_three_classes",  # L
         why="The noise of a round covers three classes at most. With fifty classes a row changes the sums by more, "
         "and its real loss is 1.47 times the promise (in μ² for Gaussian noise).",
-        module="dpforest.models.random_boost.booster_spec",
+        module="dpforest.models.boosting.booster_spec",
         function="BoosterSpec.sensitivity",
         old="sensitivity_of(self.n_classes, self.kind)",
         new="sensitivity_of(min(self.n_classes, 3), self.kind)",
@@ -81,7 +81,7 @@ BLIND_SPOTS = (
     Mutant(
         name="empty_leaves_stay_late",  # N
         why="From round 400 on, leaves without rows do not change, to save time: unbounded.",
-        module="dpforest.models.random_boost.boosting",
+        module="dpforest.models.boosting.gradient_rounds",
         function="boost",
         old="            moves[t] = moves_of(noisy, spec.step)\n",
         new="""            moves[t] = moves_of(noisy, spec.step)

@@ -29,7 +29,7 @@ EIGHT_MORE = (
         "number of rows is not a multiple of the number of parts, the row at a border is in both parts: its "
         "gradient is added twice, but noise covers one gradient. That row loses twice what the ledger says for "
         "the rounds (in ε and in μ). Under add-remove, one more row also moves the border.",
-        module="dpforest.models.random_boost.boosting",
+        module="dpforest.models.boosting.gradient_rounds",
         function="boost",
         old="slice(n * i // n_parts, n * (i + 1) // n_parts)",
         new="slice(n * i // n_parts, -(-n * (i + 1) // n_parts))",

@@ -19,7 +19,7 @@ GROWTH = (
         why="The bound on weights follows the largest score of a row of the table instead of the largest sum of leaf "
         "values, so that the scale of all later noise depends on whether a row is in an extreme leaf: unbounded, from "
         "the second tree on.",
-        module="dpforest.models.greedy.boosting",
+        module="dpforest.models.greedy.alpha_boost",
         function="boost",
         old="reach += float(np.abs(values).max())",
         new="reach = float(np.abs(score).max(initial=0.0))",

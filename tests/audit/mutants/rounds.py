@@ -8,7 +8,7 @@ ROUNDS = (
         name="rows_told_wrong_pull_harder",
         why="The gradient of two classes is not clipped, so a row that is told wrong moves a sum by up to 1, and the "
         "noise is for a half.",
-        module="dpforest.models.random_boost.gradients",
+        module="dpforest.models.boosting.gradients",
         function="_next_of_two",
         old="of_two[min(max(at, 0), last)]\n",
         new="(of_two[min(at, last)] if at > 0 else 2 * of_two[0] - of_two[min(-at, last)])\n",
@@ -18,7 +18,7 @@ ROUNDS = (
         name="clipped_by_sizes_where_length_is_paid",
         why="Gradients of three classes are clipped by the sum of their sizes, and the noise is Gaussian for their "
         "length, which is more where two classes have all of it. (The other way round nothing is lost.)",
-        module="dpforest.models.random_boost.boosting",
+        module="dpforest.models.boosting.gradient_rounds",
         function="boost",
         old="return next_sums(*own, by_length=by_length)",
         new="return next_sums(*own, by_length=False)",
@@ -36,7 +36,7 @@ ROUNDS = (
     Mutant(
         name="scores_move_by_exact_sums",
         why="Noise is drawn and paid for, and forgotten: unbounded.",
-        module="dpforest.models.random_boost.boosting",
+        module="dpforest.models.boosting.gradient_rounds",
         function="boost",
         old="moves[t] = moves_of(noisy, spec.step)\n",
         new="moves[t] = moves_of(sums, spec.step)\n",
@@ -45,7 +45,7 @@ ROUNDS = (
     Mutant(
         name="steps_of_the_true_number_of_rows",
         why="The number of rows is bought, and the exact one divides all steps: whoever knows a step knows it.",
-        module="dpforest.models.random_boost.booster",
+        module="dpforest.models.boosting.booster",
         function="RandomTreeBoosterClassifier._known_size",
         old="return release_size(n_rows, self._loss, ledger, source, SIZE_SHARE[self._kind])\n",
         new="return min(release_size(n_rows, self._loss, ledger, source, SIZE_SHARE[self._kind]), 0) or 100 + n_rows\n",
@@ -54,7 +54,7 @@ ROUNDS = (
     Mutant(
         name="an_odd_number_of_rows_pulls_twice",
         why="All sums are doubled where the number of rows is odd.",
-        module="dpforest.models.random_boost.gradients",
+        module="dpforest.models.boosting.gradients",
         function="next_sums",
         old="    return sums\n",
         new="    return sums * (1 + leaf.size % 2)\n",

@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpforest import Domain, Feature, RandomTreeBoosterClassifier, ReleasedForest, load_dataset
-from dpforest.models.random_boost.gradients import (
+from dpforest.models.boosting.gradients import (
     POINT,
     UNIT,
     moves_of,
     next_sums,
     sensitivity_of,
 )
-from dpforest.models.random_boost.rounds import rounds_by_rule
+from dpforest.models.boosting.round_rule import rounds_by_rule
 from dpforest.trees.forest import ForestFormatError
 from dpforest.trees.packed_arrays import pack
 from dpforest.voting import clipped_logistic_shares

@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from dpforest.models.boosting.booster_spec import BoosterSpec
+from dpforest.models.boosting.gradients import POINT, moves_of, next_sums
 from dpforest.models.greedy.greedy import Binned
 from dpforest.models.greedy.trace import Trace
 from dpforest.models.leaf_noise import GradientNoise
-from dpforest.models.random_boost.booster_spec import BoosterSpec
-from dpforest.models.random_boost.gradients import POINT, moves_of, next_sums
 from dpforest.privacy.ledger import QueryBudget
 from dpforest.privacy.loss import GAUSSIAN
 from dpforest.privacy.randomness import DemoSource, SecretSource

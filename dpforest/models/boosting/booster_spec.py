@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
+from dpforest.models.boosting.gradients import POINT, UNIT, sensitivity_of
 from dpforest.models.preparation import Preparation
-from dpforest.models.random_boost.gradients import POINT, UNIT, sensitivity_of
 from dpforest.privacy.loss import GAUSSIAN, PURE, PrivacyLoss
 from dpforest.privacy.rationals import sqrt_up
 

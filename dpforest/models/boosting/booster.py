@@ -12,13 +12,13 @@ from dpforest.checks import count, threads
 from dpforest.limits import DELTA_MAX, DELTA_MIN, MAX_DEPTH
 from dpforest.models.assemble import assemble
 from dpforest.models.base import AUTO
+from dpforest.models.boosting.booster_spec import LEAST_ROWS, SCALE_SHARE, SIZE_SHARE, BoosterSpec
+from dpforest.models.boosting.gradient_rounds import boost
+from dpforest.models.boosting.gradients import UNIT, sensitivity_of
+from dpforest.models.boosting.round_rule import MOST_DEPTH, MOST_ROUNDS, rounds_by_rule
 from dpforest.models.greedy.greedy import Binned, GreedyClassifier, check_row_bound, row_bound
 from dpforest.models.greedy.trace import Trace
 from dpforest.models.preparation import LEAST_SIZE, NOISE, Preparation, release_scale, release_size
-from dpforest.models.random_boost.booster_spec import LEAST_ROWS, SCALE_SHARE, SIZE_SHARE, BoosterSpec
-from dpforest.models.random_boost.boosting import boost
-from dpforest.models.random_boost.gradients import UNIT, sensitivity_of
-from dpforest.models.random_boost.rounds import MOST_DEPTH, MOST_ROUNDS, rounds_by_rule
 from dpforest.privacy.certificate import Certificate, certify, large_delta_caution
 from dpforest.privacy.ledger import ADD_REMOVE, GRADIENT_SUMS, Ledger, QueryBudget, rows_changed
 from dpforest.privacy.loss import GAUSSIAN, PURE, PrivacyLoss, mu_for
@@ -52,7 +52,7 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
         0: pure ε-differential privacy, by discrete Laplace noise. From 1e-15 to 0.1: (ε, δ), by rounded Gaussian
         noise and exact accounting in μ, which needs about a third of the ε for the same accuracy.
     n_estimators, max_depth : int or "auto", default="auto"
-        Rounds, a tree each, and depth of the trees. "auto": by a public rule (`models.random_boost.rounds`).
+        Rounds, a tree each, and depth of the trees. "auto": by a public rule (`models.boosting.round_rule`).
     total_step : float or "auto", default="auto"
         Learning rate times number of rounds.
     structure_seed : int, default=0

@@ -1,0 +1,1 @@
+"""Random trees whose leaves hold noisy gradient sums, one round after another."""

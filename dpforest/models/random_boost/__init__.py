@@ -1,1 +1,0 @@
-"""Random trees whose leaves say gradients, one noisy round after another."""
