@@ -34,7 +34,7 @@ class TimeBudget:
 
 @contextmanager
 def stoppable(key: object, place) -> Iterator[Any]:
-    """A place for progress bars next to a button that stops the work; None once somebody or the time budget stopped it."""
+    """Place for progress bars next to a stop button; None once somebody, or the time budget, stopped the work."""
     frame = place.empty()
     if st.session_state.get("stopped") == key:
         with frame.container(horizontal=True, vertical_alignment="center", horizontal_alignment="right"):
