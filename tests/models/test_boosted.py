@@ -611,7 +611,7 @@ def test_a_pickle_holds_what_was_released_and_nothing_that_replays_noise():
     model = booster(**{**DEFAULTS, "alpha": "noisy", "beta": "laplace"}).fit(X, y)
     text = pickle.dumps(model)
     assert np.array_equal(pickle.loads(text).predict_proba(X), model.predict_proba(X))
-    for name in (b"Source", b"BoostMechanism", b"QueryBudget", b"Trace", b"Binned", b"boosting"):
+    for name in (b"Source", b"BoostMechanism", b"QueryBudget", b"Trace", b"Binned", b"boosting", b"alpha_boost"):
         assert name not in text
     fitted = {name for name in vars(model) if name.endswith("_")}
     assert fitted == {
