@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpforest.audit.replay.random_domains import most_mu
+from dpforest.audit.replay.random_replays import most_mu
 from dpforest.audit.replay.recorder import Question, record
 from dpforest.limits import MAX_BOUND
 from dpforest.models.base import ForestClassifier

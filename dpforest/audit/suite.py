@@ -4,11 +4,11 @@ import itertools
 from collections.abc import Collection, Iterator
 
 from dpforest.audit.reading import check_reading
-from dpforest.audit.replay.random_domains import SAMPLE, random_replays
+from dpforest.audit.replay.random_replays import SAMPLE, random_replays
 from dpforest.audit.replay.replay import Replay
 from dpforest.audit.replay.same_rows import check_same_rows
 from dpforest.audit.replay.variants import VARIANTS, replay_rare, replay_variant
-from dpforest.audit.replay.ways_in import FORESTS, replay_large, replay_ways
+from dpforest.audit.replay.input_formats import FORESTS, replay_large, replay_ways
 from dpforest.audit.samplers.bridge import check_bridge
 from dpforest.audit.samplers.draws import check_draws, check_rare_draws
 from dpforest.audit.samplers.gaussian import check_gaussian

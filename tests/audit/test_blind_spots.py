@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from dpforest.audit.reading import check_reading
-from dpforest.audit.replay.random_domains import SAMPLE, THEMES, most_mu, random_replays
+from dpforest.audit.replay.random_replays import SAMPLE, THEMES, most_mu, random_replays
 from dpforest.audit.replay.random_tables import edges, random_feature
 from dpforest.audit.replay.same_rows import check_same_rows
 from dpforest.audit.replay.settings import FORESTS
-from dpforest.audit.replay.ways_in import FORESTS as EVERY_FOREST
+from dpforest.audit.replay.input_formats import FORESTS as EVERY_FOREST
 from dpforest.audit.samplers.bridge import check_bridge
 from dpforest.audit.samplers.tails import check_tails
 from dpforest.audit.single_rows import check_single_rows, largest_gradient, worst_loss

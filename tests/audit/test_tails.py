@@ -16,7 +16,7 @@ from dpforest import MajorityLabelForestClassifier, RandomDecisionForestClassifi
 from dpforest.audit.replay.rare import RARE
 from dpforest.audit.replay.recorder import record
 from dpforest.audit.replay.variants import EPSILON, VARIANTS, domain_of, random_rows, replay_rare, replay_variant
-from dpforest.audit.replay.ways_in import (
+from dpforest.audit.replay.input_formats import (
     FORESTS,
     IN_PARTS,
     as_csv,

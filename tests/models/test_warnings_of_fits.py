@@ -16,7 +16,7 @@ import dpforest
 from dpforest import MajorityLabelForestClassifier, MisfitWarning, PrivacyLeakWarning, RepeatedReleaseWarning
 from dpforest.audit.replay.recorder import Question, record
 from dpforest.audit.replay.variants import domain_of
-from dpforest.audit.replay.ways_in import BLOCK, FORESTS, Way, as_csv, as_frame, as_part_counts, as_parts, ways_of
+from dpforest.audit.replay.input_formats import BLOCK, FORESTS, Way, as_csv, as_frame, as_part_counts, as_parts, ways_of
 from dpforest.limits import BLOCK_ROWS
 from dpforest.tables.domain import Domain, Feature
 

@@ -13,12 +13,12 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from dpforest.audit.replay.random_domains import as_csv, counted, in_parts
+from dpforest.audit.replay.random_replays import as_csv, counted, in_parts
 from dpforest.audit.replay.random_tables import random_domain, random_table
 from dpforest.audit.replay.rare import RARE
 from dpforest.audit.replay.recorder import Table, record
 from dpforest.audit.replay.settings import FORESTS, settings_of
-from dpforest.audit.replay.ways_in import as_array, as_frame, as_list
+from dpforest.audit.replay.input_formats import as_array, as_frame, as_list
 from dpforest.models.base import ForestClassifier
 from dpforest.models.boosting.booster import RandomTreeBoosterClassifier
 from dpforest.privacy.ledger import NEIGHBORS

@@ -30,7 +30,7 @@ from dpforest.audit.replay.recorder import Finding, Table
 from dpforest.audit.replay.replay import Replay, replay
 from dpforest.audit.replay.settings import FORESTS, settings_of
 from dpforest.audit.replay.variants import shares_out
-from dpforest.audit.replay.ways_in import Way, as_array, as_frame, as_list
+from dpforest.audit.replay.input_formats import Way, as_array, as_frame, as_list
 from dpforest.models.base import ForestClassifier
 from dpforest.privacy.ledger import ADD_REMOVE, NEIGHBORS
 from dpforest.tables.csv_rows import read_table
