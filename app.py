@@ -12,15 +12,15 @@ else:  # Streamlit imports the server from here
 
     from starlette.middleware import Middleware
 
-    from ui.shared.browser_cookie import BrowserCookie
-    from ui.shared.first_script import FirstScript
-    from ui.shared.front_end import FrontEnd
-    from ui.shared.guards import Guard
-    from ui.shared.host_names import HostNames, addresses
-    from ui.shared.no_delay import send_at_once
-    from ui.shared.options import read_without_lock
-    from ui.shared.replaced_runs import end_replaced_runs
-    from ui.shared.uploads import Uploads
+    from ui.server.browser_cookie import BrowserCookie
+    from ui.server.first_script import FirstScript
+    from ui.server.front_end import FrontEnd
+    from ui.server.guards import Guard
+    from ui.server.host_names import HostNames, addresses
+    from ui.server.no_delay import send_at_once
+    from ui.server.options import read_without_lock
+    from ui.server.replaced_runs import end_replaced_runs
+    from ui.server.uploads import Uploads
 
     send_at_once()
     read_without_lock()

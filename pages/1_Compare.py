@@ -12,13 +12,13 @@ from ui.compare.insight import insight
 from ui.jobs import baselines, sweep, time_budget
 from ui.jobs.job import n_of_all, run
 from ui.jobs.sweep_results import Done, gathered, stakes_of_sweep
+from ui.jobs.warm_up import warm_up
 from ui.shared import figures, sidebar
 from ui.shared.controls import LINKED
 from ui.shared.downloads import as_csv
 from ui.shared.epsilon import choose_epsilon
 from ui.shared.link import copy_link
 from ui.shared.page import badge, open_page, sorry, titled
-from ui.shared.warm_up import warm_up
 from ui.shared.wording import plain
 
 open_page("Compare forests")

@@ -10,11 +10,11 @@ from ui.compare.parts import about_delta, about_leaks
 from ui.jobs import baselines, sweep, time_budget
 from ui.jobs.job import n_of_all, run
 from ui.jobs.sweep_results import Done, gathered, stakes_of_sweep
+from ui.jobs.warm_up import warm_up
 from ui.shared import figures, sidebar
 from ui.shared.controls import LINKED
 from ui.shared.link import copy_link
 from ui.shared.page import badge, open_page, sorry, titled
-from ui.shared.warm_up import warm_up
 from ui.shared.wording import plain
 
 open_page("Choose ε")

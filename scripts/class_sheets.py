@@ -18,10 +18,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from dpforest.audit.exact import neighboring_leaves
 from dpforest.audit.leaf_attack import first_pair
-from dpforest.evaluation import classroom
 from dpforest.plotting.style import percent
 from dpforest.privacy.laws import log_pmf
 from dpforest.privacy.mechanisms import flip_floor, flip_probability
+from dpforest.risk import classroom
 from dpforest.risk.guarantee import MEMBERSHIP, VALUE, Guarantee
 from dpforest.risk.rounding import percent_up
 from dpforest.risk.tradeoff import DistinguishingGame

@@ -1,5 +1,6 @@
 """The table of the audit: up to date, whole, and what it says of every forest."""
 
+import ast
 import json
 from pathlib import Path
 
@@ -62,6 +63,19 @@ def test_the_fingerprint_sees_code_and_no_comments(tmp_path, monkeypatch):
         file.write_text(text)
         prints.append(fingerprint())
     assert prints[0] == prints[1] != prints[2]
+
+
+def test_the_fingerprint_covers_every_module_that_an_estimator_or_an_attack_imports():
+    package = report._HOME
+    files = {file.relative_to(package).as_posix() for file in package.rglob("*.py")} - {"__init__.py"}
+    missing = set()
+    for importer in (file for file in files if not file.startswith(report._NOT_AUDITED)):
+        for node in ast.walk(ast.parse((package / importer).read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("dpforest"):
+                names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+                paths = {name.removeprefix("dpforest.").replace(".", "/") + ".py" for name in names}
+                missing |= {(importer, path) for path in paths & files if path.startswith(report._NOT_AUDITED)}
+    assert missing == set()
 
 
 def test_one_row_of_the_table_and_its_page(tmp_path):

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 from dpforest.models import preparation
-from dpforest.models.greedy import boost_mechanisms, boosting, friedman_schuster, multinomial
+from dpforest.models.greedy import alpha_boost, boost_mechanisms, friedman_schuster, multinomial
 from dpforest.models.greedy.greedy import GreedyClassifier, bin_rows
 from dpforest.privacy import selection
 from dpforest.privacy.ledger import BudgetError, Ledger
@@ -63,11 +63,11 @@ class Transcript:
                 (boost_mechanisms, "noisy_table", self._noisy_table),
                 (friedman_schuster, "noisy_table", self._noisy_table),
                 (multinomial, "release_labels", self._labels),
-                (boosting, "grow_tree", self._grow_tree(boosting.grow_tree)),
+                (alpha_boost, "grow_tree", self._grow_tree(alpha_boost.grow_tree)),
                 (Ledger, "charge", self._charge(Ledger.charge)),
             ):
                 stack.enter_context(patch.object(target, name, mine))
-            forest = model.fit_binned(model.domain, rows)
+            forest = model.fit_encoded(model.domain, rows)
         assert len(self.log[-1]) == len(self.answers), "the other table was asked another number of questions"
         for query_budget in self._paid:
             with pytest.raises(BudgetError, match="Everything that was paid for has been asked"):

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from ui.shared import browser_cookie
-from ui.shared.browser_cookie import BrowserCookie
+from ui.server import browser_cookie
+from ui.server.browser_cookie import BrowserCookie
 
 HEALTH = "/_stcore/health"
 

@@ -20,7 +20,7 @@ from ui.learn.rooms import (
     Rooms,
 )
 from ui.learn.steps import STEPS
-from ui.shared import browser_cookie
+from ui.server import browser_cookie
 
 
 class Clock:

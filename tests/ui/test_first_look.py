@@ -8,7 +8,8 @@ from streamlit.testing.v1 import AppTest
 
 from dpforest.evaluation.greedy_simulation import simulation_for
 from ui.explore import first_look
-from ui.shared import tables, warm_up
+from ui.jobs import warm_up
+from ui.shared import tables
 from ui.shared.epsilon import grid_with
 from ui.shared.forests import FORESTS, as_it_comes
 

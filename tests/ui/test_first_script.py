@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import streamlit
 
-from ui.shared import front_end
-from ui.shared.first_script import FirstScript
+from ui.server import front_end
+from ui.server.first_script import FirstScript
 
 PAGE = b"<!doctype html><html><head><title>x</title></head><body></body></html>"
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from ui.shared import front_end
-from ui.shared.front_end import FrontEnd
-from ui.shared.no_delay import send_at_once
+from ui.server import front_end
+from ui.server.front_end import FrontEnd
+from ui.server.no_delay import send_at_once
 
 
 def served(path: str, method: str = "GET") -> tuple[int, dict[bytes, bytes], bytes]:

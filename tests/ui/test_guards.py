@@ -10,8 +10,8 @@ import pytest
 from streamlit import config
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
-from ui.shared.guards import Guard
-from ui.shared.host_names import HostNames, addresses
+from ui.server.guards import Guard
+from ui.server.host_names import HostNames, addresses
 
 OURS = "localhost:8501"
 

@@ -9,8 +9,8 @@ import pytest
 from scipy.stats import binom
 
 from dpforest.audit.events import lower_bound
-from dpforest.evaluation import classroom
 from dpforest.privacy.mechanisms import flip_floor, flip_probability
+from dpforest.risk import classroom
 from dpforest.risk.guarantee import MEMBERSHIP, VALUE, Guarantee
 from dpforest.risk.rounding import percent_down, percent_up
 from dpforest.risk.tradeoff import DistinguishingGame

@@ -4,7 +4,7 @@ import pytest
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.state.session_state import SessionState
 
-from ui.shared.replaced_runs import end_replaced_runs
+from ui.server.replaced_runs import end_replaced_runs
 
 
 class Replaced(BaseException):

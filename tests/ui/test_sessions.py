@@ -314,7 +314,7 @@ def test_no_page_keeps_an_upload_for_all_nor_after_it_is_cleared(session, monkey
         with first.here():  # more than guessing gets
             first.page.slider(key="need").set_value(95.0).run()
         first.press(press)
-    assert {name for name, _ in cached(None).keys() - before} <= {"ui.shared.warm_up._done"}  # of compiled kernels
+    assert {name for name, _ in cached(None).keys() - before} <= {"ui.jobs.warm_up._done"}  # of compiled kernels
     assert {name for name, _ in cached("first")} - OF_UPLOADS  # this page keeps something, too
     with first.here():
         first.page.switch_page("app.py").run()

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from dpforest import load_dataset, read_csv
-from dpforest.evaluation.theorem_tables import boosted_errors
 from dpforest.tables.datasets import suggest_domain
+from dpforest.theory.measurements import boosted_errors
 from tests.ui.app_words import words
 from ui.learn.theory_page import PANELS
 from ui.learn.theory_parts import at_least, at_most

@@ -14,8 +14,8 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.web.server.starlette.starlette_routes import create_upload_routes
 
-from ui.shared import uploads
-from ui.shared.uploads import MB, SESSION_FILES, Limits, Uploads
+from ui.server import uploads
+from ui.server.uploads import MB, SESSION_FILES, Limits, Uploads
 
 CHUNK = 64 * 1024
 BEGIN = b'--x\r\nContent-Disposition: form-data; name="f"; filename="a.csv"\r\nContent-Type: text/csv\r\n\r\n'

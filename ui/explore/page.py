@@ -10,13 +10,13 @@ import streamlit as st
 from dpforest.tables.domain import DomainError
 from ui.explore import budget_tab, curve_panel, data_tab, first_look, headline, leaves_tab, tree_tab, welcome
 from ui.jobs import baselines, simulate
+from ui.jobs.warm_up import is_ready, warm_up, warm_up_the_rest
 from ui.jobs.workers import BACKGROUND
 from ui.shared import figures, release, sidebar, tables
 from ui.shared.controls import LINKED
 from ui.shared.epsilon import choose_epsilon
 from ui.shared.page import open_page, sorry
 from ui.shared.sidebar import Choice
-from ui.shared.warm_up import is_ready, warm_up, warm_up_the_rest
 
 AWAY: Final = 0.3  # seconds in which a chart leaves for the browser: while kernels are compiled nothing else runs
 

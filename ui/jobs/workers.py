@@ -140,7 +140,7 @@ def _worked(function: Callable[..., Result], given: tuple) -> Result:
 
 def load() -> None:
     """In a new process: compiled code from disk, before anybody waits for it."""
-    from ui.shared.warm_up import steps
+    from ui.jobs.warm_up import steps
 
     for step in steps().values():
         step()

@@ -9,9 +9,9 @@ import plotly.graph_objects as go
 
 from dpforest.audit.leaf_attack import CONFIDENCE
 from dpforest.confidence import lower_limit, upper_limit
-from dpforest.evaluation import classroom
 from dpforest.plotting import lesson, lesson_attacks, lesson_measured
 from dpforest.plotting.style import percent
+from dpforest.risk import classroom
 from dpforest.risk.guarantee import MEMBERSHIP, VALUE
 from dpforest.risk.rounding import percent_down, percent_up
 from ui.learn import numbers

@@ -11,7 +11,7 @@ from ui.learn import hands, state
 from ui.learn.parts_of_steps import Step
 from ui.learn.rooms import ENDS_AFTER, LEAST_DRAWN, Refused, Rooms
 from ui.learn.steps import STEPS
-from ui.shared.browser_cookie import this_browser
+from ui.server.browser_cookie import this_browser
 from ui.shared.controls import is_a, stored
 from ui.shared.page import sorry
 from ui.shared.wording import unbroken

@@ -1,6 +1,6 @@
 """Rooms in which a class votes. No streamlit in here.
 
-The server knows a browser by a random token (`ui/shared/browser_cookie.py`). The browser that opened a room leads it.
+The server knows a browser by a random token (`ui/server/browser_cookie.py`). The browser that opened a room leads it.
 Each other browser has one vote per question. A room keeps in memory: the tokens that joined, the answers of each token,
 and how many browsers recently joined from each network address. It keeps no names, no times of votes, and no record of
 which token joined from which address. All this is deleted when the leader closes the room, or, if the leader's page was

@@ -6,10 +6,8 @@ import math
 
 import numpy as np
 
-from dpforest.evaluation.boosting_theory import error_after_trees
-from dpforest.evaluation.multinomial_theory import levels_to_halve, side_left
 from dpforest.plotting.theory import Axis, Chart, Curve, Dots, theory_chart
-from dpforest.theory import (
+from dpforest.theory.boosting import (
     RULES,
     calibration_constant,
     efficiency_needed,
@@ -18,6 +16,8 @@ from dpforest.theory import (
     tree_error_bound,
     trees_for_error,
 )
+from dpforest.theory.multinomial import levels_to_halve, side_left
+from dpforest.theory.private_splits import error_after_trees
 from ui.learn.theory_numbers import measured, of_table
 from ui.learn.theory_parts import Panel, Picture, Said, Shown, at_most, choose, pick, present_table, share, size_text
 from ui.shared.epsilon import choose_epsilon

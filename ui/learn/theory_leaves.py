@@ -6,13 +6,13 @@ from decimal import ROUND_FLOOR, Context
 
 import numpy as np
 
-from dpforest.evaluation.theorem_checks import drawn_untested
 from dpforest.models.depth_rules import fletcher_islam_depth, untested_features
 from dpforest.plotting.audit import chance
 from dpforest.plotting.style import NOT_HELD, PRIVATE
 from dpforest.plotting.theory import Axis, Chart, Curve, Dots, theory_chart
 from dpforest.privacy.mechanisms import flip_by_gap, flip_floor
 from dpforest.privacy.simulators import simulate_labels
+from dpforest.theory.brute_force import drawn_untested
 from ui.learn.theory_numbers import of_table
 from ui.learn.theory_parts import Panel, Picture, Said, Shown, pick, present_table, share
 from ui.shared import cache

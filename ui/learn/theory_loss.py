@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpforest.evaluation.theorem_checks import largest_move
 from dpforest.limits import MAX_DEPTH
 from dpforest.losses import m_alpha
 from dpforest.plotting.style import PRIVATE
 from dpforest.plotting.theory import Axis, Chart, Curve, Dots, theory_chart
-from dpforest.theory import levels_for_error
+from dpforest.theory.boosting import levels_for_error
+from dpforest.theory.brute_force import largest_move
 from ui.learn.theory_parts import Panel, Picture, Said, Shown, pick, size_text
 from ui.shared import cache
 

@@ -12,11 +12,11 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from dpforest.evaluation import theorem_tables
 from dpforest.evaluation.splits import Split
 from dpforest.tables.domain import Domain
 from dpforest.tables.misfits import Misfits
 from dpforest.tables.rows import read_rows
+from dpforest.theory import measurements
 from ui.shared import cache
 from ui.shared.tables import Table, fingerprint, split
 
@@ -75,21 +75,21 @@ def _labeled(table: Table) -> tuple[Domain, pd.DataFrame, pd.Series]:
 def _goodness(table: Table) -> dict[str, Any]:
     domain, X, y = _labeled(table)
     rows = read_rows(domain, X, y, misfits=Misfits())
-    return theorem_tables.goodness(domain, rows.codes, rows.y)
+    return measurements.goodness(domain, rows.codes, rows.y)
 
 
 def _noisy_votes(table: Table) -> dict[Any, Any]:
     linear, rows = _split(table)
-    return theorem_tables.noisy_votes(linear.domain, rows)
+    return measurements.noisy_votes(linear.domain, rows)
 
 
 def _empty_leaves(table: Table) -> dict[Any, Any]:
     linear, rows = _split(table)
-    return theorem_tables.empty_leaves(linear.domain, rows)
+    return measurements.empty_leaves(linear.domain, rows)
 
 
 def _boosted(table: Table) -> dict[str, Any]:
-    return theorem_tables.boosted_errors(*_labeled(table))
+    return measurements.boosted_errors(*_labeled(table))
 
 
 # By name: the function, and whether the theorem is about two classes only.

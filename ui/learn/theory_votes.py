@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dpforest.evaluation.theorems import (
+from dpforest.plotting.theory import Axis, Chart, Curve, Dots, theory_chart
+from dpforest.theory.votes import (
     average_bound,
     even_vote_right,
     majority_bound,
@@ -17,7 +18,6 @@ from dpforest.evaluation.theorems import (
     slack_of,
     trees_to_beat,
 )
-from dpforest.plotting.theory import Axis, Chart, Curve, Dots, theory_chart
 from ui.learn.theory_numbers import of_table
 from ui.learn.theory_parts import Panel, Picture, Said, Shown, at_least, at_most, pick, present_table, share, size_text
 from ui.shared import cache

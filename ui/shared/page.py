@@ -11,10 +11,10 @@ import streamlit as st
 from dpforest.plotting import CONFIG
 from dpforest.plotting.style import PRIVATE
 from dpforest.tables.misfits import MisfitWarning
+from ui.server.uploads import lesson_only
 from ui.shared import between_pages, figures, session_ledger
 from ui.shared.controls import LINKED, is_on
 from ui.shared.ink import LARGE, PLAIN, Drawn, in_ink, thin_lines
-from ui.shared.uploads import lesson_only
 from ui.shared.wording import plain
 
 Badge = Literal[

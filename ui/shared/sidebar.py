@@ -16,7 +16,8 @@ from dpforest.tables.datasets import TableError
 from dpforest.tables.domain import DomainError
 from dpforest.tables.features import plural
 from dpforest.trees.split_scores import depends_on_rows
-from ui.shared import boosting, cache, session_ledger, tables, uploads
+from ui.server import uploads
+from ui.shared import boosting, cache, session_ledger, tables
 from ui.shared.controls import LINKED, all_known, count, follow, is_a, is_on, known, memory, select, stored
 from ui.shared.forest_options import Option
 from ui.shared.forests import FORESTS, MODES, NEIGHBORS, Settings, as_code

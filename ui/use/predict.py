@@ -21,7 +21,8 @@ from dpforest.tables.encoding import quoted
 from dpforest.tables.features import Feature, plural, text
 from dpforest.trees.forest import ForestFormatError, ReleasedForest
 from dpforest.voting import CLIPPED_LOGISTIC
-from ui.shared import cache, figures, tables, uploads
+from ui.server import uploads
+from ui.shared import cache, figures, tables
 from ui.shared.attributes import attributes
 from ui.shared.controls import is_on, is_pair, stored
 from ui.shared.downloads import as_csv

@@ -1,7 +1,7 @@
 """Boosted private trees: the edge of a split, sequences of α that the theorem allows, and how likely a good split is.
 
 R. Nock, W. Henecka, *Boosted and differentially private ensembles of decision trees* (arXiv 2001.09384). Other bounds
-of the paper are in `dpforest/theory.py`.
+of the paper are in `boosting.py`.
 """
 
 import math
@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpforest.checks import check_choice
-from dpforest.evaluation.theorems import check_between
-from dpforest.theory import RULES
+from dpforest.theory.boosting import RULES
+from dpforest.theory.votes import check_between
 
 
 def split_edge(children: ArrayLike) -> np.ndarray:

@@ -1,14 +1,14 @@
 """Majority labels of random trees: who sees which rows, and how many rows the rarest leaf waits for.
 
 S. Fletcher, M. Z. Islam, *Differentially private random decision forests using smooth sensitivity* (arXiv 1606.03572).
-Untested attributes (Theorem 2) are in `models.depth_rules`, empty leaves in `theorems.empty_share`.
+Untested attributes (Theorem 2) are in `models.depth_rules`, empty leaves in `votes.empty_share`.
 """
 
 import math
 from typing import NamedTuple
 
 from dpforest.checks import check_choice
-from dpforest.evaluation.theorems import check_between
+from dpforest.theory.votes import check_between
 
 RULES = ("published", "corrected")
 LAWS = ("smooth-sensitivity", "counts")

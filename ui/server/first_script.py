@@ -16,7 +16,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import config
 
-from ui.shared import front_end
+from ui.server import front_end
 
 _SCRIPT: Final = """<script>
 (() => {

@@ -14,7 +14,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ui.shared.host_names import HostNames
+from ui.server.host_names import HostNames
 
 _METRICS: Final = "_stcore/metrics"  # Streamlit's: how many bytes others have uploaded, to a byte
 # Streamlit's and plotly's own scripts need inline styles, workers from blobs, and eval for some charts.

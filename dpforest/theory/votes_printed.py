@@ -1,6 +1,6 @@
 """Bojarski et al.'s Theorems 5.1 to 5.9 on random trees, as printed, with what their proofs give where that differs.
 
-Those that hold as printed and are moved on the page Theory stand in `theorems.py`. `e` is the mean training error of a
+Those that hold as printed and are moved on the page Theory stand in `votes.py`. `e` is the mean training error of a
 random tree, `d` the slack of the votes, `h` the depth; leaves with less than a K-th of the mean number of rows are
 given up. Where a probability comes out at 0 or less, the theorem says nothing.
 """
@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from dpforest.checks import check_choice
-from dpforest.evaluation.theorems import HALF, check_between, check_inside, check_private
+from dpforest.theory.votes import HALF, check_between, check_inside, check_private
 
 RULES: Final = ("majority", "average")
 _STEPS = 9600  # 24 K / d: how small the noise in a leaf is asked to be
@@ -111,7 +111,7 @@ def coin_bound(tree_error: float, slack: float, luck: float, leaf_share: float =
 def printed_probability(n: float, k: int, depth: int, slack: float, leaf_share: float, epsilon: float) -> float:
     """Theorem 5.6 as printed: 1 - n (e^(-k d² / 2) + e^(-k/2) + k e^(-λ n ε / k)), λ = d / (24 K 2^h).
 
-    Its proof has 2k in the last term; `theorems.proof_probability` is what it gives in its best form.
+    Its proof has 2k in the last term; `votes.proof_probability` is what it gives in its best form.
 
     >>> round(printed_probability(1e8, 520, 3, 0.3, 10, 1.0), 6)
     0.988484

@@ -8,12 +8,16 @@ import numpy as np
 import pytest
 
 from dpforest import load_dataset
-from dpforest.evaluation.boosting_theory import error_after_trees
-from dpforest.evaluation.multinomial_theory import levels_to_halve, side_left
 from dpforest.evaluation.splits import split_table
-from dpforest.evaluation.theorem_checks import drawn_untested, largest_move
-from dpforest.evaluation.theorem_tables import empty_leaves_at, goodness
-from dpforest.evaluation.theorems import (
+from dpforest.losses import m_alpha
+from dpforest.models.depth_rules import untested_features
+from dpforest.tables.rows import read_rows
+from dpforest.theory.boosting import RULES, trees_for_error
+from dpforest.theory.brute_force import drawn_untested, largest_move
+from dpforest.theory.measurements import empty_leaves_at, goodness
+from dpforest.theory.multinomial import levels_to_halve, side_left
+from dpforest.theory.private_splits import error_after_trees
+from dpforest.theory.votes import (
     average_bound,
     empty_share,
     even_vote_right,
@@ -25,10 +29,6 @@ from dpforest.evaluation.theorems import (
     trees_to_beat,
     vote_right,
 )
-from dpforest.losses import m_alpha
-from dpforest.models.depth_rules import untested_features
-from dpforest.tables.rows import read_rows
-from dpforest.theory import RULES, trees_for_error
 from ui.learn.theory_numbers import rounded
 
 DATA = json.loads((Path(__file__).parents[2] / "data" / "theory.json").read_text(encoding="utf-8"))

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpforest.evaluation.boosting_theory import first_step_too_large, odds_of_a_good_split, split_edge
-from dpforest.evaluation.label_forest_theory import exponents, leaves_without_rarest, rows_for_rarest_leaf
-from dpforest.evaluation.multinomial_theory import (
+from dpforest.losses import m_alpha
+from dpforest.privacy.laws import pmf
+from dpforest.theory.label_forest import exponents, leaves_without_rarest, rows_for_rarest_leaf
+from dpforest.theory.multinomial import (
     feature_probability,
     middle_probability,
     published_epsilon,
     published_temperatures,
 )
-from dpforest.losses import m_alpha
-from dpforest.privacy.laws import pmf
+from dpforest.theory.private_splits import first_step_too_large, odds_of_a_good_split, split_edge
 
 SURE = 1e-6
 

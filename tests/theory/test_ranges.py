@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from dpforest.evaluation.boosting_theory import error_after_trees
-from dpforest.evaluation.theorems import even_vote_right, private_error_bound, proof_probability, trees_to_beat
-from dpforest.evaluation.theorems_printed import (
+from dpforest.theory.private_splits import error_after_trees
+from dpforest.theory.votes import even_vote_right, private_error_bound, proof_probability, trees_to_beat
+from dpforest.theory.votes_printed import (
     coin_bound,
     direct_bound,
     held_out_loss,

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dpforest.evaluation import classroom
-from dpforest.evaluation.classroom import N_STUDENTS, members, numbers_right, published, rebuilt, secrets
+from dpforest.risk import classroom
+from dpforest.risk.classroom import N_STUDENTS, members, numbers_right, published, rebuilt, secrets
 from dpforest.risk.guarantee import VALUE, Guarantee
 from dpforest.risk.tradeoff import DistinguishingGame
 

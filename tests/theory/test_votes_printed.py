@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpforest.evaluation.theorems_printed import (
+from dpforest.theory.votes_printed import (
     coin_bound,
     direct_bound,
     held_out_loss,

@@ -1,4 +1,4 @@
-"""What the theorems of `theorems` predict, measured on a table: votes of trees, empty leaves, boosted trees.
+"""What the theorems of `votes` predict, measured on a table: votes of trees, empty leaves, boosted trees.
 
 For the curator: every number is of the exact rows. All settings are said here, so that the numbers do not move with a
 default.
@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from dpforest.evaluation.splits import Split
-from dpforest.evaluation.theorems import empty_share, even_vote_right
 from dpforest.models.greedy.boosted import BoostedForestClassifier
 from dpforest.models.random.fit import count_kept_rows, rows_to_trees, simulate_values
 from dpforest.models.random.majority_label import MajorityLabelForestClassifier
@@ -19,6 +18,7 @@ from dpforest.models.random.random_decision import RandomDecisionForestClassifie
 from dpforest.models.random.spec import ForestSpec, true_labels
 from dpforest.privacy.randomness import DemoSource
 from dpforest.tables.domain import Domain
+from dpforest.theory.votes import empty_share, even_vote_right
 from dpforest.trees import routing
 
 MANY: Final = 400  # random trees that stand for all
