@@ -156,9 +156,9 @@ def _pairs_of_leaves(epsilon: float, n_classes: int, neighbors: str) -> tuple[np
     """
     most = math.ceil(10 / epsilon) + 2
     lead = np.arange(most + 1)[:, None] * np.eye(1, n_classes, dtype=int)
-    beside = lead + np.eye(1, n_classes, k=1, dtype=int)
+    with_runner_up = lead + np.eye(1, n_classes, k=1, dtype=int)
     tied = np.tril(np.ones((n_classes, n_classes), int))
-    leaves = np.unique(np.concatenate([lead, beside, tied]), axis=0)
+    leaves = np.unique(np.concatenate([lead, with_runner_up, tied]), axis=0)
     one = np.eye(n_classes, dtype=int)[sorted({0, 1, n_classes - 1})]
     steps = one if rows_changed(neighbors) == 1 else np.array([a - b for a, b in itertools.permutations(one, 2)])
     before = np.repeat(leaves, len(steps), axis=0)

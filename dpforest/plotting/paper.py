@@ -71,7 +71,7 @@ def for_print(figure: go.Figure | dict[str, Any], title: str = "") -> dict[str, 
     """
     raw = figure.to_dict() if isinstance(figure, go.Figure) else deepcopy(figure)
     paper = go.Figure(raw, skip_invalid=True)
-    own = paper.layout.margin
+    margin = paper.layout.margin
     paper.update_layout(
         template="plotly_white",
         paper_bgcolor="white",
@@ -81,7 +81,7 @@ def for_print(figure: go.Figure | dict[str, Any], title: str = "") -> dict[str, 
         legend_font={"color": INK, "size": paper.layout.legend.font.size or _SIZE},
         width=paper.layout.width or WIDTH,
         height=paper.layout.height or HEIGHT,
-        margin={side: max(own[side] or 0, _MARGIN) for side in "lrtb"},
+        margin={side: max(margin[side] or 0, _MARGIN) for side in "lrtb"},
     )
     paper.for_each_annotation(lambda words: words.update(font_size=words.font.size or _SIZE))
     for axis in (*paper.select_xaxes(), *paper.select_yaxes()):

@@ -18,7 +18,7 @@ from dpforest.audit.samplers import bridge, lanes
 from dpforest.audit.samplers.branches import OPEN, Draws, Sum, law_of, power, rebound
 from dpforest.audit.samplers.bridge import as_python, check_bridge
 from dpforest.audit.samplers.choice_identities import permute_and_flip_law
-from dpforest.audit.samplers.identities import _noise_found, check_identities
+from dpforest.audit.samplers.identities import _law_of_noise, check_identities
 from dpforest.audit.samplers.lanes import check_lanes
 from dpforest.privacy import pmf, samplers
 from tests.audit.mutants import Mutant, mutated
@@ -74,7 +74,7 @@ def test_permute_and_flip_by_hand():
 
 def test_noise_of_scale_two_by_hand():
     """Would catch noise that is drawn in another way than by the published algorithm."""
-    found = _noise_found(2, 1, 3, 1)
+    found = _law_of_noise(2, 1, 3, 1)
     assert found[0] == ONE * Fraction(1, 4) - power(1, 1) * Fraction(1, 4)
     assert found[1] == found[-1] == found[0] * power(1, 2)
 
