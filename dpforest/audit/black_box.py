@@ -112,7 +112,7 @@ def attack_unaided(
     """`attack_fits` without a hint: on the generic pair of neighboring tables that looks worst.
 
     All pairs are searched with a few fits, the best eighth again with ten times as many, and the best of these is
-    attacked with fits of its own.
+    attacked with separate fits.
 
     Parameters
     ----------

@@ -129,7 +129,7 @@ def _as_record(released: Any) -> Record:
 def as_table(records: list[Record]) -> pd.DataFrame:
     """Records side by side, float (n, number of statistics); what some lack is `ABSENT` there.
 
-    Where numbers have fractions, their lowest bit is a statistic of its own: the noise of a continuous law in floating
+    Where numbers have fractions, their lowest bit is another statistic: the noise of a continuous law in floating
     point leaves more of them around 0 than around 1 (Mironov 2012).
     """
     columns: dict[str, np.ndarray] = {}

@@ -200,10 +200,10 @@ def attack_leaf(
     seconds: float = SECONDS,
     most: int | None = None,
 ) -> Iterator[tuple[float, LossEstimate | None]]:
-    """Draw from both tables, and say again and again what that proves.
+    """Draw from both tables, and yield again and again what the draws prove.
 
-    The event is chosen on a sample of its own. Of what is drawn afterwards nothing is thrown away; all looks share
-    1 - confidence, so that the whole curve holds at once, wherever it ends.
+    The event is chosen on a separate sample. All later releases count; all looks share 1 - confidence, so that the
+    whole curve holds at once, wherever it ends.
 
     Parameters
     ----------

@@ -195,7 +195,7 @@ def _inside(bird: Canary, neighbors: str, epsilon: float) -> tuple[float, list[s
 
 
 def _with_ids(data: tuple, neighbors: str, place: int) -> tuple[pd.DataFrame, np.ndarray]:
-    """Rows are the same in both tables but for the last one, which has an id of its own."""
+    """The table with ids of rows: equal in both tables, except for the replaced last row."""
     X, y = data
     ids = list(range(len(y)))
     if rows_changed(neighbors) == 2 and place == 1:
@@ -215,9 +215,9 @@ def _random_pairs(bird: Canary, neighbors: str, n_pairs: int = 3, n_rows: int = 
 
 
 def _enumerated(model: RandomStructureClassifier, domain: Domain, n_rows: int) -> float:
-    """Worst loss over leaves with two and three classes, composed over leaves and trees, and what is asked before.
+    """Worst loss over leaves with two and three classes, composed over leaves and trees, and the loss of earlier queries.
 
-    That is noise on counts only, whose loss is what is charged for it.
+    These queries have noise on counts only, whose loss is the charged amount.
     """
     spec = model.spec(domain, n_rows)
     before = float(as_typed(model.epsilon) * (1 - spec.preparation.left))

@@ -1,4 +1,4 @@
-"""Everything that can be said against certified forests without fitting them thousands of times."""
+"""All checks of certified forests that do not need thousands of fits."""
 
 import itertools
 from collections.abc import Collection, Iterator

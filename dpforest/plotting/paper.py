@@ -20,7 +20,7 @@ from plotly.io import to_json
 from dpforest.plotting.style import NON_PRIVATE, PRIVATE, escape
 
 INK: Final = "#1B2229"
-WIDTH, HEIGHT = 900, 450  # pixels, where a figure has none of its own
+WIDTH, HEIGHT = 900, 450  # pixels, where the figure has no size
 SECONDS: Final = 40  # for one figure, its browser's start included
 _SIZE: Final = 14  # pixels of its words
 _COLORS: Final = (PRIVATE, NON_PRIVATE, "#009E73", "#CC79A7", "#56B4E9", "#8F6FC4", "#7F8C99")
@@ -122,7 +122,7 @@ def rendered(figure: go.Figure | dict[str, Any], kind: Literal["svg", "pdf"], ti
 
 
 def _ask(spec: dict[str, Any], kind: str) -> bytes:
-    """By a process of its own, with its own folder: ended in time, it takes its browser and its files with it."""
+    """Render in a separate process with a separate folder. Its browser and its files end with it."""
     folder = mkdtemp(prefix="dpforest_figure_")
     try:
         done = subprocess.run(

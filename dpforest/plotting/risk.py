@@ -158,7 +158,7 @@ def posterior_curve(game: DistinguishingGame, prior: float = 0.5, *, failure: fl
     Returns
     -------
     Figure or None
-        None where δ is not below the failure rate, so that nothing can be said.
+        None where δ is not below the failure rate, so that there is no bound.
     """
     both = game.grouped
     if both.kind == "approximate" and both.delta >= failure:

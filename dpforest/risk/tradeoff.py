@@ -191,7 +191,7 @@ class DistinguishingGame:
         With a prior p the answers are right with probability p · hits(a) + (1 - p) (1 - a), a concave function of the
         false alarm rate a that is straight between `kinks`, so one of them is best. For one step that is
         ``max((e^ε + δ) / (1 + e^ε), p + (1 - p) δ, 1 - p + p δ)``: the first at 50:50; without δ the others are what
-        always giving the likelier answer gets right. A Gaussian curve has a best point of its own
+        always giving the likelier answer gets right. A Gaussian curve has another best point
         (`gaussian_tradeoff.success`).
 
         Parameters

@@ -12,7 +12,7 @@ from dpforest.audit.samplers.branches import Sum, power
 from dpforest.audit.samplers.oracles import Case, Law, after_rounds, law_of_rows
 from dpforest.privacy import samplers, selection
 
-ROUNDS: Final = 3  # of a loop: what is said of a round must hold for later ones too
+ROUNDS: Final = 3  # of a loop: the law of these rounds is that of all later ones
 _RATES: Final = ((1, 1), (3, 7), (2**32 - 5, 2**32 - 17), (1, 2**32 - 1), (2**32 - 1, 1))
 _FAR: Final = ((40, 0), (0, 1_000, 1_000), (65_535, 65_536), (2**31 - 1, 0, 2**31 - 2), (70_000, 70_000, 69_999))
 
@@ -36,7 +36,7 @@ def _labels_of(leaves: tuple[tuple[int, ...], ...], num: int, den: int) -> Itera
     computed_law = partial(law_of_rows, kernel, arguments, len(leaves))
     yield f"labels by permute-and-flip of {where}", computed_law, _joint(laws)
     if len(leaves) > 1:
-        return  # the other mechanism has a loop of its own in every row
+        return  # the other mechanism has a separate loop in every row
     for cap in (2**31, 1):
         once: Law = {(c,): w for c, w in _accepted(leaves[0], range(so_many), num, den, cap).items()}
         computed_law = partial(law_of_rows, samplers._exponential_kernel, (table, num, den, cap), ROUNDS)
