@@ -215,7 +215,7 @@ def _random_pairs(bird: Canary, neighbors: str, n_pairs: int = 3, n_rows: int = 
 
 
 def _enumerated(model: RandomStructureClassifier, domain: Domain, n_rows: int) -> float:
-    """Worst loss over leaves with two and three classes, composed over leaves and trees, and the loss of earlier queries.
+    """Worst loss over leaves of two and three classes, composed over leaves and trees, and the loss of earlier queries.
 
     These queries have noise on counts only, whose loss is the charged amount.
     """

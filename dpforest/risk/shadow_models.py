@@ -99,7 +99,7 @@ def _with_and_without(
 def _answers(
     forest: Forest, domain: Domain, asked: np.ndarray, label: int, others: tuple[np.ndarray, np.ndarray]
 ) -> np.ndarray:
-    """Predictions of a forest for a record: share of its class, value of each tree, noisy counts less the other rows."""
+    """A forest's answers on a record: share of its class, value of each tree, noisy counts less the other rows."""
     leaves = routing.leaves_of_rows(forest.trees, domain, asked)[:, 0]
     out = [forest.shares_and_index(asked)[0][0, label]]
     if forest.leaf_values is not None:
