@@ -41,7 +41,8 @@ def main() -> None:
                 f"## {title}, {bounds}",
                 "",
                 f"{frames[1]['table'].nunique()} tables. Before → after, mean ± standard error that the seeds leave; "
-                "the last columns are the paired gain in accuracy at ε = 1, its standard error over tables, and the worst.",
+                "the last columns are the paired gain in accuracy at ε = 1, its standard error over tables, and the "
+                "worst.",
                 "",
             ]
             for metric, name in NAMES.items():
