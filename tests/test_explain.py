@@ -103,7 +103,7 @@ def test_the_noise_is_as_large_as_it_says(n_classes, delta):
     """
     X, y = table(64, n_classes)
     domain = replace(DOMAIN, classes=tuple(range(n_classes)))
-    found, said = [], set()
+    scores, noise_scales = [], set()
     for seed in range(300):
         model = RandomTreeBoosterClassifier(
             domain=domain,
@@ -115,11 +115,11 @@ def test_the_noise_is_as_large_as_it_says(n_classes, delta):
             random_state=seed,
         ).fit(X, y)
         added = AddedScores.of(model.forest_)
-        said.add(added.noise)
-        found.append(added.leaf_scores[:, 1])
-    assert len(said) == 1
-    deviation = np.std(found, axis=0)
-    assert float(np.sqrt((deviation**2).mean())) == pytest.approx(said.pop(), rel=0.12)
+        noise_scales.add(added.noise)
+        scores.append(added.leaf_scores[:, 1])
+    assert len(noise_scales) == 1
+    deviation = np.std(scores, axis=0)
+    assert float(np.sqrt((deviation**2).mean())) == pytest.approx(noise_scales.pop(), rel=0.12)
 
 
 def test_other_forests_are_refused():

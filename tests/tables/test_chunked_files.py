@@ -46,8 +46,8 @@ def in_parts(path: Path, domain: Domain, rows: int) -> tuple[np.ndarray, np.ndar
 
 
 def assert_same(path: Path, domain: Domain, rows: int = 3) -> None:
-    for found, expected in zip(in_parts(path, domain, rows), at_once(path, domain), strict=True):
-        assert np.array_equal(found, expected)
+    for actual, expected in zip(in_parts(path, domain, rows), at_once(path, domain), strict=True):
+        assert np.array_equal(actual, expected)
 
 
 def write(folder: Path, words: str, encoding: str = "utf-8") -> Path:

@@ -45,7 +45,7 @@ class TestNumericCodes:
         assert domain(AGE).encode(np.array([[value]], dtype=float))[0, 0] == code == AGE.code(value)
 
     @pytest.mark.parametrize(("value", "code"), [(np.nan, 0), (0, 5957), (-3, 5957), (50, 5957 + 29789), (100, 65535)])
-    def test_missing_has_a_strip_of_its_own_below_the_range(self, value, code):
+    def test_missing_cells_get_a_separate_strip_below_the_range(self, value, code):
         assert MISSING_STRIP == 5957
         assert domain(replace(AGE, missing="own")).encode(np.array([[value]]))[0, 0] == code
 
@@ -221,7 +221,7 @@ class TestCellByCell:
         + [("1,0", 2), ("true story", 2), ("\ud800", 2), (np.nan, 2)],
     )
     @pytest.mark.parametrize("ordinary", [1, "1", 1.0])
-    def test_a_cell_says_the_same_beside_all_others(self, stranger, code, ordinary):
+    def test_a_cell_is_read_alike_among_all_others(self, stranger, code, ordinary):
         cells = objects(stranger, ordinary, ordinary)
         for X in (pd.DataFrame({"c": pd.Series(cells, dtype=object)}), cells[:, None], [[cell] for cell in cells]):
             assert self.ONE.encode(X).ravel().tolist() == [code, 0, 0]
@@ -271,7 +271,7 @@ class TestCellByCell:
         with pytest.raises(DomainError, match="contains infinity"):
             domain(AGE).encode(objects(1, huge)[:, None])
 
-    def test_odd_classes_beside_whole_labels(self):
+    def test_odd_classes_among_whole_labels(self):
         assert domain(AGE, classes=("²", "--5", "1")).encode_labels(np.array([1, 1])).tolist() == [2, 2]
 
 

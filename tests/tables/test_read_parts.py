@@ -19,9 +19,9 @@ SOURCE = st.sampled_from(["data", "asserted", "documented"])
 def domains(draw) -> Domain:
     features = []
     for name in "abc":
-        own, of_type, of_missing = draw(SOURCE), draw(st.sampled_from(["", "data", "asserted"])), draw(SOURCE)
+        of_values, of_type, of_missing = draw(SOURCE), draw(st.sampled_from(["", "data", "asserted"])), draw(SOURCE)
         given_sources = {
-            "source": own,
+            "source": of_values,
             "source_note": "the manual",
             "type_source": of_type,
             "type_note": "the other manual",

@@ -324,11 +324,11 @@ def test_a_row_more_in_a_file_changes_no_other(rows, extra, where, written):
     st.sampled_from(".,"),
 )
 @settings(max_examples=examples(150))
-def test_a_file_is_split_once_and_reads_as_if_split_again(rows, mark, encoding, newline, told, decimal):
+def test_a_file_is_split_once_and_reads_as_if_split_again(rows, mark, encoding, newline, with_sep_line, decimal):
     """Whatever a domain says of columns and decimal marks; only another encoding or delimiter needs the bytes."""
     quoted = [["a", "ö b", "c", "y"], *rows]
     text = newline.join(mark.join('"' + cell.replace('"', '""') + '"' for cell in row) for row in quoted) + newline
-    data = ((f"sep={mark}\r\n" if told or mark == "'" else "") + text).encode(encoding, "replace")
+    data = ((f"sep={mark}\r\n" if with_sep_line or mark == "'" else "") + text).encode(encoding, "replace")
     try:
         csv = read_csv(data)
     except TableError:

@@ -149,11 +149,11 @@ def possible_bins(candidates, chosen: list[np.ndarray]) -> list[list[set[int]]]:
         children = []
         for bins, c in zip(nodes, picks, strict=True):
             for side in (False, True):
-                own = [set(b) for b in bins]
+                child = [set(b) for b in bins]
                 if c >= 0:
                     f = candidates.feature[c]
-                    own[f] = {b for b in own[f] if answers(candidates, b, c, candidates.cut) == side}
-                children.append(own)
+                    child[f] = {b for b in child[f] if answers(candidates, b, c, candidates.cut) == side}
+                children.append(child)
         nodes = children
     return nodes
 

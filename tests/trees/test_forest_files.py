@@ -100,12 +100,12 @@ def test_files_of_version_2_are_read_and_predict_the_same(name):
 
 
 @pytest.mark.parametrize("name", NEW)
-def test_a_reader_made_from_the_document_finds_the_same(name):
+def test_a_reader_made_from_the_document_predicts_the_same(name):
     reader = Reader((DATA / f"v2_{name}.json.gz").read_bytes())
-    found = [reader.predict(row) for row in NEW[name]["rows"]]
-    assert [leaves for leaves, _, _ in found] == NEW[name]["leaves"]
-    assert [best for _, best, _ in found] == NEW[name]["classes"]
-    np.testing.assert_allclose([shares for _, _, shares in found], NEW[name]["shares"], rtol=1e-12)
+    predicted = [reader.predict(row) for row in NEW[name]["rows"]]
+    assert [leaves for leaves, _, _ in predicted] == NEW[name]["leaves"]
+    assert [best for _, best, _ in predicted] == NEW[name]["classes"]
+    np.testing.assert_allclose([shares for _, _, shares in predicted], NEW[name]["shares"], rtol=1e-12)
 
 
 def test_the_document_names_every_field():
