@@ -89,8 +89,8 @@ def test_one_round_by_hand():
 )
 def test_gradients_of_three_classes(scores, wanted, by_length):
     """At score 0, and clipped where the class of the row is the least likely."""
-    own = (np.array([scores], float) * 2**POINT).astype(np.int64)
-    sums = gradient_sums(np.zeros(1, np.int32), np.zeros(1, np.int32), own, 1, by_length=by_length)
+    scores_of_row = (np.array([scores], float) * 2**POINT).astype(np.int64)
+    sums = gradient_sums(np.zeros(1, np.int32), np.zeros(1, np.int32), scores_of_row, 1, by_length=by_length)
     assert sums[0] / UNIT == pytest.approx(np.array(wanted), abs=2 / UNIT)
 
 
@@ -116,9 +116,9 @@ def test_no_row_moves_sums_by_more_than_the_sensitivity(data, n_classes, kind):
 def test_the_sensitivity_is_attained(n_classes, kind):
     """By a row at score 0, nearly."""
     zero = np.zeros((1, 1 if n_classes == 2 else n_classes), np.int64)
-    own = gradient_sums(np.zeros(1, np.int32), np.zeros(1, np.int32), zero, 1, by_length=kind == "gaussian")[0]
+    sums = gradient_sums(np.zeros(1, np.int32), np.zeros(1, np.int32), zero, 1, by_length=kind == "gaussian")[0]
     bound, is_square = sensitivity_of(n_classes, kind)
-    assert (own @ own if is_square else np.abs(own).sum()) > 0.98 * bound
+    assert (sums @ sums if is_square else np.abs(sums).sum()) > 0.98 * bound
 
 
 def test_link():
@@ -182,16 +182,16 @@ def test_scores_follow_from_the_release(n_classes):
 def test_what_is_learned():
     """Adult at ε = 1, δ = 1e-6 and 0, against the share of the larger class, .76; and without privacy."""
     data = load_dataset("adult")
-    found = {}
+    accuracy = {}
     for name, settings in {
         "gaussian": {},
         "pure": {"delta": 0},
         "exact": {"epsilon": None, "n_estimators": 300},
     }.items():
         model = RandomTreeBoosterClassifier(domain=data.domain, random_state=1, **settings)
-        found[name] = model.fit(data.X[:22_000], data.y[:22_000]).score(data.X[22_000:], data.y[22_000:])
-    assert found["exact"] > found["gaussian"] > found["pure"] > 0.81
-    assert found["exact"] > 0.845
+        accuracy[name] = model.fit(data.X[:22_000], data.y[:22_000]).score(data.X[22_000:], data.y[22_000:])
+    assert accuracy["exact"] > accuracy["gaussian"] > accuracy["pure"] > 0.81
+    assert accuracy["exact"] > 0.845
 
 
 def test_staged_predict_ends_at_predict():

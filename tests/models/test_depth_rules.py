@@ -81,10 +81,10 @@ def test_jpws_rule_on_any_schema(sizes, n):
 
 def test_a_depth_that_follows_from_the_number_of_rows_says_so_and_needs_all_of_them():
     data = load_dataset("car")
-    told = "The depth follows from the exact number of rows, which is private under add-remove."
+    reason = "The depth follows from the exact number of rows, which is private under add-remove."
     for parameters in ({}, {"n_bound": 5_000}, {"max_depth": 3}, {"neighbors": "replace-one"}):
         forest = JagannathanForestClassifier(mode="as_published", domain=data.domain, **parameters)
-        assert (told in forest.preview(data.domain, 100)[0].reasons) == (parameters == {})
+        assert (reason in forest.preview(data.domain, 100)[0].reasons) == (parameters == {})
         if forest.needs_all_rows:
             with pytest.raises(ValueError, match="follows from the number of all rows"):
                 forest.fit_chunks([(data.X, data.y)])
@@ -127,7 +127,7 @@ def most_leaves(domain: Domain, depth: int) -> int:
 
 @settings(derandomize=True, deadline=None, max_examples=80)
 @given(st.lists(st.sampled_from([0, 0, 1, 2, 3, 7]), min_size=1, max_size=5), st.integers(0, 5), st.integers(2, 400))
-def test_a_cap_on_leaves_is_told_wherever_it_may_bite_and_nowhere_else(sizes, depth, cap):
+def test_a_cap_on_leaves_is_reported_exactly_where_it_may_apply(sizes, depth, cap):
     domain = schema(sizes)
     forest = MajorityLabelForestClassifier(mode="as_published", max_depth=depth, max_leaves=cap, n_estimators=3)
     reasons = forest.preview(domain, 10)[0].reasons
@@ -141,7 +141,7 @@ def test_a_cap_on_leaves_is_told_wherever_it_may_bite_and_nowhere_else(sizes, de
 
 
 @pytest.mark.parametrize("kind", [MajorityLabelForestClassifier, JagannathanForestClassifier])
-def test_as_published_the_cap_is_far_away_and_told(kind):
+def test_as_published_the_cap_is_large_and_reported(kind):
     domain = load_dataset("adult").domain
     certified, published = kind(max_depth=9), kind(max_depth=9, mode="as_published")
     assert certified.spec(domain, 100).max_leaves == 4_096

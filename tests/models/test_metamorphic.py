@@ -131,7 +131,7 @@ def test_without_ids_the_order_matters_through_the_assignment_only(name):
 
 
 @every_forest
-def test_columns_of_a_table_are_found_by_name(name):
+def test_columns_of_a_table_are_matched_by_name(name):
     X, y = table()
     one = fit(name, X, y)
     two = fit(name, X[X.columns[::-1]], y)
@@ -223,7 +223,7 @@ def test_one_row_less_changes_one_count_or_one_in_each_tree(partition, neighbors
 
 
 @pytest.mark.parametrize("partition", ["independent", "shared"])
-def test_one_row_more_can_change_labels_in_its_own_leaves_only(partition):
+def test_one_row_more_changes_labels_only_in_the_leaves_of_the_row(partition):
     X, y = table()
     forest = label_forest(partition=partition, epsilon=3.0)
     changed_any = False
@@ -287,14 +287,14 @@ every_greedy_forest = pytest.mark.parametrize("name", GREEDY)
 
 def arrays_of(forest) -> list[np.ndarray]:
     """What it is made of, tree by tree: tests, and what leaves say."""
-    said = next(v for v in (forest.labels, forest.noisy_counts, forest.leaf_values) if v is not None)
+    leaf_content = next(v for v in (forest.labels, forest.noisy_counts, forest.leaf_values) if v is not None)
     start, leaf_start = forest.trees.tree_start, forest.trees.leaf_start
     return [
         np.concatenate(
             [
                 forest.trees.feature[start[t] : start[t + 1]],
                 forest.trees.threshold[start[t] : start[t + 1]],
-                said[leaf_start[t] : leaf_start[t + 1]].ravel(),
+                leaf_content[leaf_start[t] : leaf_start[t + 1]].ravel(),
             ]
         )
         for t in range(forest.trees.n_trees)

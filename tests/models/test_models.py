@@ -30,7 +30,7 @@ from dpforest.trees.random_trees import grow_random_trees
 from tests.conftest import public_domain, random_codes
 from tests.models.random_forests import ALL, DOMAIN, WITH_COUNTS, X, Y, every_estimator, fit, saved, table
 
-SAID = {"max_depth": 4, "scale_share": "public"}  # nothing has to be asked of the rows for it
+WITHOUT_QUERIES = {"max_depth": 4, "scale_share": "public"}  # nothing has to be asked of the rows for it
 
 # ---------------------------------------------------------------- every choice fits and predicts
 
@@ -228,7 +228,7 @@ def spent_before(model) -> Fraction:
 
 def test_global_01_costs_half_under_add_remove_and_says_so():
     """Of what is left for the leaves."""
-    for public in ({}, SAID):
+    for public in ({}, WITHOUT_QUERIES):
         model = fit(MajorityLabelForestClassifier, leaf_mechanism="global-01", epsilon=0.5, **public)
         before = spent_before(model)
         assert (before == 0) == bool(public)
@@ -270,7 +270,7 @@ def test_as_published_is_the_curators_only(estimator):
 
 
 @pytest.mark.parametrize("mechanism", ["smooth-sensitivity", "smooth-sensitivity-clamped", "permute-and-flip"])
-def test_what_ideal_numbers_would_lose_stands_beside_the_nominal_epsilon(mechanism):
+def test_the_loss_in_ideal_numbers_is_reported_with_the_nominal_epsilon(mechanism):
     model = fit(MajorityLabelForestClassifier, mode="as_published", leaf_mechanism=mechanism)
     assert model.certificate_.true_epsilon == math.inf
     reasons = " ".join(model.certificate_.reasons)
@@ -345,8 +345,8 @@ def test_a_public_bound_on_the_rows_is_an_assumption():
 def test_a_huge_epsilon_gives_the_counts_of_the_nonprivate_model(random_state):
     """Noise of scale 4e-4 is zero but with probability exp(-2500)."""
     for estimator in WITH_COUNTS:
-        noisy = fit(estimator, epsilon=10_000, random_state=random_state, **SAID)
-        nonprivate = fit(estimator, epsilon=None, **SAID)
+        noisy = fit(estimator, epsilon=10_000, random_state=random_state, **WITHOUT_QUERIES)
+        nonprivate = fit(estimator, epsilon=None, **WITHOUT_QUERIES)
         assert np.array_equal(noisy.forest_.noisy_counts, nonprivate.forest_.noisy_counts)
         assert np.array_equal(noisy.predict(X), nonprivate.predict(X))
 
@@ -392,8 +392,8 @@ def test_each_row_is_in_one_tree_or_in_all_of_them():
 def test_structure_does_not_look_at_the_rows():
     other, labels = table(50, seed=11)
     for estimator in ALL:
-        one = fit(estimator, structure_seed=2, **SAID).forest_.trees
-        two = estimator(domain=DOMAIN, n_estimators=4, structure_seed=2, epsilon=None, **SAID)
+        one = fit(estimator, structure_seed=2, **WITHOUT_QUERIES).forest_.trees
+        two = estimator(domain=DOMAIN, n_estimators=4, structure_seed=2, epsilon=None, **WITHOUT_QUERIES)
         two = two.fit(other, labels).forest_.trees
         for part in ("kind", "feature", "threshold", "first_child", "tree_start"):
             assert np.array_equal(getattr(one, part), getattr(two, part))
@@ -475,7 +475,7 @@ def test_two_threads_release_what_one_does(estimator, n):
         assert np.array_equal(getattr(one, ask)(X), getattr(two, ask)(X))
 
 
-def test_missing_cells_have_a_place_of_their_own_if_the_domain_says_so():
+def test_missing_cells_are_a_separate_category_if_the_domain_says_so():
     features = (
         Feature("f0", "numeric", 0.0, 1.0, source="documented", source_note="made up", missing="own"),
         Feature(

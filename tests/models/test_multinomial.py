@@ -215,9 +215,9 @@ def root_law(domain: Domain, X, y, split_score: str, b1: float, b2: float) -> np
                 choose=selector,
             )
         assert len(laws) == 2
-        own = slice(int(candidates.first[feature]), int(candidates.first[feature + 1]))
-        assert np.isneginf(np.delete(laws[1], np.arange(len(out))[own])).all()
-        out[own] = laws[0][feature] + laws[1][own]
+        candidates_of_feature = slice(int(candidates.first[feature]), int(candidates.first[feature + 1]))
+        assert np.isneginf(np.delete(laws[1], np.arange(len(out))[candidates_of_feature])).all()
+        out[candidates_of_feature] = laws[0][feature] + laws[1][candidates_of_feature]
     return out
 
 
@@ -331,8 +331,10 @@ def test_as_published_nominal_is_what_the_papers_sum_claims(depth, by_hand, nomi
     model = forest(mode="as_published", n_estimators=3, max_depth=depth, **dict(zip(names, by_hand, strict=True)))
     certificate = model.preview(DOMAIN, 40)[0]
     assert certificate.epsilon == nominal
-    said = certificate.reasons[0].startswith("By the paper's own sum")
-    assert said == (nominal != 1) and (not said or f"claim ε = {text_up(nominal)}, not the 1" in certificate.reasons[0])
+    has_sum = certificate.reasons[0].startswith("By the paper's own sum")
+    assert has_sum == (nominal != 1) and (
+        not has_sum or f"claim ε = {text_up(nominal)}, not the 1" in certificate.reasons[0]
+    )
     assert f"Nominal ε = {text_up(nominal)};" in str(certificate)
 
 

@@ -71,25 +71,25 @@ def test_parts_give_the_forest_of_the_whole_table(kind, parameters, mode):
     forest = kind(**SMALL, **parameters, **mode, structure_seed=2, random_state=5)
     whole = written(clone(forest).fit(X, y))
     for seed in range(2):
-        parts = [forest.partial_counts(X.iloc[own], y[own]) for own in cut(len(y), seed)]
+        parts = [forest.partial_counts(X.iloc[rows], y[rows]) for rows in cut(len(y), seed)]
         assert any(part.n_rows == 0 for part in parts) and sum(part.n_rows for part in parts) == len(y)
         assert written(clone(forest).fit_counts(sum(parts))) == whole
         assert written(clone(forest).fit_counts(reduce(add, reversed(parts)))) == whole
-        own_numbers = [(X.iloc[own].rename(index=lambda i: i + 1), y[own]) for own in cut(len(y), seed)]
+        renumbered = [(X.iloc[rows].rename(index=lambda i: i + 1), y[rows]) for rows in cut(len(y), seed)]
         moved = written(clone(forest).fit(X.rename(index=lambda i: i + 1), y))
-        assert written(clone(forest).fit_chunks(iter(own_numbers))) == moved
+        assert written(clone(forest).fit_chunks(iter(renumbered))) == moved
 
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: "-".join(map(str, mode.values())))
 @pytest.mark.parametrize("kind, parameters", FORESTS, ids=lambda p: p.__name__ if isinstance(p, type) else str(p))
-def test_parts_give_the_forest_of_the_whole_table_as_it_comes(kind, parameters, mode):
+def test_parts_give_the_forest_of_the_whole_table_with_default_settings(kind, parameters, mode):
     """Where the number of rows and the scale are counted part by part as well: in two passes, or by copies."""
     X, y = table(900)
     X.index += 1
     forest = kind(**AS_IT_COMES, **parameters, **mode, structure_seed=2, random_state=5)
     whole = written(clone(forest).fit(X, y))
     assert ("scale" in whole[0]) == (mode.get("mode") is None and mode["epsilon"] is not None)
-    parts = [(X.iloc[own], y[own]) for own in cut(len(y), 1)]
+    parts = [(X.iloc[rows], y[rows]) for rows in cut(len(y), 1)]
     assert written(clone(forest).fit_chunks(parts)) == whole
     one = clone(forest)
     scales = [pickle.loads(pickle.dumps(one.partial_scale(*part))) for part in parts]
@@ -99,7 +99,7 @@ def test_parts_give_the_forest_of_the_whole_table_as_it_comes(kind, parameters, 
 
 
 @pytest.mark.parametrize("kind", ["array", "numbered anew", "named", "slices"])
-def test_rows_without_numbers_of_their_own_are_numbered_on(kind):
+def test_rows_without_ids_are_numbered_across_parts(kind):
     domain = public_domain(None, None, None)
     rng = np.random.default_rng(0)
     X, y = rng.random((100, 3)), rng.integers(0, 2, 100)
@@ -123,8 +123,8 @@ def test_rows_can_be_named():
     names = np.random.default_rng(0).permutation(1_000)[:60]
     whole = written(clone(forest).fit(X.set_axis(names), y))
     halves = [
-        forest.partial_counts(X.iloc[own].reset_index(drop=True), y[own], row_ids=names[own])
-        for own in (slice(0, 9), slice(9, 60))
+        forest.partial_counts(X.iloc[rows].reset_index(drop=True), y[rows], row_ids=names[rows])
+        for rows in (slice(0, 9), slice(9, 60))
     ]
     assert written(clone(forest).fit_counts(sum(halves))) == whole
     assert written(clone(forest).fit_counts(forest.partial_counts(X, y))) != whole
@@ -278,15 +278,15 @@ def test_without_a_public_domain_nothing_is_counted(domain):
             wrong()
 
 
-def test_a_domain_read_from_data_is_said_and_not_certified():
+def test_a_domain_read_from_data_warns_and_is_not_certified():
     X, y = table(30)
     forest = MajorityLabelForestClassifier(domain=Domain.infer(X, y), n_estimators=2, max_depth=2)
-    with pytest.warns(PrivacyLeakWarning, match="read from the data") as said:
+    with pytest.warns(PrivacyLeakWarning, match="read from the data") as caught:
         forest.fit_chunks([(X, y)])
-    assert len(said) == 1 and said[0].filename == __file__ and not forest.certificate_.certified
-    with pytest.warns(PrivacyLeakWarning) as said:
+    assert len(caught) == 1 and caught[0].filename == __file__ and not forest.certificate_.certified
+    with pytest.warns(PrivacyLeakWarning) as caught:
         forest.fit_counts(forest.partial_counts(X, y))
-    assert len(said) == 1 and said[0].filename == __file__
+    assert len(caught) == 1 and caught[0].filename == __file__
 
 
 def test_what_needs_all_rows_at_once_is_refused():
@@ -344,7 +344,7 @@ def test_the_auditors_find_nothing(variant, relation):
         model = kind(epsilon=EPSILON, domain=DOMAIN, neighbors=relation, **parameters)
         pair = neighbors_of(random_rows(n, 3, seed), random_rows(1, 3, 100 + seed), relation, seed % n)
         for before, after in (pair, pair[::-1]):
-            found = replay(
+            comparison = replay(
                 lambda table, model=model: model.fit_chunks(by_number(table)).forest_,
                 before,
                 after,
@@ -353,8 +353,8 @@ def test_the_auditors_find_nothing(variant, relation):
                 one_tree=shares_out(model),
                 threads=model.n_jobs is not None,
             )
-            assert [str(f) for f in found.findings] == []
-            loss.append(found.loss)
+            assert [str(f) for f in comparison.findings] == []
+            loss.append(comparison.loss)
     assert 0 < max(loss) <= EPSILON * (1 + 1e-9)
 
 

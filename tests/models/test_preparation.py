@@ -73,11 +73,11 @@ def record_questions() -> Iterator[list[tuple[int, ...]]]:
 )
 def test_the_rule(n, shares):
     """Golden values for 5, 20 and 57 numeric attributes at ε = 1."""
-    found = [
+    computed = [
         tuple(round(float(rule.share(n, Fraction(1), m)), 4) for rule in (RANDOM_STRUCTURE, GREEDY))
         for m in (5, 20, 57)
     ]
-    assert found == shares
+    assert computed == shares
     assert RANDOM_STRUCTURE.share(n, Fraction(1), 0) == 0
 
 
@@ -111,7 +111,7 @@ def test_what_is_not_asked_costs_nothing(kind):
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_a_size_that_is_said_is_not_counted(kind):
+def test_a_given_size_is_not_counted(kind):
     """It stands on the certificate, and nothing else follows from it than what rules say."""
     X, y = table()
     model = forest(kind, scale_share="auto", size=2_000, random_state=0).fit(X, y)
@@ -123,13 +123,13 @@ def test_a_size_that_is_said_is_not_counted(kind):
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_under_replace_one_the_number_of_rows_is_the_table_s_own(kind):
+def test_under_replace_one_the_exact_number_of_rows_is_used(kind):
     """A size that is said must not stand for it: noise may depend on it."""
     X, y = table(500)
     how = {"neighbors": "replace-one", "scale_share": "auto", "random_state": 0}
-    said, plain = (forest(kind, size=s, **how).fit(X, y) for s in (50, None))
-    assert said.ledger_.entries == plain.ledger_.entries
-    assert said.spec(DOMAIN, 500) == plain.spec(DOMAIN, 500)
+    with_size, plain = (forest(kind, size=s, **how).fit(X, y) for s in (50, None))
+    assert with_size.ledger_.entries == plain.ledger_.entries
+    assert with_size.spec(DOMAIN, 500) == plain.spec(DOMAIN, 500)
 
 
 @pytest.mark.parametrize("kind", ALL)
@@ -164,9 +164,9 @@ def test_the_worst_loss_of_the_histograms_is_what_is_charged(neighbors):
     cells = []
     for counts in product(range(4), repeat=4):
         if sum(counts) <= 3:
-            own = np.zeros((1, 64), np.int64)
-            own[0, ::16] = counts
-            cells.append((np.array(counts), nested(own).ravel()))
+            histogram = np.zeros((1, 64), np.int64)
+            histogram[0, ::16] = counts
+            cells.append((np.array(counts), nested(histogram).ravel()))
     worst = 0.0
     for (a, x), (b, z) in product(cells, repeat=2):
         differ = np.abs(a - b).sum()
@@ -188,8 +188,8 @@ def test_the_size_has_its_law_and_is_never_tiny():
     places = np.arange(-8, 9)
     pmf = np.exp(-np.abs(places) / 2) * np.tanh(0.25)
     expected = np.append(pmf, 1 - pmf.sum()) * len(drawn)
-    found = np.append([(drawn == z).sum() for z in places], (np.abs(drawn) > 8).sum())
-    assert ((found - expected) ** 2 / expected).sum() < chi2.isf(1e-6, len(places))
+    observed = np.append([(drawn == z).sum() for z in places], (np.abs(drawn) > 8).sum())
+    assert ((observed - expected) ** 2 / expected).sum() < chi2.isf(1e-6, len(places))
     assert release_size(0, Fraction(10**6), Ledger(Fraction(10**6), "add-remove"), SecretSource()) == 50
 
 
@@ -205,13 +205,13 @@ def test_the_shape_follows_from_what_is_known_of_the_rows(kind, neighbors):
     bought = [e for e in model.ledger_.entries if e.what == "number of rows"]
     assert len(bought) == (neighbors == "add-remove")
     left = 1 - Fraction(len(bought), 50)
-    found = model.forest_.trees
+    trees_of_fit = model.forest_.trees
     shapes = {tuple(kind.shape_rule(float(n * left), 2, 3)) for n in range(2_000, 4_001, 10)}
-    assert (found.n_trees, found.depth) in shapes
+    assert (trees_of_fit.n_trees, trees_of_fit.depth) in shapes
     if neighbors == "add-remove":
-        said = kind(**how, size=10**6).fit(X, y)
-        assert (said.forest_.trees.n_trees, said.forest_.trees.depth) == kind.shape_rule(1e6, 2, 3)
-        assert len(said.ledger_.entries) == len(model.ledger_.entries) - 1
+        with_size = kind(**how, size=10**6).fit(X, y)
+        assert (with_size.forest_.trees.n_trees, with_size.forest_.trees.depth) == kind.shape_rule(1e6, 2, 3)
+        assert len(with_size.ledger_.entries) == len(model.ledger_.entries) - 1
 
 
 @pytest.mark.parametrize("kind", ALL)
@@ -227,8 +227,8 @@ def test_without_privacy_and_as_published_nothing_is_bought_for_a_shape(kind):
     auto = {"max_depth": "auto", **({} if kind is FriedmanSchusterClassifier else {"n_estimators": "auto"})}
     bare = kind(domain=DOMAIN, epsilon=None, **auto).fit(X, y).forest_.trees
     assert (bare.n_trees, bare.depth) == kind.shape_rule(float("inf"), 2, 3)
-    own, plain = (kind(domain=DOMAIN, mode="as_published", random_state=1, **how).fit(X, y) for how in (auto, {}))
-    assert np.array_equal(own.predict(X), plain.predict(X))
+    automatic, plain = (kind(domain=DOMAIN, mode="as_published", random_state=1, **how).fit(X, y) for how in (auto, {}))
+    assert np.array_equal(automatic.predict(X), plain.predict(X))
 
 
 @pytest.mark.parametrize("kind", RANDOM)

@@ -207,8 +207,8 @@ def test_a_release_draws_afresh_while_its_structure_stays(name):
 def test_a_demo_is_repeatable_and_its_noise_is_not_the_structures(name):
     a, b = (saved(fitted(name, n=1_000, random_state=1).released_) for _ in range(2))
     assert a == b
-    said = {"size": 200, "scale_share": "public"}  # else the structure follows from what is released
-    one, two = (json.loads(saved(fitted(name, random_state=seed, **said).released_)) for seed in (1, 2))
+    public_settings = {"size": 200, "scale_share": "public"}  # else the structure follows from what is released
+    one, two = (json.loads(saved(fitted(name, random_state=seed, **public_settings).released_)) for seed in (1, 2))
     assert one["trees"] == two["trees"]
     assert one != two
     assert "scale" in json.loads(a) and "scale" not in one

@@ -78,9 +78,9 @@ def test_a_list_of_alphas_says_how_many_levels_there_are(n):
 
 
 @pytest.mark.parametrize(
-    ("said", "looked_at"), [({}, 0), ({"size": 700}, 0), ({"neighbors": "replace-one"}, 5), ({"epsilon": None}, 5)]
+    ("settings", "looked_at"), [({}, 0), ({"size": 700}, 0), ({"neighbors": "replace-one"}, 5), ({"epsilon": None}, 5)]
 )
-def test_what_is_refused_before_a_fit_depends_on_public_numbers_only(said, looked_at):
+def test_what_is_refused_before_a_fit_depends_on_public_numbers_only(settings, looked_at):
     seen = []
 
     class Watched(BoostedForestClassifier):
@@ -88,5 +88,5 @@ def test_what_is_refused_before_a_fit_depends_on_public_numbers_only(said, looke
             seen.append(n_rows)
             return super()._preview(domain, n_rows)
 
-    Watched(**TWO_LEVELS, **said).fit([["c0", "c1"]] * 5, [0] * 5)
+    Watched(**TWO_LEVELS, **settings).fit([["c0", "c1"]] * 5, [0] * 5)
     assert seen == [looked_at]
