@@ -56,11 +56,13 @@ class Canary:
     Parameters
     ----------
     name : str
+        Unique among the canaries of an algorithm.
     target : str
         The weak point that it is for, in a sentence.
     estimator : ForestClassifier
         Not fitted; with its parameters and its domain.
     before, after : (X, y)
+        Attributes (n, n_features) and classes (n,). `after` has the added row, or the replacement.
     probes : array of shape (n, n_features)
         Rows at which to ask for votes.
     trials : int
@@ -86,7 +88,9 @@ def canaries(name: str, mode: str, neighbors: str, epsilon: float) -> list[Canar
     mode : {"certified", "as_published", "data-derived"}
         The last is the certified mechanism without a public domain.
     neighbors : {"add-remove", "replace-one"}
+        How the two tables of a canary differ; also a parameter of the forests.
     epsilon : float
+        Budget of the forests. Some tables have more rows where it is small.
     """
     if name not in ALGORITHMS or mode not in MODES:
         raise ValueError(f"name={name!r}, mode={mode!r}: choose from {', '.join(ALGORITHMS)} and {', '.join(MODES)}")

@@ -99,8 +99,11 @@ def audit(name: str, mode: str, neighbors: str, epsilon: float, *, trials: int) 
     name : str
         One of `canaries.ALGORITHMS`.
     mode : {"certified", "as_published"}
+        Of the forest.
     neighbors : {"add-remove", "replace-one"}
+        The relation under which ε is claimed.
     epsilon : float
+        The claim.
     trials : int
         Fits of either table, for each pair of tables; some canaries take more.
     """

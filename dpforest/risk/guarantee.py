@@ -64,12 +64,16 @@ class Guarantee:
         Parameters
         ----------
         loss : PrivacyLoss
+            Pure ε, or Gaussian μ².
         neighbors : {"add-remove", "replace-one"}
+            The relation under which the loss holds.
         delta : float
+            From 0 to 1; above 0 for a Gaussian loss.
 
         Returns
         -------
         Guarantee
+            At this δ.
 
         Examples
         --------
@@ -102,6 +106,7 @@ def guarantee_of(certificate: Certificate) -> Guarantee:
     Parameters
     ----------
     certificate : Certificate
+        Of a certified or published forest.
 
     Returns
     -------
