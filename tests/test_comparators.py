@@ -178,7 +178,7 @@ def test_how_often_bernoullis_root_takes_the_best_feature(p_feature, p_cut):
     assert stats.binomtest(taken, 3_000, best / 3 + (1 - best) / 9).pvalue > 1e-6
 
 
-def test_the_certificate_of_rgv_says_no_and_what_its_weaker_guarantee_is(table):
+def test_the_certificate_of_rgv_states_its_weaker_guarantee(table):
     X, y = table
     certificate = RanaForest(DOMAIN, n_trees=7, epsilon=0.5).fit(X, y).certificate_
     assert not certificate.certified and certificate.epsilon == Fraction(1, 2) and certificate.true_epsilon == np.inf

@@ -49,14 +49,14 @@ def test_parts_sum_to_the_scores_of_a_row(n_classes):
     assert taken.argmax(axis=1).tolist() == model.predict(table(2_000, n_classes)[0][:50]).tolist()
 
 
-def test_the_attribute_that_tells_is_the_most_important_one():
+def test_the_predictive_attribute_is_the_most_important_one():
     for settings in ({"epsilon": 2.0}, {"epsilon": 2.0, "delta": 0}, {"epsilon": None}):
         shares = AddedScores.of(booster(2, **settings)[0].forest_).importances
         assert shares[0] > 0.8
         assert shares.sum() == pytest.approx(1)
 
 
-def test_what_noise_alone_moves_is_taken_off():
+def test_the_share_of_noise_is_subtracted():
     """Labels by lot: an effect's variance is what its noise says, so that next to nothing of it is left."""
     X, _ = table(2_000, 2)
     y = np.random.default_rng(1).integers(0, 2, len(X))
@@ -96,7 +96,7 @@ def test_an_effect_is_the_mean_over_all_answers_to_other_questions():
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("delta", [0, 1e-6])
-def test_the_noise_is_as_large_as_it_says(n_classes, delta):
+def test_the_stated_noise_equals_that_of_repeated_fits(n_classes, delta):
     """Leaves of 300 releases of nobody but noise; the bound is missed by chance with probability 1e-6 at most.
 
     A sample of 2,400 has a standard deviation within 12 % of the true one then, of Laplace noise too (kurtosis 6).

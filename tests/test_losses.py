@@ -368,7 +368,7 @@ def test_alpha_must_be_a_share(alpha):
 
 
 @every(LOSSES)
-def test_what_is_no_probability_number_of_rows_or_weight_is_refused(loss):
+def test_invalid_probabilities_numbers_of_rows_and_weights_are_refused(loss):
     for method in (loss.bayes_risk, loss.link):
         with pytest.raises(ValueError, match="u is a probability and must be from 0 to 1"):
             method([0.5, 1.2])

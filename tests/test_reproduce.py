@@ -38,7 +38,7 @@ def test_every_complete_row_of_a_bundled_table_is_there():
     assert {name: row["published"] for name, row in rows.items()} == {n: complete[n] for n in complete if n in bundled}
 
 
-def test_a_row_that_is_not_reproduced_says_so():
+def test_a_row_that_is_not_reproduced_has_a_reason():
     report, papers = multinomial.report(MULTINOMIAL_RESULTS), (HOME / "docs" / "PAPERS.md").read_text(encoding="utf-8")
     missed = [
         row
@@ -117,7 +117,7 @@ def test_fresh_forgets_and_quick_keeps_nothing(work):
     assert len(work.done) == 6 and work.results.exists()
 
 
-def test_kept_cells_are_those_of_the_same_code_and_half_a_line_is_none(tmp_path):
+def test_kept_cells_need_the_same_code_and_whole_lines(tmp_path):
     first, second = (Cell(name, lambda: pd.DataFrame({"x": [0.1, np.inf]})) for name in ("first", "second"))
     path = tmp_path / "here" / "part.jsonl"
     kept, rows = Kept(path, "1"), measured(first)
@@ -165,7 +165,7 @@ def test_inner_folds_are_of_the_training_rows():
         assert sorted(np.concatenate([look for _, look in inner])) == sorted(train)
 
 
-def test_what_is_best_on_the_inner_folds_is_taken_and_of_several_the_smallest(monkeypatch):
+def test_the_smallest_of_the_best_settings_on_the_inner_folds_is_chosen(monkeypatch):
     """On three training rows in four depth 3 and 5 are equally right; on the whole of them depth 1 were."""
     data, sizes = load_dataset("zoo"), []
 

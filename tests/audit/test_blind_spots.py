@@ -38,7 +38,7 @@ from tests.audit.test_mutants import certified
     "seeds", [range(SAMPLE), pytest.param(range(SAMPLE, 40), marks=pytest.mark.slow)], ids=["sample", "many"]
 )
 @pytest.mark.parametrize("theme", THEMES)
-def test_forests_on_random_domains_show_nothing(theme, seeds):
+def test_forests_on_random_domains_have_no_findings(theme, seeds):
     """Would catch mistakes that need many classes or rounds, some number of rows or `size`, or unreadable cells."""
     replays = [
         (name, *comparison)

@@ -72,7 +72,7 @@ def measured(seed: int, n: int) -> tuple[Table, Table]:
     "sizes", [(3, 12), pytest.param(SIZES, marks=pytest.mark.slow)], ids=["some sizes", "all sizes"]
 )
 @pytest.mark.parametrize("name, relation", some(VARIANTS, NEIGHBORS, every=2))
-def test_certified_fits_show_nothing_and_lose_no_more_than_epsilon(name, relation, sizes):
+def test_certified_fits_have_no_findings_and_lose_at_most_epsilon(name, relation, sizes):
     """And forests whose every answer may cost ε show that: what is added up is not empty."""
     replays = list(replay_variant(name, relation, sizes=sizes))
     assert [str(f) for r in replays for f in r.findings] == []
@@ -109,7 +109,7 @@ def test_rows_in_place_of_others_are_new_rows():
     assert table[0].drop(index=3).equals(changed[0].drop(index=5))
 
 
-def test_a_fit_that_is_right_shows_nothing():
+def test_a_correct_fit_has_no_findings():
     for seed in range(10):
         comparison = replay(right, *neighbors(seed, 40), epsilon=1.0, one_tree=True)
         assert comparison.findings == () and comparison.loss == pytest.approx(1.0)

@@ -46,7 +46,7 @@ def test_audit(explore: Explore, friend: Explore) -> None:
     assert friend.link() == link
 
 
-def test_what_pages_share_travels_and_back_goes_back(explore: Explore) -> None:
+def test_shared_settings_follow_links_and_the_back_button(explore: Explore) -> None:
     """A link's ε, table and relation go along to other pages, and into their links; Back is the page before."""
     explore.open(data="zoo", eps=0.4, neighbors="a row exchanged", trees=5)
     explore.go_to("Audit")
@@ -67,7 +67,7 @@ def test_what_pages_share_travels_and_back_goes_back(explore: Explore) -> None:
     expect(explore.page.get_by_role("combobox", name="Data", exact=True)).to_have_value("zoo")
 
 
-def test_choose_looks_at_what_was_chosen_and_back_at_its_answer(explore: Explore) -> None:
+def test_choose_opens_the_chosen_forest_and_returns_to_its_answer(explore: Explore) -> None:
     explore.open(data="zoo", eps=0.4, forest="RF-E", neighbors="a row exchanged")
     explore.go_to("Choose ε")
     looked = explore.page.get_by_role("combobox", name="Look at the forest")

@@ -98,7 +98,7 @@ def test_parameters_of_one_estimator_are_refused_with_a_sentence(estimator, name
     assert_refused(estimator, name, value, sentence)
 
 
-def test_the_paper_budget_with_a_depth_that_is_none_is_refused():
+def test_the_paper_budget_with_an_invalid_depth_is_refused():
     for depth in ("deep", -1, 10**9):
         with pytest.raises(ValueError, match="max_depth=.* is not a whole number"):
             fit(RandomForestLaplaceClassifier, budget="paper", max_depth=depth)
@@ -120,7 +120,7 @@ def test_constructors_store_what_they_get_and_check_in_fit(estimator):
 
 
 @every_estimator
-def test_nothing_is_predicted_before_the_fit(estimator):
+def test_predictions_before_the_fit_are_refused(estimator):
     X, _ = table()
     for ask in ("predict", "predict_proba", "apply"):
         with pytest.raises(NotFittedError):

@@ -305,7 +305,7 @@ def test_the_ledger_states_no_less_than_a_row_can_do_to_a_score(n, alpha):
 
 
 @pytest.mark.parametrize("n", [0, 1])
-def test_a_table_of_nobody_and_of_one_is_a_table(n):
+def test_fits_of_zero_rows_and_of_one_row(n):
     X, y = random_table(DOMAIN, 20, 0)
     for alpha, beta in itertools.product((0.0, "noisy"), ("post", "laplace")):
         model = booster(**{**DEFAULTS, "alpha": alpha, "beta": beta}).fit(X[:n], y[:n])
@@ -356,7 +356,7 @@ def test_as_published_one_row_changes_the_weights_of_all_others():
     assert changed["as_published"] > 0.25 and changed["certified"] == 0  # given the same release
 
 
-def test_as_published_splits_are_drawn_as_the_paper_says():
+def test_as_published_splits_follow_the_law_of_the_paper():
     """With probability proportional to exp(-ε_ν f / (2 Δ)), ε_ν = β_tree ε / (T d 2^depth), Δ = 3 + 2 α (√m - 1)."""
     domain, n, alpha = public_domain(None, 3), 60, 0.5
     X, y = random_table(domain, n, 0)
@@ -445,7 +445,7 @@ def test_as_published_a_bound_that_no_leaf_passes_leaves_no_gap(alpha, bound, th
 
 
 @pytest.mark.parametrize("how", [{"mode": "as_published"}, {"epsilon": None}, {"beta": "post"}, {"leaf": "range"}])
-def test_the_step_is_what_the_paper_lets_one_choose(how):
+def test_the_step_size_is_the_free_parameter_of_the_paper(how):
     """A single tree's leaves are in proportion to it, in the same draws; it asks for nothing and pays for nothing."""
     X, y = random_table(DOMAIN, 60, 0)
     model = booster(n_estimators=1, alpha=0.5, random_state=0, **how)

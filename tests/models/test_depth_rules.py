@@ -79,7 +79,7 @@ def test_jpws_rule_on_any_schema(sizes, n):
     assert JagannathanForestClassifier(mode="as_published").spec(domain, n).depth == rule(domain, n)
 
 
-def test_a_depth_that_follows_from_the_number_of_rows_says_so_and_needs_all_of_them():
+def test_a_depth_from_the_exact_number_of_rows_is_reported_and_needs_all_rows():
     data = load_dataset("car")
     reason = "The depth follows from the exact number of rows, which is private under add-remove."
     for parameters in ({}, {"n_bound": 5_000}, {"max_depth": 3}, {"neighbors": "replace-one"}):
@@ -157,14 +157,14 @@ def test_ordered_categories_need_no_cap():
     assert CAPPED in multiway.departures[0]
 
 
-def test_what_the_app_draws_as_published_says_its_cap():
+def test_as_published_drawings_in_the_app_state_the_cap():
     domain = load_dataset("mushroom").domain
     settings_ = Settings("majority labels", "as_published", 1.0, 11, 100, "add-remove")
     assert any(f"ends at 4,096 {CAPPED}" in r for r in settings_.estimator().preview(domain, 100)[0].reasons)
     assert "max_leaves" not in Settings("majority labels", "certified", 1.0, 11, 100, "add-remove").parameters()
 
 
-def test_a_depth_rule_that_is_cut_short_says_so():
+def test_a_capped_depth_rule_is_reported():
     domain = load_dataset("sonar").domain
     wanted = fletcher_islam_depth(60, 0, most=None)
     assert wanted == 1 + math.ceil(math.log(0.5) / math.log(59 / 60))

@@ -112,7 +112,7 @@ def adversarial(k: int, rng: np.random.Generator, n: int) -> np.ndarray:
 
 @LENGTHS
 @pytest.mark.parametrize("k", [3, 4, 5, 8, 17, 33, MAX_CLASSES])
-def test_the_bound_whatever_the_scores(k, by_length):
+def test_gradients_keep_the_bound_at_all_scores(k, by_length):
     rng = np.random.default_rng(k)
     scores = adversarial(k, rng, 8_000 // k)
     for label in {0, 1, k // 2, k - 1}:

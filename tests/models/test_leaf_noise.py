@@ -113,7 +113,7 @@ def test_redraws_are_those_of_their_leaves_and_of_their_seed(noise):
     assert any(not np.array_equal(noise.redraw(leaves, 1), noise.redraw(leaves, seed)) for seed in range(2, 60))
 
 
-def test_empty_leaves_say_every_class_alike():
+def test_empty_leaves_release_every_class_with_equal_probability():
     n = 6_000
     empty = np.zeros(n, int)
     for noise, n_classes in (
@@ -129,7 +129,7 @@ def test_empty_leaves_say_every_class_alike():
         assert stats.chisquare(observed).pvalue > FALSE_ALARM
 
 
-def test_an_empty_leaf_whose_weights_are_both_below_zero_says_the_first_class():
+def test_an_empty_leaf_with_two_negative_weights_releases_the_first_class():
     """One time in four both are: the first class is said in 3/8 + 1/4 of all draws."""
     n = 6_000
     first = np.sum(WeightNoise(WEIGHTS, np.full(6, 2.0)).redraw(np.zeros(n, int), 8) == 0)
@@ -184,7 +184,7 @@ BOOSTERS = [
 
 
 @pytest.mark.parametrize(("parameters", "epsilon"), BOOSTERS)
-def test_leaves_of_boosted_trees_flip_as_often_as_their_trace_says(parameters, epsilon):
+def test_leaves_of_boosted_trees_flip_at_the_rate_of_their_trace(parameters, epsilon):
     X, y = few_rows()
     model = BoostedForestClassifier(
         domain=DOMAIN, n_estimators=1, max_depth=1, alpha=1.0, epsilon=epsilon, n_bound=60, max_leaf=2.0, **parameters
@@ -247,7 +247,7 @@ def test_a_trace_describes_the_noise_that_was_drawn(n_classes, neighbors, leaf, 
 
 @pytest.mark.parametrize("mode", ["certified", "as_published"])
 @pytest.mark.parametrize("estimator", [FriedmanSchusterClassifier, MultinomialForestClassifier])
-def test_leaves_of_counted_trees_flip_as_often_as_their_trace_says(estimator, mode):
+def test_leaves_of_counted_trees_flip_at_the_rate_of_their_trace(estimator, mode):
     """Of many seeds; each tree's own flip probability is compared with what it said, as its rows differ."""
     X, y = few_rows()
     trees = {} if estimator is FriedmanSchusterClassifier else {"n_estimators": 2}

@@ -270,7 +270,7 @@ def test_equal_blocks_do_move_other_rows():
     assert (whole[:99] != less).sum() > 1
 
 
-def test_a_row_of_an_unknown_kind_stays_out_of_nothing():
+def test_numbers_beyond_the_bounds_count_as_the_bound():
     """A clipped number and the bound itself are the same row; nobody is left out silently."""
     X, y = table(30)
     beyond = X.assign(f0=np.where(X.f0 > 0.5, 40.0, -3.0))
@@ -374,7 +374,7 @@ def test_one_row_less_changes_one_count_where_the_questions_stay(row):
     assert np.argwhere(difference)[0].tolist() == [with_it.apply(X.loc[[row]])[0, 0], y[row]]
 
 
-def test_other_names_for_categories_change_nothing_but_the_names():
+def test_renaming_categories_changes_only_the_names():
     X, y = table()
     renamed = {f"c{j}": f"k{j}" for j in range(4)}
     features = tuple(

@@ -208,7 +208,7 @@ def test_a_public_domain_and_fresh_noise_are_certified_and_spend_all_of_epsilon(
 
 @every_estimator
 @pytest.mark.parametrize("mode", ["certified", "as_published"])
-def test_a_preview_without_rows_is_what_the_fit_says(estimator, mode):
+def test_a_preview_without_rows_equals_the_certificate_of_the_fit(estimator, mode):
     """From the number of rows that was released, or that is public."""
     model = fit(estimator, structure_seed=3, mode=mode)
     known = model.forest_.about.get("n_rows", len(Y))
@@ -226,7 +226,7 @@ def spent_before(model) -> Fraction:
     return sum((e.epsilon for e in before), Fraction(0))
 
 
-def test_global_01_costs_half_under_add_remove_and_says_so():
+def test_global_01_costs_half_under_add_remove():
     """Of what is left for the leaves."""
     for public in ({}, WITHOUT_QUERIES):
         model = fit(MajorityLabelForestClassifier, leaf_mechanism="global-01", epsilon=0.5, **public)
@@ -407,7 +407,7 @@ def test_structure_does_not_look_at_the_rows():
     "names",
     [("lost", "kept", "new"), (-5, 3, 40), (2, 0, 1), (False, True), ("10", "9", "8"), (0.5, 1.5, 2.25)],
 )
-def test_labels_are_whatever_people_write(estimator, names):
+def test_labels_may_be_of_any_type(estimator, names):
     rows, labels = table()
     names = names if len(names) == 3 else (*names, names[1])
     y = np.asarray(names)[labels]
@@ -453,7 +453,7 @@ def test_labels_may_be_a_column_or_a_list(estimator):
     assert len(set(texts)) == 1
 
 
-def test_a_private_forest_of_nobody_and_of_one():
+def test_a_private_forest_of_zero_rows_and_of_one_row():
     """Under add-remove an empty table is a table, and must not be told from one with a row."""
     rows, labels = table()
     for n in (0, 1):

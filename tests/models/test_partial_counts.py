@@ -166,7 +166,7 @@ def test_each_row_is_counted_once():
 
 
 @pytest.mark.parametrize("chunks", [[], [(table(0)[0], [])], [(np.empty((0, 4)), np.empty(0))]])
-def test_nobody_is_a_table(chunks):
+def test_a_table_without_rows_is_counted(chunks):
     forest = RandomDecisionForestClassifier(**SMALL).fit_chunks(chunks)
     assert forest.certificate_.certified and forest.predict(table(2)[0]).shape == (2,)
 
@@ -265,7 +265,7 @@ def test_only_parts_are_added_and_fitted():
 
 
 @pytest.mark.parametrize("domain", [None, replace(DOMAIN, classes=()), "adult"])
-def test_without_a_public_domain_nothing_is_counted(domain):
+def test_counts_need_a_public_domain(domain):
     X, y = table(10)
     forest = MajorityLabelForestClassifier(domain=domain)
     part = MajorityLabelForestClassifier(**SMALL).partial_counts(X, y)
@@ -289,7 +289,7 @@ def test_a_domain_read_from_data_warns_and_is_not_certified():
     assert len(caught) == 1 and caught[0].filename == __file__
 
 
-def test_what_needs_all_rows_at_once_is_refused():
+def test_settings_that_need_all_rows_at_once_are_refused():
     forest = MajorityLabelForestClassifier(domain=DOMAIN, mode="as_published")
     for wrong in (lambda: forest.fit_chunks([table(5)]), lambda: forest.partial_counts(*table(5))):
         with pytest.raises(ValueError, match="cut from all rows at once"):
@@ -336,7 +336,7 @@ def by_number(table: Table, n_parts: int = 4, size: int = 11) -> list[Table]:
 
 
 @pytest.mark.parametrize("variant, relation", some(RANDOM, NEIGHBORS, every=2))
-def test_the_auditors_find_nothing(variant, relation):
+def test_the_auditors_have_no_findings(variant, relation):
     """Recorded, and replayed on a neighboring table with the same draws."""
     kind, parameters = variant
     loss = []
@@ -376,7 +376,7 @@ def test_the_auditors_find_rows_that_are_in_two_parts(counted_twice):
     assert "sensitivity" in {f.kind for f in replay(fit, *pair, epsilon=EPSILON, one_tree=True).findings}
 
 
-def test_parts_are_what_was_counted():
+def test_a_part_holds_the_counts_of_its_rows():
     """The counts of a part are those of the non-private model that fits it, so that nothing else is in it."""
     X, y = table(100)
     forest = RandomDecisionForestClassifier(**SMALL, epsilon=None)
@@ -401,7 +401,7 @@ def test_parts_are_what_was_counted():
     ],
     ids=["number", "one axis", "bool", "uint8", "float", "negative", "huge"],
 )
-def test_what_is_no_table_of_counts_is_refused(counts):
+def test_invalid_tables_of_counts_are_refused(counts):
     with pytest.raises(ValueError, match="int64"):
         PartialCounts(counts, 3, {})
 

@@ -71,7 +71,7 @@ def record_questions() -> Iterator[list[tuple[int, ...]]]:
         (26_000, [(0.0288, 0.0288), (0.1154, 0.07), (0.15, 0.07)]),
     ],
 )
-def test_the_rule(n, shares):
+def test_shares_of_the_budget_for_the_scale(n, shares):
     """Golden values for 5, 20 and 57 numeric attributes at ε = 1."""
     computed = [
         tuple(round(float(rule.share(n, Fraction(1), m)), 4) for rule in (RANDOM_STRUCTURE, GREEDY))
@@ -100,7 +100,7 @@ def test_every_charge_adds_up_to_epsilon(kind, neighbors):
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_what_is_not_asked_costs_nothing(kind):
+def test_queries_that_are_not_asked_cost_nothing(kind):
     X, y = table(400)
     for settings in ({"scale_share": "public"}, {"scale_share": "auto", "epsilon": 0.02, "size": 400}):
         entries = forest(kind, random_state=0, **settings).fit(X, y).ledger_.entries
@@ -155,7 +155,7 @@ def test_trees_see_where_the_rows_are(kind):
 
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
-def test_the_worst_loss_of_the_histograms_is_what_is_charged(neighbors):
+def test_the_charge_of_the_histograms_is_their_worst_loss(neighbors):
     """Over all pairs of tables of up to four rows, from the law of the noise on the counts that are released."""
     budget, share = Fraction(1, 2), Fraction(3, 20)
     ledger = Ledger(budget, neighbors)
@@ -195,7 +195,7 @@ def test_the_size_has_its_law_and_is_never_tiny():
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("kind", ALL)
-def test_the_shape_follows_from_what_is_known_of_the_rows(kind, neighbors):
+def test_the_shape_follows_from_public_numbers_of_rows(kind, neighbors):
     """From a size that is said, a number that is public, or what was released: never from the exact one."""
     X, y = table()
     trees = {} if kind is FriedmanSchusterClassifier else {"n_estimators": "auto"}
@@ -215,14 +215,14 @@ def test_the_shape_follows_from_what_is_known_of_the_rows(kind, neighbors):
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_a_preview_of_few_rows_promises_what_a_fit_can_keep(kind):
+def test_a_preview_of_few_rows_uses_the_least_released_number(kind):
     """The number that is released is 50 at least, and so it is for a preview."""
     previews = [kind(domain=DOMAIN, epsilon=5).preview(DOMAIN, n) for n in (0, 3, 50, 400)]
     assert previews[0] == previews[1] == previews[2] != previews[3]
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_without_privacy_and_as_published_nothing_is_bought_for_a_shape(kind):
+def test_without_privacy_and_as_published_the_shape_costs_nothing(kind):
     X, y = table(300)
     auto = {"max_depth": "auto", **({} if kind is FriedmanSchusterClassifier else {"n_estimators": "auto"})}
     bare = kind(domain=DOMAIN, epsilon=None, **auto).fit(X, y).forest_.trees
@@ -267,7 +267,7 @@ def test_parts_that_can_be_read_once_have_no_scale():
 
 
 @pytest.mark.parametrize("how", ["fit", "fit_counts"])
-def test_a_release_forgets_what_it_does_not_pay_for(how):
+def test_a_release_holds_nothing_that_is_not_paid_for(how):
     """What an earlier fit_scale found out would stay in a pickle of the estimator, and in no ledger."""
     model, (X, y) = forest(RandomDecisionForestClassifier), table()
     model.fit_scale(model.partial_scale(X, y))
@@ -296,7 +296,7 @@ def test_a_release_forgets_what_it_does_not_pay_for(how):
         (FriedmanSchusterClassifier, {"scale_share": 1e-300}, "scale_share has too many digits"),
     ],
 )
-def test_what_is_refused_is_refused_before_anything_is_asked(kind, settings, sentence):
+def test_refusals_come_before_the_first_query(kind, settings, sentence):
     """An answer that is drawn and thrown away has cost all the same."""
     model, (X, y) = forest(kind, **{"epsilon": 2.0, **settings}), table()
     with record_questions() as asked, pytest.raises(ValueError, match=sentence):
@@ -318,7 +318,7 @@ def test_parts_keep_a_bound_on_the_rows_before_they_are_asked():
     assert asked == []
 
 
-def test_temperatures_by_hand_fit_into_epsilon_or_not_whatever_the_rows_are():
+def test_whether_given_temperatures_fit_into_epsilon_does_not_depend_on_rows():
     """Whether a scale is asked for follows from the rows; an error that followed from that would tell on them."""
     small = table(300)
     for seed in range(12):

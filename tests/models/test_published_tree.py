@@ -246,13 +246,13 @@ def test_with_much_budget_it_learns_and_with_little_it_does_not(criterion):
 
 @pytest.mark.parametrize("n", [0, 1])
 @pytest.mark.parametrize("epsilon", [1.0, None])
-def test_a_tree_of_nobody_is_a_tree(n, epsilon):
+def test_a_fit_without_rows_gives_a_tree(n, epsilon):
     X, y = random_table(MIXED, 20, 0)
     model = tree(epsilon=epsilon).fit(X[:n], y[:n])
     assert set(model.predict(X)) <= {0, 1, 2}
 
 
-def test_a_tree_ends_at_a_cap_and_says_so(monkeypatch):
+def test_a_tree_ends_at_a_cap_and_reports_it(monkeypatch):
     X, y = random_table(MIXED, 500, 0)
     model = tree(epsilon=3_000.0, max_depth=4, random_state=0)
     assert model.fit(X, y).forest_.trees.n_leaves > 24
@@ -278,7 +278,7 @@ def test_an_attribute_of_one_value_is_never_asked():
 @every_relation
 @every_criterion
 @pytest.mark.parametrize("depth", [1, 4])
-def test_the_certificate_says_what_holds(neighbors, criterion, depth):
+def test_the_certificate_states_the_loss_that_holds(neighbors, criterion, depth):
     """Counts cost their share, d + 2 on a path; draws half, (1 + 2) d of them where two attributes are numbers."""
     X, y = random_table(MIXED, 30, 0)
     model = tree(epsilon=3.0, max_depth=depth, criterion=criterion, neighbors=neighbors).fit(X, y)

@@ -94,14 +94,14 @@ def test_the_warning_states_delta_with_epsilon():
 
 
 @pytest.mark.parametrize("model", FORESTS, ids=lambda model: type(model).__name__)
-def test_whatever_the_forest(model):
+def test_a_search_over_any_forest_warns_once(model):
     model = clone(model).set_params(domain=DOMAIN)
     assert len(warned(lambda: GridSearchCV(model, {"max_depth": [1, 2]}, cv=2, error_score="raise").fit(X, Y))) == 1
 
 
 @pytest.mark.parametrize("name", SEARCHES)
 @pytest.mark.parametrize("parameters", [{"random_state": 0}, {"epsilon": None}, {"mode": "as_published"}])
-def test_what_is_not_certified_does_not_warn(name, parameters):
+def test_a_search_over_an_uncertified_forest_does_not_warn(name, parameters):
     assert warned(lambda: SEARCHES[name](forest(**parameters))) == []
 
 
@@ -132,7 +132,7 @@ def test_as_an_error_it_stops_the_search():
         GridSearchCV(forest(), DEPTHS, cv=2).fit(X, Y)
 
 
-def test_nothing_is_kept_of_a_search_that_is_over():
+def test_a_finished_search_is_forgotten():
     warned(lambda: GridSearchCV(forest(), DEPTHS, cv=2).fit(X, Y))
     gc.collect()
     assert len(repeated_fits._fits) == 0

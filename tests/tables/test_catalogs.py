@@ -29,7 +29,7 @@ def test_a_table_of_a_folder_is_read_as_a_bundled_one(folder):
         load_dataset("our zoo", folder=folder / "elsewhere")
 
 
-def test_what_is_bundled_comes_first_and_what_is_nowhere_is_left_out(folder):
+def test_bundled_tables_come_first_and_missing_tables_are_left_out(folder):
     assert load("zoo", folder).title == load_dataset("zoo").title
     assert load("our zoo", folder) is not None
     assert load("our zoo", None) is None and load("banknote", folder) is None

@@ -74,6 +74,6 @@ def test_thousands_or_decimals_are_not_guessed():
         ("PK\x03\x04", "Excel"),
     ],
 )
-def test_what_is_no_codebook_is_refused(text, says):
+def test_invalid_codebooks_are_refused(text, says):
     with pytest.raises(TableError, match=re.escape(says)):
         book(text)

@@ -80,7 +80,7 @@ def test_other_words_stay_words(words):
         "the file is UTF-8 text with ';' between columns and decimal commas (points in " + "[" * 9_000,
     ],
 )
-def test_a_sentence_that_breaks_off_is_no_format_and_nothing_is_guessed(words):
+def test_an_incomplete_sentence_is_not_read_as_a_format(words):
     schema = domain(words)
     assert schema.reading == words
     with pytest.raises(DomainError):
@@ -99,7 +99,7 @@ def test_a_sentence_that_breaks_off_is_no_format_and_nothing_is_guessed(words):
         {"point_columns": [1]},
     ],
 )
-def test_what_is_no_format_is_refused(wrong):
+def test_invalid_formats_are_refused(wrong):
     with pytest.raises(DomainError, match=re.escape(f"not {next(iter(wrong.values()))!r}.")):
         CsvFormat(**wrong)
 

@@ -234,7 +234,7 @@ def public(model, way: str, domain: Domain, rows: list[list[str]], paid: set[str
 @pytest.mark.parametrize(("model", "paid"), FORESTS, ids=lambda model: type(model).__name__)
 @settings(derandomize=True, deadline=None, max_examples=12)
 @given(neighbors())
-def test_what_is_not_paid_for_is_the_same_for_neighbors(model, paid, way, table):
+def test_unpaid_output_is_the_same_for_neighbors(model, paid, way, table):
     """Drawn afresh from secret entropy each time, so only what rows cannot change may be compared, and all of it is."""
     domain, rows, place, other = table
     before = public(model, way, domain, rows, paid)
@@ -289,7 +289,7 @@ def test_half_a_character_changes_no_other_cell(cells, place):
 
 
 @pytest.mark.parametrize("row", [[1], [1, 2, 3], 7, "ab", None, {}])
-def test_a_row_of_a_list_that_is_none_has_no_known_cell(row):
+def test_a_none_in_a_list_of_rows_has_no_known_cell(row):
     age = Feature("age", "numeric", 0, 100, missing="own", **NOTE)
     domain = Domain((age, replace(age, name="size")), ("no", "yes"), "ill", "asserted", "made for this test")
     model = MajorityLabelForestClassifier(domain=domain, n_estimators=1)

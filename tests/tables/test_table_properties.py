@@ -91,7 +91,7 @@ def test_a_written_table_is_read_back(columns, delimiter, newline, hole, encodin
 
 @given(st.one_of(st.binary(max_size=200), st.text(st.sampled_from('a1,;\n\r"\t|.- ?é'), max_size=80).map(str.encode)))
 @settings(max_examples=examples(400))
-def test_whatever_the_bytes_there_is_a_table_or_a_sentence(data):
+def test_any_bytes_give_a_table_or_a_message(data):
     try:
         csv = read_csv(data)
     except TableError as error:

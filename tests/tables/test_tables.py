@@ -64,7 +64,7 @@ class TestDialects:
     def test_other_delimiters_in_the_header_do_not_mislead(self):
         assert read_csv(b"id;size, in cm, net\n1;2\n3;4\n").table.columns.tolist() == ["id", "size, in cm, net"]
 
-    def test_excel_tells_the_delimiter(self):
+    def test_the_sep_line_of_excel_sets_the_delimiter(self):
         assert read_csv(b"sep=|\na;b|c\n1;2|3\n4;5|6\n").table.columns.tolist() == ["a;b", "c"]
 
     def test_empty_lines_are_not_rows(self):
@@ -498,7 +498,7 @@ class TestBundled:
         assert (report["missing"] > 0).tolist() == owned
 
     @pytest.mark.parametrize("name", list_datasets())
-    def test_catalog_tells_the_truth(self, name):
+    def test_the_catalog_agrees_with_the_tables(self, name):
         entry = json.loads((DATA / "catalog.json").read_text())["datasets"][name]
         data = load_dataset(name)
         assert hashlib.sha256((DATA / entry["file"]).read_bytes()).hexdigest() == entry["sha256"]
@@ -525,7 +525,7 @@ class TestBundled:
         assert bounds["fnlwgt"] == (2, 99_999_999)
         assert "A-AGE" in adult.domain.features[0].source_note
 
-    def test_what_does_not_certify_says_which(self):
+    def test_tables_without_public_bounds_name_the_attributes(self):
         assert [leak.split("'")[1] for leak in load_dataset("magic").domain.leaks()] == [
             "fLength",
             "fWidth",

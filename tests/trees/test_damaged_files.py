@@ -234,7 +234,7 @@ def replaced(path: tuple, value, name: str = "labels") -> str:
         (("about", "estimator"), ["MajorityLabelForestClassifier"]),
     ],
 )
-def test_what_is_refused(path, value):
+def test_damaged_files_are_refused(path, value):
     with pytest.raises(ForestFormatError) as error:
         ReleasedForest.from_json(replaced(path, value))
     assert_a_sentence(error.value)
@@ -374,7 +374,7 @@ def _of_scale() -> dict:
     return json.loads(model.fit(data.X[:4_000], data.y[:4_000]).released_.to_json())
 
 
-def test_what_was_asked_before_trees_grew_is_in_the_ledger_of_a_file():
+def test_queries_before_growth_are_in_the_ledger_of_a_file():
     """A scale, or a number of rows, that nobody paid for and nobody said."""
     content = _of_scale()
     assert ReleasedForest.from_json(json.dumps(content)).scale is not None

@@ -247,7 +247,7 @@ def test_a_text_without_utf_8_is_refused_before_the_fit():
             named(**{what: "a\ud800"})
 
 
-def test_what_a_file_says_otherwise_than_the_schema_is_refused_before_the_fit():
+def test_a_domain_that_no_file_can_hold_is_refused_before_the_fit():
     numbers = Feature("x", "numeric", 0, 1, np.bool_(True), source="asserted", source_note="made up")
     domain = Domain((numbers,), ("a", "b"), "y", "asserted", "made up")
     assert ReleasedForest.from_bytes(FITS["random"](domain).fit([[0.5]] * 9, ["a"] * 9).released_.to_bytes())
@@ -289,7 +289,7 @@ def test_the_largest_forests_are_below_the_limit_of_the_page():
     assert 0.78 * largest < limits.MAX_FILE_BYTES == limits.MAX_UPLOAD_MB * 2**20  # base64 holds 6 bits in 8
 
 
-def test_streamlit_takes_what_the_limits_allow():
+def test_streamlit_accepts_files_of_the_largest_size():
     config = (Path(__file__).parents[2] / ".streamlit" / "config.toml").read_text()
     assert f"maxUploadSize = {limits.MAX_UPLOAD_MB}\n" in config
 

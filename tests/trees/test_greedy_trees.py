@@ -178,7 +178,7 @@ def test_a_tree_by_hand():
     assert node.tolist() == [0, 2, 3, 4, 3, 0]
 
 
-def test_what_was_not_split_stays_whole():
+def test_a_node_without_a_split_stays_one_leaf():
     """A chooser that would split below a -1 is not listened to: the leaf would lose rows."""
     domain = public_domain(None, None)
     candidates = public_candidates(domain, 3)

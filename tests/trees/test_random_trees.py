@@ -97,7 +97,7 @@ def with_missing_categories(domain: Domain) -> Domain:
 
 
 @pytest.mark.parametrize(("n_features", "categorical", "thresholds"), GOLDEN)
-def test_forests_of_old_seeds_are_what_they_were(n_features, categorical, thresholds):
+def test_forests_of_old_seeds_are_unchanged(n_features, categorical, thresholds):
     domain = with_missing_categories(public_domain(*(None, 3, 1)[:n_features]))
     trees = grow_random_trees(domain, n_trees=3, depth=10, seed=23, categorical=categorical, thresholds=thresholds)
     arrays = (trees.kind, trees.feature, trees.threshold, trees.first_child, trees.tree_start)
@@ -123,7 +123,7 @@ def test_a_test_asks_for_a_code_of_its_feature_even_where_no_two_are_left(seed):
     n_quantiles=st.sampled_from([2, 10, 1000]),
     seed=st.integers(0, 2**63 - 1),
 )
-def test_whatever_grows_is_sound(kinds, missing_is_category, depth, categorical, thresholds, n_quantiles, seed):
+def test_all_grown_trees_are_valid(kinds, missing_is_category, depth, categorical, thresholds, n_quantiles, seed):
     domain = public_domain(*kinds)
     domain = with_missing_categories(domain) if missing_is_category else domain
     trees = grow_random_trees(

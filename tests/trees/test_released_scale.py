@@ -64,7 +64,7 @@ def test_golden_values():
     st.lists(st.lists(st.integers(-(10**6), 10**9), min_size=4, max_size=4), min_size=21, max_size=21),
     st.fractions(Fraction(1, 100), 10**6, max_denominator=1_000),
 )
-def test_it_rises_from_nothing_to_all(rows, noise_scale):
+def test_the_cumulative_scale_rises_from_zero_to_one(rows, noise_scale):
     borders = released_cdf(rows, noise_scale)
     assert (borders[0], borders[-1]) == (0, TOP)
     assert all(a <= b for a, b in zip(borders, borders[1:], strict=False))

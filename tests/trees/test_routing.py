@@ -111,7 +111,7 @@ def test_a_test_that_does_not_fit_a_packed_node_is_refused(numeric, field, value
     seed=st.integers(0, 2**63 - 1),
     categorical=st.sampled_from(["multiway", "one-vs-rest", "ordered"]),
 )
-def test_a_packed_node_says_what_its_test_says(kinds, depth, seed, categorical):
+def test_a_packed_node_answers_like_its_test(kinds, depth, seed, categorical):
     domain = public_domain(*kinds)
     trees = grow_random_trees(domain, n_trees=1, depth=depth, seed=seed, categorical=categorical, max_leaves=500)
     word, _, _, _, _, source, value, *_ = routing.pack(trees, len(kinds))
@@ -155,7 +155,7 @@ NO_CODES = [
 
 @pytest.mark.parametrize("name", CODED)
 @pytest.mark.parametrize("codes", NO_CODES, ids=range(len(NO_CODES)))
-def test_what_are_no_codes_is_refused(name, codes):
+def test_invalid_codes_are_refused(name, codes):
     """The kernels look at no bounds: a code that there is not ended the process."""
     for ask in (CODED[name].forest_.predict_codes, CODED[name].forest_.shares_and_index):
         with pytest.raises(ValueError, match="codes"):

@@ -97,7 +97,7 @@ def test_many_classes_against_fractions(criterion, n_classes):
 
 
 @pytest.mark.parametrize("criterion", COUNTED)
-def test_a_class_that_nobody_has_changes_nothing(criterion):
+def test_an_empty_class_changes_no_score(criterion):
     """The kernel for two classes against the one for many."""
     rng = np.random.default_rng(0)
     left, right = rng.integers(0, 500, (2, 2_000, 2))
