@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 import pytest
 
 from dpforest.plotting.style import PRIVATE, figure
-from ui.shared.ink import LARGE, PLAIN, Drawn, in_ink, thin_lines
+from ui.shared.ink import LARGE, PLAIN, in_ink, thin_lines
 
 
 @pytest.fixture
@@ -52,7 +52,3 @@ def test_thin_lines_are_brighter_on_a_dark_page_only(drawn):
         "rgba(255,255,255,0.85)",
         "rgba(17,22,27,0.85)",
     }
-
-
-def test_streamlit_takes_it_as_it_is(drawn):
-    assert isinstance(Drawn(drawn), go.Figure) and Drawn(drawn).to_dict() is drawn

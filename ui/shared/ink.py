@@ -4,24 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import plotly.graph_objects as go
-
 PLAIN, LARGE = 14, 18  # pixels of words in a chart: on a page; presenting (the lesson has its own)
 _INK: Final = {True: "#E7ECF0", False: "#1B2229"}  # on a dark page, and on a light one
 _QUIET: Final = {True: "#AAB5BF", False: "#55606B"}
 _BEHIND: Final = {True: "rgba(17,22,27,0.85)", False: "rgba(255,255,255,0.85)"}  # words that a curve may cross
 _BRIGHT: Final = "#4DA6DD"  # of a thin line in PRIVATE on a dark page
-
-
-class Drawn(go.Figure):
-    """A figure that is a dict already, as Streamlit takes it: nothing is checked or copied again."""
-
-    def __init__(self, drawn: dict[str, Any]) -> None:
-        object.__setattr__(self, "_drawn", drawn)
-
-    def to_dict(self) -> dict[str, Any]:
-        """What it was made of."""
-        return self._drawn
 
 
 def in_ink(drawn: dict[str, Any], *, dark: bool, size: int) -> dict[str, Any]:
