@@ -99,7 +99,7 @@ def grow_random_trees(
 
 @njit(nogil=True, cache=True)
 def _uniform(seed, tree, node, draw, n):
-    """Integer below n from (seed, tree, node, draw): splitmix64's finaliser, twice."""
+    """Integer below n from (seed, tree, node, draw): splitmix64's finalizer, twice."""
     z = np.uint64(seed) * GOLDEN
     z += np.uint64(tree) * np.uint64(0xD1342543DE82EF95) + np.uint64(node) * MIX_1
     z += np.uint64(draw) * MIX_2
