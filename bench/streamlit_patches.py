@@ -147,13 +147,13 @@ def main() -> None:
     arguments = parser.parse_args()
     for name in arguments.patches or OFF:
         off, what = OFF[name]
-        found: dict[str, list[dict[str, float]]] = {"without": [], "with": []}
+        results: dict[str, list[dict[str, float]]] = {"without": [], "with": []}
         for pair in range(arguments.pairs):
             for side in ("without", "with") if pair % 2 == 0 else ("with", "without"):
-                found[side].append(measured(arguments, off if side == "without" else "", what))
+                results[side].append(measured(arguments, off if side == "without" else "", what))
         print(name)
-        for key in found["with"][0]:
-            values = {side: np.array([one[key] for one in found[side]]) for side in found}
+        for key in results["with"][0]:
+            values = {side: np.array([one[key] for one in results[side]]) for side in results}
             better = int(np.sum(values["with"] < values["without"]))
             print(
                 f"  {key}: {np.median(values['without']):.3g} without, {np.median(values['with']):.3g} with, "

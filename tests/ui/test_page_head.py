@@ -39,7 +39,7 @@ def served(path: str, kind: bytes = b"text/html; charset=utf-8", status: int = 2
 
 
 @pytest.mark.parametrize("path", ["/", "/Compare", "/base/Choose_epsilon"])
-def test_a_page_has_it_first_and_says_its_own_length(path):
+def test_a_page_has_the_first_script_and_the_right_length(path):
     headers, body = served(path)
     assert body.startswith(b"<!doctype html><html><head><script>") and body.count(b"BACKEND_BASE_URL") == 1
     ahead = re.findall(rb'<link rel="modulepreload" crossorigin href="\./([^"]+)" />', body)

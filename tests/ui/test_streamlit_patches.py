@@ -1,7 +1,7 @@
 """Each patch of Streamlit: that Streamlit still needs it, that what it relies on is there, and that it works.
 
-A test that fails after an upgrade of Streamlit says what to do: mend the patch where Streamlit has moved something, and
-delete it where Streamlit no longer needs it ("Upgrade Streamlit" in docs/CONTRIBUTING.md).
+Where a test fails after an upgrade, correct the patch if Streamlit has moved something, and delete it if Streamlit no
+longer needs it ("Upgrade Streamlit" in docs/CONTRIBUTING.md).
 """
 
 from __future__ import annotations
@@ -414,8 +414,8 @@ def test_streamlit_sends_an_unchecked_figure_as_it_is():
 
 
 def test_streamlit_finds_the_server_in_app_py_and_runs_it_as_a_page():
-    found = discover_asgi_app(HOME / "app.py")
-    assert (found.is_asgi_app, found.import_string) == (True, "app:app")
+    discovered = discover_asgi_app(HOME / "app.py")
+    assert (discovered.is_asgi_app, discovered.import_string) == (True, "app:app")
     assert page_of("import streamlit as st\nst.text(__name__)").text[0].value == "__main__"
     assert {"script_path", "middleware"} <= set(inspect.signature(st.App).parameters)
 

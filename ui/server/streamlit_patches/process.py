@@ -112,8 +112,8 @@ def keep_pages_out_of_workers() -> None:
     """Start worker processes without the module `__main__`.
 
     Reason: each run of a page replaces `sys.modules["__main__"]` with that page, in any thread and at any time. A new
-    process that is told of it would run that page or `app.py` again. Its thread of `app.py` would import modules at the
-    same time as the process, and either import may fail with `_DeadlockError`, which breaks all processes of the pool.
+    process that gets this name would run that page or `app.py` again. Its thread of `app.py` would import modules while
+    the process does, and either import may fail with `_DeadlockError`, which breaks all processes of the pool.
     Gain: no page runs in a worker, and no worker fails to start. The test makes it happen.
     Test: `test_a_worker_does_not_run_the_page_that_is_the_main_module`
     """
