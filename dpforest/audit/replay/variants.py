@@ -137,7 +137,7 @@ def random_rows(n: int, n_classes: int, seed: int) -> Table:
 
 
 def neighbors_of(table: Table, other: Table, neighbors: str, row: int) -> tuple[Table, Table]:
-    """A table and its neighbor: without a row, or with a row of `other`, which gets an id of its own."""
+    """A table and its neighbor: without a row, or with a row of `other`, which gets a new id."""
     X, y = table
     if rows_changed(neighbors) == 1:
         return table, (X.drop(index=row), np.delete(y, row))
