@@ -10,7 +10,7 @@ import streamlit as st
 
 from dpforest.plotting import CONFIG
 from dpforest.plotting.style import PRIVATE
-from dpforest.tables.misfits import MisfitWarning
+from dpforest.tables.out_of_domain import OutOfDomainWarning
 from ui.server.uploads import lesson_only
 from ui.shared import between_pages, figures, session_ledger
 from ui.shared.controls import LINKED, is_on
@@ -110,7 +110,7 @@ OF_LESSON: Final = ("Lesson", "Papers", "Glossary")  # none of them reads a file
 def open_page(title: str) -> None:
     """First call of every page."""
     # Cells that do not fit are told on the Data tab; in the server's log they would be for other eyes.
-    warnings.filterwarnings("ignore", category=MisfitWarning)
+    warnings.filterwarnings("ignore", category=OutOfDomainWarning)
     st.set_page_config(page_title=f"{title} · dpforest", page_icon="🌲", layout="wide")
     between_pages.carry_over(title)
     st.html(_STYLE + (_DARK if _is_dark() else ""))
