@@ -1,4 +1,4 @@
-"""Cells and labels outside of their domain: a public rule reads them, a warning counts them, no fit keeps the counts."""
+"""Cells and labels outside of their domain. A public rule reads them, and a warning counts them."""
 
 from __future__ import annotations
 
