@@ -117,7 +117,7 @@ def at_hand(name: str, folder: Path | None) -> bool:
 
 
 @lru_cache(maxsize=2)
-def load(name: str, folder: Path | None, *, incomplete: str = "own") -> Any:
+def load(name: str, folder: Path | None, *, incomplete: str = "category") -> Any:
     """A bundled table, or one from a folder of the same form; None where it is not at hand."""
     if name in list_datasets():
         return load_dataset(name, incomplete=incomplete)
