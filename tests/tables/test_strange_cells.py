@@ -229,7 +229,7 @@ def test_a_long_double_beyond_all_doubles_is_infinite():
 
 def test_a_listed_word_for_missing_must_be_handed_over_as_text():
     domain = schema(Feature("c", "categorical", categories=("nan", "1"), missing="category", **NOTE))
-    assert any("handed over as texts: 'missing' and 'nan'" in said for said in domain.assumptions())
+    assert any("handed over as texts: 'missing' and 'nan'" in assumption for assumption in domain.assumptions())
     for word in ("(nan+0j)", "nanj", "(1+nanj)"):  # of a complex cell beside texts
         assert told_apart_as_texts([word, "1"]) == ("missing", word)
     assert told_apart_as_texts(["banana", "nan-j-x", "1"]) is None

@@ -233,7 +233,7 @@ class TestCellByCell:
             codes = Domain((feature,)).encode(self.read(feature, *more)[0].to_frame())
             assert (codes[1:] if first else codes[:-1]).tolist() == alone.tolist()
 
-    def test_a_byte_that_is_no_character_changes_its_own_cell_only(self):
+    def test_a_byte_that_is_no_character_changes_no_other_cell(self):
         domain = Domain((Feature("city", "categorical", categories=("Köln", "Ulm"), missing="category"),))
         rows = "city,y\nKöln,0\nUlm,1\n".encode()
         for bad in (b"\xff", b"\xe4", b"\xc3", b"\xf0\x9f"):

@@ -92,7 +92,7 @@ def test_thresholds_stay_in_the_range_left_on_the_path():
                     low = one.threshold[node] + 1
 
 
-def with_own_missing(domain: Domain) -> Domain:
+def with_missing_categories(domain: Domain) -> Domain:
     return dataclasses.replace(
         domain, features=tuple(dataclasses.replace(f, missing="category") for f in domain.features)
     )
