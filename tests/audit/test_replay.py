@@ -95,7 +95,7 @@ def test_the_same_table_shows_no_loss():
 
 
 def test_a_replay_restores_the_samplers():
-    """The door is as it was after a replay, and draws differ from one fit to the next."""
+    """After a replay the functions of dpforest/privacy/ are the original ones, and draws differ between fits."""
     before, after = neighbors(1, 30)
     model = MajorityLabelForestClassifier(domain=TWO, max_depth=4, n_estimators=20)
     replay(lambda table: model.fit(*table).forest_, before, after, epsilon=1.0)
@@ -171,7 +171,7 @@ def test_neither_engine_nor_app_loads_the_recorder():
 
 
 def test_every_setting_is_replayed():
-    """A new setting of a forest must be varied here, or be said to ask nothing of rows."""
+    """A new setting of a forest must be varied here, or be listed as one that asks nothing of rows."""
     for kind in {kind for kind, _ in VARIANTS.values()}:
         varied = {name for varied_kind, settings in VARIANTS.values() if varied_kind is kind for name in settings}
         assert set(inspect.signature(kind).parameters) <= varied | ASKS_NOTHING, kind.__name__

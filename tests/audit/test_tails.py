@@ -71,7 +71,7 @@ def test_large_tables_release_the_draws(kind, relation, formats):
 
 @pytest.mark.parametrize("name, relation", some(VARIANTS, NEIGHBORS, every=2))
 def test_fits_with_rare_answers_have_no_findings(name, relation):
-    """Would catch a fit that treats a zero, a tie, a hopeless split or noise far out in a way of its own."""
+    """Would catch a fit that treats a zero, a tie, a hopeless split or noise far out in a special way."""
     assert [str(f) for r in replay_rare(name, relation, sizes=(7,)) for f in r.findings] == []
 
 

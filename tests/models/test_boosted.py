@@ -195,7 +195,7 @@ def test_there_is_a_row_that_uses_nearly_all_of_epsilon(alpha):
 
 @pytest.mark.parametrize("beta", ["one", "laplace"])
 def test_a_row_that_gains_weight_uses_nearly_all_of_epsilon(beta):
-    """As before, but noise makes the leaves say the other class, so that the row's weight reaches its public bound."""
+    """As before, but noise makes leaves vote for the other class, so that the row's weight reaches its public bound."""
     domain, n = public_domain(None, 2), 1_000
     X = pd.DataFrame({"f0": [0.0] * (n - 1) + [1.0], "f1": "c0"})
     y = np.array([0] * (n - 1) + [1])

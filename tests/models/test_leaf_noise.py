@@ -130,7 +130,7 @@ def test_empty_leaves_release_every_class_with_equal_probability():
 
 
 def test_an_empty_leaf_with_two_negative_weights_releases_the_first_class():
-    """One time in four both are: the first class is said in 3/8 + 1/4 of all draws."""
+    """One time in four both are: the first class is released in 3/8 + 1/4 of all draws."""
     n = 6_000
     first = np.sum(WeightNoise(WEIGHTS, np.full(6, 2.0)).redraw(np.zeros(n, int), 8) == 0)
     assert stats.binomtest(int(first), n, 5 / 8).pvalue > FALSE_ALARM

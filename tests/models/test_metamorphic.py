@@ -207,7 +207,7 @@ def test_a_row_and_its_copy_with_the_same_id_share_a_tree():
 @pytest.mark.parametrize("partition", ["independent", "shared"])
 @pytest.mark.parametrize("row", [0, 77, 149])
 def test_one_row_less_changes_one_count_or_one_in_each_tree(partition, neighbors, row):
-    """Nothing else moves, although the rows behind it stand one place further to the front."""
+    """Nothing else moves, although each later row moves up by one place."""
     X, y = table()
     forest = counting_forest(partition=partition, neighbors=neighbors)
     with_it = forest.fit(X, y).forest_.noisy_counts
@@ -286,7 +286,7 @@ every_greedy_forest = pytest.mark.parametrize("name", GREEDY)
 
 
 def arrays_of(forest) -> list[np.ndarray]:
-    """What it is made of, tree by tree: tests, and what leaves say."""
+    """Tests and leaf contents of a forest, one array for each tree."""
     leaf_content = next(v for v in (forest.labels, forest.noisy_counts, forest.leaf_values) if v is not None)
     start, leaf_start = forest.trees.tree_start, forest.trees.leaf_start
     return [

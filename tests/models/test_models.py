@@ -132,7 +132,7 @@ def test_jagannathans_forest(parameters):
 
 @every_estimator
 def test_the_nonprivate_model_without_privacy(estimator):
-    """No noise, so a seed of the noise makes no difference; every row in every tree; nothing leaves the house."""
+    """No noise, so a seed of the noise makes no difference; every row in every tree; there is no export."""
     assert_works(estimator(domain=DOMAIN, n_estimators=3, epsilon=None))
     one, two = (fit(estimator, epsilon=None, random_state=seed) for seed in (None, 5))
     assert np.array_equal(one.predict_proba(X), two.predict_proba(X))
@@ -454,7 +454,7 @@ def test_labels_may_be_a_column_or_a_list(estimator):
 
 
 def test_a_private_forest_of_zero_rows_and_of_one_row():
-    """Under add-remove an empty table is a table, and must not be told from one with a row."""
+    """Under add-remove an empty table is a table, and must be indistinguishable from one with a row."""
     rows, labels = table()
     for n in (0, 1):
         model = MajorityLabelForestClassifier(domain=DOMAIN, n_estimators=3).fit(rows[:n], labels[:n])

@@ -59,7 +59,7 @@ def cut(n: int, seed: int) -> list[slice]:
 
 
 def written(forest) -> tuple[dict, str, str]:
-    """All that a fitted forest says."""
+    """File, certificate and ledger of a fitted forest, as texts."""
     return json.loads(forest_file.written(forest.forest_)), repr(forest.certificate_), repr(forest.ledger_)
 
 
@@ -317,7 +317,7 @@ def test_a_part_that_does_not_fit_the_domain_is_refused():
 @pytest.mark.parametrize("mode", ["certified", "as_published"])
 @pytest.mark.parametrize("kind, parameters", RANDOM, ids=lambda p: p.__name__ if isinstance(p, type) else str(p))
 def test_no_plan_depends_on_how_many_rows_there_are(kind, parameters, mode):
-    """Parts are counted without knowing it: it is said where rules ask for it, and a paper's rule refuses parts."""
+    """Parts are counted without knowing it: it is given where rules ask for it, and a paper's rule refuses parts."""
     mechanism = {"leaf_mechanism": None} if "leaf_mechanism" in parameters else {}
     forest = kind(**{"size": 20, **parameters, **mechanism}, mode=mode)
     if forest.needs_all_rows:
@@ -385,7 +385,7 @@ def test_a_part_holds_the_counts_of_its_rows():
     assert np.array_equal(part.counts, forest.fit(X, y).forest_.noisy_counts)
 
 
-# ---------------------------------------------------------------- counts that are none
+# ---------------------------------------------------------------- invalid counts
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What is asked before trees grow: rules, prices, and what a fit may know."""
+"""Queries before trees grow: rules, prices, and what a fit may know."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -124,7 +124,7 @@ def test_a_given_size_is_not_counted(kind):
 
 @pytest.mark.parametrize("kind", ALL)
 def test_under_replace_one_the_exact_number_of_rows_is_used(kind):
-    """A size that is said must not stand for it: noise may depend on it."""
+    """A given size must not replace it, because noise may depend on it."""
     X, y = table(500)
     how = {"neighbors": "replace-one", "scale_share": "auto", "random_state": 0}
     with_size, plain = (forest(kind, size=s, **how).fit(X, y) for s in (50, None))
@@ -196,7 +196,7 @@ def test_the_size_has_its_law_and_is_never_tiny():
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("kind", ALL)
 def test_the_shape_follows_from_public_numbers_of_rows(kind, neighbors):
-    """From a size that is said, a number that is public, or what was released: never from the exact one."""
+    """From a given size, a number that is public, or what was released: never from the exact one."""
     X, y = table()
     trees = {} if kind is FriedmanSchusterClassifier else {"n_estimators": "auto"}
     how = {"domain": DOMAIN, "max_depth": "auto", **trees, "neighbors": neighbors, "random_state": 3}
@@ -262,7 +262,7 @@ def test_parts_that_can_be_read_once_have_no_scale():
     assert model.forest_.to_json(uncertified=True) == plain.forest_.to_json(uncertified=True)
     with pytest.raises(ValueError, match="can be read once only"):
         RandomDecisionForestClassifier(**how, scale_share=0.1).fit_chunks(iter([(X, y)]))
-    with pytest.raises(ValueError, match="can be read once only"):  # a size that is said finds no shape here
+    with pytest.raises(ValueError, match="can be read once only"):  # a given size does not set the shape here
         RandomDecisionForestClassifier(domain=DOMAIN, neighbors="replace-one", size=600).fit_chunks(iter([(X, y)]))
 
 

@@ -272,7 +272,7 @@ def test_an_attribute_of_one_value_is_never_asked():
         assert set(trees.feature) == {-1, 1}
 
 
-# ---------------------------------------------------------------- what is said of it
+# ---------------------------------------------------------------- certificate
 
 
 @every_relation

@@ -79,7 +79,7 @@ def test_as_published_shows_the_claim_and_that_nothing_is_proved(nominal, shown)
 
 
 def test_nothing_finite_is_promised_without_certification():
-    """A file may say what it likes; in memory it cannot be said."""
+    """A file may claim anything; an object in memory cannot."""
     data = certify(closed_ledger(), mechanism="m", reasons=["r"]).to_dict()
     assert Certificate.from_dict({**data, "true_epsilon": 0.3}).true_epsilon == math.inf
     with pytest.raises(ValueError, match="Nothing finite"):

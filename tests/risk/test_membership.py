@@ -161,7 +161,7 @@ def test_one_noisy_count_gives_away_all_that_is_allowed(epsilon):
 
 @pytest.mark.parametrize("n_trees", [1, 2, 5, 12])
 def test_many_noisy_counts_against_the_binomial_law(n_trees):
-    # Each tree says yes with odds e^κ : 1, κ = ε / trees; the majority of them is the best guess.
+    # Each tree votes yes with odds e^κ : 1, κ = ε / trees; the majority of them is the best guess.
     forest = RandomDecisionForestClassifier(epsilon=2.0, n_estimators=n_trees, max_depth=2, **PUBLIC)
     yes, k = most_success(2.0 / n_trees), np.arange(n_trees + 1)
     exact = np.maximum(binom.pmf(k, n_trees, yes), binom.pmf(k, n_trees, 1 - yes)).sum() / 2

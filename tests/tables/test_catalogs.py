@@ -1,4 +1,4 @@
-"""Tables from a folder of one's own, as the bundled ones come, and how the reproductions look for them."""
+"""Tables from a user's folder, in the format of the bundled ones, and how the reproductions look for them."""
 
 import json
 import shutil

@@ -181,7 +181,7 @@ def test_rows_of_a_class_that_is_not_listed_are_left_out(tmp_path):
 
 @pytest.mark.parametrize("block", [64, 1_000, 2**20])
 def test_ragged_rows_are_rows_without_a_known_cell(block, tmp_path, monkeypatch):
-    """They are told to the curator, stand where they stood, and change no other row."""
+    """The curator gets a warning; they keep their place and change no other row."""
     monkeypatch.setattr(chunked_csv, "_BLOCK_BYTES", block)
     words = "size,city,ill\n" + "".join(
         "1,no\n" if i % 7 == 3 else f'{i % 9},"U\nlm",no\n\n' if i % 5 else "1,Ulm,no,9\n" for i in range(100)

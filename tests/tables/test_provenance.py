@@ -107,7 +107,7 @@ def test_every_field_of_a_release_has_an_origin(model, name, scale_share):
         if where == PAID or (where == STRUCTURE and looks):
             continue
         if path == "about/n_rows":
-            assert value == len(data.X)  # as it was said
+            assert value == len(data.X)  # as given
         assert of_nobody[path] == value, f"{path} differs although nobody paid for it"
     assert set(released_fields) == set(of_nobody)
     assert sum(origin(path) == PAID for path in released_fields) == (4 if "scale" in content else 2)

@@ -142,7 +142,7 @@ def written(domain: Domain, rows: list[list[str]]) -> bytes:
 
 
 def handed_over(way: str, domain: Domain, rows: list[list[str]], ids: list[int]):
-    """(X, y) in one of the ways in which people hold tables."""
+    """(X, y) in one of the formats of tables."""
     names = [*domain.names, "y"]
     if way == "csv":
         table = read_table(written(domain, rows), domain)
@@ -246,7 +246,7 @@ def test_unpaid_output_is_the_same_for_neighbors(model, paid, way, table):
 @settings(derandomize=True, deadline=None, max_examples=60)
 @given(neighbors(), st.integers(1, 4))
 def test_parts_of_a_table_are_read_as_the_whole(table, size):
-    """A part's columns have types of their own."""
+    """The columns of a part may have other types."""
     domain, rows, _, _ = table
     model = MajorityLabelForestClassifier(n_estimators=2, scale_share=0.5, domain=domain, random_state=0)
     parts = [(i, rows[i : i + size]) for i in range(0, len(rows), size)]

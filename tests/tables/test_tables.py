@@ -1,4 +1,4 @@
-"""CSV files as people have them, what is said about bad ones, and the bundled data sets."""
+"""CSV files as people have them, messages about bad ones, and the bundled data sets."""
 
 import hashlib
 import io
