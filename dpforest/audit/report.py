@@ -107,12 +107,12 @@ def audit(name: str, mode: str, neighbors: str, epsilon: float, *, trials: int) 
     trials : int
         Fits of either table, for each pair of tables; some canaries take more.
     """
-    birds, delta = canaries(name, mode, neighbors, epsilon), DELTA if name == OURS[1] else 0
+    pairs, delta = canaries(name, mode, neighbors, epsilon), DELTA if name == OURS[1] else 0
     computed, faults = 0.0, list[str]()
-    for bird in birds:
-        loss, messages = _inside(bird, neighbors, epsilon) if mode == "certified" else (_known_loss(bird), [])
+    for canary in pairs:
+        loss, messages = _inside(canary, neighbors, epsilon) if mode == "certified" else (_known_loss(canary), [])
         computed, faults = max(computed, loss), faults + messages
-    how = "proved" if mode == "as_published" else "enumerated" if birds[0].estimator.structure_is_public else "replayed"
+    how = "proved" if mode == "as_published" else "enumerated" if pairs[0].estimator.structure_is_public else "replayed"
     bounds = [
         attack_fits(
             clone(b.estimator),
@@ -123,10 +123,10 @@ def audit(name: str, mode: str, neighbors: str, epsilon: float, *, trials: int) 
             trials=trials * b.trials // TRIALS,
             delta=delta,
         )
-        for b in birds
+        for b in pairs
     ]
     best = int(np.argmax([b.epsilon for b in bounds]))
-    bound, bird = bounds[best], birds[best]
+    bound, canary = bounds[best], pairs[best]
     return Row(
         name,
         mode,
@@ -135,7 +135,7 @@ def audit(name: str, mode: str, neighbors: str, epsilon: float, *, trials: int) 
         computed,
         how,
         bound.epsilon,
-        bird.name,
+        canary.name,
         bound.event,
         tuple(dict.fromkeys(faults)),
     )
@@ -170,16 +170,16 @@ def audit_all(
     return rows
 
 
-def _inside(bird: Canary, neighbors: str, epsilon: float) -> tuple[float, list[str]]:
+def _inside(canary: Canary, neighbors: str, epsilon: float) -> tuple[float, list[str]]:
     """Largest loss by enumeration of leaves and by replay, and what replay reports; of Gaussian noise as an ε at δ."""
-    model, loss = bird.estimator, 0.0
-    budget = model.preview(_domain(bird), len(bird.after[1]))[1].budget
+    model, loss = canary.estimator, 0.0
+    budget = model.preview(_domain(canary), len(canary.after[1]))[1].budget
     assert budget is not None
     most = epsilon if budget.kind == PURE else float(budget.mu)
     if model.structure_is_public:
-        loss = _enumerated(model, _domain(bird), len(bird.after[1]))
+        loss = _enumerated(model, _domain(canary), len(canary.after[1]))
     faults = list[str]()
-    for before, after in [(bird.before, bird.after), *_random_pairs(bird, neighbors)]:
+    for before, after in [(canary.before, canary.after), *_random_pairs(canary, neighbors)]:
         comparison = replay(
             lambda table: clone(model).fit(*table).forest_,
             _with_ids(before, neighbors, 0),
@@ -206,9 +206,9 @@ def _with_ids(data: tuple, neighbors: str, place: int) -> tuple[pd.DataFrame, np
     return pd.DataFrame(X, index=np.array(ids, int), columns=[f"x{i}" for i in range(X.shape[1])]), y
 
 
-def _random_pairs(bird: Canary, neighbors: str, n_pairs: int = 3, n_rows: int = 30) -> Iterator[tuple]:
+def _random_pairs(canary: Canary, neighbors: str, n_pairs: int = 3, n_rows: int = 30) -> Iterator[tuple]:
     """Tables that mean nothing, one row more or other in the second."""
-    n_features, n_classes = bird.before[0].shape[1], _domain(bird).n_classes
+    n_features, n_classes = canary.before[0].shape[1], _domain(canary).n_classes
     for seed in range(n_pairs):
         rng = np.random.default_rng(seed)
         X, y = rng.integers(0, 2, (n_rows + 2, n_features)).astype(float), rng.integers(0, n_classes, n_rows + 2)
@@ -236,14 +236,14 @@ def _enumerated(model: RandomStructureClassifier, domain: Domain, n_rows: int) -
     return before + trees * max(worst_change(pmf, k, most=n, neighbors=model.neighbors).loss for k, n in sizes)
 
 
-def _known_loss(bird: Canary) -> float:
-    certificate, _ = bird.estimator.preview(_domain(bird), len(bird.after[1]))
+def _known_loss(canary: Canary) -> float:
+    certificate, _ = canary.estimator.preview(_domain(canary), len(canary.after[1]))
     return certificate.true_epsilon
 
 
-def _domain(bird: Canary) -> Domain:
-    assert bird.estimator.domain is not None, "only forests with a public domain are in the table"
-    return bird.estimator.domain
+def _domain(canary: Canary) -> Domain:
+    assert canary.estimator.domain is not None, "only forests with a public domain are in the table"
+    return canary.estimator.domain
 
 
 # ---------------------------------------------------------------- writing
