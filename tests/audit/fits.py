@@ -38,8 +38,8 @@ def features(draw, name: str) -> Feature:
 
 @st.composite
 def domains(draw) -> Domain:
-    own = tuple(draw(features(f"f{i}")) for i in range(draw(st.integers(1, 6))))
-    return Domain(own, tuple(range(draw(st.integers(2, 4)))), "y", "documented", "made up")
+    attributes = tuple(draw(features(f"f{i}")) for i in range(draw(st.integers(1, 6))))
+    return Domain(attributes, tuple(range(draw(st.integers(2, 4)))), "y", "documented", "made up")
 
 
 def _random(kind: type, depths, **options):
