@@ -27,7 +27,7 @@ from dpforest.evaluation.simulation import Simulation
 from dpforest.evaluation.splits import Split, split_table
 from dpforest.evaluation.sweep import KEYS, curve, splits, summary, surface
 from dpforest.evaluation.without_noise import exact_scale
-from dpforest.models.greedy.greedy import GreedyClassifier
+from dpforest.models.data_dependent import DataDependentClassifier
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.privacy.randomness import DemoSource
 from dpforest.tables.misfits import MisfitWarning
@@ -158,7 +158,7 @@ def test_a_forest_as_it_comes_has_the_shape_and_the_scale_of_each_budget(name):
     assert (len(shapes) > 1) == certified and scaled == ({False, True} if certified else {False})
 
 
-@pytest.mark.parametrize("name", [n for n, f in FORESTS.items() if isinstance(f, GreedyClassifier)])
+@pytest.mark.parametrize("name", [n for n, f in FORESTS.items() if isinstance(f, DataDependentClassifier)])
 def test_cells_are_the_same_alone_and_in_another_order(name):
     """Every figure of a cell bit for bit, whatever was computed before it."""
     data, epsilons, depths, trees = small(TWO), [0.3, 5.0], [1, 3, 4], [1, 2, 5]
