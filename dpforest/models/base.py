@@ -3,7 +3,6 @@
 import math
 import warnings
 from collections.abc import Callable, Mapping
-from copy import copy
 from dataclasses import replace
 from fractions import Fraction
 from numbers import Real
@@ -219,7 +218,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
 
         This estimator keeps the parameters that it was given.
         """
-        model = copy(self)
+        model: Self = object.__new__(type(self))
         model.__dict__.update((name, plain(value)) for name, value in vars(self).items())
         for name, check in model.constraints.items():
             check(name, getattr(model, name))
