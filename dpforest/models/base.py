@@ -33,7 +33,7 @@ from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.privacy.rationals import MOST_DIGITS, as_typed
 from dpforest.tables.cells import as_array, column_of_list, refuse_masked, table_of_lists
 from dpforest.tables.domain import Domain, DomainError, PrivacyLeakWarning
-from dpforest.tables.misfits import Misfits, caller_level
+from dpforest.tables.out_of_domain import OutOfDomainCells, caller_level
 from dpforest.tables.rows import Rows, read_rows
 from dpforest.trees.forest import Forest, ReleasedForest, as_values
 from dpforest.trees.released_scale import LEVELS, ReleasedScale
@@ -148,17 +148,17 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         ------
         ValueError
             If a parameter is out of range, or the table has not the columns of the domain. With a `domain` no cell
-            and no label is refused, as that would tell on it: they are read by a public rule, and a `MisfitWarning`
-            says how many did not fit.
+            and no label is refused, as that would tell on it: they are read by a public rule, and an
+            `OutOfDomainWarning` counts those that did not fit.
         """
         X, y = self._check_table(X, y)
         domain = self.reading_domain(self._public_domain(X, y))
         model = self._checked()
         n_jobs = threads(model.n_jobs)
-        misfits = Misfits()
-        rows = read_rows(domain, X, y, n_jobs=n_jobs, misfits=misfits)
+        out_of_domain = OutOfDomainCells()
+        rows = read_rows(domain, X, y, n_jobs=n_jobs, out_of_domain=out_of_domain)
         model._check_size(rows.n_given)
-        misfits.warn()  # before the first question, because the warning stops the fit if it is an error
+        out_of_domain.warn()  # before the first question, because the warning stops the fit if it is an error
         model._check_unasked(domain, rows.n_given)
         if model._prepares and model.random_state is None and not domain.leaks():
             n_public = 0 if model.neighbors == ADD_REMOVE else rows.n_given

@@ -10,7 +10,7 @@ import streamlit as st
 
 from dpforest.plotting import CONFIG
 from dpforest.plotting.style import PRIVATE
-from dpforest.tables.misfits import MisfitWarning
+from dpforest.tables.out_of_domain import OutOfDomainWarning
 from ui.server.uploads import lesson_only
 from ui.shared import figures, link, session_ledger
 from ui.shared.controls import LINKED, is_on
@@ -115,7 +115,7 @@ _BRIGHT: Final = "#4DA6DD"  # of a thin line in PRIVATE on a dark page
 def open_page(title: str) -> None:
     """First call of every page."""
     # Cells that do not fit are told on the Data tab; in the server's log they would be for other eyes.
-    warnings.filterwarnings("ignore", category=MisfitWarning)
+    warnings.filterwarnings("ignore", category=OutOfDomainWarning)
     st.set_page_config(page_title=f"{title} · dpforest", page_icon="🌲", layout="wide")
     link.carry_over(title)
     st.html(_STYLE + (_DARK if _is_dark() else ""))
