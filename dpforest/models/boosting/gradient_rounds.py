@@ -14,7 +14,7 @@ from dpforest.models.leaf_noise import GradientNoise
 from dpforest.privacy.ledger import QueryBudget
 from dpforest.privacy.loss import GAUSSIAN
 from dpforest.privacy.randomness import DemoSource, SecretSource
-from dpforest.privacy.release import gaussian_table, noisy_table
+from dpforest.privacy.release import noisy_table
 from dpforest.tables.domain import Domain
 from dpforest.trees.layout import Trees
 from dpforest.trees.routing import leaves_of_rows
@@ -74,8 +74,7 @@ def boost(
 
             sums = noisy = np.sum(list(run(sums_of, parts)), axis=0)
             if paid is not None:
-                add_noise = gaussian_table if by_length else noisy_table
-                noisy = add_noise(sums, spec.sensitivity, paid, source, key=_ROUND_KEY + t)
+                noisy = noisy_table(sums, spec.sensitivity, paid, source, key=_ROUND_KEY + t)
             moves[t] = moves_of(noisy, spec.step)
             before, last = leaf, moves[t]
             if seen is not None:

@@ -28,9 +28,9 @@ ROUNDS = (
         name="half_the_deviation",
         why="Gaussian noise of half the standard deviation: twice μ.",
         module="dpforest.privacy.release",
-        function="gaussian_table",
-        old="sigma = sqrt_up(Fraction(sensitivity) ** 2 / query_budget.use_gaussian())\n",
-        new="sigma = sqrt_up(Fraction(sensitivity) ** 2 / query_budget.use_gaussian() / 4)\n",
+        function="noisy_table",
+        old="sigma = sqrt_up(Fraction(sensitivity) ** 2 / each.mu_squared)\n",
+        new="sigma = sqrt_up(Fraction(sensitivity) ** 2 / each.mu_squared / 4)\n",
         forests=(BOOSTER,),
     ),
     Mutant(
