@@ -50,7 +50,7 @@ def chosen(
         A row for each fold and value: the columns `of_each`, "fold", "depth", "trees", "inner" and "accuracy".
         Of several that are equally right the shallowest is taken, and of those the one with the fewest trees.
     """
-    domain, cells = forest.reads(data.domain), cells_of(forest, depths, trees)
+    domain, cells = forest.reading_domain(data.domain), cells_of(forest, depths, trees)
     codes, y = domain.encode(data.X), domain.encode_labels(data.y)
     grid, key = sorted(float(e) for e in epsilons), ["epsilon", "depth", "trees"]
 

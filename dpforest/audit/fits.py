@@ -115,10 +115,10 @@ def releaser(target: Any, X: Any, y: Any, probes: Any = None) -> Callable[[], Re
     domain = getattr(target, "domain", None)
     if domain is None or not isinstance(target, ForestClassifier):
         return lambda: statistics(target.fit(X, y).forest_, probes)
-    domain = target.reads(domain)
+    domain = target.reading_domain(domain)
     rows = Rows(domain.encode(X), domain.encode_labels(y), np.arange(len(y), dtype=np.int64), len(y))
     asked = None if probes is None else domain.encode(probes)
-    fit = target.repeatedly(domain, rows)
+    fit = target.refitter(domain, rows)
     return lambda: statistics(fit(), asked)
 
 

@@ -12,8 +12,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpforest.audit.replay.random_domains import most_mu
-from dpforest.audit.replay.recorder import Question, record
+from dpforest.audit.exact import most_mu
+from dpforest.audit.replay.recorder import record
+from dpforest.audit.replay.tape import Question
 from dpforest.limits import MAX_BOUND
 from dpforest.models.base import ForestClassifier
 from dpforest.models.boosting.booster import RandomTreeBoosterClassifier

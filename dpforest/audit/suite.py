@@ -4,11 +4,11 @@ import itertools
 from collections.abc import Collection, Iterator
 
 from dpforest.audit.reading import check_reading
-from dpforest.audit.replay.random_domains import SAMPLE, random_replays
+from dpforest.audit.replay.large_tables import QUICK_SETTINGS, replay_formats, replay_large
+from dpforest.audit.replay.random_replays import SAMPLE, random_replays
 from dpforest.audit.replay.replay import Replay
 from dpforest.audit.replay.same_rows import check_same_rows
 from dpforest.audit.replay.variants import VARIANTS, replay_rare, replay_variant
-from dpforest.audit.replay.ways_in import FORESTS, replay_large, replay_ways
 from dpforest.audit.samplers.bridge import check_bridge
 from dpforest.audit.samplers.draws import check_draws, check_rare_draws
 from dpforest.audit.samplers.gaussian import check_gaussian
@@ -59,7 +59,7 @@ def suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
 def fit_suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
     """What replays of whole fits say; as `suspicions`, without what concerns samplers and scores alone."""
     names = [n for n, (kind, _) in VARIANTS.items() if estimators is None or kind.__name__ in estimators]
-    kinds = [kind for kind in FORESTS if estimators is None or kind.__name__ in estimators]
+    kinds = [kind for kind in QUICK_SETTINGS if estimators is None or kind.__name__ in estimators]
     variants = list(itertools.product(names, NEIGHBORS))
     yield from _in_turn({f"{n}, {r}": (("", found) for found in replay_variant(n, r)) for n, r in variants})
     yield from _in_turn(random_replays(estimators))
@@ -67,7 +67,7 @@ def fit_suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
     yield from _in_turn({f"{n}, {r}, rare answers": (("", found) for found in replay_rare(n, r)) for n, r in variants})
     yield from _in_turn(
         {
-            f"{kind.__name__}, {r}": itertools.chain(replay_ways(kind, r), replay_large(kind, r))
+            f"{kind.__name__}, {r}": itertools.chain(replay_formats(kind, r), replay_large(kind, r))
             for kind, r in itertools.product(kinds, NEIGHBORS)
         }
     )

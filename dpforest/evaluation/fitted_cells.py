@@ -12,7 +12,7 @@ from dpforest.evaluation.metrics import flipped_share, from_shares
 from dpforest.evaluation.repeats import NOISE_SEED
 from dpforest.evaluation.splits import Split
 from dpforest.evaluation.without_noise import exact_scale
-from dpforest.models.greedy.greedy import Binned, GreedyClassifier, bin_rows
+from dpforest.models.greedy.greedy import BinnedRows, GreedyClassifier, bin_rows
 from dpforest.models.greedy.trace import Trace
 from dpforest.tables.domain import Domain
 from dpforest.trees.released_scale import scale_histograms
@@ -42,20 +42,20 @@ def fitted_cells(
     ]
 
 
-def without_noise(forest: GreedyClassifier, domain: Domain, rows: Binned) -> Binned:
+def without_noise(forest: GreedyClassifier, domain: Domain, rows: BinnedRows) -> BinnedRows:
     """The rows in bins of their own exact scale, where a release asks for it."""
     scale = exact_scale(forest, rows.once(("scale",), lambda: scale_histograms(domain, rows.codes)))
     return rows if scale is None else rows.on(domain, forest.n_bins, scale)
 
 
 def _fitted_cell(
-    model: GreedyClassifier, domain: Domain, rows: Binned, split: Split, epsilon: float, positive: int
+    model: GreedyClassifier, domain: Domain, rows: BinnedRows, split: Split, epsilon: float, positive: int
 ) -> dict[str, Any]:
     """One fit with the seeds of the model, which is left at this ε."""
     model.epsilon = None if math.isinf(epsilon) else epsilon
     model.check(domain, len(split.y_train))
     trace = Trace(draws=False)
-    fitted = model.fit_binned(domain, rows, trace=trace)
+    fitted = model.fit_encoded(domain, rows, trace=trace)
     assert trace.counts is not None and trace.labels is not None
     flips, n_rows = 0.0, trace.counts.sum(axis=1)
     if trace.noise is not None and epsilon < math.inf:

@@ -19,7 +19,7 @@ from dpforest.evaluation.simulation import Simulation
 from dpforest.evaluation.splits import Split
 from dpforest.explain import AddedScores
 from dpforest.models.base import ForestClassifier
-from dpforest.models.greedy.greedy import Binned, GreedyClassifier, bin_rows
+from dpforest.models.greedy.greedy import BinnedRows, GreedyClassifier, bin_rows
 from dpforest.models.greedy.trace import Trace
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.tables.domain import Domain
@@ -30,7 +30,7 @@ from dpforest.voting import CLIPPED_LOGISTIC
 class GreedySimulation(Repeats):
     """Simulated releases of one greedy estimator on one split, over a grid of budgets.
 
-    Rows are binned once, and what the fits of a repeat have in common is computed once (`Binned.once`).
+    Rows are binned once, and what the fits of a repeat have in common is computed once (`BinnedRows.once`).
 
     Parameters as for `Simulation`.
 
@@ -55,7 +55,7 @@ class GreedySimulation(Repeats):
         self._has_structure_seed = "structure_seed" in estimator.get_params()
         self._nonprivate: tuple[float, float] | None = None
         self._found: dict[float, tuple[float, float, float]] = {}  # of the repeat that is not done yet
-        estimator.check_reads(domain)
+        estimator.check_reading_domain(domain)
         estimator.check(domain, len(split.y_train))
         rows = np.arange(len(split.y_train))
         self.rows = bin_rows(domain, split.X_train, split.y_train, rows, estimator.n_bins)
@@ -109,13 +109,13 @@ class GreedySimulation(Repeats):
             of_all,
         )
 
-    def _fit(self, epsilon: float | None, seed: int, rows: Binned, trace: Trace | None) -> Forest:
+    def _fit(self, epsilon: float | None, seed: int, rows: BinnedRows, trace: Trace | None) -> Forest:
         estimator = clone(self.estimator).set_params(epsilon=epsilon, random_state=seed + NOISE_SEED)
         if self._has_structure_seed:
             estimator.set_params(structure_seed=seed)
-        return estimator.fit_binned(self.domain, rows, trace=trace)
+        return estimator.fit_encoded(self.domain, rows, trace=trace)
 
-    def _fit_and_score(self, epsilon: float, seed: int, rows: Binned) -> tuple[float, float, float]:
+    def _fit_and_score(self, epsilon: float, seed: int, rows: BinnedRows) -> tuple[float, float, float]:
         """Accuracy, balanced accuracy, and share of rows in leaves whose label was flipped."""
         trace = Trace(draws=False)
         forest = self._fit(epsilon, seed, rows, trace)

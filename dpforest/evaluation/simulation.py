@@ -75,7 +75,7 @@ class Simulation(Repeats):
         n_jobs: int = 1,
     ):
         super().__init__(domain, split, epsilons, seed, n_jobs)
-        estimator.check_reads(domain)
+        estimator.check_reading_domain(domain)
         self.structures = Structures(estimator, domain, split)
         for epsilon in epsilons:  # what cannot be planned is refused before anything is simulated
             self.structures.at(epsilon).spec(domain, len(split.y_train))

@@ -112,7 +112,7 @@ def surface(
     if len(named) < len(forests):
         raise ValueError("two forests have the same name; give a dict with a name for each")
     grid = sorted({float(e) for e in epsilons})
-    reading = {name: forest.reads(data.domain) for name, forest in named.items()}
+    reading = {name: forest.reading_domain(data.domain) for name, forest in named.items()}
     parts = {domain: splits(data, folds, seed, domain) for domain in set(reading.values())}
     tasks = [Task(name, r, f) for r in range(repeats) for f in range(folds) for name in named]
     kept = _kept(done, set(tasks))
@@ -295,7 +295,7 @@ def splits(data: Any, folds: int, seed: int, domain: Domain | None = None) -> li
     seed : int
         Of the shuffle.
     domain : Domain, optional
-        What rows are read by (`ForestClassifier.reads`), by default the data's own.
+        What rows are read by (`ForestClassifier.reading_domain`), by default the data's own.
 
     Returns
     -------

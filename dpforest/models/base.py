@@ -111,7 +111,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         """A ledger with the budget, or without one where there is no privacy that holds."""
         return Ledger(self._budget if self.mode == "certified" else None, self.neighbors)
 
-    def repeatedly(self, domain: Domain, rows: Rows) -> Callable[[], Forest]:
+    def refitter(self, domain: Domain, rows: Rows) -> Callable[[], Forest]:
         """A function that fits anew on rows that are read already; what all fits have in common is done before."""
         return lambda: self._fit_forest(domain, rows, 1)
 
@@ -140,7 +140,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
             says how many did not fit.
         """
         X, y = self._check_table(X, y)
-        domain = self.reads(self._public_domain(X, y))
+        domain = self.reading_domain(self._public_domain(X, y))
         self._check_parameters()
         n_jobs = threads(self.n_jobs)
         misfits = Misfits()
@@ -264,14 +264,16 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         self._check_size(n_rows)
         return self._preview(domain, n_rows)
 
-    def reads(self, domain: Domain) -> Domain:
+    def reading_domain(self, domain: Domain) -> Domain:
         """The domain as rows are read by it: as published numbers lie on the linear scale, as in the papers."""
         return domain.on_scale("linear") if self.mode == "as_published" else domain
 
-    def check_reads(self, domain: Domain) -> None:
-        """Raise ValueError unless rows of this domain are on the scale that a fit reads (`reads`)."""
-        if self.reads(domain) is not domain:
-            raise ValueError("As published, rows are read on the linear scale: encode them with reads(domain).")
+    def check_reading_domain(self, domain: Domain) -> None:
+        """Raise ValueError unless rows of this domain are on the scale that a fit reads (`reading_domain`)."""
+        if self.reading_domain(domain) is not domain:
+            raise ValueError(
+                "As published, rows are read on the linear scale: encode them with reading_domain(domain)."
+            )
 
     def spec(self, domain: Domain, n_rows: int) -> Any:
         """Every choice that a fit will make, from parameters and public knowledge.

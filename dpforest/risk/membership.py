@@ -198,7 +198,7 @@ def count_in_leaves(
     """
     if estimator.epsilon is None:
         raise ValueError("epsilon=None: without noise there is nothing to guess; give an epsilon")
-    estimator.check_reads(domain)
+    estimator.check_reading_domain(domain)
     estimator.spec(domain, len(labels))  # checks parameters
     epsilon, n = as_typed(float(estimator.epsilon)), len(labels)
     ledger, source = Ledger(epsilon, estimator.neighbors), DemoSource(seed)

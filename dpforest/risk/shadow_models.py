@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from sklearn.base import clone
 
-from dpforest.models.greedy.greedy import Binned, GreedyClassifier, bin_rows
+from dpforest.models.greedy.greedy import BinnedRows, GreedyClassifier, bin_rows
 from dpforest.privacy.ledger import rows_changed
 from dpforest.risk.success_rate import LOOKS, SECONDS, Estimates, success_rate
 from dpforest.tables.domain import Domain
@@ -44,7 +44,7 @@ def shadow_attack(
         raise ValueError(f"row={row} is not a row of the table, which has {len(labels):,}")
     rng = np.random.default_rng(seed)
     model = clone(estimator).set_params(domain=domain)
-    model.check_reads(domain)
+    model.check_reading_domain(domain)
     model.check(domain, len(labels))
     tables = _with_and_without(model, domain, codes, labels, row)
     others = np.delete(codes, row, axis=0), np.delete(labels, row)
@@ -52,7 +52,7 @@ def shadow_attack(
 
     def play() -> tuple[bool, np.ndarray]:
         inside = bool(rng.random() < 0.5)
-        fitted = clone(model).set_params(random_state=int(rng.integers(2**62))).fit_binned(domain, tables[inside])
+        fitted = clone(model).set_params(random_state=int(rng.integers(2**62))).fit_encoded(domain, tables[inside])
         return inside, _answers(fitted, domain, asked, label, others)
 
     start, share = monotonic(), most // 4
@@ -83,7 +83,7 @@ def rarest_row(codes: np.ndarray, labels: np.ndarray) -> int:
 
 def _with_and_without(
     model: GreedyClassifier, domain: Domain, codes: np.ndarray, labels: np.ndarray, row: int
-) -> tuple[Binned, Binned]:
+) -> tuple[BinnedRows, BinnedRows]:
     """The table without the record (with what stands in for it), and with it, binned; rows keep their names."""
     ids = np.arange(len(labels))
     if rows_changed(model.neighbors) == 2:

@@ -11,12 +11,14 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from dpforest.audit.exact import most_mu
 from dpforest.audit.reading import check_reading
-from dpforest.audit.replay.random_domains import SAMPLE, THEMES, most_mu, random_replays
+from dpforest.audit.replay.large_tables import QUICK_SETTINGS
+from dpforest.audit.replay.random_replays import SAMPLE, random_replays
 from dpforest.audit.replay.random_tables import edges, random_feature
 from dpforest.audit.replay.same_rows import check_same_rows
 from dpforest.audit.replay.settings import FORESTS
-from dpforest.audit.replay.ways_in import FORESTS as EVERY_FOREST
+from dpforest.audit.replay.themes import THEMES
 from dpforest.audit.samplers.bridge import check_bridge
 from dpforest.audit.samplers.tails import check_tails
 from dpforest.audit.single_rows import check_single_rows, largest_gradient, worst_loss
@@ -47,7 +49,7 @@ def test_forests_on_random_domains_show_nothing(theme, seeds):
 
 
 def test_all_forests_are_drawn():
-    assert set(FORESTS) == set(EVERY_FOREST)
+    assert set(FORESTS) == set(QUICK_SETTINGS)
 
 
 def test_cases_are_of_all_sizes_and_classes():

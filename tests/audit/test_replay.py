@@ -12,8 +12,8 @@ import pytest
 from sklearn.base import clone
 
 from dpforest import MajorityLabelForestClassifier
-from dpforest.audit.replay.recorder import Table
 from dpforest.audit.replay.replay import replay
+from dpforest.audit.replay.tape import Table
 from dpforest.audit.replay.variants import (
     EPSILON,
     SIZES,

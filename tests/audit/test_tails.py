@@ -13,19 +13,11 @@ import pytest
 
 import dpforest
 from dpforest import MajorityLabelForestClassifier, RandomDecisionForestClassifier
+from dpforest.audit.replay.input_formats import IN_PARTS, as_csv, as_frame, as_list, formats_of
+from dpforest.audit.replay.large_tables import QUICK_SETTINGS, replay_formats, replay_large
 from dpforest.audit.replay.rare import RARE
 from dpforest.audit.replay.recorder import record
 from dpforest.audit.replay.variants import EPSILON, VARIANTS, domain_of, random_rows, replay_rare, replay_variant
-from dpforest.audit.replay.ways_in import (
-    FORESTS,
-    IN_PARTS,
-    as_csv,
-    as_frame,
-    as_list,
-    replay_large,
-    replay_ways,
-    ways_of,
-)
 from dpforest.audit.samplers import tails
 from dpforest.audit.samplers.identities import check_identities
 from dpforest.audit.samplers.tails import Scripted, check_tails
@@ -49,12 +41,12 @@ def test_every_rare_draw_is_released():
     assert list(check_tails()) == []
 
 
-@pytest.mark.parametrize("kind, relation", some(FORESTS, NEIGHBORS))
+@pytest.mark.parametrize("kind, relation", some(QUICK_SETTINGS, NEIGHBORS))
 def test_every_way_in_releases_what_was_drawn(kind, relation):
     """Would catch an array, list, file or part that is read, shared out or counted otherwise than a frame."""
-    found = dict(replay_ways(kind, relation))
-    assert set(FORESTS) == {own for own, _ in VARIANTS.values()}, "an estimator that is not audited here"
-    assert len(found) == len(ways_of(kind)) and {str(f) for r in found.values() for f in r.findings} == set()
+    found = dict(replay_formats(kind, relation))
+    assert set(QUICK_SETTINGS) == {own for own, _ in VARIANTS.values()}, "an estimator that is not audited here"
+    assert len(found) == len(formats_of(kind)) and {str(f) for r in found.values() for f in r.findings} == set()
     assert all(r.n_questions > 0 and r.loss <= EPSILON * (1 + 1e-9) for r in found.values())
 
 
@@ -64,13 +56,13 @@ LARGE_IN_ALL_WAYS = [
 ]
 
 
-LARGE = [pytest.param(*cell.values, (as_frame,), marks=cell.marks) for cell in some(FORESTS, NEIGHBORS)]
+LARGE = [pytest.param(*cell.values, (as_frame,), marks=cell.marks) for cell in some(QUICK_SETTINGS, NEIGHBORS)]
 
 
-@pytest.mark.parametrize("kind, relation, ways", [*LARGE, *LARGE_IN_ALL_WAYS])
-def test_large_tables_release_what_was_drawn(kind, relation, ways):
+@pytest.mark.parametrize("kind, relation, formats", [*LARGE, *LARGE_IN_ALL_WAYS])
+def test_large_tables_release_what_was_drawn(kind, relation, formats):
     """Would catch whatever begins, or is lost on the border, at 65,536 rows: exact labels, more rate, rows twice."""
-    for where, found in replay_large(kind, relation, ways=ways):
+    for where, found in replay_large(kind, relation, formats=formats):
         assert [str(f) for f in found.findings] == [], where
         assert 0 <= found.loss <= EPSILON * (1 + 1e-9) and found.n_questions > 0
 
@@ -112,8 +104,8 @@ def quick(forests: tuple[str, ...], *, samplers_first: bool = True) -> Iterator[
     replays = itertools.chain(
         (("", r) for r in replay_variant(name, "add-remove", sizes=SMALL)),
         (("rare answers", r) for r in replay_rare(name, "add-remove", sizes=(5,))),
-        replay_ways(kind, "add-remove"),
-        replay_large(kind, "add-remove", ways=(as_frame, *ways_of(kind)[4:5])),
+        replay_formats(kind, "add-remove"),
+        replay_large(kind, "add-remove", formats=(as_frame, *formats_of(kind)[4:5])),
     )
     yield from (f"{where}: {finding}" for where, found in replays for finding in found.findings)
     yield from about_samplers

@@ -67,7 +67,7 @@ class Transcript:
                 (Ledger, "charge", self._charge(Ledger.charge)),
             ):
                 stack.enter_context(patch.object(target, name, mine))
-            forest = model.fit_binned(model.domain, rows)
+            forest = model.fit_encoded(model.domain, rows)
         assert len(self.log[-1]) == len(self.answers), "the other table was asked another number of questions"
         for query_budget in self._paid:
             with pytest.raises(BudgetError, match="Everything that was paid for has been asked"):

@@ -73,7 +73,7 @@ def test_on_a_released_scale_nothing_is_shared_that_is_of_another_one(forest):
     rows = bin_rows(data.domain, split.X_train, split.y_train, np.arange(len(split.y_train)), forest.n_bins)
     for e, epsilon in enumerate((0.5, 3.0, 30.0)):
         model = clone(forest).set_params(epsilon=epsilon, random_state=NOISE_SEED)
-        alone = model.fit_binned(data.domain, rows)
+        alone = model.fit_encoded(data.domain, rows)
         accuracy = (alone.predict_codes(split.X_test) == split.y_test).mean()
         assert alone.scale is not None and simulation.curve().accuracy[0, e] == pytest.approx(accuracy, abs=1e-12)
 
@@ -192,7 +192,7 @@ def test_keeping_no_draws_changes_nothing_but_the_drawings(votes, forest):
     domain, split = votes
     rows = bin_rows(domain, split.X_train, split.y_train, np.arange(len(split.y_train)), forest.n_bins)
     model, full, short = clone(forest).set_params(random_state=5), Trace(), Trace(draws=False)
-    one, two = (model.fit_binned(domain, rows, trace=trace) for trace in (full, short))
+    one, two = (model.fit_encoded(domain, rows, trace=trace) for trace in (full, short))
     assert short.trees == [] and (full.trees or forest.mode == "as_published")
     assert np.array_equal(one.leaf_shares(), two.leaf_shares())
     assert np.array_equal(full.counts, short.counts) and np.array_equal(full.labels, short.labels)
@@ -234,7 +234,7 @@ def test_what_fits_share_changes_none_of_them(votes, forest, order):
         if "n_estimators" in model.get_params():
             model.set_params(n_estimators=size)
         traces = Trace(draws=False), Trace(draws=False)
-        alone, shared = (model.fit_binned(domain, own, trace=t) for own, t in zip((rows, sweep), traces, strict=True))
+        alone, shared = (model.fit_encoded(domain, own, trace=t) for own, t in zip((rows, sweep), traces, strict=True))
         for a, b in zip(parts(alone, traces[0]), parts(shared, traces[1]), strict=True):
             assert (a is None) == (b is None)
             assert a is None or (a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
@@ -256,7 +256,7 @@ def test_a_release_shares_its_rows_with_nobody(votes):
     rows = bin_rows(domain, split.X_train, split.y_train, np.arange(len(split.y_train)), 16)
     sweep, traces = replace(rows, memo={}), [Trace(draws=False) for _ in range(2)]
     for trace in traces:
-        MultinomialForestClassifier(max_depth=1).fit_binned(domain, sweep, trace=trace)
+        MultinomialForestClassifier(max_depth=1).fit_encoded(domain, sweep, trace=trace)
     assert sweep.memo == {}
     one, two = (np.bincount(np.arange(len(t.counts)) // 2, t.counts.sum(axis=1)) for t in traces)
     assert not np.array_equal(one, two)  # estimation rows of ten trees: alike by chance below 1e-6

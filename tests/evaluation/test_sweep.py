@@ -116,7 +116,7 @@ def test_a_forest_as_it_comes_has_the_shape_and_the_scale_of_each_budget(name):
     repeats = 2 if certified else 1
     table = surface({name: estimator}, data, epsilons=epsilons, repeats=repeats, seed=3)
     split = split_table(data.domain, data.X, data.y, seed=3)
-    domain = estimator.reads(data.domain)
+    domain = estimator.reading_domain(data.domain)
     own = split if domain is data.domain else split_table(domain, data.X, data.y, seed=3)
     simulation = Simulation(estimator, domain, own, epsilons=epsilons, seed=3)
     for _ in range(repeats):

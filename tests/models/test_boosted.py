@@ -244,7 +244,7 @@ def test_weights_stay_below_their_public_bound_which_grows(leaf, beta):
     X, y = random_table(DOMAIN, 200, 0)
     trace = Trace()
     model = booster(epsilon=20.0, n_estimators=6, alpha=1.0, leaf=leaf, beta=beta, random_state=0)
-    model.fit_binned(DOMAIN, bin_rows(DOMAIN, X, y.astype(np.int32), np.arange(200), 4), trace=trace)
+    model.fit_encoded(DOMAIN, bin_rows(DOMAIN, X, y.astype(np.int32), np.arange(200), 4), trace=trace)
     bounds = [tree.bound for tree in trace.trees]
     assert bounds[0] == 0.5 and bounds == sorted(bounds) and bounds[-1] > 0.8
     assert all(tree.weights[-1] <= tree.bound for tree in trace.trees)
@@ -500,7 +500,7 @@ def test_of_many_classes_each_has_the_trees_that_tell_it_from_the_rest():
 def traced(model, X, y) -> Trace:
     trace = Trace()
     rows = bin_rows(model.domain, X, y.astype(np.int32), np.arange(len(y)), model.n_bins)
-    model.fit_binned(model.domain, rows, trace=trace)
+    model.fit_encoded(model.domain, rows, trace=trace)
     return trace
 
 
@@ -611,7 +611,7 @@ def test_a_pickle_holds_what_was_released_and_nothing_that_replays_noise():
     model = booster(**{**DEFAULTS, "alpha": "noisy", "beta": "laplace"}).fit(X, y)
     text = pickle.dumps(model)
     assert np.array_equal(pickle.loads(text).predict_proba(X), model.predict_proba(X))
-    for name in (b"Source", b"BoostMechanism", b"QueryBudget", b"Trace", b"Binned", b"boosting", b"alpha_boost"):
+    for name in (b"Source", b"BoostMechanism", b"QueryBudget", b"Trace", b"BinnedRows", b"boosting", b"alpha_boost"):
         assert name not in text
     fitted = {name for name in vars(model) if name.endswith("_")}
     assert fitted == {

@@ -163,7 +163,7 @@ DOMAIN = public_domain(2)  # one question only, so that every fit has the same t
 def traced(model, X, y) -> tuple:
     trace = Trace()
     rows = bin_rows(model.domain, X, y.astype(np.int32), np.arange(len(y)), model.n_bins)
-    return model.fit_binned(model.domain, rows, trace=trace), trace
+    return model.fit_encoded(model.domain, rows, trace=trace), trace
 
 
 def few_rows() -> tuple:

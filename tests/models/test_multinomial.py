@@ -444,7 +444,7 @@ def test_a_file_and_a_pickle_hold_what_was_released(partition):
     assert np.array_equal(again.class_shares(X), model.predict_proba(X))
     pickled = pickle.dumps(model)
     assert np.array_equal(pickle.loads(pickled).predict(X), model.predict(X))
-    for name in (b"Source", b"QueryBudget", b"Trace", b"Binned", b"Shares", b"SplitSelector"):
+    for name in (b"Source", b"QueryBudget", b"Trace", b"BinnedRows", b"Shares", b"SplitSelector"):
         assert name not in pickled
 
 

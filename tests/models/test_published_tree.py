@@ -199,7 +199,7 @@ def test_it_is_a_tree_of_the_house(criterion, epsilon):
     y = (codes_of(MIXED, X)[:, 1] + (X.f0 > 0.4) + (X.f2 > 0.7)).to_numpy() % 3
     model, trace = tree(criterion=criterion, epsilon=epsilon, max_depth=5, random_state=2, n_bound=800), Trace()
     rows = bin_rows(MIXED, X, y.astype(np.int32), np.arange(800), 10)
-    forest = model.fit_binned(MIXED, rows, trace=trace)
+    forest = model.fit_encoded(MIXED, rows, trace=trace)
     trees = forest.trees
     trees.check(np.array([f.n_codes for f in MIXED.features]))
     assert set(trees.kind) <= {NUMERIC, MULTIWAY, LEAF} and trees.depth == 5

@@ -10,7 +10,6 @@ from streamlit.testing.v1 import AppTest
 
 from dpforest import ReleasedForest
 from dpforest.evaluation.greedy_simulation import simulation_for
-from dpforest.evaluation.sweep import run_task
 from dpforest.explain import AddedScores
 from dpforest.models.base import AUTO
 from dpforest.risk.guarantee import guarantee_of
@@ -233,8 +232,7 @@ def test_the_board_report_is_of_the_forest_that_is_looked_at(monkeypatch):
     monkeypatch.setattr(choose_controls, "kinds", lambda: [KIND])
     lines = [sweep.cells(own, sweep.Line(s, epsilons=(0.1, 1.0)), 1) for s in choose_controls.forests(own, wish)]
     for line in lines:
-        for n in range(2):
-            line.add(n, run_task(*line.task(n)))
+        list(line.work(2))
     done = gathered(lines, 2, 1)
     seen = []
     monkeypatch.setattr(parts, "render", lambda report: seen.append(report) or "")

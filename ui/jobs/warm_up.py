@@ -97,7 +97,7 @@ def _fit(kind, domain: Domain, X: np.ndarray, y: np.ndarray) -> None:
 def _simulate(kind: str, mode: str, domain: Domain, X: np.ndarray, y: np.ndarray) -> None:
     settings = Settings(kind, mode, 1.0, 3, 3, "add-remove")
     estimator = settings.estimator()
-    domain = estimator.reads(domain)
+    domain = estimator.reading_domain(domain)
     tiny = simulation_for(estimator, domain, split_table(domain, X, y), epsilons=(1.0,))
     tiny.add_repeat()
     tiny.view(1.0)

@@ -198,8 +198,8 @@ def fingerprint(domain: Domain) -> str:
 
 
 def read_by(table: Table, settings: Settings) -> Table:
-    """The table as forests with these settings read it (`ForestClassifier.reads`)."""
-    domain = settings.estimator().reads(table.domain)
+    """The table as forests with these settings read it (`ForestClassifier.reading_domain`)."""
+    domain = settings.estimator().reading_domain(table.domain)
     return table if domain is table.domain else replace(table, domain=domain)
 
 

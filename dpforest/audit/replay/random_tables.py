@@ -5,7 +5,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from dpforest.audit.replay.recorder import Table
+from dpforest.audit.replay.tape import Table
 from dpforest.tables.domain import Domain
 from dpforest.tables.features import Feature
 from dpforest.trees.released_scale import CELLS

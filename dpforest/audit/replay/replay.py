@@ -16,8 +16,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpforest.audit.replay.recorder import Finding, Forced, Question, Tape, place_of, record
+from dpforest.audit.replay.recorder import record
 from dpforest.audit.replay.state import difference
+from dpforest.audit.replay.tape import Finding, Forced, Question, Tape
+from dpforest.audit.replay.trace import place_of
 from dpforest.privacy import selection
 from dpforest.privacy.ledger import ESTIMATION, STRUCTURE, Ledger, rows_changed
 from dpforest.trees.forest import Forest

@@ -8,8 +8,8 @@ import pandas as pd
 from sklearn.base import clone
 
 from dpforest.audit.replay.rare import RARE
-from dpforest.audit.replay.recorder import Forced, Table
 from dpforest.audit.replay.replay import Replay, replay
+from dpforest.audit.replay.tape import Forced, Table
 from dpforest.models.base import ForestClassifier
 from dpforest.models.boosting.booster import RandomTreeBoosterClassifier
 from dpforest.models.greedy.boosted import BoostedForestClassifier

@@ -16,7 +16,7 @@ from dpforest.models.boosting.booster_spec import LEAST_ROWS, SCALE_SHARE, SIZE_
 from dpforest.models.boosting.gradient_rounds import boost
 from dpforest.models.boosting.gradients import UNIT, sensitivity_of
 from dpforest.models.boosting.round_rule import MOST_DEPTH, MOST_ROUNDS, rounds_by_rule
-from dpforest.models.greedy.greedy import Binned, GreedyClassifier, check_row_bound, row_bound
+from dpforest.models.greedy.greedy import BinnedRows, GreedyClassifier, check_row_bound, row_bound
 from dpforest.models.greedy.trace import Trace
 from dpforest.models.preparation import LEAST_SIZE, NOISE, Preparation, release_scale, release_size
 from dpforest.privacy.certificate import Certificate, certify, large_delta_caution
@@ -198,7 +198,7 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
 
     # ------------------------------------------------------------ a fit
 
-    def fit_binned(self, domain: Domain, rows: Binned, *, n_jobs: int = 1, trace: Trace | None = None) -> Forest:
+    def fit_encoded(self, domain: Domain, rows: BinnedRows, *, n_jobs: int = 1, trace: Trace | None = None) -> Forest:
         """Fit on rows that are encoded already; fill `trace` for the curator's drawings."""
         self._check_parameters()
         source, ledger = source_for(self.random_state), self._ledger()

@@ -13,7 +13,7 @@ from dpforest.models.base import AUTO
 from dpforest.models.greedy import boost_mechanisms
 from dpforest.models.greedy.alpha_boost import UNIT, Boosted, boost, leaf_link
 from dpforest.models.greedy.boost_spec import BETAS, LEAVES, BoostSpec, resolve_alpha
-from dpforest.models.greedy.greedy import Binned, GreedyClassifier, check_row_bound, demo_seed, row_bound
+from dpforest.models.greedy.greedy import BinnedRows, GreedyClassifier, check_row_bound, demo_seed, row_bound
 from dpforest.models.greedy.trace import Trace
 from dpforest.models.leaf_noise import ValueNoise, WeightNoise
 from dpforest.models.preparation import Preparation
@@ -211,7 +211,7 @@ class BoostedForestClassifier(GreedyClassifier):
         """Boosters: one for two classes, else one for each."""
         return 1 if domain.n_classes == 2 else domain.n_classes
 
-    def fit_binned(self, domain: Domain, rows: Binned, *, n_jobs: int = 1, trace: Trace | None = None) -> Forest:
+    def fit_encoded(self, domain: Domain, rows: BinnedRows, *, n_jobs: int = 1, trace: Trace | None = None) -> Forest:
         """Fit on rows that are binned already; fill `trace` for the curator's drawings."""
         self._check_parameters()
         source, ledger = source_for(self.random_state), self._ledger()
@@ -247,7 +247,7 @@ class BoostedForestClassifier(GreedyClassifier):
         self,
         spec: BoostSpec,
         domain: Domain,
-        rows: Binned,
+        rows: BinnedRows,
         grown: list[Boosted],
         ledger: Ledger,
         source: SecretSource | DemoSource,
@@ -281,7 +281,7 @@ class BoostedForestClassifier(GreedyClassifier):
         self,
         trace: Trace,
         spec: BoostSpec,
-        rows: Binned,
+        rows: BinnedRows,
         grown: list[Boosted],
         place: np.ndarray,
         n_classes: int,

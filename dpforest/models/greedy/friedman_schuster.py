@@ -10,7 +10,7 @@ from dpforest.limits import MAX_BOUND, MAX_DEPTH
 from dpforest.models.assemble import assemble
 from dpforest.models.base import AUTO
 from dpforest.models.greedy.count_trees import SplitSelector
-from dpforest.models.greedy.greedy import Binned, GreedyClassifier, check_row_bound, demo_seed, row_bound
+from dpforest.models.greedy.greedy import BinnedRows, GreedyClassifier, check_row_bound, demo_seed, row_bound
 from dpforest.models.greedy.published_tree import CRITERIA, GAIN_RATIO, PublishedTreeSpec
 from dpforest.models.greedy.trace import Trace, TreeTrace
 from dpforest.models.leaf_noise import CountNoise
@@ -164,7 +164,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         self.tree_share = tree_share
         self.n_bound = n_bound
 
-    def fit_binned(self, domain: Domain, rows: Binned, *, n_jobs: int = 1, trace: Trace | None = None) -> Forest:
+    def fit_encoded(self, domain: Domain, rows: BinnedRows, *, n_jobs: int = 1, trace: Trace | None = None) -> Forest:
         """Fit on rows that are binned already; fill `trace` for the curator's drawings."""
         if self.mode == "as_published":
             return self._fit_published(domain, rows, trace)
@@ -200,7 +200,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
             trees, domain, certificate=certificate, ledger=ledger, about=about, noisy_counts=values, scale=rows.scale
         )
 
-    def _fit_published(self, domain: Domain, rows: Binned, trace: Trace | None) -> Forest:
+    def _fit_published(self, domain: Domain, rows: BinnedRows, trace: Trace | None) -> Forest:
         source, ledger = source_for(self.random_state), self._ledger()
         spec = self._published_plan(rows.n_given)
         seed = demo_seed(source) if self.epsilon is not None else 0

@@ -29,7 +29,7 @@ MOST_CELLS = 2**27  # of a level's histograms: a gigabyte
 
 
 @dataclass(frozen=True, eq=False)
-class Binned:
+class BinnedRows:
     """Rows as a greedy tree reads them: made once, used by every fit on the same rows.
 
     `n_given` is the number of rows that were handed over (`Rows`), the only one that may be public.
@@ -46,7 +46,7 @@ class Binned:
     memo: dict[tuple, Any] | None = None
     scale: ReleasedScale | None = None
 
-    def on(self, domain: Domain, n_bins: int, scale: ReleasedScale) -> "Binned":
+    def on(self, domain: Domain, n_bins: int, scale: ReleasedScale) -> "BinnedRows":
         """The same rows in bins of a released scale."""
         candidates, bins = public_candidates(domain, n_bins, scale), bin_codes(domain, self.codes, n_bins, scale)
         memo: dict[tuple, Any] | None = None if self.memo is None else {}  # what was kept is of other bins
@@ -66,10 +66,10 @@ class Binned:
 
 def bin_rows(
     domain: Domain, X: Any, y: np.ndarray, row_ids: np.ndarray, n_bins: int, *, n_given: int | None = None
-) -> Binned:
+) -> BinnedRows:
     """Encode and bin a table. `X` may be codes already; `n_given` is the number of rows where none was left out."""
     codes, n = encoded(domain, X), len(y) if n_given is None else n_given
-    return Binned(public_candidates(domain, n_bins), codes, bin_codes(domain, codes, n_bins), y, row_ids, n)
+    return BinnedRows(public_candidates(domain, n_bins), codes, bin_codes(domain, codes, n_bins), y, row_ids, n)
 
 
 class GreedyClassifier(ForestClassifier):
@@ -85,19 +85,19 @@ class GreedyClassifier(ForestClassifier):
         self.max_depth = max_depth
         self.n_bins = n_bins
 
-    def fit_binned(self, domain: Domain, rows: Binned, *, n_jobs: int = 1, trace: Trace | None = None) -> Forest:
+    def fit_encoded(self, domain: Domain, rows: BinnedRows, *, n_jobs: int = 1, trace: Trace | None = None) -> Forest:
         """Fit on rows that are binned already; fill `trace` for the curator's drawings."""
         raise NotImplementedError
 
     def _fit_forest(self, domain: Domain, rows: Rows, n_jobs: int) -> Forest:
-        return self.fit_binned(domain, self._binned(domain, rows), n_jobs=n_jobs)
+        return self.fit_encoded(domain, self._binned(domain, rows), n_jobs=n_jobs)
 
-    def repeatedly(self, domain: Domain, rows: Rows) -> Callable[[], Forest]:
+    def refitter(self, domain: Domain, rows: Rows) -> Callable[[], Forest]:
         """A function that fits anew on rows that are read already; they are binned once."""
         binned = self._binned(domain, rows)
-        return lambda: self.fit_binned(domain, binned)
+        return lambda: self.fit_encoded(domain, binned)
 
-    def _prepared(self, domain: Domain, rows: Binned, ledger: Ledger, source: SecretSource | DemoSource) -> Any:
+    def _prepared(self, domain: Domain, rows: BinnedRows, ledger: Ledger, source: SecretSource | DemoSource) -> Any:
         """The spec of a fit, and its rows in the bins that it will ask about; what is asked for that is paid for."""
         if rows.scale is not None and self._budget is not None:
             raise ValueError("these rows are binned on a scale that nobody paid for; bin them anew with bin_rows")
@@ -118,7 +118,7 @@ class GreedyClassifier(ForestClassifier):
             nobody = scale_histograms(domain, np.empty((0, domain.n_features), np.uint16))
             release_scale(nobody, preparation, self._budget, ledger, DemoSource(0))
 
-    def _binned(self, domain: Domain, rows: Rows) -> Binned:
+    def _binned(self, domain: Domain, rows: Rows) -> BinnedRows:
         self.check(domain, rows.n_given)
         return bin_rows(domain, rows.codes, rows.y, rows.ids, self.n_bins, n_given=rows.n_given)
 

@@ -12,7 +12,7 @@ from dpforest.limits import MAX_BOUND
 from dpforest.models.assemble import assemble
 from dpforest.models.base import AUTO
 from dpforest.models.greedy.count_trees import Shares, SplitSelector, share_out, structure_share
-from dpforest.models.greedy.greedy import Binned, GreedyClassifier, check_row_bound, demo_seed, row_bound
+from dpforest.models.greedy.greedy import BinnedRows, GreedyClassifier, check_row_bound, demo_seed, row_bound
 from dpforest.models.greedy.multinomial_spec import (
     DEFAULT_DEPTH,
     MultinomialSpec,
@@ -218,7 +218,7 @@ class MultinomialForestClassifier(GreedyClassifier):
     def _by_hand(self) -> tuple:
         return self.feature_temperature, self.value_temperature, self.label_temperature
 
-    def fit_binned(self, domain: Domain, rows: Binned, *, n_jobs: int = 1, trace: Trace | None = None) -> Forest:
+    def fit_encoded(self, domain: Domain, rows: BinnedRows, *, n_jobs: int = 1, trace: Trace | None = None) -> Forest:
         """Fit on rows that are binned already; fill `trace` for the curator's drawings."""
         if self.mode == "as_published":
             return self._fit_published(domain, rows, n_jobs, trace)
@@ -302,7 +302,7 @@ class MultinomialForestClassifier(GreedyClassifier):
         ledger.close()
         return labels
 
-    def _fit_published(self, domain: Domain, rows: Binned, n_jobs: int, trace: Trace | None) -> Forest:
+    def _fit_published(self, domain: Domain, rows: BinnedRows, n_jobs: int, trace: Trace | None) -> Forest:
         spec, source, ledger = self._published_plan(), source_for(self.random_state), Ledger(None, self.neighbors)
         seed = demo_seed(source) if self.epsilon is not None or self.random_state is not None else self.structure_seed
         ledger.charge("splits and labels, as published", "exponential", 1, None, 1, "sequential")
@@ -368,7 +368,7 @@ class MultinomialForestClassifier(GreedyClassifier):
         return {"split_score": self.split_score, "n_bins": self.n_bins}
 
 
-def _shares(rows: Binned, spec: MultinomialSpec, partition: str, source: SecretSource | DemoSource) -> Shares:
+def _shares(rows: BinnedRows, spec: MultinomialSpec, partition: str, source: SecretSource | DemoSource) -> Shares:
     """Which rows each tree reads: the same for every ε and depth of a sweep."""
 
     def draw() -> Shares:

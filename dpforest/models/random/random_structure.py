@@ -382,7 +382,7 @@ class RandomStructureClassifier(ForestClassifier):
                 "The depth of this forest follows from the number of all rows, so they cannot be counted part by part; "
                 "give n_bound, a public bound on it, or max_depth."
             )
-        return self.reads(self.domain)
+        return self.reading_domain(self.domain)
 
     def _checked_part(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         """As `fit` checks a table, but nothing is left on this estimator, which may be at work elsewhere."""
