@@ -12,14 +12,13 @@ from typing import Final
 import numpy as np
 
 from dpforest.privacy.ledger import NUMBER_OF_ROWS, SCALE_OF_ATTRIBUTES, Ledger, QueryBudget, rows_changed
-from dpforest.privacy.loss import GAUSSIAN, PURE, PrivacyLoss
+from dpforest.privacy.loss import GAUSSIAN, NOISE, PrivacyLoss
 from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.privacy.rationals import sqrt_up
 from dpforest.privacy.release import noisy_table
 from dpforest.trees.released_scale import LEVELS, ReleasedScale, nested, scale_from
 
 SIZE_SHARE: Final = Fraction(1, 50)  # of ε, for the number of rows
-NOISE: Final = {PURE: "discrete-laplace", GAUSSIAN: "rounded-gaussian"}
 LEAST_SIZE: Final = 50
 MOST_NOISE: Final = 2**31  # scale of it: samplers know no larger
 _SIZE_KEY, _SCALE_KEY = 1, 2  # of their draws in a demonstration
