@@ -28,7 +28,7 @@ from tests.audit.faulty import FAULTS, right
 from tests.conftest import some
 
 TWO = domain_of(2)
-PAGE = ("attack", "controls", "parts", "table", "words")
+PAGE = ("attack", "audit_controls", "table", "rule_words", "verdict")
 # Settings that are the same for every question, decide what becomes of answers, or serve mode="as_published" only.
 ASKS_NOTHING = {
     "epsilon",

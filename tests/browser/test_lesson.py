@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.driver import BROWSER, Explore, idle, rerun
-from ui.learn.parts_of_steps import EXPLORE
+from ui.learn.step import EXPLORE
 from ui.learn.steps import STEPS
 
 pytestmark = BROWSER

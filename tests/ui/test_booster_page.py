@@ -25,7 +25,7 @@ from ui.explore.other_forests import OtherForests
 from ui.jobs import baselines, sweep
 from ui.jobs.sweep_results import Done, gathered
 from ui.shared import release, tables
-from ui.shared.attributes import chance_of_a_turn
+from ui.shared.attribute_effects import chance_of_a_turn
 from ui.shared.forests import FORESTS, TREES, Settings, as_code, as_it_comes
 from ui.shared.loss_sums import success_share
 from ui.shared.sidebar import Choice

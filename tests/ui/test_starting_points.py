@@ -4,7 +4,7 @@ import pytest
 
 from dpforest.models.depth_rules import fletcher_islam_depth
 from ui.shared.forests import FORESTS, MODES
-from ui.shared.starting_points import origin
+from ui.shared.shape_origin import origin
 
 
 def helps(app) -> dict[str, str]:

@@ -13,10 +13,10 @@ from dpforest.limits import LEAF_CAP, MAX_DEPTH
 from dpforest.models.random.spec import ForestSpec
 from dpforest.tables.domain import Domain, Feature
 from dpforest.tables.features import plural
-from ui.shared import boosting, cache
+from ui.shared import boost_controls, cache
 from ui.shared.controls import LINKED, among, is_on
 from ui.shared.forests import FORESTS, TREES, Settings
-from ui.shared.starting_points import origin
+from ui.shared.shape_origin import origin
 from ui.shared.tables import Table, fingerprint, n_learned_from
 
 ROWS_WITHOUT_A_TABLE: Final = 1_000
@@ -49,7 +49,7 @@ def choose_shape(settings: Settings, table: Table | None) -> Settings:
     settings = settings if by_rule else replace(settings, depth=own_depth, trees=own_trees)
     if settings.kind != "boosted":
         return settings
-    alpha = boosting.alpha(settings.mode, own_depth)
+    alpha = boost_controls.alpha(settings.mode, own_depth)
     if isinstance(alpha, tuple):  # one for each level, so there have to be as many levels at every ε
         settings = replace(settings, depth=own_depth)
     return replace(settings, options=(("alpha", alpha), *settings.options))

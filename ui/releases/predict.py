@@ -23,7 +23,7 @@ from dpforest.trees.forest import ForestFormatError, ReleasedForest
 from dpforest.voting import CLIPPED_LOGISTIC
 from ui.server import uploads
 from ui.shared import cache, figures, tables
-from ui.shared.attributes import attributes
+from ui.shared.attribute_effects import attributes
 from ui.shared.controls import is_on, is_pair, stored
 from ui.shared.downloads import as_csv
 from ui.shared.loss_sums import at_delta
