@@ -134,8 +134,8 @@ def worst_change(
     >>> change.before.tolist(), change.after.tolist(), round(change.loss, 1)
     ([[3, 0]], [[4, 0]], 17.3)
     """
-    found = list(_changes(pmf, n_classes, most, neighbors, symmetric, at_once=True))
-    return max(found, key=lambda change: change.loss)
+    changes = list(_changes(pmf, n_classes, most, neighbors, symmetric, at_once=True))
+    return max(changes, key=lambda change: change.loss)
 
 
 def first_violation(
@@ -152,8 +152,8 @@ def first_violation(
     >>> first_violation(leaf_log_pmf("permute-and-flip", 1.0), 1.0, 2, most=3) is None
     True
     """
-    found = _changes(pmf, n_classes, most, neighbors, symmetric, at_once=False)
-    too_much = (change for change in found if change.loss > epsilon * (1 + _ROUNDING))
+    changes = _changes(pmf, n_classes, most, neighbors, symmetric, at_once=False)
+    too_much = (change for change in changes if change.loss > epsilon * (1 + _ROUNDING))
     return min(too_much, key=lambda change: change.before.sum(), default=None)
 
 

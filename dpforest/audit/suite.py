@@ -1,4 +1,4 @@
-"""Everything that can be said against certified forests without fitting them thousands of times."""
+"""All checks of certified forests that do not need thousands of fits."""
 
 import itertools
 from collections.abc import Collection, Iterator
@@ -61,10 +61,12 @@ def fit_suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
     names = [n for n, (kind, _) in VARIANTS.items() if estimators is None or kind.__name__ in estimators]
     kinds = [kind for kind in QUICK_SETTINGS if estimators is None or kind.__name__ in estimators]
     variants = list(itertools.product(names, NEIGHBORS))
-    yield from _in_turn({f"{n}, {r}": (("", found) for found in replay_variant(n, r)) for n, r in variants})
+    yield from _in_turn({f"{n}, {r}": (("", outcome) for outcome in replay_variant(n, r)) for n, r in variants})
     yield from _in_turn(random_replays(estimators))
     yield from check_same_rows(estimators)
-    yield from _in_turn({f"{n}, {r}, rare answers": (("", found) for found in replay_rare(n, r)) for n, r in variants})
+    yield from _in_turn(
+        {f"{n}, {r}, rare answers": (("", outcome) for outcome in replay_rare(n, r)) for n, r in variants}
+    )
     yield from _in_turn(
         {
             f"{kind.__name__}, {r}": itertools.chain(replay_formats(kind, r), replay_large(kind, r))
@@ -76,6 +78,6 @@ def fit_suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
 def _in_turn(replays: dict[str, Iterator[tuple[str, Replay]]]) -> Iterator[str]:
     """What the first replay of each says, then the second: a mistake of one forest does not wait for all of another."""
     for turn in itertools.zip_longest(*replays.values(), fillvalue=("", None)):
-        for what, (where, found) in zip(replays, turn):
-            for finding in found.findings if found else ():
+        for what, (where, outcome) in zip(replays, turn):
+            for finding in outcome.findings if outcome else ():
                 yield f"{what}{where and ', '}{where}: {finding}"

@@ -41,11 +41,13 @@ from tests.audit.test_mutants import certified
 def test_forests_on_random_domains_show_nothing(theme, seeds):
     """Would catch mistakes that need many classes or rounds, some number of rows or `size`, or unreadable cells."""
     replays = [
-        (name, *found) for name, cases in random_replays(seeds=seeds, themes=(theme,)).items() for found in cases
+        (name, *comparison)
+        for name, cases in random_replays(seeds=seeds, themes=(theme,)).items()
+        for comparison in cases
     ]
-    assert [f"{name}, {where}: {f}" for name, where, found in replays for f in found.findings] == []
+    assert [f"{name}, {where}: {f}" for name, where, comparison in replays for f in comparison.findings] == []
     assert len(replays) == len(FORESTS) * len(seeds)
-    assert all(found.n_questions > 0 for _, _, found in replays)
+    assert all(comparison.n_questions > 0 for _, _, comparison in replays)
 
 
 def test_all_forests_are_drawn():
@@ -128,7 +130,7 @@ def replayed(mutant: Mutant) -> Iterator[str]:
     """Results of replays of a mutant's first forest: all themes with one seed, then the next seed."""
     for seed in range(SAMPLE):
         for cases in random_replays(mutant.forests[:1], seeds=[seed]).values():
-            yield from (f"{where}: {finding}" for where, found in cases for finding in found.findings)
+            yield from (f"{where}: {finding}" for where, comparison in cases for finding in comparison.findings)
 
 
 BY = {
@@ -139,7 +141,7 @@ BY = {
     "tails": lambda mutant: check_tails(),
     "words": lambda mutant: check_bridge(n_tapes=1),
 }
-FOUND_BY = {
+DETECTED_BY = {
     "a_gradient_is_rounded": "single rows",
     "a_border_is_in_both_cells": "single rows",
     "the_released_size_has_a_floor_of_rows": "random domains",
@@ -167,7 +169,7 @@ def test_an_auditor_sees_blind_spots_that_the_certificate_does_not(mutant: Mutan
     """One auditor sees each. The certificate and the ledger of the fit look correct."""
     with mutated(mutant), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        finding = next(BY[FOUND_BY[mutant.name]](mutant), None)
+        finding = next(BY[DETECTED_BY[mutant.name]](mutant), None)
         assert certified(mutant.forests[0], **PURE.get(mutant.forests[0], {}))
     assert finding is not None, mutant.why
 
@@ -182,4 +184,4 @@ def test_blind_spots_are_seen_by_the_suite(mutant: Mutant):
 
 
 def test_the_mistakes_are_different():
-    assert len({m.name for m in MISTAKES}) == len(MISTAKES) and {m.name for m in MISTAKES} == set(FOUND_BY)
+    assert len({m.name for m in MISTAKES}) == len(MISTAKES) and {m.name for m in MISTAKES} == set(DETECTED_BY)

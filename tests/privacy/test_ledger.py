@@ -403,7 +403,7 @@ def test_neither_kind_pays_for_the_other():
         Ledger(PrivacyLoss.gaussian(0))
 
 
-def test_a_query_budget_is_used_in_its_kind():
+def test_a_query_budget_is_used_in_its_kind_of_loss():
     """Too little noise would be drawn if μ² were taken for ε. A table gets the noise of its budget."""
     ledger = Ledger(PrivacyLoss.gaussian(1))
     gauss = ledger.charge("gradients", "rounded Gaussian", 1, PrivacyLoss.gaussian("1/2"), 2, "sequential")
