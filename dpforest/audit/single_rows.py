@@ -94,9 +94,9 @@ def _asked(fit: Any, table: Any) -> list[Question]:
 def _domain(n_classes: int) -> Domain:
     """Two numeric attributes, one with a code range for missing cells, and one attribute with categories."""
     features = (
-        Feature("a", "numeric", 0.0, 1.0, missing="own", **_NOTE),
+        Feature("a", "numeric", 0.0, 1.0, missing="category", **_NOTE),
         Feature("b", "numeric", 0.0, 1.0, missing="value", missing_value=0.5, **_NOTE),
-        Feature("c", "categorical", categories=("0", "1"), missing="own", **_NOTE),
+        Feature("c", "categorical", categories=("0", "1"), missing="category", **_NOTE),
     )
     return Domain(features, tuple(range(n_classes)), "y", "documented", "single_rows.py")
 
