@@ -223,9 +223,9 @@ def test_fits_use_whole_numbers_of_numpy_as_python_s(kind, mode):
     model = kind(**how, **wanted)
     spec, (certificate, ledger) = model.spec(DOMAIN, 100), model.preview(DOMAIN, 100)
     for whole in KINDS_OF_WHOLE:
-        own = {name: whole(value) for name, value in wanted.items() if value <= np.iinfo(whole).max}
-        other = kind(**how, **{**wanted, **own})
-        assert all(other.get_params()[name] is value for name, value in own.items())  # it keeps what it was given
+        converted = {name: whole(value) for name, value in wanted.items() if value <= np.iinfo(whole).max}
+        other = kind(**how, **{**wanted, **converted})
+        assert all(other.get_params()[name] is value for name, value in converted.items())  # it keeps what it was given
         used = other._checked().get_params()
         assert {type(value) for name, value in used.items() if name in wanted} == {int}
         assert other.spec(DOMAIN, 100) == spec

@@ -236,7 +236,7 @@ def test_parquet_numbers_of_every_type(cells, tmp_path):
     assert labels.tolist() == [0, 1, 0]
 
 
-def test_parquet_booleans_and_columns_of_nothing(tmp_path):
+def test_parquet_booleans_and_empty_columns(tmp_path):
     flag = Feature("flag", "categorical", categories=("False", "True"), missing="category", **NOTE)
     schema = Domain((SIZE, CITY, flag), (False, True), "ill", "documented", "made up")
     flags = pa.array([True, None, False])

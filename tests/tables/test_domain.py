@@ -66,7 +66,7 @@ class TestNumericCodes:
         assert domain(feature).encode(x[:, None]).ravel().tolist() == [naive(feature, v) for v in x.tolist()]
 
     @pytest.mark.parametrize("missing", ["refuse", "category"])
-    def test_a_threshold_means_what_it_shows(self, missing):
+    def test_a_shown_threshold_splits_like_the_code(self, missing):
         """code > t says the same as x >= threshold_value(t)."""
         feature = Feature("x", "numeric", -3.0, 11.5, missing=missing, scale="linear")
         rng = np.random.default_rng(2)

@@ -100,7 +100,7 @@ def test_every_field_of_a_release_has_an_origin(model, name, scale_share):
     of_nobody = fields(nobody)
     assert ("scale" in content) == (scale_share == "auto" and name != "nursery")
     looks = isinstance(model, DataDependentClassifier) or "scale" in content
-    for path, value in found.items():
+    for path, value in released_fields.items():
         where = origin(path)
         if where.endswith("_source") or where == "source":
             assert source_of(released_fields, path, where) in ("documented", "asserted"), path

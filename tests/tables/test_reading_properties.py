@@ -289,7 +289,7 @@ def test_half_a_character_changes_no_other_cell(cells, place):
 
 
 @pytest.mark.parametrize("row", [[1], [1, 2, 3], 7, "ab", None, {}])
-def test_a_row_of_a_list_that_is_none_has_no_known_cell(row):
+def test_a_none_in_a_list_of_rows_has_no_known_cell(row):
     age = Feature("age", "numeric", 0, 100, missing="category", **NOTE)
     domain = Domain((age, replace(age, name="size")), ("no", "yes"), "ill", "asserted", "made for this test")
     model = MajorityLabelForestClassifier(domain=domain, n_estimators=1)

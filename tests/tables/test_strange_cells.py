@@ -107,7 +107,7 @@ def test_bytes_among_numbers_are_texts():
     assert read(schema(SIZE), np.array([[b"0"], [b"1"], [b"2"]])).codes.ravel().tolist() == numbers
 
 
-def test_short_floats_are_what_their_text_says():
+def test_short_floats_are_read_as_their_text():
     domain = schema(Feature("c", "categorical", categories=("z", "0.1"), missing="category", **NOTE))
     short = np.array([[0.1]], np.float32)
     for X in (
