@@ -202,7 +202,9 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
         """Fit on rows that are encoded already; fill `trace` for the curator's drawings."""
         self._check_parameters()
         source, ledger = source_for(self.random_state), self._ledger()
-        spec = self._plan(domain, self._known_size(domain, len(rows.y), rows.n_given, ledger, source))
+        spec = self._plan(domain, self._known_size(domain, rows.n_asked, rows.n_given, ledger, source))
+        if rows.n_table:  # sums are divided by the number of those rows that are in them
+            spec = replace(spec, n_rows=max(round(spec.n_rows * len(rows.y) / rows.n_table), 1))
         scale = rows.scale if self._loss is None else None  # exact, for comparisons with no noise at all
         if spec.preparation.scale:
             assert self._loss is not None

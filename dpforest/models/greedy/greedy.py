@@ -33,6 +33,8 @@ class BinnedRows:
     """Rows as a greedy tree reads them: made once, used by every fit on the same rows.
 
     `n_given` is the number of rows that were handed over (`Rows`), the only one that may be public.
+    `n_table` is 0, except where a simulation fits on a part of a table: then it is the number of rows of that table,
+    which the number of rows is asked of, as a release would.
     `memo` holds what simulated releases of one sweep have in common. Raw data: it goes when the sweep does, no forest
     keeps it. Rows that a release is fitted on have none.
     """
@@ -45,6 +47,16 @@ class BinnedRows:
     n_given: int
     memo: dict[tuple, Any] | None = None
     scale: ReleasedScale | None = None
+    n_table: int = 0
+
+    @property
+    def n_asked(self) -> int:
+        """Number of rows that a question about it counts."""
+        return self.n_table or len(self.y)
+
+    def of_table(self, n_rows: int) -> "BinnedRows":
+        """The same rows, as the part of a table of so many rows whose release is simulated."""
+        return replace(self, n_given=n_rows, n_table=n_rows)
 
     def on(self, domain: Domain, n_bins: int, scale: ReleasedScale) -> "BinnedRows":
         """The same rows in bins of a released scale."""
@@ -101,7 +113,7 @@ class GreedyClassifier(ForestClassifier):
         """The spec of a fit, and its rows in the bins that it will ask about; what is asked for that is paid for."""
         if rows.scale is not None and self._budget is not None:
             raise ValueError("these rows are binned on a scale that nobody paid for; bin them anew with bin_rows")
-        spec = self._plan(domain, self._known_size(domain, len(rows.y), rows.n_given, ledger, source))
+        spec = self._plan(domain, self._known_size(domain, rows.n_asked, rows.n_given, ledger, source))
         if not spec.preparation.scale:
             return spec, rows
         assert self._budget is not None
