@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpforest.evaluation.sweep import surface
+from dpforest.simulation.sweep import surface
 from reproduce.bojarski import PAPER, PUBLISHED, WHY
 from reproduce.bojarski_curves import AT_DEPTH, ETAS, FOLDS, REPEATS, TABLES, TREES, VOTING, forests
 from reproduce.cells import Cell

@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from dpforest import RandomDecisionForestClassifier
-from dpforest.evaluation.sweep import surface
+from dpforest.simulation.sweep import surface
 from reproduce.bojarski import PAPER
 from reproduce.cells import Cell
 from reproduce.protocol import Record, at_hand, load, point

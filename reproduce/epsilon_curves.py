@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from dpforest.evaluation.sweep import surface
+from dpforest.simulation.sweep import surface
 from reproduce import nock_henecka
 from reproduce.cells import Cell
 from reproduce.protocol import NOT_THERE, Record, at_hand, load, point

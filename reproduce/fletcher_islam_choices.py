@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from dpforest import MajorityLabelForestClassifier
-from dpforest.evaluation.sweep import surface
+from dpforest.simulation.sweep import surface
 from dpforest.tables.datasets import SYNTHETIC, make_synthetic
 from reproduce.cells import Cell
 from reproduce.fletcher_islam import PAPER

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from dpforest import MajorityLabelForestClassifier
-from dpforest.evaluation.sweep import surface
+from dpforest.simulation.sweep import surface
 from dpforest.tables.datasets import make_synthetic
 from reproduce.cells import Cell
 from reproduce.comparators import BreimanForest

@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from dpforest.evaluation.sweep import surface
+from dpforest.simulation.sweep import surface
 from reproduce.cells import Cell
 from reproduce.fletcher_islam import DEPTHS, PAPER, WHY, forests
 from reproduce.protocol import MATCHES, Record, at_hand, load, mean_of, verdict

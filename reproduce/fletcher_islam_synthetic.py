@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from dpforest import FriedmanSchusterClassifier, JagannathanForestClassifier, MajorityLabelForestClassifier
-from dpforest.evaluation.sweep import surface
+from dpforest.simulation.sweep import surface
 from dpforest.tables.datasets import SYNTHETIC, make_synthetic
 from reproduce.cells import Cell
 from reproduce.fletcher_islam import FS, PAPER

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpforest.evaluation.cells import cells_of
-from dpforest.evaluation.splits import Split
-from dpforest.evaluation.sweep import Task, run_task
+from dpforest.simulation.cells import cells_of
+from dpforest.simulation.splits import Split
+from dpforest.simulation.sweep import Task, run_task
 from reproduce.protocol import nested_folds
 
 

@@ -21,7 +21,7 @@ import pandas as pd
 from scipy.stats import ttest_ind
 
 from dpforest import BoostedForestClassifier, RandomForestExponentialClassifier, RandomForestLaplaceClassifier
-from dpforest.evaluation.sweep import surface
+from dpforest.simulation.sweep import surface
 from reproduce.cells import Cell, Row
 from reproduce.protocol import MATCHES, NOT_COMPARABLE, Record, at_hand, load, verdict
 

@@ -14,8 +14,8 @@ import pandas as pd
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from dpforest import FriedmanSchusterClassifier, MajorityLabelForestClassifier, load_dataset
-from dpforest.evaluation.sweep import surface
 from dpforest.risk import classroom
+from dpforest.simulation.sweep import surface
 
 PATH = Path(__file__).parents[1] / "data" / "lesson.json"
 TREES = [1, 3, 11, 31, 100, 300]

@@ -16,9 +16,9 @@ from typing import Final
 import numpy as np
 from sklearn.isotonic import isotonic_regression
 
-from dpforest.evaluation.splits import Split
-from dpforest.evaluation.sweep import Task, run_task
 from dpforest.models.base import ForestClassifier
+from dpforest.simulation.splits import Split
+from dpforest.simulation.sweep import Task, run_task
 from dpforest.tables.domain import Domain
 
 SHARES: Final = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
@@ -123,7 +123,7 @@ def learning_curves(
     Examples
     --------
     >>> from dpforest import MajorityLabelForestClassifier, load_dataset
-    >>> from dpforest.evaluation.splits import split_table
+    >>> from dpforest.simulation.splits import split_table
     >>> data = load_dataset("nursery")
     >>> split = split_table(data.domain, data.X, data.y)
     >>> forest = MajorityLabelForestClassifier(n_estimators=10)

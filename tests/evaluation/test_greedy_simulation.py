@@ -17,9 +17,9 @@ from dpforest.evaluation.greedy_simulation import GreedySimulation, simulation_f
 from dpforest.evaluation.nonprivate import REFERENCES, NonprivateModels
 from dpforest.evaluation.repeats import NOISE_SEED
 from dpforest.evaluation.simulation import Simulation
-from dpforest.evaluation.splits import split_table
 from dpforest.models.greedy.greedy import bin_rows
 from dpforest.models.greedy.trace import Trace
+from dpforest.simulation.splits import split_table
 
 FORESTS = [
     BoostedForestClassifier(n_bound=20_000, n_estimators=3, max_depth=3),

@@ -20,8 +20,8 @@ from dpforest.evaluation.learning_curve import (
     off_by,
     rows_needed,
 )
-from dpforest.evaluation.splits import split_table
-from dpforest.evaluation.sweep import Task, run_task
+from dpforest.simulation.splits import split_table
+from dpforest.simulation.sweep import Task, run_task
 
 ROWS = np.array([500, 1_000, 2_000, 4_000, 8_000])
 EPSILONS = np.geomspace(0.1, 12.8, 29)

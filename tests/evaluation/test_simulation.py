@@ -18,7 +18,7 @@ from dpforest import (
     load_dataset,
 )
 from dpforest.evaluation.simulation import Simulation, Structures
-from dpforest.evaluation.splits import Split, split_table
+from dpforest.simulation.splits import Split, split_table
 from dpforest.tables.domain import DomainError
 from dpforest.tables.misfits import Misfits, MisfitWarning
 from dpforest.tables.rows import read_rows

@@ -19,17 +19,17 @@ from dpforest import (
     RandomForestLaplaceClassifier,
     load_dataset,
 )
-from dpforest.evaluation.cells import cells_of
-from dpforest.evaluation.fitted_cells import fitted_cells
-from dpforest.evaluation.metrics import METRICS, from_shares
 from dpforest.evaluation.repeats import NOISE_SEED
 from dpforest.evaluation.simulation import Simulation
-from dpforest.evaluation.splits import Split, split_table
-from dpforest.evaluation.sweep import KEYS, curve, splits, summary, surface
-from dpforest.evaluation.without_noise import exact_scale
 from dpforest.models.greedy.greedy import GreedyClassifier
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.privacy.randomness import DemoSource
+from dpforest.simulation.cells import cells_of
+from dpforest.simulation.fitted import fitted_cells
+from dpforest.simulation.metrics import METRICS, from_shares
+from dpforest.simulation.splits import Split, split_table
+from dpforest.simulation.sweep import KEYS, curve, splits, summary, surface
+from dpforest.simulation.without_noise import exact_scale
 from dpforest.tables.misfits import MisfitWarning
 from dpforest.tables.rows import Rows
 from dpforest.trees.released_scale import scale_histograms

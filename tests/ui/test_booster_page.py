@@ -10,11 +10,11 @@ from streamlit.testing.v1 import AppTest
 
 from dpforest import ReleasedForest
 from dpforest.evaluation.greedy_simulation import simulation_for
-from dpforest.evaluation.sweep import run_task
 from dpforest.explain import AddedScores
 from dpforest.models.base import AUTO
 from dpforest.risk.guarantee import guarantee_of
 from dpforest.risk.rounding import percent_up
+from dpforest.simulation.sweep import run_task
 from tests.ui.app_words import words
 from ui.choose import controls as choose_controls
 from ui.choose import membership, parts

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpforest.evaluation.smallest_epsilon import smallest_epsilons
-from dpforest.evaluation.sweep import run_task
+from dpforest.simulation.sweep import run_task
 from tests.ui.app_words import words
 from tests.ui.test_explore_page import button
 from ui.choose import controls, membership, parts

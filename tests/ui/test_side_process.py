@@ -21,8 +21,8 @@ from dpforest import (
 )
 from dpforest.evaluation.greedy_simulation import one_repeat, simulation_for
 from dpforest.evaluation.nonprivate import NonprivateModels, metrics_of
-from dpforest.evaluation.splits import split_table
-from dpforest.evaluation.sweep import run_task
+from dpforest.simulation.splits import split_table
+from dpforest.simulation.sweep import run_task
 from dpforest.trees.routing import pack
 from ui.jobs import baselines, simulate, sweep
 from ui.jobs.baselines import Baselines

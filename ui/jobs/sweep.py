@@ -18,10 +18,10 @@ from typing import Final
 import pandas as pd
 import streamlit as st
 
-from dpforest.evaluation import sweep
-from dpforest.evaluation.cells import cells_of, promises_of
-from dpforest.evaluation.splits import Split
-from dpforest.evaluation.sweep import Task, run_task
+from dpforest.simulation import sweep
+from dpforest.simulation.cells import cells_of, promises_of
+from dpforest.simulation.splits import Split
+from dpforest.simulation.sweep import Task, run_task
 from ui.jobs.priority import LOOK, look_up
 from ui.jobs.simulate import SCHEDULER, SOME_ROWS
 from ui.jobs.time_budget import TimeBudget

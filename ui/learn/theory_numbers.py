@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from dpforest.evaluation.splits import Split
+from dpforest.simulation.splits import Split
 from dpforest.tables.domain import Domain
 from dpforest.tables.misfits import Misfits
 from dpforest.tables.rows import read_rows

@@ -15,17 +15,17 @@ import numpy as np
 from numba import njit
 
 from dpforest import voting
-from dpforest.evaluation.cells import at_cell
-from dpforest.evaluation.metrics import flipped_share, from_shares, from_votes
 from dpforest.evaluation.repeats import NOISE_SEED
 from dpforest.evaluation.simulation import Structures
-from dpforest.evaluation.splits import Split
 from dpforest.models.random.fit import rows_to_trees, simulate_values
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.models.random.spec import ForestSpec, true_labels
 from dpforest.models.random.votes import Votes
 from dpforest.privacy.randomness import DemoSource
 from dpforest.privacy.rationals import as_typed
+from dpforest.simulation.cells import at_cell
+from dpforest.simulation.metrics import flipped_share, from_shares, from_votes
+from dpforest.simulation.splits import Split
 from dpforest.tables.domain import Domain
 from dpforest.trees import routing
 from dpforest.trees.layout import LEAF, Trees

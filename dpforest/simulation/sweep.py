@@ -15,14 +15,14 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from dpforest.evaluation.cells import cells_of, promises_of
-from dpforest.evaluation.count_once import counted_cells
-from dpforest.evaluation.fitted_cells import fitted_cells
-from dpforest.evaluation.metrics import METRICS
-from dpforest.evaluation.splits import Split, split_table
 from dpforest.models.base import ForestClassifier
 from dpforest.models.greedy.greedy import GreedyClassifier
 from dpforest.models.random.random_structure import RandomStructureClassifier
+from dpforest.simulation.cells import cells_of, promises_of
+from dpforest.simulation.fitted import fitted_cells
+from dpforest.simulation.metrics import METRICS
+from dpforest.simulation.random import counted_cells
+from dpforest.simulation.splits import Split, split_table
 from dpforest.tables.domain import Domain
 from dpforest.tables.rows import read_rows
 

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from dpforest.evaluation.cells import at_cell
-from dpforest.evaluation.metrics import flipped_share, from_shares
 from dpforest.evaluation.repeats import NOISE_SEED
-from dpforest.evaluation.splits import Split
-from dpforest.evaluation.without_noise import exact_scale
 from dpforest.models.greedy.greedy import BinnedRows, GreedyClassifier, bin_rows
 from dpforest.models.greedy.trace import Trace
+from dpforest.simulation.cells import at_cell
+from dpforest.simulation.metrics import flipped_share, from_shares
+from dpforest.simulation.splits import Split
+from dpforest.simulation.without_noise import exact_scale
 from dpforest.tables.domain import Domain
 from dpforest.trees.released_scale import scale_histograms
 
