@@ -106,6 +106,7 @@ def _figure_2b(name: str, quick: bool, folder: Path | None) -> Iterator[Record]:
         "trees": TREES,
         "repeats": 1 if quick else REPEATS,
         "folds": FOLDS,
+        "plan_for": "split",
     }
     modes = ("as_published",) if data.domain.leaks() else ("as_published", "certified")
     found = {mode: surface({line: forests(mode)[line]}, data, **settings) for mode in modes}

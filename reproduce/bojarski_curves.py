@@ -66,7 +66,7 @@ def _curves(name: str, which: int, repeats: int, folder: Path | None) -> Iterato
     modes = ("as_published",) if data.domain.leaks() else ("as_published", "certified")
     eta = round(1000 / (len(data.y) * (1 - 1 / FOLDS)), 6)
     figure, axis, column, over = FIGURES[which]
-    settings: dict[str, Any] = {"epsilons": (eta,), "repeats": repeats, "folds": FOLDS, **over}
+    settings: dict[str, Any] = {"epsilons": (eta,), "repeats": repeats, "folds": FOLDS, "plan_for": "split", **over}
     found = {mode: surface(forests(mode), data, **settings) for mode in modes}
     for line in VOTING:
         for at in settings[f"{column}s"] if column != "trees" else settings["trees"]:

@@ -56,7 +56,7 @@ def measured(name: str, which: str, mode: str, draws: int) -> np.ndarray:
     for draw in range(draws):
         data = make_synthetic(name, seed=draw)
         own = forest(which, DEPTHS[name], data.domain.n_features, mode)
-        cells = surface({which: own}, data, epsilons=[1.0], repeats=1, seed=draw)
+        cells = surface({which: own}, data, epsilons=[1.0], repeats=1, seed=draw, plan_for="split")
         found.append(100 * float(cells.accuracy[np.isfinite(cells.epsilon)].iloc[0]))
     return np.array(found)
 

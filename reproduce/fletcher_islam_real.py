@@ -71,7 +71,7 @@ def _cells(
 ) -> dict[str, pd.DataFrame]:
     """Cells of the forests that are wanted, by mode; certified only where the bounds are public."""
     modes = ("as_published",) if data.domain.leaks() else ("as_published", "certified")
-    common: dict[str, Any] = {"epsilons": [1.0], "repeats": repeats, "folds": FOLDS}
+    common: dict[str, Any] = {"epsilons": [1.0], "repeats": repeats, "folds": FOLDS, "plan_for": "split"}
     found = {}
     for mode in modes:
         every = forests(name, data.domain, mode)

@@ -17,8 +17,9 @@ import numpy as np
 from sklearn.isotonic import isotonic_regression
 
 from dpforest.models.base import ForestClassifier
+from dpforest.simulation.pieces import ONE_CELL
 from dpforest.simulation.splits import Split
-from dpforest.simulation.sweep import Task, run_task
+from dpforest.simulation.sweep import one_repeat
 from dpforest.tables.domain import Domain
 
 SHARES: Final = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
@@ -100,6 +101,8 @@ def learning_curves(
 ) -> Iterator[tuple[float, Learning | None]]:
     """Simulate releases from nested random parts of the rows to learn from; the rows held out stay the same.
 
+    Rules plan each forest for the rows of its part, as a release of a table of that size would.
+
     Parameters
     ----------
     estimator : ForestClassifier
@@ -141,8 +144,9 @@ def learning_curves(
         for i, size in enumerate(rows):
             part = np.sort(order[:size])
             kept = Split(split.X_train[part], split.y_train[part], split.X_test, split.y_test)
-            cells = run_task(estimator, domain, kept, Task("", repeat, 0), grid, [(None, None)], seed + repeat, {})
-            own[i] = cells.set_index("epsilon").accuracy[[*grid, np.inf]]
+            cells = one_repeat(estimator, domain, kept, [*grid, np.inf], ONE_CELL, seed + repeat, n_rows=int(size))
+            accuracy = {row["epsilon"]: row["accuracy"] for row in cells}
+            own[i] = [accuracy[epsilon] for epsilon in (*grid, np.inf)]
             done += int(size)
             if i < len(rows) - 1:
                 yield done / total, None
