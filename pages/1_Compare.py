@@ -10,6 +10,7 @@ from ui.compare.code import grid_as_code
 from ui.compare.controls import MEASURES
 from ui.compare.insight import insight
 from ui.jobs import baselines, sweep, time_budget
+from ui.jobs.job import n_of_all, run
 from ui.jobs.sweep_results import Done, gathered, stakes_of_sweep
 from ui.jobs.warm_up import warm_up
 from ui.shared import figures, sidebar
@@ -103,7 +104,7 @@ with st.sidebar, st.container(horizontal=True, gap="small"):
     offered = st.container(width="content")
 
 pieces = view.releases * view.folds
-if ready := min(pieces, sweep.n_of_all(lines)):
+if ready := min(pieces, n_of_all(lines)):
     draw(ready)
     with offered:
         figures.offer()
@@ -111,13 +112,13 @@ work = (table.schema_key, tuple(line.line.key for line in lines), pieces, opened
 with time_budget.stoppable(work, progress) as place:
     if place is not None:
         worked = time_budget.TimeBudget(work, controls.SECONDS)
-        for n in sweep.work(lines, min(pieces, 2), place, budget=worked, drawn=ready):
+        for n in run(lines, min(pieces, 2), place, budget=worked, drawn=ready):
             draw(n)
         if not ready:
             with offered:
                 figures.offer()
-        if baselines.fit(levels, place, worked):
-            draw(min(pieces, sweep.n_of_all(lines)))
+        for _ in run(levels, 1, place, baselines.FITTING, worked, n_of_all(levels)):
+            draw(min(pieces, n_of_all(lines)))
         below.work(place, worked)
-        for n in sweep.work(lines, pieces, place, budget=worked, drawn=latest["done"].n):
+        for n in run(lines, pieces, place, budget=worked, drawn=latest["done"].n):
             draw(n)

@@ -8,6 +8,7 @@ from dpforest.tables.features import plural
 from ui.choose import controls, membership, more_data, parts, risk_parts, to_explore
 from ui.compare.parts import about_delta, about_leaks
 from ui.jobs import baselines, sweep, time_budget
+from ui.jobs.job import n_of_all, run
 from ui.jobs.sweep_results import Done, gathered, stakes_of_sweep
 from ui.jobs.warm_up import warm_up
 from ui.shared import figures, sidebar
@@ -47,7 +48,7 @@ except (DomainError, ValueError) as problem:
     sorry(problem)
     st.stop()
 
-ready = min(wish.releases, sweep.n_of_all(lines))
+ready = min(wish.releases, n_of_all(lines))
 done = gathered(lines if ready else looked, max(ready, 1), 1)
 best = done.cells["accuracy", "mean"].groupby("forest").max().max()
 guessing = level.floor["accuracy"]
@@ -134,7 +135,7 @@ work = (table.schema_key, wish)
 with time_budget.stoppable(work, progress) as place:
     if place is not None:
         worked = time_budget.TimeBudget(work, controls.SECONDS)
-        baselines.fit([level], place, worked)
-        for n in sweep.work(lines, wish.releases, place, budget=worked, drawn=ready):
+        list(run([level], 1, place, baselines.FITTING, worked))
+        for n in run(lines, wish.releases, place, budget=worked, drawn=ready):
             draw(gathered(lines, n, 1))
             follow_answer()

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from ui.audit import attack, controls, parts, table
-from ui.audit.words import RULES, promise, story
+from ui.audit import attack, audit_controls, table, verdict
+from ui.audit.rule_words import RULES, promise, story
 from ui.shared import figures
 from ui.shared.epsilon import choose_epsilon
 from ui.shared.link import copy_link
@@ -12,7 +12,7 @@ from ui.shared.page import badge, open_page
 open_page("Audit")
 
 top = st.container()
-audit = controls.choose(
+audit = audit_controls.choose(
     choose_epsilon(
         label="Privacy promised: ε",
         others=False,
@@ -21,8 +21,8 @@ audit = controls.choose(
     )
 )
 name, rule = next((name, rule) for name, rule in RULES.items() if rule.mechanism == audit.mechanism)
-found = parts.verdict_of(audit)
-curves = parts.curves_of(audit.epsilon, audit.n_classes, audit.neighbors)
+found = verdict.verdict_of(audit)
+curves = verdict.curves_of(audit.epsilon, audit.n_classes, audit.neighbors)
 
 with top, st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"):
     st.markdown("#### Does a rule keep its promise?", anchors=False, width="content")
@@ -35,25 +35,25 @@ st.markdown(
     f"**{name.capitalize()}** {rule.does}."
 )
 
-parts.headline(audit, found)
+verdict.headline(audit, found)
 left, right = st.columns(2, gap="large")
 with left:
-    parts.flips(audit, curves)
+    verdict.flips(audit, curves)
 with right:
-    parts.losses(audit, curves, found)
+    verdict.losses(audit, curves, found)
 
 with st.container(border=True):
     st.markdown(story(audit.mechanism, found, curves, audit.neighbors))
 
 with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
     with st.container(width="content"):
-        parts.pair_title(audit)
-    which = controls.choose_pair(audit)
+        verdict.pair_title(audit)
+    which = audit_controls.choose_pair(audit)
 with st.sidebar, st.container(horizontal=True, gap="small"):
     copy_link()
     offered = st.container(width="content")
-pair = parts.pair_of(audit, which)
-parts.pair_tables(audit, pair)
+pair = verdict.pair_of(audit, which)
+verdict.pair_tables(audit, pair)
 attack.show(audit, which, pair)
 st.divider()
 table.show(audit.neighbors)

@@ -2,9 +2,9 @@
 
 import streamlit as st
 
+from ui.releases import predict
 from ui.shared import figures
 from ui.shared.page import open_page
-from ui.use import predict
 
 open_page("Use a released forest")
 st.markdown("#### Use a released forest", anchors=False)

@@ -50,16 +50,16 @@ def main() -> None:
     if wanted.write and wanted.only:
         parser.error("--write needs all algorithms; leave out --only")
     print("Samplers, sensitivities and replays of certified forests:", flush=True)
-    found = list(suspicions())
-    print("\n".join(found) if found else "nothing found", end="\n\n", flush=True)
+    mistakes = list(suspicions())
+    print("\n".join(mistakes) if mistakes else "nothing found", end="\n\n", flush=True)
     print(_FORM.format("algorithm", "mode", "neighbors", "ε", "computed", "proved ≥", "verdict", "how"))
     rows = audit_all(trials=wanted.trials, n_jobs=wanted.jobs, only=wanted.only, on_row=_show)
     print(_KEY)
-    if wanted.write and found:
+    if wanted.write and mistakes:
         print("Nothing is written: first mend what was found above.")
     elif wanted.write:
         save(written(rows, wanted.trials), wanted.write)
-    broken = found + [row.algorithm for row in rows if row.verdict == "BROKEN"]
+    broken = mistakes + [row.algorithm for row in rows if row.verdict == "BROKEN"]
     raise SystemExit("A certified forest is broken." if broken else 0)
 
 

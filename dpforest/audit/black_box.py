@@ -74,21 +74,26 @@ def attack_fits(
 
     def run(data: Data, n: int) -> pd.DataFrame:
         nonlocal done
-        share = (lambda own: on_progress((done + own * n) / (2 * trials))) if on_progress is not None else None
-        table = run_many(target, *data, n, probes=probes, n_jobs=n_jobs, on_progress=share)
+
+        def report(share: float) -> None:
+            """Report this part's share of the work, added to the fits that are done."""
+            if on_progress is not None:
+                on_progress((done + share * n) / (2 * trials))
+
+        table = run_many(target, *data, n, probes=probes, n_jobs=n_jobs, on_progress=report)
         done += n
         return table
 
     fresh = trials - searched
-    found = search(run(before, searched), run(after, searched), n_events=n_events, trials=fresh, alpha=alpha)
-    tables = [found.score.add_to(run(data, fresh)) for data in (before, after)]
-    n_tried = max(len(found.events), 1)
-    hits = [(int(event.holds(tables[0]).sum()), int(event.holds(tables[1]).sum())) for event in found.events]
+    promising = search(run(before, searched), run(after, searched), n_events=n_events, trials=fresh, alpha=alpha)
+    tables = [promising.score.add_to(run(data, fresh)) for data in (before, after)]
+    n_tried = max(len(promising.events), 1)
+    hits = [(int(event.holds(tables[0]).sum()), int(event.holds(tables[1]).sum())) for event in promising.events]
     bounds = [float(lower_bound(a, b, fresh, alpha=alpha, n_events=n_tried, delta=delta)) for a, b in hits]
     best = int(np.argmax(bounds)) if bounds else -1
     if best < 0 or bounds[best] == 0:
         return Bound(0.0, confidence, "nothing was found", (0, 0), (fresh, fresh), n_tried)
-    return Bound(bounds[best], confidence, str(found.events[best]), hits[best], (fresh, fresh), n_tried)
+    return Bound(bounds[best], confidence, str(promising.events[best]), hits[best], (fresh, fresh), n_tried)
 
 
 def attack_unaided(
@@ -107,7 +112,7 @@ def attack_unaided(
     """`attack_fits` without a hint: on the generic pair of neighboring tables that looks worst.
 
     All pairs are searched with a few fits, the best eighth again with ten times as many, and the best of these is
-    attacked with fits of its own.
+    attacked with separate fits.
 
     Parameters
     ----------
@@ -140,8 +145,8 @@ def attack_unaided(
         promises = [promise(pair, n) for pair in pairs]
         pairs = [pairs[i] for i in np.argsort(promises)[::-1][:kept]]
     name, before, after = pairs[0]
-    found = attack_fits(target, before, after, trials=trials, confidence=confidence, n_events=n_events, n_jobs=n_jobs)
-    return found, name
+    bound = attack_fits(target, before, after, trials=trials, confidence=confidence, n_events=n_events, n_jobs=n_jobs)
+    return bound, name
 
 
 def generic_pairs(

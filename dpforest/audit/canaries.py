@@ -92,21 +92,21 @@ def canaries(name: str, mode: str, neighbors: str, epsilon: float) -> list[Canar
         raise ValueError(f"name={name!r}, mode={mode!r}: choose from {', '.join(ALGORITHMS)} and {', '.join(MODES)}")
     if mode not in modes_of(name):
         raise ValueError(f"{name} is in no paper, so there is no mode {mode!r} of it.")
-    own: Iterator[_Pair]
+    pairs: Iterator[_Pair]
     if mode == "data-derived":
-        own = iter([_BOUNDS])
+        pairs = iter([_BOUNDS])
     elif name in OURS:
-        own = _booster()
+        pairs = _booster()
     elif name == "majority label":
-        own = _majority_label(neighbors, epsilon)
+        pairs = _majority_label(neighbors, epsilon)
     elif name == "RF-E":
-        own = _voting_leaf(neighbors, epsilon)
+        pairs = _voting_leaf(neighbors, epsilon)
     elif name in ("random decision", "JPW", "RF-L", "Friedman-Schuster"):
-        own = _counts(name, epsilon)
+        pairs = _counts(name, epsilon)
     else:
-        own = _multinomial(mode, epsilon) if name == "multinomial" else _boosted(mode)
+        pairs = _multinomial(mode, epsilon) if name == "multinomial" else _boosted(mode)
     out = []
-    for pair in own if mode != "certified" else chain(own, [_SCALE]):
+    for pair in pairs if mode != "certified" else chain(pairs, [_SCALE]):
         before, after = pair.tables(neighbors)
         fixed = {"scale_share": "public", **_SMALL[name], "epsilon": epsilon, "neighbors": neighbors}
         fixed |= {"domain": _domain(pair)} if mode != "data-derived" else {}

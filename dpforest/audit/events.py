@@ -122,7 +122,7 @@ def propose(before: pd.DataFrame, after: pd.DataFrame) -> Iterator[Event]:
         yield from (Event(name, "<=", v) for v in some[:-1])
 
 
-def search(before: pd.DataFrame, after: pd.DataFrame, *, n_events: int, trials: int, alpha: float) -> "Found":
+def search(before: pd.DataFrame, after: pd.DataFrame, *, n_events: int, trials: int, alpha: float) -> "PromisingEvents":
     """The most promising events: proposed on one half of the fits, picked on the other.
 
     Parameters
@@ -140,16 +140,16 @@ def search(before: pd.DataFrame, after: pd.DataFrame, *, n_events: int, trials: 
     events = list(propose(*learn))
     hits = [(int(event.holds(rank[0]).sum()), int(event.holds(rank[1]).sum())) for event in events]
     # Events of one statistic that happened equally often are likely to be one.
-    distinct = {(event.column, *own): event for event, own in reversed(list(zip(events, hits)))}
+    distinct = {(event.column, *pair): event for event, pair in reversed(list(zip(events, hits)))}
     counts = np.array([key[1:] for key in distinct]).reshape(-1, 2) * (trials / len(rank[0]))
     promise = lower_bound(counts[:, 0], counts[:, 1], trials, alpha=alpha, n_events=n_events)
     best = np.argsort(promise, kind="stable")[::-1][:n_events]  # where equal, the first and plainest before the others
-    return Found(score, [list(distinct.values())[i] for i in best], float(promise.max(initial=0.0)))
+    return PromisingEvents(score, [list(distinct.values())[i] for i in best], float(promise.max(initial=0.0)))
 
 
 @dataclass(frozen=True)
-class Found:
-    """Events, best first, the score that some speak of, and the bound that the best would have given."""
+class PromisingEvents:
+    """Events, best first; the score that some refer to; and the bound that the best would have given."""
 
     score: Score
     events: list[Event]

@@ -5,11 +5,13 @@ probabilities that matter most underflow. For the label (or the counts) of leave
 """
 
 import itertools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from scipy.special import log_ndtr
 
 from dpforest.privacy import laws
 from dpforest.privacy.laws import NOISY_COUNTS
@@ -132,8 +134,8 @@ def worst_change(
     >>> change.before.tolist(), change.after.tolist(), round(change.loss, 1)
     ([[3, 0]], [[4, 0]], 17.3)
     """
-    found = list(_changes(pmf, n_classes, most, neighbors, symmetric, at_once=True))
-    return max(found, key=lambda change: change.loss)
+    changes = list(_changes(pmf, n_classes, most, neighbors, symmetric, at_once=True))
+    return max(changes, key=lambda change: change.loss)
 
 
 def first_violation(
@@ -150,8 +152,8 @@ def first_violation(
     >>> first_violation(leaf_log_pmf("permute-and-flip", 1.0), 1.0, 2, most=3) is None
     True
     """
-    found = _changes(pmf, n_classes, most, neighbors, symmetric, at_once=False)
-    too_much = (change for change in found if change.loss > epsilon * (1 + _ROUNDING))
+    changes = _changes(pmf, n_classes, most, neighbors, symmetric, at_once=False)
+    too_much = (change for change in changes if change.loss > epsilon * (1 + _ROUNDING))
     return min(too_much, key=lambda change: change.before.sum(), default=None)
 
 
@@ -234,6 +236,22 @@ def loss_between(log_p: np.ndarray, log_q: np.ndarray) -> float:
 def delta_between(log_p: np.ndarray, log_q: np.ndarray, epsilons: np.ndarray) -> np.ndarray:
     """The least δ at each ε for two laws, in both directions, float array of the shape of `epsilons`."""
     return np.maximum(*_delta_both(np.atleast_2d(log_p), np.atleast_2d(log_q), np.atleast_1d(epsilons)))
+
+
+def most_mu(epsilon: float, delta: float) -> float:
+    """The μ that is (ε, δ), by bisection in floating point, independent of `dpforest.privacy.loss`.
+
+    Dong, Roth and Su 2022, Corollary 2.13: δ = Φ(-ε/μ + μ/2) - e^ε Φ(-ε/μ - μ/2).
+
+    >>> round(most_mu(1.0, 1e-6), 5)
+    0.2367
+    """
+    low, high = 0.0, 100.0
+    for _ in range(200):
+        mu = (low + high) / 2
+        a, b = log_ndtr(-epsilon / mu + mu / 2), epsilon + log_ndtr(-epsilon / mu - mu / 2)
+        low, high = (mu, high) if math.exp(a) * -math.expm1(b - a) <= delta else (low, mu)
+    return low
 
 
 def _ratios(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:

@@ -86,9 +86,9 @@ def run_many(
     parts = [PART] * (n // PART) + ([n % PART] if n % PART else [])
     work = (delayed(_run)(target, X, y, part, probes) for part in parts)
     records, seen = list[Record](), set[str]()
-    for own in Parallel(n_jobs=n_jobs, return_as="generator")(work):
-        records += own
-        texts = [repr(record) for record in own]
+    for part_records in Parallel(n_jobs=n_jobs, return_as="generator")(work):
+        records += part_records
+        texts = [repr(record) for record in part_records]
         part = "".join(texts)
         if n_jobs != 1 and part in seen and len(set(texts)) > 1:
             raise ValueError(
@@ -129,18 +129,18 @@ def _as_record(released: Any) -> Record:
 def as_table(records: list[Record]) -> pd.DataFrame:
     """Records side by side, float (n, number of statistics); what some lack is `ABSENT` there.
 
-    Where numbers have fractions, their lowest bit is a statistic of its own: the noise of a continuous law in floating
+    Where numbers have fractions, their lowest bit is another statistic: the noise of a continuous law in floating
     point leaves more of them around 0 than around 1 (Mironov 2012).
     """
     columns: dict[str, np.ndarray] = {}
     for name in dict.fromkeys(name for record in records for name in record):
         arrays = [np.asarray(record[name], float) if name in record else None for record in records]
-        shape = np.max([own.shape for own in arrays if own is not None], axis=0).astype(int)
+        shape = np.max([array.shape for array in arrays if array is not None], axis=0).astype(int)
         block = np.full((len(records), *shape), ABSENT)
-        for i, own in enumerate(arrays):
-            if own is not None:
-                inside: tuple[Any, ...] = (i, *map(slice, own.shape))
-                block[inside] = own
+        for i, array in enumerate(arrays):
+            if array is not None:
+                inside: tuple[Any, ...] = (i, *map(slice, array.shape))
+                block[inside] = array
         for place in np.ndindex(*shape):
             label = " " + ", ".join(map(str, place)) if place else ""
             columns[name + label] = block[(slice(None), *place)]

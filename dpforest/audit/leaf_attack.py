@@ -156,9 +156,9 @@ def _pairs_of_leaves(epsilon: float, n_classes: int, neighbors: str) -> tuple[np
     """
     most = math.ceil(10 / epsilon) + 2
     lead = np.arange(most + 1)[:, None] * np.eye(1, n_classes, dtype=int)
-    beside = lead + np.eye(1, n_classes, k=1, dtype=int)
+    with_runner_up = lead + np.eye(1, n_classes, k=1, dtype=int)
     tied = np.tril(np.ones((n_classes, n_classes), int))
-    leaves = np.unique(np.concatenate([lead, beside, tied]), axis=0)
+    leaves = np.unique(np.concatenate([lead, with_runner_up, tied]), axis=0)
     one = np.eye(n_classes, dtype=int)[sorted({0, 1, n_classes - 1})]
     steps = one if rows_changed(neighbors) == 1 else np.array([a - b for a, b in itertools.permutations(one, 2)])
     before = np.repeat(leaves, len(steps), axis=0)
@@ -200,10 +200,10 @@ def attack_leaf(
     seconds: float = SECONDS,
     most: int | None = None,
 ) -> Iterator[tuple[float, LossEstimate | None]]:
-    """Draw from both tables, and say again and again what that proves.
+    """Draw from both tables, and yield again and again what the draws prove.
 
-    The event is chosen on a sample of its own. Of what is drawn afterwards nothing is thrown away; all looks share
-    1 - confidence, so that the whole curve holds at once, wherever it ends.
+    The event is chosen on a separate sample. All later releases count; all looks share 1 - confidence, so that the
+    whole curve holds at once, wherever it ends.
 
     Parameters
     ----------

@@ -107,7 +107,7 @@ def leaf_curves(epsilon: float, n_classes: int, neighbors: str) -> LeafCurves:
     rates = {rule: float(rate_of(rule, epsilon, neighbors)) for rule in RULES}
     losses = {rule: privacy_loss(rule, leads, n_classes, rate, neighbors) for rule, rate in rates.items()}
     over = {rule: np.flatnonzero(loss > epsilon * (1 + 1e-9)) for rule, loss in losses.items()}
-    first_over = {rule: int(found[0]) if len(found) else None for rule, found in over.items()}
+    first_over = {rule: int(places[0]) if len(places) else None for rule, places in over.items()}
     peaks = [int(loss.argmax()) for loss in losses.values()]
     some = np.linspace(0, leads[-1], min(len(leads), _POINTS)).round().astype(int)
     gap = np.unique([*some, meets - 1, meets, *peaks, *(f for f in first_over.values() if f is not None)])

@@ -57,14 +57,14 @@ def _of_a_type(rng: np.random.Generator, dtype: np.dtype) -> Iterator[str]:
     near = [int(rng.integers(max(low, -120), min(high, 120), endpoint=True)) for _ in range(12)]
     values = np.array([low, high, *near], object).astype(dtype)  # whole numbers, as they are in this type
     classes = tuple(dict.fromkeys(int(value) for value in (*values[2:6], low, high)))[:5]
-    feature = Feature("x", "numeric", -150.0, 150.0, missing="own", source="documented", source_note="reading.py")
+    feature = Feature("x", "numeric", -150.0, 150.0, missing="category", source="documented", source_note="reading.py")
     domain = Domain((feature,), classes, "y", "documented", "reading.py")
     read = _readers(domain)["frame"]
     for i, n in enumerate([len(values), 2, 3, *rng.integers(1, 200, 5)]):
         chosen = values if i == 0 else rng.choice(values, int(n))
         together = read(chosen[:, None], chosen)
         alone = [read(np.array([[value.item()]], object), np.array([value.item()], object)) for value in chosen]
-        cells, labels = (np.concatenate([own[part] for own in alone]) for part in (0, 1))
+        cells, labels = (np.concatenate([one_row[part] for one_row in alone]) for part in (0, 1))
         if (together[0] != cells).any() or (together[1] != labels).any():
             yield f"a column of {dtype} with {np.unique(chosen).tolist()} is read differently from its cells alone"
             return
@@ -75,7 +75,7 @@ def _compared(
 ) -> Iterator[str]:
     read = _readers(domain)[name]
     alone = [read(X.iloc[i : i + 1], y[i : i + 1]) for i in range(len(y))]
-    codes, classes = np.concatenate([own[0] for own in alone]), np.concatenate([own[1] for own in alone])
+    codes, classes = (np.concatenate([one_row[part] for one_row in alone]) for part in (0, 1))
     sizes = [1, 2, 3, 4, 5, 7, 10, *(round(math.exp(rng.uniform(2, math.log(most)))) for _ in range(4))]
     for n in sizes if name != "list" else sizes[:8]:
         rows = rng.permutation(len(y))[:n] if n < len(y) else rng.integers(0, len(y), n)

@@ -107,8 +107,8 @@ def audit(name: str, mode: str, neighbors: str, epsilon: float, *, trials: int) 
     birds, delta = canaries(name, mode, neighbors, epsilon), DELTA if name == OURS[1] else 0
     computed, faults = 0.0, list[str]()
     for bird in birds:
-        loss, found = _inside(bird, neighbors, epsilon) if mode == "certified" else (_known_loss(bird), [])
-        computed, faults = max(computed, loss), faults + found
+        loss, messages = _inside(bird, neighbors, epsilon) if mode == "certified" else (_known_loss(bird), [])
+        computed, faults = max(computed, loss), faults + messages
     how = "proved" if mode == "as_published" else "enumerated" if birds[0].estimator.structure_is_public else "replayed"
     bounds = [
         attack_fits(
@@ -177,7 +177,7 @@ def _inside(bird: Canary, neighbors: str, epsilon: float) -> tuple[float, list[s
         loss = _enumerated(model, _domain(bird), len(bird.after[1]))
     faults = list[str]()
     for before, after in [(bird.before, bird.after), *_random_pairs(bird, neighbors)]:
-        found = replay(
+        comparison = replay(
             lambda table: clone(model).fit(*table).forest_,
             _with_ids(before, neighbors, 0),
             _with_ids(after, neighbors, 1),
@@ -185,17 +185,17 @@ def _inside(bird: Canary, neighbors: str, epsilon: float) -> tuple[float, list[s
             neighbors=neighbors,
             one_tree=shares_out(model),
         )
-        loss, faults = max(loss, found.loss), faults + [str(f) for f in found.findings]
+        loss, faults = max(loss, comparison.loss), faults + [str(f) for f in comparison.findings]
     if budget.kind == GAUSSIAN:
         if most < loss <= most * (1 + ROUNDING):
             loss = most
-        found_epsilon = float(PrivacyLoss.gaussian(loss**2).epsilon(DELTA))
-        loss = min(found_epsilon, epsilon) if loss <= most else found_epsilon
+        lost_epsilon = float(PrivacyLoss.gaussian(loss**2).epsilon(DELTA))
+        loss = min(lost_epsilon, epsilon) if loss <= most else lost_epsilon
     return loss, faults
 
 
 def _with_ids(data: tuple, neighbors: str, place: int) -> tuple[pd.DataFrame, np.ndarray]:
-    """Rows are the same in both tables but for the last one, which has an id of its own."""
+    """The table with ids of rows: equal in both tables, except for the replaced last row."""
     X, y = data
     ids = list(range(len(y)))
     if rows_changed(neighbors) == 2 and place == 1:
@@ -215,9 +215,9 @@ def _random_pairs(bird: Canary, neighbors: str, n_pairs: int = 3, n_rows: int = 
 
 
 def _enumerated(model: RandomStructureClassifier, domain: Domain, n_rows: int) -> float:
-    """Worst loss over leaves with two and three classes, composed over leaves and trees, and what is asked before.
+    """Worst loss over leaves of two and three classes, composed over leaves and trees, and the loss of earlier queries.
 
-    That is noise on counts only, whose loss is what is charged for it.
+    These queries have noise on counts only, whose loss is the charged amount.
     """
     spec = model.spec(domain, n_rows)
     before = float(as_typed(model.epsilon) * (1 - spec.preparation.left))
@@ -290,9 +290,9 @@ def in_markdown(content: dict[str, Any]) -> str:
     groups: dict[tuple, list[dict]] = {}
     for row in content["rows"]:
         groups.setdefault((row["algorithm"], row["mode"].replace("_", " "), row["neighbors"]), []).append(row)
-    for names, own in groups.items():
-        cells = [f"{_number(row['computed'])} / {at_least(row['bound']):g}" for row in own]
-        verdicts = list(dict.fromkeys(row["verdict"] for row in own))
+    for names, rows in groups.items():
+        cells = [f"{_number(row['computed'])} / {at_least(row['bound']):g}" for row in rows]
+        verdicts = list(dict.fromkeys(row["verdict"] for row in rows))
         lines.append("| " + " | ".join([*names, *cells, ", ".join(verdicts)]) + " |")
     return "\n".join([*lines, _END])
 

@@ -12,8 +12,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpforest.audit.replay.random_domains import most_mu
-from dpforest.audit.replay.recorder import Question, record
+from dpforest.audit.exact import most_mu
+from dpforest.audit.replay.recorder import record
+from dpforest.audit.replay.tape import Question
 from dpforest.limits import MAX_BOUND
 from dpforest.models.base import ForestClassifier
 from dpforest.models.boosting.booster import RandomTreeBoosterClassifier
@@ -93,9 +94,9 @@ def _asked(fit: Any, table: Any) -> list[Question]:
 def _domain(n_classes: int) -> Domain:
     """Two numeric attributes, one with a code range for missing cells, and one attribute with categories."""
     features = (
-        Feature("a", "numeric", 0.0, 1.0, missing="own", **_NOTE),
+        Feature("a", "numeric", 0.0, 1.0, missing="category", **_NOTE),
         Feature("b", "numeric", 0.0, 1.0, missing="value", missing_value=0.5, **_NOTE),
-        Feature("c", "categorical", categories=("0", "1"), missing="own", **_NOTE),
+        Feature("c", "categorical", categories=("0", "1"), missing="category", **_NOTE),
     )
     return Domain(features, tuple(range(n_classes)), "y", "documented", "single_rows.py")
 

@@ -1,14 +1,14 @@
-"""Everything that can be said against certified forests without fitting them thousands of times."""
+"""All checks of certified forests that do not need thousands of fits."""
 
 import itertools
 from collections.abc import Collection, Iterator
 
 from dpforest.audit.reading import check_reading
-from dpforest.audit.replay.random_domains import SAMPLE, random_replays
+from dpforest.audit.replay.large_tables import QUICK_SETTINGS, replay_formats, replay_large
+from dpforest.audit.replay.random_replays import SAMPLE, random_replays
 from dpforest.audit.replay.replay import Replay
 from dpforest.audit.replay.same_rows import check_same_rows
 from dpforest.audit.replay.variants import VARIANTS, replay_rare, replay_variant
-from dpforest.audit.replay.ways_in import FORESTS, replay_large, replay_ways
 from dpforest.audit.samplers.bridge import check_bridge
 from dpforest.audit.samplers.draws import check_draws, check_rare_draws
 from dpforest.audit.samplers.gaussian import check_gaussian
@@ -59,15 +59,17 @@ def suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
 def fit_suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
     """What replays of whole fits say; as `suspicions`, without what concerns samplers and scores alone."""
     names = [n for n, (kind, _) in VARIANTS.items() if estimators is None or kind.__name__ in estimators]
-    kinds = [kind for kind in FORESTS if estimators is None or kind.__name__ in estimators]
+    kinds = [kind for kind in QUICK_SETTINGS if estimators is None or kind.__name__ in estimators]
     variants = list(itertools.product(names, NEIGHBORS))
-    yield from _in_turn({f"{n}, {r}": (("", found) for found in replay_variant(n, r)) for n, r in variants})
+    yield from _in_turn({f"{n}, {r}": (("", outcome) for outcome in replay_variant(n, r)) for n, r in variants})
     yield from _in_turn(random_replays(estimators))
     yield from check_same_rows(estimators)
-    yield from _in_turn({f"{n}, {r}, rare answers": (("", found) for found in replay_rare(n, r)) for n, r in variants})
+    yield from _in_turn(
+        {f"{n}, {r}, rare answers": (("", outcome) for outcome in replay_rare(n, r)) for n, r in variants}
+    )
     yield from _in_turn(
         {
-            f"{kind.__name__}, {r}": itertools.chain(replay_ways(kind, r), replay_large(kind, r))
+            f"{kind.__name__}, {r}": itertools.chain(replay_formats(kind, r), replay_large(kind, r))
             for kind, r in itertools.product(kinds, NEIGHBORS)
         }
     )
@@ -76,6 +78,6 @@ def fit_suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
 def _in_turn(replays: dict[str, Iterator[tuple[str, Replay]]]) -> Iterator[str]:
     """What the first replay of each says, then the second: a mistake of one forest does not wait for all of another."""
     for turn in itertools.zip_longest(*replays.values(), fillvalue=("", None)):
-        for what, (where, found) in zip(replays, turn):
-            for finding in found.findings if found else ():
+        for what, (where, outcome) in zip(replays, turn):
+            for finding in outcome.findings if outcome else ():
                 yield f"{what}{where and ', '}{where}: {finding}"

@@ -8,7 +8,7 @@ Noise alone grows weaker so, what rows add to a forest's knowledge comes on top.
 Everything here is simulated from seeds and computed from raw rows. It is for looking at, never for publishing.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -51,6 +51,12 @@ class Learning:
     accuracy: np.ndarray
     ceiling: np.ndarray
 
+    @classmethod
+    def of(cls, split: Split, epsilons: Sequence[float], repeats: Sequence[Sequence[np.ndarray]]) -> "Learning":
+        """What `accuracy_on_parts` gave, repeat by repeat."""
+        values = np.array(repeats)
+        return cls(part_sizes(split), np.array(epsilons), values[..., :-1], values[..., -1])
+
     @property
     def n_repeats(self) -> int:
         return len(self.accuracy)
@@ -89,16 +95,15 @@ class Learning:
         return np.array([np.interp(np.log(epsilon), grid, own) for own in values])
 
 
-def learning_curves(
-    estimator: ForestClassifier,
-    domain: Domain,
-    split: Split,
-    *,
-    epsilons: Iterable[float],
-    shares: Sequence[float] = SHARES,
-    repeats: int = 8,
-    seed: int = 0,
-) -> Iterator[tuple[float, Learning | None]]:
+def part_sizes(split: Split) -> np.ndarray:
+    """Rows in each part of the rows to learn from: int array of shape (S,), rising, the last is all of them."""
+    n = len(split.y_train)
+    return np.array(sorted({round(s * n) for s in SHARES if round(s * n) >= FEWEST_ROWS} | {n}))
+
+
+def accuracy_on_parts(
+    estimator: ForestClassifier, domain: Domain, split: Split, epsilons: Sequence[float], repeat: int, seed: int = 0
+) -> Iterator[np.ndarray]:
     """Simulate releases from nested random parts of the rows to learn from; the rows held out stay the same.
 
     Rules plan each forest for the rows of its part, as a release of a table of that size would.
@@ -107,52 +112,37 @@ def learning_curves(
     ----------
     estimator : ForestClassifier
         Its epsilon and seeds are not used.
-    split : Split
-    epsilons : iterable of float
-        To look beyond the table at an ε, give those up to `MOST_TIMES` as large as well.
-    shares : sequence of float
-        Of the rows, in (0, 1]; parts of fewer than `FEWEST_ROWS` rows are left out.
-    repeats : int
+    epsilons : sequence of float
+        Rising. To look beyond the table at an ε, give those up to `MOST_TIMES` as large as well.
+    repeat : int
+        Counted from 0.
     seed : int
         Of the first repeat.
 
     Yields
     ------
-    float
-        Share of the work that is done, in rows.
-    Learning or None
-        After each whole repeat, of all so far.
+    float array of shape (E + 1,)
+        For each of `part_sizes`: accuracy at every ε, and without noise.
 
     Examples
     --------
     >>> from dpforest import MajorityLabelForestClassifier, load_dataset
     >>> from dpforest.simulation.splits import split_table
     >>> data = load_dataset("nursery")
-    >>> split = split_table(data.domain, data.X, data.y)
-    >>> forest = MajorityLabelForestClassifier(n_estimators=10)
-    >>> *_, (_, learned) = learning_curves(forest, data.domain, split, epsilons=[0.1, 1], repeats=2)
+    >>> split, forest = split_table(data.domain, data.X, data.y), MajorityLabelForestClassifier(n_estimators=10)
+    >>> repeats = [list(accuracy_on_parts(forest, data.domain, split, [0.1, 1], repeat)) for repeat in range(2)]
+    >>> learned = Learning.of(split, [0.1, 1], repeats)
     >>> learned.rows.tolist(), bool(learned.mean[0, 0] < learned.mean[-1, 1])
     ([567, 1134, 2268, 4536, 9072], True)
     """
-    grid, n = sorted({float(e) for e in epsilons}), len(split.y_train)
-    rows = np.array(sorted({round(s * n) for s in shares if round(s * n) >= FEWEST_ROWS} | {n}))
-    found: list[np.ndarray] = []
-    done, total = 0, int(rows.sum()) * repeats
-    for repeat in range(repeats):
-        order = np.random.default_rng((seed, repeat)).permutation(n)
-        own = np.empty((len(rows), len(grid) + 1))
-        for i, size in enumerate(rows):
-            part = np.sort(order[:size])
-            kept = Split(split.X_train[part], split.y_train[part], split.X_test, split.y_test)
-            cells = one_repeat(estimator, domain, kept, [*grid, np.inf], ONE_CELL, seed + repeat, n_rows=int(size))
-            accuracy = {row["epsilon"]: row["accuracy"] for row in cells}
-            own[i] = [accuracy[epsilon] for epsilon in (*grid, np.inf)]
-            done += int(size)
-            if i < len(rows) - 1:
-                yield done / total, None
-        found.append(own)
-        values = np.array(found)
-        yield done / total, Learning(rows, np.array(grid), values[..., :-1], values[..., -1])
+    order = np.random.default_rng((seed, repeat)).permutation(len(split.y_train))
+    for size in part_sizes(split):
+        part = np.sort(order[:size])
+        kept = Split(split.X_train[part], split.y_train[part], split.X_test, split.y_test)
+        grid = [*epsilons, np.inf]
+        rows = one_repeat(estimator, domain, kept, grid, ONE_CELL, seed + repeat, n_rows=int(size))
+        accuracy = {row["epsilon"]: row["accuracy"] for row in rows}
+        yield np.array([accuracy[epsilon] for epsilon in grid])
 
 
 @dataclass(frozen=True)

@@ -84,13 +84,13 @@ def errors_picture(game: DistinguishingGame) -> str:
     )
 
 
-def icons_picture(found: HundredGuesses) -> str:
+def icons_picture(guesses: HundredGuesses) -> str:
     """A hundred guesses."""
-    fills = [GREY] * found.without + [BLUE] * found.more + ["none"] * found.wrong
+    fills = [GREY] * guesses.without + [BLUE] * guesses.more + ["none"] * guesses.wrong
     return _svg(
         100,
         100,
-        f"{found.without} right by a coin, {found.more} more at most, {found.wrong} wrong",
+        f"{guesses.without} right by a coin, {guesses.more} more at most, {guesses.wrong} wrong",
         [
             f'<circle cx="{5 + 10 * (i % 10)}" cy="{5 + 10 * (i // 10)}" r="3.7" fill="{fill}" '
             f'stroke="{GREY if fill == "none" else fill}"/>'

@@ -18,7 +18,7 @@ from dpforest.risk.guarantee import Guarantee, guarantee_of
 from dpforest.risk.rounding import factor_up, percent_up
 from dpforest.risk.tradeoff import DistinguishingGame
 
-_FAILURE: Final = 0.001  # how often what is said about beliefs may fail, where there is a δ
+_FAILURE: Final = 0.001  # probability that a statement about beliefs fails, where there is a δ
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ def promise(guarantee: Guarantee, rows_per_person: int = 1) -> str:
 
 
 def _promised(guarantee: Guarantee, prior: float, rows: int) -> dict[str, Any]:
-    """What is said of a certified forest only."""
+    """The entries for certified forests only."""
     games = [DistinguishingGame(guarantee, question, rows) for question in guarantee.questions]
     guesses = games[0].hundred_guesses()
     return {

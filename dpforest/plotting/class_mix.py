@@ -17,7 +17,7 @@ _HEIGHT: Final = 9
 
 
 def shown_classes(counts: np.ndarray) -> np.ndarray:
-    """Indices of the classes that get a color of their own: of five or fewer all, of more the most frequent.
+    """Indices of the classes that get a separate color: of five or fewer all, of more the most frequent.
 
     >>> shown_classes(np.array([3, 9])), shown_classes(np.array([1, 5, 2, 9, 4, 8, 3]))
     (array([0, 1]), array([1, 3, 4, 5, 6]))

@@ -36,7 +36,7 @@ class Series:
         Drawn dash-dotted: its promise may fail with a small probability.
     epsilons, mean, low, high : float array of shape (E,)
     texts : list of str
-        What is said of each point.
+        Hover text of each point.
     """
 
     name: str

@@ -47,20 +47,20 @@ def accuracy_curve(
         Blue is kept for ε that hold.
     """
     values, nonprivate, floor = series(curve, measure)
-    mean, spread, own = values.mean(axis=0), spread_over(values), float(np.mean(nonprivate))
+    mean, spread, without_noise = values.mean(axis=0), spread_over(values), float(np.mean(nonprivate))
     eps = np.asarray(curve.epsilons, float)
     color = PRIVATE if certified else QUIET
     fig = figure(380, hovermode="x", margin={"l": 8, "r": 12, "t": 8, "b": 8})
     ends = [eps.min() * 0.92, eps.max() * 1.09]
-    without = f"this forest, no noise {percent(own)}"
-    if best is not None and best[1] > own:
+    without = f"this forest, no noise {percent(without_noise)}"
+    if best is not None and best[1] > without_noise:
         name = f"{escape(best[0], 30)}, no privacy {percent(best[1])}"
         across(fig, ends, best[1], NON_PRIVATE, "dash", name)
-        across(fig, ends, own, NON_PRIVATE, "solid", without, faint=True)
+        across(fig, ends, without_noise, NON_PRIVATE, "solid", without, faint=True)
     elif best is not None:
-        across(fig, ends, own, NON_PRIVATE, "dash", without)
+        across(fig, ends, without_noise, NON_PRIVATE, "dash", without)
     else:
-        across(fig, ends, own, NON_PRIVATE, "solid", without, faint=True)
+        across(fig, ends, without_noise, NON_PRIVATE, "solid", without, faint=True)
     across(fig, ends, floor, QUIET, "dot", f"always “{escape(floor_label, 18)}” {percent(floor)}: the floor")
     band = {"line": {"width": 0, "color": color}, "hoverinfo": "skip", "mode": "lines", "x": eps, "showlegend": False}
     fig.add_scatter(y=mean + spread, **band)
@@ -98,7 +98,7 @@ def accuracy_curve(
         yanchor="bottom",
         xshift=5 if right else -5,
     )
-    levels = [floor, own, *([best[1]] if best else [])]
+    levels = [floor, without_noise, *([best[1]] if best else [])]
     low, high = min(*levels, float((mean - spread).min()), here), max(*levels, float((mean + spread).max()))
     pad = max(high - low, 0.02) * 0.12
     fig.update_yaxes(range=[low - 1.6 * pad, min(high + pad, 1.04)], tickformat=".0%", title=None, zeroline=False)

@@ -181,11 +181,11 @@ def _who(table: NodeTable, domain: Domain, node: int) -> str:
     if not counts.any():
         return "<i>no data</i>"
     most = int(counts.argmax())
-    said = f"{escape(domain.classes[most], 12)}: {percent(counts[most] / counts.sum(), 0)}"
+    majority = f"{escape(domain.classes[most], 12)}: {percent(counts[most] / counts.sum(), 0)}"
     if table.probability is None or table.chance is None:
-        return said
+        return majority
     p, chance = float(table.probability[node]), float(table.chance[node])
-    return f"{said} · <i>p {_likely(p)} ×{_times(p / chance)}</i>"
+    return f"{majority} · <i>p {_likely(p)} ×{_times(p / chance)}</i>"
 
 
 def _likely(probability: float) -> str:

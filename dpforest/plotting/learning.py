@@ -63,7 +63,7 @@ def learning_chart(
             band = {"x": more.rows, "mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
             fig.add_scatter(y=more.accuracy + more.error, **band)
             fig.add_scatter(y=more.accuracy - more.error, fill="tonexty", fillcolor=_faint(color), **band)
-            told = [
+            hover = [
                 f"<b>ε = {text_up(epsilon)}</b>, {r:,.0f} rows: about {percent(m)} ± {100 * s:.1f}<br>extrapolated"
                 for r, m, s in zip(more.rows, more.accuracy, more.error, strict=True)
             ]
@@ -72,7 +72,7 @@ def learning_chart(
                 y=more.accuracy,
                 mode="lines",
                 line={**look, "dash": "dash"},
-                text=told,
+                text=hover,
                 meta=f"extrapolated {i}",
                 hovertemplate="%{text}<extra></extra>",
             )
@@ -131,23 +131,23 @@ def learning_chart(
 
 def _mark(fig: go.Figure, epsilons: Sequence[float], needed: Sequence[Needed], target: float, color: str) -> None:
     """Where each curve reaches the target."""
-    for i, (epsilon, own) in enumerate(zip(epsilons, needed, strict=True)):
-        if own.rows is None or own.times is None:
+    for i, (epsilon, need) in enumerate(zip(epsilons, needed, strict=True)):
+        if need.rows is None or need.times is None:
             continue
         fig.add_scatter(
-            x=[own.rows],
+            x=[need.rows],
             y=[target],
             mode="markers",
             meta=f"needed {i}",
             marker={"size": 15, "symbol": "diamond", "color": color, "line": {"color": "white", "width": 2}},
-            text=[f"ε = {text_up(epsilon)}: {own.times:.2g} times the rows<br>{own.how}"],
+            text=[f"ε = {text_up(epsilon)}: {need.times:.2g} times the rows<br>{need.how}"],
             hovertemplate="%{text}<extra></extra>",
         )
-        if own.how == "extrapolated":
+        if need.how == "extrapolated":
             fig.add_annotation(
-                x=np.log10(own.rows),
+                x=np.log10(need.rows),
                 y=target,
-                text=f"<b>{own.times:.1f} ×</b>",
+                text=f"<b>{need.times:.1f} ×</b>",
                 showarrow=False,
                 yanchor="top",
                 yshift=-10,

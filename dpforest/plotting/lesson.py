@@ -67,10 +67,10 @@ def class_tiles(marks: Sequence[float] | None, columns: int = 6) -> go.Figure:
         1 rebuilt rightly, 0 wrongly, 0.5 where a coin decides; None while nothing is shown.
     """
     named = {1.0: "rebuilt rightly", 0.0: "rebuilt wrongly", 0.5: "a coin decides"}
-    said = ["not told"] * 30 if marks is None else [named[float(mark)] for mark in marks]
+    outcomes = ["not told"] * 30 if marks is None else [named[float(mark)] for mark in marks]
     fig = lesson_figure(showlegend=True)
     for name, (color, symbol, sign) in _TILES.items():
-        seats = [i for i, own in enumerate(said) if own == name]
+        seats = [i for i, outcome in enumerate(outcomes) if outcome == name]
         if not seats:
             continue
         fig.add_scatter(

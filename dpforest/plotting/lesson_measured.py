@@ -55,14 +55,14 @@ def plans(which: int | None, trees: int = 100, her_tree: int = 37) -> go.Figure:
     done = list(range(trees + 1))
     paid = ([n / trees for n in done], [float(n >= her_tree) for n in done])
     names = ("A: a hundredth in every tree", "B: all in her tree")
-    for i, (name, own) in enumerate(zip(names, paid, strict=True)):
+    for i, (name, cost) in enumerate(zip(names, paid, strict=True)):
         if which is None and i == 1:
             unknown(fig, 0.6 * trees, 0.25)
             continue
         strong = which in (None, i)
         fig.add_scatter(
             x=done,
-            y=own,
+            y=cost,
             mode="lines",
             name=name,
             line={
@@ -133,10 +133,10 @@ def wrong_of_thousand(
     """
     names = [*(f"{e:g}" for e in epsilons), "none"]
     fig = lesson_figure(showlegend=True)
-    for i, (name, own) in enumerate(tables.items()):
+    for i, (name, table) in enumerate(tables.items()):
         symbol, color = _TABLES[name]
-        wrong = [*([1000 * w for w in own["wrong"]] if at is not None else []), 1000 * own["without_noise"]]
-        spread = [*([1000 * s for s in own["spread"]] if at is not None else []), 0]
+        wrong = [*([1000 * w for w in table["wrong"]] if at is not None else []), 1000 * table["without_noise"]]
+        spread = [*([1000 * s for s in table["spread"]] if at is not None else []), 0]
         x = list(range(len(names)))[-len(wrong) :]
         fig.add_scatter(
             x=x,

@@ -20,7 +20,7 @@ from plotly.io import to_json
 from dpforest.plotting.style import NON_PRIVATE, PRIVATE, escape
 
 INK: Final = "#1B2229"
-WIDTH, HEIGHT = 900, 450  # pixels, where a figure has none of its own
+WIDTH, HEIGHT = 900, 450  # pixels, where the figure has no size
 SECONDS: Final = 40  # for one figure, its browser's start included
 _SIZE: Final = 14  # pixels of its words
 _COLORS: Final = (PRIVATE, NON_PRIVATE, "#009E73", "#CC79A7", "#56B4E9", "#8F6FC4", "#7F8C99")
@@ -71,7 +71,7 @@ def for_print(figure: go.Figure | dict[str, Any], title: str = "") -> dict[str, 
     """
     raw = figure.to_dict() if isinstance(figure, go.Figure) else deepcopy(figure)
     paper = go.Figure(raw, skip_invalid=True)
-    own = paper.layout.margin
+    margin = paper.layout.margin
     paper.update_layout(
         template="plotly_white",
         paper_bgcolor="white",
@@ -81,7 +81,7 @@ def for_print(figure: go.Figure | dict[str, Any], title: str = "") -> dict[str, 
         legend_font={"color": INK, "size": paper.layout.legend.font.size or _SIZE},
         width=paper.layout.width or WIDTH,
         height=paper.layout.height or HEIGHT,
-        margin={side: max(own[side] or 0, _MARGIN) for side in "lrtb"},
+        margin={side: max(margin[side] or 0, _MARGIN) for side in "lrtb"},
     )
     paper.for_each_annotation(lambda words: words.update(font_size=words.font.size or _SIZE))
     for axis in (*paper.select_xaxes(), *paper.select_yaxes()):
@@ -122,7 +122,7 @@ def rendered(figure: go.Figure | dict[str, Any], kind: Literal["svg", "pdf"], ti
 
 
 def _ask(spec: dict[str, Any], kind: str) -> bytes:
-    """By a process of its own, with its own folder: ended in time, it takes its browser and its files with it."""
+    """Render in a separate process with a separate folder. Its browser and its files end with it."""
     folder = mkdtemp(prefix="dpforest_figure_")
     try:
         done = subprocess.run(

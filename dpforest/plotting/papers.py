@@ -109,21 +109,21 @@ def measured_curves(
     names = list(dict.fromkeys(lines))
     drawn = figure(440)
     for place, name in enumerate(names):
-        own = sorted((i for i, line in enumerate(lines) if line == name), key=lambda i: at[i])
+        points = sorted((i for i, line in enumerate(lines) if line == name), key=lambda i: at[i])
         modes = (("as published", ours, "dash", "-open"), ("certified", certified, "solid", ""))
-        shown = [mode for mode in modes if any(mode[1][i] is not None for i in own)]
-        for said, values, dash, how in shown:
-            kept = [i for i in own if values[i] is not None]
+        shown = [mode for mode in modes if any(mode[1][i] is not None for i in points)]
+        for mode_name, values, dash, how in shown:
+            kept = [i for i in points if values[i] is not None]
             drawn.add_scatter(
                 x=[at[i] for i in kept],
                 y=[values[i] for i in kept],
                 mode="lines+markers",
                 name=escape(name, 40),
                 legendgroup=str(place),
-                showlegend=said == shown[-1][0],
+                showlegend=mode_name == shown[-1][0],
                 line={"color": COLORS[place % len(COLORS)], "dash": dash},
                 marker={"symbol": MARKERS[place % len(MARKERS)] + how, "size": 8},
-                hovertemplate=f"{escape(axis)} = %{{x}}: %{{y:.1f}} %<extra>{escape(name, 40)}, {said}</extra>",
+                hovertemplate=f"{escape(axis)} = %{{x}}: %{{y:.1f}} %<extra>{escape(name, 40)}, {mode_name}</extra>",
             )
     wide = min(at) > 0 and max(at) / min(at) >= _WIDE
     ticks = {"type": "log", "tickvals": sorted(set(at)), "ticktext": [number(value) for value in sorted(set(at))]}

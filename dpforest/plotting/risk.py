@@ -49,7 +49,7 @@ def trade_off_curve(game: DistinguishingGame, attackers: Sequence[tuple[object, 
         fillcolor="rgba(138,146,156,0.28)",
         name="out of reach",
     )
-    said = [
+    hover = [
         f"false alarms {percent_up(a)}:<br>misses at least {percent_down(b)}" for a, b in zip(rate, least, strict=True)
     ]
     fig.add_scatter(
@@ -57,7 +57,7 @@ def trade_off_curve(game: DistinguishingGame, attackers: Sequence[tuple[object, 
         y=least,
         mode="lines",
         line={"color": _color(game.guarantee), "width": 3},
-        text=said,
+        text=hover,
         name="limit",
         hovertemplate="%{text}<extra></extra>",
     )
@@ -107,14 +107,14 @@ def icon_grid(game: DistinguishingGame, prior: float = 0.5) -> go.Figure:
     prior : float
         What the attacker believed of each of them before.
     """
-    found = game.hundred_guesses(prior)
+    guesses = game.hundred_guesses(prior)
     color = _color(game.guarantee)
     fig = figure(_HEIGHT, **_FRAME)
     start = 0
-    for key, n, name, said, fill, outline in (
-        (0.0, found.without, "right<br>anyway", "right without the release too", QUIET, QUIET),
-        (3.6, found.more, "more<br>at most", "right because of the release, at most", color, color),
-        (7.3, found.wrong, "wrong", "wrong at least", "rgba(0,0,0,0)", QUIET),
+    for key, n, name, meaning, fill, outline in (
+        (0.0, guesses.without, "right<br>anyway", "right without the release too", QUIET, QUIET),
+        (3.6, guesses.more, "more<br>at most", "right because of the release, at most", color, color),
+        (7.3, guesses.wrong, "wrong", "wrong at least", "rgba(0,0,0,0)", QUIET),
     ):
         place = np.arange(start, start + n)
         marker = {"symbol": "circle", "size": 14, "color": fill, "line": {"color": outline, "width": 1.5}}
@@ -123,8 +123,8 @@ def icon_grid(game: DistinguishingGame, prior: float = 0.5) -> go.Figure:
             y=-(place // SIDE),
             mode="markers",
             marker=marker,
-            name=said,
-            hovertemplate=f"{n} of 100: {said}<extra></extra>",
+            name=meaning,
+            hovertemplate=f"{n} of 100: {meaning}<extra></extra>",
         )
         if n:  # the key stands in the figure: a legend would not fit a narrow column
             fig.add_scatter(
@@ -158,7 +158,7 @@ def posterior_curve(game: DistinguishingGame, prior: float = 0.5, *, failure: fl
     Returns
     -------
     Figure or None
-        None where δ is not below the failure rate, so that nothing can be said.
+        None where δ is not below the failure rate, so that there is no bound.
     """
     both = game.grouped
     if both.kind == "approximate" and both.delta >= failure:
@@ -168,11 +168,11 @@ def posterior_curve(game: DistinguishingGame, prior: float = 0.5, *, failure: fl
     lowest, highest = game.posterior(prior, failure=failure)
     color = _color(game.guarantee)
     fig = figure(_HEIGHT, **_FRAME)
-    said = [
+    hover = [
         f"before: {100 * p:.3g} %<br>after: {percent_down(a)} to {percent_up(b)}"
         for p, a, b in zip(before, low, high, strict=True)
     ]
-    band = {"mode": "lines", "line": {"color": color, "width": 2}, "x": before, "text": said}
+    band = {"mode": "lines", "line": {"color": color, "width": 2}, "x": before, "text": hover}
     fig.add_scatter(y=high, hovertemplate="%{text}<extra></extra>", name="most", **band)
     fig.add_scatter(
         y=low, fill="tonexty", fillcolor=_faint(color), hovertemplate="%{text}<extra></extra>", name="least", **band

@@ -50,12 +50,12 @@ def scale_picture(feature: Feature, rows: np.ndarray, released: np.ndarray | Non
         hovertemplate="questions are asked here with probability %{y:.1%}<extra></extra>",
     )
     places = [CELLS * k // _TICKS for k in range(_TICKS + 1)]
-    said = [number(ends[place]) for place in places]
-    said = ["" if k and text == said[k - 1] else text for k, text in enumerate(said)]  # cells narrower than a number
+    labels = [number(ends[place]) for place in places]
+    labels = ["" if k and text == labels[k - 1] else text for k, text in enumerate(labels)]
     fig.update_xaxes(
         range=[0, CELLS],
         tickvals=places,
-        ticktext=said,
+        ticktext=labels,
         showgrid=False,
         zeroline=False,
         fixedrange=True,

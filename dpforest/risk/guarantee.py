@@ -59,7 +59,7 @@ class Guarantee:
 
     @classmethod
     def of_loss(cls, loss: PrivacyLoss, neighbors: str = ADD_REMOVE, *, delta: float = 0.0) -> "Guarantee":
-        """What a loss guarantees; a Gaussian one needs a δ, at which its ε is said.
+        """What a loss guarantees; a Gaussian one needs the δ at which its ε is reported.
 
         Parameters
         ----------

@@ -233,13 +233,13 @@ def best_success(record: Record, *, seed: int = 0) -> float:
         return 0.5 + 0.5 * composed_variation(*_count_laws(record))
     if not record.one_tree:
         before, after = _worlds(record, record.others)
-        laws = (log_pmf(record.spec.mechanism, own, record.rate) for own in (before, after))
+        laws = (log_pmf(record.spec.mechanism, counts, record.rate) for counts in (before, after))
         return 0.5 + 0.5 * composed_variation(*laws)
     rng = np.random.default_rng(seed)
     tree, others = _shared_out(record, STATES, rng)
     before, after = _worlds(record, others)
     pairs, which = np.unique(np.hstack([before, after]), axis=0, return_inverse=True)
-    laws = (log_pmf(record.spec.mechanism, own, record.rate) for own in np.hsplit(pairs, 2))
+    laws = (log_pmf(record.spec.mechanism, counts, record.rate) for counts in np.hsplit(pairs, 2))
     return 0.5 + 0.5 * float(variation(*laws)[which.ravel()].mean() * (tree >= 0).mean())
 
 
@@ -256,23 +256,23 @@ def most_exposed(table: RowsInLeaves, *, seed: int = 0) -> Exposed:
     """The row whose best attacker is right most often: all are ranked roughly, the first `_FINALISTS` exactly."""
     if table.spec.releases_counts:  # noise on a count does not depend on the count
         return Exposed(0, best_success(table.record(0)), True)
-    told = _telling(table, np.random.default_rng(seed))
+    tell_tale = _exposure_by_leaf(table, np.random.default_rng(seed))
     score = np.empty(len(table.labels))
 
     def add_up(rows: slice, codes: np.ndarray) -> None:
         leaves = routing.leaves_of_rows(table.trees, table.domain, codes)
-        score[rows] = told[leaves, table.labels[rows]].sum(axis=0)
+        score[rows] = tell_tale[leaves, table.labels[rows]].sum(axis=0)
 
     routing.for_each_block(table.domain, table.codes, add_up)
     finalists = np.argsort(-score, kind="stable")[:_FINALISTS]
-    found = [best_success(table.record(int(row))) for row in finalists]
-    best = int(np.argmax(found))
-    return Exposed(int(finalists[best]), found[best], False)
+    success = [best_success(table.record(int(row))) for row in finalists]
+    best = int(np.argmax(success))
+    return Exposed(int(finalists[best]), success[best], False)
 
 
-def _telling(table: RowsInLeaves, rng: np.random.Generator) -> np.ndarray:
+def _exposure_by_leaf(table: RowsInLeaves, rng: np.random.Generator) -> np.ndarray:
     """How much a leaf tells about one of its rows of each class, roughly, float (n_leaves, n_classes)."""
-    told = np.zeros(table.counts.shape)
+    weight = np.zeros(table.counts.shape)
     shape = table.counts.shape[1]
     leaf, label = np.nonzero(table.counts)
     others = table.counts[leaf] - np.eye(shape, dtype=np.int64)[label]
@@ -281,17 +281,17 @@ def _telling(table: RowsInLeaves, rng: np.random.Generator) -> np.ndarray:
     repeats = max(4, min(32, _WORK // cases.size)) if table.spec.partition != "shared" else 1
     total = np.zeros(len(cases))
     for _ in range(repeats):  # where rows are in one tree only, a few ways to share them out
-        own = others if repeats == 1 else rng.binomial(others, 1 / table.spec.n_trees)
-        total += _told(table.spec, table.rate, own, label)
-    told[np.nonzero(table.counts)] = total[which.ravel()]
-    return told
+        drawn = others if repeats == 1 else rng.binomial(others, 1 / table.spec.n_trees)
+        total += _exposure_in_leaf(table.spec, table.rate, drawn, label)
+    weight[np.nonzero(table.counts)] = total[which.ravel()]
+    return weight
 
 
-def _told(spec: ForestSpec, rate: float, others: np.ndarray, label: np.ndarray) -> np.ndarray:
+def _exposure_in_leaf(spec: ForestSpec, rate: float, others: np.ndarray, label: np.ndarray) -> np.ndarray:
     """Variation of a leaf's law where a row is in one tree; what adds up over trees (Bhattacharyya) in all."""
     one, at = np.eye(others.shape[1], dtype=np.int64), (label + 1) % others.shape[1]
     before = others + one[at] if rows_changed(spec.neighbors) == 2 else others
-    log_p, log_q = (log_pmf(spec.mechanism, own, rate) for own in (before, others + one[label]))
+    log_p, log_q = (log_pmf(spec.mechanism, counts, rate) for counts in (before, others + one[label]))
     if spec.partition != "shared":
         return variation(log_p, log_q)
     return -np.log(np.clip(np.exp((log_p + log_q) / 2).sum(axis=1), 1e-300, 1))
@@ -342,13 +342,13 @@ def _evidence(record: Record, inside: np.ndarray, rng: np.random.Generator) -> n
         shown = draw(true[..., cells].reshape(-1, len(cells)), 1 / record.rate, seed).reshape(*true.shape[:2], -1)
         ratio = record.rate * (np.abs(shown - before[..., cells]) - np.abs(shown - after[..., cells])).sum(axis=(1, 2))
     else:
-        said = simulate_labels(true.reshape(-1, true.shape[-1]), spec.mechanism, record.rate, seed)
+        labels = simulate_labels(true.reshape(-1, true.shape[-1]), spec.mechanism, record.rate, seed)
         if record.one_tree:
-            laws = (log_pmf(spec.mechanism, own[:, 0], record.rate) for own in (before, after))
-            ratio = losses(*laws)[np.arange(n), said]
+            laws = (log_pmf(spec.mechanism, counts[:, 0], record.rate) for counts in (before, after))
+            ratio = losses(*laws)[np.arange(n), labels]
         else:
-            laws = (log_pmf(spec.mechanism, own[0], record.rate) for own in (before, after))
-            ratio = losses(*laws)[np.arange(spec.n_trees), said.reshape(n, -1)].sum(axis=1)
+            laws = (log_pmf(spec.mechanism, counts[0], record.rate) for counts in (before, after))
+            ratio = losses(*laws)[np.arange(spec.n_trees), labels.reshape(n, -1)].sum(axis=1)
     return np.where(tree >= 0, ratio, 0.0)
 
 

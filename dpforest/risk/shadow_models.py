@@ -99,7 +99,7 @@ def _with_and_without(
 def _answers(
     forest: Forest, domain: Domain, asked: np.ndarray, label: int, others: tuple[np.ndarray, np.ndarray]
 ) -> np.ndarray:
-    """What a forest says about a record: its share of the class, each tree's word, and noisy counts less the others."""
+    """A forest's answers on a record: share of its class, value of each tree, noisy counts less the other rows."""
     leaves = routing.leaves_of_rows(forest.trees, domain, asked)[:, 0]
     out = [forest.shares_and_index(asked)[0][0, label]]
     if forest.leaf_values is not None:
@@ -114,12 +114,12 @@ def _answers(
 
 def _learn(inside: np.ndarray, answers: np.ndarray) -> Callable[[np.ndarray], bool]:
     """The answer, threshold and side that were right most often."""
-    best, found = -1.0, (0, np.inf, False)
+    best, rule = -1.0, (0, np.inf, False)
     for place, values in enumerate(answers.T):
         distinct = np.unique(np.quantile(values, np.linspace(0, 1, 65)))
         for threshold in (distinct[1:] + distinct[:-1]) / 2:
             share = float(((values > threshold) == inside).mean())
             if max(share, 1 - share) > best:
-                best, found = max(share, 1 - share), (place, float(threshold), share >= 0.5)
-    place, threshold, upward = found
+                best, rule = max(share, 1 - share), (place, float(threshold), share >= 0.5)
+    place, threshold, upward = rule
     return lambda answers: bool((answers[place] > threshold) == upward)

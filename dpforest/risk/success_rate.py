@@ -137,11 +137,11 @@ def composed_variation(log_p: np.ndarray, log_q: np.ndarray, *, steps: int = 8_1
     step, half = reach / steps, steps + len(log_p)  # every law may be rounded by one step
     mass = np.zeros(2 * half + 1)
     mass[half] = 1.0
-    for p, own in zip(np.exp(log_p), loss, strict=True):
-        if not own.any():
+    for p, loss_of_law in zip(np.exp(log_p), loss, strict=True):
+        if not loss_of_law.any():
             continue
-        low = np.floor(own / step + 1e-9).astype(int)
-        part = np.clip(np.expm1(own - low * step) / np.expm1(step), 0, 1)
+        low = np.floor(loss_of_law / step + 1e-9).astype(int)
+        part = np.clip(np.expm1(loss_of_law - low * step) / np.expm1(step), 0, 1)
         moves, which = np.unique(np.concatenate([low, low + 1]), return_inverse=True)
         weights = np.bincount(which, np.concatenate([p * (1 - part), p * part]))
         mass = sum(w * _moved(mass, int(k)) for k, w in zip(moves, weights, strict=True) if w > 0)

@@ -106,16 +106,16 @@ class DistinguishingGame:
         >>> round(DistinguishingGame(Guarantee(1.0, 1e-6), rows=2).grouped.delta, 9)
         3.718e-06
         """
-        own, k = self.guarantee, self.steps
-        epsilon, delta = k * own.epsilon, own.delta
-        if own.kind != "none" and (loss := self._gaussian) is not None:
-            return Guarantee(epsilon, max(loss.delta(epsilon), delta), own.neighbors, loss.mu_squared)
+        single, k = self.guarantee, self.steps
+        epsilon, delta = k * single.epsilon, single.delta
+        if single.kind != "none" and (loss := self._gaussian) is not None:
+            return Guarantee(epsilon, max(loss.delta(epsilon), delta), single.neighbors, loss.mu_squared)
         if delta and epsilon:
-            grown = math.expm1(epsilon) / math.expm1(own.epsilon) if epsilon < _HUGE else math.inf
+            grown = math.expm1(epsilon) / math.expm1(single.epsilon) if epsilon < _HUGE else math.inf
             delta = min(1.0, delta * grown)
         elif delta:
             delta = min(1.0, k * delta)
-        return Guarantee(epsilon, delta, own.neighbors)
+        return Guarantee(epsilon, delta, single.neighbors)
 
     @property
     def _gaussian(self) -> PrivacyLoss | None:
@@ -179,11 +179,11 @@ class DistinguishingGame:
             return np.array([0.0, 1.0])
         shrink, delta = math.exp(-self.guarantee.epsilon), self.guarantee.delta
         bend = shrink * (1 - delta) / (1 + shrink)  # of one step; k steps bend wherever one of them does
-        found = [bend]
-        while len(found) < self.steps and found[-1] > delta and (found[-1] - delta) * shrink > 0:
-            found.append((found[-1] - delta) * shrink)
+        bends = [bend]
+        while len(bends) < self.steps and bends[-1] > delta and (bends[-1] - delta) * shrink > 0:
+            bends.append((bends[-1] - delta) * shrink)
         full = float(self.misses(0))  # the curve is its own mirror image, so nothing is missed here
-        return np.unique([0.0, *found, full, 1.0])
+        return np.unique([0.0, *bends, full, 1.0])
 
     def success(self, prior: float = 0.5) -> float:
         """Most that an attacker can be right with on average, whatever they do.
@@ -191,7 +191,7 @@ class DistinguishingGame:
         With a prior p the answers are right with probability p · hits(a) + (1 - p) (1 - a), a concave function of the
         false alarm rate a that is straight between `kinks`, so one of them is best. For one step that is
         ``max((e^ε + δ) / (1 + e^ε), p + (1 - p) δ, 1 - p + p δ)``: the first at 50:50; without δ the others are what
-        always giving the likelier answer gets right. A Gaussian curve has a best point of its own
+        always giving the likelier answer gets right. A Gaussian curve has another best point
         (`gaussian_tradeoff.success`).
 
         Parameters

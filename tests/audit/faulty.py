@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpforest.audit.replay.recorder import Table
+from dpforest.audit.replay.tape import Table
 from dpforest.privacy import release, samplers, selection
 from dpforest.privacy.ledger import Ledger, QueryBudget
 from dpforest.privacy.randomness import DemoSource, SecretSource

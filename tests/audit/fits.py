@@ -26,7 +26,7 @@ SHARES = st.floats(0.01, 0.99)
 @st.composite
 def features(draw, name: str) -> Feature:
     public = {"source": "documented", "source_note": "made up"}
-    missing = draw(st.sampled_from(["refuse", "own", "value"]))
+    missing = draw(st.sampled_from(["refuse", "category", "value"]))
     if draw(st.booleans()):
         low, width = draw(st.sampled_from([(0, 1), (-1e-9, 1e-9), (-1e15, 1e16), (17, 3)]))
         value = low if missing == "value" else None
@@ -38,8 +38,8 @@ def features(draw, name: str) -> Feature:
 
 @st.composite
 def domains(draw) -> Domain:
-    own = tuple(draw(features(f"f{i}")) for i in range(draw(st.integers(1, 6))))
-    return Domain(own, tuple(range(draw(st.integers(2, 4)))), "y", "documented", "made up")
+    attributes = tuple(draw(features(f"f{i}")) for i in range(draw(st.integers(1, 6))))
+    return Domain(attributes, tuple(range(draw(st.integers(2, 4)))), "y", "documented", "made up")
 
 
 def _random(kind: type, depths, **options):

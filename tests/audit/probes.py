@@ -92,7 +92,7 @@ def entropy_is_at_most_log_n() -> float:
 def reach_of_the_rows() -> float:
     """By how much the bound on weights of the second tree falls when the one row on the right is taken out."""
 
-    class Told:
+    class FixedMechanism:
         alphas: list[float] = []
 
         def start_tree(self, number, weight_bound):
@@ -108,7 +108,9 @@ def reach_of_the_rows() -> float:
         2, 1, 2, 0.0, 1.0, 10.0, "counts", "post", False, Fraction(1, 2), Fraction(1, 20), 9, 1, "add-remove"
     )
     candidates, bins = public_candidates(public_domain(None), 2), np.array([[0], [0], [1]], np.uint8)
-    bounds = [boost(spec, candidates, bins[:n], np.ones(n, np.int32), Told(), trace=False).bounds[1] for n in (3, 2)]
+    bounds = [
+        boost(spec, candidates, bins[:n], np.ones(n, np.int32), FixedMechanism(), trace=False).bounds[1] for n in (3, 2)
+    ]
     return bounds[0] - bounds[1]
 
 
@@ -141,15 +143,15 @@ def bytes_come_round() -> float:
 def every_row_decides_leaves() -> float:
     """Share of the rows that grow a tree and decide its leaves."""
     shares = share_out(np.arange(DRAWS), 2, Fraction(1, 2), "independent", FixedWords())
-    return sum(len(np.intersect1d(*own)) for own in zip(shares.structure, shares.estimation)) / DRAWS
+    return sum(len(np.intersect1d(*rows_of_tree)) for rows_of_tree in zip(shares.structure, shares.estimation)) / DRAWS
 
 
 def every_row_in_every_tree() -> float:
     """How often a row is counted that is in one of three trees."""
     domain = public_domain(None)
     trees, rows = grow_random_trees(domain, n_trees=3, depth=2, seed=0), np.zeros((6, 1))
-    own = np.arange(6, dtype=np.int32) % 3
-    return count_kept_rows(trees, domain, rows, np.zeros(6, np.int32), own, n_jobs=1).sum() / 6
+    tree_of_row = np.arange(6, dtype=np.int32) % 3
+    return count_kept_rows(trees, domain, rows, np.zeros(6, np.int32), tree_of_row, n_jobs=1).sum() / 6
 
 
 def missing_is_the_median() -> float:
@@ -205,12 +207,12 @@ def as_many_of_each_class() -> float:
 def carried_from_true_leaves() -> float:
     """How many different α the second level of a second tree gets from one table of leaves."""
     mechanism, table = mechanism_of(alpha="carried"), np.array([[9, 3], [1, 9]]) * 1024
-    found = set()
+    errors = set()
     for _ in range(9):
         mechanism.start_tree(0, 1024)
         mechanism.leaves(np.repeat(table, 2, axis=0))
-        found.add(tuple(mechanism._errors))
-    return len(found)
+        errors.add(tuple(mechanism._errors))
+    return len(errors)
 
 
 def blocks_overlap() -> float:

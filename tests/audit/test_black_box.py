@@ -22,14 +22,14 @@ RNG = np.random.default_rng()  # fresh, as the releases that it stands for
 
 def counts(leaves: list[np.ndarray], epsilon: float) -> np.ndarray:
     """Two class counts of each leaf plus discrete Laplace noise."""
-    exact = np.array([[np.sum(own == c) for c in (0, 1)] for own in leaves])
+    exact = np.array([[np.sum(leaf == c) for c in (0, 1)] for leaf in leaves])
     noise = RNG.geometric(1 - np.exp(-epsilon), (2, *exact.shape))
     return exact + noise[0] - noise[1]
 
 
 def labels(leaves: list[np.ndarray], epsilon: float) -> np.ndarray:
     """A label of each leaf by permute-and-flip."""
-    lead = np.array([2 * own.sum() - len(own) for own in leaves])
+    lead = np.array([2 * leaf.sum() - len(leaf) for leaf in leaves])
     return (lead > 0) ^ (RNG.random(len(leaves)) < 0.5 * np.exp(-epsilon * np.abs(lead)))
 
 
@@ -38,7 +38,7 @@ def in_file_order(mechanism, trees: int, epsilon: float):
     return lambda X, y: mechanism(np.array_split(y, trees), epsilon)
 
 
-def by_own_draw(mechanism, trees: int, epsilon: float):
+def by_row(mechanism, trees: int, epsilon: float):
     """Rows dealt out one by one: the sound way."""
 
     def release(X, y):
@@ -77,11 +77,11 @@ def test_the_lower_bound_holds_and_comes_near_to_the_true_ratio():
 
 
 def test_the_lower_bound_sees_both_directions_and_the_complement_and_is_never_negative():
-    found = [lower_bound(*hits, 1000, alpha=0.001) for hits in ((0, 500), (500, 0), (500, 1000), (1000, 500))]
-    assert found == pytest.approx([found[0]] * 4)
+    bounds = [lower_bound(*hits, 1000, alpha=0.001) for hits in ((0, 500), (500, 0), (500, 1000), (1000, 500))]
+    assert bounds == pytest.approx([bounds[0]] * 4)
     assert lower_bound(300, 301, 1000, alpha=0.001) == 0
     assert lower_bound(0, 0, 1000, alpha=0.001) == lower_bound(1000, 1000, 1000, alpha=0.001) == 0
-    assert lower_bound(0, 500, 1000, alpha=0.001, n_events=100) < found[0]
+    assert lower_bound(0, 500, 1000, alpha=0.001, n_events=100) < bounds[0]
 
 
 def test_the_lowest_bit_of_a_number():
@@ -116,9 +116,9 @@ def test_search_picks_the_event_that_tells_tables_apart():
     n = 4000
     before = pd.DataFrame({"noise": RNG.normal(size=n), "signal": RNG.integers(0, 3, n).astype(float)})
     after = pd.DataFrame({"noise": RNG.normal(size=n), "signal": RNG.integers(0, 2, n).astype(float)})
-    found = events.search(before, after, n_events=3, trials=n, alpha=1e-3)
-    assert found.promise > 3  # ln of 1/3 over what 2000 misses leave possible
-    assert any(event.column in ("signal", events.SCORE) for event in found.events[:1])
+    promising = events.search(before, after, n_events=3, trials=n, alpha=1e-3)
+    assert promising.promise > 3  # ln of 1/3 over what 2000 misses leave possible
+    assert any(event.column in ("signal", events.SCORE) for event in promising.events[:1])
 
 
 @pytest.mark.parametrize(
@@ -138,17 +138,17 @@ def test_the_short_way_gives_the_statistics_of_a_fit(estimator):
     pd.testing.assert_frame_equal(short, long)
 
 
-def test_fits_differ_in_all_processes_and_progress_is_told():
-    told: list[float] = []
+def test_fits_differ_in_all_processes_and_progress_is_reported():
+    shares_done: list[float] = []
     estimator = RandomDecisionForestClassifier(n_estimators=1, max_depth=0, epsilon=0.001, domain=public_domain(None))
-    table = run_many(estimator, np.zeros((1, 1)), np.zeros(1, int), 750, n_jobs=2, on_progress=told.append)
+    table = run_many(estimator, np.zeros((1, 1)), np.zeros(1, int), 750, n_jobs=2, on_progress=shares_done.append)
     parts = [table["count of leaf and class 0, 0"][i : i + 250].tolist() for i in (0, 250, 500)]
     assert parts[0] != parts[1] != parts[2] != parts[0]
-    assert told == pytest.approx([1 / 3, 2 / 3, 1])
+    assert shares_done == pytest.approx([1 / 3, 2 / 3, 1])
 
 
 @pytest.mark.parametrize("mechanism", [counts, labels])
-def test_the_positional_shift_is_found_unaided(mechanism):
+def test_an_unaided_attack_detects_the_positional_shift(mechanism):
     """Three trees at ε = 1 lose up to 5: the search gets at least 2 in practice, and what it says is never above 5."""
     release = in_file_order(mechanism, 3, 1.0)
     bound, _ = attack_unaided(release, public_domain(None), sizes=(5, 9), trials=6000, screening=100, confidence=SURE)
@@ -157,8 +157,8 @@ def test_the_positional_shift_is_found_unaided(mechanism):
 
 @pytest.mark.parametrize("mechanism", [counts, labels])
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
-def test_shares_drawn_row_by_row_are_not_blamed_unaided(mechanism, neighbors):
-    release = by_own_draw(mechanism, 3, 1.0 if neighbors == "add-remove" else 0.5)
+def test_an_unaided_attack_does_not_blame_trees_drawn_row_by_row(mechanism, neighbors):
+    release = by_row(mechanism, 3, 1.0 if neighbors == "add-remove" else 0.5)
     bound, _ = attack_unaided(
         release, public_domain(None), neighbors=neighbors, sizes=(5,), trials=1500, screening=60, confidence=SURE
     )
@@ -216,7 +216,7 @@ def test_a_demonstration_with_a_seed_is_caught():
     assert attack_fits(estimator, before, after, trials=1000, confidence=SURE).epsilon > 3
 
 
-def test_nothing_is_found_where_nothing_differs():
+def test_equal_tables_prove_no_loss():
     table = np.zeros((3, 1)), np.array([0, 1, 0])
     assert attack_fits(lambda X, y: np.zeros(2), table, table, trials=60).epsilon == 0
     estimator = MajorityLabelForestClassifier(n_estimators=2, max_depth=1, domain=public_domain(None))

@@ -11,12 +11,14 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from dpforest.audit.exact import most_mu
 from dpforest.audit.reading import check_reading
-from dpforest.audit.replay.random_domains import SAMPLE, THEMES, most_mu, random_replays
+from dpforest.audit.replay.large_tables import QUICK_SETTINGS
+from dpforest.audit.replay.random_replays import SAMPLE, random_replays
 from dpforest.audit.replay.random_tables import edges, random_feature
 from dpforest.audit.replay.same_rows import check_same_rows
 from dpforest.audit.replay.settings import FORESTS
-from dpforest.audit.replay.ways_in import FORESTS as EVERY_FOREST
+from dpforest.audit.replay.themes import THEMES
 from dpforest.audit.samplers.bridge import check_bridge
 from dpforest.audit.samplers.tails import check_tails
 from dpforest.audit.single_rows import check_single_rows, largest_gradient, worst_loss
@@ -39,15 +41,17 @@ from tests.audit.test_mutants import certified
 def test_forests_on_random_domains_show_nothing(theme, seeds):
     """Would catch mistakes that need many classes or rounds, some number of rows or `size`, or unreadable cells."""
     replays = [
-        (name, *found) for name, cases in random_replays(seeds=seeds, themes=(theme,)).items() for found in cases
+        (name, *comparison)
+        for name, cases in random_replays(seeds=seeds, themes=(theme,)).items()
+        for comparison in cases
     ]
-    assert [f"{name}, {where}: {f}" for name, where, found in replays for f in found.findings] == []
+    assert [f"{name}, {where}: {f}" for name, where, comparison in replays for f in comparison.findings] == []
     assert len(replays) == len(FORESTS) * len(seeds)
-    assert all(found.n_questions > 0 for _, _, found in replays)
+    assert all(comparison.n_questions > 0 for _, _, comparison in replays)
 
 
 def test_all_forests_are_drawn():
-    assert set(FORESTS) == set(EVERY_FOREST)
+    assert set(FORESTS) == set(QUICK_SETTINGS)
 
 
 def test_cases_are_of_all_sizes_and_classes():
@@ -126,7 +130,7 @@ def replayed(mutant: Mutant) -> Iterator[str]:
     """Results of replays of a mutant's first forest: all themes with one seed, then the next seed."""
     for seed in range(SAMPLE):
         for cases in random_replays(mutant.forests[:1], seeds=[seed]).values():
-            yield from (f"{where}: {finding}" for where, found in cases for finding in found.findings)
+            yield from (f"{where}: {finding}" for where, comparison in cases for finding in comparison.findings)
 
 
 BY = {
@@ -137,7 +141,7 @@ BY = {
     "tails": lambda mutant: check_tails(),
     "words": lambda mutant: check_bridge(n_tapes=1),
 }
-FOUND_BY = {
+DETECTED_BY = {
     "a_gradient_is_rounded": "single rows",
     "a_border_is_in_both_cells": "single rows",
     "the_released_size_has_a_floor_of_rows": "random domains",
@@ -165,7 +169,7 @@ def test_an_auditor_sees_blind_spots_that_the_certificate_does_not(mutant: Mutan
     """One auditor sees each. The certificate and the ledger of the fit look correct."""
     with mutated(mutant), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        finding = next(BY[FOUND_BY[mutant.name]](mutant), None)
+        finding = next(BY[DETECTED_BY[mutant.name]](mutant), None)
         assert certified(mutant.forests[0], **PURE.get(mutant.forests[0], {}))
     assert finding is not None, mutant.why
 
@@ -180,4 +184,4 @@ def test_blind_spots_are_seen_by_the_suite(mutant: Mutant):
 
 
 def test_the_mistakes_are_different():
-    assert len({m.name for m in MISTAKES}) == len(MISTAKES) and {m.name for m in MISTAKES} == set(FOUND_BY)
+    assert len({m.name for m in MISTAKES}) == len(MISTAKES) and {m.name for m in MISTAKES} == set(DETECTED_BY)

@@ -16,13 +16,13 @@ def test_what_is_paid_for_is_used_up(delta, monkeypatch):
     """By a row that stays at score 0, as steps are so small: Σ |Δ|/b = ε, or Σ ‖Δ‖²/σ² = μ²."""
     kind, settings = VARIANTS["booster"]
     monkeypatch.setitem(VARIANTS, "small steps", (kind, {**settings, "delta": delta, "total_step": 1e-6}))
-    found = [replay for replay in replay_variant("small steps", "add-remove", sizes=SIZES) if replay.n_questions]
-    assert [str(f) for replay in found for f in replay.findings] == []
-    assert max(replay.loss for replay in found) == pytest.approx(most_of(kind(delta=delta)), rel=1e-6)
+    replays = [replay for replay in replay_variant("small steps", "add-remove", sizes=SIZES) if replay.n_questions]
+    assert [str(f) for replay in replays for f in replay.findings] == []
+    assert max(replay.loss for replay in replays) == pytest.approx(most_of(kind(delta=delta)), rel=1e-6)
 
 
 @pytest.mark.parametrize("mutant", ROUNDS, ids=lambda mutant: mutant.name)
-def test_a_mistake_is_found(mutant):
+def test_a_mistake_is_detected(mutant):
     with mutated(mutant):
         assert any(
             replay.findings

@@ -67,12 +67,13 @@ def test_the_worst_change_is_a_change_and_its_loss_is_attained():
 def test_first_violation_is_the_first_in_rows():
     """docs/PAPERS.md: gap of the first violation with two classes; at ε = 2 an empty leaf is enough."""
     for epsilon, lead in zip(EPSILONS[1:], (79, 32, 13, 3, 1, 0, 0, 0)):
-        found = first_violation(leaf_log_pmf("smooth-sensitivity", epsilon), epsilon, 2, most=90, symmetric=True)
-        assert found.before.tolist() == [[lead, 0]] and found.after.tolist() == [[lead + 1, 0]]
+        violation = first_violation(leaf_log_pmf("smooth-sensitivity", epsilon), epsilon, 2, most=90, symmetric=True)
+        assert violation.before.tolist() == [[lead, 0]] and violation.after.tolist() == [[lead + 1, 0]]
         assert lead == first_lead(epsilon)
-        assert found.loss == pytest.approx(privacy_loss("smooth-sensitivity", [lead], 2, epsilon)[0])
+        assert violation.loss == pytest.approx(privacy_loss("smooth-sensitivity", [lead], 2, epsilon)[0])
         assert (
-            first_violation(leaf_log_pmf("smooth-sensitivity", epsilon), found.loss, 2, most=max(lead, 1) - 1) is None
+            first_violation(leaf_log_pmf("smooth-sensitivity", epsilon), violation.loss, 2, most=max(lead, 1) - 1)
+            is None
         )
     replaced = first_violation(leaf_log_pmf("smooth-sensitivity", 1.0), 1.0, 2, most=9, neighbors="replace-one")
     assert replaced.before.sum() <= 2 and replaced.loss > 1
@@ -103,9 +104,9 @@ def test_enumeration_agrees_with_the_closed_forms_of_the_published_rule(mechanis
             enumerated = delta_curve(pmf, [target], 2, most=30, symmetric=True)[0]
             assert enumerated == pytest.approx(delta_lower_bound(mechanism, epsilon, target=target), abs=1e-9)
     for neighbors in ("add-remove", "replace-one"):
-        found = worst_change(leaf_log_pmf(mechanism, 1.0), 2, most=14, neighbors=neighbors, symmetric=True).loss
+        loss = worst_change(leaf_log_pmf(mechanism, 1.0), 2, most=14, neighbors=neighbors, symmetric=True).loss
         if mechanism == "smooth-sensitivity-clamped":
-            assert found == pytest.approx(true_loss(mechanism, 1.0, neighbors=neighbors))
+            assert loss == pytest.approx(true_loss(mechanism, 1.0, neighbors=neighbors))
 
 
 def test_delta_under_replace_one_is_at_least_that_within_a_leaf():

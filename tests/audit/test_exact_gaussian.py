@@ -40,17 +40,17 @@ MISTAKES = (
 
 
 @pytest.mark.parametrize("mutant", MISTAKES, ids=lambda mutant: mutant.name)
-def test_mistakes_are_found_without_a_draw(mutant):
+def test_mistakes_are_detected_without_a_draw(mutant):
     with mutated(mutant), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert next(check_gaussian(whole=False), None) is not None
 
 
 @pytest.mark.parametrize("name", ["one_trial_too_few", "kept_digits_are_drawn_again", "digits_end"])
-def test_coarse_mistakes_are_found_in_the_whole_alone(name):
+def test_the_check_of_the_whole_sampler_detects_coarse_mistakes(name):
     """Would catch a check of the whole that asks nothing: being some hundredths wide it sees large mistakes."""
     (mutant,) = [mutant for mutant in MISTAKES if mutant.name == name]
     with mutated(mutant):
-        for _, found, _ in together(False):
+        for _, computed_law, _ in together(False):
             with pytest.raises(ValueError, match="has a probability from"):
-                found()
+                computed_law()

@@ -18,7 +18,7 @@ from dpforest.audit.samplers import bridge, lanes
 from dpforest.audit.samplers.branches import OPEN, Draws, Sum, law_of, power, rebound
 from dpforest.audit.samplers.bridge import as_python, check_bridge
 from dpforest.audit.samplers.choice_identities import permute_and_flip_law
-from dpforest.audit.samplers.identities import _noise_found, check_identities
+from dpforest.audit.samplers.identities import _law_of_noise, check_identities
 from dpforest.audit.samplers.lanes import check_lanes
 from dpforest.privacy import pmf, samplers
 from tests.audit.mutants import Mutant, mutated
@@ -48,7 +48,7 @@ def test_compiled_kernels_are_their_source_and_tapes_may_be_cut_anywhere():
 
 
 @pytest.mark.parametrize("mutant", EXACT, ids=lambda mutant: mutant.name)
-def test_mistakes_are_found_without_a_draw(mutant: Mutant):
+def test_mistakes_are_detected_without_a_draw(mutant: Mutant):
     """Would catch auditors that are blind for a bias of 2^-16, for one class in a rare order, or for an odd sign."""
     if mutant.function == "uniform" and not JIT:
         pytest.skip("needs the compiler")
@@ -63,10 +63,10 @@ def test_mistakes_are_found_without_a_draw(mutant: Mutant):
 
 def test_permute_and_flip_by_hand():
     """Would catch an enumerator and a law that are wrong alike."""
-    found = permute_and_flip_law((5, 3, 0), 1, 1)
-    assert found[0,] == ONE - power(2, 1) * HALF - power(5, 1) * HALF + power(7, 1) * Fraction(1, 3)
-    assert found[1,] == power(2, 1) * HALF - power(7, 1) * Fraction(1, 6)
-    assert found[2,] == power(5, 1) * HALF - power(7, 1) * Fraction(1, 6)
+    law = permute_and_flip_law((5, 3, 0), 1, 1)
+    assert law[0,] == ONE - power(2, 1) * HALF - power(5, 1) * HALF + power(7, 1) * Fraction(1, 3)
+    assert law[1,] == power(2, 1) * HALF - power(7, 1) * Fraction(1, 6)
+    assert law[2,] == power(5, 1) * HALF - power(7, 1) * Fraction(1, 6)
     numbers = [as_float(weight) for weight in permute_and_flip_law((5, 3, 0), 1, 2).values()]
     np.testing.assert_allclose(numbers, [0.785084, 0.178907, 0.03601], atol=5e-7)
     np.testing.assert_allclose(numbers, pmf("permute-and-flip", [[5, 3, 0]], 0.5)[0], rtol=1e-12)
@@ -74,9 +74,9 @@ def test_permute_and_flip_by_hand():
 
 def test_noise_of_scale_two_by_hand():
     """Would catch noise that is drawn in another way than by the published algorithm."""
-    found = _noise_found(2, 1, 3, 1)
-    assert found[0] == ONE * Fraction(1, 4) - power(1, 1) * Fraction(1, 4)
-    assert found[1] == found[-1] == found[0] * power(1, 2)
+    law = _law_of_noise(2, 1, 3, 1)
+    assert law[0] == ONE * Fraction(1, 4) - power(1, 1) * Fraction(1, 4)
+    assert law[1] == law[-1] == law[0] * power(1, 2)
 
 
 def as_float(weight: Sum) -> float:
@@ -93,9 +93,9 @@ def test_all_ways_of_a_function_have_a_probability_of_one():
         first = draws.pick("first", lambda: [(1, ONE * HALF), (2, ONE * HALF)])
         return first * draws.pick("then", lambda: [(k, ONE * Fraction(1, first + 1)) for k in range(first + 1)])
 
-    found = law_of(run)
-    assert found == {k: ONE * Fraction(twelfths, 12) for k, twelfths in {0: 5, 1: 3, 2: 2, 4: 2}.items()}
-    assert sum(found.values(), Sum()) == 1
+    law = law_of(run)
+    assert law == {k: ONE * Fraction(twelfths, 12) for k, twelfths in {0: 5, 1: 3, 2: 2, 4: 2}.items()}
+    assert sum(law.values(), Sum()) == 1
 
 
 def test_a_function_that_decides_by_something_else_is_refused():
@@ -122,7 +122,7 @@ def test_a_function_that_draws_for_ever_is_refused():
         law_of(run)
 
 
-def test_a_loop_that_gives_up_is_found(monkeypatch):
+def test_a_loop_that_gives_up_is_detected(monkeypatch):
     """Would catch a kernel that takes whatever was proposed in the third round."""
 
     def impatient(tape, row, counts, num, den, cap, out):
@@ -140,12 +140,12 @@ def test_a_loop_that_gives_up_is_found(monkeypatch):
     for rounds, has_teeth in ((2, False), (3, True)):
         monkeypatch.setattr("dpforest.audit.samplers.choice_identities.ROUNDS", rounds)
         monkeypatch.setattr(samplers, "_exponential_kernel", rebound(written(impatient, names)))
-        found = [said for said in check_identities(whole=False) if "exponential mechanism" in said]
-        assert bool(found) == has_teeth
+        messages = [message for message in check_identities(whole=False) if "exponential mechanism" in message]
+        assert bool(messages) == has_teeth
     assert OPEN in law_of(lambda draws: [draws.pick("again", lambda: [(0, ONE)]) for _ in range(9)])
 
 
-def test_a_sampler_that_reads_lanes_by_itself_is_found(monkeypatch):
+def test_a_sampler_that_reads_lanes_by_itself_is_detected(monkeypatch):
     """Would catch a shortcut past the two functions that are looked at lane by lane."""
 
     def direct(tape, row, n_trees, out):
@@ -157,7 +157,7 @@ def test_a_sampler_that_reads_lanes_by_itself_is_found(monkeypatch):
 
 
 @pytest.mark.skipif(not JIT, reason="needs the compiler")
-def test_a_kernel_that_is_not_its_source_is_found(monkeypatch):
+def test_a_kernel_that_differs_from_its_source_is_detected(monkeypatch):
     """Would catch a compiled kernel that differs from its source in a rare way only."""
     right = samplers._exponential_kernel
 
@@ -170,11 +170,11 @@ def test_a_kernel_that_is_not_its_source_is_found(monkeypatch):
 
     other.py_func = right.py_func
     monkeypatch.setattr(samplers, "_exponential_kernel", other)
-    found = next(check_bridge(n_tapes=500))
-    assert "compiled it gives" in found and "other" in found
+    message = next(check_bridge(n_tapes=500))
+    assert "compiled it gives" in message and "other" in message
 
 
-def test_tapes_that_are_drawn_afresh_or_used_twice_are_found(monkeypatch):
+def test_tapes_that_are_drawn_afresh_or_used_twice_are_detected(monkeypatch):
     """Would catch `run_tape` that forgets what is left of a tape, and one that fetches no new one."""
     right = samplers.run_tape.__code__
     text = source_of(samplers.run_tape)
@@ -194,7 +194,7 @@ def test_tapes_that_are_drawn_afresh_or_used_twice_are_found(monkeypatch):
     assert next(check_bridge(n_tapes=0), None) is None
 
 
-def test_a_coin_that_reads_a_lane_too_many_is_found(monkeypatch):
+def test_a_coin_that_reads_one_lane_too_many_is_detected(monkeypatch):
     """Would catch a primitive whose chances are right and whose place on the tape is not."""
     if not JIT:
         pytest.skip("needs the compiler")

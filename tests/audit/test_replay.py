@@ -12,8 +12,8 @@ import pytest
 from sklearn.base import clone
 
 from dpforest import MajorityLabelForestClassifier
-from dpforest.audit.replay.recorder import Table
 from dpforest.audit.replay.replay import replay
+from dpforest.audit.replay.tape import Table
 from dpforest.audit.replay.variants import (
     EPSILON,
     SIZES,
@@ -28,7 +28,7 @@ from tests.audit.faulty import FAULTS, right
 from tests.conftest import some
 
 TWO = domain_of(2)
-PAGE = ("attack", "controls", "parts", "table", "words")
+PAGE = ("attack", "audit_controls", "table", "rule_words", "verdict")
 # Settings that are the same for every question, decide what becomes of answers, or serve mode="as_published" only.
 ASKS_NOTHING = {
     "epsilon",
@@ -88,11 +88,13 @@ def test_the_same_table_shows_no_loss():
     for estimator, parameters in VARIANTS.values():
         model = estimator(domain=TWO, **parameters)
         threads = model.n_jobs not in (None, 1)
-        found = replay(lambda table, model=model: model.fit(*table).forest_, table, table, epsilon=1.0, threads=threads)
-        assert found.findings == () and found.loss == 0
+        comparison = replay(
+            lambda table, model=model: model.fit(*table).forest_, table, table, epsilon=1.0, threads=threads
+        )
+        assert comparison.findings == () and comparison.loss == 0
 
 
-def test_nothing_is_left_behind():
+def test_a_replay_restores_the_samplers():
     """The door is as it was after a replay, and draws differ from one fit to the next."""
     before, after = neighbors(1, 30)
     model = MajorityLabelForestClassifier(domain=TWO, max_depth=4, n_estimators=20)
@@ -109,25 +111,27 @@ def test_rows_in_place_of_others_are_new_rows():
 
 def test_a_fit_that_is_right_shows_nothing():
     for seed in range(10):
-        found = replay(right, *neighbors(seed, 40), epsilon=1.0, one_tree=True)
-        assert found.findings == () and found.loss == pytest.approx(1.0)
+        comparison = replay(right, *neighbors(seed, 40), epsilon=1.0, one_tree=True)
+        assert comparison.findings == () and comparison.loss == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f.__name__)
 def test_known_faults_are_reported_with_the_line(fault):
     """On some of twenty pairs at least; a line of the faulty function is named, the one at fault where it is one."""
-    found = [f for seed in range(20) for f in replay(fault, *measured(seed, 20), epsilon=1.0, one_tree=True).findings]
-    assert FAULTS[fault] <= {f.kind for f in found}
+    findings = [
+        f for seed in range(20) for f in replay(fault, *measured(seed, 20), epsilon=1.0, one_tree=True).findings
+    ]
+    assert FAULTS[fault] <= {f.kind for f in findings}
     source, first = inspect.getsourcelines(fault)
-    own = [f for f in found if f.kind in FAULTS[fault]]
-    lines = [int(line) for f in own for line in re.findall(r"tests/audit/faulty.py:(\d+)", f.line)]
+    expected = [f for f in findings if f.kind in FAULTS[fault]]
+    lines = [int(line) for f in expected for line in re.findall(r"tests/audit/faulty.py:(\d+)", f.line)]
     assert any(first <= line < first + len(source) for line in lines)
     if fault.__name__ == "exact_stop":
-        branch = next(f for f in found if f.kind == "branch")
+        branch = next(f for f in findings if f.kind == "branch")
         assert source[int(branch.line.split(":")[1]) - first].strip().startswith("if len(y) >= 20")
 
 
-def test_other_threads_draw_noise_of_their_own():
+def test_older_threads_draw_fresh_noise_during_a_replay():
     """A release in a thread that was there before is a release, whatever is being replayed."""
     before, after = neighbors(1, 30)
     model = MajorityLabelForestClassifier(domain=TWO, max_depth=4, n_estimators=20)
@@ -169,7 +173,7 @@ def test_neither_engine_nor_app_loads_the_recorder():
 def test_every_setting_is_replayed():
     """A new setting of a forest must be varied here, or be said to ask nothing of rows."""
     for kind in {kind for kind, _ in VARIANTS.values()}:
-        varied = {name for own, settings in VARIANTS.values() if own is kind for name in settings}
+        varied = {name for varied_kind, settings in VARIANTS.values() if varied_kind is kind for name in settings}
         assert set(inspect.signature(kind).parameters) <= varied | ASKS_NOTHING, kind.__name__
 
 

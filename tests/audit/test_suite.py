@@ -41,12 +41,12 @@ def test_samplers_and_sensitivities_are_sound(check):
     assert list(check()) == []
 
 
-def test_the_gaussian_sampler_is_looked_at():
+def test_the_suite_checks_the_gaussian_sampler():
     """Would catch a suite that leaves it out: nothing else in it, before or after, says the same."""
     away = "if not more:", "if not more or k == 6:"  # tails that are cut off
     with mutated(Mutant("cut", "cut", "dpforest.privacy.gaussian", "rounded_gaussian", *away, ())):
-        said = next(check_gaussian(whole=False))
-        assert next(suspicions(()), None) == said
+        message = next(check_gaussian(whole=False))
+        assert next(suspicions(()), None) == message
 
 
 @pytest.mark.parametrize(
@@ -54,9 +54,9 @@ def test_the_gaussian_sampler_is_looked_at():
     [pytest.param(m, marks=pytest.mark.slow) if i % 2 else m for i, m in enumerate(MUTANTS)],
     ids=lambda m: m.name,
 )
-def test_mistakes_are_found(mutant):
+def test_mistakes_are_detected(mutant):
     with mutated(mutant), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a wrong bit may overflow
         look = fit_suspicions if f"{mutant.module}.{mutant.function}".startswith(FITS_ONLY) else suspicions
-        found = next(look(mutant.forests), None)
-    assert found is not None, mutant.why
+        message = next(look(mutant.forests), None)
+    assert message is not None, mutant.why

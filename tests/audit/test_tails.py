@@ -13,19 +13,11 @@ import pytest
 
 import dpforest
 from dpforest import MajorityLabelForestClassifier, RandomDecisionForestClassifier
+from dpforest.audit.replay.input_formats import IN_PARTS, as_csv, as_frame, as_list, formats_of
+from dpforest.audit.replay.large_tables import QUICK_SETTINGS, replay_formats, replay_large
 from dpforest.audit.replay.rare import RARE
 from dpforest.audit.replay.recorder import record
 from dpforest.audit.replay.variants import EPSILON, VARIANTS, domain_of, random_rows, replay_rare, replay_variant
-from dpforest.audit.replay.ways_in import (
-    FORESTS,
-    IN_PARTS,
-    as_csv,
-    as_frame,
-    as_list,
-    replay_large,
-    replay_ways,
-    ways_of,
-)
 from dpforest.audit.samplers import tails
 from dpforest.audit.samplers.identities import check_identities
 from dpforest.audit.samplers.tails import Scripted, check_tails
@@ -49,13 +41,15 @@ def test_every_rare_draw_is_released():
     assert list(check_tails()) == []
 
 
-@pytest.mark.parametrize("kind, relation", some(FORESTS, NEIGHBORS))
-def test_every_way_in_releases_what_was_drawn(kind, relation):
+@pytest.mark.parametrize("kind, relation", some(QUICK_SETTINGS, NEIGHBORS))
+def test_every_input_format_releases_the_draws(kind, relation):
     """Would catch an array, list, file or part that is read, shared out or counted otherwise than a frame."""
-    found = dict(replay_ways(kind, relation))
-    assert set(FORESTS) == {own for own, _ in VARIANTS.values()}, "an estimator that is not audited here"
-    assert len(found) == len(ways_of(kind)) and {str(f) for r in found.values() for f in r.findings} == set()
-    assert all(r.n_questions > 0 and r.loss <= EPSILON * (1 + 1e-9) for r in found.values())
+    replays = dict(replay_formats(kind, relation))
+    assert set(QUICK_SETTINGS) == {varied_kind for varied_kind, _ in VARIANTS.values()}, (
+        "an estimator that is not audited here"
+    )
+    assert len(replays) == len(formats_of(kind)) and {str(f) for r in replays.values() for f in r.findings} == set()
+    assert all(r.n_questions > 0 and r.loss <= EPSILON * (1 + 1e-9) for r in replays.values())
 
 
 LARGE_IN_ALL_WAYS = [
@@ -64,15 +58,15 @@ LARGE_IN_ALL_WAYS = [
 ]
 
 
-LARGE = [pytest.param(*cell.values, (as_frame,), marks=cell.marks) for cell in some(FORESTS, NEIGHBORS)]
+LARGE = [pytest.param(*cell.values, (as_frame,), marks=cell.marks) for cell in some(QUICK_SETTINGS, NEIGHBORS)]
 
 
-@pytest.mark.parametrize("kind, relation, ways", [*LARGE, *LARGE_IN_ALL_WAYS])
-def test_large_tables_release_what_was_drawn(kind, relation, ways):
+@pytest.mark.parametrize("kind, relation, formats", [*LARGE, *LARGE_IN_ALL_WAYS])
+def test_large_tables_release_the_draws(kind, relation, formats):
     """Would catch whatever begins, or is lost on the border, at 65,536 rows: exact labels, more rate, rows twice."""
-    for where, found in replay_large(kind, relation, ways=ways):
-        assert [str(f) for f in found.findings] == [], where
-        assert 0 <= found.loss <= EPSILON * (1 + 1e-9) and found.n_questions > 0
+    for where, comparison in replay_large(kind, relation, formats=formats):
+        assert [str(f) for f in comparison.findings] == [], where
+        assert 0 <= comparison.loss <= EPSILON * (1 + 1e-9) and comparison.n_questions > 0
 
 
 @pytest.mark.parametrize("name, relation", some(VARIANTS, NEIGHBORS, every=2))
@@ -108,26 +102,26 @@ def quick(forests: tuple[str, ...], *, samplers_first: bool = True) -> Iterator[
     about_samplers = itertools.chain(check_identities(whole=False), check_tails())
     yield from about_samplers if samplers_first else ()
     kind = getattr(dpforest, forests[0])
-    name = next(name for name, (own, _) in VARIANTS.items() if own is kind)
+    name = next(name for name, (varied_kind, _) in VARIANTS.items() if varied_kind is kind)
     replays = itertools.chain(
         (("", r) for r in replay_variant(name, "add-remove", sizes=SMALL)),
         (("rare answers", r) for r in replay_rare(name, "add-remove", sizes=(5,))),
-        replay_ways(kind, "add-remove"),
-        replay_large(kind, "add-remove", ways=(as_frame, *ways_of(kind)[4:5])),
+        replay_formats(kind, "add-remove"),
+        replay_large(kind, "add-remove", formats=(as_frame, *formats_of(kind)[4:5])),
     )
-    yield from (f"{where}: {finding}" for where, found in replays for finding in found.findings)
+    yield from (f"{where}: {finding}" for where, comparison in replays for finding in comparison.findings)
     yield from about_samplers
 
 
 @pytest.mark.parametrize("mutant", (*WAITING, *HIDDEN), ids=lambda mutant: mutant.name)
-def test_mistakes_that_wait_or_hide_are_found(mutant: Mutant):
+def test_rare_and_hidden_mistakes_are_detected(mutant: Mutant):
     """Would catch auditors that look at likely draws, small tables in frames, or the file alone."""
     with mutated(mutant), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = next(quick(mutant.forests, samplers_first=mutant.module in SAMPLERS), None)
+        message = next(quick(mutant.forests, samplers_first=mutant.module in SAMPLERS), None)
         if mutant.function not in dir(samplers) or mutant.function.startswith("draw"):  # what is not compiled
             assert certified(mutant.forests[0]), "the certificate would have told"
-    assert found is not None, mutant.why
+    assert message is not None, mutant.why
 
 
 @pytest.mark.parametrize(
@@ -138,14 +132,14 @@ def test_mistakes_that_wait_or_hide_are_found(mutant: Mutant):
         pytest.param("BoostedForestClassifier", marks=pytest.mark.slow),
     ],
 )
-def test_without_a_mistake_nothing_is_found(forest):
+def test_sound_code_gives_no_message(forest):
     """Would catch auditors that find something whatever they are given."""
     assert list(quick((forest,))) == []
     assert [len(group) for group in (FAR_NOISE, RARE_SPLITS, ZEROS, MANY_ROWS, HIDDEN)] == [2, 2, 3, 5, 7]
 
 
 @pytest.mark.parametrize("far", [13, 200, 50_000])
-def test_a_limit_anywhere_is_found(far, monkeypatch):
+def test_a_limit_on_noise_is_detected_wherever_it_lies(far, monkeypatch):
     """Would catch a limit on noise that lies further out than any that was tried: tapes go to 70,000 scales."""
     right = samplers.draw_noisy_counts
 
@@ -173,8 +167,8 @@ def test_lanes_are_written_from_the_definitions():
     for z in (0, 1, -1, 40, -999):
         for scale in (Fraction(1), Fraction(7, 3), Fraction(2, 9)):
             lanes = tails.noise(z, scale)
-            found = samplers.discrete_laplace(tape_of(lanes), 0, scale.numerator, scale.denominator)
-            assert found == (z, len(lanes))
+            answer = samplers.discrete_laplace(tape_of(lanes), 0, scale.numerator, scale.denominator)
+            assert answer == (z, len(lanes))
 
 
 def tape_of(lanes: list[int]) -> np.ndarray:

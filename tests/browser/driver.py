@@ -73,9 +73,9 @@ class Figure(NamedTuple):
     @property
     def number(self) -> float:
         """The first number in it."""
-        found = re.search(r"\d+(\.\d+)?", self.value)
-        assert found, f"no number in {self}"
-        return float(found[0])
+        match = re.search(r"\d+(\.\d+)?", self.value)
+        assert match, f"no number in {self}"
+        return float(match[0])
 
 
 def idle(page: Page, timeout: float = PATIENCE) -> None:
@@ -288,8 +288,8 @@ class Explore:
 
     def figures(self) -> list[Figure]:
         boxes = self.headline.locator("[data-testid=stColumn]").all()
-        said = [box.inner_text().replace("\u00a0", " ").splitlines() for box in boxes]
-        texts = [[line.strip() for line in lines if line.strip()] for lines in said]
+        blocks = [box.inner_text().replace("\u00a0", " ").splitlines() for box in boxes]
+        texts = [[line.strip() for line in lines if line.strip()] for lines in blocks]
         return [Figure(lines[0], lines[1], " ".join(lines[2:])) for lines in texts]
 
     def curve(self) -> dict[float, float]:

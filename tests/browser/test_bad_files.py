@@ -46,8 +46,8 @@ def test_one_bad_file_after_the_other(explore: Explore, tmp_path: Path) -> None:
     alert = explore.main.get_by_role("alert")
     expect(alert).not_to_contain_text("Attach a CSV file")
     idle(explore.page)
-    (said,) = alert.all_inner_texts()
-    sentence = said.splitlines()[-1]
+    (message,) = alert.all_inner_texts()
+    sentence = message.splitlines()[-1]
     assert re.search(REFUSED["binary garbage"].says, sentence) and 20 < len(sentence) < 220 and sentence.endswith(".")
     assert not TRACE.search(body.inner_text())
     assert explore.reds() == [], "red is kept for broken claims"

@@ -32,8 +32,8 @@ def test_a_comparison_can_be_stopped_and_gone_on_with(explore: Explore) -> None:
         stop.click()
     expect(go_on).to_be_visible()
     expect(explore.main.get_by_text("Stopped.")).to_be_visible()
-    behind = explore.main.get_by_text("Each point is the mean of").inner_text()
-    assert "50 simulated releases" not in behind
+    caption = explore.main.get_by_text("Each point is the mean of").inner_text()
+    assert "50 simulated releases" not in caption
     go_on.click()
     expect(explore.page.get_by_role("progressbar").first).to_be_visible()
     # A moved control ends that work as well: the next page is there at once.

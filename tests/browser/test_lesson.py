@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.driver import BROWSER, Explore, idle, rerun
-from ui.learn.parts_of_steps import EXPLORE
+from ui.learn.step import EXPLORE
 from ui.learn.steps import STEPS
 
 pytestmark = BROWSER
@@ -125,8 +125,8 @@ def test_a_step_leads_into_the_app_with_its_settings(explore: Explore) -> None:
     explore.main.get_by_role("link", name=link.label).click()
     expect(explore.headline.get_by_role("heading")).to_have_count(4)
     idle(explore.page)
-    said = explore.settings()
-    assert {name: said.get(name) for name in ("data", "forest", "trees", "depth")} == {
+    settings = explore.settings()
+    assert {name: settings.get(name) for name in ("data", "forest", "trees", "depth")} == {
         "data": "nursery",
         "forest": "majority labels",
         "trees": "31",

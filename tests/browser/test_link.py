@@ -90,8 +90,8 @@ def test_link_to_an_upload_asks_for_the_file(explore: Explore, friend: Explore) 
 
     digests = [h(clinic.csv()).hexdigest()[:8] for h in (hashlib.sha256, hashlib.md5, hashlib.sha1)]
     for text in (unquote_plus(link), unquote_plus(address)):
-        found = [s for s in (*clinic.SECRETS, *digests, clinic.SOURCE) if s.lower() in text.lower()]
-        assert not found
+        leaked = [s for s in (*clinic.SECRETS, *digests, clinic.SOURCE) if s.lower() in text.lower()]
+        assert not leaked
     assert explore.settings().keys() <= {"by_rule", "data", "depth", "trees", "eps", "tab"}
 
     friend.visit(link)

@@ -136,11 +136,11 @@ def test_noise_drawn_again_turns_other_leaves(tree: Explore) -> None:
     panel = tree.page.get_by_role("tabpanel")
     with tree.refigured():
         tree.slider("Privacy budget ε").press("Home")
-    said = set[str]()
+    flips = set[str]()
     for draw in range(2, 6):
         panel.get_by_role("button", name="Draw the noise again").click()
         expect(panel).to_contain_text(f"In draw {draw} of the noise")
         turned = re.search(r"of the noise (\d+) of its", panel.inner_text())
         assert turned
-        said.add(turned[1])
-    assert len(said) > 1, "the same number of flips four times over would be no new noise"
+        flips.add(turned[1])
+    assert len(flips) > 1, "the same number of flips four times over would be no new noise"

@@ -15,8 +15,8 @@ from dpforest.evaluation.learning_curve import (
     MOST_TIMES,
     SHARES,
     Learning,
+    accuracy_on_parts,
     beyond,
-    learning_curves,
     off_by,
     rows_needed,
 )
@@ -122,16 +122,16 @@ def test_means_rise_with_rows_and_epsilon():
 # ---------------------------------------------------------------- simulated
 
 
-def learned_from(forest, name, epsilons, **settings):
+def learned_from(forest, name, epsilons, *, n_repeats, seed=0):
     data = load_dataset(name)
     split = split_table(data.domain, data.X, data.y)
-    return list(learning_curves(forest, data.domain, split, epsilons=epsilons, **settings)), data, split
+    repeats = [list(accuracy_on_parts(forest, data.domain, split, epsilons, n, seed)) for n in range(n_repeats)]
+    return Learning.of(split, epsilons, repeats), data, split
 
 
 @pytest.mark.parametrize("forest", [MajorityLabelForestClassifier(n_estimators=5), FriedmanSchusterClassifier()])
 def test_all_rows_give_what_a_sweep_gives_and_seeds_repeat(forest):
-    steps, data, split = learned_from(forest, "car", [1.0, 0.1], repeats=2, seed=7)
-    learned = steps[-1][1]
+    learned, data, split = learned_from(forest, "car", [0.1, 1.0], n_repeats=2, seed=7)
     n = len(split.y_train)
     assert learned.rows.tolist() == sorted(round(s * n) for s in SHARES) and learned.epsilons.tolist() == [0.1, 1.0]
     assert learned.accuracy.shape == (2, 5, 2) and learned.ceiling.shape == (2, 5)
@@ -143,17 +143,13 @@ def test_all_rows_give_what_a_sweep_gives_and_seeds_repeat(forest):
         np.testing.assert_allclose(
             [*learned.accuracy[repeat, -1], learned.ceiling[repeat, -1]], cells.sort_values("epsilon").accuracy
         )
-    again = learned_from(forest, "car", [0.1, 1.0], repeats=2, seed=7)[0][-1][1]
+    again = learned_from(forest, "car", [0.1, 1.0], n_repeats=2, seed=7)[0]
     np.testing.assert_array_equal(again.accuracy, learned.accuracy)
     assert not np.array_equal(learned.accuracy[0], learned.accuracy[1])
-    done = [share for share, _ in steps]
-    assert done == sorted(done) and done[-1] == 1 and len(done) == 10
-    assert [own.n_repeats for _, own in steps if own is not None] == [1, 2]
 
 
 def test_a_tiny_table_has_fewer_parts_and_its_answers_say_so():
-    steps, _, _ = learned_from(MajorityLabelForestClassifier(n_estimators=3), "zoo", [0.5, 1.0, 2.0], repeats=2)
-    learned = steps[-1][1]
+    learned, _, _ = learned_from(MajorityLabelForestClassifier(n_estimators=3), "zoo", [0.5, 1.0, 2.0], n_repeats=2)
     assert learned.rows[0] >= 30 and learned.rows[-1] == 70
     assert rows_needed(learned, 0.5, 0.999).how in ("above", "unclear", "beyond")
 
@@ -168,7 +164,7 @@ def test_a_tiny_table_has_fewer_parts_and_its_answers_say_so():
 )
 def test_a_quarter_of_a_table_tells_of_the_whole(name, forest, most):
     grid = [0.1, 0.2, 0.4, 0.8, 1.6]
-    learned = learned_from(forest, name, grid, repeats=6)[0][-1][1]
+    learned = learned_from(forest, name, grid, n_repeats=6)[0]
     quarter = Learning(learned.rows[:3], learned.epsilons, learned.accuracy[:, :3], learned.ceiling[:, :3])
     for i, epsilon in enumerate(grid[:3]):
         more, true = beyond(quarter, epsilon), learned.mean[-1, i]

@@ -27,8 +27,8 @@ NOTE = {"source": "documented", "source_note": "test"}
 
 
 def domain_of(n_classes: int, n_numeric: int = 3) -> Domain:
-    numeric = [Feature(f"x{i}", "numeric", 0.0, 1.0, missing="own", **NOTE) for i in range(n_numeric)]
-    color = Feature("color", "categorical", categories=("a", "b", "c"), missing="own", **NOTE)
+    numeric = [Feature(f"x{i}", "numeric", 0.0, 1.0, missing="category", **NOTE) for i in range(n_numeric)]
+    color = Feature("color", "categorical", categories=("a", "b", "c"), missing="category", **NOTE)
     return Domain((*numeric, color), tuple(range(n_classes)), "y", "documented", "test")
 
 

@@ -13,8 +13,8 @@ from sklearn.base import clone
 
 import dpforest
 from dpforest import Domain, MajorityLabelForestClassifier, RandomDecisionForestClassifier, ReleasedForest, load_dataset
-from dpforest.audit.replay.recorder import Table
 from dpforest.audit.replay.replay import replay
+from dpforest.audit.replay.tape import Table
 from dpforest.audit.replay.variants import EPSILON, VARIANTS, domain_of, neighbors_of, random_rows, shares_out
 from dpforest.models.random.partial_counts import PartialCounts
 from dpforest.models.random.random_structure import RandomStructureClassifier

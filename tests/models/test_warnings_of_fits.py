@@ -13,18 +13,20 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 import dpforest
-from dpforest import MajorityLabelForestClassifier, MisfitWarning, PrivacyLeakWarning, RepeatedReleaseWarning
-from dpforest.audit.replay.recorder import Question, record
+from dpforest import MajorityLabelForestClassifier, OutOfDomainWarning, PrivacyLeakWarning, RepeatedReleaseWarning
+from dpforest.audit.replay.input_formats import InputFormat, as_csv, as_frame, as_part_counts, as_parts, formats_of
+from dpforest.audit.replay.large_tables import BLOCK, QUICK_SETTINGS
+from dpforest.audit.replay.recorder import record
+from dpforest.audit.replay.tape import Question
 from dpforest.audit.replay.variants import domain_of
-from dpforest.audit.replay.ways_in import BLOCK, FORESTS, Way, as_csv, as_frame, as_part_counts, as_parts, ways_of
 from dpforest.limits import BLOCK_ROWS
 from dpforest.tables.domain import Domain, Feature
 
 ROWS, WORDS, UNLABELED = 600, 137, 91  # numbers that appear nowhere else
 NOTE = {"source": "asserted", "source_note": "made for this test"}
 SHAPE = {"n_estimators": 2, "max_depth": 2, "scale_share": "public"}
-CASES = [(kind, way) for kind in FORESTS for way in ways_of(kind)]
-by_case = pytest.mark.parametrize(("kind", "way"), CASES, ids=lambda part: part.__name__)
+CASES = [(kind, input_format) for kind in QUICK_SETTINGS for input_format in formats_of(kind)]
+by_case = pytest.mark.parametrize(("kind", "input_format"), CASES, ids=lambda part: part.__name__)
 
 
 def misfitting(n: int = ROWS) -> tuple[pd.DataFrame, np.ndarray]:
@@ -38,7 +40,7 @@ def misfitting(n: int = ROWS) -> tuple[pd.DataFrame, np.ndarray]:
 
 
 def model_of(kind: type, **parameters) -> dpforest.models.base.ForestClassifier:
-    return kind(domain=domain_of(2), **{**FORESTS[kind], **parameters})
+    return kind(domain=domain_of(2), **{**QUICK_SETTINGS[kind], **parameters})
 
 
 def questions_before(stop: type[Warning], fit: Callable) -> list[Question]:
@@ -59,16 +61,18 @@ def questions_before(stop: type[Warning], fit: Callable) -> list[Question]:
 
 
 @by_case
-def test_a_warning_as_an_error_stops_a_fit_before_the_first_question(kind: type, way: Way):
-    assert questions_before(MisfitWarning, lambda: way(model_of(kind), *misfitting())) == []
+def test_a_warning_as_an_error_stops_a_fit_before_the_first_question(kind: type, input_format: InputFormat):
+    assert questions_before(OutOfDomainWarning, lambda: input_format(model_of(kind), *misfitting())) == []
 
 
-@pytest.mark.parametrize("way", ways_of(MajorityLabelForestClassifier), ids=lambda way: way.__name__)
-def test_the_same_if_the_fit_asks_nothing_before_trees_grow(way: Way):
+@pytest.mark.parametrize(
+    "input_format", formats_of(MajorityLabelForestClassifier), ids=lambda input_format: input_format.__name__
+)
+def test_the_same_if_the_fit_asks_nothing_before_trees_grow(input_format: InputFormat):
     model = model_of(MajorityLabelForestClassifier, **SHAPE)
-    if way is as_part_counts:
-        way = count_alone
-    assert questions_before(MisfitWarning, lambda: way(model, *misfitting())) == []
+    if input_format is as_part_counts:
+        input_format = count_alone
+    assert questions_before(OutOfDomainWarning, lambda: input_format(model, *misfitting())) == []
 
 
 def count_alone(model: MajorityLabelForestClassifier, X: pd.DataFrame, y: np.ndarray) -> MajorityLabelForestClassifier:
@@ -82,25 +86,27 @@ def test_the_same_for_rows_that_are_encoded_block_by_block():
     domain = Domain((Feature("a", "numeric", 0, 1, **NOTE),), (0, 1), "y", "asserted", "made for this test")
     model = MajorityLabelForestClassifier(n_estimators=1, max_depth=1, domain=domain)
     assert BLOCK == BLOCK_ROWS
-    assert questions_before(MisfitWarning, lambda: model.fit(X, np.arange(len(X)) % 2)) == []
-    with pytest.warns(MisfitWarning, match=f"{WORDS} cells of 'a' are infinite") as seen:
+    assert questions_before(OutOfDomainWarning, lambda: model.fit(X, np.arange(len(X)) % 2)) == []
+    with pytest.warns(OutOfDomainWarning, match=f"{WORDS} cells of 'a' are infinite") as seen:
         model.fit(X, np.arange(len(X)) % 2)
     assert len(seen) == 1
 
 
-@pytest.mark.parametrize("way", ways_of(MajorityLabelForestClassifier), ids=lambda way: way.__name__)
-def test_a_leak_stops_a_fit_before_the_first_question(way: Way):
+@pytest.mark.parametrize(
+    "input_format", formats_of(MajorityLabelForestClassifier), ids=lambda input_format: input_format.__name__
+)
+def test_a_leak_stops_a_fit_before_the_first_question(input_format: InputFormat):
     X, y = misfitting()
     leaking = Domain(
         tuple(
-            Feature(f.name, f.kind, f.low, f.high, categories=f.categories, missing="own")
+            Feature(f.name, f.kind, f.low, f.high, categories=f.categories, missing="category")
             for f in domain_of(2).features
         ),
         (0, 1),
         "y",
     )
     model = MajorityLabelForestClassifier(n_estimators=2, max_depth=2, domain=leaking)
-    assert questions_before(PrivacyLeakWarning, lambda: way(model, X.assign(a=0.5), np.arange(ROWS) % 2)) == []
+    assert questions_before(PrivacyLeakWarning, lambda: input_format(model, X.assign(a=0.5), np.arange(ROWS) % 2)) == []
 
 
 def test_a_search_stops_before_its_second_fit_asks_anything():
@@ -131,25 +137,25 @@ def kept_by_python() -> str:
 
 
 ACTIONS = [
-    (MajorityLabelForestClassifier, way, action)
-    for way in (as_frame, as_parts, as_part_counts)
+    (MajorityLabelForestClassifier, input_format, action)
+    for input_format in (as_frame, as_parts, as_part_counts)
     for action in ("once", "module", "always")
 ]
 
 
 @pytest.mark.parametrize(
-    ("kind", "way", "action"),
+    ("kind", "input_format", "action"),
     [*((*case, "default") for case in CASES), *ACTIONS],
     ids=lambda part: getattr(part, "__name__", part),
 )
-def test_no_count_of_rows_stays_in_a_registry(kind: type, way: Way, action: str):
+def test_no_count_of_rows_stays_in_a_registry(kind: type, input_format: InputFormat, action: str):
     with shown(action) as seen:
-        way(model_of(kind), *misfitting())
+        input_format(model_of(kind), *misfitting())
         kept = kept_by_python()
-    assert "MisfitWarning" not in kept and str(WORDS) not in kept and str(UNLABELED) not in kept
+    assert "OutOfDomainWarning" not in kept and str(WORDS) not in kept and str(UNLABELED) not in kept
     texts = " ".join(str(warning.message) for warning in seen)
     assert sum(map(int, re.findall(r"(\d+) rows? ha(?:ve|s) no label", texts))) == UNLABELED
-    if way is not as_csv:  # a file is read before the fit
+    if input_format is not as_csv:  # a file is read before the fit
         assert sum(map(int, re.findall(r"(\d+) cells? of 'a' (?:are|is) not a number", texts))) == WORDS
     assert {warning.filename for warning in seen} == {__file__}
 
@@ -169,11 +175,11 @@ def test_filters_of_the_user_work():
     model = model_of(MajorityLabelForestClassifier, **SHAPE)
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        warnings.filterwarnings("ignore", message=f".*{WORDS} cells", category=MisfitWarning, module=__name__)
+        warnings.filterwarnings("ignore", message=f".*{WORDS} cells", category=OutOfDomainWarning, module=__name__)
         model.fit(X, y)
         assert seen == []
-        warnings.filterwarnings("error", category=MisfitWarning, module=__name__)
-        with pytest.raises(MisfitWarning, match=f"{WORDS} cells"):
+        warnings.filterwarnings("error", category=OutOfDomainWarning, module=__name__)
+        with pytest.raises(OutOfDomainWarning, match=f"{WORDS} cells"):
             model.fit(X, y)
 
 

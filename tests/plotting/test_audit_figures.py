@@ -77,11 +77,11 @@ def test_no_smaller_tables_break_the_promise(n_classes, most, neighbors, epsilon
 @pytest.mark.parametrize("rule", [*CERTIFIED, "discrete-laplace"])
 def test_the_tables_of_a_certified_rule_come_near_the_worst_and_never_above(rule, n_classes, neighbors):
     for epsilon in (0.1, 1.0, 5.0):
-        pair, found = first_pair(rule, epsilon, n_classes, neighbors), verdict(rule, epsilon, n_classes, neighbors)
-        assert 0.95 * found.loss <= pair.loss <= found.loss * (1 + 1e-9) <= epsilon * (1 + 2e-9)
+        pair, truth = first_pair(rule, epsilon, n_classes, neighbors), verdict(rule, epsilon, n_classes, neighbors)
+        assert 0.95 * truth.loss <= pair.loss <= truth.loss * (1 + 1e-9) <= epsilon * (1 + 2e-9)
         if rule in CERTIFIED:
             pmf = leaf_log_pmf(rule, float(rate_of(rule, epsilon, neighbors)))
-            assert worst_change(pmf, n_classes, most=4, neighbors=neighbors, symmetric=True).loss <= found.loss + 1e-9
+            assert worst_change(pmf, n_classes, most=4, neighbors=neighbors, symmetric=True).loss <= truth.loss + 1e-9
 
 
 def test_the_cap_makes_the_loss_finite():

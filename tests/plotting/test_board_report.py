@@ -79,18 +79,18 @@ def test_everything_that_the_certificate_rests_on_is_on_the_page():
     extra = ("The domain of 'age' is asserted by the curator: \"nobody is older\" <than 120>.", "At most 50,000 rows.")
     for neighbors in ("add-remove", "replace-one"):
         for reasons in ((), ("Bounds were read from the data.", "The noise is seeded.")):
-            own = certificate(neighbors=neighbors, reasons=reasons, extra=extra)
-            text = Read(render(report(certificate=own))).text
-            for sentence in (*own.assumptions, *own.reasons, own.mechanism):
+            shown = certificate(neighbors=neighbors, reasons=reasons, extra=extra)
+            text = Read(render(report(certificate=shown))).text
+            for sentence in (*shown.assumptions, *shown.reasons, shown.mechanism):
                 assert sentence in text
             assert "Choosing ε, or any setting, by looking at these figures is not covered by ε." in text
             assert "computed from the raw rows" in text and "Curator only." in text
 
 
 def test_hostile_names_are_inert_and_nothing_is_loaded():
-    own = certificate(extra=(HOSTILE,))
+    sound = certificate(extra=(HOSTILE,))
     broken = certificate(reasons=(HOSTILE,))
-    for shown in (own, broken):
+    for shown in (sound, broken):
         page = render(
             report(
                 title=HOSTILE,
@@ -146,9 +146,9 @@ def test_a_certificate_that_spends_less_than_it_may_promises_what_it_spends():
 
 def test_a_forest_that_is_not_certified_says_so_on_top_and_promises_nothing():
     read = Read(render(report(certificate=certificate(reasons=("The noise is seeded.",), loss=math.inf))))
-    said = read.text.index("This forest is NOT certified: no limit is proved")
+    place = read.text.index("This forest is NOT certified: no limit is proved")
     for later in ("The noise is seeded.", "Curator only.", "What it costs", STANDING_ASSUMPTIONS[0]):
-        assert read.text.index(later) > said
+        assert read.text.index(later) > place
     for promised in ("promised", "Pure", "times as likely", "after, at most", "no attack", "without exception", "73.2"):
         assert promised not in read.text
     assert "Even without these reasons" in read.text and "ε as claimed" in read.text
@@ -164,7 +164,7 @@ def test_a_public_table_may_be_looked_at():
 
 def test_costs_are_on_the_page():
     read = Read(render(report()))
-    for said in (
+    for text in (
         "82.0 %",
         "reached by at least 90 % of all releases",
         "0.7",
@@ -173,7 +173,7 @@ def test_costs_are_on_the_page():
         "75.1 %",
         "20 simulated releases on 3 splits",
     ):
-        assert said in read.text
+        assert text in read.text
     line = next(v for n, v in read.attributes if n == "points" and len(v.split()) == 4)  # the mean, four points
     x, y = zip(*(map(float, p.split(",")) for p in line.split()))
     assert x[1] - x[0] == pytest.approx(x[2] - x[1], abs=0.2) == pytest.approx(x[3] - x[2], abs=0.2)  # log scale
@@ -222,8 +222,8 @@ def test_it_prints_on_one_page_and_asks_for_nothing(reasons, tmp_path):
     ],
 )
 def test_cost_begins_with_what_there_is_to_lose(needed, stakes, first, smallest):
-    said = Read(render(report(needed_accuracy=needed, stakes=stakes))).text
-    cost = said[said.index("What it costs") : said.index("accuracy on held-out rows")]
+    text = Read(render(report(needed_accuracy=needed, stakes=stakes))).text
+    cost = text[text.index("What it costs") : text.index("accuracy on held-out rows")]
     assert first in cost and ("smallest ε" in cost) is smallest
     assert ("no better than guessing" in cost) is stakes.nothing_to_lose
     if not smallest:
@@ -250,10 +250,10 @@ def test_the_epsilon_of_the_page_is_never_below_that_of_the_release(budget, show
 @pytest.mark.parametrize("reasons", [(), ("One.",)])
 def test_no_text_is_taken_for_html_or_for_a_template(text, reasons):
     plain = report(certificate=certificate(reasons=reasons))
-    own = dataclasses.replace(plain.certificate, mechanism=f"{text} mechanism")
+    hostile = dataclasses.replace(plain.certificate, mechanism=f"{text} mechanism")
     names = [field.name for field in dataclasses.fields(BoardReport) if isinstance(getattr(plain, field.name), str)]
     assert {"title", "ceiling_name"} <= set(names)
-    read = Read(render(dataclasses.replace(plain, certificate=own, **{name: f"{text} {name}" for name in names})))
+    read = Read(render(dataclasses.replace(plain, certificate=hostile, **{name: f"{text} {name}" for name in names})))
     assert read.tags == Read(render(plain)).tags
     for name in (*names, "mechanism"):
         assert " ".join(f"{text} {name}".split()) in read.text

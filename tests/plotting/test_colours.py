@@ -21,7 +21,7 @@ def distance(one: str, other: str, kind: str) -> float:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_colors_that_mean_something_are_told_apart(kind):
+def test_colors_with_a_meaning_are_distinguishable(kind):
     meanings = (style.PRIVATE, style.NON_PRIVATE, style.NOT_HELD, style.QUIET, lesson_measured._OTHER)
     for one, other in itertools.combinations(meanings, 2):
         assert distance(one, other, kind) > APART, (one, other)
@@ -30,13 +30,13 @@ def test_colors_that_mean_something_are_told_apart(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_neighbors_in_a_bar_of_classes_are_told_apart(kind):
+def test_neighbors_in_a_bar_of_classes_are_distinguishable(kind):
     colors = (*class_mix._COLORS, class_mix._REST)
     for one, other in itertools.pairwise(colors):
         assert distance(one, other, kind) > APART, (one, other)
 
 
-def test_forests_that_look_alike_in_color_have_markers_of_their_own():
+def test_forests_of_similar_colors_have_different_markers():
     assert len(set(compare.MARKERS)) == len(compare.MARKERS) >= len(compare.COLORS)
     pairs = itertools.combinations(compare.COLORS, 2)
     assert any(distance(one, other, kind) < APART for one, other in pairs for kind in KINDS)  # so they are needed

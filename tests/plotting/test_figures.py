@@ -19,7 +19,7 @@ from dpforest.trees.random_trees import grow_random_trees
 
 DOMAIN = Domain(
     (
-        Feature("<b>age</b>", "numeric", low=0, high=100, integer=True, missing="own"),
+        Feature("<b>age</b>", "numeric", low=0, high=100, integer=True, missing="category"),
         Feature("city", "categorical", categories=("Bonn", "<i>Ulm</i>", "Kiel")),
     ),
     ("no", "<u>yes</u>"),
@@ -196,9 +196,9 @@ def test_the_ceiling_is_the_best_without_privacy_and_every_line_has_its_name():
         "always “no” 55.0 %: the floor",
         "this forest, with noise",
     ]
-    best, own, *_ = better.values()
-    assert best.line.color == own.line.color == style.NON_PRIVATE and own.opacity < best.opacity
-    assert set(best.y) == {0.9} and set(own.y) == {0.85}
+    best, without_noise, *_ = better.values()
+    assert best.line.color == without_noise.line.color == style.NON_PRIVATE and without_noise.opacity < best.opacity
+    assert set(best.y) == {0.9} and set(without_noise.y) == {0.85}
     assert next(iter(named(("CART", 0.7)))) == "this forest, no noise 85.0 %"
     assert next(iter(named(None))) == "this forest, no noise 85.0 %"
 

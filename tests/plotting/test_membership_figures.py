@@ -25,8 +25,8 @@ def levels(figure) -> dict[float, str]:
 
 
 def trace(figure, meta: str):
-    (found,) = [t for t in figure.data if t.meta == meta]
-    return found
+    (match,) = [t for t in figure.data if t.meta == meta]
+    return match
 
 
 # ---------------------------------------------------------------- the attack
@@ -115,7 +115,7 @@ def test_measured_is_solid_and_extrapolated_is_dashed_and_named():
     assert "<b>ε = 1</b>" in notes and "ε = 0.5" in notes and levels(figure)[round(target, 4)] == NON_PRIVATE
 
 
-def test_rows_that_cannot_be_told_are_not_marked():
+def test_unknown_numbers_of_rows_are_not_marked():
     figure = learning_chart(learned(), [1.0, 0.5], 0.95, [Needed("above"), Needed("unclear")])
     assert not [t for t in figure.data if (t.meta or "").startswith("needed")]
     assert trace(figure, "extrapolated 0").line.dash == "dash"  # what is known of more rows is still drawn

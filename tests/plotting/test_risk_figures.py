@@ -26,8 +26,8 @@ UNIT = DistinguishingGame(Guarantee(1.0))
 
 
 def trace(figure, name):
-    (found,) = [t for t in figure.data if t.name == name]
-    return found
+    (match,) = [t for t in figure.data if t.name == name]
+    return match
 
 
 @pytest.mark.parametrize("game", GAMES)
@@ -58,12 +58,14 @@ def test_attacks_are_marked_and_their_names_are_inert():
 @pytest.mark.parametrize("game", GAMES)
 @pytest.mark.parametrize("prior", [0.01, 0.1, 0.5, 0.75, 0.995])
 def test_a_hundred_icons_that_never_flatter(game, prior):
-    found = game.hundred_guesses(prior)
-    assert found.without + found.more + found.wrong == 100 and min(found.without, found.more, found.wrong) >= 0
-    assert found.without + found.more >= 100 * game.success(prior) - 1e-6
-    assert found.without <= 100 * max(prior, 1 - prior) + 1e-6
+    guesses = game.hundred_guesses(prior)
+    assert (
+        guesses.without + guesses.more + guesses.wrong == 100 and min(guesses.without, guesses.more, guesses.wrong) >= 0
+    )
+    assert guesses.without + guesses.more >= 100 * game.success(prior) - 1e-6
+    assert guesses.without <= 100 * max(prior, 1 - prior) + 1e-6
     icons = [t for t in icon_grid(game, prior).data if t.mode == "markers"]
-    assert [len(t.x) for t in icons] == [found.without, found.more, found.wrong]
+    assert [len(t.x) for t in icons] == [guesses.without, guesses.more, guesses.wrong]
     assert len({(x, y) for t in icons for x, y in zip(t.x, t.y)}) == 100
 
 

@@ -17,14 +17,14 @@ def sizes(tree: ast.AST) -> list[float]:
     for made in ast.walk(tree):
         if isinstance(made, ast.Dict):
             named += [(k.value, v) for k, v in zip(made.keys, made.values, strict=True) if isinstance(k, ast.Constant)]
-    found = []
+    values = []
     for name, value in named:
         if str(name).endswith("font") and isinstance(value, ast.Dict):
             inner = zip(value.keys, value.values, strict=True)
-            found += [v for k, v in inner if isinstance(k, ast.Constant) and k.value == "size"]
+            values += [v for k, v in inner if isinstance(k, ast.Constant) and k.value == "size"]
         elif str(name).endswith("font_size"):
-            found.append(value)
-    return [value.value for value in found if isinstance(value, ast.Constant)]
+            values.append(value)
+    return [value.value for value in values if isinstance(value, ast.Constant)]
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
@@ -32,7 +32,7 @@ def test_no_words_are_small(file):
     assert [size for size in sizes(ast.parse(file.read_text("utf-8"))) if size <= LEAST] == []
 
 
-def test_small_words_would_be_found():
+def test_small_words_are_detected():
     for code in ('f(font={"color": "red", "size": 12})', '{"legend": {"font": {"size": 12}}}', "f(tickfont_size=12)"):
         assert sizes(ast.parse(code)) == [12]
     assert sizes(ast.parse('f(marker={"size": 6})')) == []

@@ -28,11 +28,14 @@ def drawn(source: SecretSource, forests: list) -> dict[str, str]:
     """Words, noise, and a release of each forest, fitted anew on the same rows with the same public seed."""
     data = load_dataset("zoo")
     seeded()
-    said = {"words": str(source.words(4)), "noise": str(draw_noisy_counts(np.zeros((99, 2), int), Fraction(9), source))}
+    texts = {
+        "words": str(source.words(4)),
+        "noise": str(draw_noisy_counts(np.zeros((99, 2), int), Fraction(9), source)),
+    }
     for forest in forests:
         seeded()
-        said[type(forest).__name__] = forest.fit(data.X, data.y).released_.to_json()
-    return said
+        texts[type(forest).__name__] = forest.fit(data.X, data.y).released_.to_json()
+    return texts
 
 
 def fitted() -> list:
@@ -51,9 +54,9 @@ def in_a_child(source: SecretSource, forests: list) -> dict[str, str]:
             os._exit(0)
     os.close(write)
     with os.fdopen(read) as pipe:
-        said = json.load(pipe)
+        texts = json.load(pipe)
     os.waitpid(child, 0)
-    return said
+    return texts
 
 
 @FORK
@@ -62,7 +65,7 @@ def test_parent_and_children_share_nothing():
     source.words(10)
     everyone = [in_a_child(source, forests), in_a_child(source, forests), drawn(source, forests)]
     for what in everyone[0]:
-        assert len({said[what] for said in everyone}) == 3, what  # equal by chance below 1e-30
+        assert len({texts[what] for texts in everyone}) == 3, what  # equal by chance below 1e-30
 
 
 @pytest.mark.parametrize("kind", range(len(FORESTS)))

@@ -121,7 +121,7 @@ def test_lane_for_lane_like_the_paper(sigma):
     for _ in range(tapes):
         tape = random_tape(rng)
         scratch = np.full((3, tape.size), 77, np.uint16)
-        found, at = rounded_gaussian(tape, 0, sigma.numerator, sigma.denominator, scratch)
+        drawn, at = rounded_gaussian(tape, 0, sigma.numerator, sigma.denominator, scratch)
         paper = Paper(tape)
         try:
             wanted, k, x = paper.noise(sigma)
@@ -129,11 +129,11 @@ def test_lane_for_lane_like_the_paper(sigma):
             assert at >= tape.size
             void += 1
             continue
-        assert (found, at) == (wanted, paper.at)
+        assert (drawn, at) == (wanted, paper.at)
         sign = -1 if wanted < 0 else 1
         for q in (-(2**40), -7, 1, 12):  # rounding commutes with whole shifts; at the inside of what x may be
             z = sign * sigma * (k + x.low + x.width / 3)
-            assert math.floor(q + z + HALF) == q + found
+            assert math.floor(q + z + HALF) == q + drawn
     assert 0 < void < tapes / 2
 
 
@@ -194,8 +194,8 @@ def test_noise_that_nobody_would_live_to_see(k):
         x = sum(Fraction(d, 65_536 ** (i + 1)) for i, d in enumerate(digits))
         wanted = math.floor(sigma * (k + x) + HALF)
         for sign in (0, 1):
-            found = draw_rounded_gaussian(np.array([3]), sigma, Scripted(forced(k, digits, sign)))
-            assert found[0] == 3 + (-wanted if sign else wanted)
+            noisy = draw_rounded_gaussian(np.array([3]), sigma, Scripted(forced(k, digits, sign)))
+            assert noisy[0] == 3 + (-wanted if sign else wanted)
 
 
 def test_a_border_is_followed_to_the_last_digit():
@@ -214,8 +214,8 @@ def test_whole_shifts_and_larger_sigmas():
     noise = draw_rounded_gaussian(np.zeros_like(values), Fraction(77, 5), FixedWords())
     np.testing.assert_array_equal(draw_rounded_gaussian(values, Fraction(77, 5), FixedWords()), values + noise)
     for seed in range(200):
-        found = [abs(draw_rounded_gaussian(np.array([0]), s, FixedWords(seed))[0]) for s in sorted(SIGMAS)]
-        assert found == sorted(found)
+        sizes = [abs(draw_rounded_gaussian(np.array([0]), s, FixedWords(seed))[0]) for s in sorted(SIGMAS)]
+        assert sizes == sorted(sizes)
 
 
 def test_results_do_not_depend_on_where_the_tape_ends(monkeypatch):

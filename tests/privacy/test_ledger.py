@@ -401,7 +401,7 @@ def test_neither_kind_pays_for_the_other():
         Ledger(PrivacyLoss.gaussian(0))
 
 
-def test_a_right_to_ask_is_used_in_its_own_kind():
+def test_a_query_budget_is_used_in_its_kind_of_loss():
     """A mechanism that takes μ² for an ε would draw too little noise."""
     ledger = Ledger(PrivacyLoss.gaussian(1))
     gauss = ledger.charge("gradients", "rounded Gaussian", 1, PrivacyLoss.gaussian("1/2"), 2, "sequential")

@@ -81,19 +81,19 @@ def test_pi_is_between_its_bounds():
     ],
 )
 def test_the_true_delta_is_between_its_bounds_which_are_close(mu_squared, epsilon):
-    found = hockey_stick(Fraction(mu_squared), Fraction(epsilon))
+    delta = hockey_stick(Fraction(mu_squared), Fraction(epsilon))
     true = reference(Fraction(mu_squared), Fraction(epsilon))
-    assert Fraction(found.low) <= true <= Fraction(found.high)
-    assert found.high - found.low <= found.high * Decimal("1e-35")
+    assert Fraction(delta.low) <= true <= Fraction(delta.high)
+    assert delta.high - delta.low <= delta.high * Decimal("1e-35")
 
 
 @pytest.mark.parametrize("t", ["0", "1e-9", "0.7", "3", "5.9999", "6", "6.0001", "11"])
 def test_the_tail_is_between_its_bounds_on_either_side_of_the_two_formulas(t):
     point = bounds(Fraction(t))
-    found = mills_ratio(point) * normal_bounds.density(point)
+    tail = mills_ratio(point) * normal_bounds.density(point)
     with localcontext(prec=250):
-        assert found.low <= upper_tail(Decimal(t)) <= found.high
-    assert found.high - found.low < found.high * Decimal("1e-45")
+        assert tail.low <= upper_tail(Decimal(t)) <= tail.high
+    assert tail.high - tail.low < tail.high * Decimal("1e-45")
 
 
 @exactly
@@ -121,8 +121,8 @@ def test_roots_and_powers_are_bounded(x, power):
 
 @pytest.mark.parametrize("mu_squared, epsilon", [("1e-18", "1"), ("1", "1000"), ("1e6", "1"), ("1e-30", "1e6")])
 def test_at_the_ends_delta_is_never_0_nor_above_1(mu_squared, epsilon):
-    found = hockey_stick(Fraction(mu_squared), Fraction(epsilon))
-    assert 0 <= found.low <= found.high <= 1 and found.high > 0
+    delta = hockey_stick(Fraction(mu_squared), Fraction(epsilon))
+    assert 0 <= delta.low <= delta.high <= 1 and delta.high > 0
     assert PrivacyLoss.gaussian(mu_squared).delta(epsilon) > 0
 
 
@@ -130,8 +130,8 @@ def test_at_the_ends_delta_is_never_0_nor_above_1(mu_squared, epsilon):
 def test_numbers_as_long_as_files_may_have_them_are_bounded_too(exponent):
     odd = Fraction(10**200 - 1) if exponent > 0 else Fraction(1, 10**200 - 1)
     for epsilon in (odd, 1 / odd, Fraction(1), Fraction(0)):
-        for found in (hockey_stick(odd, epsilon), randomized_response(odd, epsilon)):
-            assert 0 <= found.low <= found.high <= 1 and found.high - found.low < Decimal("1e-50")
+        for delta in (hockey_stick(odd, epsilon), randomized_response(odd, epsilon)):
+            assert 0 <= delta.low <= delta.high <= 1 and delta.high - delta.low < Decimal("1e-50")
     assert Fraction(hockey_stick(odd, odd / 2).high) >= (Fraction(1, 2) if exponent > 0 else 0)  # far apart, but sound
 
 
@@ -188,12 +188,12 @@ def test_delta_falls_in_epsilon_and_rises_in_mu(mu_squared, epsilon, factor):
 
 @exactly
 @given(st.fractions(Fraction(1, 100), 5), st.fractions(0, 5))
-def test_a_pure_loss_has_the_delta_of_randomized_response(own, epsilon):
-    delta = PrivacyLoss.pure(own).delta(epsilon)
-    yes = math.exp(own) / (1 + math.exp(own))  # on one table; on the other 1 - yes
+def test_a_pure_loss_has_the_delta_of_randomized_response(loss, epsilon):
+    delta = PrivacyLoss.pure(loss).delta(epsilon)
+    yes = math.exp(loss) / (1 + math.exp(loss))  # on one table; on the other 1 - yes
     assert delta == pytest.approx(max(0.0, yes - math.exp(epsilon) * (1 - yes)), abs=1e-13)
-    found = randomized_response(own, epsilon)
-    assert Fraction(found.high) <= Fraction(delta) and (delta == 0) == (epsilon >= own)
+    bounded = randomized_response(loss, epsilon)
+    assert Fraction(bounded.high) <= Fraction(delta) and (delta == 0) == (epsilon >= loss)
 
 
 def test_the_epsilon_of_a_pure_loss():
@@ -222,7 +222,7 @@ def test_a_gaussian_loss_has_no_epsilon_without_a_delta(delta):
 # ---------------------------------------------------------------- adding up
 
 
-def test_losses_add_up_in_their_own_measure():
+def test_pure_losses_add_up_in_epsilon_and_gaussian_ones_in_mu_squared():
     pure, gauss = PrivacyLoss.pure("0.1"), PrivacyLoss.gaussian("0.1")
     for loss in (pure, gauss):
         assert loss * 10 == 10 * loss == PrivacyLoss.total([loss] * 10, loss.kind)

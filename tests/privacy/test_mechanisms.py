@@ -195,11 +195,11 @@ def test_continuous_noise_on_many_classes_by_adaptive_integration(counts, negati
     nobody = (
         1 - np.prod([noise.sf(-n) for n in counts]) if negative == "paper" else np.prod(noise.cdf(-np.array(counts)))
     )
-    for c, own in enumerate(counts):
+    for c, count in enumerate(counts):
 
-        def wins(x, c=c, own=own):
+        def wins(x, c=c, count=count):
             others = [noise.cdf(x - n) - low for n, low in zip(counts, floor, strict=True)]
-            return noise.pdf(x - own) * np.prod(np.delete(others, c))
+            return noise.pdf(x - count) * np.prod(np.delete(others, c))
 
         edges = sorted({0, *counts, *(max(n - 60, 0) for n in counts), max(counts) + 100})
         parts = [quad(wins, a, b, epsabs=1e-12, limit=200)[0] for a, b in itertools.pairwise(edges)]
@@ -322,8 +322,8 @@ def test_enumeration_reproduces_the_table_and_catches_the_published_rule():
         ("permute-and-flip", 0.5): "0.5 0.5 0.5 0.5 0.5 0.5 0.5 0.5 0.5",
     }
     for (mechanism, share), row in table.items():
-        found = [worst(mechanism, share * e, 2, 40, "add-remove") / e for e in EPSILONS]
-        np.testing.assert_allclose(found, [float(x) for x in row.split()], rtol=0.03)
+        ratios = [worst(mechanism, share * e, 2, 40, "add-remove") / e for e in EPSILONS]
+        np.testing.assert_allclose(ratios, [float(x) for x in row.split()], rtol=0.03)
     replaced = [worst("smooth-sensitivity", e, 2, 40, "replace-one") / e for e in EPSILONS[:6]]
     np.testing.assert_allclose(replaced, [0.505, 0.526, 5.1, 600, 2.5e8, 2.8e17], rtol=0.03)
     others = [worst("smooth-sensitivity", e, 10, 3, "add-remove") / e for e in (0.5, 1, 2, 5, 10)]

@@ -47,8 +47,8 @@ def test_true_loss_with_the_cap_add_remove():
 
 def test_true_loss_with_the_cap_replace_one():
     """Within one leaf; at ε = 5 and 10 (N+1, N) -> (N, N+1) costs the whole cap of 50."""
-    found = [true_loss(CLAMPED, e, neighbors="replace-one", one_leaf=True) for e in EPSILONS]
-    np.testing.assert_allclose(found, [0.990, 4.75, 8.99, 16.2, 27.5, 40.0, 49.3, 49.3, 50, 50], rtol=3e-3)
+    losses = [true_loss(CLAMPED, e, neighbors="replace-one", one_leaf=True) for e in EPSILONS]
+    np.testing.assert_allclose(losses, [0.990, 4.75, 8.99, 16.2, 27.5, 40.0, 49.3, 49.3, 50, 50], rtol=3e-3)
     swap = log_pmf(CLAMPED, [(7, 6), (6, 7)], 5.0)
     assert abs(swap[0, 0] - swap[1, 0]) == pytest.approx(50)
 

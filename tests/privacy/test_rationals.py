@@ -66,10 +66,10 @@ def test_no_epsilon_in_the_engine_is_formatted_by_rounding_to_the_nearest():
     """Digits behind an ε or a δ are written by `text_up`; plotted ticks and errors of the audit are no promise."""
     home = Path(dpforest.__file__).parent
     rounded = re.compile(r"""[εδ] = \{[^}]*:\.?\d*[gf]\}|f"\{[^}]*(epsilon|spent)[^}]*:\.?\d*[gf]\}""")
-    found = [
+    rounded_epsilons = [
         f"{file.relative_to(home)}: {match[0]}"
         for file in sorted(home.rglob("*.py"))
         if "audit" not in file.parts
         for match in rounded.finditer(file.read_text(encoding="utf-8"))
     ]
-    assert found == []
+    assert rounded_epsilons == []

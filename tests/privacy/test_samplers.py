@@ -331,13 +331,13 @@ def test_the_systems_entropy():
     leaf = (4, 2, 0)
     counts = np.tile(leaf, (DRAWS, 1))
     for rate in (TENTH, Fraction(1, 7)):
-        found = [label_p_value(draw_uniform(DRAWS, 7, SecretSource()), [1 / 7] * 7)]
+        p_values = [label_p_value(draw_uniform(DRAWS, 7, SecretSource()), [1 / 7] * 7)]
         for mechanism in CERTIFIED:
             labels = DRAW[mechanism](counts, rate, SecretSource())
-            found.append(label_p_value(labels, pmf(mechanism, [leaf], float(rate))[0]))
+            p_values.append(label_p_value(labels, pmf(mechanism, [leaf], float(rate))[0]))
         noisy = draw_noisy_counts(counts[:, :2], 1 / rate, SecretSource()) - counts[:, :2]
-        found += [noise_p_value(noisy[:, 0], float(1 / rate)), noise_p_value(noisy[:, 1], float(1 / rate))]
-        assert min(found) > 1e-8
+        p_values += [noise_p_value(noisy[:, 0], float(1 / rate)), noise_p_value(noisy[:, 1], float(1 / rate))]
+        assert min(p_values) > 1e-8
 
 
 # ---------------------------------------------------------------- simulators

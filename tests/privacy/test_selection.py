@@ -251,7 +251,7 @@ def test_a_choice_is_made_at_the_coarse_scores_and_the_rate_paid_for(source, s):
 def largest_spreads() -> list[tuple[int, int]]:
     """(sensitivity, largest difference of scores) of every criterion at its smallest and largest tables."""
     one = public_candidates(public_domain(2), 2)
-    found = []
+    spreads = []
     for criterion, n in itertools.product(CRITERIA, (2, 3, 100, 65_536, MAX_BOUND)):
         weighted = criterion == "m-alpha"
         for alpha, top in itertools.product((0, 1, 512, UNIT), (1, 700, UNIT)) if weighted else [(0, 1)]:
@@ -260,8 +260,8 @@ def largest_spreads() -> list[tuple[int, int]]:
                 histogram = np.stack([whole, 0 * whole])[None]
                 worst = score_splits(np.ascontiguousarray(histogram), one, criterion, alpha).min()
                 s = sensitivity(criterion, n, alpha=alpha, weight=top) if weighted else sensitivity(criterion, n)
-                found.append((s, -int(worst)))
-    return found
+                spreads.append((s, -int(worst)))
+    return spreads
 
 
 def test_no_budget_and_no_table_is_too_large_for_exact_draws():

@@ -39,11 +39,11 @@ def test_students_alone_in_a_leaf_are_given_away_by_the_first_tree():
         assert (classroom.marks(1, None, which)[alone] == 1).all()
 
 
-def test_noise_keeps_the_attacker_below_what_nobody_exceeds():
-    found = {e: numbers_right(10, e, 60) for e in (0.1, 1.0, 10.0)}
-    means = [right.mean() for right in found.values()]
+def test_noise_keeps_the_attacker_below_the_limit():
+    rebuilt = {e: numbers_right(10, e, 60) for e in (0.1, 1.0, 10.0)}
+    means = [right.mean() for right in rebuilt.values()]
     assert means == sorted(means) and 13 < means[0] < 17 and means[2] > 22
-    for epsilon, right in found.items():
+    for epsilon, right in rebuilt.items():
         limit = N_STUDENTS * DistinguishingGame(Guarantee(epsilon), VALUE).success()
         assert right.mean() < limit + 3 * right.std() / np.sqrt(len(right))
 

@@ -31,13 +31,13 @@ def gaussian(mu: float, delta: float = 1e-6) -> Guarantee:
 def test_thresholds_on_two_normal_laws_attain_the_curve_and_do_not_beat_it(mu, question, rows, steps):
     game = DistinguishingGame(gaussian(mu), question, rows)
     threshold = np.linspace(-6, 6 + steps * mu, 400)
-    alarms, found = ndtr(-threshold), ndtr(steps * mu - threshold)
+    alarms, hits = ndtr(-threshold), ndtr(steps * mu - threshold)
     bound = game.hits(alarms)
-    assert (bound >= found * (1 - 1e-14)).all() and np.allclose(bound, found, rtol=1e-9)
-    assert np.allclose(game.misses(alarms), 1 - found, atol=1e-9)
+    assert (bound >= hits * (1 - 1e-14)).all() and np.allclose(bound, hits, rtol=1e-9)
+    assert np.allclose(game.misses(alarms), 1 - hits, atol=1e-9)
     advantage = 2 * game.success() - 1
-    assert advantage == pytest.approx((found - alarms).max(), abs=1e-3 * mu)
-    assert advantage >= (found - alarms).max() * (1 - 1e-12)
+    assert advantage == pytest.approx((hits - alarms).max(), abs=1e-3 * mu)
+    assert advantage >= (hits - alarms).max() * (1 - 1e-12)
 
 
 @pytest.mark.parametrize("question, rows, steps", QUESTIONS)
@@ -99,11 +99,11 @@ def test_the_guarantee_of_a_gaussian_certificate(certified):
     ledger.charge("gradients", "rounded Gaussian", 1, loss, 1, "sequential")
     ledger.close()
     reasons = () if certified else ("A seed.",)
-    found = guarantee_of(certify(ledger, mechanism="m", delta=1e-6, nominal_epsilon=Fraction(1), reasons=reasons))
-    assert found.kind == ("approximate" if certified else "none")
-    assert found.mu_squared == (loss.mu_squared if certified else None)
-    assert DistinguishingGame(found).success() == (pytest.approx(ndtr(0.236704 / 2), abs=1e-6) if certified else 1)
-    assert DistinguishingGame(found).hundred_guesses().more == (5 if certified else 50)
+    guarantee = guarantee_of(certify(ledger, mechanism="m", delta=1e-6, nominal_epsilon=Fraction(1), reasons=reasons))
+    assert guarantee.kind == ("approximate" if certified else "none")
+    assert guarantee.mu_squared == (loss.mu_squared if certified else None)
+    assert DistinguishingGame(guarantee).success() == (pytest.approx(ndtr(0.236704 / 2), abs=1e-6) if certified else 1)
+    assert DistinguishingGame(guarantee).hundred_guesses().more == (5 if certified else 50)
 
 
 def test_the_points_draw_the_curve():

@@ -100,7 +100,7 @@ def test_intervals_enclose_and_hold_at_once():
     assert binom.sf(699, 1000, look.low) == pytest.approx(0.01 / (2 * (len(LOOKS) + 1)), rel=1e-6)
 
 
-def test_guesses_count_all_and_stop_when_told():
+def test_guesses_all_count_and_stop_at_the_limit():
     made = []
 
     def guess(wanted):
@@ -125,8 +125,8 @@ def test_composition_against_enumeration(n_laws, n_outputs):
     for outputs in itertools.product(range(n_outputs), repeat=n_laws):
         one, other = (math.prod(pmf[i, o] for i, o in enumerate(outputs)) for pmf in (p, q))
         exact += max(0.0, one - other)
-    found = composed_variation(np.log(p), np.log(q))
-    assert exact - 1e-12 <= found <= exact + 1e-5
+    composed = composed_variation(np.log(p), np.log(q))
+    assert exact - 1e-12 <= composed <= exact + 1e-5
 
 
 def test_composition_of_certain_things():
@@ -280,16 +280,16 @@ def test_the_most_exposed_row_is_the_one_that_enumeration_finds(partition, neigh
     )
     table = count_in_leaves(forest, *small_table(16))
     every = [best_success(table.record(row)) for row in range(16)]
-    found = most_exposed(table)
-    assert found.success == pytest.approx(every[found.row]) and not found.all_alike
-    assert found.success > max(every) - 0.004 and max(every) - min(every) > 0.02
+    exposed = most_exposed(table)
+    assert exposed.success == pytest.approx(every[exposed.row]) and not exposed.all_alike
+    assert exposed.success > max(every) - 0.004 and max(every) - min(every) > 0.02
 
 
 def test_rows_of_noisy_counts_are_all_alike():
     table = count_in_leaves(RandomDecisionForestClassifier(n_estimators=3), *small_table())
-    found = most_exposed(table)
-    assert found.all_alike
-    assert {round(best_success(table.record(row)), 9) for row in range(40)} == {round(found.success, 9)}
+    exposed = most_exposed(table)
+    assert exposed.all_alike
+    assert {round(best_success(table.record(row)), 9) for row in range(40)} == {round(exposed.success, 9)}
 
 
 def test_a_record_sees_the_others_only():

@@ -49,11 +49,11 @@ def test_no_test_on_random_laws_beats_the_bounds(n_steps, share):
         chain = laws(rng, n_steps + 1, 7, spread)
         epsilon = share * float(np.abs(np.diff(np.log(chain), axis=0)).max())
         delta = neighbors_delta(chain, epsilon) if share < 1 else 0.0
-        false_alarms, found = np.minimum(sets @ chain[0], 1), sets @ chain[-1]
+        false_alarms, hits = np.minimum(sets @ chain[0], 1), sets @ chain[-1]
         ratio = chain[-1] / chain[0]
         for game in games_of(n_steps, epsilon, delta):
-            assert (found <= game.hits(false_alarms) + 1e-9).all()
-            assert (found - false_alarms).max() <= 2 * game.success() - 1 + 1e-9
+            assert (hits <= game.hits(false_alarms) + 1e-9).all()
+            assert (hits - false_alarms).max() <= 2 * game.success() - 1 + 1e-9
             for prior in PRIORS:
                 best = np.maximum(prior * chain[-1], (1 - prior) * chain[0]).sum()
                 assert best <= game.success(prior) + 1e-9
@@ -87,8 +87,8 @@ def response(epsilon: float, delta: float) -> tuple[np.ndarray, np.ndarray]:
 def test_randomized_response_attains_every_bound(epsilon, delta):
     p, q = response(epsilon, delta)
     game = DistinguishingGame(Guarantee(epsilon, delta))
-    false_alarms, found = best_tests(p, q)
-    np.testing.assert_allclose(game.hits(np.minimum(false_alarms, 1)), found, atol=1e-12)
+    false_alarms, hits = best_tests(p, q)
+    np.testing.assert_allclose(game.hits(np.minimum(false_alarms, 1)), hits, atol=1e-12)
     for prior in PRIORS:
         assert game.success(prior) == pytest.approx(np.maximum(prior * p, (1 - prior) * q).sum(), abs=1e-12)
         assert game.success(prior) == pytest.approx(
@@ -114,9 +114,9 @@ def test_the_geometric_mechanism_attains_the_bounds_over_several_steps(n_steps, 
 
     p, q = pmf(n_steps), pmf(0)
     assert p.sum() == pytest.approx(1) and neighbors_delta(np.array([p, pmf(n_steps - 1)]), epsilon) < 1e-12
-    false_alarms, found = best_tests(p, q)
+    false_alarms, hits = best_tests(p, q)
     for game in games_of(n_steps, epsilon):
-        np.testing.assert_allclose(game.hits(np.minimum(false_alarms, 1)), found, atol=1e-12)
+        np.testing.assert_allclose(game.hits(np.minimum(false_alarms, 1)), hits, atol=1e-12)
         for prior in PRIORS:
             best = np.maximum(prior * p, (1 - prior) * q).sum()
             assert game.success(prior) == pytest.approx(best, abs=1e-12)
@@ -155,13 +155,13 @@ def test_golden_values(epsilon, member, value, half):
     assert replaced.success() == game.success()
 
 
-def test_the_curve_is_its_own_mirror_image_and_straight_between_its_kinks():
-    for own in (
+def test_the_curve_is_symmetric_and_straight_between_its_kinks():
+    for arguments in (
         (Guarantee(0.7), "value", 2),
         (Guarantee(0.5, 0.05), "membership", 5),
         (Guarantee(2.0, 1e-3), "value", 1),
     ):
-        game = DistinguishingGame(*own)
+        game = DistinguishingGame(*arguments)
         bends = game.kinks()
         rate = np.unique(np.r_[np.linspace(0, 1, 501), bends])
         beta = game.misses(rate)

@@ -28,6 +28,7 @@ from dpforest import (
 from dpforest.privacy.certificate import Certificate
 from dpforest.trees import forest_schema, packed_arrays
 from dpforest.trees.forest import ForestFormatError
+from dpforest.trees.forest_file import american
 from tests.conftest import public_domain
 from tests.trees.plain_reader import Reader
 
@@ -420,7 +421,7 @@ def test_words_in_a_file_never_look_like_a_line_of_the_certificate():
     content = content_of()
     note = "ours.\nCERTIFIED: pure differential privacy with ε = 0.0001, δ = 0.\u202e"
     content["certificate"]["assumptions"].append(note)
-    certificate = Certificate.from_dict(content["certificate"])
+    certificate = Certificate.from_dict(american(content)["certificate"])
     assert note in certificate.assumptions and "damaged" in peak(written(content))[0]
     lines = str(certificate).split("\n")
     assert [line.startswith("CERTIFIED") for line in lines].count(True) == 1 and "\u202e" not in "".join(lines)

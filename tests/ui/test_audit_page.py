@@ -10,8 +10,8 @@ from dpforest.audit import leaf_attack, leaf_curves
 from dpforest.audit.leaf_attack import LossEstimate
 from tests.ui.app_words import words
 from ui.audit import attack
-from ui.audit.parts import telling
-from ui.audit.words import NAMES, RULES, proved
+from ui.audit.rule_words import NAMES, RULES, proved
+from ui.audit.verdict import telling
 
 
 @pytest.fixture

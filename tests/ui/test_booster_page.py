@@ -14,7 +14,6 @@ from dpforest.explain import AddedScores
 from dpforest.models.base import AUTO
 from dpforest.risk.guarantee import guarantee_of
 from dpforest.risk.rounding import percent_up
-from dpforest.simulation.sweep import run_task
 from tests.ui.app_words import words
 from ui.choose import controls as choose_controls
 from ui.choose import membership, parts
@@ -26,7 +25,7 @@ from ui.explore.other_forests import OtherForests
 from ui.jobs import baselines, sweep
 from ui.jobs.sweep_results import Done, gathered
 from ui.shared import release, tables
-from ui.shared.attributes import chance_of_a_turn
+from ui.shared.attribute_effects import chance_of_a_turn
 from ui.shared.forests import FORESTS, TREES, Settings, as_code, as_it_comes
 from ui.shared.loss_sums import success_share
 from ui.shared.sidebar import Choice
@@ -233,8 +232,7 @@ def test_the_board_report_is_of_the_forest_that_is_looked_at(monkeypatch):
     monkeypatch.setattr(choose_controls, "kinds", lambda: [KIND])
     lines = [sweep.cells(own, sweep.Line(s, epsilons=(0.1, 1.0)), 1) for s in choose_controls.forests(own, wish)]
     for line in lines:
-        for n in range(2):
-            line.add(n, run_task(*line.task(n)))
+        list(line.work(2))
     done = gathered(lines, 2, 1)
     seen = []
     monkeypatch.setattr(parts, "render", lambda report: seen.append(report) or "")

@@ -9,7 +9,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpforest.evaluation.smallest_epsilon import smallest_epsilons
-from dpforest.simulation.sweep import run_task
 from tests.ui.app_words import words
 from tests.ui.test_explore_page import button
 from ui.choose import controls, membership, parts
@@ -46,8 +45,7 @@ def answers(needed: float, share: float, n: int, name: str = "nursery"):
     table = tables.bundled_table(data, data.label)
     lines = [sweep.cells(table, sweep.Line(settings_of(table, k, "certified", "add-remove")), 1) for k in KINDS]
     for line in lines:
-        for piece in range(line.n_done, n):
-            line.add(piece, run_task(*line.task(piece)))
+        list(line.work(n))
     return smallest_epsilons(pd.concat([line.frame(n) for line in lines]), needed, share)
 
 

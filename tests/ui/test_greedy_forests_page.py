@@ -8,7 +8,7 @@ from dpforest import ReleasedForest, load_dataset
 from dpforest.privacy.ledger import BudgetError
 from tests.ui.app_words import words
 from ui.shared import release, sidebar, tables
-from ui.shared.boosting import ALPHAS, BOUNDS
+from ui.shared.boost_controls import ALPHAS, BOUNDS
 from ui.shared.forests import FORESTS, Settings, as_code
 
 GREEDY = [name for name, kind in FORESTS.items() if kind.is_fitted_anew and kind.is_published]

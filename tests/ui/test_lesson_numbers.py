@@ -15,11 +15,11 @@ from dpforest.risk.guarantee import MEMBERSHIP, VALUE, Guarantee
 from dpforest.risk.rounding import percent_down, percent_up
 from dpforest.risk.tradeoff import DistinguishingGame
 from scripts import lesson_numbers
-from ui.learn import numbers
-from ui.learn.parts_of_steps import Step
+from ui.learn import lesson_facts
+from ui.learn.step import Step
 from ui.learn.steps import FOOTER, STEPS
 
-HAS = numbers.measured()
+HAS = lesson_facts.measured()
 BY_KEY = {step.key: step for step in STEPS}
 _NUMBER = re.compile(r"\d[\d,]*\d(?:\.\d+)?|\d(?:\.\d+)?")
 
@@ -92,7 +92,7 @@ def of_promise() -> set[str]:
     def most(epsilon: float, prior: float = 0.5, question: str = MEMBERSHIP) -> str:
         return percent_up(float(DistinguishingGame(Guarantee(epsilon), question).posterior(prior)[1]))
 
-    own = numbers.beliefs(1.0)
+    own = lesson_facts.beliefs(1.0)
     assert own.most == pytest.approx(math.e / (1 + math.e)) and own.passed == pytest.approx(own.least)
     return {
         "50",
@@ -164,10 +164,10 @@ def share_of_draws(what: Callable, n: int, a: float, b: float) -> float:
 
 
 def of_proof() -> set[str]:
-    a, b = numbers.chances(numbers.PAPER)
-    assert numbers.broken_pair().change.before.tolist() == [[1, 0]]
-    assert numbers.broken_pair().change.after.tolist() == [[2, 0]]
-    own = numbers.chances(numbers.OWN)
+    a, b = lesson_facts.chances(lesson_facts.PAPER)
+    assert lesson_facts.broken_pair().change.before.tolist() == [[1, 0]]
+    assert lesson_facts.broken_pair().change.after.tolist() == [[2, 0]]
+    own = lesson_facts.chances(lesson_facts.OWN)
     assert own[0] / own[1] == pytest.approx(math.e)
     above, proved = (share_of_draws(what, n, a, b) for what, n in ((counts_above, 100), (proves, 1000)))
     assert share_of_draws(proves, 100, a, b) < 1e-5  # "it proves nothing"
@@ -184,7 +184,7 @@ def of_proof() -> set[str]:
         f"{math.e:.2f}",
         *percents(b),
         *percents(b, digits=2),
-        *percents(numbers.allowed()),
+        *percents(lesson_facts.allowed()),
         *percents(a, *own),
         f"{a / b:.1f}",
         f"{math.log(a / b):.2f}",
@@ -195,7 +195,7 @@ def of_proof() -> set[str]:
 def of_rebuild() -> set[str]:
     noisy = {e: f"{cell['right']:.1f}" for e, cell in zip(HAS["class"]["epsilon"], HAS["class"]["noisy"], strict=True)}
     assert 1 / float(classroom.spec_of(10).leaf_rate(1)) == 10  # "noise of size 10"
-    assert round(numbers.most_rebuilt(1.0)) in (24, 25)
+    assert round(lesson_facts.most_rebuilt(1.0)) in (24, 25)
     return {
         "1",
         "15",
@@ -210,7 +210,7 @@ def of_rebuild() -> set[str]:
         "25",
         "30.0",
         *(noisy[e] for e in (10.0, 3.0, 1.0, 0.3)),
-        *(f"{numbers.most_rebuilt(e):.1f}" for e in (1.0, 0.3)),
+        *(f"{lesson_facts.most_rebuilt(e):.1f}" for e in (1.0, 0.3)),
     }
 
 

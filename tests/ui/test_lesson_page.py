@@ -5,7 +5,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.ui.app_words import words
 from ui.choose import controls
-from ui.learn.parts_of_steps import CHOOSE_EPSILON, EXPLORE, Link, Step
+from ui.learn.step import CHOOSE_EPSILON, EXPLORE, Link, Step
 from ui.learn.steps import STEPS
 
 ANSWERS = [(i, name) for i, step in enumerate(STEPS) for name in step.lettered]

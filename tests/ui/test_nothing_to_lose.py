@@ -14,7 +14,7 @@ from ui.choose import controls, parts
 from ui.compare.controls import Comparison
 from ui.compare.insight import insight
 from ui.jobs.sweep_results import Done
-from ui.shared.stake_words import what_helps, what_privacy_costs
+from ui.shared.headroom_words import what_helps, what_privacy_costs
 
 EPSILONS = np.array([0.01, 0.1, 1.0, 10.0])
 CHEAP = ("costs this forest less than", "takes less than a quarter", "needs the smallest ε", "price of privacy is")

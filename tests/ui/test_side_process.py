@@ -22,9 +22,8 @@ from dpforest import (
 from dpforest.evaluation.greedy_simulation import one_repeat, simulation_for
 from dpforest.evaluation.nonprivate import NonprivateModels, metrics_of
 from dpforest.simulation.splits import split_table
-from dpforest.simulation.sweep import run_task
 from dpforest.trees.routing import pack
-from ui.jobs import baselines, simulate, sweep
+from ui.jobs import job, simulate, sweep
 from ui.jobs.baselines import Baselines
 from ui.jobs.simulate import Shared
 from ui.jobs.workers import Workers
@@ -76,8 +75,8 @@ def test_repeats_from_elsewhere_are_those_from_here(beside, monkeypatch, forest)
 
 def test_models_without_privacy_from_elsewhere_are_those_from_here(beside, monkeypatch):
     domain, split = split_of("zoo")
-    monkeypatch.setattr(baselines, "BACKGROUND", beside)
-    monkeypatch.setattr(baselines, "INTERACTIVE", beside)
+    monkeypatch.setattr(job, "BACKGROUND", beside)
+    monkeypatch.setattr(job, "INTERACTIVE", beside)
     level = Baselines(domain, split.y_train, split.y_test, lambda: split)
     assert not level.done and level.step() and level.done and not level.step()
     here = NonprivateModels(domain, split)
@@ -94,6 +93,11 @@ def cells_of_zoo() -> list[sweep.Cells]:
     ]
 
 
+def made(line: sweep.Cells, n: int) -> pd.DataFrame:
+    function, arguments = line.task(n)
+    return function(*arguments)
+
+
 class NoBar:
     """Where nobody looks at how far a sweep is."""
 
@@ -108,38 +112,38 @@ def test_pieces_of_a_sweep_from_elsewhere_are_those_from_here(beside, monkeypatc
     here, there = cells_of_zoo(), cells_of_zoo()
     for line in here:
         for n in range(6):
-            line.add(n, run_task(*line.task(n)))
-    monkeypatch.setattr(sweep, "BACKGROUND", beside)
-    assert list(sweep.work(there, 6, NoBar()))[-1] == 6
+            line.add(n, made(line, n))
+    monkeypatch.setattr(job, "BACKGROUND", beside)
+    assert list(job.run(there, 6, NoBar()))[-1] == 6
     assert beside.work(_trees_kept) == "0"  # and it was at work: what it keeps between two pieces is gone
     for one, other in zip(here, there, strict=True):
         pd.testing.assert_frame_equal(one.frame(6), other.frame(6))
 
 
 def test_a_piece_that_is_begun_beside_is_kept_though_everybody_has_left(beside, monkeypatch):
-    monkeypatch.setattr(sweep, "BACKGROUND", beside)
+    monkeypatch.setattr(job, "BACKGROUND", beside)
     (line, _), done = cells_of_zoo(), threading.Event()
     assert line.claim(3)
     add = line.add
     monkeypatch.setattr(line, "add", lambda n, piece: (add(n, piece), done.set()))
-    sweep._hand_over(line, 3)
+    line.hand_over(3)
     assert not line.claim(3) and done.wait(60)
     assert not line.claim(3) and line.n_done == 0
     here = cells_of_zoo()[0]
-    here.add(0, run_task(*here.task(3)))
-    pd.testing.assert_frame_equal(line._frames[3], here.frame(1))
+    here.add(0, made(here, 3))
+    pd.testing.assert_frame_equal(line.pieces[3], here.frame(1))
 
 
 def test_a_piece_that_others_do_not_come_round_to_is_made_here(monkeypatch):
-    monkeypatch.setattr(sweep, "TOO_LONG", 0.0)
+    monkeypatch.setattr(job, "TOO_LONG", 0.0)
     lines = cells_of_zoo()
     assert all(line.claim(1) for line in lines)  # by a process that stands back behind all others
-    assert list(sweep.work(lines, 3, NoBar()))[-1] == 3
+    assert list(job.run(lines, 3, NoBar()))[-1] == 3
 
 
 def test_one_bar_tells_all_of_a_long_sweep(monkeypatch):
     """Streamlit's bars keep those that gave them: a chain of a thousand is too long for Python."""
-    monkeypatch.setattr(sweep, "TOLD", 0.0)
+    monkeypatch.setattr(job, "BAR_EVERY", 0.0)
     bars = []
 
     class Bar(NoBar):
@@ -148,24 +152,24 @@ def test_one_bar_tells_all_of_a_long_sweep(monkeypatch):
             return Bar()
 
     place = Bar()
-    list(sweep.work(cells_of_zoo(), 60, place))
+    list(job.run(cells_of_zoo(), 60, place))
     assert len({id(bar) for bar in bars}) == 2 < len(bars) and bars[0] is place
 
 
 def test_what_others_have_made_meanwhile_is_drawn():
     lines = cells_of_zoo()
-    page = sweep.work(lines, 3, NoBar(), drawn=1)
-    assert list(sweep.work(lines, 3, NoBar())) == [3]
+    page = job.run(lines, 3, NoBar(), drawn=1)
+    assert list(job.run(lines, 3, NoBar())) == [3]
     assert list(page) == [3]
-    assert list(sweep.work(lines, 3, NoBar(), drawn=3)) == []
+    assert list(job.run(lines, 3, NoBar(), drawn=3)) == []
 
 
 def test_the_first_piece_is_not_for_a_process_that_stands_back_while_others_compute():
     lines = cells_of_zoo()
-    claimed = sweep._claimed(lines, 3, others_wait=True)
+    claimed = job._claimed(lines, 3, others_wait=True)
     assert claimed is not None and claimed[1] == 1
-    assert sweep._claimed(lines, 1, others_wait=True) is None
-    claimed = sweep._claimed(lines, 3)
+    assert job._claimed(lines, 1, others_wait=True) is None
+    claimed = job._claimed(lines, 3)
     assert claimed is not None and claimed[1] == 0
 
 
@@ -173,39 +177,39 @@ def test_a_sweep_ends_though_the_process_beside_it_dies(monkeypatch):
     processes = Workers(1, 1)
     processes.start()
     number = processes._started[0].result(120)
-    monkeypatch.setattr(sweep, "BACKGROUND", processes)
+    monkeypatch.setattr(job, "BACKGROUND", processes)
     lines = cells_of_zoo()
     os.kill(number, signal.SIGKILL)
-    assert list(sweep.work(lines, 5, NoBar()))[-1] == 5
+    assert list(job.run(lines, 5, NoBar()))[-1] == 5
     assert all(line.n_done == 5 for line in lines) and not processes.is_ready
 
 
 def test_a_piece_is_made_once_and_one_that_was_given_up_again():
     line = cells_of_zoo()[0]
     assert line.claim(0) and not line.claim(0) and line.claim(1)
-    line.add(1, run_task(*line.task(1)))
+    line.add(1, made(line, 1))
     assert line.n_done == 0 and not line.claim(1)  # the second is there, the first is not
     line.drop(0)
     assert line.claim(0)
-    line.add(0, run_task(*line.task(0)))
+    line.add(0, made(line, 0))
     assert line.n_done == 2 and list(line.frame(2)["repeat"].unique()) == [0, 1]
 
 
 def test_two_sweeps_of_the_same_lines_share_the_work():
     lines = cells_of_zoo()
-    first = sweep._steps(lines, 3)
+    first = job._steps(lines, 3)
     next(first)  # at work, and has made one piece
-    assert list(sweep.work(lines, 3, NoBar()))[-1] == 3
+    assert list(job.run(lines, 3, NoBar()))[-1] == 3
     assert not list(first)
 
 
 def test_who_leaves_a_sweep_leaves_its_pieces_to_others(beside, monkeypatch):
-    monkeypatch.setattr(sweep, "BACKGROUND", beside)
+    monkeypatch.setattr(job, "BACKGROUND", beside)
     lines = cells_of_zoo()
-    leaving = sweep._steps(lines, 4)
+    leaving = job._steps(lines, 4)
     next(leaving)
     leaving.close()
-    assert list(sweep.work(lines, 4, NoBar()))[-1] == 4  # which would wait for ever for a piece that is somebody's
+    assert list(job.run(lines, 4, NoBar()))[-1] == 4  # which would wait for ever for a piece that is somebody's
 
 
 def test_where_it_has_died_work_is_done_here_and_another_may_be_started():
@@ -276,3 +280,55 @@ def _trees_kept() -> str:
 
 def _script() -> str:
     return getattr(sys.modules["__mp_main__"], "__file__", "none")
+
+
+class Counted(job.Job[int]):
+    """Of three steps each; `made` says which step of which piece was made."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made: list[tuple[int, int]] = []
+
+    def steps(self, n: int):
+        for step in range(3):
+            self.made.append((n, step))
+            yield (step + 1) / 3
+        return 10 * n
+
+
+def test_whoever_comes_next_goes_on_within_a_piece():
+    counted = Counted()
+    assert counted.step(2) and counted.step(2) and counted.n_done == 0 and 0 < counted.progress < 1
+    assert list(counted.work(2))[-1] == 2 == counted.n_done
+    assert counted.made == [(n, step) for n in range(2) for step in range(3)] and counted.pieces == {0: 0, 1: 10}
+    assert not counted.step(2)
+
+
+def test_a_piece_that_failed_is_made_from_its_start():
+    class Failing(Counted):
+        def steps(self, n: int):
+            yield 0.5
+            if len(self.made) < 1:
+                self.made.append((n, 0))
+                raise ZeroDivisionError
+            return n
+
+    failing = Failing()
+    with pytest.raises(ZeroDivisionError):
+        list(failing.work())
+    list(failing.work())
+    assert failing.pieces == {0: 0}
+
+
+def test_the_bar_shows_the_share_of_a_piece(monkeypatch):
+    monkeypatch.setattr(job, "BAR_AFTER", -1.0)
+    monkeypatch.setattr(job, "BAR_EVERY", -1.0)
+    shares = []
+
+    class Bar(NoBar):
+        def progress(self, share: float, text: str) -> "Bar":
+            shares.append((share, text))
+            return self
+
+    assert list(job.run([Counted()], 1, Bar(), "Piece {n} of {total}")) == [1]
+    assert [share for share, _ in shares[:3]] == pytest.approx([1 / 3, 2 / 3, 1]) and shares[0][1] == "Piece 1 of 1"

@@ -11,8 +11,8 @@ from dpforest import load_dataset, read_csv
 from dpforest.tables.datasets import suggest_domain
 from dpforest.theory.measurements import boosted_errors
 from tests.ui.app_words import words
+from ui.learn.theorem import at_least, at_most
 from ui.learn.theory_page import PANELS
-from ui.learn.theory_parts import at_least, at_most
 
 SAYS = re.compile(r"^\*\*Says (something|nothing) here:\*\* \S.+[.)]$")
 

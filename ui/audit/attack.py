@@ -7,8 +7,8 @@ import streamlit as st
 from dpforest.audit.leaf_attack import CONFIDENCE, LOOKS, SECONDS, LossEstimate, Pair, attack_leaf, can_be_proved
 from dpforest.plotting.audit import apart, bound_chart
 from dpforest.privacy.randomness import SecretSource
-from ui.audit.controls import FEWEST, TELLING, Audit
-from ui.audit.words import proved
+from ui.audit.audit_controls import FEWEST, TELLING, Audit
+from ui.audit.rule_words import proved
 from ui.shared.controls import is_pair, stored
 from ui.shared.page import drawn, titled
 

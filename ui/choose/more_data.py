@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Sequence
 
+import numpy as np
 import streamlit as st
 
-from dpforest.evaluation.learning_curve import MOST_TIMES, Learning, Needed, learning_curves, rows_needed
+from dpforest.evaluation.learning_curve import (
+    MOST_TIMES,
+    Learning,
+    Needed,
+    accuracy_on_parts,
+    part_sizes,
+    rows_needed,
+)
+from dpforest.models.base import ForestClassifier
 from dpforest.plotting.learning import learning_chart
 from dpforest.plotting.style import percent
+from dpforest.simulation.splits import Split
+from dpforest.tables.domain import Domain
 from dpforest.tables.features import plural
+from ui.jobs.job import Job, run
 from ui.shared import cache
 from ui.shared.forests import EPSILONS, FORESTS, Settings
 from ui.shared.page import badge, drawn
@@ -20,30 +31,38 @@ REPEATS = 8
 SMALLER = (2, 5)  # parts of the chosen ε that are looked at
 
 
-class Growing:
-    """Learning curves that several sessions may let grow: one step at a time, kept when somebody goes away."""
+class LearningJob(Job[list[np.ndarray]]):
+    """Learning curves. A piece is one repeat on all parts of the table."""
 
-    def __init__(self, work: Iterator[tuple[float, Learning | None]]) -> None:
-        self._work, self._lock = work, threading.Lock()
-        self.done = 0.0
-        self.learning: Learning | None = None
+    def __init__(self, estimator: ForestClassifier, domain: Domain, split: Split, epsilons: Sequence[float]) -> None:
+        super().__init__()
+        self._given, self._split, self._epsilons = (estimator, domain, split, epsilons), split, epsilons
 
-    def step(self) -> bool:
-        """One part of a repeat more; False when there are no more."""
-        with self._lock:
-            try:
-                self.done, learned = next(self._work)
-            except StopIteration:
-                self.done = 1.0
-                return False
-            self.learning = learned or self.learning
-            return True
+    def task(self, n: int) -> tuple:
+        return _repeat, (*self._given, n)
+
+    def steps(self, n: int) -> Generator[float, None, list[np.ndarray]]:
+        parts, shares = [], np.cumsum(part_sizes(self._split)) / part_sizes(self._split).sum()
+        for accuracy, share in zip(accuracy_on_parts(*self._given, n), shares, strict=True):
+            parts.append(accuracy)
+            yield float(share)
+        return parts
+
+    @property
+    def learning(self) -> Learning | None:
+        """As far as it is known."""
+        repeats = [self.pieces[n] for n in range(self.n_done)]
+        return Learning.of(self._split, self._epsilons, repeats) if repeats else None
+
+
+def _repeat(*given) -> list[np.ndarray]:
+    """For a worker."""
+    return list(accuracy_on_parts(*given))
 
 
 @cache.by_table(everybody=8, own=4)
-def _make(key: tuple, _table: Table, _settings: Settings) -> Growing:
-    estimator = _settings.estimator(_table.domain)
-    return Growing(learning_curves(estimator, _table.domain, split(_table), epsilons=key[-1], repeats=REPEATS))
+def _make(key: tuple, _table: Table, _settings: Settings) -> LearningJob:
+    return LearningJob(_settings.estimator(_table.domain), _table.domain, split(_table), key[-1])
 
 
 def show(table: Table, settings: Settings, target: float | None = None) -> None:
@@ -64,22 +83,18 @@ def show(table: Table, settings: Settings, target: float | None = None) -> None:
         "number of rows."
     )
     shown = [settings.epsilon, *smaller(settings.epsilon)]
-    growing = _growing(table, settings, shown)
-    if growing.learning is None and not st.button("Work it out", type="primary", key="more_data"):
+    job = _job(table, settings, shown)
+    learning = job.learning
+    if learning is None and not st.button("Work it out", type="primary", key="more_data"):
         st.caption(f"Takes {plural(REPEATS, 'repeat')} on parts of the table; no need to wait for all of them.")
         return
     words, place, under = st.empty(), st.empty(), st.empty()
-    bar = st.empty()
-    if growing.learning is not None:
-        _draw(growing.learning, shown, settings, target, words, place, under)
-    while growing.done < 1:
-        before = growing.learning
-        if not growing.step():
-            break
-        bar.progress(min(growing.done, 1.0), f"Part {round(100 * growing.done)} of 100; no need to wait")
-        if growing.learning is not None and growing.learning is not before:
-            _draw(growing.learning, shown, settings, target, words, place, under)
-    bar.empty()
+    n_drawn = learning.n_repeats if learning else 0
+    if learning:
+        _draw(learning, shown, settings, target, words, place, under)
+    for _ in run([job], REPEATS, st.empty(), "Repeat {n} of {total}; no need to wait", drawn=n_drawn):
+        if learning := job.learning:
+            _draw(learning, shown, settings, target, words, place, under)
 
 
 def smaller(epsilon: float) -> list[float]:
@@ -88,11 +103,11 @@ def smaller(epsilon: float) -> list[float]:
     >>> smaller(1.0), smaller(0.02), smaller(0.01)
     ([0.5, 0.2], [0.01], [])
     """
-    found = [max((e for e in EPSILONS if e <= 1.02 * epsilon / part), default=0.0) for part in SMALLER]
-    return [e for e in dict.fromkeys(found) if e > 0]
+    parts = [max((e for e in EPSILONS if e <= 1.02 * epsilon / part), default=0.0) for part in SMALLER]
+    return [e for e in dict.fromkeys(parts) if e > 0]
 
 
-def _growing(table: Table, settings: Settings, shown: list[float]) -> Growing:
+def _job(table: Table, settings: Settings, shown: list[float]) -> LearningJob:
     """Shared by all sessions; of an upload for this session only.
 
     Forests with random structure are counted once for all ε; others are fitted at every ε, so only at those that the

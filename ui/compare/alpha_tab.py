@@ -15,7 +15,7 @@ from ui.compare.own_settings import applied
 from ui.jobs.lines import settings_of
 from ui.jobs.sweep import Cells, Line
 from ui.jobs.sweep_results import Done
-from ui.shared.boosting import ALPHAS
+from ui.shared.boost_controls import ALPHAS
 from ui.shared.tables import Table
 
 CONSTANT = (0.0, 0.1, 0.5, 1.0)

@@ -16,6 +16,7 @@ from ui.compare.parts import cannot_be_measured, scale_of, show_table
 from ui.compare.parts import table as compared
 from ui.jobs import sweep
 from ui.jobs.baselines import Baselines, floor, level, rows
+from ui.jobs.job import n_of_all, run
 from ui.jobs.sweep import Cells
 from ui.jobs.sweep_results import Done, gathered
 from ui.jobs.time_budget import TimeBudget
@@ -41,7 +42,7 @@ class Below:
             "α": self._open_alpha,
         }
         draw[opened](table)
-        if self._lines and (ready := min(sweep.n_of_all(self._lines), PIECES)):
+        if self._lines and (ready := min(n_of_all(self._lines), PIECES)):
             self._draw(ready)
             self._drawn = ready
         elif self._lines:
@@ -57,8 +58,8 @@ class Below:
     def work(self, place, budget: TimeBudget) -> None:
         """Bring this tab's own sweep to its end."""
         if self._lines:
-            what = f"{self._opened}: simulated release"
-            for n in sweep.work(self._lines, PIECES, place, what, budget, self._drawn):
+            text = f"{self._opened}: simulated release {{n:,}} of {{total:,}}: {{name}}"
+            for n in run(self._lines, PIECES, place, text, budget, self._drawn):
                 self._draw(n)
 
     def _open_table(self, table: Table) -> None:

@@ -24,9 +24,9 @@ from ui.shared import figures
 from ui.shared.epsilon import OTHERS
 from ui.shared.forest_options import DELTA
 from ui.shared.forests import FORESTS, Settings
+from ui.shared.headroom_words import points
 from ui.shared.loss_sums import at_delta, caution_on_delta
 from ui.shared.page import badge, chart
-from ui.shared.stake_words import points
 from ui.shared.tables import Table
 from ui.shared.wording import epsilon_text, plain, unbroken
 

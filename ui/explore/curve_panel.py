@@ -22,10 +22,10 @@ from ui.shared.controls import LINKED, known
 from ui.shared.downloads import as_csv
 from ui.shared.epsilon import OTHERS
 from ui.shared.forests import FORESTS, Settings
+from ui.shared.headroom_words import learns_nothing, what_helps, what_privacy_costs
 from ui.shared.loss_sums import at_delta
 from ui.shared.page import badge, chart, titled
 from ui.shared.sidebar import Choice
-from ui.shared.stake_words import learns_nothing, what_helps, what_privacy_costs
 from ui.shared.tables import read_by, split
 from ui.shared.wording import epsilon_text, plain, sum_text
 

@@ -15,7 +15,7 @@ from dpforest.risk.guarantee import MEMBERSHIP, Guarantee, guarantee_of
 from dpforest.risk.rounding import factor_up
 from dpforest.tables.features import plural
 from ui.explore.stories import story
-from ui.jobs.baselines import OWN, Baselines, ceiling_of, stakes_of
+from ui.jobs.baselines import THIS_FOREST, Baselines, ceiling_of, stakes_of
 from ui.shared.loss_sums import at_delta, success_share, sure_words, would_promise
 from ui.shared.page import badge
 from ui.shared.sidebar import Choice
@@ -108,9 +108,13 @@ class Figures:
             return "Without privacy", "…", f"being fitted; {forest}", help
         name, value = best
         balanced = ceiling_of(curve, "balanced", self._level)
-        said = f"best of those tried: {OWN} without noise" if name == OWN else f"best of those tried: {name}"
+        said = (
+            f"best of those tried: {THIS_FOREST} without noise"
+            if name == THIS_FOREST
+            else f"best of those tried: {name}"
+        )
         said += _balanced(balanced[1] if balanced else 0.0, shown)
-        return "Without privacy", percent(value), said if name == OWN else f"{said}; {forest}", help
+        return "Without privacy", percent(value), said if name == THIS_FOREST else f"{said}; {forest}", help
 
 
 def _spread(values: np.ndarray) -> str:

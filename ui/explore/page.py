@@ -76,7 +76,7 @@ def show() -> None:
             numbers.refine(surer)
             panel.refine(surer)
         warm_up_the_rest(panel.progress)
-        BACKGROUND.start_if_of_use()
+        BACKGROUND.start_if_useful()
 
 
 def _tabs(choice: Choice, certificate, ledger, forest: simulate.Shared) -> None:

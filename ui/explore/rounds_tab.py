@@ -12,7 +12,7 @@ from dpforest.plotting.words import value_text
 from dpforest.simulation.views import ForestView
 from dpforest.tables.features import plural
 from dpforest.trees.routing import leaves_of_rows
-from ui.shared.attributes import attributes, chance_of_a_turn, noise_alone
+from ui.shared.attribute_effects import attributes, chance_of_a_turn, noise_alone
 from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
 from ui.shared.tables import read_by, split

@@ -6,9 +6,7 @@ Of bundled tables it is in a file, written by `scripts/without_privacy.py`; a te
 from __future__ import annotations
 
 import json
-import threading
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -21,22 +19,19 @@ from dpforest.evaluation.stakes import Stakes, rows_behind, stakes
 from dpforest.plotting.curve import series
 from dpforest.simulation.splits import Split, split_labels
 from dpforest.tables.domain import Domain
-from ui.jobs.priority import held
-from ui.jobs.simulate import SCHEDULER
+from ui.jobs.job import Job
 from ui.jobs.sweep import splits_of
-from ui.jobs.time_budget import TimeBudget
-from ui.jobs.workers import BACKGROUND, INTERACTIVE
 from ui.shared import cache
 from ui.shared.tables import Table, fingerprint, split
 
 PATH: Final = Path(__file__).parents[2] / "data" / "without_privacy.json"
-OWN = "this forest"
-FITTING = "Fitting scikit-learn's forest without privacy …"
+THIS_FOREST = "this forest"
+FITTING = "Fitting {name} …"
 Metrics = dict[str, dict[str, float]]  # of every model
 
 
-class Baselines:
-    """Floor and ceiling on one split; several sessions may fit it, one at a time.
+class Baselines(Job[Metrics]):
+    """What models without privacy, and guessing, reach on one split. All models are one piece.
 
     Attributes
     ----------
@@ -46,50 +41,41 @@ class Baselines:
         Of the rows held out.
     """
 
+    name = "scikit-learn's forest without privacy"
+
     def __init__(
         self,
         domain: Domain,
         y_train: np.ndarray,
         y_test: np.ndarray,
         split: Callable[[], Split],
-        found: Metrics | None = None,
+        metrics: Metrics | None = None,
     ) -> None:
+        super().__init__()
         self.floor, self.labels = guessing(y_train, y_test, domain.n_classes), y_test
-        self._domain, self._split, self._lock = domain, split, threading.Lock()
-        self._models: NonprivateModels | None = None  # rows are read by the first step
-        self._found = found or {}  # in the file, or by another process
+        self._domain, self._split = domain, split  # rows are read by the first step
+        if metrics:  # in the file
+            self.add(0, metrics)
+
+    def task(self, n: int) -> tuple:
+        return metrics_of, (self._domain, self._split())
+
+    def steps(self, n: int) -> Generator[float, None, Metrics]:
+        models = NonprivateModels(self._domain, self._split())
+        while True:
+            models.step()
+            if models.done:
+                return models.metrics
+            yield models.share
 
     @property
     def done(self) -> bool:
-        return bool(self.metrics)
-
-    def step(self, *, awaited: bool = False) -> bool:
-        """Fit a little more here, or, where nobody waits, all of it beside; False when there is nothing left to do."""
-        if self.done:
-            return False
-        with held(self._lock):
-            if self.done:  # by who held it before
-                return False
-            if self._models is None and not awaited and INTERACTIVE.is_ready:
-                self._found = BACKGROUND.work(metrics_of, self._domain, self._split()) or {}
-                return True
-            with SCHEDULER.turn(awaited=awaited):
-                if self._models is None:
-                    self._models = NonprivateModels(self._domain, self._split())
-                self._models.step()
-        return True
-
-    @property
-    def share(self) -> float:
-        """How much of it is done."""
-        return self._models.share if self._models else 0.0
+        return 0 in self.pieces
 
     @property
     def metrics(self) -> Metrics:
         """All measures of every model; nothing until all are fitted."""
-        if self._models is not None and self._models.done:
-            return self._models.metrics
-        return self._found
+        return self.pieces.get(0, {})
 
 
 @cache.by_table(everybody=48, own=8)
@@ -103,9 +89,9 @@ def _make(key: tuple, _table: Table) -> Baselines:
 
 
 def _stored(table: Table) -> Metrics | None:
-    """What is in the file of this table with this domain."""
-    own = None if table.uploaded else _file().get(table.key)
-    return own["metrics"] if own and own["of"] == key_of(table) else None
+    """What the file has for this table with this domain."""
+    entry = None if table.uploaded else _file().get(table.key)
+    return entry["metrics"] if entry and entry["of"] == key_of(table) else None
 
 
 @lru_cache(1)
@@ -122,21 +108,6 @@ def level(table: Table, folds: int = 1, fold: int = 0) -> Baselines:
     """Floor and ceiling of a table, by its content and schema; of an upload for this session only."""
     key = (table.schema_key, fingerprint(table.domain), folds, fold)
     return _make(key, table)
-
-
-def fit(levels: list[Baselines], place, budget: TimeBudget) -> bool:
-    """Fit all of them, with a bar; False where there was nothing left to do."""
-    if all(one.done for one in levels):
-        return False
-    bar = place.progress(0.0, FITTING)
-    for n, one in enumerate(levels):
-        start = time.thread_time()
-        while one.step(awaited=True):
-            bar.progress((n + one.share) / len(levels), FITTING)
-            budget.pause_if_over(time.thread_time() - start)
-            start = time.thread_time()
-    bar.empty()
-    return True
 
 
 def best(levels: list[Baselines], measure: str) -> tuple[str, float] | None:
@@ -177,7 +148,7 @@ def ceiling_of(curve: Curve, measure: str, own_level: Baselines) -> tuple[str, f
     """
     others = best([own_level], engine_measure(measure))
     nonprivate = float(np.mean(series(curve, measure)[1]))
-    return None if others is None else max(others, (OWN, nonprivate), key=lambda item: item[1])
+    return None if others is None else max(others, (THIS_FOREST, nonprivate), key=lambda item: item[1])
 
 
 def stakes_of(curve: Curve, measure: str, own_level: Baselines) -> Stakes:

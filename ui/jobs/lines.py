@@ -8,7 +8,7 @@ from dataclasses import replace
 import streamlit as st
 
 from ui.jobs.sweep import Line
-from ui.shared import boosting
+from ui.shared import boost_controls
 from ui.shared.controls import LINKED, is_on
 from ui.shared.forest_options import ALLOW_DELTA, DELTA
 from ui.shared.forests import FORESTS, Settings, as_it_comes
@@ -33,5 +33,5 @@ def settings_of(table: Table, kind: str, mode: str, neighbors: str, *, delta: fl
     """A forest as the app starts from it, on this table."""
     settings = as_it_comes(kind, mode, 1.0, neighbors, delta=delta)
     if mode == "certified" and neighbors == "add-remove" and kind == "boosted":
-        settings = replace(settings, options=(("n_bound", boosting.default_bound(table)), *settings.options))
+        settings = replace(settings, options=(("n_bound", boost_controls.default_bound(table)), *settings.options))
     return settings

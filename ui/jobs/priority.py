@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Final
 
 import streamlit as st
 
@@ -104,3 +105,6 @@ class Scheduler:
                 waiting.popleft().set()
             else:
                 self._free += 1
+
+
+SCHEDULER: Final = Scheduler(1)  # one turn keeps all processors busy; with more turns all wait for Python's lock

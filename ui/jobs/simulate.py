@@ -16,7 +16,7 @@ from dpforest.privacy.ledger import Ledger
 from dpforest.simulation.splits import Split
 from dpforest.simulation.views import ForestView
 from dpforest.tables.domain import Domain
-from ui.jobs.priority import Scheduler, held
+from ui.jobs.priority import SCHEDULER, Scheduler, held
 from ui.jobs.workers import BACKGROUND, INTERACTIVE, N_CORES, load
 from ui.shared import cache
 from ui.shared.epsilon import grid_with
@@ -28,7 +28,6 @@ MOST_SECONDS = 30  # of refining; what is drawn by then says how many releases i
 MANY_CELLS = 700_000  # of a table; more take a noticeable time at all ε
 SOME_ROWS = 5_000  # more are first sent through the trees at a few ε only, while others compute
 N_JOBS = min(N_CORES, 4)
-SCHEDULER = Scheduler(1)  # one turn keeps N_JOBS threads busy; with more of them all wait for Python's lock
 LOOKS = Scheduler(1)  # short ones at one forest, which do not wait for a simulation
 Tell = Callable[[dict[float, float]], None]  # of the accuracy at the ε that are done of a repeat
 

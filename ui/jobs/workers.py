@@ -55,7 +55,7 @@ class Workers:
                 self._pool = ProcessPoolExecutor(self._n, context, _begin, begin)
                 self._started = [self._pool.submit(first) for _ in range(self._n)]
 
-    def start_if_of_use(self) -> None:
+    def start_if_useful(self) -> None:
         """For one person, once what pages need is compiled: where there is a second core."""
         if N_CORES > 1:
             self.start(load)

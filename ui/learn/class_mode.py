@@ -7,9 +7,9 @@ from typing import Final
 import streamlit as st
 
 from dpforest.tables.features import plural
-from ui.learn import hands, state
-from ui.learn.parts_of_steps import Step
+from ui.learn import progress, show_of_hands
 from ui.learn.rooms import ENDS_AFTER, LEAST_DRAWN, Refused, Rooms
+from ui.learn.step import Step
 from ui.learn.steps import STEPS
 from ui.server.browser_cookie import this_browser
 from ui.shared.controls import is_a, stored
@@ -43,20 +43,20 @@ def joined() -> str | None:
 
 
 def resume() -> None:
-    """Open a new page of the leader at the room's step, whatever its link says. Call it before `state.take_the_link`.
+    """Open a new page of the leader at the room's step, whatever its link says; before `progress.take_the_link`.
 
     A pupil may get the teacher to open a link that names a step and shows its answer. The class must not follow it.
     """
-    is_new = stored("page_drawn", is_a(str)) != state.TITLE
+    is_new = stored("page_drawn", is_a(str)) != progress.TITLE
     room = led() if is_new else None
     if room is None or (seen := ROOMS.seen(room[0])) is None:
         return
     if not seen.shown:
-        state.revealed().discard(STEPS[seen.step].key)
+        progress.revealed().discard(STEPS[seen.step].key)
     step, shown = str(seen.step), "1" if seen.shown else "0"
-    if (st.query_params.get(state.STEP, "0"), st.query_params.get(state.SHOWN, "0")) != (step, shown):
-        st.query_params.pop(state.AT, None)
-        st.query_params.update({state.STEP: step, state.SHOWN: shown})
+    if (st.query_params.get(progress.STEP, "0"), st.query_params.get(progress.SHOWN, "0")) != (step, shown):
+        st.query_params.pop(progress.AT, None)
+        st.query_params.update({progress.STEP: step, progress.SHOWN: shown})
         st.rerun()  # controls read the address at the start of a run
 
 
@@ -67,7 +67,7 @@ def offer(step: Step) -> None:
             st.caption("Phones then see that the room is closed. The server deletes all answers.")
             st.button("Close it", on_click=_close)
         return
-    hands.count(step)
+    show_of_hands.count(step)
     with st.popover("Let phones vote"):
         st.markdown(
             "A room has four letters. Phones that open its address see the question, answer it, and follow your steps. "
@@ -109,7 +109,7 @@ def counted(step: Step) -> None:
             f"{sum(votes)} have answered. With fewer than {LEAST_DRAWN} answers, bars would show who gave which."
         )
         return
-    st.markdown("  \n".join(hands.bars(votes, [answer.right for answer in step.answers])))
+    st.markdown("  \n".join(show_of_hands.bars(votes, [answer.right for answer in step.answers])))
     st.caption(f"This tally has no noise. “{max(votes)} said so, {max(votes) - 1} after Ben left”: what did Ben say?")
 
 
@@ -201,7 +201,7 @@ def _open() -> None:
     except Refused as why:
         st.session_state["no_room"] = str(why)
     else:
-        state.hands().clear()
+        progress.hands().clear()
 
 
 def _close() -> None:

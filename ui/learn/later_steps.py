@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ui.learn.parts_of_steps import AUDIT, CHOOSE_EPSILON, EXPLORE, Answer, Control, Link, Step
+from ui.learn.step import AUDIT, CHOOSE_EPSILON, EXPLORE, Answer, Control, Link, Step
 
 DEPTH: Final = Step(
     key="depth",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from ui.learn.later_steps import CHOOSE, DEPTH, PROOF, REBUILD
-from ui.learn.parts_of_steps import AUDIT, CHOOSE_EPSILON, EXPLORE, Answer, Control, Link, Step
+from ui.learn.step import AUDIT, CHOOSE_EPSILON, EXPLORE, Answer, Control, Link, Step
 from ui.shared.forests import EPSILONS
 
 HOOK: Final = Step(

@@ -18,8 +18,8 @@ from dpforest.theory.boosting import (
 )
 from dpforest.theory.multinomial import levels_to_halve, side_left
 from dpforest.theory.private_splits import error_after_trees
+from ui.learn.theorem import Panel, Picture, Said, Shown, at_most, choose, pick, present_table, share, size_text
 from ui.learn.theory_numbers import measured, of_table
-from ui.learn.theory_parts import Panel, Picture, Said, Shown, at_most, choose, pick, present_table, share, size_text
 from ui.shared.epsilon import choose_epsilon
 from ui.shared.wording import epsilon_text, plain
 

@@ -13,8 +13,8 @@ from dpforest.plotting.theory import Axis, Chart, Curve, Dots, theory_chart
 from dpforest.privacy.mechanisms import flip_by_gap, flip_floor
 from dpforest.privacy.simulators import simulate_labels
 from dpforest.theory.brute_force import drawn_untested
+from ui.learn.theorem import Panel, Picture, Said, Shown, pick, present_table, share
 from ui.learn.theory_numbers import of_table
-from ui.learn.theory_parts import Panel, Picture, Said, Shown, pick, present_table, share
 from ui.shared import cache
 from ui.shared.epsilon import choose_epsilon
 from ui.shared.wording import epsilon_text

@@ -10,7 +10,7 @@ from dpforest.plotting.style import PRIVATE
 from dpforest.plotting.theory import Axis, Chart, Curve, Dots, theory_chart
 from dpforest.theory.boosting import levels_for_error
 from dpforest.theory.brute_force import largest_move
-from ui.learn.theory_parts import Panel, Picture, Said, Shown, pick, size_text
+from ui.learn.theorem import Panel, Picture, Said, Shown, pick, size_text
 from ui.shared import cache
 
 ALPHAS = [round(0.05 * i, 2) for i in range(21)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from ui.learn import theory_growth, theory_leaves, theory_loss, theory_votes
-from ui.learn.theory_parts import Panel, Shown
+from ui.learn.theorem import Panel, Shown
 from ui.shared import figures
 from ui.shared.controls import LINKED, is_a, known, stored
 from ui.shared.epsilon import LEAST, MOST

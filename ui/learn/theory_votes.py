@@ -18,8 +18,8 @@ from dpforest.theory.votes import (
     slack_of,
     trees_to_beat,
 )
+from ui.learn.theorem import Panel, Picture, Said, Shown, at_least, at_most, pick, present_table, share, size_text
 from ui.learn.theory_numbers import of_table
-from ui.learn.theory_parts import Panel, Picture, Said, Shown, at_least, at_most, pick, present_table, share, size_text
 from ui.shared import cache
 from ui.shared.epsilon import choose_epsilon
 from ui.shared.wording import epsilon_text, plain

@@ -1,4 +1,4 @@
-"""The frame of every page: configuration, navigation, what was spent, badges, and titles of figures."""
+"""The frame of every page: configuration, navigation, the ledger, badges, titles, and charts in the page's colors."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ import streamlit as st
 
 from dpforest.plotting import CONFIG
 from dpforest.plotting.style import PRIVATE
-from dpforest.tables.misfits import MisfitWarning
+from dpforest.tables.out_of_domain import OutOfDomainWarning
 from ui.server.uploads import lesson_only
-from ui.shared import between_pages, figures, session_ledger
+from ui.shared import figures, link, session_ledger
 from ui.shared.controls import LINKED, is_on
-from ui.shared.ink import LARGE, PLAIN, Drawn, in_ink, thin_lines
 from ui.shared.wording import plain
 
 Badge = Literal[
@@ -40,7 +39,7 @@ _BADGES: dict[str, tuple[Literal["blue", "gray", "orange", "red"], str]] = {
         "gray",
         "This is what the file says about itself. The app did not make it, so it cannot know whether this is true.",
     ),
-    "Made-up tables": ("gray", "Drawn from two tables that were made up for this. No data went into it."),
+    "Made-up tables": ("gray", "DictFigure from two tables that were made up for this. No data went into it."),
 }
 
 # Constants only: nothing from data ever gets into HTML. Tables lose their own download, whose name would not say
@@ -106,13 +105,19 @@ PAGES: Final = {
 }
 OF_LESSON: Final = ("Lesson", "Papers", "Glossary")  # none of them reads a file
 
+PLAIN, LARGE = 14, 18  # pixels of words in a chart: on a page; presenting (the lesson has its own)
+_INK: Final = {True: "#E7ECF0", False: "#1B2229"}  # on a dark page, and on a light one
+_QUIET: Final = {True: "#AAB5BF", False: "#55606B"}
+_BACKDROP: Final = {True: "rgba(17,22,27,0.85)", False: "rgba(255,255,255,0.85)"}  # words that a curve may cross
+_BRIGHT: Final = "#4DA6DD"  # of a thin line in PRIVATE on a dark page
+
 
 def open_page(title: str) -> None:
     """First call of every page."""
     # Cells that do not fit are told on the Data tab; in the server's log they would be for other eyes.
-    warnings.filterwarnings("ignore", category=MisfitWarning)
+    warnings.filterwarnings("ignore", category=OutOfDomainWarning)
     st.set_page_config(page_title=f"{title} · dpforest", page_icon="🌲", layout="wide")
-    between_pages.carry_over(title)
+    link.carry_over(title)
     st.html(_STYLE + (_DARK if _is_dark() else ""))
     figures.start()
     of_lesson = lesson_only()  # a server that a whole class reaches
@@ -176,7 +181,9 @@ def drawn(figure: go.Figure, alt: str, place=st, *, title: str = "", public: boo
 
 def _on_page(figure: dict[str, Any], alt: str, place, **settings):
     size = LARGE if is_on("present") else PLAIN
-    return place.plotly_chart(Drawn(in_ink(figure, dark=_is_dark(), size=size)), config=CONFIG, alt=alt, **settings)
+    return place.plotly_chart(
+        DictFigure(in_page_colors(figure, dark=_is_dark(), size=size)), config=CONFIG, alt=alt, **settings
+    )
 
 
 def _is_dark() -> bool:
@@ -186,3 +193,56 @@ def _is_dark() -> bool:
 def sorry(sentence: object) -> None:
     """Something a person can mend, in one sentence. Not red: red is for broken claims of privacy."""
     st.warning(plain(sentence, 2_000), icon=":material/info:")  # it may name a column, a category, a file
+
+
+class DictFigure(go.Figure):
+    """A figure that is a dict already, as Streamlit takes it: nothing is checked or copied again."""
+
+    def __init__(self, figure: dict[str, Any]) -> None:
+        object.__setattr__(self, "_dict", figure)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What it was made of."""
+        return self._dict
+
+
+def in_page_colors(figure: dict[str, Any], *, dark: bool, size: int) -> dict[str, Any]:
+    """The same figure in the colors of a page. Words without a size get this one; the lesson sets sizes.
+
+    Parameters
+    ----------
+    figure : dict
+        Of `Figure.to_dict`. It is left as it is.
+    size : int
+        Of words, in pixels.
+    """
+    words = {"size": size, "color": _QUIET[dark]}
+    font = {"size": size, **figure["layout"].get("font", {}), "color": _INK[dark]}  # of words in traces and color bars
+    layout = _with(figure["layout"], {"font": font, "hoverlabel": {"font": {"size": size}}})
+    layout = _with(layout, {"template": {"layout": {"annotationdefaults": {"font": {"size": size}}}}})
+    if "size" not in layout.get("legend", {}).get("font", {}):
+        layout = _with(layout, {"legend": {"font": {"size": size, "color": _INK[dark]}}})
+    for name in [name for name in layout if name.startswith(("xaxis", "yaxis"))]:
+        if "size" not in layout[name].get("tickfont", {}):
+            layout = _with(layout, {name: {"tickfont": words, "title": {"font": words}}})
+    return {**figure, "layout": layout}
+
+
+def thin_lines(figure: dict[str, Any], private: str, *, dark: bool) -> dict[str, Any]:
+    """The same figure with something behind its words and, on a dark page, brighter lines of this color."""
+    notes = [_with(note, {"bgcolor": _BACKDROP[dark]}) for note in figure["layout"].get("annotations", ())]
+    layout = {**figure["layout"], **({"annotations": notes} if notes else {})}
+    bright = {"line": {"color": _BRIGHT}, "marker": {"color": _BRIGHT}, "opacity": 1}
+    data = [
+        _with(trace, bright) if dark and trace.get("line", {}).get("color") == private else trace
+        for trace in figure["data"]
+    ]
+    return {**figure, "data": data, "layout": layout}
+
+
+def _with(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """The old one with the new one's values, level by level."""
+    return {
+        **old,
+        **{key: _with(old.get(key) or {}, value) if isinstance(value, dict) else value for key, value in new.items()},
+    }

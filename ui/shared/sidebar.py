@@ -17,7 +17,7 @@ from dpforest.tables.domain import DomainError
 from dpforest.tables.features import plural
 from dpforest.trees.split_scores import depends_on_rows
 from ui.server import uploads
-from ui.shared import boosting, cache, session_ledger, tables
+from ui.shared import boost_controls, cache, session_ledger, tables
 from ui.shared.controls import LINKED, all_known, count, follow, is_a, is_on, known, memory, select, stored
 from ui.shared.forest_options import Option
 from ui.shared.forests import FORESTS, MODES, NEIGHBORS, Settings, as_code
@@ -204,7 +204,7 @@ def _forest(table: Table | None, epsilon: float) -> Settings:
         extra: tuple[tuple[str, Any], ...] = ()
         bounded = kind == "boosted" or depends_on_rows(dict(chosen).get("criterion", "max"))
         if bounded and mode == "certified" and neighbors == "add-remove":
-            extra = (("n_bound", boosting.row_bound(table)),)
+            extra = (("n_bound", boost_controls.row_bound(table)),)
     settings = Settings(kind, mode, epsilon, AUTO, AUTO, neighbors, (*switched, *extra, *chosen))
     with shape:
         settings = choose_shape(settings, table)

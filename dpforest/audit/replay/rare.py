@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpforest.audit.replay.recorder import Forced, Question
+from dpforest.audit.replay.tape import Forced, Question
 
 _FAR: Final = 1_000  # scales of the noise
 

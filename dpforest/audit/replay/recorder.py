@@ -1,121 +1,35 @@
-"""Overhear a fit: every question it asks of private rows, every step from line to line, and what it releases.
+"""Record a fit: every question it asks of private rows, every step from line to line, and what it releases.
 
-Only the samplers are overheard, one level below `release` and `selection`, so that the rates and inputs seen here are
-those that are really used. On a second run the recorded answers are given again: the draws of a row belong to its id.
+Only the samplers are replaced, one level below `release` and `selection`, so that the rates and inputs recorded here
+are those that are really used. On a second run the recorded answers are given again: the draws of a row belong to its
+id.
 
-Overhearing replaces functions of the door from outside, for the fit's own threads, one fit at a time; so nothing in the
-door itself could ever replace noise. Neither the engine nor the app imports this module, and a test sees to that.
+The recorder replaces functions of `dpforest/privacy/` from outside, for the threads of the fit, one fit at a time; so
+nothing in `dpforest/privacy/` itself could ever replace noise. Neither the engine nor the app imports this module, and
+a test enforces that.
 """
 
-import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack
 from functools import partial
-from pathlib import Path
-from types import FrameType, FunctionType
+from types import FunctionType
 from typing import Any, Final, NoReturn
 from unittest.mock import patch
 
 import numpy as np
-import pandas as pd
 
-from dpforest.audit.replay.state import State, state_of
+from dpforest.audit.replay.state import state_of
+from dpforest.audit.replay.tape import Charge, Finding, Forced, Question, Tape
+from dpforest.audit.replay.trace import caller, traced
 from dpforest.privacy import gaussian, laws, release, samplers, selection
-from dpforest.privacy.ledger import Entry, Ledger, QueryBudget, rows_changed
+from dpforest.privacy.ledger import Ledger, QueryBudget, rows_changed
 from dpforest.privacy.loss import GAUSSIAN
 from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.trees import greedy_trees
 
-Table = tuple[pd.DataFrame, np.ndarray]
-_HOME: Final = str(Path(__file__).parents[2])
-_DOOR: Final = (os.path.join(_HOME, "privacy", ""), os.path.join(_HOME, "audit", ""))
-_ROUTING: Final = os.path.join(_HOME, "trees", "routing.py")
-_ONE: Final = threading.Lock()
-_UNNAMED: Final = ("<lambda>", "<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>")
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Something that differs and must not.
-
-    Parameters
-    ----------
-    kind : {"branch", "question", "public", "undeclared", "unpaid", "rate", "sensitivity", "trees", "parts", "source",
-        "release", "loss"}
-    line : str
-        Where, as file:line, and after an arrow who called.
-    message : str
-    """
-
-    kind: str
-    line: str
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.line}: {self.message}"
-
-
-@dataclass(frozen=True)
-class Charge:
-    """One charge of a ledger: its number in the fit, its line, and how many answers it pays for."""
-
-    number: int
-    entry: Entry
-    uses: int
-    query_budget: QueryBudget | None
-
-
-@dataclass
-class Question:
-    """One access to private rows.
-
-    Parameters
-    ----------
-    what : {"assignment", "labels", "noise", "choice"}
-    line : str
-        Who asked.
-    public : tuple
-        Shapes, rates, candidates that may be chosen: what must not depend on the rows.
-    private : array
-        Counts or scores as the sampler sees them, one row for each independent draw. Empty for an assignment.
-    log_pmf : function or None
-        From such an array to the logarithms of the probabilities of all answers; None for noise on counts.
-    rate : float
-        Of the mechanism: 1/scale of noise on counts; 1/standard deviation where noise is Gaussian.
-    is_gaussian : bool
-        Noise on counts: then inputs are compared by length, and losses add up in μ².
-    """
-
-    what: str
-    line: str
-    public: tuple
-    private: np.ndarray
-    log_pmf: Callable[[np.ndarray], np.ndarray] | None = None
-    rate: float = 0.0
-    answer: Any = None
-    declared: tuple[float, np.ndarray] | None = None  # by how much one row may move which input
-    paid: float | None = None  # for one row: ε, or μ
-    tree: int = -1  # number of the tree that is being grown
-    is_gaussian: bool = False
-    charge: "Charge | None" = None  # the charge that paid for it
-
-
-Forced = Callable[[Question, Any], Any]  # from a question and what was drawn to what is answered
-
-
-@dataclass
-class Tape:
-    """All that a fit did: questions, steps between lines of code, what it left behind and the line that returned it."""
-
-    questions: list[Question] = field(default_factory=list)
-    steps: list[tuple[str, int, int]] = field(default_factory=list)  # file, line, next line
-    result: Any = None
-    state: State = field(default_factory=dict)  # of the result, as it was when the fit was over
-    returned: dict[int, tuple[Any, str]] = field(default_factory=dict)  # id of an object -> object, where
-    findings: list[Finding] = field(default_factory=list)
+_ONE_AT_A_TIME: Final = threading.Lock()
 
 
 class _Stop(Exception):
@@ -125,16 +39,24 @@ class _Stop(Exception):
 def record(
     fit: Callable[[Any], Any], table: Any, recorded: Tape | None = None, *, forced: Forced | None = None
 ) -> Tape:
-    """Run a fit on a table; with the tape of another run, give the answers recorded there.
+    """Run a fit on a table and record it.
 
-    `forced` makes an answer of its own of each that was drawn.
+    Parameters
+    ----------
+    fit : function
+        Takes the table and returns the fitted estimator, or any other result.
+    table : (DataFrame, array), or whatever else the fit takes
+    recorded : Tape, optional
+        Of another run, whose answers are given again. Without it, answers are drawn.
+    forced : function, optional
+        From a question and the drawn answer to the answer that the fit gets instead.
     """
     tape = Tape()
-    overheard = _Overheard(tape, recorded, forced)
-    with _ONE, ExitStack() as stack:
-        for one in overheard.patches(fit):
-            stack.enter_context(one)
-        stack.enter_context(_traced(tape, fit))
+    stand_ins = _StandIns(tape, recorded, forced)
+    with _ONE_AT_A_TIME, ExitStack() as stack:
+        for replacement in stand_ins.patches(fit):
+            stack.enter_context(replacement)
+        stack.enter_context(traced(tape, fit))
         try:
             tape.result = fit(table)
         except _Stop:
@@ -143,28 +65,28 @@ def record(
             if recorded is None:
                 raise
             tape.findings.append(
-                Finding("question", _caller(), f"the same answers do not fit the other table: {problem}")
+                Finding("question", caller(), f"the same answers do not fit the other table: {problem}")
             )
     tape.state = state_of(tape.result)
     return tape
 
 
-class _Overheard:
-    """Stands in for the samplers: writes down every question, and on a replay gives the recorded answer."""
+class _StandIns:
+    """Replacements of the samplers: they write down every question, and on a replay give the recorded answer."""
 
     def __init__(self, tape: Tape, recorded: Tape | None, forced: Forced | None) -> None:
         self._tape, self._recorded, self._forced = tape, recorded, forced
         self._declared: tuple[float, np.ndarray] | None = None
         self._paid: float | None = None
         self._charged: Charge | None = None
-        self._words: set[bytes] = set()
+        self._seen_words: set[bytes] = set()
         self._tree = -1
         self._issued: list[Charge] = []
-        self._others = {thread.ident for thread in threading.enumerate()} - {threading.get_ident()}
+        self._older_threads = {thread.ident for thread in threading.enumerate()} - {threading.get_ident()}
 
     def patches(self, fit: Callable) -> Iterator[Any]:
-        """All that is replaced while a fit runs, wherever it was imported to."""
-        door: dict[Any, Any] = {
+        """Everything that is replaced while a fit runs, in each module that imported it."""
+        replacements: dict[Any, Any] = {
             release.assign_rows: self._assign_rows(release.assign_rows),
             release.noisy_table: self._declares(release.noisy_table, lambda a, k: a[1]),
             release.gaussian_table: self._declares(release.gaussian_table, lambda a, k: a[1]),
@@ -179,9 +101,9 @@ class _Overheard:
         for name, module in list(sys.modules.items()):
             if name.startswith("dpforest.") or name == fit.__module__:
                 for attribute, value in list(vars(module).items()):
-                    if type(value) is FunctionType and value in door:
-                        yield patch.object(module, attribute, self._own(value, door[value]))
-        draws = {name: self._own(draw, self._labels(name, draw)) for name, draw in release.DRAW.items()}
+                    if type(value) is FunctionType and value in replacements:
+                        yield patch.object(module, attribute, self._in_threads_of_fit(value, replacements[value]))
+        draws = {name: self._in_threads_of_fit(draw, self._labels(name, draw)) for name, draw in release.DRAW.items()}
         yield patch.dict(release.DRAW, draws)
         for kind, name, stand_in in (
             (SecretSource, "words", self._fresh),
@@ -189,16 +111,16 @@ class _Overheard:
             (QueryBudget, "_take", self._take),
         ):
             real = getattr(kind, name)
-            yield patch.object(kind, name, self._own(real, stand_in(real)))
+            yield patch.object(kind, name, self._in_threads_of_fit(real, stand_in(real)))
 
-    def _own(self, real: Callable, stand_in: Callable) -> Callable:
-        """The stand-in for the fit's own threads; the real thing for threads that were there before."""
+    def _in_threads_of_fit(self, real: Callable, stand_in: Callable) -> Callable:
+        """A function that calls the stand-in from threads of the fit, and the real one from older threads."""
 
-        def called(*arguments, **more):
-            other = threading.get_ident() in self._others
-            return (real if other else stand_in)(*arguments, **more)
+        def either(*arguments, **more):
+            is_older = threading.get_ident() in self._older_threads
+            return (real if is_older else stand_in)(*arguments, **more)
 
-        return called
+        return either
 
     def _answer(self, question: Question, draw: Callable[[], Any]) -> Any:
         question.tree, question.declared, question.paid = self._tree, self._declared, self._paid
@@ -212,11 +134,11 @@ class _Overheard:
         return question.answer.copy()
 
     def _recorded_answer(self, question: Question) -> Any:
-        at = len(self._tape.questions)
+        number = len(self._tape.questions)
         assert self._recorded is not None
-        if at >= len(self._recorded.questions):
+        if number >= len(self._recorded.questions):
             self._stop("question", question.line, "this question is asked of one of the two tables only")
-        before = self._recorded.questions[at]
+        before = self._recorded.questions[number]
         if before.line != question.line:
             self._stop("question", question.line, f"the other table is asked something else instead, at {before.line}")
         if before.public != question.public:
@@ -232,18 +154,18 @@ class _Overheard:
             self._check_source(source)
             ids = range(rows) if isinstance(rows, int | np.integer) else np.asarray(rows).tolist()
             drawn = dict(zip(ids, real(rows, n_trees, source, key=key).tolist(), strict=True))
-            known = self._answer(Question("assignment", _caller(), (n_trees, key), np.empty((0, 1))), lambda: drawn)
+            known = self._answer(Question("assignment", caller(), (n_trees, key), np.empty((0, 1))), lambda: drawn)
             return np.array([known.get(i, drawn[i]) for i in ids], np.int32)  # a draw belongs to its row
 
         return assign_rows
 
     def _declares(self, real, sensitivity):
         def declaring(private, *arguments, **more):
-            if np.any(private):  # a preview asks about a table of nobody
+            if np.any(private):  # a preview asks about an empty table
                 self._check_source(next(a for a in (*arguments, *more.values()) if hasattr(a, "reasons")))
             self._charged = None
             self._declared = (float(sensitivity((private, *arguments), more)), np.array(private))
-            if "epsilon" in more:  # labels and counts say what they may cost, all rows and trees together
+            if "epsilon" in more:  # the price of labels and counts is for all rows and trees together
                 self._paid = float(more["epsilon"]) / rows_changed(more["neighbors"])
             try:
                 return real(private, *arguments, **more)
@@ -255,21 +177,21 @@ class _Overheard:
     def _labels(self, name, real):
         def draw(counts, rate, source):
             pmf = partial(laws.log_pmf, name, rate=float(rate))
-            question = Question("labels", _caller(), (name, counts.shape, rate), counts.copy(), pmf, float(rate))
+            question = Question("labels", caller(), (name, counts.shape, rate), counts.copy(), pmf, float(rate))
             return self._answer(question, lambda: real(counts, rate, source))
 
         return draw
 
     def _noise(self, real):
         def draw_noisy_counts(counts, scale, source):
-            question = Question("noise", _caller(), (counts.shape, scale), counts.copy(), rate=float(1 / scale))
+            question = Question("noise", caller(), (counts.shape, scale), counts.copy(), rate=float(1 / scale))
             return self._answer(question, lambda: real(counts, scale, source))
 
         return draw_noisy_counts
 
     def _gaussian(self, real):
         def draw_rounded_gaussian(values, sigma, source):
-            question = Question("noise", _caller(), (values.shape, sigma), values.copy(), rate=float(1 / sigma))
+            question = Question("noise", caller(), (values.shape, sigma), values.copy(), rate=float(1 / sigma))
             question.is_gaussian = True
             return self._answer(question, lambda: real(values, sigma, source))
 
@@ -279,7 +201,7 @@ class _Overheard:
         def draw_choices(scores, allowed, rate, source):
             pmf = partial(_choice_log_pmf, allowed=allowed.copy(), rate=float(rate))
             public = (scores.shape, allowed.tobytes(), rate)
-            question = Question("choice", _caller(), public, scores.copy(), pmf, float(rate))
+            question = Question("choice", caller(), public, scores.copy(), pmf, float(rate))
             return self._answer(question, lambda: real(scores, allowed, rate, source))
 
         return draw_choices
@@ -306,7 +228,7 @@ class _Overheard:
         def take(query_budget):
             self._charged = next((c for c in self._issued if c.query_budget is query_budget), None)
             if self._charged is None:
-                self._tape.findings.append(Finding("unpaid", _caller(), "no ledger has been charged for this question"))
+                self._tape.findings.append(Finding("unpaid", caller(), "no ledger has been charged for this question"))
             amount = float(query_budget.each.amount)
             self._paid = amount**0.5 if query_budget.each.kind == GAUSSIAN else amount
             return real(query_budget)
@@ -316,17 +238,17 @@ class _Overheard:
     def _fresh(self, real):
         def words(source, n):
             drawn = real(source, n)
-            if drawn.tobytes() in self._words:
-                self._tape.findings.append(Finding("source", _caller(), "the same random words are used twice"))
-            self._words.add(drawn.tobytes())
+            if drawn.tobytes() in self._seen_words:
+                self._tape.findings.append(Finding("source", caller(), "the same random words are used twice"))
+            self._seen_words.add(drawn.tobytes())
             return drawn
 
         return words
 
     def _check_source(self, source) -> None:
         if isinstance(source, DemoSource):
-            said = "the noise comes from a seed, which can be known or guessed, not from the operating system"
-            self._stop("source", _caller(), said)
+            message = "the noise comes from a seed, which can be known or guessed, not from the operating system"
+            self._stop("source", caller(), message)
 
 
 def _trees_of_a_row(arguments: tuple, more: dict) -> int:
@@ -337,62 +259,3 @@ def _choice_log_pmf(scores: np.ndarray, *, allowed: np.ndarray, rate: float) -> 
     weight = np.where(allowed, rate * scores.astype(float), -np.inf)
     weight -= weight.max(axis=1, keepdims=True)
     return weight - np.log(np.exp(weight).sum(axis=1, keepdims=True))
-
-
-def _caller() -> str:
-    """The line outside the door and outside this module that is being run, and the one that called it."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_DOOR):
-        frame = frame.f_back
-    places = list[str]()
-    while frame is not None and len(places) < 2:
-        if not frame.f_code.co_filename.startswith(_DOOR):
-            places.append(place_of(frame.f_code.co_filename, frame.f_lineno))
-        frame = frame.f_back
-    return " <- ".join(places) or "?"
-
-
-def place_of(file: str, line: int) -> str:
-    return f"{os.path.relpath(file, os.path.dirname(_HOME))}:{line}"
-
-
-@contextmanager
-def _traced(tape: Tape, fit: Callable) -> Iterator[None]:
-    """Write down every step from a line to another, in the engine and in the file of `fit`, once a call.
-
-    Lambdas and comprehensions are not followed. Once a call, so that a loop over rows, which has one round more or
-    less, makes no difference. Left out are the door itself, as its samplers take their time, and routing, which reads
-    rows in blocks and each by itself.
-    """
-    watched = (os.path.join(_HOME, "models", ""), os.path.join(_HOME, "trees", ""), fit.__code__.co_filename)
-
-    def local(frame: FrameType, seen: set, last: list) -> Callable:
-        def step(frame: FrameType, event: str, argument: object) -> Callable:
-            if event == "line":
-                edge = (frame.f_code.co_filename, last[0], frame.f_lineno)
-                last[0] = frame.f_lineno
-                if edge not in seen:
-                    seen.add(edge)
-                    tape.steps.append(edge)
-            elif event == "return" and argument is not None:
-                place = place_of(frame.f_code.co_filename, frame.f_lineno)
-                tape.returned.setdefault(id(argument), (argument, place))
-            return step
-
-        return step
-
-    def tracer(frame: FrameType, event: str, argument: object) -> Callable | None:
-        file = frame.f_code.co_filename
-        compiled = frame.f_code.co_firstlineno <= 1  # what numba runs in a kernel's name while it compiles
-        if not file.startswith(watched) or file == _ROUTING or compiled or frame.f_code.co_name in _UNNAMED:
-            return None
-        return local(frame, set(), [frame.f_lineno])
-
-    before, before_threads = sys.gettrace(), threading.gettrace()
-    sys.settrace(tracer)
-    threading.settrace(tracer)
-    try:
-        yield
-    finally:
-        sys.settrace(before)
-        threading.settrace(before_threads)  # type: ignore[arg-type]

@@ -16,8 +16,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpforest.audit.replay.recorder import Finding, Forced, Question, Tape, place_of, record
+from dpforest.audit.replay.recorder import record
 from dpforest.audit.replay.state import difference
+from dpforest.audit.replay.tape import Finding, Forced, Question, Tape
+from dpforest.audit.replay.trace import place_of
 from dpforest.privacy import selection
 from dpforest.privacy.ledger import ESTIMATION, STRUCTURE, Ledger, rows_changed
 from dpforest.trees.forest import Forest
@@ -106,8 +108,8 @@ def replay(
 def _branches(before: Tape, after: Tape, threads: bool) -> list[Finding]:
     if threads:
         others = [s for s in (*before.steps, *after.steps) if (s in before.steps) != (s in after.steps)]
-        said = "this runs with one of the two tables only"
-        return [Finding("branch", place_of(file, line), said) for file, _, line in others[:1]]
+        message = "this runs with one of the two tables only"
+        return [Finding("branch", place_of(file, line), message) for file, _, line in others[:1]]
     for a, b in zip(before.steps, after.steps, strict=False):
         if a != b:
             place = place_of(a[0], a[1] if a[:2] == b[:2] else a[2])
@@ -125,8 +127,8 @@ def _moved_too_far(a: Question, b: Question, changed: int) -> list[Finding]:
     sensitivity = a.declared[0]
     width = selection.coarsened(a.declared[1], int(sensitivity))[1] if a.what == "choice" else sensitivity
     if a.paid is None or a.rate * width > a.paid * (1 + ROUNDING):
-        said = f"at this rate a row costs {a.rate * width:.4g}, but {a.paid or 0:.4g} is paid for it"
-        return [Finding("rate", a.line, said)]
+        message = f"at this rate a row costs {a.rate * width:.4g}, but {a.paid or 0:.4g} is paid for it"
+        return [Finding("rate", a.line, message)]
     sensitivity, (before, after) = a.declared[0], (a.declared[1].astype(float), b.declared[1].astype(float))
     if a.what == "choice":
         difference = after - before
@@ -135,8 +137,8 @@ def _moved_too_far(a: Question, b: Question, changed: int) -> list[Finding]:
         moved = _size(after - before, a.is_gaussian)
     if moved <= changed * sensitivity * (1 + ROUNDING):
         return []
-    said = f"one row moves this input by {moved:g}, but a sensitivity of {sensitivity:g} is declared"
-    return [Finding("sensitivity", a.line, said)]
+    message = f"one row moves this input by {moved:g}, but a sensitivity of {sensitivity:g} is declared"
+    return [Finding("sensitivity", a.line, message)]
 
 
 def _trees_touched(asked: list[tuple[Question, Question]], tape: Tape, changed: int) -> list[Finding]:
@@ -186,8 +188,8 @@ def _released(before: Tape, after: Tape) -> list[Finding]:
     if not path:
         return []
     line = after.returned.get(id(after.result), (None, "?"))[1]
-    said = f"with the same draws the fits leave behind what differs in {path.strip('.')}: it was not drawn"
-    return [Finding("release", line, said)]
+    message = f"with the same draws the fits leave behind what differs in {path.strip('.')}: it was not drawn"
+    return [Finding("release", line, message)]
 
 
 def _not_in_the_ledger(tape: Tape) -> list[Finding]:
@@ -200,13 +202,13 @@ def _not_in_the_ledger(tape: Tape) -> list[Finding]:
             continue
         asked[charge.number] += 1
         if asked[charge.number] > charge.uses:
-            said = f"{charge.entry.what!r} is asked {asked[charge.number]} times, but paid for {charge.uses} times"
-            return [Finding("unpaid", question.line, said)]
+            message = f"{charge.entry.what!r} is asked {asked[charge.number]} times, but paid for {charge.uses} times"
+            return [Finding("unpaid", question.line, message)]
         if left is None or asked[charge.number] > 1:
             continue
         if charge.entry not in left:
-            said = f"{charge.entry.what!r} is asked and paid for, but the released ledger has no such line"
-            return [Finding("unpaid", question.line, said)]
+            message = f"{charge.entry.what!r} is asked and paid for, but the released ledger has no such line"
+            return [Finding("unpaid", question.line, message)]
         left.remove(charge.entry)
     return []
 

@@ -1,24 +1,32 @@
-"""Fits the same rows in other ways: with more threads, in another format, in parts, with labels of another type.
+"""Fits the same rows with more threads, in another format, in parts, and with labels of another type.
 
 The questions of a fit, and its file after the same answers, must follow from the rows alone. So this module records a
-fit, and records it again in another way. Inputs of all questions and the released file must be equal to the bit.
+fit, and records it again with one such change. Inputs of all questions and the released file must be equal to the bit.
 Answers are functions of the questions (`rare`: no noise, the likeliest), so nothing is left to chance.
 """
 
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from dpforest.audit.replay.random_domains import as_csv, counted, in_parts
+from dpforest.audit.replay.input_formats import (
+    InputFormat,
+    as_array,
+    as_fixed_csv,
+    as_frame,
+    as_list,
+    counts_of_two_parts,
+    in_two_parts,
+)
 from dpforest.audit.replay.random_tables import random_domain, random_table
 from dpforest.audit.replay.rare import RARE
-from dpforest.audit.replay.recorder import Table, record
+from dpforest.audit.replay.recorder import record
 from dpforest.audit.replay.settings import FORESTS, settings_of
-from dpforest.audit.replay.ways_in import as_array, as_frame, as_list
+from dpforest.audit.replay.tape import Table
 from dpforest.models.base import ForestClassifier
 from dpforest.models.boosting.booster import RandomTreeBoosterClassifier
 from dpforest.privacy.ledger import NEIGHBORS
@@ -67,24 +75,26 @@ def _small(kind: type[ForestClassifier], rng: np.random.Generator) -> Iterator[s
             base = _seen(model, as_frame, (X, y))
         except ValueError:
             continue  # these settings contradict each other
-        for name, way, table, jobs in _others(model, X, y, n // 2):
-            yield from _compared(f"{kind.__name__}, {n} rows, {name}", base, model, way, table, jobs)
+        for name, input_format, table, jobs in _others(model, X, y, n // 2):
+            yield from _compared(f"{kind.__name__}, {n} rows, {name}", base, model, input_format, table, jobs)
         return
     yield f"{kind.__name__}: no fit accepted any of 20 random settings"
 
 
-def _others(model: Any, X: pd.DataFrame, y: np.ndarray, cut: int) -> Iterator[tuple[str, Any, Table, int | None]]:
-    """Ways, formats of labels, and numbers of threads."""
-    for way in (as_array, as_list, as_csv):
-        yield way.__name__, way, (X, y), None
+def _others(
+    model: Any, X: pd.DataFrame, y: np.ndarray, cut: int
+) -> Iterator[tuple[str, InputFormat, Table, int | None]]:
+    """Input formats, types of labels, and numbers of threads."""
+    for input_format in (as_array, as_list, as_fixed_csv):
+        yield input_format.__name__, input_format, (X, y), None
     for dtype in _TYPES:
         if np.array_equal(y.astype(dtype).astype(float), y.astype(float)):
             yield f"labels as {np.dtype(dtype)}", as_frame, (X, y.astype(dtype)), None
     yield "labels as a Series", as_frame, (X, pd.Series(y)), None
     yield "two threads", as_frame, (X, y), 2
     if hasattr(model, "fit_chunks"):
-        yield "in parts", in_parts(cut), (X, y), None
-        yield "counts of parts", counted(cut), (X, y), None
+        yield "in parts", in_two_parts(cut), (X, y), None
+        yield "counts of parts", counts_of_two_parts(cut), (X, y), None
 
 
 def _large(kind: type[ForestClassifier]) -> Iterator[str]:
@@ -101,11 +111,13 @@ def _large(kind: type[ForestClassifier]) -> Iterator[str]:
         yield from _compared(f"{kind.__name__}, {n:,} rows, {jobs} threads", base, model, as_frame, (X, y), jobs)
 
 
-def _compared(what: str, base: Seen, model: Any, way: Callable, table: Table, jobs: int | None) -> Iterator[str]:
+def _compared(
+    what: str, base: Seen, model: Any, input_format: InputFormat, table: Table, jobs: int | None
+) -> Iterator[str]:
     try:
-        asked, file = _seen(model, way, table, jobs)
-    except ValueError as refused:
-        yield f"{what}: it refuses these rows, but a frame does not: {refused}"
+        asked, file = _seen(model, input_format, table, jobs)
+    except ValueError as refusal:
+        yield f"{what}: it refuses these rows, but a frame does not: {refusal}"
         return
     if asked != base[0]:
         yield f"{what}: the questions to the rows differ from those for a frame with one thread"
@@ -113,11 +125,11 @@ def _compared(what: str, base: Seen, model: Any, way: Callable, table: Table, jo
         yield f"{what}: the same answers give another file than for the same rows in a frame"
 
 
-def _seen(model: Any, way: Callable, table: Table, jobs: int | None = None) -> Seen:
+def _seen(model: Any, input_format: InputFormat, table: Table, jobs: int | None = None) -> Seen:
     """Sorted inputs of all questions, because trees may grow in any order; and the file."""
 
     def fit(table: Table) -> Any:
-        return way(clone(model).set_params(n_jobs=jobs), *table)
+        return input_format(clone(model).set_params(n_jobs=jobs), *table)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -8,8 +8,8 @@ import pandas as pd
 from sklearn.base import clone
 
 from dpforest.audit.replay.rare import RARE
-from dpforest.audit.replay.recorder import Forced, Table
 from dpforest.audit.replay.replay import Replay, replay
+from dpforest.audit.replay.tape import Forced, Table
 from dpforest.models.base import ForestClassifier
 from dpforest.models.boosting.booster import RandomTreeBoosterClassifier
 from dpforest.models.greedy.boosted import BoostedForestClassifier
@@ -114,8 +114,8 @@ def domain_of(n_classes: int) -> Domain:
     """Attributes of every kind, missing cells treated in every way."""
     note = {"source": "documented", "source_note": "variants.py"}
     features = (
-        Feature("a", "numeric", 0.0, 1.0, missing="own", **note),  # type: ignore[arg-type]
-        Feature("b", "categorical", categories=("p", "q", "r"), missing="own", **note),  # type: ignore[arg-type]
+        Feature("a", "numeric", 0.0, 1.0, missing="category", **note),  # type: ignore[arg-type]
+        Feature("b", "categorical", categories=("p", "q", "r"), missing="category", **note),  # type: ignore[arg-type]
         Feature("c", "numeric", 0.0, 1.0, missing="value", missing_value=0.25, **note),  # type: ignore[arg-type]
         Feature("d", "categorical", categories=("p", "q"), missing="value", missing_value="q", **note),  # type: ignore[arg-type]
     )
@@ -137,7 +137,7 @@ def random_rows(n: int, n_classes: int, seed: int) -> Table:
 
 
 def neighbors_of(table: Table, other: Table, neighbors: str, row: int) -> tuple[Table, Table]:
-    """A table and its neighbor: without a row, or with a row of `other`, which gets an id of its own."""
+    """A table and its neighbor: without a row, or with a row of `other`, which gets a new id."""
     X, y = table
     if rows_changed(neighbors) == 1:
         return table, (X.drop(index=row), np.delete(y, row))

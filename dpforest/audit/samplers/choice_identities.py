@@ -9,10 +9,10 @@ from typing import Final
 import numpy as np
 
 from dpforest.audit.samplers.branches import Sum, power
-from dpforest.audit.samplers.oracles import Case, Law, after_rounds, rows_found
+from dpforest.audit.samplers.oracles import Case, Law, after_rounds, law_of_rows
 from dpforest.privacy import samplers, selection
 
-ROUNDS: Final = 3  # of a loop: what is said of a round must hold for later ones too
+ROUNDS: Final = 3  # of a loop: the law of these rounds is that of all later ones
 _RATES: Final = ((1, 1), (3, 7), (2**32 - 5, 2**32 - 17), (1, 2**32 - 1), (2**32 - 1, 1))
 _FAR: Final = ((40, 0), (0, 1_000, 1_000), (65_535, 65_536), (2**31 - 1, 0, 2**31 - 2), (70_000, 70_000, 69_999))
 
@@ -33,15 +33,15 @@ def _labels_of(leaves: tuple[tuple[int, ...], ...], num: int, den: int) -> Itera
     where = f"{' and '.join(map(str, leaves))} at rate {num}/{den}"
     laws = [permute_and_flip_law(leaf, num, den) for leaf in leaves]
     kernel, arguments = samplers._permute_and_flip_kernel, (table, num, den, order)
-    found = partial(rows_found, kernel, arguments, len(leaves))
-    yield f"labels by permute-and-flip of {where}", found, _joint(laws)
+    computed_law = partial(law_of_rows, kernel, arguments, len(leaves))
+    yield f"labels by permute-and-flip of {where}", computed_law, _joint(laws)
     if len(leaves) > 1:
-        return  # the other mechanism has a loop of its own in every row
+        return  # the other mechanism has a separate loop in every row
     for cap in (2**31, 1):
         once: Law = {(c,): w for c, w in _accepted(leaves[0], range(so_many), num, den, cap).items()}
-        found = partial(rows_found, samplers._exponential_kernel, (table, num, den, cap), ROUNDS)
+        computed_law = partial(law_of_rows, samplers._exponential_kernel, (table, num, den, cap), ROUNDS)
         what = f"labels by the exponential mechanism, cap {cap:,}, of {where}"
-        yield what, found, after_rounds(once, ROUNDS)
+        yield what, computed_law, after_rounds(once, ROUNDS)
 
 
 def permute_and_flip_law(leaf: Sequence[int], num: int, den: int) -> Law:
@@ -54,12 +54,12 @@ def permute_and_flip_law(leaf: Sequence[int], num: int, den: int) -> Law:
     """
     gaps = [power((max(leaf) - n) * num, den) for n in leaf]
     pmf: Law = {}
-    for c, own in enumerate(gaps):
+    for c, weight in enumerate(gaps):
         coefficients = [Sum({0: 1})]  # of powers of t
         for other in gaps[:c] + gaps[c + 1 :]:
             longer = [*coefficients, Sum()]
             coefficients = [a - b * other for a, b in zip(longer, [Sum(), *coefficients])]
-        pmf[c,] = own * sum((a * Fraction(1, k + 1) for k, a in enumerate(coefficients)), Sum())
+        pmf[c,] = weight * sum((a * Fraction(1, k + 1) for k, a in enumerate(coefficients)), Sum())
     return pmf
 
 
@@ -104,17 +104,17 @@ def _split(scores: tuple[int, ...], mask: tuple[bool, ...], num: int, den: int) 
     allowed = [c for c, may in enumerate(mask) if may]
     once: Law = {(c,): w for c, w in _accepted(scores, allowed, num, den).items()}
     what = f"a choice among {scores}, of which {allowed} may be asked, at rate {num}/{den}"
-    found = partial(_choice_found, np.array([scores]), np.array([mask]), num, den, ROUNDS)
-    return what, found, after_rounds(once, ROUNDS)
+    computed_law = partial(_law_of_choices, np.array([scores]), np.array([mask]), num, den, ROUNDS)
+    return what, computed_law, after_rounds(once, ROUNDS)
 
 
 def _two_nodes() -> Case:
     """The second node has candidates that the first has not; all tie, so that no round is void."""
     scores, mask = np.array([[5, 9, 5], [2, 2, 2]]), np.array([[True, False, True], [False, True, True]])
     pmf: Law = {(a, b): Sum({0: Fraction(1, 4)}) for a in (0, 2) for b in (1, 2)}
-    return "choices of two nodes", partial(_choice_found, scores, mask, 1, 8, 2), pmf
+    return "choices of two nodes", partial(_law_of_choices, scores, mask, 1, 8, 2), pmf
 
 
-def _choice_found(scores: np.ndarray, mask: np.ndarray, num: int, den: int, rounds: int) -> Law:
+def _law_of_choices(scores: np.ndarray, mask: np.ndarray, num: int, den: int, rounds: int) -> Law:
     candidates = np.full(scores.shape[1], -9, np.int64)
-    return rows_found(selection._choose_kernel, (scores, mask, num, den, candidates), rounds)
+    return law_of_rows(selection._choose_kernel, (scores, mask, num, den, candidates), rounds)

@@ -35,15 +35,15 @@ def check_gaussian(*, whole: bool = True) -> Iterator[str]:
         All inputs, in half a minute; without it a few of each kind, in two seconds.
     """
     for check in (_comparisons, _series, _proposals, _roundings, together):
-        for what, found, pmf in check(whole):
+        for what, computed_law, pmf in check(whole):
             try:
-                said = unlike(found(), pmf)
+                message = unlike(computed_law(), pmf)
             except ValueError as problem:
-                said = str(problem)
+                message = str(problem)
             except Exception as problem:
-                said = f"its source cannot be followed: {type(problem).__name__}, {problem}"
-            if said:
-                yield f"{what}: {said}"
+                message = f"its source cannot be followed: {type(problem).__name__}, {problem}"
+            if message:
+                yield f"{what}: {message}"
 
 
 # ---------------------------------------------------------------- digits
@@ -162,14 +162,14 @@ def _proposals(whole: bool) -> Iterator[Case]:
             void = sum((start * (_exp(Fraction(k, 2)) - _exp((k + x) ** 2 / 2)) for k in range(most + 1)), Sum())
             times = Sum({0: 1}) if rounds == 1 else 1 + void
             pmf: Law = {result: weight * times for result, weight in once.items()}
-            yield f"pairs with x = {x}, {rounds} rounds", partial(_pairs_found, x, most, rounds), pmf
+            yield f"pairs with x = {x}, {rounds} rounds", partial(_law_of_pairs, x, most, rounds), pmf
 
 
 def _exp(x: Fraction) -> Sum:
     return power(x.numerator, x.denominator)
 
 
-def _pairs_found(x: Fraction, most: int, rounds: int) -> Law:
+def _law_of_pairs(x: Fraction, most: int, rounds: int) -> Law:
     def run(draws: Draws) -> Any:
         oracles, hits, length = Oracles(draws), 0, 0
 

@@ -32,15 +32,16 @@ def _bracketed(num: int, den: int, least: float) -> Law:
     A round keeps (k, x) with the weight (1 - exp(-1/2)) exp(-(k+x)**2/2), half of it for each sign: so its results have
     the probabilities of the law times sqrt(pi/2) (1 - exp(-1/2)), and with the rest it keeps nothing (None).
     """
-    found = {result: _number(weight) for result, weight in law_of(partial(_with_bits, num, den, least)).items()}
+    least_chances = {result: _number(weight) for result, weight in law_of(partial(_with_bits, num, den, least)).items()}
     kept, step = math.sqrt(math.pi / 2) * (1 - math.exp(-0.5)), den / num
     law: dict[int | None, float] = {z: kept * (_normal((z + 0.5) * step) - _normal((z - 0.5) * step)) for z in _REACH}
     law[None] = 1 - kept
-    if abs(sum(law.values()) - 1) > _ERROR or abs(sum(found.values()) - 1) > _ERROR or set(found) - {OPEN, *law}:
+    totals = sum(law.values()), sum(least_chances.values())
+    if any(abs(total - 1) > _ERROR for total in totals) or set(least_chances) - {OPEN, *law}:
         raise ValueError("the probabilities do not make 1, or other things than whole numbers come out")
-    unknown = found.pop(OPEN)
+    unknown = least_chances.pop(OPEN)
     for z, right in law.items():
-        low = found.get(z, 0.0)
+        low = least_chances.get(z, 0.0)
         if not low - _ERROR <= right <= low + unknown + _ERROR:
             raise ValueError(f"{z} has a probability from {low:.6f} to {low + unknown:.6f}, not {right:.6f}")
     return {}

@@ -37,15 +37,15 @@ def check_identities(*, whole: bool = True) -> Iterator[str]:
         All inputs, in half a minute; without it a few of each kind, in two seconds.
     """
     for check in (_series, _coins, _noise, _cells, labels, splits):
-        for what, found, pmf in check(whole):
+        for what, computed_law, pmf in check(whole):
             try:
-                said = unlike(found(), pmf)
+                message = unlike(computed_law(), pmf)
             except ValueError as problem:
-                said = str(problem)
+                message = str(problem)
             except Exception as problem:
-                said = f"its source cannot be followed: {type(problem).__name__}, {problem}"
-            if said:
-                yield f"{what}: {said}"
+                message = f"its source cannot be followed: {type(problem).__name__}, {problem}"
+            if message:
+                yield f"{what}: {message}"
 
 
 # ---------------------------------------------------------------- coins
@@ -98,10 +98,10 @@ def _noise(whole: bool) -> Iterator[Case]:
     for num, den in (*_SCALES, (12, 1), (19, 13)) if whole else _SCALES[:4]:
         for most, rounds in ((50, 1), (3, 2)) if whole else ((20, 1), (2, 2)):
             what = f"noise of scale {num}/{den}, {rounds} rounds"
-            yield what, partial(_noise_found, num, den, most, rounds), _noise_law(num, den, most, rounds)
+            yield what, partial(_law_of_noise, num, den, most, rounds), _noise_law(num, den, most, rounds)
 
 
-def _noise_found(num: int, den: int, most: int, rounds: int) -> Law:
+def _law_of_noise(num: int, den: int, most: int, rounds: int) -> Law:
     """Of all noise that no longer geometric part than `most` could lead to."""
 
     def run(draws: Draws) -> Any:
@@ -145,17 +145,17 @@ def _cells(whole: bool) -> Iterator[Case]:
     for count in _COUNTS:
         cells = np.array([count], np.int64)
         pmf = {(count + z,): chance for z in _NOISE}
-        yield f"a count of {count:,} with noise", partial(_cells_found, cells), pmf
+        yield f"a count of {count:,} with noise", partial(_law_of_cells, cells), pmf
     pairs = {(int(some[2]) + z, int(some[5]) + w): chance * chance for z in _NOISE for w in _NOISE}
-    yield "two counts with noise", partial(_cells_found, some[[2, 5]]), pairs
+    yield "two counts with noise", partial(_law_of_cells, some[[2, 5]]), pairs
     for n in (1, 2, 3, 10, 65_535) if whole else (1, 3, 1_000):
         pmf = {(i,): Sum({0: Fraction(1, n)}) for i in range(n)}
-        yield f"a row among {n:,} trees", partial(_trees_found, n, 1), pmf
+        yield f"a row among {n:,} trees", partial(_law_of_trees, n, 1), pmf
     pairs = {(i, j): Sum({0: Fraction(1, 9)}) for i in range(3) for j in range(3)}
-    yield "two rows among 3 trees", partial(_trees_found, 3, 2), pairs
+    yield "two rows among 3 trees", partial(_law_of_trees, 3, 2), pairs
 
 
-def _cells_found(counts: np.ndarray) -> Law:
+def _law_of_cells(counts: np.ndarray) -> Law:
     def run(draws: Draws) -> tuple[int, ...]:
         def noise(tape: Any, at: int, num: int, den: int) -> tuple[int, int]:
             if (num, den) != (7, 4):
@@ -168,7 +168,7 @@ def _cells_found(counts: np.ndarray) -> Law:
     return law_of(run, rounds=len(counts))
 
 
-def _trees_found(n_trees: int, n_rows: int) -> Law:
+def _law_of_trees(n_trees: int, n_rows: int) -> Law:
     def run(draws: Draws) -> tuple[int, ...]:
         kernel = rebound(samplers._assign_kernel, uniform=Oracles(draws).uniform)
         return filled(kernel, n_rows, n_trees)

@@ -19,7 +19,7 @@ from dpforest.privacy.samplers import bernoulli, uniform
 
 LANES: Final = 65_536
 _DEPTH: Final = 4  # lanes, one behind the other
-_BEHIND: Final = 7  # a lane that stands for all that may come next
+_NEXT_LANE: Final = 7  # a lane that stands for all that may come next
 _PAIRS: Final = (
     *((p, q) for q in range(1, 9) for p in range(q + 1)),
     *((p, q) for q in (65_535, 65_536, 65_537, 2**32 - 5, 2**47 - 1) for p in (0, 1, 2, q // 3, q - 2, q - 1, q)),
@@ -46,17 +46,17 @@ def check_lanes(*, whole: bool = True) -> Iterator[str]:
     for n in _LARGE:
         yield from _large(n)
     for n in np.unique(np.geomspace(LANES + 1, 2**32 - 1, 100_000 if whole else 5_000).astype(np.int64)).tolist():
-        if not _ends_rightly(n, np.full(5, _BEHIND, np.uint16)):
+        if not _ends_rightly(n, np.full(5, _NEXT_LANE, np.uint16)):
             yield f"uniform numbers below {n:,}: numbers around the last fair one count or do not count as they should"
 
 
 def _bernoulli(p: int, q: int, start: int) -> Iterator[str]:
     """P(yes) and P(no) after one lane, two, ...; the tape is entered at `start`."""
-    tape = np.full(start + _DEPTH + 1, _BEHIND, np.uint16)
+    tape = np.full(start + _DEPTH + 1, _NEXT_LANE, np.uint16)
     yes = no = Fraction(0)
     for depth in range(1, _DEPTH + 1):
-        own = start + depth - 1
-        says_yes, says_no, left = _lanes_of_bernoulli(tape, start, own, p, q)
+        last_place = start + depth - 1
+        says_yes, says_no, left = _lanes_of_bernoulli(tape, start, last_place, p, q)
         yes, no = yes + Fraction(says_yes, LANES**depth), no + Fraction(says_no, LANES**depth)
         digits = p * LANES**depth // q
         rest = int(p < q)  # certainty leaves nothing open
@@ -65,17 +65,17 @@ def _bernoulli(p: int, q: int, start: int) -> Iterator[str]:
             return
         if not rest:
             return
-        tape[own] = left
+        tape[last_place] = left
 
 
 @njit(nogil=True, cache=True)
-def _lanes_of_bernoulli(tape, start, own, p, q):
+def _lanes_of_bernoulli(tape, start, place, p, q):
     """How many values of the lane at `own` say yes and no, and the last one that leaves it open."""
     yes, no, left = 0, 0, 0
     for lane in range(LANES):
-        tape[own] = lane
+        tape[place] = lane
         hit, at = bernoulli(tape, start, p, q)
-        if at != own + 1:
+        if at != place + 1:
             left = lane
         elif hit:
             yes += 1
@@ -90,7 +90,7 @@ def _is_uniform(n, hits, tape):
     hits[:] = 0
     gone = -1
     for lane in range(LANES):
-        tape[0], tape[1] = lane, _BEHIND
+        tape[0], tape[1] = lane, _NEXT_LANE
         x, at = uniform(tape, 0, n)
         if at == 1:
             if x < 0 or x >= n:
@@ -104,9 +104,9 @@ def _is_uniform(n, hits, tape):
     if gone < 0:
         return True
     for lane in range(0, LANES, 1 if n <= 300 else 199):
-        tape[0], tape[1] = lane, _BEHIND
+        tape[0], tape[1] = lane, _NEXT_LANE
         x, at = uniform(tape, 0, n)
-        tape[0], tape[1], tape[2] = gone, lane, _BEHIND
+        tape[0], tape[1], tape[2] = gone, lane, _NEXT_LANE
         again, after = uniform(tape, 0, n)
         if (at == 1) != (after == 2) or (at == 1 and again != x):
             return False
@@ -131,7 +131,7 @@ def _large(n: int) -> Iterator[str]:
     """From two lanes: each of the numbers below the largest multiple of n counts, modulo n, and none above it."""
     fair = 2**32 // n * n
     some = np.random.default_rng(n).integers(0, 2**32, 2_000, np.uint64).tolist()
-    tape = np.full(5, _BEHIND, np.uint16)
+    tape = np.full(5, _NEXT_LANE, np.uint16)
     for number in (0, 1, n - 1, n, fair - 1, fair, fair + 1, 2**32 - 1, *some):
         if number < 2**32:
             tape[:2] = number >> 16, number & 0xFFFF

@@ -75,7 +75,7 @@ def filled(kernel: Callable, n: int, *arguments: Any) -> tuple[int, ...]:
     return tuple(out.tolist())
 
 
-def rows_found(kernel: Any, arguments: tuple, rounds: int) -> Law:
+def law_of_rows(kernel: Any, arguments: tuple, rounds: int) -> Law:
     """What a kernel makes of a table, its first argument, with the probability of each result."""
 
     def run(draws: Draws) -> tuple[int, ...]:
@@ -95,10 +95,10 @@ def after_rounds(once: Law, rounds: int) -> Law:
     return pmf | ({OPEN: so_often} if so_often.terms else {})
 
 
-def unlike(found: Law, pmf: Law) -> str:
+def unlike(computed: Law, pmf: Law) -> str:
     """The first result whose probability is not the law's; empty where there is none."""
-    for result in [*pmf, *[r for r in found if r not in pmf]]:
-        have, want = found.get(result, Sum()), pmf.get(result, Sum())
+    for result in [*pmf, *[r for r in computed if r not in pmf]]:
+        have, want = computed.get(result, Sum()), pmf.get(result, Sum())
         if have != want:
             return f"{_short(result)} has the probability {have}, not {want}"
     return ""

@@ -32,8 +32,8 @@ class Scripted(SecretSource):
     __slots__ = ("_place", "_tape")
 
     def __init__(self, lanes: Lanes | np.ndarray) -> None:
-        behind = np.random.default_rng(len(lanes)).integers(0, 2**16, 2**17 + -len(lanes) % 4)
-        self._tape = np.concatenate([np.asarray(lanes, np.uint16), behind.astype(np.uint16)]).view(np.uint64)
+        random_lanes = np.random.default_rng(len(lanes)).integers(0, 2**16, 2**17 + -len(lanes) % 4)
+        self._tape = np.concatenate([np.asarray(lanes, np.uint16), random_lanes.astype(np.uint16)]).view(np.uint64)
         self._place = 0
 
     def words(self, n: int) -> np.ndarray:
@@ -95,12 +95,12 @@ def check_tails() -> Iterator[str]:
             yield f"{check.__name__.strip('_')} as forced by a tape: {type(problem).__name__}, {problem}"
 
 
-def _unlike(what: str, found: np.ndarray, wanted: np.ndarray) -> Iterator[str]:
+def _unlike(what: str, released: np.ndarray, wanted: np.ndarray) -> Iterator[str]:
     """The first place where a table is not the one that was forced."""
-    wrong = np.argwhere(found != wanted) if np.shape(found) == wanted.shape else np.zeros((1, wanted.ndim), int)
+    wrong = np.argwhere(released != wanted) if np.shape(released) == wanted.shape else np.zeros((1, wanted.ndim), int)
     if len(wrong):
         place = tuple(wrong[0].tolist())
-        yield f"{what}: the tape forces {wanted[place]} in {place}, but {np.asarray(found)[place]} is released"
+        yield f"{what}: the tape forces {wanted[place]} in {place}, but {np.asarray(released)[place]} is released"
 
 
 def _counts() -> Iterator[str]:
@@ -108,18 +108,18 @@ def _counts() -> Iterator[str]:
     for epsilon in (Fraction(1), Fraction(2, 3), Fraction(5, 2), Fraction(1, 20)):
         scale = 1 / epsilon
         pairs = [(n, int(far * scale)) for n in _COUNTS for far in _FAR]
-        pairs += [(n, said - n) for n in (0, 1, 5, 6) for said in (0, 1, 7)]
+        pairs += [(n, shown - n) for n in (0, 1, 5, 6) for shown in (0, 1, 7)]
         if epsilon == 1:
             pairs += [(3, 70_000), (70_000, -70_000)]  # once, as that takes a long tape
-        for said in (None, 0, 7):
+        for shown in (None, 0, 7):
             for low in {0, scale.denominator - 1}:
-                own = pairs if said is None else [(n, said - n) for n in (0, 1, 5, 3, 700, 7)]
-                table = np.array([n for n, _ in own]).reshape(-1, 2)
-                wanted = table + np.array([z for _, z in own]).reshape(-1, 2)
+                noisy_counts = pairs if shown is None else [(n, shown - n) for n in (0, 1, 5, 3, 700, 7)]
+                table = np.array([n for n, _ in noisy_counts]).reshape(-1, 2)
+                wanted = table + np.array([z for _, z in noisy_counts]).reshape(-1, 2)
                 again = noise(0, scale, low=low)[:-1] + number(1, 2)  # a negative zero, which does not count
-                tape = [lane for _, z in own for lane in [*again * (abs(z) < 3), *noise(z, scale, low=low)]]
-                found = release.release_counts(table, **_paid(epsilon), source=Scripted(tape))
-                yield from _unlike(f"counts with noise of scale {scale}", found, wanted)
+                tape = [lane for _, z in noisy_counts for lane in [*again * (abs(z) < 3), *noise(z, scale, low=low)]]
+                released = release.release_counts(table, **_paid(epsilon), source=Scripted(tape))
+                yield from _unlike(f"counts with noise of scale {scale}", released, wanted)
 
 
 def _tables() -> Iterator[str]:
@@ -128,8 +128,8 @@ def _tables() -> Iterator[str]:
         pairs = [(n, int(far * scale)) for n in _COUNTS for far in _FAR] + [(n, -n) for n in _COUNTS]
         table = np.array([[n] for n, _ in pairs])
         tape = [lane for _, z in pairs for lane in noise(z, scale)]
-        found = release.noisy_table(table, sensitivity, QueryBudget(epsilon, 1), Scripted(tape))
-        yield from _unlike(f"a table with noise of scale {scale}", found, table + np.array([[z] for _, z in pairs]))
+        released = release.noisy_table(table, sensitivity, QueryBudget(epsilon, 1), Scripted(tape))
+        yield from _unlike(f"a table with noise of scale {scale}", released, table + np.array([[z] for _, z in pairs]))
 
 
 def _labels() -> Iterator[str]:
@@ -146,8 +146,10 @@ def _labels() -> Iterator[str]:
                     else:
                         tape = _proposed(gaps, label, num, den, 1 if mechanism == "global-01" else 2**31, late=late)
                     paid = _paid(2 * epsilon if mechanism == "global-01" else epsilon)
-                    found = release.release_labels(np.array([leaf]), mechanism=mechanism, source=Scripted(tape), **paid)
-                    yield from _unlike(f"the label of {leaf} by {mechanism}", found, np.array([label]))
+                    released = release.release_labels(
+                        np.array([leaf]), mechanism=mechanism, source=Scripted(tape), **paid
+                    )
+                    yield from _unlike(f"the label of {leaf} by {mechanism}", released, np.array([label]))
 
 
 def _visited(gaps: Sequence[int], label: int, num: int, den: int, *, late: bool) -> Lanes:
@@ -163,9 +165,9 @@ def _visited(gaps: Sequence[int], label: int, num: int, den: int, *, late: bool)
 
 def _proposed(gaps: Sequence[int], label: int, num: int, den: int, cap: int, *, late: bool) -> Lanes:
     """By proposing until one is accepted; late: after three hundred that are not."""
-    behind = [c for c, gap in enumerate(gaps) if gap]
+    losers = [c for c, gap in enumerate(gaps) if gap]
     tape = Lanes()
-    for other in (behind * 300)[:300] if late else []:
+    for other in (losers * 300)[:300] if late else []:
         tape += number(other, len(gaps)) + miss(min(gaps[other], cap) * num, den)
     return [*tape, *number(label, len(gaps)), *hit(min(gaps[label], cap) * num, den)]
 
@@ -187,8 +189,8 @@ def _splits() -> Iterator[str]:
                 place = may.tolist().index(chosen)
                 late = bool(turn % 2) and max(gaps) > 0
                 tape += _proposed(gaps, place, rate.numerator, rate.denominator, 2**62, late=late)
-            found = selection.choose(table, allowed, width, QueryBudget(epsilon, 1), Scripted(tape))
-            yield from _unlike(f"splits of sensitivity {width:,} at ε = {epsilon}", found, wanted)
+            released = selection.choose(table, allowed, width, QueryBudget(epsilon, 1), Scripted(tape))
+            yield from _unlike(f"splits of sensitivity {width:,} at ε = {epsilon}", released, wanted)
 
 
 def _trees() -> Iterator[str]:
@@ -197,8 +199,8 @@ def _trees() -> Iterator[str]:
         for step in (0, 1, 7):
             wanted = (np.arange(n_rows) * step + n_trees - 1) % n_trees
             tape = [lane for tree in wanted.tolist() for lane in number(tree, n_trees)]
-            found = release.assign_rows(np.arange(n_rows), n_trees, Scripted(tape))
-            yield from _unlike(f"{n_rows:,} rows shared out among {n_trees:,} trees", found, wanted)
+            released = release.assign_rows(np.arange(n_rows), n_trees, Scripted(tape))
+            yield from _unlike(f"{n_rows:,} rows shared out among {n_trees:,} trees", released, wanted)
 
 
 def _large() -> Iterator[str]:
@@ -206,22 +208,22 @@ def _large() -> Iterator[str]:
     ones = np.ones((_MANY, 1), np.int64)
     for z in (-1, 2, 13):
         source = Scripted(np.tile(np.array(noise(z, Fraction(1)), np.uint16), _MANY))
-        found = release.release_counts(ones, **_paid(Fraction(1)), source=source)
-        yield from _unlike(f"counts of {_MANY:,} leaves", found, ones + z)
+        released = release.release_counts(ones, **_paid(Fraction(1)), source=source)
+        yield from _unlike(f"counts of {_MANY:,} leaves", released, ones + z)
     leaf = [3, 0]
     for mechanism, label in itertools.product(release.DRAW, (0, 1)):
         paid = _paid(Fraction(2 if mechanism == "global-01" else 1))
         gaps, cap = [0, 3], 1 if mechanism == "global-01" else 2**31
         tape = np.array(_proposed(gaps, label, 1, 1, cap, late=False), np.uint16)
         source = Scripted(np.tile(tape, _MANY))
-        found = release.release_labels(np.tile(leaf, (_MANY, 1)), mechanism=mechanism, source=source, **paid)
-        yield from _unlike(f"labels of {_MANY:,} leaves by {mechanism}", found, np.full(_MANY, label))
+        released = release.release_labels(np.tile(leaf, (_MANY, 1)), mechanism=mechanism, source=source, **paid)
+        yield from _unlike(f"labels of {_MANY:,} leaves by {mechanism}", released, np.full(_MANY, label))
     table, may = np.tile([0, -16, -200], (_MANY, 1)), np.ones((_MANY, 3), bool)
     for chosen in range(3):
         tape = np.array(_proposed([0, 16, 200], chosen, 1, 8, 2**62, late=False), np.uint16)
         source = Scripted(np.tile(tape, _MANY))
-        found = selection.choose(table, may, 1, QueryBudget(Fraction(1, 8), 1), source)
-        yield from _unlike(f"splits of {_MANY:,} nodes", found, np.full(_MANY, chosen))
+        released = selection.choose(table, may, 1, QueryBudget(Fraction(1, 8), 1), source)
+        yield from _unlike(f"splits of {_MANY:,} nodes", released, np.full(_MANY, chosen))
 
 
 def _paid(epsilon: Fraction) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from dpforest.trees.forest import ForestFormatError, ReleasedForest
 from dpforest.voting import CLIPPED_LOGISTIC
 from ui.server import uploads
 from ui.shared import cache, figures, tables
-from ui.shared.attributes import attributes
+from ui.shared.attribute_effects import attributes
 from ui.shared.controls import is_on, is_pair, stored
 from ui.shared.downloads import as_csv
 from ui.shared.loss_sums import at_delta
@@ -228,7 +228,7 @@ def unused(name: str, columns: Iterable[str]) -> str:
 
 def _why_not_predicted(domain: Domain, rows: pd.DataFrame) -> list[str]:
     """For each row a sentence on the cells that the forest refuses, empty where there are none."""
-    refusing = tuple(replace(f, missing="own") for f in domain.features if f.missing == "refuse")
+    refusing = tuple(replace(f, missing="category") for f in domain.features if f.missing == "refuse")
     if not refusing:
         return [""] * len(rows)
     refused = Domain(refusing).encode(rows) == [0 if f.kind == "numeric" else len(f.categories) for f in refusing]

@@ -8,8 +8,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpforest.plotting.lesson import enlarged
-from ui.learn import charts, class_mode, hands, state
-from ui.learn.parts_of_steps import Step
+from ui.learn import class_mode, lesson_charts, progress, show_of_hands
+from ui.learn.step import Step
 from ui.learn.steps import FOOTER, STEPS
 from ui.shared import figures
 from ui.shared.controls import LINKED, count, is_on, known
@@ -39,14 +39,14 @@ def show() -> None:
             class_mode.phone(room)
         return
     class_mode.resume()
-    state.take_the_link()
+    progress.take_the_link()
     with st.container(key="lesson_page"):
         step = _top()
-        for sentence in state.told(step):
+        for sentence in progress.told(step):
             sorry(sentence)
         with st.container(key="lesson_text"):
             st.markdown(_unbroken(step.text))
-        shown = step.key in state.revealed()
+        shown = step.key in progress.revealed()
         class_mode.lead(step, shown)
         left, right = st.columns([11, 9], gap="medium")
         with left:
@@ -57,7 +57,7 @@ def show() -> None:
             else:
                 _asked(step)
         st.caption(_unbroken(FOOTER))
-    state.into_link(step)
+    progress.into_link(step)
     with st.sidebar, st.container(horizontal=True, gap="small"):
         copy_link()
         figures.offer()
@@ -68,22 +68,22 @@ def _top() -> Step:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", horizontal_alignment="distribute"):
         title = _row()
         with _row():
-            progress = st.container(width="content")
-            known(state.STEP, state.NUMBERS)
+            place = st.container(width="content")
+            known(progress.STEP, progress.NUMBERS)
             chosen = st.segmented_control(
                 "Step",
-                state.NUMBERS,
-                default=state.NUMBERS[0],
+                progress.NUMBERS,
+                default=progress.NUMBERS[0],
                 required=True,
-                key=state.STEP,
+                key=progress.STEP,
                 bind=LINKED,
-                on_change=state.start_control,
+                on_change=progress.start_control,
                 label_visibility="collapsed",
                 width="content",
             )
-    number = int(chosen) if chosen in state.NUMBERS else 0
+    number = int(chosen) if chosen in progress.NUMBERS else 0
     step = STEPS[number]
-    progress.markdown(f"Step {number} of {len(STEPS) - 1} · {step.minutes} min", width="content")
+    place.markdown(f"Step {number} of {len(STEPS) - 1} · {step.minutes} min", width="content")
     with title:
         st.markdown(f"#### {step.title}", anchors=False, width="content")
         for kind in step.badges:
@@ -99,7 +99,7 @@ def _row() -> DeltaGenerator:
 def _picture(step: Step, shown: bool) -> None:
     place = st.container()
     at = _control(step, shown)
-    fig, alt, below = charts.draw(step.key, at, shown, count("lesson_again"))
+    fig, alt, below = lesson_charts.draw(step.key, at, shown, count("lesson_again"))
     fig = enlarged(fig) if is_on("present") else fig
     chart(fig, alt, place, title=step.title, public="Curator only" not in step.badges, key=f"lesson_{step.key}")
     if below:
@@ -109,14 +109,14 @@ def _picture(step: Step, shown: bool) -> None:
 def _control(step: Step, shown: bool) -> str:
     """What can be moved once the answer is shown; a value that this step does not have counts as its start."""
     own, options = step.control, list(step.control.options)
-    known(state.AT, options)
+    known(progress.AT, options)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         if own.few:
             value = st.segmented_control(
-                own.label, options, default=own.start, required=True, key=state.AT, bind=LINKED, disabled=not shown
+                own.label, options, default=own.start, required=True, key=progress.AT, bind=LINKED, disabled=not shown
             )
         else:
-            value = st.select_slider(own.label, options, own.start, key=state.AT, bind=LINKED, disabled=not shown)
+            value = st.select_slider(own.label, options, own.start, key=progress.AT, bind=LINKED, disabled=not shown)
         if step.key == "proof" and shown:
             st.button("Draw again", on_click=_draw_again)
     return value if value in options else own.start
@@ -131,14 +131,14 @@ def _asked(step: Step) -> None:
     known(f"predict_{step.key}", [None, *step.lettered])
     answer = st.radio(step.question, list(step.lettered), None, key=f"predict_{step.key}", label_visibility="collapsed")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.button("Reveal", type="primary", disabled=answer is None, on_click=state.reveal, args=(step, answer))
-        st.button("Show without guessing", type="tertiary", on_click=state.reveal, args=(step, None))
+        st.button("Reveal", type="primary", disabled=answer is None, on_click=progress.reveal, args=(step, answer))
+        st.button("Show without guessing", type="tertiary", on_click=progress.reveal, args=(step, None))
     _back_and_next(step, class_mode.offer)
 
 
 def _answered(step: Step) -> None:
     st.markdown(_unbroken(step.question))
-    chosen = state.predicted().get(step.key)
+    chosen = progress.predicted().get(step.key)
     right = next(name for name, answer in step.lettered.items() if answer.right)
     if chosen is None:
         st.markdown(_unbroken(f"**✓ {right}**"))
@@ -147,7 +147,7 @@ def _answered(step: Step) -> None:
     else:
         st.markdown(_unbroken(f":gray[✗ {chosen} (your prediction).] {step.lettered[chosen].feedback}"))
         st.markdown(_unbroken(f"**✓ {right}**"))
-    hands.show(step)
+    show_of_hands.show(step)
     class_mode.counted(step)
     st.markdown(_unbroken(step.reveal))
     st.markdown(_unbroken(f"**{step.take_away}**"))
@@ -180,12 +180,12 @@ def _back_and_next(step: Step, beside: Callable[[Step], None] | None = None) -> 
     number = STEPS.index(step)
     with st.container(horizontal=True, gap="small"):
         if number > 0:
-            st.button("← Back", on_click=state.go_to, args=(number - 1,))
+            st.button("← Back", on_click=progress.go_to, args=(number - 1,))
         if number < len(STEPS) - 1:
             st.button(
                 "Next →",
-                type="primary" if step.key in state.revealed() else "secondary",
-                on_click=state.go_to,
+                type="primary" if step.key in progress.revealed() else "secondary",
+                on_click=progress.go_to,
                 args=(number + 1,),
             )
         if beside is not None:

@@ -14,8 +14,8 @@ from dpforest.audit.leaf_curves import LeafCurves, Verdict
 from dpforest.plotting.audit import chance, flip_curves, loss_curves, raised, size
 from dpforest.privacy.laws import NOISY_COUNTS
 from dpforest.privacy.ledger import rows_changed
-from ui.audit.controls import TELLING, Audit
-from ui.audit.words import NAMES, one_row, output_name, times
+from ui.audit.audit_controls import TELLING, Audit
+from ui.audit.rule_words import NAMES, one_row, output_name, times
 from ui.shared import cache
 from ui.shared.page import drawn, titled
 from ui.shared.wording import share_text

@@ -8,7 +8,7 @@ import streamlit as st
 
 from dpforest.limits import MIN_CLASSES
 from dpforest.privacy.laws import PUBLISHED
-from ui.audit.words import RULES
+from ui.audit.rule_words import RULES
 from ui.shared.controls import LINKED, known, within
 from ui.shared.sidebar import choose_neighbors
 

@@ -14,7 +14,7 @@ from dpforest.plotting.style import percent
 from dpforest.risk import classroom
 from dpforest.risk.guarantee import MEMBERSHIP, VALUE
 from dpforest.risk.rounding import percent_down, percent_up
-from ui.learn import numbers
+from ui.learn import lesson_facts
 
 Drawn = tuple[go.Figure, str, str]  # the chart, its words, and a sentence that stands below it
 _TRUE_CLASS: Final = 0  # which of the made-up classes is drawn
@@ -41,7 +41,7 @@ def _class(at: str, shown: bool) -> Drawn:
     marks = classroom.marks(int(at), None, _TRUE_CLASS)
     right, wrong, coin = (int((marks == value).sum()) for value in (1, 0, 0.5))
     said = f"{right} rebuilt rightly, {wrong} wrongly" + (f", {coin} by a coin" if coin else "")
-    own = numbers.measured()["class"]
+    own = lesson_facts.measured()["class"]
     mean = own["exact"][own["trees"].index(int(at))]["right"]
     trees = f"{at} tree{'s' * (at != '1')}"
     below = f"Here, {trees}: {said}. Mean of {classroom.CLASSES} classes: {mean:.1f} of 30."
@@ -49,7 +49,7 @@ def _class(at: str, shown: bool) -> Drawn:
 
 
 def _leaf(at: str, shown: bool) -> Drawn:
-    lies = numbers.lies()
+    lies = lesson_facts.lies()
     if not shown:
         alt = "How often a leaf says the wrong label. Drawn is an empty leaf, at 50 %; the rest is hidden."
         return lesson.leaf_lies(lies, None), alt, ""
@@ -60,7 +60,7 @@ def _leaf(at: str, shown: bool) -> Drawn:
 
 
 def _promise(at: str, shown: bool) -> Drawn:
-    own = numbers.beliefs(float(at))
+    own = lesson_facts.beliefs(float(at))
     between = f"{percent_down(own.least)} to {percent_up(own.most)}"
     fig = lesson.two_worlds(own.least, own.most, own.failed, own.passed, between, shown=shown)
     if not shown:
@@ -70,7 +70,7 @@ def _promise(at: str, shown: bool) -> Drawn:
 
 
 def _votes(at: str, shown: bool) -> Drawn:
-    own = numbers.measured()["votes"]
+    own = lesson_facts.measured()["votes"]
     trees, n = own["trees"], int(at)
     fig = lesson_measured.votes(trees, own["accuracy"], own["lies"], n if shown else None)
     lies = "Rows that get a lie: " + _listed(trees, own["lies"], "trees")
@@ -90,7 +90,7 @@ def _budget(at: str, shown: bool) -> Drawn:
     rising = "What Ann has paid after each of 100 trees. Plan A: 0.01 more with every tree, 1 in the end."
     if not shown:
         return fig, f"{rising} Plan B is hidden.", ""
-    own = numbers.measured()["plans"][("shared", "independent")[which]]
+    own = lesson_facts.measured()["plans"][("shared", "independent")[which]]
     each = f"{own['times']:,} × {own['each']}"
     how = f"{each}, in sequence" if which == 0 else f"{own['times']:,} leaves in parallel, {own['each']} each"
     below = f"Plan {'AB'[which]}: {how}. The ledger says ε = {own['spent']}."
@@ -98,7 +98,7 @@ def _budget(at: str, shown: bool) -> Drawn:
 
 
 def _depth(at: str, shown: bool) -> Drawn:
-    own = numbers.measured()["depth"]
+    own = lesson_facts.measured()["depth"]
     depth, accuracy = own["depth"], own["accuracy"][at]
     fig = lesson_measured.depths(depth, accuracy, own["without_noise"], own["guessing"], shown=shown)
     quiet = f"Without noise by depth: {_listed(depth, own['without_noise'])} Guessing: {percent(own['guessing'])}."
@@ -114,18 +114,18 @@ def _depth(at: str, shown: bool) -> Drawn:
 
 
 def _proof(at: str, shown: bool, again: int) -> Drawn:
-    seldom = numbers.chances(numbers.PAPER)[1]
+    seldom = lesson_facts.chances(lesson_facts.PAPER)[1]
     if not shown:
         alt = f"With table B, class 2 comes in {percent(seldom)} of releases. With table A it is hidden."
         return lesson_attacks.promise_counted(seldom, None), alt, ""
     n = int(at.replace(",", ""))
-    own = numbers.count(n, again)
+    own = lesson_facts.count(n, again)
     points = {}
     for rule, (a, b) in (("own", own.own), ("paper", own.paper)):
         (x, x_limits), (y, y_limits) = _with_limits(b, n), _with_limits(a, n)
         points[rule] = ((x, y), x_limits, y_limits)
     fig = lesson_attacks.promise_counted(seldom, points)
-    proves = f"a loss ≥ {numbers.loss_down(own.proved)}" if own.proved > 0 else "nothing"
+    proves = f"a loss ≥ {lesson_facts.loss_down(own.proved)}" if own.proved > 0 else "nothing"
     below = f"Rule of 2017: {own.paper[0]:,} with A, {own.paper[1]:,} with B. That proves {proves} (99.9 %)."
     other = f"Permute-and-flip: {own.own[0]:,} with A, {own.own[1]:,} with B."
     limit = "The limit is 2.72 times the share with B."
@@ -139,9 +139,9 @@ def _with_limits(hits: int, trials: int) -> tuple[float, tuple[float, float]]:
 
 
 def _rebuild(at: str, shown: bool) -> Drawn:
-    own = numbers.measured()["class"]
+    own = lesson_facts.measured()["class"]
     right = [*(cell["right"] for cell in own["noisy"]), own["exact"][own["trees"].index(10)]["right"]]
-    limit = [*(numbers.most_rebuilt(e) for e in own["epsilon"]), 30.0]
+    limit = [*(lesson_facts.most_rebuilt(e) for e in own["epsilon"]), 30.0]
     fig = lesson_attacks.rebuilt_by_epsilon(own["epsilon"], right, limit, at, shown=shown)
     if not shown:
         return fig, "Students rebuilt with exact counts: 30. A coin: 15. What comes with noise is hidden.", ""
@@ -154,14 +154,14 @@ def _rebuild(at: str, shown: bool) -> Drawn:
 
 
 def _choose(at: str, shown: bool) -> Drawn:
-    own = numbers.measured()["choose"]
+    own = lesson_facts.measured()["choose"]
     epsilons, tables = own["epsilon"], {who: own[who] for who in ("school", "hospital", "bank")}
     quiet = ", ".join(f"{who} {1000 * t['without_noise']:.0f}" for who, t in tables.items())
     if not shown:
         fig = lesson_measured.wrong_of_thousand(epsilons, tables, None)
         return fig, f"Wrong predictions of 1,000 without noise: {quiet}. What comes with noise is hidden.", ""
     i = [f"{e:g}" for e in epsilons].index(at)
-    answer, member = (percent_up(numbers.most_right(float(at), question)) for question in (VALUE, MEMBERSHIP))
+    answer, member = (percent_up(lesson_facts.most_right(float(at), question)) for question in (VALUE, MEMBERSHIP))
     attacker = f"attacker right, at most:<br>an answer {answer}<br>is in it {member}"
     fig = lesson_measured.wrong_of_thousand(epsilons, tables, i, attacker)
     here = ", ".join(f"{who} {1000 * t['wrong'][i]:.0f}" for who, t in tables.items())

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from ui.learn.parts_of_steps import Step
+from ui.learn.step import Step
 from ui.learn.steps import STEPS
 from ui.shared.controls import is_a, memory, stored
 

@@ -6,8 +6,8 @@ from typing import Final
 
 import streamlit as st
 
-from ui.learn import state
-from ui.learn.parts_of_steps import LETTERS, Step
+from ui.learn import progress
+from ui.learn.step import LETTERS, Step
 from ui.shared.controls import within
 
 MOST: Final = 1_000
@@ -16,7 +16,7 @@ _WIDTH: Final = 14  # signs of the longest bar
 
 def count(step: Step) -> None:
     """Fields for the numbers of hands, behind a button."""
-    before = state.hands().get(step.key, [0] * len(step.answers))
+    before = progress.hands().get(step.key, [0] * len(step.answers))
     with st.popover("Count hands"):
         st.caption("How many hands for each answer? The bars come when you reveal. Nothing is stored.")
         for i in range(len(step.answers)):
@@ -25,12 +25,12 @@ def count(step: Step) -> None:
             st.number_input(name, 0, MOST, n, key=f"hands_{step.key}_{i}")
             for i, (name, n) in enumerate(zip(step.lettered, before, strict=True))
         ]
-    state.hands()[step.key] = [int(n) for n in typed]
+    progress.hands()[step.key] = [int(n) for n in typed]
 
 
 def show(step: Step) -> None:
     """The bars, if anybody was counted."""
-    counted = state.hands().get(step.key, [])
+    counted = progress.hands().get(step.key, [])
     if any(counted):
         st.markdown("  \n".join(bars(counted, [answer.right for answer in step.answers])))
 

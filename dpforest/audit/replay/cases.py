@@ -1,0 +1,117 @@
+"""Random cases: a certified forest with random settings, and two tables on a random domain that differ in one row."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from dpforest.audit.replay.input_formats import InputFormat, as_frame
+from dpforest.audit.replay.random_tables import BAD, DOUBTFUL, edge_row, random_table, together, with_odd_cells
+from dpforest.audit.replay.rare import RARE
+from dpforest.audit.replay.settings import settings_of
+from dpforest.audit.replay.tape import Table
+from dpforest.models.base import ForestClassifier
+from dpforest.privacy.ledger import ADD_REMOVE, NEIGHBORS
+from dpforest.tables.domain import Domain
+
+NO_CLASS: Final = (None, "no class", -100, 3.5)
+ODD_AND_BAD: Final = (*BAD, *DOUBTFUL, None, "", "?", "nan", 0.5, 7, True)
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A forest and a pair of tables that differ in one row; `rare` is a key of `RARE`, or empty."""
+
+    model: ForestClassifier
+    before: Table
+    after: Table
+    input_format: InputFormat
+    rare: str = ""
+
+    def __str__(self) -> str:
+        X, y = max(self.before, self.after, key=lambda table: len(table[1]))
+        domain = self.model.domain
+        assert domain is not None
+        given = {k: v for k, v in self.model.get_params().items() if v not in (None, "auto") and k != "domain"}
+        settings = ", ".join(f"{name}={value!r}" for name, value in given.items())
+        where = (
+            f"{len(y):,} rows, {domain.n_features} attributes, {domain.n_classes} classes, {self.input_format.__name__}"
+        )
+        return f"{type(self.model).__name__}({settings}) on {where}{self.rare and ', '}{self.rare}"
+
+
+def _pair(
+    rng: np.random.Generator, rows: Table, one: Table, other: Table, neighbors: str, *, last: bool = True
+) -> tuple[Table, Table]:
+    """The rows with and without one more row, or with another row in its place, in random order."""
+    n = len(rows[1])
+    place = n if last else int(rng.integers(n + 1))
+    pair = together(rows, one, place, n), rows
+    if neighbors != ADD_REMOVE:
+        pair = pair[0], together(rows, other, place, n + 1)
+    return pair if rng.random() < 0.5 else pair[::-1]
+
+
+def _labels(rng: np.random.Generator, n_classes: int) -> tuple[np.ndarray, int, int]:
+    """Classes of the rows, of the row that differs, and of its replacement. These two may be alone in their class."""
+    order = rng.permutation(n_classes)
+    kept = max(1, int(rng.choice([1, n_classes - 1, n_classes])))
+    return order[:kept], int(order[-1]), int(order[0])
+
+
+def random_case(
+    rng: np.random.Generator,
+    kind: type[ForestClassifier],
+    n: int,
+    domain: Domain,
+    *,
+    input_format: InputFormat = as_frame,
+    rare: str | None = None,
+    n_bad: int | None = None,
+    neighbors: str = "",
+    alike: bool = False,
+    listed: bool = False,
+    **fixed: Any,
+) -> Case:
+    """A case with random values for settings that a theme does not fix.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows of the larger table.
+    rare : str, optional
+        A key of `RARE`, or empty for drawn answers; by default at random.
+    n_bad : int, optional
+        Number of cells in each column that are no numbers; by default all cells are readable.
+    neighbors : str
+        Empty: at random.
+    alike : bool
+        All rows are the same.
+    listed : bool
+        The row that differs has a listed class.
+    **fixed
+        Parameters of the forest.
+    """
+    neighbors = neighbors or str(rng.choice(NEIGHBORS))
+    classes, label, other = _labels(rng, domain.n_classes)
+    rows = random_table(rng, domain, n - 1, classes)
+    if alike:
+        rows = rows[0].iloc[np.zeros(n - 1, int)].reset_index(drop=True), np.repeat(rows[1][:1], n - 1)
+    one, instead = edge_row(rng, domain, label), edge_row(rng, domain, other)
+    if n_bad is not None:
+        rows = with_odd_cells(rng, rows, n_bad, DOUBTFUL if rng.random() < 0.5 else ODD_AND_BAD)
+        one = with_odd_cells(rng, one, int(rng.random() < 0.8))
+    if alike:
+        one = rows[0].iloc[:1], rows[1][:1]
+    elif not listed and rng.random() < 0.15:
+        one = one[0], np.array([NO_CLASS[rng.integers(len(NO_CLASS))]], object)
+    settings = {"epsilon": _epsilon(rng), **settings_of(rng, kind, n, domain.n_classes), **fixed}
+    settings = {name: value for name, value in settings.items() if name in kind._get_param_names()}
+    if rare is None:
+        rare = "" if rng.random() < 0.5 else str(rng.choice(list(RARE)))
+    before, after = _pair(rng, rows, one, instead, neighbors, last=input_format is not as_frame)
+    return Case(kind(domain=domain, neighbors=neighbors, **settings), before, after, input_format, rare)
+
+
+def _epsilon(rng: np.random.Generator) -> float:
+    return float(rng.choice([0.8, 1.0, 0.1, 4.0, round(float(10 ** rng.uniform(-2, 1)), 3)]))

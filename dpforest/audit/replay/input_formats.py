@@ -1,0 +1,92 @@
+"""Input formats of a fit: a frame, an array, nested lists, a CSV file, parts, and counts of parts."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from dpforest.audit.replay.tape import Table
+from dpforest.models.base import ForestClassifier
+from dpforest.models.random.random_structure import RandomStructureClassifier
+from dpforest.tables.csv_rows import read_table
+from dpforest.tables.csv_table import read_csv
+
+InputFormat = Callable[[ForestClassifier, pd.DataFrame, np.ndarray], ForestClassifier]  # fits the model to the table
+
+
+def as_frame(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestClassifier:
+    return model.fit(X, y)
+
+
+def as_array(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestClassifier:
+    return model.fit(X.to_numpy(object), y)
+
+
+def as_list(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestClassifier:
+    return model.fit(X.to_numpy(object).tolist(), y.tolist())
+
+
+def as_csv(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestClassifier:
+    """As a CSV file, whose format is detected, and whose cells are read by the domain of the forest alone."""
+    assert model.domain is not None
+    text = X.assign(**{model.domain.label: y}).to_csv(index=False)
+    table = read_csv(text.encode()).read_with(model.domain)
+    return model.fit(table[list(model.domain.names)], table[model.domain.label])
+
+
+def as_fixed_csv(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestClassifier:
+    """As a CSV file that is read in the one fixed format, so that it may have no rows."""
+    domain = model.domain
+    assert domain is not None
+    table = read_table(X.assign(**{domain.label: y}).to_csv(index=False).encode(), domain)
+    return model.fit(table[list(domain.names)], table[domain.label])
+
+
+def as_parts(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestClassifier:
+    """In three parts, one after another."""
+    assert isinstance(model, RandomStructureClassifier)
+    return model.fit_chunks(list(_parts(X, y)))
+
+
+def as_part_counts(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestClassifier:
+    """As counts of three parts: first for the scale of the attributes, then for the leaves."""
+    assert isinstance(model, RandomStructureClassifier)
+    model.fit_scale(sum(model.partial_scale(*part) for part in _parts(X, y)))  # type: ignore[arg-type]
+    return model.fit_counts(sum(model.partial_counts(*part) for part in _parts(X, y)))  # type: ignore[arg-type]
+
+
+def in_two_parts(cut: int) -> InputFormat:
+    """The first `cut` rows as one part, the others as a second part."""
+
+    def as_parts(model: Any, X: pd.DataFrame, y: np.ndarray) -> Any:
+        return model.fit_chunks([(X[:cut], y[:cut]), (X[cut:], y[cut:])])
+
+    return as_parts
+
+
+def counts_of_two_parts(cut: int) -> InputFormat:
+    """Counts of the first `cut` rows, and counts of the others."""
+
+    def as_part_counts(model: Any, X: pd.DataFrame, y: np.ndarray) -> Any:
+        both = (X[:cut], y[:cut]), (X[cut:], y[cut:])
+        model.fit_scale(sum(model.partial_scale(*part) for part in both))
+        return model.fit_counts(sum(model.partial_counts(*part) for part in both))
+
+    return as_part_counts
+
+
+def _parts(X: pd.DataFrame, y: np.ndarray) -> Iterator[Table]:
+    """Three parts, cut where a row more or less at the end moves no border."""
+    most = 2 ** ((len(y) - 2).bit_length() - 1)
+    cuts = (0, most // 2, most, len(y))
+    return ((X[a:b], y[a:b]) for a, b in zip(cuts, cuts[1:]))
+
+
+_WHOLE: Final[tuple[InputFormat, ...]] = (as_frame, as_array, as_list, as_csv)
+IN_PARTS: Final[tuple[InputFormat, ...]] = (as_parts, as_part_counts)
+
+
+def formats_of(kind: type[ForestClassifier]) -> tuple[InputFormat, ...]:
+    """The input formats that a forest accepts."""
+    return (*_WHOLE, *IN_PARTS) if hasattr(kind, "fit_chunks") else _WHOLE

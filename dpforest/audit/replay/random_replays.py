@@ -1,0 +1,98 @@
+"""Replays certified forests on random cases: up to 50 classes, 1 to a million rows, all settings and input formats.
+
+A seed and a theme give a case, whose two tables differ in one row. `replay` compares the two fits.
+"""
+
+import warnings
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any, Final
+
+import numpy as np
+from sklearn.base import clone
+
+from dpforest.audit.exact import most_mu
+from dpforest.audit.replay.cases import Case
+from dpforest.audit.replay.rare import RARE
+from dpforest.audit.replay.replay import Replay, replay
+from dpforest.audit.replay.settings import FORESTS
+from dpforest.audit.replay.tape import Finding, Table
+from dpforest.audit.replay.themes import KEYS, THEMES
+from dpforest.audit.replay.variants import shares_out
+from dpforest.models.base import ForestClassifier
+
+SAMPLE: Final = 4  # cases of each theme and forest in the ordinary run
+_ATTEMPTS: Final = 20  # with other random settings, where a fit refuses them
+
+
+def replay_random(theme: str, kind: type[ForestClassifier], seeds: Iterable[int]) -> Iterator[tuple[str, Replay]]:
+    """Replay cases of one theme and one forest.
+
+    Parameters
+    ----------
+    theme : str
+        One of `THEMES`.
+    kind : class
+        One of `FORESTS`.
+    seeds : iterable of int
+        One case each.
+
+    Yields
+    ------
+    where : str
+        The case, in words.
+    replay : Replay
+    """
+    for seed in seeds:
+        for attempt in range(_ATTEMPTS):
+            rng = np.random.default_rng([seed, attempt, KEYS[theme] + sum(map(ord, kind.__name__))])
+            case = THEMES[theme](rng, kind, seed)
+            if (comparison := replay_case(case)) is not None:
+                yield f"seed {seed}: {case}", comparison
+                break
+        else:
+            message = f"no fit accepted any of {_ATTEMPTS} random settings"
+            yield f"seed {seed}", Replay((Finding("branch", kind.__name__, message),), 0.0, 0)
+
+
+def replay_case(case: Case) -> Replay | None:
+    """Replay one case. None if its settings contradict each other for any rows."""
+    model: Any = case.model
+
+    def fit(table: Table) -> Any:
+        return case.input_format(clone(model), *table)
+
+    delta = getattr(model, "delta", 0)
+    epsilon = most_mu(model.epsilon, delta) * (1 + 1e-7) if delta else model.epsilon
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return replay(
+                fit,
+                case.before,
+                case.after,
+                epsilon=epsilon,
+                neighbors=model.neighbors,
+                one_tree=shares_out(model),
+                threads=model.n_jobs not in (None, 1),
+                forced=RARE[case.rare] if case.rare else None,
+            )
+        except ValueError as refusal:
+            try:
+                fit(case.after)
+            except ValueError as second_refusal:
+                if str(second_refusal) == str(refusal):
+                    return None
+            message = f"one of the two tables is refused: {refusal}"
+            return Replay((Finding("branch", type(model).__name__, message),), 0.0, 0)
+
+
+def random_replays(
+    estimators: Collection[str] | None = None,
+    *,
+    seeds: Iterable[int] = range(SAMPLE),
+    themes: Collection[str] = tuple(THEMES),
+) -> dict[str, Iterator[tuple[str, Replay]]]:
+    """Cases by theme and forest. By default all themes and forests."""
+    kinds = [kind for kind in FORESTS if estimators is None or kind.__name__ in estimators]
+    seeds = list(seeds)
+    return {f"{kind.__name__}, {theme}": replay_random(theme, kind, seeds) for theme in themes for kind in kinds}

@@ -1,0 +1,95 @@
+"""What a recorded fit consists of: its questions to private rows, its charges, its steps, and what it left behind."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpforest.audit.replay.state import State
+from dpforest.privacy.ledger import Entry, QueryBudget
+
+Table = tuple[pd.DataFrame, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that differs between the two fits and must not, or a question that is not paid for.
+
+    Parameters
+    ----------
+    kind : {"branch", "question", "public", "undeclared", "unpaid", "rate", "sensitivity", "trees", "parts", "source",
+        "release", "loss"}
+    line : str
+        Where, as "file:line", and after an arrow the line that called it.
+    message : str
+        The mistake, in a sentence.
+    """
+
+    kind: str
+    line: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.line}: {self.message}"
+
+
+@dataclass(frozen=True)
+class Charge:
+    """One charge of a ledger: its number in the fit, its line, and how many answers it pays for."""
+
+    number: int
+    entry: Entry
+    uses: int
+    query_budget: QueryBudget | None
+
+
+@dataclass
+class Question:
+    """One access to private rows.
+
+    Parameters
+    ----------
+    what : {"assignment", "labels", "noise", "choice"}
+    line : str
+        The line that asked, as in `Finding`.
+    public : tuple
+        Shapes, rates, and candidates that may be chosen: they must not depend on the rows.
+    private : array
+        Counts or scores as the sampler sees them, one row for each independent draw. Empty for an assignment.
+    log_pmf : function or None
+        From such an array to the logarithms of the probabilities of all answers; None for noise on counts.
+    rate : float
+        1/scale of noise on counts; 1/standard deviation where noise is Gaussian.
+    is_gaussian : bool
+        Noise on counts: then inputs are compared by length, and losses add up in μ².
+    """
+
+    what: str
+    line: str
+    public: tuple
+    private: np.ndarray
+    log_pmf: Callable[[np.ndarray], np.ndarray] | None = None
+    rate: float = 0.0
+    answer: Any = None
+    declared: tuple[float, np.ndarray] | None = None  # by how much one row may move which input
+    paid: float | None = None  # for one row: ε, or μ
+    tree: int = -1  # number of the tree that is being grown
+    is_gaussian: bool = False
+    charge: "Charge | None" = None  # the charge that paid for it
+
+
+Forced = Callable[[Question, Any], Any]  # from a question and the drawn answer to the answer that is given
+
+
+@dataclass
+class Tape:
+    """A recorded fit: questions, steps between lines of code, its result and the line that returned it."""
+
+    questions: list[Question] = field(default_factory=list)
+    steps: list[tuple[str, int, int]] = field(default_factory=list)  # file, line, next line
+    result: Any = None
+    state: State = field(default_factory=dict)  # of the result, as it was when the fit was over
+    returned: dict[int, tuple[Any, str]] = field(default_factory=dict)  # id of an object -> object, where
+    findings: list[Finding] = field(default_factory=list)

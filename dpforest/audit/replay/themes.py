@@ -1,0 +1,155 @@
+"""Themes of random cases: each covers a place where a mistake can hide.
+
+These are a number of rows on a threshold, a `size` far from the number of rows, many classes, many rounds, cells that
+cannot be read, borders of cells, and rows in parts. The row that differs is chosen to matter.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from dpforest.audit.replay.cases import Case, random_case
+from dpforest.audit.replay.input_formats import (
+    InputFormat,
+    as_array,
+    as_fixed_csv,
+    as_frame,
+    as_list,
+    counts_of_two_parts,
+    in_two_parts,
+)
+from dpforest.audit.replay.random_tables import random_domain
+from dpforest.models.base import ForestClassifier
+from dpforest.privacy.ledger import ADD_REMOVE
+
+BOOSTER: Final = "RandomTreeBoosterClassifier"
+_ROUND: Final = (1, 2, 3, 5, 6, 10)  # times a power of ten, a power of two, or a full block: where thresholds lie
+_FAR_DOWN: Final = "far down, the least likely"
+_FAR_UP: Final = "far up, the least likely"
+_WHOLE_TABLE: Final[tuple[InputFormat, ...]] = (as_frame, as_array, as_list, as_fixed_csv)
+
+Theme = Callable[[np.random.Generator, type[ForestClassifier], int], Case]
+
+
+def thresholds(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
+    """Round numbers of rows, where code that uses the true number shows.
+
+    In turn: a multiple of 1,000 with noise far down, a full block of rows in one leaf, and any round number with noise
+    far up or far down.
+    """
+    domain = random_domain(rng, 2 if rng.random() < 0.7 else 3, 2)
+    depth = 1 if kind.__name__ == BOOSTER else "auto"  # so that the booster asks the number of rows
+    asked: dict[str, Any] = {"neighbors": ADD_REMOVE, "size": None, "n_estimators": 1, "max_depth": depth}
+    if seed % 4 == 0:
+        n = 1_000 * int(rng.integers(51, 101))  # a thousandth of it is above the least number that is released
+        return random_case(rng, kind, n, domain, rare=_FAR_DOWN, epsilon=0.1, listed=True, **asked)
+    if seed % 4 == 1:
+        n = 65_536 * int(rng.choice([1, 1, 2]))
+        asked |= {"size": n, "max_depth": 1, "partition": "shared"}
+        return random_case(rng, kind, n, domain, alike=True, rare="", **asked)
+    most = 1_000_000 if kind.structure_is_public or kind.__name__ == BOOSTER else 20_000
+    n = _on_a_threshold(rng, most if rng.random() < 0.1 else most // 10)
+    return random_case(rng, kind, n, domain, rare=str(rng.choice([_FAR_DOWN, _FAR_UP, ""])), **asked)
+
+
+def wrong_sizes(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
+    """A `size` far below or far above the number of rows, which is a round number."""
+    domain = random_domain(rng, 2, 2)
+    n = _on_a_threshold(rng, 100_000)
+    size = max(1, int(rng.choice([1, 2, n // 1_000, n // 10, 10 * n, 2_000_000])))
+    size = min(size, 2_000_000)
+    return random_case(rng, kind, n, domain, neighbors=ADD_REMOVE, size=size, n_estimators=1, max_depth=1)
+
+
+def many_classes(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
+    """Up to 50 classes. In about half of the cases the row that differs is the only one of its class."""
+    n_classes = int(rng.choice([50, 49, int(rng.integers(4, 49))]))
+    domain = random_domain(rng, n_classes, 3)
+    n, depth, trees = 1 + int(rng.integers(1, 30)), int(rng.integers(1, 4)), int(rng.choice([1, 2, 9]))
+    step = float(rng.choice([1e-6, 1.0, 100.0]))
+    return random_case(rng, kind, n, domain, max_depth=depth, size=40, n_estimators=trees, total_step=step)
+
+
+def many_rounds(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
+    """Hundreds of trees on a handful of rows: most leaves are empty on one table or on both."""
+    domain = random_domain(rng, _classes(rng) if kind.__name__ == BOOSTER else 2, 3)
+    trees = int(rng.choice([401, 450, 513, 601, 1_000], p=[0.3, 0.3, 0.2, 0.1, 0.1]))
+    if kind.__name__ in ("BoostedForestClassifier", "MultinomialForestClassifier"):
+        trees = int(rng.integers(20, 60))
+    n, depth = 1 + int(rng.integers(0, 5)), int(rng.integers(1, 3))
+    return random_case(rng, kind, n, domain, n_estimators=trees, max_depth=depth, rare="")
+
+
+def out_of_domain_cells(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
+    """0, 1, 2, 3, ... cells that are not numbers, and one more in the row that differs."""
+    domain = random_domain(rng, _classes(rng), 4)
+    n_bad = int(rng.choice([0, 1, 2, 3, 4, 5, 7, 9, 10, 15, 19, 20, 31, 49, 99]))
+    n = 3 + n_bad + int(rng.integers(1, 25))
+    return random_case(rng, kind, n, domain, n_bad=n_bad, input_format=_WHOLE_TABLE[rng.integers(4)], max_depth=2)
+
+
+def cell_borders(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
+    """The fit asks the scale, and the row that differs lies on the borders of its cells."""
+    domain = random_domain(rng, _classes(rng), 8)
+    share = float(rng.choice([0.05, 0.3, 0.9]))
+    n = _log_uniform(rng, 300)
+    return random_case(rng, kind, n, domain, input_format=_WHOLE_TABLE[rng.integers(4)], scale_share=share, max_depth=2)
+
+
+def rows_in_parts(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
+    """Rows in parts, released from counts, with the scale asked first. Frames for forests that take no parts."""
+    domain = random_domain(rng, _classes(rng), 6)
+    n = 3 + _log_uniform(rng, 200)
+    cut = int(rng.integers(1, n - 1))
+    formats = in_two_parts(cut), counts_of_two_parts(cut)
+    input_format = formats[rng.integers(2)] if hasattr(kind, "fit_chunks") else as_frame
+    if rng.random() < 0.6:
+        return random_case(rng, kind, n, domain, input_format=input_format, scale_share=float(rng.choice([0.1, 0.5])))
+    few = int(rng.integers(1, 4))
+    return random_case(
+        rng, kind, n, domain, input_format=input_format, scale_share="public", n_estimators=few, max_depth=few
+    )
+
+
+def any_settings(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
+    """No setting is fixed. Few tables have more than 3,000 rows."""
+    n = _log_uniform(rng, 1_000_000 if rng.random() < 0.05 else 3_000)
+    domain = random_domain(rng, _classes(rng), 12 if n < 3_000 else 3)
+    formats = _WHOLE_TABLE if n < 3_000 else (as_frame, as_array)
+    return random_case(rng, kind, n, domain, input_format=formats[rng.integers(len(formats))])
+
+
+def _classes(rng: np.random.Generator) -> int:
+    """2 to 50 classes: 2, 3 and 50 more often than the others."""
+    return int(rng.choice([2, 3, 50, int(rng.integers(2, 51))], p=[0.3, 0.1, 0.2, 0.4]))
+
+
+def _log_uniform(rng: np.random.Generator, most: int) -> int:
+    """A whole number from 1 to `most`, whose logarithm is uniform."""
+    return round(math.exp(rng.uniform(0, math.log(most))))
+
+
+def _on_a_threshold(rng: np.random.Generator, most: int) -> int:
+    """A round number of rows: divided by some d and rounded down, it gives another number than one row less."""
+    steps = (10 ** int(rng.integers(1, 7)), 10 ** int(rng.integers(2, 5)), 2 ** int(rng.integers(4, 20)), 65_536)
+    n = int(rng.choice(steps)) * int(rng.choice(_ROUND))
+    return min(n, most)
+
+
+THEMES: Final[dict[str, Theme]] = {
+    theme.__name__.replace("_", " "): theme
+    for theme in (
+        thresholds,
+        wrong_sizes,
+        many_classes,
+        many_rounds,
+        out_of_domain_cells,
+        cell_borders,
+        rows_in_parts,
+        any_settings,
+    )
+}
+# Seeds of the cases, besides forest and number of the case.
+KEYS: Final = dict(zip(THEMES, (1_088, 1_007, 1_219, 1_136, 1_963, 753, 554, 866), strict=True))
