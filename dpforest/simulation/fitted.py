@@ -1,4 +1,4 @@
-"""Simulated releases of forests that are another forest at every ε: each is fitted anew, on rows that are binned once.
+"""Simulated releases of forests that are another forest at every ε: each is fitted anew, on rows that are encoded once.
 
 Everything here is simulated from seeds and computed from raw rows. It is for looking at, never for publishing.
 """
@@ -10,8 +10,8 @@ from dataclasses import replace
 import numpy as np
 
 from dpforest.explain import AddedScores
-from dpforest.models.greedy.greedy import BinnedRows, GreedyClassifier, bin_rows
-from dpforest.models.greedy.trace import Trace
+from dpforest.models.data_dependent import DataDependentClassifier, EncodedRows
+from dpforest.models.trace import Trace
 from dpforest.simulation.cells import at_cell
 from dpforest.simulation.metrics import flipped_share, from_shares
 from dpforest.simulation.pieces import NOISE_SEED, ONE_CELL, Cell, Row, Simulation, in_threads
@@ -28,7 +28,7 @@ class FittedSimulation(Simulation):
     """Simulated releases of one forest that is fitted anew at every ε.
 
     Each is what a separate fit with the same seeds gives. What the fits of a repeat have in common is computed once
-    (`BinnedRows.once`).
+    (`EncodedRows.once`).
 
     Parameters as for `Simulation`.
 
@@ -44,17 +44,22 @@ class FittedSimulation(Simulation):
     True
     """
 
-    forest: GreedyClassifier
+    forest: DataDependentClassifier
 
     def __init__(
-        self, forest: GreedyClassifier, domain: Domain, split: Split, *, n_rows: int | None = None, n_jobs: int = 1
+        self,
+        forest: DataDependentClassifier,
+        domain: Domain,
+        split: Split,
+        *,
+        n_rows: int | None = None,
+        n_jobs: int = 1,
     ):
         super().__init__(forest, domain, split, n_rows=n_rows, n_jobs=n_jobs)
         self._has_structure_seed = "structure_seed" in forest.get_params()
         self._without_noise = dict[Cell, Row]()  # where nothing but noise is random, the same in every repeat
         self._checked = set[tuple[float, Cell]]()  # places where settings were found to go together
-        n = np.arange(len(split.y_train))
-        self._rows = bin_rows(domain, split.X_train, split.y_train, n, forest.n_bins)
+        self._rows = forest.encode(domain, split.X_train, split.y_train, np.arange(len(split.y_train)))
 
     def check(self, epsilons: Sequence[float]) -> None:
         """Raise ValueError for what cannot be planned, before anything is simulated."""
@@ -91,18 +96,18 @@ class FittedSimulation(Simulation):
             of_all,
         )
 
-    def _model(self, epsilon: float, cell: Cell, seed: int) -> GreedyClassifier:
+    def _model(self, epsilon: float, cell: Cell, seed: int) -> DataDependentClassifier:
         """The forest at a place of the grid, with the seeds of a repeat."""
         model = at_cell(self.forest, *cell)
         model.set_params(epsilon=None if math.isinf(epsilon) else epsilon, random_state=seed + NOISE_SEED)
         return model.set_params(structure_seed=seed) if self._has_structure_seed else model
 
-    def _as_released(self, model: GreedyClassifier, rows: BinnedRows) -> BinnedRows:
+    def _as_released(self, model: DataDependentClassifier, rows: EncodedRows) -> EncodedRows:
         """Rows that know how many a release would be fitted on, where a rule asks for that."""
         by_rule = model.epsilon is not None and model.mode == "certified"
         return rows.of_table(self.n_rows) if by_rule and self.n_rows != len(rows.y) else rows
 
-    def _row(self, epsilon: float, place: int, cell: Cell, seed: int, rows: BinnedRows) -> Row:
+    def _row(self, epsilon: float, place: int, cell: Cell, seed: int, rows: EncodedRows) -> Row:
         """Figures of one fit."""
         if math.isinf(epsilon):
             if cell not in self._without_noise or self._has_structure_seed:
@@ -115,7 +120,7 @@ class FittedSimulation(Simulation):
             self._checked.add((epsilon, cell))
         return {**self._figures(model, self._as_released(model, rows), epsilon), "cell": place}
 
-    def _figures(self, model: GreedyClassifier, rows: BinnedRows, epsilon: float) -> Row:
+    def _figures(self, model: DataDependentClassifier, rows: EncodedRows, epsilon: float) -> Row:
         split, trace = self.split, Trace(draws=False)
         fitted: Forest = model.fit_encoded(self.domain, rows, trace=trace)
         assert trace.counts is not None and trace.labels is not None
@@ -134,7 +139,7 @@ class FittedSimulation(Simulation):
         }
 
 
-def without_noise(forest: GreedyClassifier, domain: Domain, rows: BinnedRows) -> BinnedRows:
-    """The rows in bins of their own exact scale, where a release asks for it."""
+def without_noise(forest: DataDependentClassifier, domain: Domain, rows: EncodedRows) -> EncodedRows:
+    """The rows on their exact scale, where a release asks for a scale."""
     scale = exact_scale(forest, rows.once(("scale",), lambda: scale_histograms(domain, rows.codes)))
-    return rows if scale is None else rows.on(domain, forest.n_bins, scale)
+    return rows if scale is None else rows.on_scale(domain, scale)

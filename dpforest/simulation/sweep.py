@@ -16,7 +16,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from dpforest.checks import check_choice
 from dpforest.models.base import ForestClassifier
-from dpforest.models.greedy.greedy import GreedyClassifier
+from dpforest.models.data_dependent import DataDependentClassifier
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.simulation.cells import cells_of, promises_of
 from dpforest.simulation.fitted import FittedSimulation
@@ -228,7 +228,7 @@ def simulation_for(forest: ForestClassifier, domain: Domain, split: Split, **set
 
 
 @simulation_for.register
-def _(forest: GreedyClassifier, domain: Domain, split: Split, **settings) -> Simulation:
+def _(forest: DataDependentClassifier, domain: Domain, split: Split, **settings) -> Simulation:
     return FittedSimulation(forest, domain, split, **settings)
 
 

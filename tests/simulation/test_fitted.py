@@ -15,7 +15,7 @@ from dpforest import (
 )
 from dpforest.evaluation.nonprivate import REFERENCES, NonprivateModels
 from dpforest.models.greedy.greedy import bin_rows
-from dpforest.models.greedy.trace import Trace
+from dpforest.models.trace import Trace
 from dpforest.simulation.fitted import FittedSimulation
 from dpforest.simulation.pieces import NOISE_SEED
 from dpforest.simulation.random import RandomSimulation
