@@ -71,7 +71,7 @@ def test_each_patch_gives_its_reason_its_gain_and_its_tests():
         for name, entry in vars(module).items()
         if (inspect.isfunction(entry) or inspect.isclass(entry)) and entry.__module__ == module.__name__
         if not name.startswith("_")
-        and name not in ("apply", "network_address")  # one makes the others, one has the entry of `app_url`
+        and name not in ("apply", "network_address")  # the list of changes, and a part of `app_url`
     ]
     texts = [path.read_text(encoding="utf-8") for path in FOLDER.glob("*.py")]
     assert len(entries) > 10
