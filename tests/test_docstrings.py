@@ -63,7 +63,7 @@ def faults(name: str) -> list[str]:
 
 
 def test_the_readme_s_modules_are_documented():
-    assert "dpforest.evaluation.sweep" in MODULES and "dpforest.risk.tradeoff" in MODULES
+    assert "dpforest.simulation.sweep" in MODULES and "dpforest.risk.tradeoff" in MODULES
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
