@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from dpforest.models.boosting.gradients import LARGEST, POINT, UNIT
-from dpforest.privacy.ledger import GRADIENT_SUMS, Entry
+from dpforest.privacy.ledger import GRADIENT_SUMS, LedgerEntry
 from dpforest.privacy.loss import GAUSSIAN
 from dpforest.trees.forest import ReleasedForest
 
@@ -72,7 +72,7 @@ def _check_steps(moves: np.ndarray, step: float) -> None:
         )
 
 
-def _log_chance(cells: np.ndarray, scale: float, rounding: float, entry: Entry) -> float:
+def _log_chance(cells: np.ndarray, scale: float, rounding: float, entry: LedgerEntry) -> float:
     """Logarithm of a bound on the probability that noise of this scale leaves cells no larger than these.
 
     `rounding` is how much larger each number may have been before rounding.
