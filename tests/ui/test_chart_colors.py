@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 import pytest
 
 from dpforest.plotting.style import PRIVATE, figure
-from ui.shared.page import LARGE, PLAIN, DictFigure, in_page_colors, thin_lines
+from ui.shared.page import LARGE, PLAIN, in_page_colors, thin_lines
 
 
 @pytest.fixture
@@ -52,7 +52,3 @@ def test_thin_lines_are_brighter_on_a_dark_page_only(drawn):
         "rgba(255,255,255,0.85)",
         "rgba(17,22,27,0.85)",
     }
-
-
-def test_streamlit_takes_it_as_it_is(drawn):
-    assert isinstance(DictFigure(drawn), go.Figure) and DictFigure(drawn).to_dict() is drawn

@@ -11,6 +11,8 @@ import streamlit as st
 from dpforest.plotting import CONFIG
 from dpforest.plotting.style import PRIVATE
 from dpforest.tables.out_of_domain import OutOfDomainWarning
+from ui.server.streamlit_patches import styles
+from ui.server.streamlit_patches.internals import UncheckedFigure
 from ui.server.uploads import lesson_only
 from ui.shared import figures, link, session_ledger
 from ui.shared.controls import LINKED, is_on
@@ -39,58 +41,8 @@ _BADGES: dict[str, tuple[Literal["blue", "gray", "orange", "red"], str]] = {
         "gray",
         "This is what the file says about itself. The app did not make it, so it cannot know whether this is true.",
     ),
-    "Made-up tables": ("gray", "DictFigure from two tables that were made up for this. No data went into it."),
+    "Made-up tables": ("gray", "Drawn from two tables that were made up for this. No data went into it."),
 }
-
-# Constants only: nothing from data ever gets into HTML. Tables lose their own download, whose name would not say
-# CURATOR_ONLY.
-_STYLE = """<style>
-[class*=st-key-headline] h3 {font-size: 1.85rem; padding: 0; line-height: 1.3; font-variant-numeric: tabular-nums}
-[class*=st-key-headline] h3 {text-wrap: balance}
-[class*=st-key-headline] p {text-wrap: pretty}
-[class*=st-key-headline] [data-testid=stMarkdownContainer] {margin-bottom: 0}
-[class*=st-key-headline] [data-testid=stVerticalBlock] {gap: 0.35rem}
-.st-key-below_curve {min-height: 3.4rem}
-[data-testid=stElementToolbarButton]:has([aria-label^="Download as CSV"]) {display: none}
-[data-testid=stCaptionContainer] {opacity: 1}
-[data-testid=stCaptionContainer], [data-testid=stCaptionContainer] p {color: light-dark(#55606B, #AAB5BF)}
-a[href]:focus-visible {outline: 2px solid light-dark(#005F94, #7CC3EC) !important; outline-offset: 2px}
-[data-testid=stCaptionContainer] a {color: light-dark(#005F94, #7CC3EC)}
-@media (max-width: 900px) {
-  .st-key-focus {overflow-x: auto}
-  .st-key-focus [data-testid=stElementContainer] {min-width: 820px}
-}
-@media (max-width: 640px), (max-height: 760px) {
-  [data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] {gap: 0.6rem}
-}
-@media (max-width: 640px) {
-  [data-testid=stMainBlockContainer] {padding-top: 3.6rem}
-  .st-key-asked [data-testid=stHorizontalBlock] {display: grid; grid-template-columns: 1fr 1fr; gap: 0.6rem}
-  .st-key-asked [data-testid=stColumn] {width: auto; min-width: 0}
-  .st-key-asked [data-testid=stColumn]:nth-child(2) {grid-column: 1 / 3; order: 1}
-  [class*=st-key-headline] [data-testid=stHorizontalBlock] {display: grid; grid-template-columns: 1fr 1fr; gap: 0.6rem}
-  [class*=st-key-headline] [data-testid=stColumn] {width: auto; min-width: 0}
-  [class*=st-key-headline] [data-testid=stColumn] [data-testid=stVerticalBlock] {padding: 0.6rem}
-  [class*=st-key-headline] [data-testid=stColumn] > [data-testid=stVerticalBlock] {padding: 0}
-  [class*=st-key-headline] h3 {font-size: 1.35rem}
-}
-</style>"""
-
-# What opens over the page is not inside Streamlit's own dark part. The theme's own blue is light enough to be read as
-# text on a dark page, so white words stand on a darker one.
-_DARK = """<style>
-:root {color-scheme: dark}
-[data-testid=stBaseButton-primary], [data-testid=stMultiSelect] [data-tag] {background: #0072B2; color: #FFFFFF}
-[data-testid=stBaseButton-primary] {border-color: #0072B2}
-[data-testid=stBaseButton-primary]:hover {background: #005F94; border-color: #7CC3EC; color: #FFFFFF}
-</style>"""
-
-_FOR_THE_BACK_ROW = """<style>
-html {font-size: 19px}
-[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] {gap: 0.6rem}
-.st-key-end_presentation {position: fixed; top: 0.6rem; left: 1.5rem; z-index: 999991}
-[data-testid=stSidebar], [data-testid=stExpandSidebarButton] {display: none}
-</style>"""
 
 PAGES: Final = {
     "Explore": "app.py",
@@ -118,7 +70,7 @@ def open_page(title: str) -> None:
     warnings.filterwarnings("ignore", category=OutOfDomainWarning)
     st.set_page_config(page_title=f"{title} · dpforest", page_icon="🌲", layout="wide")
     link.carry_over(title)
-    st.html(_STYLE + (_DARK if _is_dark() else ""))
+    st.html(styles.PAGE + (styles.DARK if _is_dark() else ""))
     figures.start()
     of_lesson = lesson_only()  # a server that a whole class reaches
     with st.sidebar:
@@ -137,7 +89,7 @@ def open_page(title: str) -> None:
             "Present", key="present", bind=LINKED, help="Larger type, and no sidebar, for a room with a projector."
         )
     if presents:
-        st.html(_FOR_THE_BACK_ROW)
+        st.html(styles.PRESENTATION)
         st.button("End the presentation", on_click=_end_presentation, type="tertiary", key="end_presentation")
 
 
@@ -181,9 +133,8 @@ def drawn(figure: go.Figure, alt: str, place=st, *, title: str = "", public: boo
 
 def _on_page(figure: dict[str, Any], alt: str, place, **settings):
     size = LARGE if is_on("present") else PLAIN
-    return place.plotly_chart(
-        DictFigure(in_page_colors(figure, dark=_is_dark(), size=size)), config=CONFIG, alt=alt, **settings
-    )
+    shown = UncheckedFigure(in_page_colors(figure, dark=_is_dark(), size=size))
+    return place.plotly_chart(shown, config=CONFIG, alt=alt, **settings)
 
 
 def _is_dark() -> bool:
@@ -193,17 +144,6 @@ def _is_dark() -> bool:
 def sorry(sentence: object) -> None:
     """Something a person can mend, in one sentence. Not red: red is for broken claims of privacy."""
     st.warning(plain(sentence, 2_000), icon=":material/info:")  # it may name a column, a category, a file
-
-
-class DictFigure(go.Figure):
-    """A figure that is a dict already, as Streamlit takes it: nothing is checked or copied again."""
-
-    def __init__(self, figure: dict[str, Any]) -> None:
-        object.__setattr__(self, "_dict", figure)
-
-    def to_dict(self) -> dict[str, Any]:
-        """What it was made of."""
-        return self._dict
 
 
 def in_page_colors(figure: dict[str, Any], *, dark: bool, size: int) -> dict[str, Any]:

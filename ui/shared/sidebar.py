@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
-from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from dpforest.limits import MAX_UPLOAD_MB
 from dpforest.models.base import AUTO
@@ -17,6 +16,7 @@ from dpforest.tables.domain import DomainError
 from dpforest.tables.features import plural
 from dpforest.trees.split_scores import depends_on_rows
 from ui.server import uploads
+from ui.server.streamlit_patches.internals import is_upload
 from ui.shared import boost_controls, cache, session_ledger, tables
 from ui.shared.controls import LINKED, all_known, count, follow, is_a, is_on, known, memory, select, stored
 from ui.shared.forest_options import Option
@@ -62,10 +62,6 @@ def _bundled(name: str) -> Table:
         choices = tables.label_choices(data)
         label = select("Label", choices, "label", "The column that the forest learns to predict.")
     return tables.bundled_table(data, label)
-
-
-def is_upload(value: object) -> bool:
-    return isinstance(value, UploadedFile)
 
 
 def _detach() -> None:
