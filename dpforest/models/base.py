@@ -25,7 +25,7 @@ from dpforest.privacy.rationals import MOST_DIGITS, as_typed
 from dpforest.tables.cells import as_array, column_of_list, refuse_masked, table_of_lists
 from dpforest.tables.domain import Domain, DomainError, PrivacyLeakWarning
 from dpforest.tables.out_of_domain import OutOfDomainCells, caller_level
-from dpforest.tables.rows import EncodedRows, read_rows
+from dpforest.tables.rows import Rows, read_rows
 from dpforest.trees.forest import Forest, ReleasedForest, as_values
 from dpforest.trees.released_scale import LEVELS
 
@@ -103,7 +103,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
     def _check_size(self, n_rows: int) -> None:
         """Raise ValueError where a table breaks a public bound on its rows."""
 
-    def _fit_forest(self, domain: Domain, rows: EncodedRows, n_jobs: int) -> Forest:
+    def _fit_forest(self, domain: Domain, rows: Rows, n_jobs: int) -> Forest:
         """Fit on rows that are read already."""
         raise NotImplementedError
 
@@ -111,7 +111,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         """A ledger with the budget, or without one where there is no privacy that holds."""
         return Ledger(self._budget if self.mode == "certified" else None, self.neighbors)
 
-    def refitter(self, domain: Domain, rows: EncodedRows) -> Callable[[], Forest]:
+    def refitter(self, domain: Domain, rows: Rows) -> Callable[[], Forest]:
         """A function that fits anew on rows that are read already; what all fits have in common is done before."""
         return lambda: self._fit_forest(domain, rows, 1)
 

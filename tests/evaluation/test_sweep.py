@@ -31,7 +31,7 @@ from dpforest.models.greedy.greedy import GreedyClassifier
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.privacy.randomness import DemoSource
 from dpforest.tables.out_of_domain import OutOfDomainWarning
-from dpforest.tables.rows import EncodedRows
+from dpforest.tables.rows import Rows
 from dpforest.trees.released_scale import scale_histograms
 from tests.conftest import some
 
@@ -53,10 +53,10 @@ FORESTS = {
 }
 
 
-def rows_of(split: Split) -> EncodedRows:
+def rows_of(split: Split) -> Rows:
     """The rows to fit on, read already."""
     n = len(split.y_train)
-    return EncodedRows(split.X_train, split.y_train, np.arange(n), n)
+    return Rows(split.X_train, split.y_train, np.arange(n), n)
 
 
 TWO, MANY = load_dataset("mushroom"), load_dataset("zoo")

@@ -16,7 +16,7 @@ from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import ADD_REMOVE, Ledger
 from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.tables.domain import Domain
-from dpforest.tables.rows import EncodedRows
+from dpforest.tables.rows import Rows
 from dpforest.trees.candidates import Candidates, bin_codes, public_candidates
 from dpforest.trees.forest import Forest
 from dpforest.trees.forest_schema import check_domain
@@ -32,7 +32,7 @@ MOST_CELLS = 2**27  # of a level's histograms: a gigabyte
 class BinnedRows:
     """Rows as a greedy tree reads them: made once, used by every fit on the same rows.
 
-    `n_given` is the number of rows that were handed over (`EncodedRows`), the only one that may be public.
+    `n_given` is the number of rows that were handed over (`Rows`), the only one that may be public.
     `memo` holds what simulated releases of one sweep have in common. Raw data: it goes when the sweep does, no forest
     keeps it. Rows that a release is fitted on have none.
     """
@@ -89,10 +89,10 @@ class GreedyClassifier(ForestClassifier):
         """Fit on rows that are binned already; fill `trace` for the curator's drawings."""
         raise NotImplementedError
 
-    def _fit_forest(self, domain: Domain, rows: EncodedRows, n_jobs: int) -> Forest:
+    def _fit_forest(self, domain: Domain, rows: Rows, n_jobs: int) -> Forest:
         return self.fit_encoded(domain, self._binned(domain, rows), n_jobs=n_jobs)
 
-    def refitter(self, domain: Domain, rows: EncodedRows) -> Callable[[], Forest]:
+    def refitter(self, domain: Domain, rows: Rows) -> Callable[[], Forest]:
         """A function that fits anew on rows that are read already; they are binned once."""
         binned = self._binned(domain, rows)
         return lambda: self.fit_encoded(domain, binned)
@@ -118,7 +118,7 @@ class GreedyClassifier(ForestClassifier):
             nobody = scale_histograms(domain, np.empty((0, domain.n_features), np.uint16))
             release_scale(nobody, preparation, self._budget, ledger, DemoSource(0))
 
-    def _binned(self, domain: Domain, rows: EncodedRows) -> BinnedRows:
+    def _binned(self, domain: Domain, rows: Rows) -> BinnedRows:
         self.check(domain, rows.n_given)
         return bin_rows(domain, rows.codes, rows.y, rows.ids, self.n_bins, n_given=rows.n_given)
 

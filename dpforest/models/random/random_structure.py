@@ -21,7 +21,7 @@ from dpforest.privacy.ledger import ADD_REMOVE, Ledger
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
 from dpforest.tables.domain import Domain
 from dpforest.tables.out_of_domain import OutOfDomainCells
-from dpforest.tables.rows import EncodedRows, ids_of, read_rows
+from dpforest.tables.rows import Rows, ids_of, read_rows
 from dpforest.trees.forest import Forest
 from dpforest.trees.forest_schema import check_domain
 from dpforest.trees.released_scale import ReleasedScale, scale_histograms
@@ -296,7 +296,7 @@ class RandomStructureClassifier(ForestClassifier):
         """Drop what was found out for another release: this one does not pay for it."""
         self.__dict__.pop("prepared_", None)
 
-    def _fit_forest(self, domain: Domain, rows: EncodedRows, n_jobs: int) -> Forest:
+    def _fit_forest(self, domain: Domain, rows: Rows, n_jobs: int) -> Forest:
         self._forget()
         self._check_unasked(domain, rows.n_given)
         source, ledger = source_for(self.random_state), self._ledger()
@@ -342,7 +342,7 @@ class RandomStructureClassifier(ForestClassifier):
         self,
         spec: ForestSpec,
         domain: Domain,
-        rows: EncodedRows,
+        rows: Rows,
         n_jobs: int,
         ledger: Ledger,
         source: SecretSource | DemoSource,
@@ -403,6 +403,6 @@ def _is_numbered_from_0(X: Any) -> bool:
     return plain or index.dtype.kind not in "iu"
 
 
-def _nobody(domain: Domain) -> EncodedRows:
+def _nobody(domain: Domain) -> Rows:
     """A table without rows."""
-    return EncodedRows(np.empty((0, domain.n_features), np.uint16), np.empty(0, np.int32), np.empty(0, np.int64), 0)
+    return Rows(np.empty((0, domain.n_features), np.uint16), np.empty(0, np.int32), np.empty(0, np.int64), 0)
