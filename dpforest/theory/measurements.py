@@ -10,13 +10,13 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from dpforest.evaluation.splits import Split
 from dpforest.models.greedy.boosted import BoostedForestClassifier
 from dpforest.models.random.fit import count_kept_rows, rows_to_trees, simulate_values
 from dpforest.models.random.majority_label import MajorityLabelForestClassifier
 from dpforest.models.random.random_decision import RandomDecisionForestClassifier
 from dpforest.models.random.spec import ForestSpec, true_labels
 from dpforest.privacy.randomness import DemoSource
+from dpforest.simulation.splits import Split
 from dpforest.tables.domain import Domain
 from dpforest.theory.votes import empty_share, even_vote_right
 from dpforest.trees import routing
