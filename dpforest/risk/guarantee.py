@@ -64,8 +64,10 @@ class Guarantee:
         Parameters
         ----------
         loss : PrivacyLoss
+            Pure ε, or μ² of a Gaussian mechanism.
         neighbors : {"add-remove", "replace-one"}
         delta : float
+            δ in [0, 1] at which ε is reported; a Gaussian loss needs one above 0.
 
         Returns
         -------
@@ -102,6 +104,7 @@ def guarantee_of(certificate: Certificate) -> Guarantee:
     Parameters
     ----------
     certificate : Certificate
+        The certificate of a fitted or released forest.
 
     Returns
     -------

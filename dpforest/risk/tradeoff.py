@@ -144,6 +144,7 @@ class DistinguishingGame:
         Returns
         -------
         float array of the shape of false_alarms
+            Largest share of true cases that a test can detect, from 0 to 1.
 
         Raises
         ------
@@ -202,6 +203,7 @@ class DistinguishingGame:
         Returns
         -------
         float from 0.5 to 1
+            Largest share of right answers.
 
         Raises
         ------

@@ -108,12 +108,14 @@ def read_csv(source: Any, *, name: str = "") -> CsvTable:
     Parameters
     ----------
     source : bytes, path or binary file
+        The whole file, of at most 200 MB.
     name : str, optional
         What to call the table; by default the file's name.
 
     Returns
     -------
     CsvTable
+        The cells, the format that was recognized, and what each column seems to be.
 
     Raises
     ------

@@ -122,6 +122,7 @@ def load_dataset(name: str, *, incomplete: str = "category", folder: str | Path 
     Returns
     -------
     Dataset
+        The table, its label and its public domain, which is read from the catalog.
 
     Raises
     ------
@@ -191,6 +192,7 @@ def make_synthetic(name: str, n: int = 30_000, seed: int = 0) -> Dataset:
     Returns
     -------
     Dataset
+        n rows with the label "class", and their public domain.
 
     Raises
     ------

@@ -40,6 +40,7 @@ class Domain:
     Parameters
     ----------
     features : tuple of Feature
+        The public domain of each attribute, in the order of the columns of codes.
     classes : tuple
         The labels as the user writes them (text or numbers), matched by their text. Empty for a table without labels.
     label : str
@@ -188,6 +189,8 @@ class Domain:
         Returns
         -------
         ndarray of uint16, shape (n, m), C order
+            Code of each cell: from 0 to 65,535 for a numeric attribute, the index of its category for others, or
+            the number of categories where a missing cell is one more.
 
         Raises
         ------
@@ -203,10 +206,12 @@ class Domain:
         Parameters
         ----------
         y : array of shape (n,)
+            Labels, each of which matches a class by its text or its number.
 
         Returns
         -------
         int32 array of shape (n,)
+            Index of each label in `classes`.
 
         Raises
         ------
@@ -291,6 +296,7 @@ class Domain:
         Parameters
         ----------
         entry : dict
+            What `to_dict` returned, perhaps read back from JSON.
 
         Returns
         -------
@@ -333,6 +339,7 @@ class Domain:
         Parameters
         ----------
         X : DataFrame or array of shape (n, n_features)
+            The private rows. Attributes of an array are called x0, x1, and so on.
         y : array of shape (n,), optional
             Labels, for the classes.
         label : str

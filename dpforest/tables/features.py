@@ -90,6 +90,7 @@ class Feature:
     Parameters
     ----------
     name : str
+        Name of the column, which is matched exactly.
     kind : {"numeric", "categorical"}
     low, high : float
         Bounds of a numeric attribute, finite, ``low < high``.
