@@ -68,7 +68,7 @@ class AddedScores:
         Parameters
         ----------
         forest : Forest
-            A random-tree booster, private or not.
+            Its voting must be "clipped-logistic".
 
         Returns
         -------
@@ -165,14 +165,14 @@ class AddedScores:
         Parameters
         ----------
         feature : int
-            Index of the attribute in the domain.
+            Place of the attribute in the domain.
         codes : int array of shape (n,)
-            Codes of the attribute at which the effect is computed.
+            Values of the attribute, as the domain encodes them.
 
         Returns
         -------
         scores : float array of shape (n, n_classes)
-            Mean score of each class at each code.
+            Weighted mean of the score of each class at each code.
         noise : float array of shape (n,)
             Standard deviation of the noise on them, of independent rounds; NaN where it is not known.
         """
@@ -218,12 +218,12 @@ class AddedScores:
         Parameters
         ----------
         codes : int array of shape (n_features,)
-            Codes of one row, as `Domain.encode` gives them.
+            The row, as the domain encodes it.
 
         Returns
         -------
         float array of shape (n_features, n_classes)
-            What each attribute adds to the score of each class.
+            Part of the score of each class that is due to each attribute.
         """
         trees, parts = self.trees, np.zeros((self.domain.n_features, self.leaf_scores.shape[1]))
         nodes = trees.tree_start[:-1]

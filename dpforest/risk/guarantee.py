@@ -64,10 +64,10 @@ class Guarantee:
         Parameters
         ----------
         loss : PrivacyLoss
-            Pure ε, or μ² of a Gaussian mechanism.
+            Total of a ledger: an ε, or the μ of a Gaussian mechanism.
         neighbors : {"add-remove", "replace-one"}
         delta : float
-            δ in [0, 1] at which ε is reported; a Gaussian loss needs one above 0.
+            Above 0 and below 1 for a Gaussian loss; 0 for a pure one.
 
         Returns
         -------
@@ -104,7 +104,7 @@ def guarantee_of(certificate: Certificate) -> Guarantee:
     Parameters
     ----------
     certificate : Certificate
-        The certificate of a fitted or released forest.
+        Of a forest, or of the preview of one.
 
     Returns
     -------

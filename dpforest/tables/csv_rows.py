@@ -39,9 +39,9 @@ def read_table(source: Any, domain: Domain) -> pd.DataFrame:
     Parameters
     ----------
     source : bytes, path or binary file
-        The whole file, of at most 200 MB, in the format that the domain states.
+        The file, its path, or what it holds.
     domain : Domain
-        Names the columns that are read, their kinds, and the format of the file. Other columns are ignored.
+        Names the columns to read, and how to read each of them.
 
     Returns
     -------
@@ -136,7 +136,6 @@ def read_split(cells: pa.Table, domain: Domain) -> tuple[pd.DataFrame, UnreadCel
     cells : Table
         All of them, as texts; columns by name.
     domain : Domain
-        Its columns are read; other columns are ignored.
     """
     table, strange = typed_cells(cells.select(_wanted(cells.column_names, domain)), domain, domain.csv_format)
     return table, UnreadCells(cells=strange)

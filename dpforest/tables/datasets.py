@@ -122,7 +122,7 @@ def load_dataset(name: str, *, incomplete: str = "category", folder: str | Path 
     Returns
     -------
     Dataset
-        The table, its label and its public domain, which is read from the catalog.
+        Table, label and public domain.
 
     Raises
     ------
@@ -192,7 +192,7 @@ def make_synthetic(name: str, n: int = 30_000, seed: int = 0) -> Dataset:
     Returns
     -------
     Dataset
-        n rows with the label "class", and their public domain.
+        Table, label and public domain.
 
     Raises
     ------

@@ -40,7 +40,7 @@ class Domain:
     Parameters
     ----------
     features : tuple of Feature
-        The public domain of each attribute, in the order of the columns of codes.
+        The attributes, in the order of the columns of an encoded table.
     classes : tuple
         The labels as the user writes them (text or numbers), matched by their text. Empty for a table without labels.
     label : str
@@ -189,8 +189,7 @@ class Domain:
         Returns
         -------
         ndarray of uint16, shape (n, m), C order
-            Code of each cell: from 0 to 65,535 for a numeric attribute, the index of its category for others, or
-            the number of categories where a missing cell is one more.
+            Column j holds the codes of ``features[j]``.
 
         Raises
         ------
@@ -206,12 +205,12 @@ class Domain:
         Parameters
         ----------
         y : array of shape (n,)
-            Labels, each of which matches a class by its text or its number.
+            Labels, which are matched by their text.
 
         Returns
         -------
         int32 array of shape (n,)
-            Index of each label in `classes`.
+            Numbers from 0 to ``n_classes - 1``.
 
         Raises
         ------
@@ -296,7 +295,7 @@ class Domain:
         Parameters
         ----------
         entry : dict
-            What `to_dict` returned, perhaps read back from JSON.
+            With the keys that `to_dict` writes.
 
         Returns
         -------
@@ -339,7 +338,7 @@ class Domain:
         Parameters
         ----------
         X : DataFrame or array of shape (n, n_features)
-            The private rows. Attributes of an array are called x0, x1, and so on.
+            The table that bounds and categories are read from.
         y : array of shape (n,), optional
             Labels, for the classes.
         label : str
