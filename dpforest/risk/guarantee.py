@@ -64,11 +64,11 @@ class Guarantee:
         Parameters
         ----------
         loss : PrivacyLoss
-            Pure ε, or Gaussian μ².
+            Total of a ledger: an ε, or the μ of a Gaussian mechanism.
         neighbors : {"add-remove", "replace-one"}
             The relation under which the loss holds.
         delta : float
-            From 0 to 1; above 0 for a Gaussian loss.
+            Above 0 and below 1 for a Gaussian loss; 0 for a pure one.
 
         Returns
         -------
@@ -106,7 +106,7 @@ def guarantee_of(certificate: Certificate) -> Guarantee:
     Parameters
     ----------
     certificate : Certificate
-        Of a certified or published forest.
+        Of a forest, or of the preview of one.
 
     Returns
     -------

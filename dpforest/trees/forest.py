@@ -87,6 +87,7 @@ class Forest:
         Returns
         -------
         float64 array of shape (n_leaves, n_classes)
+            Columns in the order of ``domain.classes``.
         """
         if self.leaf_values is not None and self.class_of_tree is not None:
             class_of_leaf = np.repeat(self.class_of_tree, np.diff(self.trees.leaf_start))
@@ -125,11 +126,14 @@ class Forest:
         Parameters
         ----------
         codes : uint16 array of shape (n, n_features)
+            Rows as the domain encodes them.
 
         Returns
         -------
         shares : float64 array of shape (n, n_classes)
+            Share of each class, in the order of ``domain.classes``; rows sum to 1.
         index : int64 array of shape (n,)
+            Index of the predicted class in ``domain.classes``.
 
         Raises
         ------
@@ -145,12 +149,14 @@ class Forest:
         Parameters
         ----------
         codes : uint16 array of shape (n, n_features)
+            Rows as the domain encodes them.
         n_jobs : int
             Threads.
 
         Returns
         -------
         int64 array of shape (n,)
+            Index of the predicted class in ``domain.classes``.
 
         Raises
         ------
@@ -175,12 +181,14 @@ class Forest:
         Parameters
         ----------
         X : DataFrame or array of shape (n, n_features)
+            Rows with the columns of the domain; a DataFrame is read by column name, an array by position.
         n_jobs : int
             Threads.
 
         Returns
         -------
         array of shape (n,)
+            Labels as the domain writes its classes.
         """
         return self.domain.class_array[self.predict_index(X, n_jobs=n_jobs)]
 
@@ -228,6 +236,7 @@ class ReleasedForest(Forest):
     trees, domain, labels, noisy_counts, voting, negative_rule, seed
         As of `Forest`; counts are whole numbers.
     certificate : Certificate
+        States the same ε, δ and neighbor relation as the ledger.
     ledger : Ledger
         Closed.
     about : dict
@@ -266,6 +275,7 @@ class ReleasedForest(Forest):
         Returns
         -------
         str
+            `from_json` reads it back as an equal forest.
 
         Raises
         ------
@@ -286,6 +296,7 @@ class ReleasedForest(Forest):
         Parameters
         ----------
         text : str or bytes
+            JSON of the format that ``docs/FORMAT.md`` describes.
 
         Returns
         -------
@@ -311,6 +322,7 @@ class ReleasedForest(Forest):
         Returns
         -------
         bytes
+            Without a time stamp in its gzip header.
 
         Raises
         ------
@@ -326,6 +338,7 @@ class ReleasedForest(Forest):
         Parameters
         ----------
         data : bytes
+            JSON as UTF-8, plain or compressed by gzip.
 
         Returns
         -------

@@ -8,7 +8,8 @@ import pytest
 
 from dpforest.audit import report
 from dpforest.audit.canaries import ALGORITHMS, modes_of
-from dpforest.audit.report import EPSILONS, MODES, Row, audit, fingerprint, in_markdown, save, written
+from dpforest.audit.report import fingerprint, in_markdown, save, written
+from dpforest.audit.rows import EPSILONS, MODES, Row, audit
 from dpforest.privacy.ledger import NEIGHBORS
 from ui.audit.table import as_table
 

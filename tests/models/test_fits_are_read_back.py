@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dpforest import BoostedForestClassifier, MajorityLabelForestClassifier, ReleasedForest
 from dpforest.trees import naive, routing
-from tests.audit.fits import domains, estimators, labels_of, rows_of
+from tests.audit.random_estimators import domains, estimators, labels_of, rows_of
 from tests.conftest import examples, public_domain
 
 
