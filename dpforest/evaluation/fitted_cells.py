@@ -15,6 +15,7 @@ from dpforest.evaluation.without_noise import exact_scale
 from dpforest.models.greedy.greedy import BinnedRows, GreedyClassifier, bin_rows
 from dpforest.models.greedy.trace import Trace
 from dpforest.tables.domain import Domain
+from dpforest.trees.leaves import LabelLeaves
 from dpforest.trees.released_scale import scale_histograms
 
 
@@ -61,7 +62,7 @@ def _fitted_cell(
     if trace.noise is not None and epsilon < math.inf:
         flips = float(flipped_share(trace.noise.evidence, trace.labels, n_rows))
     shares, predicted = fitted.shares_and_index(split.X_test)
-    step = 0.5 / fitted.trees.n_trees if fitted.labels is not None else 1e-6
+    step = 0.5 / fitted.trees.n_trees if isinstance(fitted.leaves, LabelLeaves) else 1e-6
     found = from_shares(shares, split.y_test, predicted, positive=positive, step=step)
     return {
         "epsilon": epsilon,

@@ -28,9 +28,9 @@ from dpforest.tables.domain import Domain
 from dpforest.trees.forest import Forest
 from dpforest.trees.forest_schema import check_domain
 from dpforest.trees.forest_size import check_forest_size
+from dpforest.trees.leaves import ScoreLeaves
 from dpforest.trees.random_trees import grow_random_trees
 from dpforest.trees.released_scale import LEVELS, scale_histograms
-from dpforest.voting import CLIPPED_LOGISTIC
 
 
 class RandomTreeBoosterClassifier(GreedyClassifier):
@@ -221,11 +221,10 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
         return assemble(
             trees,
             domain,
+            ScoreLeaves(values),
             certificate=certificate,
             ledger=ledger,
             about=about,
-            leaf_values=values,
-            voting=CLIPPED_LOGISTIC,
             scale=scale,
         )
 
