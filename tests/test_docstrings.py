@@ -81,7 +81,7 @@ def test_parameters_and_results_have_a_description(code):
 
 
 def test_the_readme_s_modules_are_documented():
-    assert "dpforest.evaluation.sweep" in MODULES and "dpforest.risk.tradeoff" in MODULES
+    assert "dpforest.simulation.sweep" in MODULES and "dpforest.risk.tradeoff" in MODULES
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

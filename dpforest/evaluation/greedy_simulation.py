@@ -11,17 +11,17 @@ from functools import singledispatch
 import numpy as np
 from sklearn.base import clone
 
-from dpforest.evaluation.fitted_cells import without_noise
-from dpforest.evaluation.forest_view import ForestView
-from dpforest.evaluation.metrics import accuracies, flipped_share
 from dpforest.evaluation.repeats import NOISE_SEED, Curve, Repeats
 from dpforest.evaluation.simulation import Simulation
-from dpforest.evaluation.splits import Split
 from dpforest.explain import AddedScores
 from dpforest.models.base import ForestClassifier
 from dpforest.models.data_dependent import DataDependentClassifier, EncodedRows
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.models.trace import Trace
+from dpforest.simulation.fitted import without_noise
+from dpforest.simulation.metrics import accuracies, flipped_share
+from dpforest.simulation.splits import Split
+from dpforest.simulation.views import ForestView
 from dpforest.tables.domain import Domain
 from dpforest.trees.forest import Forest
 from dpforest.trees.leaves import ScoreLeaves
@@ -38,7 +38,7 @@ class GreedySimulation(Repeats):
     Examples
     --------
     >>> from dpforest import FriedmanSchusterClassifier, load_dataset
-    >>> from dpforest.evaluation.splits import split_table
+    >>> from dpforest.simulation.splits import split_table
     >>> data = load_dataset("nursery")
     >>> split = split_table(data.domain, data.X, data.y)
     >>> simulation = GreedySimulation(FriedmanSchusterClassifier(), data.domain, split, epsilons=[0.01, 10])

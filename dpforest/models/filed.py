@@ -9,7 +9,7 @@ from dpforest.models.base import bound_sentence
 from dpforest.models.boosting.booster import RandomTreeBoosterClassifier
 from dpforest.models.boosting.booster_spec import SIZE_SHARE as BOOSTER_SIZE_SHARE
 from dpforest.models.preparation import LEAST_SIZE, SIZE_SHARE, Preparation
-from dpforest.privacy.ledger import ADD_REMOVE, NUMBER_OF_ROWS, SCALE_OF_ATTRIBUTES, Entry, Ledger
+from dpforest.privacy.ledger import ADD_REMOVE, NUMBER_OF_ROWS, SCALE_OF_ATTRIBUTES, Ledger, LedgerEntry
 from dpforest.privacy.rationals import as_typed
 from dpforest.trees.forest import ReleasedForest
 from dpforest.trees.leaves import ScoreLeaves
@@ -30,7 +30,7 @@ class Filed:
         Trees for each score, and the number of rows in the file (0 if the file does not give it).
     preparation : Preparation
         What the fit spent before trees grew.
-    entries : tuple of Entry
+    entries : tuple of LedgerEntry
         The ledger's entries after the preparation.
     """
 
@@ -38,7 +38,7 @@ class Filed:
     n_trees: int
     n_rows: int
     preparation: Preparation
-    entries: tuple[Entry, ...]
+    entries: tuple[LedgerEntry, ...]
 
     @classmethod
     def of(cls, forest: ReleasedForest) -> "Filed":
@@ -98,7 +98,7 @@ class Filed:
         return [*stated, None]
 
 
-def _whole(ledger: Ledger, entry: Entry) -> Fraction:
+def _whole(ledger: Ledger, entry: LedgerEntry) -> Fraction:
     """Share of the budget that an entry for all rows takes."""
     if ledger.budget is None or entry.each is None:
         return Fraction(0)

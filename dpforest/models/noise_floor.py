@@ -19,7 +19,7 @@ import numpy as np
 
 from dpforest.models.boosting.clip_bound import UNIT
 from dpforest.models.boosting.gradients import LARGEST, POINT
-from dpforest.privacy.ledger import GRADIENT_SUMS, Entry
+from dpforest.privacy.ledger import GRADIENT_SUMS, LedgerEntry
 from dpforest.privacy.loss import GAUSSIAN
 from dpforest.trees.forest import ReleasedForest
 from dpforest.trees.leaves import CountLeaves, ScoreLeaves
@@ -75,7 +75,7 @@ def _check_steps(moves: np.ndarray, step: float) -> None:
         )
 
 
-def _log_chance(cells: np.ndarray, scale: float, rounding: float, entry: Entry) -> float:
+def _log_chance(cells: np.ndarray, scale: float, rounding: float, entry: LedgerEntry) -> float:
     """Logarithm of a bound on the probability that noise of this scale leaves cells no larger than these.
 
     `rounding` is how much larger each number may have been before rounding.

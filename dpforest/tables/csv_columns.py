@@ -71,7 +71,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Cells:
+class ParsedColumn:
     """A column as read: its cells, and what had to be understood to read them."""
 
     values: pd.Series
@@ -82,7 +82,7 @@ class Cells:
     has_points: bool = False  # numbers, with points or grouping commas in some, so that commas are not their decimals
 
 
-def read_cells(raw: pa.ChunkedArray, comma_decimals: bool) -> Cells:
+def read_cells(raw: pa.ChunkedArray, comma_decimals: bool) -> ParsedColumn:
     """Text cells as int64 or float64 if every one that is not missing is a number, else as text.
 
     Numbers with leading zeros or more than 15 digits stay text: they are codes, and would not survive.
@@ -91,15 +91,15 @@ def read_cells(raw: pa.ChunkedArray, comma_decimals: bool) -> Cells:
     trimmed = pc.utf8_trim_whitespace(raw)
     was_trimmed = not trimmed.equals(raw)
     cells, missing = _without(trimmed, MISSING_TEXTS)
-    found = _numbers(cells, comma_decimals)
-    if found is None:
+    as_numbers = _numbers(cells, comma_decimals)
+    if as_numbers is None:
         fewer, more = _without(cells, MISSING_NUMBERS)
         if more and fewer.null_count < len(fewer):
-            found = _numbers(fewer, comma_decimals)
-            missing = missing + more if found else missing
-    numbers, decimal_comma, grouped = found or (cells, False, False)
-    has_points = found is not None and not decimal_comma and _any(trimmed, r"[.,]\d")
-    return Cells(numbers.to_pandas(), missing, decimal_comma, grouped, was_trimmed, has_points)
+            as_numbers = _numbers(fewer, comma_decimals)
+            missing = missing + more if as_numbers else missing
+    numbers, decimal_comma, grouped = as_numbers or (cells, False, False)
+    has_points = as_numbers is not None and not decimal_comma and _any(trimmed, r"[.,]\d")
+    return ParsedColumn(numbers.to_pandas(), missing, decimal_comma, grouped, was_trimmed, has_points)
 
 
 def numbers_one_by_one(raw: pa.ChunkedArray, decimal: str) -> tuple[pd.Series, list[str]]:
@@ -138,11 +138,11 @@ def _floats(cells: pa.ChunkedArray | pa.Array, decimal: str) -> pa.ChunkedArray 
 
 def _without(cells: pa.ChunkedArray, tokens: tuple[str, ...]) -> tuple[pa.ChunkedArray, tuple[str, ...]]:
     """(cells with the tokens made null, the tokens that occurred)."""
-    found = pc.is_in(cells, value_set=pa.array(tokens, cells.type))
-    if not pc.any(found).as_py():
+    is_token = pc.is_in(cells, value_set=pa.array(tokens, cells.type))
+    if not pc.any(is_token).as_py():
         return cells, ()
-    seen = pc.unique(cells.filter(found)).to_pylist()
-    return pc.if_else(found, pa.scalar(None, cells.type), cells), tuple(token for token in tokens if token in seen)
+    seen = pc.unique(cells.filter(is_token)).to_pylist()
+    return pc.if_else(is_token, pa.scalar(None, cells.type), cells), tuple(token for token in tokens if token in seen)
 
 
 def _numbers(cells: pa.ChunkedArray, comma_decimals: bool) -> tuple[pa.ChunkedArray, bool, bool] | None:

@@ -91,23 +91,23 @@ def format_in_old_words(words: str) -> CsvFormat:
     DomainError
         If the sentence breaks off, or names no delimiter.
     """
-    found = _STATED.search(words)
-    if found is None:
+    match = _STATED.search(words)
+    if match is None:
         return CsvFormat()
     try:
-        delimiter = literal_eval(found["delimiter"])
-        columns = json.JSONDecoder().raw_decode(words, found.end())[0] if found["some"] else ()
+        delimiter = literal_eval(match["delimiter"])
+        columns = json.JSONDecoder().raw_decode(words, match.end())[0] if match["some"] else ()
     except (ValueError, SyntaxError, RecursionError):
         raise DomainError("How the file is written cannot be read from these words; give a CsvFormat.") from None
     return CsvFormat(
-        found["encoding"], delimiter, "," if found["decimal"] == "commas" else ".", tuple(map(str, columns))
+        match["encoding"], delimiter, "," if match["decimal"] == "commas" else ".", tuple(map(str, columns))
     )
 
 
 def as_format(words: str) -> CsvFormat | str:
     """Words that are just the sentence of a format, as that format; all others as they are."""
     try:
-        found = format_in_old_words(words)
+        written = format_in_old_words(words)
     except DomainError:
         return words
-    return found if str(found) == words else words
+    return written if str(written) == words else words

@@ -94,7 +94,7 @@ class UnreadCells:
 
     def sentences(self) -> list[str]:
         """One for each kind."""
-        said = [
+        messages = [
             f"{plural(len(cells), 'cell')} of {name!r} {'is no number' if len(cells) == 1 else 'are no numbers'} and "
             f"{'counts' if len(cells) == 1 else 'count'} as missing; the first is {cells[0][:40]!r}."
             for name, cells in self.cells.items()
@@ -103,14 +103,14 @@ class UnreadCells:
         if self.ragged:
             has, counts = ("has", "counts") if self.ragged == 1 else ("have", "count")
             what = f"{has} too few or too many cells and {counts} as missing in every column"
-            said.append(f"{plural(self.ragged, 'row')} {what}.")
-        return said
+            messages.append(f"{plural(self.ragged, 'row')} {what}.")
+        return messages
 
 
 def read_records(data: bytes, domain: Domain) -> tuple[pd.DataFrame, UnreadCells]:
     """`read_table` of a file's bytes, and what was strange."""
     written = domain.csv_format
-    _, words = csv_text.without_told_delimiter(csv_text.decode_as(data, written.encoding))
+    _, words = csv_text.without_stated_delimiter(csv_text.decode_as(data, written.encoding))
     if not words.strip():
         raise TableError("The file is empty; choose one with a line of column names and rows below it.")
     names, _ = csv_text.header(words, written.delimiter)

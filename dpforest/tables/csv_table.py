@@ -126,7 +126,7 @@ def read_csv(source: Any, *, name: str = "") -> CsvTable:
     >>> csv.table["size"].tolist(), csv.notes[0]
     ([1.5, 2.5], 'Semicolons between columns, UTF-8, 2 rows and 3 columns.')
     """
-    data, found_name = bytes_of(source)
+    data, file_name = bytes_of(source)
     words, encoding = csv_text.decode(data)
     if not words.strip():
         raise TableError("The file is empty; choose one with a line of column names and rows below it.")
@@ -148,7 +148,7 @@ def read_csv(source: Any, *, name: str = "") -> CsvTable:
         f"{len(table):,} rows and {len(names):,} columns."
     )
     return CsvTable(
-        name or found_name,
+        name or file_name,
         table,
         len(table),
         mark,
@@ -201,16 +201,16 @@ def _notes(read: dict[str, Any]) -> list[str]:
         ("Commas between thousands", "grouped"),
         ("Spaces around cells removed", "trimmed"),
     ):
-        found = [column for column, cells in read.items() if getattr(cells, attribute)]
-        if found:
-            notes.append(f"{what} in {some(found)}.")
+        columns = [column for column, cells in read.items() if getattr(cells, attribute)]
+        if columns:
+            notes.append(f"{what} in {some(columns)}.")
     tokens: dict[str, list[str]] = {}
     for column, cells in read.items():
         for token in cells.missing:
             tokens.setdefault(token, []).append(column)
-    for token, found in tokens.items():
+    for token, columns in tokens.items():
         shown = f"{token!r} is" if token else "Empty cells are"
-        notes.append(f"{shown} read as missing in {some(found)}.")
+        notes.append(f"{shown} read as missing in {some(columns)}.")
     return notes
 
 
@@ -246,24 +246,24 @@ def passed_over(csv: CsvTable) -> list[str]:
     """
     offered = label_candidates(csv)
     likely = [c for c in csv.columns if c.name not in offered and (c is csv.columns[-1] or _LABEL_NAME.match(c.name))]
-    said = []
+    sentences = []
     for column in likely:
         if column.kind in ("date", "empty", "constant"):
             what = {"date": "dates or times", "empty": "no values", "constant": "one value only"}[column.kind]
-            said.append(f"{column.name!r} has {what}, so it cannot be the label.")
+            sentences.append(f"{column.name!r} has {what}, so it cannot be the label.")
         elif column.n_distinct > MAX_CLASSES:
-            said.append(
+            sentences.append(
                 f"{column.name!r} has {column.n_distinct:,} different values, and a label has at most {MAX_CLASSES}; "
                 "put them into classes in the file to predict it."
             )
         elif column.n_distinct >= MIN_CLASSES:
-            said.append(
+            sentences.append(
                 f"{column.name!r} has numbers that are not whole; write its classes as texts or whole numbers to "
                 "predict it."
             )
         else:
-            said.append(f"{column.name!r} has one value only, so it cannot be the label.")
-    return said
+            sentences.append(f"{column.name!r} has one value only, so it cannot be the label.")
+    return sentences
 
 
 def suggest_label(csv: CsvTable) -> str | None:
@@ -290,8 +290,8 @@ def suggest_domain(csv: CsvTable, label: str, features: Sequence[str] | None = N
     """
     chosen = csv.column(label)
     if not MIN_CLASSES <= chosen.n_distinct <= MAX_CLASSES:
-        found = "only one class" if chosen.n_distinct == 1 else f"{chosen.n_distinct:,} different values"
-        raise TableError(f"The label {label!r} has {found}; choose one with {MIN_CLASSES} to {MAX_CLASSES} classes.")
+        amount = "only one class" if chosen.n_distinct == 1 else f"{chosen.n_distinct:,} different values"
+        raise TableError(f"The label {label!r} has {amount}; choose one with {MIN_CLASSES} to {MAX_CLASSES} classes.")
     chosen_here = features is None
     if features is None:
         features = [column.name for column in csv.columns if column.use and column.name != label]

@@ -102,9 +102,9 @@ class Feature:
     source_note : str
         Documented: where it is written. Asserted: the words that the user typed. Data: what was read.
     missing : {"category", "value", "refuse"}
-        Missing cells get a code of their own, are replaced by the public `missing_value`, or are not expected: then
-        `Domain.encode` refuses them, while a fit, where a refusal would tell on a row, reads the lower bound or the
-        first category (`dpforest.tables.rows`).
+        "category": missing cells have a separate code. "value": they are read as the public `missing_value`. "refuse":
+        none are expected; `Domain.encode` raises an error for them, while a fit, where an error would reveal a row,
+        reads the lower bound or the first category (`dpforest.tables.rows`).
     missing_value : float or str, optional
         Public replacement, for ``missing="value"``.
     type_source, type_note : str
@@ -248,10 +248,10 @@ class Feature:
         if t < self.first_code:
             return -math.inf
         span, steps = N_CODES - self.first_code, t + 1 - self.first_code
-        own = self.scale_numbers
+        scale = self.scale_numbers
         if self.scale == "linear":
-            return own.low + steps / span * (own.high - own.low)
-        return least_with(own, lambda p: p * span >= steps)
+            return scale.low + steps / span * (scale.high - scale.low)
+        return least_with(scale, lambda p: p * span >= steps)
 
     def least_value(self, code: int) -> float:
         """The least value between the bounds that has this code, or a higher one."""
@@ -269,15 +269,15 @@ class Feature:
         if self.source == "data":
             what = "bounds" if self.kind == "numeric" else "categories"
             return [f"The {what} of {self.name!r} were read from the data{because(self.source_note)}."]
-        found = []
+        sentences = []
         if self.type_source == "data":
             what = "whole numbers" if self.integer else self.kind
-            found.append(f"That {self.name!r} is {what} was read from the data{because(self.type_note)}.")
+            sentences.append(f"That {self.name!r} is {what} was read from the data{because(self.type_note)}.")
         if self.missing_source == "data":
-            found.append(
+            sentences.append(
                 f"Whether cells of {self.name!r} are missing was read from the data{because(self.missing_note)}."
             )
-        return found
+        return sentences
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-safe dictionary, from which `from_dict` makes an equal feature."""

@@ -153,7 +153,7 @@ def direct_bound(tree_error: float, n: float, depth: int, epsilon: float, rule: 
     tree_error : float
         e, from 0 to 1/2.
     n : float
-        Rows; nothing is said below some 10²⁰.
+        Rows; below some 10²⁰ the bound is void.
     depth : int
     epsilon : float
     rule : {"average", "coin"}

@@ -26,8 +26,8 @@ def path_of_row(trees: Trees, tree: int, codes: np.ndarray) -> list[int]:
 def leaves_of_rows(trees: Trees, codes: np.ndarray) -> np.ndarray:
     """Twin of `routing.leaves_of_rows`: int32 (n_trees, n)."""
     number = {int(node): i for i, node in enumerate(np.flatnonzero(trees.kind == LEAF))}
-    found = [[number[path_of_row(trees, t, row)[-1]] for row in codes] for t in range(trees.n_trees)]
-    return np.array(found, np.int32).reshape(trees.n_trees, len(codes))
+    leaves = [[number[path_of_row(trees, t, row)[-1]] for row in codes] for t in range(trees.n_trees)]
+    return np.array(leaves, np.int32).reshape(trees.n_trees, len(codes))
 
 
 def count_rows(trees: Trees, codes, y, *, n_classes: int, tree_of_row=None) -> np.ndarray:

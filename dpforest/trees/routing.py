@@ -132,15 +132,15 @@ def count_rows(trees: Trees, domain: Domain, X, y, *, n_classes: int, tree_of_ro
 
     def work(rows: slice, codes: np.ndarray) -> None:
         try:
-            own = free.pop()
+            thread_counts = free.pop()
         except IndexError:
-            own = np.zeros((trees.n_leaves, n_classes), np.int64)
-            counts.append(own)
+            thread_counts = np.zeros((trees.n_leaves, n_classes), np.int64)
+            counts.append(thread_counts)
         if tree_of_row is None:
-            kernels.count_all(codes, y[rows], packed, own)
+            kernels.count_all(codes, y[rows], packed, thread_counts)
         else:
-            kernels.count_assigned(codes, y[rows], tree_of_row[rows], packed, own)
-        free.append(own)
+            kernels.count_assigned(codes, y[rows], tree_of_row[rows], packed, thread_counts)
+        free.append(thread_counts)
 
     for_each_block(domain, X, work, n_jobs)
     return sum(counts[1:], counts[0]) if counts else np.zeros((trees.n_leaves, n_classes), np.int64)

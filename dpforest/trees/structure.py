@@ -23,7 +23,7 @@ class Structure:
         The tests that occur, without their thresholds, in the order of feature and kind; kinds as in `Trees`.
     nodes : int array
         0 for a leaf, else the place of its test, from 1. The roots of all trees come first, then all nodes of level 1,
-        tree after tree and in each from left to right, and so on; nothing is said of level `depth`.
+        tree after tree and in each from left to right, and so on; without level `depth`, whose nodes are all leaves.
     thresholds : int array
         Of the nodes that have one, in the same order.
     """

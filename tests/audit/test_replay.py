@@ -162,7 +162,7 @@ def test_neither_engine_nor_app_loads_the_recorder():
     """What can replace noise is for auditors only."""
     pages = (
         "dpforest.plotting.audit",
-        "dpforest.evaluation.sweep",
+        "dpforest.simulation.sweep",
         *(f"ui.audit.{name}" for name in PAGE),
         "ui.shared.release",
     )

@@ -194,7 +194,7 @@ def test_scores_follow_from_the_release(n_classes):
     scores = np.zeros((len(X), moves.shape[1]), np.int64)
     for t in range(forest.trees.n_trees):
         scores += moves[leaves[:, t]]
-    from_file = ReleasedForest.from_json(forest.to_json(uncertified=True))._scores()(forest.domain.encode(X))
+    from_file = ReleasedForest.from_json(forest.to_json(uncertified=True))._scorer()(forest.domain.encode(X))
     assert np.array_equal(scores[:, -1] / 2**POINT, from_file[:, -1])
 
 

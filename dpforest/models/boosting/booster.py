@@ -191,6 +191,8 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
     def _fit_forest(self, domain: Domain, rows: EncodedRows, n_jobs: int, trace: Trace | None = None) -> Forest:
         source, ledger = source_for(self.random_state), self._ledger()
         spec, rows = self._prepared(domain, rows, ledger, source)
+        if rows.n_table:  # sums are divided by the number of those rows that are in them
+            spec = replace(spec, n_rows=max(round(spec.n_rows * len(rows.y) / rows.n_table), 1))
         trees = grow_random_trees(
             domain,
             n_trees=spec.n_trees,
