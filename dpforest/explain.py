@@ -69,6 +69,7 @@ class AddedScores:
         Parameters
         ----------
         forest : Forest
+            Its voting must be "clipped-logistic".
 
         Returns
         -------
@@ -165,11 +166,14 @@ class AddedScores:
         Parameters
         ----------
         feature : int
+            Place of the attribute in the domain.
         codes : int array of shape (n,)
+            Values of the attribute, as the domain encodes them.
 
         Returns
         -------
         scores : float array of shape (n, n_classes)
+            Weighted mean of the score of each class at each code.
         noise : float array of shape (n,)
             Standard deviation of the noise on them, of independent rounds; NaN where it is not known.
         """
@@ -215,10 +219,12 @@ class AddedScores:
         Parameters
         ----------
         codes : int array of shape (n_features,)
+            The row, as the domain encodes it.
 
         Returns
         -------
         float array of shape (n_features, n_classes)
+            Part of the score of each class that is due to each attribute.
         """
         trees, parts = self.trees, np.zeros((self.domain.n_features, self.leaf_scores.shape[1]))
         nodes = trees.tree_start[:-1]

@@ -39,7 +39,9 @@ def read_table(source: Any, domain: Domain) -> pd.DataFrame:
     Parameters
     ----------
     source : bytes, path or binary file
+        The file, its path, or what it holds.
     domain : Domain
+        Names the columns to read, and how to read each of them.
 
     Returns
     -------

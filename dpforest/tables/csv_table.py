@@ -108,12 +108,14 @@ def read_csv(source: Any, *, name: str = "") -> CsvTable:
     Parameters
     ----------
     source : bytes, path or binary file
+        The file, its path, or what it holds; UTF-8, UTF-16, UTF-32 or Latin-1 text.
     name : str, optional
         What to call the table; by default the file's name.
 
     Returns
     -------
     CsvTable
+        The cells as text, with the format and the kinds of columns that were detected.
 
     Raises
     ------

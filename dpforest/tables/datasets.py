@@ -122,6 +122,7 @@ def load_dataset(name: str, *, incomplete: str = "category", folder: str | Path 
     Returns
     -------
     Dataset
+        Table, label and public domain.
 
     Raises
     ------
@@ -191,6 +192,7 @@ def make_synthetic(name: str, n: int = 30_000, seed: int = 0) -> Dataset:
     Returns
     -------
     Dataset
+        Table, label and public domain.
 
     Raises
     ------

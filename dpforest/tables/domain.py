@@ -40,6 +40,7 @@ class Domain:
     Parameters
     ----------
     features : tuple of Feature
+        The attributes, in the order of the columns of an encoded table.
     classes : tuple
         The labels as the user writes them (text or numbers), matched by their text. Empty for a table without labels.
     label : str
@@ -188,6 +189,7 @@ class Domain:
         Returns
         -------
         ndarray of uint16, shape (n, m), C order
+            Column j holds the codes of ``features[j]``.
 
         Raises
         ------
@@ -203,10 +205,12 @@ class Domain:
         Parameters
         ----------
         y : array of shape (n,)
+            Labels, which are matched by their text.
 
         Returns
         -------
         int32 array of shape (n,)
+            Numbers from 0 to ``n_classes - 1``.
 
         Raises
         ------
@@ -291,6 +295,7 @@ class Domain:
         Parameters
         ----------
         entry : dict
+            With the keys that `to_dict` writes.
 
         Returns
         -------
@@ -333,6 +338,7 @@ class Domain:
         Parameters
         ----------
         X : DataFrame or array of shape (n, n_features)
+            The table that bounds and categories are read from.
         y : array of shape (n,), optional
             Labels, for the classes.
         label : str

@@ -90,6 +90,7 @@ class Feature:
     Parameters
     ----------
     name : str
+        Name of the column, as in the table.
     kind : {"numeric", "categorical"}
     low, high : float
         Bounds of a numeric attribute, finite, ``low < high``.

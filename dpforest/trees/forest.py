@@ -76,6 +76,7 @@ class Forest:
         Returns
         -------
         float64 array of shape (n_leaves, n_classes)
+            Columns in the order of ``domain.classes``.
         """
         return self.leaves.leaf_shares(self.trees, self.domain.n_classes, self.seed)
 
@@ -104,11 +105,14 @@ class Forest:
         Parameters
         ----------
         codes : uint16 array of shape (n, n_features)
+            Rows as the domain encodes them.
 
         Returns
         -------
         shares : float64 array of shape (n, n_classes)
+            Share of each class, in the order of ``domain.classes``; rows sum to 1.
         index : int64 array of shape (n,)
+            Index of the predicted class in ``domain.classes``.
 
         Raises
         ------
@@ -124,12 +128,14 @@ class Forest:
         Parameters
         ----------
         codes : uint16 array of shape (n, n_features)
+            Rows as the domain encodes them.
         n_jobs : int
             Threads.
 
         Returns
         -------
         int64 array of shape (n,)
+            Index of the predicted class in ``domain.classes``.
 
         Raises
         ------
@@ -154,12 +160,14 @@ class Forest:
         Parameters
         ----------
         X : DataFrame or array of shape (n, n_features)
+            Rows with the columns of the domain; a DataFrame is read by column name, an array by position.
         n_jobs : int
             Threads.
 
         Returns
         -------
         array of shape (n,)
+            Labels as the domain writes its classes.
         """
         return self.domain.class_array[self.predict_index(X, n_jobs=n_jobs)]
 
@@ -191,8 +199,10 @@ class ReleasedForest(Forest):
 
     Parameters
     ----------
-    trees, domain, leaves, seed, certificate, about, notes, scale
+    trees, domain, leaves, seed, about, notes, scale
         As of `Forest`; counts are whole numbers.
+    certificate : Certificate
+        States the same ε, δ and neighbor relation as the ledger.
     ledger : Ledger
         Closed.
 
@@ -226,6 +236,7 @@ class ReleasedForest(Forest):
         Returns
         -------
         str
+            `from_json` reads it back as an equal forest.
 
         Raises
         ------
@@ -246,6 +257,7 @@ class ReleasedForest(Forest):
         Parameters
         ----------
         text : str or bytes
+            JSON of the format that ``docs/FORMAT.md`` describes.
 
         Returns
         -------
@@ -271,6 +283,7 @@ class ReleasedForest(Forest):
         Returns
         -------
         bytes
+            Without a time stamp in its gzip header.
 
         Raises
         ------
@@ -286,6 +299,7 @@ class ReleasedForest(Forest):
         Parameters
         ----------
         data : bytes
+            JSON as UTF-8, plain or compressed by gzip.
 
         Returns
         -------

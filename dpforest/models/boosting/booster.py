@@ -227,6 +227,7 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
         Parameters
         ----------
         X : DataFrame or array of shape (n, n_features)
+            Rows with the columns of the domain; a DataFrame is read by column name, an array by position.
 
         Yields
         ------
