@@ -476,8 +476,8 @@ def test_the_nonprivate_model_is_the_algorithm(alpha, seed):
     assert closest > (2 / UNIT if alpha else 0)  # scores are on a grid, which for α = 0 they lie on
     leaves = model.apply(X)
     assert all(plain_boosting.same_parts(leaves[:, t], leaf_of[t]) for t in range(4))
-    found = model.forest_.leaves.leaf_values[leaves].sum(axis=1)
-    assert np.allclose(found, margin, rtol=0, atol=1e-12)
+    margins = model.forest_.leaves.leaf_values[leaves].sum(axis=1)
+    assert np.allclose(margins, margin, rtol=0, atol=1e-12)
     if alpha:  # that weights are on a grid of 1/1024 makes hardly a difference; for α = 0 it breaks ties
         _, margin, _ = plain_boosting.boost(X, y, domain, **by_hand, grid=False)
         assert np.allclose(margins, margin, atol=0.02 * np.abs(margin).max())

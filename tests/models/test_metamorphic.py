@@ -287,8 +287,8 @@ every_greedy_forest = pytest.mark.parametrize("name", GREEDY)
 
 
 def arrays_of(forest) -> list[np.ndarray]:
-    """What it is made of, tree by tree: tests, and what leaves say."""
-    said = next(iter(forest.leaves.arrays.values()))
+    """Tests and leaf contents of a forest, one array for each tree."""
+    leaf_content = next(iter(forest.leaves.arrays.values()))
     start, leaf_start = forest.trees.tree_start, forest.trees.leaf_start
     return [
         np.concatenate(

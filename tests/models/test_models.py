@@ -345,8 +345,8 @@ def test_a_public_bound_on_the_rows_is_an_assumption():
 def test_a_huge_epsilon_gives_the_counts_of_the_nonprivate_model(random_state):
     """Noise of scale 4e-4 is zero but with probability exp(-2500)."""
     for estimator in WITH_COUNTS:
-        noisy = fit(estimator, epsilon=10_000, random_state=random_state, **SAID)
-        nonprivate = fit(estimator, epsilon=None, **SAID)
+        noisy = fit(estimator, epsilon=10_000, random_state=random_state, **WITHOUT_QUERIES)
+        nonprivate = fit(estimator, epsilon=None, **WITHOUT_QUERIES)
         assert np.array_equal(noisy.forest_.leaves.noisy_counts, nonprivate.forest_.leaves.noisy_counts)
         assert np.array_equal(noisy.predict(X), nonprivate.predict(X))
 
