@@ -169,7 +169,7 @@ def test_the_smallest_of_the_best_settings_on_the_inner_folds_is_chosen(monkeypa
     """On three training rows in four depth 3 and 5 are equally right; on the whole of them depth 1 were."""
     data, sizes = load_dataset("zoo"), []
 
-    def run_task(forest, domain, split, task, epsilons, cells, seed, promises):
+    def run_task(forest, domain, split, task, epsilons, cells, seed, promises, n_rows):
         sizes.append(len(split.y_train) + len(split.y_test))
         outer = sizes[-1] == len(data.y)
         rows = [(e, d, t, (d == 1) if outer else 0.5 + 0.25 * (d > 1)) for e in [*epsilons, np.inf] for d, t in cells]

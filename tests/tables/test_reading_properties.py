@@ -165,9 +165,9 @@ def read(way: str, domain: Domain, rows: list[list[str]], ids: list[int]) -> dic
     X, y = handed_over(way, domain, rows, ids)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OutOfDomainWarning)
-        found: EncodedTable = read_rows(domain, X, y, np.array(ids, np.int64))
-    assert found.n_given == len(rows)
-    seen = {int(i): (*codes, int(label)) for i, codes, label in zip(found.ids, found.codes.tolist(), found.y)}
+        encoded: EncodedTable = read_rows(domain, X, y, np.array(ids, np.int64))
+    assert encoded.n_given == len(rows)
+    seen = {int(i): (*codes, int(label)) for i, codes, label in zip(encoded.ids, encoded.codes.tolist(), encoded.y)}
     return {i: seen.get(i) for i in ids}
 
 
