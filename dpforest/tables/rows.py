@@ -1,4 +1,4 @@
-"""The one way from a table to what a forest reads of it: codes and class indices, every cell and label by itself.
+"""Encode a table for a forest: every cell becomes a code and every label a class index, each by itself.
 
 A fit that refused a table for one cell, or read other cells differently because of it, would reveal that cell. So a
 public rule (`domain.READ_BY_RULE`) reads every cell and every label, and only the curator sees which were outside of
@@ -19,8 +19,8 @@ from dpforest.tables.out_of_domain import OutOfDomain, OutOfDomainCells
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """Rows as forests read them. Curator only.
+class EncodedTable:
+    """A table as forests read it: codes, class indices and row ids. Curator only.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def read_rows(
     *,
     n_jobs: int = 1,
     out_of_domain: OutOfDomainCells | None = None,
-) -> Rows:
+) -> EncodedTable:
     """Read a table and its labels by the public rule; one `OutOfDomainWarning` counts those that did not fit.
 
     Parameters
@@ -90,7 +90,7 @@ def read_rows(
         codes, index, ids = codes[kept], index[kept], ids[kept]
     if out_of_domain is None:
         noted.warn()
-    return Rows(codes, index, ids, n_given)
+    return EncodedTable(codes, index, ids, n_given)
 
 
 def ids_of(X: Any) -> np.ndarray:

@@ -40,7 +40,7 @@ from dpforest.risk.success_rate import (
     variation,
 )
 from dpforest.tables.domain import Domain, Feature
-from dpforest.tables.rows import Rows
+from dpforest.tables.rows import EncodedTable
 from dpforest.trees import routing
 from tests.conftest import some
 
@@ -311,7 +311,7 @@ def test_the_attacker_stands_before_the_forest_of_a_fit(kind, neighbors, setting
     """Its trees with the same seeds, and at its leaves the rate of what is left of ε when they are asked."""
     domain, codes, labels = small_table(1_200)
     forest = kind(epsilon=0.5, neighbors=neighbors, structure_seed=3, random_state=8, **settings)
-    fitted = forest.refitter(domain, Rows(codes, labels, np.arange(1_200), 1_200))()
+    fitted = forest.refitter(domain, EncodedTable(codes, labels, np.arange(1_200), 1_200))()
     table = count_in_leaves(forest, domain, codes, labels, seed=8)
     for part in ("kind", "feature", "threshold", "first_child", "tree_start"):
         np.testing.assert_array_equal(getattr(table.trees, part), getattr(fitted.trees, part))

@@ -26,7 +26,7 @@ from dpforest import (
     read_table,
 )
 from dpforest.tables.cells import key
-from dpforest.tables.rows import Rows, read_rows
+from dpforest.tables.rows import EncodedTable, read_rows
 from tests.conftest import examples
 
 # What people write into cells: what one of them is must not depend on the others in its column.
@@ -165,7 +165,7 @@ def read(way: str, domain: Domain, rows: list[list[str]], ids: list[int]) -> dic
     X, y = handed_over(way, domain, rows, ids)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OutOfDomainWarning)
-        found: Rows = read_rows(domain, X, y, np.array(ids, np.int64))
+        found: EncodedTable = read_rows(domain, X, y, np.array(ids, np.int64))
     assert found.n_given == len(rows)
     seen = {int(i): (*codes, int(label)) for i, codes, label in zip(found.ids, found.codes.tolist(), found.y)}
     return {i: seen.get(i) for i in ids}
