@@ -154,7 +154,7 @@ def test_all_sessions_together_have_a_limit_and_a_session_that_ends_makes_room()
     assert server.held("anna") == 0 and server.held("ben") == server.held("carl") == 2_000_000
 
 
-def test_a_session_that_ends_while_its_file_arrives_leaves_nothing_behind():
+def test_a_session_that_ends_while_its_file_arrives_keeps_no_bytes():
     server = Server()
 
     def ends_meanwhile() -> Iterator[bytes]:
