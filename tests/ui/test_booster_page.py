@@ -73,7 +73,7 @@ def test_the_card_is_the_same_whether_or_not_the_schema_is_public(page):
     assert value == "54.8 %" and note.startswith("not promised")
 
 
-def test_what_delta_changes(page):
+def test_delta_changes_the_budget_tab_and_the_code(page):
     page.query_params.update({"delta": "true", "tab": "Budget"})
     page.run()
     text = words(page)
@@ -114,7 +114,7 @@ def test_the_tree_tab_takes_it_apart(page, data, label, delta):
 
 
 @pytest.mark.parametrize("data", ["breast_wisconsin", "zoo"])
-def test_the_leaves_tab_says_both_flip_rates(page, data):
+def test_the_leaves_tab_shows_both_flip_rates(page, data):
     page.query_params.update({"data": data, "tab": "Leaves"})
     page.run()
     assert not page.exception
@@ -149,7 +149,7 @@ def test_how_likely_noise_alone_turns_a_prediction(n_classes, scores, wanted):
     assert math.isnan(chance_of_a_turn(unknown, np.array(scores)))
 
 
-def test_the_simulation_says_points_as_they_come_and_keeps_them():
+def test_the_simulation_reports_points_as_they_are_computed_and_keeps_them():
     """A moved control ends a repeat; what was done of it is not done again, and the figures are the same."""
     data = table()
     make = lambda: simulation_for(  # noqa: E731
@@ -188,7 +188,7 @@ def test_compare_has_it_with_delta_as_well_where_that_is_asked_for():
     assert [line.settings.delta for line in lines] == [0.0, 0.0, 1e-6, 0.0]
 
 
-def test_compare_says_what_dash_dotted_lines_are():
+def test_compare_explains_dash_dotted_lines():
     page = AppTest.from_file("../../app.py", default_timeout=600)
     page.switch_page("pages/1_Compare.py")
     page.query_params.update({"data": "breast_wisconsin", "also_delta": "true", "releases_each": "2"})
@@ -209,7 +209,7 @@ def test_where_a_forest_learns_nothing_it_is_among_the_others_with_both_deltas()
     assert [other.name for other in others_of_booster._left][0] == f"{KIND}, δ = 10⁻⁶"
 
 
-def test_what_delta_buys_stands_below_the_curve(page):
+def test_the_gain_by_delta_is_below_the_curve(page):
     page.query_params.update({"eps": "0.5"})
     page.run()
     assert "What δ = 10⁻⁶ would buy at ε = 0.5: " in words(page)
@@ -262,7 +262,7 @@ def test_of_two_with_the_same_epsilon_the_stronger_promise_comes_first():
 
 
 @pytest.mark.parametrize("delta", DELTAS)
-def test_the_limit_of_an_attack_is_that_of_the_headline(delta):
+def test_the_limit_of_an_attack_equals_that_of_the_headline(delta):
     """Of the exact trade-off of Gaussian noise, not of ε alone."""
     chosen = as_it_comes(KIND, "certified", 1.0, "add-remove", delta=delta)
     certificate, _ = chosen.estimator(table().domain).preview(table().domain, 500)

@@ -94,7 +94,7 @@ def test_a_room_ends_after_an_hour_without_the_page_of_its_leader():
     assert not rooms.vote(code, "anna", 0, 0, n_answers=2)
 
 
-def test_an_ended_room_leaves_nothing_in_memory():
+def test_an_ended_room_is_removed_from_memory():
     """As soon as anybody uses any room."""
     clock = Clock()
     rooms = Rooms(clock)
@@ -228,7 +228,7 @@ def test_bars_of_four_are_not_drawn(wall):
     assert "4 have answered" in words(wall) and "▇" not in words(wall)
 
 
-def test_a_room_that_is_closed_or_never_was_says_so_and_lets_go(wall):
+def test_a_closed_or_unknown_room_gets_a_message_and_leaves_the_link(wall):
     code = letters(wall)
     phone = page("phone", room=code)
     press(wall, "Close it")
@@ -261,7 +261,7 @@ def test_a_browser_without_the_cookie_follows_and_has_no_vote(wall):
     assert "room" not in alone.query_params and "Allow cookies" in " ".join(w.value for w in alone.warning)
 
 
-def test_the_address_on_the_wall_lets_nobody_lead(wall):
+def test_the_address_on_the_wall_gives_no_right_to_lead(wall):
     """The address has only the letters. The cookie decides who leads, also after F5."""
     assert set(wall.query_params) <= {"room", "step", "at", "shown"}
     shown = {name: letters(wall) if name == "room" else wall.query_params[name][0] for name in wall.query_params}
@@ -298,7 +298,7 @@ def test_a_link_that_shows_an_answer_does_not_move_the_class(wall):
         assert (seen.step, seen.shown) == (1, False)
 
 
-def test_a_room_that_is_refused_says_why(wall):
+def test_a_refused_room_gets_a_reason(wall):
     code = letters(wall)
     for i in range(MOST_ROOMS - 1):
         class_mode.ROOMS.open(f"pupil {i}", f"10.0.0.{i}")

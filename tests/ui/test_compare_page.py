@@ -58,7 +58,7 @@ def lines(page: AppTest) -> dict[str, np.ndarray]:
     return {t["name"]: numbers(t["y"]) for t in drawn(page)["data"] if t["mode"] == "lines+markers"}
 
 
-def test_lines_table_and_words_are_those_of_a_sweep(compare):
+def test_lines_table_and_sentences_equal_those_of_a_sweep(compare):
     page = compare(eps="3")
     data = load_dataset("zoo")
     table = tables.bundled_table(data, data.label)
@@ -77,7 +77,7 @@ def test_lines_table_and_words_are_those_of_a_sweep(compare):
     assert "Each point is the mean of 2 simulated releases on one split" in words(page)
 
 
-def test_as_published_is_dashed_and_says_its_true_loss(compare):
+def test_as_published_is_dashed_and_shows_its_true_loss(compare):
     page = compare(also_published="true", forests="boosted,RF-E", data="car")
     traces = {t["name"]: t for t in drawn(page)["data"] if t.get("name")}
     assert traces["boosted, as published"]["line"]["dash"] == "dash" and traces["boosted"]["line"]["dash"] == "solid"
@@ -155,7 +155,7 @@ def test_no_forest_is_a_sentence(compare):
     assert not page.exception and "Choose at least one" in words(page)
 
 
-def test_a_table_that_leaks_says_so(compare):
+def test_a_table_with_bounds_from_the_data_gets_a_warning(compare):
     assert "no forest on this table would be certified" in words(compare(data="cmc"))
 
 
@@ -244,7 +244,7 @@ def test_the_insight_names_the_best_its_equals_and_the_useless():
     assert "overlaps with that of 4 of the 5 others:" in insight_for({"a": 0.8, **many, "f": 0.7})
 
 
-def test_a_measure_that_needs_two_classes_says_so(compare):
+def test_a_measure_that_needs_two_classes_gets_a_message(compare):
     rows = "".join(f"{i % 9};{'yes' if i == 3 else 'no'}\n" for i in range(60))
     page = compare(data="upload a CSV", compared="AUC", forests="RF-E")
     page.file_uploader[0].upload("rare.csv", ("size;ill\n" + rows).encode()).run()
@@ -308,7 +308,7 @@ def test_settings_of_one_forest_come_with_a_link_and_survive_another_page(compar
         '{"JPW":{"leaf":[1]}}',
     ],
 )
-def test_what_no_forest_has_is_ignored_with_a_sentence(compare, linked):
+def test_unknown_settings_in_a_link_are_ignored_with_a_message(compare, linked):
     page = compare(forests="RF-E", own=linked)
     assert set(lines(page)) == {"RF-E"} and settings_in_link(page) == {}
     assert words(page).count("Ignored, as the link asks for what no forest has") == 1
@@ -338,7 +338,7 @@ def test_alpha_has_a_line_a_strategy_and_says_which_differ(compare):
     assert "At ε = 3 **α" in words(page) and "mean of 5 simulated releases" in words(page)
 
 
-def test_strategies_that_differ_by_luck_are_called_alike():
+def test_strategies_that_differ_by_chance_are_reported_as_equal():
     def sentence_for(apart_by: float) -> str:
         rows = [
             {"forest": name, "epsilon": e, "repeat": r, "fold": 0, "n_test": 10_000, "accuracy": value + r / 1_000}

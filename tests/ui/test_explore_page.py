@@ -161,7 +161,7 @@ def test_one_number_after_another_can_be_typed(app):
 
 
 @pytest.mark.parametrize(("asked", "shown"), [("0.40", 0.4), ("1.23456789", 1.23457), ("1.0000004", 1.0), ("4e0", 4.0)])
-def test_epsilon_is_what_it_says(app, asked, shown):
+def test_the_shown_epsilon_is_the_used_one(app, asked, shown):
     """It has no digit that is not on the screen: a release at 1.0000004 that says ε = 1 would break its promise."""
     app.query_params["eps"] = asked
     app.run()
@@ -172,7 +172,7 @@ def test_epsilon_is_what_it_says(app, asked, shown):
 
 @pytest.mark.parametrize("epsilon", [0.001, 20.0])
 @pytest.mark.parametrize("kind", FORESTS)
-def test_every_forest_at_both_ends_of_what_can_be_typed(app, kind, epsilon):
+def test_every_forest_at_the_smallest_and_largest_epsilon(app, kind, epsilon):
     app.query_params.update({"forest": kind, "eps": f"{epsilon:g}", "depth": "2"})
     app.run()
     assert not app.exception
@@ -586,7 +586,7 @@ def edited(feature: Feature, **changes) -> Feature:
     return data_tab._edited_feature(feature, {**before, **changes}, before)
 
 
-def test_words_turn_what_was_read_into_an_assertion():
+def test_a_source_turns_a_read_part_into_an_assertion():
     age = Feature("age", "numeric", 18, 94, source="data")
     assert edited(age) == age
     confirmed = edited(age, lowest=0, highest=120, **{"where this is known from": "people live so long"})

@@ -120,7 +120,7 @@ def test_what_would_be_promised_if_the_schema_were_public(neighbors):
     assert page.session_state["found"] == Guarantee(1, DELTA, neighbors, mu_for(1, DELTA).mu_squared)
 
 
-def test_what_is_promised():
+def test_promise_at_delta():
     assert parts.guarantee(*booster(), False) == Guarantee(1, DELTA, mu_squared=mu_for(1, DELTA).mu_squared)
 
 

@@ -132,7 +132,7 @@ def test_a_list_of_names_replaces_the_default_as_in_streamlit(listening_by_a_lis
     assert is_served(kind, host=host) == served == is_host_allowed(host)
 
 
-def test_the_server_says_to_which_names_it_answers(listening_to_others):
+def test_the_server_prints_the_addresses_it_answers(listening_to_others):
     sentence = str(HostNames.of_config())
     assert socket.gethostname().lower() in sentence and "every IP address" in sentence
     assert "--server.allowedHosts" in sentence and "\n" not in sentence

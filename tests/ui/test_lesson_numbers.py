@@ -253,7 +253,7 @@ FACTS = {
 
 
 @pytest.mark.parametrize("key", FACTS)
-def test_every_figure_in_the_texts_is_one_that_comes_out(key):
+def test_every_figure_in_the_texts_is_a_computed_one(key):
     assert list(FACTS) == [step.key for step in STEPS]
     facts = FACTS[key]()
     unknown = [figure for figure in _NUMBER.findall(text_of(BY_KEY[key])) if figure not in facts]
@@ -325,5 +325,5 @@ def test_classes_come_out_again():
     assert lesson_numbers.rebuilt(10, 1.0) == HAS["class"]["noisy"][epsilons.index(1.0)]
 
 
-def test_what_explore_gets_comes_out_again():
+def test_the_figures_of_explore_are_reproduced():
     assert lesson_numbers.in_explore() == HAS["explore"]

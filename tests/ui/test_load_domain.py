@@ -101,7 +101,7 @@ def test_both_files_come_back_as_the_same_domain(domain):
 
 @settings(derandomize=True, deadline=None, max_examples=examples(100))
 @given(domains())
-def test_nothing_gets_public_without_words(domain):
+def test_no_part_becomes_public_without_a_source(domain):
     """A codebook without its column of words, over a table that was read: every part is as leaky as before."""
     table = codebook(domain).drop(columns=["source", "source of type", "source of missing"])
     loaded = from_codebook(as_read(domain), as_csv(table))
@@ -132,7 +132,7 @@ def test_a_line_that_cannot_be_loaded_is_the_only_mistake(line, says):
     assert len(loaded.mistakes) == 1 and says in loaded.mistakes[0], loaded.mistakes
 
 
-def test_what_the_file_does_not_mention_stays_and_what_is_not_there_is_named():
+def test_attributes_outside_the_file_stay_and_unknown_ones_are_named():
     lines = (
         "name,low,high,categories,source",
         "age,0,120,,people live so long",
@@ -187,7 +187,7 @@ def test_a_json_without_words_is_not_believed():
             of_json(wrong)
 
 
-def test_a_file_cannot_say_that_its_words_are_a_document():
+def test_a_file_cannot_mark_its_sources_as_documented():
     """Only bundled tables are documented; whoever loads a file asserts what it says."""
     read = Domain((Feature("age", "numeric", 3, 88),), ("a", "b"), "who", classes_source="data")
     known = Feature("age", "numeric", 0, 120, source="documented", source_note="the census form, page two")
@@ -198,7 +198,7 @@ def test_a_file_cannot_say_that_its_words_are_a_document():
     assert from_json(claims, claims).domain == claims
 
 
-def test_what_a_codebook_does_not_say_is_not_taken_from_the_rows():
+def test_gaps_of_a_codebook_are_not_filled_from_the_rows():
     """That nobody skipped a cell, or that values are whole, was read from the rows; words on bounds do not cover it."""
     read = Feature("age", "numeric", 3, 88, integer=True, missing="refuse", source="data")
     loaded = from_codebook(

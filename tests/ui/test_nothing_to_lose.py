@@ -55,7 +55,7 @@ def opened(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["majority labels", "noisy counts", "one greedy tree"])
-def test_explore_says_that_the_forest_learns_nothing_and_what_would(opened, kind):
+def test_explore_reports_a_forest_that_learns_nothing_and_names_others(opened, kind):
     page = opened(forest=kind)
     text = words(page)
     assert "**This forest learns nothing here that makes it more often right.**" in text
@@ -78,7 +78,7 @@ def test_explore_names_the_forests_that_would_learn(opened):
     assert "“one greedy tree” 100.0 %" in named and "“boosted”" in named and "RF" not in named
 
 
-def test_explore_speaks_of_a_price_where_there_is_one(opened):
+def test_explore_names_the_price_where_there_is_one(opened):
     rng = np.random.default_rng(0)
     x = rng.integers(0, 4, 900)
     table = "\n".join(["size;big", *(f"{v};{'yes' if v > 1 else 'no'}" for v in x), ""]).encode()
@@ -115,7 +115,7 @@ def test_choose_gives_no_smallest_epsilon(opened, need):
     assert page.select_slider(key="look_eps").value == 1.0
 
 
-def test_what_guessing_reaches_needs_no_epsilon(opened):
+def test_an_accuracy_that_guessing_reaches_needs_no_epsilon(opened):
     at = {"a": Stakes(0.7, 0.9, 0.9, 0.95, 0.01)}
     assert parts.no_need(0.7, 0.7, at) == (
         "**70.0 % needs no forest and no ε**: always naming the most frequent class gets 70.0 % without any rows. Ask "
@@ -124,7 +124,7 @@ def test_what_guessing_reaches_needs_no_epsilon(opened):
     assert parts.no_need(0.71, 0.7, at) == ""
 
 
-def test_the_report_says_it_first(opened, monkeypatch):
+def test_the_report_states_it_first(opened, monkeypatch):
     made = []
     monkeypatch.setattr(parts, "offer_report", lambda table, make, is_early: made.append(make()))
     page = opened("2_Choose_epsilon", choose_tab="Report")

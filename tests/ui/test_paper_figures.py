@@ -40,7 +40,7 @@ def files(page: AppTest) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("path", SETTINGS)
-def test_every_page_lists_what_it_has_drawn(path, monkeypatch):
+def test_every_page_lists_its_figures(path, monkeypatch):
     monkeypatch.setattr(controls, "kinds", lambda: ["RF-E"])
     page = AppTest.from_file("../../app.py", default_timeout=600)
     page.switch_page(path)

@@ -50,7 +50,7 @@ def texts(file: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("file", SHOWN, ids=lambda file: file.name)
-def test_no_page_promises_what_no_epsilon_keeps(file):
+def test_no_page_promises_more_than_an_epsilon_keeps(file):
     for text in texts(file):
         assert not re.search(f"{ABSOLUTE}|{ASCRIBED}", text, re.IGNORECASE), text
 

@@ -221,7 +221,7 @@ def ask(app: AppTest) -> str:
     return "\n".join(m.value for m in app.markdown)
 
 
-def test_the_dialog_says_the_sum_beforehand(app):
+def test_the_dialog_shows_the_sum_beforehand(app):
     app.session_state["releases"] = [replace(EXCHANGED, file=b"")]
     app.query_params["eps"] = "1"
     text = ask(app.run())

@@ -65,7 +65,7 @@ class Queue:
         return self.order
 
 
-def test_what_somebody_waits_for_comes_first():
+def test_interactive_work_comes_first():
     queue = Queue()
     with queue.scheduler.turn(awaited=False):
         queue.join_in("refine 1", awaited=False)

@@ -58,7 +58,7 @@ def test_a_mistake_is_the_caller_s(worker):
 
 
 @pytest.mark.parametrize("forest", [MajorityLabelForestClassifier(n_estimators=5), MultinomialForestClassifier()])
-def test_repeats_from_elsewhere_are_those_from_here(worker, monkeypatch, forest):
+def test_repeats_of_a_worker_equal_those_of_this_process(worker, monkeypatch, forest):
     domain, split = split_of("zoo")
     here = simulation_for(forest, domain, split, epsilons=GRID)
     for _ in range(2):
@@ -73,7 +73,7 @@ def test_repeats_from_elsewhere_are_those_from_here(worker, monkeypatch, forest)
     np.testing.assert_array_equal(second.accuracy[0], here.curve().accuracy[1])
 
 
-def test_models_without_privacy_from_elsewhere_are_those_from_here(worker, monkeypatch):
+def test_models_without_privacy_of_a_worker_equal_those_of_this_process(worker, monkeypatch):
     domain, split = split_of("zoo")
     monkeypatch.setattr(job, "BACKGROUND", worker)
     monkeypatch.setattr(job, "INTERACTIVE", worker)
@@ -108,7 +108,7 @@ class NoBar:
         pass
 
 
-def test_pieces_of_a_sweep_from_elsewhere_are_those_from_here(worker, monkeypatch):
+def test_pieces_of_a_sweep_of_a_worker_equal_those_of_this_process(worker, monkeypatch):
     here, there = cells_of_zoo(), cells_of_zoo()
     for line in here:
         for n in range(6):
@@ -141,7 +141,7 @@ def test_a_piece_that_others_do_not_come_round_to_is_made_here(monkeypatch):
     assert list(job.run(lines, 3, NoBar()))[-1] == 3
 
 
-def test_one_bar_tells_all_of_a_long_sweep(monkeypatch):
+def test_one_bar_shows_the_progress_of_a_long_sweep(monkeypatch):
     """Streamlit's bars keep those that gave them: a chain of a thousand is too long for Python."""
     monkeypatch.setattr(job, "BAR_EVERY", 0.0)
     bars = []
@@ -156,7 +156,7 @@ def test_one_bar_tells_all_of_a_long_sweep(monkeypatch):
     assert len({id(bar) for bar in bars}) == 2 < len(bars) and bars[0] is place
 
 
-def test_what_others_have_made_meanwhile_is_drawn():
+def test_pieces_computed_by_other_sessions_are_drawn():
     lines = cells_of_zoo()
     page = job.run(lines, 3, NoBar(), drawn=1)
     assert list(job.run(lines, 3, NoBar())) == [3]
@@ -248,7 +248,7 @@ def _stand() -> bool:
     return threading.Event().wait(600)
 
 
-def test_nothing_is_kept_there_and_no_page_is_run(worker):
+def test_a_worker_keeps_nothing_and_runs_no_page(worker):
     domain, split = split_of("zoo")
     worker.work(one_repeat, FriedmanSchusterClassifier(), domain, split, GRID, None, 0)
     assert worker.work(_trees_kept) == "0"
@@ -296,7 +296,7 @@ class Counted(job.Job[int]):
         return 10 * n
 
 
-def test_whoever_comes_next_goes_on_within_a_piece():
+def test_the_next_session_continues_within_a_piece():
     counted = Counted()
     assert counted.step(2) and counted.step(2) and counted.n_done == 0 and 0 < counted.progress < 1
     assert list(counted.work(2))[-1] == 2 == counted.n_done

@@ -25,7 +25,7 @@ def test_the_file_is_of_all_bundled_tables_with_their_present_domains():
 
 
 @pytest.mark.parametrize("name", ["zoo", "hepatitis", "ionosphere"])
-def test_it_says_what_a_fit_gives(name):
+def test_stored_levels_equal_those_of_a_fit(name):
     data = table(name)
     fitted = metrics_of(data.domain, tables.split(data))
     for model, metrics in fitted.items():

@@ -54,7 +54,7 @@ def test_a_deep_forest_of_few_attributes_is_released_and_used(app):
 
 
 @pytest.mark.parametrize("kind", FORESTS)
-def test_what_is_released_was_read_back(kind):
+def test_a_released_file_was_read_back(kind):
     chosen = choice("congressional_voting", kind)
     made = release.make(chosen, 1, 1)
     assert made.file and made.file_name.endswith(".json.gz")
@@ -75,7 +75,7 @@ def test_a_file_that_predicts_otherwise_is_not_handed_out():
 
 
 @pytest.mark.parametrize(
-    "own",
+    "chosen",
     [
         choice("nursery", trees=100),
         choice("adult", depth=8, trees=100, epsilon=0.1),
@@ -271,7 +271,7 @@ def test_a_table_with_missing_columns_gets_a_message(app, text, message):
     assert not page.exception and message in page.warning[0].value and " more" in page.warning[0].value
 
 
-def test_a_released_booster_says_what_moves_its_scores(app):
+def test_a_released_booster_shows_its_important_attributes(app):
     app.session_state["releases"] = [release.make(choice("breast_wisconsin", "random-tree booster"), 1, 1)]
     page = use_page(app)
     assert "What moves the scores" not in words(page)
