@@ -1,7 +1,8 @@
 """What all estimators do with their parameters and their tables before anything is drawn."""
 
 import math
-from dataclasses import replace
+from collections import Counter
+from dataclasses import fields, replace
 from fractions import Fraction
 
 import numpy as np
@@ -18,6 +19,8 @@ from dpforest import (
     RandomForestExponentialClassifier,
     RandomForestLaplaceClassifier,
 )
+from dpforest.models.data_dependent import DataDependentClassifier
+from dpforest.models.greedy.greedy import GreedyClassifier
 from dpforest.tables.out_of_domain import OutOfDomainWarning
 from tests.conftest import public_domain
 from tests.models.random_forests import DOMAIN, X, Y, every_estimator, fit, table
@@ -240,3 +243,26 @@ def test_numbers_with_too_many_digits_for_a_file_are_refused_before_anything_is_
             MajorityLabelForestClassifier(epsilon=epsilon, domain=DOMAIN).fit(rows, labels)
     with pytest.raises(ValueError, match="too many digits for a file"):
         dpforest.MultinomialForestClassifier(feature_temperature=1e-300, domain=DOMAIN).fit(rows, labels)
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
+def test_a_fit_checks_each_parameter_once(kind):
+    checks: Counter[str] = Counter()
+
+    def counted(name, value):
+        checks[name] += 1
+        kind.constraints[name](name, value)
+
+    watched = type(kind.__name__, (kind,), {"constraints": dict.fromkeys(kind.constraints, counted)})
+    rows, labels = table()
+    watched(domain=DOMAIN, random_state=0).fit(rows, labels)
+    assert checks == dict.fromkeys(kind.constraints, 1)
+
+
+def test_the_booster_reads_no_bins():
+    model, (rows, labels) = dpforest.RandomTreeBoosterClassifier(domain=DOMAIN, random_state=0), table()
+    encoded = model.encode(DOMAIN, rows, DOMAIN.encode_labels(labels), np.arange(len(rows)))
+    assert not isinstance(model, GreedyClassifier) and isinstance(model, DataDependentClassifier)
+    assert {field.name for field in fields(encoded)} == {"codes", "y", "row_ids", "n_given", "n_table", "memo", "scale"}
+    forest = model.fit_encoded(DOMAIN, encoded)
+    assert forest.to_json(uncertified=True) == model.fit(rows, labels).forest_.to_json(uncertified=True)

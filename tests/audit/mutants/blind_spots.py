@@ -63,7 +63,7 @@ BLIND_SPOTS = (
         module="dpforest.models.base",
         function="ForestClassifier._known_size",
         old="return self.size or 0",
-        new="return max(self.size or 0, n_rows // 100)",
+        new="self.size = max(self.size or 0, n_rows // 100)\n    return self.size",
         forests=(BOOSTER,),
     ),
     Mutant(
