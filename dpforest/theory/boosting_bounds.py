@@ -1,4 +1,4 @@
-"""The papers' bounds as functions of public numbers."""
+"""Boosted trees of Nock and Henecka: bounds on the training error, the edge of a split, and sequences of α."""
 
 import itertools
 import math
@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from scipy.special import lambertw
+from numpy.typing import ArrayLike
 
 from dpforest.checks import check_choice
+from dpforest.theory.ranges import check_above, check_between
 
 RULES: Final = ("published", "derived")  # of the boosting bounds
 
@@ -39,7 +40,7 @@ def tree_error_bound(edge: float, alphas: Sequence[float], rule: str = "publishe
     >>> [round(tree_error_bound(0.5, [1.0] * 20, rule), 3) for rule in ("published", "derived")]
     [0.732, 0.028]
     """
-    _check_above("edge", edge, 0, 1)
+    check_above("edge", edge, 0, 1)
     check_choice("rule", rule, RULES)
     if not all(0 <= alpha <= 1 for alpha in alphas) or any(b > a for a, b in itertools.pairwise(alphas)):
         raise ValueError("alphas must be from 0 to 1 and must not rise from one level to the next")
@@ -106,7 +107,7 @@ def trees_for_error(
     (29, 17)
     """
     _check_boosting(edge, alpha, error)
-    _check_above("mean_weight", mean_weight, 0, 1)
+    check_above("mean_weight", mean_weight, 0, 1)
     check_choice("rule", rule, RULES)
     if not 0 <= spread < 1:
         raise ValueError(f"spread={spread!r} is not a number from 0 to below 1")
@@ -117,82 +118,104 @@ def trees_for_error(
     return math.ceil((1 - error) / (gain * alpha * (mean_weight * edge) ** 2))
 
 
-def tree_efficiency(share: float, error: float, depth: int) -> float:
-    """J of equation 20 for a node that holds a share of the weight of a tree with this error: from 0 to 2.
+def split_edge(children: ArrayLike) -> np.ndarray:
+    """Edge of a split (Definition 9): |P(left | y = 1) - P(left | y = 0)| among the rows of a leaf.
 
-    >>> tree_efficiency(1.0, 0.5, 0)
-    2.0
-    """
-    return 8 * share * error**2 / 2**depth
-
-
-def calibration_constant(
-    edge: float = 0.5,
-    gap: float = 0.5,
-    split_share: float = 0.5,
-    mean_weight: float = 0.5,
-    n_splits: int = 1,
-    failure: float = 0.1,
-) -> float:
-    """ln(|L| / ξ) / Q' of Theorem 13: what makes private splits as good as the edge promises, but for the rows and ε.
+    The weak learning assumption asks that it be at least γ. The γ of the appendix (Definition 17) is half of it.
 
     Parameters
     ----------
-    edge, gap : float
-        γ in (0, 1] and δ in [0, 1): tests without the edge lower the potential at most δ² times as much as the theorem
-        takes those with it to do.
-    split_share : float
-        Share of ε for the splits.
-    mean_weight : float
-        Mean weight of a row.
-    n_splits : int
-        How many splits are all to have the edge,
-    failure : float
-        but with this probability, up to 1/2.
+    children : array of shape (..., 2, 2)
+        Weights by child and class, from 0.
+
+    Returns
+    -------
+    array of shape (...)
+        From 0 to 1; NaN where a class is missing, as the assumption then says nothing.
+
+    Raises
+    ------
+    ValueError
+        If the array has another shape, or a weight is negative.
+
+    Examples
+    --------
+    >>> split_edge([[[30, 10], [10, 30]], [[5, 5], [5, 5]]]).tolist()
+    [0.5, 0.0]
     """
-    for name, value in {"edge": edge, "split_share": split_share, "mean_weight": mean_weight}.items():
-        _check_above(name, value, 0, 1)
-    _check_above("failure", failure, 0, 0.5)
-    if not 0 <= gap < 1:
-        raise ValueError(f"gap={gap!r} is not a number from 0 to below 1")
-    return 256 * math.log(n_splits / failure) / (split_share * mean_weight * (1 - gap**2) * edge**2)
+    table = np.asarray(children, float)
+    if table.shape[-2:] != (2, 2):
+        raise ValueError(f"children has the shape {table.shape}; give (..., 2, 2), weights by child and class")
+    if (table < 0).any():
+        raise ValueError("children holds a negative weight; give weights from 0 on")
+    with np.errstate(invalid="ignore", divide="ignore"):
+        left = table[..., 0, :] / table.sum(axis=-2)
+    return np.abs(left[..., 1] - left[..., 0])
 
 
-def efficiency_needed(n: float, epsilon: float, constant: float) -> float:
-    """The `tree_efficiency` that Theorem 13 asks of every node that is split, equation 207.
+def first_step_too_large(alphas: Sequence[float], weights: Sequence[float], edge: float) -> int | None:
+    """Where a sequence of α stops being K-monotonic, as Theorem 10 asks; None where it never does.
 
-    It needs trees × levels ≤ ln n as well, and at this efficiency a share failure / (failure + n_splits) of candidates
-    with the edge. Like Theorem 10 it takes the potential to fall in proportion to the leaf's weight.
+    α_l may be at most α_(l-1) exp(K w_l (1 - α_(l-1))) with K = γ²/16. A sequence that never rises always is, so
+    objective calibration is.
 
     Parameters
     ----------
-    n : float
-        Rows, at least 3.
-    epsilon : float
-    constant : float
-        `calibration_constant`.
+    alphas : sequence of float
+        α of each split in the order in which they are made, in [0, 1].
+    weights : sequence of float
+        Share of the tree's weight in the leaf that is split, in [0, 1]; as many.
+    edge : float
+        γ, in (0, 1].
 
-    >>> round(efficiency_needed(1372, 1.0, calibration_constant()))
-    2453
+    Returns
+    -------
+    int or None
+        Index of the first α that is too large.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range, or there are not as many.
+
+    Examples
+    --------
+    >>> first_step_too_large([1, 0.7, 0.49], [1, 0.5, 0.5], 0.2) is None
+    True
+    >>> first_step_too_large([0.5, 0.5, 0.6], [1, 1, 1], 0.2)
+    2
     """
-    if not n >= 3:
-        raise ValueError(f"n={n!r} is not a number of rows from 3")
-    _check_above("epsilon", epsilon, 0, math.inf)
-    return constant * math.log(n) / (epsilon * math.sqrt(n))
+    check_between("edge", edge, 0, 1)
+    for alpha, weight in zip(alphas, weights, strict=True):
+        check_between("alpha", alpha, 0, 1)
+        check_between("weight", weight, 0, 1)
+    for i in range(1, len(alphas)):
+        before = alphas[i - 1]
+        most = before * math.exp(edge**2 / 16 * weights[i] * (1 - before))
+        if alphas[i] > most * (1 + 1e-12):
+            return i
+    return None
 
 
-def rows_for_efficiency(epsilon: float, constant: float, efficiency: float = 2.0) -> float:
-    """Rows from which `efficiency_needed` is at most the efficiency; no node has more than 2.
+def error_after_trees(edge: float, alpha: float, n_trees: int, rule: str = "published", weight: float = 0.5) -> float:
+    """Theorem 12 the other way round: the least training error, from 0 to 1, that this many trees are enough for.
 
-    >>> f"{rows_for_efficiency(1.0, calibration_constant()):.1e}"
-    '2.2e+10'
+    Parameters
+    ----------
+    edge, alpha, rule, weight
+        As `trees_for_error` has them, `weight` being its `mean_weight`, and no spread of steps.
+
+    Examples
+    --------
+    >>> round(error_after_trees(0.5, 1.0, 29), 3), error_after_trees(1.0, 1.0, 1000)
+    (0.094, 0.0)
     """
-    _check_above("epsilon", epsilon, 0, math.inf)
-    _check_above("efficiency", efficiency, 0, 2)
-    half = efficiency * epsilon / constant / 2
-    if half >= 1 / math.e:  # ln n / √n is at most 2 / e
-        return 3.0
-    return (float(lambertw(-half, -1).real) / half) ** 2
+    check_choice("rule", rule, RULES)
+    for name, value in (("edge", edge), ("alpha", alpha), ("weight", weight)):
+        check_between(name, value, 0, 1)
+    check_between("n_trees", n_trees, 0, math.inf)
+    gain = (1 / 2 if rule == "published" else 7 / 8) * alpha * (weight * edge) ** 2
+    return max(0.0, 1 - n_trees * gain)
 
 
 def _potential_left(edge: float, alpha: float) -> float:
@@ -200,11 +223,6 @@ def _potential_left(edge: float, alpha: float) -> float:
 
 
 def _check_boosting(edge: float, alpha: float, error: float) -> None:
-    _check_above("edge", edge, 0, 1)
-    _check_above("alpha", alpha, 0, 1)
-    _check_above("error", error, 0, 0.5)
-
-
-def _check_above(name: str, value: float, low: float, high: float) -> None:
-    if not low < value <= high:
-        raise ValueError(f"{name}={value!r} is not a number above {low:g} and up to {high:g}")
+    check_above("edge", edge, 0, 1)
+    check_above("alpha", alpha, 0, 1)
+    check_above("error", error, 0, 0.5)

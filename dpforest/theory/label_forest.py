@@ -8,7 +8,7 @@ import math
 from typing import NamedTuple
 
 from dpforest.checks import check_choice
-from dpforest.theory.votes import check_between
+from dpforest.theory.ranges import check_between
 
 RULES = ("published", "corrected")
 LAWS = ("smooth-sensitivity", "counts")

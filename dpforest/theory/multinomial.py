@@ -7,7 +7,7 @@ k / n → 0; privacy takes small temperatures: the two hold for different settin
 
 import math
 
-from dpforest.theory.votes import check_between
+from dpforest.theory.ranges import check_between
 
 
 def feature_probability(n_features: int, b1: float) -> tuple[float, float]:

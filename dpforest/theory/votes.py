@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import binom
 
+from dpforest.theory.ranges import check_between, check_inside
+
 HALF: Final = 0.5
 
 
@@ -228,18 +230,6 @@ def even_vote_right(chance: ArrayLike, n_trees: int) -> np.ndarray:
         raise ValueError("chance has values that are not numbers from 0 to 1")
     tie = binom.pmf(n_trees // 2, n_trees, p) / 2 if n_trees % 2 == 0 else 0.0
     return binom.sf(n_trees // 2, n_trees, p) + tie
-
-
-def check_between(name: str, value: float, low: float, high: float) -> None:
-    """Raise ValueError unless a number is in a range, ends included."""
-    if not low <= value <= high:
-        raise ValueError(f"{name}={value!r} is not a number from {low:g} to {high:g}")
-
-
-def check_inside(name: str, value: float, low: float, high: float) -> None:
-    """Raise ValueError unless a number is in a range, ends left out, but for infinity."""
-    if not (low < value < high or value == high == math.inf):
-        raise ValueError(f"{name}={value!r} is not a number between {low:g} and {high:g}")
 
 
 def check_private(n: float, k: int, depth: int, slack: float, leaf_share: float) -> None:

@@ -12,7 +12,8 @@ from typing import Final
 import numpy as np
 
 from dpforest.checks import check_choice
-from dpforest.theory.votes import HALF, check_between, check_inside, check_private
+from dpforest.theory.ranges import check_between, check_inside
+from dpforest.theory.votes import HALF, check_private
 
 RULES: Final = ("majority", "average")
 _STEPS = 9600  # 24 K / d: how small the noise in a leaf is asked to be

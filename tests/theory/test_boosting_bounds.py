@@ -9,16 +9,8 @@ import pytest
 from dpforest.limits import MAX_DEPTH
 from dpforest.losses import MATSUSHITA, m_alpha
 from dpforest.models.depth_rules import fletcher_islam_depth, jagannathan_depth, untested_features
-from dpforest.theory.boosting_bounds import (
-    calibration_constant,
-    efficiency_needed,
-    levels_for_error,
-    rows_for_efficiency,
-    splits_for_error,
-    tree_efficiency,
-    tree_error_bound,
-    trees_for_error,
-)
+from dpforest.theory.boosting_bounds import levels_for_error, splits_for_error, tree_error_bound, trees_for_error
+from dpforest.theory.private_splits import calibration_constant, efficiency_needed, rows_for_efficiency, tree_efficiency
 
 # Fletcher and Islam 2017, Theorem 2 and Table 4: numeric, categorical, depth by theorem, depth published, E[X].
 TABLE = {

@@ -11,6 +11,7 @@ from scipy import stats
 
 from dpforest.losses import m_alpha
 from dpforest.privacy.laws import pmf
+from dpforest.theory.boosting_bounds import first_step_too_large, split_edge
 from dpforest.theory.label_forest import exponents, leaves_without_rarest, rows_for_rarest_leaf
 from dpforest.theory.multinomial import (
     feature_probability,
@@ -18,7 +19,7 @@ from dpforest.theory.multinomial import (
     published_epsilon,
     published_temperatures,
 )
-from dpforest.theory.private_splits import first_step_too_large, odds_of_a_good_split, split_edge
+from dpforest.theory.private_splits import odds_of_a_good_split
 
 SURE = 1e-6
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpforest.theory.private_splits import error_after_trees
+from dpforest.theory.boosting_bounds import error_after_trees
 from dpforest.theory.votes import even_vote_right, private_error_bound, proof_probability, trees_to_beat
 from dpforest.theory.votes_printed import (
     coin_bound,

@@ -9,15 +9,13 @@ import numpy as np
 from dpforest.plotting.theory import Axis, Chart, Dots, FormulaCurve, theory_chart
 from dpforest.theory.boosting_bounds import (
     RULES,
-    calibration_constant,
-    efficiency_needed,
+    error_after_trees,
     levels_for_error,
-    rows_for_efficiency,
     tree_error_bound,
     trees_for_error,
 )
 from dpforest.theory.multinomial import levels_to_halve, side_left
-from dpforest.theory.private_splits import error_after_trees
+from dpforest.theory.private_splits import calibration_constant, efficiency_needed, rows_for_efficiency
 from ui.learn.theorem import (
     BoundStatus,
     Picture,
