@@ -11,6 +11,8 @@ from typing import Any, Final, TypeVar
 
 import streamlit as st
 
+from ui import state
+
 LINKED: Final = "query-params"
 MOST_COUNTED: Final = 1_000_000
 Kind = TypeVar("Kind", dict, list, set)
@@ -95,7 +97,7 @@ def select(title: str, options: list[str], key: str, help: str, default: str = "
 
 def follow(key: str, default: Any) -> None:
     """A control that nobody has moved follows its default when that changes."""
-    before = st.session_state.get(f"default_{key}")
-    if before is not None and before != default and st.session_state.get(key) == before:
+    drawn = state.DEFAULT_OF(key)
+    if drawn.value is not None and drawn.value != default and st.session_state.get(key) == drawn.value:
         st.session_state[key] = default
-    st.session_state[f"default_{key}"] = default
+    drawn.value = default

@@ -11,9 +11,10 @@ import streamlit as st
 from dpforest.plotting import CONFIG
 from dpforest.plotting.style import PRIVATE
 from dpforest.tables.misfits import MisfitWarning
+from ui import state
 from ui.server.uploads import lesson_only
 from ui.shared import between_pages, figures, session_ledger
-from ui.shared.controls import LINKED, is_on
+from ui.shared.controls import LINKED
 from ui.shared.ink import LARGE, PLAIN, Drawn, in_ink, thin_lines
 from ui.shared.wording import plain
 
@@ -112,6 +113,7 @@ def open_page(title: str) -> None:
     # Cells that do not fit are told on the Data tab; in the server's log they would be for other eyes.
     warnings.filterwarnings("ignore", category=MisfitWarning)
     st.set_page_config(page_title=f"{title} · dpforest", page_icon="🌲", layout="wide")
+    state.drop_misfits()
     between_pages.carry_over(title)
     st.html(_STYLE + (_DARK if _is_dark() else ""))
     figures.start()
@@ -127,9 +129,8 @@ def open_page(title: str) -> None:
         st.stop()
     session_ledger.in_sidebar()
     with st.sidebar:
-        is_on("present")
         presents = st.toggle(
-            "Present", key="present", bind=LINKED, help="Larger type, and no sidebar, for a room with a projector."
+            "Present", key=state.PRESENT, bind=LINKED, help="Larger type, and no sidebar, for a room with a projector."
         )
     if presents:
         st.html(_FOR_THE_BACK_ROW)
@@ -137,7 +138,7 @@ def open_page(title: str) -> None:
 
 
 def _end_presentation() -> None:
-    st.session_state["present"] = False
+    state.PRESENT.value = False
 
 
 def badge(kind: Badge, detail: str = "") -> None:
@@ -175,7 +176,7 @@ def drawn(figure: go.Figure, alt: str, place=st, *, title: str = "", public: boo
 
 
 def _on_page(figure: dict[str, Any], alt: str, place, **settings):
-    size = LARGE if is_on("present") else PLAIN
+    size = LARGE if state.PRESENT.value else PLAIN
     return place.plotly_chart(Drawn(in_ink(figure, dark=_is_dark(), size=size)), config=CONFIG, alt=alt, **settings)
 
 

@@ -13,8 +13,9 @@ from dpforest.limits import LEAF_CAP, MAX_DEPTH
 from dpforest.models.random.spec import ForestSpec
 from dpforest.tables.domain import Domain, Feature
 from dpforest.tables.features import plural
+from ui import state
 from ui.shared import boost_controls, cache
-from ui.shared.controls import LINKED, among, is_on
+from ui.shared.controls import LINKED, among
 from ui.shared.forests import FORESTS, TREES, Settings
 from ui.shared.shape_origin import origin
 from ui.shared.tables import Table, fingerprint, n_learned_from
@@ -26,15 +27,14 @@ _PLAIN: Final = Domain((Feature("x", "numeric", 0.0, 1.0),), (0, 1), "y")
 
 def choose_shape(settings: Settings, table: Table | None) -> Settings:
     """Depth and number of trees: the rule's, until somebody moves a slider; and α, which is set level by level."""
-    is_on("by_rule")
-    if "by_rule" not in st.session_state and {"depth", "trees"} & set(st.query_params):
-        st.session_state["by_rule"] = False  # a link says so by its numbers alone
+    if state.BY_RULE not in st.session_state and {state.DEPTH, state.TREES} & set(st.query_params):
+        state.BY_RULE.value = False  # a link says so by its numbers alone
     n_rows = n_learned_from(table) if table is not None else ROWS_WITHOUT_A_TABLE
     depth, trees = settings.shape(table.domain if table is not None else _PLAIN, n_rows)
     by_rule = st.toggle(
         "Depth and trees by rule",
         True,
-        key="by_rule",
+        key=state.BY_RULE,
         bind=LINKED,
         help="Certified, a public rule says how deep trees should be and how many: the more records and ε, the more "
         "leaves can be told from noise. At another ε it says something else, and the curve follows it. A release goes "
@@ -119,7 +119,7 @@ def _into_link(key: str) -> None:
 
 
 def _by_hand() -> None:
-    st.session_state["by_rule"] = False
+    state.BY_RULE.value = False
 
 
 @cache.for_session(max_entries=64)
@@ -147,13 +147,13 @@ def _depth(settings: Settings, by_rule_depth: int, by_rule: bool, ends: int | No
         st.caption("Depth: as published there is no limit to it; a branch ends where few records are left.")
         return by_rule_depth
     most = min(forest.most_depth, ends or forest.most_depth)
-    depth = st.session_state.get("depth", 1)
-    if by_rule or _unsaid("depth") or not among(depth, range(1, MAX_DEPTH + 1)):
-        _put("depth", min(by_rule_depth, most))
+    depth = st.session_state.get(state.DEPTH, 1)
+    if by_rule or _unsaid(state.DEPTH) or not among(depth, range(1, MAX_DEPTH + 1)):
+        _put(state.DEPTH, min(by_rule_depth, most))
     elif depth > most:
-        _put("depth", most)
+        _put(state.DEPTH, most)
     if not by_rule:
-        _into_link("depth")
+        _into_link(state.DEPTH)
     if ends:
         st.caption(
             f"No tree grows deeper than {ends} here: no question is left, or it would have over {LEAF_CAP:,} leaves."
@@ -164,8 +164,8 @@ def _depth(settings: Settings, by_rule_depth: int, by_rule: bool, ends: int | No
         "Depth",
         1,
         most,
-        _other_than_now("depth", range(1, most + 1)),
-        key="depth",
+        _other_than_now(state.DEPTH, range(1, most + 1)),
+        key=state.DEPTH,
         bind=_bind(by_rule),
         on_change=_by_hand,
         help="How many questions a tree asks about each row. More questions: finer answers, but fewer rows in each "
@@ -183,15 +183,15 @@ def _trees(settings: Settings, by_rule_trees: int, by_rule: bool) -> int:
         choices = sorted({*choices, by_rule_trees})
     else:  # but what goes into a link must not follow the exact number of rows
         by_rule_trees = min(choices, key=lambda n: abs(math.log(n / by_rule_trees)))
-    if by_rule or _unsaid("trees") or not among(st.session_state.get("trees", choices[0]), choices):
-        _put("trees", by_rule_trees)
+    if by_rule or _unsaid(state.TREES) or not among(st.session_state.get(state.TREES, choices[0]), choices):
+        _put(state.TREES, by_rule_trees)
     if not by_rule:
-        _into_link("trees")
+        _into_link(state.TREES)
     trees = st.select_slider(
         "Trees",
         choices,
-        _other_than_now("trees", choices),
-        key="trees",
+        _other_than_now(state.TREES, choices),
+        key=state.TREES,
         bind=_bind(by_rule),
         on_change=_by_hand,
         help="More trees vote better, but each gets fewer rows, or a smaller part of ε. "
