@@ -60,15 +60,15 @@ Table = tuple[str, pd.DataFrame, np.ndarray, Domain]
 
 def tables_of(folder: Path) -> list[Table]:
     """Name, attributes, labels and public domain of every table in a folder."""
-    found = []
+    tables = []
     for name, entry in catalog(folder).items():
         domain = Domain.from_catalog(entry)
         texts = [f.name for f in domain.features if f.kind == "categorical"]
         types = dict.fromkeys([*texts, entry["label"]], "str")
         rows = pd.read_csv(folder / entry["file"], dtype=types, keep_default_na=False, na_values=[""])
         rows = rows[rows[entry["label"]].notna()]
-        found.append((name, rows.drop(columns=entry["label"]), rows[entry["label"]].to_numpy(), domain))
-    return found
+        tables.append((name, rows.drop(columns=entry["label"]), rows[entry["label"]].to_numpy(), domain))
+    return tables
 
 
 def widened(domain: Domain) -> Domain:
@@ -105,7 +105,7 @@ def measure(table: Table, wide: bool, forest: str, mode: str, seed: int, epsilon
             seconds = time.perf_counter() - start
             shares = model.predict_proba(X.iloc[test])
             predicted = np.array([index[str(c)] for c in model.predict(X.iloc[test])])
-        found = from_shares(shares, wanted, predicted, step=1e-3)
+        measures = from_shares(shares, wanted, predicted, step=1e-3)
         out.append(
             {
                 "table": name,
@@ -116,7 +116,7 @@ def measure(table: Table, wide: bool, forest: str, mode: str, seed: int, epsilon
                 "epsilon": epsilon,
                 "rows": len(train),
                 "classes": len(classes),
-                **{m: found[m] for m in METRICS},
+                **{m: measures[m] for m in METRICS},
                 "seconds": seconds,
             }
         )
@@ -149,12 +149,12 @@ def run(
                 left = tuple(e for e in at if (table[0], w, forest, mode, seed, e) not in done)
                 jobs += [(table, w, forest, mode, seed, left)] if left else []
     rows, written = kept.to_dict("records"), time.perf_counter()
-    for own in Parallel(n_jobs, return_as="generator")(delayed(measure)(*job) for job in jobs):
-        rows += own
+    for job_rows in Parallel(n_jobs, return_as="generator")(delayed(measure)(*job) for job in jobs):
+        rows += job_rows
         if time.perf_counter() - written > PAUSE:
             written = time.perf_counter()
             keep(rows, path)
-            print(f"seed {own[-1]['seed']}, {own[-1]['table']}: {len(rows):,} fits", flush=True)
+            print(f"seed {job_rows[-1]['seed']}, {job_rows[-1]['table']}: {len(rows):,} fits", flush=True)
     keep(rows, path)
     return pd.DataFrame(rows)
 
@@ -176,8 +176,8 @@ def summary(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 def auc_drops(frame: pd.DataFrame) -> pd.DataFrame:
     """Where AUC falls as ε grows: certified, binary tables of at least 1,000 rows, by more than .02 and three SE."""
-    own = frame[(frame["mode"] == "certified") & (frame["classes"] == 2) & (frame["rows"] >= 800) & ~frame["wide"]]
-    each = own.groupby(["forest", "table", "epsilon"])["auc"].agg(["mean", "sem"]).reset_index()
+    binary = frame[(frame["mode"] == "certified") & (frame["classes"] == 2) & (frame["rows"] >= 800) & ~frame["wide"]]
+    each = binary.groupby(["forest", "table", "epsilon"])["auc"].agg(["mean", "sem"]).reset_index()
     out = []
     for (forest, table), line in each.groupby(["forest", "table"]):
         for i, low in line.reset_index(drop=True).iterrows():

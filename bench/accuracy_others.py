@@ -43,14 +43,16 @@ def section(peers: pd.DataFrame, protocols: pd.DataFrame) -> list[str]:
 def _whole(peers: pd.DataFrame) -> pd.DataFrame:
     """Without seeds that a stopped run has not fitted to every table, and where one is left, which has no error."""
     tables = peers.groupby(["forest", "epsilon", "seed"])["table"].transform("nunique")
-    own = peers[tables == peers["table"].nunique()]
-    return own[own.groupby(["forest", "epsilon"])["seed"].transform("nunique") > 1]
+    complete = peers[tables == peers["table"].nunique()]
+    return complete[complete.groupby(["forest", "epsilon"])["seed"].transform("nunique") > 1]
 
 
 def _peers(peers: pd.DataFrame) -> list[str]:
     epsilons = sorted(e for e in peers["epsilon"].unique() if np.isfinite(e))
     seeds = peers.groupby("forest")["seed"].nunique()
-    few = " ".join(f"{n} seeds: {'; '.join(own.index)}." for n, own in seeds[[*BOOSTERS, *PEERS]].groupby(seeds))
+    few = " ".join(
+        f"{n} seeds: {'; '.join(forests.index)}." for n, forests in seeds[[*BOOSTERS, *PEERS]].groupby(seeds)
+    )
     lines = [
         f"The {peers['table'].nunique()} bundled tables, documented bounds, the same splits for all. {few} "
         "**DP-EBM** is interpret-core 0.7.8, composition gdp, δ = 10⁻⁶, with its defaults and with learning rate .05. "
@@ -62,18 +64,18 @@ def _peers(peers: pd.DataFrame) -> list[str]:
         "",
     ]
     for metric, title in TITLES.items():
-        found = summary(peers, metric).droplevel([0, 1])
+        means = summary(peers, metric).droplevel([0, 1])
         lines += _head([title, *(f"ε = {e:g}" for e in epsilons), "no privacy"])
         for forest in [*BOOSTERS, *PEERS]:
-            lines.append(_row([forest, *(_cell(found, (forest, e)) for e in [*epsilons, np.inf])]))
+            lines.append(_row([forest, *(_cell(means, (forest, e)) for e in [*epsilons, np.inf])]))
         lines.append("")
     return [*lines, *_won(peers, epsilons), *_single(peers)]
 
 
 def _gains(peers: pd.DataFrame, forest: str, rival: str, epsilon: float, metric: str) -> pd.Series:
     """By table how much better a forest is; 0 where that is not above .002 and two standard errors."""
-    own = peers[peers["epsilon"] == epsilon].groupby(["forest", "table"])[metric].agg(["mean", "sem"])
-    mine, other = own.loc[forest], own.loc[rival]
+    scores = peers[peers["epsilon"] == epsilon].groupby(["forest", "table"])[metric].agg(["mean", "sem"])
+    mine, other = scores.loc[forest], scores.loc[rival]
     gain = (mine["mean"] - other["mean"]) * (-1 if metric in ("log_loss", "calibration") else 1)
     apart = gain.abs() > np.maximum(2 * np.hypot(mine["sem"], other["sem"]), _EVEN)
     return gain.where(apart, 0)
@@ -93,12 +95,12 @@ def _won(peers: pd.DataFrame, epsilons: list[float]) -> list[str]:
         asked = [(f"{_WEAK}: {title.lower().replace('auc', 'AUC')}", peers, _WEAK, m) for m, title in TITLES.items()]
         asked.insert(1, (f"{_WEAK}: accuracy, tables that its rule was not fitted on", others, _WEAK, "accuracy"))
         asked.append((f"{_PURE}: accuracy", peers, _PURE, "accuracy"))
-        for title, own, forest, metric in asked:
+        for title, subset, forest, metric in asked:
             cells = []
             for e in epsilons:
-                gain = _gains(own, forest, rival, e, metric)
+                gain = _gains(subset, forest, rival, e, metric)
                 cells.append(f"{(gain > 0).sum()} / {(gain == 0).sum()} / {(gain < 0).sum()}")
-                if own is peers and forest == _WEAK and metric == "accuracy":
+                if subset is peers and forest == _WEAK and metric == "accuracy":
                     lost += [f"{t} at ε = {e:g} to {rival} ({g:+.3f})" for t, g in gain[gain < 0].items()]
             lines.append(_row([f"{rival}; {title}", *cells]))
     return [*lines, "", f"Accuracy that the booster with δ = 10⁻⁶ loses: {'; '.join(lost) or 'none'}.", ""]
@@ -117,21 +119,21 @@ def _single(peers: pd.DataFrame) -> list[str]:
     return [*lines, ""]
 
 
-def _over_repetitions(own: pd.DataFrame, metric: str) -> pd.DataFrame:
+def _over_repetitions(scores: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Mean over repetitions of the mean over folds, and its standard error."""
-    each = own.groupby(["forest", "epsilon", "repetition"])[metric].mean().groupby(["forest", "epsilon"])
+    each = scores.groupby(["forest", "epsilon", "repetition"])[metric].mean().groupby(["forest", "epsilon"])
     return pd.DataFrame({"mean": each.mean(), "se": each.sem()})
 
 
 def _s_bdt(protocols: pd.DataFrame) -> list[str]:
-    own = protocols[protocols["protocol"] == "S-BDT"]
-    if own.empty:
+    scores = protocols[protocols["protocol"] == "S-BDT"]
+    if scores.empty:
         return []
-    forest = own["forest"].iloc[0]
+    forest = scores["forest"].iloc[0]
     lines = [
         "### Adult by S-BDT's protocol",
         "",
-        f"{own['rows'].iloc[0]:,} complete rows, stratified 5-fold, δ = 5·10⁻⁸, {own['repetition'].nunique()} "
+        f"{scores['rows'].iloc[0]:,} complete rows, stratified 5-fold, δ = 5·10⁻⁸, {scores['repetition'].nunique()} "
         "repetitions with other folds, ± standard error over repetitions (which share their rows). S-BDT: its own "
         "figures, by settings chosen on test AUC; not run here, and its folds are not known. Ours with the defaults, "
         "but Adult is one of the tables that the rule's constants were fitted on.",
@@ -140,20 +142,20 @@ def _s_bdt(protocols: pd.DataFrame) -> list[str]:
         _row(["S-BDT, AUC as published", *(_short(v) for v in S_BDT.values())]),
     ]
     for metric, title in TITLES.items():
-        found = _over_repetitions(own, metric)
-        lines.append(_row([f"{forest}: {title}", *(_cell(found, (forest, e)) for e in S_BDT)]))
+        means = _over_repetitions(scores, metric)
+        lines.append(_row([f"{forest}: {title}", *(_cell(means, (forest, e)) for e in S_BDT)]))
     return [*lines, ""]
 
 
 def _privatree(protocols: pd.DataFrame) -> list[str]:
-    own = protocols[protocols["protocol"] == "PrivaTree"]
-    if own.empty:
+    scores = protocols[protocols["protocol"] == "PrivaTree"]
+    if scores.empty:
         return []
-    epsilons = sorted(own["epsilon"].unique())
+    epsilons = sorted(scores["epsilon"].unique())
     lines = [
         "### breast-w and vote by PrivaTree's protocol",
         "",
-        f"Complete rows, stratified 5-fold, δ = 0, accuracy; ours: {own['repetition'].nunique()} repetitions with "
+        f"Complete rows, stratified 5-fold, δ = 0, accuracy; ours: {scores['repetition'].nunique()} repetitions with "
         "other folds, ± standard error over repetitions. Theirs as published, trees of depth 4, ± standard error over "
         "five folds, so their figures at small ε are five draws of noise. Bounds are read from the rows there; "
         "PrivaTree* and BDPT leak numeric splits (vote has no numeric attribute); DPGDF takes categories only. "
@@ -162,12 +164,12 @@ def _privatree(protocols: pd.DataFrame) -> list[str]:
         "",
     ]
     for table, theirs in PRIVATREE.items():
-        found = _over_repetitions(own[own["table"] == table], "accuracy")
-        rows = own.loc[own["table"] == table, "rows"].iloc[0]
+        means = _over_repetitions(scores[scores["table"] == table], "accuracy")
+        rows = scores.loc[scores["table"] == table, "rows"].iloc[0]
         majority = _short(MAJORITY[table])
         lines += _head([f"{table}, {rows} rows, majority {majority}", *(f"ε = {e:g}" for e in epsilons)])
-        for forest in own["forest"].unique():
-            lines.append(_row([f"**{forest}**", *(_cell(found, (forest, e)) for e in epsilons)]))
+        for forest in scores["forest"].unique():
+            lines.append(_row([f"**{forest}**", *(_cell(means, (forest, e)) for e in epsilons)]))
         for method, known in theirs.items():
             cells = (f"{_short(known[e][0])} ± {_short(known[e][1])}" if e in known else "–" for e in epsilons)
             lines.append(_row([f"{method}, published", *cells]))
@@ -175,10 +177,10 @@ def _privatree(protocols: pd.DataFrame) -> list[str]:
     return lines
 
 
-def _cell(found: pd.DataFrame, key: tuple) -> str:
-    if key not in found.index:
+def _cell(means: pd.DataFrame, key: tuple) -> str:
+    if key not in means.index:
         return "–"
-    mean, se = found.loc[key]
+    mean, se = means.loc[key]
     return _short(mean) + ("" if np.isnan(se) else f" ± {_short(se)}")
 
 

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "bench"))
 
 from accuracy import BOOSTERS, EPSILONS, FORESTS, SEEDS, auc_drops, summary  # noqa: E402
-from accuracy_others import section as beside_others  # noqa: E402
+from accuracy_others import section as others_section  # noqa: E402
 
 from dpforest.tables.datasets import catalog  # noqa: E402
 
@@ -32,20 +32,21 @@ def main() -> None:
     path = ROOT / "bench" / "protocols.csv.gz"
     protocols = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=["protocol"])
     lines = [_intro(after, bundled), *_booster(kept["booster"], after, bundled)]
-    lines += beside_others(kept["peers"], protocols)
+    lines += others_section(kept["peers"], protocols)
     for inside, title in ((True, "The bundled tables"), (False, "Other public tables")):
         for wide in (False, True):
-            own = [f[(f["table"].isin(bundled) == inside) & (f["wide"] == wide)] for f in (before, after)]
+            frames = [f[(f["table"].isin(bundled) == inside) & (f["wide"] == wide)] for f in (before, after)]
             bounds = "upper bounds a hundred times as far away" if wide else "bounds as they are documented"
             lines += [
                 f"## {title}, {bounds}",
                 "",
-                f"{own[1]['table'].nunique()} tables. Before → after, mean ± standard error that the seeds leave; the "
-                "last columns are the paired gain in accuracy at ε = 1, its standard error over tables, and the worst.",
+                f"{frames[1]['table'].nunique()} tables. Before → after, mean ± standard error that the seeds leave; "
+                "the last columns are the paired gain in accuracy at ε = 1, its standard error over tables, and the "
+                "worst.",
                 "",
             ]
             for metric, name in NAMES.items():
-                lines += _both(own, metric, name, gains=metric == "accuracy")
+                lines += _both(frames, metric, name, gains=metric == "accuracy")
     lines += _against_published(kept["published"], after, bundled)
     lines += _losses(before, after) + _ranking(before, after) + _every_table(before, after)
     (ROOT / "docs" / "ACCURACY.md").write_text("\n".join(lines) + "\n")
@@ -61,14 +62,14 @@ def _read(name: str) -> pd.DataFrame:
     return pd.read_csv(path) if path.exists() else pd.DataFrame(columns=["table", "wide", "mode"])
 
 
-def _both(own: list[pd.DataFrame], metric: str, name: str, *, gains: bool) -> list[str]:
-    old, new = (summary(frame[frame["mode"] == "certified"], metric).droplevel([0, 1]) for frame in own)
+def _both(frames: list[pd.DataFrame], metric: str, name: str, *, gains: bool) -> list[str]:
+    old, new = (summary(frame[frame["mode"] == "certified"], metric).droplevel([0, 1]) for frame in frames)
     head = [f"ε = {e:g}" for e in EPSILONS] + (["gain", "±", "worst"] if gains else [])
     lines = [f"| {name} | " + " | ".join(head) + " |", "| --- " * (1 + len(head)) + "|"]
     for forest in FORESTS:
         cells = [f"{_mean(old, forest, e)} → **{_mean(new, forest, e)}**" for e in EPSILONS]
         if gains:
-            cells += _gain(*own, forest)
+            cells += _gain(*frames, forest)
         lines.append(f"| {forest} | " + " | ".join(cells) + " |")
     return [*lines, ""]
 
@@ -79,8 +80,8 @@ def _mean(table: pd.DataFrame, forest: str, epsilon: float) -> str:
 
 
 def _by_table(frame: pd.DataFrame, metric: str = "accuracy") -> pd.DataFrame:
-    own = frame[frame["mode"] == "certified"]
-    return own.groupby(["wide", "forest", "epsilon", "table"])[metric].agg(["mean", "sem"])
+    certified = frame[frame["mode"] == "certified"]
+    return certified.groupby(["wide", "forest", "epsilon", "table"])[metric].agg(["mean", "sem"])
 
 
 def _gain(before: pd.DataFrame, after: pd.DataFrame, forest: str) -> list[str]:
@@ -106,16 +107,16 @@ def _booster(booster: pd.DataFrame, after: pd.DataFrame, bundled: set[str]) -> l
     for inside, title in ((True, "Bundled tables"), (False, "Other public tables")):
         ours, theirs = (f[f["table"].isin(bundled) == inside] for f in (booster, known))
         for metric in ("accuracy", "auc", "log_loss"):
-            lines += _beside(ours, theirs, metric, f"{title}: {NAMES[metric].lower()}")
+            lines += _against_others(ours, theirs, metric, f"{title}: {NAMES[metric].lower()}")
         lines += _won(ours, theirs)
     return lines
 
 
-def _beside(ours: pd.DataFrame, theirs: pd.DataFrame, metric: str, title: str) -> list[str]:
+def _against_others(ours: pd.DataFrame, theirs: pd.DataFrame, metric: str, title: str) -> list[str]:
     lines = [f"| {title} | " + " | ".join(f"ε = {e:g}" for e in EPSILONS) + " |", "| --- " * (1 + len(EPSILONS)) + "|"]
-    own, other = (summary(frame, metric).droplevel([0, 1]) for frame in (ours, theirs))
+    mine, other = (summary(frame, metric).droplevel([0, 1]) for frame in (ours, theirs))
     for forest in BOOSTERS:
-        lines.append(f"| {forest} | " + " | ".join(_mean(own, forest, e) for e in EPSILONS) + " |")
+        lines.append(f"| {forest} | " + " | ".join(_mean(mine, forest, e) for e in EPSILONS) + " |")
     means = other["mean"].unstack("epsilon")
     best = [means[e].idxmin() if metric == "log_loss" else means[e].idxmax() for e in EPSILONS]
     cells = [f"{_mean(other, f, e)} ({f})" for f, e in zip(best, EPSILONS, strict=True)]
@@ -125,11 +126,11 @@ def _beside(ours: pd.DataFrame, theirs: pd.DataFrame, metric: str, title: str) -
 def _won(ours: pd.DataFrame, theirs: pd.DataFrame) -> list[str]:
     head = " | ".join(f"ε = {e:g}" for e in EPSILONS)
     lines = [f"| won / level / lost | {head} |", "| --- " * (1 + len(EPSILONS)) + "|"]
-    own, other = _by_table(ours).droplevel(0), _by_table(theirs).droplevel(0)
+    our_scores, other = _by_table(ours).droplevel(0), _by_table(theirs).droplevel(0)
     for forest in BOOSTERS:
         cells = []
         for e in EPSILONS:
-            mine, rest = own.loc[(forest, e)], other.xs(e, level="epsilon")
+            mine, rest = our_scores.loc[(forest, e)], other.xs(e, level="epsilon")
             best = rest.loc[rest["mean"].groupby("table").idxmax()].reset_index("forest")
             gain, se = mine["mean"] - best["mean"], np.hypot(mine["sem"], best["sem"])
             apart = gain.abs() > np.maximum(2 * se, 0.002)
@@ -141,9 +142,9 @@ def _won(ours: pd.DataFrame, theirs: pd.DataFrame) -> list[str]:
 def _against_published(published: pd.DataFrame, after: pd.DataFrame, bundled: set[str]) -> list[str]:
     if published.empty:
         return []
-    own = after[after["table"].isin(bundled) & ~after["wide"]]
+    documented = after[after["table"].isin(bundled) & ~after["wide"]]
     theirs = published.groupby(["forest", "epsilon"])["accuracy"].mean()
-    ours = own.groupby(["forest", "epsilon"])["accuracy"].mean()
+    ours = documented.groupby(["forest", "epsilon"])["accuracy"].mean()
     lines = [
         "## Against the papers' mechanisms",
         "",
@@ -213,12 +214,12 @@ def _every_table(before: pd.DataFrame, after: pd.DataFrame) -> list[str]:
         "| --- " * (2 + len(FORESTS)) + "|",
     ]
     old, new = (_by_table(f[~f["wide"]])["mean"].droplevel(0) for f in (before, after))
-    for table, own in after.groupby("table", sort=False):
+    for table, rows in after.groupby("table", sort=False):
         cells = []
         for forest in FORESTS:
             a, b = (" ".join(f"{f[forest, e, table]:.3f}"[1:] for e in SHOWN) for f in (old, new))
             cells.append(f"{a} → **{b}**")
-        lines.append(f"| {table} | {int(own['rows'].iloc[0] / 0.8):,} | " + " | ".join(cells) + " |")
+        lines.append(f"| {table} | {int(rows['rows'].iloc[0] / 0.8):,} | " + " | ".join(cells) + " |")
     return lines
 
 

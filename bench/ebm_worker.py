@@ -66,8 +66,10 @@ class Worker:
 
     def shares(self, X):
         table = pd.DataFrame(dict(enumerate(X)))
-        own = [np.full(len(table), m) if isinstance(m, float) else m.predict_proba(table)[:, 1] for m in self.models]
-        shares = np.stack(own if len(own) > 1 else [1 - own[0], own[0]], axis=1)
+        of_class = [
+            np.full(len(table), m) if isinstance(m, float) else m.predict_proba(table)[:, 1] for m in self.models
+        ]
+        shares = np.stack(of_class if len(of_class) > 1 else [1 - of_class[0], of_class[0]], axis=1)
         return shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-12)
 
 

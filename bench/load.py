@@ -65,8 +65,8 @@ DETOURS = ("Forest", "Label")  # one move in ten; a few moves later back again
 
 
 @dataclass
-class Found:
-    """What all sessions together have met."""
+class Totals:
+    """Reruns, errors and memory of all sessions together."""
 
     reruns: dict[str, list[float]] = field(default_factory=dict)  # by control: seconds to the new figures
     finished: list[float] = field(default_factory=list)
@@ -95,22 +95,22 @@ class Person:
         self._tab = Tab(url, page, hostile=hostile) if page else Tab(url, hostile=hostile, data=data, forest=forest)
         self._away: str | None = None  # which control stands elsewhere for a while
 
-    async def play(self, every: float, until: float, found: Found) -> None:
+    async def play(self, every: float, until: float, totals: Totals) -> None:
         tab = self._tab
         await asyncio.sleep(self._rng.uniform(0, every))
         await tab.open()
         control, run, due = "opening the page", tab.run, time.monotonic() + every
         while True:
             await tab.until("first_chart", PATIENCE)
-            found.late += time.monotonic() > due + 0.1
+            totals.late += time.monotonic() > due + 0.1
             await asyncio.sleep(max(due - time.monotonic(), 0))
-            found.add(control, run)
+            totals.add(control, run)
             if tab.dropped or time.monotonic() > until:
                 break
             due = max(due, time.monotonic()) + every
             control, steps = self._next()
             run = await tab.move(control, steps)
-        found.dropped += tab.dropped
+        totals.dropped += tab.dropped
         await tab.close()
 
     def _next(self) -> tuple[str, int]:
@@ -127,15 +127,15 @@ class Person:
         return rng.choices(list(sliders), list(sliders.values()))[0], rng.choice((-2, -1, 1, 2))
 
 
-async def watch(server: psutil.Process, until: float, found: Found, out: bool) -> None:
+async def watch(server: psutil.Process, until: float, totals: Totals, out: bool) -> None:
     """The server's memory every ten seconds."""
     start = time.monotonic()
     while time.monotonic() < until:
-        found.memory.append((time.monotonic() - start, server.memory_info().rss / 2**20))
+        totals.memory.append((time.monotonic() - start, server.memory_info().rss / 2**20))
         if out:
-            every = [s for seconds in found.reruns.values() for s in seconds]
+            every = [s for seconds in totals.reruns.values() for s in seconds]
             middle = f", median rerun {np.median(every):.2f} s of {len(every)}" if every else ""
-            print(f"  {found.memory[-1][0]:6.0f} s  {found.memory[-1][1]:6.0f} MB{middle}", flush=True)
+            print(f"  {totals.memory[-1][0]:6.0f} s  {totals.memory[-1][1]:6.0f} MB{middle}", flush=True)
         await asyncio.sleep(10)
 
 
@@ -161,9 +161,9 @@ def app(port: int) -> Iterator[tuple[str, psutil.Process, tempfile._TemporaryFil
             process.wait()
 
 
-async def load(url: str, server: psutil.Process, arguments: argparse.Namespace) -> Found:
+async def load(url: str, server: psutil.Process, arguments: argparse.Namespace) -> Totals:
     """All sessions, and the watch over memory."""
-    found = Found()
+    totals = Totals()
     warm = Tab(url)  # compiles what is not compiled yet
     await warm.open()
     await warm.until("first_chart", 600)
@@ -172,33 +172,33 @@ async def load(url: str, server: psutil.Process, arguments: argparse.Namespace) 
     until = time.monotonic() + 60 * arguments.minutes
     people = [Person(i, url, arguments.page, arguments.hostile) for i in range(arguments.sessions)]
     await asyncio.gather(
-        watch(server, until, found, arguments.verbose), *(p.play(arguments.every, until, found) for p in people)
+        watch(server, until, totals, arguments.verbose), *(p.play(arguments.every, until, totals) for p in people)
     )
-    return found
+    return totals
 
 
-def report(found: Found, cpu: dict[str, float], tracebacks: int) -> bool:
+def report(totals: Totals, cpu: dict[str, float], tracebacks: int) -> bool:
     """Print what was found; whether the goals are met."""
-    moves = {control: s for control, s in found.reruns.items() if control != "opening the page"}
+    moves = {control: s for control, s in totals.reruns.items() if control != "opening the page"}
     every = [s for seconds in moves.values() for s in seconds]
-    for control, seconds in sorted(found.reruns.items(), key=lambda item: -len(item[1])):
+    for control, seconds in sorted(totals.reruns.items(), key=lambda item: -len(item[1])):
         print(f"  {control:20} {_spread(seconds)}")
     print(f"rerun, move sent to new figures: {_spread(every)}")
-    print(f"finished, move sent to the end of the script: {_spread(found.finished)}; the others a next move ended")
-    n_errors = sum(found.errors.values()) + tracebacks
-    print(f"later than the next move {found.late}, never answered {found.lost}, connections dropped {found.dropped}")
-    print(f"exceptions on pages {sum(found.errors.values())}, tracebacks in the log {tracebacks}")
-    for error, n in found.errors.most_common(5):
+    print(f"finished, move sent to the end of the script: {_spread(totals.finished)}; the others a next move ended")
+    n_errors = sum(totals.errors.values()) + tracebacks
+    print(f"later than the next move {totals.late}, never answered {totals.lost}, connections dropped {totals.dropped}")
+    print(f"exceptions on pages {sum(totals.errors.values())}, tracebacks in the log {tracebacks}")
+    for error, n in totals.errors.most_common(5):
         print(f"  {n} times {error[:200]}")
-    growth, per_minute = slope(found.memory)
+    growth, per_minute = slope(totals.memory)
     print(
-        f"memory {found.memory[0][1]:.0f} MB at first, {found.memory[-1][1]:.0f} MB at the end, most "
-        f"{max(mb for _, mb in found.memory):.0f} MB; after warm-up {growth:+.0f} MB, {per_minute:+.2f} MB a minute"
+        f"memory {totals.memory[0][1]:.0f} MB at first, {totals.memory[-1][1]:.0f} MB at the end, most "
+        f"{max(mb for _, mb in totals.memory):.0f} MB; after warm-up {growth:+.0f} MB, {per_minute:+.2f} MB a minute"
     )
-    thirds = np.array_split([mb for _, mb in found.memory], 3)
+    thirds = np.array_split([mb for _, mb in totals.memory], 3)
     print("median memory in each third of the time: " + ", ".join(f"{np.median(third):.0f} MB" for third in thirds))
     print("processors in use: " + ", ".join(f"{who} {share:.2f}" for who, share in cpu.items()))
-    return bool(np.median(every) < GOAL and not (n_errors or found.lost or found.dropped))
+    return bool(np.median(every) < GOAL and not (n_errors or totals.lost or totals.dropped))
 
 
 def slope(memory: list[tuple[float, float]]) -> tuple[float, float]:
@@ -229,10 +229,10 @@ def main() -> None:
     parser.add_argument("--verbose", action="store_true", help="memory and median every ten seconds")
     arguments = parser.parse_args()
     with app(arguments.port) as (url, server, log):
-        start, own = time.monotonic(), time.process_time()
-        found = asyncio.run(load(url, server, arguments))
+        start, cpu_start = time.monotonic(), time.process_time()
+        totals = asyncio.run(load(url, server, arguments))
         seconds = time.monotonic() - start
-        cpu = {"app": server.cpu_percent() / 100, "these sessions": (time.process_time() - own) / seconds}
+        cpu = {"app": server.cpu_percent() / 100, "these sessions": (time.process_time() - cpu_start) / seconds}
         log.flush()
         with open(log.name, errors="replace") as text:
             written = text.read()
@@ -240,7 +240,7 @@ def main() -> None:
         if arguments.log:
             Path(arguments.log).write_text(written, encoding="utf-8")
     print(f"{arguments.sessions} sessions, a move every {arguments.every:g} s each, {seconds / 60:.1f} minutes")
-    met = report(found, cpu, len(tracebacks))
+    met = report(totals, cpu, len(tracebacks))
     if tracebacks:
         print(f"the last traceback:{tracebacks[-1]}")
     sys.exit(0 if met else 1)

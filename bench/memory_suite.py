@@ -23,12 +23,12 @@ def chunked(results: Results, folder: Path, effort: Effort) -> None:
     sizes = SIZES if effort.large >= SIZES[0] else SIZES[:-1]
     extra = {}
     for n in sizes:
-        found = ask(python_of("dpforest"), ONE_SIZE.format(here=str(HERE), n=n))
-        took, extra[n] = found["seconds"] - found["making"], found["extra_mb"]
+        answer = ask(python_of("dpforest"), ONE_SIZE.format(here=str(HERE), n=n))
+        took, extra[n] = answer["seconds"] - answer["making"], answer["extra_mb"]
         results.add(f"chunked n={n}", took)
         results.add(f"extra MB chunked n={n}", extra[n])
         detail = (
-            f"{seconds(took)}, and {seconds(found['making'])} more to make the rows; accuracy {found['accuracy']:.3f}"
+            f"{seconds(took)}, and {seconds(answer['making'])} more to make the rows; accuracy {answer['accuracy']:.3f}"
         )
         results.figure(ITEM, f"fit on {n:,} rows", n / took / 1e6, "million rows/s", None, detail)
         detail = f"at peak, above a warm process; a part of {PART:,} rows takes {8e-6 * PART * FEATURES:.1f} MB"
@@ -46,9 +46,9 @@ def fit(n: int) -> dict[str, float]:
     forest = MajorityLabelForestClassifier(n_estimators=TREES, max_depth=DEPTH, domain=domain, random_state=0)
     forest.fit_chunks(parts(2_000, []))  # compiles
     making: list[float] = []
-    found = measured(lambda: forest.fit_chunks(parts(n, making)), memory=True)
+    measurement = measured(lambda: forest.fit_chunks(parts(n, making)), memory=True)
     X, y = next(parts(PART, []))
-    return {**found, "making": sum(making), "accuracy": forest.score(X, y)}
+    return {**measurement, "making": sum(making), "accuracy": forest.score(X, y)}
 
 
 def parts(n: int, making: list[float]) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -70,7 +70,7 @@ def measure(protocol: Protocol, table: Table, forest: str, repetition: int) -> l
                 model.fit(X.iloc[train], y[train])
                 shares = model.predict_proba(X.iloc[test])
                 predicted = np.array([index[str(c)] for c in model.predict(X.iloc[test])])
-            found = from_shares(shares, wanted, predicted, step=1e-3)
+            measures = from_shares(shares, wanted, predicted, step=1e-3)
             out.append(
                 {
                     "protocol": protocol.name,
@@ -80,7 +80,7 @@ def measure(protocol: Protocol, table: Table, forest: str, repetition: int) -> l
                     "fold": fold,
                     "epsilon": epsilon,
                     "rows": len(y),
-                    **{m: found[m] for m in METRICS},
+                    **{m: measures[m] for m in METRICS},
                 }
             )
     return out

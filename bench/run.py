@@ -63,7 +63,7 @@ def _merged(content: dict, out: Path) -> dict:
         return content
     before = json.loads((out / "results.json").read_text())
     measured = {figure["item"] for figure in content["figures"]}
-    kept = [{"day": before["date"][:10], **own} for own in before["figures"] if own["item"] not in measured]
+    kept = [{"day": before["date"][:10], **earlier} for earlier in before["figures"] if earlier["item"] not in measured]
     figures = sorted([*kept, *content["figures"]], key=lambda figure: int(figure["item"].split()[0]))
     old = {key: {**before[key], **content[key]} for key in ("samples", "medians")}
     return {**content, **old, "figures": figures}
@@ -165,8 +165,8 @@ def _command(quick: bool) -> str:
 
 def _machine(content: dict) -> str:
     machine, ours, peer = content["machine"], content["versions"]["dpforest"], content["versions"]["diffprivlib"]
-    found = content["versions"].get("DPExplainableBoosting")
-    interpret = f", interpret-core {found['interpret']} in another" if found else ""
+    dpebm_version = content["versions"].get("DPExplainableBoosting")
+    interpret = f", interpret-core {dpebm_version['interpret']} in another" if dpebm_version else ""
     return (
         f"{content['date'][:10]}, {machine['cores']} cores of {machine['cpu']}, load before the run "
         f"{content['load_before']:.1f}. Python {ours['python']}, numpy {ours['numpy']}, numba {ours['numba']}, "

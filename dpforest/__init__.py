@@ -17,7 +17,7 @@ from dpforest.tables.chunked_files import read_chunks
 from dpforest.tables.csv_rows import read_table
 from dpforest.tables.datasets import load_dataset, make_synthetic, read_csv
 from dpforest.tables.domain import Domain, DomainError, Feature, PrivacyLeakWarning
-from dpforest.tables.misfits import MisfitWarning
+from dpforest.tables.out_of_domain import OutOfDomainWarning
 from dpforest.trees.forest import ReleasedForest
 from dpforest.trees.forest_file import check_on_reading
 
@@ -33,7 +33,7 @@ __all__ = [
     "FriedmanSchusterClassifier",
     "JagannathanForestClassifier",
     "MajorityLabelForestClassifier",
-    "MisfitWarning",
+    "OutOfDomainWarning",
     "MultinomialForestClassifier",
     "PrivacyLeakWarning",
     "RandomDecisionForestClassifier",

@@ -13,6 +13,7 @@ import numpy as np
 
 from dpforest.limits import N_CODES
 from dpforest.models.boosting.booster_spec import BoosterSpec
+from dpforest.models.boosting.clip_bound import ClipBound
 from dpforest.models.boosting.gradients import POINT
 from dpforest.models.preparation import Preparation
 from dpforest.privacy.ledger import GRADIENT_SUMS
@@ -241,8 +242,9 @@ def _noise_in(forest: Forest) -> float:
     if not n_rows or not total_step:
         return math.nan
     trees, n_classes = forest.trees, forest.domain.n_classes
-    spec = BoosterSpec(trees.n_trees, trees.depth, total_step, n_rows, n_classes, each.kind, Preparation())
-    deviation = spec.noise_scale(each) * (1 if each.kind == GAUSSIAN else math.sqrt(2))
+    clip = ClipBound(n_classes, each.kind)
+    spec = BoosterSpec(trees.n_trees, trees.depth, total_step, n_rows, clip, Preparation())
+    deviation = clip.noise_scale(each) * (1 if each.kind == GAUSSIAN else math.sqrt(2))
     centered = 1.0 if n_classes == 2 else math.sqrt(1 - 1 / n_classes)
     noise = deviation * spec.step / 2.0**POINT * centered
     return noise if noise < _MOST_NOISE else math.nan  # of a file that says strange things

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from dpforest.tables.datasets import catalog_path
 from reproduce.cells import UNFINISHED, Cell, Kept, Part, Row, check_names, measured, version_of
-from reproduce.parts import PARTS
 from reproduce.protocol import PATH, Record, read, write
+from reproduce.registry import PARTS
 from reproduce.report import REPORT, in_order, report
 
 
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def run(names: Sequence[str], *, quick: bool = False, folder: Path | None = None, fresh: bool = False) -> None:
-    """Measure parts by name, and write what they find unless `quick`."""
+    """Measure parts by name, and write their records unless `quick`."""
     parts = {name: list(PARTS[name].cells(quick=quick, folder=folder)) for name in dict.fromkeys(names)}
     version = "" if quick else version_of(folder)
     kept = {} if quick else {n: Kept(UNFINISHED / f"{n}.jsonl", version, fresh=fresh) for n in parts}
@@ -40,14 +40,14 @@ def run(names: Sequence[str], *, quick: bool = False, folder: Path | None = None
         check_names(cells)
         rows = list[Row]()
         for i, cell in enumerate(cells, n_before + 1):
-            own, how = _rows(cell, kept.get(name))
-            rows += own
+            cell_rows, how = _rows(cell, kept.get(name))
+            rows += cell_rows
             print(f"{i:4} of {total}, {time.monotonic() - start:5.0f} s  {name}, {cell.name}{how}", flush=True)
         n_before += len(cells)
         missing = [cell.name for cell in cells if cell.work is None]
         _finish(PARTS[name], rows, missing, quick=quick)
-    for own in kept.values():
-        own.forget()
+    for rows_of_cell in kept.values():
+        rows_of_cell.forget()
 
 
 def _rows(cell: Cell, kept: Kept | None) -> tuple[list[Row], str]:
@@ -64,26 +64,26 @@ def _rows(cell: Cell, kept: Kept | None) -> tuple[list[Row], str]:
 
 
 def _finish(part: Part, rows: list[Row], missing: list[str], *, quick: bool) -> None:
-    """Say what was found, and put it into the file and the report."""
+    """Print the records, and put them into the file and the report."""
     if missing and part.is_of_all:
         print(f"This part is of all its tables together, and {', '.join(missing)} are missing: it stays as it was.")
         return
-    found = list(part.records(rows))
-    for record in found:
+    new_records = list(part.records(rows))
+    for record in new_records:
         printed = "" if record.published is None else f"{record.published:.1f} published, "
         print(f"      {record.setting}: {printed}{record.ours:.1f} ours, {record.verdict}", flush=True)
     if not quick:
-        records = in_order(merged(read(PATH) if PATH.exists() else [], found, keep=bool(missing)))
+        records = in_order(merged(read(PATH) if PATH.exists() else [], new_records, keep=bool(missing)))
         write(records, PATH)
         REPORT.write_text(report(records), encoding="utf-8")
 
 
-def merged(before: list[Record], found: list[Record], *, keep: bool) -> list[Record]:
-    """What was found in place of what was there of the same items; cells that were not found again only if `keep`."""
+def merged(before: list[Record], new_records: list[Record], *, keep: bool) -> list[Record]:
+    """New records in place of older ones of the same items; older cells that have no new record stay only if `keep`."""
     if not keep:
-        items = {(record.paper, record.item) for record in found}
-        return [*(record for record in before if (record.paper, record.item) not in items), *found]
-    new = {(record.paper, record.item, record.setting): record for record in found}
+        items = {(record.paper, record.item) for record in new_records}
+        return [*(record for record in before if (record.paper, record.item) not in items), *new_records]
+    new = {(record.paper, record.item, record.setting): record for record in new_records}
     stay = [new.pop((record.paper, record.item, record.setting), record) for record in before]
     return [*stay, *new.values()]
 

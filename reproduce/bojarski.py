@@ -107,9 +107,9 @@ def _by_forest(
 
 def _record(table: str, setting: str, error: float, ours, certified, kind: str) -> Record:
     mean, sd = float(ours.mean()), float(ours.std(ddof=1))
-    found = verdict(100 - error, mean, sd)
+    outcome = verdict(100 - error, mean, sd)
     keeps = mean_of(certified)
     if keeps is not None and verdict(100 - error, keeps, float(certified.std(ddof=1))) == MATCHES and table != "adult":
         kind = "clamped"
-    why = "" if found == MATCHES else WHY["adult" if table == "adult" else kind]
-    return Record(PAPER, ITEM, setting, round(100 - error, 2), round(mean, 2), keeps, round(sd, 2), found, why)
+    why = "" if outcome == MATCHES else WHY["adult" if table == "adult" else kind]
+    return Record(PAPER, ITEM, setting, round(100 - error, 2), round(mean, 2), keeps, round(sd, 2), outcome, why)

@@ -41,14 +41,14 @@ def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
             yield Cell(f"table 1, {PUBLISHED[name][0]}, {rule}", work if at_hand(name, folder) else None)
     for name in QUICK[:1] if quick else TABLES:
         for what, work in (("2a", _figure_2a), ("2b", _figure_2b)):
-            own = partial(work, name, quick, folder) if at_hand(name, folder) else None
-            yield Cell(f"figure {what}, {TABLES[name]}", own)
+            work_at_hand = partial(work, name, quick, folder) if at_hand(name, folder) else None
+            yield Cell(f"figure {what}, {TABLES[name]}", work_at_hand)
 
 
 def _table_1(name: str, rule: str, quick: bool, folder: Path | None) -> Iterator[Record]:
     data, (title, _, *printed) = load(name, folder), PUBLISHED[name]
     eta = round(1000 / (len(data.y) * (1 - 1 / OUTER)), 6)
-    found = chosen(
+    scores = chosen(
         forests("as_published")[RULES[rule]],
         data,
         epsilons=(eta,),
@@ -60,7 +60,7 @@ def _table_1(name: str, rule: str, quick: bool, folder: Path | None) -> Iterator
     )
     first = list(RULES).index(rule)
     for private, (error, _, _) in ((False, printed[first]), (True, printed[first + 2])):
-        ours = found[np.isfinite(found.epsilon) == private].accuracy
+        ours = scores[np.isfinite(scores.epsilon) == private].accuracy
         mean, sd = float(ours.mean()), float(ours.std(ddof=1))
         how = verdict(100 - error, mean, sd)
         kind = "adult" if name == "adult" else "private" if private else "plain"
@@ -80,7 +80,7 @@ def _table_1(name: str, rule: str, quick: bool, folder: Path | None) -> Iterator
 def _figure_2a(name: str, quick: bool, folder: Path | None) -> Iterator[Record]:
     data, grid = load(name, folder), ETAS[::3] if quick else ETAS
     for line in VOTING:
-        found = chosen(
+        scores = chosen(
             forests("as_published")[line],
             data,
             epsilons=grid,
@@ -93,9 +93,9 @@ def _figure_2a(name: str, quick: bool, folder: Path | None) -> Iterator[Record]:
         )
         for depth in TWO_HEIGHTS:
             for eta in grid:
-                own = found[(found.depth == depth) & (found.epsilon == eta)].accuracy.to_numpy(float)
+                accuracy = scores[(scores.depth == depth) & (scores.epsilon == eta)].accuracy.to_numpy(float)
                 item = f"{FIGURE_2A}, {TABLES[name]}"
-                yield point(PAPER, item, f"{line}, depth {depth}", "η", eta, own, None)
+                yield point(PAPER, item, f"{line}, depth {depth}", "η", eta, accuracy, None)
 
 
 def _figure_2b(name: str, quick: bool, folder: Path | None) -> Iterator[Record]:
@@ -108,12 +108,14 @@ def _figure_2b(name: str, quick: bool, folder: Path | None) -> Iterator[Record]:
         "folds": FOLDS,
     }
     modes = ("as_published",) if data.domain.leaks() else ("as_published", "certified")
-    found = {mode: surface({line: forests(mode)[line]}, data, **settings) for mode in modes}
+    by_mode = {mode: surface({line: forests(mode)[line]}, data, **settings) for mode in modes}
     for eta in SOME_ETAS:
         for k in TREES:
             ours, keeps = (
-                100 * own[(own.epsilon == eta) & (own.trees == k)].accuracy.to_numpy(float) if own is not None else None
-                for own in (found["as_published"], found.get("certified"))
+                100 * frame[(frame.epsilon == eta) & (frame.trees == k)].accuracy.to_numpy(float)
+                if frame is not None
+                else None
+                for frame in (by_mode["as_published"], by_mode.get("certified"))
             )
             assert ours is not None
             yield point(PAPER, f"{FIGURE_2B}, {TABLES[name]}", f"η = {eta:g}", "trees", k, ours, keeps)

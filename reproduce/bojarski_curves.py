@@ -67,10 +67,10 @@ def _curves(name: str, which: int, repeats: int, folder: Path | None) -> Iterato
     eta = round(1000 / (len(data.y) * (1 - 1 / FOLDS)), 6)
     figure, axis, column, over = FIGURES[which]
     settings: dict[str, Any] = {"epsilons": (eta,), "repeats": repeats, "folds": FOLDS, **over}
-    found = {mode: surface(forests(mode), data, **settings) for mode in modes}
+    by_mode = {mode: surface(forests(mode), data, **settings) for mode in modes}
     for line in VOTING:
         for at in settings[f"{column}s"] if column != "trees" else settings["trees"]:
-            ours, keeps = (_accuracies(found.get(mode), line, column, at) for mode in ("as_published", "certified"))
+            ours, keeps = (_accuracies(by_mode.get(mode), line, column, at) for mode in ("as_published", "certified"))
             assert ours is not None
             yield point(PAPER, f"{figure}, {TABLES[name]}", line, axis, at, ours, keeps)
 
@@ -78,5 +78,5 @@ def _curves(name: str, which: int, repeats: int, folder: Path | None) -> Iterato
 def _accuracies(cells: Any, line: str, column: str, at: float) -> np.ndarray | None:
     if cells is None:
         return None
-    own = cells[(cells.forest == line) & (cells[column] == at) & np.isfinite(cells.epsilon)]
-    return 100 * own.accuracy.to_numpy(float)
+    selected = cells[(cells.forest == line) & (cells[column] == at) & np.isfinite(cells.epsilon)]
+    return 100 * selected.accuracy.to_numpy(float)

@@ -74,8 +74,8 @@ def measured(cell: Cell) -> list[Row]:
     [{'a': 1}, {'a': 2}]
     """
     assert cell.work is not None
-    found = cell.work()
-    rows = found.to_dict("records") if isinstance(found, pd.DataFrame) else [asdict(record) for record in found]
+    result = cell.work()
+    rows = result.to_dict("records") if isinstance(result, pd.DataFrame) else [asdict(record) for record in result]
     return json.loads(json.dumps(rows))
 
 
@@ -92,21 +92,21 @@ class Kept:
     """
 
     def __init__(self, path: Path, version: str, *, fresh: bool = False) -> None:
-        self.path, self._found = path, dict[str, list[Row]]()
+        self.path, self._rows = path, dict[str, list[Row]]()
         lines = path.read_text(encoding="utf-8").split("\n")[:-1] if path.exists() and not fresh else []
         if lines and lines[0] == json.dumps({"version": version}):
-            self._found = {cell["name"]: cell["rows"] for cell in map(json.loads, lines[1:])}
+            self._rows = {cell["name"]: cell["rows"] for cell in map(json.loads, lines[1:])}
         path.parent.mkdir(exist_ok=True)
-        whole = [json.dumps({"version": version}), *(_line(name, rows) for name, rows in self._found.items())]
+        whole = [json.dumps({"version": version}), *(_line(name, rows) for name, rows in self._rows.items())]
         path.write_text("".join(line + "\n" for line in whole), encoding="utf-8")  # without half a line at the end
 
     def get(self, cell: Cell) -> list[Row] | None:
         """The rows of a cell that is done."""
-        return self._found.get(cell.name)
+        return self._rows.get(cell.name)
 
     def add(self, cell: Cell, rows: list[Row]) -> None:
         """Keep a cell, on disk when this returns."""
-        self._found[cell.name] = rows
+        self._rows[cell.name] = rows
         with self.path.open("a", encoding="utf-8") as file:
             file.write(_line(cell.name, rows) + "\n")
 

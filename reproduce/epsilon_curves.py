@@ -37,18 +37,18 @@ def down_to_nothing(name: str, repeats: int, folder: Path | None) -> Iterator[Re
     """Boosted trees and the two random forests, twenty trees of depth four."""
     data = load(name, folder)
     table = nock_henecka.two_classes(data)
-    found: Cells = {}
+    by_mode: Cells = {}
     for mode in ("as_published",) if data.domain.leaks() else ("as_published", "certified"):
         named = nock_henecka.forests(mode)
         boosted = {key: named.pop(key) for key in nock_henecka.BEST}
         common: dict[str, Any] = {"epsilons": DOWN, "depths": (DEPTH,), "repeats": repeats, "folds": FOLDS}
-        found[mode] = pd.concat(
+        by_mode[mode] = pd.concat(
             [surface(boosted, table, trees=(TREES,), **common), surface(named, table, **common)], ignore_index=True
         )
     item = f"accuracy over ε down to 10⁻⁴, {name} (not in the paper)"
     for line in (*nock_henecka.BEST, "RF-L", "RF-E"):
         for epsilon in DOWN:
-            ours, keeps = (_at(found.get(mode), line, epsilon) for mode in ("as_published", "certified"))
+            ours, keeps = (_at(by_mode.get(mode), line, epsilon) for mode in ("as_published", "certified"))
             assert ours is not None
             yield point(nock_henecka.PAPER, item, line, "ε", epsilon, ours, keeps, NOT_THERE)
 

@@ -93,8 +93,8 @@ def _measured(
         for run, mode in ((accuracies, "as_published"), (certified_accuracies, "certified"))
     )
     mean, sd = float(ours.mean()), float(ours.std(ddof=1))
-    found = verdict(published, mean, sd)
-    why = "" if found == MATCHES else WHY.get(table, WHY[forest])
+    outcome = verdict(published, mean, sd)
+    why = "" if outcome == MATCHES else WHY.get(table, WHY[forest])
     return [
-        Record(PAPER, ITEM, f"{name}, {forest}", published, round(mean, 2), mean_of(keeps), round(sd, 2), found, why)
+        Record(PAPER, ITEM, f"{name}, {forest}", published, round(mean, 2), mean_of(keeps), round(sd, 2), outcome, why)
     ]

@@ -52,13 +52,13 @@ def forest(which: str, depth: int, n_features: int, mode: str) -> MajorityLabelF
 
 def measured(name: str, which: str, mode: str, draws: int) -> np.ndarray:
     """Accuracy in percent of every draw."""
-    found = []
+    accuracy = []
     for draw in range(draws):
         data = make_synthetic(name, seed=draw)
-        own = forest(which, DEPTHS[name], data.domain.n_features, mode)
-        cells = surface({which: own}, data, epsilons=[1.0], repeats=1, seed=draw)
-        found.append(100 * float(cells.accuracy[np.isfinite(cells.epsilon)].iloc[0]))
-    return np.array(found)
+        model = forest(which, DEPTHS[name], data.domain.n_features, mode)
+        cells = surface({which: model}, data, epsilons=[1.0], repeats=1, seed=draw)
+        accuracy.append(100 * float(cells.accuracy[np.isfinite(cells.epsilon)].iloc[0]))
+    return np.array(accuracy)
 
 
 def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:

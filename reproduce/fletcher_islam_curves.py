@@ -43,7 +43,7 @@ def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
 
 def over_rows(n_rows: int) -> Iterator[Record]:
     """The synthetic set F, drawn anew."""
-    found = {
+    by_mode = {
         mode: pd.concat(
             surface(
                 {"F": forest(8, mode)},
@@ -58,19 +58,19 @@ def over_rows(n_rows: int) -> Iterator[Record]:
         for mode in MODES
     }
     for epsilon in BUDGETS:
-        ours, keeps = (_at(found[mode], epsilon) for mode in MODES)
+        ours, keeps = (_at(by_mode[mode], epsilon) for mode in MODES)
         yield point(PAPER, FIGURE_9, f"ε = {epsilon:g}", "rows", n_rows, ours, keeps)
 
 
 def over_budgets() -> Iterator[Record]:
     """Their forest, and the same without privacy, in which every tree has all rows."""
     data, common = load("adult", None), dict[str, Any](epsilons=ADULT, trees=(100,), repeats=FOLDS, folds=FOLDS)
-    found = {mode: surface({"labels": forest(9, mode)}, data, **common) for mode in MODES}
+    by_mode = {mode: surface({"labels": forest(9, mode)}, data, **common) for mode in MODES}
     for epsilon in ADULT:
-        ours, keeps = (_at(found[mode], epsilon) for mode in MODES)
+        ours, keeps = (_at(by_mode[mode], epsilon) for mode in MODES)
         yield point(PAPER, FIGURE_10, "100 trees", "ε", epsilon, ours, keeps)
     for epsilon in ADULT:
-        yield point(PAPER, FIGURE_10, "without privacy", "ε", epsilon, _at(found["as_published"], np.inf), None)
+        yield point(PAPER, FIGURE_10, "without privacy", "ε", epsilon, _at(by_mode["as_published"], np.inf), None)
 
 
 def breimans() -> Iterator[Record]:
@@ -86,5 +86,5 @@ def forest(depth: int, mode: str) -> MajorityLabelForestClassifier:
     return MajorityLabelForestClassifier(max_depth=depth, scale_share="public", mode=mode)
 
 
-def _at(found: pd.DataFrame, epsilon: float) -> np.ndarray:
-    return 100 * found[found.epsilon == epsilon].accuracy.to_numpy(float)
+def _at(scores: pd.DataFrame, epsilon: float) -> np.ndarray:
+    return 100 * scores[scores.epsilon == epsilon].accuracy.to_numpy(float)

@@ -52,14 +52,14 @@ def measured(name: str, draws: int) -> np.ndarray:
     if name not in SYNTHETIC:
         data = load(name, None, incomplete="drop")
         return accuracies(lambda seed: RanaForest(data.domain, seed=seed), data, 1, FOLDS)
-    found = []
+    accuracy = []
     for draw in range(draws):
         data = make_synthetic(name, seed=draw)
         rows = np.random.default_rng(draw).permutation(len(data.y))
         train, test = np.split(rows, [int(TRAINED_ON * len(rows))])
         forest = RanaForest(data.domain, seed=draw).fit(data.X.iloc[train], data.y.iloc[train])
-        found.append(100 * float((forest.predict(data.X.iloc[test]) == data.y.iloc[test].to_numpy()).mean()))
-    return np.array(found)
+        accuracy.append(100 * float((forest.predict(data.X.iloc[test]) == data.y.iloc[test].to_numpy()).mean()))
+    return np.array(accuracy)
 
 
 def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:

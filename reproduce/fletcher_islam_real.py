@@ -46,8 +46,8 @@ def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
         for name in tables:
             if not quick or name in QUICK:
                 what = "table 3" if work is _empty else "figures 12 and 13"
-                own = partial(work, name, 1 if quick else REPEATS, folder) if at_hand(name, folder) else None
-                yield Cell(f"{what}, {name}", own)
+                work_at_hand = partial(work, name, 1 if quick else REPEATS, folder) if at_hand(name, folder) else None
+                yield Cell(f"{what}, {name}", work_at_hand)
 
 
 def _empty(name: str, repeats: int, folder: Path | None) -> Iterator[Record]:
@@ -72,14 +72,14 @@ def _cells(
     """Cells of the forests that are wanted, by mode; certified only where the bounds are public."""
     modes = ("as_published",) if data.domain.leaks() else ("as_published", "certified")
     common: dict[str, Any] = {"epsilons": [1.0], "repeats": repeats, "folds": FOLDS}
-    found = {}
+    by_mode = {}
     for mode in modes:
         every = forests(name, data.domain, mode)
         named = {key: every[key](0).set_params(domain=None) for key in wanted}
         frames = [surface({"theirs": named.pop("theirs")}, data, depths=(DEPTHS[name],), trees=trees, **common)]
         frames += [surface(named, data, **common)] if named else []
-        found[mode] = pd.concat(frames, ignore_index=True)
-    return found
+        by_mode[mode] = pd.concat(frames, ignore_index=True)
+    return by_mode
 
 
 def _record(
@@ -111,5 +111,5 @@ def _record(
 
 def _values(cells: pd.DataFrame, forest: str, measure: str, trees: int | None) -> np.ndarray:
     """In percent, of every fold."""
-    own = cells[(cells.forest == forest) & np.isfinite(cells.epsilon)]
-    return 100 * own[own.trees == trees if trees else slice(None)][measure].to_numpy(float)
+    selected = cells[(cells.forest == forest) & np.isfinite(cells.epsilon)]
+    return 100 * selected[selected.trees == trees if trees else slice(None)][measure].to_numpy(float)

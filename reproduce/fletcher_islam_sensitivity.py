@@ -44,17 +44,17 @@ def mean_sensitivity(leaves: np.ndarray, y: np.ndarray, trees: np.ndarray | None
     >>> mean_sensitivity(np.array([[0], [0], [1]]), np.array([0, 0, 1]), None, 0.0)
     1.0
     """
-    found = []
-    for tree, own in enumerate(leaves.T):
+    sensitivities = []
+    for tree, leaf_of_row in enumerate(leaves.T):
         here = np.ones(len(y), bool) if trees is None else trees == tree
         if not here.any():
             continue
-        _, place = np.unique(own[here], return_inverse=True)
+        _, place = np.unique(leaf_of_row[here], return_inverse=True)
         counts = np.zeros((place.max() + 1, int(y.max()) + 1), np.int64)
         np.add.at(counts, (place, y[here]), 1)
         ordered = np.sort(counts, axis=1)
-        found.append(np.exp(-epsilon * (ordered[:, -1] - ordered[:, -2])))
-    return float(np.concatenate(found).mean())
+        sensitivities.append(np.exp(-epsilon * (ordered[:, -1] - ordered[:, -2])))
+    return float(np.concatenate(sensitivities).mean())
 
 
 def in_its_ranges(data: Any) -> Domain:
@@ -102,9 +102,9 @@ def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
 
 
 def _records(column: int, name: str, draws: int) -> Iterator[Record]:
-    found = [measured(name, draw) for draw in range(draws)]
+    measurements = [measured(name, draw) for draw in range(draws)]
     for which, row in PRINTED.items():
-        ours = np.array([own[which] for own in found])
+        ours = np.array([measurement[which] for measurement in measurements])
         mean, sd = float(ours.mean()), float(ours.std(ddof=1))
         how = verdict(row[column], mean, sd)
         yield Record(

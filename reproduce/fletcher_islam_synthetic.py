@@ -85,9 +85,9 @@ def measured(table: str, mode: str, draws: int) -> pd.DataFrame:
         ours = surface({"theirs": named.pop("theirs")}, data, epsilons=FIGURE_7, trees=TREES, repeats=1, seed=draw)
         others = surface(named, data, epsilons=[1.0], repeats=1, seed=draw)
         frames += [ours, others]
-    found = pd.concat(frames, ignore_index=True)
-    found[["accuracy", "auc", "f1", "flips", "empty"]] *= 100
-    return found
+    scores = pd.concat(frames, ignore_index=True)
+    scores[["accuracy", "auc", "f1", "flips", "empty"]] *= 100
+    return scores
 
 
 def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
@@ -134,9 +134,9 @@ def _record(
 ) -> Record:
     ours, keeps = (_values(cells, measure, forest, epsilon, trees) for cells in by_mode.values())
     mean, sd = float(ours.mean()), float(ours.std(ddof=1))
-    found = NOT_COMPARABLE if measure == "flips" else verdict(published, mean, sd)
-    if why == "empty E" and found == CONTRADICTS:
-        found = NOT_COMPARABLE
+    outcome = NOT_COMPARABLE if measure == "flips" else verdict(published, mean, sd)
+    if why == "empty E" and outcome == CONTRADICTS:
+        outcome = NOT_COMPARABLE
     setting = f"{table}, {forest}, ε = {epsilon:g}" + (f", {trees} trees" if trees else "")
     return Record(
         PAPER,
@@ -146,12 +146,12 @@ def _record(
         round(mean, 2),
         round(float(keeps.mean()), 2),
         round(sd, 2),
-        found,
-        "" if found == MATCHES else _WHY[why],
+        outcome,
+        "" if outcome == MATCHES else _WHY[why],
     )
 
 
 def _values(cells: pd.DataFrame, measure: str, forest: str, epsilon: float, trees: int | None) -> np.ndarray:
     """One figure of every draw."""
-    own = cells[(cells.forest == forest) & (cells.epsilon == epsilon)]
-    return own[own.trees == trees if trees else slice(None)][measure].to_numpy(float)
+    selected = cells[(cells.forest == forest) & (cells.epsilon == epsilon)]
+    return selected[selected.trees == trees if trees else slice(None)][measure].to_numpy(float)

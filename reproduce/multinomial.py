@@ -57,13 +57,13 @@ def accuracy(data, train: np.ndarray, test: np.ndarray, *, stopping: str, seed: 
 def cross_validate(name: str, stopping: str) -> np.ndarray:
     """Accuracy in percent of each fold, (repetitions, folds)."""
     data = load_dataset(name)
-    found = np.empty((REPETITIONS, FOLDS))
+    scores = np.empty((REPETITIONS, FOLDS))
     for repetition in range(REPETITIONS):
         folds = KFold(FOLDS, shuffle=True, random_state=repetition).split(data.X)
         for fold, (train, test) in enumerate(folds):
             seed = repetition * FOLDS + fold
-            found[repetition, fold] = 100 * accuracy(data, train, test, stopping=stopping, seed=seed)
-    return found
+            scores[repetition, fold] = 100 * accuracy(data, train, test, stopping=stopping, seed=seed)
+    return scores
 
 
 def run() -> dict:
@@ -73,21 +73,21 @@ def run() -> dict:
     for name, (title, published) in PUBLISHED.items():
         for stopping in STOPPING:
             start = time.perf_counter()
-            found = cross_validate(name, stopping)
+            accuracy = cross_validate(name, stopping)
             results.append(
                 {
                     "data": title,
                     "dataset": name,
                     "stopping": stopping,
-                    "mean": round(float(found.mean()), 2),
-                    "sd_folds": round(float(found.std(ddof=1)), 2),
-                    "sd_repetitions": round(float(found.mean(axis=1).std(ddof=1)), 2),
+                    "mean": round(float(accuracy.mean()), 2),
+                    "sd_folds": round(float(accuracy.std(ddof=1)), 2),
+                    "sd_repetitions": round(float(accuracy.mean(axis=1).std(ddof=1)), 2),
                     "most_frequent_class": round(
                         100 * float(load_dataset(name).y.value_counts(normalize=True).max()), 2
                     ),
                     "published": published,
-                    "difference": round(float(found.mean()) - published, 2),
-                    "seconds_per_forest": round((time.perf_counter() - start) / found.size, 3),
+                    "difference": round(float(accuracy.mean()) - published, 2),
+                    "seconds_per_forest": round((time.perf_counter() - start) / accuracy.size, 3),
                 }
             )
             print(results[-1], flush=True)
@@ -120,8 +120,8 @@ def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
 
 
 def _records(quick: bool) -> Iterator[Record]:
-    found = json.loads((HERE / "multinomial_results.json").read_text(encoding="utf-8"))["results"]
-    rows = [row for row in found if row["stopping"] == RULE]
+    results = json.loads((HERE / "multinomial_results.json").read_text(encoding="utf-8"))["results"]
+    rows = [row for row in results if row["stopping"] == RULE]
     for row in rows[:2] if quick else rows:
         below = row["published"] < row["most_frequent_class"]
         how = verdict(row["published"], row["mean"], row["sd_repetitions"])
@@ -138,22 +138,22 @@ def _records(quick: bool) -> Iterator[Record]:
         )
 
 
-def report(found: dict) -> str:
+def report(results: dict) -> str:
     """The results as Markdown."""
-    main = [row for row in found["results"] if row["stopping"] == RULE]
+    main = [row for row in results["results"] if row["stopping"] == RULE]
     within = [row for row in main if abs(row["difference"]) <= TOLERANCE]
     others = [
         f"| {row['data']} | `{row['stopping']}` | {row['mean']:.2f} | {row['difference']:+.2f} |"
-        for row in found["results"]
+        for row in results["results"]
         if row["stopping"] != RULE
     ]
     return "\n".join(
         [
             "# Multinomial random forest, without privacy",
             "",
-            f"{found['paper']}. Written by `python -m reproduce.multinomial` on {found['date']} in {found['minutes']} "
-            "minutes, on one core; "
-            + ", ".join(f"{name} {version}" for name, version in found["versions"].items())
+            f"{results['paper']}. Written by `python -m reproduce.multinomial` on {results['date']} in "
+            f"{results['minutes']} minutes, on one core; "
+            + ", ".join(f"{name} {version}" for name, version in results["versions"].items())
             + ".",
             "",
             f"{REPETITIONS} repetitions of {FOLDS}-fold cross-validation on plain shuffled folds; "

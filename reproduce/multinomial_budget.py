@@ -43,6 +43,6 @@ def _measured(table: str, setting: str, budget: float, published: float, folder:
     data = load(table, folder)
     ours = accuracies(partial(forest, data.domain, budget), data, 1, FOLDS)
     mean, sd = float(ours.mean()), float(ours.std(ddof=1))
-    found = verdict(published, mean, sd)
-    why = "" if found == MATCHES else _WHY
-    return [Record("Bai et al. 2020", ITEM, setting, published, round(mean, 2), None, round(sd, 2), found, why)]
+    outcome = verdict(published, mean, sd)
+    why = "" if outcome == MATCHES else _WHY
+    return [Record("Bai et al. 2020", ITEM, setting, published, round(mean, 2), None, round(sd, 2), outcome, why)]

@@ -95,8 +95,8 @@ def compared(name: str, method: str, printed: float, ours: np.ndarray, most_freq
     if printed < most_frequent - FAR_BELOW:
         return NOT_COMPARABLE, _FLOOR
     means = ours.reshape(-1, FOLDS).mean(axis=1)  # of the same rows each, dealt otherwise
-    found = verdict(printed, float(ours.mean()), float(means.std(ddof=1)) if len(means) > 1 else 0.0)
-    return found, "" if found == MATCHES else _OTHER_COLUMNS.get(name, _WHY[method])
+    outcome = verdict(printed, float(ours.mean()), float(means.std(ddof=1)) if len(means) > 1 else 0.0)
+    return outcome, "" if outcome == MATCHES else _OTHER_COLUMNS.get(name, _WHY[method])
 
 
 def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
@@ -114,7 +114,7 @@ def _measured(name: str, method: str, printed: float, quick: bool, folder: Path 
     most_frequent = 100 * float(data.y.value_counts(normalize=True).max())
     repetitions = 1 if quick else FEW if len(data.y) > LARGE else REPETITIONS
     ours = accuracies(partial(forest, method, data.domain), data, repetitions, FOLDS, stratified=False)
-    found, why = compared(name, method, printed, ours, most_frequent)
+    outcome, why = compared(name, method, printed, ours, most_frequent)
     return [
         Record(
             "Bai et al. 2020",
@@ -124,7 +124,7 @@ def _measured(name: str, method: str, printed: float, quick: bool, folder: Path 
             round(float(ours.mean()), 2),
             None,
             round(float(ours.std(ddof=1)), 2),
-            found,
+            outcome,
             why,
         )
     ]

@@ -40,5 +40,5 @@ def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
 
 def _measured(name: str, title: str, b1: float, b2: float, folder: Path | None) -> list[Record]:
     data = load(name, folder)
-    found = accuracies(forest(data.domain, b1, b2), data, 1, FOLDS)
-    return [point(PAPER, f"figure 4, accuracy over B₂, {title}", f"B₁ = {b1:g}", "B₂", b2, found, None)]
+    accuracy = accuracies(forest(data.domain, b1, b2), data, 1, FOLDS)
+    return [point(PAPER, f"figure 4, accuracy over B₂, {title}", f"B₁ = {b1:g}", "B₂", b2, accuracy, None)]

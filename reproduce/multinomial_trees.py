@@ -34,7 +34,7 @@ QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 def their_trees(data: Any, train: np.ndarray, test: np.ndarray, seed: int) -> np.ndarray:
     """Percent right of each tree, grown as a forest of its own."""
     settings, right = {**SETTINGS, "n_estimators": 1}, data.y.iloc[test].to_numpy()
-    found = []
+    accuracy = []
     for tree in range(TREES):
         forest = MultinomialForestClassifier(
             epsilon=None,
@@ -45,8 +45,8 @@ def their_trees(data: Any, train: np.ndarray, test: np.ndarray, seed: int) -> np
             **settings,
         )
         forest.fit(data.X.iloc[train], data.y.iloc[train])
-        found.append(100 * float((forest.predict(data.X.iloc[test]) == right).mean()))
-    return np.array(found)
+        accuracy.append(100 * float((forest.predict(data.X.iloc[test]) == right).mean()))
+    return np.array(accuracy)
 
 
 def breimans_trees(data: Any, train: np.ndarray, test: np.ndarray, seed: int) -> np.ndarray:
@@ -55,8 +55,8 @@ def breimans_trees(data: Any, train: np.ndarray, test: np.ndarray, seed: int) ->
     columns, trees = forest.model[0], forest.model[-1]
     cells = columns.transform(data.domain.encode(data.X.iloc[test]))
     wanted = data.domain.encode_labels(data.y.iloc[test])
-    said = (trees.classes_[tree.predict(cells).astype(int)] for tree in trees.estimators_)
-    return np.array([100 * float((own == wanted).mean()) for own in said])
+    predictions = (trees.classes_[tree.predict(cells).astype(int)] for tree in trees.estimators_)
+    return np.array([100 * float((predicted == wanted).mean()) for predicted in predictions])
 
 
 def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
@@ -72,7 +72,8 @@ def _measured(name: str, title: str, line: str, n_folds: int, folder: Path | Non
     over = np.array([np.quantile(FORESTS[line](data, train, test, seed), QUANTILES) for seed, train, test in parts])
     item = f"figure 7, how right single trees are, {title}"
     return [
-        point(PAPER, item, line, "quantile of trees", at, own, None) for at, own in zip(QUANTILES, over.T, strict=True)
+        point(PAPER, item, line, "quantile of trees", at, accuracy, None)
+        for at, accuracy in zip(QUANTILES, over.T, strict=True)
     ]
 
 

@@ -58,13 +58,13 @@ def chosen(
         split = Split(codes[fit], y[fit], codes[look], y[look])
         return run_task(forest, domain, split, Task("", 0, 0), grid, cells, seed, {}).set_index(key).accuracy
 
-    found = []
+    rows = []
     for seed, train, test, inner in nested_folds(data, 1, n_folds, n_inner):
-        looked = [right(*own, 1_000 * (seed + 1) + i) for i, own in enumerate(inner[:n_looked])]
+        looked = [right(*inner_split, 1_000 * (seed + 1) + i) for i, inner_split in enumerate(inner[:n_looked])]
         table = pd.concat(
             [(sum(looked) / len(looked)).round(12), right(train, test, seed)], axis=1, keys=["inner", "accuracy"]
         )
         table = table.reset_index().sort_values(["inner", "depth", "trees"], ascending=[False, True, True])
-        found.append(table.groupby(list(of_each), as_index=False).first().assign(fold=seed))
-    whole = pd.concat(found, ignore_index=True)
+        rows.append(table.groupby(list(of_each), as_index=False).first().assign(fold=seed))
+    whole = pd.concat(rows, ignore_index=True)
     return whole.assign(accuracy=100 * whole.accuracy, inner=100 * whole.inner)

@@ -109,8 +109,8 @@ def measured(name: str, mode: str, quick: bool, folder: Path | None) -> pd.DataF
     data, named = two_classes(load(name, folder)), forests(mode)
     boosted = {key: named.pop(key) for key in BEST}
     common: dict[str, Any] = {"epsilons": EPSILONS, "depths": depths, "repeats": 1 if quick else FOLDS, "folds": FOLDS}
-    found = [surface(boosted, data, trees=trees, **common), surface(named, data, **common)]
-    cells = pd.concat(found, ignore_index=True)[COLUMNS]
+    frames = [surface(boosted, data, trees=trees, **common), surface(named, data, **common)]
+    cells = pd.concat(frames, ignore_index=True)[COLUMNS]
     return cells.assign(accuracy=100 * cells.accuracy, table=name, mode=mode)
 
 
@@ -143,7 +143,7 @@ def beaten(cells: pd.DataFrame, rule: str, trees: int) -> tuple[float, int]:
 def as_printed(cells: pd.DataFrame) -> tuple[float, int]:
     """Percent of tables whose best depth and trees are small or big where the paper's are, and how many there are."""
     means = cells[cells.forest.isin(list(BEST))].groupby(["table", "depth", "trees"]).accuracy.mean()
-    best = {table: own.idxmax()[1:] for table, own in means.groupby("table") if table in SIZES}
+    best = {table: means_of_table.idxmax()[1:] for table, means_of_table in means.groupby("table") if table in SIZES}
     right = [(depth > DEPTHS[0], trees > TREES[0]) == SIZES[str(table)] for table, (depth, trees) in best.items()]
     return 100 * float(np.mean(right)), len(right)
 
@@ -181,7 +181,7 @@ def records(rows: list[Row]) -> Iterator[Record]:
         NOT_COMPARABLE,
         "the paper does not say what is small: here depth 2 and not 4 or 6, two trees and not twenty",
     )
-    for trees, printed, said in ((TREES[-1], 80.0, "more than 80 %"), (TREES[0], 50.0, "a majority")):
+    for trees, printed, claim in ((TREES[-1], 80.0, "more than 80 %"), (TREES[0], 50.0, "a majority")):
         for rule in ("calibrated", "α = 1"):
             share, n_cells = beaten(published, rule, trees)
             kept, _ = beaten(certified, rule, trees)
@@ -190,7 +190,7 @@ def records(rows: list[Row]) -> Iterator[Record]:
             yield Record(
                 PAPER,
                 TABLE_4,
-                f"{rule}, {trees} trees (“{said}”)",
+                f"{rule}, {trees} trees (“{claim}”)",
                 printed,
                 round(share, 2),
                 round(kept, 2),

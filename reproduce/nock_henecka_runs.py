@@ -34,8 +34,8 @@ def records(rows: list[Row]) -> Iterator[Record]:
     cells = pd.DataFrame(rows)
     for private in (True, False):
         for rule in BEST:
-            own = cells[(cells.forest == rule) & (np.isfinite(cells.epsilon) == private)].accuracy
+            accuracy = cells[(cells.forest == rule) & (np.isfinite(cells.epsilon) == private)].accuracy
             for error in ERRORS:
-                share = np.array([100 * float((own >= 100 - error).mean())])
+                share = np.array([100 * float((accuracy >= 100 - error).mean())])
                 line = rule if private else f"{rule}, without privacy"
                 yield point(PAPER, ITEM, line, "test error, %", error, share, None, what=RUNS)

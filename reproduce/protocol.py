@@ -117,7 +117,7 @@ def at_hand(name: str, folder: Path | None) -> bool:
 
 
 @lru_cache(maxsize=2)
-def load(name: str, folder: Path | None, *, incomplete: str = "own") -> Any:
+def load(name: str, folder: Path | None, *, incomplete: str = "category") -> Any:
     """A bundled table, or one from a folder of the same form; None where it is not at hand."""
     if name in list_datasets():
         return load_dataset(name, incomplete=incomplete)
@@ -166,22 +166,22 @@ def certified_accuracies(make: Callable[[int], Any], data: Any, repetitions: int
     return None if data.domain.leaks() else accuracies(make, data, repetitions, n_folds)
 
 
-def mean_of(found: np.ndarray | None) -> float | None:
+def mean_of(values: np.ndarray | None) -> float | None:
     """Rounded as records have it."""
-    return None if found is None else round(float(found.mean()), 2)
+    return None if values is None else round(float(values.mean()), 2)
 
 
 def accuracies(
     make: Callable[[int], Any], data: Any, repetitions: int, n_folds: int, *, stratified: bool = True
 ) -> np.ndarray:
     """Percent right in each fold, of what `make` gives for its seed."""
-    found = []
+    percentages = []
     for seed, train, test in folds(data, repetitions, n_folds, stratified=stratified):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PrivacyLeakWarning)  # such a table has no certified cells
             forest = make(seed).fit(data.X.iloc[train], data.y.iloc[train])
-        found.append(100 * float((forest.predict(data.X.iloc[test]) == data.y.iloc[test].to_numpy()).mean()))
-    return np.array(found)
+        percentages.append(100 * float((forest.predict(data.X.iloc[test]) == data.y.iloc[test].to_numpy()).mean()))
+    return np.array(percentages)
 
 
 def write(records: Iterable[Record], path: Path = PATH) -> None:

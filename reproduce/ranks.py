@@ -63,10 +63,10 @@ def ranks(scores: dict[str, list[float]]) -> Ranks:
 
 def by_method(records: Iterable[Record], which: str) -> dict[str, list[float]]:
     """Figures of cells called "table, method", by method; `which` is "published", "ours" or "certified"."""
-    found: dict[str, list[float]] = {}
+    figures: dict[str, list[float]] = {}
     for record in records:
-        found.setdefault(record.setting.split(", ")[1], []).append(getattr(record, which))
-    return found
+        figures.setdefault(record.setting.split(", ")[1], []).append(getattr(record, which))
+    return figures
 
 
 def in_words(records: list[Record]) -> list[str]:
@@ -75,11 +75,11 @@ def in_words(records: list[Record]) -> list[str]:
     for which, what in (("published", "As printed"), ("ours", "As published, here"), ("certified", "Certified, here")):
         if any(getattr(record, which) is None for record in records):
             continue
-        found = ranks(by_method(records, which))
-        means = ", ".join(f"{name} {rank:g}" for name, rank in zip(found.methods, found.mean_ranks, strict=True))
-        against = ", ".join(f"{found.methods[0]} against {name} p = {p:.3f}" for name, p in found.wilcoxon.items())
+        result = ranks(by_method(records, which))
+        means = ", ".join(f"{name} {rank:g}" for name, rank in zip(result.methods, result.mean_ranks, strict=True))
+        against = ", ".join(f"{result.methods[0]} against {name} p = {p:.3f}" for name, p in result.wilcoxon.items())
         lines.append(
-            f"- {what}: mean ranks over {found.n_tables} tables {means}; Friedman p = {found.friedman:.3f}; "
+            f"- {what}: mean ranks over {result.n_tables} tables {means}; Friedman p = {result.friedman:.3f}; "
             f"Wilcoxon {against}."
         )
     return lines

@@ -32,8 +32,8 @@ def report(records: Iterable[Record]) -> str:
         groups.setdefault((record.paper, record.item), []).append(record)
     for (paper, item), rows in groups.items():
         near = sum(row.verdict == MATCHES for row in rows)
-        said = f"A curve of {len(rows)} points." if rows[0].line else f"{near} of {len(rows)} cells match."
-        lines += ["", f"## {paper}: {item}", "", said, ""]
+        summary = f"A curve of {len(rows)} points." if rows[0].line else f"{near} of {len(rows)} cells match."
+        lines += ["", f"## {paper}: {item}", "", summary, ""]
         lines += [
             "| cell | published | ours, as published | ours, certified | verdict | why |",
             "|---|---|---|---|---|---|",

@@ -120,8 +120,8 @@ def rules() -> dict[str, float]:
 
 def single_row() -> str:
     """The smallest claimed ε of the app's at which one row in table A is enough to break the rule of 2017."""
-    found = (e for e in EPSILONS if first_pair("smooth-sensitivity", e, 2, "add-remove").change.before.sum() <= 1)
-    return f"{next(found):g}"
+    broken = (e for e in EPSILONS if first_pair("smooth-sensitivity", e, 2, "add-remove").change.before.sum() <= 1)
+    return f"{next(broken):g}"
 
 
 def values() -> dict[str, Any]:
@@ -159,8 +159,8 @@ def sheets() -> dict[Path, str]:
     """Every sheet as it has to be."""
     here = FileSystemLoader(Path(__file__).parent / "sheets")
     environment = Environment(loader=here, undefined=StrictUndefined, keep_trailing_newline=True, trim_blocks=True)
-    said = values()
-    return {path: environment.get_template(name).render(said) for name, path in SHEETS.items()}
+    texts = values()
+    return {path: environment.get_template(name).render(texts) for name, path in SHEETS.items()}
 
 
 def main() -> None:

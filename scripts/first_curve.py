@@ -23,13 +23,13 @@ def main() -> None:
     shared = simulate.simulation(table, settings)
     shared.refine(simulate.LAST)
     certificate, ledger = settings.estimator(table.domain).preview(table.domain, len(table.frame))
-    found = {
+    content = {
         "of": key(table, settings),
         "certificate": certificate.to_dict(),
         "ledger": ledger.to_dict(),
         "curve": as_dict(shared.curve()),
     }
-    PATH.write_text(json.dumps(found) + "\n")
+    PATH.write_text(json.dumps(content) + "\n")
     print(f"{PATH}: {simulate.LAST} simulated releases")
 
 

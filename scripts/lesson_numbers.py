@@ -63,21 +63,21 @@ def table(name: str) -> SimpleNamespace:
     return SimpleNamespace(X=data.X, y=data.y, domain=data.domain.on_scale("linear"))
 
 
-def mean(found: pd.DataFrame, column: str, **where: float) -> float:
+def mean(cells: pd.DataFrame, column: str, **where: float) -> float:
     """Mean over repeats of one cell."""
     for key, value in where.items():
-        found = found[found[key] == value]
-    return round(float(found[column].mean()), DIGITS)
+        cells = cells[cells[key] == value]
+    return round(float(cells[column].mean()), DIGITS)
 
 
 def votes(trees: list[int] = TREES) -> dict:
     """Step 3: more trees, fewer rows each."""
-    found = surface([labels()], table("nursery"), epsilons=[1.0], trees=trees, repeats=20)
+    cells = surface([labels()], table("nursery"), epsilons=[1.0], trees=trees, repeats=20)
     at = {
-        "accuracy": [mean(found, "accuracy", epsilon=1.0, trees=t) for t in trees],
-        "without_noise": [mean(found, "accuracy", epsilon=np.inf, trees=t) for t in trees],
-        "lies": [mean(found, "flips", epsilon=1.0, trees=t) for t in trees],
-        "empty": [mean(found, "empty", epsilon=1.0, trees=t) for t in trees],
+        "accuracy": [mean(cells, "accuracy", epsilon=1.0, trees=t) for t in trees],
+        "without_noise": [mean(cells, "accuracy", epsilon=np.inf, trees=t) for t in trees],
+        "lies": [mean(cells, "flips", epsilon=1.0, trees=t) for t in trees],
+        "empty": [mean(cells, "empty", epsilon=1.0, trees=t) for t in trees],
     }
     return {"trees": trees, **at}
 
@@ -87,26 +87,26 @@ def plan(partition: str, epsilons: list[float]) -> dict:
     data = table("nursery")
     forest = labels(partition=partition, domain=data.domain, random_state=0).fit(data.X, data.y)
     (entry,) = forest.ledger_.entries
-    found = surface([labels(partition=partition)], data, epsilons=epsilons, repeats=20)
+    cells = surface([labels(partition=partition)], data, epsilons=epsilons, repeats=20)
     return {
         "times": entry.times,
         "each": str(entry.epsilon_each),
         "composition": entry.composition,
         "spent": str(forest.ledger_.spent),
         "epsilon": epsilons,
-        "accuracy": [mean(found, "accuracy", epsilon=e) for e in epsilons],
+        "accuracy": [mean(cells, "accuracy", epsilon=e) for e in epsilons],
     }
 
 
 def depths(depth: list[int] = DEPTHS, epsilons: list[float] = EPSILONS, categorical: str = "multiway") -> dict:
     """Step 5: deeper trees, emptier leaves."""
     forest = labels(categorical=categorical)
-    found = surface([forest], table("nursery"), epsilons=epsilons, depths=depth, repeats=20)
+    cells = surface([forest], table("nursery"), epsilons=epsilons, depths=depth, repeats=20)
     return {
         "depth": depth,
-        "accuracy": {f"{e:g}": [mean(found, "accuracy", epsilon=e, depth=d) for d in depth] for e in epsilons},
-        "without_noise": [mean(found, "accuracy", epsilon=np.inf, depth=d) for d in depth],
-        "empty": [mean(found, "empty", epsilon=1.0, depth=d) for d in depth] if 1.0 in epsilons else [],
+        "accuracy": {f"{e:g}": [mean(cells, "accuracy", epsilon=e, depth=d) for d in depth] for e in epsilons},
+        "without_noise": [mean(cells, "accuracy", epsilon=np.inf, depth=d) for d in depth],
+        "empty": [mean(cells, "empty", epsilon=1.0, depth=d) for d in depth] if 1.0 in epsilons else [],
         "guessing": guessing("nursery"),
     }
 
@@ -118,14 +118,14 @@ def guessing(name: str) -> float:
 
 def tree_of(name: str, epsilons: list[float] = ALL_EPSILONS) -> dict:
     """Step 8: predictions of one tree that are wrong."""
-    found = surface([greedy()], table(name), epsilons=epsilons, repeats=40)
-    spread = [round(float(found[found.epsilon == e].accuracy.std()), DIGITS) for e in epsilons]
+    cells = surface([greedy()], table(name), epsilons=epsilons, repeats=40)
+    spread = [round(float(cells[cells.epsilon == e].accuracy.std()), DIGITS) for e in epsilons]
     return {
         "data": name,
         "rows": len(load_dataset(name).y),
-        "wrong": [round(1 - mean(found, "accuracy", epsilon=e), DIGITS) for e in epsilons],
+        "wrong": [round(1 - mean(cells, "accuracy", epsilon=e), DIGITS) for e in epsilons],
         "spread": spread,
-        "without_noise": round(1 - mean(found, "accuracy", epsilon=np.inf), DIGITS),
+        "without_noise": round(1 - mean(cells, "accuracy", epsilon=np.inf), DIGITS),
         "guessing": round(1 - guessing(name), DIGITS),
     }
 
@@ -152,9 +152,9 @@ def other_seeds(trees: int, seeds: int = 60) -> float:
 def in_explore() -> dict:
     """What Explore's trees get, which make two branches a question, at the settings that the lesson links to."""
     two = labels(categorical="ordered")
-    found = surface([two], table("nursery"), epsilons=[1.0], trees=[31], repeats=20)
+    cells = surface([two], table("nursery"), epsilons=[1.0], trees=[31], repeats=20)
     deep = depths([2, 6], [0.1], "ordered")["accuracy"]["0.1"]
-    return {"31 trees": mean(found, "accuracy", epsilon=1.0), "depth 2": deep[0], "depth 6": deep[1]}
+    return {"31 trees": mean(cells, "accuracy", epsilon=1.0), "depth 2": deep[0], "depth 6": deep[1]}
 
 
 def main() -> None:

@@ -26,11 +26,11 @@ def of_table(name: str) -> dict[str, Any]:
     """All that can be measured on a bundled table."""
     data = tables.bundled(name)
     table = tables.bundled_table(data, data.label)
-    found: dict[str, Any] = {"domain": tables.fingerprint(table.domain)}
+    measurements: dict[str, Any] = {"domain": tables.fingerprint(table.domain)}
     for measure, (function, two_classes) in MEASURES.items():
         if table.domain.n_classes == 2 or not two_classes:
-            found[measure] = function(table)
-    return rounded(found)
+            measurements[measure] = function(table)
+    return rounded(measurements)
 
 
 def made_up(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -65,12 +65,12 @@ def consistency(temperature: float, n: int) -> float:
 
 
 def main() -> None:
-    found: dict[str, Any] = {"tables": {}}
+    content: dict[str, Any] = {"tables": {}}
     for name in list_datasets():
         print(name, flush=True)
-        found["tables"][name] = of_table(name)
-    found["consistency"] = rounded({f"{b:g}": {n: consistency(b, n) for n in ROWS} for b in TEMPERATURES})
-    PATH.write_text(json.dumps(found, allow_nan=False, separators=(",", ":")) + "\n", encoding="utf-8")
+        content["tables"][name] = of_table(name)
+    content["consistency"] = rounded({f"{b:g}": {n: consistency(b, n) for n in ROWS} for b in TEMPERATURES})
+    PATH.write_text(json.dumps(content, allow_nan=False, separators=(",", ":")) + "\n", encoding="utf-8")
     print(f"{PATH}: {PATH.stat().st_size:,} bytes")
 
 

@@ -16,13 +16,13 @@ from ui.shared import tables
 
 
 def main() -> None:
-    found = {}
+    content = {}
     for name in list_datasets():
         data = tables.bundled(name)
         table = tables.bundled_table(data, data.label)
-        found[name] = {"of": key_of(table), "metrics": metrics_of(table.domain, tables.split(table))}
-        print(f"{name}: {found[name]['metrics']}", flush=True)
-    PATH.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        content[name] = {"of": key_of(table), "metrics": metrics_of(table.domain, tables.split(table))}
+        print(f"{name}: {content[name]['metrics']}", flush=True)
+    PATH.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from dpforest.trees.routing import leaves_of_rows
 NOTE = {"source": "documented", "source_note": "test"}
 DOMAIN = Domain(
     (
-        Feature("x", "numeric", 0.0, 1.0, missing="own", **NOTE),
+        Feature("x", "numeric", 0.0, 1.0, missing="category", **NOTE),
         Feature("color", "categorical", categories=("a", "b", "c"), **NOTE),
         Feature("idle", "numeric", 0.0, 1.0, **NOTE),
     ),

@@ -57,7 +57,7 @@ def _of_a_type(rng: np.random.Generator, dtype: np.dtype) -> Iterator[str]:
     near = [int(rng.integers(max(low, -120), min(high, 120), endpoint=True)) for _ in range(12)]
     values = np.array([low, high, *near], object).astype(dtype)  # whole numbers, as they are in this type
     classes = tuple(dict.fromkeys(int(value) for value in (*values[2:6], low, high)))[:5]
-    feature = Feature("x", "numeric", -150.0, 150.0, missing="own", source="documented", source_note="reading.py")
+    feature = Feature("x", "numeric", -150.0, 150.0, missing="category", source="documented", source_note="reading.py")
     domain = Domain((feature,), classes, "y", "documented", "reading.py")
     read = _readers(domain)["frame"]
     for i, n in enumerate([len(values), 2, 3, *rng.integers(1, 200, 5)]):

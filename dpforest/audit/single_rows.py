@@ -18,10 +18,12 @@ from dpforest.audit.replay.tape import Question
 from dpforest.limits import MAX_BOUND
 from dpforest.models.base import ForestClassifier
 from dpforest.models.boosting.booster import RandomTreeBoosterClassifier
+from dpforest.models.boosting.clip_bound import ClipBound
 from dpforest.models.boosting.gradients import next_sums
 from dpforest.models.greedy.boosted import BoostedForestClassifier
 from dpforest.models.greedy.friedman_schuster import FriedmanSchusterClassifier
 from dpforest.privacy.ledger import NEIGHBORS, NUMBER_OF_ROWS, REPLACE_ONE, SCALE_OF_ATTRIBUTES
+from dpforest.privacy.loss import GAUSSIAN, PURE
 from dpforest.tables.domain import Domain
 from dpforest.tables.features import Feature
 from dpforest.trees.candidates import public_candidates
@@ -77,14 +79,14 @@ def worst_loss(n_classes: int, delta: float, neighbors: str, *, whole: bool = Fa
     return sum(loss**2 for loss in losses) ** 0.5, most_mu(1.0, delta)
 
 
-def _change(question: Question, n_classes: int, by_length: bool, whole: bool) -> float:
+def _change(question: Question, n_classes: int, is_l2: bool, whole: bool) -> float:
     assert question.charge is not None
     what = question.charge.entry.what  # a name declares no sensitivity
     if what == NUMBER_OF_ROWS:
         return 1.0  # one more row changes n by 1
     if what.startswith(SCALE_OF_ATTRIBUTES):
-        return largest_of_scale(n_classes, by_length, whole=whole)
-    return largest_gradient(n_classes, by_length, steps=300 if whole else 60)
+        return largest_of_scale(n_classes, is_l2, whole=whole)
+    return largest_gradient(n_classes, is_l2, steps=300 if whole else 60)
 
 
 def _asked(fit: Any, table: Any) -> list[Question]:
@@ -94,9 +96,9 @@ def _asked(fit: Any, table: Any) -> list[Question]:
 def _domain(n_classes: int) -> Domain:
     """Two numeric attributes, one with a code range for missing cells, and one attribute with categories."""
     features = (
-        Feature("a", "numeric", 0.0, 1.0, missing="own", **_NOTE),
+        Feature("a", "numeric", 0.0, 1.0, missing="category", **_NOTE),
         Feature("b", "numeric", 0.0, 1.0, missing="value", missing_value=0.5, **_NOTE),
-        Feature("c", "categorical", categories=("0", "1"), missing="own", **_NOTE),
+        Feature("c", "categorical", categories=("0", "1"), missing="category", **_NOTE),
     )
     return Domain(features, tuple(range(n_classes)), "y", "documented", "single_rows.py")
 
@@ -111,7 +113,7 @@ def _codes(first: int, whole: bool) -> np.ndarray:
     return np.unique(np.clip(np.r_[near.ravel(), 0, first - 1, np.arange(0, 65_536, 331)], 0, 65_535))
 
 
-def largest_of_scale(n_classes: int, by_length: bool, *, whole: bool = False) -> float:
+def largest_of_scale(n_classes: int, is_l2: bool, *, whole: bool = False) -> float:
     """Most that one row adds to the three histograms of all attributes: in all, or in length. Attribute by attribute,
     at each code, as a row may lie at the worst one of each.
     """
@@ -122,25 +124,26 @@ def largest_of_scale(n_classes: int, by_length: bool, *, whole: bool = False) ->
         codes[:, j] = _codes(domain.features[j].first_code, whole)
         cells = np.stack([scale_histograms(domain, codes[i : i + 1])[j] for i in range(len(codes))])
         moved = nested(cells).reshape(len(cells), -1).astype(float)
-        total += float(((moved**2).sum(axis=1) if by_length else abs(moved).sum(axis=1)).max())
-    return total**0.5 if by_length else total
+        total += float(((moved**2).sum(axis=1) if is_l2 else abs(moved).sum(axis=1)).max())
+    return total**0.5 if is_l2 else total
 
 
-def largest_gradient(n_classes: int, by_length: bool, *, steps: int = 60, seed: int = 0) -> float:
+def largest_gradient(n_classes: int, is_l2: bool, *, steps: int = 60, seed: int = 0) -> float:
     """Largest change of the sums of a round that a search finds, over scores and labels of one row.
 
     Chains start where bounds are attained or nearly so, and climb: some scores move by a step or two of the grid on
     which gradients are computed, and what changes the sums by more is kept.
     """
     rng = np.random.default_rng(seed)
-    k = 1 if n_classes == 2 else n_classes
+    clip = ClipBound(n_classes, GAUSSIAN if is_l2 else PURE)
+    k = clip.n_scores
     scores, y = _starts(rng, k), rng.integers(0, n_classes, _CHAINS).astype(np.int32)
-    best = _sizes(scores, y, by_length)
+    best = _sizes(scores, y, clip)
     for step in range(steps):
         moved = scores + rng.integers(-2, 3, scores.shape) * _STEP * (rng.random(scores.shape) < rng.choice([0.1, 0.5]))
         if step % 5 == 4:
             moved = np.where(rng.random(scores.shape) < 0.1, _starts(rng, k), moved)
-        size = _sizes(moved, y, by_length)
+        size = _sizes(moved, y, clip)
         better = size >= best
         scores[better], best[better] = moved[better], size[better]
     return float(best.max())
@@ -155,12 +158,12 @@ def _starts(rng: np.random.Generator, k: int) -> np.ndarray:
     return scores
 
 
-def _sizes(scores: np.ndarray, y: np.ndarray, by_length: bool) -> np.ndarray:
+def _sizes(scores: np.ndarray, y: np.ndarray, clip: ClipBound) -> np.ndarray:
     """Change of the sums by each row. Each row is in a separate leaf."""
     n = len(scores)
     leaf, nothing = np.arange(n, dtype=np.int32), np.zeros_like(scores)
-    moved = next_sums(scores.copy(), np.zeros(n, np.int32), nothing, leaf, y, by_length=by_length).astype(float)
-    return np.sqrt((moved**2).sum(axis=1)) if by_length else abs(moved).sum(axis=1)
+    moved = next_sums(scores.copy(), np.zeros(n, np.int32), nothing, leaf, y, clip).astype(float)
+    return np.sqrt((moved**2).sum(axis=1)) if clip.is_l2 else abs(moved).sum(axis=1)
 
 
 # ---------------------------------------------------------------- split scores of nodes with many classes and rows

@@ -8,7 +8,7 @@ from sklearn.model_selection import train_test_split
 from dpforest.limits import MIN_ROWS
 from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.features import plural
-from dpforest.tables.misfits import Misfits
+from dpforest.tables.out_of_domain import OutOfDomainCells
 from dpforest.tables.rows import read_rows
 
 TEST_SHARE = 0.3
@@ -25,7 +25,13 @@ class Split:
 
 
 def split_table(
-    domain: Domain, X, y, *, test_share: float = TEST_SHARE, seed: int = 0, misfits: Misfits | None = None
+    domain: Domain,
+    X,
+    y,
+    *,
+    test_share: float = TEST_SHARE,
+    seed: int = 0,
+    out_of_domain: OutOfDomainCells | None = None,
 ) -> Split:
     """Read a table once, as a fit does, and hold some of its rows out, class by class where every class has two rows.
 
@@ -35,7 +41,7 @@ def split_table(
     y : array of shape (n,)
     test_share : float
     seed : int
-    misfits : Misfits, optional
+    out_of_domain : OutOfDomainCells, optional
         As in `read_rows`.
 
     Raises
@@ -43,7 +49,7 @@ def split_table(
     DomainError
         If the table has not the columns of the domain, or fewer than two rows with a listed label.
     """
-    rows = read_rows(domain, X, y, misfits=misfits)
+    rows = read_rows(domain, X, y, out_of_domain=out_of_domain)
     train, test = _held_out(rows.y, rows.n_given, test_share, seed)
     return Split(rows.codes[train], rows.y[train], rows.codes[test], rows.y[test])
 

@@ -24,7 +24,7 @@ from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.privacy.rationals import MOST_DIGITS, as_typed
 from dpforest.tables.cells import as_array, column_of_list, refuse_masked, table_of_lists
 from dpforest.tables.domain import Domain, DomainError, PrivacyLeakWarning
-from dpforest.tables.misfits import Misfits, caller_level
+from dpforest.tables.out_of_domain import OutOfDomainCells, caller_level
 from dpforest.tables.rows import Rows, read_rows
 from dpforest.trees.forest import Forest, ReleasedForest, as_values
 from dpforest.trees.released_scale import LEVELS
@@ -136,17 +136,17 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         ------
         ValueError
             If a parameter is out of range, or the table has not the columns of the domain. With a `domain` no cell
-            and no label is refused, as that would tell on it: they are read by a public rule, and a `MisfitWarning`
-            says how many did not fit.
+            and no label is refused, as that would tell on it: they are read by a public rule, and an
+            `OutOfDomainWarning` counts those that did not fit.
         """
         X, y = self._check_table(X, y)
         domain = self.reading_domain(self._public_domain(X, y))
         self._check_parameters()
         n_jobs = threads(self.n_jobs)
-        misfits = Misfits()
-        rows = read_rows(domain, X, y, n_jobs=n_jobs, misfits=misfits)
+        out_of_domain = OutOfDomainCells()
+        rows = read_rows(domain, X, y, n_jobs=n_jobs, out_of_domain=out_of_domain)
         self._check_size(rows.n_given)
-        misfits.warn()  # before the first question, because the warning stops the fit if it is an error
+        out_of_domain.warn()  # before the first question, because the warning stops the fit if it is an error
         if self._prepares and self.random_state is None and not domain.leaks():
             n_public = 0 if self.neighbors == ADD_REMOVE else rows.n_given
             repeated_fits.notice(lambda: self._preview(domain, n_public)[0])

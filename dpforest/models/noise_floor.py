@@ -17,7 +17,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpforest.models.boosting.gradients import LARGEST, POINT, UNIT
+from dpforest.models.boosting.clip_bound import UNIT
+from dpforest.models.boosting.gradients import LARGEST, POINT
 from dpforest.privacy.ledger import GRADIENT_SUMS, Entry
 from dpforest.privacy.loss import GAUSSIAN
 from dpforest.trees.forest import ReleasedForest

@@ -12,14 +12,13 @@ from typing import Final
 import numpy as np
 
 from dpforest.privacy.ledger import NUMBER_OF_ROWS, SCALE_OF_ATTRIBUTES, Ledger, QueryBudget, rows_changed
-from dpforest.privacy.loss import GAUSSIAN, PURE, PrivacyLoss
+from dpforest.privacy.loss import GAUSSIAN, NOISE, PrivacyLoss
 from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.privacy.rationals import sqrt_up
-from dpforest.privacy.release import gaussian_table, noisy_table
+from dpforest.privacy.release import noisy_table
 from dpforest.trees.released_scale import LEVELS, ReleasedScale, nested, scale_from
 
 SIZE_SHARE: Final = Fraction(1, 50)  # of ε, for the number of rows
-NOISE: Final = {PURE: "discrete-laplace", GAUSSIAN: "rounded-gaussian"}
 LEAST_SIZE: Final = 50
 MOST_NOISE: Final = 2**31  # scale of it: samplers know no larger
 _SIZE_KEY, _SCALE_KEY = 1, 2  # of their draws in a demonstration
@@ -146,8 +145,7 @@ def release_size(
     int
     """
     paid = charge_size(budget, ledger, share)
-    add_noise = gaussian_table if paid.each.kind == GAUSSIAN else noisy_table
-    noisy = add_noise(np.array([[n_rows]], np.int64), 1, paid, source, key=_SIZE_KEY)
+    noisy = noisy_table(np.array([[n_rows]], np.int64), 1, paid, source, key=_SIZE_KEY)
     return max(int(noisy[0, 0]), LEAST_SIZE)
 
 
@@ -184,8 +182,7 @@ def release_scale(
     noise_scale = sensitivity / each.amount
     if each.kind == GAUSSIAN:
         noise_scale = sqrt_up(sensitivity**2 / each.mu_squared / 2)  # of Laplace noise with this standard deviation
-    add_noise = gaussian_table if each.kind == GAUSSIAN else noisy_table
-    noisy = add_noise(nested(cells), sensitivity, paid, source, key=_SCALE_KEY)
+    noisy = noisy_table(nested(cells), sensitivity, paid, source, key=_SCALE_KEY)
     return scale_from(noisy, noise_scale).mixed(preparation.public_weight)
 
 

@@ -53,7 +53,7 @@ def answer(trees: Trees, domain: Domain, node: int, most: int = 22) -> str:
         return escape(feature.code_labels[which], most)
     if which:
         return "yes"
-    asks_value = trees.kind[parent] == NUMERIC and feature.kind == "numeric" and feature.missing == "own"
+    asks_value = trees.kind[parent] == NUMERIC and feature.kind == "numeric" and feature.missing == "category"
     return "no or missing" if asks_value and trees.threshold[parent] >= feature.first_code else "no"
 
 

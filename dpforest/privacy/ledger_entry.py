@@ -95,23 +95,13 @@ class QueryBudget:
 
     @property
     def epsilon_each(self) -> Fraction:
-        """`each` where it is pure, in ε; of another kind it is no ε, and MixedLossesError says so."""
+        """ε of a pure `each`. MixedLossesError if `each` is Gaussian."""
         return self.each.pure_epsilon
 
-    def use(self) -> Fraction:
-        """Take one answer of a pure mechanism; the ε that it may cost. BudgetError when all are used up."""
-        epsilon = self.epsilon_each  # before anything is taken
-        self._take()
-        return epsilon
-
-    def use_gaussian(self) -> Fraction:
-        """Take one answer of a Gaussian mechanism; the μ² that it may cost. BudgetError when all are used up."""
-        mu_squared = self.each.mu_squared
-        self._take()
-        return mu_squared
-
-    def _take(self) -> None:
+    def use(self) -> PrivacyLoss:
+        """Take one answer, and return the loss that it may cost. BudgetError if all answers are used up."""
         with self._lock:
             if self._left < 1:
                 raise BudgetError("Everything that was paid for has been asked; charge the ledger before asking again.")
             self._left -= 1
+        return self.each

@@ -25,6 +25,10 @@ from dpforest.privacy.rationals import float_up, positive_fraction
 PURE: Final = "pure"
 GAUSSIAN: Final = "gaussian"
 KINDS: Final = (PURE, GAUSSIAN)
+NOISE: Final = {
+    PURE: "discrete-laplace",
+    GAUSSIAN: "rounded-gaussian",
+}  # mechanism that adds noise at a loss of the kind
 _DIGITS: Final = 12  # of an ε or μ² that is searched for
 _LEAST: Final = -40  # power of ten below which nothing is told from 0
 

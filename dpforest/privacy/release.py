@@ -23,6 +23,7 @@ from dpforest.limits import BLOCK_ROWS
 from dpforest.privacy import gaussian, samplers, simulators
 from dpforest.privacy.laws import CERTIFIED, NOISY_COUNTS
 from dpforest.privacy.ledger import BudgetError, Ledger, QueryBudget, rows_changed
+from dpforest.privacy.loss import GAUSSIAN
 from dpforest.privacy.randomness import ASSIGNMENT, DemoSource, SecretSource
 from dpforest.privacy.rationals import positive_fraction, round_down, round_up, sqrt_up
 
@@ -179,43 +180,42 @@ def noisy_table(
     *,
     key: int = 0,
 ) -> np.ndarray:
-    """A table of whole numbers plus discrete Laplace noise, paid for beforehand.
+    """A table of whole numbers plus the noise of its budget: discrete Laplace if pure, rounded Gaussian if Gaussian.
 
     Parameters
     ----------
     table : int64 array of shape (n_rows, n_columns)
-        One row of data added or removed changes it by at most `sensitivity` in all (L1).
+        Exact.
     sensitivity : int or Fraction
+        Most that one row of data, added or removed, changes the table: in L1 norm for a pure budget, in L2 norm for a
+        Gaussian one.
     query_budget : QueryBudget
-        One use is taken from it.
+        Was paid for beforehand. One use is taken from it.
     source : SecretSource or DemoSource
+        Exact samplers on fresh entropy, or fast simulators on a seed.
     key : int
-        Names the table in a demonstration.
+        Tells apart the tables of one demonstration, so that their draws are independent.
 
     Returns
     -------
     int64 array of the same shape
         May be negative.
+
+    Raises
+    ------
+    BudgetError
+        If all uses of the budget are taken. Nothing is drawn then.
     """
-    scale = sensitivity / query_budget.use()
+    each = query_budget.use()
+    if each.kind == GAUSSIAN:
+        sigma = sqrt_up(Fraction(sensitivity) ** 2 / each.mu_squared)
+        if isinstance(source, DemoSource):
+            return simulators.simulate_rounded_gaussian(table, float(sigma), source.seed, key=key)
+        return gaussian.draw_rounded_gaussian(table, round_up(sigma), source)
+    scale = sensitivity / each.pure_epsilon
     if isinstance(source, DemoSource):
         return simulators.simulate_noisy_counts(table, float(scale), source.seed, key=key)
     return samplers.draw_noisy_counts(table, round_up(scale), source)
-
-
-def gaussian_table(
-    table: np.ndarray,
-    sensitivity: int | Fraction,
-    query_budget: QueryBudget,
-    source: SecretSource | DemoSource,
-    *,
-    key: int = 0,
-) -> np.ndarray:
-    """The same with rounded Gaussian noise: a row changes the table by at most `sensitivity` in length (L2)."""
-    sigma = sqrt_up(Fraction(sensitivity) ** 2 / query_budget.use_gaussian())
-    if isinstance(source, DemoSource):
-        return simulators.simulate_rounded_gaussian(table, float(sigma), source.seed, key=key)
-    return gaussian.draw_rounded_gaussian(table, round_up(sigma), source)
 
 
 def charge_leaves(

@@ -59,7 +59,7 @@ def choose(
         Candidates chosen.
     """
     scores, width = coarsened(scores, sensitivity)
-    rate = rate_of(query_budget.use(), width)
+    rate = rate_of(query_budget.use().pure_epsilon, width)
     if isinstance(source, DemoSource):
         return simulate_choices(scores, allowed, float(rate), source.seed, key=key)
     return draw_choices(scores, allowed, rate, source)

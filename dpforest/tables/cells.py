@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from dpforest.tables.features import DomainError, Feature, plural, text
-from dpforest.tables.misfits import Misfit, Misfits
+from dpforest.tables.out_of_domain import OutOfDomain, OutOfDomainCells
 
 # Each digit in one way only: a cell of a million digits must not take hours.
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?inf(inity)?", re.IGNORECASE)
@@ -153,18 +153,18 @@ def table_of_lists(rows: Sequence[Any], n_columns: int, *, refuse: bool) -> np.n
     return table
 
 
-def numbers(feature: Feature, column: Any, misfits: Misfits | None = None) -> np.ndarray:
+def numbers(feature: Feature, column: Any, out_of_domain: OutOfDomainCells | None = None) -> np.ndarray:
     """A column as floats, missing as NaN.
 
-    What is not a number is refused with a DomainError, or counts as missing where `misfits` are noted.
+    What is not a number is refused with a DomainError, or counts as missing where `out_of_domain` are noted.
     """
     if column.dtype == object or getattr(column.dtype, "kind", "") in "US":
-        return _numbers_of_objects(feature, np.asarray(column), misfits)
+        return _numbers_of_objects(feature, np.asarray(column), out_of_domain)
     series = pd.Series(column)
     dtype = series.dtype
     strange = pd.api.types.is_complex_dtype(dtype) or series.dtype.kind in "mM"
-    if strange and misfits is not None:  # one cell may have given the column this type
-        return _numbers_of_objects(feature, series.astype(object).to_numpy(), misfits)
+    if strange and out_of_domain is not None:  # one cell may have given the column this type
+        return _numbers_of_objects(feature, series.astype(object).to_numpy(), out_of_domain)
     if pd.api.types.is_complex_dtype(dtype):
         raise DomainError(f"{feature.name!r} holds complex numbers; give real ones.")
     if pd.api.types.is_datetime64_any_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype):
@@ -175,10 +175,10 @@ def numbers(feature: Feature, column: Any, misfits: Misfits | None = None) -> np
         return series.to_numpy()
     if pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
         return series.to_numpy(dtype=np.float64, na_value=np.nan)
-    return _numbers_of_objects(feature, series.to_numpy(dtype=object), misfits)
+    return _numbers_of_objects(feature, series.to_numpy(dtype=object), out_of_domain)
 
 
-def _numbers_of_objects(feature: Feature, cells: np.ndarray, misfits: Misfits | None) -> np.ndarray:
+def _numbers_of_objects(feature: Feature, cells: np.ndarray, out_of_domain: OutOfDomainCells | None) -> np.ndarray:
     if set(map(type, cells.tolist())) <= _AS_FLOAT:
         try:
             return cells.astype(np.float64)
@@ -192,14 +192,14 @@ def _numbers_of_objects(feature: Feature, cells: np.ndarray, misfits: Misfits | 
             bad.append(i)
         else:
             read[i] = found
-    if bad and misfits is None:
+    if bad and out_of_domain is None:
         raise DomainError(
             f"{feature.name!r} is numeric, but has {plural(len(bad), 'cell')} without a number, the first with "
             f"{said(cells[bad[0]])!r}; make it categorical, empty these cells, or read the file with read_table, which "
             "knows decimal commas."
         )
-    if bad and misfits is not None:
-        misfits.add(feature.name, Misfit.NO_NUMBER, len(bad))
+    if bad and out_of_domain is not None:
+        out_of_domain.add(feature.name, OutOfDomain.NO_NUMBER, len(bad))
     return read
 
 

@@ -19,7 +19,7 @@ from dpforest.tables.domain import Domain
 from dpforest.tables.features import KINDS, Feature, plural, text
 from dpforest.tables.read_parts import MISSING, TYPE, Source, sources
 
-OWN: Final = "own"  # among the sources of an entry: of its bounds, categories or classes
+VALUES: Final = "values"  # among the sources of an entry: of its bounds, categories or classes
 COLUMNS: Final = (
     "name",
     "kind",
@@ -34,7 +34,14 @@ COLUMNS: Final = (
 )
 NO_SOURCE: Final = "read from the data"  # said in a cell, perhaps with more behind a colon
 _YES, _NO = ("yes", "true", "1", "x"), ("no", "false", "0")
-_RULES: Final = {"own value": "own", "own": "own", "none expected": "refuse", "none": "refuse", "refuse": "refuse"}
+_RULES: Final = {
+    "own value": "category",
+    "own": "category",
+    "category": "category",
+    "none expected": "refuse",
+    "none": "refuse",
+    "refuse": "refuse",
+}
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _COMMA = re.compile(r"[+-]?\d+,\d+")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
@@ -52,7 +59,7 @@ class Entry:
     missing_value : str or float, optional
         With the rule "value".
     sources : dict
-        By `OWN`, TYPE or MISSING.
+        By `VALUES`, TYPE or MISSING.
     """
 
     where: str
@@ -196,7 +203,7 @@ def _sources(row: dict[str, str]) -> dict[str, Source]:
     """The parts whose source a line states: its words are about all of them."""
     found: dict[str, Source] = {}
     if own := _whole_text(row.get("source", "")):
-        found = dict.fromkeys((OWN, TYPE, MISSING), _source(own))
+        found = dict.fromkeys((VALUES, TYPE, MISSING), _source(own))
     for part, column in ((TYPE, "source of type"), (MISSING, "source of missing")):
         if words := _whole_text(row.get(column, "")):
             found[part] = _source(words)
@@ -309,7 +316,7 @@ def _row(feature: Feature) -> list[str]:
         said |= {"low": text(feature.low), "high": text(feature.high), "whole": "yes" if feature.integer else "no"}
     else:
         said["categories"] = written(feature.categories)
-    rules = {"own": "own value", "refuse": "none expected"}
+    rules = {"category": "own value", "refuse": "none expected"}
     said["missing"] = rules.get(feature.missing) or f"as {written([text(feature.missing_value)])}"
     return _cells(feature.name, feature.kind, **said)
 

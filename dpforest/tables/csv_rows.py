@@ -56,7 +56,7 @@ def read_table(source: Any, domain: Domain) -> pd.DataFrame:
     Examples
     --------
     >>> from dpforest import Domain, Feature
-    >>> city = Feature("zone", "categorical", categories=("1", "2"), missing="own")
+    >>> city = Feature("zone", "categorical", categories=("1", "2"), missing="category")
     >>> read_table(b"zone,ill\\n1.0,yes\\n2,no\\n1,no,?\\n", Domain((city,)))["zone"].tolist()
     ['1', '2', nan]
     """
@@ -86,7 +86,7 @@ def bytes_of(source: Any) -> tuple[bytes, str]:
 
 
 @dataclass
-class Strange:
+class UnreadCells:
     """What could not be read as it was meant: for the curator."""
 
     ragged: int = 0
@@ -107,7 +107,7 @@ class Strange:
         return said
 
 
-def read_records(data: bytes, domain: Domain) -> tuple[pd.DataFrame, Strange]:
+def read_records(data: bytes, domain: Domain) -> tuple[pd.DataFrame, UnreadCells]:
     """`read_table` of a file's bytes, and what was strange."""
     written = domain.csv_format
     _, words = csv_text.without_told_delimiter(csv_text.decode_as(data, written.encoding))
@@ -123,10 +123,10 @@ def read_records(data: bytes, domain: Domain) -> tuple[pd.DataFrame, Strange]:
     blocks = [block.select(places) for block in records]
     cells = pa.concat_tables(blocks).rename_columns(wanted) if blocks else _nothing(wanted)
     table, strange = typed_cells(cells, domain, written)
-    return table, Strange(records.n_ragged, strange)
+    return table, UnreadCells(records.n_ragged, strange)
 
 
-def read_split(cells: pa.Table, domain: Domain) -> tuple[pd.DataFrame, Strange]:
+def read_split(cells: pa.Table, domain: Domain) -> tuple[pd.DataFrame, UnreadCells]:
     """`read_records` of a file that was decoded and split as its domain states, and has no ragged record.
 
     Parameters
@@ -136,7 +136,7 @@ def read_split(cells: pa.Table, domain: Domain) -> tuple[pd.DataFrame, Strange]:
     domain : Domain
     """
     table, strange = typed_cells(cells.select(_wanted(cells.column_names, domain)), domain, domain.csv_format)
-    return table, Strange(cells=strange)
+    return table, UnreadCells(cells=strange)
 
 
 def _wanted(names: Sequence[str], domain: Domain) -> list[str]:

@@ -17,7 +17,7 @@ from dpforest.tables import csv_text
 from dpforest.tables.csv_columns import Column, is_whole, read_cells, suggest
 from dpforest.tables.csv_doubts import doubts, some
 from dpforest.tables.csv_format import CsvFormat
-from dpforest.tables.csv_rows import Strange, bytes_of, read_records, read_split
+from dpforest.tables.csv_rows import UnreadCells, bytes_of, read_records, read_split
 from dpforest.tables.csv_text import DELIMITERS, TableError
 from dpforest.tables.domain import Domain
 from dpforest.tables.features import plural
@@ -63,7 +63,7 @@ class CsvTable:
         Examples
         --------
         >>> from dpforest import Domain, Feature
-        >>> city = Feature("zone", "categorical", categories=("1", "2"), missing="own")
+        >>> city = Feature("zone", "categorical", categories=("1", "2"), missing="category")
         >>> csv = read_csv(b"zone,ill\\n1.0,yes\\n2.0,no\\nx,no\\n")
         >>> csv.table["zone"].tolist(), csv.read_with(Domain((city,)))["zone"].tolist()
         (['1.0', '2.0', 'x'], ['1', '2', 'x'])
@@ -79,7 +79,7 @@ class CsvTable:
         table, strange = self._read(domain)
         return table, strange.sentences()
 
-    def _read(self, domain: Domain) -> tuple[pd.DataFrame, Strange]:
+    def _read(self, domain: Domain) -> tuple[pd.DataFrame, UnreadCells]:
         """Only a domain that states another encoding or delimiter makes the file be decoded and split again."""
         stated = domain.csv_format
         if (stated.encoding, stated.delimiter) == (self.reading.encoding, self.reading.delimiter):

@@ -106,14 +106,14 @@ def list_datasets() -> dict[str, str]:
     return {name: entry["title"] for name, entry in catalog().items()}
 
 
-def load_dataset(name: str, *, incomplete: str = "own", folder: str | Path = DATA) -> Dataset:
+def load_dataset(name: str, *, incomplete: str = "category", folder: str | Path = DATA) -> Dataset:
     """A bundled data set, or one from a folder like the bundled one.
 
     Parameters
     ----------
     name : str
         One of `list_datasets`, or "SynthA" to "SynthG".
-    incomplete : {"own", "drop"}
+    incomplete : {"category", "drop"}
         Missing cells are a value of their own, or rows that have any are left out. The latter is for reproducing papers
         only: whether a row is left out depends on the row, and someone who is left out gets no say.
     folder : path
@@ -136,8 +136,8 @@ def load_dataset(name: str, *, incomplete: str = "own", folder: str | Path = DAT
     >>> len(data.table), data.n_left_out, data.domain.leaks()
     (30162, 2399, [])
     """
-    if incomplete not in ("own", "drop"):
-        raise TableError(f'incomplete={incomplete!r} is not known; choose "own" or "drop".')
+    if incomplete not in ("category", "drop"):
+        raise TableError(f'incomplete={incomplete!r} is not known; choose "category" or "drop".')
     if name in SYNTHETIC:
         return make_synthetic(name)
     known = catalog(Path(folder))

@@ -17,7 +17,7 @@ from dpforest.tables.cells import told_apart_as_texts
 from dpforest.tables.csv_format import CsvFormat, as_format, format_in_old_words
 from dpforest.tables.features import DomainError, Feature, PrivacyLeakWarning, because, check_source, check_text, text
 from dpforest.tables.inference import infer_classes, infer_features
-from dpforest.tables.misfits import Misfits
+from dpforest.tables.out_of_domain import OutOfDomainCells
 
 __all__ = ["Domain", "DomainError", "Feature", "PrivacyLeakWarning"]
 
@@ -170,7 +170,7 @@ class Domain:
     def _grid(self) -> encoding.Grid:
         return encoding.grid(self.features)
 
-    def encode(self, X: Any, misfits: Misfits | None = None) -> np.ndarray:
+    def encode(self, X: Any, out_of_domain: OutOfDomainCells | None = None) -> np.ndarray:
         """Read a table, or a block of its rows, as codes.
 
         The code of a cell depends on what that cell says and on this domain, never on other cells, nor on the type that
@@ -181,7 +181,7 @@ class Domain:
         ----------
         X : DataFrame, array or list of shape (n, m)
             A DataFrame is read by column name (further columns are ignored), an array by position.
-        misfits : Misfits, optional
+        out_of_domain : OutOfDomainCells, optional
             Read every cell by the public rule and note here how many did not fit, as a fit does
             (`dpforest.tables.rows`).
 
@@ -192,10 +192,10 @@ class Domain:
         Raises
         ------
         DomainError
-            If a column is absent or holds dates; without `misfits` also if it contains infinity, texts where it is
-            numeric, or what its feature refuses.
+            If a column is absent or holds dates. Without `out_of_domain` also if it contains infinity, texts where it
+            is numeric, or cells that its feature refuses.
         """
-        return encoding.encode(self.features, self._grid, X, misfits)
+        return encoding.encode(self.features, self._grid, X, out_of_domain)
 
     def encode_labels(self, y: Any) -> np.ndarray:
         """Index in `classes` of each label; each label is read by itself, as in `encode`.
@@ -404,5 +404,5 @@ def _cataloged(attribute: dict[str, Any], entry: dict[str, Any]) -> Feature:
         tuple(attribute.get("categories", ())),
         source,
         note,
-        missing="own" if attribute.get("missing") else "refuse",
+        missing="category" if attribute.get("missing") else "refuse",
     )

@@ -18,7 +18,7 @@ from numba import njit
 from dpforest.limits import N_CODES
 from dpforest.tables.cells import Keys, as_array, number, numbers, places
 from dpforest.tables.features import DomainError, Feature, plural, text
-from dpforest.tables.misfits import Misfit, Misfits
+from dpforest.tables.out_of_domain import OutOfDomain, OutOfDomainCells
 from dpforest.tables.scale import MANTISSA, ONE_BITS, Scale
 
 REFUSED: Final = -1  # in Grid.missing_code: a missing cell is an error
@@ -44,7 +44,7 @@ def grid(features: Sequence[Feature]) -> Grid:
         if feature.kind == "numeric":
             made.scale[j] = feature.scale_numbers
             made.first[j], made.span[j] = feature.first_code, N_CODES - feature.first_code
-            if feature.missing != "own":
+            if feature.missing != "category":
                 made.missing_code[j] = REFUSED if feature.missing == "refuse" else feature.code(feature.missing_value)
     return made
 
@@ -83,10 +83,12 @@ def _log(t, reach, octaves):
     return (np.float64(1.0 + reach * t).view(np.int64) - ONE_BITS) / MANTISSA / octaves
 
 
-def encode(features: Sequence[Feature], grid: Grid, X: Any, misfits: Misfits | None = None) -> np.ndarray:
+def encode(
+    features: Sequence[Feature], grid: Grid, X: Any, out_of_domain: OutOfDomainCells | None = None
+) -> np.ndarray:
     """Codes of a table, uint16 (n, m) in C order; see `Domain.encode`.
 
-    Cells that do not fit are refused, or read by the public rule where `misfits` are noted.
+    Cells that do not fit are refused, or read by the public rule where `out_of_domain` are noted.
     """
     columns: Sequence[int] = range(len(features))
     if isinstance(X, pd.DataFrame):
@@ -96,16 +98,16 @@ def encode(features: Sequence[Feature], grid: Grid, X: Any, misfits: Misfits | N
         X = _matrix(features, X)
         out = np.empty(X.shape, dtype=np.uint16)
         if X.dtype.kind in "fiub" and all(feature.kind == "numeric" for feature in features):
-            _encode_block(features, grid, X, 0, out, misfits)
+            _encode_block(features, grid, X, 0, out, out_of_domain)
             return out
     for j, feature in enumerate(features):
         column = X.iloc[:, columns[j]] if isinstance(X, pd.DataFrame) else X[:, j]
         if feature.kind == "numeric":
-            own = None if misfits is None else Misfits()
+            own = None if out_of_domain is None else OutOfDomainCells()
             read = numbers(feature, column, own)
-            _encode_block(features, grid, read[:, None], j, out, misfits, _no_number(feature, own, misfits))
+            _encode_block(features, grid, read[:, None], j, out, out_of_domain, _no_number(feature, own, out_of_domain))
         else:
-            out[:, j] = _category_codes(feature, column, misfits)
+            out[:, j] = _category_codes(feature, column, out_of_domain)
     return out
 
 
@@ -115,7 +117,7 @@ def _encode_block(
     X: np.ndarray,
     start: int,
     out: np.ndarray,
-    misfits: Misfits | None,
+    out_of_domain: OutOfDomainCells | None,
     n_strange: int = 0,
 ) -> None:
     """Codes of numbers, of which `n_strange` are only NaN because they were none."""
@@ -129,9 +131,9 @@ def _encode_block(
         for feature, column in zip(features[start:], X.T, strict=False):
             infinite, missing = int(np.isinf(column).sum()), int(np.isnan(column).sum())
             missing = missing - n_strange if feature.missing == "refuse" else 0
-            if misfits is not None:
-                misfits.add(feature.name, Misfit.INFINITE, infinite)
-                misfits.add(feature.name, Misfit.MISSING, missing)
+            if out_of_domain is not None:
+                out_of_domain.add(feature.name, OutOfDomain.INFINITE, infinite)
+                out_of_domain.add(feature.name, OutOfDomain.MISSING, missing)
             elif infinite:
                 raise DomainError(
                     f"{feature.name!r} contains infinity ({plural(infinite, 'cell')}); put a number there or leave it "
@@ -141,19 +143,19 @@ def _encode_block(
                 raise DomainError(_refused(feature, missing))
 
 
-def _no_number(feature: Feature, own: Misfits | None, misfits: Misfits | None) -> int:
+def _no_number(feature: Feature, own: OutOfDomainCells | None, out_of_domain: OutOfDomainCells | None) -> int:
     """How many cells of a column were no numbers; noted with the others."""
-    if own is None or misfits is None:
+    if own is None or out_of_domain is None:
         return 0
-    n = own.count(feature.name, Misfit.NO_NUMBER)
-    misfits.add(feature.name, Misfit.NO_NUMBER, n)
+    n = own.count(feature.name, OutOfDomain.NO_NUMBER)
+    out_of_domain.add(feature.name, OutOfDomain.NO_NUMBER, n)
     return n
 
 
 def _refused(feature: Feature, n: int) -> str:
     return (
         f"{feature.name!r} has {plural(n, 'missing cell')}, but its domain says that none are missing; "
-        'set missing="own" or a public missing_value.'
+        'set missing="category" or a public missing_value.'
     )
 
 
@@ -195,9 +197,9 @@ def _matrix(features: Sequence[Feature], X: Any) -> np.ndarray:
     return X
 
 
-def _category_codes(feature: Feature, column: Any, misfits: Misfits | None) -> np.ndarray:
+def _category_codes(feature: Feature, column: Any, out_of_domain: OutOfDomainCells | None) -> np.ndarray:
     n = len(feature.categories)
-    other = {"own": n, "refuse": REFUSED}.get(feature.missing, REFUSED)
+    other = {"category": n, "refuse": REFUSED}.get(feature.missing, REFUSED)
     if feature.missing == "value":
         other = feature.categories.index(str(feature.missing_value))
     place, of_value, values = places(column, feature.categories, UNLISTED_PLACE)
@@ -205,9 +207,9 @@ def _category_codes(feature: Feature, column: Any, misfits: Misfits | None) -> n
     if other != REFUSED:
         return np.where(unlisted | missing, other, place)
     n_missing, n_unlisted = int(missing.sum()), int(unlisted.sum())
-    if misfits is not None:
-        misfits.add(feature.name, Misfit.MISSING, n_missing)
-        misfits.add(feature.name, Misfit.UNLISTED, n_unlisted)
+    if out_of_domain is not None:
+        out_of_domain.add(feature.name, OutOfDomain.MISSING, n_missing)
+        out_of_domain.add(feature.name, OutOfDomain.UNLISTED, n_unlisted)
         return np.maximum(place, 0)
     if n_missing:
         raise DomainError(_refused(feature, n_missing))
@@ -215,7 +217,7 @@ def _category_codes(feature: Feature, column: Any, misfits: Misfits | None) -> n
         strange = [text(value) for value, at in zip(values, of_value, strict=True) if at == UNLISTED_PLACE]
         raise DomainError(
             f"{feature.name!r} has {plural(n_unlisted, 'cell')} whose value its domain does not list "
-            f'({quoted(strange, 3)}); add it, or set missing="own".'
+            f'({quoted(strange, 3)}); add it, or set missing="category".'
         )
     return place
 
@@ -275,9 +277,9 @@ def report(features: Sequence[Feature], X: Any) -> pd.DataFrame:
     for j, feature in enumerate(features):
         column = X.iloc[:, where[j]] if isinstance(X, pd.DataFrame) else X[:, j]
         if feature.kind == "numeric":
-            misfits = Misfits()
-            x = numbers(feature, column, misfits)
-            strange = misfits.count(feature.name, Misfit.NO_NUMBER)
+            out_of_domain = OutOfDomainCells()
+            x = numbers(feature, column, out_of_domain)
+            strange = out_of_domain.count(feature.name, OutOfDomain.NO_NUMBER)
             counts[j] = np.sum((x < feature.low) | (x > feature.high)), strange, np.sum(np.isnan(x)) - strange
         else:
             place, _, _ = places(column, feature.categories, UNLISTED_PLACE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -13,7 +13,8 @@ from dpforest.tables.scale import SCALES, Scale, least_with, position, scale_of
 
 KINDS = ("numeric", "categorical")
 SOURCES = ("documented", "asserted", "data")
-MISSING = ("own", "value", "refuse")
+MISSING = ("category", "value", "refuse")
+MISSING_IN_FILES: Final = {"category": "own"}  # files keep the word of their format
 OTHER = "(missing or other)"
 
 
@@ -100,7 +101,7 @@ class Feature:
         Where bounds or categories come from. "data" is a leak: the forest is not certified.
     source_note : str
         Documented: where it is written. Asserted: the words that the user typed. Data: what was read.
-    missing : {"own", "value", "refuse"}
+    missing : {"category", "value", "refuse"}
         Missing cells get a code of their own, are replaced by the public `missing_value`, or are not expected: then
         `Domain.encode` refuses them, while a fit, where a refusal would tell on a row, reads the lower bound or the
         first category (`dpforest.tables.rows`).
@@ -223,17 +224,17 @@ class Feature:
     @property
     def n_codes(self) -> int:
         """Number of codes: 65,536, or one for each category and one for "missing or other"."""
-        return N_CODES if self.kind == "numeric" else len(self.categories) + (self.missing == "own")
+        return N_CODES if self.kind == "numeric" else len(self.categories) + (self.missing == "category")
 
     @property
     def first_code(self) -> int:
         """First code S of a known value; codes below it are the public strip that means "missing"."""
-        return MISSING_STRIP if self.kind == "numeric" and self.missing == "own" else 0
+        return MISSING_STRIP if self.kind == "numeric" and self.missing == "category" else 0
 
     @property
     def code_labels(self) -> tuple[str, ...]:
         """What each code of a categorical attribute means, in order."""
-        return (*self.categories, OTHER) if self.missing == "own" else self.categories
+        return (*self.categories, OTHER) if self.missing == "category" else self.categories
 
     def code(self, value: Any) -> int:
         """The code of one known value: S + floor(p (65,536 - S)), p its position from 0 to 1; or an index."""
@@ -279,10 +280,15 @@ class Feature:
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON-safe dictionary, exact both ways."""
-        return {**asdict(self), "categories": list(self.categories)}
+        """Return a JSON-safe dictionary, from which `from_dict` makes an equal feature."""
+        missing = MISSING_IN_FILES.get(self.missing, self.missing)
+        return {**asdict(self), "categories": list(self.categories), "missing": missing}
 
     @classmethod
     def from_dict(cls, entry: dict[str, Any]) -> Feature:
-        """Read what `to_dict` wrote; what an earlier version wrote, which knew no scale but the linear one, as well."""
-        return cls(**{"scale": "linear", **entry, "categories": tuple(entry.get("categories", ()))})
+        """Return the feature of a `to_dict`. An entry of an earlier version has no scale, and its scale is linear."""
+        rules = {word: rule for rule, word in MISSING_IN_FILES.items()}
+        known = {"scale": "linear", **entry, "categories": tuple(entry.get("categories", ()))}
+        if "missing" in entry:
+            known["missing"] = rules.get(entry["missing"], entry["missing"])
+        return cls(**known)

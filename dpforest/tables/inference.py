@@ -89,7 +89,7 @@ def _numeric(name: str, low: float, high: float, whole: bool, missing: bool) -> 
         )
     if low == high:  # a constant column; half the value where adding 1 would be lost to rounding
         low, high = (low, low + 1) if abs(low) < 2**52 else sorted((low, low / 2))
-    return Feature(name, "numeric", low, high, whole, missing="own" if missing else "refuse", **_READ)
+    return Feature(name, "numeric", low, high, whole, missing="category" if missing else "refuse", **_READ)
 
 
 def _categorical(name: str, categories: list[str], missing: bool) -> Feature:
@@ -98,7 +98,7 @@ def _categorical(name: str, categories: list[str], missing: bool) -> Feature:
             f"{name!r} has {len(categories):,} different values, more than {MAX_CATEGORIES:,}; "
             "leave it out or group its values."
         )
-    policy = "own" if missing or not categories else "refuse"
+    policy = "category" if missing or not categories else "refuse"
     return Feature(name, "categorical", categories=tuple(categories) or ("(none)",), missing=policy, **_READ)
 
 

@@ -121,7 +121,7 @@ def _said(feature: Feature, what: str) -> str:
     if what == CATEGORIES:
         return "; ".join(feature.categories)
     if what == MISSING:
-        rules = {"own": "a value of their own", "refuse": "none expected"}
+        rules = {"category": "a value of their own", "refuse": "none expected"}
         return rules.get(feature.missing, f"read as {text(feature.missing_value)}")
     if feature.kind == "categorical":
         return "categories"

@@ -14,7 +14,7 @@ import numpy as np
 
 from dpforest.limits import BLOCK_ROWS
 from dpforest.tables.domain import Domain
-from dpforest.tables.misfits import Misfit, Misfits
+from dpforest.tables.out_of_domain import OutOfDomain, OutOfDomainCells
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +45,9 @@ def read_rows(
     ids: np.ndarray | None = None,
     *,
     n_jobs: int = 1,
-    misfits: Misfits | None = None,
+    out_of_domain: OutOfDomainCells | None = None,
 ) -> Rows:
-    """Read a table and its labels by the public rule; one `MisfitWarning` tells the curator what did not fit.
+    """Read a table and its labels by the public rule; one `OutOfDomainWarning` tells the curator what did not fit.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def read_rows(
         By default `ids_of`.
     n_jobs : int
         Threads.
-    misfits : Misfits, optional
+    out_of_domain : OutOfDomainCells, optional
         Note here what did not fit, instead of the warning.
 
     Raises
@@ -78,16 +78,16 @@ def read_rows(
     >>> rows.codes.ravel().tolist(), rows.y.tolist(), rows.ids.tolist(), rows.n_given
     ([47513, 0], [0, 1], [0, 1], 3)
     """
-    noted = Misfits() if misfits is None else misfits
+    noted = OutOfDomainCells() if out_of_domain is None else out_of_domain
     ids = ids_of(X) if ids is None else ids
     index = domain.listed_labels(y)
     kept = index >= 0
     n_given = len(index)
     codes = _codes(domain, X, noted, n_jobs)
     if not kept.all():
-        noted.add(domain.label, Misfit.LABEL, n_given - int(kept.sum()))
+        noted.add(domain.label, OutOfDomain.LABEL, n_given - int(kept.sum()))
         codes, index, ids = codes[kept], index[kept], ids[kept]
-    if misfits is None:
+    if out_of_domain is None:
         noted.warn()
     return Rows(codes, index, ids, n_given)
 
@@ -100,16 +100,16 @@ def ids_of(X: Any) -> np.ndarray:
     return np.arange(len(X), dtype=np.int64)
 
 
-def _codes(domain: Domain, X: Any, misfits: Misfits, n_jobs: int) -> np.ndarray:
+def _codes(domain: Domain, X: Any, out_of_domain: OutOfDomainCells, n_jobs: int) -> np.ndarray:
     n = len(X)
     if n <= BLOCK_ROWS:
-        return domain.encode(X, misfits)
+        return domain.encode(X, out_of_domain)
     rows = X.iloc if hasattr(X, "iloc") else X
     codes = np.empty((n, domain.n_features), np.uint16)
 
     def encode(start: int) -> None:
         part = slice(start, start + BLOCK_ROWS)
-        codes[part] = domain.encode(rows[part], misfits)
+        codes[part] = domain.encode(rows[part], out_of_domain)
 
     with ThreadPoolExecutor(n_jobs) as pool:
         list(pool.map(encode, range(0, n, BLOCK_ROWS)))

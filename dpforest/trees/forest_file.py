@@ -13,7 +13,7 @@ import numpy as np
 from dpforest.limits import MAX_FILE_BYTES, MAX_JSON_BYTES, MAX_JSON_VALUES, MAX_LEAF, MAX_LEAF_NUMBERS, MAX_WIDE_BYTES
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import ADD_REMOVE, GRADIENT_SUMS, NUMBER_OF_ROWS, SCALE_OF_ATTRIBUTES, Ledger
-from dpforest.privacy.loss import GAUSSIAN
+from dpforest.privacy.loss import NOISE
 from dpforest.tables.domain import Domain
 from dpforest.trees import forest_file_1, forest_schema, routing
 from dpforest.trees.forest_schema import FORMAT, SchemaError
@@ -246,8 +246,7 @@ def _check_paid(content: dict[str, Any], certificate: Certificate, ledger: Ledge
 def _check_rounds(content: dict[str, Any], values: np.ndarray, ledger: Ledger) -> None:
     """Of rounds of gradients: each is in the ledger, with the noise of its kind, and moves scores by whole numbers."""
     rounds = [entry for entry in ledger.entries if entry.what == GRADIENT_SUMS]
-    noise = "rounded-gaussian" if ledger.kind == GAUSSIAN else "discrete-laplace"
-    wanted = (noise, content["trees"]["n_trees"], "sequential", "")
+    wanted = (NOISE[ledger.kind], content["trees"]["n_trees"], "sequential", "")
     if [(e.mechanism, e.times, e.composition, e.part) for e in rounds] != [wanted]:
         raise _damaged("it has rounds that its ledger does not have")
     if (values * 2.0**20 % 1).any():

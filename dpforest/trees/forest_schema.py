@@ -23,7 +23,7 @@ from dpforest.privacy.ledger import COMPOSITIONS, NEIGHBORS, PARTS
 from dpforest.privacy.loss import KINDS as LOSS_KINDS
 from dpforest.tables.csv_format import DECIMALS, CsvFormat
 from dpforest.tables.domain import Domain, DomainError
-from dpforest.tables.features import KINDS, MISSING, SOURCES
+from dpforest.tables.features import KINDS, MISSING, MISSING_IN_FILES, SOURCES
 from dpforest.tables.scale import SCALES
 
 FORMAT: Final = "dpforest released forest"
@@ -115,7 +115,7 @@ _FEATURE: Final = _object(
         "categories": _list(_text(MAX_NAME), 0, MAX_CATEGORIES),
         "source": _SOURCE,
         "source_note": _text(),
-        "missing": {"enum": list(MISSING)},
+        "missing": {"enum": [MISSING_IN_FILES.get(rule, rule) for rule in MISSING]},
         "missing_value": {"anyOf": [_text(MAX_NAME), {"type": ["number", "null"]}]},
         **{name: _text() for name in ("missing_source", "missing_note", "type_source", "type_note")},
         "scale": {"enum": list(SCALES)},

@@ -99,8 +99,8 @@ class Grower:
         if not levels or not left.any() or not enough:
             counts = np.bincount(self.y[rows], minlength=k) + generator.laplace(scale=1 / self.share, size=k)
             return Node(label=int(counts.argmax()))
-        own, y = self.places[rows], self.y[rows]
-        flat = (self._start + own * k + y[:, None]).ravel()
+        places, y = self.places[rows], self.y[rows]
+        flat = (self._start + places * k + y[:, None]).ravel()
         table = np.bincount(flat, minlength=int(np.prod(self._shape))).reshape(self._shape)
         cuts = np.full(len(left), -1)
         scores = self.gain(table).sum(axis=1).astype(float)
@@ -112,9 +112,9 @@ class Grower:
         node = Node(feature=j, cut=int(cuts[j]))
         if node.cut < 0:
             still = left & (np.arange(len(left)) != j)
-            sides = [(rows[own[:, j] == place], still, ranges) for place in range(self.grid.widths[j])]
+            sides = [(rows[places[:, j] == place], still, ranges) for place in range(self.grid.widths[j])]
         else:
-            below, lower, upper = own[:, j] <= node.cut, ranges.copy(), ranges.copy()
+            below, lower, upper = places[:, j] <= node.cut, ranges.copy(), ranges.copy()
             lower[j, 1], upper[j, 0] = node.cut, node.cut + 1
             sides = [(rows[below], left, lower), (rows[~below], left, upper)]
         node.children = [self._grow(*side, levels - 1, generator) for side in sides]
@@ -139,16 +139,16 @@ class Grower:
 
 def labels(node: Node, places: np.ndarray) -> np.ndarray:
     """What a tree says of each row."""
-    found = np.zeros(len(places), np.int64)
-    _label(node, places, np.arange(len(places)), found)
-    return found
+    classes = np.zeros(len(places), np.int64)
+    _label(node, places, np.arange(len(places)), classes)
+    return classes
 
 
-def _label(node: Node, places: np.ndarray, rows: np.ndarray, found: np.ndarray) -> None:
+def _label(node: Node, places: np.ndarray, rows: np.ndarray, classes: np.ndarray) -> None:
     if not node.children:
-        found[rows] = node.label
+        classes[rows] = node.label
         return
-    own = places[rows, node.feature]
-    part = own if node.cut < 0 else own > node.cut
+    values = places[rows, node.feature]
+    part = values if node.cut < 0 else values > node.cut
     for i, child in enumerate(node.children):
-        _label(child, places, rows[part == i], found)
+        _label(child, places, rows[part == i], classes)

@@ -65,7 +65,9 @@ class PartitionedForest(Comparator):
             ]
         kinds, features, thresholds, children, counts, depths = zip(*grown, strict=True)
         start = np.cumsum([0, *map(len, kinds)], dtype=np.int64)
-        first = np.concatenate([own + np.int32(begin) for own, begin in zip(children, start[:-1], strict=True)])
+        first = np.concatenate(
+            [first_of_tree + np.int32(begin) for first_of_tree, begin in zip(children, start[:-1], strict=True)]
+        )
         arrays = np.concatenate(kinds), np.concatenate(features), np.concatenate(thresholds), first
         self.trees, self.counts = Trees(*arrays, start, max(1, *depths)), np.concatenate(counts)
 
@@ -100,10 +102,10 @@ def grow_tree(seed, tree, n_structure, rule, rows, settings):
         child = np.int64(n_nodes)
         if nodes.is_open[node] and _split(node, child, goes_on, rule, rows, settings, parts, nodes, scratch, room):
             n_nodes += 2
-    own = slice(0, n_nodes)
-    counts = _count_leaves(nodes.kind[own], nodes.span, parts.estimation, rows.y, rows.n_classes)
-    kind, feature, threshold = nodes.kind[own].copy(), nodes.feature[own].copy(), nodes.threshold[own].copy()
-    return kind, feature, threshold, nodes.first_child[own].copy(), counts, level
+    grown = slice(0, n_nodes)
+    counts = _count_leaves(nodes.kind[grown], nodes.span, parts.estimation, rows.y, rows.n_classes)
+    kind, feature, threshold = nodes.kind[grown].copy(), nodes.feature[grown].copy(), nodes.threshold[grown].copy()
+    return kind, feature, threshold, nodes.first_child[grown].copy(), counts, level
 
 
 @njit(nogil=True, cache=True)

@@ -73,8 +73,8 @@ def grow_comparison_tree(seed, tree, points, y, n_classes, supervised, k):
         if d - c <= k or b - a < 2 or (supervised and counts.max() == d - c):
             continue
         for attempt in range(ATTEMPTS):
-            own = hashed(keys[node], np.int64(RIGHT + 1 + attempt))
-            first, second = draw_pivots(structure[a:b], y, supervised, own)
+            attempt_key = hashed(keys[node], np.int64(RIGHT + 1 + attempt))
+            first, second = draw_pivots(structure[a:b], y, supervised, attempt_key)
             middle_est = part(est, c, d, points, first, second, spare)
             if c < middle_est < d:
                 middle = middle_est if supervised else part(structure, a, b, points, first, second, spare)

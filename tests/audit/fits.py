@@ -26,7 +26,7 @@ SHARES = st.floats(0.01, 0.99)
 @st.composite
 def features(draw, name: str) -> Feature:
     public = {"source": "documented", "source_note": "made up"}
-    missing = draw(st.sampled_from(["refuse", "own", "value"]))
+    missing = draw(st.sampled_from(["refuse", "category", "value"]))
     if draw(st.booleans()):
         low, width = draw(st.sampled_from([(0, 1), (-1e-9, 1e-9), (-1e15, 1e16), (17, 3)]))
         value = low if missing == "value" else None

@@ -89,7 +89,7 @@ class Transcript:
         return self.answers[at].copy()
 
     def _choose(self, scores, allowed, sensitivity, query_budget, source, *, key=0):
-        each = query_budget.use()
+        each = query_budget.use().pure_epsilon
         coarse, width = selection.coarsened(scores, sensitivity)
         rate = float(selection.rate_of(each, width))
         log_pmf = _softmax(np.where(allowed, rate * (coarse - coarse.max(axis=1, keepdims=True)), -np.inf))
@@ -105,7 +105,7 @@ class Transcript:
         return self._answer(public, new, lambda chosen: log_pmf[np.arange(len(scores)), chosen].sum())
 
     def _noisy_table(self, table, sensitivity, query_budget, source, *, key=0):
-        each = query_budget.use()
+        each = query_budget.use().pure_epsilon
         scale = float(sensitivity / each)
         assert table.min(initial=0) >= 0
 

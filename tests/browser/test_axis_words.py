@@ -18,7 +18,7 @@ from dpforest.plotting.choose import smallest_epsilon
 from dpforest.plotting.compare import Scale, budget_map
 from dpforest.plotting.rounds import importances
 from tests.browser.driver import BROWSER
-from ui.shared.ink import LARGE, PLAIN, in_ink
+from ui.shared.page import LARGE, PLAIN, in_page_colors
 
 pytestmark = BROWSER
 
@@ -65,7 +65,7 @@ def test_words_on_the_axes_of_small_charts_are_whole(blank: Page) -> None:
     faults = []
     for name, draw in SMALL.items():
         for width, size in ((1100, PLAIN), (1100, LARGE), (350, PLAIN)):
-            drawn = go.Figure(in_ink(draw().to_dict(), dark=False, size=size))
+            drawn = go.Figure(in_page_colors(draw().to_dict(), dark=False, size=size))
             spec = json.loads(drawn.update_layout(template=theme).to_json())
             blank.set_viewport_size({"width": width, "height": 800})
             blank.evaluate("f => Plotly.newPlot('chart', f.data, f.layout, {displayModeBar: false})", spec)

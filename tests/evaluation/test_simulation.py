@@ -20,7 +20,7 @@ from dpforest import (
 from dpforest.evaluation.simulation import Simulation, Structures
 from dpforest.evaluation.splits import Split, split_table
 from dpforest.tables.domain import DomainError
-from dpforest.tables.misfits import Misfits, MisfitWarning
+from dpforest.tables.out_of_domain import OutOfDomainCells, OutOfDomainWarning
 from dpforest.tables.rows import read_rows
 from dpforest.trees import naive, routing
 from dpforest.trees.layout import LEAF
@@ -409,11 +409,11 @@ def test_a_split_reads_rows_as_a_fit_does():
     domain = public_domain(None, 3)
     X = pd.DataFrame({"f0": [0.1, np.nan, np.inf, 0.4, 7.0, 0.6], "f1": ["c1", "c9", None, "c0", "c2", "c1"]})
     y = [0, 1, None, 1, 5, 0]
-    read = read_rows(domain, X, y, misfits=Misfits())
+    read = read_rows(domain, X, y, out_of_domain=OutOfDomainCells())
     assert len(read.y) == 4 and read.n_given == 6
-    with pytest.warns(MisfitWarning, match="2 rows have no label that is listed"):
+    with pytest.warns(OutOfDomainWarning, match="2 rows have no label that is listed"):
         loud = split_table(domain, X, y)
-    quiet = split_table(domain, X, y, misfits=(noted := Misfits()))
+    quiet = split_table(domain, X, y, out_of_domain=(noted := OutOfDomainCells()))
     assert any("2 rows have no label" in said for said in noted.sentences())
     for split in (loud, quiet):
         rows = np.column_stack([np.vstack([split.X_train, split.X_test]), np.append(split.y_train, split.y_test)])
@@ -424,7 +424,7 @@ def test_a_split_reads_rows_as_a_fit_does():
 def test_a_table_without_known_labels_cannot_be_split():
     X = pd.DataFrame({"f0": [0.1, 0.2, 0.3]})
     with pytest.raises(DomainError, match="Of 3 rows 1 has a label that is listed"):
-        split_table(public_domain(None), X, [None, 0, 7], misfits=Misfits())
+        split_table(public_domain(None), X, [None, 0, 7], out_of_domain=OutOfDomainCells())
 
 
 def test_what_is_found_out_at_one_budget_stays_when_another_is_asked_meanwhile():

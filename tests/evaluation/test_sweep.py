@@ -30,7 +30,7 @@ from dpforest.evaluation.without_noise import exact_scale
 from dpforest.models.greedy.greedy import GreedyClassifier
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.privacy.randomness import DemoSource
-from dpforest.tables.misfits import MisfitWarning
+from dpforest.tables.out_of_domain import OutOfDomainWarning
 from dpforest.tables.rows import Rows
 from dpforest.trees.released_scale import scale_histograms
 from tests.conftest import some
@@ -73,7 +73,7 @@ def small(data, n: int = 400):
 def test_folds_leave_out_the_rows_that_a_fit_leaves_out():
     data = SimpleNamespace(X=TWO.X.iloc[:60], y=TWO.y.iloc[:60].where(np.arange(60) % 4 > 0, "?"), domain=TWO.domain)
     for folds in (1, 3):
-        with pytest.warns(MisfitWarning, match="15 rows have no label that is listed"):
+        with pytest.warns(OutOfDomainWarning, match="15 rows have no label that is listed"):
             found = splits(data, folds, 0)
         assert len(found) == folds and {len(split.y_train) + len(split.y_test) for split in found} == {45}
         assert all((split.y_train >= 0).all() and (split.y_test >= 0).all() for split in found)

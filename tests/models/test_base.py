@@ -18,7 +18,7 @@ from dpforest import (
     RandomForestExponentialClassifier,
     RandomForestLaplaceClassifier,
 )
-from dpforest.tables.misfits import MisfitWarning
+from dpforest.tables.out_of_domain import OutOfDomainWarning
 from tests.conftest import public_domain
 from tests.models.random_forests import DOMAIN, X, Y, every_estimator, fit, table
 
@@ -161,7 +161,7 @@ def test_tables_that_do_not_fit_are_refused_with_a_sentence(rows, labels, senten
 def test_cells_that_do_not_fit_are_told_to_the_curator_alone(rows, labels, sentence):
     """A fit that refused them would tell on them."""
     model = MajorityLabelForestClassifier(domain=DOMAIN, n_estimators=3, max_depth=4)
-    with pytest.warns(MisfitWarning, match=sentence):
+    with pytest.warns(OutOfDomainWarning, match=sentence):
         model.fit(rows, labels)
     assert str(model.certificate_) == str(model.preview(DOMAIN, 1)[0])
 

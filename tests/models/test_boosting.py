@@ -11,14 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpforest import Domain, Feature, RandomTreeBoosterClassifier, ReleasedForest, load_dataset
-from dpforest.models.boosting.gradients import (
-    POINT,
-    UNIT,
-    moves_of,
-    next_sums,
-    sensitivity_of,
-)
+from dpforest.models.boosting.clip_bound import UNIT, ClipBound
+from dpforest.models.boosting.gradients import POINT, moves_of, next_sums
 from dpforest.models.boosting.round_rule import rounds_by_rule
+from dpforest.privacy.loss import PrivacyLoss
 from dpforest.trees.forest import ForestFormatError
 from dpforest.trees.packed_arrays import pack
 from dpforest.voting import clipped_logistic_shares
@@ -27,8 +23,8 @@ NOTE = {"source": "documented", "source_note": "test"}
 
 
 def domain_of(n_classes: int, n_numeric: int = 3) -> Domain:
-    numeric = [Feature(f"x{i}", "numeric", 0.0, 1.0, missing="own", **NOTE) for i in range(n_numeric)]
-    color = Feature("color", "categorical", categories=("a", "b", "c"), missing="own", **NOTE)
+    numeric = [Feature(f"x{i}", "numeric", 0.0, 1.0, missing="category", **NOTE) for i in range(n_numeric)]
+    color = Feature("color", "categorical", categories=("a", "b", "c"), missing="category", **NOTE)
     return Domain((*numeric, color), tuple(range(n_classes)), "y", "documented", "test")
 
 
@@ -62,35 +58,35 @@ def table_of(n: int, n_classes: int, seed: int = 0, n_numeric: int = 3) -> tuple
     ],
 )
 def test_the_rule(kind, n_rows, n_classes, budget, wanted):
-    n_trees, depth, total_step = rounds_by_rule(kind, n_rows, n_classes, budget)
+    n_trees, depth, total_step = rounds_by_rule(ClipBound(n_classes, kind), n_rows, budget)
     assert (n_trees, depth) == wanted[:2]
     assert total_step == pytest.approx(wanted[2], abs=6e-4)
 
 
-def gradient_sums(leaf, y, scores, n_leaves, *, by_length):
-    """Of rows whose scores are where they are."""
+def gradient_sums(leaf, y, scores, n_leaves, clip):
+    """Sums of the gradients of rows with these scores, which do not move first."""
     rest = np.zeros((n_leaves, scores.shape[1]), np.int64)
-    return next_sums(scores.copy(), np.zeros_like(leaf), rest, leaf, y, by_length=by_length)
+    return next_sums(scores.copy(), np.zeros_like(leaf), rest, leaf, y, clip)
 
 
 def test_one_round_by_hand():
     """Scores 0, 0, 2, -1 of labels 1, 0, 1, 1 in leaves 0, 0, 1, 1."""
     scores = (np.array([[0.0], [0], [2], [-1]]) * 2**POINT).astype(np.int64)
     leaf, y = np.array([0, 0, 1, 1], np.int32), np.array([1, 0, 1, 1], np.int32)
-    sums = gradient_sums(leaf, y, scores, 2, by_length=True)
+    sums = gradient_sums(leaf, y, scores, 2, ClipBound(2, "gaussian"))
     assert sums.tolist() == [[0], [round(UNIT * 0.119203) + UNIT // 2]]
     step = 10 / 5 * 2 / 4 / UNIT * 2**POINT  # total step 10 in 5 rounds, two leaves, four rows
     assert moves_of(sums, step)[1, 0] / 2**POINT == pytest.approx(0.619203, abs=1e-3)
 
 
-@pytest.mark.parametrize("by_length", [True, False])
+@pytest.mark.parametrize("kind", ["gaussian", "pure"])
 @pytest.mark.parametrize(
     ("scores", "wanted"), [((0, 0, 0), (2 / 3, -1 / 3, -1 / 3)), ((-2, 0, 0), (2 / 3, -1 / 3, -1 / 3))]
 )
-def test_gradients_of_three_classes(scores, wanted, by_length):
+def test_gradients_of_three_classes(scores, wanted, kind):
     """At score 0, and clipped where the class of the row is the least likely."""
-    own = (np.array([scores], float) * 2**POINT).astype(np.int64)
-    sums = gradient_sums(np.zeros(1, np.int32), np.zeros(1, np.int32), own, 1, by_length=by_length)
+    start = (np.array([scores], float) * 2**POINT).astype(np.int64)
+    sums = gradient_sums(np.zeros(1, np.int32), np.zeros(1, np.int32), start, 1, ClipBound(3, kind))
     assert sums[0] / UNIT == pytest.approx(np.array(wanted), abs=2 / UNIT)
 
 
@@ -105,20 +101,43 @@ def test_no_row_moves_sums_by_more_than_the_sensitivity(data, n_classes, kind):
     n = len(scores)
     y = np.array(data.draw(st.lists(st.integers(0, n_classes - 1), min_size=n, max_size=n)), np.int32)
     leaf = np.array(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)), np.int32)
-    sums = [gradient_sums(leaf[:m], y[:m], scores[:m], 4, by_length=kind == "gaussian") for m in (n - 1, n)]
+    clip = ClipBound(n_classes, kind)
+    sums = [gradient_sums(leaf[:m], y[:m], scores[:m], 4, clip) for m in (n - 1, n)]
     moved = (sums[1] - sums[0]).astype(object)
-    bound, is_square = sensitivity_of(n_classes, kind)
     assert np.count_nonzero(moved.any(axis=1)) <= 1
-    assert (sum(v * v for v in moved.ravel()) if is_square else sum(abs(v) for v in moved.ravel())) <= bound
+    norm = (sum(v * v for v in moved.ravel()) if kind == "gaussian" else sum(abs(v) for v in moved.ravel())) * n_classes
+    assert norm <= clip.times_classes
+    assert norm <= n_classes * clip.sensitivity ** (2 if kind == "gaussian" else 1)
 
 
 @pytest.mark.parametrize(("n_classes", "kind"), list(product([2, 3, 10], ["pure", "gaussian"])))
 def test_the_sensitivity_is_attained(n_classes, kind):
     """By a row at score 0, nearly."""
     zero = np.zeros((1, 1 if n_classes == 2 else n_classes), np.int64)
-    own = gradient_sums(np.zeros(1, np.int32), np.zeros(1, np.int32), zero, 1, by_length=kind == "gaussian")[0]
-    bound, is_square = sensitivity_of(n_classes, kind)
-    assert (own @ own if is_square else np.abs(own).sum()) > 0.98 * bound
+    clip = ClipBound(n_classes, kind)
+    gradient = gradient_sums(np.zeros(1, np.int32), np.zeros(1, np.int32), zero, 1, clip)[0]
+    assert (gradient @ gradient if clip.is_l2 else np.abs(gradient).sum()) * n_classes > 0.98 * clip.times_classes
+    assert np.linalg.norm(gradient, 2 if clip.is_l2 else 1) > 0.98 * clip.sensitivity
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 7, 19, 27, 50])
+def test_one_bound_serves_ledger_rule_and_kernel(n_classes):
+    """Of k classes the squared L2 norm is at most (k - 1)/k and the L1 norm 2(k - 1)/k; of two, both norms a half."""
+    k = Fraction(n_classes)
+    length, total = ClipBound(n_classes, "gaussian"), ClipBound(n_classes, "pure")
+    square, whole = (Fraction(1, 4), Fraction(1, 2)) if k == 2 else ((k - 1) / k, 2 * (k - 1) / k)
+    assert length.times_classes == square * k * UNIT**2 and total.times_classes == whole * k * UNIT
+    assert square * UNIT**2 <= length.sensitivity**2 < square * UNIT**2 * (1 + Fraction(1, 10**8))
+    assert whole * UNIT - 1 < total.sensitivity <= whole * UNIT
+    assert length.norm**2 == pytest.approx(float(square)) and total.norm == pytest.approx(float(whole))
+    loss = PrivacyLoss.gaussian("1e-12")
+    for clip, budget in ((length, loss), (total, PrivacyLoss.pure("1e-6"))):
+        most = clip.most_rounds(budget)
+        assert (
+            clip.noise_scale(budget.part(Fraction(1, most)))
+            <= 2**32
+            < clip.noise_scale(budget.part(Fraction(1, 2 * most)))
+        )
 
 
 def test_link():

@@ -28,7 +28,7 @@ BY_PAPER = {"max_depth": None, "scale_share": "public"}  # JPW by the paper's ru
 
 def rule(domain: Domain, n: int) -> int:
     """JPW's min(m / 2, log_b n - 1), in other words than the code's."""
-    b = sum(len(f.categories) + (f.missing == "own") if f.kind == "categorical" else 2 for f in domain.features)
+    b = sum(len(f.categories) + (f.missing == "category") if f.kind == "categorical" else 2 for f in domain.features)
     b /= domain.n_features
     depth = 0
     while depth + 1 <= domain.n_features / 2 and max(b, 2) ** (depth + 2) <= max(n, 2) * (1 + 1e-12):

@@ -11,7 +11,8 @@ import pytest
 
 from dpforest.limits import MAX_CLASSES
 from dpforest.models.boosting import gradients
-from dpforest.models.boosting.gradients import LARGEST, POINT, UNIT, next_sums
+from dpforest.models.boosting.clip_bound import UNIT, ClipBound
+from dpforest.models.boosting.gradients import LARGEST, POINT, next_sums
 from dpforest.models.boosting.round_rule import MOST_ROUNDS
 
 CELL, CELLS = 2**12, 40 * 256  # width of a cell of the table in 1/2**20, and number of cells
@@ -29,15 +30,16 @@ def exact_table(of_two: bool) -> list[int]:
         return [int(v + Decimal("0.5")) for v in values]
 
 
-def computed(scores: np.ndarray, label: int, *, by_length: bool) -> np.ndarray:
+def computed(scores: np.ndarray, label: int, *, is_l2: bool) -> np.ndarray:
     """The gradient of each row of scores, int64 (n, k). Each row is in a separate leaf."""
-    n = len(scores)
-    own, y = np.arange(n, dtype=np.int32), np.full(n, label, np.int32)
-    return next_sums(scores.copy(), own, np.zeros_like(scores), own, y, by_length=by_length)
+    n, n_scores = scores.shape
+    leaf, y = np.arange(n, dtype=np.int32), np.full(n, label, np.int32)
+    clip = ClipBound(max(n_scores, 2), "gaussian" if is_l2 else "pure")
+    return next_sums(scores.copy(), leaf, np.zeros_like(scores), leaf, y, clip)
 
 
 @cache
-def exact(own: int, others: tuple[int, ...], by_length: bool) -> tuple[list[int], list[int], int]:
+def exact(own: int, others: tuple[int, ...], is_l2: bool) -> tuple[list[int], list[int], int]:
     """Sizes of a gradient, label first, from table values: truncated, and numerators and denominator of what they were.
 
     The latter are squared where the length is clipped. Of shares e/T the class of the row has g = 1 - e/T, another one
@@ -45,7 +47,7 @@ def exact(own: int, others: tuple[int, ...], by_length: bool) -> tuple[list[int]
     """
     total, k = own + sum(others), len(others) + 1
     tops = (total - own, *others)  # of |g|, over `total`
-    if by_length:
+    if is_l2:
         squares = sum(t * t for t in tops)
         is_clipped = k * squares > (k - 1) * total**2
         above, below = (UNIT**2 * (k - 1), k * squares) if is_clipped else (UNIT**2, total**2)
@@ -56,46 +58,46 @@ def exact(own: int, others: tuple[int, ...], by_length: bool) -> tuple[list[int]
     return [above // below for above in above_each], above_each, below
 
 
-def check_values(scores: np.ndarray, label: int, *, by_length: bool) -> None:
+def check_values(scores: np.ndarray, label: int, *, is_l2: bool) -> None:
     """Each gradient is the exact one, truncated. It is off by 1 only if the exact one is almost a whole number."""
     table = exact_table(False)
     at = (scores.max(axis=1, keepdims=True) - scores + CELL // 2) // CELL
     values = np.where(at < CELLS, np.array(table)[np.minimum(at, CELLS - 1)], 0)
-    found = computed(scores, label, by_length=by_length)
+    found = computed(scores, label, is_l2=is_l2)
     assert np.all(found[:, label] >= 0) and np.all(np.delete(found, label, axis=1) <= 0)
     for row, out in zip(values.tolist(), np.abs(found).tolist(), strict=True):
         own, mine = row.pop(label), out.pop(label)
-        wanted, above, below = exact(own, tuple(row), by_length)
+        wanted, above, below = exact(own, tuple(row), is_l2)
         if [mine, *out] != wanted:
             for size, size_wanted, value in zip([mine, *out], wanted, above, strict=True):
                 border = max(size, size_wanted)
-                low, high = (border - NEAR) ** (1 + by_length), (border + NEAR) ** (1 + by_length)
+                low, high = (border - NEAR) ** (1 + is_l2), (border + NEAR) ** (1 + is_l2)
                 is_near = abs(size - size_wanted) == 1 and low <= Fraction(value, below) <= high
                 assert size == size_wanted or is_near
 
 
-def check_bound(scores: np.ndarray, label: int, *, by_length: bool) -> None:
+def check_bound(scores: np.ndarray, label: int, *, is_l2: bool) -> None:
     """Check the bound in whole numbers, for every row."""
     k = scores.shape[1]
-    sizes = np.abs(computed(scores, label, by_length=by_length))
+    sizes = np.abs(computed(scores, label, is_l2=is_l2))
     assert sizes.max() <= UNIT
-    most = (UNIT**2 if by_length else 2 * UNIT) * (k - 1)
-    assert k * (sizes**2 if by_length else sizes).sum(axis=1).max() <= most
+    most = (UNIT**2 if is_l2 else 2 * UNIT) * (k - 1)
+    assert k * (sizes**2 if is_l2 else sizes).sum(axis=1).max() <= most
 
 
-LENGTHS = pytest.mark.parametrize("by_length", [True, False], ids=["length", "sizes"])
+NORMS = pytest.mark.parametrize("is_l2", [True, False], ids=["L2", "L1"])
 STEPS = [0, 1, CELL // 2 - 1, CELL // 2, CELL // 2 + 1, CELL, 2**POINT // 3, 2**POINT, 3 * 2**POINT, 10 * 2**POINT,
          20 * 2**POINT + 1, 21 * 2**POINT, CELLS * CELL - CELL // 2 - 1, CELLS * CELL - CELL // 2, CELLS * CELL,
          CELLS * CELL + 1, LARGEST, FARTHEST]  # fmt: skip
 GRID = sorted({sign * step for step in STEPS for sign in (1, -1)})
 
 
-@LENGTHS
-def test_three_classes_on_a_grid(by_length):
+@NORMS
+def test_three_classes_on_a_grid(is_l2):
     scores = np.array(list(product(GRID, repeat=3)), np.int64)
     for label in range(3):
-        check_bound(scores, label, by_length=by_length)
-        check_values(scores, label, by_length=by_length)
+        check_bound(scores, label, is_l2=is_l2)
+        check_values(scores, label, is_l2=is_l2)
 
 
 def adversarial(k: int, rng: np.random.Generator, n: int) -> np.ndarray:
@@ -110,23 +112,23 @@ def adversarial(k: int, rng: np.random.Generator, n: int) -> np.ndarray:
     return np.clip(scores, -FARTHEST, FARTHEST).astype(np.int64)
 
 
-@LENGTHS
+@NORMS
 @pytest.mark.parametrize("k", [3, 4, 5, 8, 17, 33, MAX_CLASSES])
-def test_the_bound_whatever_the_scores(k, by_length):
+def test_the_bound_whatever_the_scores(k, is_l2):
     rng = np.random.default_rng(k)
     scores = adversarial(k, rng, 8_000 // k)
     for label in {0, 1, k // 2, k - 1}:
-        check_bound(scores, label, by_length=by_length)
-        check_values(rng.permutation(scores)[:60], label, by_length=by_length)
+        check_bound(scores, label, is_l2=is_l2)
+        check_values(rng.permutation(scores)[:60], label, is_l2=is_l2)
 
 
-@LENGTHS
-def test_a_gradient_depends_on_its_row_alone(by_length):
+@NORMS
+def test_a_gradient_depends_on_its_row_alone(is_l2):
     """The rows before it do not matter, nor does a shift of all scores."""
     scores = np.random.default_rng(0).integers(-(2**22), 2**22, (500, 5))
-    found = computed(scores, 2, by_length=by_length)
-    np.testing.assert_array_equal(computed(scores[::-1], 2, by_length=by_length)[::-1], found)
-    np.testing.assert_array_equal(computed(scores + LARGEST, 2, by_length=by_length), found)
+    found = computed(scores, 2, is_l2=is_l2)
+    np.testing.assert_array_equal(computed(scores[::-1], 2, is_l2=is_l2)[::-1], found)
+    np.testing.assert_array_equal(computed(scores + LARGEST, 2, is_l2=is_l2), found)
 
 
 def test_tables_are_the_same_on_every_machine():
@@ -146,6 +148,6 @@ def test_two_classes_in_every_cell_of_the_table(label):
     right = scores if label else -scores
     at = np.clip((right + CELL // 2) // CELL, 0, CELLS - 1)
     wanted = (1 if label else -1) * np.array(exact_table(True))[at]
-    found = computed(scores[:, None], label, by_length=True)[:, 0]
+    found = computed(scores[:, None], label, is_l2=True)[:, 0]
     np.testing.assert_array_equal(found, wanted)
     assert np.abs(found).max() == UNIT // 2 and np.all(np.abs(found[right < 0]) == UNIT // 2)

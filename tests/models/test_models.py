@@ -477,9 +477,9 @@ def test_two_threads_release_what_one_does(estimator, n):
 
 def test_missing_cells_have_a_place_of_their_own_if_the_domain_says_so():
     features = (
-        Feature("f0", "numeric", 0.0, 1.0, source="documented", source_note="made up", missing="own"),
+        Feature("f0", "numeric", 0.0, 1.0, source="documented", source_note="made up", missing="category"),
         Feature(
-            "f1", "categorical", categories=("c0", "c1"), source="documented", source_note="made up", missing="own"
+            "f1", "categorical", categories=("c0", "c1"), source="documented", source_note="made up", missing="category"
         ),
     )
     domain = Domain(features, (0, 1), "y", "documented", "made up")

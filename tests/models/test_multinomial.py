@@ -197,7 +197,7 @@ def root_law(domain: Domain, X, y, split_score: str, b1: float, b2: float) -> np
 
         def answer(scores, allowed, sensitivity, query_budget, source, *, key=0, feature=feature, laws=laws):
             coarse, width = selection.coarsened(scores, sensitivity)
-            rate = float(selection.rate_of(query_budget.use(), width))
+            rate = float(selection.rate_of(query_budget.use().pure_epsilon, width))
             weight = np.where(allowed, np.exp(rate * (coarse - coarse.max())), 0)[0]
             laws.append(np.log(weight / weight.sum(), where=weight > 0, out=np.full(len(weight), -np.inf)))
             return np.array([feature if len(laws) == 1 else int(allowed[0].argmax())])

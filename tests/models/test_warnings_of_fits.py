@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 import dpforest
-from dpforest import MajorityLabelForestClassifier, MisfitWarning, PrivacyLeakWarning, RepeatedReleaseWarning
+from dpforest import MajorityLabelForestClassifier, OutOfDomainWarning, PrivacyLeakWarning, RepeatedReleaseWarning
 from dpforest.audit.replay.input_formats import InputFormat, as_csv, as_frame, as_part_counts, as_parts, formats_of
 from dpforest.audit.replay.large_tables import BLOCK, QUICK_SETTINGS
 from dpforest.audit.replay.recorder import record
@@ -62,7 +62,7 @@ def questions_before(stop: type[Warning], fit: Callable) -> list[Question]:
 
 @by_case
 def test_a_warning_as_an_error_stops_a_fit_before_the_first_question(kind: type, input_format: InputFormat):
-    assert questions_before(MisfitWarning, lambda: input_format(model_of(kind), *misfitting())) == []
+    assert questions_before(OutOfDomainWarning, lambda: input_format(model_of(kind), *misfitting())) == []
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_the_same_if_the_fit_asks_nothing_before_trees_grow(input_format: InputF
     model = model_of(MajorityLabelForestClassifier, **SHAPE)
     if input_format is as_part_counts:
         input_format = count_alone
-    assert questions_before(MisfitWarning, lambda: input_format(model, *misfitting())) == []
+    assert questions_before(OutOfDomainWarning, lambda: input_format(model, *misfitting())) == []
 
 
 def count_alone(model: MajorityLabelForestClassifier, X: pd.DataFrame, y: np.ndarray) -> MajorityLabelForestClassifier:
@@ -86,8 +86,8 @@ def test_the_same_for_rows_that_are_encoded_block_by_block():
     domain = Domain((Feature("a", "numeric", 0, 1, **NOTE),), (0, 1), "y", "asserted", "made for this test")
     model = MajorityLabelForestClassifier(n_estimators=1, max_depth=1, domain=domain)
     assert BLOCK == BLOCK_ROWS
-    assert questions_before(MisfitWarning, lambda: model.fit(X, np.arange(len(X)) % 2)) == []
-    with pytest.warns(MisfitWarning, match=f"{WORDS} cells of 'a' are infinite") as seen:
+    assert questions_before(OutOfDomainWarning, lambda: model.fit(X, np.arange(len(X)) % 2)) == []
+    with pytest.warns(OutOfDomainWarning, match=f"{WORDS} cells of 'a' are infinite") as seen:
         model.fit(X, np.arange(len(X)) % 2)
     assert len(seen) == 1
 
@@ -99,7 +99,7 @@ def test_a_leak_stops_a_fit_before_the_first_question(input_format: InputFormat)
     X, y = misfitting()
     leaking = Domain(
         tuple(
-            Feature(f.name, f.kind, f.low, f.high, categories=f.categories, missing="own")
+            Feature(f.name, f.kind, f.low, f.high, categories=f.categories, missing="category")
             for f in domain_of(2).features
         ),
         (0, 1),
@@ -152,7 +152,7 @@ def test_no_count_of_rows_stays_in_a_registry(kind: type, input_format: InputFor
     with shown(action) as seen:
         input_format(model_of(kind), *misfitting())
         kept = kept_by_python()
-    assert "MisfitWarning" not in kept and str(WORDS) not in kept and str(UNLABELED) not in kept
+    assert "OutOfDomainWarning" not in kept and str(WORDS) not in kept and str(UNLABELED) not in kept
     texts = " ".join(str(warning.message) for warning in seen)
     assert sum(map(int, re.findall(r"(\d+) rows? ha(?:ve|s) no label", texts))) == UNLABELED
     if input_format is not as_csv:  # a file is read before the fit
@@ -175,11 +175,11 @@ def test_filters_of_the_user_work():
     model = model_of(MajorityLabelForestClassifier, **SHAPE)
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        warnings.filterwarnings("ignore", message=f".*{WORDS} cells", category=MisfitWarning, module=__name__)
+        warnings.filterwarnings("ignore", message=f".*{WORDS} cells", category=OutOfDomainWarning, module=__name__)
         model.fit(X, y)
         assert seen == []
-        warnings.filterwarnings("error", category=MisfitWarning, module=__name__)
-        with pytest.raises(MisfitWarning, match=f"{WORDS} cells"):
+        warnings.filterwarnings("error", category=OutOfDomainWarning, module=__name__)
+        with pytest.raises(OutOfDomainWarning, match=f"{WORDS} cells"):
             model.fit(X, y)
 
 

@@ -19,7 +19,7 @@ from dpforest.trees.random_trees import grow_random_trees
 
 DOMAIN = Domain(
     (
-        Feature("<b>age</b>", "numeric", low=0, high=100, integer=True, missing="own"),
+        Feature("<b>age</b>", "numeric", low=0, high=100, integer=True, missing="category"),
         Feature("city", "categorical", categories=("Bonn", "<i>Ulm</i>", "Kiel")),
     ),
     ("no", "<u>yes</u>"),

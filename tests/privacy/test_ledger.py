@@ -13,6 +13,8 @@ from dpforest.privacy.ledger import ESTIMATION, STRUCTURE, QueryBudget
 from dpforest.privacy.loss import MixedLossesError, PrivacyLoss
 from dpforest.privacy.rationals import LIMIT, positive_fraction, round_down, round_up
 from dpforest.privacy.release import noisy_table, rate_for
+from dpforest.privacy.selection import choose
+from dpforest.privacy.simulators import simulate_noisy_counts, simulate_rounded_gaussian
 
 COUNTS = np.array([[3, 1], [0, 0], [2, 7], [0, 4]])
 
@@ -205,7 +207,7 @@ def test_files_write_plain_fractions_only(text):
 def test_an_allowance_answers_as_often_as_was_paid_for():
     ledger = Ledger(1)
     query_budget = ledger.charge("splits", "exponential", 1, "0.3", 3, "sequential")
-    assert [query_budget.use() for _ in range(3)] == [Fraction(3, 10)] * 3 and ledger.spent == Fraction(9, 10)
+    assert [query_budget.use() for _ in range(3)] == [PrivacyLoss.pure("0.3")] * 3 and ledger.spent == Fraction(9, 10)
     for _ in range(2):
         with pytest.raises(BudgetError, match="charge the ledger before asking again"):
             query_budget.use()
@@ -219,7 +221,7 @@ def test_an_allowance_gives_no_more_to_many_threads():
 
     def use(_) -> int:
         try:
-            return int(query_budget.use())
+            return int(query_budget.use().pure_epsilon)
         except BudgetError:
             return 0
 
@@ -242,7 +244,7 @@ def test_branches_multiply_the_answers_and_not_the_cost(composition, cost):
     ledger = Ledger(2)
     query_budget = ledger.charge("splits", "exponential", 1, "0.5", 3, composition, branches=4)
     assert ledger.spent == cost
-    assert [query_budget.use() for _ in range(12)] == [Fraction(1, 2)] * 12
+    assert [query_budget.use() for _ in range(12)] == [PrivacyLoss.pure("1/2")] * 12
     with pytest.raises(BudgetError, match="has been asked"):
         query_budget.use()
 
@@ -402,19 +404,18 @@ def test_neither_kind_pays_for_the_other():
 
 
 def test_a_query_budget_is_used_in_its_kind_of_loss():
-    """A mechanism that takes μ² for an ε would draw too little noise."""
+    """Too little noise would be drawn if μ² were taken for ε. A table gets the noise of its budget."""
     ledger = Ledger(PrivacyLoss.gaussian(1))
     gauss = ledger.charge("gradients", "rounded Gaussian", 1, PrivacyLoss.gaussian("1/2"), 2, "sequential")
     pure = Ledger(1).charge("counts", "discrete Laplace", 1, "1/2", 1, "sequential")
     with pytest.raises(MixedLossesError):
-        gauss.use()
-    with pytest.raises(MixedLossesError):
-        noisy_table(COUNTS, 1, gauss, DemoSource(0))
-    with pytest.raises(MixedLossesError):
-        pure.use_gaussian()
-    assert [gauss.use_gaussian() for _ in range(2)] == [Fraction(1, 2)] * 2 and pure.use() == Fraction(1, 2)
-    with pytest.raises(BudgetError, match="has been asked"):
-        gauss.use_gaussian()
+        choose(COUNTS, np.ones(COUNTS.shape, bool), 1, gauss, DemoSource(0))
+    noise = simulate_rounded_gaussian(COUNTS, 2**0.5, 0)  # σ = sensitivity / μ
+    assert np.array_equal(noisy_table(COUNTS, 1, gauss, DemoSource(0)), noise)
+    assert np.array_equal(noisy_table(COUNTS, 1, pure, DemoSource(0)), simulate_noisy_counts(COUNTS, 2.0, 0))
+    for used in (gauss, pure):
+        with pytest.raises(BudgetError, match="has been asked"):
+            used.use()
 
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])

@@ -19,12 +19,12 @@ from dpforest.tables import chunked_csv
 from dpforest.tables.chunked_files import read_chunks
 from dpforest.tables.csv_rows import read_table
 from dpforest.tables.datasets import DATA, TableError
-from dpforest.tables.misfits import MisfitWarning
+from dpforest.tables.out_of_domain import OutOfDomainWarning
 from dpforest.tables.rows import read_rows
 
 NOTE = {"source": "documented", "source_note": "made up"}
-SIZE = Feature("size", "numeric", 0, 10, missing="own", **NOTE)
-CITY = Feature("city", "categorical", categories=("Köln", "Ulm", "1", "two\nlines"), missing="own", **NOTE)
+SIZE = Feature("size", "numeric", 0, 10, missing="category", **NOTE)
+CITY = Feature("city", "categorical", categories=("Köln", "Ulm", "1", "two\nlines"), missing="category", **NOTE)
 
 
 def domain(reading: str = "") -> Domain:
@@ -174,7 +174,7 @@ def test_what_is_no_table_is_refused_at_once(tmp_path):
 def test_rows_of_a_class_that_is_not_listed_are_left_out(tmp_path):
     path = write(tmp_path, "size,city,ill\n1,Ulm,no\n2,Ulm,perhaps\n")
     forest = MajorityLabelForestClassifier(domain=domain(), n_estimators=2)
-    with pytest.warns(MisfitWarning, match="1 row has no label that is listed and was left out"):
+    with pytest.warns(OutOfDomainWarning, match="1 row has no label that is listed and was left out"):
         forest.fit_chunks(read_chunks(path, domain()))
     assert forest.certificate_.certified == (not domain().leaks())
 
@@ -237,7 +237,7 @@ def test_parquet_numbers_of_every_type(cells, tmp_path):
 
 
 def test_parquet_booleans_and_columns_of_nothing(tmp_path):
-    flag = Feature("flag", "categorical", categories=("False", "True"), missing="own", **NOTE)
+    flag = Feature("flag", "categorical", categories=("False", "True"), missing="category", **NOTE)
     schema = Domain((SIZE, CITY, flag), (False, True), "ill", "documented", "made up")
     flags = pa.array([True, None, False])
     columns = {"ill": [True, False, True], "flag": flags, "size": flags, "city": pa.nulls(3), "more": [1, 2, 3]}
@@ -251,7 +251,7 @@ def test_parquet_booleans_and_columns_of_nothing(tmp_path):
 def test_a_missing_cell_changes_no_other_of_a_parquet_file(missing, tmp_path):
     """Pandas turns whole numbers into floats where one is missing, and large ones get another text then."""
     large, tenth = 2**53 + 1, np.float32(0.1)
-    code = Feature("code", "categorical", categories=(str(large), "0.1"), missing="own", **NOTE)
+    code = Feature("code", "categorical", categories=(str(large), "0.1"), missing="category", **NOTE)
     schema = Domain((code,), ("no", "yes"), "ill", "documented", "made up")
     for cells, at in ((pa.array([large, missing]), 0), (pa.array([tenth, missing], pa.float32()), 1)):
         pq.write_table(pa.table({"code": cells, "ill": ["no", "yes"]}), tmp_path / "t.parquet")
@@ -269,7 +269,7 @@ def test_parquet_files_that_do_not_fit_are_refused(tmp_path):
         list(read_chunks(path, domain()))
     pq.write_table(pa.table({"size": ["1", "large"], "city": ["Ulm"] * 2, "ill": ["no"] * 2}), path)
     ((X, y),) = read_chunks(path, domain())  # a cell is never refused
-    with pytest.warns(MisfitWarning, match="1 cell of 'size' is not a number"):
+    with pytest.warns(OutOfDomainWarning, match="1 cell of 'size' is not a number"):
         assert len(read_rows(domain(), X, y).codes) == 2
     broken = bytearray(path.read_bytes())
     broken[4:60] = bytes(56)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from dpforest.tables.csv_codebook import OWN, read_codebook
+from dpforest.tables.csv_codebook import VALUES, read_codebook
 from dpforest.tables.csv_text import TableError
 from dpforest.tables.read_parts import MISSING, TYPE
 
@@ -25,8 +25,8 @@ def test_a_codebook_as_somebody_writes_it():
     assert not found.mistakes and found.unread == ("unit",)
     age, city, size = found.entries
     assert (age.kind, age.low, age.high, age.whole, age.missing) == ("numeric", 0, 120, True, "refuse")
-    assert age.sources == dict.fromkeys((OWN, TYPE, MISSING), ("asserted", "the law on voting"))
-    assert (city.categories, city.missing, city.sources) == (("Bonn", "Köln; Deutz"), "own", {})
+    assert age.sources == dict.fromkeys((VALUES, TYPE, MISSING), ("asserted", "the law on voting"))
+    assert (city.categories, city.missing, city.sources) == (("Bonn", "Köln; Deutz"), "category", {})
     assert (size.kind, size.low, size.high, size.whole, size.missing) == (None, 0.5, 2.5, None, None)
 
 

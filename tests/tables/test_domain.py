@@ -28,7 +28,7 @@ def domain(*features, **kwargs):
 def naive(feature, value):
     """The contract's formula, one cell at a time."""
     if value is None or value != value:
-        return {"own": 0}.get(
+        return {"category": 0}.get(
             feature.missing, feature.code(feature.missing_value) if feature.missing == "value" else -1
         )
     span = N_CODES - feature.first_code
@@ -47,13 +47,13 @@ class TestNumericCodes:
     @pytest.mark.parametrize(("value", "code"), [(np.nan, 0), (0, 5957), (-3, 5957), (50, 5957 + 29789), (100, 65535)])
     def test_missing_has_a_strip_of_its_own_below_the_range(self, value, code):
         assert MISSING_STRIP == 5957
-        assert domain(replace(AGE, missing="own")).encode(np.array([[value]]))[0, 0] == code
+        assert domain(replace(AGE, missing="category")).encode(np.array([[value]]))[0, 0] == code
 
     def test_missing_replaced_by_a_public_value(self):
         feature = replace(AGE, missing="value", missing_value=50)
         assert domain(feature).encode(np.array([[np.nan], [50.0]])).ravel().tolist() == [32768, 32768]
 
-    @pytest.mark.parametrize("missing", ["own", "value", "refuse"])
+    @pytest.mark.parametrize("missing", ["category", "value", "refuse"])
     @pytest.mark.parametrize(("low", "high"), [(0, 1), (-7.3, 1e6), (1e-300, 2e-300), (17, 90)])
     def test_agrees_with_the_formula(self, missing, low, high):
         value = low if missing == "value" else None
@@ -65,7 +65,7 @@ class TestNumericCodes:
             x[10:20] = np.nan
         assert domain(feature).encode(x[:, None]).ravel().tolist() == [naive(feature, v) for v in x.tolist()]
 
-    @pytest.mark.parametrize("missing", ["refuse", "own"])
+    @pytest.mark.parametrize("missing", ["refuse", "category"])
     def test_a_threshold_means_what_it_shows(self, missing):
         """code > t says the same as x >= threshold_value(t)."""
         feature = Feature("x", "numeric", -3.0, 11.5, missing=missing, scale="linear")
@@ -77,7 +77,7 @@ class TestNumericCodes:
             assert (domain(feature).encode(x[:, None]).ravel() > t).tolist() == [False, True]
 
     def test_a_threshold_in_the_strip_asks_whether_the_value_is_known(self):
-        feature = replace(AGE, missing="own")
+        feature = replace(AGE, missing="category")
         codes = domain(feature).encode(np.array([[np.nan], [-5.0], [0.0], [100.0]])).ravel()
         for t in (0, 1000, feature.first_code - 1):
             assert feature.threshold_value(t) == -math.inf
@@ -139,7 +139,7 @@ class TestCategoricalCodes:
         assert domain(CITY).encode(pd.DataFrame({"city": ["Köln", "Bonn", "Ulm"]})).ravel().tolist() == [2, 0, 1]
 
     def test_missing_and_unlisted_share_a_code(self):
-        feature = replace(CITY, missing="own")
+        feature = replace(CITY, missing="category")
         X = pd.DataFrame({"city": ["Köln", None, "Paris", "Bonn"]})
         assert domain(feature).encode(X).ravel().tolist() == [2, 3, 3, 0]
         assert feature.n_codes == 4
@@ -170,13 +170,13 @@ class TestCategoricalCodes:
         assert schema.encode(pd.DataFrame({"n": column})).ravel().tolist() == [1, 0, 1]
 
     def test_booleans(self):
-        schema = domain(Feature("b", "categorical", categories=("False", "True"), missing="own"))
+        schema = domain(Feature("b", "categorical", categories=("False", "True"), missing="category"))
         X = pd.DataFrame({"b": pd.array([True, None, False], dtype="boolean")})
         assert schema.encode(X).ravel().tolist() == [1, 2, 0]
         assert schema.encode(np.array([[True], [False]])).ravel().tolist() == [1, 0]
 
     def test_missing_in_every_disguise(self):
-        schema = domain(Feature("c", "categorical", categories=("1",), missing="own"))
+        schema = domain(Feature("c", "categorical", categories=("1",), missing="category"))
         for hole in (None, np.nan, pd.NA):
             assert schema.encode(pd.DataFrame({"c": pd.Series([1, hole], dtype=object)})).ravel().tolist() == [0, 1]
 
@@ -201,7 +201,7 @@ def objects(*cells):
 class TestCellByCell:
     """What else stands in a column must not change how a cell is read, so what is equal in one type is so in all."""
 
-    ONE = domain(Feature("c", "categorical", categories=("1", "2"), missing="own"), classes=("1", "True"))
+    ONE = domain(Feature("c", "categorical", categories=("1", "2"), missing="category"), classes=("1", "True"))
 
     @pytest.mark.parametrize(
         ("stranger", "code"),
@@ -229,7 +229,7 @@ class TestCellByCell:
         assert self.ONE.report(pd.DataFrame({"c": pd.Series(cells, dtype=object)})).loc["c", "unlisted"] == known
 
     def test_equal_objects_of_one_type_and_two_texts(self):
-        schema = domain(Feature("c", "categorical", categories=("1.0", "1.00"), missing="own"))
+        schema = domain(Feature("c", "categorical", categories=("1.0", "1.00"), missing="category"))
         for cells in (objects(Decimal("1.0"), Decimal("1.00")), objects(Decimal("1.00"), Decimal("1.0"))):
             assert schema.encode(cells[:, None]).ravel().tolist() == [schema.features[0].code(cell) for cell in cells]
 
@@ -240,14 +240,14 @@ class TestCellByCell:
             assert self.ONE.encode_labels(y).tolist() == expected
 
     def test_lists_get_no_common_type(self):
-        schema = domain(Feature("b", "categorical", categories=("False", "True"), missing="own"))
+        schema = domain(Feature("b", "categorical", categories=("False", "True"), missing="category"))
         assert schema.encode([[True], [False]]).ravel().tolist() == [1, 0]
         assert schema.encode([[True], [False], [2]]).ravel().tolist() == [1, 0, 2]
         assert schema.encode([[True], [False], ["x"], [0.5]]).ravel().tolist() == [1, 0, 2, 2]
 
     def test_dates_among_objects(self):
         day = np.datetime64("2020-01-01")
-        schema = domain(Feature("d", "categorical", categories=("2020-01-01",), missing="own"))
+        schema = domain(Feature("d", "categorical", categories=("2020-01-01",), missing="category"))
         assert (
             schema.encode(objects(day, day)[:, None]).tolist()
             == schema.encode(objects(day, "x")[:, None]).tolist()[:1] * 2
@@ -255,8 +255,8 @@ class TestCellByCell:
 
     def test_numbers_among_objects(self):
         cells = objects(25, "25", " 2.5e1 ", 25.0, Decimal("25.0"), Fraction(50, 2), np.float32(25), True, None, pd.NA)
-        codes = domain(replace(AGE, missing="own")).encode(cells[:, None]).ravel().tolist()
-        code = replace(AGE, missing="own").code
+        codes = domain(replace(AGE, missing="category")).encode(cells[:, None]).ravel().tolist()
+        code = replace(AGE, missing="category").code
         assert codes == [code(25)] * 7 + [code(1), 0, 0]
 
     @pytest.mark.parametrize(
@@ -364,7 +364,7 @@ class TestSchema:
             ({"low": -1.7e308, "high": 1.7e308}, "too far apart"),
             ({"categories": ("a",)}, "takes bounds and no categories"),
             ({"missing": "value"}, "missing_value of 'age' must be a finite number, not None"),
-            ({"missing": "drop"}, "choose one of own, value, refuse"),
+            ({"missing": "drop"}, "choose one of category, value, refuse"),
             ({"kind": "ordinal"}, "choose one of numeric, categorical"),
             ({"source_note": " "}, "say where that is written"),
             ({"source": "asserted", "source_note": ""}, "say where that is written"),
@@ -431,7 +431,7 @@ class TestSchema:
 
     def test_json_and_pickle_are_exact(self):
         schema = Domain(
-            (replace(AGE, low=0.1, high=1 / 3, missing="value", missing_value=0.2), replace(CITY, missing="own")),
+            (replace(AGE, low=0.1, high=1 / 3, missing="value", missing_value=0.2), replace(CITY, missing="category")),
             (False, True),
             "ill",
         )
@@ -470,12 +470,12 @@ class TestSchema:
         schema = Domain.from_catalog(entry)
         assert [f.source for f in schema.features] == ["documented", "data", "documented", "data"]
         assert len(schema.leaks()) == 2
-        assert schema.features[2].missing == "own"
+        assert schema.features[2].missing == "category"
         assert schema.features[2].low < schema.features[2].high
 
     def test_report_counts_what_does_not_fit(self):
         X = pd.DataFrame({"age": [-1, 0, 100, 101, 150, None], "city": ["Bonn", "Rom", None, None, "Ulm", "Ulm"]})
-        report = domain(replace(AGE, missing="own"), CITY).report(X)
+        report = domain(replace(AGE, missing="category"), CITY).report(X)
         assert report.loc["age"].to_dict() == {"clipped": 3, "unlisted": 0, "missing": 1}
         assert report.loc["city"].to_dict() == {"clipped": 0, "unlisted": 1, "missing": 2}
 
@@ -494,11 +494,11 @@ class TestInfer:
         )
         n, f, c, b, k, empty = Domain.infer(X).features
         assert (n.kind, n.low, n.high, n.integer, n.missing) == ("numeric", 1, 3, True, "refuse")
-        assert (f.low, f.high, f.integer, f.missing) == (0.5, 2.5, False, "own")
-        assert (c.categories, c.missing) == (("a", "b"), "own")
+        assert (f.low, f.high, f.integer, f.missing) == (0.5, 2.5, False, "category")
+        assert (c.categories, c.missing) == (("a", "b"), "category")
         assert b.categories == ("False", "True")
         assert k.categories == ("y", "x")
-        assert empty.missing == "own"
+        assert empty.missing == "category"
         schema = Domain.infer(X)
         assert len(schema.leaks()) == 6
         assert (schema.encode(X) < [g.n_codes for g in schema.features]).all()
@@ -513,7 +513,7 @@ class TestInfer:
         schema = Domain.infer(X, [1, 0])
         assert schema.names == ("x0", "x1")
         assert schema.classes == (0, 1)
-        assert [f.missing for f in schema.features] == ["own", "refuse"]
+        assert [f.missing for f in schema.features] == ["category", "refuse"]
         assert [f.kind for f in Domain.infer(np.array([[1, "a"], [2, "b"]], dtype=object)).features] == [
             "numeric",
             "categorical",

@@ -30,7 +30,7 @@ def domains(draw) -> Domain:
         }
         kinds = (
             Feature(name, "numeric", 0, 9, **given_sources),
-            Feature(name, "categorical", categories=("x", "y"), missing="own", **given_sources),
+            Feature(name, "categorical", categories=("x", "y"), missing="category", **given_sources),
         )
         features.append(kinds[draw(st.booleans())])
     reading = draw(st.sampled_from(["", "the file is written so", CsvFormat("Latin-1", ";", ",", ("a",))]))

@@ -20,8 +20,8 @@ from dpforest import (
     Feature,
     FriedmanSchusterClassifier,
     MajorityLabelForestClassifier,
-    MisfitWarning,
     MultinomialForestClassifier,
+    OutOfDomainWarning,
     RandomDecisionForestClassifier,
     read_table,
 )
@@ -78,7 +78,7 @@ features = st.one_of(
         lambda low, width, missing: dict(kind="numeric", low=low, high=low + width, missing=missing, missing_value=low),
         st.sampled_from([-4.0, 0.0, 0.5]),
         st.sampled_from([1.0, 3.0, 1e4]),
-        st.sampled_from(["own", "value", "refuse"]),
+        st.sampled_from(["category", "value", "refuse"]),
     ),
     st.builds(
         lambda listed, missing: dict(
@@ -90,7 +90,7 @@ features = st.one_of(
             max_size=4,
             unique_by=key,
         ),
-        st.sampled_from(["own", "value", "refuse"]),
+        st.sampled_from(["category", "value", "refuse"]),
     ),
 )
 domains = st.builds(
@@ -164,7 +164,7 @@ def read(way: str, domain: Domain, rows: list[list[str]], ids: list[int]) -> dic
     """What a forest reads of each row, by its number; None of one that is left out."""
     X, y = handed_over(way, domain, rows, ids)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MisfitWarning)
+        warnings.simplefilter("ignore", OutOfDomainWarning)
         found: Rows = read_rows(domain, X, y, np.array(ids, np.int64))
     assert found.n_given == len(rows)
     seen = {int(i): (*codes, int(label)) for i, codes, label in zip(found.ids, found.codes.tolist(), found.y)}
@@ -223,7 +223,7 @@ def public(model, way: str, domain: Domain, rows: list[list[str]], paid: set[str
     """All that a release says without paying for it."""
     X, y = handed_over(way, domain, rows, list(range(len(rows))))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MisfitWarning)
+        warnings.simplefilter("ignore", OutOfDomainWarning)
         fitted = model.set_params(domain=domain).fit(X, y)
     assert fitted.certificate_.certified
     content = json.loads(fitted.released_.to_json())
@@ -251,7 +251,7 @@ def test_parts_of_a_table_are_read_as_the_whole(table, size):
     model = MajorityLabelForestClassifier(n_estimators=2, scale_share=0.5, domain=domain, random_state=0)
     parts = [(i, rows[i : i + size]) for i in range(0, len(rows), size)]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MisfitWarning)
+        warnings.simplefilter("ignore", OutOfDomainWarning)
         cut = model.fit_chunks(
             [handed_over("frame", domain, part, list(range(i, i + len(part)))) for i, part in parts]
         ).forest_.to_json(uncertified=True)
@@ -279,7 +279,7 @@ HALF = "\ud800"  # half a character: pandas takes it for another text
 def test_half_a_character_changes_no_other_cell(cells, place):
     """pandas hashes it as its own escape, so that it once made all cells with that text missing."""
     listed = ("a", "b", repr(HALF))
-    domain = Domain((Feature("c", "categorical", categories=listed, missing="own", **NOTE),), ("x", "y"), "y")
+    domain = Domain((Feature("c", "categorical", categories=listed, missing="category", **NOTE),), ("x", "y"), "y")
     before = domain.encode(np.array(cells, dtype=object)[:, None]).ravel().tolist()
     place %= len(cells)
     for stranger in (HALF, "a" + HALF):
@@ -290,7 +290,7 @@ def test_half_a_character_changes_no_other_cell(cells, place):
 
 @pytest.mark.parametrize("row", [[1], [1, 2, 3], 7, "ab", None, {}])
 def test_a_row_of_a_list_that_is_none_has_no_known_cell(row):
-    age = Feature("age", "numeric", 0, 100, missing="own", **NOTE)
+    age = Feature("age", "numeric", 0, 100, missing="category", **NOTE)
     domain = Domain((age, replace(age, name="size")), ("no", "yes"), "ill", "asserted", "made for this test")
     model = MajorityLabelForestClassifier(domain=domain, n_estimators=1)
     model.fit([[1, 2], row, [3, 4]], ["no", "yes", "no"])
@@ -301,7 +301,7 @@ def test_a_row_of_a_list_that_is_none_has_no_known_cell(row):
 
 def test_one_cell_cannot_turn_the_reading_of_a_file():
     """One row that looked like another delimiter, and one letter of another encoding, once turned a whole table."""
-    size = Feature("size", "numeric", 0, 100, missing="own", **NOTE)
+    size = Feature("size", "numeric", 0, 100, missing="category", **NOTE)
     domain = Domain((size,), ("no", "yes"), "ill", "asserted", "made for this test")
     rows = [b"1.5,no", b"2.5,yes"] * 20
     plain = read_table(b"size,ill\n" + b"\n".join(rows), domain)

@@ -45,7 +45,7 @@ def ranges(draw):
     low, high = sorted((draw(FINITE | st.floats(-100, 100)), draw(FINITE | st.floats(-100, 100))))
     assume(low < high and math.isfinite(high - low))
     settings = {"integer": draw(st.booleans()), "scale": draw(st.sampled_from(SCALES))}
-    return feature(low, high, missing=draw(st.sampled_from(["own", "refuse"])), **settings)
+    return feature(low, high, missing=draw(st.sampled_from(["category", "refuse"])), **settings)
 
 
 @st.composite

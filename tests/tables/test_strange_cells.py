@@ -15,7 +15,7 @@ from dpforest import (
     Domain,
     DomainError,
     Feature,
-    MisfitWarning,
+    OutOfDomainWarning,
     RandomDecisionForestClassifier,
     read_chunks,
     read_table,
@@ -25,8 +25,8 @@ from dpforest.tables.datasets import TableError
 from dpforest.tables.rows import read_rows
 
 NOTE = {"source": "asserted", "source_note": "made for this test"}
-SIZE = Feature("n", "numeric", 0, 100, missing="own", **NOTE)
-CITY = Feature("c", "categorical", categories=("a", "b"), missing="own", **NOTE)
+SIZE = Feature("n", "numeric", 0, 100, missing="category", **NOTE)
+CITY = Feature("c", "categorical", categories=("a", "b"), missing="category", **NOTE)
 BIG = 2**53 + 1  # no float
 
 
@@ -36,7 +36,7 @@ def schema(*features: Feature, classes=("no", "yes")) -> Domain:
 
 def read(domain: Domain, X, y=None):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MisfitWarning)
+        warnings.simplefilter("ignore", OutOfDomainWarning)
         return read_rows(domain, X, ["no"] * len(X) if y is None else y)
 
 
@@ -63,7 +63,7 @@ class HostileFraction(Fraction):
     ids=lambda cell: type(cell).__name__,
 )
 @pytest.mark.parametrize("where", ["numeric", "categorical", "label"])
-@pytest.mark.filterwarnings("ignore::dpforest.MisfitWarning")
+@pytest.mark.filterwarnings("ignore::dpforest.OutOfDomainWarning")
 def test_no_cell_refuses_a_table(where, cell):
     domain = schema(SIZE if where != "categorical" else CITY)
     model = RandomDecisionForestClassifier(n_estimators=1, max_depth=1, domain=domain)
@@ -108,7 +108,7 @@ def test_bytes_beside_numbers_are_texts():
 
 
 def test_short_floats_are_what_their_text_says():
-    domain = schema(Feature("c", "categorical", categories=("z", "0.1"), missing="own", **NOTE))
+    domain = schema(Feature("c", "categorical", categories=("z", "0.1"), missing="category", **NOTE))
     short = np.array([[0.1]], np.float32)
     for X in (
         short,
@@ -182,8 +182,8 @@ def test_complex_cells_and_enumerations_do_not_depend_on_other_cells(form, cell,
     """One complex cell makes an array complex, one text makes it text, and one None makes it objects."""
     if form == "categorical" and isinstance(cell, np.clongdouble):
         pytest.skip("pandas makes no categorical of it")
-    city = schema(Feature("c", "categorical", categories=LISTED, missing="own", **NOTE))
-    size = schema(Feature("c", "numeric", 0, 100, missing="own", **NOTE))
+    city = schema(Feature("c", "categorical", categories=LISTED, missing="category", **NOTE))
+    size = schema(Feature("c", "numeric", 0, 100, missing="category", **NOTE))
     known = 0 if as_number is None else size.encode([[as_number]])[0, 0]
     for beside in ([], *([one] for one in NEIGHBORS)):
         X = FORMATS[form]([cell, *beside])
@@ -202,14 +202,14 @@ def test_one_label_changes_no_other(labels, extra):
         y = form([*labels, extra])
         assert read(schema(SIZE, classes=(0, 1)), np.zeros((4, 1)), y).y.tolist() == [0, 1, 0]
         model = RandomDecisionForestClassifier(n_estimators=1, max_depth=1, domain=schema(SIZE, classes=(0, 1)))
-        with pytest.warns(MisfitWarning, match="1 row has no label"):
+        with pytest.warns(OutOfDomainWarning, match="1 row has no label"):
             model.fit(np.zeros((4, 1)), y)
 
 
 @pytest.mark.parametrize(("cell", "place"), [(Text.A, 0), (Half.HALF, 2), (Count.ONE, 1)])
 def test_members_that_are_texts_or_numbers_are_read_as_their_value(cell, place):
     """Except in arrays of texts, where numpy writes the name of the member: docs/PRIVACY.md lists them."""
-    city = schema(Feature("c", "categorical", categories=LISTED, missing="own", **NOTE))
+    city = schema(Feature("c", "categorical", categories=LISTED, missing="category", **NOTE))
     for form in ("list", "objects", "frame", "categorical"):
         for beside in ([], [2j], ["zz"], [None], [7]):
             assert read(city, FORMATS[form]([cell, *beside])).codes[0, 0] == place
@@ -222,13 +222,13 @@ def test_a_long_double_beyond_all_doubles_is_infinite():
     cells = np.array([np.longdouble("1e4000"), 1])
     for X in (cells[:, None], cells[:, None].astype(object), pd.DataFrame({"n": cells})):
         model = RandomDecisionForestClassifier(n_estimators=1, max_depth=1, domain=schema(SIZE))
-        with pytest.warns(MisfitWarning, match="1 cell of 'n' is infinite") as seen:
+        with pytest.warns(OutOfDomainWarning, match="1 cell of 'n' is infinite") as seen:
             model.fit(X, ["no", "yes"])
         assert len(seen) == 1
 
 
 def test_a_listed_word_for_missing_must_be_handed_over_as_text():
-    domain = schema(Feature("c", "categorical", categories=("nan", "1"), missing="own", **NOTE))
+    domain = schema(Feature("c", "categorical", categories=("nan", "1"), missing="category", **NOTE))
     assert any("handed over as texts: 'missing' and 'nan'" in said for said in domain.assumptions())
     for word in ("(nan+0j)", "nanj", "(1+nanj)"):  # of a complex cell beside texts
         assert told_apart_as_texts([word, "1"]) == ("missing", word)

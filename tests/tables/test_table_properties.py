@@ -2,6 +2,7 @@
 
 import contextlib
 import csv as csv_writer
+import dataclasses
 import enum
 import io
 import json
@@ -114,7 +115,7 @@ BOUNDS = st.tuples(*[st.floats(-1e9, 1e9)] * 2).map(sorted).filter(lambda ends: 
 
 @st.composite
 def features(draw, name="x"):
-    missing = draw(st.sampled_from(["own", "value", "refuse"]))
+    missing = draw(st.sampled_from(["category", "value", "refuse"]))
     if draw(st.booleans()):
         low, high = draw(BOUNDS)
         value = draw(st.floats(low, high)) if missing == "value" else None
@@ -126,14 +127,12 @@ def features(draw, name="x"):
 
 @given(st.lists(features(), min_size=1, max_size=5), st.lists(st.text(max_size=4), min_size=2, max_size=5, unique=True))
 def test_json_is_exact(parts, classes):
-    named = tuple(
-        Feature(**{**part.to_dict(), "name": f"f{j}", "categories": part.categories}) for j, part in enumerate(parts)
-    )
+    named = tuple(dataclasses.replace(part, name=f"f{j}") for j, part in enumerate(parts))
     domain = Domain(named, tuple(classes), "y", "asserted", "a note")
     assert Domain.from_dict(json.loads(json.dumps(domain.to_dict()))) == domain
 
 
-@given(BOUNDS, st.lists(st.floats(-2e9, 2e9), min_size=1, max_size=30), st.sampled_from(["own", "refuse"]))
+@given(BOUNDS, st.lists(st.floats(-2e9, 2e9), min_size=1, max_size=30), st.sampled_from(["category", "refuse"]))
 def test_codes_keep_order_and_stay_in_range(bounds, values, missing):
     feature = Feature("x", "numeric", *bounds, missing=missing)
     codes = Domain((feature,)).encode(np.sort(values)[:, None]).ravel().astype(int)
@@ -219,9 +218,9 @@ OBJECTS = st.one_of(
 )
 MIXED = Domain(
     (
-        Feature("number", "numeric", -1, 3, missing="own"),
+        Feature("number", "numeric", -1, 3, missing="category"),
         Feature(
-            "text", "categorical", categories=("1", "True", "0", "False", "2020-01-01", "x", "(1,)"), missing="own"
+            "text", "categorical", categories=("1", "True", "0", "False", "2020-01-01", "x", "(1,)"), missing="category"
         ),
         Feature("other", "categorical", categories=("1.0", "", "b'1'", "0.1", "2"), missing="value", missing_value="2"),
     ),
@@ -289,8 +288,8 @@ def test_a_row_more_in_a_file_changes_no_other(rows, extra, where, written):
     where = min(where, len(rows))
     domain = Domain(
         (
-            Feature("a", "numeric", -1, 3, missing="own"),
-            Feature("b", "categorical", categories=("1", "2.5", "Köln", "?"), missing="own"),
+            Feature("a", "numeric", -1, 3, missing="category"),
+            Feature("b", "categorical", categories=("1", "2.5", "Köln", "?"), missing="category"),
             Feature("c", "numeric", -1e6, 1e6, missing="value", missing_value=0.0),
         ),
         ("1", "x"),
@@ -334,8 +333,10 @@ def test_a_file_is_split_once_and_reads_as_if_split_again(rows, mark, encoding, 
     except TableError:
         return
     names = [column.name for column in csv.columns]
-    features = [Feature(name, "categorical", categories=("1", "2.5", "Köln", "?"), missing="own") for name in names[1:]]
-    features.append(Feature(names[0], "numeric", -1, 3, missing="own"))
+    features = [
+        Feature(name, "categorical", categories=("1", "2.5", "Köln", "?"), missing="category") for name in names[1:]
+    ]
+    features.append(Feature(names[0], "numeric", -1, 3, missing="category"))
     written = replace(csv.reading, decimal=decimal, point_columns=(names[-1],))
     domain = Domain(tuple(features[1:]), ("1", "x"), names[1], reading=written)
     table, strange = read_records(data, domain)

@@ -156,10 +156,10 @@ class TestCellByCell:
         domain = Domain((feature,), reading=CsvFormat(delimiter=mark, **settings))
         return csv.read_with(domain)["v"], csv.unread(domain)
 
-    NUMBER = Feature("v", "numeric", -10_000, 10_000, missing="own")
+    NUMBER = Feature("v", "numeric", -10_000, 10_000, missing="category")
 
     def category(self, *categories):
-        return Feature("v", "categorical", categories=categories, missing="own")
+        return Feature("v", "categorical", categories=categories, missing="category")
 
     @pytest.mark.parametrize(
         ("cells", "decimal", "values"),
@@ -234,7 +234,7 @@ class TestCellByCell:
             assert (codes[1:] if first else codes[:-1]).tolist() == alone.tolist()
 
     def test_a_byte_that_is_no_character_changes_its_own_cell_only(self):
-        domain = Domain((Feature("city", "categorical", categories=("Köln", "Ulm"), missing="own"),))
+        domain = Domain((Feature("city", "categorical", categories=("Köln", "Ulm"), missing="category"),))
         rows = "city,y\nKöln,0\nUlm,1\n".encode()
         for bad in (b"\xff", b"\xe4", b"\xc3", b"\xf0\x9f"):
             for data in (rows + bad + b",1\n", rows + b'"' + bad + b'",1\n'):
@@ -494,7 +494,7 @@ class TestBundled:
         assert len(np.unique(labels)) == data.domain.n_classes
         report = data.domain.report(data.X)
         assert report["unlisted"].sum() == 0
-        owned = [feature.missing == "own" for feature in data.domain.features]
+        owned = [feature.missing == "category" for feature in data.domain.features]
         assert (report["missing"] > 0).tolist() == owned
 
     @pytest.mark.parametrize("name", list_datasets())

@@ -20,7 +20,7 @@ ALL_CODES = np.arange(N_CODES)
 
 def with_missing(domain: Domain, *which: int) -> Domain:
     """The same, where these features may be missing."""
-    features = [dataclasses.replace(f, missing="own") if i in which else f for i, f in enumerate(domain.features)]
+    features = [dataclasses.replace(f, missing="category") if i in which else f for i, f in enumerate(domain.features)]
     return dataclasses.replace(domain, features=tuple(features))
 
 

@@ -93,7 +93,9 @@ def test_thresholds_stay_in_the_range_left_on_the_path():
 
 
 def with_own_missing(domain: Domain) -> Domain:
-    return dataclasses.replace(domain, features=tuple(dataclasses.replace(f, missing="own") for f in domain.features))
+    return dataclasses.replace(
+        domain, features=tuple(dataclasses.replace(f, missing="category") for f in domain.features)
+    )
 
 
 @pytest.mark.parametrize(("n_features", "categorical", "thresholds"), GOLDEN)

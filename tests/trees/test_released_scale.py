@@ -36,7 +36,7 @@ GOLDEN = [
 
 
 def with_missing() -> Domain:
-    feature = Feature("a", "numeric", 0.0, 1.0, missing="own", source="documented", source_note="made up")
+    feature = Feature("a", "numeric", 0.0, 1.0, missing="category", source="documented", source_note="made up")
     return Domain((feature, *public_domain(None, 3).features), (0, 1), "y", "documented", "made up")
 
 
@@ -178,7 +178,7 @@ def test_a_mixture_lies_between():
     st.integers(0, CELLS - 1),
     st.sampled_from(["node", "domain", "quantized"]),
     st.integers(0, 10**6),
-    st.sampled_from([None, "own"]),
+    st.sampled_from([None, "category"]),
 )
 def test_deep_trees_ask_for_codes_that_there_are(cell, thresholds, seed, missing):
     """All rows in one cell, and one attribute: after a few tests there is nothing left to split."""

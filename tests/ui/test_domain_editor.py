@@ -125,7 +125,7 @@ READ = [
     (AGE, "values", None, lambda domain: domain.features[AGE].high == 49.5),
     (CITY, "values", ["A", "C"], lambda domain: domain.features[CITY].source == "data"),
     (CITY, "values", 5, lambda domain: domain.features[CITY].categories == ("5",)),
-    (CITY, "missing", "own value", lambda domain: domain.features[CITY].missing == "own"),
+    (CITY, "missing", "own value", lambda domain: domain.features[CITY].missing == "category"),
     (AGE, SOURCE, None, lambda domain: domain.features[AGE].source == "data"),
     (AGE, "attribute", None, lambda domain: domain.features[AGE].name == "age"),
     (AGE, "state", "documented", lambda domain: domain.features[AGE].source == "data"),

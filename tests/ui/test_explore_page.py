@@ -17,7 +17,7 @@ from dpforest.models.shape_rules import noisy_counts_shape
 from dpforest.risk.success_rate import most_success
 from dpforest.tables.datasets import read_csv, suggest_domain
 from dpforest.tables.domain import Domain, DomainError, Feature
-from dpforest.tables.misfits import MisfitWarning
+from dpforest.tables.out_of_domain import OutOfDomainWarning
 from dpforest.tables.read_parts import assert_parts, read_parts, sources
 from tests.ui.app_words import words
 from ui.choose import membership
@@ -473,7 +473,7 @@ def test_rows_without_a_label_are_left_out_and_counted(app):
     confirmed(app, "the code book of the study")
     assert "**72 rows of 200 have no label that is listed and are left out**" in words(app)
     assert not app.exception and not button(app, "Release").disabled
-    warnings.warn("told on the page, so not in the log of the server", MisfitWarning, stacklevel=1)
+    warnings.warn("told on the page, so not in the log of the server", OutOfDomainWarning, stacklevel=1)
 
 
 def test_a_release_leaves_out_the_rows_that_its_figures_leave_out():
@@ -481,7 +481,7 @@ def test_a_release_leaves_out_the_rows_that_its_figures_leave_out():
     domain = asserted(suggest_domain(csv, "outcome"), "the code book of the study")
     table = replace(Table("digest", csv.name, csv.table, "outcome", domain, csv=csv), frame=csv.read_with(domain))
     settings = Settings("noisy counts", "certified", EPSILONS[-1], 1, 1, "add-remove")
-    with pytest.warns(MisfitWarning, match="72 rows have no label that is listed"):
+    with pytest.warns(OutOfDomainWarning, match="72 rows have no label that is listed"):
         released = ReleasedForest.from_bytes(release.make(Choice(table, settings), 1, 1).file)
     read = tables._split.__wrapped__((), table)
     assert len(read.y_train) + len(read.y_test) == 128
@@ -492,9 +492,9 @@ def test_a_release_leaves_out_the_rows_that_its_figures_leave_out():
 
 
 def test_cells_that_do_not_fit_and_what_the_rule_makes_of_them():
-    a, b = Feature("a", "numeric", 0, 9), Feature("b", "categorical", categories=("x", "y"), missing="own")
+    a, b = Feature("a", "numeric", 0, 9), Feature("b", "categorical", categories=("x", "y"), missing="category")
     columns = pd.DataFrame({"a": [-5.0, np.nan, 3, 4], "b": ["x", "q", None, "x"]})
-    found, left_out = rows_fit.misfits(Domain((a, b), (0, 1)), columns, pd.Series(["0", "1", "2", None]))
+    found, left_out = rows_fit.out_of_domain(Domain((a, b), (0, 1)), columns, pd.Series(["0", "1", "2", None]))
     assert left_out == 2
     assert found.to_dict("split")["data"] == [
         ["a", "beyond the bounds", 1, "the nearest bound"],

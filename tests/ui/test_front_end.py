@@ -1,16 +1,13 @@
-"""The front end's files from memory, and answers that leave at once."""
+"""The front end's files from memory."""
 
 import asyncio
-import os
 import re
-import socket
 from typing import Any
 
 import pytest
 
 from ui.server import front_end
 from ui.server.front_end import FrontEnd
-from ui.server.no_delay import send_at_once
 
 
 def served(path: str, method: str = "GET") -> tuple[int, dict[bytes, bytes], bytes]:
@@ -61,16 +58,3 @@ def test_kept_files_come_as_scripts_that_stay(before):
 )
 def test_all_else_is_the_server_s(path, method):
     assert served(path.format(name=next(iter(front_end.files()))), method)[0] == 404
-
-
-def test_a_connection_sends_at_once_where_its_listener_was_opened_as_streamlit_does():
-    with socket.socket(socket.AF_INET) as listening, socket.socket(socket.AF_INET) as other, open(__file__):
-        for one in (listening, other):
-            one.bind(("127.0.0.1", 0))
-        listening.listen()
-        before = os.listdir("/proc/self/fd")
-        assert send_at_once() >= 1
-        assert os.listdir("/proc/self/fd") == before  # no handle is left open
-        assert not other.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
-        with socket.create_connection(listening.getsockname()), listening.accept()[0] as accepted:
-            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

@@ -38,11 +38,11 @@ def features(draw, name):
     if draw(st.booleans()):
         low, high = sorted(draw(st.lists(NUMBERS, min_size=2, max_size=2, unique=True)))
         value = draw(st.none() | NUMBERS)
-        rule = draw(st.sampled_from(["own", "refuse"])) if value is None else "value"
+        rule = draw(st.sampled_from(["category", "refuse"])) if value is None else "value"
         return Feature(name, "numeric", low, high, draw(st.booleans()), missing=rule, missing_value=value, **own)
     categories = tuple(draw(st.lists(NAMES, min_size=1, max_size=4, unique=True)))
     value = draw(st.none() | st.sampled_from(categories))
-    rule = draw(st.sampled_from(["own", "refuse"])) if value is None else "value"
+    rule = draw(st.sampled_from(["category", "refuse"])) if value is None else "value"
     return Feature(name, "categorical", categories=categories, missing=rule, missing_value=value, **own)
 
 
@@ -205,7 +205,7 @@ def test_what_a_codebook_does_not_say_is_not_taken_from_the_rows():
         Domain((as_read(Domain((read,))).features[0],)), "name,low,high,source\nage,0,120,the law on voting"
     )
     (age,) = loaded.domain.features
-    assert (age.low, age.high, age.integer, age.missing) == (0, 120, False, "own")
+    assert (age.low, age.high, age.integer, age.missing) == (0, 120, False, "category")
     assert not age.leaks()
 
 

@@ -26,7 +26,7 @@ ABSOLUTE = (
     r"(nobody|no one|none) (can|could|may) (tell|know|learn|find out|see)|anonym|impossible to|perfectly"
     r"|cannot be (traced|identified)"
 )
-# No paper has "a rule that gives 8" or "takes 11": whose number it is stands in ui/shared/shape_origin.py.
+# No paper has "a rule that gives 8" or "takes 11": `FORESTS` of ui/shared/forests.py names the sources.
 ASCRIBED = r"the paper('s rule)? (gives|takes)\b|the paper's rule"
 
 

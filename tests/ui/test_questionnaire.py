@@ -59,7 +59,7 @@ def test_a_group_gets_its_range_its_type_and_its_source_at_once(page):
     answer(page, "the scale of the device")
     group = [f for f in domain(page).features if f.name.startswith("x")]
     assert {(f.low, f.high, f.integer, f.missing, f.source_note) for f in group} == {
-        (0, 64, True, "own", "the scale of the device")
+        (0, 64, True, "category", "the scale of the device")
     }
     assert not [leak for f in group for leak in f.leaks()]
     assert "4 of 7 attributes have a source, 3 left" in words(page) and now(page) == "numbers"

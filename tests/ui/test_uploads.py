@@ -15,6 +15,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.web.server.starlette.starlette_routes import create_upload_routes
 
 from ui.server import uploads
+from ui.server.streamlit_patches import internals
 from ui.server.uploads import MB, SESSION_FILES, Limits, Uploads
 
 CHUNK = 64 * 1024
@@ -170,7 +171,7 @@ def test_a_session_that_ends_while_its_file_arrives_leaves_nothing_behind():
 def test_the_page_says_when_room_is_short(monkeypatch):
     files = MemoryUploadedFileManager("")
     context = SimpleNamespace(uploaded_file_mgr=files, session_id="anna")
-    monkeypatch.setattr(uploads, "get_script_run_ctx", lambda: context)
+    monkeypatch.setattr(internals, "get_script_run_ctx", lambda: context)
     assert uploads.shortage() == ""
     files.add_file("anna", UploadedFileRec("one", "one.csv", "", bytes(2 * MB)))
     assert "can hold 2.5 MB of files, and yours holds 2 MB" in uploads.shortage()

@@ -27,7 +27,7 @@ from dpforest.risk.shadow_models import rarest_row
 from dpforest.risk.success_rate import CONFIDENCE, LOOKS, AttackEstimate, most_success
 from dpforest.risk.tradeoff import DistinguishingGame
 from dpforest.tables.features import plural
-from dpforest.tables.misfits import Misfits
+from dpforest.tables.out_of_domain import OutOfDomainCells
 from dpforest.tables.rows import Rows, read_rows
 from ui.shared import cache
 from ui.shared.controls import is_pair, stored, within
@@ -304,7 +304,9 @@ def _key(table: Table, settings: Settings) -> tuple:
 def _read(key: tuple, _table: Table) -> Rows:
     """As a fit reads them; their ids are places in the table."""
     places = np.arange(len(_table.frame))
-    return read_rows(_table.domain, _table.columns(), _table.frame[_table.label], places, misfits=Misfits())
+    return read_rows(
+        _table.domain, _table.columns(), _table.frame[_table.label], places, out_of_domain=OutOfDomainCells()
+    )
 
 
 @cache.by_table(everybody=4, own=2, spinner="Counting the rows in the leaves …")

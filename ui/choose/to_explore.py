@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ui.shared.between_pages import hand_over
 from ui.shared.epsilon import put_epsilon
 from ui.shared.forests import Settings
+from ui.shared.link import hand_over
 
 
 def offer(settings: Settings, answer: tuple[str, float]) -> None:

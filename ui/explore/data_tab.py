@@ -108,7 +108,7 @@ def _row(feature: Feature, use: bool) -> dict[str, Any]:
         "highest": edited_cells.shown(feature.high),
         "whole": feature.integer if feature.kind == "numeric" else None,
         "values": written(feature.categories),
-        "missing": {"own": "own value", "value": f"as {feature.missing_value}", "refuse": "none expected"}[
+        "missing": {"category": "own value", "value": f"as {feature.missing_value}", "refuse": "none expected"}[
             feature.missing
         ],
         SOURCE: feature.source_note if feature.source != "data" else "",

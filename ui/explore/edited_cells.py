@@ -19,7 +19,7 @@ CELLS: Final = (*TICKED, *BOUNDS, *TEXTS)  # all that can be edited
 # A comma before three digits may separate thousands. A point may not: it is the decimal mark of all numbers here.
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
 _AMBIGUOUS: Final = re.compile(r"[+-]?([1-9][0-9]{0,2},[0-9]{3}|[0-9]+([.,][0-9]+){2,})")
-RULES: Final = {"own value": "own", "none expected": "refuse"}  # for missing cells
+RULES: Final = {"own value": "category", "none expected": "refuse"}  # for missing cells
 
 
 def typed(frame: pd.DataFrame) -> pd.DataFrame:

@@ -122,7 +122,7 @@ def _preview(features: list[Feature]) -> None:
             "attribute": f.name,
             "bounds or categories": written(f.categories) if f.categories else f"{text(f.low)} to {text(f.high)}",
             "whole": f.integer if f.kind == "numeric" else None,
-            "missing cells": {"own": "own value", "refuse": "none expected"}.get(
+            "missing cells": {"category": "own value", "refuse": "none expected"}.get(
                 f.missing, f"as {text(f.missing_value)}"
             ),
             "where this is known from": f.source_note if f.source != "data" else "",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dpforest.tables.csv_codebook import OWN, Codebook, Entry
+from dpforest.tables.csv_codebook import VALUES, Codebook, Entry
 from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.features import Feature, plural, text
 from dpforest.tables.read_parts import BOUNDS, CATEGORIES, MISSING, TYPE, Source, sources, with_sources
@@ -54,7 +54,7 @@ def entries_of(content: dict[str, Any], file: Domain) -> Codebook:
     entries = []
     for place, (written, feature) in enumerate(zip(content["features"], file.features, strict=True), 1):
         own, of_type, of_missing = sources(feature).values()
-        said: dict[str, Source] = {OWN: own}
+        said: dict[str, Source] = {VALUES: own}
         if feature.kind == "categorical" or "integer" in written:
             said[TYPE] = of_type
         if "missing" in written:
@@ -143,23 +143,23 @@ def merged(old: Feature, entry: Entry, *, other_kinds: bool = True) -> Feature:
     kind = entry.kind or _kind_by_values(entry) or old.kind
     if kind != old.kind and not other_kinds:
         raise DomainError(f"{entry.where}, column 'kind': {old.name!r} is {old.kind} in this table.")
-    now = dict(zip((OWN, TYPE, MISSING), sources(old).values(), strict=True))
+    now = dict(zip((VALUES, TYPE, MISSING), sources(old).values(), strict=True))
     entry = _completed(entry, kind, now)
     new = _with_values(old, entry, kind)
     changed = {
-        OWN: (new.low, new.high, new.categories) != (old.low, old.high, old.categories),
+        VALUES: (new.low, new.high, new.categories) != (old.low, old.high, old.categories),
         TYPE: (new.kind, new.integer) != (old.kind, old.integer),
         MISSING: (new.missing, new.missing_value) != (old.missing, old.missing_value),
     }
     found = {part: _source(entry, part, now[part], changed[part]) for part in now}
-    if found[OWN][0] != "data" and now[OWN][0] == "data" and not _states_all(entry, kind):
+    if found[VALUES][0] != "data" and now[VALUES][0] == "data" and not _states_all(entry, kind):
         what = "low and high" if kind == "numeric" else "categories"
         raise DomainError(
             f"{entry.where}, column 'source': {old.name!r} has words but no {what}, and those in the table were read "
             f"from the rows; give {what}, or leave the source empty."
         )
     own = BOUNDS if kind == "numeric" else CATEGORIES
-    return with_sources(new, {own: found[OWN], TYPE: found[TYPE], MISSING: found[MISSING]})
+    return with_sources(new, {own: found[VALUES], TYPE: found[TYPE], MISSING: found[MISSING]})
 
 
 def _completed(entry: Entry, kind: str, now: dict[str, Source]) -> Entry:
@@ -174,7 +174,7 @@ def _completed(entry: Entry, kind: str, now: dict[str, Source]) -> Entry:
     if kind == "numeric" and entry.whole is None and is_left_open(TYPE):
         entry = replace(entry, whole=False)
     if entry.missing is None and is_left_open(MISSING):
-        entry = replace(entry, missing="own", missing_value=None)
+        entry = replace(entry, missing="category", missing_value=None)
     return entry
 
 
@@ -233,7 +233,7 @@ def _classes(domain: Domain, entry: Entry | None, file: Domain | None) -> tuple[
     if file is not None and file.classes and file.label == domain.label:
         values, stated, where = file.classes, (file.classes_source, file.classes_note), "The label"
     elif entry is not None and entry.categories:
-        values, stated, where = entry.categories, entry.sources.get(OWN), entry.where
+        values, stated, where = entry.categories, entry.sources.get(VALUES), entry.where
     elif file is not None and file.classes:
         return {}, [f"The classes of the file are those of {file.label!r}, so they are not used here."]
     elif entry is not None:
@@ -244,7 +244,7 @@ def _classes(domain: Domain, entry: Entry | None, file: Domain | None) -> tuple[
     classes = tuple(known.get(text(value), value) for value in values)
     now = domain.classes_source, domain.classes_note
     changed = set(classes) != set(domain.classes)
-    source = _source(Entry(where, domain.label, sources={OWN: stated} if stated else {}), OWN, now, changed)
+    source = _source(Entry(where, domain.label, sources={VALUES: stated} if stated else {}), VALUES, now, changed)
     said = {"classes": classes, "classes_source": source[0], "classes_note": source[1]}
     return said, [f"The classes of {domain.label!r} are taken from the file."]
 

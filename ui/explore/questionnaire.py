@@ -52,7 +52,7 @@ KINDS: Final = {
     "which columns are used": (COLUMNS,),
 }
 _WHOLE: Final = {"yes": True, "no": False}
-_RULES: Final = {"own value": "own", "none expected": "refuse"}
+_RULES: Final = {"own value": "category", "none expected": "refuse"}
 
 
 def show(table: Table, *, pending: bool) -> None:
@@ -256,7 +256,7 @@ def _whole(features: Sequence[Feature], key: str) -> bool | None:
 def _missing(features: Sequence[Feature], key: str) -> str | None:
     if not features:
         return None
-    now = {{"own": "own value", "refuse": "none expected"}.get(f.missing, AS_LISTED) for f in features}
+    now = {{"category": "own value", "refuse": "none expected"}.get(f.missing, AS_LISTED) for f in features}
     return _RULES.get(_one_of("Missing cells", [*_RULES], now, key))
 
 

@@ -25,7 +25,7 @@ class Answer:
     ranges : dict
         (lowest, highest) by name.
     whole : bool, optional
-    missing : {"own", "refuse"}, optional
+    missing : {"category", "refuse"}, optional
     """
 
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)

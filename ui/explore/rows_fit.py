@@ -15,7 +15,7 @@ from ui.shared.wording import plain
 COLUMNS = ("attribute", "what", "cells", "read as")
 
 
-def misfits(domain: Domain, columns: pd.DataFrame, labels: pd.Series) -> tuple[pd.DataFrame, int]:
+def out_of_domain(domain: Domain, columns: pd.DataFrame, labels: pd.Series) -> tuple[pd.DataFrame, int]:
     """(a row for each attribute and way not to fit, rows left out for their labels)."""
     rows = [
         (feature.name, what, int(n), _read_as(feature, what))
@@ -27,7 +27,7 @@ def misfits(domain: Domain, columns: pd.DataFrame, labels: pd.Series) -> tuple[p
 
 
 def all_beyond(found: pd.DataFrame, n_rows: int) -> list[str]:
-    """Numeric attributes none of whose numbers lie within their bounds. Takes the first value of `misfits`."""
+    """Numeric attributes none of whose numbers lie within their bounds. Takes the first value of `out_of_domain`."""
     names = []
     for name, rows in found.groupby("attribute", sort=False):
         cells = rows.set_index("what")["cells"]
@@ -39,7 +39,7 @@ def all_beyond(found: pd.DataFrame, n_rows: int) -> list[str]:
 
 @cache.for_session(data=True, max_entries=8)
 def _misfits(key: tuple, _table: Table) -> tuple[pd.DataFrame, int]:
-    return misfits(_table.domain, _table.columns(), _table.frame[_table.label])
+    return out_of_domain(_table.domain, _table.columns(), _table.frame[_table.label])
 
 
 def _ways(feature: Feature) -> tuple[str, str, str]:
@@ -51,7 +51,7 @@ def _ways(feature: Feature) -> tuple[str, str, str]:
 def _read_as(feature: Feature, what: str) -> str:
     if what == "beyond the bounds":
         return "the nearest bound"
-    if feature.missing == "own":
+    if feature.missing == "category":
         return "a value of their own"
     if feature.missing == "value":
         return text(feature.missing_value)

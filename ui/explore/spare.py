@@ -18,5 +18,5 @@ def spare(table: Table) -> list[Feature]:
         try:
             found.append(Domain.infer(table.frame[[column.name]]).features[0])
         except DomainError:
-            found.append(Feature(column.name, "categorical", categories=("(too many to list)",), missing="own"))
+            found.append(Feature(column.name, "categorical", categories=("(too many to list)",), missing="category"))
     return found

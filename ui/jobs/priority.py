@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections import deque
@@ -16,9 +15,6 @@ from ui import state
 
 LOOK = 0.1  # seconds after which a script that waits looks whether a control was moved meanwhile
 TURN = 0.3  # seconds that awaited work may take before it lets other awaited work go first
-
-# Every kernel ends with a wait for Python's lock, which a script that draws would otherwise keep for 5 ms each time.
-sys.setswitchinterval(0.001)
 
 
 def look_up() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterable
 from functools import lru_cache, partial
 
@@ -14,6 +13,7 @@ from dpforest.evaluation.greedy_simulation import simulation_for
 from dpforest.evaluation.splits import split_table
 from dpforest.tables.domain import Domain, Feature
 from dpforest.trees.routing import count_rows
+from ui.server.streamlit_patches.process import freeze_what_stays
 from ui.shared import cache
 from ui.shared.forests import FORESTS, Settings
 
@@ -66,10 +66,7 @@ def _run(needed: Iterable[Step], place, words: str) -> None:
         done.add(step)
     shown.empty()
     if len(done) == len(every):
-        # Streamlit collects garbage after every run of a page, with all other sessions standing still: not in what
-        # stays.
-        gc.collect()
-        gc.freeze()
+        freeze_what_stays()
 
 
 @lru_cache(1)

@@ -14,13 +14,15 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context, parent_process, spawn
+from multiprocessing import get_context, parent_process
 from multiprocessing.synchronize import Barrier
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from dpforest.trees.routing import pack
 from ui.jobs.priority import LOOK, look_up
+from ui.server.streamlit_patches.process import keep_pages_out_of_workers
 
+keep_pages_out_of_workers()
 Result = TypeVar("Result")
 N_CORES: Final = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -144,20 +146,6 @@ def load() -> None:
 
     for step in steps().values():
         step()
-
-
-def _without_main(name: str) -> dict[str, Any]:
-    """What a new process of this server has to prepare, without the module `__main__`.
-
-    Each run of a page replaces `__main__` with that page, in any thread and at any time. A new process that receives it
-    would run that page or `app.py` again. The thread of `app.py` would then import modules at the same time as the
-    process. Either import may fail with `_DeadlockError`, which breaks all processes of the pool.
-    """
-    return {key: value for key, value in _preparation_data(name).items() if not key.startswith("init_main")}
-
-
-_preparation_data: Final = spawn.get_preparation_data
-spawn.get_preparation_data = _without_main
 
 
 def _begin(niceness: int, together: Barrier) -> None:

@@ -12,29 +12,17 @@ from ui import state
 from ui.learn import class_mode, lesson_charts, progress, show_of_hands
 from ui.learn.step import Step
 from ui.learn.steps import FOOTER, STEPS
+from ui.server.streamlit_patches import styles
 from ui.shared import figures
 from ui.shared.controls import LINKED, known
 from ui.shared.link import copy_link
 from ui.shared.page import badge, chart, sorry
 from ui.shared.wording import unbroken
 
-_STYLE = """<style>
-[data-testid=stMainBlockContainer] {padding-bottom: 1rem}
-.st-key-lesson_text p, .st-key-lesson_question p, .st-key-lesson_question label p {font-size: 1.1rem; line-height: 1.4}
-.st-key-lesson_question [data-testid=stCaptionContainer] p {font-size: 0.95rem}
-.st-key-lesson_page h4 {padding: 0}
-@media (max-width: 640px) {
-  .st-key-step [data-testid=stButtonGroup] button {padding: 0 0.5rem; min-width: 2.3rem}
-}
-.st-key-lesson_page, .st-key-lesson_page [data-testid=stVerticalBlock] {gap: 0.5rem}
-.st-key-lesson_page [data-testid=stMarkdownContainer] {margin-bottom: 0}
-.st-key-lesson_page [data-testid=stMarkdownContainer] p:last-child {margin-bottom: 0}
-</style>"""
-
 
 def show() -> None:
     """Draw the step that the link says."""
-    st.html(_STYLE)
+    st.html(styles.LESSON)
     if (room := class_mode.joined()) is not None:
         with st.container(key="lesson_text"):
             class_mode.phone(room)

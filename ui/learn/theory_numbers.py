@@ -14,7 +14,7 @@ import pandas as pd
 
 from dpforest.evaluation.splits import Split
 from dpforest.tables.domain import Domain
-from dpforest.tables.misfits import Misfits
+from dpforest.tables.out_of_domain import OutOfDomainCells
 from dpforest.tables.rows import read_rows
 from dpforest.theory import measurements
 from ui.shared import cache
@@ -74,7 +74,7 @@ def _labeled(table: Table) -> tuple[Domain, pd.DataFrame, pd.Series]:
 
 def _goodness(table: Table) -> dict[str, Any]:
     domain, X, y = _labeled(table)
-    rows = read_rows(domain, X, y, misfits=Misfits())
+    rows = read_rows(domain, X, y, out_of_domain=OutOfDomainCells())
     return measurements.goodness(domain, rows.codes, rows.y)
 
 

@@ -227,7 +227,7 @@ def unused(name: str, columns: Iterable[str]) -> str:
 
 def _why_not_predicted(domain: Domain, rows: pd.DataFrame) -> list[str]:
     """For each row a sentence on the cells that the forest refuses, empty where there are none."""
-    refusing = tuple(replace(f, missing="own") for f in domain.features if f.missing == "refuse")
+    refusing = tuple(replace(f, missing="category") for f in domain.features if f.missing == "refuse")
     if not refusing:
         return [""] * len(rows)
     refused = Domain(refusing).encode(rows) == [0 if f.kind == "numeric" else len(f.categories) for f in refusing]

@@ -20,8 +20,9 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ui.server.streamlit_patches.internals import HEALTH_ROUTE
+
 _KEY: Final = secrets.token_bytes(32)
-_ASKED_FIRST: Final = "_stcore/health"  # Streamlit's page requests it each time, before it opens its websocket
 
 
 class BrowserCookie:
@@ -31,7 +32,7 @@ class BrowserCookie:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        is_first = scope["type"] == "http" and scope["method"] == "GET" and scope["path"].endswith(_ASKED_FIRST)
+        is_first = scope["type"] == "http" and scope["method"] == "GET" and scope["path"].endswith(HEALTH_ROUTE)
         if not is_first or _sent_with(scope):
             await self._app(scope, receive, send)
             return

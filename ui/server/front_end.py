@@ -7,50 +7,18 @@ answer that is read from a file waits for Python's lock several times.
 
 from __future__ import annotations
 
-import json
 import re
 from functools import cache
-from pathlib import Path
 from typing import Final
 
-import streamlit
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-_FOLDER: Final = Path(streamlit.__file__).parent / "static" / "static" / "js"
-# As their files begin, the largest last; what this version of Streamlit does not have is left out.
-_DRAWN: Final = (
-    "Html",
-    "PageLink",
-    "Checkbox",
-    "Selectbox",
-    "Radio",
-    "Slider",
-    "Button",
-    "NumberInput",
-    "ButtonGroup",
-    "DownloadButton",
-    "Progress",
-    "PlotlyChart",
-)
+from ui.server.streamlit_patches import scripts
+
 _IMPORTED: Final = re.compile(rb'(?:\bfrom|\bimport)"\./([\w.-]+\.js)"')
 _HEAD: Final = 20_000  # bytes of a file in which its imports stand
 _HEADERS: Final = {"cache-control": "public, immutable, max-age=31536000"}  # as Streamlit's own: names tell versions
-
-# The first socket is Streamlit's own; once it is open the page is asked for, and the browser waits.
-_RUN: Final = """<script>
-(() => {
-  const Socket = window.WebSocket;
-  const run = () => { for (const file of $files) import(new URL(file, document.baseURI).href); };
-  window.WebSocket = class extends Socket {
-    constructor(...given) {
-      super(...given);
-      window.WebSocket = Socket;
-      this.addEventListener("open", () => setTimeout(run), {once: true});
-    }
-  };
-})();
-</script>"""
 
 
 class FrontEnd:
@@ -74,21 +42,17 @@ class FrontEnd:
 def tags() -> str:
     """For the head of a page: links to these files, and a script that runs them while the server makes the page."""
     links = "".join(f'<link rel="modulepreload" crossorigin href="./static/js/{name}" />' for name in files())
-    return links + _RUN.replace("$files", json.dumps([f"./static/js/{name}" for name in _first()]))
+    return links + scripts.early_script()
 
 
 @cache
 def files() -> dict[str, bytes]:
     """What draws the elements of a page, and all that it imports, by name."""
-    found: dict[str, bytes] = {}
-    todo = _first()
+    contents: dict[str, bytes] = {}
+    todo = scripts.early_files()
     while todo:
         name = todo.pop()
-        if name not in found and (_FOLDER / name).is_file():
-            found[name] = (_FOLDER / name).read_bytes()
-            todo += [imported.decode() for imported in _IMPORTED.findall(found[name][:_HEAD])]
-    return found
-
-
-def _first() -> list[str]:
-    return [path.name for begin in _DRAWN for path in sorted(_FOLDER.glob(f"{begin}.*.js"))[:1]]
+        if name not in contents and (scripts.FOLDER / name).is_file():
+            contents[name] = (scripts.FOLDER / name).read_bytes()
+            todo += [imported.decode() for imported in _IMPORTED.findall(contents[name][:_HEAD])]
+    return contents

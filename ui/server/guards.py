@@ -15,8 +15,8 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ui.server.host_names import HostNames
+from ui.server.streamlit_patches.internals import METRICS_ROUTE
 
-_METRICS: Final = "_stcore/metrics"  # Streamlit's: how many bytes others have uploaded, to a byte
 # Streamlit's and plotly's own scripts need inline styles, workers from blobs, and eval for some charts.
 _POLICY: Final = "; ".join(
     (
@@ -59,7 +59,7 @@ class Guard:
         if not (self._names.include(host) and _is_same_site(headers.get("origin"), host)):
             await _refuse(scope, receive, send)
             return
-        if _METRICS in scope["path"]:
+        if METRICS_ROUTE in scope["path"]:
             await PlainTextResponse("Not found", 404)(scope, receive, send)
             return
 

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
-from streamlit import config, net_util
-from streamlit.web.server.server_util import get_url
+import streamlit as st
+
+from ui.server.streamlit_patches.internals import app_url, network_address
 
 LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 
@@ -41,9 +42,9 @@ class HostNames:
         A server that listens only to its machine answers to the loopback names. A server that listens to a network
         answers to every IP address and to the names of its machine.
         """
-        if listed := config.get_option("server.allowedHosts"):
+        if listed := st.get_option("server.allowedHosts"):
             return cls(tuple(name.strip().lower().rstrip(".") for name in listed))
-        if config.get_option("server.address") in LOOPBACK:
+        if st.get_option("server.address") in LOOPBACK:
             return cls(LOOPBACK)
         machine = socket.gethostname().lower()
         names = ("localhost", machine, f"{machine.partition('.')[0]}.local")
@@ -66,12 +67,12 @@ class HostNames:
 
 def addresses() -> str:
     """URLs of the app. Streamlit can print them, too, but it asks another host for a public address."""
-    listens = str(config.get_option("server.address") or "0.0.0.0")
-    lines = [f"Local URL: {get_url('localhost')}"]
+    listens = str(st.get_option("server.address") or "0.0.0.0")
+    lines = [f"Local URL: {app_url('localhost')}"]
     if listens in ("0.0.0.0", "::"):
-        lines.append(f"Network URL: {get_url(str(net_util.get_internal_ip()))}")
+        lines.append(f"Network URL: {app_url(network_address())}")
     elif listens not in LOOPBACK:
-        lines = [f"Network URL: {get_url(listens)}"]
+        lines = [f"Network URL: {app_url(listens)}"]
     return "\n".join(lines)
 
 

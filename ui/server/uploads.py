@@ -11,21 +11,26 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final
 
+import streamlit as st
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from streamlit import config, runtime
-from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
-from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from ui.server.streamlit_patches.internals import (
+    UPLOAD_ROUTE,
+    MemoryUploadedFileManager,
+    current_runtime,
+    files_of_this_session,
+    has_ended,
+)
 
 MB: Final = 1024 * 1024
 SESSION_FILES: Final = 12  # the pages have four fields: a file and its replacement for each, and four to spare
 SESSION_SIZE: Final = 2.5  # in largest files: one, its replacement on the way, and half of one for domains and forests
 SERVER_SIZE: Final = 5  # in largest files: two sessions at their limit, or many with files of usual size
 BLOCKS: Final = 20  # per largest file: the server's sum rounds each session up to such steps
-_ROUTE: Final = "_stcore/upload_file"
 
 
 def lesson_only() -> bool:
@@ -44,7 +49,7 @@ class Limits:
 
     @classmethod
     def of_config(cls) -> Limits:
-        largest = int(config.get_option("server.maxUploadSize")) * MB
+        largest = int(st.get_option("server.maxUploadSize")) * MB
         return cls(largest, int(SESSION_SIZE * largest), SERVER_SIZE * largest, largest // BLOCKS)
 
 
@@ -71,13 +76,13 @@ class Uploads:
         Gives the Streamlit runtime.
     """
 
-    def __init__(self, app: ASGIApp, running: Callable[[], Any] = runtime.get_instance) -> None:
+    def __init__(self, app: ASGIApp, running: Callable[[], Any] = current_runtime) -> None:
         self._app, self._running = app, running
         self._limits = Limits.of_config()
         self._arriving: list[_Upload] = []
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        is_upload = scope["type"] == "http" and _ROUTE in scope["path"]
+        is_upload = scope["type"] == "http" and UPLOAD_ROUTE in scope["path"]
         if is_upload and lesson_only():
             await PlainTextResponse("Not found", 404)(scope, receive, send)
         elif is_upload and scope["method"] == "PUT":
@@ -86,7 +91,7 @@ class Uploads:
             await self._app(scope, receive, send)
 
     async def _take(self, scope: Scope, receive: Receive, send: Send) -> None:
-        session = scope["path"].partition(f"{_ROUTE}/")[2].partition("/")[0]
+        session = scope["path"].partition(f"{UPLOAD_ROUTE}/")[2].partition("/")[0]
         upload = _Upload(session)
 
         async def counted() -> Message:
@@ -110,7 +115,7 @@ class Uploads:
         """Remove files of sessions that have ended: Streamlit does so only when a later session leaves."""
         server = self._running()
         for session in list(server.uploaded_file_mgr.file_storage):
-            if server._session_mgr.get_session_info(session) is None:
+            if has_ended(server, session):
                 server.uploaded_file_mgr.remove_session_files(session)
 
     def _check(self, session: str, stated: int = 0) -> None:
@@ -144,7 +149,7 @@ def refusal(
 
 def shortage() -> str:
     """A caution before the next upload. Empty while the server accepts a file of any allowed size."""
-    if (here := _here()) is None:
+    if (here := files_of_this_session()) is None:
         return ""
     (files, session), limits = here, Limits.of_config()
     why = refusal(files, session, limits, limits.file, [_Upload(session)])
@@ -156,20 +161,14 @@ def shortage() -> str:
 
 def remove(file_id: str) -> None:
     """Remove a file of this session."""
-    if (here := _here()) is not None:
+    if (here := files_of_this_session()) is not None:
         here[0].remove_file(here[1], file_id)
 
 
 def remove_all() -> None:
     """Remove all files of this session: a browser never requests that."""
-    if (here := _here()) is not None:
+    if (here := files_of_this_session()) is not None:
         here[0].remove_session_files(here[1])
-
-
-def _here() -> tuple[MemoryUploadedFileManager, str] | None:
-    """Where Streamlit keeps uploads, and the session that runs."""
-    context = get_script_run_ctx()
-    return None if context is None else (cast(MemoryUploadedFileManager, context.uploaded_file_mgr), context.session_id)
 
 
 def _stated_size(scope: Scope) -> int:

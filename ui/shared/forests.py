@@ -13,20 +13,32 @@ from dpforest.models.base import AUTO, ForestClassifier
 from dpforest.models.boosting.round_rule import MOST_DEPTH, MOST_ROUNDS
 from dpforest.models.shape_rules import MOST_AUTO_DEPTH
 from dpforest.tables.domain import Domain
-from ui.shared import forest_options as own
+from ui.shared import forest_options as controls
 
 
 @dataclass(frozen=True)
 class ForestKind:
-    """One estimator as the app offers it."""
+    """One estimator as the app offers it.
+
+    Parameters
+    ----------
+    most_trees, most_depth : int
+        Right ends of the sliders.
+    advice : str
+        When to prefer it, as markdown.
+    published_depth, published_trees : str
+        Whose numbers the sliders start from in the mode "as published", in a sentence. Empty where there is none.
+    """
 
     title: str
     sentence: str
     estimator: type[ForestClassifier]
-    options: tuple[own.Option, ...] = field(default=())
+    options: tuple[controls.Option, ...] = field(default=())
     most_trees: int = 300
     most_depth: int = MAX_DEPTH
     advice: str = ""
+    published_depth: str = ""
+    published_trees: str = ""
 
     @cached_property
     def parameters(self) -> frozenset[str]:
@@ -52,6 +64,18 @@ class ForestKind:
         """In which modes it can be had, as `MODES`."""
         return {name: mode for name, mode in MODES.items() if mode == "certified" or self.is_published}
 
+    def depth_origin(self, mode: str) -> str:
+        """Whose number the depth is that the slider starts from.
+
+        >>> FORESTS["RF-L"].depth_origin("certified")
+        'The rule was fitted on twelve public tables, some of which come with the app.'
+        """
+        return RULE_DEPTH if mode == "certified" else self.published_depth
+
+    def trees_origin(self, mode: str) -> str:
+        """Whose number the number of trees is that the slider starts from."""
+        return RULE_TREES if mode == "certified" else self.published_trees
+
     @property
     def has_trees(self) -> bool:
         """Whether the number of trees can be chosen."""
@@ -62,12 +86,16 @@ class ForestKind:
         return mode == "certified" or self.estimator is not dpforest.MultinomialForestClassifier
 
 
+RULE_DEPTH = "The rule was fitted on twelve public tables, some of which come with the app."
+RULE_TREES = "The rule knows nothing of your table but its numbers of records, classes and attributes."
+_NOCK_HENECKA_DEPTH = "As published: the deepest of the 2, 4 and 6 that Nock and Henecka compare with."
+_NOCK_HENECKA_TREES = "As published: as in Nock and Henecka's experiments."
 FORESTS = {
     "random-tree booster": ForestKind(
         "Random-tree booster",
         "Trees with random questions, one after another; each corrects what is still wrong after those before it.",
         dpforest.RandomTreeBoosterClassifier,
-        (own.ALLOW_DELTA,),
+        (controls.ALLOW_DELTA,),
         most_trees=MOST_ROUNDS,
         most_depth=MOST_DEPTH,
         advice="**Recommended**: with δ = 10⁻⁶ the most accurate here (mean of 42 tables, ε from 0.1 on). With δ = 0 "
@@ -77,53 +105,79 @@ FORESTS = {
         "Majority labels (Fletcher & Islam)",
         "Each leaf publishes one label and nothing else; the trees vote.",
         dpforest.MajorityLabelForestClassifier,
-        (own.LEAF, own.LABEL_ROWS),
+        (controls.LEAF, controls.LABEL_ROWS),
+        published_depth="As published: as the program behind Fletcher and Islam's tables works it out from the numbers "
+        "of attributes, never more than 15; their Theorem 2 mostly says one less where there are numeric ones.",
+        published_trees="As published: as in Fletcher and Islam's experiments.",
     ),
     "noisy counts": ForestKind(
         "Noisy counts (Bojarski et al.)",
         "Each leaf publishes its class counts with noise added.",
         dpforest.RandomDecisionForestClassifier,
-        (own.VOTING, own.COUNT_ROWS),
+        (controls.VOTING, controls.COUNT_ROWS),
+        published_depth="As published: our choice; Bojarski et al. try 1 to 15 and keep what does best.",
+        published_trees="As published: our choice; Bojarski et al. try 1 to 21, in one experiment up to 101, and keep "
+        "what does best.",
     ),
     "boosted": ForestKind(
         "Boosted trees (Nock & Henecka)",
         "Each tree asks what separates best the records that the trees before get wrong; all are added up.",
         dpforest.BoostedForestClassifier,
-        (own.SHARE, own.BETA, own.BOUND_M, own.BINS),
+        (controls.SHARE, controls.BETA, controls.BOUND_M, controls.BINS),
         most_trees=51,
         most_depth=MOST_AUTO_DEPTH,
+        published_depth="As published: our choice; Nock and Henecka try 1 to 6.",
+        published_trees="As published: our choice; Nock and Henecka try 2 to 20.",
     ),
     "multinomial": ForestKind(
         "Multinomial forest (Bai et al.)",
         "Questions and labels are drawn, the likelier the better they separate; the trees vote. One tree is right most "
         "often; four rank records better.",
         dpforest.MultinomialForestClassifier,
-        (own.SCORE, own.SHARD_ROWS, *own.TEMPERATURES, own.MULTINOMIAL_BINS),
+        (
+            controls.SCORE,
+            controls.SHARD_ROWS,
+            *controls.TEMPERATURES,
+            controls.MULTINOMIAL_BINS,
+        ),
         most_depth=MOST_AUTO_DEPTH,
+        published_trees="As published: our choice; Bai et al. take 100, which leaves each tree few rows, or little "
+        "of ε.",
     ),
     "one greedy tree": ForestKind(
         "One greedy tree (Friedman & Schuster)",
         "A single tree: its questions are drawn, the likelier the better; its leaves publish noisy counts.",
         dpforest.FriedmanSchusterClassifier,
-        (own.CRITERION, *(replace(o, choices={**o.choices, "as_published": {}}) for o in (own.SHARE, own.BINS))),
+        (
+            controls.CRITERION,
+            *(replace(o, choices={**o.choices, "as_published": {}}) for o in (controls.SHARE, controls.BINS)),
+        ),
         most_depth=MOST_AUTO_DEPTH,
+        published_depth="As published: as in Fletcher and Islam's comparison.",
     ),
     "JPW": ForestKind(
         "JPW baseline (Jagannathan et al.)",
         "Ten trees on all rows with noisy counts, whose evidence is added up; as published shares are averaged.",
         dpforest.JagannathanForestClassifier,
+        published_depth="As published: from the numbers of attributes and of rows, as in Fletcher and Islam's "
+        "comparison.",
+        published_trees="As published: as in Fletcher and Islam's comparison.",
     ),
     "RF-L": ForestKind(
         "RF-L baseline (Laplace)",
         "Random tests; noisy counts decide each leaf's vote.",
         dpforest.RandomForestLaplaceClassifier,
-        (own.BUDGET,),
+        (controls.BUDGET,),
+        published_depth=_NOCK_HENECKA_DEPTH,
+        published_trees=_NOCK_HENECKA_TREES,
     ),
     "RF-E": ForestKind(
         "RF-E baseline (exponential)",
         "Random tests; each leaf draws its label, likelier the more rows it has.",
         dpforest.RandomForestExponentialClassifier,
-        (own.BUDGET,),
+        (controls.BUDGET,),
+        published_depth=_NOCK_HENECKA_DEPTH,
+        published_trees=_NOCK_HENECKA_TREES,
     ),
 }
 

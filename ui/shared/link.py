@@ -1,16 +1,106 @@
-"""A link to a page as it stands: its controls and the name of a bundled table, nothing of anybody's file."""
+"""Links: what the controls of a page keep on the way to another page, and the address of a page as it stands."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
-from ui.shared import between_pages
+from dpforest.models.base import AUTO
+from ui import state
+from ui.shared.epsilon import put_epsilon
+from ui.shared.forest_options import ALLOW_DELTA, DELTA
+from ui.shared.forests import FORESTS, MODES, Settings
 
+# Controls of each page that other pages have as well, besides `PRESENT`, and those that can be handed over.
+_TABLE: Final = (state.DATA, state.LABEL)
+_CONTROLS: Final = {
+    "Explore": (*_TABLE, state.EPSILON, state.NEIGHBORS, state.MODE, state.FOREST, state.DELTA),
+    "Compare forests": (*_TABLE, state.EPSILON, state.NEIGHBORS, state.ALSO_DELTA),
+    "Choose ε": (*_TABLE, state.NEIGHBORS, state.MODE, state.ALSO_DELTA),
+    "Audit": (state.EPSILON, state.NEIGHBORS),
+    "Theory": (*_TABLE, state.EPSILON),
+}
+_SHAPE: Final = (state.BY_RULE, state.DEPTH, state.TREES)
+_FROM: Final = {"from": "choose"}
 NOT_COPIED: Final = ("room",)  # who joins a class is no setting of a page
+_RENAMED: Final = {"neighbours": "neighbors"}  # parameters of older links, and their names now
+
+
+def carry_over(title: str) -> None:
+    """What the page before has, too: Streamlit drops it where a link has set it and nobody has moved it since.
+
+    An address with settings of its own (a link, or a page that Back leads to) says all itself.
+    """
+    for old, new in _RENAMED.items():
+        if old in st.query_params:
+            st.query_params[new] = st.query_params[old]
+            del st.query_params[old]
+    if st.query_params.to_dict() == _FROM:
+        st.query_params.clear()
+        if (settings := state.HANDED_OVER.pop()) is not None:
+            _take(settings)
+    is_new = state.PAGE_DRAWN.value not in (None, title)
+    if is_new and st.query_params:
+        for key in _SHAPE:  # these outlive a visit to another page
+            st.session_state.pop(key, None)
+    elif is_new:
+        for key in (*_CONTROLS.get(title, ()), state.PRESENT):
+            value = st.session_state.get(key, _last()["values"].get(key))
+            if value is not None:
+                st.session_state[key] = value
+            if said := _last()["address"].get(key):
+                st.query_params[key] = said
+        if title == "Choose ε":
+            _look_at_what_was_chosen()
+    state.PAGE_OPENED.value = title
+
+
+def _look_at_what_was_chosen() -> None:
+    """ε and forest of the pages before, where somebody has chosen them: else Choose looks at its own answer."""
+    values, address = _last()["values"], _last()["address"]
+    if address.get("eps"):
+        put_epsilon(values["eps"], state.EPSILON_TO_LOOK_AT)
+        st.query_params[state.EPSILON_TO_LOOK_AT] = address["eps"]
+    kind = values.get("forest")
+    if address.get("forest") and kind in FORESTS:
+        mode = MODES.get(str(values.get("mode")), "certified")
+        weaker = bool(values.get("delta")) and mode == "certified" and ALLOW_DELTA in FORESTS[kind].options
+        if weaker:
+            state.ALSO_DELTA.value, st.query_params[state.ALSO_DELTA] = True, "true"
+        options = (("delta", DELTA),) if weaker else ()
+        name = Settings(kind, mode, 1.0, AUTO, AUTO, "add-remove", options).name
+        state.LOOKED_AT.value = st.query_params[state.LOOKED_AT] = name
+
+
+def remember() -> None:
+    """What all controls of a page say, once they are drawn. What this page does not have keeps what it said last."""
+    title = state.PAGE_DRAWN.value = state.PAGE_OPENED.value
+    said, last = st.query_params.to_dict(), _last()
+    for key in (*_CONTROLS.get(title, ()), state.PRESENT):
+        if key in st.session_state:
+            last["values"][key] = st.session_state[key]
+            last["address"][key] = said.get(key, "")
+    if title == "Choose ε":
+        _remember_what_is_looked_at(said, last)
+
+
+def _remember_what_is_looked_at(said: dict[str, str], last: dict[str, dict[str, Any]]) -> None:
+    """ε and forest of Choose for the pages after it, where somebody has chosen them."""
+    if said.get("look_eps"):
+        put_epsilon(state.EPSILON_TO_LOOK_AT.value)
+        last["values"]["eps"], last["address"]["eps"] = state.EPSILON_TO_LOOK_AT.value, said["look_eps"]
+    kind = said.get("looked_at", "").partition(",")[0]
+    if kind in FORESTS:
+        state.FOREST.value = last["values"]["forest"] = last["address"]["forest"] = kind
+
+
+def hand_over(settings: Settings, label: str, help: str) -> None:
+    """A link to Explore that takes a forest along, with depth and trees by rule. All else goes along anyway."""
+    state.HANDED_OVER.value = settings
+    st.page_link("app.py", label=label, icon=":material/arrow_forward:", query_params=_FROM, help=help)
 
 
 def copy_link(*, of_upload: bool = False) -> None:
@@ -23,7 +113,7 @@ def copy_link(*, of_upload: bool = False) -> None:
     of_upload : bool
         Whether somebody's own file is looked at. The link opens the page, which asks for the file.
     """
-    between_pages.remember()
+    remember()
     with st.popover("Copy link"):
         said = " It does not carry your file or its columns." if of_upload else ""
         st.caption(f"Anyone who opens this link sees the same settings.{said}")
@@ -46,3 +136,27 @@ def address(url: str, settings: Mapping[str, str | list[str]]) -> str:
     return parts._replace(
         path=parts.path.rstrip("/") or "/", query=urlencode(settings, doseq=True), fragment=""
     ).geturl()
+
+
+def _take(settings: Settings) -> None:
+    """What Explore's controls will say."""
+    for key in _SHAPE:
+        st.session_state.pop(key, None)
+    put_epsilon(settings.epsilon)
+    state.FOREST.value = settings.kind
+    _last()["address"].update(forest=settings.kind, eps=f"{settings.epsilon:g}")
+    for option in FORESTS[settings.kind].options:
+        if choices := option.choices[settings.mode]:
+            chosen = next(label for label, value in choices.items() if value == settings.option(option.parameter))
+            is_on = chosen == list(choices)[-1]
+            st.session_state[option.key] = is_on if option.switch else chosen
+            if option.switch:
+                _last()["address"][option.key] = str(is_on).lower()
+
+
+def _last() -> dict[str, dict[str, Any]]:
+    """Of each control the value, and what the address said of it; empty where that was nothing, as by default."""
+    last = state.BETWEEN_PAGES.value
+    for part in ("values", "address"):
+        last.setdefault(part, {})
+    return last

@@ -1,4 +1,4 @@
-"""The frame of every page: configuration, navigation, what was spent, badges, and titles of figures."""
+"""The frame of every page: configuration, navigation, the ledger, badges, titles, and charts in the page's colors."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import streamlit as st
 
 from dpforest.plotting import CONFIG
 from dpforest.plotting.style import PRIVATE
-from dpforest.tables.misfits import MisfitWarning
+from dpforest.tables.out_of_domain import OutOfDomainWarning
 from ui import state
+from ui.server.streamlit_patches import styles
+from ui.server.streamlit_patches.internals import UncheckedFigure
 from ui.server.uploads import lesson_only
-from ui.shared import between_pages, figures, session_ledger
+from ui.shared import figures, link, session_ledger
 from ui.shared.controls import LINKED
-from ui.shared.ink import LARGE, PLAIN, Drawn, in_ink, thin_lines
 from ui.shared.wording import plain
 
 Badge = Literal[
@@ -44,56 +45,6 @@ _BADGES: dict[str, tuple[Literal["blue", "gray", "orange", "red"], str]] = {
     "Made-up tables": ("gray", "Drawn from two tables that were made up for this. No data went into it."),
 }
 
-# Constants only: nothing from data ever gets into HTML. Tables lose their own download, whose name would not say
-# CURATOR_ONLY.
-_STYLE = """<style>
-[class*=st-key-headline] h3 {font-size: 1.85rem; padding: 0; line-height: 1.3; font-variant-numeric: tabular-nums}
-[class*=st-key-headline] h3 {text-wrap: balance}
-[class*=st-key-headline] p {text-wrap: pretty}
-[class*=st-key-headline] [data-testid=stMarkdownContainer] {margin-bottom: 0}
-[class*=st-key-headline] [data-testid=stVerticalBlock] {gap: 0.35rem}
-.st-key-below_curve {min-height: 3.4rem}
-[data-testid=stElementToolbarButton]:has([aria-label^="Download as CSV"]) {display: none}
-[data-testid=stCaptionContainer] {opacity: 1}
-[data-testid=stCaptionContainer], [data-testid=stCaptionContainer] p {color: light-dark(#55606B, #AAB5BF)}
-a[href]:focus-visible {outline: 2px solid light-dark(#005F94, #7CC3EC) !important; outline-offset: 2px}
-[data-testid=stCaptionContainer] a {color: light-dark(#005F94, #7CC3EC)}
-@media (max-width: 900px) {
-  .st-key-focus {overflow-x: auto}
-  .st-key-focus [data-testid=stElementContainer] {min-width: 820px}
-}
-@media (max-width: 640px), (max-height: 760px) {
-  [data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] {gap: 0.6rem}
-}
-@media (max-width: 640px) {
-  [data-testid=stMainBlockContainer] {padding-top: 3.6rem}
-  .st-key-asked [data-testid=stHorizontalBlock] {display: grid; grid-template-columns: 1fr 1fr; gap: 0.6rem}
-  .st-key-asked [data-testid=stColumn] {width: auto; min-width: 0}
-  .st-key-asked [data-testid=stColumn]:nth-child(2) {grid-column: 1 / 3; order: 1}
-  [class*=st-key-headline] [data-testid=stHorizontalBlock] {display: grid; grid-template-columns: 1fr 1fr; gap: 0.6rem}
-  [class*=st-key-headline] [data-testid=stColumn] {width: auto; min-width: 0}
-  [class*=st-key-headline] [data-testid=stColumn] [data-testid=stVerticalBlock] {padding: 0.6rem}
-  [class*=st-key-headline] [data-testid=stColumn] > [data-testid=stVerticalBlock] {padding: 0}
-  [class*=st-key-headline] h3 {font-size: 1.35rem}
-}
-</style>"""
-
-# What opens over the page is not inside Streamlit's own dark part. The theme's own blue is light enough to be read as
-# text on a dark page, so white words stand on a darker one.
-_DARK = """<style>
-:root {color-scheme: dark}
-[data-testid=stBaseButton-primary], [data-testid=stMultiSelect] [data-tag] {background: #0072B2; color: #FFFFFF}
-[data-testid=stBaseButton-primary] {border-color: #0072B2}
-[data-testid=stBaseButton-primary]:hover {background: #005F94; border-color: #7CC3EC; color: #FFFFFF}
-</style>"""
-
-_FOR_THE_BACK_ROW = """<style>
-html {font-size: 19px}
-[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] {gap: 0.6rem}
-.st-key-end_presentation {position: fixed; top: 0.6rem; left: 1.5rem; z-index: 999991}
-[data-testid=stSidebar], [data-testid=stExpandSidebarButton] {display: none}
-</style>"""
-
 PAGES: Final = {
     "Explore": "app.py",
     "Compare forests": "pages/1_Compare.py",
@@ -107,15 +58,21 @@ PAGES: Final = {
 }
 OF_LESSON: Final = ("Lesson", "Papers", "Glossary")  # none of them reads a file
 
+PLAIN, LARGE = 14, 18  # pixels of words in a chart: on a page; presenting (the lesson has its own)
+_INK: Final = {True: "#E7ECF0", False: "#1B2229"}  # on a dark page, and on a light one
+_QUIET: Final = {True: "#AAB5BF", False: "#55606B"}
+_BACKDROP: Final = {True: "rgba(17,22,27,0.85)", False: "rgba(255,255,255,0.85)"}  # words that a curve may cross
+_BRIGHT: Final = "#4DA6DD"  # of a thin line in PRIVATE on a dark page
+
 
 def open_page(title: str) -> None:
     """First call of every page."""
     # Cells that do not fit are told on the Data tab; in the server's log they would be for other eyes.
-    warnings.filterwarnings("ignore", category=MisfitWarning)
+    warnings.filterwarnings("ignore", category=OutOfDomainWarning)
     st.set_page_config(page_title=f"{title} · dpforest", page_icon="🌲", layout="wide")
     state.drop_misfits()
-    between_pages.carry_over(title)
-    st.html(_STYLE + (_DARK if _is_dark() else ""))
+    link.carry_over(title)
+    st.html(styles.PAGE + (styles.DARK if _is_dark() else ""))
     figures.start()
     of_lesson = lesson_only()  # a server that a whole class reaches
     with st.sidebar:
@@ -133,7 +90,7 @@ def open_page(title: str) -> None:
             "Present", key=state.PRESENT, bind=LINKED, help="Larger type, and no sidebar, for a room with a projector."
         )
     if presents:
-        st.html(_FOR_THE_BACK_ROW)
+        st.html(styles.PRESENTATION)
         st.button("End the presentation", on_click=_end_presentation, type="tertiary", key="end_presentation")
 
 
@@ -177,7 +134,8 @@ def drawn(figure: go.Figure, alt: str, place=st, *, title: str = "", public: boo
 
 def _on_page(figure: dict[str, Any], alt: str, place, **settings):
     size = LARGE if state.PRESENT.value else PLAIN
-    return place.plotly_chart(Drawn(in_ink(figure, dark=_is_dark(), size=size)), config=CONFIG, alt=alt, **settings)
+    shown = UncheckedFigure(in_page_colors(figure, dark=_is_dark(), size=size))
+    return place.plotly_chart(shown, config=CONFIG, alt=alt, **settings)
 
 
 def _is_dark() -> bool:
@@ -187,3 +145,45 @@ def _is_dark() -> bool:
 def sorry(sentence: object) -> None:
     """Something a person can mend, in one sentence. Not red: red is for broken claims of privacy."""
     st.warning(plain(sentence, 2_000), icon=":material/info:")  # it may name a column, a category, a file
+
+
+def in_page_colors(figure: dict[str, Any], *, dark: bool, size: int) -> dict[str, Any]:
+    """The same figure in the colors of a page. Words without a size get this one; the lesson sets sizes.
+
+    Parameters
+    ----------
+    figure : dict
+        Of `Figure.to_dict`. It is left as it is.
+    size : int
+        Of words, in pixels.
+    """
+    words = {"size": size, "color": _QUIET[dark]}
+    font = {"size": size, **figure["layout"].get("font", {}), "color": _INK[dark]}  # of words in traces and color bars
+    layout = _with(figure["layout"], {"font": font, "hoverlabel": {"font": {"size": size}}})
+    layout = _with(layout, {"template": {"layout": {"annotationdefaults": {"font": {"size": size}}}}})
+    if "size" not in layout.get("legend", {}).get("font", {}):
+        layout = _with(layout, {"legend": {"font": {"size": size, "color": _INK[dark]}}})
+    for name in [name for name in layout if name.startswith(("xaxis", "yaxis"))]:
+        if "size" not in layout[name].get("tickfont", {}):
+            layout = _with(layout, {name: {"tickfont": words, "title": {"font": words}}})
+    return {**figure, "layout": layout}
+
+
+def thin_lines(figure: dict[str, Any], private: str, *, dark: bool) -> dict[str, Any]:
+    """The same figure with something behind its words and, on a dark page, brighter lines of this color."""
+    notes = [_with(note, {"bgcolor": _BACKDROP[dark]}) for note in figure["layout"].get("annotations", ())]
+    layout = {**figure["layout"], **({"annotations": notes} if notes else {})}
+    bright = {"line": {"color": _BRIGHT}, "marker": {"color": _BRIGHT}, "opacity": 1}
+    data = [
+        _with(trace, bright) if dark and trace.get("line", {}).get("color") == private else trace
+        for trace in figure["data"]
+    ]
+    return {**figure, "data": data, "layout": layout}
+
+
+def _with(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """The old one with the new one's values, level by level."""
+    return {
+        **old,
+        **{key: _with(old.get(key) or {}, value) if isinstance(value, dict) else value for key, value in new.items()},
+    }

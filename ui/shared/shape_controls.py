@@ -17,7 +17,6 @@ from ui import state
 from ui.shared import boost_controls, cache
 from ui.shared.controls import LINKED, among
 from ui.shared.forests import FORESTS, TREES, Settings
-from ui.shared.shape_origin import origin
 from ui.shared.tables import Table, fingerprint, n_learned_from
 
 ROWS_WITHOUT_A_TABLE: Final = 1_000
@@ -169,7 +168,7 @@ def _depth(settings: Settings, by_rule_depth: int, by_rule: bool, ends: int | No
         bind=_bind(by_rule),
         on_change=_by_hand,
         help="How many questions a tree asks about each row. More questions: finer answers, but fewer rows in each "
-        f"leaf, so noise turns more labels. {origin(settings.kind, settings.mode).depth}",
+        f"leaf, so noise turns more labels. {forest.depth_origin(settings.mode)}",
     )
     return min(max(int(depth), 1), most)
 
@@ -195,6 +194,6 @@ def _trees(settings: Settings, by_rule_trees: int, by_rule: bool) -> int:
         bind=_bind(by_rule),
         on_change=_by_hand,
         help="More trees vote better, but each gets fewer rows, or a smaller part of ε. "
-        + origin(settings.kind, settings.mode).trees,
+        + forest.trees_origin(settings.mode),
     )
     return trees if trees in choices else by_rule_trees

@@ -14,7 +14,7 @@ from dpforest.limits import MAX_CLASSES, MIN_CLASSES
 from dpforest.tables.datasets import SYNTHETIC, CsvTable, Dataset, list_datasets, load_dataset, read_csv, suggest_domain
 from dpforest.tables.domain import Domain, Feature
 from dpforest.tables.features import text
-from dpforest.tables.misfits import Misfits
+from dpforest.tables.out_of_domain import OutOfDomainCells
 from ui import state
 from ui.shared import cache
 from ui.shared.forests import Settings
@@ -210,7 +210,7 @@ def n_learned_from(table: Table) -> int:
 @cache.by_table(everybody=32, own=2, spinner="Reading the rows against the domain …")
 def _split(key: tuple, _table: Table) -> Split:
     # What does not fit is told on the Data tab (`rows_fit`), so there is no need of a warning.
-    return split_table(_table.domain, _table.columns(), _table.frame[_table.label], misfits=Misfits())
+    return split_table(_table.domain, _table.columns(), _table.frame[_table.label], out_of_domain=OutOfDomainCells())
 
 
 def split(table: Table) -> Split:

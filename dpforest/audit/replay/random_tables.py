@@ -61,7 +61,7 @@ DOUBTFUL: Final[tuple[Any, ...]] = ("TRUE", "1e0", " 0.5 ", "false", "01", "+.5"
 def random_feature(rng: np.random.Generator, name: str) -> Feature:
     """An attribute of any kind, with any bounds, number of categories and rule for missing cells."""
     note: dict[str, Any] = {"source": "documented", "source_note": "random_tables.py"}
-    missing = str(rng.choice(["own", "value", "refuse"]))
+    missing = str(rng.choice(["category", "value", "refuse"]))
     if rng.random() < 0.6:
         low, high = _BOUNDS[rng.integers(len(_BOUNDS))]
         value = float(rng.choice([low, high, (low + high) / 2, high + 1])) if missing == "value" else None

@@ -89,7 +89,6 @@ class _StandIns:
         replacements: dict[Any, Any] = {
             release.assign_rows: self._assign_rows(release.assign_rows),
             release.noisy_table: self._declares(release.noisy_table, lambda a, k: a[1]),
-            release.gaussian_table: self._declares(release.gaussian_table, lambda a, k: a[1]),
             release.release_labels: self._declares(release.release_labels, _trees_of_a_row),
             release.release_counts: self._declares(release.release_counts, _trees_of_a_row),
             selection.choose: self._declares(selection.choose, lambda a, k: a[2]),
@@ -108,7 +107,7 @@ class _StandIns:
         for kind, name, stand_in in (
             (SecretSource, "words", self._fresh),
             (Ledger, "charge", self._charge),
-            (QueryBudget, "_take", self._take),
+            (QueryBudget, "use", self._use),
         ):
             real = getattr(kind, name)
             yield patch.object(kind, name, self._in_threads_of_fit(real, stand_in(real)))
@@ -224,8 +223,8 @@ class _StandIns:
 
         return charge
 
-    def _take(self, real):
-        def take(query_budget):
+    def _use(self, real):
+        def use(query_budget):
             self._charged = next((c for c in self._issued if c.query_budget is query_budget), None)
             if self._charged is None:
                 self._tape.findings.append(Finding("unpaid", caller(), "no ledger has been charged for this question"))
@@ -233,7 +232,7 @@ class _StandIns:
             self._paid = amount**0.5 if query_budget.each.kind == GAUSSIAN else amount
             return real(query_budget)
 
-        return take
+        return use
 
     def _fresh(self, real):
         def words(source, n):

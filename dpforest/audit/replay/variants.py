@@ -114,8 +114,8 @@ def domain_of(n_classes: int) -> Domain:
     """Attributes of every kind, missing cells treated in every way."""
     note = {"source": "documented", "source_note": "variants.py"}
     features = (
-        Feature("a", "numeric", 0.0, 1.0, missing="own", **note),  # type: ignore[arg-type]
-        Feature("b", "categorical", categories=("p", "q", "r"), missing="own", **note),  # type: ignore[arg-type]
+        Feature("a", "numeric", 0.0, 1.0, missing="category", **note),  # type: ignore[arg-type]
+        Feature("b", "categorical", categories=("p", "q", "r"), missing="category", **note),  # type: ignore[arg-type]
         Feature("c", "numeric", 0.0, 1.0, missing="value", missing_value=0.25, **note),  # type: ignore[arg-type]
         Feature("d", "categorical", categories=("p", "q"), missing="value", missing_value="q", **note),  # type: ignore[arg-type]
     )

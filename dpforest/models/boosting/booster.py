@@ -13,12 +13,12 @@ from dpforest.limits import DELTA_MAX, DELTA_MIN, MAX_DEPTH
 from dpforest.models.assemble import assemble
 from dpforest.models.base import AUTO
 from dpforest.models.boosting.booster_spec import LEAST_ROWS, SCALE_SHARE, SIZE_SHARE, BoosterSpec
+from dpforest.models.boosting.clip_bound import UNIT, ClipBound
 from dpforest.models.boosting.gradient_rounds import boost
-from dpforest.models.boosting.gradients import UNIT, sensitivity_of
 from dpforest.models.boosting.round_rule import MOST_DEPTH, MOST_ROUNDS, rounds_by_rule
 from dpforest.models.greedy.greedy import BinnedRows, GreedyClassifier, check_row_bound, row_bound
 from dpforest.models.greedy.trace import Trace
-from dpforest.models.preparation import LEAST_SIZE, NOISE, Preparation, release_scale, release_size
+from dpforest.models.preparation import LEAST_SIZE, Preparation, release_scale, release_size
 from dpforest.privacy.certificate import Certificate, certify, large_delta_caution
 from dpforest.privacy.ledger import ADD_REMOVE, GRADIENT_SUMS, Ledger, QueryBudget, rows_changed
 from dpforest.privacy.loss import GAUSSIAN, PURE, PrivacyLoss, mu_for
@@ -175,17 +175,16 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
         return self._spec(domain, preparation, max(preparation.n_rows or n_rows, 1))
 
     def _spec(self, domain: Domain, preparation: Preparation, n_rows: int) -> BoosterSpec:
-        k, loss = domain.n_classes, self._loss
+        clip, loss = ClipBound(domain.n_classes, self._kind), self._loss
         left = None if loss is None else loss.part(preparation.left, rows_changed(self.neighbors))
-        rule = rounds_by_rule(self._kind, n_rows, k, np.inf if left is None else float(left.amount))
+        rule = rounds_by_rule(clip, n_rows, np.inf if left is None else float(left.amount))
         n_trees = rule.n_trees
         if left is not None:  # no noise is larger than its sampler knows
-            bound, is_square = sensitivity_of(k, left.kind)
-            n_trees = max(1, min(n_trees, int((LIMIT - 1) ** (1 + is_square) * left.amount / bound)))
+            n_trees = min(n_trees, clip.most_rounds(left))
         n_trees = n_trees if self.n_estimators == AUTO else int(self.n_estimators)
         depth = rule.depth if self.max_depth == AUTO else int(self.max_depth)
         total_step = rule.total_step if self.total_step == AUTO else float(self.total_step)
-        return BoosterSpec(n_trees, depth, total_step, n_rows, k, self._kind, preparation)
+        return BoosterSpec(n_trees, depth, total_step, n_rows, clip, preparation)
 
     def _charge(self, spec: BoosterSpec, ledger: Ledger) -> QueryBudget | None:
         """For all rounds, before the first of them."""
@@ -193,8 +192,8 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
             ledger.charge("exact leaf gradient sums", "none", 1, None, 1, "sequential")
             return None
         each = self._loss.part(spec.preparation.left / spec.n_trees, rows_changed(self.neighbors))
-        unit = spec.sensitivity / UNIT
-        return ledger.charge(GRADIENT_SUMS, NOISE[spec.kind], unit, each, spec.n_trees, "sequential")
+        sensitivity = spec.clip.sensitivity / UNIT
+        return ledger.charge(GRADIENT_SUMS, spec.clip.noise, sensitivity, each, spec.n_trees, "sequential")
 
     # ------------------------------------------------------------ a fit
 
@@ -296,7 +295,7 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
         for share in {preparation.scale, *((Fraction(0), SCALE_SHARE) if may_ask else ())}:
             spec = self._spec(domain, replace(preparation, scale=share), known)
             each = loss.part(spec.preparation.left / spec.n_trees, rows_changed(self.neighbors))
-            if spec.noise_scale(each) > LIMIT - 1:
+            if spec.clip.noise_scale(each) > LIMIT - 1:
                 raise ValueError(
                     f"n_estimators={self.n_estimators!r} rounds are too many for epsilon={self.epsilon!r}: the noise "
                     "on each would be larger than can be drawn; take fewer, or 'auto'"
@@ -325,7 +324,7 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
     def _certificate(
         self, spec: BoosterSpec, domain: Domain, ledger: Ledger, source: SecretSource | DemoSource, n_rows: int
     ) -> Certificate:
-        noise = "rounded Gaussian" if spec.kind == GAUSSIAN else "discrete Laplace"
+        noise = "rounded Gaussian" if spec.clip.is_l2 else "discrete Laplace"
         private = self.epsilon is not None
         delta = float(self.delta) if private and self.delta else 0
         large = large_delta_caution(delta, spec.preparation.n_rows)

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from dpforest.models.boosting.gradients import POINT, UNIT, sensitivity_of
+from dpforest.models.boosting.clip_bound import UNIT, ClipBound
+from dpforest.models.boosting.gradients import POINT
 from dpforest.models.preparation import Preparation
-from dpforest.privacy.loss import GAUSSIAN, PURE, PrivacyLoss
-from dpforest.privacy.rationals import sqrt_up
+from dpforest.privacy.loss import GAUSSIAN, PURE
 
 SIZE_SHARE: Final = {GAUSSIAN: Fraction(1, 100), PURE: Fraction(1, 20)}
 SCALE_SHARE: Final = Fraction(1, 20)
@@ -25,8 +25,8 @@ class BoosterSpec:
         Of all rounds together, in scores for a leaf whose rows all have gradient 1.
     n_rows : int
         By which sums are divided.
-    n_classes : int
-    kind : {"pure", "gaussian"}
+    clip : ClipBound
+        Bound on the gradient of a row.
     preparation : Preparation
     """
 
@@ -34,28 +34,10 @@ class BoosterSpec:
     depth: int
     total_step: float
     n_rows: int
-    n_classes: int
-    kind: str
+    clip: ClipBound
     preparation: Preparation
-
-    @property
-    def n_scores(self) -> int:
-        """1 for two classes, else one for each."""
-        return 1 if self.n_classes == 2 else self.n_classes
 
     @property
     def step(self) -> float:
         """Move of a score, in 1/2**20, for a sum of one 1/1024 in a leaf."""
         return self.total_step / self.n_trees * 2**self.depth / self.n_rows / UNIT * 2**POINT
-
-    @property
-    def sensitivity(self) -> Fraction:
-        """Most that one row changes the sums of a round, in 1/1024: of their length, or of the sum of their sizes."""
-        bound, is_square = sensitivity_of(self.n_classes, self.kind)
-        return sqrt_up(bound) if is_square else bound
-
-    def noise_scale(self, each: PrivacyLoss) -> float:
-        """Standard deviation (Gaussian) or scale (Laplace) of the noise on a sum, in 1/1024."""
-        if self.kind == GAUSSIAN:
-            return float(self.sensitivity) / float(each.mu_squared) ** 0.5
-        return float(self.sensitivity / each.pure_epsilon)

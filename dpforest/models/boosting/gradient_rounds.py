@@ -12,9 +12,8 @@ from dpforest.models.greedy.greedy import BinnedRows
 from dpforest.models.greedy.trace import Trace
 from dpforest.models.leaf_noise import GradientNoise
 from dpforest.privacy.ledger import QueryBudget
-from dpforest.privacy.loss import GAUSSIAN
 from dpforest.privacy.randomness import DemoSource, SecretSource
-from dpforest.privacy.release import gaussian_table, noisy_table
+from dpforest.privacy.release import noisy_table
 from dpforest.tables.domain import Domain
 from dpforest.trees.layout import Trees
 from dpforest.trees.routing import leaves_of_rows
@@ -57,9 +56,9 @@ def boost(
     float64 array of shape (n_leaves, n_scores)
         Multiples of 1/2**20, so that sums of them are exact.
     """
-    n, n_leaves, by_length = len(rows.y), 2**spec.depth, spec.kind == GAUSSIAN
-    scores = np.zeros((n, spec.n_scores), np.int64)
-    moves = np.empty((spec.n_trees, n_leaves, spec.n_scores), np.int64)
+    n, n_leaves, clip = len(rows.y), 2**spec.depth, spec.clip
+    scores = np.zeros((n, clip.n_scores), np.int64)
+    moves = np.empty((spec.n_trees, n_leaves, clip.n_scores), np.int64)
     seen = None if trace is None else (np.empty_like(moves), np.empty((*moves.shape[:2], domain.n_classes), np.int64))
     n_parts = max(1, min(n_jobs, n // _ROWS_OF_A_THREAD))
     parts = [slice(n * i // n_parts, n * (i + 1) // n_parts) for i in range(n_parts)]
@@ -69,18 +68,16 @@ def boost(
         for t, leaf in enumerate(_leaf_of_rows(trees, domain, rows, n_jobs)):
 
             def sums_of(part: slice) -> np.ndarray:
-                own = scores[part], before[part], last, leaf[part], rows.y[part]  # noqa: B023
-                return next_sums(*own, by_length=by_length)
+                return next_sums(scores[part], before[part], last, leaf[part], rows.y[part], clip)  # noqa: B023
 
             sums = noisy = np.sum(list(run(sums_of, parts)), axis=0)
             if paid is not None:
-                add_noise = gaussian_table if by_length else noisy_table
-                noisy = add_noise(sums, spec.sensitivity, paid, source, key=_ROUND_KEY + t)
+                noisy = noisy_table(sums, clip.sensitivity, paid, source, key=_ROUND_KEY + t)
             moves[t] = moves_of(noisy, spec.step)
             before, last = leaf, moves[t]
             if seen is not None:
                 seen[0][t], seen[1][t] = sums, _rows_in(leaf, rows.y, n_leaves, domain.n_classes)
-    moves = moves.reshape(-1, spec.n_scores)
+    moves = moves.reshape(-1, clip.n_scores)
     if trace is not None and seen is not None:
         _fill(trace, spec, seen[0].reshape(moves.shape), seen[1].reshape(len(moves), -1), moves, paid)
     return moves / 2.0**POINT
@@ -108,8 +105,7 @@ def _fill(
     trace.counts = counts
     trace.labels = _of_classes(moves).argmax(axis=1).astype(np.uint8)
     if paid is not None:
-        scale = spec.noise_scale(paid.each)
-        trace.noise = GradientNoise(_of_classes(sums).astype(float), spec.kind == GAUSSIAN, scale)
+        trace.noise = GradientNoise(_of_classes(sums).astype(float), spec.clip.is_l2, spec.clip.noise_scale(paid.each))
 
 
 def _of_classes(values: np.ndarray) -> np.ndarray:

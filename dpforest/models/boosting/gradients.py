@@ -1,23 +1,21 @@
 """Gradients of the clipped logistic loss as whole numbers, summed in leaves, and scores that move: integers throughout.
 
-A row's gradient is the class it has less the share of each class that its score says, clipped at the length that it has
-at score 0. So it is half at most for two classes, and a row that is told wrong pulls no harder than one that is not
-told at all. Gradients are in 1/1024, scores in 1/2**20: sums are exact in any order, so that what a fit computes is the
+A row's gradient is the class it has less the share of each class that its score says, clipped at the size that it has
+at score 0 (`ClipBound`). So it is at most a half for two classes, and a misclassified row pulls no harder than a row at
+score 0. Gradients are in 1/1024, scores in 1/2**20: sums are exact in any order, so that what a fit computes is the
 same on one thread and on many, and the same that anybody computes from the released forest.
 
 Of a score only 1/256 matter for a gradient, so exponentials come from a table. Additions of floats there are none;
 divisions and roots are rounded as IEEE 754 says, which is the same everywhere.
 """
 
-from fractions import Fraction
 from typing import Final
 
 import numpy as np
 from numba import njit
 
-from dpforest.privacy.loss import GAUSSIAN
+from dpforest.models.boosting.clip_bound import UNIT, ClipBound
 
-UNIT: Final = 1_024  # of a gradient
 POINT: Final = 20  # binary digits of a score behind the point
 _GRID: Final = 8  # of these, those that a gradient looks at
 _SHIFT: Final = POINT - _GRID
@@ -31,22 +29,8 @@ _OF_TWO: Final = np.rint(UNIT / (1 + np.exp(np.arange(_REACH) / 2**_GRID))).asty
 _EXP: Final = np.rint(_SHARE * np.exp(-np.arange(_REACH) / 2**_GRID)).astype(np.int64)
 
 
-def sensitivity_of(n_classes: int, kind: str) -> tuple[Fraction, bool]:
-    """Most that one row changes the sums of a round, in 1/1024, or its square.
-
-    Returns
-    -------
-    bound : Fraction
-        Of the length squared where noise is Gaussian, else of the sum of sizes.
-    is_square : bool
-    """
-    if kind == GAUSSIAN:
-        return Fraction(UNIT**2, 4) if n_classes == 2 else Fraction(UNIT**2 * (n_classes - 1), n_classes), True
-    return Fraction(UNIT // 2 if n_classes == 2 else 2 * UNIT * (n_classes - 1) // n_classes), False
-
-
 def next_sums(
-    scores: np.ndarray, before: np.ndarray, moves: np.ndarray, leaf: np.ndarray, y: np.ndarray, *, by_length: bool
+    scores: np.ndarray, before: np.ndarray, moves: np.ndarray, leaf: np.ndarray, y: np.ndarray, clip: ClipBound
 ) -> np.ndarray:
     """Move the rows' scores by the last round, then sum their gradients in the leaves of the next. Curator only.
 
@@ -61,8 +45,8 @@ def next_sums(
     moves : int64 array of shape (n_leaves, 1) or (n_leaves, n_classes)
         What the leaves of the last round add, in 1/2**20.
     y : int32 array of shape (n,)
-    by_length : bool
-        Clip the length (L2) of a gradient, else the sum of its sizes (L1). For two classes the same.
+    clip : ClipBound
+        Bound on the gradient of each row.
 
     Returns
     -------
@@ -73,7 +57,7 @@ def next_sums(
     if scores.shape[1] == 1:
         _next_of_two(scores[:, 0], before, moves[:, 0], leaf, y, _OF_TWO, sums[:, 0])
     else:
-        _next_of_many(scores, before, moves, leaf, y, _EXP, by_length, sums)
+        _next_of_many(scores, before, moves, leaf, y, _EXP, clip.is_l2, clip.times_classes, sums)
     return sums
 
 
@@ -113,24 +97,25 @@ def _next_of_two(scores, before, moves, leaf, y, of_two, sums):
 
 
 @njit(nogil=True, cache=True)
-def _next_of_many(scores, before, moves, leaf, y, exp, by_length, sums):
+def _next_of_many(scores, before, moves, leaf, y, exp, is_l2, bound, sums):
     n, k = scores.shape
-    own = np.empty(k, np.int64)
+    gradient = np.empty(k, np.int64)
     raw = np.empty(k)
     for i in range(n):
         for c in range(k):
             scores[i, c] += moves[before[i], c]
-        gradient_of(y[i], scores[i], exp, by_length, raw, own)
+        gradient_of(y[i], scores[i], exp, is_l2, bound, raw, gradient)
         for c in range(k):
-            sums[leaf[i], c] += own[c]
+            sums[leaf[i], c] += gradient[c]
 
 
 # Why no gradient of k classes exceeds its clip: proof for `gradient_of`. u = 2**-53 is the rounding error of a double.
 #
 # Requires  2 <= k <= 50 (it serves k >= 3; two classes have one score and a table), 0 <= label < k,
-#   |scores| < 2**49, as each of at most 1,000 rounds moves a score by LARGEST = 2**39 at most, and
-#   exp[0] = 2**30 >= exp[j] >= 0.
-# Ensures   k * sum(out**2) <= UNIT**2 * (k-1) if by_length, else k * sum(|out|) <= 2 * UNIT * (k-1), exactly;
+#   |scores| < 2**49, as each of at most 1,000 rounds moves a score by LARGEST = 2**39 at most,
+#   exp[0] = 2**30 >= exp[j] >= 0, and
+#   bound = UNIT**2 * (k-1) if is_l2, else 2 * UNIT * (k-1): `ClipBound.times_classes` for k >= 3.
+# Ensures   k * sum(out**2) <= bound if is_l2, else k * sum(|out|) <= bound, exactly;
 #   0 <= out[label] <= UNIT, and -UNIT <= out[c] <= 0 for the others; `out` is a function of label and scores alone,
 #   as every entry of `raw` and `out` is written before it is read.
 #
@@ -142,9 +127,10 @@ def _next_of_many(scores, before, moves, leaf, y, exp, by_length, sums):
 #    |out| <= UNIT with the sign of raw, or 0.
 # 2. The bound is exact. When it is compared, `whole` is sum(out**2), or sum(|out|), in whole numbers. If k * whole
 #    exceeds the bound, `out` becomes 0, which satisfies it. The bound needs this comparison only, and not step 3.
-# 3. That never happens. Let M = (k-1)/k, or 2(k-1)/k, and let S be the exact sum of raw**2, or of |raw|. Nothing
-#    underflows: where raw is not 0, |raw| >= 2**-36, as e and total - e are whole and total < 2**36. Each term of
-#    `size` is rounded k times at most, and `most` once. So S <= size / (1-u)**k and most <= M * (1+u).
+# 3. That never happens. Let M = (k-1)/k, or 2(k-1)/k, and let S be the exact sum of raw**2, or of |raw|. `most` is M
+#    rounded once: bound and its divisor are whole numbers below 2**53, and their quotient is M. Nothing underflows:
+#    where raw is not 0, |raw| >= 2**-36, as e and total - e are whole and total < 2**36. Each term of `size` is
+#    rounded k times at most. So S <= size / (1-u)**k and most <= M * (1+u).
 #    Without shrinking, |out| <= UNIT * |raw| and size <= most. So sum(out**2) <= UNIT**2 * M * (1+u) / (1-u)**k.
 #    Else shrink**2 <= most/size * (1+u)**3, and rounding raw * shrink adds a factor 1+u, squared (1+u)**2. So
 #    sum(out**2) <= UNIT**2 * S * most/size * (1+u)**5 <= UNIT**2 * M * (1+u)**6 / (1-u)**k. Truncation adds nothing.
@@ -155,10 +141,11 @@ def _next_of_many(scores, before, moves, leaf, y, exp, by_length, sums):
 #    (k+12)u of itself, and UNIT * raw * shrink by less than UNIT * (k+18)u < 2**-36. So `out` is the exact gradient,
 #    clipped and truncated, unless that lies within 2**-36 of a whole number; then it may be off by 1.
 @njit(nogil=True, cache=True)
-def gradient_of(label, scores, exp, by_length, raw, out):
+def gradient_of(label, scores, exp, is_l2, bound, raw, out):
     """Gradient of one row of several classes, in 1/1024, rounded toward 0. It never exceeds its clip.
 
-    Writes to `out`, int64 (k,). `raw`, float64 (k,), is work space. Proof above.
+    `bound` is k times the clip (`ClipBound.times_classes`). Writes to `out`, int64 (k,). `raw`, float64 (k,), is work
+    space. Proof above.
     """
     k = scores.size
     top = scores.max()
@@ -170,15 +157,14 @@ def gradient_of(label, scores, exp, by_length, raw, out):
     size = 0.0
     for c in range(k):
         raw[c] = (1.0 if c == label else 0.0) - out[c] / total
-        size += raw[c] * raw[c] if by_length else abs(raw[c])
-    most = (k - 1) / k if by_length else 2 * (k - 1) / k
+        size += raw[c] * raw[c] if is_l2 else abs(raw[c])
+    most = bound / (k * UNIT * UNIT if is_l2 else k * UNIT)
     shrink = 1.0
     if size > most:
-        shrink = np.sqrt(most / size) if by_length else most / size
+        shrink = np.sqrt(most / size) if is_l2 else most / size
     whole = 0
     for c in range(k):
         out[c] = np.int64(np.trunc(UNIT * (raw[c] * shrink)))
-        whole += int(out[c] * out[c] if by_length else abs(out[c]))
-    bound = (UNIT * UNIT if by_length else 2 * UNIT) * (k - 1)
+        whole += int(out[c] * out[c] if is_l2 else abs(out[c]))
     if k * whole > bound:  # this never happens: step 3 of the proof
         out[:] = 0

@@ -8,7 +8,7 @@ is Laplace. So the rule has τ L follow s; what it was fitted on is in docs/ACCU
 import math
 from typing import Final, NamedTuple
 
-from dpforest.privacy.loss import GAUSSIAN
+from dpforest.models.boosting.clip_bound import ClipBound
 
 MOST_ROUNDS: Final = 1_000
 MOST_DEPTH: Final = 8
@@ -25,15 +25,15 @@ class Rounds(NamedTuple):
     total_step: float
 
 
-def rounds_by_rule(kind: str, n_rows: int, n_classes: int, budget: float) -> Rounds:
+def rounds_by_rule(clip: ClipBound, n_rows: int, budget: float) -> Rounds:
     """The rule.
 
     Parameters
     ----------
-    kind : {"gaussian", "pure"}
+    clip : ClipBound
+        Bound on the gradient of a row; it knows the classes and the noise.
     n_rows : int
         As released, or as everybody knows it.
-    n_classes : int
     budget : float
         Left for gradients, for one row added or removed: μ² or ε; infinite without privacy.
 
@@ -43,32 +43,21 @@ def rounds_by_rule(kind: str, n_rows: int, n_classes: int, budget: float) -> Rou
 
     Examples
     --------
-    >>> rounds_by_rule("gaussian", 26_048, 2, 2 * 0.0263336)
+    >>> rounds_by_rule(ClipBound(2, "gaussian"), 26_048, 2 * 0.0263336)
     Rounds(n_trees=1000, depth=6, total_step=100.0)
-    >>> rounds_by_rule("pure", 455, 2, 0.095)[:2]
+    >>> rounds_by_rule(ClipBound(2, "pure"), 455, 0.095)[:2]
     (4, 3)
     """
-    signal = (1.0 if n_classes == 2 else 0.6) * max(n_rows, 1)
-    clip = most_length(n_classes) if kind == GAUSSIAN else most_sum(n_classes)
-    if kind == GAUSSIAN:
-        s = signal * math.sqrt(budget) / clip
+    signal = (1.0 if clip.n_classes == 2 else 0.6) * max(n_rows, 1)
+    if clip.is_l2:
+        s = signal * math.sqrt(budget) / clip.norm
         n_trees = _FEW_ROUNDS
         if s >= 1_500:
             n_trees = int(min(MOST_ROUNDS, max(_FEW_ROUNDS, _ROW_ROUNDS / max(n_rows, 1))))
     else:
-        x = max(1.0, signal * budget / (2 * clip))
+        x = max(1.0, signal * budget / (2 * clip.norm))
         n_trees = _FEW_ROUNDS if math.isinf(x) else min(max(min(round(x / 12), round(0.8 * math.sqrt(x))), 1), 300)
         s = 2 * x / math.sqrt(2 * n_trees)
     s = max(s, 2.0)
     depth = MOST_DEPTH if math.isinf(s) else min(max(round(1.45 + 0.36 * math.log2(s)), 1), MOST_DEPTH)
     return Rounds(n_trees, depth, min(max(s / 2**depth, 1.0), MOST_STEP))
-
-
-def most_length(n_classes: int) -> float:
-    """Length (L2) of a gradient at score 0, beyond which it is clipped; of two classes the gradient is one number."""
-    return 0.5 if n_classes == 2 else math.sqrt(1 - 1 / n_classes)
-
-
-def most_sum(n_classes: int) -> float:
-    """Sum of sizes (L1) of a gradient at score 0."""
-    return 0.5 if n_classes == 2 else 2 * (1 - 1 / n_classes)

@@ -20,7 +20,7 @@ from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import ADD_REMOVE, Ledger
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
 from dpforest.tables.domain import Domain
-from dpforest.tables.misfits import Misfits
+from dpforest.tables.out_of_domain import OutOfDomainCells
 from dpforest.tables.rows import Rows, ids_of, read_rows
 from dpforest.trees.forest import Forest
 from dpforest.trees.forest_schema import check_domain
@@ -91,19 +91,19 @@ class RandomStructureClassifier(ForestClassifier):
         if self._looks(domain):
             if isinstance(chunks, Iterator):
                 return self._fit_once_read(chunks)
-            scales, misfits = PartialScale.of_nobody(domain), Misfits()
+            scales, out_of_domain = PartialScale.of_nobody(domain), OutOfDomainCells()
             for X, y in chunks:
-                scales += self._scale_of(domain, *self._checked_part(X, y), misfits)
-            misfits.warn()  # before the first question, because the warning stops the fit if it is an error
+                scales += self._scale_of(domain, *self._checked_part(X, y), out_of_domain)
+            out_of_domain.warn()  # before the first question, because the warning stops the fit if it is an error
             self.fit_scale(scales)
         counter = self._counter(domain)
-        total, misfits = counter.count(_nobody(domain)), Misfits()
+        total, out_of_domain = counter.count(_nobody(domain)), OutOfDomainCells()
         for X, y in chunks:
             X, y = self._checked_part(X, y)
             ids = ids_of(X) + (total.n_rows if _is_numbered_from_0(X) else 0)
-            total += counter.count(read_rows(domain, X, y, ids, misfits=misfits))
+            total += counter.count(read_rows(domain, X, y, ids, out_of_domain=out_of_domain))
         if not self._looks(domain):  # otherwise both warnings came above
-            misfits.warn()
+            out_of_domain.warn()
             self._warn_of_leaks(domain)
         return self._release(total, domain)
 
@@ -176,8 +176,8 @@ class RandomStructureClassifier(ForestClassifier):
         self.prepared_ = Prepared(spec, scale, ledger.entries, self._settings())
         return self
 
-    def _scale_of(self, domain: Domain, X: Any, y: Any, misfits: Misfits | None) -> PartialScale:
-        rows = read_rows(domain, X, y, misfits=misfits)
+    def _scale_of(self, domain: Domain, X: Any, y: Any, out_of_domain: OutOfDomainCells | None) -> PartialScale:
+        rows = read_rows(domain, X, y, out_of_domain=out_of_domain)
         return PartialScale(scale_histograms(domain, rows.codes), len(rows.y), rows.n_given, domain)
 
     def _looks(self, domain: Domain) -> bool:
@@ -237,8 +237,10 @@ class RandomStructureClassifier(ForestClassifier):
         ids = ids_of(X) if row_ids is None else np.asarray(row_ids)
         if ids.shape != (len(X),) or ids.dtype.kind not in "iu":
             raise ValueError(f"row_ids must be {len(X):,} whole numbers, one for each row.")
-        misfits = Misfits() if self._looks(domain) else None  # `partial_scale` already warned about these rows
-        return self._counter(domain).count(read_rows(domain, X, y, ids.astype(np.int64), misfits=misfits))
+        out_of_domain = (
+            OutOfDomainCells() if self._looks(domain) else None
+        )  # `partial_scale` already warned about these rows
+        return self._counter(domain).count(read_rows(domain, X, y, ids.astype(np.int64), out_of_domain=out_of_domain))
 
     def fit_counts(self, part: PartialCounts) -> Self:
         """Release from counts: the other half, which charges the ledger and draws the noise.

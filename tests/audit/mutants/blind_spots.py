@@ -15,13 +15,11 @@ BLIND_SPOTS = (
         module="dpforest.models.boosting.gradients",
         function="gradient_of",
         old="""        out[c] = np.int64(np.trunc(UNIT * (raw[c] * shrink)))
-        whole += int(out[c] * out[c] if by_length else abs(out[c]))
-    bound = (UNIT * UNIT if by_length else 2 * UNIT) * (k - 1)
+        whole += int(out[c] * out[c] if is_l2 else abs(out[c]))
     if k * whole > bound:  # this never happens: step 3 of the proof
         out[:] = 0""",
         new="""        out[c] = np.int64(np.rint(UNIT * (raw[c] * shrink)))
-        whole += int(out[c] * out[c] if by_length else abs(out[c]))
-    bound = (UNIT * UNIT if by_length else 2 * UNIT) * (k - 1)
+        whole += int(out[c] * out[c] if is_l2 else abs(out[c]))
     if k * whole > bound:
         top_class = int(np.argmax(np.abs(out)))
         out[top_class] -= 1 if out[top_class] > 0 else -1""",
@@ -72,10 +70,11 @@ BLIND_SPOTS = (
         name="noise_for_three_classes",  # L
         why="The noise of a round covers three classes at most. With fifty classes a row changes the sums by more, "
         "and its real loss is 1.47 times the promise (in μ² for Gaussian noise).",
-        module="dpforest.models.boosting.booster_spec",
-        function="BoosterSpec.sensitivity",
-        old="sensitivity_of(self.n_classes, self.kind)",
-        new="sensitivity_of(min(self.n_classes, 3), self.kind)",
+        module="dpforest.models.boosting.clip_bound",
+        function="ClipBound.sensitivity",
+        old="bound = Fraction(self.times_classes, self.n_classes)",
+        new="""k = min(self.n_classes, 3)
+        bound = Fraction(type(self)(k, self.kind).times_classes, k)""",
         forests=(BOOSTER,),
     ),
     Mutant(

@@ -21,11 +21,11 @@ RELEASES = (
         module="dpforest.privacy.selection",
         function="choose",
         old="""scores, width = coarsened(scores, sensitivity)
-    rate = rate_of(query_budget.use(), width)
+    rate = rate_of(query_budget.use().pure_epsilon, width)
     if isinstance(source, DemoSource):
         return simulate_choices(scores,""",
         new="""coarse, width = coarsened(scores, sensitivity)
-    rate = rate_of(query_budget.use(), width)
+    rate = rate_of(query_budget.use().pure_epsilon, width)
     if isinstance(source, DemoSource):
         return simulate_choices(coarse,""",
         forests=(BOOSTED, MULTINOMIAL, GREEDY),
@@ -82,8 +82,8 @@ RELEASES = (
         why="Noise is a quarter too small: 4/3 of what was paid, hidden where a ledger has slack.",
         module="dpforest.privacy.release",
         function="noisy_table",
-        old="scale = sensitivity / query_budget.use()",
-        new="scale = sensitivity / query_budget.use() * 3 / 4",
+        old="scale = sensitivity / each.pure_epsilon",
+        new="scale = sensitivity / each.pure_epsilon * 3 / 4",
         forests=("BoostedForestClassifier",),
     ),
     Mutant(

@@ -5,8 +5,8 @@ from tests.audit.mutants.mutation import Mutant
 BOOSTER = "RandomTreeBoosterClassifier"
 ROUNDS = (
     Mutant(
-        name="rows_told_wrong_pull_harder",
-        why="The gradient of two classes is not clipped, so a row that is told wrong moves a sum by up to 1, and the "
+        name="misclassified_rows_pull_harder",
+        why="The gradient of two classes is not clipped, so a misclassified row moves a sum by up to 1, and the "
         "noise is for a half.",
         module="dpforest.models.boosting.gradients",
         function="_next_of_two",
@@ -20,17 +20,17 @@ ROUNDS = (
         "length, which is more where two classes have all of it. (The other way round nothing is lost.)",
         module="dpforest.models.boosting.gradient_rounds",
         function="boost",
-        old="return next_sums(*own, by_length=by_length)",
-        new="return next_sums(*own, by_length=False)",
+        old="leaf[part], rows.y[part], clip)",
+        new='leaf[part], rows.y[part], type(clip)(clip.n_classes, "pure"))',
         forests=(BOOSTER,),
     ),
     Mutant(
         name="half_the_deviation",
         why="Gaussian noise of half the standard deviation: twice μ.",
         module="dpforest.privacy.release",
-        function="gaussian_table",
-        old="sigma = sqrt_up(Fraction(sensitivity) ** 2 / query_budget.use_gaussian())\n",
-        new="sigma = sqrt_up(Fraction(sensitivity) ** 2 / query_budget.use_gaussian() / 4)\n",
+        function="noisy_table",
+        old="sigma = sqrt_up(Fraction(sensitivity) ** 2 / each.mu_squared)\n",
+        new="sigma = sqrt_up(Fraction(sensitivity) ** 2 / each.mu_squared / 4)\n",
         forests=(BOOSTER,),
     ),
     Mutant(

@@ -9,7 +9,7 @@ import pytest
 import streamlit
 
 from ui.server import front_end
-from ui.server.first_script import FirstScript
+from ui.server.page_head import PageHead
 
 PAGE = b"<!doctype html><html><head><title>x</title></head><body></body></html>"
 
@@ -33,13 +33,13 @@ def served(path: str, kind: bytes = b"text/html; charset=utf-8", status: int = 2
         sent.append(dict(message))
 
     scope = {"type": "http", "method": "GET", "path": path, "headers": [(b"accept-encoding", b"gzip")]}
-    asyncio.run(FirstScript(app)(scope, receive, send))
+    asyncio.run(PageHead(app)(scope, receive, send))
     assert [message["type"] for message in sent].count("http.response.start") == 1
     return dict(sent[0]["headers"]), b"".join(message.get("body", b"") for message in sent[1:])
 
 
 @pytest.mark.parametrize("path", ["/", "/Compare", "/base/Choose_epsilon"])
-def test_a_page_has_it_first_and_says_its_own_length(path):
+def test_a_page_has_the_first_script_and_the_right_length(path):
     headers, body = served(path)
     assert body.startswith(b"<!doctype html><html><head><script>") and body.count(b"BACKEND_BASE_URL") == 1
     ahead = re.findall(rb'<link rel="modulepreload" crossorigin href="\./([^"]+)" />', body)

@@ -1,4 +1,4 @@
-"""Cells and labels that do not fit their schema and were read by its public rule: told to the curator, kept nowhere."""
+"""Cells and labels outside of their domain. A public rule reads them, and a warning counts them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from types import FrameType
 from dpforest.tables.features import plural
 
 
-class Misfit(Enum):
-    """A way not to fit, with the half of a sentence that tells it: each has one, or telling it would fail on a row."""
+class OutOfDomain(Enum):
+    """How a cell or label is outside of its domain; the value is the second half of the warning's sentence about it."""
 
     MISSING = "missing although none are expected; {they} read as its lower bound or first category"
     UNLISTED = "not listed although all are expected to be; {they} read as its first category"
@@ -21,39 +21,41 @@ class Misfit(Enum):
     LABEL = "no label that is listed"
 
 
-class MisfitWarning(UserWarning):
-    """Cells or labels of a table were read by the public rule, as they do not fit. For the curator's eyes only."""
+class OutOfDomainWarning(UserWarning):
+    """Cells or labels outside of their domain were read by the public rule. Curator only."""
 
 
-class Misfits:
-    """Counts of what did not fit. They depend on rows, so they go to a warning and never into what a fit leaves behind.
+class OutOfDomainCells:
+    """Counts of cells and labels outside of their domain, by attribute and kind. Thread-safe.
+
+    The counts depend on rows. So they go into a warning, and a fitted forest never holds them.
 
     Examples
     --------
-    >>> misfits = Misfits()
-    >>> misfits.add("age", Misfit.MISSING, 2)
-    >>> misfits.add("age", Misfit.MISSING, 1)
-    >>> misfits.sentences()
+    >>> cells = OutOfDomainCells()
+    >>> cells.add("age", OutOfDomain.MISSING, 2)
+    >>> cells.add("age", OutOfDomain.MISSING, 1)
+    >>> cells.sentences()
     ["3 cells of 'age' are missing although none are expected; they were read as its lower bound or first category."]
     """
 
     def __init__(self) -> None:
-        self._found: dict[tuple[str, Misfit], int] = {}
+        self._counts: dict[tuple[str, OutOfDomain], int] = {}
         self._lock = threading.Lock()  # a table is read in several threads
 
-    def add(self, name: str, what: Misfit, n: int) -> None:
-        """Note n cells of an attribute, or n labels."""
+    def add(self, name: str, kind: OutOfDomain, n: int) -> None:
+        """Count n more cells of an attribute, or labels, as this kind."""
         with self._lock:
-            self._found[name, what] = self._found.get((name, what), 0) + int(n)
+            self._counts[name, kind] = self._counts.get((name, kind), 0) + int(n)
 
-    def count(self, name: str, what: Misfit) -> int:
-        """How many were noted."""
-        return self._found.get((name, what), 0)
+    def count(self, name: str, kind: OutOfDomain) -> int:
+        """Number of cells of an attribute, or of labels, that were added as this kind."""
+        return self._counts.get((name, kind), 0)
 
     def sentences(self) -> list[str]:
-        """One for each attribute and each way not to fit."""
-        found = sorted(self._found.items(), key=lambda item: (item[0][0], item[0][1].name))
-        return [_said(name, what, n) for (name, what), n in found if n]
+        """One sentence for each attribute and kind that occurred."""
+        counts = sorted(self._counts.items(), key=lambda item: (item[0][0], item[0][1].name))
+        return [_sentence(name, kind, n) for (name, kind), n in counts if n]
 
     def warn(self) -> None:
         """Show the curator one warning, at the line of the first caller outside this package.
@@ -62,14 +64,15 @@ class Misfits:
         method uses a temporary registry instead. So the default filters show the warning for every table, and the
         user's filters work as usual.
         """
-        said = self.sentences()
-        if said:
-            shown = " ".join(said[:5]) + (f" So it is in {len(said) - 5:,} more cases." if len(said) > 5 else "")
+        sentences = self.sentences()
+        if sentences:
+            n_more = len(sentences) - 5
+            shown = " ".join(sentences[:5]) + (f" So it is in {n_more:,} more cases." if n_more > 0 else "")
             caller = sys._getframe(caller_level() - 1)
             warnings.warn_explicit(
                 f"{shown} The forest is made by this public rule, whatever the rows hold; this warning is for the "
-                "curator only. Mend the table if it is wrong.",
-                MisfitWarning,
+                "curator only. Correct the table if it is wrong.",
+                OutOfDomainWarning,
                 caller.f_code.co_filename,
                 caller.f_lineno,
                 caller.f_globals.get("__name__"),
@@ -86,9 +89,9 @@ def caller_level() -> int:
     return level
 
 
-def _said(name: str, what: Misfit, n: int) -> str:
+def _sentence(name: str, kind: OutOfDomain, n: int) -> str:
     have, be, were = ("has", "is", "was") if n == 1 else ("have", "are", "were")
-    if what is Misfit.LABEL:
-        return f"{plural(n, 'row')} {have} {what.value} and {were} left out."
+    if kind is OutOfDomain.LABEL:
+        return f"{plural(n, 'row')} {have} {kind.value} and {were} left out."
     they = f"{'it' if n == 1 else 'they'} {were}"
-    return f"{plural(n, 'cell')} of {name!r} {be} {what.value.format(they=they)}."
+    return f"{plural(n, 'cell')} of {name!r} {be} {kind.value.format(they=they)}."

@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 import pytest
 
 from dpforest.plotting.style import PRIVATE, figure
-from ui.shared.ink import LARGE, PLAIN, Drawn, in_ink, thin_lines
+from ui.shared.page import LARGE, PLAIN, in_page_colors, thin_lines
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def drawn():
 @pytest.mark.parametrize("size", [PLAIN, LARGE])
 def test_words_have_the_size_and_ink_of_the_page(drawn, dark, size):
     before = copy.deepcopy(drawn)
-    shown = go.Figure(in_ink(drawn, dark=dark, size=size))  # which checks that plotly knows all of it
+    shown = go.Figure(in_page_colors(drawn, dark=dark, size=size))  # which checks that plotly knows all of it
     assert drawn == before
     assert shown.layout.legend.font.size == size and shown.layout.hoverlabel.font.size == size
     assert shown.layout.xaxis.tickfont.size == size and shown.layout.xaxis.title.font.size == size
@@ -35,11 +35,11 @@ def test_words_have_the_size_and_ink_of_the_page(drawn, dark, size):
 
 def test_a_figure_that_says_how_large_its_legend_is_keeps_it(drawn):
     drawn["layout"]["legend"] = {"font": {"size": 15}}
-    assert in_ink(drawn, dark=False, size=PLAIN)["layout"]["legend"]["font"] == {"size": 15}
+    assert in_page_colors(drawn, dark=False, size=PLAIN)["layout"]["legend"]["font"] == {"size": 15}
 
 
 def test_words_of_the_lesson_stay_as_large_as_it_says():
-    shown = in_ink(figure(300, font={"size": 22}).to_dict(), dark=True, size=PLAIN)
+    shown = in_page_colors(figure(300, font={"size": 22}).to_dict(), dark=True, size=PLAIN)
     assert shown["layout"]["font"] == {"size": 22, "color": "#E7ECF0"}
 
 
@@ -52,7 +52,3 @@ def test_thin_lines_are_brighter_on_a_dark_page_only(drawn):
         "rgba(255,255,255,0.85)",
         "rgba(17,22,27,0.85)",
     }
-
-
-def test_streamlit_takes_it_as_it_is(drawn):
-    assert isinstance(Drawn(drawn), go.Figure) and Drawn(drawn).to_dict() is drawn

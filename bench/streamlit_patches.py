@@ -1,0 +1,166 @@
+"""What each patch of Streamlit gains: `python bench/streamlit_patches.py [PATCH ...] [--pairs 5]`.
+
+Each pair starts the app twice, once without the patch and once with it, in turns as to which is first. So what else
+the machine does meets both. Three measures, each where it can show the patch:
+
+- *answers*: seconds for 100 small files over one connection;
+- *reruns*: `--sessions` sessions move ε on Explore, each as soon as it has its new figures, for `--seconds`. Median
+  seconds from a move to its figures, and seconds of the server's processor for each move;
+- *chart*: seconds from the address to the first chart in a new Chromium, when the server has drawn the page before.
+
+Never part of the tests.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import http.client
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from urllib.parse import urlsplit
+
+import numpy as np
+import psutil
+from app_latency import CHROMIUM
+from playwright.sync_api import sync_playwright
+from processes import ROOT, environment
+from streamlit_client import Tab
+
+PATCHES = "ui.server.streamlit_patches"
+# What turns a patch off before the server starts, and where it shows.
+OFF = {
+    "send_without_delay": ("process.send_without_delay = lambda: 0", "answers"),
+    "read_options_without_lock": ("process.read_options_without_lock = lambda: None", "reruns"),
+    "switch_threads_often": ("process.switch_threads_often = lambda: None", "reruns"),
+    "freeze_what_stays": ("process.freeze_what_stays = lambda: None", "reruns"),
+    "postScriptGC": ("sys.argv += ['--runner.postScriptGC', 'true']", "reruns"),
+    "UncheckedFigure": ("internals.UncheckedFigure = lambda figure: figure", "reruns"),
+    "LOADED_EARLY": ("scripts.LOADED_EARLY = ()", "chart"),
+}
+CURVE = "[data-testid=stMain] .js-plotly-plot .scatterlayer path"
+START = """
+import sys
+from {patches} import internals, process, scripts
+sys.argv = ["streamlit", "run", "app.py", "--server.port", "{port}", "--server.address", "127.0.0.1",
+            "--server.headless", "true", "--server.fileWatcherType", "none"]
+{off}
+from streamlit.web import cli
+cli.main()
+"""
+
+
+@contextmanager
+def app(port: int, off: str) -> Iterator[tuple[str, psutil.Process]]:
+    """The app with one patch off, until the block ends: its address and its process."""
+    code = START.format(patches=PATCHES, port=port, off=off)
+    with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env=environment(), stdout=subprocess.DEVNULL) as run:
+        url = f"http://127.0.0.1:{port}"
+        try:
+            for _ in range(600):
+                if run.poll() is not None:
+                    raise RuntimeError(f"the app did not start; is port {port} taken?")
+                with suppress(OSError):
+                    urllib.request.urlopen(f"{url}/_stcore/health", timeout=1)
+                    break
+                time.sleep(0.1)
+            yield url, psutil.Process(run.pid)
+        finally:
+            run.terminate()
+
+
+def answers(url: str, n: int = 100) -> dict[str, float]:
+    """Over one connection, as a browser does."""
+    connection = http.client.HTTPConnection(urlsplit(url).netloc)
+    start = time.perf_counter()
+    for _ in range(n):
+        connection.request("GET", "/favicon.png")
+        connection.getresponse().read()
+    return {f"seconds for {n} answers": time.perf_counter() - start}
+
+
+async def reruns(url: str, server: psutil.Process, sessions: int, seconds: float) -> dict[str, float]:
+    """After every session has drawn its page and every kernel is compiled."""
+    tabs = [Tab(url, data="adult", forest="majority labels") for _ in range(sessions)]
+    for tab in tabs:
+        await tab.open()
+        await tab.until("first_chart", 300)
+    await tabs[0].until("ended", 300)
+    waits: list[float] = []
+    until = time.monotonic() + seconds
+
+    async def play(tab: Tab, number: int) -> None:
+        rng = np.random.default_rng(number)
+        while time.monotonic() < until and not tab.dropped:
+            run = await tab.move("Privacy budget ε", int(rng.choice((-2, -1, 1, 2))))
+            await tab.until("first_chart", 120)
+            if run.first_chart is not None:
+                waits.append(run.first_chart - run.sent)
+
+    before = sum(server.cpu_times()[:2])
+    await asyncio.gather(*(play(tab, number) for number, tab in enumerate(tabs)))
+    spent = sum(server.cpu_times()[:2]) - before
+    for tab in tabs:
+        await tab.close()
+    return {
+        "median seconds to the figures": float(np.median(waits)),
+        "95th percentile": float(np.quantile(waits, 0.95)),
+        "processor seconds a move": spent / len(waits),
+    }
+
+
+def chart(url: str) -> dict[str, float]:
+    """The second of two visitors, each with an empty cache."""
+    with sync_playwright() as playwright:
+        for _ in range(2):
+            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--disable-gpu"])
+            page = browser.new_page(viewport={"width": 1440, "height": 900})
+            start = time.perf_counter()
+            page.goto(url, wait_until="commit")
+            page.wait_for_selector(CURVE, state="attached", timeout=120_000)
+            waited = time.perf_counter() - start
+            page.wait_for_timeout(5000)
+            browser.close()
+    return {"seconds to the first chart": waited}
+
+
+def measured(arguments: argparse.Namespace, off: str, what: str) -> dict[str, float]:
+    with app(arguments.port, off) as (url, server):
+        if what == "answers":
+            return answers(url)
+        if what == "chart":
+            return chart(url)
+        return asyncio.run(reruns(url, server, arguments.sessions, arguments.seconds))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("patches", nargs="*", choices=[[], *OFF], help="all by default")
+    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--sessions", type=int, default=10)
+    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--port", type=int, default=8596)
+    arguments = parser.parse_args()
+    for name in arguments.patches or OFF:
+        off, what = OFF[name]
+        results: dict[str, list[dict[str, float]]] = {"without": [], "with": []}
+        for pair in range(arguments.pairs):
+            for side in ("without", "with") if pair % 2 == 0 else ("with", "without"):
+                results[side].append(measured(arguments, off if side == "without" else "", what))
+        print(name)
+        for key in results["with"][0]:
+            values = {side: np.array([one[key] for one in results[side]]) for side in results}
+            better = int(np.sum(values["with"] < values["without"]))
+            print(
+                f"  {key}: {np.median(values['without']):.3g} without, {np.median(values['with']):.3g} with, "
+                f"less in {better} of {arguments.pairs} pairs",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,12 @@
+"""All that changes Streamlit, or relies on what Streamlit does not document. No other file of the app does either.
+
+- `process`: changes in the process of the server, made once by `apply` or when the kernels are compiled.
+- `internals`: private attributes, routes and classes that the app reads.
+- `scripts`: JavaScript that runs before Streamlit's front end, and the files of the front end that it names.
+- `styles`: CSS that selects parts of the page by `data-testid`.
+
+Each entry says its reason, its gain with how it was measured, and its test. The tests are in
+`tests/ui/test_streamlit_patches.py`. A test fails when Streamlit changes what the entry relies on, and when Streamlit
+no longer needs it. `bench/streamlit_patches.py` measures the gains again. How to upgrade Streamlit:
+`docs/CONTRIBUTING.md`.
+"""

@@ -1,0 +1,93 @@
+"""What the app reads of Streamlit although Streamlit does not document it."""
+
+from __future__ import annotations
+
+from typing import Any, Final, cast
+
+import plotly.graph_objects as go
+from streamlit import net_util, runtime
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.uploaded_file_manager import UploadedFile
+from streamlit.web.server.server_util import get_url
+
+# Routes of the server.
+# Reason: the middleware refuses, counts, or marks requests for them.
+# Gain: the guards work; without these names they would let everything through.
+# Test: `test_the_server_has_the_routes_that_the_guards_know`
+UPLOAD_ROUTE: Final = "_stcore/upload_file"
+METRICS_ROUTE: Final = "_stcore/metrics"  # says how many bytes others have uploaded, to a byte
+HEALTH_ROUTE: Final = "_stcore/health"  # a page requests it each time, before it opens its websocket
+NOT_PAGES: Final = frozenset({"_stcore", "media", "component", "static"})  # first parts of all other routes
+
+
+class UncheckedFigure(go.Figure):
+    """A plotly figure that is a dict already: neither plotly nor Streamlit checks or copies it again.
+
+    Reason: Streamlit builds a figure from a dict to check it, which checks each property of each trace.
+    Gain: being measured.
+    Test: `test_streamlit_sends_an_unchecked_figure_as_it_is`
+    """
+
+    def __init__(self, figure: dict[str, Any]) -> None:
+        object.__setattr__(self, "_dict", figure)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The dict, not a copy."""
+        return self._dict
+
+
+def current_runtime() -> Any:
+    """The Streamlit runtime of this process.
+
+    Reason: it holds the files and the sessions that the limits on uploads count.
+    Gain: limits on uploads of a session and of the server; Streamlit limits one file only.
+    Test: `test_the_runtime_tells_files_and_sessions`
+    """
+    return runtime.get_instance()
+
+
+def has_ended(server: Any, session: str) -> bool:
+    """Whether a session of a runtime has ended.
+
+    Reason: Streamlit removes the files of an ended session only when a later session leaves.
+    Gain: files of ended sessions are removed at the next upload, so that they do not use up the limit.
+    Test: `test_the_runtime_tells_files_and_sessions`
+    """
+    return server._session_mgr.get_session_info(session) is None
+
+
+def files_of_this_session() -> tuple[MemoryUploadedFileManager, str] | None:
+    """Where Streamlit keeps uploads, and the id of the session whose page runs in this thread.
+
+    Reason: *Clear my data* removes files, and a page warns of a limit, which Streamlit has no call for.
+    Gain: a file is gone when its session clears it. Streamlit would keep it as long as the session.
+    Test: `test_a_page_reaches_the_files_of_its_session`
+    """
+    context = get_script_run_ctx()
+    return None if context is None else (cast(MemoryUploadedFileManager, context.uploaded_file_mgr), context.session_id)
+
+
+def is_upload(value: object) -> bool:
+    """Whether a value is what `st.file_uploader` returns.
+
+    Reason: the state of a session can hold a value of any type under the key of a file field.
+    Gain: such a value is dropped, and the page does not fail.
+    Test: `test_a_page_reaches_the_files_of_its_session`
+    """
+    return isinstance(value, UploadedFile)
+
+
+def app_url(host: str) -> str:
+    """URL of the app under a host name.
+
+    Reason: Streamlit's greeting, which prints it, asks another host for a public address. So the greeting is off.
+    Gain: the start prints addresses, and no other host is asked.
+    Test: `test_the_start_knows_its_addresses`
+    """
+    return get_url(host)
+
+
+def network_address() -> str:
+    """Address of this machine in its network, for `app_url`. Same reason, gain and test."""
+    return str(net_util.get_internal_ip())

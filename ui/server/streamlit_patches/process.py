@@ -1,0 +1,146 @@
+"""Changes in the server's process. `apply` makes all but `freeze_what_stays`, which waits for the kernels."""
+
+from __future__ import annotations
+
+import gc
+import os
+import socket
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from multiprocessing import spawn
+from typing import Any, Final
+
+from streamlit import config
+from streamlit.runtime.state.safe_session_state import SafeSessionState
+
+SWITCH_INTERVAL: Final = 0.001  # seconds; Python's default is 0.005
+_MOST_FILES: Final = 1024
+_MOST_READS: Final = 100  # times in a row that the state changes while it is read; once is rare
+
+_get_option: Final = config.get_option
+_preparation_data: Final = spawn.get_preparation_data
+
+
+def apply() -> None:
+    """Make all changes. The server calls it once, after Streamlit has opened its socket and before it answers."""
+    send_without_delay()
+    read_options_without_lock()
+    end_replaced_runs()
+    keep_pages_out_of_workers()
+    switch_threads_often()
+
+
+def send_without_delay() -> int:
+    """Set TCP_NODELAY on every TCP socket of this process that listens. Returns how many these are.
+
+    Reason: Streamlit opens its socket with protocol 0, which asyncio does not take for TCP, so Nagle's algorithm stays
+    on. The second part of an answer then waits until the browser has acknowledged the first, which it puts off for
+    40 ms. A page takes a hundred answers. Connections take the setting of the socket that listens.
+    Gain: 100 answers over one connection in 0.26 s, not 4.8 s (`answers` of the benchmark, medians of 5 pairs).
+    Test: `test_a_connection_of_streamlit_s_socket_sends_without_delay`
+    """
+    n = 0
+    for listening in _listening_sockets():
+        with listening, suppress(OSError):
+            listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            n += 1
+    return n
+
+
+def _listening_sockets() -> Iterator[socket.socket]:
+    """A second handle on each socket. The caller closes it."""
+    for number in [number for number in range(3, _MOST_FILES) if _is_socket(number)]:
+        handle = socket.socket(fileno=os.dup(number))
+        is_tcp = handle.type == socket.SOCK_STREAM and handle.family in (socket.AF_INET, socket.AF_INET6)
+        if is_tcp and handle.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+            yield handle
+        else:
+            handle.close()
+
+
+def _is_socket(number: int) -> bool:
+    try:
+        return stat.S_ISSOCK(os.fstat(number).st_mode)
+    except OSError:
+        return False
+
+
+def read_options_without_lock() -> None:
+    """Read options of Streamlit from its dict, without its lock. Streamlit still reads those that are not there yet.
+
+    Reason: Streamlit reads options under one lock, once for each element of a page. A thread that gets that lock then
+    waits for Python's own, so that all other threads wait for two locks.
+    Gain: being measured.
+    Test: `test_options_are_read_while_another_thread_holds_streamlit_s_lock`
+    """
+    config.get_option = _option
+
+
+def _option(key: str) -> Any:
+    option = (config._config_options or {}).get(key)
+    return _get_option(key) if option is None else option.value
+
+
+def end_replaced_runs() -> None:
+    """End a run of a page that another run has replaced, where it reads the whole state of the session.
+
+    Reason: a moved control starts a new run at once, in another thread, while the run before goes on to the next place
+    where Streamlit checks whether it may. Both change one state, each under another lock. Select boxes, radio buttons,
+    and fields for numbers and text read the whole state, and there Streamlit does not check. The run fails with
+    `RuntimeError` or `KeyError` if the other run adds or removes a value at that moment.
+    Gain: no such failure; before, about one in a thousand moves of thirty sessions. The test makes the failure happen.
+    Test: `test_a_run_that_goes_on_reads_the_state_again`
+    """
+    SafeSessionState.filtered_state = property(_filtered_state)  # type: ignore[method-assign, assignment]
+
+
+def _filtered_state(self: SafeSessionState) -> dict[str, Any]:
+    """All values by key, as of one moment."""
+    for _ in range(_MOST_READS):
+        self._yield_callback()  # ends this run if another one has replaced it
+        try:
+            with self._lock:
+                return self._state.filtered_state
+        except (RuntimeError, KeyError):
+            continue
+    raise RuntimeError("The state of the session changes faster than it can be read.")
+
+
+def keep_pages_out_of_workers() -> None:
+    """Start worker processes without the module `__main__`.
+
+    Reason: each run of a page replaces `sys.modules["__main__"]` with that page, in any thread and at any time. A new
+    process that gets this name would run that page or `app.py` again. Its thread of `app.py` would import modules while
+    the process does, and either import may fail with `_DeadlockError`, which breaks all processes of the pool.
+    Gain: no page runs in a worker, and no worker fails to start. The test makes it happen.
+    Test: `test_a_worker_does_not_run_the_page_that_is_the_main_module`
+    """
+    spawn.get_preparation_data = _without_main
+
+
+def _without_main(name: str) -> dict[str, Any]:
+    return {key: value for key, value in _preparation_data(name).items() if not key.startswith("init_main")}
+
+
+def switch_threads_often() -> None:
+    """Let a thread keep Python's lock for 1 ms, not 5 ms, while others wait for it.
+
+    Reason: every kernel ends with a wait for Python's lock, which a script that draws would keep for 5 ms each time.
+    Gain: being measured.
+    Test: `test_threads_switch_often`
+    """
+    sys.setswitchinterval(SWITCH_INTERVAL)
+
+
+def freeze_what_stays() -> None:
+    """Leave what lives until the server ends, such as modules and compiled kernels, out of garbage collection.
+
+    Reason: a full collection holds Python's lock and walks through all objects. `.streamlit/config.toml` also sets
+    `runner.postScriptGC = false`, as Streamlit makes a full collection after each run of a page by default.
+    Gain: being measured.
+    Test: `test_a_collection_skips_what_was_frozen`, `test_streamlit_does_not_collect_after_each_run`
+    """
+    gc.collect()
+    gc.freeze()

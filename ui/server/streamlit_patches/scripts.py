@@ -1,0 +1,99 @@
+"""JavaScript for the head of a page, before Streamlit's own, and the front end's files that it loads early."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Final
+
+import streamlit
+
+FOLDER: Final = Path(streamlit.__file__).parent / "static" / "static" / "js"
+
+# Reason: Streamlit looks for its server below each page's address first, which leaves errors in the browser's console.
+# It adds a step to the browser's history for every control that is moved, and empties the address before it changes
+# pages. Of the address that Back leads to it forgets what the page before has, too. With this script a page is one
+# step of the history, and Back does what the page's link does.
+# Gain: no errors in the console (two for each page), and Back leads to the page before.
+# Test: `test_the_front_end_knows_what_the_first_script_sets`, and tests/browser/test_links.py with a browser
+_FIRST: Final = """<script>
+(() => {
+  const base = location.origin + $path;
+  window.__streamlit = {BACKEND_BASE_URL: base};
+  const push = history.pushState.bind(history);
+  let before = new URL(location.href);
+  for (const kind of ["click", "keydown"])
+    addEventListener(kind, () => { before = new URL(location.href); }, true);
+  history.pushState = (state, title, url) => {
+    if (new URL(url ?? location.href, location.href).pathname === location.pathname)
+      return history.replaceState(state, title, url);
+    if (before.pathname === location.pathname) history.replaceState(state, title, before);
+    return push(state, title, url);
+  };
+  addEventListener("popstate", (event) => {
+    const path = (link) => new URL(link.getAttribute("href"), base + "/").pathname;
+    const links = [...document.querySelectorAll("[data-testid=stSidebar] a[data-testid=stPageLink-NavLink]")];
+    const there = links.find((link) => path(link) === location.pathname);
+    if (!there) return;
+    event.stopImmediatePropagation();
+    history.replaceState({}, "", location.pathname);
+    there.click();
+  }, true);
+})();
+</script>"""
+
+# Reason: the front end requests the code of a button when the first button comes, and that of charts, the largest,
+# when a chart comes. Each file waits for the one before.
+# Gain: being measured.
+# Test: `test_the_front_end_has_a_file_for_each_element_that_is_loaded_early`
+LOADED_EARLY: Final = (
+    "Html",
+    "PageLink",
+    "Checkbox",
+    "Selectbox",
+    "Radio",
+    "Slider",
+    "Button",
+    "NumberInput",
+    "ButtonGroup",
+    "DownloadButton",
+    "Progress",
+    "PlotlyChart",  # the largest last
+)
+
+# The front end opens its first websocket, then requests the page and waits. In that time the browser runs the files.
+_LOAD_EARLY: Final = """<script>
+(() => {
+  const Socket = window.WebSocket;
+  const run = () => { for (const file of $files) import(new URL(file, document.baseURI).href); };
+  window.WebSocket = class extends Socket {
+    constructor(...given) {
+      super(...given);
+      window.WebSocket = Socket;
+      this.addEventListener("open", () => setTimeout(run), {once: true});
+    }
+  };
+})();
+</script>"""
+
+
+def first_script(base_path: str) -> str:
+    """The script for the start of a page's head.
+
+    Parameters
+    ----------
+    base_path : str
+        `server.baseUrlPath`, with or without slashes around it.
+    """
+    path = base_path.strip("/")
+    return _FIRST.replace("$path", json.dumps(f"/{path}" if path else ""))
+
+
+def early_files() -> list[str]:
+    """Names of the files that draw the elements in `LOADED_EARLY`. Elements without a file are left out."""
+    return [path.name for element in LOADED_EARLY for path in sorted(FOLDER.glob(f"{element}.*.js"))[:1]]
+
+
+def early_script() -> str:
+    """The script for the end of a page's head. It runs the early files while the server makes the page."""
+    return _LOAD_EARLY.replace("$files", json.dumps([f"./static/js/{name}" for name in early_files()]))

@@ -1,0 +1,74 @@
+"""CSS for the pages. Constants only: nothing from data ever gets into HTML.
+
+Streamlit marks the parts of a page with `data-testid`, for tests. It promises the classes `st-key-...` only.
+
+Reason: Streamlit has no other way to set spaces, sizes of words, and columns on a phone, or to hide a button.
+Gain: ε and its curve are on one screen, also on a phone (`tests/browser/test_phone.py`); captions have enough contrast;
+and no table offers a download whose name does not say CURATOR_ONLY.
+Test: `test_the_front_end_has_each_part_that_a_style_names`
+"""
+
+from typing import Final
+
+# Tables lose Streamlit's download, whose name does not say CURATOR_ONLY.
+PAGE: Final = """<style>
+[class*=st-key-headline] h3 {font-size: 1.85rem; padding: 0; line-height: 1.3; font-variant-numeric: tabular-nums}
+[class*=st-key-headline] h3 {text-wrap: balance}
+[class*=st-key-headline] p {text-wrap: pretty}
+[class*=st-key-headline] [data-testid=stMarkdownContainer] {margin-bottom: 0}
+[class*=st-key-headline] [data-testid=stVerticalBlock] {gap: 0.35rem}
+.st-key-below_curve {min-height: 3.4rem}
+[data-testid=stElementToolbarButton]:has([aria-label^="Download as CSV"]) {display: none}
+[data-testid=stCaptionContainer] {opacity: 1}
+[data-testid=stCaptionContainer], [data-testid=stCaptionContainer] p {color: light-dark(#55606B, #AAB5BF)}
+a[href]:focus-visible {outline: 2px solid light-dark(#005F94, #7CC3EC) !important; outline-offset: 2px}
+[data-testid=stCaptionContainer] a {color: light-dark(#005F94, #7CC3EC)}
+@media (max-width: 900px) {
+  .st-key-focus {overflow-x: auto}
+  .st-key-focus [data-testid=stElementContainer] {min-width: 820px}
+}
+@media (max-width: 640px), (max-height: 760px) {
+  [data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] {gap: 0.6rem}
+}
+@media (max-width: 640px) {
+  [data-testid=stMainBlockContainer] {padding-top: 3.6rem}
+  .st-key-asked [data-testid=stHorizontalBlock] {display: grid; grid-template-columns: 1fr 1fr; gap: 0.6rem}
+  .st-key-asked [data-testid=stColumn] {width: auto; min-width: 0}
+  .st-key-asked [data-testid=stColumn]:nth-child(2) {grid-column: 1 / 3; order: 1}
+  [class*=st-key-headline] [data-testid=stHorizontalBlock] {display: grid; grid-template-columns: 1fr 1fr; gap: 0.6rem}
+  [class*=st-key-headline] [data-testid=stColumn] {width: auto; min-width: 0}
+  [class*=st-key-headline] [data-testid=stColumn] [data-testid=stVerticalBlock] {padding: 0.6rem}
+  [class*=st-key-headline] [data-testid=stColumn] > [data-testid=stVerticalBlock] {padding: 0}
+  [class*=st-key-headline] h3 {font-size: 1.35rem}
+}
+</style>"""
+
+# What opens over the page is not inside Streamlit's dark part. The theme's blue is light enough to be read as text on a
+# dark page, so white words stand on a darker blue.
+DARK: Final = """<style>
+:root {color-scheme: dark}
+[data-testid=stBaseButton-primary], [data-testid=stMultiSelect] [data-tag] {background: #0072B2; color: #FFFFFF}
+[data-testid=stBaseButton-primary] {border-color: #0072B2}
+[data-testid=stBaseButton-primary]:hover {background: #005F94; border-color: #7CC3EC; color: #FFFFFF}
+</style>"""
+
+# For a room with a projector.
+PRESENTATION: Final = """<style>
+html {font-size: 19px}
+[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] {gap: 0.6rem}
+.st-key-end_presentation {position: fixed; top: 0.6rem; left: 1.5rem; z-index: 999991}
+[data-testid=stSidebar], [data-testid=stExpandSidebarButton] {display: none}
+</style>"""
+
+LESSON: Final = """<style>
+[data-testid=stMainBlockContainer] {padding-bottom: 1rem}
+.st-key-lesson_text p, .st-key-lesson_question p, .st-key-lesson_question label p {font-size: 1.1rem; line-height: 1.4}
+.st-key-lesson_question [data-testid=stCaptionContainer] p {font-size: 0.95rem}
+.st-key-lesson_page h4 {padding: 0}
+@media (max-width: 640px) {
+  .st-key-step [data-testid=stButtonGroup] button {padding: 0 0.5rem; min-width: 2.3rem}
+}
+.st-key-lesson_page, .st-key-lesson_page [data-testid=stVerticalBlock] {gap: 0.5rem}
+.st-key-lesson_page [data-testid=stMarkdownContainer] {margin-bottom: 0}
+.st-key-lesson_page [data-testid=stMarkdownContainer] p:last-child {margin-bottom: 0}
+</style>"""
