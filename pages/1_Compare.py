@@ -4,6 +4,7 @@ import streamlit as st
 
 from dpforest.tables.domain import DomainError
 from dpforest.tables.features import plural
+from ui import state
 from ui.compare import controls, parts
 from ui.compare.below import Below
 from ui.compare.code import grid_as_code
@@ -76,7 +77,7 @@ with st.container(horizontal=True, vertical_alignment="center", horizontal_align
     )
 
 names = ["Table", "Depth", "Trees", "ε × depth", "α"]
-tabs = dict(zip(names, st.tabs(names, key="compare_tab", bind=LINKED), strict=True))
+tabs = dict(zip(names, st.tabs(names, key=state.COMPARE_TAB, bind=LINKED), strict=True))
 opened = next((name for name, tab in tabs.items() if tab.open), "Table")
 with tabs[opened]:
     below = Below(opened, view, table)

@@ -5,6 +5,7 @@ import streamlit as st
 from dpforest.plotting.style import percent
 from dpforest.tables.domain import DomainError
 from dpforest.tables.features import plural
+from ui import state
 from ui.choose import controls, membership, more_data, parts, risk_parts, to_explore
 from ui.compare.parts import about_delta, about_leaks
 from ui.jobs import baselines, sweep, time_budget
@@ -91,7 +92,7 @@ if not wish.certified:
     parts.about_claims(certificate)
 to_explore.offer(chosen, (answers[0].forest, smallest[answers[0].forest] or 1.0))
 rooms = ["What it means", "More data", "Attack it", "Report"]
-tabs = dict(zip(rooms, st.tabs(rooms, key="choose_tab", bind=LINKED), strict=True))
+tabs = dict(zip(rooms, st.tabs(rooms, key=state.CHOOSE_TAB, bind=LINKED), strict=True))
 opened = next((room for room, tab in tabs.items() if tab.open), rooms[0])
 with tabs[opened]:
     if opened == "What it means":

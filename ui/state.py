@@ -4,7 +4,7 @@ A value can outlive what it fits: an old session or a link can leave anything un
 values when a page opens, so a page finds no value of another type. Where the options of a control follow the table,
 `known` and `within` of `ui.shared.controls` check the rest.
 
-Keys of buttons, charts and containers are not declared: nobody reads a value under them.
+Keys of buttons, charts and containers are not declared: nobody can leave a value under them.
 """
 
 from __future__ import annotations
@@ -84,11 +84,11 @@ class Key(str):
 
 
 class Keys:
-    """Keys that are made per item, with `{}` for the item. Parameters as for `Key`."""
+    """Keys that are made per item: `{}` stands for any item, `{:d}` for a number. Parameters as for `Key`."""
 
     def __init__(self, pattern: str, kind: Any, default: Any = None, **settings: Any) -> None:
         self.pattern, self._declared = pattern, (kind, default, settings)
-        self.matches = re.compile(re.escape(pattern).replace(r"\{\}", ".+"), re.DOTALL).fullmatch
+        self.matches = re.compile(pattern.replace("{}", ".+").replace("{:d}", r"\d+"), re.DOTALL).fullmatch
 
     def __call__(self, *items: object) -> Key:
         return self.named(self.pattern.format(*items))
@@ -160,7 +160,7 @@ ALSO_DELTA = Key("also_delta", bool, False, linked=True)
 BOUND = Key("bound", int, linked=True)
 ALPHAS = Key("alphas", str, linked=True)
 ALPHA = Key("alpha", float, linked=True)
-ALPHA_AT = Keys("a{}", float, linked=True)
+ALPHA_AT = Keys("a{:d}", float, linked=True)
 VOTING = Key("voting", str, linked=True)
 COUNTED = Key("counted", str, linked=True)
 LEAF = Key("leaf", str, linked=True)
@@ -200,17 +200,14 @@ PAUSED = Key("paused", bool, False)
 # Explore
 TAB = Key("tab", str, linked=True)
 WELCOMED = Key("welcomed", bool, False)
-MEASURE = Key("measure", str)
+MEASURE = Key("measure", str, linked=True)
 SCALE_OF = Key("scale_of", str)
 TREE = Key("tree", int)
 FOLLOW = Key("follow", bool, False)
 ROW = Key("row", int)
-VOTES = Key("votes", object)
 WIDTH = Key("width", str)
 LEVELS = Key("levels", int)
-OVERVIEW = Key("overview", object)
 FOCUS = Key("focus", tuple, (None, 0), fits=_pair)
-FOCUS_CHART = Key("focus_chart", object)
 TO_NODE = Key("to_node", object)
 DOWN = Keys("down_{}", object)
 NOISE_DRAWN = _count("noise_drawn")
@@ -241,7 +238,7 @@ ALSO_PUBLISHED = Key("also_published", bool, False, linked=True)
 COMPARED = Key("compared", str, linked=True)
 RELEASES_EACH = Key("releases_each", int, linked=True)
 HELD_OUT = Key("held_out", str, linked=True)
-BANDS = Key("bands", bool, False, linked=True)
+BANDS = Key("bands", bool, True, linked=True)
 MAPPED = Key("mapped", str, linked=True)
 SETTINGS_OF = Key("own_of", str)
 SETTINGS = Key("own", dict)
@@ -289,7 +286,9 @@ PAPER_ITEM = Keys("item_{}", str, linked=True)
 WORD = Key("word", str, linked=True)
 
 _KEYS: Final = {str(key): key for key in list(globals().values()) if isinstance(key, Key)}
-_PATTERNS: Final = [keys for keys in list(globals().values()) if isinstance(keys, Keys)]
+_PATTERNS: Final = sorted(  # the most specific first
+    (keys for keys in list(globals().values()) if isinstance(keys, Keys)), key=lambda keys: -len(keys.pattern)
+)
 
 
 def declared(name: str) -> Key | None:

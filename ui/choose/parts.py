@@ -24,12 +24,13 @@ from dpforest.privacy.ledger import Ledger
 from dpforest.risk.guarantee import Guarantee, guarantee_of
 from dpforest.risk.rounding import percent_down
 from dpforest.tables.features import plural
+from ui import state
 from ui.choose.controls import SURE, Wish
 from ui.jobs import simulate
 from ui.jobs.baselines import Baselines
 from ui.jobs.sweep_results import Done, ceiling_of_sweep, stakes_of_sweep
 from ui.shared import tables
-from ui.shared.controls import LINKED, is_on
+from ui.shared.controls import LINKED
 from ui.shared.epsilon import OTHERS
 from ui.shared.forests import EPSILONS, WITH_DELTA, Settings
 from ui.shared.page import badge, chart
@@ -129,10 +130,9 @@ def guarantee(certificate: Certificate, ledger: Ledger, leaks: bool) -> Guarante
     """What is promised; where only the schema speaks against it, on demand what would be once that is public."""
     if certificate.certified or not leaks or not ledger.has_budget:
         return guarantee_of(certificate)
-    is_on("if_public")
     if st.toggle(
         "Show what would be promised if the schema were public",
-        key="if_public",
+        key=state.IF_PUBLIC,
         bind=LINKED,
         help="It is not promised now: bounds and categories that were read from the rows can give single people away.",
     ):

@@ -14,6 +14,7 @@ from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.loss import PURE, PrivacyLoss, mu_for
 from dpforest.privacy.rationals import positive_fraction
 from dpforest.tables.features import plural
+from ui import state
 from ui.explore.delta_gain import DeltaGain
 from ui.explore.headline import is_skewed
 from ui.explore.other_forests import OtherForests
@@ -50,13 +51,13 @@ class Panel:
                 )
             shown = "accuracy"
             if is_skewed(curve):
-                known("measure", MEASURES)
+                known(state.MEASURE, MEASURES)
                 shown = st.segmented_control(
                     "Measure",
                     list(MEASURES),
                     default="accuracy",
                     required=True,
-                    key="measure",
+                    key=state.MEASURE,
                     bind=LINKED,
                     label_visibility="collapsed",
                 )

@@ -8,6 +8,7 @@ from typing import Final
 import streamlit as st
 
 from dpforest.tables.domain import DomainError
+from ui import state
 from ui.explore import budget_tab, curve_panel, data_tab, first_look, headline, leaves_tab, tree_tab, welcome
 from ui.jobs import baselines, simulate
 from ui.jobs.warm_up import is_ready, warm_up, warm_up_the_rest
@@ -82,7 +83,7 @@ def show() -> None:
 def _tabs(choice: Choice, certificate, ledger, forest: simulate.Shared) -> None:
     """Of four rooms the one that is open."""
     epsilon = choice.settings.epsilon
-    tree, leaves, budget, data = st.tabs(["Tree", "Leaves", "Budget", "Data"], key="tab", bind=LINKED)
+    tree, leaves, budget, data = st.tabs(["Tree", "Leaves", "Budget", "Data"], key=state.TAB, bind=LINKED)
     if tree.open:
         with tree:
             tree_tab.show(choice, forest.view(epsilon))
