@@ -21,12 +21,12 @@ audit = audit_controls.choose(
     )
 )
 name, rule = next((name, rule) for name, rule in RULES.items() if rule.mechanism == audit.mechanism)
-found = verdict.verdict_of(audit)
+result = verdict.verdict_of(audit)
 curves = verdict.curves_of(audit.epsilon, audit.n_classes, audit.neighbors)
 
 with top, st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"):
     st.markdown("#### Does a rule keep its promise?", anchors=False, width="content")
-    if not found.holds:
+    if not result.holds:
         badge("Not certified")
 st.markdown(
     f"{promise(audit.epsilon, audit.neighbors)} "
@@ -35,15 +35,15 @@ st.markdown(
     f"**{name.capitalize()}** {rule.does}."
 )
 
-verdict.headline(audit, found)
+verdict.headline(audit, result)
 left, right = st.columns(2, gap="large")
 with left:
     verdict.flips(audit, curves)
 with right:
-    verdict.losses(audit, curves, found)
+    verdict.losses(audit, curves, result)
 
 with st.container(border=True):
-    st.markdown(story(audit.mechanism, found, curves, audit.neighbors))
+    st.markdown(story(audit.mechanism, result, curves, audit.neighbors))
 
 with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
     with st.container(width="content"):

@@ -12,10 +12,10 @@ from ui.shared.page import open_page
 
 open_page("Papers")
 st.markdown("#### The papers, reproduced", anchors=False)
-names = [own.name for own in PAPERS]
+names = [each.name for each in PAPERS]
 tabs = dict(zip(names, st.tabs(names, key=state.PAPER, bind=LINKED), strict=True))
 chosen = next((name for name, tab in tabs.items() if tab.open), names[0])
-paper: Paper = next(own for own in PAPERS if own.name == chosen)
+paper: Paper = next(each for each in PAPERS if each.name == chosen)
 measured: list[Record] = [record for record in read() if record.paper == paper.recorded]
 with tabs[chosen]:
     st.markdown(f"[{paper.title}]({paper.link})")

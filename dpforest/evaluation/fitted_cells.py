@@ -12,14 +12,14 @@ from dpforest.evaluation.metrics import flipped_share, from_shares
 from dpforest.evaluation.repeats import NOISE_SEED
 from dpforest.evaluation.splits import Split
 from dpforest.evaluation.without_noise import exact_scale
-from dpforest.models.greedy.greedy import BinnedRows, GreedyClassifier, bin_rows
-from dpforest.models.greedy.trace import Trace
+from dpforest.models.data_dependent import DataDependentClassifier, EncodedRows
+from dpforest.models.trace import Trace
 from dpforest.tables.domain import Domain
 from dpforest.trees.released_scale import scale_histograms
 
 
 def fitted_cells(
-    forest: GreedyClassifier,
+    forest: DataDependentClassifier,
     domain: Domain,
     split: Split,
     epsilons: list[float],
@@ -29,7 +29,7 @@ def fitted_cells(
 ) -> list[dict[str, Any]]:
     """As `counted_cells`; each cell is what a separate fit with the same seeds gives, at ε = infinity without noise."""
     n = np.arange(len(split.y_train))
-    rows = replace(bin_rows(domain, split.X_train, split.y_train, n, forest.n_bins), memo={})
+    rows = replace(forest.encode(domain, split.X_train, split.y_train, n), memo={})
     forest = clone(forest).set_params(random_state=seed + NOISE_SEED)
     if "structure_seed" in forest.get_params():
         forest.set_params(structure_seed=seed)
@@ -42,14 +42,14 @@ def fitted_cells(
     ]
 
 
-def without_noise(forest: GreedyClassifier, domain: Domain, rows: BinnedRows) -> BinnedRows:
+def without_noise(forest: DataDependentClassifier, domain: Domain, rows: EncodedRows) -> EncodedRows:
     """The rows in bins of their own exact scale, where a release asks for it."""
     scale = exact_scale(forest, rows.once(("scale",), lambda: scale_histograms(domain, rows.codes)))
-    return rows if scale is None else rows.on(domain, forest.n_bins, scale)
+    return rows if scale is None else rows.on_scale(domain, scale)
 
 
 def _fitted_cell(
-    model: GreedyClassifier, domain: Domain, rows: BinnedRows, split: Split, epsilon: float, positive: int
+    model: DataDependentClassifier, domain: Domain, rows: EncodedRows, split: Split, epsilon: float, positive: int
 ) -> dict[str, Any]:
     """One fit with the seeds of the model, which is left at this ε."""
     model.epsilon = None if math.isinf(epsilon) else epsilon

@@ -6,8 +6,8 @@ from functools import cached_property
 import numpy as np
 
 from dpforest.explain import AddedScores
-from dpforest.models.greedy.trace import TreeTrace
 from dpforest.models.leaf_noise import LeafNoise
+from dpforest.models.trace import TreeTrace
 from dpforest.tables.domain import Domain
 from dpforest.trees.layout import LEAF, Trees
 from dpforest.trees.naive import path_of_row

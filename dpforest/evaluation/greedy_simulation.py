@@ -19,9 +19,9 @@ from dpforest.evaluation.simulation import Simulation
 from dpforest.evaluation.splits import Split
 from dpforest.explain import AddedScores
 from dpforest.models.base import ForestClassifier
-from dpforest.models.greedy.greedy import BinnedRows, GreedyClassifier, bin_rows
-from dpforest.models.greedy.trace import Trace
+from dpforest.models.data_dependent import DataDependentClassifier, EncodedRows
 from dpforest.models.random.random_structure import RandomStructureClassifier
+from dpforest.models.trace import Trace
 from dpforest.tables.domain import Domain
 from dpforest.trees.forest import Forest
 from dpforest.voting import CLIPPED_LOGISTIC
@@ -30,7 +30,7 @@ from dpforest.voting import CLIPPED_LOGISTIC
 class GreedySimulation(Repeats):
     """Simulated releases of one greedy estimator on one split, over a grid of budgets.
 
-    Rows are binned once, and what the fits of a repeat have in common is computed once (`BinnedRows.once`).
+    Rows are binned once, and what the fits of a repeat have in common is computed once (`EncodedRows.once`).
 
     Parameters as for `Simulation`.
 
@@ -48,7 +48,14 @@ class GreedySimulation(Repeats):
     """
 
     def __init__(
-        self, estimator: GreedyClassifier, domain: Domain, split: Split, *, epsilons, seed: int = 0, n_jobs: int = 1
+        self,
+        estimator: DataDependentClassifier,
+        domain: Domain,
+        split: Split,
+        *,
+        epsilons,
+        seed: int = 0,
+        n_jobs: int = 1,
     ):
         super().__init__(domain, split, epsilons, seed, n_jobs)
         self.estimator = clone(estimator).set_params(domain=None)
@@ -58,7 +65,7 @@ class GreedySimulation(Repeats):
         estimator.check_reading_domain(domain)
         estimator.check(domain, len(split.y_train))
         rows = np.arange(len(split.y_train))
-        self.rows = bin_rows(domain, split.X_train, split.y_train, rows, estimator.n_bins)
+        self.rows = estimator.encode(domain, split.X_train, split.y_train, rows)
 
     def add_repeat(self, pause: Callable[[], None] = lambda: None, *, first: float | None = None) -> None:
         """Fit once more at every budget, and once without privacy, and score.
@@ -109,13 +116,13 @@ class GreedySimulation(Repeats):
             of_all,
         )
 
-    def _fit(self, epsilon: float | None, seed: int, rows: BinnedRows, trace: Trace | None) -> Forest:
+    def _fit(self, epsilon: float | None, seed: int, rows: EncodedRows, trace: Trace | None) -> Forest:
         estimator = clone(self.estimator).set_params(epsilon=epsilon, random_state=seed + NOISE_SEED)
         if self._has_structure_seed:
             estimator.set_params(structure_seed=seed)
         return estimator.fit_encoded(self.domain, rows, trace=trace)
 
-    def _fit_and_score(self, epsilon: float, seed: int, rows: BinnedRows) -> tuple[float, float, float]:
+    def _fit_and_score(self, epsilon: float, seed: int, rows: EncodedRows) -> tuple[float, float, float]:
         """Accuracy, balanced accuracy, and share of rows in leaves whose label was flipped."""
         trace = Trace(draws=False)
         forest = self._fit(epsilon, seed, rows, trace)
@@ -135,7 +142,7 @@ def simulation_for(estimator: ForestClassifier, domain: Domain, split: Split, **
 
 
 @simulation_for.register
-def _(estimator: GreedyClassifier, domain: Domain, split: Split, **settings) -> Repeats:
+def _(estimator: DataDependentClassifier, domain: Domain, split: Split, **settings) -> Repeats:
     return GreedySimulation(estimator, domain, split, **settings)
 
 

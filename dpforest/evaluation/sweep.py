@@ -21,7 +21,7 @@ from dpforest.evaluation.fitted_cells import fitted_cells
 from dpforest.evaluation.metrics import METRICS
 from dpforest.evaluation.splits import Split, split_table
 from dpforest.models.base import ForestClassifier
-from dpforest.models.greedy.greedy import GreedyClassifier
+from dpforest.models.data_dependent import DataDependentClassifier
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.tables.domain import Domain
 from dpforest.tables.rows import read_rows
@@ -276,7 +276,7 @@ def _figures(
 
 
 _figures.register(RandomStructureClassifier, counted_cells)
-_figures.register(GreedyClassifier, fitted_cells)
+_figures.register(DataDependentClassifier, fitted_cells)
 
 
 # ---------------------------------------------------------------- splits, and what is done already

@@ -16,10 +16,19 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from dpforest.checks import Constraint, check_scale_share, check_threads, choice, count, plain, threads
 from dpforest.limits import EPSILON_MAX, EPSILON_MIN, MAX_BOUND, MAX_TREES
 from dpforest.models import repeated_fits
-from dpforest.models.preparation import LEAST_SIZE, MOST_NOISE, SIZE_SHARE, Preparation, ScaleRule, release_size
+from dpforest.models.preparation import (
+    LEAST_SIZE,
+    MOST_NOISE,
+    SIZE_SHARE,
+    Preparation,
+    ScaleRule,
+    release_scale,
+    release_size,
+)
 from dpforest.models.shape_rules import Shape, signal_of
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import ADD_REMOVE, NEIGHBORS, Ledger, rows_changed
+from dpforest.privacy.loss import PrivacyLoss
 from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.privacy.rationals import MOST_DIGITS, as_typed
 from dpforest.tables.cells import as_array, column_of_list, refuse_masked, table_of_lists
@@ -27,7 +36,7 @@ from dpforest.tables.domain import Domain, DomainError, PrivacyLeakWarning
 from dpforest.tables.out_of_domain import OutOfDomainCells, caller_level
 from dpforest.tables.rows import Rows, read_rows
 from dpforest.trees.forest import Forest, ReleasedForest, as_values
-from dpforest.trees.released_scale import LEVELS
+from dpforest.trees.released_scale import LEVELS, ReleasedScale
 
 MODES = ("certified", "as_published")
 AUTO = "auto"
@@ -93,31 +102,34 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        super().__setattr__(name, plain(value))
+    # ------------------------------------------------------------ what an estimator writes itself; all after `_checked`
 
     def _plan(self, domain: Domain, n_rows: int) -> Any:
-        """As `spec`, parameters checked; of a fit `n_rows` is what `_known_size` says."""
+        """As `spec`; of a fit `n_rows` is what `_known_size` gives."""
+        raise NotImplementedError
+
+    def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
+        """As `preview`."""
+        raise NotImplementedError
+
+    def _encoded(self, domain: Domain, rows: Rows) -> Any:
+        """Rows as `_fit_forest` takes them: what all fits on the same rows have in common is done here."""
+        return rows
+
+    def _fit_forest(self, domain: Domain, rows: Any, n_jobs: int) -> Forest:
+        """Plan, ask, assemble."""
         raise NotImplementedError
 
     def _check_size(self, n_rows: int) -> None:
         """Raise ValueError where a table breaks a public bound on its rows."""
 
-    def _fit_forest(self, domain: Domain, rows: Rows, n_jobs: int) -> Forest:
-        """Fit on rows that are read already."""
-        raise NotImplementedError
+    def _check_unasked(self, domain: Domain, n_rows: int) -> None:
+        """Raise ValueError, before anything is asked of rows, for what would be raised after that."""
 
-    def _ledger(self) -> Ledger:
-        """A ledger with the budget, or without one where there is no privacy that holds."""
-        return Ledger(self._budget if self.mode == "certified" else None, self.neighbors)
+    def _forget(self) -> None:
+        """Drop what belongs to another release: this one does not pay for it."""
 
-    def refitter(self, domain: Domain, rows: Rows) -> Callable[[], Forest]:
-        """A function that fits anew on rows that are read already; what all fits have in common is done before."""
-        return lambda: self._fit_forest(domain, rows, 1)
-
-    def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
-        """As `preview`, parameters and domain checked."""
-        raise NotImplementedError
+    # ------------------------------------------------------------ a fit
 
     def fit(self, X: Any, y: Any) -> Self:
         """Read the rows and release what the mechanisms let through.
@@ -141,17 +153,78 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         """
         X, y = self._check_table(X, y)
         domain = self.reading_domain(self._public_domain(X, y))
-        self._check_parameters()
-        n_jobs = threads(self.n_jobs)
+        model = self._checked()
+        n_jobs = threads(model.n_jobs)
         out_of_domain = OutOfDomainCells()
         rows = read_rows(domain, X, y, n_jobs=n_jobs, out_of_domain=out_of_domain)
-        self._check_size(rows.n_given)
+        model._check_size(rows.n_given)
         out_of_domain.warn()  # before the first question, because the warning stops the fit if it is an error
-        if self._prepares and self.random_state is None and not domain.leaks():
-            n_public = 0 if self.neighbors == ADD_REMOVE else rows.n_given
-            repeated_fits.notice(lambda: self._preview(domain, n_public)[0])
-        forest = self._fit_forest(domain, rows, n_jobs)
+        model._check_unasked(domain, rows.n_given)
+        if model._prepares and model.random_state is None and not domain.leaks():
+            n_public = 0 if model.neighbors == ADD_REMOVE else rows.n_given
+            repeated_fits.notice(lambda: model._preview(domain, n_public)[0])
+        self._forget()
+        forest = model._fit_forest(domain, model._encoded(domain, rows), n_jobs)
         return self._fitted(forest, domain)
+
+    def refitter(self, domain: Domain, rows: Rows) -> Callable[[], Forest]:
+        """A function that fits anew on rows that are read already; what all fits have in common is done before.
+
+        Parameters
+        ----------
+        domain : Domain
+            Complete, and on the scale of `reading_domain`.
+        rows : Rows
+            Read by that domain.
+
+        Returns
+        -------
+        callable
+            Each call is a release of its own.
+
+        Raises
+        ------
+        ValueError
+            As `check`.
+        """
+        model = self._checked()
+        model._check_unasked(domain, rows.n_given)
+        ready = model._encoded(domain, rows)
+        return lambda: model._fit_forest(domain, ready, 1)
+
+    def check(self, domain: Domain, n_rows: int) -> None:
+        """Raise unless the parameters go together, on this domain, for this number of rows.
+
+        Under add-remove an error must not depend on the number of rows, so what a rule makes of it is checked for
+        whatever it may be.
+
+        Parameters
+        ----------
+        domain : Domain
+        n_rows : int
+            Number of rows that a fit would be given.
+
+        Raises
+        ------
+        ValueError
+            If a fit would be refused.
+        """
+        model = self._checked()
+        model._check_size(n_rows)
+        model._check_unasked(domain, n_rows)
+
+    def _checked(self) -> Self:
+        """A copy for one fit: parameters are in range, and Python's own numbers and texts, of whatever type they came.
+
+        This estimator keeps the parameters that it was given.
+        """
+        model: Self = object.__new__(type(self))
+        model.__dict__.update((name, plain(value)) for name, value in vars(self).items())
+        for name, check in model.constraints.items():
+            check(name, getattr(model, name))
+        if model._budget is not None:
+            model._check_digits(model._budget)
+        return model
 
     def _fitted(self, forest: Forest, domain: Domain) -> Self:
         """This estimator with a forest."""
@@ -185,7 +258,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         return self._forest().predict(self._check_rows(X), n_jobs=threads(self.n_jobs))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy, with labels read as `fit` reads them: 1 is the class "1", and a label that is none is told wrong.
+        """Accuracy, with labels read as `fit` reads them: 1 is the class "1"; a label that is no class counts as wrong.
 
         Parameters
         ----------
@@ -200,7 +273,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If the rows of X and y are not as many.
+            If X and y have different numbers of rows.
         """
         forest = self._forest()
         refuse_masked(y)
@@ -260,9 +333,9 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 "The domain has no classes, and a fit would read them from the data; give Domain(..., classes=...)."
             )
-        self._check_parameters()
-        self._check_size(n_rows)
-        return self._preview(domain, n_rows)
+        model = self._checked()
+        model._check_size(n_rows)
+        return model._preview(domain, n_rows)
 
     def reading_domain(self, domain: Domain) -> Domain:
         """The domain as rows are read by it: as published numbers lie on the linear scale, as in the papers."""
@@ -294,14 +367,30 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         ValueError
             If a parameter is out of range.
         """
-        self._check_parameters()
-        self._check_size(n_rows)
-        return self._plan(domain, n_rows)
+        model = self._checked()
+        model._check_size(n_rows)
+        return model._plan(domain, n_rows)
+
+    # ------------------------------------------------------------ what is spent
 
     @property
     def _budget(self) -> Fraction | None:
         """The budget as the number that was typed: 0.1 is 1/10."""
         return None if self.epsilon is None else as_typed(self.epsilon)
+
+    @property
+    def _loss(self) -> PrivacyLoss | None:
+        """The budget as what adds up: ε, or the μ² that is (ε, δ)."""
+        return None if self._budget is None else PrivacyLoss.pure(self._budget)
+
+    def _ledger(self) -> Ledger:
+        """A ledger with the budget, or without one where there is no privacy that holds."""
+        return Ledger(self._loss if self.mode == "certified" else None, self.neighbors)
+
+    @property
+    def _size_share(self) -> Fraction:
+        """Share of the budget that a question about the number of rows costs."""
+        return SIZE_SHARE
 
     @property
     def _prepares(self) -> bool:
@@ -317,16 +406,32 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
     def _known_size(
         self, domain: Domain, n_rows: int, n_given: int, ledger: Ledger, source: SecretSource | DemoSource
     ) -> int:
-        """What rules take for the number of rows: as released, as everybody knows it, or 0 where no rule may ask."""
+        """Row count that rules go by: noisy, given as `size`, or public; 0 where no rule may ask."""
         if not self._prepares or self.neighbors != ADD_REMOVE:
             return n_given
         if self._asks_size(domain):
-            assert self._budget is not None
-            return release_size(n_rows, self._budget, ledger, source)
+            assert self._loss is not None
+            return release_size(n_rows, self._loss, ledger, source, self._size_share)
         return self.size or 0
 
-    def _said_size(self) -> tuple[str, ...]:
-        """What the certificate says of a `size` that was given."""
+    def _prepare(
+        self,
+        domain: Domain,
+        n_rows: int,
+        n_given: int,
+        cells: Callable[[], np.ndarray],
+        ledger: Ledger,
+        source: SecretSource | DemoSource,
+    ) -> tuple[Any, ReleasedScale | None]:
+        """Ask what has to be known before trees are grown, and pay for it: the spec, and the scale if there is one."""
+        spec = self._plan(domain, self._known_size(domain, n_rows, n_given, ledger, source))
+        if not spec.preparation.scale:
+            return spec, None
+        assert self._loss is not None
+        return spec, release_scale(cells(), spec.preparation, self._loss, ledger, source)
+
+    def _size_sentence(self) -> tuple[str, ...]:
+        """The sentence on the certificate about a `size` that was given."""
         if not self._prepares or self.neighbors != ADD_REMOVE or self.size is None:
             return ()
         return (f"That the table has about {self.size:,} rows is public: it was said, and not counted.",)
@@ -336,9 +441,9 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         n_numeric = sum(f.kind == "numeric" for f in domain.features)
         if not self._prepares or self._budget is None:
             return Preparation()
-        said = self.size if self.neighbors == ADD_REMOVE else None
-        n_rows = n_rows if said is None else said
-        size = SIZE_SHARE if self._asks_size(domain) else Fraction(0)
+        public_size = self.size if self.neighbors == ADD_REMOVE else None
+        n_rows = n_rows if public_size is None else public_size
+        size = self._size_share if self._asks_size(domain) else Fraction(0)
         n_rows = max(n_rows, LEAST_SIZE) if size else n_rows  # as released; a preview of fewer promises the same
         if self.scale_share == "public" or not n_numeric:
             share = Fraction(0)
@@ -352,11 +457,11 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
                     f"scale_share={self.scale_share!r} of epsilon={self.epsilon!r} is too little for {n_numeric:,} "
                     "numeric attributes; use a larger share, 'auto' or 'public'"
                 )
-        known = n_rows if size or said or self.neighbors != ADD_REMOVE else 0
+        known = n_rows if size or public_size or self.neighbors != ADD_REMOVE else 0
         return Preparation(known, size, share, self.scale_rule.public_weight)
 
     def _about(self, preparation: Preparation, **more: Any) -> dict[str, Any]:
-        """What a file says of how the forest was made; of the number of rows only what was released or said."""
+        """What a file says of how the forest was made; of the number of rows only what was released or is public."""
         known = {"n_rows": preparation.n_rows} if preparation.n_rows else {}
         ours = next(
             kind for kind in type(self).__mro__ if kind.__module__.startswith("dpforest.")
@@ -369,22 +474,16 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         if AUTO not in given:
             return given
         if self.mode == "as_published":
-            own = self.published_shape
+            rule = self.published_shape
         else:
             budget = self._budget
             signal = math.inf if budget is None else signal_of(preparation.n_rows, float(budget * preparation.left))
-            own = type(self).shape_rule(signal, domain.n_classes, domain.n_features)
-        return own[0] if given[0] == AUTO else given[0], own[1] if given[1] == AUTO else given[1]
+            rule = type(self).shape_rule(signal, domain.n_classes, domain.n_features)
+        return rule[0] if given[0] == AUTO else given[0], rule[1] if given[1] == AUTO else given[1]
 
     def _forest(self) -> Forest:
         check_is_fitted(self, "forest_")
         return self.forest_
-
-    def _check_parameters(self) -> None:
-        for name, check in self.constraints.items():
-            check(name, getattr(self, name))
-        if self._budget is not None:
-            self._check_digits(self._budget)
 
     def _check_digits(self, *amounts: Fraction) -> None:
         """Raise ValueError where a file could not hold what follows from these amounts: later it would be too late."""

@@ -19,7 +19,7 @@ from dpforest.models.greedy.boost_spec import FITTING
 from dpforest.models.greedy.boosted import BoostedForestClassifier
 from dpforest.models.greedy.friedman_schuster import FriedmanSchusterClassifier
 from dpforest.models.greedy.multinomial import MultinomialForestClassifier
-from dpforest.models.preparation import charge_scale, charge_size
+from dpforest.models.preparation import charge_preparation
 from dpforest.models.random import fit
 from dpforest.models.random.baselines import (
     JagannathanForestClassifier,
@@ -109,13 +109,8 @@ Promise = tuple[Certificate, Ledger, Any]  # and the spec
 
 def _charged(model: ForestClassifier, filed: Filed) -> Ledger:
     """A ledger that has paid for the preparation."""
-    ledger, preparation = model._ledger(), filed.preparation
-    assert ledger.budget is not None
-    n_numeric = sum(f.kind == "numeric" for f in filed.forest.domain.features)
-    if preparation.size:
-        charge_size(ledger.budget, ledger, preparation.size)
-    if preparation.scale:
-        charge_scale(n_numeric, preparation.scale, ledger.budget, ledger)
+    ledger = model._ledger()
+    charge_preparation(filed.forest.domain, filed.preparation, ledger)
     return ledger
 
 
@@ -237,9 +232,8 @@ def promises(forest: ReleasedForest) -> Iterator[Promise | ValueError]:
         raise FiledError(f"its leaves or its voting do not fit {name}, its estimator according to about.estimator")
     filed = Filed.of(forest)
     for settings in kind.settings(filed):
-        model = kind.model(**filed.common(), **settings)
         try:
-            model._check_parameters()
+            model = kind.model(**filed.common(), **settings)._checked()
             yield kind.promise(model, filed)
         except ValueError as error:
             yield error

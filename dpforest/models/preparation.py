@@ -16,6 +16,7 @@ from dpforest.privacy.loss import GAUSSIAN, NOISE, PrivacyLoss
 from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.privacy.rationals import sqrt_up
 from dpforest.privacy.release import noisy_table
+from dpforest.tables.domain import Domain
 from dpforest.trees.released_scale import LEVELS, ReleasedScale, nested, scale_from
 
 SIZE_SHARE: Final = Fraction(1, 50)  # of ε, for the number of rows
@@ -118,6 +119,26 @@ def charge_scale(
     )
     assert paid is not None
     return paid, sensitivity
+
+
+def charge_preparation(domain: Domain, preparation: Preparation, ledger: Ledger) -> None:
+    """Pay for all that a fit asks before trees grow, and ask nothing: for previews, and for checks of files.
+
+    Parameters
+    ----------
+    domain : Domain
+    preparation : Preparation
+        Shares of the ledger's budget.
+    ledger : Ledger
+        Without a budget nothing is charged.
+    """
+    if ledger.budget is None:
+        return
+    n_numeric = sum(f.kind == "numeric" for f in domain.features)
+    if preparation.size:
+        charge_size(ledger.budget, ledger, preparation.size)
+    if preparation.scale:
+        charge_scale(n_numeric, preparation.scale, ledger.budget, ledger)
 
 
 def release_size(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from dpforest.models.greedy.trace import TreeTrace
+from dpforest.models.trace import TreeTrace
 from dpforest.plotting.style import NON_PRIVATE, PRIVATE, QUIET, escape, figure
 
 SCALE = [[0, "#F2F5F7"], [1, PRIVATE]]

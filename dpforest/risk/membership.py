@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 
 from dpforest.models.base import ForestClassifier
-from dpforest.models.greedy.greedy import GreedyClassifier
+from dpforest.models.data_dependent import DataDependentClassifier
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.models.random.spec import ForestSpec
 from dpforest.privacy.laws import NOISY_COUNTS, log_pmf
@@ -95,9 +95,9 @@ def attack_record(
     raise TypeError(f"{type(estimator).__name__} cannot be attacked")
 
 
-@attack_record.register(GreedyClassifier)
+@attack_record.register(DataDependentClassifier)
 def _(
-    estimator: GreedyClassifier,
+    estimator: DataDependentClassifier,
     domain: Domain,
     codes: np.ndarray,
     labels: np.ndarray,

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from sklearn.base import clone
 
-from dpforest.models.greedy.greedy import BinnedRows, GreedyClassifier, bin_rows
+from dpforest.models.data_dependent import DataDependentClassifier, EncodedRows
 from dpforest.privacy.ledger import rows_changed
 from dpforest.risk.success_rate import LOOKS, SECONDS, Estimates, success_rate
 from dpforest.tables.domain import Domain
@@ -23,7 +23,7 @@ FEWEST_SHADOWS: Final = 10
 
 
 def shadow_attack(
-    estimator: GreedyClassifier,
+    estimator: DataDependentClassifier,
     domain: Domain,
     codes: np.ndarray,
     labels: np.ndarray,
@@ -82,18 +82,18 @@ def rarest_row(codes: np.ndarray, labels: np.ndarray) -> int:
 
 
 def _with_and_without(
-    model: GreedyClassifier, domain: Domain, codes: np.ndarray, labels: np.ndarray, row: int
-) -> tuple[BinnedRows, BinnedRows]:
+    model: DataDependentClassifier, domain: Domain, codes: np.ndarray, labels: np.ndarray, row: int
+) -> tuple[EncodedRows, EncodedRows]:
     """The table without the record (with what stands in for it), and with it, binned; rows keep their names."""
     ids = np.arange(len(labels))
     if rows_changed(model.neighbors) == 2:
         other = labels.copy()
         other[row] = (labels[row] + 1) % domain.n_classes
-        before = bin_rows(domain, codes, other, ids, model.n_bins)
+        before = model.encode(domain, codes, other, ids)
     else:
         kept = ids != row
-        before = bin_rows(domain, codes[kept], labels[kept], ids[kept], model.n_bins)
-    return before, bin_rows(domain, codes, labels, ids, model.n_bins)
+        before = model.encode(domain, codes[kept], labels[kept], ids[kept])
+    return before, model.encode(domain, codes, labels, ids)
 
 
 def _answers(

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page
 from plotly.offline import get_plotlyjs
 
 from dpforest.evaluation.smallest_epsilon import Answer
-from dpforest.models.greedy.trace import TreeTrace
+from dpforest.models.trace import TreeTrace
 from dpforest.plotting.boosting import alpha_by_level, alpha_drawing, contributions
 from dpforest.plotting.choose import smallest_epsilon
 from dpforest.plotting.compare import Scale, budget_map

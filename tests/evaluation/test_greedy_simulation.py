@@ -19,7 +19,7 @@ from dpforest.evaluation.repeats import NOISE_SEED
 from dpforest.evaluation.simulation import Simulation
 from dpforest.evaluation.splits import split_table
 from dpforest.models.greedy.greedy import bin_rows
-from dpforest.models.greedy.trace import Trace
+from dpforest.models.trace import Trace
 
 FORESTS = [
     BoostedForestClassifier(n_bound=20_000, n_estimators=3, max_depth=3),

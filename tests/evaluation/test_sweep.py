@@ -27,7 +27,7 @@ from dpforest.evaluation.simulation import Simulation
 from dpforest.evaluation.splits import Split, split_table
 from dpforest.evaluation.sweep import KEYS, curve, splits, summary, surface
 from dpforest.evaluation.without_noise import exact_scale
-from dpforest.models.greedy.greedy import GreedyClassifier
+from dpforest.models.data_dependent import DataDependentClassifier
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.privacy.randomness import DemoSource
 from dpforest.tables.out_of_domain import OutOfDomainWarning
@@ -92,7 +92,7 @@ def test_every_cell_is_what_a_separate_fit_gives(name, dataset):
             model.set_params(n_estimators=cell.trees)
         if "structure_seed" in model.get_params():
             model.set_params(structure_seed=3 + cell.repeat)
-        forest = model._fit_forest(data.domain, rows_of(split), 1)
+        forest = model.refitter(data.domain, rows_of(split))()
         predicted = forest.predict_codes(split.X_test)
         shares, at_once = forest.shares_and_index(data.domain.encode(data.X))
         assert np.array_equal(at_once, forest.predict_index(data.X))
@@ -131,7 +131,7 @@ def test_a_forest_as_it_comes_has_the_shape_and_the_scale_of_each_budget(name):
             random_state=3 + cell.repeat + NOISE_SEED,
         )
         if private:
-            forest = model._fit_forest(domain, rows_of(own), 1)
+            forest = model.refitter(domain, rows_of(own))()
         else:  # on the scale of the rows themselves, which a model without privacy does not take by itself
             scale = exact_scale(model, scale_histograms(domain, own.X_train))
             spec, ledger = model.spec(domain, len(own.y_train)), model._ledger()
@@ -158,7 +158,7 @@ def test_a_forest_as_it_comes_has_the_shape_and_the_scale_of_each_budget(name):
     assert (len(shapes) > 1) == certified and scaled == ({False, True} if certified else {False})
 
 
-@pytest.mark.parametrize("name", [n for n, f in FORESTS.items() if isinstance(f, GreedyClassifier)])
+@pytest.mark.parametrize("name", [n for n, f in FORESTS.items() if isinstance(f, DataDependentClassifier)])
 def test_cells_are_the_same_alone_and_in_another_order(name):
     """Every figure of a cell bit for bit, whatever was computed before it."""
     data, epsilons, depths, trees = small(TWO), [0.3, 5.0], [1, 3, 4], [1, 2, 5]
@@ -190,7 +190,7 @@ def test_repeats_are_like_releases():
 
     def release(epsilon: float, seed: int) -> float:
         model = clone(forest).set_params(domain=data.domain, epsilon=epsilon, structure_seed=1_000 + seed)
-        fitted = model._fit_forest(data.domain, rows_of(split), 1)
+        fitted = model.refitter(data.domain, rows_of(split))()
         return float(np.mean(fitted.predict_codes(split.X_test) == split.y_test))
 
     released = pd.DataFrame({e: [release(e, s) for s in range(200)] for e in (0.2, 1.0)})

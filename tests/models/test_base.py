@@ -214,7 +214,7 @@ ESTIMATORS = [getattr(dpforest, name) for name in dpforest.__all__ if name.endsw
 
 @pytest.mark.parametrize("mode", ["certified", "as_published"])
 @pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
-def test_whole_numbers_of_numpy_are_python_s(kind, mode):
+def test_fits_use_whole_numbers_of_numpy_as_python_s(kind, mode):
     """They wrap round: of `np.int32(16385)` rows the noise would be 65,536 times too small."""
     wanted = {"max_depth": 8, "n_estimators": 60, "n_bins": 16, "n_bound": WIDE, "max_leaf": 16, "alpha": 1,
               "random_state": 3, "structure_seed": 5, "max_leaves": 200, "n_quantiles": 16, "min_leaf": 9}  # fmt: skip
@@ -225,7 +225,9 @@ def test_whole_numbers_of_numpy_are_python_s(kind, mode):
     for whole in KINDS_OF_WHOLE:
         own = {name: whole(value) for name, value in wanted.items() if value <= np.iinfo(whole).max}
         other = kind(**how, **{**wanted, **own})
-        assert {type(value) for name, value in other.get_params().items() if name in wanted} == {int}
+        assert all(other.get_params()[name] is value for name, value in own.items())  # it keeps what it was given
+        used = other._checked().get_params()
+        assert {type(value) for name, value in used.items() if name in wanted} == {int}
         assert other.spec(DOMAIN, 100) == spec
         assert other.preview(DOMAIN, 100) == (certificate, ledger)
         assert clone(other).set_params(**own).spec(DOMAIN, 100) == spec

@@ -18,7 +18,7 @@ from dpforest import BoostedForestClassifier, ReleasedForest
 from dpforest.limits import MAX_BOUND
 from dpforest.models.greedy.alpha_boost import UNIT
 from dpforest.models.greedy.greedy import bin_rows
-from dpforest.models.greedy.trace import Trace
+from dpforest.models.trace import Trace
 from dpforest.privacy import published
 from dpforest.privacy.ledger import BudgetError
 from dpforest.trees.candidates import public_candidates

@@ -14,7 +14,6 @@ from scipy import stats
 from dpforest import BoostedForestClassifier, FriedmanSchusterClassifier, MultinomialForestClassifier
 from dpforest.models.greedy import boost_mechanisms
 from dpforest.models.greedy.greedy import bin_rows
-from dpforest.models.greedy.trace import Trace
 from dpforest.models.leaf_noise import (
     CountNoise,
     FrequencyNoise,
@@ -23,6 +22,7 @@ from dpforest.models.leaf_noise import (
     draw_by_frequency,
     frequency_pmf,
 )
+from dpforest.models.trace import Trace
 from dpforest.privacy import mechanisms
 from dpforest.voting import NEGATIVE_RULES
 from tests.audit.transcripts import random_table

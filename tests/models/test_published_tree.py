@@ -25,7 +25,7 @@ from dpforest.models.greedy.published_tree import (
     score,
     sensitivity,
 )
-from dpforest.models.greedy.trace import Trace
+from dpforest.models.trace import Trace
 from dpforest.privacy import published
 from dpforest.privacy.rationals import text_up
 from dpforest.trees.forest import CuratorForest

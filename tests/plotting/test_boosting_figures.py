@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpforest import plotting
-from dpforest.models.greedy.trace import TreeTrace
+from dpforest.models.trace import TreeTrace
 from dpforest.privacy.ledger import Ledger
 
 

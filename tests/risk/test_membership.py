@@ -311,7 +311,7 @@ def test_the_attacker_stands_before_the_forest_of_a_fit(kind, neighbors, setting
     """Its trees with the same seeds, and at its leaves the rate of what is left of ε when they are asked."""
     domain, codes, labels = small_table(1_200)
     forest = kind(epsilon=0.5, neighbors=neighbors, structure_seed=3, random_state=8, **settings)
-    fitted = forest._fit_forest(domain, Rows(codes, labels, np.arange(1_200), 1_200), 1)
+    fitted = forest.refitter(domain, Rows(codes, labels, np.arange(1_200), 1_200))()
     table = count_in_leaves(forest, domain, codes, labels, seed=8)
     for part in ("kind", "feature", "threshold", "first_child", "tree_start"):
         np.testing.assert_array_equal(getattr(table.trees, part), getattr(fitted.trees, part))

@@ -18,7 +18,7 @@ from dpforest import (
     RandomForestLaplaceClassifier,
     load_dataset,
 )
-from dpforest.models.greedy.greedy import GreedyClassifier
+from dpforest.models.data_dependent import DataDependentClassifier
 
 FIXED, SETTING, PAID = "the format", "the settings", "the ledger"
 STRUCTURE = "the settings and the schema, or the ledger where splits look at rows or at a scale that was released"
@@ -99,7 +99,7 @@ def test_every_field_of_a_release_has_an_origin(model, name, scale_share):
     found = fields(content)
     of_nobody = fields(nobody)
     assert ("scale" in content) == (scale_share == "auto" and name != "nursery")
-    looks = isinstance(model, GreedyClassifier) or "scale" in content
+    looks = isinstance(model, DataDependentClassifier) or "scale" in content
     for path, value in found.items():
         where = origin(path)
         if where.endswith("_source") or where == "source":

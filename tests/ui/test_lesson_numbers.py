@@ -167,7 +167,7 @@ def of_proof() -> set[str]:
     a, b = lesson_facts.chances(lesson_facts.PAPER)
     assert lesson_facts.broken_pair().change.before.tolist() == [[1, 0]]
     assert lesson_facts.broken_pair().change.after.tolist() == [[2, 0]]
-    own = lesson_facts.chances(lesson_facts.OWN)
+    own = lesson_facts.chances(lesson_facts.CERTIFIED)
     assert own[0] / own[1] == pytest.approx(math.e)
     above, proved = (share_of_draws(what, n, a, b) for what, n in ((counts_above, 100), (proves, 1000)))
     assert share_of_draws(proves, 100, a, b) < 1e-5  # "it proves nothing"

@@ -111,9 +111,9 @@ def breaks(mechanism: str, curves: LeafCurves, neighbors: str) -> str:
     )
 
 
-def story(mechanism: str, found: Verdict, curves: LeafCurves, neighbors: str) -> str:
+def story(mechanism: str, verdict: Verdict, curves: LeafCurves, neighbors: str) -> str:
     """What was claimed, what is true, what we did about it: one paragraph of markdown."""
-    eps = found.epsilon
+    eps = verdict.epsilon
     if mechanism in PUBLISHED:
         claimed = (
             "**Claimed:** in 2017 Fletcher and Islam published this rule with a proof that it keeps ε. An addendum of "
@@ -131,7 +131,7 @@ def story(mechanism: str, found: Verdict, curves: LeafCurves, neighbors: str) ->
         else:
             true = (
                 f"**True:** the author's code lets no label become more than e⁵⁰ times as likely as another, "
-                f"which makes the loss finite but not ε: it is {size(found.loss)} where {eps:g} is "
+                f"which makes the loss finite but not ε: it is {size(verdict.loss)} where {eps:g} is "
                 f"claimed. {why}{breaks(mechanism, curves, neighbors)}"
             )
         done = (
@@ -160,8 +160,8 @@ def story(mechanism: str, found: Verdict, curves: LeafCurves, neighbors: str) ->
         "global-01": (
             "**Claimed:** Fletcher and Islam compared their rule with this one: the exponential mechanism with the "
             "largest sensitivity that can be. **True:** it keeps ε and does not use all of it: the true loss is "
-            f"{size(found.loss)} of {eps:g}. It does not look at the lead, so a leaf of a thousand rows flips as often "
-            f"as a leaf of one. {checked}"
+            f"{size(verdict.loss)} of {eps:g}. It does not look at the lead, so a leaf of a thousand rows flips as "
+            f"often as a leaf of one. {checked}"
         ),
         NOISY_COUNTS: (
             f"**Claimed:** noise of scale 1/ε on every count keeps ε.{half} **True:** it does for exact noise, and "
@@ -175,11 +175,11 @@ def story(mechanism: str, found: Verdict, curves: LeafCurves, neighbors: str) ->
 def output_name(pair: Pair, outputs: tuple[int, ...]) -> str:
     """A combination of outputs in words."""
     if pair.mechanism == NOISY_COUNTS:
-        said = [
+        words = [
             f"a noisy count of {'1 or more' if shown else '0 or less'} for class {c + 1}"
             for (_, c), shown in zip(pair.cells, outputs, strict=True)
         ]
-        return " and ".join(said)
+        return " and ".join(words)
     if len(outputs) == 1:
         return f"the label “class {outputs[0] + 1}”"
     return " and ".join(f"“class {c + 1}” from leaf {i + 1}" for i, c in enumerate(outputs))

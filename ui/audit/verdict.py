@@ -42,33 +42,33 @@ def pair_of(audit: Audit, which: str) -> Pair:
     return find(audit.mechanism, audit.epsilon, audit.n_classes, audit.neighbors)
 
 
-def headline(audit: Audit, found: Verdict) -> None:
+def headline(audit: Audit, result: Verdict) -> None:
     """Claim, truth, δ and verdict in four boxes."""
     eps = audit.epsilon
     unsure = "whether a row is there" if rows_changed(audit.neighbors) == 1 else "which of two values a row has"
     allowed = f"whoever is unsure (50 %) {unsure} can become {sure(eps)}, no more"
-    if math.isinf(found.loss):
+    if math.isinf(result.loss):
         true = (":red[∞]", "no limit: one row may change the odds by any factor")
     else:
-        value = size(found.loss)
-        true = (value if found.holds else f":red[{value}]", f"from 50 % one can become {sure(found.loss)}")
-    if found.holds:
+        value = size(result.loss)
+        true = (value if result.holds else f":red[{value}]", f"from 50 % one can become {sure(result.loss)}")
+    if result.holds:
         failing = ("δ = 0", "no release is left out of account: the promise holds for every output")
-    elif found.delta > 0.999:
+    elif result.delta > 0.999:
         failing = (
             "δ > 0.999",
             "for some two tables the promise holds only if nearly every release is left out of account (δ)",
         )
     else:
-        share = at_least(100 * found.delta)
+        share = at_least(100 * result.delta)
         failing = (
-            f"δ ≥ {at_least(found.delta)}",
+            f"δ ≥ {at_least(result.delta)}",
             f"for some two tables the promise holds only if {share} % of releases, or more, are left out of "
             "account (δ)",
         )
-    said = (
+    text = (
         ("Kept", "this rule keeps what it promises")
-        if found.holds
+        if result.holds
         else (":red[Broken]", "this does not have the privacy it claims")
     )
     with st.container(key="headline"):
@@ -76,7 +76,7 @@ def headline(audit: Audit, found: Verdict) -> None:
             ("Claimed", f"ε = {eps:g}", allowed),
             ("True loss", *true),
             ("How badly", *failing),
-            ("The promise", *said),
+            ("The promise", *text),
         )
         for column, (label, value, note) in zip(st.columns(4), boxes, strict=True):
             with column, st.container(border=True, height="stretch"):
@@ -112,7 +112,7 @@ def flips(audit: Audit, curves: LeafCurves) -> None:
     )
 
 
-def losses(audit: Audit, curves: LeafCurves, found: Verdict) -> None:
+def losses(audit: Audit, curves: LeafCurves, result: Verdict) -> None:
     """The loss of all rules by lead."""
     titled(
         "What one row costs",
@@ -123,7 +123,7 @@ def losses(audit: Audit, curves: LeafCurves, found: Verdict) -> None:
     first = curves.first_over[audit.mechanism]
     over = f"exceeds it from a lead of {first:,} on" if first is not None else "never exceeds it"
     drawn(
-        loss_curves(curves, audit.mechanism, NAMES, found.loss),
+        loss_curves(curves, audit.mechanism, NAMES, result.loss),
         f"Privacy loss of {len(curves.loss)} rules by lead. {NAMES[audit.mechanism]} {over}, "
         f"ε = {audit.epsilon:g} being promised.",
         title="What one row costs",
@@ -233,7 +233,9 @@ def _listed(pair: Pair, leaf: int, n_classes: int) -> list[tuple[int, int]]:
     def alike(a: int, b: int) -> bool:
         if n_classes <= _SHOWN or (not counted and change.outputs[leaf] in (a, b)):
             return False
-        return all(np.isclose(own[leaf, a], own[leaf, b], rtol=1e-9) for own in (change.before, change.after, *laws))
+        return all(
+            np.isclose(table[leaf, a], table[leaf, b], rtol=1e-9) for table in (change.before, change.after, *laws)
+        )
 
     starts = [c for c in range(n_classes) if c == 0 or not alike(c - 1, c)]
     return list(zip(starts, [*starts[1:], n_classes], strict=True))

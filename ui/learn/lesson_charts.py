@@ -40,12 +40,12 @@ def _class(at: str, shown: bool) -> Drawn:
         return lesson.class_tiles(None), "Seats of thirty students, 5 rows of 6. Nothing is told yet.", ""
     marks = classroom.marks(int(at), None, _TRUE_CLASS)
     right, wrong, coin = (int((marks == value).sum()) for value in (1, 0, 0.5))
-    said = f"{right} rebuilt rightly, {wrong} wrongly" + (f", {coin} by a coin" if coin else "")
-    own = lesson_facts.measured()["class"]
-    mean = own["exact"][own["trees"].index(int(at))]["right"]
+    words = f"{right} rebuilt rightly, {wrong} wrongly" + (f", {coin} by a coin" if coin else "")
+    measured = lesson_facts.measured()["class"]
+    mean = measured["exact"][measured["trees"].index(int(at))]["right"]
     trees = f"{at} tree{'s' * (at != '1')}"
-    below = f"Here, {trees}: {said}. Mean of {classroom.CLASSES} classes: {mean:.1f} of 30."
-    return lesson.class_tiles(marks.tolist()), f"Seats of thirty students. {trees}: {said}.", below
+    below = f"Here, {trees}: {words}. Mean of {classroom.CLASSES} classes: {mean:.1f} of 30."
+    return lesson.class_tiles(marks.tolist()), f"Seats of thirty students. {trees}: {words}.", below
 
 
 def _leaf(at: str, shown: bool) -> Drawn:
@@ -54,34 +54,38 @@ def _leaf(at: str, shown: bool) -> Drawn:
         alt = "How often a leaf says the wrong label. Drawn is an empty leaf, at 50 %; the rest is hidden."
         return lesson.leaf_lies(lies, None), alt, ""
     n = int(at)
-    said = ", ".join(f"{i}: {lesson.small_percent(lie)}" for i, lie in enumerate(lies))
+    words = ", ".join(f"{i}: {lesson.small_percent(lie)}" for i, lie in enumerate(lies))
     below = f"{at} student{'s' * (n != 1)}, ε = 1: wrong in {lesson.small_percent(lies[n])} of releases."
-    return lesson.leaf_lies(lies, n), f"How often a leaf says the wrong label, by its students. {said}.", below
+    return lesson.leaf_lies(lies, n), f"How often a leaf says the wrong label, by its students. {words}.", below
 
 
 def _promise(at: str, shown: bool) -> Drawn:
-    own = lesson_facts.beliefs(float(at))
-    between = f"{percent_down(own.least)} to {percent_up(own.most)}"
-    fig = lesson.two_worlds(own.least, own.most, own.failed, own.passed, between, shown=shown)
+    beliefs = lesson_facts.beliefs(float(at))
+    between = f"{percent_down(beliefs.least)} to {percent_up(beliefs.most)}"
+    fig = lesson.two_worlds(beliefs.least, beliefs.most, beliefs.failed, beliefs.passed, between, shown=shown)
     if not shown:
         return fig, "How sure one is that Ann is in the table. Before the release 50 %; the rest is hidden.", ""
-    below = f"ε = {at}: {between}. After “failed” {percent(own.failed)}, after “passed” {percent(own.passed)}."
+    below = f"ε = {at}: {between}. After “failed” {percent(beliefs.failed)}, after “passed” {percent(beliefs.passed)}."
     return fig, f"How sure one is that Ann is in the table, who was 50 % sure. {below}", below
 
 
 def _votes(at: str, shown: bool) -> Drawn:
-    own = lesson_facts.measured()["votes"]
-    trees, n = own["trees"], int(at)
-    fig = lesson_measured.votes(trees, own["accuracy"], own["lies"], n if shown else None)
-    lies = "Rows that get a lie: " + _listed(trees, own["lies"], "trees")
+    by_n = lesson_facts.measured()["votes"]
+    trees, n = by_n["trees"], int(at)
+    fig = lesson_measured.votes(trees, by_n["accuracy"], by_n["lies"], n if shown else None)
+    lies = "Rows that get a lie: " + _listed(trees, by_n["lies"], "trees")
     if not shown:
-        return fig, f"{lies} Accuracy of the vote with 1 tree: {percent(own['accuracy'][0])}; the rest is hidden.", ""
+        return (
+            fig,
+            f"{lies} Accuracy of the vote with 1 tree: {percent(by_n['accuracy'][0])}; the rest is hidden.",
+            "",
+        )
     i = trees.index(n)
     below = (
-        f"{n} tree{'s' * (n != 1)}: {percent(own['accuracy'][i])} right, {percent(own['lies'][i])} of rows get a lie, "
-        f"{percent(own['empty'][i], 0)} of leaves are empty."
+        f"{n} tree{'s' * (n != 1)}: {percent(by_n['accuracy'][i])} right, {percent(by_n['lies'][i])} of rows "
+        f"get a lie, {percent(by_n['empty'][i], 0)} of leaves are empty."
     )
-    return fig, f"Accuracy of the vote: {_listed(trees, own['accuracy'], 'trees')} {lies}", below
+    return fig, f"Accuracy of the vote: {_listed(trees, by_n['accuracy'], 'trees')} {lies}", below
 
 
 def _budget(at: str, shown: bool) -> Drawn:
@@ -90,22 +94,22 @@ def _budget(at: str, shown: bool) -> Drawn:
     rising = "What Ann has paid after each of 100 trees. Plan A: 0.01 more with every tree, 1 in the end."
     if not shown:
         return fig, f"{rising} Plan B is hidden.", ""
-    own = lesson_facts.measured()["plans"][("shared", "independent")[which]]
-    each = f"{own['times']:,} × {own['each']}"
-    how = f"{each}, in sequence" if which == 0 else f"{own['times']:,} leaves in parallel, {own['each']} each"
-    below = f"Plan {'AB'[which]}: {how}. The ledger says ε = {own['spent']}."
+    plan = lesson_facts.measured()["plans"][("shared", "independent")[which]]
+    each = f"{plan['times']:,} × {plan['each']}"
+    how = f"{each}, in sequence" if which == 0 else f"{plan['times']:,} leaves in parallel, {plan['each']} each"
+    below = f"Plan {'AB'[which]}: {how}. The ledger says ε = {plan['spent']}."
     return fig, f"{rising} Plan B: nothing but in tree 37, which holds Ann and costs 1.", below
 
 
 def _depth(at: str, shown: bool) -> Drawn:
-    own = lesson_facts.measured()["depth"]
-    depth, accuracy = own["depth"], own["accuracy"][at]
-    fig = lesson_measured.depths(depth, accuracy, own["without_noise"], own["guessing"], shown=shown)
-    quiet = f"Without noise by depth: {_listed(depth, own['without_noise'])} Guessing: {percent(own['guessing'])}."
+    data = lesson_facts.measured()["depth"]
+    depth, accuracy = data["depth"], data["accuracy"][at]
+    fig = lesson_measured.depths(depth, accuracy, data["without_noise"], data["guessing"], shown=shown)
+    quiet = f"Without noise by depth: {_listed(depth, data['without_noise'])} Guessing: {percent(data['guessing'])}."
     if not shown:
         return fig, f"{quiet} What comes with noise is hidden.", ""
     best = max(range(len(depth)), key=accuracy.__getitem__)
-    empty = dict(zip(depth, own["empty"], strict=True))
+    empty = dict(zip(depth, data["empty"], strict=True))
     below = (
         f"ε = {at}: depth {depth[best]} is best, {percent(accuracy[best])}. Empty leaves at depth 4: "
         f"{percent(empty[4], 0)}, at 6: {percent(empty[6], 0)}."
@@ -119,15 +123,15 @@ def _proof(at: str, shown: bool, again: int) -> Drawn:
         alt = f"With table B, class 2 comes in {percent(seldom)} of releases. With table A it is hidden."
         return lesson_attacks.promise_counted(seldom, None), alt, ""
     n = int(at.replace(",", ""))
-    own = lesson_facts.count(n, again)
+    counted = lesson_facts.count(n, again)
     points = {}
-    for rule, (a, b) in (("own", own.own), ("paper", own.paper)):
+    for rule, (a, b) in (("own", counted.certified), ("paper", counted.paper)):
         (x, x_limits), (y, y_limits) = _with_limits(b, n), _with_limits(a, n)
         points[rule] = ((x, y), x_limits, y_limits)
     fig = lesson_attacks.promise_counted(seldom, points)
-    proves = f"a loss ≥ {lesson_facts.loss_down(own.proved)}" if own.proved > 0 else "nothing"
-    below = f"Rule of 2017: {own.paper[0]:,} with A, {own.paper[1]:,} with B. That proves {proves} (99.9 %)."
-    other = f"Permute-and-flip: {own.own[0]:,} with A, {own.own[1]:,} with B."
+    proves = f"a loss ≥ {lesson_facts.loss_down(counted.proved)}" if counted.proved > 0 else "nothing"
+    below = f"Rule of 2017: {counted.paper[0]:,} with A, {counted.paper[1]:,} with B. That proves {proves} (99.9 %)."
+    other = f"Permute-and-flip: {counted.certified[0]:,} with A, {counted.certified[1]:,} with B."
     limit = "The limit is 2.72 times the share with B."
     return fig, f"How often class 2 came in {at} releases. {below} {other} {limit}", below
 
@@ -139,23 +143,23 @@ def _with_limits(hits: int, trials: int) -> tuple[float, tuple[float, float]]:
 
 
 def _rebuild(at: str, shown: bool) -> Drawn:
-    own = lesson_facts.measured()["class"]
-    right = [*(cell["right"] for cell in own["noisy"]), own["exact"][own["trees"].index(10)]["right"]]
-    limit = [*(lesson_facts.most_rebuilt(e) for e in own["epsilon"]), 30.0]
-    fig = lesson_attacks.rebuilt_by_epsilon(own["epsilon"], right, limit, at, shown=shown)
+    measured = lesson_facts.measured()["class"]
+    right = [*(cell["right"] for cell in measured["noisy"]), measured["exact"][measured["trees"].index(10)]["right"]]
+    limit = [*(lesson_facts.most_rebuilt(e) for e in measured["epsilon"]), 30.0]
+    fig = lesson_attacks.rebuilt_by_epsilon(measured["epsilon"], right, limit, at, shown=shown)
     if not shown:
         return fig, "Students rebuilt with exact counts: 30. A coin: 15. What comes with noise is hidden.", ""
-    names = [*(f"{e:g}" for e in own["epsilon"]), "exact"]
+    names = [*(f"{e:g}" for e in measured["epsilon"]), "exact"]
     i = names.index(at)
-    said = "Exact counts" if at == "exact" else f"ε = {at}"
-    below = f"{said}: {right[i]:.1f} of 30 rebuilt on average; nobody can exceed {limit[i]:.1f}."
+    words = "Exact counts" if at == "exact" else f"ε = {at}"
+    below = f"{words}: {right[i]:.1f} of 30 rebuilt on average; nobody can exceed {limit[i]:.1f}."
     listed = ", ".join(f"{name}: {r:.1f} (limit {m:.1f})" for name, r, m in zip(names, right, limit, strict=True))
     return fig, f"Students rebuilt by ε. {listed}. A coin: 15.", below
 
 
 def _choose(at: str, shown: bool) -> Drawn:
-    own = lesson_facts.measured()["choose"]
-    epsilons, tables = own["epsilon"], {who: own[who] for who in ("school", "hospital", "bank")}
+    measured = lesson_facts.measured()["choose"]
+    epsilons, tables = measured["epsilon"], {who: measured[who] for who in ("school", "hospital", "bank")}
     quiet = ", ".join(f"{who} {1000 * t['without_noise']:.0f}" for who, t in tables.items())
     if not shown:
         fig = lesson_measured.wrong_of_thousand(epsilons, tables, None)

@@ -19,7 +19,7 @@ from dpforest.risk.guarantee import VALUE, Guarantee
 from dpforest.risk.tradeoff import DistinguishingGame
 
 PATH: Final = Path(__file__).parents[2] / "data" / "lesson.json"
-PAPER, OWN = "smooth-sensitivity", "permute-and-flip"
+PAPER, CERTIFIED = "smooth-sensitivity", "permute-and-flip"
 MOST_IN_LEAF: Final = 10
 
 
@@ -36,7 +36,7 @@ def lies(epsilon: float = 1.0) -> np.ndarray:
     [0.5, 0.1839, 0.0677, 0.0249]
     """
     rows = np.arange(MOST_IN_LEAF + 1)
-    return pmf(OWN, np.column_stack([rows, 0 * rows]), epsilon)[:, 1]
+    return pmf(CERTIFIED, np.column_stack([rows, 0 * rows]), epsilon)[:, 1]
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def beliefs(epsilon: float) -> Beliefs:
     (0.7311, 0.62)
     """
     least, most = DistinguishingGame(Guarantee(epsilon)).posterior(0.5)
-    without, with_ann = pmf(OWN, np.array([[0, 0], [1, 0]]), epsilon)
+    without, with_ann = pmf(CERTIFIED, np.array([[0, 0], [1, 0]]), epsilon)
     failed, passed = with_ann / (with_ann + without)
     return Beliefs(float(least), float(most), float(failed), float(passed))
 
@@ -97,7 +97,7 @@ class Counted:
     ----------
     releases : int
         Of either table.
-    paper, own : (int, int)
+    paper, certified : (int, int)
         With table A and with table B, by the rule of 2017 and by permute-and-flip.
     proved : float
         The loss of the rule of 2017 is at least that, with 99.9 % confidence.
@@ -105,7 +105,7 @@ class Counted:
 
     releases: int
     paper: tuple[int, int]
-    own: tuple[int, int]
+    certified: tuple[int, int]
     proved: float
 
 
@@ -118,11 +118,11 @@ def count(releases: int, seed: int) -> Counted:
             int((simulate_labels(np.tile(table, (releases, 1)), rule, 1.0, 4 * seed + 2 * i + j) == 1).sum())
             for j, table in enumerate(tables)
         )
-        for i, rule in enumerate((PAPER, OWN))
+        for i, rule in enumerate((PAPER, CERTIFIED))
     }
     a, b = drawn[PAPER]
     proved = float(lower_bound(a, b, releases, alpha=1 - CONFIDENCE))
-    return Counted(releases, (a, b), (drawn[OWN][0], drawn[OWN][1]), max(proved, 0.0))
+    return Counted(releases, (a, b), (drawn[CERTIFIED][0], drawn[CERTIFIED][1]), max(proved, 0.0))
 
 
 def chances(rule: str) -> tuple[float, float]:

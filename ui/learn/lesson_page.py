@@ -31,7 +31,7 @@ def show() -> None:
     progress.take_the_link()
     with st.container(key="lesson_page"):
         step = _top()
-        for sentence in progress.told(step):
+        for sentence in progress.notes(step):
             sorry(sentence)
         with st.container(key="lesson_text"):
             st.markdown(_unbroken(step.text))
@@ -97,18 +97,26 @@ def _picture(step: Step, shown: bool) -> None:
 
 def _control(step: Step, shown: bool) -> str:
     """What can be moved once the answer is shown; a value that this step does not have counts as its start."""
-    own, options = step.control, list(step.control.options)
+    control, options = step.control, list(step.control.options)
     known(progress.AT, options)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        if own.few:
+        if control.few:
             value = st.segmented_control(
-                own.label, options, default=own.start, required=True, key=progress.AT, bind=LINKED, disabled=not shown
+                control.label,
+                options,
+                default=control.start,
+                required=True,
+                key=progress.AT,
+                bind=LINKED,
+                disabled=not shown,
             )
         else:
-            value = st.select_slider(own.label, options, own.start, key=progress.AT, bind=LINKED, disabled=not shown)
+            value = st.select_slider(
+                control.label, options, control.start, key=progress.AT, bind=LINKED, disabled=not shown
+            )
         if step.key == "proof" and shown:
             st.button("Draw again", on_click=_draw_again)
-    return value if value in options else own.start
+    return value if value in options else control.start
 
 
 def _draw_again() -> None:
@@ -165,7 +173,7 @@ def _more(step: Step) -> None:
             st.markdown(f"{'✓' if answer.right else '✗'} {name}: {answer.feedback}")
 
 
-def _back_and_next(step: Step, beside: Callable[[Step], None] | None = None) -> None:
+def _back_and_next(step: Step, after: Callable[[Step], None] | None = None) -> None:
     number = STEPS.index(step)
     with st.container(horizontal=True, gap="small"):
         if number > 0:
@@ -177,8 +185,8 @@ def _back_and_next(step: Step, beside: Callable[[Step], None] | None = None) -> 
                 on_click=progress.go_to,
                 args=(number + 1,),
             )
-        if beside is not None:
-            beside(step)
+        if after is not None:
+            after(step)
 
 
 def _unbroken(text: str) -> str:

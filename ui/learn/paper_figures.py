@@ -29,18 +29,18 @@ def printed_figures(item: str, cells: Sequence[Record]) -> None:
         help="A point on the dotted line comes out as printed. Triangles: the mechanism as published. Dots: one that "
         "keeps its ε. Bars: one standard deviation over folds.",
     )
-    found = Counter(cell.verdict for cell in cells)
-    said = f"{found[MATCHES]} of {len(cells)} figures come out as printed, {found[CONTRADICTS]} do not"
-    said += f", {found[NOT_COMPARABLE]} cannot be compared." if found[NOT_COMPARABLE] else "."
+    verdicts = Counter(cell.verdict for cell in cells)
+    summary = f"{verdicts[MATCHES]} of {len(cells)} figures come out as printed, {verdicts[CONTRADICTS]} do not"
+    summary += f", {verdicts[NOT_COMPARABLE]} cannot be compared." if verdicts[NOT_COMPARABLE] else "."
     numbers = [(c.setting, c.published, c.ours, c.certified, c.sd) for c in cells if c.published is not None]
     unit = cells[0].unit
     alt = " ".join(f"{name}: printed {was:.1f} {unit}, ours {is_:.1f} {unit}." for name, was, is_, _, _ in numbers)
     names, printed, ours, certified, spread = zip(*numbers, strict=True)
     drawn = published_and_ours(names, printed, ours, certified, spread, unit)
     chart(drawn, alt, title="Printed and measured", public=True)
-    st.markdown(said)
+    st.markdown(summary)
     _table(
-        said,
+        summary,
         {
             "figure": [c.setting for c in cells],
             f"printed, {unit}": [c.published for c in cells],
@@ -66,14 +66,14 @@ def curve(item: str, cells: Sequence[Record]) -> None:
         title=title,
         public=True,
     )
-    said = _SOURCES[cells[0].reason]
-    st.markdown(f"{_LINES if any(c.certified is not None for c in cells) else 'As published only.'} {said}")
-    _table(said, {"line": lines, axis: at, **_ours(cells)})
+    source = _SOURCES[cells[0].reason]
+    st.markdown(f"{_LINES if any(c.certified is not None for c in cells) else 'As published only.'} {source}")
+    _table(source, {"line": lines, axis: at, **_ours(cells)})
 
 
 def _ends(name: str, axis: str, cells: Sequence[Record]) -> str:
-    own = sorted((c for c in cells if c.line == name), key=lambda c: c.at or 0.0)
-    first, last = own[0], own[-1]
+    line = sorted((c for c in cells if c.line == name), key=lambda c: c.at or 0.0)
+    first, last = line[0], line[-1]
     return f"{name}: {first.ours:.1f} % at {axis} = {first.at:g}, {last.ours:.1f} % at {last.at:g}."
 
 
@@ -86,12 +86,12 @@ def _ours(cells: Sequence[Record]) -> dict[str, list[float | None]]:
     }
 
 
-def _table(said: str, columns: dict[str, Sequence]) -> None:
+def _table(summary: str, columns: dict[str, Sequence]) -> None:
     figures.table(
         pd.DataFrame(columns),
         "Cell by cell",
         hide_index=True,
-        alt=f"Cell by cell: {said}",
+        alt=f"Cell by cell: {summary}",
         public=True,
         placeholder="–",
         column_config={

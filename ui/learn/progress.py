@@ -23,21 +23,23 @@ def take_the_link() -> None:
     """What a link asks for, where somebody has just come to the page; to be called before any control is drawn."""
     if state.PAGE_DRAWN.value == TITLE:
         return
-    said, asked = [], st.query_params.get(STEP, NUMBERS[0])
+    sentences, asked = [], st.query_params.get(STEP, NUMBERS[0])
     step = STEPS[int(asked) if asked in NUMBERS else 0]
     if asked not in NUMBERS:
-        said.append(f"The link asks for step {asked}. There are steps 0 to {NUMBERS[-1]}; this is step 0.")
+        sentences.append(f"The link asks for step {asked}. There are steps 0 to {NUMBERS[-1]}; this is step 0.")
     elif (at := st.query_params.get(AT, step.control.start)) not in step.control.options:
-        said.append(f"The link asks for “{at}”, which this control does not have. It stands at {step.control.start}.")
+        sentences.append(
+            f"The link asks for “{at}”, which this control does not have. It stands at {step.control.start}."
+        )
     if st.query_params.get(SHOWN) == "1" and asked in NUMBERS:
         revealed().add(step.key)
-    _memory()["said"] = (step.key, said)
+    _memory()["said"] = (step.key, sentences)
 
 
-def told(step: Step) -> list[str]:
+def notes(step: Step) -> list[str]:
     """What is still to be said about the link, while somebody is on the step that it led to."""
-    key, said = _memory().get("said", ("", []))
-    return said if key == step.key else []
+    key, sentences = _memory().get("said", ("", []))
+    return sentences if key == step.key else []
 
 
 def revealed() -> set[str]:

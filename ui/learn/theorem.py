@@ -20,7 +20,7 @@ from ui.shared.wording import plain
 
 
 @dataclass(frozen=True)
-class Said:
+class BoundStatus:
     """Whether a bound tells more than nothing here, and why."""
 
     something: bool
@@ -45,13 +45,13 @@ class Picture:
 class Shown:
     """What a theorem shows at one setting."""
 
-    said: Said
+    status: BoundStatus
     pictures: Sequence[Picture]
     note: str = ""
 
 
 @dataclass(frozen=True)
-class Panel:
+class Theorem:
     """A theorem.
 
     Parameters
@@ -96,10 +96,12 @@ def present_table(*, two_classes: bool) -> Table | Shown:
     """The table that all pages are about, chosen in the sidebar; what to say where a theorem is not about it."""
     table = choose_table()
     if table is None:
-        return Shown(Said(False, "there is no table yet. Attach a file in the sidebar, or choose another table."), [])
+        return Shown(
+            BoundStatus(False, "there is no table yet. Attach a file in the sidebar, or choose another table."), []
+        )
     if two_classes and table.domain.n_classes != 2:
         return Shown(
-            Said(
+            BoundStatus(
                 False,
                 f"it is about two classes, and “{plain(table.label, 40)}” of {plain(table.short_title, 40)} has "
                 f"{table.domain.n_classes}. Choose another table or label in the sidebar.",

@@ -18,7 +18,18 @@ from dpforest.theory.boosting import (
 )
 from dpforest.theory.multinomial import levels_to_halve, side_left
 from dpforest.theory.private_splits import error_after_trees
-from ui.learn.theorem import Panel, Picture, Said, Shown, at_most, choose, pick, present_table, share, size_text
+from ui.learn.theorem import (
+    BoundStatus,
+    Picture,
+    Shown,
+    Theorem,
+    at_most,
+    choose,
+    pick,
+    present_table,
+    share,
+    size_text,
+)
 from ui.learn.theory_numbers import measured, of_table
 from ui.shared.epsilon import choose_epsilon
 from ui.shared.wording import epsilon_text, plain
@@ -54,7 +65,7 @@ def consistency() -> Shown:
             height=400,
         )
     )
-    errors = {t: {int(n): v for n, v in own.items()} for t, own in measured()["consistency"].items()}
+    errors = {t: {int(n): v for n, v in by_rows.items()} for t, by_rows in measured()["consistency"].items()}
     truth = theory_chart(
         Chart(
             Axis("rows", 300, 10_000, log=True),
@@ -62,13 +73,13 @@ def consistency() -> Shown:
             [],
             dots=[
                 Dots(
-                    list(own),
-                    list(own.values()),
+                    list(by_rows),
+                    list(by_rows.values()),
                     f"B₁ = B₂ = {t}",
-                    [f"B = {t}, {n:,} rows: {share(v)} wrong" for n, v in own.items()],
+                    [f"B = {t}, {n:,} rows: {share(v)} wrong" for n, v in by_rows.items()],
                     i,
                 )
-                for i, (t, own) in enumerate(errors.items())
+                for i, (t, by_rows) in enumerate(errors.items())
             ],
             level=(BEST, "nobody can be below"),
             level_below=True,
@@ -76,9 +87,9 @@ def consistency() -> Shown:
         )
     )
     if here <= 0.5:
-        said = Said(True, f"after {q:,} levels the mean side of a cell is {at_most(here)} of the whole.")
+        status = BoundStatus(True, f"after {q:,} levels the mean side of a cell is {at_most(here)} of the whole.")
     else:
-        said = Said(
+        status = BoundStatus(
             False,
             f"after {q:,} levels a cell may still have {at_most(here)} of the whole side on average. It takes "
             f"{halves:,} levels to be sure of half.",
@@ -92,7 +103,7 @@ def consistency() -> Shown:
     alt = f"Bound on the side of a cell: {at_most(here)} after {q:,} levels; {halves:,} levels to halve it."
     other = f"Error on a made-up table by rows, of which {share(BEST)} cannot be avoided: {ends} with 10,000 rows."
     return Shown(
-        said,
+        status,
         [
             Picture("How fast cells must shrink", "From a formula", bound, alt),
             Picture("How fast the forest learns", "Made-up tables", truth, other),
@@ -106,14 +117,14 @@ def tree() -> Shown:
     table = present_table(two_classes=True)
     if isinstance(table, Shown):
         return table
-    own, on = of_table("boosted", table), plain(table.short_title, 40)
+    measures, on = of_table("boosted", table), plain(table.short_title, 40)
     rule, edge, alpha = _boosting()
     q = pick("Levels", list(range(1, DEEP + 1)), 6, "levels", "All leaves of a level are split.")
-    guessing, x = own["guessing"], list(range(DEEP + 1))
+    guessing, x = measures["guessing"], list(range(DEEP + 1))
     curves = {name: [tree_error_bound(edge, [alpha] * n, name) for n in x] for name in RULES}
     here = curves[rule][q]
     other = next(name for name in RULES if name != rule)
-    seen = {int(n): v for n, v in own["tree"].items()}
+    seen = {int(n): v for n, v in measures["tree"].items()}
     figure = theory_chart(
         Chart(
             Axis("levels", 0, DEEP),
@@ -137,21 +148,21 @@ def tree() -> Shown:
     truth += _without(seen[near], curves[rule][near])
     here_text = f"with an edge of {edge:g} the error after {q} levels is {at_most(here)}"
     if here < guessing:
-        said = Said(True, f"{here_text}; guessing gets {share(guessing)} on {on}. {truth}")
+        status = BoundStatus(True, f"{here_text}; guessing gets {share(guessing)} on {on}. {truth}")
     else:
         when = (
             f"From {levels_for_error(edge, alpha, guessing, rule):,} levels on it does."
             if alpha
             else "At α = 0 it never does."
         )
-        said = Said(False, f"{here_text}, and guessing gets {share(guessing)} on {on}. {when} {truth}")
+        status = BoundStatus(False, f"{here_text}, and guessing gets {share(guessing)} on {on}. {when} {truth}")
     note = (
         "The edge has to be there in every leaf, and nobody knows it beforehand: where a dot is in the gray, the "
         "table has no such edge. The derived bound asks for less and holds whatever the leaf; the "
         "published proof has a step that does not."
     )
     alt = f"Bound on the error of a tree: {at_most(here)} after {q} levels ({rule}); measured {share(seen[near])}."
-    return Shown(said, [Picture("What a deeper tree gets wrong", "Curator only", figure, alt)], note)
+    return Shown(status, [Picture("What a deeper tree gets wrong", "Curator only", figure, alt)], note)
 
 
 def added() -> Shown:
@@ -159,7 +170,7 @@ def added() -> Shown:
     table = present_table(two_classes=True)
     if isinstance(table, Shown):
         return table
-    own, on = of_table("boosted", table), plain(table.short_title, 40)
+    measures, on = of_table("boosted", table), plain(table.short_title, 40)
     rule, edge, alpha = _boosting()
     k = pick(
         "Trees",
@@ -176,11 +187,11 @@ def added() -> Shown:
         "weight",
         "½ at the start. It falls as rows are got right, and the bound with it.",
     )
-    guessing, x = own["guessing"], np.unique(np.logspace(0, 5, 201).round())
+    guessing, x = measures["guessing"], np.unique(np.logspace(0, 5, 201).round())
     curves = {name: [error_after_trees(edge, alpha, int(n), name, weight) for n in x] for name in RULES}
     here = error_after_trees(edge, alpha, k, rule, weight)
     other = next(name for name in RULES if name != rule)
-    seen = {int(n): v for n, v in own["boosted"].items()}
+    seen = {int(n): v for n, v in measures["boosted"].items()}
     figure = theory_chart(
         Chart(
             Axis("trees", 1, 100_000, log=True),
@@ -204,7 +215,7 @@ def added() -> Shown:
     truth = f"Measured with {near} on {on}: {share(seen[near])}.{_without(seen[near], at_near)}"
     trees = f"{k:,} tree{'s' * (k > 1)}"
     if here < guessing:
-        said = Said(
+        status = BoundStatus(
             True,
             f"{trees} that keep an edge of {edge:g} are wrong on {at_most(here)}; guessing on "
             f"{share(guessing)}. {truth}",
@@ -212,7 +223,7 @@ def added() -> Shown:
     else:
         needed = trees_for_error(edge, alpha, guessing, rule, mean_weight=weight) if alpha else 0
         when = f"From {needed:,} trees on it is below." if alpha else "At α = 0 it never is below."
-        said = Said(
+        status = BoundStatus(
             False,
             f"for {trees} the bound says {at_most(here)}, and guessing gets {share(guessing)} wrong. {when} {truth}",
         )
@@ -225,7 +236,7 @@ def added() -> Shown:
         f"Bound on the error of trees added up: {at_most(here)} with {k:,} trees ({rule}); measured "
         f"{share(seen[near])}."
     )
-    return Shown(said, [Picture("What trees added up get wrong", "Curator only", figure, alt)], note)
+    return Shown(status, [Picture("What trees added up get wrong", "Curator only", figure, alt)], note)
 
 
 def splits() -> Shown:
@@ -252,9 +263,11 @@ def splits() -> Shown:
     )
     here = f"at {size_text(n)} rows and ε = {epsilon_text(epsilon)} it asks for an efficiency of {size_text(needed)}"
     if needed <= MOST:
-        said = Said(True, f"{here}, and a node may have up to 2.")
+        status = BoundStatus(True, f"{here}, and a node may have up to 2.")
     else:
-        said = Said(False, f"{here}, where 2 is the most there is. From {size_text(enough)} rows on it can be met.")
+        status = BoundStatus(
+            False, f"{here}, where 2 is the most there is. From {size_text(enough)} rows on it can be met."
+        )
     note = (
         "Efficiency is at its most, 2, at the root of a tree that is wrong half of the time, and halves with every "
         "level below. The theorem also wants trees × levels to be at most ln n (10.4 for adult). "
@@ -262,7 +275,7 @@ def splits() -> Shown:
         "private splits are often good where it is silent."
     )
     alt = f"Efficiency asked for: {size_text(needed)} at {size_text(n)} rows; 2 at {size_text(enough)} rows."
-    return Shown(said, [Picture("When private splits are surely good", "From a formula", figure, alt)], note)
+    return Shown(status, [Picture("When private splits are surely good", "From a formula", figure, alt)], note)
 
 
 def _without(measured_error: float, bound: float) -> str:
@@ -284,7 +297,7 @@ def _boosting() -> tuple[str, float, float]:
 
 
 PANELS = {
-    "Consistency": Panel(
+    "Consistency": Theorem(
         "With ever more rows, and labels without noise, the multinomial forest becomes as good as anything can be.",
         r"E[\text{side}] \le \left(1 - \frac{P_1 P_2}{3}\right)^{q}",
         "True if a fixed part of the candidates lies in the middle of every node, which the paper does not prove.",
@@ -297,7 +310,7 @@ PANELS = {
         "Bai and others 2019, Lemmas 3 and 4, Theorem 1.",
         consistency,
     ),
-    "Boosting a tree": Panel(
+    "Boosting a tree": Theorem(
         "If every leaf has a test with an edge γ, the error of a tree falls exponentially with its levels.",
         r"\begin{aligned} \text{published: } & e^{-\gamma^2 q\alpha/16} \\ "
         r"\text{derived: } & \tfrac12\left(1 - \alpha(1 - \sqrt{1-\gamma^2})\right)^{q} \end{aligned}",
@@ -312,7 +325,7 @@ PANELS = {
         "Nock and Henecka 2020, Theorem 10; the derived bound is ours.",
         tree,
     ),
-    "Trees added up": Panel(
+    "Trees added up": Theorem(
         "If every tree keeps an edge γ, about 8/(γ²α) trees are enough for any training error.",
         r"T \ge \frac{2(1-\xi)}{\bar w^2\gamma^2\alpha} \qquad \left(\bar w = \tfrac12\right)",
         "True as long as the mean weight does not fall, which it does. The derived rule has 7/4 times the gain a tree.",
@@ -324,7 +337,7 @@ PANELS = {
         "Nock and Henecka 2020, Theorem 12; the derived rule is the same proof with the right curvature.",
         added,
     ),
-    "Private splits": Panel(
+    "Private splits": Theorem(
         "With rows enough, splits that are chosen with noise are as good as the edge promises.",
         r"J \ge \frac{256\,\ln(1/\xi)}{\beta\,\bar w\,(1-\delta^2)\,\gamma^2}\cdot\frac{\ln n}{\varepsilon\sqrt n}",
         "Like Theorem 10, its proof takes the potential to fall in proportion to a leaf’s weight.",

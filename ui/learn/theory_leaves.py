@@ -13,7 +13,7 @@ from dpforest.plotting.theory import Axis, Chart, Curve, Dots, theory_chart
 from dpforest.privacy.mechanisms import flip_by_gap, flip_floor
 from dpforest.privacy.simulators import simulate_labels
 from dpforest.theory.brute_force import drawn_untested
-from ui.learn.theorem import Panel, Picture, Said, Shown, pick, present_table, share
+from ui.learn.theorem import BoundStatus, Picture, Shown, Theorem, pick, present_table, share
 from ui.learn.theory_numbers import of_table
 from ui.shared import cache
 from ui.shared.epsilon import choose_epsilon
@@ -22,7 +22,7 @@ from ui.shared.wording import epsilon_text
 PATHS = 20_000
 DEEPEST = 20
 DRAWS = 100_000
-OWN, PAPER = "permute-and-flip", "smooth-sensitivity"
+CERTIFIED, PAPER = "permute-and-flip", "smooth-sensitivity"
 
 
 def untested() -> Shown:
@@ -46,16 +46,16 @@ def untested() -> Shown:
     )
     here = f"of {s} features a path of depth {depth} leaves {expected[depth]:.3f} untested on average"
     if depth:
-        said = Said(True, f"{here}, exactly. In {PATHS:,} drawn paths it was {drawn[depth]:.3f}.")
+        status = BoundStatus(True, f"{here}, exactly. In {PATHS:,} drawn paths it was {drawn[depth]:.3f}.")
     else:
-        said = Said(False, "a path without questions tests nothing. From depth 1 on the formula is exact.")
+        status = BoundStatus(False, "a path without questions tests nothing. From depth 1 on the formula is exact.")
     note = (
         f"The paper’s rule takes the least depth at which fewer than half are untested: {rule} for {s} numeric "
         "features, plus half of the categorical ones. The theorem says nothing about accuracy: on nursery (eight "
         "categorical features) the rule gives 4, and at ε = 1 the most accurate of 100-tree forests has depth 3."
     )
     alt = f"Untested of {s} features by depth: {expected[depth]:.3f} at depth {depth}, drawn {drawn[depth]:.3f}."
-    return Shown(said, [Picture("Features that a path does not test", "From a formula", figure, alt)], note)
+    return Shown(status, [Picture("Features that a path does not test", "From a formula", figure, alt)], note)
 
 
 @cache.for_everybody(data=True, max_entries=64)
@@ -68,19 +68,19 @@ def empty() -> Shown:
     table = present_table(two_classes=False)
     if isinstance(table, Shown):
         return table
-    found = of_table("empty", table)
-    depths = [int(d) for d in found]
+    measures = of_table("empty", table)
+    depths = [int(d) for d in measures]
     n_trees = pick(
         "Trees that share the rows",
-        [int(k) for k in found[str(depths[0])]],
+        [int(k) for k in measures[str(depths[0])]],
         100,
         "sharing",
         "Each row goes to one tree, drawn for it alone.",
     )
     depth = pick("Depth", depths, depths[len(depths) // 2], "leaf_depth", "Questions on a path.")
-    cells = [found[str(d)][str(n_trees)] for d in depths]
+    cells = [measures[str(d)][str(n_trees)] for d in depths]
     expected, counted = [c["expected"] for c in cells], [c["counted"] for c in cells]
-    own = cells[depths.index(depth)]
+    cell = cells[depths.index(depth)]
     figure = theory_chart(
         Chart(
             Axis("depth", depths[0], depths[-1]),
@@ -97,29 +97,29 @@ def empty() -> Shown:
                     ],
                 )
             ],
-            yours=(depth, own["expected"], f"depth {depth}, {n_trees} trees: {share(own['expected'])} expected"),
+            yours=(depth, cell["expected"], f"depth {depth}, {n_trees} trees: {share(cell['expected'])} expected"),
         )
     )
-    if own["expected"] >= 0.0005:
-        said = Said(
+    if cell["expected"] >= 0.0005:
+        status = BoundStatus(
             True,
-            f"{share(own['expected'])} of {own['leaves']:,} leaves are expected to be empty; in one forest "
-            f"{share(own['counted'])} were. An empty leaf publishes a label by lot.",
+            f"{share(cell['expected'])} of {cell['leaves']:,} leaves are expected to be empty; in one forest "
+            f"{share(cell['counted'])} were. An empty leaf publishes a label by lot.",
         )
     else:
         first = next((d for d, e in zip(depths, expected, strict=True) if e >= 0.0005), None)
         more = f"From depth {first} on it is at least 0.05 %." if first else "Take more trees."
-        said = Said(False, f"at depth {depth} hardly any leaf is expected to be empty. {more}")
+        status = BoundStatus(False, f"at depth {depth} hardly any leaf is expected to be empty. {more}")
     note = (
         "A row lands in a given leaf of a given tree with the leaf’s share of all rows, divided by the number of "
         "trees. The formula averages over tables drawn like this one; the dots are one draw of which row goes where. "
         "A tree ends at 4,096 leaves."
     )
     alt = (
-        f"Empty leaves, {n_trees} trees, by depth: at {depth} {share(own['expected'])} expected, "
-        f"{share(own['counted'])} counted."
+        f"Empty leaves, {n_trees} trees, by depth: at {depth} {share(cell['expected'])} expected, "
+        f"{share(cell['counted'])} counted."
     )
-    return Shown(said, [Picture("Leaves that nobody is in", "Curator only", figure, alt)], note)
+    return Shown(status, [Picture("Leaves that nobody is in", "Curator only", figure, alt)], note)
 
 
 def chance_down(p: float) -> str:
@@ -138,7 +138,7 @@ def floor() -> Shown:
     classes = pick("Classes", list(range(2, 11)), 2, "classes", "How many labels there are.")
     lead = pick("Lead, in rows", list(range(31)), 3, "lead", "All rows of the leaf are of one class: so many.")
     leads = np.arange(31)
-    low, own, paper = floor_and_rules(epsilon, classes, leads)
+    low, certified, paper = floor_and_rules(epsilon, classes, leads)
     drawn = _labels_drawn(epsilon, classes)
     right = int(min(30, max(8, np.ceil(12 / epsilon), lead + 2)))
     bottom = max(float(low[right]) / 3, 1e-12)
@@ -149,7 +149,7 @@ def floor() -> Shown:
             Axis("how often the label flips", bottom, 1, log=True, percent=True),
             [
                 Curve(leads, low, "the floor"),
-                Curve(leads, own, "permute-and-flip", 1, PRIVATE),
+                Curve(leads, certified, "permute-and-flip", 1, PRIVATE),
                 Curve(leads, paper, "rule of 2017, as published", 0, NOT_HELD),
             ],
             "below",
@@ -170,40 +170,40 @@ def floor() -> Shown:
         if len(below)
         else "Within 30 rows the rule of 2017 stays above it; its own lead is further out."
     )
-    meets = "exactly that" if np.isclose(own[lead], low[lead], rtol=1e-9) else chance(own[lead])
-    said = Said(
+    meets = "exactly that" if np.isclose(certified[lead], low[lead], rtol=1e-9) else chance(certified[lead])
+    status = BoundStatus(
         True,
         f"with ε = {epsilon_text(epsilon)} and a lead of {lead} any such rule flips in at least "
         f"{chance_down(low[lead])} of releases; permute-and-flip in {meets}. {broken}",
     )
     note = "This bound never says nothing. For two classes it is attained, so nothing private can flip less."
     alt = (
-        f"Flip rates by lead. At lead {lead}: floor {chance_down(low[lead])}, permute-and-flip {chance(own[lead])}, "
-        f"rule of 2017 {chance(paper[lead])}."
+        f"Flip rates by lead. At lead {lead}: floor {chance_down(low[lead])}, permute-and-flip "
+        f"{chance(certified[lead])}, rule of 2017 {chance(paper[lead])}."
     )
-    return Shown(said, [Picture("The least that a label must flip", "From a formula", figure, alt)], note)
+    return Shown(status, [Picture("The least that a label must flip", "From a formula", figure, alt)], note)
 
 
 def floor_and_rules(epsilon: float, classes: int, leads: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Floor, permute-and-flip and the rule of 2017; at lead 0 an empty leaf, where a label is right by luck only."""
     low = flip_floor(leads, epsilon, classes)
-    own, paper = (flip_by_gap(rule, leads, classes, epsilon) for rule in (OWN, PAPER))
-    own[leads == 0] = paper[leads == 0] = (classes - 1) / classes
-    return low, own, paper
+    certified, paper = (flip_by_gap(rule, leads, classes, epsilon) for rule in (CERTIFIED, PAPER))
+    certified[leads == 0] = paper[leads == 0] = (classes - 1) / classes
+    return low, certified, paper
 
 
 @cache.for_everybody(data=True, max_entries=64)
 def _labels_drawn(epsilon: float, classes: int) -> list[float]:
-    found = []
+    shares = []
     for lead in range(31):
         leaf = np.zeros((DRAWS, classes), np.int64)
         leaf[:, 0] = lead
-        found.append(float((simulate_labels(leaf, OWN, epsilon, lead) != 0).mean()))
-    return found
+        shares.append(float((simulate_labels(leaf, CERTIFIED, epsilon, lead) != 0).mean()))
+    return shares
 
 
 PANELS = {
-    "Depth rule": Panel(
+    "Depth rule": Theorem(
         "How many numeric features a path of random questions never asks about is known exactly, on average.",
         r"E[X \mid d] = s \left(\frac{s-1}{s}\right)^{d}",
         "Exact. The depths printed in the paper’s tables are one more than this theorem gives.",
@@ -211,7 +211,7 @@ PANELS = {
         "Fletcher and Islam 2017, Theorem 2.",
         untested,
     ),
-    "Empty leaves": Panel(
+    "Empty leaves": Theorem(
         "The more leaves and trees share the rows, the more leaves are empty; how many is known, on average.",
         r"E[\text{empty}] = \frac{1}{L}\sum_{\ell=1}^{L} \left(1 - \frac{q_\ell}{k}\right)^{n}",
         "Exact on average over tables that are drawn alike.",
@@ -219,7 +219,7 @@ PANELS = {
         "After Fletcher and Islam 2017, Example 1; the general form is ours.",
         empty,
     ),
-    "Floor of a leaf": Panel(
+    "Floor of a leaf": Theorem(
         "Whoever keeps ε and treats classes alike must publish a wrong label now and then: no rule can flip less.",
         r"P(\text{flip}) \ge \frac{K-1}{K}\, e^{-j\varepsilon}",
         "Exact for two classes, where permute-and-flip attains it. It contradicts the privacy claimed in 2017.",

@@ -10,7 +10,7 @@ from dpforest.plotting.style import PRIVATE
 from dpforest.plotting.theory import Axis, Chart, Curve, Dots, theory_chart
 from dpforest.theory.boosting import levels_for_error
 from dpforest.theory.brute_force import largest_move
-from ui.learn.theorem import Panel, Picture, Said, Shown, pick, size_text
+from ui.learn.theorem import BoundStatus, Picture, Shown, Theorem, pick, size_text
 from ui.shared import cache
 
 ALPHAS = [round(0.05 * i, 2) for i in range(21)]
@@ -26,7 +26,7 @@ def moves() -> Shown:
     n = pick("Rows", ROWS, 1000, "loss_rows", "How many rows there are, with the one that is added.", size_text)
     exact = [float(m_alpha(a).sensitivity(n)) for a in ALPHAS]
     printed = [float(m_alpha(a).published_sensitivity(n)) for a in ALPHAS]
-    own = exact[ALPHAS.index(alpha)]
+    bound = exact[ALPHAS.index(alpha)]
     tried = _tried(n) if n <= MOST_TRIED else []
     figure = theory_chart(
         Chart(
@@ -44,21 +44,23 @@ def moves() -> Shown:
             ]
             if tried
             else [],
-            yours=(alpha, own, f"α = {alpha:g}: {own:.3f}"),
+            yours=(alpha, bound, f"α = {alpha:g}: {bound:.3f}"),
         )
     )
-    part = f"with α = {alpha:g} one of {n:,} rows moves the score of a split by at most {own:,.1f}"
-    if own < n:
-        said = Said(True, f"{part}, of a score that is {n:,} at most.")
+    part = f"with α = {alpha:g} one of {n:,} rows moves the score of a split by at most {bound:,.1f}"
+    if bound < n:
+        status = BoundStatus(True, f"{part}, of a score that is {n:,} at most.")
     else:
         first = next(rows for rows in range(2, 100) if m_alpha(alpha).sensitivity(rows) < rows)
-        said = Said(False, f"{part}, and the score is {n:,} at most. From {first} rows on it says something.")
+        status = BoundStatus(False, f"{part}, and the score is {n:,} at most. From {first} rows on it says something.")
     note = (
         "Noise is in proportion to this number, so a small α needs less of it. The bound is attained: the row is the "
         "first of its class in a leaf that holds all others. The published bound is 1 larger for many rows."
     )
-    alt = f"Sensitivity by α for {n:,} rows: {own:.3f} at α = {alpha:g}; published {printed[ALPHAS.index(alpha)]:.3f}."
-    return Shown(said, [Picture("What one row moves", "From a formula", figure, alt)], note)
+    alt = (
+        f"Sensitivity by α for {n:,} rows: {bound:.3f} at α = {alpha:g}; published {printed[ALPHAS.index(alpha)]:.3f}."
+    )
+    return Shown(status, [Picture("What one row moves", "From a formula", figure, alt)], note)
 
 
 def mixture() -> Shown:
@@ -86,7 +88,7 @@ def mixture() -> Shown:
     )
     place = moved[ALPHAS.index(alpha)]
     if alpha == 0:
-        said = Said(
+        status = BoundStatus(
             False,
             f"at α = 0 no number of levels is enough, though one row moves the score by {place:.0f} "
             f"only. {_first(levels)}",
@@ -96,14 +98,16 @@ def mixture() -> Shown:
         needs = f"{levels[ALPHAS.index(alpha) - 1]:,} levels"
         enough = levels[ALPHAS.index(alpha) - 1] <= MAX_DEPTH
         here = f"α = {alpha:g} takes {needs} to bring the bound to 10 %, and one row moves the score by {place:,.1f}"
-        said = Said(enough, f"{here}." if enough else f"{here}; trees here have {MAX_DEPTH} at most. {_first(levels)}")
+        status = BoundStatus(
+            enough, f"{here}." if enough else f"{here}; trees here have {MAX_DEPTH} at most. {_first(levels)}"
+        )
     note = (
         "α mixes two losses: at 1 trees boost fastest and one row moves the score most, at 0 it is the other way "
         "round. So α buys speed with noise. The edge must hold in every leaf; nobody knows it beforehand."
     )
     alt = f"Levels to a bound of 10 % against what one row moves: α = {alpha:g}, {needs}, {place:.1f}."
     return Shown(
-        said,
+        status,
         [
             Picture("The loss of a leaf", "From a formula", _losses(alpha), _loss_alt(alpha)),
             Picture("What α trades", "From a formula", trade, alt),
@@ -157,7 +161,7 @@ def _tried(n: int) -> list[float]:
 
 
 PANELS = {
-    "What a row moves": Panel(
+    "What a row moves": Theorem(
         "How much one row can move the score of a split is known exactly, for every α and number of rows.",
         r"\Delta = 2\alpha\sqrt{n-1} + 2(1-\alpha)",
         "Exact. The published bound is true, and 1 larger for many rows.",
@@ -169,7 +173,7 @@ PANELS = {
         "Nock and Henecka 2020, Theorem 3, Lemma 5, Corollary 7; the exact value is ours.",
         moves,
     ),
-    "The Mα-loss": Panel(
+    "The Mα-loss": Theorem(
         "α mixes the 0/1 loss, which one row moves least, with Matsushita’s, with which trees boost fastest.",
         r"\begin{aligned} L_\alpha(u) = {} & 2\alpha\sqrt{u(1-u)} \\ & + 2(1-\alpha)\min(u, 1-u) \end{aligned}",
         "A definition; the number of levels is from the bound that we derived, which holds.",

@@ -46,18 +46,18 @@ def _measure(key: tuple, _table: Table) -> dict[str, Any]:
 def rounded(value: Any) -> Any:
     """With six digits, as JSON reads it back."""
     if isinstance(value, dict):
-        return {str(key): rounded(own) for key, own in value.items()}
+        return {str(key): rounded(each) for key, each in value.items()}
     return round(value, 6) if isinstance(value, float) else value
 
 
 def _split(table: Table) -> tuple[Table, Split]:
     """Numbers on the linear scale, as the theorems have them; of a long table some rows."""
     linear = replace(table, domain=table.domain.on_scale("linear"))
-    found = split(linear)
-    if len(found.y_train) <= MOST_ROWS:
-        return linear, found
-    some = np.linspace(0, len(found.y_train) - 1, MOST_ROWS).astype(int)
-    return linear, replace(found, X_train=found.X_train[some], y_train=found.y_train[some])
+    parts = split(linear)
+    if len(parts.y_train) <= MOST_ROWS:
+        return linear, parts
+    some = np.linspace(0, len(parts.y_train) - 1, MOST_ROWS).astype(int)
+    return linear, replace(parts, X_train=parts.X_train[some], y_train=parts.y_train[some])
 
 
 def _labeled(table: Table) -> tuple[Domain, pd.DataFrame, pd.Series]:

@@ -6,7 +6,7 @@ import streamlit as st
 
 from ui import state
 from ui.learn import theory_growth, theory_leaves, theory_loss, theory_votes
-from ui.learn.theorem import Panel, Shown
+from ui.learn.theorem import Shown, Theorem
 from ui.shared import figures
 from ui.shared.controls import LINKED, known
 from ui.shared.epsilon import LEAST, MOST
@@ -16,7 +16,7 @@ from ui.shared.wording import plain
 
 TITLE = "Theory"
 _ALL = theory_votes.PANELS | theory_leaves.PANELS | theory_growth.PANELS | theory_loss.PANELS
-PANELS: dict[str, Panel] = {
+PANELS: dict[str, Theorem] = {
     name: _ALL[name]
     for name in (
         "Votes of random trees",
@@ -52,7 +52,7 @@ def show() -> None:
         _link_asks()
     _about(panel)
     with verdict:
-        st.markdown(shown.said.line)
+        st.markdown(shown.status.line)
     with picture:
         _pictures(shown)
     with st.sidebar, st.container(horizontal=True, gap="small"):
@@ -107,7 +107,7 @@ def _pictures(shown: Shown) -> None:
         st.caption(shown.note)
 
 
-def _about(panel: Panel) -> None:
+def _about(panel: Theorem) -> None:
     st.latex(panel.formula)
     with st.popover("What it assumes, and where it is from"):
         st.markdown("\n".join(f"- {each}" for each in panel.assumptions))

@@ -18,7 +18,18 @@ from dpforest.theory.votes import (
     slack_of,
     trees_to_beat,
 )
-from ui.learn.theorem import Panel, Picture, Said, Shown, at_least, at_most, pick, present_table, share, size_text
+from ui.learn.theorem import (
+    BoundStatus,
+    Picture,
+    Shown,
+    Theorem,
+    at_least,
+    at_most,
+    pick,
+    present_table,
+    share,
+    size_text,
+)
 from ui.learn.theory_numbers import of_table
 from ui.shared import cache
 from ui.shared.epsilon import choose_epsilon
@@ -35,7 +46,7 @@ def votes() -> Shown:
     table = present_table(two_classes=True)
     if isinstance(table, Shown):
         return table
-    own, name = of_table("goodness", table), plain(table.short_title, 40)
+    measures, name = of_table("goodness", table), plain(table.short_title, 40)
     k = pick("Trees", TREES, 101, "votes", "How many random trees vote.", lambda v: f"{v:,}")
     confidence = pick(
         "Confidence",
@@ -45,11 +56,11 @@ def votes() -> Shown:
         "The theorem may fail if the trees are drawn unluckily: this often it does not.",
         lambda v: f"{100 * v:g} %",
     )
-    e, guessing, rows = tree_error(own), own["guessing"], own["rows"]
+    e, guessing, rows = tree_error(measures), measures["guessing"], measures["rows"]
     x = np.unique(np.logspace(0, 4, 241).round().astype(int)).tolist()
-    bounds, sharper = bounds_at(own, x, confidence)
-    (bound,), (better,) = bounds_at(own, [k], confidence)
-    seen = {int(n): v for n, v in own["vote_error"].items()}
+    bounds, sharper = bounds_at(measures, x, confidence)
+    (bound,), (better,) = bounds_at(measures, [k], confidence)
+    seen = {int(n): v for n, v in measures["vote_error"].items()}
     figure = theory_chart(
         Chart(
             Axis("trees", 1, 10_000, log=True),
@@ -72,7 +83,7 @@ def votes() -> Shown:
     truth = f"Measured with {near} tree{'s' * (near > 1)}: {share(seen[near])}."
     first = trees_to_beat(guessing, e, rows, confidence)
     if bound < guessing:
-        said = Said(
+        status = BoundStatus(
             True,
             f"with {k:,} trees {at_most(bound)} of the rows are wrong; guessing gets {share(guessing)}. {truth}",
         )
@@ -87,10 +98,10 @@ def votes() -> Shown:
             if first
             else f"It never does, as it stays above twice a tree’s error, {share(2 * e)}."
         )
-        said = Said(False, f"{why}. {when} {truth}")
+        status = BoundStatus(False, f"{why}. {when} {truth}")
     averaged = average_bound(e, slack_of(k, rows, confidence))
     note = (
-        f"A tree of depth {own['depth']} is wrong about {share(e)} of {rows:,} rows of {name}. "
+        f"A tree of depth {measures['depth']} is wrong about {share(e)} of {rows:,} rows of {name}. "
         + (
             f"Theorem 5.3, which needs to know how many trees are right about each row, gives {at_most(better)}. "
             if math.isfinite(better)
@@ -103,20 +114,20 @@ def votes() -> Shown:
         f"Error of votes on this table: bound {at_most(bound)} with {k} trees, measured {share(seen[near])} with "
         f"{near}, guessing {share(guessing)}."
     )
-    return Shown(said, [Picture("What a vote gets wrong", "Curator only", figure, alt)], note)
+    return Shown(status, [Picture("What a vote gets wrong", "Curator only", figure, alt)], note)
 
 
-def tree_error(own: dict[str, Any]) -> float:
+def tree_error(measures: dict[str, Any]) -> float:
     """Mean error of a tree, from how many rows have how many trees right."""
-    counts = np.array(own["rows_by_trees_right"], float)
+    counts = np.array(measures["rows_by_trees_right"], float)
     return float(1 - (counts * np.arange(len(counts))).sum() / counts.sum() / (len(counts) - 1))
 
 
-def bounds_at(own: dict[str, Any], trees: list[int], confidence: float) -> tuple[list[float], list[float]]:
+def bounds_at(measures: dict[str, Any], trees: list[int], confidence: float) -> tuple[list[float], list[float]]:
     """Theorem 5.4 and Theorem 5.3 for each number of trees."""
-    counts, e = np.array(own["rows_by_trees_right"], float), tree_error(own)
+    counts, e = np.array(measures["rows_by_trees_right"], float), tree_error(measures)
     goodness = np.arange(len(counts)) / (len(counts) - 1)
-    slacks = [slack_of(k, own["rows"], confidence) for k in trees]
+    slacks = [slack_of(k, measures["rows"], confidence) for k in trees]
     sharper = [float(counts[goodness < 0.5 + d].sum() / counts.sum()) if d < 0.5 else math.inf for d in slacks]
     return [majority_bound(e, d) for d in slacks], sharper
 
@@ -144,28 +155,30 @@ def private() -> Shown:
         "On average over all random trees, without noise.",
         lambda v: f"{100 * v:g} %",
     )
-    x, own, best = _proved(k, depth, d, parts, epsilon)
+    x, bound_values, best = _proved(k, depth, d, parts, epsilon)
     at, limit = proof_probability(n, k, depth, d, parts, epsilon), private_error_bound(e, d, parts)
     figure = theory_chart(
         Chart(
             Axis("rows", 1e3, 1e11, log=True),
             Axis("the bound holds at least with probability", 0, 1, percent=True),
-            [Curve(x, own, f"{k:,} trees"), Curve(x, best, "the best number of trees", 1)],
+            [Curve(x, bound_values, f"{k:,} trees"), Curve(x, best, "the best number of trees", 1)],
             "below",
             yours=(n, at, f"{size_text(n)} rows: {size_text(at) if at <= 0 else at_least(at)}"),
         )
     )
-    said = _proof_says(n, k, at, limit, depth, d, parts, epsilon)
+    status = _proof_says(n, k, at, limit, depth, d, parts, epsilon)
     note = (
         f"It would say: {at_most(limit)} of the training rows are wrong. "
         "Too few trees, and their vote is luck; too many, and each one’s share of ε is too small. Nothing is "
         "measured here: no bundled table has so many rows."
     )
     alt = f"Probability that the bound holds by rows: {size_text(at)} at {size_text(n)} rows."
-    return Shown(said, [Picture("When the proof says something", "From a formula", figure, alt)], note)
+    return Shown(status, [Picture("When the proof says something", "From a formula", figure, alt)], note)
 
 
-def _proof_says(n: float, k: int, at: float, limit: float, depth: int, d: float, parts: int, epsilon: float) -> Said:
+def _proof_says(
+    n: float, k: int, at: float, limit: float, depth: int, d: float, parts: int, epsilon: float
+) -> BoundStatus:
     if limit >= 0.5:
         even = private_error_bound(0.0, d, parts)
         fewest = next((p for p in range(1, 10_000) if private_error_bound(0.0, d, p) < 0.5), 0)
@@ -174,9 +187,11 @@ def _proof_says(n: float, k: int, at: float, limit: float, depth: int, d: float,
             if even >= 0.5
             else "It needs better trees, a larger K or another slack."
         )
-        return Said(False, f"it would promise an error of {at_most(limit)}, no better than a coin. {more}")
+        return BoundStatus(False, f"it would promise an error of {at_most(limit)}, no better than a coin. {more}")
     if at > 0:
-        return Said(True, f"with a probability of {at_least(at)}, {at_most(limit)} of the training rows are wrong.")
+        return BoundStatus(
+            True, f"with a probability of {at_least(at)}, {at_most(limit)} of the training rows are wrong."
+        )
     first, least = (rows_to_prove(ks, depth, d, parts, epsilon) for ks in ([k], PROOF_TREES))
     best = (
         f"With the best number of trees it takes {size_text(least)} rows."
@@ -186,7 +201,7 @@ def _proof_says(n: float, k: int, at: float, limit: float, depth: int, d: float,
     enough = (
         f"With {k:,} trees it does from {size_text(first)} rows on." if first else f"With {k:,} trees it never does."
     )
-    return Said(
+    return BoundStatus(
         False,
         f"at {size_text(n)} rows and ε = {epsilon_text(epsilon)} it holds with a probability of at least "
         f"{size_text(at)}, and a probability below 0 is no information. {enough} {best}",
@@ -205,8 +220,8 @@ def noisy() -> Shown:
     table = present_table(two_classes=True)
     if isinstance(table, Shown):
         return table
-    found, name = of_table("noisy_votes", table), plain(table.short_title, 40)
-    sizes = [int(k) for k in found]
+    measures, name = of_table("noisy_votes", table), plain(table.short_title, 40)
+    sizes = [int(k) for k in measures]
     k = pick("Trees", sizes, 101, "noisy_trees", "How many vote.")
     p = pick(
         "Each is right with probability",
@@ -216,8 +231,8 @@ def noisy() -> Shown:
         "On any row, by itself.",
         lambda v: f"{100 * v:g} %",
     )
-    cells = [found[str(n)] for n in sizes]
-    own = cells[sizes.index(k)]
+    cells = [measures[str(n)] for n in sizes]
+    cell = cells[sizes.index(k)]
     x = list(range(1, 302, 2))
     yours = [float(even_vote_right(p, n)) for n in x]
     alike = [float(even_vote_right(c["tree"], n)) for c, n in zip(cells, sizes, strict=True)]
@@ -243,25 +258,27 @@ def noisy() -> Shown:
         )
     )
     if p > 0.5:
-        said = Said(True, f"{k} independent votes, each right in {100 * p:g} %, are right together in {share(here)}.")
+        status = BoundStatus(
+            True, f"{k} independent votes, each right in {100 * p:g} %, are right together in {share(here)}."
+        )
     else:
-        said = Said(
+        status = BoundStatus(
             False,
             f"{k} independent votes, each right in {100 * p:g} %, are right together in {share(here)}, no "
             "better than a coin. Above 50 % for each, more votes help.",
         )
     note = (
-        f"On {name} a noisy tree of {k} (ε = 1 for all) is right on {share(own['tree'])} of the rows held out. If "
+        f"On {name} a noisy tree of {k} (ε = 1 for all) is right on {share(cell['tree'])} of the rows held out. If "
         f"that held for every row alike, their vote would be right in {share(alike[sizes.index(k)])}; it is in "
-        f"{share(own['vote'])}. Trees share their mistakes: some rows are hard for all of them. Taken row by row, with "
-        f"each row’s own chance, the same formula gives {share(own['row_by_row'])}."
+        f"{share(cell['vote'])}. Trees share their mistakes: some rows are hard for all of them. Taken row by row, "
+        f"with each row’s own chance, the same formula gives {share(cell['row_by_row'])}."
     )
-    alt = f"Right votes: formula {share(here)} for {k} trees at {100 * p:g} %, measured {share(own['vote'])}."
-    return Shown(said, [Picture("What a vote gets right", "Curator only", figure, alt)], note)
+    alt = f"Right votes: formula {share(here)} for {k} trees at {100 * p:g} %, measured {share(cell['vote'])}."
+    return Shown(status, [Picture("What a vote gets right", "Curator only", figure, alt)], note)
 
 
 PANELS = {
-    "Votes of random trees": Panel(
+    "Votes of random trees": Theorem(
         "If random trees get a share e of the training rows wrong, on average, then a vote of many such trees gets "
         "little more than 2e of them wrong, at the most.",
         r"\text{error} \le \frac{e}{\frac12 - d}, \qquad d = \sqrt{\frac{\ln(n/\beta)}{2k}}",
@@ -275,7 +292,7 @@ PANELS = {
         "Bojarski, Choromanska, Choromanski, LeCun, Theorems 5.1 to 5.4.",
         votes,
     ),
-    "… with privacy": Panel(
+    "… with privacy": Theorem(
         "With enough rows and the right number of trees, noise on the leaves’ counts hardly harms an averaged vote.",
         r"\begin{aligned} P & \ge 1 - n\left(e^{-kd^2/2} + 2k\,e^{-\lambda n\varepsilon/k}\right) \\ "
         r"\lambda & = \frac{d}{2(1+d)K2^h} \end{aligned}",
@@ -288,7 +305,7 @@ PANELS = {
         "Bojarski and others, Theorem 5.6; the clean form is ours.",
         private,
     ),
-    "Votes of noisy trees": Panel(
+    "Votes of noisy trees": Theorem(
         "Independent votes, each a little better than a coin, are together right almost always.",
         r"P\left(\sum_t B_t > \tfrac{k}{2}\right), \quad B_t \sim \text{Bernoulli}(p_t)",
         "Exact for independent votes. Over the rows of a table votes are not independent.",

@@ -45,18 +45,18 @@ _NOT = {"numeric": "no number", "categorical": "not listed"}
 
 def choose_forest() -> tuple[ReleasedForest | None, bool]:
     """A forest, None until there is one, and whether it comes from a file instead of from this session."""
-    own = {f"release {r.number}: {r.title}": r for r in reversed(at_hand())}
+    of_session = {f"release {r.number}: {r.title}": r for r in reversed(at_hand())}
     picked = FILE
-    if own:
+    if of_session:
         picked = st.segmented_control(
             "Forest from",
-            [*own, FILE],
-            default=next(iter(own)),
+            [*of_session, FILE],
+            default=next(iter(of_session)),
             required=True,
             format_func=lambda name: plain(name, 120),
         )
     if picked != FILE:
-        file = own[picked].file
+        file = of_session[picked].file
         digest = hashlib.sha256(file).hexdigest()
     else:
         upload = st.file_uploader("Released forest (JSON)", type=["json", "gz"], max_upload_size=MAX_UPLOAD_MB)
@@ -175,9 +175,9 @@ def predict_csv(forest: ReleasedForest) -> None:
         return
     label = forest.domain.label or "label"
     out = csv.table.copy()
-    said = [sentence or p for sentence, p in zip(why, predicted, strict=True)]
+    classes = [sentence or p for sentence, p in zip(why, predicted, strict=True)]
     sure = unused(SURE, out.columns)
-    out.insert(0, unused(f"predicted {label}", out.columns), said)
+    out.insert(0, unused(f"predicted {label}", out.columns), classes)
     out.insert(1, sure, shares)
     titled(
         f"{plural(int(fits.sum()), 'prediction')}",
@@ -222,7 +222,7 @@ def unused(name: str, columns: Iterable[str]) -> str:
     >>> unused("how sure", ["how sure", "age"])
     'how sure (2)'
     """
-    return next(own for n in count(1) if (own := name if n == 1 else f"{name} ({n})") not in set(columns))
+    return next(candidate for n in count(1) if (candidate := name if n == 1 else f"{name} ({n})") not in set(columns))
 
 
 def _why_not_predicted(domain: Domain, rows: pd.DataFrame) -> list[str]:

@@ -77,8 +77,10 @@ def noise_alone(added: AddedScores, scores: np.ndarray) -> str:
     chance = chance_of_a_turn(added, scores)
     if math.isnan(chance):
         return ""
-    said = flip_percent(chance)
-    return f"Noise alone would have turned it in {said if said.startswith('under') else f'about {said}'} of releases."
+    share = flip_percent(chance)
+    return (
+        f"Noise alone would have turned it in {share if share.startswith('under') else f'about {share}'} of releases."
+    )
 
 
 def chance_of_a_turn(added: AddedScores, scores: np.ndarray) -> float:

@@ -69,10 +69,10 @@ def alpha(mode: str, depth: int) -> Any:
 
 def what_measurements_say() -> str:
     """Of α, in a sentence."""
-    said = "; ".join(f"{name}: {', '.join(f'{v:g}' for v in values)} %" for name, values in MEASURED.items())
+    figures = "; ".join(f"{name}: {', '.join(f'{v:g}' for v in values)} %" for name, values in MEASURED.items())
     return (
-        f"Measured on six tables at ε = 0.1, 1 and 10: {said}. A higher α boosts faster where there is no noise, but "
-        "one record then moves the score of a question further, so that more noise is needed: here it never paid."
+        f"Measured on six tables at ε = 0.1, 1 and 10: {figures}. A higher α boosts faster where there is no noise, "
+        "but one record then moves the score of a question further, so that more noise is needed: here it never paid."
     )
 
 

@@ -13,7 +13,7 @@ import streamlit as st
 
 from dpforest.trees.routing import pack
 
-_OWN: Final[list[Any]] = []
+_SESSION_CACHES: Final[list[Any]] = []
 
 
 def for_everybody(*, data: bool = False, max_entries: int | None = None, spinner: bool | str = False) -> Callable:
@@ -32,7 +32,7 @@ def for_session(*, data: bool = False, max_entries: int | None = None, spinner: 
     kind: Any = st.cache_data if data else st.cache_resource
 
     def made(function: Callable) -> Any:
-        _OWN.append(cached := kind(scope="session", max_entries=max_entries, show_spinner=spinner)(function))
+        _SESSION_CACHES.append(cached := kind(scope="session", max_entries=max_entries, show_spinner=spinner)(function))
         return cached
 
     return made
@@ -62,6 +62,6 @@ def by_table(*, everybody: int, own: int, data: bool = False, spinner: bool | st
 
 def clear() -> None:
     """Empty all caches of this session."""
-    for cached in _OWN:
+    for cached in _SESSION_CACHES:
         cached.clear()
     pack.cache_clear()  # the last trees that were routed through, of whatever session

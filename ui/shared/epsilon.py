@@ -65,11 +65,11 @@ def choose_epsilon(
         Whether it can be looked up what others have chosen.
     """
     asked = st.query_params.get(key)  # a slider takes what it does not have out of the link
-    own = _typed(asked)
-    if own is not None:
-        _onto_scale(key, own)
-        if _shown(own) != asked:  # 0.40 is on the scale as 0.4
-            st.session_state[key] = own
+    typed = _typed(asked)
+    if typed is not None:
+        _onto_scale(key, typed)
+        if _shown(typed) != asked:  # 0.40 is on the scale as 0.4
+            st.session_state[key] = typed
     elif asked is not None:
         state.ASKED(key).value = asked
     scale = sorted({*EPSILONS, start, *_typed_before(key)})
@@ -149,7 +149,7 @@ def _shown(epsilon: float) -> str:
 def _onto_scale(key: str, epsilon: float) -> None:
     """Two numbers are on the scale besides its own: the slider may only leave a number that is still there."""
     if epsilon not in EPSILONS:
-        before = [own for own in _typed_before(key) if own != epsilon]
+        before = [typed for typed in _typed_before(key) if typed != epsilon]
         state.ADDED(key).value = (*before[-1:], epsilon)
 
 

@@ -88,12 +88,12 @@ def offer() -> None:
             return
         known(state.FIGURE, kept)
         title = st.selectbox("For a paper", list(kept), key=state.FIGURE, format_func=visible)
-        own = kept[title]
-        if isinstance(own.drawn, pd.DataFrame):
+        figure = kept[title]
+        if isinstance(figure.drawn, pd.DataFrame):
             _of_table(kept, title)
         else:
             _of_chart(kept, title)
-        if not own.public:
+        if not figure.public:
             st.caption("It is computed from the raw data: not private, keep it where the data are kept.")
 
 
@@ -129,9 +129,9 @@ def _button(label: str, kept: dict[str, Figure], title: str, ending: str, mime: 
     )
 
 
-def _frame(own: Figure) -> pd.DataFrame:
-    assert isinstance(own.drawn, pd.DataFrame)
-    return own.drawn
+def _frame(figure: Figure) -> pd.DataFrame:
+    assert isinstance(figure.drawn, pd.DataFrame)
+    return figure.drawn
 
 
 def _failures() -> list[str]:
@@ -139,10 +139,10 @@ def _failures() -> list[str]:
     return state.FIGURE_FAILURES.value
 
 
-def _on_paper(own: Figure, title: str, kind: Any, failures: list[str]) -> bytes:
-    assert isinstance(own.drawn, dict)
+def _on_paper(figure: Figure, title: str, kind: Any, failures: list[str]) -> bytes:
+    assert isinstance(figure.drawn, dict)
     try:
-        return rendered(own.drawn, kind, title)
+        return rendered(figure.drawn, kind, title)
     except PaperError as problem:
         failures.append(str(problem))
         raise

@@ -110,28 +110,28 @@ def what_privacy_costs(
     """
     last = f"ε = {epsilons[-1]:g}"
     if means.max() > at.own + POINT and np.isclose(means[-1], means.max(), atol=POINT):
-        said = (
+        text = (
             f"From ε = {epsilons[np.flatnonzero(means > at.own)[0]]:g} on this forest does better with noise "
             "than without. Without noise its trees are the deepest that the rule knows; fewer or shallower ones may do "
             "better."
         )
     elif at.own <= at.floor + at.noise:
-        said = f"With noise or without it is hardly better than guessing, so what {what} costs cannot be told."
+        text = f"With noise or without it is hardly better than guessing, so what {what} costs cannot be told."
     elif (cheap := cheap_from(epsilons, means, at)) is not None:
-        said = f"From ε = {cheap:g} on, {what} " + (
+        text = f"From ε = {cheap:g} on, {what} " + (
             f"costs this forest less than one point compared with the same forest without noise ({percent(at.own)})."
             if at.bearable >= POINT
             else "takes less than a quarter of what the same forest learns without noise "
             f"({points(at.own - at.floor)} above guessing)."
         )
     elif at.floor + POINT < means[-1] <= at.floor + at.noise:
-        said = (
+        text = (
             f"Even at {last} it cannot be told from guessing: {points(at.noise)} may be luck on so few rows held out."
         )
     elif means[-1] <= at.floor + at.noise:
-        said = f"Even at {last} {what} takes away all that the same forest learns without noise: guessing does as well."
+        text = f"Even at {last} {what} takes away all that the same forest learns without noise: guessing does as well."
     else:
-        said = f"Even at {last} it stays {points(at.own - means[-1])} below the same forest without noise."
+        text = f"Even at {last} it stays {points(at.own - means[-1])} below the same forest without noise."
     if at.best is not None and best_name is not None and at.best > at.own:
-        said += f" The best model without privacy ({best_name}) reaches {percent(at.best)}."
-    return said
+        text += f" The best model without privacy ({best_name}) reaches {percent(at.best)}."
+    return text

@@ -51,8 +51,8 @@ def carry_over(title: str) -> None:
             value = st.session_state.get(key, _last()["values"].get(key))
             if value is not None:
                 st.session_state[key] = value
-            if said := _last()["address"].get(key):
-                st.query_params[key] = said
+            if in_address := _last()["address"].get(key):
+                st.query_params[key] = in_address
         if title == "Choose ε":
             _look_at_what_was_chosen()
     state.PAGE_OPENED.value = title
@@ -78,21 +78,21 @@ def _look_at_what_was_chosen() -> None:
 def remember() -> None:
     """What all controls of a page say, once they are drawn. What this page does not have keeps what it said last."""
     title = state.PAGE_DRAWN.value = state.PAGE_OPENED.value
-    said, last = st.query_params.to_dict(), _last()
+    address, last = st.query_params.to_dict(), _last()
     for key in (*_CONTROLS.get(title, ()), state.PRESENT):
         if key in st.session_state:
             last["values"][key] = st.session_state[key]
-            last["address"][key] = said.get(key, "")
+            last["address"][key] = address.get(key, "")
     if title == "Choose ε":
-        _remember_what_is_looked_at(said, last)
+        _remember_what_is_looked_at(address, last)
 
 
-def _remember_what_is_looked_at(said: dict[str, str], last: dict[str, dict[str, Any]]) -> None:
+def _remember_what_is_looked_at(address: dict[str, str], last: dict[str, dict[str, Any]]) -> None:
     """ε and forest of Choose for the pages after it, where somebody has chosen them."""
-    if said.get("look_eps"):
+    if address.get("look_eps"):
         put_epsilon(state.EPSILON_TO_LOOK_AT.value)
-        last["values"]["eps"], last["address"]["eps"] = state.EPSILON_TO_LOOK_AT.value, said["look_eps"]
-    kind = said.get("looked_at", "").partition(",")[0]
+        last["values"]["eps"], last["address"]["eps"] = state.EPSILON_TO_LOOK_AT.value, address["look_eps"]
+    kind = address.get("looked_at", "").partition(",")[0]
     if kind in FORESTS:
         state.FOREST.value = last["values"]["forest"] = last["address"]["forest"] = kind
 
@@ -115,8 +115,8 @@ def copy_link(*, of_upload: bool = False) -> None:
     """
     remember()
     with st.popover("Copy link"):
-        said = " It does not carry your file or its columns." if of_upload else ""
-        st.caption(f"Anyone who opens this link sees the same settings.{said}")
+        note = " It does not carry your file or its columns." if of_upload else ""
+        st.caption(f"Anyone who opens this link sees the same settings.{note}")
         # Several values of one name, too.
         settings = {name: st.query_params.get_all(name) for name in st.query_params if name not in NOT_COPIED}
         st.code(address(st.context.url or "", settings), language=None, wrap_lines=True)

@@ -88,7 +88,7 @@ def at_delta(delta: float) -> str:
     >>> at_delta(0), at_delta(1e-6), at_delta(0.001)
     ('', ' at δ = 10⁻⁶', ' at δ = 0.001')
     """
-    return f" at δ = {_POWER.sub(lambda found: f'10{raised(-int(found[1]))}', sum_text(delta))}" if delta else ""
+    return f" at δ = {_POWER.sub(lambda match: f'10{raised(-int(match[1]))}', sum_text(delta))}" if delta else ""
 
 
 def would_promise(epsilon: float, delta: float, neighbors: str) -> Guarantee:

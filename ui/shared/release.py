@@ -48,8 +48,8 @@ LOOKED = "The settings were chosen while looking at figures of this table: what 
 def certificate_text(certificate: Certificate, caution: object = None) -> str:
     """The certificate as shown: a caution comes right after the line that says CERTIFIED."""
     first, *rest = str(certificate).split("\n")
-    said = [f"CAUTION: {' '.join(str(caution).split())}"] if caution else []
-    return visible("\n".join([first, *said, *rest]))
+    cautions = [f"CAUTION: {' '.join(str(caution).split())}"] if caution else []
+    return visible("\n".join([first, *cautions, *rest]))
 
 
 def make(choice: Choice, people: int, number: int) -> Release:
@@ -168,10 +168,10 @@ def _dialog(choice: Choice, ledger: Ledger, delta: float) -> None:
         _download(made, "in_dialog")
     else:
         sorry(LOST)
-    own = groups()[made.people]
-    total, relation = spent(own)
-    epsilon = f"{sum_text(total)}{at_delta(delta_of(own))}"
-    st.markdown(f"In this session {_people_of(own)} have spent **ε = {epsilon}** ({IN_WORDS[relation]}).")
+    group = groups()[made.people]
+    total, relation = spent(group)
+    epsilon = f"{sum_text(total)}{at_delta(delta_of(group))}"
+    st.markdown(f"In this session {_people_of(group)} have spent **ε = {epsilon}** ({IN_WORDS[relation]}).")
     if made.file:
         st.caption("Kept for this session in the Budget tab, and ready on the page “Use a released forest”.")
 
@@ -198,20 +198,20 @@ def _ask(choice: Choice, ledger: Ledger, delta: float) -> None:
     )
     people = _people(choice)
     sure = _really_others(choice, people)
-    if own := groups().get(people):
-        st.markdown(after_this(own, cost, delta))
+    if group := groups().get(people):
+        st.markdown(after_this(group, cost, delta))
     if st.button(f"Release for ε = {epsilon}", type="primary", key="release_now", disabled=not sure):
         _release(choice, people)
 
 
-def after_this(own: list[Release], cost: Cost, delta: float = 0.0) -> str:
+def after_this(group: list[Release], cost: Cost, delta: float = 0.0) -> str:
     """What the people of some releases will have spent once this cost is added; a Gaussian one is said at δ."""
-    total, relation = spent(own, cost, delta=delta)
-    at = max(delta, delta_of(own))
-    mixed = len({cost[1], *(r.neighbors for r in own)}) > 1
+    total, relation = spent(group, cost, delta=delta)
+    at = max(delta, delta_of(group))
+    mixed = len({cost[1], *(r.neighbors for r in group)}) > 1
     twice = f"; what is released for {IN_WORDS[ADD_REMOVE]} counts twice{' (a Gaussian one in μ)' if at else ''}"
     return (
-        f"After this release {_people_of(own)} will have spent **ε = {sum_text(total)}{at_delta(at)}** "
+        f"After this release {_people_of(group)} will have spent **ε = {sum_text(total)}{at_delta(at)}** "
         f"({IN_WORDS[relation]}) in this session{f'{twice} for {IN_WORDS[REPLACE_ONE]}' if mixed else ''}."
     )
 
@@ -225,22 +225,22 @@ def _rows_of(table: Table) -> str:
     )
 
 
-def _people_of(own: list[Release]) -> str:
-    return f"the people of {whom(own)}"
+def _people_of(group: list[Release]) -> str:
+    return f"the people of {whom(group)}"
 
 
 def _people(choice: Choice) -> int:
     """Which group of people the rows describe: a file saved again is still the same people."""
-    found = groups()
-    new = max(found, default=0) + 1
-    if not found:
+    grouped = groups()
+    new = max(grouped, default=0) + 1
+    if not grouped:
         return new
     if same := [r for r in releases() if r.table_key == rows_key(choice.table)]:
         st.markdown(
             f"These rows were released from before ({numbered(same)}), so they are the same people: **costs add up**."
         )
         return same[0].people
-    options = [*found, new]
+    options = [*grouped, new]
     return st.radio(
         "Do these rows hold the same people as an earlier release?",
         options,
@@ -248,7 +248,9 @@ def _people(choice: Choice) -> int:
         help="Yes, if anybody is in both tables. A file that was only saved anew, filtered or extended holds the same "
         "people.",
         format_func=lambda g: (
-            "No, nobody is in both" if g == new else f"Yes, as in {numbered(found[g])} ({whom(found[g])}): costs add up"
+            "No, nobody is in both"
+            if g == new
+            else f"Yes, as in {numbered(grouped[g])} ({whom(grouped[g])}): costs add up"
         ),
     )
 

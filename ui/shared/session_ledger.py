@@ -87,23 +87,23 @@ def at_hand() -> list[Release]:
 
 def groups() -> dict[int, list[Release]]:
     """Releases by the people they are about, in the order of the first release of each."""
-    found: dict[int, list[Release]] = {}
+    grouped: dict[int, list[Release]] = {}
     for release in releases():
-        found.setdefault(release.people, []).append(release)
-    return found
+        grouped.setdefault(release.people, []).append(release)
+    return grouped
 
 
-def delta_of(own: list[Release]) -> float:
+def delta_of(group: list[Release]) -> float:
     """The δ at which a sum is said: the largest of its Gaussian releases; 0 without any."""
-    return max((r.delta for r in own), default=0.0)
+    return max((r.delta for r in group), default=0.0)
 
 
-def spent(own: list[Release], *more: Cost, delta: float = 0.0) -> tuple[Fraction, str]:
+def spent(group: list[Release], *more: Cost, delta: float = 0.0) -> tuple[Fraction, str]:
     """What releases on the same people cost together, with some that are still to come, and under which relation.
 
     The ε stands at the largest δ: of these releases (`delta_of`), or the one that those to come are said at.
     """
-    return added_up([*((r.loss, r.neighbors) for r in own), *more], max(delta, delta_of(own)))
+    return added_up([*((r.loss, r.neighbors) for r in group), *more], max(delta, delta_of(group)))
 
 
 def merge(people: int, others: int) -> None:
@@ -170,10 +170,10 @@ def alike(one: tuple[int, frozenset[str]], other: tuple[int, frozenset[str]]) ->
     return one[0] == other[0] and bool(one[1] & other[1]) and (one[1] <= other[1] or other[1] <= one[1])
 
 
-def so_alike(own: list[Release], shape: tuple[int, frozenset[str]]) -> str:
+def so_alike(group: list[Release], shape: tuple[int, frozenset[str]]) -> str:
     """What a table has in common with those of some releases that are `alike`."""
-    columns = "Same columns" if all(r.shape[1] == shape[1] for r in own) else "Mostly the same columns"
-    return f"{columns}, same number of rows as {numbered(own)}"
+    columns = "Same columns" if all(r.shape[1] == shape[1] for r in group) else "Mostly the same columns"
+    return f"{columns}, same number of rows as {numbered(group)}"
 
 
 def digest_of_rows(frame: pd.DataFrame) -> str:
@@ -207,61 +207,61 @@ def _normal(value: object) -> str:
 # ---------------------------------------------------------------- in words
 
 
-def sentence(own: list[Release]) -> str:
+def sentence(group: list[Release]) -> str:
     """The sum of a group, with how it comes about where something counts twice."""
-    total, relation = spent(own)
-    delta = delta_of(own)
-    once, twice = (sum((r.epsilon for r in own if r.neighbors == n), Fraction(0)) for n in (REPLACE_ONE, ADD_REMOVE))
+    total, relation = spent(group)
+    delta = delta_of(group)
+    once, twice = (sum((r.epsilon for r in group if r.neighbors == n), Fraction(0)) for n in (REPLACE_ONE, ADD_REMOVE))
     mixed = once > 0 and twice > 0
     parts = f" = 2 × {sum_text(twice)} + {sum_text(once)}" if mixed and not delta else at_delta(delta)
     twice_in = " in μ where there is a δ" if delta else ""
     why = f"; what was released for {IN_WORDS[ADD_REMOVE]} counts twice{twice_in}" if mixed else ""
     return (
-        f"**Spent in this session** on {whom(own)}: **ε = {sum_text(total)}{parts}** ({IN_WORDS[relation]}) in "
-        f"{plural(len(own), 'release')}{why}."
+        f"**Spent in this session** on {whom(group)}: **ε = {sum_text(total)}{parts}** ({IN_WORDS[relation]}) in "
+        f"{plural(len(group), 'release')}{why}."
     )
 
 
-def whom(own: list[Release]) -> str:
+def whom(group: list[Release]) -> str:
     """The tables of a group, as markdown."""
-    return plain(_titles(own), 90)
+    return plain(_titles(group), 90)
 
 
-def _titles(own: list[Release]) -> str:
+def _titles(group: list[Release]) -> str:
     """The tables of a group, as they are called: for what shows text as it is."""
-    return " and ".join(dict.fromkeys(r.title if len(r.title) <= 40 else f"{r.title[:39]}…" for r in own))
+    return " and ".join(dict.fromkeys(r.title if len(r.title) <= 40 else f"{r.title[:39]}…" for r in group))
 
 
-def numbered(own: list[Release]) -> str:
+def numbered(group: list[Release]) -> str:
     """The releases of a group."""
-    return f"release{'' if len(own) == 1 else 's'} {', '.join(str(r.number) for r in own)}"
+    return f"release{'' if len(group) == 1 else 's'} {', '.join(str(r.number) for r in group)}"
 
 
-def by_table(own: list[Release]) -> str:
+def by_table(group: list[Release]) -> str:
     """The tables of a group and which release came from which, as markdown."""
     tables: dict[str, list[Release]] = {}
-    for r in own:
+    for r in group:
         tables.setdefault(r.table_key, []).append(r)
     return " and ".join(f"**{whom(some)}** ({numbered(some)})" for some in tables.values())
 
 
-def explained(own: list[Release]) -> str:
+def explained(group: list[Release]) -> str:
     """What the sum of a group means, for somebody who meets ε for the first time."""
-    (total, relation), delta = spent(own), delta_of(own)
+    (total, relation), delta = spent(group), delta_of(group)
     epsilon = f"{sum_text(total)}{at_delta(delta)}"
     adds = (
         f"**Costs add up.** Whoever has all these forests may learn as much as from one forest at ε = {epsilon}. "
-        if len(own) > 1
+        if len(group) > 1
         else ""
     )
     if relation == ADD_REMOVE:
-        exchanged, _ = added_up([(r.loss, r.neighbors) for r in own], delta, REPLACE_ONE)
+        exchanged, _ = added_up([(r.loss, r.neighbors) for r in group], delta, REPLACE_ONE)
         other = (
             f"That is for a row more or less (add-remove). For a row exchanged (replace-one) it counts twice"
             f"{' in μ' if delta else ''}, ε = {sum_text(exchanged)}{at_delta(delta)}: one leaves, one comes."
         )
     else:
-        mixed = any(r.neighbors == ADD_REMOVE for r in own)
+        mixed = any(r.neighbors == ADD_REMOVE for r in group)
         other = (
             "An exchanged row is one that leaves and one that comes, so what was released for a row more or less "
             "(add-remove) counts twice here. There is no way back, so mixed releases are added up for a row exchanged "
@@ -272,9 +272,9 @@ def explained(own: list[Release]) -> str:
     return f"{adds}At ε = {epsilon}: {sure_words(Guarantee(total, delta, relation))}. {other}"
 
 
-def table(own: list[Release]) -> pd.DataFrame:
+def table(group: list[Release]) -> pd.DataFrame:
     """One row for each release of a group, and what it adds to the sum. Narrow enough for a phone."""
-    (total, relation), delta = spent(own), delta_of(own)
+    (total, relation), delta = spent(group), delta_of(group)
     rows = [
         {
             "no.": str(r.number),
@@ -282,7 +282,7 @@ def table(own: list[Release]) -> pd.DataFrame:
             "ε": f"{sum_text(r.epsilon)}{at_delta(r.delta)} for {IN_WORDS[r.neighbors]}",
             "adds": _adds(loss_under(r.loss, r.neighbors, relation)),
         }
-        for r in own
+        for r in group
     ]
     together = ("", "**together**", f"for {IN_WORDS[relation]}", f"**{sum_text(total)}**{at_delta(delta)}")
     rows.append(dict(zip(rows[0], together, strict=True)))
@@ -302,65 +302,65 @@ def in_sidebar() -> None:
     if not releases():
         return
     with st.sidebar:
-        for own in groups().values():
-            st.caption(sentence(own))
+        for group in groups().values():
+            st.caption(sentence(group))
         with st.popover("How it adds up, correct it"):
             _account()
 
 
 def _account() -> None:
     """Short, so that the questions can be seen; what the sums mean comes last, on demand."""
-    found = groups()
-    for people, own in found.items():
-        if len(own) == 1:
-            (r,) = own
+    grouped = groups()
+    for people, group in grouped.items():
+        if len(group) == 1:
+            (r,) = group
             epsilon = f"{sum_text(r.epsilon)}{at_delta(r.delta)}"
-            st.markdown(f"{by_table(own)}: {plain(r.forest)}, ε = {epsilon} for {IN_WORDS[r.neighbors]}")
+            st.markdown(f"{by_table(group)}: {plain(r.forest)}, ε = {epsilon} for {IN_WORDS[r.neighbors]}")
         else:
-            st.markdown(by_table(own))
-            st.table(table(own), hide_index=True, border="horizontal", alt="Releases and what they cost.")
-        _take_out(own)
-        _same_as(people, own, {g: found[g] for g in list(found)[: list(found).index(people)]})
-    if len(found) > 1:
+            st.markdown(by_table(group))
+            st.table(table(group), hide_index=True, border="horizontal", alt="Releases and what they cost.")
+        _take_out(group)
+        _same_as(people, group, {g: grouped[g] for g in list(grouped)[: list(grouped).index(people)]})
+    if len(grouped) > 1:
         st.caption("As you said, nobody is in more than one of these groups. For somebody who is, their sums add up.")
     with st.expander("What this means"):
-        for own in found.values():
-            st.caption(f"{by_table(own)}. {explained(own)}" if len(found) > 1 else explained(own))
+        for group in grouped.values():
+            st.caption(f"{by_table(group)}. {explained(group)}" if len(grouped) > 1 else explained(group))
         st.caption("The app knows of this session only. Keep a record of the sum where the data are kept.")
 
 
-def _same_as(people: int, own: list[Release], earlier: dict[int, list[Release]]) -> None:
+def _same_as(people: int, group: list[Release], earlier: dict[int, list[Release]]) -> None:
     """Two groups turn out to be the same people: said here, and the sum grows at once."""
     if not earlier:
         return
     key = state.SAME_PEOPLE(people)
     named = {g: f"yes, as in {numbered(others)}" for g, others in earlier.items()}
 
-    def said() -> None:
+    def merge_groups() -> None:
         if among(key.value, earlier):
             merge(key.value, people)
 
     known(key, [None, *earlier])
     st.selectbox(
-        f"{numbered(own).capitalize()}: are these the same people as in an earlier release?",
+        f"{numbered(group).capitalize()}: are these the same people as in an earlier release?",
         [None, *earlier],
         format_func=lambda g: "no" if g is None else named[g],
         key=key,
-        on_change=said,
+        on_change=merge_groups,
     )
 
 
-def _take_out(own: list[Release]) -> None:
+def _take_out(group: list[Release]) -> None:
     """A sum gets smaller only by a statement: a table's rows are other people's after all."""
     tables: dict[str, list[Release]] = {}
-    for r in own:
+    for r in group:
         tables.setdefault(r.table_key, []).append(r)
     if len(tables) < 2:
         return
     titles = {k: _titles(some) for k, some in tables.items()}
     if len(set(titles.values())) < len(titles):  # a file under its old name again
         titles = {k: f"{titles[k]} ({numbered(some)})" for k, some in tables.items()}
-    key = state.TAKE_OUT(own[0].people)
+    key = state.TAKE_OUT(group[0].people)
     known(key, [None, *titles])
     out = st.selectbox(
         "Is a table in this sum by mistake?",
@@ -371,10 +371,10 @@ def _take_out(own: list[Release]) -> None:
     if out is None:
         return
     shape = tables[out][0].shape
-    if like := [r for r in own if r.table_key != out and alike(r.shape, shape)]:
+    if like := [r for r in group if r.table_key != out and alike(r.shape, shape)]:
         st.caption(f"{so_alike(like, shape)}: are these really other people?")
     sure = st.checkbox(
         f"I state that nobody in {plain(titles[out], 90)} is in another table of this sum.",
-        key=state.OTHER_PEOPLE(own[0].people, out),
+        key=state.OTHER_PEOPLE(group[0].people, out),
     )
     st.button("Take it out of the sum", disabled=not sure, on_click=take_out, args=(out,), key=f"{key}_now")

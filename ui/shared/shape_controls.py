@@ -44,13 +44,13 @@ def choose_shape(settings: Settings, table: Table | None) -> Settings:
         whole = settings.shape(table.domain, len(table.frame))
         st.caption(rule_sentence(settings, depth, trees, n_rows) + _of_a_release(whole, (depth, trees)))
     ends = None if table is None else ends_at(settings, table.domain, n_rows)
-    own_depth, own_trees = _depth(settings, depth, by_rule, ends), _trees(settings, trees, by_rule)
-    settings = settings if by_rule else replace(settings, depth=own_depth, trees=own_trees)
+    chosen_depth, chosen_trees = _depth(settings, depth, by_rule, ends), _trees(settings, trees, by_rule)
+    settings = settings if by_rule else replace(settings, depth=chosen_depth, trees=chosen_trees)
     if settings.kind != "boosted":
         return settings
-    alpha = boost_controls.alpha(settings.mode, own_depth)
+    alpha = boost_controls.alpha(settings.mode, chosen_depth)
     if isinstance(alpha, tuple):  # one for each level, so there have to be as many levels at every ε
-        settings = replace(settings, depth=own_depth)
+        settings = replace(settings, depth=chosen_depth)
     return replace(settings, options=(("alpha", alpha), *settings.options))
 
 

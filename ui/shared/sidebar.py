@@ -143,9 +143,9 @@ def _about_delta(delta: float, n_rows: int) -> None:
 def _say_unused(names: list[str]) -> None:
     """Columns that are there and not learned from, so that nobody misses them."""
     if names:
-        said = ", ".join(plain(name, 30) for name in names[:MOST_NAMED])
+        listed = ", ".join(plain(name, 30) for name in names[:MOST_NAMED])
         more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-        st.caption(f"Not learned from: {said}{more}. The *Data* tab of Explore says why.")
+        st.caption(f"Not learned from: {listed}{more}. The *Data* tab of Explore says why.")
 
 
 def _without_some(csv: CsvTable, digest: str) -> CsvTable:

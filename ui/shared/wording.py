@@ -68,13 +68,13 @@ def plain(text: object, most: int = 60) -> str:
     """
     value = " ".join(str(text).split())
     value = visible(value if len(value) <= most else value[: most - 1] + "…")
-    value = "".join("\\" + c if c in "\\`*_{}[]#+!|<>$~:&" else c for c in _FOUND_LATER.sub(_JOINER, value))
+    value = "".join("\\" + c if c in "\\`*_{}[]#+!|<>$~:&" else c for c in _LATER_MARKS.sub(_JOINER, value))
     value = _LIST.sub(r"\1\\", value)
     return f"\u2068{value}\u2069" if any(bidirectional(c) in ("R", "AL") for c in value) else value
 
 
 _JOINER = "\u2060"
-_FOUND_LATER = re.compile(
+_LATER_MARKS = re.compile(
     r"(?<=:)(?=[\w+/-])|(?<=@)(?=\w)|(?<=www)(?=\.)|(?<=[-<>~])(?=[-=>](?:\s|$))|(?<=<-)(?=>)", re.IGNORECASE
 )
 _LIST = re.compile(r"^(\d*)(?=(?:[.)]|(?<!\d)[-=])(?:[\s-]|$))")  # what begins a list, or a line across the page

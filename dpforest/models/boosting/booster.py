@@ -11,14 +11,14 @@ import numpy as np
 from dpforest.checks import count, threads
 from dpforest.limits import DELTA_MAX, DELTA_MIN, MAX_DEPTH
 from dpforest.models.assemble import assemble
-from dpforest.models.base import AUTO
+from dpforest.models.base import AUTO, ForestClassifier
 from dpforest.models.boosting.booster_spec import LEAST_ROWS, SCALE_SHARE, SIZE_SHARE, BoosterSpec
 from dpforest.models.boosting.clip_bound import UNIT, ClipBound
 from dpforest.models.boosting.gradient_rounds import boost
 from dpforest.models.boosting.round_rule import MOST_DEPTH, MOST_ROUNDS, rounds_by_rule
-from dpforest.models.greedy.greedy import BinnedRows, GreedyClassifier, check_row_bound, row_bound
-from dpforest.models.greedy.trace import Trace
-from dpforest.models.preparation import LEAST_SIZE, Preparation, release_scale, release_size
+from dpforest.models.data_dependent import DataDependentClassifier, EncodedRows
+from dpforest.models.preparation import GREEDY, LEAST_SIZE, Preparation, charge_preparation
+from dpforest.models.trace import Trace
 from dpforest.privacy.certificate import Certificate, certify, large_delta_caution
 from dpforest.privacy.ledger import ADD_REMOVE, GRADIENT_SUMS, Ledger, QueryBudget, rows_changed
 from dpforest.privacy.loss import GAUSSIAN, PURE, PrivacyLoss, mu_for
@@ -26,14 +26,12 @@ from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
 from dpforest.privacy.rationals import LIMIT, as_typed
 from dpforest.tables.domain import Domain
 from dpforest.trees.forest import Forest
-from dpforest.trees.forest_schema import check_domain
-from dpforest.trees.forest_size import check_forest_size
 from dpforest.trees.random_trees import grow_random_trees
-from dpforest.trees.released_scale import LEVELS, scale_histograms
+from dpforest.trees.released_scale import LEVELS
 from dpforest.voting import CLIPPED_LOGISTIC
 
 
-class RandomTreeBoosterClassifier(GreedyClassifier):
+class RandomTreeBoosterClassifier(DataDependentClassifier):
     """Gradient boosting of totally random trees.
 
     With δ above 0 the most accurate forest here from ε = 0.1 on; with δ = 0 one greedy tree or noisy counts are better
@@ -84,9 +82,9 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
     """
 
     mode = "certified"  # there is no paper that it could be as published as
-    n_bins = 2  # rows are binned by their leaves
+    scale_rule = GREEDY  # how simulations without noise mix the scale; `_preparation` says when a release asks for it
     constraints = {
-        **GreedyClassifier.constraints,
+        **ForestClassifier.constraints,
         "max_depth": count(1, MAX_DEPTH, or_rule=AUTO),
         "delta": lambda name, value: _check_delta(name, value),
         "total_step": lambda name, value: _check_step(name, value),
@@ -129,31 +127,24 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
 
     @property
     def _loss(self) -> PrivacyLoss | None:
-        """The budget as what adds up: ε, or the μ² that is (ε, δ)."""
         if self._budget is None:
             return None
         return mu_for(self._budget, float(self.delta)) if self.delta else PrivacyLoss.pure(self._budget)
 
-    def _ledger(self) -> Ledger:
-        return Ledger(self._loss, self.neighbors)
-
     def _asks_size(self, domain: Domain) -> bool:
         return self._prepares and self.size is None and self.neighbors == ADD_REMOVE
 
-    def _known_size(
-        self, domain: Domain, n_rows: int, n_given: int, ledger: Ledger, source: SecretSource | DemoSource
-    ) -> int:
-        """By which sums are divided: released, said, or public."""
-        if self._asks_size(domain):
-            assert self._loss is not None
-            return release_size(n_rows, self._loss, ledger, source, SIZE_SHARE[self._kind])
-        return n_given if self.size is None or self.neighbors != ADD_REMOVE or not self._prepares else self.size
+    @property
+    def _size_share(self) -> Fraction:
+        return SIZE_SHARE[self._kind]
 
     def _preparation(self, domain: Domain, n_rows: int) -> Preparation:
         loss = self._loss
         if loss is None:
             return Preparation()
-        size = SIZE_SHARE[self._kind] if self._asks_size(domain) else Fraction(0)
+        if self.size is not None and self.neighbors == ADD_REMOVE:
+            n_rows = self.size
+        size = self._size_share if self._asks_size(domain) else Fraction(0)
         n_rows = max(n_rows, LEAST_SIZE) if size else n_rows  # as released; a preview of fewer promises the same
         n_histograms = LEVELS * sum(f.kind == "numeric" for f in domain.features)
         if self.scale_share == "public" or not n_histograms:
@@ -197,18 +188,16 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
 
     # ------------------------------------------------------------ a fit
 
-    def fit_encoded(self, domain: Domain, rows: BinnedRows, *, n_jobs: int = 1, trace: Trace | None = None) -> Forest:
-        """Fit on rows that are encoded already; fill `trace` for the curator's drawings."""
-        self._check_parameters()
+    def _fit_forest(self, domain: Domain, rows: EncodedRows, n_jobs: int, trace: Trace | None = None) -> Forest:
         source, ledger = source_for(self.random_state), self._ledger()
-        spec = self._plan(domain, self._known_size(domain, len(rows.y), rows.n_given, ledger, source))
-        scale = rows.scale if self._loss is None else None  # exact, for comparisons with no noise at all
-        if spec.preparation.scale:
-            assert self._loss is not None
-            cells = rows.once(("scale",), lambda: scale_histograms(domain, rows.codes))
-            scale = release_scale(cells, spec.preparation, self._loss, ledger, source)
+        spec, rows = self._prepared(domain, rows, ledger, source)
         trees = grow_random_trees(
-            domain, n_trees=spec.n_trees, depth=spec.depth, seed=self.structure_seed, categorical="ordered", scale=scale
+            domain,
+            n_trees=spec.n_trees,
+            depth=spec.depth,
+            seed=self.structure_seed,
+            categorical="ordered",
+            scale=rows.scale,
         )
         paid = self._charge(spec, ledger)
         values = boost(spec, domain, trees, rows, paid, source, n_jobs=n_jobs, trace=trace)
@@ -226,10 +215,10 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
             about=about,
             leaf_values=values,
             voting=CLIPPED_LOGISTIC,
-            scale=scale,
+            scale=rows.scale,
         )
 
-    # ------------------------------------------------------------ public
+    # ------------------------------------------------------------ after a fit
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Predicted label of each row after each round.
@@ -250,40 +239,22 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
             scores += of_leaf[leaves[:, t]]
             yield self.classes_[scores.argmax(axis=1)]
 
+    # ------------------------------------------------------------ what is known before a fit
+
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
-        is_said = self.size is not None and self._prepares and self.neighbors == ADD_REMOVE
-        return self._promise(self._plan(domain, int(self.size or 0) if is_said else n_rows), domain, n_rows)
+        return self._promise(self._plan(domain, n_rows), domain, n_rows)
 
     def _promise(self, spec: BoosterSpec, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
-        """Certificate and ledger of a fit, from a fit of nobody."""
-        ledger, source = self._ledger(), DemoSource(0)
-        if self._loss is not None:
-            if spec.preparation.size:
-                release_size(0, self._loss, ledger, source, SIZE_SHARE[self._kind])
-            nobody = scale_histograms(domain, np.empty((0, domain.n_features), np.uint16))
-            release_scale(nobody, spec.preparation, self._loss, ledger, source)
+        """Certificate and ledger of a fit that makes these choices."""
+        ledger = self._ledger()
+        charge_preparation(domain, spec.preparation, ledger)
         self._charge(spec, ledger)
         if ledger.has_budget:
             ledger.close()
         return self._certificate(spec, domain, ledger, source_for(self.random_state), n_rows), ledger
 
-    def check(self, domain: Domain, n_rows: int) -> None:
-        """As of every forest that is fitted as a whole: what cannot be is refused before anything is asked.
-
-        Under add-remove on no knowledge of the rows: with the scale and without it, whatever the rule will say.
-
-        Parameters
-        ----------
-        domain : Domain
-        n_rows : int
-
-        Raises
-        ------
-        ValueError
-            If the parameters do not go together, or a file could not hold what they give.
-        """
-        self._check_parameters()
-        self._check_size(n_rows)
+    def _check_unasked(self, domain: Domain, n_rows: int) -> None:
+        """Under add-remove the plans with the scale and without it, whichever the rule will choose."""
         self._check_file(domain)
         loss = self._loss
         if loss is None or self._budget is None:
@@ -302,12 +273,6 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
                 )
             self._promise(spec, domain, n_rows)
 
-    def _check_file(self, domain: Domain) -> None:
-        n_trees, depth = self.most_trees, self.most_depth
-        check_forest_size(n_trees, depth, n_trees * 2**depth, domain.n_classes)
-        if self.epsilon is not None:
-            check_domain(domain)
-
     @property
     def most_depth(self) -> int:
         """Deepest tree that a fit may grow."""
@@ -317,9 +282,6 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
     def most_trees(self) -> int:
         """Most rounds of a fit."""
         return MOST_ROUNDS if self.n_estimators == AUTO else int(self.n_estimators)
-
-    def _check_size(self, n_rows: int) -> None:
-        check_row_bound(None, n_rows, self.neighbors, private=self._prepares)
 
     def _certificate(
         self, spec: BoosterSpec, domain: Domain, ledger: Ledger, source: SecretSource | DemoSource, n_rows: int
@@ -333,8 +295,8 @@ class RandomTreeBoosterClassifier(GreedyClassifier):
             mechanism=f"{spec.n_trees} rounds of random trees of depth {spec.depth}: sums of clipped gradients in "
             + (f"their leaves with {noise} noise" if private else "their leaves, exact"),
             assumptions=[
-                *row_bound(None, n_rows, self.neighbors, private=private)[1],
-                *self._said_size(),
+                *self._row_bound(n_rows)[1],
+                *self._size_sentence(),
                 *([large] if large else []),
                 *domain.assumptions(),
             ],

@@ -8,9 +8,9 @@ import numpy as np
 
 from dpforest.models.boosting.booster_spec import BoosterSpec
 from dpforest.models.boosting.gradients import POINT, moves_of, next_sums
-from dpforest.models.greedy.greedy import BinnedRows
-from dpforest.models.greedy.trace import Trace
+from dpforest.models.data_dependent import EncodedRows
 from dpforest.models.leaf_noise import GradientNoise
+from dpforest.models.trace import Trace
 from dpforest.privacy.ledger import QueryBudget
 from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.privacy.release import noisy_table
@@ -27,7 +27,7 @@ def boost(
     spec: BoosterSpec,
     domain: Domain,
     trees: Trees,
-    rows: BinnedRows,
+    rows: EncodedRows,
     paid: QueryBudget | None,
     source: SecretSource | DemoSource,
     *,
@@ -42,7 +42,7 @@ def boost(
     domain : Domain
     trees : Trees
         Of any rows or none: they are public.
-    rows : BinnedRows
+    rows : EncodedRows
     paid : QueryBudget or None
         One use a round; None without privacy.
     source : SecretSource or DemoSource
@@ -83,7 +83,7 @@ def boost(
     return moves / 2.0**POINT
 
 
-def _leaf_of_rows(trees: Trees, domain: Domain, rows: BinnedRows, n_jobs: int) -> Iterator[np.ndarray]:
+def _leaf_of_rows(trees: Trees, domain: Domain, rows: EncodedRows, n_jobs: int) -> Iterator[np.ndarray]:
     """Leaf of each row in each tree, counted from the tree's first one; trees are public, so rows are routed ahead."""
     at_once = max(1, _ROUTED // max(len(rows.y), 1))
     for first in range(0, trees.n_trees, at_once):

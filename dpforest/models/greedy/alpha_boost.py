@@ -9,7 +9,7 @@ import numpy as np
 
 from dpforest.losses import m_alpha
 from dpforest.models.greedy.boost_spec import LEAST_SHARE, BoostSpec
-from dpforest.models.greedy.trace import TreeTrace
+from dpforest.models.trace import TreeTrace
 from dpforest.trees import split_scores
 from dpforest.trees.candidates import Candidates
 from dpforest.trees.greedy_trees import grow_tree, leaf_table

@@ -6,7 +6,7 @@ import numpy as np
 
 from dpforest.models.greedy.alpha_boost import UNIT, leaf_link, tree_error
 from dpforest.models.greedy.boost_spec import GRAIN, QUERY_SHARE, VALUE_STEPS, BoostSpec
-from dpforest.models.greedy.trace import TreeTrace
+from dpforest.models.trace import TreeTrace
 from dpforest.privacy import selection
 from dpforest.privacy.ledger import QueryBudget
 from dpforest.privacy.randomness import DemoSource, SecretSource

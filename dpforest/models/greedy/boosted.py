@@ -13,11 +13,11 @@ from dpforest.models.base import AUTO
 from dpforest.models.greedy import boost_mechanisms
 from dpforest.models.greedy.alpha_boost import UNIT, Boosted, boost, leaf_link
 from dpforest.models.greedy.boost_spec import BETAS, LEAVES, BoostSpec, resolve_alpha
-from dpforest.models.greedy.greedy import BinnedRows, GreedyClassifier, check_row_bound, demo_seed, row_bound
-from dpforest.models.greedy.trace import Trace
+from dpforest.models.greedy.greedy import BinnedRows, GreedyClassifier, demo_seed
 from dpforest.models.leaf_noise import ValueNoise, WeightNoise
-from dpforest.models.preparation import Preparation
+from dpforest.models.preparation import Preparation, charge_preparation
 from dpforest.models.shape_rules import boosted_shape
+from dpforest.models.trace import Trace
 from dpforest.privacy import published
 from dpforest.privacy.certificate import Certificate, certify
 from dpforest.privacy.ledger import Ledger, QueryBudget
@@ -211,9 +211,7 @@ class BoostedForestClassifier(GreedyClassifier):
         """Boosters: one for two classes, else one for each."""
         return 1 if domain.n_classes == 2 else domain.n_classes
 
-    def fit_encoded(self, domain: Domain, rows: BinnedRows, *, n_jobs: int = 1, trace: Trace | None = None) -> Forest:
-        """Fit on rows that are binned already; fill `trace` for the curator's drawings."""
-        self._check_parameters()
+    def _fit_forest(self, domain: Domain, rows: BinnedRows, n_jobs: int, trace: Trace | None = None) -> Forest:
         source, ledger = source_for(self.random_state), self._ledger()
         spec, rows = self._prepared(domain, rows, ledger, source)
         paid = self._charge(spec, ledger, source)
@@ -317,8 +315,8 @@ class BoostedForestClassifier(GreedyClassifier):
         trace.noise = ValueNoise(tables, clean, np.full(len(clean), scale))
 
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
-        spec, source, ledger = self.spec(domain, n_rows), source_for(self.random_state), self._ledger()
-        self._charge_preparation(domain, spec.preparation, ledger)
+        spec, source, ledger = self._plan(domain, n_rows), source_for(self.random_state), self._ledger()
+        charge_preparation(domain, spec.preparation, ledger)
         if self._charge(spec, ledger, source):
             ledger.close()
         return self._certificate(spec, domain, ledger, source), ledger
@@ -331,11 +329,9 @@ class BoostedForestClassifier(GreedyClassifier):
             spec.check_drawable(paid)
         return paid
 
-    def _row_bound(self, n_rows: int) -> tuple[int, tuple[str, ...]]:
-        return row_bound(self.n_bound, n_rows, self.neighbors, private=self._prepares)
-
-    def _check_size(self, n_rows: int) -> None:
-        check_row_bound(self.n_bound, n_rows, self.neighbors, private=self._prepares)
+    @property
+    def _given_bound(self) -> int | None:
+        return self.n_bound
 
     def _certificate(
         self, spec: BoostSpec, domain: Domain, ledger: Ledger, source: SecretSource | DemoSource
@@ -353,7 +349,7 @@ class BoostedForestClassifier(GreedyClassifier):
                 else "splits by the exponential mechanism on the Mα-loss, leaves from noisy "
                 + ("class weights" if spec.leaf == "counts" else "values")
             ),
-            assumptions=[*self._row_bound(spec.n_bound)[1], *self._said_size(), *domain.assumptions()],
+            assumptions=[*self._row_bound(spec.n_bound)[1], *self._size_sentence(), *domain.assumptions()],
             reasons=reasons,
             nominal_epsilon=self._budget,
         )

@@ -7,7 +7,7 @@ from numbers import Real
 
 import numpy as np
 
-from dpforest.models.greedy.trace import TreeTrace
+from dpforest.models.trace import TreeTrace
 from dpforest.privacy import selection
 from dpforest.privacy.ledger import QueryBudget
 from dpforest.privacy.randomness import DemoSource, SecretSource

@@ -10,12 +10,12 @@ from dpforest.limits import MAX_BOUND, MAX_DEPTH
 from dpforest.models.assemble import assemble
 from dpforest.models.base import AUTO
 from dpforest.models.greedy.count_trees import SplitSelector
-from dpforest.models.greedy.greedy import BinnedRows, GreedyClassifier, check_row_bound, demo_seed, row_bound
+from dpforest.models.greedy.greedy import BinnedRows, GreedyClassifier, demo_seed
 from dpforest.models.greedy.published_tree import CRITERIA, GAIN_RATIO, PublishedTreeSpec
-from dpforest.models.greedy.trace import Trace, TreeTrace
 from dpforest.models.leaf_noise import CountNoise
-from dpforest.models.preparation import Preparation
+from dpforest.models.preparation import Preparation, charge_preparation
 from dpforest.models.shape_rules import one_tree_shape
+from dpforest.models.trace import Trace, TreeTrace
 from dpforest.privacy import published, simulators
 from dpforest.privacy.certificate import Certificate, certify
 from dpforest.privacy.ledger import Ledger, QueryBudget, rows_changed
@@ -164,8 +164,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         self.tree_share = tree_share
         self.n_bound = n_bound
 
-    def fit_encoded(self, domain: Domain, rows: BinnedRows, *, n_jobs: int = 1, trace: Trace | None = None) -> Forest:
-        """Fit on rows that are binned already; fill `trace` for the curator's drawings."""
+    def _fit_forest(self, domain: Domain, rows: BinnedRows, n_jobs: int, trace: Trace | None = None) -> Forest:
         if self.mode == "as_published":
             return self._fit_published(domain, rows, trace)
         source, ledger = source_for(self.random_state), self._ledger()
@@ -237,15 +236,13 @@ class FriedmanSchusterClassifier(GreedyClassifier):
     def _needs_bound(self) -> bool:
         return self.criterion == GAIN_RATIO or depends_on_rows(self.criterion)
 
-    def _row_bound(self, n_rows: int) -> tuple[int, tuple[str, ...]]:
-        return row_bound(self._bound_given, n_rows, self.neighbors, private=self.epsilon is not None)
-
-    def _check_size(self, n_rows: int) -> None:
-        check_row_bound(self._bound_given, n_rows, self.neighbors, private=self.epsilon is not None)
+    @property
+    def _given_bound(self) -> int | None:
+        return self.n_bound if self._needs_bound else None
 
     @property
-    def _bound_given(self) -> int | None:
-        return self.n_bound if self._needs_bound else None  # the paper asks for a bound as well
+    def _hides_rows(self) -> bool:
+        return self.epsilon is not None  # the paper asks for a bound as well
 
     def _plan(self, domain: Domain, n_rows: int) -> TreeSpec | PublishedTreeSpec:
         return self._published_plan(n_rows) if self.mode == "as_published" else self._certified_plan(domain, n_rows)
@@ -278,7 +275,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
             own = self._published_plan(n_rows)
             return self._published_certificate(own, domain, ledger, source_for(self.random_state)), ledger
         spec = self._certified_plan(domain, n_rows)
-        self._charge_preparation(domain, spec.preparation, ledger)
+        charge_preparation(domain, spec.preparation, ledger)
         spec.charge(ledger)
         if ledger.has_budget:
             ledger.close()
@@ -296,7 +293,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
                 if self.epsilon is None
                 else f"splits by the exponential mechanism on {self.criterion}, leaves from noisy counts"
             ),
-            assumptions=[*self._row_bound(spec.n_bound)[1], *self._said_size(), *domain.assumptions()],
+            assumptions=[*self._row_bound(spec.n_bound)[1], *self._size_sentence(), *domain.assumptions()],
             reasons=reasons,
             nominal_epsilon=self._budget,
         )

@@ -12,7 +12,7 @@ from dpforest.limits import MAX_BOUND
 from dpforest.models.assemble import assemble
 from dpforest.models.base import AUTO
 from dpforest.models.greedy.count_trees import Shares, SplitSelector, share_out, structure_share
-from dpforest.models.greedy.greedy import BinnedRows, GreedyClassifier, check_row_bound, demo_seed, row_bound
+from dpforest.models.greedy.greedy import BinnedRows, GreedyClassifier, demo_seed
 from dpforest.models.greedy.multinomial_spec import (
     DEFAULT_DEPTH,
     MultinomialSpec,
@@ -20,11 +20,11 @@ from dpforest.models.greedy.multinomial_spec import (
     certified_spec,
     published_spec,
 )
-from dpforest.models.greedy.trace import Trace, TreeTrace
 from dpforest.models.leaf_noise import CountNoise, FrequencyNoise, draw_by_frequency
-from dpforest.models.preparation import Preparation
+from dpforest.models.preparation import Preparation, charge_preparation
 from dpforest.models.random.spec import true_labels
 from dpforest.models.shape_rules import multinomial_shape
+from dpforest.models.trace import Trace, TreeTrace
 from dpforest.privacy import published
 from dpforest.privacy.certificate import Certificate, certify
 from dpforest.privacy.ledger import ESTIMATION, Ledger, QueryBudget
@@ -218,8 +218,7 @@ class MultinomialForestClassifier(GreedyClassifier):
     def _by_hand(self) -> tuple:
         return self.feature_temperature, self.value_temperature, self.label_temperature
 
-    def fit_encoded(self, domain: Domain, rows: BinnedRows, *, n_jobs: int = 1, trace: Trace | None = None) -> Forest:
-        """Fit on rows that are binned already; fill `trace` for the curator's drawings."""
+    def _fit_forest(self, domain: Domain, rows: BinnedRows, n_jobs: int, trace: Trace | None = None) -> Forest:
         if self.mode == "as_published":
             return self._fit_published(domain, rows, n_jobs, trace)
         source, ledger = source_for(self.random_state), self._ledger()
@@ -328,18 +327,11 @@ class MultinomialForestClassifier(GreedyClassifier):
             return self._certificate(None, domain, ledger, source_for(self.random_state)), ledger
         spec, ledger = self._certified_plan(domain, n_rows), self._ledger()
         if ledger.has_budget:
-            self._charge_preparation(domain, spec.preparation, ledger)
+            charge_preparation(domain, spec.preparation, ledger)
             spec.charge(ledger)
             n_leaves = spec.n_trees * 2**spec.depth
             self._labels(spec, np.zeros((n_leaves, domain.n_classes), np.int64), ledger, DemoSource(0))
         return self._certificate(spec, domain, ledger, source_for(self.random_state)), ledger
-
-    def _row_bound(self, n_rows: int) -> tuple[int, tuple[str, ...]]:
-        """Nothing here depends on it, but a table beyond it is refused, which its certificate must say."""
-        return row_bound(None, n_rows, self.neighbors, private=self._prepares)
-
-    def _check_size(self, n_rows: int) -> None:
-        check_row_bound(None, n_rows, self.neighbors, private=self._prepares)
 
     def _certificate(
         self, spec: MultinomialSpec | None, domain: Domain, ledger: Ledger, source: SecretSource | DemoSource
@@ -359,7 +351,7 @@ class MultinomialForestClassifier(GreedyClassifier):
                 if self.epsilon is None and spec is not None
                 else "features, values and labels by the exponential mechanism"
             ),
-            assumptions=[*self._row_bound(0)[1], *self._said_size(), *domain.assumptions()],
+            assumptions=[*self._row_bound(0)[1], *self._size_sentence(), *domain.assumptions()],
             reasons=reasons,
             nominal_epsilon=nominal,
         )

@@ -101,7 +101,7 @@ class JagannathanForestClassifier(RandomStructureClassifier):
             neighbors=self.neighbors,
             voting="threshold" if published else "log-odds",
             categorical="multiway" if published else "ordered",
-            assumptions=(*self._bound_words(), *self._said_size()),
+            assumptions=(*self._bound_words(), *self._size_sentence()),
             max_leaves=max_leaves,
             as_published=published,
             departures=departures,
@@ -184,7 +184,7 @@ class _EvenForest(RandomStructureClassifier):
             thresholds="quantized",
             n_quantiles=self.n_quantiles,
             leaf_shares=2**depth if budget == "paper" else 1,
-            assumptions=self._said_size(),
+            assumptions=self._size_sentence(),
             preparation=preparation,
             as_published=self.mode == "as_published",
         )

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from dpforest.models.assemble import assemble
-from dpforest.models.preparation import release_scale, release_size
+from dpforest.models.preparation import charge_preparation
 from dpforest.models.random.spec import ForestSpec, true_labels
 from dpforest.privacy import published, release, simulators
 from dpforest.privacy.certificate import Certificate, certify
@@ -16,7 +16,7 @@ from dpforest.tables.domain import Domain
 from dpforest.trees.forest import Forest
 from dpforest.trees.forest_schema import check_domain
 from dpforest.trees.layout import Trees
-from dpforest.trees.released_scale import ReleasedScale, scale_histograms
+from dpforest.trees.released_scale import ReleasedScale
 from dpforest.trees.routing import count_rows
 
 
@@ -97,15 +97,7 @@ def preview(
     ledger = Ledger(epsilon if is_release else None, spec.neighbors)
     if epsilon is not None and is_release:
         check_domain(domain)
-        if spec.preparation.size:
-            release_size(0, epsilon, ledger, DemoSource(0))
-        release_scale(
-            scale_histograms(domain, np.empty((0, domain.n_features), np.uint16)),
-            spec.preparation,
-            epsilon,
-            ledger,
-            DemoSource(0),
-        )
+        charge_preparation(domain, spec.preparation, ledger)
         trees = spec.grow(domain, structure_seed, to_file=True)
         _release(spec, np.zeros((trees.n_leaves, domain.n_classes), np.int64), epsilon, ledger, DemoSource(0))
     return _certificate(spec, domain, ledger, source, epsilon), ledger

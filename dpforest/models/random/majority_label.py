@@ -149,7 +149,7 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
             categorical=categorical,
             max_leaves=max_leaves,
             as_published=published,
-            assumptions=self._said_size(),
+            assumptions=self._size_sentence(),
             preparation=preparation,
             departures=departures if published else (),
         )

@@ -127,7 +127,7 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
             thresholds="domain",
             max_leaves=max_leaves,
             as_published=published,
-            assumptions=self._said_size(),
+            assumptions=self._size_sentence(),
             preparation=preparation,
             departures=capped(domain, depth, self.categorical, max_leaves) if published else (),
         )

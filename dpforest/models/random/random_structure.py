@@ -11,7 +11,7 @@ import pandas as pd
 from dpforest.checks import threads
 from dpforest.limits import MAX_BOUND
 from dpforest.models.base import AUTO, ForestClassifier
-from dpforest.models.preparation import RANDOM_STRUCTURE, release_scale
+from dpforest.models.preparation import RANDOM_STRUCTURE
 from dpforest.models.random.fit import fit_forest, preview
 from dpforest.models.random.partial_counts import PartCounter, PartialCounts, counting_settings
 from dpforest.models.random.partial_scale import PartialScale, Prepared
@@ -86,9 +86,8 @@ class RandomStructureClassifier(ForestClassifier):
         >>> text == forest.fit(data.X, data.y).forest_.to_json(uncertified=True)
         True
         """
-        domain = self._given_domain()
-        self._check_parameters()
-        if self._looks(domain):
+        domain, model = self._given_domain(), self._checked()
+        if model._looks(domain):
             if isinstance(chunks, Iterator):
                 return self._fit_once_read(chunks)
             scales, out_of_domain = PartialScale.of_nobody(domain), OutOfDomainCells()
@@ -102,7 +101,7 @@ class RandomStructureClassifier(ForestClassifier):
             X, y = self._checked_part(X, y)
             ids = ids_of(X) + (total.n_rows if _is_numbered_from_0(X) else 0)
             total += counter.count(read_rows(domain, X, y, ids, out_of_domain=out_of_domain))
-        if not self._looks(domain):  # otherwise both warnings came above
+        if not model._looks(domain):  # otherwise both warnings came above
             out_of_domain.warn()
             self._warn_of_leaks(domain)
         return self._release(total, domain)
@@ -142,7 +141,7 @@ class RandomStructureClassifier(ForestClassifier):
         ValueError
             As `fit_chunks`.
         """
-        self._check_parameters()
+        self._checked()
         return self._scale_of(self._given_domain(), *self._checked_part(X, y), None)
 
     def fit_scale(self, part: PartialScale) -> Self:
@@ -166,14 +165,14 @@ class RandomStructureClassifier(ForestClassifier):
             If the rows were counted for another domain, or as `fit_chunks`.
         """
         domain = self._given_domain()
-        self._check_parameters()
+        model = self._checked()
         part.check(domain)
         self._warn_of_leaks(domain)
-        self._check_size(part.n_given)
-        self._check_unasked(domain, part.n_given)
-        source, ledger = source_for(self.random_state), self._ledger()
-        spec, scale = self.prepare(domain, part.n_rows, part.n_given, lambda: part.cells, ledger, source)
-        self.prepared_ = Prepared(spec, scale, ledger.entries, self._settings())
+        model._check_size(part.n_given)
+        model._check_unasked(domain, part.n_given)
+        source, ledger = source_for(model.random_state), model._ledger()
+        spec, scale = model._prepare(domain, part.n_rows, part.n_given, lambda: part.cells, ledger, source)
+        self.prepared_ = Prepared(spec, scale, ledger.entries, model._settings())
         return self
 
     def _scale_of(self, domain: Domain, X: Any, y: Any, out_of_domain: OutOfDomainCells | None) -> PartialScale:
@@ -195,7 +194,6 @@ class RandomStructureClassifier(ForestClassifier):
         """What was found out by `fit_scale`, where anything had to be, and a ledger that has paid for it."""
         ledger = self._ledger()
         if not self._looks(domain):
-            self._forget()
             is_public = not self._prepares or self.neighbors != ADD_REMOVE
             return self._plan(domain, n_rows if is_public else self.size or 0), None, ledger
         prepared = getattr(self, "prepared_", None)
@@ -264,26 +262,25 @@ class RandomStructureClassifier(ForestClassifier):
         domain = self._given_domain()
         if not isinstance(part, PartialCounts):
             raise TypeError(f"fit_counts takes what partial_counts returns, not {type(part).__name__}.")
-        self._check_parameters()
         self._warn_of_leaks(domain)
         return self._release(part, domain)
 
     def _release(self, part: PartialCounts, domain: Domain) -> Self:
         """Fit on nobody and on those who were counted before."""
-        self._check_size(part.n_rows)
-        spec, scale, ledger = self._prepared(domain, part.n_rows)
-        part.check(counting_settings(spec, domain, scale, **self._seeds()))
+        model = self._checked()
+        model._check_size(part.n_rows)
+        if not model._looks(domain):
+            self._forget()
+        spec, scale, ledger = model._prepared(domain, part.n_rows)
+        part.check(counting_settings(spec, domain, scale, **model._seeds()))
         nobody = _nobody(domain)
         self._check_rows(nobody.codes, reset=True)
-        source = source_for(self.random_state)
-        forest = self._fit_spec(spec, domain, nobody, 1, ledger, source, scale, part.counts)
+        source = source_for(model.random_state)
+        forest = model._fit_spec(spec, domain, nobody, 1, ledger, source, scale, part.counts)
         return self._fitted(forest, domain)
 
     def _check_unasked(self, domain: Domain, n_rows: int) -> None:
-        """Raise ValueError before anything is asked of rows, for what would be raised after that.
-
-        Under add-remove at the largest shape that the rules know, as an error must not tell what they make of the rows.
-        """
+        """Under add-remove at the largest shape of the rules: an error must not depend on the number of rows."""
         if not self._looks(domain) or self._budget is None:
             return
         if self.neighbors == ADD_REMOVE:
@@ -293,15 +290,11 @@ class RandomStructureClassifier(ForestClassifier):
         spec.check_size(domain, int(self.structure_seed))
 
     def _forget(self) -> None:
-        """Drop what was found out for another release: this one does not pay for it."""
         self.__dict__.pop("prepared_", None)
 
     def _fit_forest(self, domain: Domain, rows: Rows, n_jobs: int) -> Forest:
-        self._forget()
-        self._check_unasked(domain, rows.n_given)
         source, ledger = source_for(self.random_state), self._ledger()
-
-        spec, scale = self.prepare(
+        spec, scale = self._prepare(
             domain, len(rows.y), rows.n_given, lambda: scale_histograms(domain, rows.codes), ledger, source
         )
         return self._fit_spec(spec, domain, rows, n_jobs, ledger, source, scale)
@@ -332,11 +325,7 @@ class RandomStructureClassifier(ForestClassifier):
         spec : ForestSpec
         scale : ReleasedScale or None
         """
-        spec = self._plan(domain, self._known_size(domain, n_rows, n_given, ledger, source))
-        if not spec.preparation.scale:
-            return spec, None
-        assert self._budget is not None
-        return spec, release_scale(cells(), spec.preparation, self._budget, ledger, source)
+        return self._checked()._prepare(domain, n_rows, n_given, cells, ledger, source)
 
     def _fit_spec(
         self,
@@ -391,9 +380,9 @@ class RandomStructureClassifier(ForestClassifier):
         return type(self)(**self.get_params(deep=False))._check_table(X, y)
 
     def _counter(self, domain: Domain) -> PartCounter:
-        self._check_parameters()
-        spec, scale, _ = self._prepared(domain, 0)
-        return PartCounter(spec, domain, scale, **self._seeds(), n_jobs=threads(self.n_jobs))
+        model = self._checked()
+        spec, scale, _ = model._prepared(domain, 0)
+        return PartCounter(spec, domain, scale, **model._seeds(), n_jobs=threads(model.n_jobs))
 
 
 def _is_numbered_from_0(X: Any) -> bool:

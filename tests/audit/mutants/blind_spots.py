@@ -60,10 +60,10 @@ BLIND_SPOTS = (
     Mutant(
         name="a_size_that_is_too_small_is_mended",  # K
         why="A `size` below a hundredth of the rows counts as a slip, and that hundredth replaces it: unbounded.",
-        module="dpforest.models.boosting.booster",
-        function="RandomTreeBoosterClassifier._known_size",
-        old="self.neighbors != ADD_REMOVE or not self._prepares else self.size",
-        new="self.neighbors != ADD_REMOVE or not self._prepares else max(self.size, n_rows // 100)",
+        module="dpforest.models.base",
+        function="ForestClassifier._known_size",
+        old="return self.size or 0",
+        new="return max(self.size or 0, n_rows // 100)",
         forests=(BOOSTER,),
     ),
     Mutant(

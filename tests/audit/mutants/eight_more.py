@@ -55,7 +55,7 @@ EIGHT_MORE = (
         "disjoint parts and charges only the dearer one. It happens often where a tree has few rows: many trees, "
         "small tables, or a large partition_rate. A fit can lose almost 2 ε then.",
         module="dpforest.models.greedy.multinomial",
-        function="MultinomialForestClassifier.fit_encoded",
+        function="MultinomialForestClassifier._fit_forest",
         old="own = shares.estimation[tree]",
         new="own = shares.estimation[tree] if len(shares.estimation[tree]) else shares.structure[tree]",
         forests=("MultinomialForestClassifier",),

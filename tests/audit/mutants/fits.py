@@ -46,11 +46,11 @@ FITS = (
         "lost where a class has no row before and after.",
         module="dpforest.models.base",
         function="ForestClassifier.fit",
-        old="forest = self._fit_forest(domain, rows, n_jobs)\n",
+        old="forest = model._fit_forest(domain, model._encoded(domain, rows), n_jobs)\n",
         new="""n_each = np.bincount(rows.y, minlength=domain.n_classes).min()
     kept = np.sort(np.concatenate([np.flatnonzero(rows.y == k)[:n_each] for k in range(domain.n_classes)]))
     rows = Rows(rows.codes[kept], rows.y[kept], rows.ids[kept], len(kept))
-    forest = self._fit_forest(domain, rows, n_jobs)
+    forest = model._fit_forest(domain, model._encoded(domain, rows), n_jobs)
 """,
         forests=EVERY,
     ),

@@ -28,8 +28,8 @@ PREPARATION = (
         "follows from it: unbounded.",
         module="dpforest.models.base",
         function="ForestClassifier._known_size",
-        old="return release_size(n_rows, self._budget, ledger, source)\n",
-        new="return min(release_size(n_rows, self._budget, ledger, source), 0) or 100 * n_rows\n",
+        old="return release_size(n_rows, self._loss, ledger, source, self._size_share)\n",
+        new="return min(release_size(n_rows, self._loss, ledger, source, self._size_share), 0) or 100 * n_rows\n",
         forests=(MAJORITY, *COUNTS, GREEDY),
     ),
     Mutant(
