@@ -1,6 +1,6 @@
 """Every value that a session keeps, declared once: its key, its type, and what else holds for it.
 
-A value can outlive what it fits: an old session or a link can leave anything under a key. `drop_misfits` removes such
+A value can outlive what it fits: an old session or a link can leave anything under a key. `drop_unfit` removes such
 values when a page opens, so a page finds no value of another type. Where the options of a control follow the table,
 `known` and `within` of `ui.shared.controls` check the rest.
 
@@ -66,8 +66,7 @@ class Key(str):
     @property
     def value(self) -> Any:
         """What the session has under this key, if it fits, else the default."""
-        if self in st.session_state and not self.fits(st.session_state[self]):
-            del st.session_state[self]
+        drop(self, self.fits)
         if self.kind in (dict, list, set):
             return st.session_state.setdefault(self, self.kind())
         return st.session_state.get(self, self.default)
@@ -302,7 +301,15 @@ def names() -> list[str]:
     return sorted(_KEYS)
 
 
-def drop_misfits() -> None:
+def drop(key: str, fits: Callable[[Any], bool]) -> bool:
+    """Drop a value that does not fit. True if it dropped one."""
+    if key not in st.session_state or fits(st.session_state[key]):
+        return False
+    del st.session_state[key]
+    return True
+
+
+def drop_unfit() -> None:
     """Drop every value of the session that does not fit its declaration."""
     for name, value in st.session_state.to_dict().items():
         key = declared(str(name))

@@ -57,8 +57,8 @@ st.session_state["a"] = f"b{n}" in st.session_state
 st.session_state.update(c=1); known("d", options); select("Title", options, "e", "help"); st.slider("Title", key="f")
 st.button("Title", key="g")
 """
-    found = {ast.unparse(key) for key in keys(ast.parse(code)) if is_text(key)}
-    assert found == {"'a'", "f'b{n}'", "'c'", "'d'", "'e'", "'f'"}
+    texts = {ast.unparse(key) for key in keys(ast.parse(code)) if is_text(key)}
+    assert texts == {"'a'", "f'b{n}'", "'c'", "'d'", "'e'", "'f'"}
 
 
 def test_a_control_puts_its_value_into_the_link_if_its_key_says_so():

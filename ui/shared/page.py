@@ -70,7 +70,7 @@ def open_page(title: str) -> None:
     # Cells that do not fit are told on the Data tab; in the server's log they would be for other eyes.
     warnings.filterwarnings("ignore", category=OutOfDomainWarning)
     st.set_page_config(page_title=f"{title} · dpforest", page_icon="🌲", layout="wide")
-    state.drop_misfits()
+    state.drop_unfit()
     link.carry_over(title)
     st.html(styles.PAGE + (styles.DARK if _is_dark() else ""))
     figures.start()
