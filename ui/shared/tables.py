@@ -8,6 +8,7 @@ import math
 from dataclasses import dataclass, replace
 
 import pandas as pd
+import streamlit as st
 
 from dpforest.evaluation.splits import TEST_SHARE, Split, split_table
 from dpforest.limits import MAX_CLASSES, MIN_CLASSES
@@ -144,7 +145,7 @@ def _edited(table: Table) -> Domain:
 
 def _edits() -> dict[str, Domain]:
     """Edited domains of this session, by `schema_key`. Reading them stores nothing."""
-    return state.SCHEMAS.value
+    return st.session_state.get(state.SCHEMAS, {})
 
 
 def edit(table: Table, domain: Domain) -> None:
